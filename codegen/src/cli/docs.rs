@@ -32,7 +32,7 @@ impl DocsArgs {
     pub(super) fn run(self) -> Result<Answer, Error> {
         let workspace = self.root.open()?;
         let mut models = workspace.models()?;
-        models.extend(workspace.extension_models()?);
+        models.extend(workspace.extension_models(&models)?);
         let (missing, stale) = (workspace.docs.missing(&models), workspace.docs.stale(&models));
         let unordered = workspace.docs.unordered(&models);
         let mut text = String::new();

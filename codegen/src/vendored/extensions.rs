@@ -8,6 +8,7 @@ use mcpgen_model::{Contract, Extension, Mapping, Protocol, Status, check_name, e
 use mcpgen_schema::{Document, Error, ReadOptions};
 use serde::{Deserialize, Serialize};
 
+use crate::vendored::parallel::{all, in_parallel};
 use crate::vendored::workspace::Workspace;
 
 /// The list of vendored extensions, below the root. A project without it has no extensions.
@@ -124,19 +125,15 @@ impl Workspace {
         Ok(protocol)
     }
 
-    /// Reads the models of all vendored extensions.
+    /// Reads the models of all vendored extensions. `revisions` are the models of all vendored revisions.
     ///
     /// # Errors
     /// The problems of all schemas together.
-    pub fn extension_models(&self) -> Result<Vec<Protocol>, Error> {
-        let (mut models, mut problems) = (Vec::new(), Vec::new());
-        for row in &self.extensions {
-            match self.model(&row.name) {
-                Err(Error::Schema(more)) => problems.extend(more),
-                model => models.push(model?),
-            }
-        }
-        if problems.is_empty() { Ok(models) } else { Err(Error::Schema(problems)) }
+    pub fn extension_models(&self, revisions: &[Protocol]) -> Result<Vec<Protocol>, Error> {
+        all(in_parallel(&self.extensions, |row| match revisions.iter().find(|core| core.revision == row.core) {
+            Some(core) => self.extension_model(row, core),
+            None => self.model(&row.name),
+        }))
     }
 
     /// Returns the text of `schema/extensions.toml`.

@@ -1,8 +1,6 @@
 //! Generates the modules of all vendored revisions and extensions.
 
 use std::collections::BTreeMap;
-use std::panic::resume_unwind;
-use std::thread;
 
 use mcpgen_model::conservation::conservation;
 use mcpgen_model::conversions::{Rules, conversions};
@@ -14,6 +12,7 @@ use crate::emit::module::{emit_on, threads};
 use crate::emit::{Options, conversions as conversion_tables, extensions, methods, revisions};
 use crate::generator::{Generated, Summary, summary};
 use crate::vendored::manifest;
+use crate::vendored::parallel::in_parallel;
 use crate::vendored::workspace::Workspace;
 use crate::write::sync;
 
@@ -33,7 +32,8 @@ const EVALUATE: &str = "codec/evaluate";
 /// The problems of all schemas together; [`Error::Usage`] if it would overwrite a file that mcpgen did not write;
 /// [`Error::Io`].
 pub fn generate(workspace: &Workspace, check: bool) -> Result<Generated, Error> {
-    let (models, extensions) = (workspace.models()?, workspace.extension_models()?);
+    let models = workspace.models()?;
+    let extensions = workspace.extension_models(&models)?;
     let rules = Rules::read(&workspace.root)?;
     let tables = conversion_tables::file(&workspace.revisions, &rules, &conversions(&models, &rules)?);
     let mut files = BTreeMap::from([
@@ -50,7 +50,8 @@ pub fn generate(workspace: &Workspace, check: bool) -> Result<Generated, Error> 
     }
     let mut summaries = Vec::new();
     let jobs = jobs(workspace, &models, &extensions);
-    for (job, module) in jobs.iter().zip(modules(&jobs)) {
+    let threads_of_each = threads().div_ceil(jobs.len().max(1));
+    for (job, module) in jobs.iter().zip(in_parallel(&jobs, |job| module(job, threads_of_each))) {
         let (summary, module) = module?;
         summaries.push(summary);
         files.extend(module.into_iter().map(|(path, text)| (format!("{}/{path}", job.folder), text)));
@@ -98,16 +99,6 @@ fn jobs<'p>(workspace: &Workspace, models: &'p [Protocol], extensions: &'p [Prot
         folder: format!("{EXTENSIONS}/{}", row.module),
     });
     revisions.chain(extensions).collect()
-}
-
-/// Generates all modules in parallel.
-fn modules(jobs: &[Job<'_>]) -> Vec<Result<Module, Error>> {
-    let threads_of_each = threads().div_ceil(jobs.len().max(1));
-    thread::scope(|scope| {
-        let threads: Vec<_> = jobs.iter().map(|job| scope.spawn(move || module(job, threads_of_each))).collect();
-        // Propagates a panic to this thread.
-        threads.into_iter().map(|thread| thread.join().unwrap_or_else(|cause| resume_unwind(cause))).collect()
-    })
 }
 
 fn module(job: &Job<'_>, threads: usize) -> Result<Module, Error> {

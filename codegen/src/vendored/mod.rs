@@ -8,6 +8,7 @@ mod generate;
 #[cfg(feature = "cli")]
 pub mod import;
 mod manifest;
+mod parallel;
 mod workspace;
 
 pub use generate::{GENERATED, generate};

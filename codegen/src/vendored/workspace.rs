@@ -13,6 +13,8 @@ use mcpgen_model::{Era, Rule};
 use mcpgen_schema::{Document, Error};
 use serde::{Deserialize, Serialize};
 
+use crate::vendored::parallel::{all, in_parallel};
+
 /// The folder of the schemas, below the root.
 #[cfg(feature = "cli")]
 pub const SCHEMAS: &str = "schema";
@@ -222,16 +224,7 @@ impl Workspace {
     /// # Errors
     /// The problems of all schemas together.
     pub fn models(&self) -> Result<Vec<Protocol>, Error> {
-        let (mut models, mut problems) = (Vec::new(), Vec::new());
-        for row in &self.revisions {
-            match self.model(&row.name) {
-                Err(Error::Schema(more)) => problems.extend(more),
-                model => models.push(model?),
-            }
-        }
-        if !problems.is_empty() {
-            return Err(Error::Schema(problems));
-        }
+        let mut models = all(in_parallel(&self.revisions, |row| self.model(&row.name)))?;
         stamp_lifetimes(&mut models);
         let newest = self.revisions.iter().rposition(|row| row.status == Status::Released);
         if let Some(newest) = newest.and_then(|newest| models.get_mut(newest)) {
