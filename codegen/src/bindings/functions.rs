@@ -7,7 +7,7 @@ use proc_macro2::TokenStream;
 use quote::{format_ident, quote};
 
 use super::tool::{SchemaBinding, ToolBinding};
-use crate::emit::docs::comment;
+use crate::emit::comments::comment;
 use crate::emit::file::render;
 use crate::emit::ident;
 
@@ -70,7 +70,7 @@ fn function(tool: &ToolBinding<'_>) -> TokenStream {
             (quote!(call_tool_structured), quote!(StructuredResult<#content>))
         }
     };
-    let docs = comment(&docs(tool), 0);
+    let docs = comment(&docs(tool));
     quote! {
         #docs
         pub async fn #function<S: RequestService>(

@@ -4,17 +4,16 @@ use std::collections::BTreeMap;
 
 use heck::ToLowerCamelCase as _;
 use mcpgen_model::text::foreign::{cell, code, line, prose};
-use mcpgen_model::text::markdown::{is_prose, links, wrap};
+use mcpgen_model::text::markdown::{is_prose, links};
 use mcpgen_model::{
     AliasRule, Bounded, Content, DocEntry, DocTarget, Limit, Member, Origin, Protocol, Rest, Shape, Side, Struct,
     Tuple, Type, TypeId, Undecided, Union, Value,
 };
-use mcpgen_schema::text::visible;
 use proc_macro2::TokenStream;
 use quote::quote;
 
 use super::Options;
-use super::width::WIDTH;
+use super::comments::comment;
 
 /// Writes documentation comments.
 pub(super) struct DocWriter<'a> {
@@ -22,11 +21,6 @@ pub(super) struct DocWriter<'a> {
     options: &'a Options,
     users: BTreeMap<TypeId, Vec<TypeId>>,
 }
-
-/// The indentation of items.
-pub(super) const TYPE: usize = 0;
-/// The indentation of fields, variants and functions.
-pub(super) const MEMBER: usize = 4;
 
 /// The maximum number of users that a type's documentation names.
 const NAMED_USERS: usize = 6;
@@ -139,7 +133,7 @@ impl<'a> DocWriter<'a> {
     }
 
     pub(super) fn matching(&self, pattern: &str) -> TokenStream {
-        self.text(&format!("Members whose names match {}.", code(pattern)), MEMBER)
+        comment(&format!("Members whose names match {}.", code(pattern)))
     }
 
     pub(super) fn undecided(&self, id: TypeId, undecided: &Undecided) -> TokenStream {
@@ -184,7 +178,7 @@ impl<'a> DocWriter<'a> {
         paragraphs.extend((!footer.is_empty()).then(|| footer.join(" ")));
         let example = self.protocol.docs.example(&def.name);
         paragraphs.extend(example.map(|example| format!("# Example\n\n```\n{example}\n```")));
-        let text = self.text(&paragraphs.join("\n\n"), TYPE);
+        let text = comment(&paragraphs.join("\n\n"));
         quote!(#text #deprecation)
     }
 
@@ -332,7 +326,7 @@ impl<'a> DocWriter<'a> {
             }
             _ => format!("The member {}. {facts}", code(&member.wire)),
         };
-        let text = self.text(text.trim_end(), MEMBER);
+        let text = comment(text.trim_end());
         quote!(#text #deprecation)
     }
 
@@ -353,7 +347,7 @@ impl<'a> DocWriter<'a> {
     pub(super) fn setter(&self, id: TypeId, member: &Member) -> TokenStream {
         let place = DocTarget::Member(self.protocol.types[id].name.clone(), member.wire.clone());
         let deprecation = self.protocol.docs.of(&place).map(|entry| self.deprecation(entry));
-        let text = self.text(&format!("Sets {}.", code(&member.wire)), MEMBER);
+        let text = comment(&format!("Sets {}.", code(&member.wire)));
         quote!(#text #deprecation)
     }
 
@@ -362,7 +356,7 @@ impl<'a> DocWriter<'a> {
             Rest::Typed(_) => "All other members.",
             _ => "Members that the schema does not define.",
         };
-        self.text(text, MEMBER)
+        comment(text)
     }
 
     pub(super) fn constructor(&self, id: TypeId, body: &Struct) -> TokenStream {
@@ -377,7 +371,7 @@ impl<'a> DocWriter<'a> {
         };
         let rust = &self.protocol.types[id].rust;
         let article = if rust.starts_with(['A', 'E', 'I', 'O']) { "an" } else { "a" };
-        self.text(&format!("Creates {article} `{rust}`{from}."), MEMBER)
+        comment(&format!("Creates {article} `{rust}`{from}."))
     }
 
     pub(super) fn variant(&self, id: TypeId, union: &Union, index: usize) -> TokenStream {
@@ -385,13 +379,13 @@ impl<'a> DocWriter<'a> {
         if let Some(content) = variant.content.by_value() {
             let link = format!("[`{}`]", self.protocol.types[content].rust);
             let text = self.gist(content).map_or_else(|| link.clone(), |gist| format!("{link}: {gist}"));
-            return self.text(&text, MEMBER);
+            return comment(&text);
         }
         let place = DocTarget::Variant(self.protocol.types[id].name.clone(), variant.rust.clone());
         let described = format!("{}.", self.describe(&variant.content));
         match self.protocol.docs.of(&place) {
-            Some(entry) => self.text(&format!("{}\n\nType: {described}", self.linked(&entry.doc)), MEMBER),
-            None => self.text(&described, MEMBER),
+            Some(entry) => comment(&format!("{}\n\nType: {described}", self.linked(&entry.doc))),
+            None => comment(&described),
         }
     }
 
@@ -401,28 +395,15 @@ impl<'a> DocWriter<'a> {
         match self.protocol.docs.of(&place) {
             Some(entry) => {
                 let (text, deprecation) = (self.linked(&entry.doc), self.deprecation(entry));
-                let text = self.text(&format!("{wire}: {text}"), MEMBER);
+                let text = comment(&format!("{wire}: {text}"));
                 quote!(#text #deprecation)
             }
-            None => self.text(&wire, MEMBER),
+            None => comment(&wire),
         }
     }
 }
 
-impl DocWriter<'_> {
-    /// Emits a documentation comment with this indentation.
-    pub(super) fn text(&self, text: &str, indent: usize) -> TokenStream {
-        comment(text, indent)
-    }
-}
-
-/// Emits a documentation comment with this indentation.
-pub(crate) fn comment(text: &str, indent: usize) -> TokenStream {
-    let lines = wrap(text, WIDTH - indent - "/// ".len());
-    let lines = lines.iter().map(|line| visible(line.trim_end()));
-    let lines = lines.map(|line| if line.is_empty() { String::new() } else { format!(" {line}") });
-    quote!(#(#[doc = #lines])*)
-}
+impl DocWriter<'_> {}
 
 /// Describes in which revisions an item exists.
 fn lifetime(since: Option<&str>, until: Option<&str>) -> Option<String> {

@@ -8,6 +8,7 @@ use proc_macro2::TokenStream;
 use quote::{format_ident, quote};
 use syn::visit_mut::VisitMut as _;
 
+use super::comments::wrapped;
 use super::emitter::Item;
 use super::exports::Exports;
 use super::imports::Paths;
@@ -47,7 +48,7 @@ fn print(mut file: syn::File) -> String {
         } else {
             let attrs = std::mem::take(&mut file.attrs);
             let one = prettyplease::unparse(&syn::File { attrs, items: vec![item], ..empty() });
-            text.push_str(&widen(&one));
+            text.push_str(&wrapped(&widen(&one)));
         }
     }
     if !file.attrs.is_empty() {

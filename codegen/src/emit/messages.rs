@@ -8,7 +8,7 @@ use mcpgen_schema::Error;
 use proc_macro2::TokenStream;
 use quote::{format_ident, quote};
 
-use super::docs::MEMBER;
+use super::comments::comment;
 use super::exports::MessageNames;
 use super::{Emitter, ident};
 
@@ -78,7 +78,7 @@ impl Emitter<'_> {
         let variants: Vec<_> = union.variants.iter().map(|variant| ident(&variant.rust)).collect();
         let variant_docs = methods.iter().map(|(method, id)| {
             let gist = self.docs.gist(*id).map_or_else(String::new, |gist| format!(": {gist}"));
-            self.docs.text(&format!("{} ([`{}`]){gist}", code(method), self.def(*id).rust), MEMBER)
+            comment(&format!("{} ([`{}`]){gist}", code(method), self.def(*id).rust))
         });
         let declaration = if variants.is_empty() {
             quote!(mcpgen_core::codec::no_values! { #rust })
