@@ -18,7 +18,11 @@ pub(crate) fn include_in_build<T>(
     let (written, inputs) = write(out.join(name))?;
     let include = out.join(format!("{name}.include.rs"));
     // A file with inner documentation cannot be included, but a declaration of the module can.
-    std::fs::write(&include, format!("pub mod {};\n", escape(name))).map_err(Error::io("writing", &include))?;
+    let declaration = format!(
+        "#[allow(unreachable_pub, reason = \"it may be inside a private module\")]\npub mod {};\n",
+        escape(name)
+    );
+    std::fs::write(&include, declaration).map_err(Error::io("writing", &include))?;
     #[expect(clippy::print_stdout, reason = "cargo reads instructions from the output of a build script")]
     for input in inputs {
         println!("{}", instruction("rerun-if-changed", &input));

@@ -38,7 +38,9 @@ pub mod traffic;
 pub use codec::evaluate::words::counted;
 pub use codec::text::{from_reader, from_slice, from_str, from_value, to_string, to_value, to_vec, to_writer};
 pub use error::{Error, ErrorKind};
-pub use extra::{Extra, ExtraError, KnownMembers};
+#[doc(hidden)]
+pub use extra::KnownMembers;
+pub use extra::{Extra, ExtraError};
 pub use id::{ProgressToken, RequestId};
 pub use json::{Json, JsonObject, JsonRef};
 pub use map::Map;

@@ -43,6 +43,8 @@ pub enum DocTarget {
     Variant(String, String),
     /// A method.
     Method(String),
+    /// The module of an extension.
+    Module,
 }
 
 impl Docs {
@@ -75,6 +77,7 @@ impl fmt::Display for DocTarget {
             DocTarget::Value(name, value) => write!(f, "{name} = {value}"),
             DocTarget::Variant(name, variant) => write!(f, "{name}::{variant}"),
             DocTarget::Method(method) => write!(f, "method {method}"),
+            DocTarget::Module => write!(f, "module"),
         }
     }
 }

@@ -36,6 +36,11 @@ impl Extension {
         module_name(name)
     }
 
+    /// Returns whether a version is a commit of upstream.
+    pub fn is_commit(version: &str) -> bool {
+        version.len() == 40 && version.bytes().all(|byte| byte.is_ascii_hexdigit())
+    }
+
     /// Returns the default feature of an extension.
     pub fn feature_of(name: &str) -> String {
         format!("ext-{}", name.to_lowercase())

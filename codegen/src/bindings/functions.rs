@@ -46,6 +46,7 @@ pub(super) fn root(header: &str, source: &str, tools: &[ToolBinding<'_>]) -> Res
         #![doc = ""]
         #![doc = " Each function calls a tool on a client. It fails with [`TypedCallError`] if the call or the tool fails."]
         #![allow(clippy::doc_lazy_continuation, clippy::doc_overindented_list_items, reason = "the server's own prose")]
+        #![allow(dead_code, unused_imports, reason = "few crates call all tools")]
         #(#modules)*
         use mcpgen_runtime::client::{#structured Client, TypedCallError};
         use mcpgen_runtime::service::router::RequestService;

@@ -8,7 +8,7 @@ use std::thread;
 
 use mcpgen_model::text::foreign::{cell, code};
 use mcpgen_model::text::names;
-use mcpgen_model::{Extends, Protocol, Side};
+use mcpgen_model::{DocTarget, Extends, Extension, Protocol, Side};
 use mcpgen_schema::Error;
 use mcpgen_schema::text::counted;
 use proc_macro2::TokenStream;
@@ -87,6 +87,11 @@ fn root(protocol: &Protocol, exports: &Exports, options: &Options) -> TokenStrea
         counted(protocol.requests.len() as u64, "requests"),
         counted(protocol.notifications.len() as u64, "notifications")
     );
+    let mut lines = Vec::new();
+    if let Some(entry) = protocol.docs.of(&DocTarget::Module) {
+        lines.extend(entry.doc.lines().map(|line| if line.is_empty() { String::new() } else { format!(" {line}") }));
+        lines.push(String::new());
+    }
     let title = if let Some(extends) = &protocol.extends {
         extension_title(protocol, extends)
     } else if protocol.has_message_sets() {
@@ -94,7 +99,7 @@ fn root(protocol: &Protocol, exports: &Exports, options: &Options) -> TokenStrea
     } else {
         format!(" Revision `{}` of the schema {}.", protocol.revision, code(&options.source))
     };
-    let mut lines = vec![title, String::new(), counts];
+    lines.extend([title, String::new(), counts]);
     lines.extend(map(protocol));
     root_with(&lines, protocol, exports, options)
 }
@@ -148,7 +153,10 @@ fn has_schema(extends: &Extends, options: &Options) -> Option<TokenStream> {
 
 fn extension_title(protocol: &Protocol, extends: &Extends) -> String {
     let (name, revision) = (&protocol.revision, &extends.revision);
-    let version = extends.version.as_ref().map_or_else(String::new, |version| format!(", version {}", code(version)));
+    let version = extends.version.as_ref().map_or_else(String::new, |version| match version.get(..12) {
+        Some(short) if Extension::is_commit(version) => format!(", commit {}", code(short)),
+        _ => format!(", version {}", code(version)),
+    });
     if extends.shared.is_empty() {
         return format!(" The schema `{name}`{version}.");
     }
@@ -166,7 +174,7 @@ fn shared(protocol: &Protocol, exports: &Exports, options: &Options) -> Option<T
         let (name, alias) = (ident(theirs), ident(ours));
         if ours == theirs { quote!(#name) } else { quote!(#name as #alias) }
     });
-    Some(quote!(pub use #support::#module::{#(#names),*};))
+    Some(quote!(#[doc(inline)] pub use #support::#module::{#(#names),*};))
 }
 
 /// Returns the lines of a table of methods by area and sender.

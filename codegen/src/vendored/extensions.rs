@@ -157,8 +157,7 @@ pub(crate) fn mapping_path(name: &str) -> String {
 /// Returns the default status of a version: released, unless it is a draft or the digest of a commit.
 #[cfg(feature = "cli")]
 pub(crate) fn default_status(version: &str) -> Status {
-    let is_commit = version.len() == 40 && version.bytes().all(|byte| byte.is_ascii_hexdigit());
-    if is_commit || version == "draft" { Status::Draft } else { Status::Released }
+    if Extension::is_commit(version) || version == "draft" { Status::Draft } else { Status::Released }
 }
 
 fn check_feature(name: &str) -> Result<(), Error> {

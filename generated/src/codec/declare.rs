@@ -1,5 +1,76 @@
 //! Macros that implement the traits of the codec for generated types. A declaration is a call of such a macro with the
 //! members, variants or values of a type. A macro cannot count, so it numbers members and variants with an enum.
+//!
+//! For a struct, they write code like this:
+//!
+//! ```
+//! use mcpgen_types::codec::{self, DecodeInPlace};
+//! use mcpgen_types::{Error, Extra, KnownMembers};
+//!
+//! #[derive(Debug, PartialEq)]
+//! struct Icon { src: String, theme: Option<String>, extra: Extra<Icon> }
+//!
+//! impl codec::Decode for Icon {
+//!     const NAME: &'static str = "Icon";
+//!     fn decode(json: codec::Cursor<'_>) -> Result<Self, Error> {
+//!         codec::decode_in_place(json)
+//!     }
+//! }
+//!
+//! impl codec::DecodeInPlace for Icon {
+//!     fn blank(_: codec::Unread) -> Self {
+//!         Self { src: String::new(), theme: None, extra: Extra::default() }
+//!     }
+//!     fn read(&mut self, json: codec::Cursor<'_>, unread: codec::Unread) -> Result<(), Error> {
+//!         const TABLE: &codec::MemberTable = &codec::MemberTable::new(Icon::MEMBERS, &[0]);
+//!         json.read_object(TABLE, &mut &mut *self, unread)
+//!     }
+//! }
+//!
+//! impl KnownMembers for Icon {
+//!     const MEMBERS: &'static [&'static str] = &["src", "theme"];
+//! }
+//!
+//! impl codec::ReadMember for Icon {
+//!     fn read_member(&mut self, index: usize, json: codec::Cursor<'_>, unread: codec::Unread) -> Result<(), Error> {
+//!         match index {
+//!             0 => self.src.read(json, unread),
+//!             1 => codec::read_optional(json, &mut self.theme, unread),
+//!             _ => Ok(()),
+//!         }
+//!     }
+//!     fn read_other(
+//!         &mut self,
+//!         name: codec::Cursor<'_>,
+//!         value: codec::Cursor<'_>,
+//!         unread: codec::Unread,
+//!     ) -> Result<(), Error> {
+//!         codec::read_other(&mut self.extra, name, value, unread)
+//!     }
+//!     fn finish_others(&mut self, unread: codec::Unread) {
+//!         self.extra.finish(unread);
+//!     }
+//! }
+//!
+//! impl codec::Object for Icon {
+//!     fn members(&self, out: &mut codec::Members<'_>) {
+//!         out.member("src", &self.src);
+//!         out.optional("theme", &self.theme);
+//!         out.extra(&self.extra);
+//!     }
+//! }
+//!
+//! impl codec::Encode for Icon {
+//!     fn encode(&self) -> codec::Node<'_> { codec::Node::Object(self) }
+//! }
+//!
+//! let text = r#"{"src":"a.png","x":[1,1.0]}"#;
+//! let icon: Icon = mcpgen_types::from_str(text)?;
+//! assert_eq!(mcpgen_types::to_string(&icon), text);
+//! let error = mcpgen_types::from_str::<Icon>(r#"{"src":5}"#).unwrap_err();
+//! assert_eq!(error.to_string(), "Icon: src: expected string, found number");
+//! # Ok::<(), Error>(())
+//! ```
 
 /// Numbers members or variants.
 #[doc(hidden)]

@@ -1,4 +1,32 @@
 //! The index of a JSON text: the position, kind and size of each value.
+//!
+//! ```text
+//!            {"src":"a.png","sizes":["1x1"]}          the text
+//!            0     6        14       23     31
+//!
+//!   scan     | start length kind                      the index: a flat list of tokens, 8 bytes each
+//!            v
+//!        0   |     0      8 object   <-- Cursor       entries of the object: 8, so the next value is at 0 + 8
+//!        1   |     2      3 string                    "src"
+//!        2   |     8      5 string                    "a.png"
+//!        3   |    16      5 string                    "sizes"
+//!        4   |    23      3 array                     entries of the array: 3
+//!        5   |    25      3 string                    "1x1"
+//!        6   |    30        end
+//!        7   |    31        end
+//!
+//!   decode   Icon { src: "a.png", sizes: Some(["1x1"]), extra: {} }
+//! ```
+//!
+//! One function, the scanner, checks a text against JSON's grammar and records every value in the index. The scanner is
+//! not generic, and no other code parses JSON text. A [`Cursor`] is a reference to a document and the number of a
+//! token. Types decode themselves from a cursor. [`Cursor::read_object`] finds an object's known members by name, and
+//! [`Cursor::union`] looks up the values that select a variant. Skipping a value adds its number of entries to the
+//! token number. Strings are copied and unescaped only when a type decodes them. The path of an error is computed from
+//! the index when the error occurs.
+//!
+//! Values of serde_json and of other serde formats are first recorded as a [`Document`], and then decoded in the same
+//! way. Encoding does not use an index: a type returns a [`Node`] that refers to its fields.
 
 use std::borrow::Cow;
 use std::cell::Cell;

@@ -36,6 +36,7 @@ impl DocBook {
 
     fn stale_in(&self, protocols: &[&Protocol]) -> Vec<String> {
         let mut audit = Audit::new(protocols);
+        self.module.iter().for_each(|entry| audit.entry("module", entry));
         self.types.iter().for_each(|(name, entry)| audit.type_entry(name, entry));
         for (method, entry) in &self.methods {
             let target = DocTarget::Method(method.clone());

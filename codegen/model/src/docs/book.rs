@@ -18,6 +18,8 @@ const EXTENSIONS: &str = "extensions";
 /// All entries.
 #[derive(Clone, Debug, Default)]
 pub struct DocBook {
+    /// The documentation of the module, if these are the entries of an extension.
+    pub(super) module: Option<DocEntry>,
     pub(super) types: BTreeMap<String, TypeEntry>,
     pub(super) methods: BTreeMap<String, MethodEntry>,
     /// Members that have the same meaning in all types.
@@ -73,6 +75,7 @@ pub(super) struct Override {
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct File {
+    module: Option<DocEntry>,
     #[serde(default)]
     order: Vec<String>,
     #[serde(default)]
@@ -93,6 +96,10 @@ impl DocBook {
         let mut book = DocBook::default();
         for path in files(&folder)? {
             book.add(&path)?;
+            if book.module.is_some() {
+                let why = "only the module of an extension has documentation of ours";
+                return Err(Error::Usage(format!("{}: {why}", path.display())));
+            }
         }
         for path in files(&folder.join(EXTENSIONS))? {
             let name = path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
@@ -111,7 +118,8 @@ impl DocBook {
         let text = std::fs::read_to_string(path).map_err(Error::io("reading", path))?;
         let wrong = |why: String| Error::Usage(format!("{}: {why}", path.display()));
         let file: File = toml::from_str(&text).map_err(|error| wrong(error.to_string()))?;
-        let File { order, types, methods, members } = file;
+        let File { module, order, types, methods, members } = file;
+        self.module = module;
         if !order.is_empty() && !std::mem::replace(&mut self.order, order).is_empty() {
             return Err(wrong("the shared order is in another file as well; merge them".to_owned()));
         }
@@ -171,6 +179,7 @@ impl DocBook {
                 over.or(entry.values.get(value)).cloned()
             }
             DocTarget::Variant(name, variant) => self.types.get(name)?.variants.get(variant).cloned(),
+            DocTarget::Module => self.module.clone(),
         }
     }
 }

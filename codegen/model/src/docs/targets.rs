@@ -7,7 +7,8 @@ pub(super) fn targets(protocol: &Protocol) -> impl Iterator<Item = DocTarget> {
     let methods = protocol.requests.iter().map(|request| &request.method);
     let methods = methods.chain(protocol.notifications.iter().map(|notification| &notification.method));
     let types: Vec<DocTarget> = protocol.types.iter().flat_map(in_type).collect();
-    types.into_iter().chain(methods.map(|method| DocTarget::Method(method.clone())))
+    let module = protocol.extends.iter().map(|_| DocTarget::Module);
+    module.chain(types).chain(methods.map(|method| DocTarget::Method(method.clone())))
 }
 
 /// Returns a type and everything in it.
@@ -40,6 +41,7 @@ pub(super) fn is_shared(protocol: &Protocol, target: &DocTarget) -> bool {
         | DocTarget::Member(name, _)
         | DocTarget::Value(name, _)
         | DocTarget::Variant(name, _) => name,
+        DocTarget::Module => return false,
         DocTarget::Method(method) => {
             let requests = protocol.requests.iter().map(|request| (&request.method, request.type_id));
             let notifications = protocol.notifications.iter().map(|it| (&it.method, it.type_id));
