@@ -130,7 +130,7 @@ fn inline_schemas_become_types_of_the_revision() {
 fn commands_accept_the_name_of_an_extension() {
     let project = project();
     project.run(&import(&["--version", "1.0", "--protocol", "messages.toml"])).exits(0);
-    project.run(&["inspect", "where", "Size"]).exits(0).prints(&["with a limit"]);
+    project.run(&["inspect", "where", "Size"]).exits(0).prints(&["at most 5"]);
     project.write("valid.json", "{\"size\": 5}");
     project.write("invalid.json", "{\"size\": 6}");
     project.run(&["validate", "WhereResult", "--schema", "where", "valid.json"]).exits(0);

@@ -25,7 +25,7 @@ impl Outcome {
             Shape::Alias(_, AliasRule::AnyJson) => Outcome::Absorbed("any JSON"),
             Shape::Alias(_, AliasRule::Absorbed(_)) => Outcome::Absorbed("union absorbed"),
             Shape::Alias(_, AliasRule::Plain) => Outcome::Aliased,
-            emitted => Outcome::Emitted(kind(emitted)),
+            emitted => Outcome::Emitted(emitted.kind()),
         }
     }
 
@@ -44,23 +44,6 @@ impl Outcome {
             Outcome::Emitted(detail) | Outcome::Absorbed(detail) => Some(detail),
             Outcome::Aliased => None,
         }
-    }
-}
-
-/// Returns the kind of a shape in one word.
-pub fn kind(shape: &Shape) -> &'static str {
-    match shape {
-        Shape::Struct(_) => "struct",
-        Shape::Union(_) => "union",
-        Shape::Tuple(_) => "tuple",
-        Shape::Enum(_) => "enum",
-        Shape::OpenEnum(_) => "open enum",
-        Shape::Bounded(_) => "bounded",
-        Shape::Undecided(_) => "undecided",
-        Shape::Alias(..) => "alias",
-        Shape::Newtype(_) => "newtype",
-        Shape::Core(_) => "core",
-        Shape::Never => "never",
     }
 }
 

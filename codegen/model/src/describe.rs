@@ -1,7 +1,11 @@
-//! Type expressions in words.
+//! Types in words.
+
+use mcpgen_schema::json::Json;
+use mcpgen_schema::normal::{Bound, Bounds, Length};
+use mcpgen_schema::text::counted;
 
 use crate::protocol::Protocol;
-use crate::types::Type;
+use crate::types::{AliasRule, Bounded, Limit, Member, Rest, Shape, Type, Value, Variant};
 
 impl Protocol {
     /// Describes a type expression: `list of Tool`, `string or null`.
@@ -26,5 +30,103 @@ impl Protocol {
     fn describe_inner(&self, content: &Type) -> String {
         let words = self.describe(content);
         if matches!(content, Type::Nullable(_)) { format!("({words})") } else { words }
+    }
+}
+
+/// A shape in words.
+#[derive(Clone, Debug)]
+pub struct Outline<'s> {
+    /// What the parts are, such as `one of`. Empty for the members of an object and for a single type.
+    pub words: String,
+    /// The parts.
+    pub parts: Vec<Part<'s>>,
+    /// Further facts, such as limits.
+    pub notes: Vec<String>,
+}
+
+/// A part of a shape.
+#[derive(Clone, Copy, Debug)]
+pub enum Part<'s> {
+    /// A member of an object.
+    Member(&'s Member),
+    /// A value of an enumeration.
+    Value(&'s Json),
+    /// A type, with the name of a variant or an empty name.
+    Type(&'s str, &'s Type),
+    /// The type of all other members or items.
+    Others(&'s Type),
+}
+
+impl Protocol {
+    /// Describes a shape.
+    pub fn outline<'s>(&self, shape: &'s Shape) -> Outline<'s> {
+        let variants = |variants: &'s [Variant]| variants.iter().map(|it| Part::Type(&it.rust, &it.content)).collect();
+        let values = |values: &'s [Value]| values.iter().map(|value| Part::Value(&value.json)).collect();
+        let outline = |words: &str, parts: Vec<Part<'s>>| Outline { words: words.to_owned(), parts, notes: Vec::new() };
+        match shape {
+            Shape::Struct(body) => {
+                let mut parts: Vec<Part<'_>> = body.members.iter().map(Part::Member).collect();
+                let pattern = body.pattern.as_ref();
+                let pattern = pattern.map(|it| format!("names like /{}/: {}", it.pattern, self.describe(&it.content)));
+                let mut notes: Vec<String> = pattern.into_iter().collect();
+                match &body.rest {
+                    Rest::Open => {}
+                    Rest::Typed(content) => parts.push(Part::Others(content)),
+                    Rest::Closed => notes.push("no other members".to_owned()),
+                }
+                Outline { notes, ..outline("", parts) }
+            }
+            Shape::Union(union) if union.variants.is_empty() => outline("no variants", Vec::new()),
+            Shape::Union(union) => outline("one of", variants(&union.variants)),
+            Shape::Undecided(undecided) => {
+                let name = |index: usize| self.describe(&undecided.alternatives[index].content);
+                let (a, b) = (name(undecided.conflict.0), name(undecided.conflict.1));
+                let mut notes = vec![format!("no guard separates {a} from {b}")];
+                notes.extend(undecided.example.as_ref().map(|it| format!("both may accept {it}")));
+                Outline { notes, ..outline("undecided: any of", variants(&undecided.alternatives)) }
+            }
+            Shape::Tuple(tuple) => {
+                let first = tuple.first.iter().map(|item| Part::Type("", &item.content));
+                outline("an array of", first.chain(tuple.rest.iter().map(Part::Others)).collect())
+            }
+            Shape::Enum(known) => outline("one of", values(known)),
+            Shape::OpenEnum(known) => outline("a string, such as", values(known)),
+            Shape::Bounded(Bounded { inner, limit, checks }) => {
+                let limit = limit.as_ref().map(|limit| match limit {
+                    Limit::Bounds(limit) => bounds(limit),
+                    Limit::Length(limit) if matches!(inner, Type::List(_)) => length(limit, "items"),
+                    Limit::Length(limit) => length(limit, "characters"),
+                });
+                let checks = (!checks.is_empty()).then(|| counted(checks.len() as u64, "checks"));
+                let notes = limit.into_iter().chain(checks).collect();
+                Outline { notes, ..outline("", vec![Part::Type("", inner)]) }
+            }
+            Shape::Alias(content, rule) => {
+                let notes = match rule {
+                    AliasRule::Absorbed(others) => vec![format!("accepts all values of {}", others.join(", "))],
+                    AliasRule::Plain | AliasRule::AnyJson => Vec::new(),
+                };
+                Outline { notes, ..outline("", vec![Part::Type("", content)]) }
+            }
+            Shape::Newtype(content) => outline("", vec![Part::Type("", content)]),
+            Shape::Core(core) => outline(&format!("mcpgen_types::{}", core.name()), Vec::new()),
+            Shape::Never => outline("no values", Vec::new()),
+        }
+    }
+}
+
+fn bounds(limit: &Bounds) -> String {
+    let side = |bound: &Option<Bound>, inclusive: &str, exclusive: &str| {
+        bound.as_ref().map(|bound| format!("{} {}", if bound.exclusive { exclusive } else { inclusive }, bound.value))
+    };
+    let sides = [side(&limit.min, "at least", "more than"), side(&limit.max, "at most", "less than")];
+    sides.into_iter().flatten().collect::<Vec<_>>().join(" and ")
+}
+
+fn length(limit: &Length, unit: &str) -> String {
+    match (limit.min, limit.max) {
+        (min, None) => format!("at least {}", counted(min, unit)),
+        (0, Some(max)) => format!("at most {}", counted(max, unit)),
+        (min, Some(max)) => format!("{min} to {}", counted(max, unit)),
     }
 }

@@ -8,14 +8,14 @@ use std::fmt;
 
 use mcpgen_schema::Error;
 use mcpgen_schema::json::Json;
-use mcpgen_schema::normal::{Bound, Bounds, Length};
 use mcpgen_schema::text::{counted, visible, visible_json};
 use serde::Serialize;
 
-use crate::conservation::{Outcome, conservation, kind};
+use crate::conservation::{Outcome, conservation};
 use crate::decision::{self, Decision};
+use crate::describe::{Outline, Part};
 use crate::fixups::FIXUPS;
-use crate::{AliasRule, Bounded, Content, Limit, Origin, Params, Protocol, Rest, Shape, Side, Struct, Type, TypeDef};
+use crate::{AliasRule, Content, Origin, Params, Protocol, Shape, Side, TypeDef};
 
 /// The description of a protocol. `Display` writes it for people, `Serialize` as the documented JSON.
 #[derive(Debug, Serialize)]
@@ -208,7 +208,7 @@ fn entry<'p>(protocol: &Protocol, def: &'p TypeDef) -> TypeRow<'p> {
             Origin::Inline(_) => "inline",
             Origin::Absent => "absent",
         },
-        kind: kind(&def.shape),
+        kind: def.shape.kind(),
         summary: summary(protocol, &def.shape),
         schema_pointers: pointers(def),
     }
@@ -222,98 +222,26 @@ fn pointers(def: &TypeDef) -> Vec<&str> {
     }
 }
 
-/// Describes a shape.
+/// Describes a shape in one line.
 fn summary(protocol: &Protocol, shape: &Shape) -> String {
-    match shape {
-        Shape::Struct(body) => members(protocol, body),
-        Shape::Union(union) => {
-            let variants: Vec<String> =
-                union.variants.iter().map(|variant| protocol.describe(&variant.content)).collect();
-            if variants.is_empty() { "no variants".to_owned() } else { format!("one of {}", variants.join(", ")) }
-        }
-        Shape::Tuple(tuple) => {
-            let first: Vec<String> = tuple.first.iter().map(|item| protocol.describe(&item.content)).collect();
-            let rest = tuple.rest.as_ref().map(|rest| format!("; others: {}", protocol.describe(rest)));
-            format!("[{}{}]", first.join(", "), rest.unwrap_or_default())
-        }
-        Shape::Enum(values) => {
-            let values: Vec<String> = values.iter().map(|value| value.json.to_string()).collect();
-            format!("one of {}", values.join(", "))
-        }
-        Shape::OpenEnum(values) => {
-            let values: Vec<String> = values.iter().map(|value| value.json.to_string()).collect();
-            format!("one of {}, or another string", values.join(", "))
-        }
-        Shape::Bounded(Bounded { inner, limit, checks }) => {
-            let limit = match limit {
-                Some(Limit::Bounds(limit)) => format!(", {}", bounds(limit)),
-                Some(Limit::Length(limit)) => {
-                    let unit = if matches!(inner, Type::List(_)) { "items" } else { "characters" };
-                    format!(", {}", length(limit, unit))
-                }
-                None => String::new(),
-            };
-            let checks = match checks.len() {
-                0 => String::new(),
-                1 => ", checked".to_owned(),
-                count => format!(", {count} checks"),
-            };
-            format!("{}{limit}{checks}", protocol.describe(inner))
-        }
-        Shape::Undecided(undecided) => {
-            let alternatives: Vec<String> =
-                undecided.alternatives.iter().map(|variant| protocol.describe(&variant.content)).collect();
-            let (a, b) = undecided.conflict;
-            let example = undecided.example.as_ref().map_or(String::new(), |it| format!("; both may accept {it}"));
-            let (a, b) = (&alternatives[a], &alternatives[b]);
-            format!("undecided: any of {}; no guard separates {a} from {b}{example}", alternatives.join(", "))
-        }
-        Shape::Alias(content, AliasRule::Absorbed(others)) => {
-            format!("{}, which accepts all values of {}", protocol.describe(content), others.join(", "))
-        }
-        Shape::Alias(content, _) | Shape::Newtype(content) => protocol.describe(content),
-        Shape::Core(name) => format!("{name} of the support core"),
-        Shape::Never => "no values".to_owned(),
-    }
-}
-
-fn members(protocol: &Protocol, body: &Struct) -> String {
-    let members: Vec<String> = body
-        .members
-        .iter()
-        .map(|member| {
+    let Outline { words, parts, notes } = protocol.outline(shape);
+    let parts = parts.into_iter().map(|part| match part {
+        Part::Member(member) => {
             let optional = if member.required { "" } else { "?" };
             let content = match &member.content {
                 Content::Constant(value) => value.to_string(),
                 Content::Value(content) => protocol.describe(content),
             };
             format!("{}{optional}: {content}", member.wire)
-        })
-        .collect();
-    let pattern = body.pattern.as_ref();
-    let pattern = pattern.map(|it| format!("; /{}/: {}", it.pattern, protocol.describe(&it.content)));
-    let rest = match &body.rest {
-        Rest::Open => String::new(),
-        Rest::Typed(content) => format!("; others: {}", protocol.describe(content)),
-        Rest::Closed => "; no others".to_owned(),
-    };
-    format!("{{{}{}{rest}}}", members.join(", "), pattern.unwrap_or_default())
-}
-
-fn bounds(limit: &Bounds) -> String {
-    let side = |bound: &Option<Bound>, inclusive: &str, exclusive: &str| {
-        bound.as_ref().map(|bound| format!("{} {}", if bound.exclusive { exclusive } else { inclusive }, bound.value))
-    };
-    let sides = [side(&limit.min, "at least", "more than"), side(&limit.max, "at most", "less than")];
-    sides.into_iter().flatten().collect::<Vec<_>>().join(" and ")
-}
-
-fn length(limit: &Length, unit: &str) -> String {
-    match (limit.min, limit.max) {
-        (min, None) => format!("at least {}", counted(min, unit)),
-        (0, Some(max)) => format!("at most {}", counted(max, unit)),
-        (min, Some(max)) => format!("{min} to {}", counted(max, unit)),
-    }
+        }
+        Part::Value(value) => value.to_string(),
+        Part::Type(_, content) => protocol.describe(content),
+        Part::Others(content) => format!("others: {}", protocol.describe(content)),
+    });
+    let parts = parts.collect::<Vec<_>>().join(", ");
+    let text = if matches!(shape, Shape::Struct(_)) { format!("{{{parts}}}") } else { format!("{words} {parts}") };
+    let text = std::iter::once(text.trim().to_owned()).chain(notes);
+    text.collect::<Vec<_>>().join("; ")
 }
 
 /// Returns the decision of a union. A union that is an alias of its largest variant always selects that one.

@@ -36,6 +36,7 @@ mod describe;
 mod direction;
 mod documentation;
 mod extension;
+mod inhabited;
 mod messages;
 pub mod method_facts;
 mod protocol;
@@ -50,6 +51,7 @@ pub mod validate;
 
 pub use build::{Contract, build, extend, model};
 pub use decision::{Condition, Decision, Guard};
+pub use describe::{Outline, Part};
 pub use direction::{MessageKind, MessageSet, Side};
 pub use docs::DocBook;
 pub use documentation::{DocEntry, DocTarget, Docs};
@@ -64,6 +66,6 @@ pub use messages::{ErrorCode, Notification, Params, Request, Tag};
 pub use protocol::Protocol;
 pub use revision::{Era, Revision, Rule, Status, check_name, schema_path};
 pub use types::{
-    AliasRule, Bounded, Content, Item, Limit, Member, Origin, PatternMembers, Rest, Shape, Struct, Tuple, Type,
-    TypeDef, TypeId, Undecided, Union, Value, Variant,
+    AliasRule, Bounded, Content, CoreType, Item, Limit, Member, Origin, PatternMembers, Rest, Shape, Struct, Tuple,
+    Type, TypeDef, TypeId, Undecided, Union, Value, Variant,
 };

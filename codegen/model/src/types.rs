@@ -64,9 +64,31 @@ pub enum Shape {
     /// A recursive alias, which Rust allows only as a newtype.
     Newtype(Type),
     /// A type of the hand-written core.
-    Core(&'static str),
+    Core(CoreType),
     /// A type without values.
     Never,
+}
+
+/// A type of the hand-written core that a definition becomes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum CoreType {
+    /// The id of a request: a string or an integer.
+    RequestId,
+    /// A token of the sender: a string or an integer.
+    ProgressToken,
+    /// The kind of a result: a string.
+    ResultType,
+}
+
+impl CoreType {
+    /// Returns its name in Rust.
+    pub fn name(self) -> &'static str {
+        match self {
+            CoreType::RequestId => "RequestId",
+            CoreType::ProgressToken => "ProgressToken",
+            CoreType::ResultType => "ResultType",
+        }
+    }
 }
 
 /// The reason why a definition is an alias.
@@ -289,6 +311,23 @@ impl TypeDef {
 }
 
 impl Shape {
+    /// Returns the kind of the shape in one word.
+    pub fn kind(&self) -> &'static str {
+        match self {
+            Shape::Struct(_) => "struct",
+            Shape::Union(_) => "union",
+            Shape::Tuple(_) => "tuple",
+            Shape::Enum(_) => "enum",
+            Shape::OpenEnum(_) => "open enum",
+            Shape::Bounded(_) => "bounded",
+            Shape::Undecided(_) => "undecided",
+            Shape::Alias(..) => "alias",
+            Shape::Newtype(_) => "newtype",
+            Shape::Core(_) => "core",
+            Shape::Never => "never",
+        }
+    }
+
     /// Calls `seen` for every type expression of the shape.
     pub fn visit(&self, seen: &mut dyn FnMut(&Type)) {
         match self {
@@ -318,6 +357,36 @@ impl Shape {
             Shape::Enum(_) | Shape::OpenEnum(_) | Shape::Core(_) | Shape::Never => {}
         }
     }
+
+    /// Calls `change` for every type expression of the shape.
+    pub fn visit_mut(&mut self, change: &mut dyn FnMut(&mut Type)) {
+        match self {
+            Shape::Struct(body) => {
+                for member in &mut body.members {
+                    if let Content::Value(content) = &mut member.content {
+                        change(content);
+                    }
+                }
+                if let Some(pattern) = &mut body.pattern {
+                    change(&mut pattern.content);
+                }
+                if let Rest::Typed(content) = &mut body.rest {
+                    change(content);
+                }
+            }
+            Shape::Tuple(tuple) => {
+                tuple.first.iter_mut().for_each(|item| change(&mut item.content));
+                if let Some(rest) = &mut tuple.rest {
+                    change(rest);
+                }
+            }
+            Shape::Union(union) => union.variants.iter_mut().for_each(|variant| change(&mut variant.content)),
+            Shape::Undecided(it) => it.alternatives.iter_mut().for_each(|variant| change(&mut variant.content)),
+            Shape::Bounded(Bounded { inner, .. }) => change(inner),
+            Shape::Alias(content, _) | Shape::Newtype(content) => change(content),
+            Shape::Enum(_) | Shape::OpenEnum(_) | Shape::Core(_) | Shape::Never => {}
+        }
+    }
 }
 
 impl Type {
@@ -326,6 +395,15 @@ impl Type {
         match self {
             Type::Named(id) => seen(*id),
             Type::List(inner) | Type::Map(inner) | Type::Nullable(inner) => inner.visit(seen),
+            _ => {}
+        }
+    }
+
+    /// Calls `change` for every named type of the expression.
+    pub fn visit_mut(&mut self, change: &mut dyn FnMut(&mut TypeId)) {
+        match self {
+            Type::Named(id) => change(id),
+            Type::List(inner) | Type::Map(inner) | Type::Nullable(inner) => inner.visit_mut(change),
             _ => {}
         }
     }

@@ -10,21 +10,20 @@ use mcpgen_schema::json::{Json, integer, is_integer};
 use mcpgen_schema::normal::{Bound, Bounds, Length};
 use serde_json::Number;
 
-use crate::{Bounded, Content, Limit, Protocol, Rest, Shape, Struct, Tuple, Type, TypeId};
+use crate::{Bounded, Content, CoreType, Limit, Protocol, Rest, Shape, Struct, Tuple, Type, TypeId};
 
 /// Validates a document against a type. Decoding the document into the generated type gives the same result.
 ///
 /// # Errors
 /// Returns the first violation, with its path.
 pub fn validate(protocol: &Protocol, type_id: TypeId, document: &Json) -> std::result::Result<(), Failure> {
-    let uninhabited = uninhabited(protocol);
-    Validator { protocol, uninhabited }.named(type_id, document)
+    Validator { protocol, inhabited: protocol.inhabited() }.named(type_id, document)
 }
 
 struct Validator<'p> {
     protocol: &'p Protocol,
-    /// The types without values, such as a type that requires a value of itself.
-    uninhabited: BTreeSet<TypeId>,
+    /// The types that have values.
+    inhabited: Vec<Option<usize>>,
 }
 
 type Result<T = ()> = std::result::Result<T, Failure>;
@@ -61,7 +60,7 @@ impl Validator<'_> {
 
     fn named(&self, id: TypeId, json: &Json) -> Result {
         let def = &self.protocol.types[id];
-        if self.uninhabited.contains(&id) {
+        if self.inhabited[id].is_none() {
             return Err(Failure::new("no value is valid here"));
         }
         match &def.shape {
@@ -83,8 +82,8 @@ impl Validator<'_> {
             Shape::Bounded(bounded) => self.bounded(bounded, json),
             Shape::Undecided(undecided) => self.checks(&undecided.checks, json),
             Shape::Alias(content, _) | Shape::Newtype(content) => self.content(content, json),
-            Shape::Core("ResultType") => self.content(&Type::String, json),
-            Shape::Core(_) => match json {
+            Shape::Core(CoreType::ResultType) => self.content(&Type::String, json),
+            Shape::Core(CoreType::RequestId | CoreType::ProgressToken) => match json {
                 Json::String(_) => Ok(()),
                 Json::Number(number) if integer(number).is_some() => self.content(&Type::Signed, json),
                 _ => Err(Failure::mismatch("string or integer", json)),
@@ -165,42 +164,6 @@ impl Validator<'_> {
             json.as_object().into_iter().flatten().filter(|(name, _)| is_other(name)).collect();
         members.sort_by_key(|(name, _)| *name);
         members.into_iter().try_for_each(|(name, value)| self.content(content, value).map_err(|it| it.at_key(name)))
-    }
-}
-
-/// Returns the types without values: each of their values would contain a value of such a type.
-fn uninhabited(protocol: &Protocol) -> BTreeSet<TypeId> {
-    let mut empty: BTreeSet<TypeId> = (0..protocol.types.len()).collect();
-    loop {
-        let has = |content: &Type, empty: &BTreeSet<TypeId>| match content {
-            Type::Never => false,
-            Type::Named(id) => !empty.contains(id),
-            _ => true,
-        };
-        let found: Vec<TypeId> = empty
-            .iter()
-            .copied()
-            .filter(|id| match &protocol.types[*id].shape {
-                Shape::Struct(body) => body.members.iter().all(|member| match &member.content {
-                    Content::Value(content) => !member.required || has(content, &empty),
-                    Content::Constant(_) => true,
-                }),
-                Shape::Union(union) => union.variants.iter().any(|variant| has(&variant.content, &empty)),
-                Shape::Tuple(tuple) => tuple.first.iter().all(|item| has(&item.content, &empty)),
-                Shape::Enum(values) => !values.is_empty(),
-                Shape::Bounded(Bounded { inner, .. }) | Shape::Alias(inner, _) | Shape::Newtype(inner) => {
-                    has(inner, &empty)
-                }
-                Shape::OpenEnum(_) | Shape::Core(_) | Shape::Undecided(_) => true,
-                Shape::Never => false,
-            })
-            .collect();
-        if found.is_empty() {
-            return empty;
-        }
-        found.iter().for_each(|id| {
-            empty.remove(id);
-        });
     }
 }
 

@@ -8,7 +8,7 @@ use mcpgen::site;
 use mcpgen_diff::suggest::did_you_mean;
 use mcpgen_model::build;
 use mcpgen_model::inspect::inspect;
-use mcpgen_model::{Content, DocTarget, Protocol, Shape, Status, TypeDef};
+use mcpgen_model::{Content, DocTarget, Outline, Part, Protocol, Shape, Status, TypeDef};
 use mcpgen_schema::Error;
 use mcpgen_schema::text::{counted, visible, visible_lines};
 
@@ -134,9 +134,13 @@ fn show(text: &mut String, protocol: &Protocol, def: &TypeDef) {
     let rust = if def.rust == def.name { String::new() } else { format!(" ({} in Rust)", def.rust) };
     line(0, format!("{}{rust}, area {}, {}", def.name, def.area, def.pointer));
     doc(DocTarget::Type(def.name.clone())).into_iter().for_each(|doc| line(1, doc));
-    match &def.shape {
-        Shape::Struct(body) => {
-            for member in &body.members {
+    let Outline { words, parts, notes } = protocol.outline(&def.shape);
+    if !words.is_empty() {
+        line(1, if parts.is_empty() { words.clone() } else { format!("{words}:") });
+    }
+    for part in parts {
+        match part {
+            Part::Member(member) => {
                 let presence = if member.required { "required" } else { "optional" };
                 match &member.content {
                     Content::Constant(value) => line(1, format!("{}: always {value}", member.wire)),
@@ -147,33 +151,15 @@ fn show(text: &mut String, protocol: &Protocol, def: &TypeDef) {
                     }
                 }
             }
-        }
-        Shape::Union(union) => {
-            for variant in &union.variants {
-                line(1, format!("{}: {}", variant.rust, protocol.describe(&variant.content)));
+            Part::Value(value) => {
+                line(1, value.to_string());
+                doc(DocTarget::Value(def.name.clone(), value.plain())).into_iter().for_each(|doc| line(2, doc));
             }
+            Part::Type("", content) if words.is_empty() => line(1, format!("= {}", protocol.describe(content))),
+            Part::Type("", content) => line(1, protocol.describe(content)),
+            Part::Type(name, content) => line(1, format!("{name}: {}", protocol.describe(content))),
+            Part::Others(content) => line(1, format!("others: {}", protocol.describe(content))),
         }
-        Shape::Tuple(tuple) => {
-            for (index, item) in tuple.first.iter().enumerate() {
-                line(1, format!("{index}: {}", protocol.describe(&item.content)));
-            }
-            tuple.rest.iter().for_each(|rest| line(1, format!("others: {}", protocol.describe(rest))));
-        }
-        Shape::Enum(values) | Shape::OpenEnum(values) => {
-            for value in values {
-                line(1, value.json.to_string());
-                let key = value.json.plain();
-                doc(DocTarget::Value(def.name.clone(), key)).into_iter().for_each(|doc| line(2, doc));
-            }
-        }
-        Shape::Undecided(undecided) => {
-            for variant in &undecided.alternatives {
-                line(1, format!("undecided {}: {}", variant.rust, protocol.describe(&variant.content)));
-            }
-        }
-        Shape::Bounded(bounded) => line(1, format!("{} with a limit", protocol.describe(&bounded.inner))),
-        Shape::Alias(content, _) | Shape::Newtype(content) => line(1, format!("= {}", protocol.describe(content))),
-        Shape::Core(core) => line(1, format!("= mcpgen_types::{core}")),
-        Shape::Never => line(1, "no values".to_owned()),
     }
+    notes.into_iter().for_each(|note| line(1, note));
 }

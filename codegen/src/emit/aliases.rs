@@ -1,6 +1,6 @@
 //! Aliases, newtypes, types of the core, and types without values.
 
-use mcpgen_model::{AliasRule, Type, TypeId};
+use mcpgen_model::{AliasRule, CoreType, Type, TypeId};
 use mcpgen_schema::Error;
 use proc_macro2::TokenStream;
 use quote::quote;
@@ -15,10 +15,10 @@ impl Emitter<'_> {
         Ok(quote! { #docs pub type #name = #target; })
     }
 
-    pub(super) fn core_type(&mut self, id: TypeId, core: &str) -> TokenStream {
+    pub(super) fn core_type(&mut self, id: TypeId, core: CoreType) -> TokenStream {
         let docs = self.docs.definition(id);
         let name = ident(&self.protocol.types[id].rust);
-        let core = ident(core);
+        let core = ident(core.name());
         quote! { #docs pub type #name = ::mcpgen_core::#core; }
     }
 

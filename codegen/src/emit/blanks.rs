@@ -1,10 +1,10 @@
 //! Blank values: the initial values of fields, which decoding replaces.
 
-use mcpgen_model::{Bounded, Content, Protocol, Shape, Struct, Type, TypeId, Union, Variant};
+use mcpgen_model::{Bounded, Content, Protocol, Shape, Type, TypeId, Union, Variant};
 
 /// Determines which types have a blank value.
 pub(super) struct Blanks {
-    /// The order in which the types were found. `None` if a type has no finite value, and so no blank value.
+    /// The order in which the types were found. `None` if a type has no value, and so no blank value.
     rank: Vec<Option<usize>>,
     /// Whether the blank value of a type contains a box, and so must be dropped.
     allocates: Vec<bool>,
@@ -13,21 +13,7 @@ pub(super) struct Blanks {
 impl Blanks {
     pub(super) fn new(protocol: &Protocol) -> Self {
         let count = protocol.types.len();
-        let mut blanks = Self { rank: vec![None; count], allocates: vec![false; count] };
-        // A type has a blank value if its required parts have one that was found before.
-        let mut found = 0;
-        loop {
-            let before = found;
-            for (id, def) in protocol.types.iter().enumerate() {
-                if blanks.rank[id].is_none() && blanks.shape_has(&def.shape) {
-                    blanks.rank[id] = Some(found);
-                    found += 1;
-                }
-            }
-            if found == before {
-                break;
-            }
-        }
+        let mut blanks = Self { rank: protocol.inhabited(), allocates: vec![false; count] };
         let mut order: Vec<TypeId> = (0..count).filter(|id| blanks.has_type(*id)).collect();
         order.sort_by_key(|id| blanks.rank[*id]);
         for id in order {
@@ -61,20 +47,6 @@ impl Blanks {
         self.allocates[id]
     }
 
-    fn shape_has(&self, shape: &Shape) -> bool {
-        match shape {
-            Shape::Struct(body) => required(body).all(|content| self.has(content)),
-            Shape::Union(union) => union.variants.iter().any(|variant| self.has(&variant.content)),
-            Shape::Tuple(tuple) => tuple.first.iter().all(|item| self.has(&item.content)),
-            Shape::Enum(values) => !values.is_empty(),
-            Shape::OpenEnum(_) => true,
-            Shape::Bounded(Bounded { inner, .. }) | Shape::Alias(inner, _) | Shape::Newtype(inner) => self.has(inner),
-            Shape::Core(name) => *name != "Never",
-            Shape::Undecided(_) => true,
-            Shape::Never => false,
-        }
-    }
-
     pub(super) fn has(&self, content: &Type) -> bool {
         match content {
             Type::Named(id) => self.rank[*id].is_some(),
@@ -99,12 +71,4 @@ impl Blanks {
             .filter(|variant| rank(variant) < self.rank[id])
             .min_by_key(|variant| (variant.boxed || self.allocates(&variant.content), rank(variant)))
     }
-}
-
-/// Returns the types of the required fields.
-fn required(body: &Struct) -> impl Iterator<Item = &Type> {
-    body.members.iter().filter(|member| member.required).filter_map(|member| match &member.content {
-        Content::Value(content) => Some(content),
-        Content::Constant(_) => None,
-    })
 }

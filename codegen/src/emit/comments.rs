@@ -27,7 +27,7 @@ pub(super) fn wrapped(code: &str) -> String {
         match bare.strip_prefix("/// ") {
             Some(text) => {
                 for line in wrap(&text.replace(BREAK, "\n"), WIDTH - indentation.len() - "/// ".len()) {
-                    out.push_str(&format!("{indentation}/// {line}").trim_end());
+                    out.push_str(format!("{indentation}/// {line}").trim_end());
                     out.push('\n');
                 }
             }

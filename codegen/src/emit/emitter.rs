@@ -71,7 +71,7 @@ impl<'a> Emitter<'a> {
             Shape::Undecided(undecided) => self.undecided(id, undecided)?,
             Shape::Alias(target, rule) => self.alias(id, target, rule)?,
             Shape::Newtype(inner) => self.newtype(id, inner)?,
-            Shape::Core(core) => self.core_type(id, core),
+            Shape::Core(core) => self.core_type(id, *core),
             Shape::Never => self.never(id),
         };
         tokens.extend(self.method_impl(id)?);

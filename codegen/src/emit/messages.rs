@@ -2,7 +2,7 @@
 
 use mcpgen_model::text::foreign::code;
 use mcpgen_model::{
-    Condition, Content, Member, MessageKind, MessageSet, Params, Shape, Side, Tag, Type, TypeId, Union,
+    Condition, Content, CoreType, Member, MessageKind, MessageSet, Params, Shape, Side, Tag, Type, TypeId, Union,
 };
 use mcpgen_schema::Error;
 use proc_macro2::TokenStream;
@@ -165,7 +165,7 @@ impl Emitter<'_> {
         };
         let field = ident(rust);
         let is_core = matches!(self.protocol.follow(content), Type::Named(id)
-            if self.protocol.types[*id].shape == Shape::Core("RequestId"));
+            if self.protocol.types[*id].shape == Shape::Core(CoreType::RequestId));
         if is_core && !boxed {
             let value = if *required { quote!(id) } else { quote!(::std::option::Option::Some(id)) };
             quote!(Self::#variant(request) => request.#field = #value,)

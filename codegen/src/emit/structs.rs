@@ -2,7 +2,7 @@
 
 use mcpgen_model::text::foreign::code;
 use mcpgen_model::text::names::setter_name;
-use mcpgen_model::{Content, Member, PatternMembers, Rest, Shape, Struct, Type, TypeId};
+use mcpgen_model::{Content, CoreType, Member, PatternMembers, Rest, Shape, Struct, Type, TypeId};
 use mcpgen_schema::Error;
 use mcpgen_schema::json::Json;
 use proc_macro2::TokenStream;
@@ -199,7 +199,9 @@ impl Emitter<'_> {
         let Content::Value(content) = &member.content else { return None };
         match (self.protocol.follow(content), member.default.as_ref()?) {
             (Type::Named(id), Json::String(text)) => match &self.protocol.types[*id].shape {
-                Shape::Core("ResultType") if text == "complete" => Some(quote!(::mcpgen_core::ResultType::COMPLETE)),
+                Shape::Core(CoreType::ResultType) if text == "complete" => {
+                    Some(quote!(::mcpgen_core::ResultType::COMPLETE))
+                }
                 Shape::Enum(values) => {
                     let value = values.iter().find(|value| value.json.as_str() == Some(text))?;
                     let (name, variant) = (ident(&self.protocol.types[*id].rust), ident(&value.rust));

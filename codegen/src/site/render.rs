@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 
 use mcpgen_diff::html::{Page, code_spans, escape};
-use mcpgen_model::{Content, DocTarget, Params, Protocol, Rest, Shape, Side, Type, TypeDef, TypeId};
+use mcpgen_model::{Content, DocTarget, Member, Outline, Params, Part, Protocol, Side, Type, TypeDef, TypeId};
 use mcpgen_schema::text::counted;
 
 use crate::site::history::{Changes, History};
@@ -222,54 +222,36 @@ impl Site<'_> {
     }
 
     fn shape(&self, text: &mut String, def: &TypeDef) {
-        let list = |text: &mut String, words: &str, items: Vec<String>| {
-            let _ = writeln!(text, "<p>{words} {}</p>", items.join(", "));
-        };
-        match &def.shape {
-            Shape::Struct(body) => {
-                if !body.members.is_empty() {
-                    self.members(text, def, body);
-                }
-                let rest = match &body.rest {
-                    Rest::Open => "Other members are allowed.".to_owned(),
-                    Rest::Typed(content) => format!("Other members are {}.", self.expression(content)),
-                    Rest::Closed => "Other members are rejected.".to_owned(),
-                };
-                let _ = writeln!(text, "<p class=\"quiet\">{rest}</p>");
-            }
-            Shape::Union(union) => {
-                let variants = union.variants.iter().map(|variant| self.expression(&variant.content)).collect();
-                list(text, "One of", variants);
-            }
-            Shape::Undecided(it) => {
-                let variants = it.alternatives.iter().map(|variant| self.expression(&variant.content)).collect();
-                list(text, "Any of", variants);
-            }
-            Shape::Tuple(tuple) => {
-                let items = tuple.first.iter().map(|item| self.expression(&item.content)).collect();
-                list(text, "An array of", items);
-            }
-            Shape::Enum(values) | Shape::OpenEnum(values) => {
-                let values = values.iter().map(|value| format!("<code>{}</code>", escape(&value.json.to_string())));
-                let is_open = matches!(def.shape, Shape::OpenEnum(_));
-                list(text, if is_open { "A string, such as" } else { "One of" }, values.collect());
-            }
-            Shape::Bounded(bounded) => list(text, "With a limit:", vec![self.expression(&bounded.inner)]),
-            Shape::Alias(content, _) | Shape::Newtype(content) => {
-                list(text, "The same as", vec![self.expression(content)])
-            }
-            Shape::Core(core) => list(text, "The type", vec![format!("<code>{core}</code> of the core")]),
-            Shape::Never => text.push_str("<p>No value.</p>\n"),
+        let Outline { words, parts, notes } = self.protocol.outline(&def.shape);
+        let members: Vec<&Member> = parts
+            .iter()
+            .filter_map(|part| if let Part::Member(member) = part { Some(*member) } else { None })
+            .collect();
+        if !members.is_empty() {
+            self.members(text, def, &members);
+        }
+        let parts = parts.into_iter().filter_map(|part| match part {
+            Part::Member(_) => None,
+            Part::Value(value) => Some(format!("<code>{}</code>", escape(&value.to_string()))),
+            Part::Type(_, content) => Some(self.expression(content)),
+            Part::Others(content) => Some(format!("others: {}", self.expression(content))),
+        });
+        let text_of_parts = format!("{words} {}", parts.collect::<Vec<_>>().join(", "));
+        let notes = notes.iter().map(|note| escape(note));
+        let lines = std::iter::once(text_of_parts.trim().to_owned()).chain(notes);
+        let lines: Vec<String> = lines.filter(|line| !line.is_empty()).collect();
+        if !lines.is_empty() {
+            let _ = writeln!(text, "<p>{}</p>", lines.join("; "));
         }
     }
 
-    fn members(&self, text: &mut String, def: &TypeDef, body: &mcpgen_model::Struct) {
+    fn members(&self, text: &mut String, def: &TypeDef, members: &[&Member]) {
         text.push_str("<table>\n<thead><tr>");
         for name in ["Member", "Type", "Presence", "Since"] {
             let _ = write!(text, "<th scope=\"col\">{name}</th>");
         }
         text.push_str("</tr></thead>\n<tbody>\n");
-        for member in &body.members {
+        for member in members {
             let content = match &member.content {
                 Content::Constant(value) => format!("always <code>{}</code>", escape(&value.to_string())),
                 Content::Value(content) => self.expression(content),

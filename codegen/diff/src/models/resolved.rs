@@ -1,8 +1,8 @@
 //! Resolved type expressions: what they accept, without names and aliases.
 
 use mcpgen_model::{
-    Bounded, Bounds, Check, Content, Decision, JsonTypes, Length, Limit, Member, PatternMembers, Protocol, Rest, Shape,
-    Tuple, Type, Union, Value,
+    Bounded, Bounds, Check, Content, CoreType, Decision, JsonTypes, Length, Limit, Member, PatternMembers, Protocol,
+    Rest, Shape, Tuple, Type, Union, Value,
 };
 use mcpgen_schema::json::Json;
 use mcpgen_schema::normal::{first_integer, last_integer};
@@ -170,8 +170,10 @@ fn resolved_type(protocol: &Protocol, id: usize) -> Resolved<'_> {
             (other, _) => other,
         },
         Shape::Newtype(content) => protocol.resolved(content),
-        Shape::Core("ResultType") => Resolved::String(Length::default()),
-        Shape::Core(_) => Resolved::Union(Choice { variants: vec![Type::String, Type::Signed], decision: None }),
+        Shape::Core(CoreType::ResultType) => Resolved::String(Length::default()),
+        Shape::Core(CoreType::RequestId | CoreType::ProgressToken) => {
+            Resolved::Union(Choice { variants: vec![Type::String, Type::Signed], decision: None })
+        }
         Shape::Undecided(_) => Resolved::Any,
         Shape::Never => Resolved::Never,
         // Only a recursive alias remains after `follow`.

@@ -24,9 +24,9 @@ use crate::fixups::{self, Applied};
 use crate::mapping::{Direction, MappedMessage, Mapping};
 use crate::text::names::{Namespace, field_name, variant_name};
 use crate::{
-    AliasRule, Bounded, Condition, Content, Decision, Docs, Era, Guard, Item, Limit, Member, MessageKind, MessageSet,
-    Origin, PatternMembers, Protocol, Rest, Shape, Side, Struct, Tag, Tuple, Type, TypeDef, TypeId, Undecided, Union,
-    Value, Variant,
+    AliasRule, Bounded, Condition, Content, CoreType, Decision, Docs, Era, Guard, Item, Limit, Member, MessageKind,
+    MessageSet, Origin, PatternMembers, Protocol, Rest, Shape, Side, Struct, Tag, Tuple, Type, TypeDef, TypeId,
+    Undecided, Union, Value, Variant,
 };
 
 /// What states a protocol: a schema and, if the schema does not list the messages, a mapping that does.
@@ -636,15 +636,15 @@ fn type_def(name: &str, origin: Origin, note: &Note) -> TypeDef {
 }
 
 /// Returns the type of the hand-written core for a definition, if it has an equivalent one.
-fn core_type(name: &str, schema: &Schema) -> Option<&'static str> {
+fn core_type(name: &str, schema: &Schema) -> Option<CoreType> {
     let is_string = |schema: &Schema| matches!(&schema.kind, Kind::String(length) if length.is_free());
     let is_integer = |schema: &Schema| matches!(&schema.kind, Kind::Integer(bounds) if bounds.is_free());
     let is_id = matches!(&schema.kind, Kind::Union(variants) if variants.len() == 2
         && variants.iter().any(is_string) && variants.iter().any(is_integer));
     match name {
-        "RequestId" if is_id => Some("RequestId"),
-        "ProgressToken" if is_id => Some("ProgressToken"),
-        "ResultType" if is_string(schema) => Some("ResultType"),
+        "RequestId" if is_id => Some(CoreType::RequestId),
+        "ProgressToken" if is_id => Some(CoreType::ProgressToken),
+        "ResultType" if is_string(schema) => Some(CoreType::ResultType),
         _ => None,
     }
 }

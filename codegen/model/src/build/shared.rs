@@ -5,10 +5,7 @@ use std::collections::BTreeMap;
 use mcpgen_schema::check::Check;
 
 use crate::build::builder::used_checks;
-use crate::{
-    Bounded, Content, Extends, Item, Member, Origin, Params, PatternMembers, Protocol, Rest, Shape, Struct, Tuple,
-    Type, TypeId, Undecided, Union, Variant,
-};
+use crate::{Bounded, Extends, Member, Origin, Params, Protocol, Shape, Type, TypeId, Undecided, Union};
 
 /// Makes a model of a schema the model of an extension: its definitions that are equal to definitions of `core` with
 /// the same name become the types of `core`, together with the inline types in them.
@@ -100,91 +97,18 @@ impl Pairs<'_> {
     }
 
     fn shapes(&mut self, a: &Shape, b: &Shape) -> bool {
-        match (a, b) {
-            (Shape::Struct(a), Shape::Struct(b)) => self.structs(a, b),
-            (Shape::Union(a), Shape::Union(b)) => self.unions(a, b),
-            (Shape::Tuple(a), Shape::Tuple(b)) => self.tuples(a, b),
-            (Shape::Enum(a), Shape::Enum(b)) | (Shape::OpenEnum(a), Shape::OpenEnum(b)) => {
-                a.len() == b.len() && a.iter().all(|value| b.contains(value))
-            }
-            (Shape::Bounded(a), Shape::Bounded(b)) => self.bounded(a, b),
-            (Shape::Undecided(a), Shape::Undecided(b)) => self.undecided(a, b),
-            (Shape::Alias(a, rule), Shape::Alias(b, other)) => rule == other && self.content(a, b),
-            (Shape::Newtype(a), Shape::Newtype(b)) => self.content(a, b),
-            (Shape::Core(a), Shape::Core(b)) => a == b,
-            (Shape::Never, Shape::Never) => true,
-            _ => false,
-        }
+        let (mut a, mut b) = (plain(a), plain(b));
+        let (ours, theirs) = (take_types(&mut a), take_types(&mut b));
+        a == b
+            && self.checks(checks_of(&a))
+            && ours.len() == theirs.len()
+            && ours.into_iter().zip(theirs).all(|(a, b)| self.types(a, b))
     }
 
-    /// Compares objects. The order of members has no meaning.
-    fn structs(&mut self, a: &Struct, b: &Struct) -> bool {
-        a.members.len() == b.members.len()
-            && a.members.iter().all(|member| {
-                let twin = b.members.iter().find(|other| other.wire == member.wire);
-                twin.is_some_and(|twin| self.members(member, twin))
-            })
-            && self.patterns(a.pattern.as_ref(), b.pattern.as_ref())
-            && match (&a.rest, &b.rest) {
-                (Rest::Open, Rest::Open) | (Rest::Closed, Rest::Closed) => true,
-                (Rest::Typed(a), Rest::Typed(b)) => self.content(a, b),
-                _ => false,
-            }
-    }
-
-    fn members(&mut self, a: &Member, b: &Member) -> bool {
-        a.required == b.required
-            && a.default == b.default
-            && match (&a.content, &b.content) {
-                (Content::Constant(a), Content::Constant(b)) => a == b,
-                (Content::Value(a), Content::Value(b)) => self.content(a, b),
-                _ => false,
-            }
-    }
-
-    fn patterns(&mut self, a: Option<&PatternMembers>, b: Option<&PatternMembers>) -> bool {
-        match (a, b) {
-            (None, None) => true,
-            (Some(a), Some(b)) => a.pattern == b.pattern && self.content(&a.content, &b.content),
-            _ => false,
-        }
-    }
-
-    fn unions(&mut self, a: &Union, b: &Union) -> bool {
-        a.decision == b.decision
-            && a.absorbed == b.absorbed
-            && a.messages == b.messages
-            && self.variants(&a.variants, &b.variants)
-    }
-
-    fn variants(&mut self, a: &[Variant], b: &[Variant]) -> bool {
-        a.len() == b.len() && a.iter().zip(b).all(|(a, b)| self.content(&a.content, &b.content))
-    }
-
-    fn tuples(&mut self, a: &Tuple, b: &Tuple) -> bool {
-        let mut items = |a: &[Item], b: &[Item]| {
-            a.len() == b.len() && a.iter().zip(b).all(|(a, b)| self.content(&a.content, &b.content))
-        };
-        items(&a.first, &b.first)
-            && match (&a.rest, &b.rest) {
-                (None, None) => true,
-                (Some(a), Some(b)) => self.content(a, b),
-                _ => false,
-            }
-    }
-
-    fn bounded(&mut self, a: &Bounded, b: &Bounded) -> bool {
-        a.limit == b.limit && self.checks(&a.checks, &b.checks) && self.content(&a.inner, &b.inner)
-    }
-
-    fn undecided(&mut self, a: &Undecided, b: &Undecided) -> bool {
-        self.checks(&a.checks, &b.checks) && self.variants(&a.alternatives, &b.alternatives)
-    }
-
-    /// Compares checks, and the definitions that they refer to.
-    fn checks(&self, a: &[Check], b: &[Check]) -> bool {
+    /// Compares the definitions that checks refer to.
+    fn checks(&self, checks: &[Check]) -> bool {
         let mut open: Vec<&str> = Vec::new();
-        a.iter().for_each(|check| check.definitions(&mut open));
+        checks.iter().for_each(|check| check.definitions(&mut open));
         let mut seen: Vec<&str> = Vec::new();
         while let Some(name) = open.pop() {
             if seen.contains(&name) {
@@ -197,7 +121,7 @@ impl Pairs<'_> {
             }
             ours.into_iter().for_each(|check| check.definitions(&mut open));
         }
-        a == b
+        true
     }
 
     fn content(&mut self, a: &Type, b: &Type) -> bool {
@@ -208,5 +132,51 @@ impl Pairs<'_> {
             }
             (a, b) => a == b,
         }
+    }
+}
+
+/// Returns a shape without what has no meaning: prose, names in Rust, boxes, and the order of members and values.
+fn plain(shape: &Shape) -> Shape {
+    let mut shape = shape.clone();
+    match &mut shape {
+        Shape::Struct(body) => {
+            for member in &mut body.members {
+                *member = Member {
+                    rust: String::new(),
+                    description: None,
+                    deprecated: false,
+                    boxed: false,
+                    ..member.clone()
+                };
+            }
+            body.members.sort_by(|a, b| a.wire.cmp(&b.wire));
+            if let Some(pattern) = &mut body.pattern {
+                pattern.rust.clear();
+            }
+        }
+        Shape::Union(Union { variants, .. }) | Shape::Undecided(Undecided { alternatives: variants, .. }) => {
+            for variant in variants {
+                variant.rust.clear();
+                variant.boxed = false;
+            }
+        }
+        Shape::Tuple(tuple) => tuple.first.iter_mut().for_each(|item| item.boxed = false),
+        Shape::Enum(values) | Shape::OpenEnum(values) => values.sort_by_key(|value| value.json.key()),
+        _ => {}
+    }
+    shape
+}
+
+/// Removes the named types from a shape, and returns them in order.
+fn take_types(shape: &mut Shape) -> Vec<TypeId> {
+    let mut taken = Vec::new();
+    shape.visit_mut(&mut |content| content.visit_mut(&mut |id| taken.push(std::mem::take(id))));
+    taken
+}
+
+fn checks_of(shape: &Shape) -> &[Check] {
+    match shape {
+        Shape::Bounded(Bounded { checks, .. }) | Shape::Undecided(Undecided { checks, .. }) => checks,
+        _ => &[],
     }
 }

@@ -6,7 +6,7 @@ use mcpgen_schema::normal::{Bounds, Length};
 use mcpgen_schema::{Json, JsonTypes};
 
 use crate::conversions::rules::Rules;
-use crate::{Bounded, Condition, Content, Guard, Limit, Protocol, Rest, Shape, Struct, Type, TypeId};
+use crate::{Bounded, Condition, Content, CoreType, Guard, Limit, Protocol, Rest, Shape, Struct, Type, TypeId};
 
 /// The index of a node.
 pub(super) type NodeId = usize;
@@ -175,8 +175,8 @@ impl<'m> Nodes<'_, 'm> {
                 Node::Tuple(first, tuple.rest.as_ref().map(|rest| self.of(rest)))
             }
             Shape::Enum(values) => Node::Values(values.iter().map(|value| value.json.clone()).collect()),
-            Shape::OpenEnum(_) | Shape::Core("ResultType") => Node::String(Length::default()),
-            Shape::Core("RequestId" | "ProgressToken") => {
+            Shape::OpenEnum(_) | Shape::Core(CoreType::ResultType) => Node::String(Length::default()),
+            Shape::Core(CoreType::RequestId | CoreType::ProgressToken) => {
                 let guard = |types, variant| Guard { when: vec![Condition::Type(types)], variant };
                 let variants = vec![self.of(&Type::String), self.of(&Type::Signed)];
                 Node::Union(vec![guard(JsonTypes::STRING, 0), guard(JsonTypes::INTEGER, 1)], variants)
@@ -187,7 +187,7 @@ impl<'m> Nodes<'_, 'm> {
             }
             Shape::Never => Node::Never,
             // Only recursive aliases remain after `resolve`. Other types of the core accept every value.
-            Shape::Undecided(_) | Shape::Core(_) | Shape::Alias(..) | Shape::Newtype(_) => Node::Any,
+            Shape::Undecided(_) | Shape::Alias(..) | Shape::Newtype(_) => Node::Any,
         }
     }
 

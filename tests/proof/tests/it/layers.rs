@@ -115,6 +115,7 @@ const MODEL: Crate = Crate {
         "messages",
         "protocol",
         "describe",
+        "inhabited",
         "method_facts",
         "conservation",
         "build",

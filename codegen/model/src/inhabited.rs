@@ -1,0 +1,50 @@
+//! Finds the types that have values.
+
+use crate::protocol::Protocol;
+use crate::types::{Bounded, Content, Shape, Struct, Type};
+
+impl Protocol {
+    /// Returns for each type the order in which it was found to have a value, which its parts precede. `None` if it has
+    /// none, such as a type that requires a value of itself.
+    pub fn inhabited(&self) -> Vec<Option<usize>> {
+        let mut order = vec![None; self.types.len()];
+        let mut found = 0;
+        loop {
+            let before = found;
+            for (id, def) in self.types.iter().enumerate() {
+                if order[id].is_none() && has_value(&def.shape, &order) {
+                    order[id] = Some(found);
+                    found += 1;
+                }
+            }
+            if found == before {
+                return order;
+            }
+        }
+    }
+}
+
+fn has_value(shape: &Shape, order: &[Option<usize>]) -> bool {
+    let has = |content: &Type| match content {
+        Type::Named(id) => order[*id].is_some(),
+        Type::Never => false,
+        _ => true,
+    };
+    match shape {
+        Shape::Struct(body) => required(body).all(has),
+        Shape::Union(union) => union.variants.iter().any(|variant| has(&variant.content)),
+        Shape::Tuple(tuple) => tuple.first.iter().all(|item| has(&item.content)),
+        Shape::Enum(values) => !values.is_empty(),
+        Shape::Bounded(Bounded { inner, .. }) | Shape::Alias(inner, _) | Shape::Newtype(inner) => has(inner),
+        Shape::OpenEnum(_) | Shape::Core(_) | Shape::Undecided(_) => true,
+        Shape::Never => false,
+    }
+}
+
+/// Returns the types of the required fields.
+fn required(body: &Struct) -> impl Iterator<Item = &Type> {
+    body.members.iter().filter(|member| member.required).filter_map(|member| match &member.content {
+        Content::Value(content) => Some(content),
+        Content::Constant(_) => None,
+    })
+}
