@@ -4,7 +4,7 @@
 //! Uses the generator's model only for names and the kinds of members. The judge alone decides which documents are
 //! valid.
 
-use mcpgen_model::{Content, Json, Member, Origin, Protocol, Rest, Shape, Struct, Type};
+use mcpgen_model::{Content, CoreType, Json, Member, Origin, Protocol, Rest, Shape, Struct, Type};
 
 /// Returns the entries of one schema, whose types are in the Rust module `path`, and the functions that the entries
 /// refer to.
@@ -79,7 +79,7 @@ fn has_default(protocol: &Protocol, member: &Member) -> bool {
     match (protocol.follow(content), default) {
         (Type::String, Json::String(_)) | (Type::Boolean, Json::Bool(_)) => true,
         (Type::Named(id), Json::String(text)) => match &protocol.types[*id].shape {
-            Shape::Core("ResultType") => true,
+            Shape::Core(CoreType::ResultType) => true,
             Shape::Enum(values) => values.iter().any(|value| value.json.as_str() == Some(text)),
             _ => false,
         },
