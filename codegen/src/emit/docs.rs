@@ -6,8 +6,8 @@ use heck::ToLowerCamelCase as _;
 use mcpgen_model::text::foreign::{cell, code, line, prose};
 use mcpgen_model::text::markdown::{is_prose, links};
 use mcpgen_model::{
-    AliasRule, Bounded, Content, DocEntry, DocTarget, Limit, Member, Origin, Protocol, Rest, Shape, Side, Struct,
-    Tuple, Type, TypeId, Undecided, Union, Value,
+    AliasRule, Bounded, Content, DocEntry, DocTarget, Limit, Member, Origin, Protocol, Shape, Side, Struct, Tuple,
+    Type, TypeId, Undecided, Union, Value,
 };
 use proc_macro2::TokenStream;
 use quote::quote;
@@ -349,14 +349,6 @@ impl<'a> DocWriter<'a> {
         let deprecation = self.protocol.docs.of(&place).map(|entry| self.deprecation(entry));
         let text = comment(&format!("Sets {}.", code(&member.wire)));
         quote!(#text #deprecation)
-    }
-
-    pub(super) fn extra(&self, rest: &Rest) -> TokenStream {
-        let text = match rest {
-            Rest::Typed(_) => "All other members.",
-            _ => "Members that the schema does not define.",
-        };
-        comment(text)
     }
 
     pub(super) fn constructor(&self, id: TypeId, body: &Struct) -> TokenStream {

@@ -8,6 +8,7 @@ use mcpgen_schema::json::Json;
 use proc_macro2::TokenStream;
 use quote::{format_ident, quote};
 
+use super::comments::comment;
 use super::{Emitter, ident, literal};
 
 impl Emitter<'_> {
@@ -124,7 +125,7 @@ impl Emitter<'_> {
             fields.extend(quote!(#docs pub #name: #extra,));
         }
         if let Some(extra) = self.extra(body)? {
-            let docs = self.docs.extra(&body.rest);
+            let docs = comment("Other members.");
             fields.extend(quote!(#docs pub extra: #extra,));
         }
         Ok(fields)

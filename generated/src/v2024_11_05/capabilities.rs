@@ -25,7 +25,7 @@ pub struct ClientCapabilities {
     /// Features outside the specification. Each key is the name of a feature, and each value is an object with its
     /// settings.
     pub experimental: Option<Map<String, JsonObject>>,
-    /// Members that the schema does not define.
+    /// Other members.
     pub extra: Extra<Self>,
 }
 
@@ -69,7 +69,7 @@ codec::object! { ClientCapabilities;
 pub struct ClientCapabilitiesRoots {
     /// Whether the client sends `notifications/roots/list_changed` when its roots change. If absent, it does not.
     pub list_changed: Option<bool>,
-    /// Members that the schema does not define.
+    /// Other members.
     pub extra: Extra<Self>,
 }
 
@@ -108,7 +108,7 @@ pub struct Implementation {
     pub name: String,
     /// The version of the software, in any versioning scheme.
     pub version: String,
-    /// Members that the schema does not define.
+    /// Other members.
     pub extra: Extra<Self>,
 }
 
@@ -148,7 +148,7 @@ pub struct ServerCapabilities {
     /// Features outside the specification. Each key is the name of a feature, and each value is an object with its
     /// settings.
     pub experimental: Option<Map<String, JsonObject>>,
-    /// Members that the schema does not define.
+    /// Other members.
     pub extra: Extra<Self>,
 }
 
@@ -207,7 +207,7 @@ codec::object! { ServerCapabilities;
 pub struct ServerCapabilitiesPrompts {
     /// Whether the server sends `notifications/prompts/list_changed` when its prompts change. If absent, it does not.
     pub list_changed: Option<bool>,
-    /// Members that the schema does not define.
+    /// Other members.
     pub extra: Extra<Self>,
 }
 
@@ -240,7 +240,7 @@ pub struct ServerCapabilitiesResources {
     /// Whether the server sends `notifications/resources/list_changed` when its resources change. If absent, it does
     /// not.
     pub list_changed: Option<bool>,
-    /// Members that the schema does not define.
+    /// Other members.
     pub extra: Extra<Self>,
 }
 
@@ -277,7 +277,7 @@ codec::object! { ServerCapabilitiesResources;
 pub struct ServerCapabilitiesTools {
     /// Whether the server sends `notifications/tools/list_changed` when its tools change. If absent, it does not.
     pub list_changed: Option<bool>,
-    /// Members that the schema does not define.
+    /// Other members.
     pub extra: Extra<Self>,
 }
 

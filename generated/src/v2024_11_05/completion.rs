@@ -19,7 +19,7 @@ use crate::{Extra, JsonObject, Revision, codec};
 pub struct CompleteRequest {
     /// The parameters of the method.
     pub params: CompleteRequestParams,
-    /// Members that the schema does not define.
+    /// Other members.
     pub extra: Extra<Self>,
 }
 
@@ -54,7 +54,7 @@ pub struct CompleteRequestParams {
     pub r#ref: PromptOrResourceReference,
     /// The argument to complete, with the text entered so far.
     pub argument: CompleteRequestParamsArgument,
-    /// Members that the schema does not define.
+    /// Other members.
     pub extra: Extra<Self>,
 }
 
@@ -84,7 +84,7 @@ pub struct CompleteRequestParamsArgument {
     pub name: String,
     /// The text entered so far, which may be empty. The server returns values that match it.
     pub value: String,
-    /// Members that the schema does not define.
+    /// Other members.
     pub extra: Extra<Self>,
 }
 
@@ -136,7 +136,7 @@ pub struct CompleteResult {
     /// Metadata attached to the object. The protocol reserves some keys, such as those with the prefix
     /// `io.modelcontextprotocol/` since 2025-11-25. In JSON, it is `_meta`.
     pub meta: Option<JsonObject>,
-    /// Members that the schema does not define.
+    /// Other members.
     pub extra: Extra<Self>,
 }
 
@@ -171,7 +171,7 @@ pub struct CompleteResultCompletion {
     pub total: Option<i64>,
     /// Whether more values match than `values` contains. It may be set even if `total` is unknown.
     pub has_more: Option<bool>,
-    /// Members that the schema does not define.
+    /// Other members.
     pub extra: Extra<Self>,
 }
 
@@ -211,7 +211,7 @@ pub struct PromptReference {
     ///
     /// [`Prompt`]: super::Prompt
     pub name: String,
-    /// Members that the schema does not define.
+    /// Other members.
     pub extra: Extra<Self>,
 }
 
@@ -235,7 +235,7 @@ codec::object! { PromptReference;
 pub struct ResourceReference {
     /// The URI of the resource, or the URI template (RFC 6570) exactly as listed by the server.
     pub uri: String,
-    /// Members that the schema does not define.
+    /// Other members.
     pub extra: Extra<Self>,
 }
 

@@ -20,7 +20,7 @@ use crate::{Extra, JsonObject, Map, Revision, codec};
 pub struct GetPromptRequest {
     /// The parameters of the method.
     pub params: GetPromptRequestParams,
-    /// Members that the schema does not define.
+    /// Other members.
     pub extra: Extra<Self>,
 }
 
@@ -54,7 +54,7 @@ pub struct GetPromptRequestParams {
     pub name: String,
     /// The values of the arguments, by name. All values are strings. The server should validate them.
     pub arguments: Option<Map<String, String>>,
-    /// Members that the schema does not define.
+    /// Other members.
     pub extra: Extra<Self>,
 }
 
@@ -92,7 +92,7 @@ pub struct GetPromptResult {
     /// Metadata attached to the object. The protocol reserves some keys, such as those with the prefix
     /// `io.modelcontextprotocol/` since 2025-11-25. In JSON, it is `_meta`.
     pub meta: Option<JsonObject>,
-    /// Members that the schema does not define.
+    /// Other members.
     pub extra: Extra<Self>,
 }
 
@@ -135,7 +135,7 @@ codec::object! { GetPromptResult;
 pub struct ListPromptsRequest {
     /// The parameters of the method.
     pub params: Option<ListPromptsRequestParams>,
-    /// Members that the schema does not define.
+    /// Other members.
     pub extra: Extra<Self>,
 }
 
@@ -173,7 +173,7 @@ impl crate::Request for ListPromptsRequest {
 pub struct ListPromptsRequestParams {
     /// The position to continue from: the `nextCursor` of the previous page. If absent, the first page is returned.
     pub cursor: Option<String>,
-    /// Members that the schema does not define.
+    /// Other members.
     pub extra: Extra<Self>,
 }
 
@@ -209,7 +209,7 @@ pub struct ListPromptsResult {
     /// Metadata attached to the object. The protocol reserves some keys, such as those with the prefix
     /// `io.modelcontextprotocol/` since 2025-11-25. In JSON, it is `_meta`.
     pub meta: Option<JsonObject>,
-    /// Members that the schema does not define.
+    /// Other members.
     pub extra: Extra<Self>,
 }
 
@@ -254,7 +254,7 @@ pub struct Prompt {
     pub description: Option<String>,
     /// The arguments of the prompt. If absent or empty, the prompt takes no arguments.
     pub arguments: Option<Vec<PromptArgument>>,
-    /// Members that the schema does not define.
+    /// Other members.
     pub extra: Extra<Self>,
 }
 
@@ -299,7 +299,7 @@ pub struct PromptArgument {
     pub description: Option<String>,
     /// Whether the argument must be provided. If absent, the argument is optional.
     pub required: Option<bool>,
-    /// Members that the schema does not define.
+    /// Other members.
     pub extra: Extra<Self>,
 }
 
@@ -342,7 +342,7 @@ codec::object! { PromptArgument;
 pub struct PromptListChangedNotification {
     /// The parameters of the method.
     pub params: Option<PromptListChangedNotificationParams>,
-    /// Members that the schema does not define.
+    /// Other members.
     pub extra: Extra<Self>,
 }
 
@@ -381,7 +381,7 @@ pub struct PromptListChangedNotificationParams {
     /// Metadata attached to the object. The protocol reserves some keys, such as those with the prefix
     /// `io.modelcontextprotocol/` since 2025-11-25. In JSON, it is `_meta`.
     pub meta: Option<JsonObject>,
-    /// Members that the schema does not define.
+    /// Other members.
     pub extra: Extra<Self>,
 }
 
@@ -418,7 +418,7 @@ pub struct PromptMessage {
     pub role: Role,
     /// The content of the message: text, an image or other media, or a resource.
     pub content: CallToolResultContentItem,
-    /// Members that the schema does not define.
+    /// Other members.
     pub extra: Extra<Self>,
 }
 

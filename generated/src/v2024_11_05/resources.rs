@@ -18,7 +18,7 @@ pub struct BlobResourceContents {
     pub mime_type: Option<String>,
     /// The data, encoded as base64.
     pub blob: String,
-    /// Members that the schema does not define.
+    /// Other members.
     pub extra: Extra<Self>,
 }
 
@@ -79,7 +79,7 @@ codec::union! { TextOrBlobResourceContents blank BlobResourceContents;
 pub struct ListResourceTemplatesRequest {
     /// The parameters of the method.
     pub params: Option<ListResourceTemplatesRequestParams>,
-    /// Members that the schema does not define.
+    /// Other members.
     pub extra: Extra<Self>,
 }
 
@@ -117,7 +117,7 @@ impl crate::Request for ListResourceTemplatesRequest {
 pub struct ListResourceTemplatesRequestParams {
     /// The position to continue from: the `nextCursor` of the previous page. If absent, the first page is returned.
     pub cursor: Option<String>,
-    /// Members that the schema does not define.
+    /// Other members.
     pub extra: Extra<Self>,
 }
 
@@ -153,7 +153,7 @@ pub struct ListResourceTemplatesResult {
     /// Metadata attached to the object. The protocol reserves some keys, such as those with the prefix
     /// `io.modelcontextprotocol/` since 2025-11-25. In JSON, it is `_meta`.
     pub meta: Option<JsonObject>,
-    /// Members that the schema does not define.
+    /// Other members.
     pub extra: Extra<Self>,
 }
 
@@ -196,7 +196,7 @@ codec::object! { ListResourceTemplatesResult;
 pub struct ListResourcesRequest {
     /// The parameters of the method.
     pub params: Option<ListResourcesRequestParams>,
-    /// Members that the schema does not define.
+    /// Other members.
     pub extra: Extra<Self>,
 }
 
@@ -234,7 +234,7 @@ impl crate::Request for ListResourcesRequest {
 pub struct ListResourcesRequestParams {
     /// The position to continue from: the `nextCursor` of the previous page. If absent, the first page is returned.
     pub cursor: Option<String>,
-    /// Members that the schema does not define.
+    /// Other members.
     pub extra: Extra<Self>,
 }
 
@@ -272,7 +272,7 @@ pub struct ListResourcesResult {
     /// Metadata attached to the object. The protocol reserves some keys, such as those with the prefix
     /// `io.modelcontextprotocol/` since 2025-11-25. In JSON, it is `_meta`.
     pub meta: Option<JsonObject>,
-    /// Members that the schema does not define.
+    /// Other members.
     pub extra: Extra<Self>,
 }
 
@@ -316,7 +316,7 @@ codec::object! { ListResourcesResult;
 pub struct ReadResourceRequest {
     /// The parameters of the method.
     pub params: ReadResourceRequestParams,
-    /// Members that the schema does not define.
+    /// Other members.
     pub extra: Extra<Self>,
 }
 
@@ -349,7 +349,7 @@ impl crate::Request for ReadResourceRequest {
 pub struct ReadResourceRequestParams {
     /// The URI of the resource. It can use any scheme, and the server decides how to interpret it.
     pub uri: String,
-    /// Members that the schema does not define.
+    /// Other members.
     pub extra: Extra<Self>,
 }
 
@@ -380,7 +380,7 @@ pub struct ReadResourceResult {
     /// Metadata attached to the object. The protocol reserves some keys, such as those with the prefix
     /// `io.modelcontextprotocol/` since 2025-11-25. In JSON, it is `_meta`.
     pub meta: Option<JsonObject>,
-    /// Members that the schema does not define.
+    /// Other members.
     pub extra: Extra<Self>,
 }
 
@@ -425,7 +425,7 @@ pub struct Resource {
     /// The size of the contents in bytes, before base64 encoding. Clients can display it or use it to estimate context
     /// usage. If absent, the size is unknown.
     pub size: Option<i64>,
-    /// Members that the schema does not define.
+    /// Other members.
     pub extra: Extra<Self>,
 }
 
@@ -491,7 +491,7 @@ codec::object! { Resource;
 pub struct ResourceListChangedNotification {
     /// The parameters of the method.
     pub params: Option<ResourceListChangedNotificationParams>,
-    /// Members that the schema does not define.
+    /// Other members.
     pub extra: Extra<Self>,
 }
 
@@ -528,7 +528,7 @@ pub struct ResourceListChangedNotificationParams {
     /// Metadata attached to the object. The protocol reserves some keys, such as those with the prefix
     /// `io.modelcontextprotocol/` since 2025-11-25. In JSON, it is `_meta`.
     pub meta: Option<JsonObject>,
-    /// Members that the schema does not define.
+    /// Other members.
     pub extra: Extra<Self>,
 }
 
@@ -569,7 +569,7 @@ pub struct ResourceTemplate {
     pub mime_type: Option<String>,
     /// Hints for the display and use of the resources, such as the audience and the priority.
     pub annotations: Option<Annotations>,
-    /// Members that the schema does not define.
+    /// Other members.
     pub extra: Extra<Self>,
 }
 
@@ -628,7 +628,7 @@ codec::object! { ResourceTemplate;
 pub struct ResourceUpdatedNotification {
     /// The parameters of the method.
     pub params: ResourceUpdatedNotificationParams,
-    /// Members that the schema does not define.
+    /// Other members.
     pub extra: Extra<Self>,
 }
 
@@ -659,7 +659,7 @@ impl crate::Notification for ResourceUpdatedNotification {
 pub struct ResourceUpdatedNotificationParams {
     /// The URI of the changed resource. It may identify a part of the subscribed resource.
     pub uri: String,
-    /// Members that the schema does not define.
+    /// Other members.
     pub extra: Extra<Self>,
 }
 
@@ -689,7 +689,7 @@ codec::object! { ResourceUpdatedNotificationParams;
 pub struct SubscribeRequest {
     /// The parameters of the method.
     pub params: SubscribeRequestParams,
-    /// Members that the schema does not define.
+    /// Other members.
     pub extra: Extra<Self>,
 }
 
@@ -722,7 +722,7 @@ impl crate::Request for SubscribeRequest {
 pub struct SubscribeRequestParams {
     /// The URI of the resource. It can use any scheme, and the server decides how to interpret it.
     pub uri: String,
-    /// Members that the schema does not define.
+    /// Other members.
     pub extra: Extra<Self>,
 }
 
@@ -750,7 +750,7 @@ pub struct TextResourceContents {
     pub mime_type: Option<String>,
     /// The text. Data that cannot be represented as text belongs in [`BlobResourceContents`].
     pub text: String,
-    /// Members that the schema does not define.
+    /// Other members.
     pub extra: Extra<Self>,
 }
 
@@ -786,7 +786,7 @@ codec::object! { TextResourceContents;
 pub struct UnsubscribeRequest {
     /// The parameters of the method.
     pub params: UnsubscribeRequestParams,
-    /// Members that the schema does not define.
+    /// Other members.
     pub extra: Extra<Self>,
 }
 
@@ -817,7 +817,7 @@ impl crate::Request for UnsubscribeRequest {
 pub struct UnsubscribeRequestParams {
     /// The URI of the subscribed resource.
     pub uri: String,
-    /// Members that the schema does not define.
+    /// Other members.
     pub extra: Extra<Self>,
 }
 

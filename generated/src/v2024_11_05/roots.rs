@@ -20,7 +20,7 @@ use crate::{Extra, JsonObject, Revision, codec};
 pub struct ListRootsRequest {
     /// The parameters of the method.
     pub params: Option<ListRootsRequestParams>,
-    /// Members that the schema does not define.
+    /// Other members.
     pub extra: Extra<Self>,
 }
 
@@ -58,7 +58,7 @@ pub struct ListRootsRequestParams {
     /// Metadata attached to the object. The protocol reserves some keys, such as those with the prefix
     /// `io.modelcontextprotocol/` since 2025-11-25. In JSON, it is `_meta`.
     pub meta: Option<Meta>,
-    /// Members that the schema does not define.
+    /// Other members.
     pub extra: Extra<Self>,
 }
 
@@ -92,7 +92,7 @@ pub struct ListRootsResult {
     /// Metadata attached to the object. The protocol reserves some keys, such as those with the prefix
     /// `io.modelcontextprotocol/` since 2025-11-25. In JSON, it is `_meta`. Until revision 2025-11-25.
     pub meta: Option<JsonObject>,
-    /// Members that the schema does not define.
+    /// Other members.
     pub extra: Extra<Self>,
 }
 
@@ -128,7 +128,7 @@ pub struct Root {
     pub uri: String,
     /// The display name of the root, such as the name of a project.
     pub name: Option<String>,
-    /// Members that the schema does not define.
+    /// Other members.
     pub extra: Extra<Self>,
 }
 
@@ -165,7 +165,7 @@ codec::object! { Root;
 pub struct RootsListChangedNotification {
     /// The parameters of the method.
     pub params: Option<RootsListChangedNotificationParams>,
-    /// Members that the schema does not define.
+    /// Other members.
     pub extra: Extra<Self>,
 }
 
@@ -204,7 +204,7 @@ pub struct RootsListChangedNotificationParams {
     /// Metadata attached to the object. The protocol reserves some keys, such as those with the prefix
     /// `io.modelcontextprotocol/` since 2025-11-25. In JSON, it is `_meta`.
     pub meta: Option<JsonObject>,
-    /// Members that the schema does not define.
+    /// Other members.
     pub extra: Extra<Self>,
 }
 

@@ -21,7 +21,7 @@ use crate::{Extra, JsonObject, Map, Revision, codec};
 pub struct CallToolRequest {
     /// The parameters of the method.
     pub params: CallToolRequestParams,
-    /// Members that the schema does not define.
+    /// Other members.
     pub extra: Extra<Self>,
 }
 
@@ -56,7 +56,7 @@ pub struct CallToolRequestParams {
     pub name: String,
     /// The arguments by name, which must match the `inputSchema` of the tool. If absent, the call has no arguments.
     pub arguments: Option<JsonObject>,
-    /// Members that the schema does not define.
+    /// Other members.
     pub extra: Extra<Self>,
 }
 
@@ -99,7 +99,7 @@ pub struct CallToolResult {
     /// Metadata attached to the object. The protocol reserves some keys, such as those with the prefix
     /// `io.modelcontextprotocol/` since 2025-11-25. In JSON, it is `_meta`.
     pub meta: Option<JsonObject>,
-    /// Members that the schema does not define.
+    /// Other members.
     pub extra: Extra<Self>,
 }
 
@@ -173,7 +173,7 @@ codec::union! { CallToolResultContentItem blank ImageContent;
 pub struct ListToolsRequest {
     /// The parameters of the method.
     pub params: Option<ListToolsRequestParams>,
-    /// Members that the schema does not define.
+    /// Other members.
     pub extra: Extra<Self>,
 }
 
@@ -211,7 +211,7 @@ impl crate::Request for ListToolsRequest {
 pub struct ListToolsRequestParams {
     /// The position to continue from: the `nextCursor` of the previous page. If absent, the first page is returned.
     pub cursor: Option<String>,
-    /// Members that the schema does not define.
+    /// Other members.
     pub extra: Extra<Self>,
 }
 
@@ -247,7 +247,7 @@ pub struct ListToolsResult {
     /// Metadata attached to the object. The protocol reserves some keys, such as those with the prefix
     /// `io.modelcontextprotocol/` since 2025-11-25. In JSON, it is `_meta`.
     pub meta: Option<JsonObject>,
-    /// Members that the schema does not define.
+    /// Other members.
     pub extra: Extra<Self>,
 }
 
@@ -293,7 +293,7 @@ pub struct Tool {
     pub description: Option<String>,
     /// The JSON Schema of the arguments, which are always a JSON object.
     pub input_schema: ToolInputSchema,
-    /// Members that the schema does not define.
+    /// Other members.
     pub extra: Extra<Self>,
 }
 
@@ -379,7 +379,7 @@ codec::object_text! { ToolInputSchema;
 pub struct ToolListChangedNotification {
     /// The parameters of the method.
     pub params: Option<ToolListChangedNotificationParams>,
-    /// Members that the schema does not define.
+    /// Other members.
     pub extra: Extra<Self>,
 }
 
@@ -416,7 +416,7 @@ pub struct ToolListChangedNotificationParams {
     /// Metadata attached to the object. The protocol reserves some keys, such as those with the prefix
     /// `io.modelcontextprotocol/` since 2025-11-25. In JSON, it is `_meta`.
     pub meta: Option<JsonObject>,
-    /// Members that the schema does not define.
+    /// Other members.
     pub extra: Extra<Self>,
 }
 

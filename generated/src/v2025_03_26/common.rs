@@ -23,7 +23,7 @@ pub struct Annotations {
     pub audience: Option<Vec<Role>>,
     /// The importance of the object, from 0 (optional) to 1 (effectively required).
     pub priority: Option<AnnotationsPriority>,
-    /// Members that the schema does not define.
+    /// Other members.
     pub extra: Extra<Self>,
 }
 
@@ -80,7 +80,7 @@ pub struct AudioContent {
     pub mime_type: String,
     /// Hints for display and use, such as the audience and the priority.
     pub annotations: Option<Annotations>,
-    /// Members that the schema does not define.
+    /// Other members.
     pub extra: Extra<Self>,
 }
 
@@ -126,7 +126,7 @@ pub struct EmbeddedResource {
     pub resource: TextOrBlobResourceContents,
     /// Hints for display and use, such as the audience and the priority.
     pub annotations: Option<Annotations>,
-    /// Members that the schema does not define.
+    /// Other members.
     pub extra: Extra<Self>,
 }
 
@@ -172,7 +172,7 @@ pub struct ImageContent {
     pub mime_type: String,
     /// Hints for display and use, such as the audience and the priority.
     pub annotations: Option<Annotations>,
-    /// Members that the schema does not define.
+    /// Other members.
     pub extra: Extra<Self>,
 }
 
@@ -209,7 +209,7 @@ pub struct Meta {
     /// The token that progress notifications for this request repeat. It must be unique among the sender's active
     /// requests. If absent, the receiver sends no progress notifications. Even if present, the receiver may omit them.
     pub progress_token: Option<ProgressToken>,
-    /// Members that the schema does not define.
+    /// Other members.
     pub extra: Extra<Self>,
 }
 
@@ -242,7 +242,7 @@ pub struct Notification {
     pub method: String,
     /// The parameters of the method.
     pub params: Option<NotificationParams>,
-    /// Members that the schema does not define.
+    /// Other members.
     pub extra: Extra<Self>,
 }
 
@@ -273,7 +273,7 @@ pub struct NotificationParams {
     /// Metadata attached to the object. The protocol reserves some keys, such as those with the prefix
     /// `io.modelcontextprotocol/` since 2025-11-25. In JSON, it is `_meta`.
     pub meta: Option<JsonObject>,
-    /// Members that the schema does not define.
+    /// Other members.
     pub extra: Extra<Self>,
 }
 
@@ -306,7 +306,7 @@ pub struct PaginatedRequest {
     pub method: String,
     /// The parameters of the method.
     pub params: Option<PaginatedRequestParams>,
-    /// Members that the schema does not define.
+    /// Other members.
     pub extra: Extra<Self>,
 }
 
@@ -336,7 +336,7 @@ codec::object! { PaginatedRequest;
 pub struct PaginatedRequestParams {
     /// The position to continue from: the `nextCursor` of the previous page. If absent, the first page is returned.
     pub cursor: Option<String>,
-    /// Members that the schema does not define.
+    /// Other members.
     pub extra: Extra<Self>,
 }
 
@@ -373,7 +373,7 @@ pub struct PaginatedResult {
     /// Metadata attached to the object. The protocol reserves some keys, such as those with the prefix
     /// `io.modelcontextprotocol/` since 2025-11-25. In JSON, it is `_meta`.
     pub meta: Option<JsonObject>,
-    /// Members that the schema does not define.
+    /// Other members.
     pub extra: Extra<Self>,
 }
 
@@ -422,7 +422,7 @@ pub struct Request {
     pub method: String,
     /// The parameters of the method.
     pub params: Option<RequestParams>,
-    /// Members that the schema does not define.
+    /// Other members.
     pub extra: Extra<Self>,
 }
 
@@ -453,7 +453,7 @@ pub struct RequestParams {
     /// Metadata attached to the object. The protocol reserves some keys, such as those with the prefix
     /// `io.modelcontextprotocol/` since 2025-11-25. In JSON, it is `_meta`.
     pub meta: Option<Meta>,
-    /// Members that the schema does not define.
+    /// Other members.
     pub extra: Extra<Self>,
 }
 
@@ -491,7 +491,7 @@ pub struct ResourceContents {
     pub uri: String,
     /// The MIME type of the contents. If absent, the type is unknown.
     pub mime_type: Option<String>,
-    /// Members that the schema does not define.
+    /// Other members.
     pub extra: Extra<Self>,
 }
 
@@ -527,7 +527,7 @@ pub struct Result {
     /// Metadata attached to the object. The protocol reserves some keys, such as those with the prefix
     /// `io.modelcontextprotocol/` since 2025-11-25. In JSON, it is `_meta`.
     pub meta: Option<JsonObject>,
-    /// Members that the schema does not define.
+    /// Other members.
     pub extra: Extra<Self>,
 }
 
@@ -583,7 +583,7 @@ pub struct TextContent {
     pub text: String,
     /// Hints for display and use, such as the audience and the priority.
     pub annotations: Option<Annotations>,
-    /// Members that the schema does not define.
+    /// Other members.
     pub extra: Extra<Self>,
 }
 

@@ -20,7 +20,7 @@ use crate::{Extra, JsonObject, Number, Revision, codec};
 pub struct CreateMessageRequest {
     /// The parameters of the method.
     pub params: CreateMessageRequestParams,
-    /// Members that the schema does not define.
+    /// Other members.
     pub extra: Extra<Self>,
 }
 
@@ -72,7 +72,7 @@ pub struct CreateMessageRequestParams {
     pub stop_sequences: Option<Vec<String>>,
     /// Parameters for the model provider, in a provider-specific format. The client may forward, modify or drop them.
     pub metadata: Option<JsonObject>,
-    /// Members that the schema does not define.
+    /// Other members.
     pub extra: Extra<Self>,
 }
 
@@ -187,7 +187,7 @@ pub struct CreateMessageResult {
     /// Metadata attached to the object. The protocol reserves some keys, such as those with the prefix
     /// `io.modelcontextprotocol/` since 2025-11-25. In JSON, it is `_meta`.
     pub meta: Option<JsonObject>,
-    /// Members that the schema does not define.
+    /// Other members.
     pub extra: Extra<Self>,
 }
 
@@ -265,7 +265,7 @@ pub struct ModelHint {
     /// A substring of a model name. For example, `sonnet` matches any model whose name contains it. The client may
     /// substitute a comparable model of another provider.
     pub name: Option<String>,
-    /// Members that the schema does not define.
+    /// Other members.
     pub extra: Extra<Self>,
 }
 
@@ -306,7 +306,7 @@ pub struct ModelPreferences {
     pub speed_priority: Option<ModelPreferencesSpeedPriority>,
     /// The importance of the model's capabilities, from 0 (not important) to 1 (most important).
     pub intelligence_priority: Option<ModelPreferencesIntelligencePriority>,
-    /// Members that the schema does not define.
+    /// Other members.
     pub extra: Extra<Self>,
 }
 
@@ -400,7 +400,7 @@ pub struct SamplingMessage {
     pub role: Role,
     /// The content of the message.
     pub content: Content,
-    /// Members that the schema does not define.
+    /// Other members.
     pub extra: Extra<Self>,
 }
 

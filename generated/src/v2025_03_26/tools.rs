@@ -21,7 +21,7 @@ use crate::{Extra, JsonObject, Map, Revision, codec};
 pub struct CallToolRequest {
     /// The parameters of the method.
     pub params: CallToolRequestParams,
-    /// Members that the schema does not define.
+    /// Other members.
     pub extra: Extra<Self>,
 }
 
@@ -56,7 +56,7 @@ pub struct CallToolRequestParams {
     pub name: String,
     /// The arguments by name, which must match the `inputSchema` of the tool. If absent, the call has no arguments.
     pub arguments: Option<JsonObject>,
-    /// Members that the schema does not define.
+    /// Other members.
     pub extra: Extra<Self>,
 }
 
@@ -99,7 +99,7 @@ pub struct CallToolResult {
     /// Metadata attached to the object. The protocol reserves some keys, such as those with the prefix
     /// `io.modelcontextprotocol/` since 2025-11-25. In JSON, it is `_meta`.
     pub meta: Option<JsonObject>,
-    /// Members that the schema does not define.
+    /// Other members.
     pub extra: Extra<Self>,
 }
 
@@ -178,7 +178,7 @@ codec::union! { CallToolResultContentItem blank AudioContent;
 pub struct ListToolsRequest {
     /// The parameters of the method.
     pub params: Option<ListToolsRequestParams>,
-    /// Members that the schema does not define.
+    /// Other members.
     pub extra: Extra<Self>,
 }
 
@@ -216,7 +216,7 @@ impl crate::Request for ListToolsRequest {
 pub struct ListToolsRequestParams {
     /// The position to continue from: the `nextCursor` of the previous page. If absent, the first page is returned.
     pub cursor: Option<String>,
-    /// Members that the schema does not define.
+    /// Other members.
     pub extra: Extra<Self>,
 }
 
@@ -252,7 +252,7 @@ pub struct ListToolsResult {
     /// Metadata attached to the object. The protocol reserves some keys, such as those with the prefix
     /// `io.modelcontextprotocol/` since 2025-11-25. In JSON, it is `_meta`.
     pub meta: Option<JsonObject>,
-    /// Members that the schema does not define.
+    /// Other members.
     pub extra: Extra<Self>,
 }
 
@@ -301,7 +301,7 @@ pub struct Tool {
     /// Hints about the behavior of the tool. They are reliable only if the server is trusted. Since revision
     /// 2025-03-26.
     pub annotations: Option<ToolAnnotations>,
-    /// Members that the schema does not define.
+    /// Other members.
     pub extra: Extra<Self>,
 }
 
@@ -411,7 +411,7 @@ pub struct ToolAnnotations {
     /// Whether the tool interacts with external entities, as a web search does. If `false`, its domain is closed, as
     /// that of a memory tool is. The default is `true`.
     pub open_world_hint: Option<bool>,
-    /// Members that the schema does not define.
+    /// Other members.
     pub extra: Extra<Self>,
 }
 
@@ -476,7 +476,7 @@ codec::object! { ToolAnnotations;
 pub struct ToolListChangedNotification {
     /// The parameters of the method.
     pub params: Option<ToolListChangedNotificationParams>,
-    /// Members that the schema does not define.
+    /// Other members.
     pub extra: Extra<Self>,
 }
 
@@ -513,7 +513,7 @@ pub struct ToolListChangedNotificationParams {
     /// Metadata attached to the object. The protocol reserves some keys, such as those with the prefix
     /// `io.modelcontextprotocol/` since 2025-11-25. In JSON, it is `_meta`.
     pub meta: Option<JsonObject>,
-    /// Members that the schema does not define.
+    /// Other members.
     pub extra: Extra<Self>,
 }
 

@@ -22,7 +22,7 @@ use crate::{Extra, Json, JsonObject, Number, Revision, codec};
 pub struct CancelledNotification {
     /// The parameters of the method.
     pub params: CancelledNotificationParams,
-    /// Members that the schema does not define.
+    /// Other members.
     pub extra: Extra<Self>,
 }
 
@@ -54,7 +54,7 @@ pub struct CancelledNotificationParams {
     pub request_id: RequestId,
     /// The reason for the cancellation, for logs or for the user.
     pub reason: Option<String>,
-    /// Members that the schema does not define.
+    /// Other members.
     pub extra: Extra<Self>,
 }
 
@@ -93,7 +93,7 @@ codec::object! { CancelledNotificationParams;
 pub struct InitializeRequest {
     /// The parameters of the method.
     pub params: InitializeRequestParams,
-    /// Members that the schema does not define.
+    /// Other members.
     pub extra: Extra<Self>,
 }
 
@@ -132,7 +132,7 @@ pub struct InitializeRequestParams {
     pub capabilities: ClientCapabilities,
     /// The name and version of the client.
     pub client_info: Implementation,
-    /// Members that the schema does not define.
+    /// Other members.
     pub extra: Extra<Self>,
 }
 
@@ -180,7 +180,7 @@ pub struct InitializeResult {
     /// Metadata attached to the object. The protocol reserves some keys, such as those with the prefix
     /// `io.modelcontextprotocol/` since 2025-11-25. In JSON, it is `_meta`.
     pub meta: Option<JsonObject>,
-    /// Members that the schema does not define.
+    /// Other members.
     pub extra: Extra<Self>,
 }
 
@@ -236,7 +236,7 @@ codec::object! { InitializeResult;
 pub struct InitializedNotification {
     /// The parameters of the method.
     pub params: Option<InitializedNotificationParams>,
-    /// Members that the schema does not define.
+    /// Other members.
     pub extra: Extra<Self>,
 }
 
@@ -273,7 +273,7 @@ pub struct InitializedNotificationParams {
     /// Metadata attached to the object. The protocol reserves some keys, such as those with the prefix
     /// `io.modelcontextprotocol/` since 2025-11-25. In JSON, it is `_meta`.
     pub meta: Option<JsonObject>,
-    /// Members that the schema does not define.
+    /// Other members.
     pub extra: Extra<Self>,
 }
 
@@ -311,7 +311,7 @@ codec::object! { InitializedNotificationParams;
 pub struct LoggingMessageNotification {
     /// The parameters of the method.
     pub params: LoggingMessageNotificationParams,
-    /// Members that the schema does not define.
+    /// Other members.
     pub extra: Extra<Self>,
 }
 
@@ -347,7 +347,7 @@ pub struct LoggingMessageNotificationParams {
     pub logger: Option<String>,
     /// The data to log. Any JSON value is allowed, for example a string or an object.
     pub data: Json,
-    /// Members that the schema does not define.
+    /// Other members.
     pub extra: Extra<Self>,
 }
 
@@ -385,7 +385,7 @@ codec::object! { LoggingMessageNotificationParams;
 pub struct PingRequest {
     /// The parameters of the method.
     pub params: Option<PingRequestParams>,
-    /// Members that the schema does not define.
+    /// Other members.
     pub extra: Extra<Self>,
 }
 
@@ -423,7 +423,7 @@ pub struct PingRequestParams {
     /// Metadata attached to the object. The protocol reserves some keys, such as those with the prefix
     /// `io.modelcontextprotocol/` since 2025-11-25. In JSON, it is `_meta`.
     pub meta: Option<Meta>,
-    /// Members that the schema does not define.
+    /// Other members.
     pub extra: Extra<Self>,
 }
 
@@ -462,7 +462,7 @@ codec::object! { PingRequestParams;
 pub struct ProgressNotification {
     /// The parameters of the method.
     pub params: ProgressNotificationParams,
-    /// Members that the schema does not define.
+    /// Other members.
     pub extra: Extra<Self>,
 }
 
@@ -498,7 +498,7 @@ pub struct ProgressNotificationParams {
     pub total: Option<Number>,
     /// A description of the current progress, for people. Since revision 2025-03-26.
     pub message: Option<String>,
-    /// Members that the schema does not define.
+    /// Other members.
     pub extra: Extra<Self>,
 }
 

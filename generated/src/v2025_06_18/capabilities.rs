@@ -28,7 +28,7 @@ pub struct ClientCapabilities {
     /// Features outside the specification. Each key is the name of a feature, and each value is an object with its
     /// settings.
     pub experimental: Option<Map<String, JsonObject>>,
-    /// Members that the schema does not define.
+    /// Other members.
     pub extra: Extra<Self>,
 }
 
@@ -80,7 +80,7 @@ codec::object! { ClientCapabilities;
 pub struct ClientCapabilitiesRoots {
     /// Whether the client sends `notifications/roots/list_changed` when its roots change. If absent, it does not.
     pub list_changed: Option<bool>,
-    /// Members that the schema does not define.
+    /// Other members.
     pub extra: Extra<Self>,
 }
 
@@ -121,7 +121,7 @@ pub struct Implementation {
     pub title: Option<String>,
     /// The version of the software, in any versioning scheme.
     pub version: String,
-    /// Members that the schema does not define.
+    /// Other members.
     pub extra: Extra<Self>,
 }
 
@@ -170,7 +170,7 @@ pub struct ServerCapabilities {
     /// Features outside the specification. Each key is the name of a feature, and each value is an object with its
     /// settings.
     pub experimental: Option<Map<String, JsonObject>>,
-    /// Members that the schema does not define.
+    /// Other members.
     pub extra: Extra<Self>,
 }
 
@@ -236,7 +236,7 @@ codec::object! { ServerCapabilities;
 pub struct ServerCapabilitiesPrompts {
     /// Whether the server sends `notifications/prompts/list_changed` when its prompts change. If absent, it does not.
     pub list_changed: Option<bool>,
-    /// Members that the schema does not define.
+    /// Other members.
     pub extra: Extra<Self>,
 }
 
@@ -269,7 +269,7 @@ pub struct ServerCapabilitiesResources {
     /// Whether the server sends `notifications/resources/list_changed` when its resources change. If absent, it does
     /// not.
     pub list_changed: Option<bool>,
-    /// Members that the schema does not define.
+    /// Other members.
     pub extra: Extra<Self>,
 }
 
@@ -306,7 +306,7 @@ codec::object! { ServerCapabilitiesResources;
 pub struct ServerCapabilitiesTools {
     /// Whether the server sends `notifications/tools/list_changed` when its tools change. If absent, it does not.
     pub list_changed: Option<bool>,
-    /// Members that the schema does not define.
+    /// Other members.
     pub extra: Extra<Self>,
 }
 

@@ -30,7 +30,7 @@ pub struct Annotations {
     /// The time of the last modification, as an ISO 8601 timestamp such as `2025-01-12T15:00:58Z`. Since revision
     /// 2025-06-18.
     pub last_modified: Option<String>,
-    /// Members that the schema does not define.
+    /// Other members.
     pub extra: Extra<Self>,
 }
 
@@ -94,7 +94,7 @@ pub struct BaseMetadata {
     ///
     /// [`ToolAnnotations`]: super::ToolAnnotations
     pub title: Option<String>,
-    /// Members that the schema does not define.
+    /// Other members.
     pub extra: Extra<Self>,
 }
 
@@ -146,7 +146,7 @@ pub struct Meta {
     /// The token that progress notifications for this request repeat. It must be unique among the sender's active
     /// requests. If absent, the receiver sends no progress notifications. Even if present, the receiver may omit them.
     pub progress_token: Option<ProgressToken>,
-    /// Members that the schema does not define.
+    /// Other members.
     pub extra: Extra<Self>,
 }
 
@@ -179,7 +179,7 @@ pub struct Notification {
     pub method: String,
     /// The parameters of the method.
     pub params: Option<NotificationParams>,
-    /// Members that the schema does not define.
+    /// Other members.
     pub extra: Extra<Self>,
 }
 
@@ -210,7 +210,7 @@ pub struct NotificationParams {
     /// Metadata attached to the object. The protocol reserves some keys, such as those with the prefix
     /// `io.modelcontextprotocol/` since 2025-11-25. In JSON, it is `_meta`.
     pub meta: Option<JsonObject>,
-    /// Members that the schema does not define.
+    /// Other members.
     pub extra: Extra<Self>,
 }
 
@@ -243,7 +243,7 @@ pub struct PaginatedRequest {
     pub method: String,
     /// The parameters of the method.
     pub params: Option<PaginatedRequestParams>,
-    /// Members that the schema does not define.
+    /// Other members.
     pub extra: Extra<Self>,
 }
 
@@ -273,7 +273,7 @@ codec::object! { PaginatedRequest;
 pub struct PaginatedRequestParams {
     /// The position to continue from: the `nextCursor` of the previous page. If absent, the first page is returned.
     pub cursor: Option<String>,
-    /// Members that the schema does not define.
+    /// Other members.
     pub extra: Extra<Self>,
 }
 
@@ -310,7 +310,7 @@ pub struct PaginatedResult {
     /// Metadata attached to the object. The protocol reserves some keys, such as those with the prefix
     /// `io.modelcontextprotocol/` since 2025-11-25. In JSON, it is `_meta`.
     pub meta: Option<JsonObject>,
-    /// Members that the schema does not define.
+    /// Other members.
     pub extra: Extra<Self>,
 }
 
@@ -359,7 +359,7 @@ pub struct Request {
     pub method: String,
     /// The parameters of the method.
     pub params: Option<RequestParams>,
-    /// Members that the schema does not define.
+    /// Other members.
     pub extra: Extra<Self>,
 }
 
@@ -390,7 +390,7 @@ pub struct RequestParams {
     /// Metadata attached to the object. The protocol reserves some keys, such as those with the prefix
     /// `io.modelcontextprotocol/` since 2025-11-25. In JSON, it is `_meta`.
     pub meta: Option<Meta>,
-    /// Members that the schema does not define.
+    /// Other members.
     pub extra: Extra<Self>,
 }
 
@@ -431,7 +431,7 @@ pub struct ResourceContents {
     /// Metadata attached to the object. The protocol reserves some keys, such as those with the prefix
     /// `io.modelcontextprotocol/` since 2025-11-25. In JSON, it is `_meta`. Since revision 2025-06-18.
     pub meta: Option<JsonObject>,
-    /// Members that the schema does not define.
+    /// Other members.
     pub extra: Extra<Self>,
 }
 
@@ -474,7 +474,7 @@ pub struct Result {
     /// Metadata attached to the object. The protocol reserves some keys, such as those with the prefix
     /// `io.modelcontextprotocol/` since 2025-11-25. In JSON, it is `_meta`.
     pub meta: Option<JsonObject>,
-    /// Members that the schema does not define.
+    /// Other members.
     pub extra: Extra<Self>,
 }
 

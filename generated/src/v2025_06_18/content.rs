@@ -23,7 +23,7 @@ pub struct AudioContent {
     /// Metadata attached to the object. The protocol reserves some keys, such as those with the prefix
     /// `io.modelcontextprotocol/` since 2025-11-25. In JSON, it is `_meta`. Since revision 2025-06-18.
     pub meta: Option<JsonObject>,
-    /// Members that the schema does not define.
+    /// Other members.
     pub extra: Extra<Self>,
 }
 
@@ -118,7 +118,7 @@ pub struct EmbeddedResource {
     /// Metadata attached to the object. The protocol reserves some keys, such as those with the prefix
     /// `io.modelcontextprotocol/` since 2025-11-25. In JSON, it is `_meta`. Since revision 2025-06-18.
     pub meta: Option<JsonObject>,
-    /// Members that the schema does not define.
+    /// Other members.
     pub extra: Extra<Self>,
 }
 
@@ -166,7 +166,7 @@ pub struct ImageContent {
     /// Metadata attached to the object. The protocol reserves some keys, such as those with the prefix
     /// `io.modelcontextprotocol/` since 2025-11-25. In JSON, it is `_meta`. Since revision 2025-06-18.
     pub meta: Option<JsonObject>,
-    /// Members that the schema does not define.
+    /// Other members.
     pub extra: Extra<Self>,
 }
 
@@ -230,7 +230,7 @@ pub struct ResourceLink {
     /// Metadata attached to the object. The protocol reserves some keys, such as those with the prefix
     /// `io.modelcontextprotocol/` since 2025-11-25. In JSON, it is `_meta`.
     pub meta: Option<JsonObject>,
-    /// Members that the schema does not define.
+    /// Other members.
     pub extra: Extra<Self>,
 }
 
@@ -315,7 +315,7 @@ pub struct TextContent {
     /// Metadata attached to the object. The protocol reserves some keys, such as those with the prefix
     /// `io.modelcontextprotocol/` since 2025-11-25. In JSON, it is `_meta`. Since revision 2025-06-18.
     pub meta: Option<JsonObject>,
-    /// Members that the schema does not define.
+    /// Other members.
     pub extra: Extra<Self>,
 }
 

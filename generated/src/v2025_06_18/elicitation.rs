@@ -17,7 +17,7 @@ pub struct BooleanSchema {
     pub description: Option<String>,
     /// The initial value of the field.
     pub default: Option<bool>,
-    /// Members that the schema does not define.
+    /// Other members.
     pub extra: Extra<Self>,
 }
 
@@ -70,7 +70,7 @@ codec::object! { BooleanSchema;
 pub struct ElicitRequest {
     /// The parameters of the method.
     pub params: ElicitRequestParams,
-    /// Members that the schema does not define.
+    /// Other members.
     pub extra: Extra<Self>,
 }
 
@@ -105,7 +105,7 @@ pub struct ElicitRequestParams {
     pub message: String,
     /// The fields of the form, as a JSON Schema of a flat object. Until revision 2025-06-18.
     pub requested_schema: ElicitRequestParamsRequestedSchema,
-    /// Members that the schema does not define.
+    /// Other members.
     pub extra: Extra<Self>,
 }
 
@@ -133,7 +133,7 @@ pub struct ElicitRequestParamsRequestedSchema {
     pub properties: Map<String, PrimitiveSchemaDefinition>,
     /// The names of the fields that the user must fill in. If absent, all fields are optional.
     pub required: Option<Vec<String>>,
-    /// Members that the schema does not define.
+    /// Other members.
     pub extra: Extra<Self>,
 }
 
@@ -172,7 +172,7 @@ pub struct ElicitResult {
     /// Metadata attached to the object. The protocol reserves some keys, such as those with the prefix
     /// `io.modelcontextprotocol/` since 2025-11-25. In JSON, it is `_meta`. Until revision 2025-11-25.
     pub meta: Option<JsonObject>,
-    /// Members that the schema does not define.
+    /// Other members.
     pub extra: Extra<Self>,
 }
 
@@ -268,7 +268,7 @@ pub struct EnumSchema {
     /// The display names of the options, in the order of `enum`. If absent, the values are displayed. Since 2025-11-25,
     /// each option has a title instead. Until revision 2025-06-18.
     pub enum_names: Option<Vec<String>>,
-    /// Members that the schema does not define.
+    /// Other members.
     pub extra: Extra<Self>,
 }
 
@@ -322,7 +322,7 @@ pub struct NumberSchema {
     pub minimum: Option<Number>,
     /// The largest allowed value, inclusive. If absent, the value has no upper limit.
     pub maximum: Option<Number>,
-    /// Members that the schema does not define.
+    /// Other members.
     pub extra: Extra<Self>,
 }
 
@@ -439,7 +439,7 @@ pub struct StringSchema {
     pub max_length: Option<i64>,
     /// The required format of the text. If absent, any text is allowed.
     pub format: Option<StringSchemaFormat>,
-    /// Members that the schema does not define.
+    /// Other members.
     pub extra: Extra<Self>,
 }
 

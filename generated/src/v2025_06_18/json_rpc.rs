@@ -17,7 +17,7 @@ pub struct JsonRpcError {
     pub id: RequestId,
     /// The error that caused the request to fail.
     pub error: JsonRpcErrorError,
-    /// Members that the schema does not define.
+    /// Other members.
     pub extra: Extra<Self>,
 }
 
@@ -45,7 +45,7 @@ pub struct JsonRpcErrorError {
     pub message: String,
     /// Additional information about the error, in any form.
     pub data: Option<Json>,
-    /// Members that the schema does not define.
+    /// Other members.
     pub extra: Extra<Self>,
 }
 
@@ -112,7 +112,7 @@ pub struct JsonRpcNotification {
     pub method: String,
     /// The parameters of the method.
     pub params: Option<JsonRpcNotificationParams>,
-    /// Members that the schema does not define.
+    /// Other members.
     pub extra: Extra<Self>,
 }
 
@@ -143,7 +143,7 @@ pub struct JsonRpcNotificationParams {
     /// Metadata attached to the object. The protocol reserves some keys, such as those with the prefix
     /// `io.modelcontextprotocol/` since 2025-11-25. In JSON, it is `_meta`.
     pub meta: Option<JsonObject>,
-    /// Members that the schema does not define.
+    /// Other members.
     pub extra: Extra<Self>,
 }
 
@@ -179,7 +179,7 @@ pub struct JsonRpcRequest {
     pub method: String,
     /// The parameters of the method.
     pub params: Option<JsonRpcRequestParams>,
-    /// Members that the schema does not define.
+    /// Other members.
     pub extra: Extra<Self>,
 }
 
@@ -211,7 +211,7 @@ pub struct JsonRpcRequestParams {
     /// Metadata attached to the object. The protocol reserves some keys, such as those with the prefix
     /// `io.modelcontextprotocol/` since 2025-11-25. In JSON, it is `_meta`.
     pub meta: Option<Meta>,
-    /// Members that the schema does not define.
+    /// Other members.
     pub extra: Extra<Self>,
 }
 
@@ -247,7 +247,7 @@ pub struct JsonRpcResponse {
     pub id: RequestId,
     /// The result of the request. The method of the request determines its type. Until revision 2025-06-18.
     pub result: Result,
-    /// Members that the schema does not define.
+    /// Other members.
     pub extra: Extra<Self>,
 }
 

@@ -53,7 +53,7 @@ codec::string_enum! { LoggingLevel;
 pub struct SetLevelRequest {
     /// The parameters of the method.
     pub params: SetLevelRequestParams,
-    /// Members that the schema does not define.
+    /// Other members.
     pub extra: Extra<Self>,
 }
 
@@ -86,7 +86,7 @@ impl crate::Request for SetLevelRequest {
 pub struct SetLevelRequestParams {
     /// The minimum level. The server sends messages of this level and of all more severe levels.
     pub level: LoggingLevel,
-    /// Members that the schema does not define.
+    /// Other members.
     pub extra: Extra<Self>,
 }
 

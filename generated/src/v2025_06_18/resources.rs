@@ -21,7 +21,7 @@ pub struct BlobResourceContents {
     /// Metadata attached to the object. The protocol reserves some keys, such as those with the prefix
     /// `io.modelcontextprotocol/` since 2025-11-25. In JSON, it is `_meta`. Since revision 2025-06-18.
     pub meta: Option<JsonObject>,
-    /// Members that the schema does not define.
+    /// Other members.
     pub extra: Extra<Self>,
 }
 
@@ -89,7 +89,7 @@ codec::union! { TextOrBlobResourceContents blank BlobResourceContents;
 pub struct ListResourceTemplatesRequest {
     /// The parameters of the method.
     pub params: Option<ListResourceTemplatesRequestParams>,
-    /// Members that the schema does not define.
+    /// Other members.
     pub extra: Extra<Self>,
 }
 
@@ -127,7 +127,7 @@ impl crate::Request for ListResourceTemplatesRequest {
 pub struct ListResourceTemplatesRequestParams {
     /// The position to continue from: the `nextCursor` of the previous page. If absent, the first page is returned.
     pub cursor: Option<String>,
-    /// Members that the schema does not define.
+    /// Other members.
     pub extra: Extra<Self>,
 }
 
@@ -163,7 +163,7 @@ pub struct ListResourceTemplatesResult {
     /// Metadata attached to the object. The protocol reserves some keys, such as those with the prefix
     /// `io.modelcontextprotocol/` since 2025-11-25. In JSON, it is `_meta`.
     pub meta: Option<JsonObject>,
-    /// Members that the schema does not define.
+    /// Other members.
     pub extra: Extra<Self>,
 }
 
@@ -206,7 +206,7 @@ codec::object! { ListResourceTemplatesResult;
 pub struct ListResourcesRequest {
     /// The parameters of the method.
     pub params: Option<ListResourcesRequestParams>,
-    /// Members that the schema does not define.
+    /// Other members.
     pub extra: Extra<Self>,
 }
 
@@ -244,7 +244,7 @@ impl crate::Request for ListResourcesRequest {
 pub struct ListResourcesRequestParams {
     /// The position to continue from: the `nextCursor` of the previous page. If absent, the first page is returned.
     pub cursor: Option<String>,
-    /// Members that the schema does not define.
+    /// Other members.
     pub extra: Extra<Self>,
 }
 
@@ -282,7 +282,7 @@ pub struct ListResourcesResult {
     /// Metadata attached to the object. The protocol reserves some keys, such as those with the prefix
     /// `io.modelcontextprotocol/` since 2025-11-25. In JSON, it is `_meta`.
     pub meta: Option<JsonObject>,
-    /// Members that the schema does not define.
+    /// Other members.
     pub extra: Extra<Self>,
 }
 
@@ -326,7 +326,7 @@ codec::object! { ListResourcesResult;
 pub struct ReadResourceRequest {
     /// The parameters of the method.
     pub params: ReadResourceRequestParams,
-    /// Members that the schema does not define.
+    /// Other members.
     pub extra: Extra<Self>,
 }
 
@@ -359,7 +359,7 @@ impl crate::Request for ReadResourceRequest {
 pub struct ReadResourceRequestParams {
     /// The URI of the resource. It can use any scheme, and the server decides how to interpret it.
     pub uri: String,
-    /// Members that the schema does not define.
+    /// Other members.
     pub extra: Extra<Self>,
 }
 
@@ -390,7 +390,7 @@ pub struct ReadResourceResult {
     /// Metadata attached to the object. The protocol reserves some keys, such as those with the prefix
     /// `io.modelcontextprotocol/` since 2025-11-25. In JSON, it is `_meta`.
     pub meta: Option<JsonObject>,
-    /// Members that the schema does not define.
+    /// Other members.
     pub extra: Extra<Self>,
 }
 
@@ -440,7 +440,7 @@ pub struct Resource {
     /// Metadata attached to the object. The protocol reserves some keys, such as those with the prefix
     /// `io.modelcontextprotocol/` since 2025-11-25. In JSON, it is `_meta`. Since revision 2025-06-18.
     pub meta: Option<JsonObject>,
-    /// Members that the schema does not define.
+    /// Other members.
     pub extra: Extra<Self>,
 }
 
@@ -523,7 +523,7 @@ codec::object! { Resource;
 pub struct ResourceListChangedNotification {
     /// The parameters of the method.
     pub params: Option<ResourceListChangedNotificationParams>,
-    /// Members that the schema does not define.
+    /// Other members.
     pub extra: Extra<Self>,
 }
 
@@ -560,7 +560,7 @@ pub struct ResourceListChangedNotificationParams {
     /// Metadata attached to the object. The protocol reserves some keys, such as those with the prefix
     /// `io.modelcontextprotocol/` since 2025-11-25. In JSON, it is `_meta`.
     pub meta: Option<JsonObject>,
-    /// Members that the schema does not define.
+    /// Other members.
     pub extra: Extra<Self>,
 }
 
@@ -606,7 +606,7 @@ pub struct ResourceTemplate {
     /// Metadata attached to the object. The protocol reserves some keys, such as those with the prefix
     /// `io.modelcontextprotocol/` since 2025-11-25. In JSON, it is `_meta`. Since revision 2025-06-18.
     pub meta: Option<JsonObject>,
-    /// Members that the schema does not define.
+    /// Other members.
     pub extra: Extra<Self>,
 }
 
@@ -682,7 +682,7 @@ codec::object! { ResourceTemplate;
 pub struct ResourceUpdatedNotification {
     /// The parameters of the method.
     pub params: ResourceUpdatedNotificationParams,
-    /// Members that the schema does not define.
+    /// Other members.
     pub extra: Extra<Self>,
 }
 
@@ -713,7 +713,7 @@ impl crate::Notification for ResourceUpdatedNotification {
 pub struct ResourceUpdatedNotificationParams {
     /// The URI of the changed resource. It may identify a part of the subscribed resource.
     pub uri: String,
-    /// Members that the schema does not define.
+    /// Other members.
     pub extra: Extra<Self>,
 }
 
@@ -743,7 +743,7 @@ codec::object! { ResourceUpdatedNotificationParams;
 pub struct SubscribeRequest {
     /// The parameters of the method.
     pub params: SubscribeRequestParams,
-    /// Members that the schema does not define.
+    /// Other members.
     pub extra: Extra<Self>,
 }
 
@@ -776,7 +776,7 @@ impl crate::Request for SubscribeRequest {
 pub struct SubscribeRequestParams {
     /// The URI of the resource. It can use any scheme, and the server decides how to interpret it.
     pub uri: String,
-    /// Members that the schema does not define.
+    /// Other members.
     pub extra: Extra<Self>,
 }
 
@@ -807,7 +807,7 @@ pub struct TextResourceContents {
     /// Metadata attached to the object. The protocol reserves some keys, such as those with the prefix
     /// `io.modelcontextprotocol/` since 2025-11-25. In JSON, it is `_meta`. Since revision 2025-06-18.
     pub meta: Option<JsonObject>,
-    /// Members that the schema does not define.
+    /// Other members.
     pub extra: Extra<Self>,
 }
 
@@ -850,7 +850,7 @@ codec::object! { TextResourceContents;
 pub struct UnsubscribeRequest {
     /// The parameters of the method.
     pub params: UnsubscribeRequestParams,
-    /// Members that the schema does not define.
+    /// Other members.
     pub extra: Extra<Self>,
 }
 
@@ -881,7 +881,7 @@ impl crate::Request for UnsubscribeRequest {
 pub struct UnsubscribeRequestParams {
     /// The URI of the subscribed resource.
     pub uri: String,
-    /// Members that the schema does not define.
+    /// Other members.
     pub extra: Extra<Self>,
 }
 

@@ -21,7 +21,7 @@ use crate::{Extra, JsonObject, Map, Revision, codec};
 pub struct CallToolRequest {
     /// The parameters of the method.
     pub params: CallToolRequestParams,
-    /// Members that the schema does not define.
+    /// Other members.
     pub extra: Extra<Self>,
 }
 
@@ -56,7 +56,7 @@ pub struct CallToolRequestParams {
     pub name: String,
     /// The arguments by name, which must match the `inputSchema` of the tool. If absent, the call has no arguments.
     pub arguments: Option<JsonObject>,
-    /// Members that the schema does not define.
+    /// Other members.
     pub extra: Extra<Self>,
 }
 
@@ -103,7 +103,7 @@ pub struct CallToolResult {
     /// Metadata attached to the object. The protocol reserves some keys, such as those with the prefix
     /// `io.modelcontextprotocol/` since 2025-11-25. In JSON, it is `_meta`.
     pub meta: Option<JsonObject>,
-    /// Members that the schema does not define.
+    /// Other members.
     pub extra: Extra<Self>,
 }
 
@@ -160,7 +160,7 @@ codec::object! { CallToolResult;
 pub struct ListToolsRequest {
     /// The parameters of the method.
     pub params: Option<ListToolsRequestParams>,
-    /// Members that the schema does not define.
+    /// Other members.
     pub extra: Extra<Self>,
 }
 
@@ -198,7 +198,7 @@ impl crate::Request for ListToolsRequest {
 pub struct ListToolsRequestParams {
     /// The position to continue from: the `nextCursor` of the previous page. If absent, the first page is returned.
     pub cursor: Option<String>,
-    /// Members that the schema does not define.
+    /// Other members.
     pub extra: Extra<Self>,
 }
 
@@ -234,7 +234,7 @@ pub struct ListToolsResult {
     /// Metadata attached to the object. The protocol reserves some keys, such as those with the prefix
     /// `io.modelcontextprotocol/` since 2025-11-25. In JSON, it is `_meta`.
     pub meta: Option<JsonObject>,
-    /// Members that the schema does not define.
+    /// Other members.
     pub extra: Extra<Self>,
 }
 
@@ -292,7 +292,7 @@ pub struct Tool {
     /// Metadata attached to the object. The protocol reserves some keys, such as those with the prefix
     /// `io.modelcontextprotocol/` since 2025-11-25. In JSON, it is `_meta`. Since revision 2025-06-18.
     pub meta: Option<JsonObject>,
-    /// Members that the schema does not define.
+    /// Other members.
     pub extra: Extra<Self>,
 }
 
@@ -477,7 +477,7 @@ pub struct ToolAnnotations {
     /// Whether the tool interacts with external entities, as a web search does. If `false`, its domain is closed, as
     /// that of a memory tool is. The default is `true`.
     pub open_world_hint: Option<bool>,
-    /// Members that the schema does not define.
+    /// Other members.
     pub extra: Extra<Self>,
 }
 
@@ -542,7 +542,7 @@ codec::object! { ToolAnnotations;
 pub struct ToolListChangedNotification {
     /// The parameters of the method.
     pub params: Option<ToolListChangedNotificationParams>,
-    /// Members that the schema does not define.
+    /// Other members.
     pub extra: Extra<Self>,
 }
 
@@ -579,7 +579,7 @@ pub struct ToolListChangedNotificationParams {
     /// Metadata attached to the object. The protocol reserves some keys, such as those with the prefix
     /// `io.modelcontextprotocol/` since 2025-11-25. In JSON, it is `_meta`.
     pub meta: Option<JsonObject>,
-    /// Members that the schema does not define.
+    /// Other members.
     pub extra: Extra<Self>,
 }
 

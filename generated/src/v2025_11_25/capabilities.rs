@@ -32,7 +32,7 @@ pub struct ClientCapabilities {
     /// Features outside the specification. Each key is the name of a feature, and each value is an object with its
     /// settings.
     pub experimental: Option<Map<String, JsonObject>>,
-    /// Members that the schema does not define.
+    /// Other members.
     pub extra: Extra<Self>,
 }
 
@@ -97,7 +97,7 @@ pub struct ClientCapabilitiesElicitation {
     /// Support for URL mode. Present if the client can direct the user to a URL, where the user can enter secrets that
     /// must not pass through the client.
     pub url: Option<JsonObject>,
-    /// Members that the schema does not define.
+    /// Other members.
     pub extra: Extra<Self>,
 }
 
@@ -134,7 +134,7 @@ codec::object! { ClientCapabilitiesElicitation;
 pub struct ClientCapabilitiesRoots {
     /// Whether the client sends `notifications/roots/list_changed` when its roots change. If absent, it does not.
     pub list_changed: Option<bool>,
-    /// Members that the schema does not define.
+    /// Other members.
     pub extra: Extra<Self>,
 }
 
@@ -170,7 +170,7 @@ pub struct ClientCapabilitiesSampling {
     pub context: Option<JsonObject>,
     /// Support for tool use. If absent, a server must not send `tools` or `toolChoice`.
     pub tools: Option<JsonObject>,
-    /// Members that the schema does not define.
+    /// Other members.
     pub extra: Extra<Self>,
 }
 
@@ -212,7 +212,7 @@ pub struct ClientCapabilitiesTasks {
     pub cancel: Option<JsonObject>,
     /// The requests that the client can run as tasks. Requests that are not listed cannot run as tasks.
     pub requests: Option<ClientCapabilitiesTasksRequests>,
-    /// Members that the schema does not define.
+    /// Other members.
     pub extra: Extra<Self>,
 }
 
@@ -258,7 +258,7 @@ pub struct ClientCapabilitiesTasksRequests {
     pub sampling: Option<ClientCapabilitiesTasksRequestsSampling>,
     /// The elicitation requests that the client can run as tasks.
     pub elicitation: Option<ClientCapabilitiesTasksRequestsElicitation>,
-    /// Members that the schema does not define.
+    /// Other members.
     pub extra: Extra<Self>,
 }
 
@@ -296,7 +296,7 @@ pub struct ClientCapabilitiesTasksRequestsElicitation {
     /// Support for `elicitation/create` as a task. Usually an empty object. If absent, the client cannot run the
     /// request as a task.
     pub create: Option<JsonObject>,
-    /// Members that the schema does not define.
+    /// Other members.
     pub extra: Extra<Self>,
 }
 
@@ -327,7 +327,7 @@ pub struct ClientCapabilitiesTasksRequestsSampling {
     /// Support for `sampling/createMessage` as a task. Usually an empty object. If absent, the client cannot run the
     /// request as a task.
     pub create_message: Option<JsonObject>,
-    /// Members that the schema does not define.
+    /// Other members.
     pub extra: Extra<Self>,
 }
 
@@ -374,7 +374,7 @@ pub struct Implementation {
     pub website_url: Option<String>,
     /// Icons of the software for a user interface, in one or more sizes or themes. Since revision 2025-11-25.
     pub icons: Option<Vec<Icon>>,
-    /// Members that the schema does not define.
+    /// Other members.
     pub extra: Extra<Self>,
 }
 
@@ -456,7 +456,7 @@ pub struct ServerCapabilities {
     /// Features outside the specification. Each key is the name of a feature, and each value is an object with its
     /// settings.
     pub experimental: Option<Map<String, JsonObject>>,
-    /// Members that the schema does not define.
+    /// Other members.
     pub extra: Extra<Self>,
 }
 
@@ -530,7 +530,7 @@ codec::object! { ServerCapabilities;
 pub struct ServerCapabilitiesPrompts {
     /// Whether the server sends `notifications/prompts/list_changed` when its prompts change. If absent, it does not.
     pub list_changed: Option<bool>,
-    /// Members that the schema does not define.
+    /// Other members.
     pub extra: Extra<Self>,
 }
 
@@ -563,7 +563,7 @@ pub struct ServerCapabilitiesResources {
     /// Whether the server sends `notifications/resources/list_changed` when its resources change. If absent, it does
     /// not.
     pub list_changed: Option<bool>,
-    /// Members that the schema does not define.
+    /// Other members.
     pub extra: Extra<Self>,
 }
 
@@ -604,7 +604,7 @@ pub struct ServerCapabilitiesTasks {
     pub cancel: Option<JsonObject>,
     /// The requests that the server can run as tasks. Requests that are not listed cannot run as tasks.
     pub requests: Option<ServerCapabilitiesTasksRequests>,
-    /// Members that the schema does not define.
+    /// Other members.
     pub extra: Extra<Self>,
 }
 
@@ -648,7 +648,7 @@ codec::object! { ServerCapabilitiesTasks;
 pub struct ServerCapabilitiesTasksRequests {
     /// The tool requests that the server can run as tasks.
     pub tools: Option<ServerCapabilitiesTasksRequestsTools>,
-    /// Members that the schema does not define.
+    /// Other members.
     pub extra: Extra<Self>,
 }
 
@@ -679,7 +679,7 @@ pub struct ServerCapabilitiesTasksRequestsTools {
     /// Support for `tools/call` as a task. Usually an empty object. The `execution.taskSupport` of each tool determines
     /// whether that tool allows it. If absent, the server cannot run tool calls as tasks.
     pub call: Option<JsonObject>,
-    /// Members that the schema does not define.
+    /// Other members.
     pub extra: Extra<Self>,
 }
 
@@ -709,7 +709,7 @@ codec::object! { ServerCapabilitiesTasksRequestsTools;
 pub struct ServerCapabilitiesTools {
     /// Whether the server sends `notifications/tools/list_changed` when its tools change. If absent, it does not.
     pub list_changed: Option<bool>,
-    /// Members that the schema does not define.
+    /// Other members.
     pub extra: Extra<Self>,
 }
 

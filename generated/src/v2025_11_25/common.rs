@@ -30,7 +30,7 @@ pub struct Annotations {
     /// The time of the last modification, as an ISO 8601 timestamp such as `2025-01-12T15:00:58Z`. Since revision
     /// 2025-06-18.
     pub last_modified: Option<String>,
-    /// Members that the schema does not define.
+    /// Other members.
     pub extra: Extra<Self>,
 }
 
@@ -94,7 +94,7 @@ pub struct BaseMetadata {
     ///
     /// [`ToolAnnotations`]: super::ToolAnnotations
     pub title: Option<String>,
-    /// Members that the schema does not define.
+    /// Other members.
     pub extra: Extra<Self>,
 }
 
@@ -134,7 +134,7 @@ pub struct Meta {
     /// The token that progress notifications for this request repeat. It must be unique among the sender's active
     /// requests. If absent, the receiver sends no progress notifications. Even if present, the receiver may omit them.
     pub progress_token: Option<ProgressToken>,
-    /// Members that the schema does not define.
+    /// Other members.
     pub extra: Extra<Self>,
 }
 
@@ -191,7 +191,7 @@ pub struct Error {
     pub message: String,
     /// Additional information about the error, in any form, such as nested errors.
     pub data: Option<Json>,
-    /// Members that the schema does not define.
+    /// Other members.
     pub extra: Extra<Self>,
 }
 
@@ -243,7 +243,7 @@ pub struct Icon {
     pub sizes: Option<Vec<String>>,
     /// The background that the image is designed for. If absent, the image can be used with any background.
     pub theme: Option<IconTheme>,
-    /// Members that the schema does not define.
+    /// Other members.
     pub extra: Extra<Self>,
 }
 
@@ -305,7 +305,7 @@ pub struct Icons {
     /// Icons for a user interface, from which the client selects the best fit. A client that displays icons must
     /// support PNG and JPEG, and should support SVG and WebP.
     pub icons: Option<Vec<Icon>>,
-    /// Members that the schema does not define.
+    /// Other members.
     pub extra: Extra<Self>,
 }
 
@@ -338,7 +338,7 @@ pub struct Notification {
     pub method: String,
     /// The parameters of the method.
     pub params: Option<JsonObject>,
-    /// Members that the schema does not define.
+    /// Other members.
     pub extra: Extra<Self>,
 }
 
@@ -377,7 +377,7 @@ pub struct NotificationParams {
     /// Metadata attached to the object. The protocol reserves some keys, such as those with the prefix
     /// `io.modelcontextprotocol/` since 2025-11-25. In JSON, it is `_meta`.
     pub meta: Option<JsonObject>,
-    /// Members that the schema does not define.
+    /// Other members.
     pub extra: Extra<Self>,
 }
 
@@ -413,7 +413,7 @@ pub struct PaginatedRequest {
     pub method: String,
     /// The parameters of the method.
     pub params: Option<PaginatedRequestParams>,
-    /// Members that the schema does not define.
+    /// Other members.
     pub extra: Extra<Self>,
 }
 
@@ -456,7 +456,7 @@ pub struct PaginatedRequestParams {
     /// Metadata attached to the object. The protocol reserves some keys, such as those with the prefix
     /// `io.modelcontextprotocol/` since 2025-11-25. In JSON, it is `_meta`. Since revision 2025-11-25.
     pub meta: Option<Meta>,
-    /// Members that the schema does not define.
+    /// Other members.
     pub extra: Extra<Self>,
 }
 
@@ -500,7 +500,7 @@ pub struct PaginatedResult {
     /// Metadata attached to the object. The protocol reserves some keys, such as those with the prefix
     /// `io.modelcontextprotocol/` since 2025-11-25. In JSON, it is `_meta`.
     pub meta: Option<JsonObject>,
-    /// Members that the schema does not define.
+    /// Other members.
     pub extra: Extra<Self>,
 }
 
@@ -552,7 +552,7 @@ pub type ProgressToken = crate::ProgressToken;
 pub struct RelatedTaskMetadata {
     /// The ID of the task that the message belongs to.
     pub task_id: String,
-    /// Members that the schema does not define.
+    /// Other members.
     pub extra: Extra<Self>,
 }
 
@@ -577,7 +577,7 @@ pub struct Request {
     pub method: String,
     /// The parameters of the method.
     pub params: Option<JsonObject>,
-    /// Members that the schema does not define.
+    /// Other members.
     pub extra: Extra<Self>,
 }
 
@@ -628,7 +628,7 @@ pub struct RequestParams {
     /// Metadata attached to the object. The protocol reserves some keys, such as those with the prefix
     /// `io.modelcontextprotocol/` since 2025-11-25. In JSON, it is `_meta`.
     pub meta: Option<Meta>,
-    /// Members that the schema does not define.
+    /// Other members.
     pub extra: Extra<Self>,
 }
 
@@ -669,7 +669,7 @@ pub struct ResourceContents {
     /// Metadata attached to the object. The protocol reserves some keys, such as those with the prefix
     /// `io.modelcontextprotocol/` since 2025-11-25. In JSON, it is `_meta`. Since revision 2025-06-18.
     pub meta: Option<JsonObject>,
-    /// Members that the schema does not define.
+    /// Other members.
     pub extra: Extra<Self>,
 }
 
@@ -710,7 +710,7 @@ pub struct ResourceRequestParams {
     /// Metadata attached to the object. The protocol reserves some keys, such as those with the prefix
     /// `io.modelcontextprotocol/` since 2025-11-25. In JSON, it is `_meta`.
     pub meta: Option<Meta>,
-    /// Members that the schema does not define.
+    /// Other members.
     pub extra: Extra<Self>,
 }
 
@@ -746,7 +746,7 @@ pub struct Result {
     /// Metadata attached to the object. The protocol reserves some keys, such as those with the prefix
     /// `io.modelcontextprotocol/` since 2025-11-25. In JSON, it is `_meta`.
     pub meta: Option<JsonObject>,
-    /// Members that the schema does not define.
+    /// Other members.
     pub extra: Extra<Self>,
 }
 
@@ -807,7 +807,7 @@ pub struct TaskAugmentedRequestParams {
     pub task: Option<TaskMetadata>,
     /// Metadata of the request. Its progress token remains valid for the lifetime of the task. In JSON, it is `_meta`.
     pub meta: Option<Meta>,
-    /// Members that the schema does not define.
+    /// Other members.
     pub extra: Extra<Self>,
 }
 
@@ -854,7 +854,7 @@ pub struct TaskMetadata {
     ///
     /// [`Task`]: super::Task
     pub ttl: Option<i64>,
-    /// Members that the schema does not define.
+    /// Other members.
     pub extra: Extra<Self>,
 }
 

@@ -23,7 +23,7 @@ pub struct CompleteRequest {
     pub id: RequestId,
     /// The parameters of the method.
     pub params: CompleteRequestParams,
-    /// Members that the schema does not define.
+    /// Other members.
     pub extra: Extra<Self>,
 }
 
@@ -66,7 +66,7 @@ pub struct CompleteRequestParams {
     /// Metadata attached to the object. The protocol reserves some keys, such as those with the prefix
     /// `io.modelcontextprotocol/` since 2025-11-25. In JSON, it is `_meta`. Since revision 2025-11-25.
     pub meta: Option<Meta>,
-    /// Members that the schema does not define.
+    /// Other members.
     pub extra: Extra<Self>,
 }
 
@@ -110,7 +110,7 @@ pub struct CompleteRequestParamsArgument {
     pub name: String,
     /// The text entered so far, which may be empty. The server returns values that match it.
     pub value: String,
-    /// Members that the schema does not define.
+    /// Other members.
     pub extra: Extra<Self>,
 }
 
@@ -133,7 +133,7 @@ codec::object! { CompleteRequestParamsArgument;
 pub struct CompleteRequestParamsContext {
     /// The values already chosen for other arguments of the prompt or other variables of the template, by name.
     pub arguments: Option<Map<String, String>>,
-    /// Members that the schema does not define.
+    /// Other members.
     pub extra: Extra<Self>,
 }
 
@@ -193,7 +193,7 @@ pub struct CompleteResult {
     /// Metadata attached to the object. The protocol reserves some keys, such as those with the prefix
     /// `io.modelcontextprotocol/` since 2025-11-25. In JSON, it is `_meta`.
     pub meta: Option<JsonObject>,
-    /// Members that the schema does not define.
+    /// Other members.
     pub extra: Extra<Self>,
 }
 
@@ -228,7 +228,7 @@ pub struct CompleteResultCompletion {
     pub total: Option<i64>,
     /// Whether more values match than `values` contains. It may be set even if `total` is unknown.
     pub has_more: Option<bool>,
-    /// Members that the schema does not define.
+    /// Other members.
     pub extra: Extra<Self>,
 }
 
@@ -270,7 +270,7 @@ pub struct PromptReference {
     pub name: String,
     /// The display name of the prompt. It is not used to find the prompt. Since revision 2025-06-18.
     pub title: Option<String>,
-    /// Members that the schema does not define.
+    /// Other members.
     pub extra: Extra<Self>,
 }
 
@@ -301,7 +301,7 @@ codec::object! { PromptReference;
 pub struct ResourceTemplateReference {
     /// The URI of the resource, or the URI template (RFC 6570) exactly as listed by the server.
     pub uri: String,
-    /// Members that the schema does not define.
+    /// Other members.
     pub extra: Extra<Self>,
 }
 

@@ -18,7 +18,7 @@ pub struct BooleanSchema {
     pub description: Option<String>,
     /// The initial value of the field.
     pub default: Option<bool>,
-    /// Members that the schema does not define.
+    /// Other members.
     pub extra: Extra<Self>,
 }
 
@@ -77,7 +77,7 @@ pub struct ElicitRequest {
     pub id: RequestId,
     /// The parameters of the method.
     pub params: ElicitRequestParams,
-    /// Members that the schema does not define.
+    /// Other members.
     pub extra: Extra<Self>,
 }
 
@@ -128,7 +128,7 @@ pub struct ElicitRequestFormParams {
     /// Metadata attached to the object. The protocol reserves some keys, such as those with the prefix
     /// `io.modelcontextprotocol/` since 2025-11-25. In JSON, it is `_meta`. Until revision 2025-11-25.
     pub meta: Option<Meta>,
-    /// Members that the schema does not define.
+    /// Other members.
     pub extra: Extra<Self>,
 }
 
@@ -196,7 +196,7 @@ pub struct ElicitRequestFormParamsRequestedSchema {
     pub properties: Map<String, PrimitiveSchemaDefinition>,
     /// The names of the fields that the user must fill in. If absent, all fields are optional.
     pub required: Option<Vec<String>>,
-    /// Members that the schema does not define.
+    /// Other members.
     pub extra: Extra<Self>,
 }
 
@@ -289,7 +289,7 @@ pub struct ElicitRequestUrlParams {
     /// Metadata attached to the object. The protocol reserves some keys, such as those with the prefix
     /// `io.modelcontextprotocol/` since 2025-11-25. In JSON, it is `_meta`. Until revision 2025-11-25.
     pub meta: Option<Meta>,
-    /// Members that the schema does not define.
+    /// Other members.
     pub extra: Extra<Self>,
 }
 
@@ -343,7 +343,7 @@ pub struct ElicitResult {
     /// Metadata attached to the object. The protocol reserves some keys, such as those with the prefix
     /// `io.modelcontextprotocol/` since 2025-11-25. In JSON, it is `_meta`. Until revision 2025-11-25.
     pub meta: Option<JsonObject>,
-    /// Members that the schema does not define.
+    /// Other members.
     pub extra: Extra<Self>,
 }
 
@@ -446,7 +446,7 @@ codec::union! { ElicitResultContentValue blank StringArray;
 pub struct ElicitationCompleteNotification {
     /// The parameters of the method.
     pub params: ElicitationCompleteNotificationParams,
-    /// Members that the schema does not define.
+    /// Other members.
     pub extra: Extra<Self>,
 }
 
@@ -479,7 +479,7 @@ impl crate::Notification for ElicitationCompleteNotification {
 pub struct ElicitationCompleteNotificationParams {
     /// The `elicitationId` of the [`ElicitRequestUrlParams`].
     pub elicitation_id: String,
-    /// Members that the schema does not define.
+    /// Other members.
     pub extra: Extra<Self>,
 }
 
@@ -560,7 +560,7 @@ pub struct LegacyTitledEnumSchema {
     pub enum_names: Option<Vec<String>>,
     /// The value (not the title) of the initially selected option.
     pub default: Option<String>,
-    /// Members that the schema does not define.
+    /// Other members.
     pub extra: Extra<Self>,
 }
 
@@ -657,7 +657,7 @@ pub struct NumberSchema {
     pub maximum: Option<Number>,
     /// The initial value of the field. Since revision 2025-11-25.
     pub default: Option<Number>,
-    /// Members that the schema does not define.
+    /// Other members.
     pub extra: Extra<Self>,
 }
 
@@ -833,7 +833,7 @@ pub struct StringSchema {
     pub format: Option<StringSchemaFormat>,
     /// The initial text of the field. Since revision 2025-11-25.
     pub default: Option<String>,
-    /// Members that the schema does not define.
+    /// Other members.
     pub extra: Extra<Self>,
 }
 
@@ -931,7 +931,7 @@ pub struct TitledMultiSelectEnumSchema {
     pub items: TitledMultiSelectEnumSchemaItems,
     /// The values (not the titles) of the initially selected options.
     pub default: Option<Vec<String>>,
-    /// Members that the schema does not define.
+    /// Other members.
     pub extra: Extra<Self>,
 }
 
@@ -999,7 +999,7 @@ codec::object! { TitledMultiSelectEnumSchema;
 pub struct TitledMultiSelectEnumSchemaItems {
     /// The options.
     pub any_of: Vec<TitledMultiSelectEnumSchemaItemsAnyOfItem>,
-    /// Members that the schema does not define.
+    /// Other members.
     pub extra: Extra<Self>,
 }
 
@@ -1024,7 +1024,7 @@ pub struct TitledMultiSelectEnumSchemaItemsAnyOfItem {
     pub r#const: String,
     /// The display name of the option.
     pub title: String,
-    /// Members that the schema does not define.
+    /// Other members.
     pub extra: Extra<Self>,
 }
 
@@ -1055,7 +1055,7 @@ pub struct TitledSingleSelectEnumSchema {
     pub one_of: Vec<TitledSingleSelectEnumSchemaOneOfItem>,
     /// The value (not the title) of the initially selected option.
     pub default: Option<String>,
-    /// Members that the schema does not define.
+    /// Other members.
     pub extra: Extra<Self>,
 }
 
@@ -1102,7 +1102,7 @@ pub struct TitledSingleSelectEnumSchemaOneOfItem {
     pub r#const: String,
     /// The display name of the option.
     pub title: String,
-    /// Members that the schema does not define.
+    /// Other members.
     pub extra: Extra<Self>,
 }
 
@@ -1128,7 +1128,7 @@ codec::object! { TitledSingleSelectEnumSchemaOneOfItem;
 pub struct UrlElicitationRequiredErrorErrorData {
     /// The URL elicitations that the user must complete before the request can succeed.
     pub elicitations: Vec<ElicitRequestUrlParams>,
-    /// Members that the schema does not define.
+    /// Other members.
     pub extra: Extra<Self>,
 }
 
@@ -1165,7 +1165,7 @@ pub struct UntitledMultiSelectEnumSchema {
     pub items: UntitledMultiSelectEnumSchemaItems,
     /// The initially selected options.
     pub default: Option<Vec<String>>,
-    /// Members that the schema does not define.
+    /// Other members.
     pub extra: Extra<Self>,
 }
 
@@ -1233,7 +1233,7 @@ codec::object! { UntitledMultiSelectEnumSchema;
 pub struct UntitledMultiSelectEnumSchemaItems {
     /// The values of the options, which are also displayed.
     pub r#enum: Vec<String>,
-    /// Members that the schema does not define.
+    /// Other members.
     pub extra: Extra<Self>,
 }
 
@@ -1266,7 +1266,7 @@ pub struct UntitledSingleSelectEnumSchema {
     pub r#enum: Vec<String>,
     /// The initially selected option.
     pub default: Option<String>,
-    /// Members that the schema does not define.
+    /// Other members.
     pub extra: Extra<Self>,
 }
 

@@ -23,7 +23,7 @@ pub struct UrlElicitationRequiredError {
     pub id: Option<RequestId>,
     /// The error object, with the required elicitations.
     pub error: UrlElicitationRequiredErrorError,
-    /// Members that the schema does not define.
+    /// Other members.
     pub extra: Extra<Self>,
 }
 
@@ -55,7 +55,7 @@ pub struct UrlElicitationRequiredErrorError {
     pub message: String,
     /// The required elicitations.
     pub data: UrlElicitationRequiredErrorErrorData,
-    /// Members that the schema does not define.
+    /// Other members.
     pub extra: Extra<Self>,
 }
 

@@ -16,7 +16,7 @@ pub struct JsonRpcErrorResponse {
     pub id: Option<RequestId>,
     /// The error that caused the request to fail.
     pub error: Error,
-    /// Members that the schema does not define.
+    /// Other members.
     pub extra: Extra<Self>,
 }
 
@@ -83,7 +83,7 @@ pub struct JsonRpcNotification {
     pub method: String,
     /// The parameters of the method.
     pub params: Option<JsonObject>,
-    /// Members that the schema does not define.
+    /// Other members.
     pub extra: Extra<Self>,
 }
 
@@ -119,7 +119,7 @@ pub struct JsonRpcRequest {
     pub method: String,
     /// The parameters of the method.
     pub params: Option<JsonObject>,
-    /// Members that the schema does not define.
+    /// Other members.
     pub extra: Extra<Self>,
 }
 
@@ -177,7 +177,7 @@ pub struct JsonRpcResultResponse {
     pub id: RequestId,
     /// The result of the request. The method of the request determines its type.
     pub result: Result,
-    /// Members that the schema does not define.
+    /// Other members.
     pub extra: Extra<Self>,
 }
 

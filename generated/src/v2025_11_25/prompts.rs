@@ -23,7 +23,7 @@ pub struct GetPromptRequest {
     pub id: RequestId,
     /// The parameters of the method.
     pub params: GetPromptRequestParams,
-    /// Members that the schema does not define.
+    /// Other members.
     pub extra: Extra<Self>,
 }
 
@@ -62,7 +62,7 @@ pub struct GetPromptRequestParams {
     /// Metadata attached to the object. The protocol reserves some keys, such as those with the prefix
     /// `io.modelcontextprotocol/` since 2025-11-25. In JSON, it is `_meta`. Since revision 2025-11-25.
     pub meta: Option<Meta>,
-    /// Members that the schema does not define.
+    /// Other members.
     pub extra: Extra<Self>,
 }
 
@@ -107,7 +107,7 @@ pub struct GetPromptResult {
     /// Metadata attached to the object. The protocol reserves some keys, such as those with the prefix
     /// `io.modelcontextprotocol/` since 2025-11-25. In JSON, it is `_meta`.
     pub meta: Option<JsonObject>,
-    /// Members that the schema does not define.
+    /// Other members.
     pub extra: Extra<Self>,
 }
 
@@ -153,7 +153,7 @@ pub struct ListPromptsRequest {
     pub id: RequestId,
     /// The parameters of the method.
     pub params: Option<PaginatedRequestParams>,
-    /// Members that the schema does not define.
+    /// Other members.
     pub extra: Extra<Self>,
 }
 
@@ -197,7 +197,7 @@ pub struct ListPromptsResult {
     /// Metadata attached to the object. The protocol reserves some keys, such as those with the prefix
     /// `io.modelcontextprotocol/` since 2025-11-25. In JSON, it is `_meta`.
     pub meta: Option<JsonObject>,
-    /// Members that the schema does not define.
+    /// Other members.
     pub extra: Extra<Self>,
 }
 
@@ -249,7 +249,7 @@ pub struct Prompt {
     /// Metadata attached to the object. The protocol reserves some keys, such as those with the prefix
     /// `io.modelcontextprotocol/` since 2025-11-25. In JSON, it is `_meta`. Since revision 2025-06-18.
     pub meta: Option<JsonObject>,
-    /// Members that the schema does not define.
+    /// Other members.
     pub extra: Extra<Self>,
 }
 
@@ -326,7 +326,7 @@ pub struct PromptArgument {
     pub description: Option<String>,
     /// Whether the argument must be provided. If absent, the argument is optional.
     pub required: Option<bool>,
-    /// Members that the schema does not define.
+    /// Other members.
     pub extra: Extra<Self>,
 }
 
@@ -377,7 +377,7 @@ codec::object! { PromptArgument;
 pub struct PromptListChangedNotification {
     /// The parameters of the method.
     pub params: Option<NotificationParams>,
-    /// Members that the schema does not define.
+    /// Other members.
     pub extra: Extra<Self>,
 }
 
@@ -421,7 +421,7 @@ pub struct PromptMessage {
     pub role: Role,
     /// The content of the message: text, an image or other media, or a resource.
     pub content: ContentBlock,
-    /// Members that the schema does not define.
+    /// Other members.
     pub extra: Extra<Self>,
 }
 

@@ -27,7 +27,7 @@ pub struct CreateMessageRequest {
     pub id: RequestId,
     /// The parameters of the method.
     pub params: CreateMessageRequestParams,
-    /// Members that the schema does not define.
+    /// Other members.
     pub extra: Extra<Self>,
 }
 
@@ -98,7 +98,7 @@ pub struct CreateMessageRequestParams {
     /// Metadata attached to the object. The protocol reserves some keys, such as those with the prefix
     /// `io.modelcontextprotocol/` since 2025-11-25. In JSON, it is `_meta`. Only in revision 2025-11-25.
     pub meta: Option<Meta>,
-    /// Members that the schema does not define.
+    /// Other members.
     pub extra: Extra<Self>,
 }
 
@@ -248,7 +248,7 @@ pub struct CreateMessageResult {
     /// Metadata attached to the object. The protocol reserves some keys, such as those with the prefix
     /// `io.modelcontextprotocol/` since 2025-11-25. In JSON, it is `_meta`.
     pub meta: Option<JsonObject>,
-    /// Members that the schema does not define.
+    /// Other members.
     pub extra: Extra<Self>,
 }
 
@@ -342,7 +342,7 @@ pub struct ModelHint {
     /// A substring of a model name. For example, `sonnet` matches any model whose name contains it. The client may
     /// substitute a comparable model of another provider.
     pub name: Option<String>,
-    /// Members that the schema does not define.
+    /// Other members.
     pub extra: Extra<Self>,
 }
 
@@ -383,7 +383,7 @@ pub struct ModelPreferences {
     pub speed_priority: Option<ModelPreferencesSpeedPriority>,
     /// The importance of the model's capabilities, from 0 (not important) to 1 (most important).
     pub intelligence_priority: Option<ModelPreferencesIntelligencePriority>,
-    /// Members that the schema does not define.
+    /// Other members.
     pub extra: Extra<Self>,
 }
 
@@ -482,7 +482,7 @@ pub struct SamplingMessage {
     /// Metadata attached to the object. The protocol reserves some keys, such as those with the prefix
     /// `io.modelcontextprotocol/` since 2025-11-25. In JSON, it is `_meta`. Since revision 2025-11-25.
     pub meta: Option<JsonObject>,
-    /// Members that the schema does not define.
+    /// Other members.
     pub extra: Extra<Self>,
 }
 
@@ -549,7 +549,7 @@ codec::union! { SamplingMessageContentBlock blank AudioContent;
 pub struct ToolChoice {
     /// Whether the model may, must or must not use tools. If absent, the mode is `auto`.
     pub mode: Option<ToolChoiceMode>,
-    /// Members that the schema does not define.
+    /// Other members.
     pub extra: Extra<Self>,
 }
 
@@ -611,7 +611,7 @@ pub struct ToolResultContent {
     /// Metadata of the tool result. It should be sent unchanged with the conversation, so that the provider can use its
     /// cache. In JSON, it is `_meta`.
     pub meta: Option<JsonObject>,
-    /// Members that the schema does not define.
+    /// Other members.
     pub extra: Extra<Self>,
 }
 
@@ -675,7 +675,7 @@ pub struct ToolUseContent {
     /// Metadata of the tool call. It should be sent back unchanged with the conversation, so that the provider can use
     /// its cache. In JSON, it is `_meta`.
     pub meta: Option<JsonObject>,
-    /// Members that the schema does not define.
+    /// Other members.
     pub extra: Extra<Self>,
 }
 

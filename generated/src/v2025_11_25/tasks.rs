@@ -25,7 +25,7 @@ pub struct CancelTaskRequest {
     pub id: RequestId,
     /// The parameters of the method.
     pub params: CancelTaskRequestParams,
-    /// Members that the schema does not define.
+    /// Other members.
     pub extra: Extra<Self>,
 }
 
@@ -57,7 +57,7 @@ impl crate::Request for CancelTaskRequest {
 pub struct CancelTaskRequestParams {
     /// The ID of the task. An unknown task or one that has already ended is an error with the code -32602.
     pub task_id: String,
-    /// Members that the schema does not define.
+    /// Other members.
     pub extra: Extra<Self>,
 }
 
@@ -100,7 +100,7 @@ pub struct CancelTaskResult {
     /// Metadata attached to the object. The protocol reserves some keys, such as those with the prefix
     /// `io.modelcontextprotocol/` since 2025-11-25. In JSON, it is `_meta`.
     pub meta: Option<JsonObject>,
-    /// Members that the schema does not define.
+    /// Other members.
     pub extra: Extra<Self>,
 }
 
@@ -168,7 +168,7 @@ pub struct CreateTaskResult {
     /// Metadata of the result. For a tool call, `io.modelcontextprotocol/model-immediate-response` may contain text
     /// that lets the model continue while the task runs. This key is provisional. In JSON, it is `_meta`.
     pub meta: Option<JsonObject>,
-    /// Members that the schema does not define.
+    /// Other members.
     pub extra: Extra<Self>,
 }
 
@@ -211,7 +211,7 @@ pub struct GetTaskPayloadRequest {
     pub id: RequestId,
     /// The parameters of the method.
     pub params: GetTaskPayloadRequestParams,
-    /// Members that the schema does not define.
+    /// Other members.
     pub extra: Extra<Self>,
 }
 
@@ -245,7 +245,7 @@ impl crate::Request for GetTaskPayloadRequest {
 pub struct GetTaskPayloadRequestParams {
     /// The ID of the task. An unknown or expired task is an error with the code -32602.
     pub task_id: String,
-    /// Members that the schema does not define.
+    /// Other members.
     pub extra: Extra<Self>,
 }
 
@@ -277,7 +277,7 @@ pub struct GetTaskPayloadResult {
     ///
     /// [`RelatedTaskMetadata`]: super::RelatedTaskMetadata
     pub meta: Option<JsonObject>,
-    /// Members that the schema does not define.
+    /// Other members.
     pub extra: Extra<Self>,
 }
 
@@ -319,7 +319,7 @@ pub struct GetTaskRequest {
     pub id: RequestId,
     /// The parameters of the method.
     pub params: GetTaskRequestParams,
-    /// Members that the schema does not define.
+    /// Other members.
     pub extra: Extra<Self>,
 }
 
@@ -350,7 +350,7 @@ impl crate::Request for GetTaskRequest {
 pub struct GetTaskRequestParams {
     /// The ID of the task. An unknown or expired task is an error with the code -32602.
     pub task_id: String,
-    /// Members that the schema does not define.
+    /// Other members.
     pub extra: Extra<Self>,
 }
 
@@ -394,7 +394,7 @@ pub struct GetTaskResult {
     /// Metadata attached to the object. The protocol reserves some keys, such as those with the prefix
     /// `io.modelcontextprotocol/` since 2025-11-25. In JSON, it is `_meta`.
     pub meta: Option<JsonObject>,
-    /// Members that the schema does not define.
+    /// Other members.
     pub extra: Extra<Self>,
 }
 
@@ -466,7 +466,7 @@ pub struct ListTasksRequest {
     pub id: RequestId,
     /// The parameters of the method.
     pub params: Option<PaginatedRequestParams>,
-    /// Members that the schema does not define.
+    /// Other members.
     pub extra: Extra<Self>,
 }
 
@@ -512,7 +512,7 @@ pub struct ListTasksResult {
     /// Metadata attached to the object. The protocol reserves some keys, such as those with the prefix
     /// `io.modelcontextprotocol/` since 2025-11-25. In JSON, it is `_meta`.
     pub meta: Option<JsonObject>,
-    /// Members that the schema does not define.
+    /// Other members.
     pub extra: Extra<Self>,
 }
 
@@ -572,7 +572,7 @@ pub struct Task {
     /// The suggested interval between `tasks/get` requests, in milliseconds. Requestors should respect it. If absent,
     /// the requestor chooses the interval.
     pub poll_interval: Option<i64>,
-    /// Members that the schema does not define.
+    /// Other members.
     pub extra: Extra<Self>,
 }
 
@@ -663,7 +663,7 @@ codec::string_enum! { TaskStatus;
 pub struct TaskStatusNotification {
     /// The parameters of the method.
     pub params: TaskStatusNotificationParams,
-    /// Members that the schema does not define.
+    /// Other members.
     pub extra: Extra<Self>,
 }
 
@@ -714,7 +714,7 @@ pub struct TaskStatusNotificationParams {
     /// Metadata attached to the object. The protocol reserves some keys, such as those with the prefix
     /// `io.modelcontextprotocol/` since 2025-11-25. In JSON, it is `_meta`.
     pub meta: Option<JsonObject>,
-    /// Members that the schema does not define.
+    /// Other members.
     pub extra: Extra<Self>,
 }
 

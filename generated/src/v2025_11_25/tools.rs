@@ -28,7 +28,7 @@ pub struct CallToolRequest {
     pub id: RequestId,
     /// The parameters of the method.
     pub params: CallToolRequestParams,
-    /// Members that the schema does not define.
+    /// Other members.
     pub extra: Extra<Self>,
 }
 
@@ -77,7 +77,7 @@ pub struct CallToolRequestParams {
     /// Metadata attached to the object. The protocol reserves some keys, such as those with the prefix
     /// `io.modelcontextprotocol/` since 2025-11-25. In JSON, it is `_meta`. Since revision 2025-11-25.
     pub meta: Option<Meta>,
-    /// Members that the schema does not define.
+    /// Other members.
     pub extra: Extra<Self>,
 }
 
@@ -138,7 +138,7 @@ pub struct CallToolResult {
     /// Metadata attached to the object. The protocol reserves some keys, such as those with the prefix
     /// `io.modelcontextprotocol/` since 2025-11-25. In JSON, it is `_meta`.
     pub meta: Option<JsonObject>,
-    /// Members that the schema does not define.
+    /// Other members.
     pub extra: Extra<Self>,
 }
 
@@ -198,7 +198,7 @@ pub struct ListToolsRequest {
     pub id: RequestId,
     /// The parameters of the method.
     pub params: Option<PaginatedRequestParams>,
-    /// Members that the schema does not define.
+    /// Other members.
     pub extra: Extra<Self>,
 }
 
@@ -242,7 +242,7 @@ pub struct ListToolsResult {
     /// Metadata attached to the object. The protocol reserves some keys, such as those with the prefix
     /// `io.modelcontextprotocol/` since 2025-11-25. In JSON, it is `_meta`.
     pub meta: Option<JsonObject>,
-    /// Members that the schema does not define.
+    /// Other members.
     pub extra: Extra<Self>,
 }
 
@@ -308,7 +308,7 @@ pub struct Tool {
     /// Metadata attached to the object. The protocol reserves some keys, such as those with the prefix
     /// `io.modelcontextprotocol/` since 2025-11-25. In JSON, it is `_meta`. Since revision 2025-06-18.
     pub meta: Option<JsonObject>,
-    /// Members that the schema does not define.
+    /// Other members.
     pub extra: Extra<Self>,
 }
 
@@ -539,7 +539,7 @@ pub struct ToolAnnotations {
     /// Whether the tool interacts with external entities, as a web search does. If `false`, its domain is closed, as
     /// that of a memory tool is. The default is `true`.
     pub open_world_hint: Option<bool>,
-    /// Members that the schema does not define.
+    /// Other members.
     pub extra: Extra<Self>,
 }
 
@@ -599,7 +599,7 @@ codec::object! { ToolAnnotations;
 pub struct ToolExecution {
     /// Whether a call may, must or must not run as a task. If absent, the value is `forbidden`.
     pub task_support: Option<ToolExecutionTaskSupport>,
-    /// Members that the schema does not define.
+    /// Other members.
     pub extra: Extra<Self>,
 }
 
@@ -656,7 +656,7 @@ codec::string_enum! { ToolExecutionTaskSupport;
 pub struct ToolListChangedNotification {
     /// The parameters of the method.
     pub params: Option<NotificationParams>,
-    /// Members that the schema does not define.
+    /// Other members.
     pub extra: Extra<Self>,
 }
 

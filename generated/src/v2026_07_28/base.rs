@@ -22,7 +22,7 @@ use crate::{Extra, Json, Number, Revision, codec};
 pub struct CancelledNotification {
     /// The parameters of the method.
     pub params: CancelledNotificationParams,
-    /// Members that the schema does not define.
+    /// Other members.
     pub extra: Extra<Self>,
 }
 
@@ -59,7 +59,7 @@ pub struct CancelledNotificationParams {
     /// Metadata attached to the object. The protocol reserves some keys, such as those with the prefix
     /// `io.modelcontextprotocol/` since 2025-11-25. In JSON, it is `_meta`. Since revision 2025-11-25.
     pub meta: Option<NotificationMetaObject>,
-    /// Members that the schema does not define.
+    /// Other members.
     pub extra: Extra<Self>,
 }
 
@@ -105,7 +105,7 @@ codec::object! { CancelledNotificationParams;
 pub struct LoggingMessageNotification {
     /// The parameters of the method.
     pub params: LoggingMessageNotificationParams,
-    /// Members that the schema does not define.
+    /// Other members.
     pub extra: Extra<Self>,
 }
 
@@ -151,7 +151,7 @@ pub struct LoggingMessageNotificationParams {
     /// Metadata attached to the object. The protocol reserves some keys, such as those with the prefix
     /// `io.modelcontextprotocol/` since 2025-11-25. In JSON, it is `_meta`. Since revision 2025-11-25.
     pub meta: Option<NotificationMetaObject>,
-    /// Members that the schema does not define.
+    /// Other members.
     pub extra: Extra<Self>,
 }
 
@@ -195,7 +195,7 @@ codec::object! { LoggingMessageNotificationParams;
 pub struct ProgressNotification {
     /// The parameters of the method.
     pub params: ProgressNotificationParams,
-    /// Members that the schema does not define.
+    /// Other members.
     pub extra: Extra<Self>,
 }
 
@@ -236,7 +236,7 @@ pub struct ProgressNotificationParams {
     /// Metadata attached to the object. The protocol reserves some keys, such as those with the prefix
     /// `io.modelcontextprotocol/` since 2025-11-25. In JSON, it is `_meta`. Since revision 2025-11-25.
     pub meta: Option<NotificationMetaObject>,
-    /// Members that the schema does not define.
+    /// Other members.
     pub extra: Extra<Self>,
 }
 

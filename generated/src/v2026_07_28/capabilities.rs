@@ -53,7 +53,7 @@ pub struct ClientCapabilities {
     /// its settings, which may be empty. Identifiers follow the rules for `_meta` keys and must have a prefix, as in
     /// `io.modelcontextprotocol/ui`. Since revision 2026-07-28.
     pub extensions: Option<Map<String, JsonObject>>,
-    /// Members that the schema does not define.
+    /// Other members.
     pub extra: Extra<Self>,
 }
 
@@ -122,7 +122,7 @@ pub struct ClientCapabilitiesElicitation {
     /// Support for URL mode. Present if the client can direct the user to a URL, where the user can enter secrets that
     /// must not pass through the client.
     pub url: Option<JsonObject>,
-    /// Members that the schema does not define.
+    /// Other members.
     pub extra: Extra<Self>,
 }
 
@@ -166,7 +166,7 @@ pub struct ClientCapabilitiesSampling {
     pub context: Option<JsonObject>,
     /// Support for tool use. If absent, a server must not send `tools` or `toolChoice`.
     pub tools: Option<JsonObject>,
-    /// Members that the schema does not define.
+    /// Other members.
     pub extra: Extra<Self>,
 }
 
@@ -238,7 +238,7 @@ pub struct Implementation {
     pub website_url: Option<String>,
     /// Icons of the software for a user interface, in one or more sizes or themes. Since revision 2025-11-25.
     pub icons: Option<Vec<Icon>>,
-    /// Members that the schema does not define.
+    /// Other members.
     pub extra: Extra<Self>,
 }
 
@@ -339,7 +339,7 @@ pub struct ServerCapabilities {
     /// its settings, which may be empty. Identifiers follow the rules for `_meta` keys and must have a prefix, as in
     /// `io.modelcontextprotocol/tasks`. Since revision 2026-07-28.
     pub extensions: Option<Map<String, JsonObject>>,
-    /// Members that the schema does not define.
+    /// Other members.
     pub extra: Extra<Self>,
 }
 
@@ -419,7 +419,7 @@ pub struct ServerCapabilitiesPrompts {
     ///
     /// [`SubscriptionFilter`]: super::SubscriptionFilter
     pub list_changed: Option<bool>,
-    /// Members that the schema does not define.
+    /// Other members.
     pub extra: Extra<Self>,
 }
 
@@ -457,7 +457,7 @@ pub struct ServerCapabilitiesResources {
     ///
     /// [`SubscriptionFilter`]: super::SubscriptionFilter
     pub list_changed: Option<bool>,
-    /// Members that the schema does not define.
+    /// Other members.
     pub extra: Extra<Self>,
 }
 
@@ -497,7 +497,7 @@ pub struct ServerCapabilitiesTools {
     ///
     /// [`SubscriptionFilter`]: super::SubscriptionFilter
     pub list_changed: Option<bool>,
-    /// Members that the schema does not define.
+    /// Other members.
     pub extra: Extra<Self>,
 }
 

@@ -45,7 +45,7 @@ pub struct Annotations {
     /// The time of the last modification, as an ISO 8601 timestamp such as `2025-01-12T15:00:58Z`. Since revision
     /// 2025-06-18.
     pub last_modified: Option<String>,
-    /// Members that the schema does not define.
+    /// Other members.
     pub extra: Extra<Self>,
 }
 
@@ -109,7 +109,7 @@ pub struct BaseMetadata {
     ///
     /// [`ToolAnnotations`]: super::ToolAnnotations
     pub title: Option<String>,
-    /// Members that the schema does not define.
+    /// Other members.
     pub extra: Extra<Self>,
 }
 
@@ -152,7 +152,7 @@ pub struct CacheableResult {
     /// Metadata attached to the object. The protocol reserves some keys, such as those with the prefix
     /// `io.modelcontextprotocol/` since 2025-11-25. In JSON, it is `_meta`.
     pub meta: Option<ResultMetaObject>,
-    /// Members that the schema does not define.
+    /// Other members.
     pub extra: Extra<Self>,
 }
 
@@ -252,7 +252,7 @@ pub struct Error {
     pub message: String,
     /// Additional information about the error, in any form, such as nested errors.
     pub data: Option<Json>,
-    /// Members that the schema does not define.
+    /// Other members.
     pub extra: Extra<Self>,
 }
 
@@ -303,7 +303,7 @@ pub struct Icon {
     pub sizes: Option<Vec<String>>,
     /// The background that the image is designed for. If absent, the image can be used with any background.
     pub theme: Option<IconTheme>,
-    /// Members that the schema does not define.
+    /// Other members.
     pub extra: Extra<Self>,
 }
 
@@ -365,7 +365,7 @@ pub struct Icons {
     /// Icons for a user interface, from which the client selects the best fit. A client that displays icons must
     /// support PNG and JPEG, and should support SVG and WebP.
     pub icons: Option<Vec<Icon>>,
-    /// Members that the schema does not define.
+    /// Other members.
     pub extra: Extra<Self>,
 }
 
@@ -480,7 +480,7 @@ pub struct Notification {
     pub method: String,
     /// The parameters of the method.
     pub params: Option<crate::JsonObject>,
-    /// Members that the schema does not define.
+    /// Other members.
     pub extra: Extra<Self>,
 }
 
@@ -521,7 +521,7 @@ pub struct NotificationMetaObject {
     /// distinguishes the streams. Absent if the notification does not belong to a subscription, as with progress
     /// notifications. In JSON, it is `io.modelcontextprotocol/subscriptionId`.
     pub subscription_id: Option<RequestId>,
-    /// Members that the schema does not define.
+    /// Other members.
     pub extra: Extra<Self>,
 }
 
@@ -558,7 +558,7 @@ pub struct NotificationParams {
     /// Metadata attached to the object. The protocol reserves some keys, such as those with the prefix
     /// `io.modelcontextprotocol/` since 2025-11-25. In JSON, it is `_meta`.
     pub meta: Option<NotificationMetaObject>,
-    /// Members that the schema does not define.
+    /// Other members.
     pub extra: Extra<Self>,
 }
 
@@ -594,7 +594,7 @@ pub struct PaginatedRequest {
     pub method: String,
     /// The parameters of the method.
     pub params: PaginatedRequestParams,
-    /// Members that the schema does not define.
+    /// Other members.
     pub extra: Extra<Self>,
 }
 
@@ -629,7 +629,7 @@ pub struct PaginatedRequestParams {
     /// Metadata attached to the object. The protocol reserves some keys, such as those with the prefix
     /// `io.modelcontextprotocol/` since 2025-11-25. In JSON, it is `_meta`. Since revision 2025-11-25.
     pub meta: RequestMetaObject,
-    /// Members that the schema does not define.
+    /// Other members.
     pub extra: Extra<Self>,
 }
 
@@ -670,7 +670,7 @@ pub struct PaginatedResult {
     /// Metadata attached to the object. The protocol reserves some keys, such as those with the prefix
     /// `io.modelcontextprotocol/` since 2025-11-25. In JSON, it is `_meta`.
     pub meta: Option<ResultMetaObject>,
-    /// Members that the schema does not define.
+    /// Other members.
     pub extra: Extra<Self>,
 }
 
@@ -732,7 +732,7 @@ pub struct Request {
     pub method: String,
     /// The parameters of the method.
     pub params: Option<crate::JsonObject>,
-    /// Members that the schema does not define.
+    /// Other members.
     pub extra: Extra<Self>,
 }
 
@@ -826,7 +826,7 @@ pub struct RequestMetaObject {
         note = "since revision 2026-07-28: Read the server's stderr where the transport is stdio, or use OpenTelemetry."
     )]
     pub log_level: Option<LoggingLevel>,
-    /// Members that the schema does not define.
+    /// Other members.
     pub extra: Extra<Self>,
 }
 
@@ -894,7 +894,7 @@ pub struct ResourceContents {
     /// Metadata attached to the object. The protocol reserves some keys, such as those with the prefix
     /// `io.modelcontextprotocol/` since 2025-11-25. In JSON, it is `_meta`. Since revision 2025-06-18.
     pub meta: Option<MetaObject>,
-    /// Members that the schema does not define.
+    /// Other members.
     pub extra: Extra<Self>,
 }
 
@@ -935,7 +935,7 @@ pub struct ResourceRequestParams {
     /// Metadata attached to the object. The protocol reserves some keys, such as those with the prefix
     /// `io.modelcontextprotocol/` since 2025-11-25. In JSON, it is `_meta`.
     pub meta: RequestMetaObject,
-    /// Members that the schema does not define.
+    /// Other members.
     pub extra: Extra<Self>,
 }
 
@@ -968,7 +968,7 @@ pub struct Result {
     /// Metadata attached to the object. The protocol reserves some keys, such as those with the prefix
     /// `io.modelcontextprotocol/` since 2025-11-25. In JSON, it is `_meta`.
     pub meta: Option<ResultMetaObject>,
-    /// Members that the schema does not define.
+    /// Other members.
     pub extra: Extra<Self>,
 }
 
@@ -1021,7 +1021,7 @@ pub struct ResultMetaObject {
     /// not for decisions. A server should include it unless it is configured not to. In JSON, it is
     /// `io.modelcontextprotocol/serverInfo`.
     pub server_info: Option<Implementation>,
-    /// Members that the schema does not define.
+    /// Other members.
     pub extra: Extra<Self>,
 }
 

@@ -17,7 +17,7 @@ pub struct BooleanSchema {
     pub description: Option<String>,
     /// The initial value of the field.
     pub default: Option<bool>,
-    /// Members that the schema does not define.
+    /// Other members.
     pub extra: Extra<Self>,
 }
 
@@ -74,7 +74,7 @@ codec::object! { BooleanSchema;
 pub struct ElicitRequest {
     /// The parameters of the method.
     pub params: ElicitRequestParams,
-    /// Members that the schema does not define.
+    /// Other members.
     pub extra: Extra<Self>,
 }
 
@@ -129,7 +129,7 @@ pub struct ElicitRequestFormParams {
     pub message: String,
     /// The fields of the form, as a JSON Schema of a flat object.
     pub requested_schema: ElicitRequestFormParamsRequestedSchema,
-    /// Members that the schema does not define.
+    /// Other members.
     pub extra: Extra<Self>,
 }
 
@@ -180,7 +180,7 @@ pub struct ElicitRequestFormParamsRequestedSchema {
     pub properties: Map<String, PrimitiveSchemaDefinition>,
     /// The names of the fields that the user must fill in. If absent, all fields are optional.
     pub required: Option<Vec<String>>,
-    /// Members that the schema does not define.
+    /// Other members.
     pub extra: Extra<Self>,
 }
 
@@ -264,7 +264,7 @@ pub struct ElicitRequestUrlParams {
     pub message: String,
     /// The URL to open. Outside of development it should use `https`.
     pub url: String,
-    /// Members that the schema does not define.
+    /// Other members.
     pub extra: Extra<Self>,
 }
 
@@ -308,7 +308,7 @@ pub struct ElicitResult {
     pub action: ElicitResultAction,
     /// The values of the form's fields, by name. Present only if a form was accepted; a URL elicitation has no values.
     pub content: Option<Map<String, ElicitResultContentValue>>,
-    /// Members that the schema does not define.
+    /// Other members.
     pub extra: Extra<Self>,
 }
 
@@ -454,7 +454,7 @@ pub struct LegacyTitledEnumSchema {
     pub enum_names: Option<Vec<String>>,
     /// The value (not the title) of the initially selected option.
     pub default: Option<String>,
-    /// Members that the schema does not define.
+    /// Other members.
     pub extra: Extra<Self>,
 }
 
@@ -551,7 +551,7 @@ pub struct NumberSchema {
     pub maximum: Option<Number>,
     /// The initial value of the field. Since revision 2025-11-25.
     pub default: Option<Number>,
-    /// Members that the schema does not define.
+    /// Other members.
     pub extra: Extra<Self>,
 }
 
@@ -727,7 +727,7 @@ pub struct StringSchema {
     pub format: Option<StringSchemaFormat>,
     /// The initial text of the field. Since revision 2025-11-25.
     pub default: Option<String>,
-    /// Members that the schema does not define.
+    /// Other members.
     pub extra: Extra<Self>,
 }
 
@@ -825,7 +825,7 @@ pub struct TitledMultiSelectEnumSchema {
     pub items: TitledMultiSelectEnumSchemaItems,
     /// The values (not the titles) of the initially selected options.
     pub default: Option<Vec<String>>,
-    /// Members that the schema does not define.
+    /// Other members.
     pub extra: Extra<Self>,
 }
 
@@ -893,7 +893,7 @@ codec::object! { TitledMultiSelectEnumSchema;
 pub struct TitledMultiSelectEnumSchemaItems {
     /// The options.
     pub any_of: Vec<TitledMultiSelectEnumSchemaItemsAnyOfItem>,
-    /// Members that the schema does not define.
+    /// Other members.
     pub extra: Extra<Self>,
 }
 
@@ -918,7 +918,7 @@ pub struct TitledMultiSelectEnumSchemaItemsAnyOfItem {
     pub r#const: String,
     /// The display name of the option.
     pub title: String,
-    /// Members that the schema does not define.
+    /// Other members.
     pub extra: Extra<Self>,
 }
 
@@ -949,7 +949,7 @@ pub struct TitledSingleSelectEnumSchema {
     pub one_of: Vec<TitledSingleSelectEnumSchemaOneOfItem>,
     /// The value (not the title) of the initially selected option.
     pub default: Option<String>,
-    /// Members that the schema does not define.
+    /// Other members.
     pub extra: Extra<Self>,
 }
 
@@ -996,7 +996,7 @@ pub struct TitledSingleSelectEnumSchemaOneOfItem {
     pub r#const: String,
     /// The display name of the option.
     pub title: String,
-    /// Members that the schema does not define.
+    /// Other members.
     pub extra: Extra<Self>,
 }
 
@@ -1033,7 +1033,7 @@ pub struct UntitledMultiSelectEnumSchema {
     pub items: UntitledMultiSelectEnumSchemaItems,
     /// The initially selected options.
     pub default: Option<Vec<String>>,
-    /// Members that the schema does not define.
+    /// Other members.
     pub extra: Extra<Self>,
 }
 
@@ -1101,7 +1101,7 @@ codec::object! { UntitledMultiSelectEnumSchema;
 pub struct UntitledMultiSelectEnumSchemaItems {
     /// The values of the options, which are also displayed.
     pub r#enum: Vec<String>,
-    /// Members that the schema does not define.
+    /// Other members.
     pub extra: Extra<Self>,
 }
 
@@ -1134,7 +1134,7 @@ pub struct UntitledSingleSelectEnumSchema {
     pub r#enum: Vec<String>,
     /// The initially selected option.
     pub default: Option<String>,
-    /// Members that the schema does not define.
+    /// Other members.
     pub extra: Extra<Self>,
 }
 

@@ -20,7 +20,7 @@ pub struct HeaderMismatchError {
     pub id: Option<RequestId>,
     /// The error that caused the request to fail.
     pub error: HeaderMismatchErrorError,
-    /// Members that the schema does not define.
+    /// Other members.
     pub extra: Extra<Self>,
 }
 
@@ -52,7 +52,7 @@ pub struct HeaderMismatchErrorError {
     pub message: String,
     /// Additional information about the error, in any form.
     pub data: Option<Json>,
-    /// Members that the schema does not define.
+    /// Other members.
     pub extra: Extra<Self>,
 }
 
@@ -85,7 +85,7 @@ pub struct InternalError {
     pub message: String,
     /// Additional information about the error, in any form.
     pub data: Option<Json>,
-    /// Members that the schema does not define.
+    /// Other members.
     pub extra: Extra<Self>,
 }
 
@@ -121,7 +121,7 @@ pub struct InvalidParamsError {
     pub message: String,
     /// Additional information about the error, in any form, such as the `uri` that was not found.
     pub data: Option<Json>,
-    /// Members that the schema does not define.
+    /// Other members.
     pub extra: Extra<Self>,
 }
 
@@ -154,7 +154,7 @@ pub struct InvalidRequestError {
     pub message: String,
     /// Additional information about the error, in any form.
     pub data: Option<Json>,
-    /// Members that the schema does not define.
+    /// Other members.
     pub extra: Extra<Self>,
 }
 
@@ -190,7 +190,7 @@ pub struct MethodNotFoundError {
     pub message: String,
     /// Additional information about the error, in any form.
     pub data: Option<Json>,
-    /// Members that the schema does not define.
+    /// Other members.
     pub extra: Extra<Self>,
 }
 
@@ -225,7 +225,7 @@ pub struct MissingRequiredClientCapabilityError {
     pub id: Option<RequestId>,
     /// The error that caused the request to fail.
     pub error: MissingRequiredClientCapabilityErrorError,
-    /// Members that the schema does not define.
+    /// Other members.
     pub extra: Extra<Self>,
 }
 
@@ -257,7 +257,7 @@ pub struct MissingRequiredClientCapabilityErrorError {
     pub message: String,
     /// The missing capabilities.
     pub data: MissingRequiredClientCapabilityErrorErrorData,
-    /// Members that the schema does not define.
+    /// Other members.
     pub extra: Extra<Self>,
 }
 
@@ -280,7 +280,7 @@ codec::object! { MissingRequiredClientCapabilityErrorError;
 pub struct MissingRequiredClientCapabilityErrorErrorData {
     /// The capabilities that the request requires and that the client has not declared.
     pub required_capabilities: ClientCapabilities,
-    /// Members that the schema does not define.
+    /// Other members.
     pub extra: Extra<Self>,
 }
 
@@ -306,7 +306,7 @@ pub struct ParseError {
     pub message: String,
     /// Additional information about the error, in any form.
     pub data: Option<Json>,
-    /// Members that the schema does not define.
+    /// Other members.
     pub extra: Extra<Self>,
 }
 
@@ -342,7 +342,7 @@ pub struct UnsupportedProtocolVersionError {
     pub id: Option<RequestId>,
     /// The error that caused the request to fail.
     pub error: UnsupportedProtocolVersionErrorError,
-    /// Members that the schema does not define.
+    /// Other members.
     pub extra: Extra<Self>,
 }
 
@@ -374,7 +374,7 @@ pub struct UnsupportedProtocolVersionErrorError {
     pub message: String,
     /// The requested version and the supported versions.
     pub data: UnsupportedProtocolVersionErrorErrorData,
-    /// Members that the schema does not define.
+    /// Other members.
     pub extra: Extra<Self>,
 }
 
@@ -399,7 +399,7 @@ pub struct UnsupportedProtocolVersionErrorErrorData {
     pub supported: Vec<String>,
     /// The version that the client requested.
     pub requested: String,
-    /// Members that the schema does not define.
+    /// Other members.
     pub extra: Extra<Self>,
 }
 

@@ -28,7 +28,7 @@ pub struct GetPromptRequest {
     pub id: RequestId,
     /// The parameters of the method.
     pub params: GetPromptRequestParams,
-    /// Members that the schema does not define.
+    /// Other members.
     pub extra: Extra<Self>,
 }
 
@@ -73,7 +73,7 @@ pub struct GetPromptRequestParams {
     /// Metadata attached to the object. The protocol reserves some keys, such as those with the prefix
     /// `io.modelcontextprotocol/` since 2025-11-25. In JSON, it is `_meta`. Since revision 2025-11-25.
     pub meta: RequestMetaObject,
-    /// Members that the schema does not define.
+    /// Other members.
     pub extra: Extra<Self>,
 }
 
@@ -153,7 +153,7 @@ pub struct GetPromptResult {
     /// Metadata attached to the object. The protocol reserves some keys, such as those with the prefix
     /// `io.modelcontextprotocol/` since 2025-11-25. In JSON, it is `_meta`.
     pub meta: Option<ResultMetaObject>,
-    /// Members that the schema does not define.
+    /// Other members.
     pub extra: Extra<Self>,
 }
 
@@ -208,7 +208,7 @@ pub struct GetPromptResultResponse {
     pub id: RequestId,
     /// The result of the request. The method of the request determines its type.
     pub result: InputRequiredOrGetPromptResult,
-    /// Members that the schema does not define.
+    /// Other members.
     pub extra: Extra<Self>,
 }
 
@@ -266,7 +266,7 @@ pub struct ListPromptsRequest {
     pub id: RequestId,
     /// The parameters of the method.
     pub params: PaginatedRequestParams,
-    /// Members that the schema does not define.
+    /// Other members.
     pub extra: Extra<Self>,
 }
 
@@ -317,7 +317,7 @@ pub struct ListPromptsResult {
     /// Metadata attached to the object. The protocol reserves some keys, such as those with the prefix
     /// `io.modelcontextprotocol/` since 2025-11-25. In JSON, it is `_meta`.
     pub meta: Option<ResultMetaObject>,
-    /// Members that the schema does not define.
+    /// Other members.
     pub extra: Extra<Self>,
 }
 
@@ -374,7 +374,7 @@ pub struct ListPromptsResultResponse {
     pub id: RequestId,
     /// The result of the request. The method of the request determines its type.
     pub result: ListPromptsResult,
-    /// Members that the schema does not define.
+    /// Other members.
     pub extra: Extra<Self>,
 }
 
@@ -429,7 +429,7 @@ pub struct Prompt {
     /// Metadata attached to the object. The protocol reserves some keys, such as those with the prefix
     /// `io.modelcontextprotocol/` since 2025-11-25. In JSON, it is `_meta`. Since revision 2025-06-18.
     pub meta: Option<MetaObject>,
-    /// Members that the schema does not define.
+    /// Other members.
     pub extra: Extra<Self>,
 }
 
@@ -506,7 +506,7 @@ pub struct PromptArgument {
     pub description: Option<String>,
     /// Whether the argument must be provided. If absent, the argument is optional.
     pub required: Option<bool>,
-    /// Members that the schema does not define.
+    /// Other members.
     pub extra: Extra<Self>,
 }
 
@@ -558,7 +558,7 @@ codec::object! { PromptArgument;
 pub struct PromptListChangedNotification {
     /// The parameters of the method.
     pub params: Option<NotificationParams>,
-    /// Members that the schema does not define.
+    /// Other members.
     pub extra: Extra<Self>,
 }
 
@@ -618,7 +618,7 @@ pub struct PromptMessage {
     pub role: Role,
     /// The content of the message: text, an image or other media, or a resource.
     pub content: ContentBlock,
-    /// Members that the schema does not define.
+    /// Other members.
     pub extra: Extra<Self>,
 }
 

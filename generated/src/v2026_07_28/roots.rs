@@ -25,7 +25,7 @@ use crate::{Extra, Revision, codec};
 pub struct ListRootsRequest {
     /// The parameters of the method.
     pub params: Option<ListRootsRequestParams>,
-    /// Members that the schema does not define.
+    /// Other members.
     pub extra: Extra<Self>,
 }
 
@@ -68,7 +68,7 @@ pub struct ListRootsRequestParams {
     /// Metadata attached to the object. The protocol reserves some keys, such as those with the prefix
     /// `io.modelcontextprotocol/` since 2025-11-25. In JSON, it is `_meta`.
     pub meta: Option<MetaObject>,
-    /// Members that the schema does not define.
+    /// Other members.
     pub extra: Extra<Self>,
 }
 
@@ -107,7 +107,7 @@ codec::object! { ListRootsRequestParams;
 pub struct ListRootsResult {
     /// The roots. The list may be empty.
     pub roots: Vec<Root>,
-    /// Members that the schema does not define.
+    /// Other members.
     pub extra: Extra<Self>,
 }
 
@@ -142,7 +142,7 @@ pub struct Root {
     /// Metadata attached to the object. The protocol reserves some keys, such as those with the prefix
     /// `io.modelcontextprotocol/` since 2025-11-25. In JSON, it is `_meta`. Since revision 2025-06-18.
     pub meta: Option<MetaObject>,
-    /// Members that the schema does not define.
+    /// Other members.
     pub extra: Extra<Self>,
 }
 

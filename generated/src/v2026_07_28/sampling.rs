@@ -24,7 +24,7 @@ use crate::{Extra, Json, Number, Revision, codec};
 pub struct CreateMessageRequest {
     /// The parameters of the method.
     pub params: CreateMessageRequestParams,
-    /// Members that the schema does not define.
+    /// Other members.
     pub extra: Extra<Self>,
 }
 
@@ -86,7 +86,7 @@ pub struct CreateMessageRequestParams {
     /// The setting that controls the use of `tools`. If absent, the model decides whether to use them. Clients without
     /// the `sampling.tools` capability must respond with an error. Since revision 2025-11-25.
     pub tool_choice: Option<ToolChoice>,
-    /// Members that the schema does not define.
+    /// Other members.
     pub extra: Extra<Self>,
 }
 
@@ -225,7 +225,7 @@ pub struct CreateMessageResult {
     /// Metadata attached to the object. The protocol reserves some keys, such as those with the prefix
     /// `io.modelcontextprotocol/` since 2025-11-25. In JSON, it is `_meta`.
     pub meta: Option<MetaObject>,
-    /// Members that the schema does not define.
+    /// Other members.
     pub extra: Extra<Self>,
 }
 
@@ -321,7 +321,7 @@ pub struct ModelHint {
     /// A substring of a model name. For example, `sonnet` matches any model whose name contains it. The client may
     /// substitute a comparable model of another provider.
     pub name: Option<String>,
-    /// Members that the schema does not define.
+    /// Other members.
     pub extra: Extra<Self>,
 }
 
@@ -363,7 +363,7 @@ pub struct ModelPreferences {
     pub speed_priority: Option<ModelPreferencesSpeedPriority>,
     /// The importance of the model's capabilities, from 0 (not important) to 1 (most important).
     pub intelligence_priority: Option<ModelPreferencesIntelligencePriority>,
-    /// Members that the schema does not define.
+    /// Other members.
     pub extra: Extra<Self>,
 }
 
@@ -466,7 +466,7 @@ pub struct SamplingMessage {
     /// Metadata attached to the object. The protocol reserves some keys, such as those with the prefix
     /// `io.modelcontextprotocol/` since 2025-11-25. In JSON, it is `_meta`. Since revision 2025-11-25.
     pub meta: Option<MetaObject>,
-    /// Members that the schema does not define.
+    /// Other members.
     pub extra: Extra<Self>,
 }
 
@@ -535,7 +535,7 @@ codec::union! { SamplingMessageContentBlock blank AudioContent;
 pub struct ToolChoice {
     /// Whether the model may, must or must not use tools. If absent, the mode is `auto`.
     pub mode: Option<ToolChoiceMode>,
-    /// Members that the schema does not define.
+    /// Other members.
     pub extra: Extra<Self>,
 }
 
@@ -600,7 +600,7 @@ pub struct ToolResultContent {
     /// Metadata of the tool result. It should be sent unchanged with the conversation, so that the provider can use its
     /// cache. In JSON, it is `_meta`.
     pub meta: Option<MetaObject>,
-    /// Members that the schema does not define.
+    /// Other members.
     pub extra: Extra<Self>,
 }
 
@@ -665,7 +665,7 @@ pub struct ToolUseContent {
     /// Metadata of the tool call. It should be sent back unchanged with the conversation, so that the provider can use
     /// its cache. In JSON, it is `_meta`.
     pub meta: Option<MetaObject>,
-    /// Members that the schema does not define.
+    /// Other members.
     pub extra: Extra<Self>,
 }
 

@@ -25,7 +25,7 @@ pub struct DiscoverRequest {
     pub id: RequestId,
     /// The parameters of the method.
     pub params: RequestParams,
-    /// Members that the schema does not define.
+    /// Other members.
     pub extra: Extra<Self>,
 }
 
@@ -79,7 +79,7 @@ pub struct DiscoverResult {
     /// Metadata attached to the object. The protocol reserves some keys, such as those with the prefix
     /// `io.modelcontextprotocol/` since 2025-11-25. In JSON, it is `_meta`.
     pub meta: Option<ResultMetaObject>,
-    /// Members that the schema does not define.
+    /// Other members.
     pub extra: Extra<Self>,
 }
 
@@ -143,7 +143,7 @@ pub struct DiscoverResultResponse {
     pub id: RequestId,
     /// The result of the request. The method of the request determines its type.
     pub result: DiscoverResult,
-    /// Members that the schema does not define.
+    /// Other members.
     pub extra: Extra<Self>,
 }
 
@@ -171,7 +171,7 @@ pub struct RequestParams {
     /// Metadata attached to the object. The protocol reserves some keys, such as those with the prefix
     /// `io.modelcontextprotocol/` since 2025-11-25. In JSON, it is `_meta`.
     pub meta: RequestMetaObject,
-    /// Members that the schema does not define.
+    /// Other members.
     pub extra: Extra<Self>,
 }
 

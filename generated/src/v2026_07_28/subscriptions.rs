@@ -24,7 +24,7 @@ pub struct SubscriptionFilter {
     /// The URIs of the resources to watch. The server sends `notifications/resources/updated` when one of them changes.
     /// This member replaces `resources/subscribe` of older revisions.
     pub resource_subscriptions: Option<Vec<String>>,
-    /// Members that the schema does not define.
+    /// Other members.
     pub extra: Extra<Self>,
 }
 
@@ -85,7 +85,7 @@ codec::object! { SubscriptionFilter;
 pub struct SubscriptionsAcknowledgedNotification {
     /// The parameters of the method.
     pub params: SubscriptionsAcknowledgedNotificationParams,
-    /// Members that the schema does not define.
+    /// Other members.
     pub extra: Extra<Self>,
 }
 
@@ -122,7 +122,7 @@ pub struct SubscriptionsAcknowledgedNotificationParams {
     /// Metadata. It must contain the ID of the `subscriptions/listen` request under
     /// `io.modelcontextprotocol/subscriptionId`. In JSON, it is `_meta`.
     pub meta: Option<NotificationMetaObject>,
-    /// Members that the schema does not define.
+    /// Other members.
     pub extra: Extra<Self>,
 }
 
@@ -167,7 +167,7 @@ pub struct SubscriptionsListenRequest {
     pub id: RequestId,
     /// The parameters of the method.
     pub params: SubscriptionsListenRequestParams,
-    /// Members that the schema does not define.
+    /// Other members.
     pub extra: Extra<Self>,
 }
 
@@ -208,7 +208,7 @@ pub struct SubscriptionsListenRequestParams {
     /// Metadata attached to the object. The protocol reserves some keys, such as those with the prefix
     /// `io.modelcontextprotocol/` since 2025-11-25. In JSON, it is `_meta`.
     pub meta: RequestMetaObject,
-    /// Members that the schema does not define.
+    /// Other members.
     pub extra: Extra<Self>,
 }
 
@@ -239,7 +239,7 @@ pub struct SubscriptionsListenResult {
     pub result_type: ResultType,
     /// Metadata that identifies the subscription. In JSON, it is `_meta`.
     pub meta: SubscriptionsListenResultMetaObject,
-    /// Members that the schema does not define.
+    /// Other members.
     pub extra: Extra<Self>,
 }
 
@@ -277,7 +277,7 @@ pub struct SubscriptionsListenResultMetaObject {
     /// Clients should not base their behavior or security decisions on it. A server should send it with every result.
     /// In JSON, it is `io.modelcontextprotocol/serverInfo`.
     pub server_info: Option<Implementation>,
-    /// Members that the schema does not define.
+    /// Other members.
     pub extra: Extra<Self>,
 }
 
@@ -312,7 +312,7 @@ pub struct SubscriptionsListenResultResponse {
     pub id: RequestId,
     /// The result of the request. The method of the request determines its type.
     pub result: SubscriptionsListenResult,
-    /// Members that the schema does not define.
+    /// Other members.
     pub extra: Extra<Self>,
 }
 

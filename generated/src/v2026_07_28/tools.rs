@@ -29,7 +29,7 @@ pub struct CallToolRequest {
     pub id: RequestId,
     /// The parameters of the method.
     pub params: CallToolRequestParams,
-    /// Members that the schema does not define.
+    /// Other members.
     pub extra: Extra<Self>,
 }
 
@@ -90,7 +90,7 @@ pub struct CallToolRequestParams {
     /// Metadata attached to the object. The protocol reserves some keys, such as those with the prefix
     /// `io.modelcontextprotocol/` since 2025-11-25. In JSON, it is `_meta`. Since revision 2025-11-25.
     pub meta: RequestMetaObject,
-    /// Members that the schema does not define.
+    /// Other members.
     pub extra: Extra<Self>,
 }
 
@@ -179,7 +179,7 @@ pub struct CallToolResult {
     /// Metadata attached to the object. The protocol reserves some keys, such as those with the prefix
     /// `io.modelcontextprotocol/` since 2025-11-25. In JSON, it is `_meta`.
     pub meta: Option<ResultMetaObject>,
-    /// Members that the schema does not define.
+    /// Other members.
     pub extra: Extra<Self>,
 }
 
@@ -242,7 +242,7 @@ pub struct CallToolResultResponse {
     pub id: RequestId,
     /// The result of the request. The method of the request determines its type.
     pub result: InputRequiredOrCallToolResult,
-    /// Members that the schema does not define.
+    /// Other members.
     pub extra: Extra<Self>,
 }
 
@@ -302,7 +302,7 @@ pub struct ListToolsRequest {
     pub id: RequestId,
     /// The parameters of the method.
     pub params: PaginatedRequestParams,
-    /// Members that the schema does not define.
+    /// Other members.
     pub extra: Extra<Self>,
 }
 
@@ -366,7 +366,7 @@ pub struct ListToolsResult {
     /// Metadata attached to the object. The protocol reserves some keys, such as those with the prefix
     /// `io.modelcontextprotocol/` since 2025-11-25. In JSON, it is `_meta`.
     pub meta: Option<ResultMetaObject>,
-    /// Members that the schema does not define.
+    /// Other members.
     pub extra: Extra<Self>,
 }
 
@@ -423,7 +423,7 @@ pub struct ListToolsResultResponse {
     pub id: RequestId,
     /// The result of the request. The method of the request determines its type.
     pub result: ListToolsResult,
-    /// Members that the schema does not define.
+    /// Other members.
     pub extra: Extra<Self>,
 }
 
@@ -486,7 +486,7 @@ pub struct Tool {
     /// Metadata attached to the object. The protocol reserves some keys, such as those with the prefix
     /// `io.modelcontextprotocol/` since 2025-11-25. In JSON, it is `_meta`. Since revision 2025-06-18.
     pub meta: Option<MetaObject>,
-    /// Members that the schema does not define.
+    /// Other members.
     pub extra: Extra<Self>,
 }
 
@@ -679,7 +679,7 @@ pub struct ToolAnnotations {
     /// Whether the tool interacts with external entities, as a web search does. If `false`, its domain is closed, as
     /// that of a memory tool is. The default is `true`.
     pub open_world_hint: Option<bool>,
-    /// Members that the schema does not define.
+    /// Other members.
     pub extra: Extra<Self>,
 }
 
@@ -745,7 +745,7 @@ codec::object! { ToolAnnotations;
 pub struct ToolListChangedNotification {
     /// The parameters of the method.
     pub params: Option<NotificationParams>,
-    /// Members that the schema does not define.
+    /// Other members.
     pub extra: Extra<Self>,
 }
 

@@ -109,7 +109,7 @@ codec::boxed_union! { EmbeddedResourceOrResourceLink blank ResourceLink;
 pub struct McpUiDownloadFileResult {
     /// Whether the host or the user refused the download, or it failed.
     pub is_error: Option<bool>,
-    /// Members that the schema does not define.
+    /// Other members.
     pub extra: Extra<Self>,
 }
 
@@ -163,7 +163,7 @@ pub struct McpUiHostContext {
     pub device_capabilities: Option<McpUiHostContextDeviceCapabilities>,
     /// The margins that parts of the device cover, in pixels.
     pub safe_area_insets: Option<McpUiHostContextSafeAreaInsets>,
-    /// Members that the schema does not define.
+    /// Other members.
     pub extra: Extra<Self>,
 }
 
@@ -289,7 +289,7 @@ pub struct McpUiHostContextContainerDimensions {
     pub width: Option<Number>,
     /// The maximum width of the frame.
     pub max_width: Option<Number>,
-    /// Members that the schema does not define.
+    /// Other members.
     pub extra: Extra<Self>,
 }
 
@@ -559,7 +559,7 @@ pub struct McpUiInitializeResult {
     pub host_capabilities: McpUiHostCapabilities,
     /// The environment of the app.
     pub host_context: McpUiHostContext,
-    /// Members that the schema does not define.
+    /// Other members.
     pub extra: Extra<Self>,
 }
 
@@ -683,7 +683,7 @@ codec::object! { McpUiMessageRequestParams;
 pub struct McpUiMessageResult {
     /// Whether the host refused the message or failed to add it.
     pub is_error: Option<bool>,
-    /// Members that the schema does not define.
+    /// Other members.
     pub extra: Extra<Self>,
 }
 
@@ -764,7 +764,7 @@ codec::object! { McpUiOpenLinkRequestParams;
 pub struct McpUiOpenLinkResult {
     /// Whether the host refused to open the link or failed.
     pub is_error: Option<bool>,
-    /// Members that the schema does not define.
+    /// Other members.
     pub extra: Extra<Self>,
 }
 
@@ -847,7 +847,7 @@ codec::object! { McpUiRequestDisplayModeRequestParams;
 pub struct McpUiRequestDisplayModeResult {
     /// The current display mode.
     pub mode: McpUiDisplayMode,
-    /// Members that the schema does not define.
+    /// Other members.
     pub extra: Extra<Self>,
 }
 
@@ -2004,7 +2004,7 @@ pub struct McpUiToolResultNotificationParams {
     /// Metadata attached to the object. The protocol reserves some keys, such as those with the prefix
     /// `io.modelcontextprotocol/` since 2025-11-25. In JSON, it is `_meta`.
     pub meta: Option<ResultMetaObject>,
-    /// Members that the schema does not define.
+    /// Other members.
     pub extra: Extra<Self>,
 }
 

@@ -62,7 +62,7 @@ pub struct PositionalArgumentWithHint {
     pub variables: Option<Map<String, Input>>,
     /// Whether the argument can occur several times. Default: `false`.
     pub is_repeated: Option<bool>,
-    /// Members that the schema does not define.
+    /// Other members.
     pub extra: Extra<Self>,
 }
 
@@ -193,7 +193,7 @@ pub struct PositionalArgumentWithValue {
     pub variables: Option<Map<String, Input>>,
     /// Whether the argument can occur several times. Default: `false`.
     pub is_repeated: Option<bool>,
-    /// Members that the schema does not define.
+    /// Other members.
     pub extra: Extra<Self>,
 }
 
@@ -324,7 +324,7 @@ pub struct NamedArgument {
     pub variables: Option<Map<String, Input>>,
     /// Whether the argument can occur several times. Default: `false`.
     pub is_repeated: Option<bool>,
-    /// Members that the schema does not define.
+    /// Other members.
     pub extra: Extra<Self>,
 }
 

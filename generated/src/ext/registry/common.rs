@@ -23,7 +23,7 @@ pub struct Icon {
     pub sizes: Option<Vec<IconSizesItem>>,
     /// The theme that the icon is designed for. If absent, it is suitable for every theme.
     pub theme: Option<IconTheme>,
-    /// Members that the schema does not define.
+    /// Other members.
     pub extra: Extra<Self>,
 }
 
@@ -155,7 +155,7 @@ pub struct Input {
     /// The value itself. If present, users should not change it. Names in braces are replaced with the values of
     /// `variables`; names that are not in `variables` stay as they are.
     pub value: Option<String>,
-    /// Members that the schema does not define.
+    /// Other members.
     pub extra: Extra<Self>,
 }
 
@@ -276,7 +276,7 @@ pub struct InputWithVariables {
     pub value: Option<String>,
     /// The variables in the value or URL, by name.
     pub variables: Option<Map<String, Input>>,
-    /// Members that the schema does not define.
+    /// Other members.
     pub extra: Extra<Self>,
 }
 
@@ -390,7 +390,7 @@ pub struct KeyValueInput {
     pub value: Option<String>,
     /// The variables in the value or URL, by name.
     pub variables: Option<Map<String, Input>>,
-    /// Members that the schema does not define.
+    /// Other members.
     pub extra: Extra<Self>,
 }
 
@@ -510,7 +510,7 @@ pub struct Package {
     pub package_arguments: Option<Vec<Argument>>,
     /// The environment variables of the server's process.
     pub environment_variables: Option<Vec<KeyValueInput>>,
-    /// Members that the schema does not define.
+    /// Other members.
     pub extra: Extra<Self>,
 }
 
@@ -650,7 +650,7 @@ pub struct Repository {
     pub id: Option<String>,
     /// The path of the server in the repository, relative to its root, for repositories with several packages.
     pub subfolder: Option<String>,
-    /// Members that the schema does not define.
+    /// Other members.
     pub extra: Extra<Self>,
 }
 
@@ -710,7 +710,7 @@ pub struct ServerDetail {
     pub icons: Option<Vec<Icon>>,
     /// Metadata of publishers and vendors, under keys with a reverse DNS prefix. In JSON, it is `_meta`.
     pub meta: Option<ServerDetailMeta>,
-    /// Members that the schema does not define.
+    /// Other members.
     pub extra: Extra<Self>,
 }
 
@@ -809,7 +809,7 @@ pub struct ServerDetailMeta {
     /// Metadata that the publisher provides for downstream registries. In JSON, it is
     /// `io.modelcontextprotocol.registry/publisher-provided`.
     pub publisher_provided: Option<JsonObject>,
-    /// Members that the schema does not define.
+    /// Other members.
     pub extra: Extra<Self>,
 }
 

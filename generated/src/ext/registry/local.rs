@@ -46,7 +46,7 @@ pub struct SseTransport {
     pub url: Url,
     /// The HTTP headers of each request.
     pub headers: Option<Vec<KeyValueInput>>,
-    /// Members that the schema does not define.
+    /// Other members.
     pub extra: Extra<Self>,
 }
 
@@ -74,7 +74,7 @@ codec::object! { SseTransport;
 /// In JSON, `type` is `"stdio"`. Used by [`LocalTransport`].
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct StdioTransport {
-    /// Members that the schema does not define.
+    /// Other members.
     pub extra: Extra<Self>,
 }
 
@@ -100,7 +100,7 @@ pub struct StreamableHttpTransport {
     pub url: Url,
     /// The HTTP headers of each request.
     pub headers: Option<Vec<KeyValueInput>>,
-    /// Members that the schema does not define.
+    /// Other members.
     pub extra: Extra<Self>,
 }
 

@@ -42,7 +42,7 @@ pub struct RemoteTransportStreamableHttp {
     pub headers: Option<Vec<KeyValueInput>>,
     /// The variables in the value or URL, by name.
     pub variables: Option<Map<String, Input>>,
-    /// Members that the schema does not define.
+    /// Other members.
     pub extra: Extra<Self>,
 }
 
@@ -85,7 +85,7 @@ pub struct RemoteTransportSse {
     pub headers: Option<Vec<KeyValueInput>>,
     /// The variables in the value or URL, by name.
     pub variables: Option<Map<String, Input>>,
-    /// Members that the schema does not define.
+    /// Other members.
     pub extra: Extra<Self>,
 }
 

@@ -28,7 +28,7 @@ pub struct Input {
     /// The value itself. If present, users should not change it. Names in braces are replaced with the values of
     /// `variables`.
     pub value: Option<String>,
-    /// Members that the schema does not define.
+    /// Other members.
     pub extra: Extra<Self>,
 }
 
@@ -147,7 +147,7 @@ pub struct KeyValueInput {
     pub value: Option<String>,
     /// The variables in `value`, by name.
     pub variables: Option<Map<String, Input>>,
-    /// Members that the schema does not define.
+    /// Other members.
     pub extra: Extra<Self>,
 }
 
@@ -257,7 +257,7 @@ pub struct Remote {
     pub variables: Option<Map<String, Input>>,
     /// The revisions of the protocol that the endpoint supports.
     pub supported_protocol_versions: Option<Vec<String>>,
-    /// Members that the schema does not define.
+    /// Other members.
     pub extra: Extra<Self>,
 }
 
@@ -351,7 +351,7 @@ pub struct Repository {
     pub id: Option<String>,
     /// The path of the server in the repository, relative to its root, for repositories with several packages.
     pub subfolder: Option<String>,
-    /// Members that the schema does not define.
+    /// Other members.
     pub extra: Extra<Self>,
 }
 
@@ -412,7 +412,7 @@ pub struct ServerCard {
     pub icons: Option<Vec<Icon>>,
     /// Metadata of vendors, under keys with a reverse DNS prefix. In JSON, it is `_meta`.
     pub meta: Option<MetaObject>,
-    /// Members that the schema does not define.
+    /// Other members.
     pub extra: Extra<Self>,
 }
 

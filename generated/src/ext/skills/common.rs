@@ -11,7 +11,7 @@ use crate::{Extra, codec};
 pub struct SkillsExtensionCapability {
     /// Whether the server supports `resources/directory/read`. The default is `false`.
     pub directory_read: Option<bool>,
-    /// Members that the schema does not define.
+    /// Other members.
     pub extra: Extra<Self>,
 }
 

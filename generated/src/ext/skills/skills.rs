@@ -22,7 +22,7 @@ pub struct GetSkillRequest {
     pub id: RequestId,
     /// The parameters of the method.
     pub params: GetSkillRequestParams,
-    /// Members that the schema does not define.
+    /// Other members.
     pub extra: Extra<Self>,
 }
 
@@ -56,7 +56,7 @@ pub struct GetSkillRequestParams {
     /// Metadata attached to the object. The protocol reserves some keys, such as those with the prefix
     /// `io.modelcontextprotocol/` since 2025-11-25. In JSON, it is `_meta`.
     pub meta: RequestMetaObject,
-    /// Members that the schema does not define.
+    /// Other members.
     pub extra: Extra<Self>,
 }
 
@@ -87,7 +87,7 @@ pub struct GetSkillResult {
     /// Metadata attached to the object. The protocol reserves some keys, such as those with the prefix
     /// `io.modelcontextprotocol/` since 2025-11-25. In JSON, it is `_meta`.
     pub meta: Option<ResultMetaObject>,
-    /// Members that the schema does not define.
+    /// Other members.
     pub extra: Extra<Self>,
 }
 
@@ -127,7 +127,7 @@ pub struct ListSkillsRequest {
     pub id: RequestId,
     /// The parameters of the method.
     pub params: PaginatedRequestParams,
-    /// Members that the schema does not define.
+    /// Other members.
     pub extra: Extra<Self>,
 }
 
@@ -168,7 +168,7 @@ pub struct ListSkillsResult {
     /// Metadata attached to the object. The protocol reserves some keys, such as those with the prefix
     /// `io.modelcontextprotocol/` since 2025-11-25. In JSON, it is `_meta`.
     pub meta: Option<ResultMetaObject>,
-    /// Members that the schema does not define.
+    /// Other members.
     pub extra: Extra<Self>,
 }
 
@@ -221,7 +221,7 @@ pub struct Skill {
     pub frontmatter: SkillFrontmatter,
     /// The files of the skill, or `dynamic` if its content is generated and has no stable digests.
     pub resources: SkillResources,
-    /// Members that the schema does not define.
+    /// Other members.
     pub extra: Extra<Self>,
 }
 
@@ -258,7 +258,7 @@ pub struct SkillFrontmatter {
     pub name: String,
     /// What the skill does and when to use it.
     pub description: String,
-    /// Members that the schema does not define.
+    /// Other members.
     pub extra: Extra<Self>,
 }
 
@@ -285,7 +285,7 @@ pub struct SkillResource {
     pub digest: String,
     /// The size of the file, in bytes.
     pub size: u64,
-    /// Members that the schema does not define.
+    /// Other members.
     pub extra: Extra<Self>,
 }
 

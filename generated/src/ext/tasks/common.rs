@@ -66,7 +66,7 @@ pub struct Task {
     /// The suggested number of milliseconds between two `tasks/get` requests. The value can change while the task runs.
     /// If absent, the client chooses the interval.
     pub poll_interval_ms: Option<PollIntervalMs>,
-    /// Members that the schema does not define.
+    /// Other members.
     pub extra: Extra<Self>,
 }
 
@@ -145,7 +145,7 @@ codec::string_enum! { TaskStatus;
 pub struct TaskSubscriptionAcknowledgedNotifications {
     /// The IDs of the tasks that the server reports. It may accept fewer than the client has requested.
     pub task_ids: Option<Vec<String>>,
-    /// Members that the schema does not define.
+    /// Other members.
     pub extra: Extra<Self>,
 }
 
@@ -173,7 +173,7 @@ codec::object! { TaskSubscriptionAcknowledgedNotifications;
 pub struct TaskSubscriptionNotifications {
     /// The IDs of the tasks whose status is reported with `notifications/tasks`.
     pub task_ids: Option<Vec<String>>,
-    /// Members that the schema does not define.
+    /// Other members.
     pub extra: Extra<Self>,
 }
 

@@ -26,7 +26,7 @@ pub struct CancelledTask {
     /// The suggested number of milliseconds between two `tasks/get` requests. The value can change while the task runs.
     /// If absent, the client chooses the interval.
     pub poll_interval_ms: Option<PollIntervalMs>,
-    /// Members that the schema does not define.
+    /// Other members.
     pub extra: Extra<Self>,
 }
 
@@ -93,7 +93,7 @@ pub struct CompletedTask {
     pub poll_interval_ms: Option<PollIntervalMs>,
     /// The result of the request: for `tools/call`, the result of the tool.
     pub result: crate::JsonObject,
-    /// Members that the schema does not define.
+    /// Other members.
     pub extra: Extra<Self>,
 }
 
@@ -197,7 +197,7 @@ pub struct FailedTask {
     pub poll_interval_ms: Option<PollIntervalMs>,
     /// The JSON-RPC error of the request.
     pub error: Error,
-    /// Members that the schema does not define.
+    /// Other members.
     pub extra: Extra<Self>,
 }
 
@@ -267,7 +267,7 @@ pub struct InputRequiredTask {
     /// All requests to the client that have no response yet. A key identifies the same request as long as the task
     /// exists, so clients can skip the keys that they have seen. Clients respond with `tasks/update`.
     pub input_requests: InputRequests,
-    /// Members that the schema does not define.
+    /// Other members.
     pub extra: Extra<Self>,
 }
 
@@ -335,7 +335,7 @@ pub struct WorkingTask {
     /// The suggested number of milliseconds between two `tasks/get` requests. The value can change while the task runs.
     /// If absent, the client chooses the interval.
     pub poll_interval_ms: Option<PollIntervalMs>,
-    /// Members that the schema does not define.
+    /// Other members.
     pub extra: Extra<Self>,
 }
 

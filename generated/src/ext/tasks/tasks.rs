@@ -22,7 +22,7 @@ pub struct CancelTaskRequest {
     pub id: RequestId,
     /// The parameters of the method.
     pub params: CancelTaskRequestParams,
-    /// Members that the schema does not define.
+    /// Other members.
     pub extra: Extra<Self>,
 }
 
@@ -54,7 +54,7 @@ pub struct CancelTaskResult {
     /// Metadata attached to the object. The protocol reserves some keys, such as those with the prefix
     /// `io.modelcontextprotocol/` since 2025-11-25. In JSON, it is `_meta`.
     pub meta: Option<ResultMetaObject>,
-    /// Members that the schema does not define.
+    /// Other members.
     pub extra: Extra<Self>,
 }
 
@@ -105,7 +105,7 @@ pub struct CreateTaskResult {
     /// Metadata attached to the object. The protocol reserves some keys, such as those with the prefix
     /// `io.modelcontextprotocol/` since 2025-11-25. In JSON, it is `_meta`.
     pub meta: Option<ResultMetaObject>,
-    /// Members that the schema does not define.
+    /// Other members.
     pub extra: Extra<Self>,
 }
 
@@ -177,7 +177,7 @@ pub struct GetTaskRequest {
     pub id: RequestId,
     /// The parameters of the method.
     pub params: GetTaskRequestParams,
-    /// Members that the schema does not define.
+    /// Other members.
     pub extra: Extra<Self>,
 }
 
@@ -243,7 +243,7 @@ codec::boxed_union! { GetTaskResult blank Working;
 pub struct CancelTaskRequestParams {
     /// The ID of the task. The server chooses it.
     pub task_id: String,
-    /// Members that the schema does not define.
+    /// Other members.
     pub extra: Extra<Self>,
 }
 
@@ -266,7 +266,7 @@ codec::object! { CancelTaskRequestParams;
 pub struct GetTaskRequestParams {
     /// The ID of the task. The server chooses it.
     pub task_id: String,
-    /// Members that the schema does not define.
+    /// Other members.
     pub extra: Extra<Self>,
 }
 
@@ -292,7 +292,7 @@ pub struct UpdateTaskRequestParams {
     /// The responses to `inputRequests` of the task, under the same keys. The server ignores keys without an open
     /// request. It may accept the responses in several parts.
     pub input_responses: InputResponses,
-    /// Members that the schema does not define.
+    /// Other members.
     pub extra: Extra<Self>,
 }
 
@@ -317,7 +317,7 @@ pub struct Result {
     /// Metadata attached to the object. The protocol reserves some keys, such as those with the prefix
     /// `io.modelcontextprotocol/` since 2025-11-25. In JSON, it is `_meta`.
     pub meta: Option<ResultMetaObject>,
-    /// Members that the schema does not define.
+    /// Other members.
     pub extra: Extra<Self>,
 }
 
@@ -363,7 +363,7 @@ pub struct GetTaskResultWorking {
     /// Metadata attached to the object. The protocol reserves some keys, such as those with the prefix
     /// `io.modelcontextprotocol/` since 2025-11-25. In JSON, it is `_meta`.
     pub meta: Option<ResultMetaObject>,
-    /// Members that the schema does not define.
+    /// Other members.
     pub extra: Extra<Self>,
 }
 
@@ -443,7 +443,7 @@ pub struct GetTaskResultInputRequired {
     /// Metadata attached to the object. The protocol reserves some keys, such as those with the prefix
     /// `io.modelcontextprotocol/` since 2025-11-25. In JSON, it is `_meta`.
     pub meta: Option<ResultMetaObject>,
-    /// Members that the schema does not define.
+    /// Other members.
     pub extra: Extra<Self>,
 }
 
@@ -524,7 +524,7 @@ pub struct GetTaskResultCompleted {
     /// Metadata attached to the object. The protocol reserves some keys, such as those with the prefix
     /// `io.modelcontextprotocol/` since 2025-11-25. In JSON, it is `_meta`.
     pub meta: Option<ResultMetaObject>,
-    /// Members that the schema does not define.
+    /// Other members.
     pub extra: Extra<Self>,
 }
 
@@ -605,7 +605,7 @@ pub struct GetTaskResultFailed {
     /// Metadata attached to the object. The protocol reserves some keys, such as those with the prefix
     /// `io.modelcontextprotocol/` since 2025-11-25. In JSON, it is `_meta`.
     pub meta: Option<ResultMetaObject>,
-    /// Members that the schema does not define.
+    /// Other members.
     pub extra: Extra<Self>,
 }
 
@@ -684,7 +684,7 @@ pub struct GetTaskResultCancelled {
     /// Metadata attached to the object. The protocol reserves some keys, such as those with the prefix
     /// `io.modelcontextprotocol/` since 2025-11-25. In JSON, it is `_meta`.
     pub meta: Option<ResultMetaObject>,
-    /// Members that the schema does not define.
+    /// Other members.
     pub extra: Extra<Self>,
 }
 
@@ -754,7 +754,7 @@ pub struct UpdateTaskRequest {
     pub id: RequestId,
     /// The parameters of the method.
     pub params: UpdateTaskRequestParams,
-    /// Members that the schema does not define.
+    /// Other members.
     pub extra: Extra<Self>,
 }
 
@@ -786,7 +786,7 @@ pub struct UpdateTaskResult {
     /// Metadata attached to the object. The protocol reserves some keys, such as those with the prefix
     /// `io.modelcontextprotocol/` since 2025-11-25. In JSON, it is `_meta`.
     pub meta: Option<ResultMetaObject>,
-    /// Members that the schema does not define.
+    /// Other members.
     pub extra: Extra<Self>,
 }
 
