@@ -83,7 +83,7 @@ impl Protocol {
                 let (a, b) = (name(undecided.conflict.0), name(undecided.conflict.1));
                 let mut notes = vec![format!("no guard separates {a} from {b}")];
                 notes.extend(undecided.example.as_ref().map(|it| format!("both may accept {it}")));
-                Outline { notes, ..outline("undecided: any of", variants(&undecided.alternatives)) }
+                Outline { notes, ..outline("any of", variants(&undecided.alternatives)) }
             }
             Shape::Tuple(tuple) => {
                 let first = tuple.first.iter().map(|item| Part::Type("", &item.content));

@@ -4,8 +4,8 @@ use crate::protocol::Protocol;
 use crate::types::{Bounded, Content, Shape, Struct, Type};
 
 impl Protocol {
-    /// Returns for each type the order in which it was found to have a value, which its parts precede. `None` if it has
-    /// none, such as a type that requires a value of itself.
+    /// Returns for each type its position in an order in which the types that it needs come first. `None` if it has no
+    /// value, such as a type that requires a value of itself.
     pub fn inhabited(&self) -> Vec<Option<usize>> {
         let mut order = vec![None; self.types.len()];
         let mut found = 0;

@@ -1,12 +1,10 @@
 //! Validates documents with the model. Results and messages are those of the generated types.
 
-use std::collections::BTreeSet;
-
 use mcpgen_schema::check::Check;
 use mcpgen_schema::evaluate::{choose, matches};
 pub use mcpgen_schema::failure::Failure;
 use mcpgen_schema::failure::{describe, literal};
-use mcpgen_schema::json::{Json, integer, is_integer};
+use mcpgen_schema::json::{Json, is_integer};
 use mcpgen_schema::normal::{Bound, Bounds, Length};
 use serde_json::Number;
 
@@ -17,7 +15,22 @@ use crate::{Bounded, Content, CoreType, Limit, Protocol, Rest, Shape, Struct, Tu
 /// # Errors
 /// Returns the first violation, with its path.
 pub fn validate(protocol: &Protocol, type_id: TypeId, document: &Json) -> std::result::Result<(), Failure> {
+    if depth(document) > MAX_DEPTH {
+        return Err(Failure::new(format!("nested more than {MAX_DEPTH} levels deep")));
+    }
     Validator { protocol, inhabited: protocol.inhabited() }.named(type_id, document)
+}
+
+/// The maximum nesting depth of arrays and objects that the generated types accept, including the outermost.
+const MAX_DEPTH: usize = 100;
+
+/// Returns the nesting depth of arrays and objects. Reading has limited it.
+fn depth(json: &Json) -> usize {
+    match json {
+        Json::Array(items) => 1 + items.iter().map(depth).max().unwrap_or(0),
+        Json::Object(members) => 1 + members.values().map(depth).max().unwrap_or(0),
+        _ => 0,
+    }
 }
 
 struct Validator<'p> {
@@ -50,7 +63,11 @@ impl Validator<'_> {
                 .enumerate()
                 .try_for_each(|(index, item)| self.content(inner, item).map_err(|error| error.at_index(index))),
             (Type::List(_), _) => Err(Failure::mismatch("array", json)),
-            (Type::Map(inner), _) => self.others(inner, &|_| true, json),
+            (Type::Map(inner), _) => json
+                .as_object()
+                .into_iter()
+                .flatten()
+                .try_for_each(|(name, member)| self.content(inner, member).map_err(|error| error.at_key(name))),
             (Type::Nullable(_), Json::Null) => Ok(()),
             (Type::Nullable(inner), _) => self.content(inner, json),
             (Type::Named(id), _) => self.named(*id, json),
@@ -85,7 +102,7 @@ impl Validator<'_> {
             Shape::Core(CoreType::ResultType) => self.content(&Type::String, json),
             Shape::Core(CoreType::RequestId | CoreType::ProgressToken) => match json {
                 Json::String(_) => Ok(()),
-                Json::Number(number) if integer(number).is_some() => self.content(&Type::Signed, json),
+                Json::Number(number) if is_integer(number) => self.content(&Type::Signed, json),
                 _ => Err(Failure::mismatch("string or integer", json)),
             },
             Shape::Never => Err(Failure::new("no value is valid here")),
@@ -111,40 +128,34 @@ impl Validator<'_> {
 
     fn structure(&self, body: &Struct, json: &Json) -> Result {
         let Json::Object(members) = json else { return Err(Failure::mismatch("object", json)) };
-        let known: Vec<&str> = body.members.iter().map(|member| member.wire.as_str()).collect();
         for (name, value) in members {
-            let Some(member) = body.members.iter().find(|member| member.wire == *name) else { continue };
-            let result = match &member.content {
-                Content::Constant(constant) if constant == value => Ok(()),
-                Content::Constant(constant) => {
+            let result = match body.members.iter().find(|member| member.wire == *name).map(|member| &member.content) {
+                Some(Content::Constant(constant)) if constant == value => Ok(()),
+                Some(Content::Constant(constant)) => {
                     Err(Failure::expected(format_args!("constant {}", literal(constant)), describe(value)))
                 }
-                Content::Value(content) => self.content(content, value),
+                Some(Content::Value(content)) => self.content(content, value),
+                None => self.other(body, name, value),
             };
             result.map_err(|error| error.at_key(name))?;
-        }
-        let mut matching = BTreeSet::new();
-        if let Some(it) = &body.pattern {
-            for name in members.keys().filter(|name| !known.contains(&name.as_str())) {
-                if matches(&it.pattern, name).map_err(|error| error.at_key(name))? {
-                    matching.insert(name.as_str());
-                }
-            }
-            self.others(&it.content, &|name| matching.contains(name), json)?;
-        }
-        let is_other = |name: &str| !known.contains(&name) && !matching.contains(name);
-        match &body.rest {
-            Rest::Open => {}
-            Rest::Typed(content) => self.others(content, &is_other, json)?,
-            Rest::Closed => {
-                if let Some(name) = members.keys().find(|name| is_other(name)) {
-                    return Err(Failure::new("unexpected member").at_key(name));
-                }
-            }
         }
         match body.members.iter().find(|member| member.required && !members.contains_key(&member.wire)) {
             Some(member) => Err(Failure::new("missing required member").at_key(&member.wire)),
             None => Ok(()),
+        }
+    }
+
+    /// Validates a member that the struct does not name.
+    fn other(&self, body: &Struct, name: &str, value: &Json) -> Result {
+        if let Some(it) = &body.pattern
+            && matches(&it.pattern, name)?
+        {
+            return self.content(&it.content, value);
+        }
+        match &body.rest {
+            Rest::Open => Ok(()),
+            Rest::Typed(content) => self.content(content, value),
+            Rest::Closed => Err(Failure::new("unexpected member")),
         }
     }
 
@@ -156,14 +167,6 @@ impl Validator<'_> {
         let contents = tuple.first.iter().map(|item| &item.content).chain(tuple.rest.iter().cycle());
         let mut items = items.iter().zip(contents).enumerate();
         items.try_for_each(|(index, (item, content))| self.content(content, item).map_err(|it| it.at_index(index)))
-    }
-
-    /// Validates the members for which `is_other` is true, sorted by name.
-    fn others(&self, content: &Type, is_other: &dyn Fn(&str) -> bool, json: &Json) -> Result {
-        let mut members: Vec<(&String, &Json)> =
-            json.as_object().into_iter().flatten().filter(|(name, _)| is_other(name)).collect();
-        members.sort_by_key(|(name, _)| *name);
-        members.into_iter().try_for_each(|(name, value)| self.content(content, value).map_err(|it| it.at_key(name)))
     }
 }
 

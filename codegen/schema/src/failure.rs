@@ -137,7 +137,11 @@ pub fn number_text(number: &Number) -> String {
 
 /// Describes a constant as JSON text. Shortens long strings.
 pub fn literal(value: &Json) -> String {
-    value.as_str().map_or_else(|| value.to_string(), json_text)
+    match value {
+        Json::String(text) => json_text(text),
+        Json::Number(number) => number_text(number),
+        other => other.to_string(),
+    }
 }
 
 impl fmt::Display for Failure {

@@ -1,4 +1,4 @@
-//! Sets of JSON types.
+//! The names of JSON types, the types of values, and operators of sets of types, which `json/types.rs` defines.
 
 use std::ops::{BitAnd, BitOr, Sub};
 

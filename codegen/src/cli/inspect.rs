@@ -138,7 +138,8 @@ fn show(text: &mut String, protocol: &Protocol, def: &TypeDef) {
     if !words.is_empty() {
         line(1, if parts.is_empty() { words.clone() } else { format!("{words}:") });
     }
-    for part in parts {
+    let depth = if words.is_empty() { 1 } else { 2 };
+    for (index, part) in parts.into_iter().enumerate() {
         match part {
             Part::Member(member) => {
                 let presence = if member.required { "required" } else { "optional" };
@@ -152,13 +153,19 @@ fn show(text: &mut String, protocol: &Protocol, def: &TypeDef) {
                 }
             }
             Part::Value(value) => {
-                line(1, value.to_string());
-                doc(DocTarget::Value(def.name.clone(), value.plain())).into_iter().for_each(|doc| line(2, doc));
+                line(depth, value.to_string());
+                doc(DocTarget::Value(def.name.clone(), value.plain())).into_iter().for_each(|doc| line(depth + 1, doc));
             }
-            Part::Type("", content) if words.is_empty() => line(1, format!("= {}", protocol.describe(content))),
-            Part::Type("", content) => line(1, protocol.describe(content)),
-            Part::Type(name, content) => line(1, format!("{name}: {}", protocol.describe(content))),
-            Part::Others(content) => line(1, format!("others: {}", protocol.describe(content))),
+            Part::Type(name, content) => {
+                let label = match &def.shape {
+                    Shape::Alias(..) | Shape::Newtype(_) => "= ".to_owned(),
+                    Shape::Tuple(_) => format!("{index}: "),
+                    _ if name.is_empty() => String::new(),
+                    _ => format!("{name}: "),
+                };
+                line(depth, format!("{label}{}", protocol.describe(content)));
+            }
+            Part::Others(content) => line(depth, format!("others: {}", protocol.describe(content))),
         }
     }
     notes.into_iter().for_each(|note| line(1, note));

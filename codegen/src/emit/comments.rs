@@ -8,12 +8,16 @@ use quote::quote;
 
 use super::width::WIDTH;
 
-/// Stands for the end of a line. Text has none, because it is escaped.
+/// Stands for the end of a line. Text has none, because its white space becomes spaces.
 const BREAK: char = '\u{2028}';
 
-/// Emits a documentation comment.
+/// Emits a documentation comment, or nothing for an empty text.
 pub(crate) fn comment(text: &str) -> TokenStream {
-    let lines: Vec<_> = text.lines().map(visible).collect();
+    if text.is_empty() {
+        return TokenStream::new();
+    }
+    let line = |line: &str| visible(&line.replace(char::is_whitespace, " ")).into_owned();
+    let lines: Vec<String> = text.lines().map(line).collect();
     let text = format!(" {}", lines.join(&BREAK.to_string()));
     quote!(#[doc = #text])
 }
@@ -38,4 +42,31 @@ pub(super) fn wrapped(code: &str) -> String {
         }
     }
     out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn keeps_the_lines_of_a_text() {
+        let long = "word ".repeat(30);
+        let cases = [
+            ("", ""),
+            ("one", "    /// one\n"),
+            ("a\r\nb", "    /// a b\n"),
+            ("a\tb\u{2028}c", "    /// a b c\n"),
+            ("a\u{202e}b", "    /// a\\u{202e}b\n"),
+            ("one\n\n* two  \n* three", "    /// one\n    ///\n    /// * two\n    /// * three\n"),
+            ("```\n  code\n```", "    /// ```\n    ///   code\n    /// ```\n"),
+            (&long, &format!("    /// {}\n    /// {}\n", "word ".repeat(22).trim_end(), "word ".repeat(8).trim_end())),
+        ];
+        for (text, expected) in cases {
+            let comment = comment(text);
+            let file: syn::File = syn::parse_quote!(struct S { #comment field: u8 });
+            let code = wrapped(&prettyplease::unparse(&file));
+            let printed = code.strip_prefix("struct S {\n").and_then(|code| code.strip_suffix("    field: u8,\n}\n"));
+            assert_eq!(printed, Some(expected), "{text:?}");
+        }
+    }
 }

@@ -395,8 +395,6 @@ impl<'a> DocWriter<'a> {
     }
 }
 
-impl DocWriter<'_> {}
-
 /// Describes in which revisions an item exists.
 fn lifetime(since: Option<&str>, until: Option<&str>) -> Option<String> {
     match (since, until) {

@@ -4,7 +4,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 
 use mcpgen_diff::html::{Page, code_spans, escape};
-use mcpgen_model::{Content, DocTarget, Member, Outline, Params, Part, Protocol, Side, Type, TypeDef, TypeId};
+use mcpgen_model::{
+    Content, DocTarget, Member, Outline, Params, Part, Protocol, Rest, Shape, Side, Struct, Type, TypeDef, TypeId,
+};
 use mcpgen_schema::text::counted;
 
 use crate::site::history::{Changes, History};
@@ -223,6 +225,13 @@ impl Site<'_> {
 
     fn shape(&self, text: &mut String, def: &TypeDef) {
         let Outline { words, parts, notes } = self.protocol.outline(&def.shape);
+        let words = match &def.shape {
+            Shape::Struct(Struct { rest: Rest::Open, .. }) => "other members are allowed".to_owned(),
+            Shape::Alias(..) | Shape::Newtype(_) => "the same as".to_owned(),
+            _ => words,
+        };
+        // Only users of the generator need to know why no guard decides a union.
+        let notes = if matches!(def.shape, Shape::Undecided(_)) { Vec::new() } else { notes };
         let members: Vec<&Member> = parts
             .iter()
             .filter_map(|part| if let Part::Member(member) = part { Some(*member) } else { None })
@@ -241,7 +250,7 @@ impl Site<'_> {
         let lines = std::iter::once(text_of_parts.trim().to_owned()).chain(notes);
         let lines: Vec<String> = lines.filter(|line| !line.is_empty()).collect();
         if !lines.is_empty() {
-            let _ = writeln!(text, "<p>{}</p>", lines.join("; "));
+            let _ = writeln!(text, "<p class=\"sentence\">{}.</p>", lines.join("; "));
         }
     }
 

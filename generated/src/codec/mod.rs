@@ -13,7 +13,8 @@
 //! /// Decodes one member of a text, and skips the others.
 //! fn member<T: Decode>(text: &str, name: &str) -> Result<Option<T>, Error> {
 //!     let document = Document::read(text)?;
-//!     document.root().get(name).map(T::decode).transpose()
+//!     let member = document.root().get(name).map(T::decode).transpose();
+//!     member.map_err(|error| error.located_from(document.root()))
 //! }
 //!
 //! /// Returns the length of a value in bytes, as JSON.
@@ -27,8 +28,8 @@
 //! # Ok::<(), Error>(())
 //! ```
 //!
-//! Only generated types implement these traits. Their macros use further items of this module, which are not documented
-//! and may change in every release.
+//! The macros of generated types implement these traits, and so does the core for basic types. The macros use further
+//! items of this module, which are hidden here: code that mcpgen did not generate should not use them.
 
 // How it works: the documentation of `index`. What the macros of a type write: the documentation of `declare`.
 mod bounds;

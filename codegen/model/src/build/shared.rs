@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use mcpgen_schema::check::Check;
 
 use crate::build::builder::used_checks;
-use crate::{Bounded, Extends, Member, Origin, Params, Protocol, Shape, Type, TypeId, Undecided, Union};
+use crate::{Bounded, Extends, Member, Origin, Params, Protocol, Shape, Type, TypeId, Undecided, Variant};
 
 /// Makes a model of a schema the model of an extension: its definitions that are equal to definitions of `core` with
 /// the same name become the types of `core`, together with the inline types in them.
@@ -135,7 +135,8 @@ impl Pairs<'_> {
     }
 }
 
-/// Returns a shape without what has no meaning: prose, names in Rust, boxes, and the order of members and values.
+/// Returns a shape without what does not matter for equality: prose, the names of fields and variants in Rust, boxes, the
+/// order of members and values, and why a union is undecided.
 fn plain(shape: &Shape) -> Shape {
     let mut shape = shape.clone();
     match &mut shape {
@@ -154,17 +155,21 @@ fn plain(shape: &Shape) -> Shape {
                 pattern.rust.clear();
             }
         }
-        Shape::Union(Union { variants, .. }) | Shape::Undecided(Undecided { alternatives: variants, .. }) => {
-            for variant in variants {
-                variant.rust.clear();
-                variant.boxed = false;
-            }
+        Shape::Union(union) => union.variants.iter_mut().for_each(unname),
+        Shape::Undecided(undecided) => {
+            undecided.alternatives.iter_mut().for_each(unname);
+            (undecided.conflict, undecided.example) = ((0, 0), None);
         }
         Shape::Tuple(tuple) => tuple.first.iter_mut().for_each(|item| item.boxed = false),
         Shape::Enum(values) | Shape::OpenEnum(values) => values.sort_by_key(|value| value.json.key()),
-        _ => {}
+        Shape::Bounded(_) | Shape::Alias(..) | Shape::Newtype(_) | Shape::Core(_) | Shape::Never => {}
     }
     shape
+}
+
+fn unname(variant: &mut Variant) {
+    variant.rust.clear();
+    variant.boxed = false;
 }
 
 /// Removes the named types from a shape, and returns them in order.

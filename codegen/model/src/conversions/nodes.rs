@@ -186,7 +186,7 @@ impl<'m> Nodes<'_, 'm> {
                 self.limited(inner, limit.as_ref())
             }
             Shape::Never => Node::Never,
-            // Only recursive aliases remain after `resolve`. Other types of the core accept every value.
+            // Only recursive aliases remain after `resolve`.
             Shape::Undecided(_) | Shape::Alias(..) | Shape::Newtype(_) => Node::Any,
         }
     }

@@ -11,6 +11,7 @@ impl<'a> Cursor<'a> {
     /// # Errors
     ///
     /// Returns an error if no guard matches. It names the expectations of the closest guards.
+    #[doc(hidden)]
     pub fn union(self, guards: &[Guard]) -> Result<usize, Error> {
         // Consecutive guards mostly use the same path.
         let mut last: (&[Name], Option<Cursor<'a>>) = (&[], Some(self));

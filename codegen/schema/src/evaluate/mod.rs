@@ -284,7 +284,7 @@ impl Length {
 impl Check {
     /// Returns whether the check holds for a value.
     pub fn accepts(&self, value: &Json, definitions: &ByName) -> bool {
-        self.check(value, definitions).is_ok()
+        self.evaluate(Cursor::new(value), definitions).is_ok()
     }
 
     /// Checks a value.

@@ -1,7 +1,7 @@
 //! Evaluates checks and the guards of unions on a document.
 //!
-//! `checks`, `guards`, `types` and `words` are copies of files in `codegen/schema/src/evaluate`, so that `mcpgen validate`
-//! gives the same verdicts with the same messages. This module defines what they evaluate: here the index of a text, there
+//! `checks`, `guards`, `types` and `words` are copies of files in `codegen/schema/src`, which their first lines name, so that
+//! `mcpgen validate` gives the same verdicts with the same messages. This module defines what they evaluate: here the index of a text, there
 //! values in memory.
 
 mod checks;
