@@ -137,7 +137,7 @@ fn commands_accept_the_name_of_an_extension() {
     project.run(&["validate", "WhereResult", "--schema", "where", "invalid.json"]).exits(1).prints(&["at most 5"]);
     project.write("next.json", EXTENSION.replace("\"maximum\": 5", "\"maximum\": 4"));
     project.run(&["diff", "where", "next.json"]).prints(&["Size"]);
-    project.run(&["docs", "--missing"]).exits(1).prints(&["missing: WhereResult (where)"]);
+    project.run(&["docs", "--missing"]).exits(1).prints(&["missing: WhereResult (where)", "missing: module (where)"]);
     project.run(&["inspect", "wher"]).exits(2).prints(&["where"]);
 }
 

@@ -24,7 +24,7 @@ pub fn validate(protocol: &Protocol, type_id: TypeId, document: &Json) -> std::r
 /// The maximum nesting depth of arrays and objects that the generated types accept, including the outermost.
 const MAX_DEPTH: usize = 100;
 
-/// Returns the nesting depth of arrays and objects. Reading has limited it.
+/// Returns the nesting depth of arrays and objects. The parser limits it, and so this recursion.
 fn depth(json: &Json) -> usize {
     match json {
         Json::Array(items) => 1 + items.iter().map(depth).max().unwrap_or(0),
@@ -178,5 +178,36 @@ fn whole(json: &Json, min: Number, max: Number) -> Result {
             Bounds { min: Some(bound(min)), max: Some(bound(max)) }.check(number)
         }
         _ => Err(Failure::mismatch("integer", json)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use mcpgen_schema::Document;
+
+    #[test]
+    fn reports_what_the_generated_types_report() {
+        let schema = br#"{"$defs": {
+            "Names": {"type": "object", "additionalProperties": {"type": "string"}},
+            "Point": {"type": "object", "properties": {"x": {"type": "integer"}}, "additionalProperties": false},
+            "RequestId": {"type": ["string", "integer"]},
+            "Tree": {"type": "array"}
+        }}"#;
+        let protocol = crate::model(Document::parse("test.json", schema).expect("a schema"), "draft", false);
+        let protocol = protocol.expect("a model");
+        let [deepest, too_deep] = [100, 101].map(|depth| "[".repeat(depth) + &"]".repeat(depth));
+        for (name, document, expected) in [
+            ("Names", r#"{"k": 1, "d": 2}"#, Some("k: expected string, found number")),
+            ("Point", r#"{"y": 1, "x": ""}"#, Some("y: unexpected member")),
+            ("RequestId", "1e300", Some("expected at most 9223372036854775807, found 1e300")),
+            ("RequestId", "1.5", Some("expected string or integer, found number 1.5")),
+            ("Tree", &deepest, None),
+            ("Tree", &too_deep, Some("nested more than 100 levels deep")),
+        ] {
+            let id = protocol.types.iter().position(|def| def.name == name).expect("a type");
+            let failure = validate(&protocol, id, &Json::parse(document).expect("JSON")).err();
+            assert_eq!(failure.map(|failure| failure.to_string()).as_deref(), expected, "{name}: {document}");
+        }
     }
 }

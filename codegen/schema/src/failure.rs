@@ -94,7 +94,7 @@ impl Failure {
     }
 }
 
-/// Searches a value, and adds its path, innermost step first. Returns whether it is below `json`.
+/// Adds the steps from `json` to the value at `place` to a path, innermost first. Returns whether the value is in `json`.
 fn find(json: &Json, place: Place, path: &mut Vec<Step>) -> bool {
     if std::ptr::from_ref(json) as usize == place {
         return true;

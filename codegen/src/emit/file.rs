@@ -27,7 +27,7 @@ pub(crate) fn header(source: &str, sha256: &str, command: &str) -> String {
 /// The command that generates the files of this repository.
 pub(crate) const COMMAND: &str = "cargo run -p mcpgen -- generate";
 
-/// Returns the first lines of a file of this repository that has several sources, or no schema as its source.
+/// Returns the first lines of a file of this repository that is not generated from a single schema.
 pub(crate) fn repository_header(source: &str) -> String {
     format!("{MARK} from {source}.\n// Do not edit: run `{COMMAND}`.\n\n")
 }

@@ -97,7 +97,7 @@ impl DocBook {
         for path in files(&folder)? {
             book.add(&path)?;
             if book.module.is_some() {
-                let why = "`module` belongs into a file of an extension";
+                let why = "`module` belongs in the file of an extension";
                 return Err(Error::Usage(format!("{}: {why}", path.display())));
             }
         }
