@@ -113,6 +113,10 @@ pub struct MethodSpec {
     pub cacheable: bool,
     /// Whether the result may be an `InputRequiredResult`.
     pub may_require_input: bool,
+    /// The paths of free-form JSON in the params, such as `["arguments"]`. `"*"` stands for every element of an array.
+    pub free_form_params: &'static [&'static [&'static str]],
+    /// The paths of free-form JSON in the result, such as `["tools", "*", "inputSchema"]`.
+    pub free_form_result: &'static [&'static [&'static str]],
 }
 
 impl MethodSpec {
@@ -127,6 +131,8 @@ impl MethodSpec {
             may_run_as_task: false,
             cacheable: false,
             may_require_input: false,
+            free_form_params: &[],
+            free_form_result: &[],
         }
     }
 

@@ -6,58 +6,110 @@ use crate::method::{MethodSpec, MethodTable};
 /// The methods of revision `2024-11-05`, by length and name.
 pub(crate) static V2024_11_05: MethodTable = MethodTable::new(
     &[
-        MethodSpec { sent_by_client: true, sent_by_server: true,..MethodSpec::request("ping") },
-        MethodSpec { sent_by_client: true,..MethodSpec::request("initialize") },
-        MethodSpec { sent_by_server: true, capability: &["roots"],..MethodSpec::request("roots/list") },
+        MethodSpec {
+            sent_by_client: true,
+            sent_by_server: true,
+            free_form_result: &[&["_meta"]],
+            ..MethodSpec::request("ping")
+        },
+        MethodSpec { sent_by_client: true, free_form_result: &[&["_meta"]],..MethodSpec::request("initialize") },
+        MethodSpec {
+            sent_by_server: true,
+            capability: &["roots"],
+            free_form_result: &[&["_meta"]],
+            ..MethodSpec::request("roots/list")
+        },
         MethodSpec {
             sent_by_client: true,
             capability: &["tools"],
             subject: Some("name"),
+            free_form_params: &[&["arguments"]],
+            free_form_result: &[&["_meta"]],
             ..MethodSpec::request("tools/call")
         },
-        MethodSpec { sent_by_client: true, capability: &["tools"],..MethodSpec::request("tools/list") },
+        MethodSpec {
+            sent_by_client: true,
+            capability: &["tools"],
+            free_form_result: &[&["_meta"], &["tools", "*", "inputSchema"]],
+            ..MethodSpec::request("tools/list")
+        },
         MethodSpec {
             sent_by_client: true,
             capability: &["prompts"],
             subject: Some("name"),
+            free_form_result: &[&["_meta"]],
             ..MethodSpec::request("prompts/get")
         },
-        MethodSpec { sent_by_client: true, capability: &["prompts"],..MethodSpec::request("prompts/list") },
-        MethodSpec { sent_by_client: true, capability: &["resources"],..MethodSpec::request("resources/list") },
+        MethodSpec {
+            sent_by_client: true,
+            capability: &["prompts"],
+            free_form_result: &[&["_meta"]],
+            ..MethodSpec::request("prompts/list")
+        },
+        MethodSpec {
+            sent_by_client: true,
+            capability: &["resources"],
+            free_form_result: &[&["_meta"]],
+            ..MethodSpec::request("resources/list")
+        },
         MethodSpec {
             sent_by_client: true,
             capability: &["resources"],
             subject: Some("uri"),
+            free_form_result: &[&["_meta"]],
             ..MethodSpec::request("resources/read")
         },
-        MethodSpec { sent_by_client: true, capability: &["logging"],..MethodSpec::request("logging/setLevel") },
-        MethodSpec { sent_by_client: true,..MethodSpec::request("completion/complete") },
+        MethodSpec {
+            sent_by_client: true,
+            capability: &["logging"],
+            free_form_result: &[&["_meta"]],
+            ..MethodSpec::request("logging/setLevel")
+        },
+        MethodSpec {
+            sent_by_client: true,
+            free_form_result: &[&["_meta"]],
+            ..MethodSpec::request("completion/complete")
+        },
         MethodSpec {
             sent_by_client: true,
             capability: &["resources", "subscribe"],
             subject: Some("uri"),
+            free_form_result: &[&["_meta"]],
             ..MethodSpec::request("resources/subscribe")
         },
         MethodSpec {
             sent_by_server: true,
             capability: &["logging"],
+            free_form_params: &[&["data"]],
             ..MethodSpec::notification("notifications/message")
         },
         MethodSpec {
             sent_by_client: true,
             capability: &["resources", "subscribe"],
             subject: Some("uri"),
+            free_form_result: &[&["_meta"]],
             ..MethodSpec::request("resources/unsubscribe")
         },
         MethodSpec { sent_by_client: true, sent_by_server: true,..MethodSpec::notification("notifications/progress") },
-        MethodSpec { sent_by_server: true, capability: &["sampling"],..MethodSpec::request("sampling/createMessage") },
+        MethodSpec {
+            sent_by_server: true,
+            capability: &["sampling"],
+            free_form_params: &[&["metadata"]],
+            free_form_result: &[&["_meta"]],
+            ..MethodSpec::request("sampling/createMessage")
+        },
         MethodSpec { sent_by_client: true, sent_by_server: true,..MethodSpec::notification("notifications/cancelled") },
         MethodSpec {
             sent_by_client: true,
             capability: &["resources"],
+            free_form_result: &[&["_meta"]],
             ..MethodSpec::request("resources/templates/list")
         },
-        MethodSpec { sent_by_client: true,..MethodSpec::notification("notifications/initialized") },
+        MethodSpec {
+            sent_by_client: true,
+            free_form_params: &[&["_meta"]],
+            ..MethodSpec::notification("notifications/initialized")
+        },
         MethodSpec {
             sent_by_server: true,
             capability: &["resources", "subscribe"],
@@ -66,21 +118,25 @@ pub(crate) static V2024_11_05: MethodTable = MethodTable::new(
         MethodSpec {
             sent_by_client: true,
             capability: &["roots", "listChanged"],
+            free_form_params: &[&["_meta"]],
             ..MethodSpec::notification("notifications/roots/list_changed")
         },
         MethodSpec {
             sent_by_server: true,
             capability: &["tools", "listChanged"],
+            free_form_params: &[&["_meta"]],
             ..MethodSpec::notification("notifications/tools/list_changed")
         },
         MethodSpec {
             sent_by_server: true,
             capability: &["prompts", "listChanged"],
+            free_form_params: &[&["_meta"]],
             ..MethodSpec::notification("notifications/prompts/list_changed")
         },
         MethodSpec {
             sent_by_server: true,
             capability: &["resources", "listChanged"],
+            free_form_params: &[&["_meta"]],
             ..MethodSpec::notification("notifications/resources/list_changed")
         },
     ],
@@ -89,58 +145,111 @@ pub(crate) static V2024_11_05: MethodTable = MethodTable::new(
 /// The methods of revision `2025-03-26`, by length and name.
 pub(crate) static V2025_03_26: MethodTable = MethodTable::new(
     &[
-        MethodSpec { sent_by_client: true, sent_by_server: true,..MethodSpec::request("ping") },
-        MethodSpec { sent_by_client: true,..MethodSpec::request("initialize") },
-        MethodSpec { sent_by_server: true, capability: &["roots"],..MethodSpec::request("roots/list") },
+        MethodSpec {
+            sent_by_client: true,
+            sent_by_server: true,
+            free_form_result: &[&["_meta"]],
+            ..MethodSpec::request("ping")
+        },
+        MethodSpec { sent_by_client: true, free_form_result: &[&["_meta"]],..MethodSpec::request("initialize") },
+        MethodSpec {
+            sent_by_server: true,
+            capability: &["roots"],
+            free_form_result: &[&["_meta"]],
+            ..MethodSpec::request("roots/list")
+        },
         MethodSpec {
             sent_by_client: true,
             capability: &["tools"],
             subject: Some("name"),
+            free_form_params: &[&["arguments"]],
+            free_form_result: &[&["_meta"]],
             ..MethodSpec::request("tools/call")
         },
-        MethodSpec { sent_by_client: true, capability: &["tools"],..MethodSpec::request("tools/list") },
+        MethodSpec {
+            sent_by_client: true,
+            capability: &["tools"],
+            free_form_result: &[&["_meta"], &["tools", "*", "inputSchema"]],
+            ..MethodSpec::request("tools/list")
+        },
         MethodSpec {
             sent_by_client: true,
             capability: &["prompts"],
             subject: Some("name"),
+            free_form_result: &[&["_meta"]],
             ..MethodSpec::request("prompts/get")
         },
-        MethodSpec { sent_by_client: true, capability: &["prompts"],..MethodSpec::request("prompts/list") },
-        MethodSpec { sent_by_client: true, capability: &["resources"],..MethodSpec::request("resources/list") },
+        MethodSpec {
+            sent_by_client: true,
+            capability: &["prompts"],
+            free_form_result: &[&["_meta"]],
+            ..MethodSpec::request("prompts/list")
+        },
+        MethodSpec {
+            sent_by_client: true,
+            capability: &["resources"],
+            free_form_result: &[&["_meta"]],
+            ..MethodSpec::request("resources/list")
+        },
         MethodSpec {
             sent_by_client: true,
             capability: &["resources"],
             subject: Some("uri"),
+            free_form_result: &[&["_meta"]],
             ..MethodSpec::request("resources/read")
         },
-        MethodSpec { sent_by_client: true, capability: &["logging"],..MethodSpec::request("logging/setLevel") },
-        MethodSpec { sent_by_client: true, capability: &["completions"],..MethodSpec::request("completion/complete") },
+        MethodSpec {
+            sent_by_client: true,
+            capability: &["logging"],
+            free_form_result: &[&["_meta"]],
+            ..MethodSpec::request("logging/setLevel")
+        },
+        MethodSpec {
+            sent_by_client: true,
+            capability: &["completions"],
+            free_form_result: &[&["_meta"]],
+            ..MethodSpec::request("completion/complete")
+        },
         MethodSpec {
             sent_by_client: true,
             capability: &["resources", "subscribe"],
             subject: Some("uri"),
+            free_form_result: &[&["_meta"]],
             ..MethodSpec::request("resources/subscribe")
         },
         MethodSpec {
             sent_by_server: true,
             capability: &["logging"],
+            free_form_params: &[&["data"]],
             ..MethodSpec::notification("notifications/message")
         },
         MethodSpec {
             sent_by_client: true,
             capability: &["resources", "subscribe"],
             subject: Some("uri"),
+            free_form_result: &[&["_meta"]],
             ..MethodSpec::request("resources/unsubscribe")
         },
         MethodSpec { sent_by_client: true, sent_by_server: true,..MethodSpec::notification("notifications/progress") },
-        MethodSpec { sent_by_server: true, capability: &["sampling"],..MethodSpec::request("sampling/createMessage") },
+        MethodSpec {
+            sent_by_server: true,
+            capability: &["sampling"],
+            free_form_params: &[&["metadata"]],
+            free_form_result: &[&["_meta"]],
+            ..MethodSpec::request("sampling/createMessage")
+        },
         MethodSpec { sent_by_client: true, sent_by_server: true,..MethodSpec::notification("notifications/cancelled") },
         MethodSpec {
             sent_by_client: true,
             capability: &["resources"],
+            free_form_result: &[&["_meta"]],
             ..MethodSpec::request("resources/templates/list")
         },
-        MethodSpec { sent_by_client: true,..MethodSpec::notification("notifications/initialized") },
+        MethodSpec {
+            sent_by_client: true,
+            free_form_params: &[&["_meta"]],
+            ..MethodSpec::notification("notifications/initialized")
+        },
         MethodSpec {
             sent_by_server: true,
             capability: &["resources", "subscribe"],
@@ -149,21 +258,25 @@ pub(crate) static V2025_03_26: MethodTable = MethodTable::new(
         MethodSpec {
             sent_by_client: true,
             capability: &["roots", "listChanged"],
+            free_form_params: &[&["_meta"]],
             ..MethodSpec::notification("notifications/roots/list_changed")
         },
         MethodSpec {
             sent_by_server: true,
             capability: &["tools", "listChanged"],
+            free_form_params: &[&["_meta"]],
             ..MethodSpec::notification("notifications/tools/list_changed")
         },
         MethodSpec {
             sent_by_server: true,
             capability: &["prompts", "listChanged"],
+            free_form_params: &[&["_meta"]],
             ..MethodSpec::notification("notifications/prompts/list_changed")
         },
         MethodSpec {
             sent_by_server: true,
             capability: &["resources", "listChanged"],
+            free_form_params: &[&["_meta"]],
             ..MethodSpec::notification("notifications/resources/list_changed")
         },
     ],
@@ -172,59 +285,122 @@ pub(crate) static V2025_03_26: MethodTable = MethodTable::new(
 /// The methods of revision `2025-06-18`, by length and name.
 pub(crate) static V2025_06_18: MethodTable = MethodTable::new(
     &[
-        MethodSpec { sent_by_client: true, sent_by_server: true,..MethodSpec::request("ping") },
-        MethodSpec { sent_by_client: true,..MethodSpec::request("initialize") },
-        MethodSpec { sent_by_server: true, capability: &["roots"],..MethodSpec::request("roots/list") },
+        MethodSpec {
+            sent_by_client: true,
+            sent_by_server: true,
+            free_form_result: &[&["_meta"]],
+            ..MethodSpec::request("ping")
+        },
+        MethodSpec { sent_by_client: true, free_form_result: &[&["_meta"]],..MethodSpec::request("initialize") },
+        MethodSpec {
+            sent_by_server: true,
+            capability: &["roots"],
+            free_form_result: &[&["_meta"], &["roots", "*", "_meta"]],
+            ..MethodSpec::request("roots/list")
+        },
         MethodSpec {
             sent_by_client: true,
             capability: &["tools"],
             subject: Some("name"),
+            free_form_params: &[&["arguments"]],
+            free_form_result: &[&["_meta"], &["structuredContent"]],
             ..MethodSpec::request("tools/call")
         },
-        MethodSpec { sent_by_client: true, capability: &["tools"],..MethodSpec::request("tools/list") },
+        MethodSpec {
+            sent_by_client: true,
+            capability: &["tools"],
+            free_form_result: &[
+                &["_meta"],
+                &["tools", "*", "_meta"],
+                &["tools", "*", "inputSchema"],
+                &["tools", "*", "outputSchema"],
+            ],
+            ..MethodSpec::request("tools/list")
+        },
         MethodSpec {
             sent_by_client: true,
             capability: &["prompts"],
             subject: Some("name"),
+            free_form_result: &[&["_meta"]],
             ..MethodSpec::request("prompts/get")
         },
-        MethodSpec { sent_by_client: true, capability: &["prompts"],..MethodSpec::request("prompts/list") },
-        MethodSpec { sent_by_client: true, capability: &["resources"],..MethodSpec::request("resources/list") },
+        MethodSpec {
+            sent_by_client: true,
+            capability: &["prompts"],
+            free_form_result: &[&["_meta"], &["prompts", "*", "_meta"]],
+            ..MethodSpec::request("prompts/list")
+        },
+        MethodSpec {
+            sent_by_client: true,
+            capability: &["resources"],
+            free_form_result: &[&["_meta"], &["resources", "*", "_meta"]],
+            ..MethodSpec::request("resources/list")
+        },
         MethodSpec {
             sent_by_client: true,
             capability: &["resources"],
             subject: Some("uri"),
+            free_form_result: &[&["_meta"]],
             ..MethodSpec::request("resources/read")
         },
-        MethodSpec { sent_by_client: true, capability: &["logging"],..MethodSpec::request("logging/setLevel") },
-        MethodSpec { sent_by_server: true, capability: &["elicitation"],..MethodSpec::request("elicitation/create") },
-        MethodSpec { sent_by_client: true, capability: &["completions"],..MethodSpec::request("completion/complete") },
+        MethodSpec {
+            sent_by_client: true,
+            capability: &["logging"],
+            free_form_result: &[&["_meta"]],
+            ..MethodSpec::request("logging/setLevel")
+        },
+        MethodSpec {
+            sent_by_server: true,
+            capability: &["elicitation"],
+            free_form_result: &[&["_meta"]],
+            ..MethodSpec::request("elicitation/create")
+        },
+        MethodSpec {
+            sent_by_client: true,
+            capability: &["completions"],
+            free_form_result: &[&["_meta"]],
+            ..MethodSpec::request("completion/complete")
+        },
         MethodSpec {
             sent_by_client: true,
             capability: &["resources", "subscribe"],
             subject: Some("uri"),
+            free_form_result: &[&["_meta"]],
             ..MethodSpec::request("resources/subscribe")
         },
         MethodSpec {
             sent_by_server: true,
             capability: &["logging"],
+            free_form_params: &[&["data"]],
             ..MethodSpec::notification("notifications/message")
         },
         MethodSpec {
             sent_by_client: true,
             capability: &["resources", "subscribe"],
             subject: Some("uri"),
+            free_form_result: &[&["_meta"]],
             ..MethodSpec::request("resources/unsubscribe")
         },
         MethodSpec { sent_by_client: true, sent_by_server: true,..MethodSpec::notification("notifications/progress") },
-        MethodSpec { sent_by_server: true, capability: &["sampling"],..MethodSpec::request("sampling/createMessage") },
+        MethodSpec {
+            sent_by_server: true,
+            capability: &["sampling"],
+            free_form_params: &[&["metadata"]],
+            free_form_result: &[&["_meta"]],
+            ..MethodSpec::request("sampling/createMessage")
+        },
         MethodSpec { sent_by_client: true, sent_by_server: true,..MethodSpec::notification("notifications/cancelled") },
         MethodSpec {
             sent_by_client: true,
             capability: &["resources"],
+            free_form_result: &[&["_meta"], &["resourceTemplates", "*", "_meta"]],
             ..MethodSpec::request("resources/templates/list")
         },
-        MethodSpec { sent_by_client: true,..MethodSpec::notification("notifications/initialized") },
+        MethodSpec {
+            sent_by_client: true,
+            free_form_params: &[&["_meta"]],
+            ..MethodSpec::notification("notifications/initialized")
+        },
         MethodSpec {
             sent_by_server: true,
             capability: &["resources", "subscribe"],
@@ -233,21 +409,25 @@ pub(crate) static V2025_06_18: MethodTable = MethodTable::new(
         MethodSpec {
             sent_by_client: true,
             capability: &["roots", "listChanged"],
+            free_form_params: &[&["_meta"]],
             ..MethodSpec::notification("notifications/roots/list_changed")
         },
         MethodSpec {
             sent_by_server: true,
             capability: &["tools", "listChanged"],
+            free_form_params: &[&["_meta"]],
             ..MethodSpec::notification("notifications/tools/list_changed")
         },
         MethodSpec {
             sent_by_server: true,
             capability: &["prompts", "listChanged"],
+            free_form_params: &[&["_meta"]],
             ..MethodSpec::notification("notifications/prompts/list_changed")
         },
         MethodSpec {
             sent_by_server: true,
             capability: &["resources", "listChanged"],
+            free_form_params: &[&["_meta"]],
             ..MethodSpec::notification("notifications/resources/list_changed")
         },
     ],
@@ -256,19 +436,31 @@ pub(crate) static V2025_06_18: MethodTable = MethodTable::new(
 /// The methods of revision `2025-11-25`, by length and name.
 pub(crate) static V2025_11_25: MethodTable = MethodTable::new(
     &[
-        MethodSpec { sent_by_client: true, sent_by_server: true,..MethodSpec::request("ping") },
+        MethodSpec {
+            sent_by_client: true,
+            sent_by_server: true,
+            free_form_result: &[&["_meta"]],
+            ..MethodSpec::request("ping")
+        },
         MethodSpec {
             sent_by_client: true,
             sent_by_server: true,
             capability: &["tasks"],
+            free_form_result: &[&["_meta"]],
             ..MethodSpec::request("tasks/get")
         },
-        MethodSpec { sent_by_client: true,..MethodSpec::request("initialize") },
-        MethodSpec { sent_by_server: true, capability: &["roots"],..MethodSpec::request("roots/list") },
+        MethodSpec { sent_by_client: true, free_form_result: &[&["_meta"]],..MethodSpec::request("initialize") },
+        MethodSpec {
+            sent_by_server: true,
+            capability: &["roots"],
+            free_form_result: &[&["_meta"], &["roots", "*", "_meta"]],
+            ..MethodSpec::request("roots/list")
+        },
         MethodSpec {
             sent_by_client: true,
             sent_by_server: true,
             capability: &["tasks", "list"],
+            free_form_result: &[&["_meta"]],
             ..MethodSpec::request("tasks/list")
         },
         MethodSpec {
@@ -276,104 +468,173 @@ pub(crate) static V2025_11_25: MethodTable = MethodTable::new(
             may_run_as_task: true,
             capability: &["tools"],
             subject: Some("name"),
+            free_form_params: &[&["arguments"]],
+            free_form_result: &[&["_meta"], &["structuredContent"]],
             ..MethodSpec::request("tools/call")
         },
-        MethodSpec { sent_by_client: true, capability: &["tools"],..MethodSpec::request("tools/list") },
+        MethodSpec {
+            sent_by_client: true,
+            capability: &["tools"],
+            free_form_result: &[
+                &["_meta"],
+                &["tools", "*", "_meta"],
+                &["tools", "*", "inputSchema"],
+                &["tools", "*", "outputSchema"],
+            ],
+            ..MethodSpec::request("tools/list")
+        },
         MethodSpec {
             sent_by_client: true,
             capability: &["prompts"],
             subject: Some("name"),
+            free_form_result: &[&["_meta"]],
             ..MethodSpec::request("prompts/get")
         },
-        MethodSpec { sent_by_client: true, capability: &["prompts"],..MethodSpec::request("prompts/list") },
+        MethodSpec {
+            sent_by_client: true,
+            capability: &["prompts"],
+            free_form_result: &[&["_meta"], &["prompts", "*", "_meta"]],
+            ..MethodSpec::request("prompts/list")
+        },
         MethodSpec {
             sent_by_client: true,
             sent_by_server: true,
             capability: &["tasks", "cancel"],
+            free_form_result: &[&["_meta"]],
             ..MethodSpec::request("tasks/cancel")
         },
         MethodSpec {
             sent_by_client: true,
             sent_by_server: true,
             capability: &["tasks"],
+            free_form_result: &[&["_meta"]],
             ..MethodSpec::request("tasks/result")
         },
-        MethodSpec { sent_by_client: true, capability: &["resources"],..MethodSpec::request("resources/list") },
+        MethodSpec {
+            sent_by_client: true,
+            capability: &["resources"],
+            free_form_result: &[&["_meta"], &["resources", "*", "_meta"]],
+            ..MethodSpec::request("resources/list")
+        },
         MethodSpec {
             sent_by_client: true,
             capability: &["resources"],
             subject: Some("uri"),
+            free_form_result: &[&["_meta"]],
             ..MethodSpec::request("resources/read")
         },
-        MethodSpec { sent_by_client: true, capability: &["logging"],..MethodSpec::request("logging/setLevel") },
+        MethodSpec {
+            sent_by_client: true,
+            capability: &["logging"],
+            free_form_result: &[&["_meta"]],
+            ..MethodSpec::request("logging/setLevel")
+        },
         MethodSpec {
             sent_by_server: true,
             may_run_as_task: true,
             capability: &["elicitation"],
+            free_form_result: &[&["_meta"]],
             ..MethodSpec::request("elicitation/create")
         },
-        MethodSpec { sent_by_client: true, capability: &["completions"],..MethodSpec::request("completion/complete") },
+        MethodSpec {
+            sent_by_client: true,
+            capability: &["completions"],
+            free_form_result: &[&["_meta"]],
+            ..MethodSpec::request("completion/complete")
+        },
         MethodSpec {
             sent_by_client: true,
             capability: &["resources", "subscribe"],
             subject: Some("uri"),
+            free_form_result: &[&["_meta"]],
             ..MethodSpec::request("resources/subscribe")
         },
         MethodSpec {
             sent_by_server: true,
             capability: &["logging"],
+            free_form_params: &[&["_meta"], &["data"]],
             ..MethodSpec::notification("notifications/message")
         },
         MethodSpec {
             sent_by_client: true,
             capability: &["resources", "subscribe"],
             subject: Some("uri"),
+            free_form_result: &[&["_meta"]],
             ..MethodSpec::request("resources/unsubscribe")
         },
-        MethodSpec { sent_by_client: true, sent_by_server: true,..MethodSpec::notification("notifications/progress") },
+        MethodSpec {
+            sent_by_client: true,
+            sent_by_server: true,
+            free_form_params: &[&["_meta"]],
+            ..MethodSpec::notification("notifications/progress")
+        },
         MethodSpec {
             sent_by_server: true,
             may_run_as_task: true,
             capability: &["sampling"],
+            free_form_params: &[
+                &["messages", "*", "_meta"],
+                &["metadata"],
+                &["tools", "*", "_meta"],
+                &["tools", "*", "inputSchema"],
+                &["tools", "*", "outputSchema"],
+            ],
+            free_form_result: &[&["_meta"]],
             ..MethodSpec::request("sampling/createMessage")
         },
-        MethodSpec { sent_by_client: true, sent_by_server: true,..MethodSpec::notification("notifications/cancelled") },
+        MethodSpec {
+            sent_by_client: true,
+            sent_by_server: true,
+            free_form_params: &[&["_meta"]],
+            ..MethodSpec::notification("notifications/cancelled")
+        },
         MethodSpec {
             sent_by_client: true,
             capability: &["resources"],
+            free_form_result: &[&["_meta"], &["resourceTemplates", "*", "_meta"]],
             ..MethodSpec::request("resources/templates/list")
         },
-        MethodSpec { sent_by_client: true,..MethodSpec::notification("notifications/initialized") },
+        MethodSpec {
+            sent_by_client: true,
+            free_form_params: &[&["_meta"]],
+            ..MethodSpec::notification("notifications/initialized")
+        },
         MethodSpec {
             sent_by_client: true,
             sent_by_server: true,
             capability: &["tasks"],
+            free_form_params: &[&["_meta"]],
             ..MethodSpec::notification("notifications/tasks/status")
         },
         MethodSpec {
             sent_by_server: true,
             capability: &["resources", "subscribe"],
+            free_form_params: &[&["_meta"]],
             ..MethodSpec::notification("notifications/resources/updated")
         },
         MethodSpec {
             sent_by_client: true,
             capability: &["roots", "listChanged"],
+            free_form_params: &[&["_meta"]],
             ..MethodSpec::notification("notifications/roots/list_changed")
         },
         MethodSpec {
             sent_by_server: true,
             capability: &["tools", "listChanged"],
+            free_form_params: &[&["_meta"]],
             ..MethodSpec::notification("notifications/tools/list_changed")
         },
         MethodSpec { sent_by_server: true,..MethodSpec::notification("notifications/elicitation/complete") },
         MethodSpec {
             sent_by_server: true,
             capability: &["prompts", "listChanged"],
+            free_form_params: &[&["_meta"]],
             ..MethodSpec::notification("notifications/prompts/list_changed")
         },
         MethodSpec {
             sent_by_server: true,
             capability: &["resources", "listChanged"],
+            free_form_params: &[&["_meta"]],
             ..MethodSpec::notification("notifications/resources/list_changed")
         },
     ],
@@ -382,18 +643,30 @@ pub(crate) static V2025_11_25: MethodTable = MethodTable::new(
 /// The methods of revision `2026-07-28`, by length and name.
 pub(crate) static V2026_07_28: MethodTable = MethodTable::new(
     &[
-        MethodSpec { capability: &["roots"],..MethodSpec::request("roots/list") },
+        MethodSpec {
+            capability: &["roots"],
+            free_form_params: &[&["_meta"]],
+            free_form_result: &[&["roots", "*", "_meta"]],
+            ..MethodSpec::request("roots/list")
+        },
         MethodSpec {
             sent_by_client: true,
             may_require_input: true,
             capability: &["tools"],
             subject: Some("name"),
+            free_form_params: &[&["arguments"]],
+            free_form_result: &[&["structuredContent"]],
             ..MethodSpec::request("tools/call")
         },
         MethodSpec {
             sent_by_client: true,
             cacheable: true,
             capability: &["tools"],
+            free_form_result: &[
+                &["tools", "*", "_meta"],
+                &["tools", "*", "inputSchema"],
+                &["tools", "*", "outputSchema"],
+            ],
             ..MethodSpec::request("tools/list")
         },
         MethodSpec {
@@ -407,12 +680,14 @@ pub(crate) static V2026_07_28: MethodTable = MethodTable::new(
             sent_by_client: true,
             cacheable: true,
             capability: &["prompts"],
+            free_form_result: &[&["prompts", "*", "_meta"]],
             ..MethodSpec::request("prompts/list")
         },
         MethodSpec {
             sent_by_client: true,
             cacheable: true,
             capability: &["resources"],
+            free_form_result: &[&["resources", "*", "_meta"]],
             ..MethodSpec::request("resources/list")
         },
         MethodSpec {
@@ -430,15 +705,28 @@ pub(crate) static V2026_07_28: MethodTable = MethodTable::new(
         MethodSpec {
             sent_by_server: true,
             capability: &["logging"],
+            free_form_params: &[&["data"]],
             ..MethodSpec::notification("notifications/message")
         },
         MethodSpec { sent_by_server: true,..MethodSpec::notification("notifications/progress") },
-        MethodSpec { capability: &["sampling"],..MethodSpec::request("sampling/createMessage") },
+        MethodSpec {
+            capability: &["sampling"],
+            free_form_params: &[
+                &["messages", "*", "_meta"],
+                &["metadata"],
+                &["tools", "*", "_meta"],
+                &["tools", "*", "inputSchema"],
+                &["tools", "*", "outputSchema"],
+            ],
+            free_form_result: &[&["_meta"]],
+            ..MethodSpec::request("sampling/createMessage")
+        },
         MethodSpec { sent_by_client: true, sent_by_server: true,..MethodSpec::notification("notifications/cancelled") },
         MethodSpec {
             sent_by_client: true,
             cacheable: true,
             capability: &["resources"],
+            free_form_result: &[&["resourceTemplates", "*", "_meta"]],
             ..MethodSpec::request("resources/templates/list")
         },
         MethodSpec {

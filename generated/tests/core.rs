@@ -1345,7 +1345,8 @@ fn estimates_the_memory_of_decoded_values() {
         (members.clone(), 1000 * (size_of::<String>() + size_of::<Json>())),
         (json!({ "free": members }).to_string(), members.len()),
     ] {
-        let (estimated, shown) = (Document::read(&*text).unwrap().decoded_bytes(), text.get(..30).unwrap_or(&text));
+        let (estimated, shown) =
+            (Document::read(&*text).unwrap().root().decoded_bytes(), text.get(..30).unwrap_or(&text));
         assert!(estimated >= bytes, "{shown}: {estimated} < {bytes}");
         assert!(estimated <= 30 * text.len(), "{shown}: {estimated} is far from {}", text.len());
     }

@@ -26,7 +26,17 @@ pub struct MethodFacts {
     pub cacheable: bool,
     /// Whether its result may request input.
     pub may_require_input: bool,
+    /// The paths of free-form JSON in the params. `*` stands for every element of an array.
+    pub free_form_params: Vec<Path>,
+    /// The paths of free-form JSON in the result.
+    pub free_form_result: Vec<Path>,
 }
+
+/// The names of members, from the outside in, and [`ELEMENTS`].
+pub type Path = Vec<String>;
+
+/// The segment of a [`Path`] that stands for every element of an array.
+const ELEMENTS: &str = "*";
 
 /// Returns the facts about all methods of a revision, sorted by the length of the method and then by the method.
 pub fn method_facts(protocol: &Protocol) -> Vec<MethodFacts> {
@@ -50,6 +60,8 @@ fn of_request(protocol: &Protocol, request: &Request) -> MethodFacts {
         subject: request.params.as_ref().and_then(|params| subject(protocol, params)),
         cacheable: has(&["ttlMs", "cacheScope"]),
         may_require_input: has(&["inputRequests", "requestState"]),
+        free_form_params: request.params.as_ref().map_or_else(Vec::new, |params| free_form(protocol, &params.content)),
+        free_form_result: free_form(protocol, &request.result),
     }
 }
 
@@ -63,6 +75,11 @@ fn of_notification(protocol: &Protocol, notification: &Notification) -> MethodFa
         subject: None,
         cacheable: false,
         may_require_input: false,
+        free_form_params: notification
+            .params
+            .as_ref()
+            .map_or_else(Vec::new, |params| free_form(protocol, &params.content)),
+        free_form_result: Vec::new(),
     }
 }
 
@@ -135,6 +152,47 @@ fn subject(protocol: &Protocol, params: &Params) -> Option<&'static str> {
         };
         bodies.iter().any(|body| member(body, name).is_some_and(is_text))
     })
+}
+
+/// Returns the sorted paths of the members that stay JSON text when a value is decoded: members of the value itself, and
+/// of the elements of its lists.
+fn free_form(protocol: &Protocol, content: &Type) -> Vec<Path> {
+    let mut paths = Vec::new();
+    for body in structs(protocol, content) {
+        for (name, content) in values(protocol, body) {
+            let element = if let Type::List(element) = content { protocol.as_struct(element) } else { None };
+            if is_free_form(protocol, content) {
+                paths.push(vec![name.to_owned()]);
+            }
+            for (inner, content) in element.into_iter().flat_map(|body| values(protocol, body)) {
+                if is_free_form(protocol, content) {
+                    paths.push([name, ELEMENTS, inner].map(str::to_owned).to_vec());
+                }
+            }
+        }
+    }
+    paths.sort();
+    paths.dedup();
+    paths
+}
+
+/// Returns the members that are values, with their types.
+fn values<'p>(protocol: &'p Protocol, body: &'p Struct) -> impl Iterator<Item = (&'p str, &'p Type)> {
+    body.members.iter().filter_map(|member| match &member.content {
+        Content::Value(content) => Some((&*member.wire, protocol.follow(content))),
+        Content::Constant(_) => None,
+    })
+}
+
+fn is_free_form(protocol: &Protocol, content: &Type) -> bool {
+    match content {
+        Type::Any | Type::Object => true,
+        Type::Named(id) => {
+            matches!(protocol.types[*id].shape, Shape::Undecided(_))
+                || protocol.as_struct(content).is_some_and(Struct::is_json_schema)
+        }
+        _ => false,
+    }
 }
 
 /// Returns a struct, or the structs of a union.

@@ -1,6 +1,6 @@
 //! `generated/src/methods.rs`: the methods of all revisions, compiled in or not.
 
-use mcpgen_model::method_facts::{MethodFacts, method_facts};
+use mcpgen_model::method_facts::{MethodFacts, Path, method_facts};
 use mcpgen_model::{Protocol, Revision, Side};
 use mcpgen_schema::Error;
 use proc_macro2::TokenStream;
@@ -25,8 +25,8 @@ pub(crate) fn file(revisions: &[Revision], models: &[Protocol]) -> Result<String
 
 /// Emits a row. Omits members that have their default values.
 fn row(facts: MethodFacts) -> TokenStream {
-    let MethodFacts { method, is_request, senders, capability, may_run_as_task, subject, cacheable, may_require_input } =
-        facts;
+    let MethodFacts { method, is_request, senders, capability, subject, free_form_params, free_form_result, .. } =
+        &facts;
     let flag = |name: &str, value: bool| {
         let name = format_ident!("{name}");
         value.then(|| quote!(#name: true,))
@@ -34,13 +34,19 @@ fn row(facts: MethodFacts) -> TokenStream {
     let flags = [
         flag("sent_by_client", senders.contains(&Side::Client)),
         flag("sent_by_server", senders.contains(&Side::Server)),
-        flag("may_run_as_task", may_run_as_task),
-        flag("cacheable", cacheable),
-        flag("may_require_input", may_require_input),
+        flag("may_run_as_task", facts.may_run_as_task),
+        flag("cacheable", facts.cacheable),
+        flag("may_require_input", facts.may_require_input),
     ];
     let flags = flags.into_iter().flatten();
     let capability = (!capability.is_empty()).then(|| quote!(capability: &[#(#capability),*],));
     let subject = subject.map(|subject| quote!(subject: Some(#subject),));
-    let kind = if is_request { format_ident!("request") } else { format_ident!("notification") };
-    quote!(MethodSpec { #(#flags)* #capability #subject ..MethodSpec::#kind(#method) })
+    let paths = |name: &str, paths: &[Path]| {
+        let name = format_ident!("{name}");
+        (!paths.is_empty()).then(|| quote!(#name: &[#(&[#(#paths),*]),*],))
+    };
+    let free_form = [paths("free_form_params", free_form_params), paths("free_form_result", free_form_result)];
+    let free_form = free_form.into_iter().flatten();
+    let kind = if *is_request { format_ident!("request") } else { format_ident!("notification") };
+    quote!(MethodSpec { #(#flags)* #capability #subject #(#free_form)* ..MethodSpec::#kind(#method) })
 }

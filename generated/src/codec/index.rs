@@ -106,7 +106,7 @@ impl Token {
 
     /// Estimates the memory of the decoded value, without its elements and members.
     #[inline(always)]
-    const fn decoded_bytes(self) -> u32 {
+    pub(super) const fn decoded_bytes(self) -> u32 {
         let (kind, length) = (self.kind_and_length & 7, self.kind_and_length >> KIND_BITS);
         let is_text = kind >= Kind::Number as u32 && kind <= Kind::Escaped as u32;
         SLOT + if is_text { ALLOCATION + length } else { 0 }
@@ -322,16 +322,10 @@ impl<'a> Document<'a> {
         text + self.tokens.capacity() * size_of::<Token>()
     }
 
-    /// Estimates the memory in bytes that the values take once they are decoded into generated types, in addition to
-    /// [`owned_bytes`](Self::owned_bytes). Limits use it before anything is decoded: a list of short numbers may take
-    /// 30 times the length of its text. Free-form JSON takes about as much as its text. The tree that
-    /// [`Json::to_value`](crate::Json::to_value) creates may take 90 times as much.
-    #[must_use]
-    pub fn decoded_bytes(&self) -> usize {
-        // Every message is estimated, so the compiler should vectorize the sum, which needs 32 bits. They are enough for a
-        // chunk: its strings together are shorter than the text.
-        let of_chunk = |tokens: &[Token]| tokens.iter().map(|token| token.decoded_bytes()).sum::<u32>() as usize;
-        self.tokens.chunks(1 << 10).map(of_chunk).sum()
+    /// Returns the entries of a value, including its own.
+    pub(super) fn tokens_at(&self, at: u32) -> &[Token] {
+        let at = at as usize;
+        self.tokens.get(at).and_then(|token| self.tokens.get(at..at + token.entries())).unwrap_or_default()
     }
 
     /// Returns the text of a value. Reuses the memory of the whole text, and shrinks it if the value is much smaller.

@@ -73,9 +73,13 @@ impl<S: RequestService> Dispatcher<S> {
         let mut memory = Memory::default();
         let dispatched = match inbound.into_document() {
             Ok((document, of_document)) => {
+                let limit = self.shared.limits.memory;
                 memory = of_document;
-                if memory.total() > self.shared.limits.memory {
-                    let (needed, limit) = (memory.total(), self.shared.limits.memory);
+                if memory.total() > limit {
+                    memory = self.memory_of_response(&document).unwrap_or(memory);
+                }
+                if memory.total() > limit {
+                    let needed = memory.total();
                     let why = format!("takes {needed} bytes of memory, more than {limit} (`Limits::memory`)");
                     return self.refuse(Skipped::of(&document), &why, "that limit").await;
                 }
@@ -91,6 +95,12 @@ impl<S: RequestService> Dispatcher<S> {
             Ok(Some(task)) => self.executor.admit(task, memory).await,
             Err(response) => self.send(response).await,
         }
+    }
+
+    /// Returns the memory of a response to a pending request.
+    fn memory_of_response(&self, document: &Document<'_>) -> Option<Memory> {
+        let Ok(Envelope::Response { id, .. }) = Envelope::read(document) else { return None };
+        Some(Memory::of_response(document, &self.shared.peer.pending_method(&id)?))
     }
 
     /// Processes a single message. Returns a request that needs a handler as a task, and an immediate response as an
@@ -258,7 +268,8 @@ impl<S: RequestService> Dispatcher<S> {
             Ok(Admission::Handle(scope)) => {
                 let Entry::Vacant(open) = open else { return Err(rejection(id, is_pending())) };
                 let context = Context::new(Some(id), method.clone(), scope, &self.shared.peer, params_view)
-                    .with_extensions(extensions);
+                    .with_extensions(extensions)
+                    .with_memory(&self.shared.memory);
                 open.insert(context.clone());
                 Ok(Some(AnyRequest { method, params, context }))
             }

@@ -2,7 +2,7 @@
 
 use std::future::{Future, poll_fn};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::Ordering;
 use std::task::{Context as TaskContext, Poll};
 use std::time::Duration;
 
@@ -21,7 +21,7 @@ use crate::peer::Peer;
 use crate::protocol::methods;
 use crate::service::context::Context;
 use crate::service::router::{AnyRequest, RequestService};
-use crate::transport::{Memory, Outbound};
+use crate::transport::{Memory, Outbound, TakenMemory};
 
 /// Runs the requests of a connection.
 pub(super) struct Executor<S> {
@@ -30,8 +30,6 @@ pub(super) struct Executor<S> {
     notification_queue: NotificationQueue,
     /// Queued requests and responses, with the memory that they take once they run.
     queue: Queue<(Task, usize)>,
-    /// The memory of running requests, in bytes.
-    memory: Arc<AtomicUsize>,
     running: JoinSet<()>,
     /// Running requests whose method [is long-lived](methods::is_long_lived).
     long_lived: JoinSet<()>,
@@ -53,7 +51,6 @@ impl<S: RequestService> Executor<S> {
             shared,
             notification_queue,
             queue: Queue::new(),
-            memory: Arc::default(),
             running: JoinSet::new(),
             long_lived: JoinSet::new(),
             inline: InlinePoll::default(),
@@ -114,7 +111,7 @@ impl<S: RequestService> Executor<S> {
 
     /// Returns whether a task that takes this memory may run now. Any task may run alone, such as a large response.
     fn has_memory(&self, more: usize) -> bool {
-        match self.memory.load(Ordering::Relaxed) {
+        match self.shared.memory.load(Ordering::Relaxed) {
             0 => true,
             used => used.saturating_add(more) <= self.shared.limits.memory,
         }
@@ -170,7 +167,7 @@ impl<S: RequestService> Executor<S> {
     /// Returns a future that executes the task and sends the response.
     fn run(&self, task: Task, memory: usize) -> impl Future<Output = ()> + Send + use<S> {
         let (service, shared) = (self.service.clone(), Arc::clone(&self.shared));
-        let memory = RunningMemory::new(&self.memory, memory);
+        let memory = TakenMemory::new(&self.shared.memory, memory);
         async move {
             let _memory = memory;
             match task {
@@ -219,25 +216,6 @@ impl<S: RequestService> Executor<S> {
         for id in unfinished {
             let _ = self.shared.peer.try_send(response(id, Err(errors::ended())));
         }
-    }
-}
-
-/// The memory of a running task. Counted until it is dropped.
-struct RunningMemory {
-    total: Arc<AtomicUsize>,
-    bytes: usize,
-}
-
-impl RunningMemory {
-    fn new(total: &Arc<AtomicUsize>, bytes: usize) -> Self {
-        total.fetch_add(bytes, Ordering::Relaxed);
-        Self { total: Arc::clone(total), bytes }
-    }
-}
-
-impl Drop for RunningMemory {
-    fn drop(&mut self) {
-        self.total.fetch_sub(self.bytes, Ordering::Relaxed);
     }
 }
 

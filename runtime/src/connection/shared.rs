@@ -1,6 +1,7 @@
 //! State that all requests of a connection share.
 
 use std::collections::HashMap;
+use std::sync::atomic::AtomicUsize;
 use std::sync::{Arc, MutexGuard};
 
 use mcpgen_types::{ErrorObject, RequestId};
@@ -18,6 +19,8 @@ pub(super) struct Shared {
     pub(super) protocol: Arc<dyn Protocol>,
     pub(super) limits: Limits,
     pub(super) peer: Peer,
+    /// The memory of running requests, in bytes.
+    pub(super) memory: Arc<AtomicUsize>,
     /// The incoming requests that have no response yet.
     open_requests: Mutex<OpenRequests>,
 }
@@ -28,7 +31,7 @@ pub(super) type OpenRequests = HashMap<RequestId, Context, foldhash::quality::Ra
 
 impl Shared {
     pub(super) fn new(protocol: Arc<dyn Protocol>, limits: Limits, peer: Peer) -> Self {
-        Self { protocol, limits, peer, open_requests: Mutex::default() }
+        Self { protocol, limits, peer, memory: Arc::default(), open_requests: Mutex::default() }
     }
 
     pub(super) fn open_requests(&self) -> MutexGuard<'_, OpenRequests> {

@@ -215,6 +215,11 @@ impl Peer {
         self.shared.outbox.set_needs(has_request_streams, metadata);
     }
 
+    /// Returns the method of a pending request.
+    pub(crate) fn pending_method(&self, id: &RequestId) -> Option<String> {
+        self.shared.pending.method(id)
+    }
+
     /// Completes a pending request with its response. Ignores a response without a pending request.
     pub(crate) fn complete(&self, id: &RequestId, response: Result<Json, CallError>) {
         if let Some(request) = self.shared.pending.remove(id) {

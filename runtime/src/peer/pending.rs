@@ -62,6 +62,11 @@ impl PendingRequests {
         Some(request)
     }
 
+    /// Returns the method of a request.
+    pub(super) fn method(&self, id: &RequestId) -> Option<String> {
+        self.lock().as_ref()?.get(id).map(|request| request.method.clone())
+    }
+
     /// Returns the ID of the request that an error with this ID, or without one, is the response to.
     pub(super) fn matching_error(&self, id: Option<&RequestId>) -> Option<RequestId> {
         let requests = self.lock();

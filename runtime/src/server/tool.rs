@@ -68,7 +68,7 @@ impl ToolEntry {
         tool.input_schema = input_schema;
         let output_schema = T::output_schema().map(|schema| schema::decode(&tool.name, "outputSchema", &schema));
         tool.output_schema = output_schema.transpose()?;
-        Self::new(info, run(|tool, arguments| decode_arguments::<A>(tool, arguments), function))
+        Self::new(info, run(|context, tool, arguments| decode_arguments::<A>(context, tool, arguments), function))
     }
 
     /// Creates a tool with hand-written schemas.
@@ -78,7 +78,7 @@ impl ToolEntry {
         Fut: Future<Output = T> + Send + 'static,
         T: IntoToolResult,
     {
-        Self::new(info, run(|_, arguments| Ok(arguments.object()?), function))
+        Self::new(info, run(|_, _, arguments| Ok(arguments.object()?), function))
     }
 
     fn new(info: ToolInfo, run: Run) -> Result<Self, DefinitionError> {
@@ -184,7 +184,7 @@ impl ToolEntry {
 
 /// Wraps a tool's function. `decode` converts the arguments; if it fails, the function is not called.
 fn run<A, F, Fut, T>(
-    decode: impl Fn(&str, Arguments) -> Result<A, ToolError> + Send + Sync + 'static,
+    decode: impl Fn(&Context, &str, Arguments) -> Result<A, ToolError> + Send + Sync + 'static,
     function: F,
 ) -> Run
 where
@@ -194,7 +194,7 @@ where
 {
     Box::new(move |entry, request_context, arguments| {
         let context = Context::clone(&request_context);
-        match decode(&entry.tool.name, arguments) {
+        match decode(&context, &entry.tool.name, arguments) {
             Ok(arguments) => {
                 let result = function(request_context, arguments);
                 Box::pin(async move {
@@ -214,12 +214,20 @@ where
 
 /// Deserializes arguments. The error is for the model.
 #[cfg(feature = "schemars")]
-fn decode_arguments<A: serde::de::DeserializeOwned>(tool: &str, arguments: Arguments) -> Result<A, ToolError> {
+fn decode_arguments<A: serde::de::DeserializeOwned>(
+    context: &Context,
+    tool: &str,
+    arguments: Arguments,
+) -> Result<A, ToolError> {
     let arguments = match arguments {
         Arguments::Raw(arguments) => arguments,
         Arguments::Object(arguments) => arguments.into(),
     };
-    arguments.deserialize().or_else(|error| {
+    let decoded = arguments.read(|json| {
+        context.count_decoded(json.decoded_bytes());
+        json.deserialize()
+    });
+    decoded.and_then(|decoded| decoded).or_else(|error| {
         // For types such as `()`, an empty object counts as no arguments.
         let is_empty = arguments.read(|json| json.members().is_ok_and(|mut members| members.next().is_none()));
         if let (Ok(true), Ok(nothing)) = (is_empty, crate::jsonrpc::json::decode(None)) {

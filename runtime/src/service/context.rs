@@ -1,7 +1,7 @@
 //! The context that a handler receives besides its params.
 
 use std::borrow::Cow;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, LazyLock};
 use std::time::Duration;
 
@@ -19,7 +19,7 @@ use crate::protocol::input_requests::InputByKey;
 use crate::protocol::params::{ParamsInterner, ParamsView};
 use crate::protocol::{FixedRevision, Level, RequestInfo, RequestScope, Role};
 use crate::telemetry::{Message, Telemetry};
-use crate::transport::{Extensions, Outbound, Principal, Route};
+use crate::transport::{CountMemory, Extensions, Outbound, Principal, Route, TakenMemory, TransportBudget};
 
 /// The context of a request or notification: its ID, method, revision, peer and metadata.
 ///
@@ -42,6 +42,8 @@ struct Inner {
     response_sent: AwaitableFlag,
     /// The position in the queue of the connection. Zero if the request was never queued.
     queue_position: AtomicU64,
+    /// What decoded arguments take of the memory of the connection.
+    decoded: Option<TakenMemory>,
 }
 
 /// A flag that is set once and can be awaited.
@@ -134,6 +136,7 @@ impl Context {
             reports: Reports::default(),
             response_sent: AwaitableFlag::default(),
             queue_position: AtomicU64::new(0),
+            decoded: None,
         }))
     }
 
@@ -143,6 +146,23 @@ impl Context {
             inner.extensions = extensions.cloned();
         }
         self
+    }
+
+    /// Sets the total to which decoded arguments count. Does nothing if the context has been cloned.
+    pub(crate) fn with_memory(mut self, of_connection: &Arc<AtomicUsize>) -> Self {
+        if let Some(inner) = Arc::get_mut(&mut self.0) {
+            inner.decoded = Some(TakenMemory::new(of_connection, 0));
+        }
+        self
+    }
+
+    /// Counts the memory of decoded arguments, which the estimate for the message does not contain, until the request
+    /// ends.
+    #[cfg(feature = "schemars")]
+    pub(crate) fn count_decoded(&self, bytes: usize) {
+        let of_transport = self.extensions().get::<TransportBudget>();
+        of_transport.inspect(|budget| budget.0.count(bytes));
+        self.0.decoded.as_ref().inspect(|taken| taken.count(bytes));
     }
 
     /// Creates a context of the same request for a task, which outlives the request.
@@ -160,6 +180,7 @@ impl Context {
             reports: Reports::default(),
             response_sent: AwaitableFlag::default(),
             queue_position: AtomicU64::new(0),
+            decoded: None,
         }))
     }
 

@@ -3,6 +3,7 @@
 pub use http::Extensions;
 use mcpgen_types::codec::Document;
 
+use super::message_memory::Memory;
 use crate::jsonrpc::envelope::{Frame, Invalid, not_text, scan};
 
 /// An incoming message or batch, and the values that the transport attaches to it.
@@ -21,25 +22,6 @@ pub struct Inbound {
     parsed: Option<Box<Parsed>>,
     /// Values for handlers, which find them with [`Context::extensions`](crate::Context::extensions).
     pub extensions: Extensions,
-}
-
-/// The memory of a message in bytes.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Memory {
-    /// Its text and its index, which may be several times as large as the text.
-    pub(crate) held: usize,
-    /// An estimate of what its values take in addition while the message is handled.
-    pub(crate) decoded: usize,
-}
-
-impl Memory {
-    pub(crate) fn of(document: &Document<'_>) -> Self {
-        Self { held: document.owned_bytes(), decoded: document.decoded_bytes() }
-    }
-
-    pub(crate) fn total(self) -> usize {
-        self.held.saturating_add(self.decoded)
-    }
 }
 
 #[derive(Clone, Debug)]

@@ -56,6 +56,7 @@ pub(crate) mod child_process;
 mod inbound;
 pub mod lines;
 mod memory;
+mod message_memory;
 mod outbound;
 mod principal;
 #[cfg(feature = "stdio")]
@@ -70,9 +71,9 @@ pub(crate) mod supervised_process;
 
 #[cfg(feature = "stdio")]
 pub use child_process::ChildProcess;
-pub(crate) use inbound::Memory;
 pub use inbound::{Extensions, Inbound};
 pub use memory::duplex;
+pub(crate) use message_memory::{CountMemory, Memory, TakenMemory, TransportBudget};
 pub(crate) use outbound::OutboxPermit;
 pub use outbound::{Metadata, Outbound, Outcome, Route};
 pub use principal::Principal;

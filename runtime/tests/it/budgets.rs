@@ -14,7 +14,7 @@ use mcpgen_runtime::protocol::info::MAX_DECLARATION;
 use mcpgen_runtime::replicas::{
     Home, JournalEntry, MemoryHub, MemoryStores, Replicas, SessionStore, StoreError, StoredSession,
 };
-use mcpgen_runtime::{Client, Limits, LocalInfo, Router, serve, transport};
+use mcpgen_runtime::{Client, Limits, LocalInfo, Router, Server, serve, transport};
 use mcpgen_types::v2025_11_25::{
     CallToolRequest, CallToolRequestParams, CallToolResult, ListToolsRequest, ListToolsResult,
 };
@@ -27,7 +27,7 @@ use crate::support::http_server::{Observed, server};
 use crate::support::requests::{MODERN, modern, read, request, send};
 use crate::support::{self, RawPeer};
 
-/// Returns objects whose index and decoded values count about 20 times the length of their text.
+/// Returns objects whose index counts four times the length of their text, and up to 20 times with decoded values.
 fn small_objects(count: usize) -> Value {
     json!(vec![json!({ "a": 0 }); count])
 }
@@ -65,7 +65,7 @@ fn messages(session: &str, load: &Value) -> Vec<(&'static str, Message)> {
         }
         Message { headers, body: message.to_string() }
     };
-    let called = json!({ "jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": { "name": "echo", "arguments": { "load": load } } });
+    let called = json!({ "jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": { "name": "echo", "_meta": { "load": load } } });
     let initialize = json!({
         "protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": { "name": "t", "version": "1" },
         "_meta": { "load": load },
@@ -144,11 +144,66 @@ async fn refuses_every_message_that_takes_more_than_the_budget() {
 }
 
 #[tokio::test]
+async fn arguments_count_as_their_text() {
+    let (endpoint, _) = endpoint(|options| options.message_memory = 4 << 20);
+    let session = session_of(&endpoint, "ann", "2025-03-26").await;
+    let echo = json!({ "name": "echo", "arguments": { "load": small_objects(8000) } });
+    let call = request(1, "tools/call", echo.clone());
+    let batch = format!("[{call}]");
+    let sessionless = vec![("mcp-protocol-version", MODERN), ("mcp-method", "tools/call"), ("mcp-name", "echo")];
+    let of_session = vec![("mcp-session-id", &*session)];
+    let table =
+        [(of_session.clone(), call), (of_session, batch), (sessionless, request(1, "tools/call", modern(echo)))];
+    for (headers, body) in table {
+        let headers = headers.into_iter().map(|(name, value)| (name, value.to_owned())).collect();
+        let (status, body) = post_when_free(&endpoint, "ann", &Message { headers, body }).await;
+        assert_eq!(status, 200, "{body}");
+    }
+}
+
+#[tokio::test]
+async fn decoded_arguments_count_while_the_tool_runs() {
+    #[derive(serde::Deserialize, schemars::JsonSchema)]
+    struct Wait {
+        names: Vec<String>,
+    }
+    let (started, proceed) = (Arc::<Notify>::default(), Arc::<Notify>::default());
+    let observed = (Arc::clone(&started), Arc::clone(&proceed));
+    let server = Server::builder("typed", "1").tool("wait", move |_, Wait { names }: Wait| {
+        let (started, proceed) = observed.clone();
+        async move {
+            started.notify_one();
+            proceed.notified().await;
+            names.len().to_string()
+        }
+    });
+    let options = EndpointOptions { message_memory: 1 << 20, ..EndpointOptions::default() };
+    let endpoint = server.build().http(options).expect("a sound server");
+    // 60 KB of text, 160 KB of index, and 480 KB of decoded strings.
+    let call = || Message {
+        headers: [("mcp-protocol-version", MODERN), ("mcp-method", "tools/call"), ("mcp-name", "wait")]
+            .map(|(name, value)| (name, value.to_owned()))
+            .to_vec(),
+        body: request(1, "tools/call", modern(json!({ "name": "wait", "arguments": { "names": vec![""; 20_000] } }))),
+    };
+    let waiting = tokio::spawn({
+        let endpoint = endpoint.clone();
+        async move { post(&endpoint, "ann", &call()).await }
+    });
+    started.notified().await;
+    assert_eq!(post(&endpoint, "ann", &call()).await.0, 503);
+    proceed.notify_one();
+    assert_eq!(waiting.await.expect("no panic").0, 200);
+    proceed.notify_one();
+    assert_eq!(post_when_free(&endpoint, "ann", &call()).await.0, 200);
+}
+
+#[tokio::test]
 async fn messages_share_a_budget_until_their_handlers_end() {
     for in_session in [false, true] {
         let (endpoint, observed) = endpoint(|options| options.message_memory = 4 << 20);
         let session = session_of(&endpoint, "ann", "2025-03-26").await;
-        let waits = json!({ "name": "wait", "arguments": { "load": small_objects(4500) } });
+        let waits = json!({ "name": "wait", "arguments": { "load": small_objects(14_000) } });
         let (headers, body) = match in_session {
             true => (vec![("mcp-session-id", session.clone())], request(1, "tools/call", waits)),
             false => {
@@ -402,6 +457,12 @@ async fn a_connection_refuses_messages_that_take_too_much_memory() {
         let why = called.await.expect("no panic").expect_err("too large").to_string();
         assert!(why.contains("the response takes") && why.contains("`Limits::memory`"), "{why}");
     }
+    // Structured content is free-form, so it counts as its text.
+    let called = tokio::spawn(peer.raw_request("tools/call", None).send());
+    let id = remote.receive().await["id"].clone();
+    let result = json!({ "content": [], "structuredContent": { "load": small_objects(1000) } });
+    remote.send(&json!({ "jsonrpc": "2.0", "id": id, "result": result }).to_string()).await;
+    called.await.expect("no panic").expect("within the limit");
     // A notification that is dropped, and a request that is accepted.
     remote
         .send(&json!({ "jsonrpc": "2.0", "method": "x", "params": { "load": small_objects(1000) } }).to_string())
@@ -430,8 +491,9 @@ async fn requests_wait_while_others_take_the_memory() {
     let limits = Limits { memory: 100_000, ..Limits::default() };
     let run = |pipe| support::run(router, Arc::new(FixedRevision(Revision::V2025_11_25)), limits, pipe);
     let (mut remote, _peer) = RawPeer::connect(run);
-    let call =
-        |id, name: &str| request(id, "tools/call", json!({ "name": name, "arguments": { "load": small_objects(60) } }));
+    let call = |id, name: &str| {
+        request(id, "tools/call", json!({ "name": name, "arguments": { "load": small_objects(1000) } }))
+    };
     for message in [call(1, "wait"), call(2, "next"), request(3, "tools/list", json!({}))] {
         remote.send(&message).await;
     }

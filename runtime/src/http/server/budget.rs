@@ -7,6 +7,7 @@ use http::StatusCode;
 
 use super::host_filter::Refusal;
 use super::quota::{Kind, Quotas};
+use crate::transport::CountMemory;
 
 /// The memory that messages or sessions may take, in bytes.
 #[derive(Debug)]
@@ -123,6 +124,12 @@ impl Charge {
     /// Returns whether the budget, or the share of the owner, is exceeded.
     pub(super) fn is_exceeded(&self) -> bool {
         self.budget.exceeded(self.owner.as_ref()).is_some()
+    }
+}
+
+impl CountMemory for Charge {
+    fn count(&self, bytes: usize) {
+        self.add(bytes);
     }
 }
 

@@ -38,7 +38,7 @@ use crate::protocol::info::HandlerCapabilities;
 use crate::replicas::Replicas;
 use crate::service::router::{RequestService, Router};
 use crate::telemetry::Telemetry;
-use crate::transport::{self, Extensions, Inbound, Outcome, Principal};
+use crate::transport::{self, Extensions, Inbound, Outcome, Principal, TransportBudget};
 use crate::util::lock::Mutex;
 use crate::util::random::random;
 
@@ -447,7 +447,7 @@ impl<S> fmt::Debug for Endpoint<S> {
 /// dropped it.
 fn extensions(parts: Parts, memory: Arc<Charge>) -> Extensions {
     let mut extensions = Extensions::new();
-    extensions.insert(memory);
+    extensions.insert(TransportBudget(memory));
     if let Some(principal) = parts.extensions.get::<Principal>() {
         extensions.insert(principal.clone());
     }

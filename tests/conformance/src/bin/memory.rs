@@ -73,7 +73,7 @@ fn attacks() -> Vec<Attack> {
         "messages that the connection has not taken", "inbox of a session", 16 MiB, "503", untaken_messages();
         "bodies that never end", "body_buffer", 64 MiB, "503", unfinished_bodies();
         "requests over stdio", "Limits::memory", 256 MiB, "queued", requests_over_stdio();
-        "one request over stdio", "Limits::memory", 96 MiB, "-32600", request_over_stdio();
+        "one request over stdio", "Limits::memory", 384 MiB, "-32600", request_over_stdio();
         "queued requests", "queued_request_bytes", 64 MiB, "-32005", queued_requests();
         "queued notifications", "queued_notification_bytes", 16 MiB, "dropped", queued_notifications();
         "messages that a client does not read", "outbox_bytes", 4 MiB, "the sender waits", unread_messages();
@@ -493,7 +493,7 @@ async fn requests_over_stdio() -> anyhow::Result<String> {
 
 async fn request_over_stdio() -> anyhow::Result<String> {
     let mut pipe = Pipe::serve();
-    pipe.call("wait", &format!(r#"{{"x":{}}}"#, array(r#"{"a":0}"#, 2_000_000))).await?;
+    pipe.call("wait", &format!(r#"{{"x":{}}}"#, array(r#"{"a":0}"#, 7_500_000))).await?;
     Ok(pipe.receive().await?["error"]["code"].to_string())
 }
 

@@ -1,0 +1,161 @@
+//! The memory that a message takes while it is handled.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use mcpgen_types::codec::{Cursor, Document};
+use mcpgen_types::{MethodSpec, Revision};
+
+use crate::jsonrpc::json::Picked;
+
+/// The memory of a message in bytes.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Memory {
+    /// Its text and its index, which may be several times as large as the text.
+    pub(crate) held: usize,
+    /// An estimate of what its values take in addition while the message is handled. Free-form JSON, such as arguments,
+    /// counts as a copy of its text.
+    pub(crate) decoded: usize,
+}
+
+impl Memory {
+    /// Returns the memory of a message or batch. Nothing in a response counts as free-form; see
+    /// [`of_response`](Self::of_response).
+    pub(crate) fn of(document: &Document<'_>) -> Self {
+        let root = document.root();
+        let estimate = root.decoded_bytes();
+        let decoded = match root.elements() {
+            // Most messages are small. The exact number would not matter.
+            _ if estimate <= SMALL => estimate,
+            Ok(messages) => estimate.saturating_sub(messages.map(free_form_surplus).sum()),
+            Err(_) => estimate.saturating_sub(free_form_surplus(root)),
+        };
+        Self { held: document.owned_bytes(), decoded }
+    }
+
+    /// Returns the memory of the response to a request of this method.
+    pub(crate) fn of_response(document: &Document<'_>, method: &str) -> Self {
+        let root = document.root();
+        let [result] = Picked::values(root, &["result"]);
+        let surplus = match (result, spec(method)) {
+            (Some(result), Some(spec)) => surplus(result, spec.free_form_result),
+            _ => 0,
+        };
+        Self { held: document.owned_bytes(), decoded: root.decoded_bytes().saturating_sub(surplus) }
+    }
+
+    pub(crate) fn total(self) -> usize {
+        self.held.saturating_add(self.decoded)
+    }
+}
+
+/// The maximum estimate that is not corrected for free-form JSON, in bytes.
+const SMALL: usize = 16 << 10;
+
+/// Returns the facts about a method in the newest revision that defines it. Params and results of other revisions are
+/// converted to that one.
+fn spec(method: &str) -> Option<&'static MethodSpec> {
+    Revision::ALL.iter().rev().find_map(|revision| revision.method(method))
+}
+
+/// Returns by how much [`Cursor::decoded_bytes`] exceeds what the free-form JSON of a request or notification takes.
+fn free_form_surplus(message: Cursor<'_>) -> usize {
+    let [method, params] = Picked::values(message, &["method", "params"]);
+    let spec = method.and_then(Cursor::as_str).and_then(|method| spec(&method));
+    spec.zip(params).map_or(0, |(spec, params)| surplus(params, spec.free_form_params))
+}
+
+fn surplus(value: Cursor<'_>, paths: &[&[&str]]) -> usize {
+    paths.iter().map(|path| surplus_at(value, path)).sum()
+}
+
+fn surplus_at(value: Cursor<'_>, path: &[&str]) -> usize {
+    let Some((segment, below)) = path.split_first() else {
+        return value.decoded_bytes().saturating_sub(value.range().len());
+    };
+    match *segment {
+        "*" => value.elements().into_iter().flatten().map(|element| surplus_at(element, below)).sum(),
+        name => {
+            let members = value.members().into_iter().flatten();
+            members
+                .filter(|(key, _)| key.as_str().as_deref() == Some(name))
+                .map(|(_, value)| surplus_at(value, below))
+                .sum()
+        }
+    }
+}
+
+/// Memory that counts toward a total until it is dropped.
+#[derive(Debug)]
+pub(crate) struct TakenMemory {
+    total: Arc<AtomicUsize>,
+    bytes: AtomicUsize,
+}
+
+impl TakenMemory {
+    pub(crate) fn new(total: &Arc<AtomicUsize>, bytes: usize) -> Self {
+        let taken = Self { total: Arc::clone(total), bytes: AtomicUsize::new(0) };
+        taken.count(bytes);
+        taken
+    }
+}
+
+impl CountMemory for TakenMemory {
+    fn count(&self, bytes: usize) {
+        self.bytes.fetch_add(bytes, Ordering::Relaxed);
+        self.total.fetch_add(bytes, Ordering::Relaxed);
+    }
+}
+
+impl Drop for TakenMemory {
+    fn drop(&mut self) {
+        self.total.fetch_sub(*self.bytes.get_mut(), Ordering::Relaxed);
+    }
+}
+
+/// A budget that counts what a message takes until it is handled.
+pub(crate) trait CountMemory: Send + Sync {
+    /// Counts memory that is taken already, even if it exceeds the budget. Later messages wait or are refused.
+    fn count(&self, bytes: usize);
+}
+
+/// The budget of a transport, which attaches it to the [extensions](super::Inbound::extensions) of a message.
+#[derive(Clone)]
+pub(crate) struct TransportBudget(pub(crate) Arc<dyn CountMemory>);
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn free_form_json_counts_as_its_text() {
+        let load = format!("[{}]", vec![r#"{"a":0}"#; 1000].join(","));
+        let request =
+            |method: &str, params: &str| format!(r#"{{"jsonrpc":"2.0","id":1,"method":"{method}","params":{params}}}"#);
+        let arguments = format!(r#"{{"name":"a","arguments":{load}}}"#);
+        let schemas = format!(r#"[{{"name":"a","inputSchema":{{"x":{load}}}}},{{"name":"b","outputSchema":{load}}}]"#);
+        let table: [(String, Option<&str>, bool); 9] = [
+            (request("tools/call", &arguments), None, true),
+            (format!("[{},1]", request("tools/call", &arguments)), None, true),
+            (request("tools/call", &format!(r#"{{"name":"a","other":{load}}}"#)), None, false),
+            (request("prompts/get", &arguments), None, false),
+            (request("example/call", &arguments), None, false),
+            (format!(r#"{{"id":1,"result":{{"structuredContent":{load}}}}}"#), Some("tools/call"), true),
+            (format!(r#"{{"id":1,"result":{{"content":{load}}}}}"#), Some("tools/call"), false),
+            (format!(r#"{{"id":1,"result":{{"tools":{schemas}}}}}"#), Some("tools/list"), true),
+            (format!(r#"{{"id":1,"result":{{"tools":{schemas}}}}}"#), Some("example/list"), false),
+        ];
+        for (text, response_to, is_free_form) in table {
+            let document = Document::read(&*text).expect("JSON");
+            let memory =
+                response_to.map_or_else(|| Memory::of(&document), |method| Memory::of_response(&document, method));
+            assert_eq!(memory.held, document.owned_bytes());
+            let estimate = document.root().decoded_bytes();
+            let shown = text.get(..80).unwrap_or(&text);
+            match is_free_form {
+                true => assert!((text.len() - 100..text.len() + 2000).contains(&memory.decoded), "{shown}: {memory:?}"),
+                false => assert_eq!(memory.decoded, estimate, "{shown}"),
+            }
+        }
+    }
+}
