@@ -200,7 +200,7 @@ impl Generator {
             check_name(revision)?;
             // Fixups that do not match show that this is the schema of another revision.
             let base = model(Document::read(schema)?, revision, true)?;
-            extend(&mut protocol, &base, Revision::module_of(revision), None);
+            protocol = extend(protocol, &base, Revision::module_of(revision), None);
         }
         Ok((protocol, files))
     }

@@ -57,7 +57,7 @@ pub fn conservation(protocol: &Protocol) -> Result<BTreeMap<Outcome, usize>, Err
     let mut problems = Vec::new();
     let mut lost: BTreeSet<&str> = protocol.facts.keys().map(String::as_str).collect();
     let mut rust_names = BTreeSet::new();
-    for def in &protocol.types {
+    for def in protocol.types.iter() {
         let is_named = rust_names.insert(&def.rust) && !def.rust.is_empty();
         if def.origin == Origin::Definition {
             let is_expected = lost.remove(def.name.as_str());

@@ -15,7 +15,7 @@ use crate::conservation::{Outcome, conservation};
 use crate::decision::{self, Decision};
 use crate::describe::{Outline, Part};
 use crate::fixups::FIXUPS;
-use crate::{AliasRule, Content, Origin, Params, Protocol, Shape, Side, TypeDef};
+use crate::{AliasRule, Content, Origin, Params, Protocol, Shape, Side, TypeDef, TypeId};
 
 /// The description of a protocol. `Display` writes it for people, `Serialize` as the documented JSON.
 #[derive(Debug, Serialize)]
@@ -175,7 +175,7 @@ pub fn inspect(protocol: &Protocol) -> Result<Inspection<'_>, Error> {
         requests: requests.collect(),
         notifications: notifications.collect(),
         error_codes: error_codes.collect(),
-        types: protocol.types.iter().map(|def| entry(protocol, def)).collect(),
+        types: (0..protocol.types.len()).map(|id| entry(protocol, id)).collect(),
         unions: protocol.types.iter().filter_map(|def| union(protocol, def)).collect(),
         fixups: fixups.collect(),
         conservation: conservation_row(protocol, &outcomes),
@@ -198,11 +198,12 @@ fn message<'p>(
     }
 }
 
-fn entry<'p>(protocol: &Protocol, def: &'p TypeDef) -> TypeRow<'p> {
+fn entry(protocol: &Protocol, id: TypeId) -> TypeRow<'_> {
+    let def = &protocol.types[id];
     TypeRow {
         name: &def.name,
         rust: &def.rust,
-        area: &def.area,
+        area: protocol.area(id),
         origin: match &def.origin {
             Origin::Definition => "definition",
             Origin::Inline(_) => "inline",

@@ -43,13 +43,13 @@ mod protocol;
 pub mod revision;
 mod types;
 
-pub mod build;
+mod build;
 pub mod conversions;
 pub mod docs;
 pub mod inspect;
 pub mod validate;
 
-pub use build::{Contract, build, extend, model};
+pub use build::{Contract, areas, build, extend, model};
 pub use decision::{Condition, Decision, Guard};
 pub use describe::{Outline, Part};
 pub use direction::{MessageKind, MessageSet, Side};
@@ -67,5 +67,5 @@ pub use protocol::Protocol;
 pub use revision::{Era, Revision, Rule, Status, check_name, schema_path};
 pub use types::{
     AliasRule, Bounded, Content, CoreType, Item, Limit, Member, Origin, PatternMembers, Rest, Shape, Struct, Tuple,
-    Type, TypeDef, TypeId, Undecided, Union, Value, Variant,
+    Type, TypeDef, TypeId, Types, Undecided, Union, Value, Variant,
 };

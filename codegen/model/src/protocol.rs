@@ -13,7 +13,7 @@ use crate::extension::Extends;
 use crate::fixups::Applied;
 use crate::messages::{ErrorCode, Notification, Request, Tag};
 use crate::revision::Era;
-use crate::types::{Origin, Shape, Struct, Type, TypeDef, TypeId};
+use crate::types::{Origin, Struct, Type, TypeDef, TypeId, Types};
 
 /// A revision of the protocol.
 #[derive(Clone, Debug)]
@@ -26,8 +26,10 @@ pub struct Protocol {
     pub sha256: String,
     /// Whether a connection begins with `initialize`.
     pub era: Era,
-    /// All types: the definitions in the order of the schema, then the inline types.
-    pub types: Vec<TypeDef>,
+    /// All types.
+    pub types: Types,
+    /// The area of each type.
+    pub areas: Vec<String>,
     /// All requests of both sides, in the order of the message sets, then the embedded ones.
     pub requests: Vec<Request>,
     /// All notifications, in the order of the message sets.
@@ -62,41 +64,24 @@ impl Protocol {
         hex(&Sha256::digest(sorted(&Json::Object(self.facts.clone())).to_string()))
     }
 
+    /// Returns the area of a type, which determines the file.
+    pub fn area(&self, id: TypeId) -> &str {
+        &self.areas[id]
+    }
+
     /// Follows aliases.
-    pub fn follow<'a>(&'a self, mut content: &'a Type) -> &'a Type {
-        for _ in 0..=self.types.len() {
-            match content {
-                Type::Named(id) => match &self.types[*id].shape {
-                    Shape::Alias(target, _) => content = target,
-                    _ => return content,
-                },
-                _ => return content,
-            }
-        }
-        content
+    pub fn follow<'a>(&'a self, content: &'a Type) -> &'a Type {
+        self.types.follow(content)
     }
 
     /// Returns the struct of a type expression. It follows aliases and leaves out checks.
     pub fn as_struct(&self, content: &Type) -> Option<&Struct> {
-        match self.follow(content) {
-            Type::Named(id) => match &self.types[*id].shape {
-                Shape::Struct(body) => Some(body),
-                Shape::Bounded(bounded) => match self.follow(&bounded.inner) {
-                    Type::Named(inner) => match &self.types[*inner].shape {
-                        Shape::Struct(body) => Some(body),
-                        _ => None,
-                    },
-                    _ => None,
-                },
-                _ => None,
-            },
-            _ => None,
-        }
+        self.types.as_struct(content)
     }
 
-    /// Returns whether the messages of each direction are known.
-    pub fn has_message_sets(&self) -> bool {
-        self.types.iter().any(TypeDef::is_message_set)
+    /// Returns the types that a type refers to directly.
+    pub fn uses(&self, id: TypeId) -> Vec<TypeId> {
+        self.types.uses(id)
     }
 
     /// Returns whether the schema defines batches: several messages in an array.
@@ -104,17 +89,10 @@ impl Protocol {
         self.types.iter().any(|def| def.name == "JSONRPCBatchRequest")
     }
 
-    /// Returns the types that a type refers to directly.
-    pub fn uses(&self, id: TypeId) -> Vec<TypeId> {
-        let mut used = Vec::new();
-        self.types[id].shape.visit(&mut |content| content.visit(&mut |id| used.push(id)));
-        used
-    }
-
     /// Returns the names of the messages that nobody sends: no message set lists them, and no other type contains them.
     /// Empty if the schema has no message sets.
     pub fn unsent_messages(&self) -> Vec<&str> {
-        if !self.has_message_sets() {
+        if !self.types.has_message_sets() {
             return Vec::new();
         }
         let contained: BTreeSet<TypeId> = (0..self.types.len()).flat_map(|id| self.uses(id)).collect();

@@ -1,5 +1,7 @@
 //! The types of a revision.
 
+use std::ops::Deref;
+
 use mcpgen_schema::check::Check;
 use mcpgen_schema::json::Json;
 use mcpgen_schema::normal::{Bounds, Length};
@@ -10,6 +12,10 @@ use crate::direction::MessageSet;
 /// Index into [`Protocol::types`](crate::Protocol::types).
 pub type TypeId = usize;
 
+/// The types of a revision: the definitions in the order of the schema, then the inline types.
+#[derive(Clone, Debug, Default)]
+pub struct Types(Vec<TypeDef>);
+
 /// A named type.
 #[derive(Clone, Debug)]
 pub struct TypeDef {
@@ -19,8 +25,6 @@ pub struct TypeDef {
     pub rust: String,
     /// Its origin.
     pub origin: Origin,
-    /// The area of the protocol, which determines the file.
-    pub area: String,
     /// The description in the schema.
     pub description: Option<String>,
     /// Whether the schema or our documentation marks it as deprecated.
@@ -301,6 +305,66 @@ pub enum Type {
     Nullable(Box<Type>),
     /// A named type.
     Named(TypeId),
+}
+
+impl From<Vec<TypeDef>> for Types {
+    fn from(types: Vec<TypeDef>) -> Self {
+        Self(types)
+    }
+}
+
+impl Deref for Types {
+    type Target = [TypeDef];
+
+    fn deref(&self) -> &[TypeDef] {
+        &self.0
+    }
+}
+
+impl Types {
+    /// Replaces each type. Their number and order stay, so references to them stay valid.
+    pub(crate) fn map(self, mut replace: impl FnMut(TypeId, TypeDef) -> TypeDef) -> Self {
+        Self(self.0.into_iter().enumerate().map(|(id, def)| replace(id, def)).collect())
+    }
+
+    /// Follows aliases.
+    pub fn follow<'a>(&'a self, mut content: &'a Type) -> &'a Type {
+        for _ in 0..=self.len() {
+            match content {
+                Type::Named(id) => match &self[*id].shape {
+                    Shape::Alias(target, _) => content = target,
+                    _ => return content,
+                },
+                _ => return content,
+            }
+        }
+        content
+    }
+
+    /// Returns the struct of a type expression. It follows aliases and leaves out checks.
+    pub fn as_struct(&self, content: &Type) -> Option<&Struct> {
+        let shape = |content| match self.follow(content) {
+            Type::Named(id) => Some(&self[*id].shape),
+            _ => None,
+        };
+        let shape = match shape(content)? {
+            Shape::Bounded(bounded) => shape(&bounded.inner)?,
+            shape => shape,
+        };
+        if let Shape::Struct(body) = shape { Some(body) } else { None }
+    }
+
+    /// Returns the types that a type refers to directly.
+    pub fn uses(&self, id: TypeId) -> Vec<TypeId> {
+        let mut used = Vec::new();
+        self[id].shape.visit(&mut |content| content.visit(&mut |id| used.push(id)));
+        used
+    }
+
+    /// Returns whether the messages of each direction are known.
+    pub fn has_message_sets(&self) -> bool {
+        self.iter().any(TypeDef::is_message_set)
+    }
 }
 
 impl TypeDef {

@@ -2,12 +2,11 @@
 
 use std::collections::BTreeMap;
 
-use mcpgen_model::build;
 use mcpgen_model::conservation::conservation;
 use mcpgen_model::snapshot::Item;
 use mcpgen_model::text::foreign::code;
 use mcpgen_model::text::names::{Namespace, function_name, type_name};
-use mcpgen_model::{Origin, Protocol, Status};
+use mcpgen_model::{Origin, Protocol, Status, model};
 use mcpgen_schema::Error;
 use mcpgen_schema::json::Json;
 use mcpgen_schema::text::visible;
@@ -154,6 +153,6 @@ impl SchemaBinding {
         };
         let document =
             Document::of(format!("{} {}", self.tool, self.part), self.schema.clone(), sha256.to_owned(), &options)?;
-        build::model(document, Status::Draft.as_str(), false)
+        model(document, Status::Draft.as_str(), false)
     }
 }

@@ -6,9 +6,8 @@ use std::path::Path;
 use clap::{Args, ValueEnum};
 use mcpgen::site;
 use mcpgen_diff::suggest::did_you_mean;
-use mcpgen_model::build;
 use mcpgen_model::inspect::inspect;
-use mcpgen_model::{Content, DocTarget, Outline, Part, Protocol, Shape, Status, TypeDef};
+use mcpgen_model::{Content, DocTarget, Outline, Part, Protocol, Shape, Status, TypeDef, TypeId, model};
 use mcpgen_schema::Error;
 use mcpgen_schema::text::{counted, visible, visible_lines};
 
@@ -87,7 +86,7 @@ impl InspectArgs {
 impl InspectArgs {
     /// Lists the problems of a schema, and its undecided unions.
     fn check(&self, path: &Path) -> Result<Answer, Error> {
-        let model = self.options.read(path).and_then(|document| build::model(document, Status::Draft.as_str(), false));
+        let model = self.options.read(path).and_then(|document| model(document, Status::Draft.as_str(), false));
         match model {
             Ok(protocol) => {
                 let is_undecided = |def: &&TypeDef| matches!(def.shape, Shape::Undecided(_));
@@ -111,7 +110,7 @@ impl InspectArgs {
 fn texts(protocol: &Protocol, names: &[String]) -> Result<String, Error> {
     let mut text = String::new();
     for name in names {
-        let def = protocol.types.iter().find(|def| def.name == *name || def.rust == *name).ok_or_else(|| {
+        let id = protocol.types.iter().position(|def| def.name == *name || def.rust == *name).ok_or_else(|| {
             let known = protocol.types.iter().flat_map(|def| [def.name.as_str(), def.rust.as_str()]);
             let hint = did_you_mean(name, known).map_or(String::new(), |hint| format!("; {hint}"));
             Error::Usage(format!("there is no type `{name}` in {}{hint}", protocol.revision))
@@ -119,12 +118,13 @@ fn texts(protocol: &Protocol, names: &[String]) -> Result<String, Error> {
         if !text.is_empty() {
             text.push('\n');
         }
-        show(&mut text, protocol, def);
+        show(&mut text, protocol, id);
     }
     Ok(text)
 }
 
-fn show(text: &mut String, protocol: &Protocol, def: &TypeDef) {
+fn show(text: &mut String, protocol: &Protocol, id: TypeId) {
+    let def = &protocol.types[id];
     let doc = |place: DocTarget| {
         Some(protocol.docs.of(&place)?.doc.split("\n\n").next().unwrap_or_default().replace('\n', " "))
     };
@@ -132,7 +132,7 @@ fn show(text: &mut String, protocol: &Protocol, def: &TypeDef) {
         writeln!(text, "{}{}", "  ".repeat(depth), visible(&line)).expect("writing to a String cannot fail");
     };
     let rust = if def.rust == def.name { String::new() } else { format!(" ({} in Rust)", def.rust) };
-    line(0, format!("{}{rust}, area {}, {}", def.name, def.area, def.pointer));
+    line(0, format!("{}{rust}, area {}, {}", def.name, protocol.area(id), def.pointer));
     doc(DocTarget::Type(def.name.clone())).into_iter().for_each(|doc| line(1, doc));
     let Outline { words, parts, notes } = protocol.outline(&def.shape);
     if !words.is_empty() {

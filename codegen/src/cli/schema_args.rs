@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use clap::Args;
 use mcpgen_diff::suggest::did_you_mean;
-use mcpgen_model::{Contract, Mapping, Protocol, Status, build};
+use mcpgen_model::{Contract, Mapping, Protocol, Status, model};
 use mcpgen_schema::{Dialect, Document, Error, ReadOptions};
 
 use super::root::Root;
@@ -49,7 +49,7 @@ impl SchemaArgs {
     pub(super) fn model(&self, subject: &str, root: &Root) -> Result<Protocol, Error> {
         let path = Path::new(subject);
         if path.is_file() || path.components().count() > 1 || path.extension().is_some_and(|end| end == "json") {
-            return build::model(self.read(path)?, Status::Draft.as_str(), false);
+            return model(self.read(path)?, Status::Draft.as_str(), false);
         }
         let workspace = root.open()?;
         let hint = did_you_mean(subject, workspace.names()).map_or(String::new(), |hint| format!("; {hint}"));

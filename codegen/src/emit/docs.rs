@@ -276,7 +276,7 @@ impl<'a> DocWriter<'a> {
     fn sent_by(&self, senders: &[Side]) -> String {
         match senders {
             // The schema does not state directions.
-            [] if !self.protocol.has_message_sets() => String::new(),
+            [] if !self.protocol.types.has_message_sets() => String::new(),
             [] => ", sent inside another message".to_owned(),
             [one] => format!(", sent by the {}", one.as_str()),
             _ => ", sent by either side".to_owned(),

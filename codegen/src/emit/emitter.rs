@@ -1,6 +1,6 @@
 //! Emits the items of an area, with absolute paths.
 
-use mcpgen_model::build::areas::{CHECKS, MESSAGES};
+use mcpgen_model::areas::{CHECKS, MESSAGES};
 use mcpgen_model::{Protocol, Shape, Type, TypeDef, TypeId};
 use mcpgen_schema::Error;
 use proc_macro2::{Ident, TokenStream};
@@ -43,7 +43,7 @@ impl<'a> Emitter<'a> {
     /// Emits the items of an area.
     pub(super) fn area(&mut self, area: &str, exports: &Exports) -> Result<Vec<Item>, Error> {
         let protocol = self.protocol;
-        let is_here = |id: &TypeId| protocol.types[*id].area == area && !protocol.is_shared(*id);
+        let is_here = |id: &TypeId| protocol.area(*id) == area && !protocol.is_shared(*id);
         let ids: Vec<TypeId> = self.order.iter().copied().filter(is_here).collect();
         let mut items = ids.into_iter().map(|id| self.item(id)).collect::<Result<Vec<_>, _>>()?;
         if area == MESSAGES {

@@ -3,7 +3,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use mcpgen_model::build::areas::{CHECKS, MESSAGES};
+use mcpgen_model::areas::{CHECKS, MESSAGES};
 use mcpgen_model::text::names::{Namespace, constant_name};
 use mcpgen_model::{MessageKind, MessageSet, Protocol, Side, Tag, TypeDef, TypeId};
 
@@ -40,7 +40,7 @@ impl Exports {
     pub(super) fn new(protocol: &Protocol, options: &Options) -> Self {
         let message_names = MessageNames::new(protocol);
         let own = protocol.types.iter().enumerate().filter(|(id, _)| !protocol.is_shared(*id));
-        let types = own.map(|(_, def)| (def.area.as_str(), def.rust.clone()));
+        let types = own.map(|(id, def)| (protocol.area(id), def.rust.clone()));
         let others = message_names.all().map(|name| (MESSAGES, name.clone()));
         let (mut areas, mut sizes) = (BTreeMap::<String, BTreeSet<String>>::new(), BTreeMap::new());
         let shared = protocol.types.iter().enumerate().filter(|(id, _)| protocol.is_shared(*id));

@@ -1,6 +1,6 @@
 //! Formats generated files.
 
-use mcpgen_model::build::areas::{BASE, CAPABILITIES, COMMON, ERRORS, JSON_RPC, MESSAGES};
+use mcpgen_model::areas::{BASE, CAPABILITIES, COMMON, ERRORS, JSON_RPC, MESSAGES};
 use mcpgen_model::text::names;
 use mcpgen_schema::Error;
 use mcpgen_schema::text::visible;

@@ -94,7 +94,7 @@ fn root(protocol: &Protocol, exports: &Exports, options: &Options) -> TokenStrea
     }
     let title = if let Some(extends) = &protocol.extends {
         extension_title(protocol, extends)
-    } else if protocol.has_message_sets() {
+    } else if protocol.types.has_message_sets() {
         format!(" Revision `{}` of the Model Context Protocol ({} era).", protocol.revision, protocol.era.as_str())
     } else {
         format!(" Revision `{}` of the schema {}.", protocol.revision, code(&options.source))
@@ -188,7 +188,7 @@ fn map(protocol: &Protocol) -> Vec<String> {
         }
         let def = &protocol.types[id];
         let link = format!("[{}](self::{})", cell(method), names::escape(&def.rust));
-        let cells = areas.entry(&def.area).or_default();
+        let cells = areas.entry(protocol.area(id)).or_default();
         for (cell, side) in cells.iter_mut().zip([Side::Client, Side::Server]) {
             // Embedded requests occur in the server's results.
             let is_inside = senders.is_empty() && side == Side::Server;
@@ -198,7 +198,7 @@ fn map(protocol: &Protocol) -> Vec<String> {
         }
     }
     // Without message sets, the senders are not known.
-    if areas.is_empty() || !protocol.has_message_sets() {
+    if areas.is_empty() || !protocol.types.has_message_sets() {
         return Vec::new();
     }
     let head = ["", " | area | a client sends | a server sends |", " |---|---|---|"].map(str::to_owned);

@@ -189,8 +189,8 @@ impl Site<'_> {
         text.push_str("<output id=\"shown\"></output></form>\n</section>\n");
         navigation.push(("types".to_owned(), "Types".to_owned()));
         let mut areas: BTreeMap<&str, Vec<TypeId>> = BTreeMap::new();
-        for (id, def) in self.protocol.types.iter().enumerate() {
-            areas.entry(&def.area).or_default().push(id);
+        for id in 0..self.protocol.types.len() {
+            areas.entry(self.protocol.area(id)).or_default().push(id);
         }
         for (area, mut ids) in areas {
             ids.sort_by_key(|id| &self.protocol.types[*id].rust);
@@ -204,7 +204,7 @@ impl Site<'_> {
 
     fn definition(&self, text: &mut String, id: TypeId, def: &TypeDef) {
         let name = escape(&def.rust);
-        let search = format!("{} {} {}", def.name, def.rust, def.area).to_lowercase();
+        let search = format!("{} {} {}", def.name, def.rust, self.protocol.area(id)).to_lowercase();
         let _ = write!(text, "<article id=\"t-{name}\" data-text=\"{}\">\n<header><h3>{name}</h3>", escape(&search));
         if def.deprecated {
             text.push_str("<span class=\"badge dangerous\">deprecated</span>");

@@ -2,9 +2,9 @@
 
 use std::collections::BTreeMap;
 
-use mcpgen_model::build::{self, extend};
+use mcpgen_model::docs::Lifetimes;
 use mcpgen_model::text::names::type_name;
-use mcpgen_model::{Contract, Extension, Mapping, Protocol, Status, check_name, extension_path};
+use mcpgen_model::{Contract, Extension, Mapping, Protocol, Status, check_name, extend, extension_path, model};
 use mcpgen_schema::{Document, Error, ReadOptions};
 use serde::{Deserialize, Serialize};
 
@@ -81,10 +81,7 @@ impl Workspace {
     /// Reads the model of a vendored extension.
     pub(super) fn extension_model(&self, row: &Extension, core: &Protocol) -> Result<Protocol, Error> {
         let (document, mapping) = self.extension_contract(row)?;
-        let mut protocol = self.extended(document, mapping, row, core)?;
-        self.docs.apply(&mut protocol);
-        self.docs.attach_examples(&mut protocol);
-        Ok(protocol)
+        Ok(self.docs.document(self.extended(document, mapping, row, core)?, &Lifetimes::default()))
     }
 
     /// Reads the schema of a vendored extension, and the messages that it does not list.
@@ -117,12 +114,11 @@ impl Workspace {
             names.clone_from(&inline.names);
         }
         let contract = Contract { document, mapping, names };
-        let mut protocol = build::model(contract, &row.name, row.status == Status::Released)?;
+        let mut protocol = model(contract, &row.name, row.status == Status::Released)?;
         // Most fixups are for schemas of revisions, so it is no news that they do not match.
         protocol.fixups.retain(|applied| !applied.pointers.is_empty() || applied.is_for(&row.name));
         let module = mcpgen_model::Revision::module_of(&row.core);
-        extend(&mut protocol, core, module, Some(row.version.clone()));
-        Ok(protocol)
+        Ok(extend(protocol, core, module, Some(row.version.clone())))
     }
 
     /// Reads the models of all vendored extensions. `revisions` are the models of all vendored revisions.

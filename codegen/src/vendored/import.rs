@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::{fs, io};
 
 use mcpgen_model::{
-    Era, Extension, Mapping, Protocol, Revision, Status, build, check_name, extension_path, schema_path,
+    Era, Extension, Mapping, Protocol, Revision, Status, check_name, extension_path, model, schema_path,
 };
 use mcpgen_schema::{Document, Error, facts_only};
 
@@ -53,8 +53,8 @@ pub fn import(workspace: Workspace, file: &Path, import: &Import) -> Result<Impo
     let document = Document::read(file)?;
     let status = import.status.unwrap_or(Status::of(name));
     let text = facts_only(&document);
-    let protocol = build::model(document, name, status == Status::Released)?;
-    build::model(Document::parse(schema_path(name), text.as_bytes())?, name, status == Status::Released)?;
+    let protocol = model(document, name, status == Status::Released)?;
+    model(Document::parse(schema_path(name), text.as_bytes())?, name, status == Status::Released)?;
 
     let era = import.era.unwrap_or(protocol.era);
     let row = Revision {

@@ -3,10 +3,10 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-use mcpgen_model::build;
-use mcpgen_model::docs::{DocBook, stamp_lifetimes};
+use mcpgen_model::docs::{DocBook, Lifetimes};
 use mcpgen_model::{
-    Contract, Extension, InlineSchemas, NAMES, Protocol, Revision, Status, check_name, extension_path, schema_path,
+    Contract, Extension, InlineSchemas, NAMES, Protocol, Revision, Status, check_name, extension_path, model,
+    schema_path,
 };
 #[cfg(feature = "cli")]
 use mcpgen_model::{Era, Rule};
@@ -189,10 +189,7 @@ impl Workspace {
         if let Some(row) = self.extension(name) {
             return self.extension_model(row, &self.model(&row.core)?);
         }
-        let names = self.inline.get(name).map(|inline| inline.names.clone()).unwrap_or_default();
-        let mut protocol = self.revision_model(name, names)?;
-        self.docs.apply(&mut protocol);
-        Ok(protocol)
+        Ok(self.docs.document(self.revision_model(name)?, &Lifetimes::default()))
     }
 
     /// Reads the model of a vendored schema as if it were a plain file: without our documentation, its deprecations and
@@ -200,15 +197,19 @@ impl Workspace {
     pub fn undocumented_model(&self, name: &str) -> Result<Protocol, Error> {
         if let Some(row) = self.extension(name) {
             let (document, mapping) = self.extension_contract(row)?;
-            return build::model(Contract { document, mapping, names: BTreeMap::new() }, name, false);
+            return model(Contract { document, mapping, names: BTreeMap::new() }, name, false);
         }
-        self.revision_model(name, BTreeMap::new())
+        self.named_model(name, BTreeMap::new())
     }
 
-    fn revision_model(&self, name: &str, names: BTreeMap<String, String>) -> Result<Protocol, Error> {
+    fn revision_model(&self, name: &str) -> Result<Protocol, Error> {
+        self.named_model(name, self.inline.get(name).map(|inline| inline.names.clone()).unwrap_or_default())
+    }
+
+    fn named_model(&self, name: &str, names: BTreeMap<String, String>) -> Result<Protocol, Error> {
         let row = self.revision(name)?;
         let contract = Contract { document: self.document(name)?, mapping: None, names };
-        build::model(contract, name, row.status == Status::Released)
+        model(contract, name, row.status == Status::Released)
     }
 
     /// Reads the schema of a vendored revision. In messages and generated files, its path is relative to the root.
@@ -224,13 +225,10 @@ impl Workspace {
     /// # Errors
     /// The problems of all schemas together.
     pub fn models(&self) -> Result<Vec<Protocol>, Error> {
-        let mut models = all(in_parallel(&self.revisions, |row| self.model(&row.name)))?;
-        stamp_lifetimes(&mut models);
-        let newest = self.revisions.iter().rposition(|row| row.status == Status::Released);
-        if let Some(newest) = newest.and_then(|newest| models.get_mut(newest)) {
-            self.docs.attach_examples(newest);
-        }
-        Ok(models)
+        let models = all(in_parallel(&self.revisions, |row| self.revision_model(&row.name)))?;
+        let newest = self.revisions.iter().rfind(|row| row.status == Status::Released);
+        let lifetimes = Lifetimes::of(&models, newest.map(|row| row.name.as_str()));
+        Ok(models.into_iter().map(|protocol| self.docs.document(protocol, &lifetimes)).collect())
     }
 
     /// Returns the text of `schema/revisions.toml`.

@@ -1,6 +1,6 @@
 //! Compares the schemas of the arguments or the results of a tool.
 
-use mcpgen_model::{Origin, Protocol, Status, TypeId, build};
+use mcpgen_model::{Origin, Protocol, Status, TypeId, model};
 use mcpgen_schema::Error;
 use mcpgen_schema::json::Json;
 use mcpgen_schema::{Dialect, Document, ReadOptions};
@@ -90,7 +90,7 @@ impl SchemaPair<'_> {
             ..ReadOptions::default()
         };
         let document = Document::of(self.tool.to_owned(), schema, String::new(), &options)?;
-        let protocol = build::model(document, Status::Draft.as_str(), false)?;
+        let protocol = model(document, Status::Draft.as_str(), false)?;
         let root = protocol.types.iter().position(|def| def.pointer.is_empty() && def.origin == Origin::Definition);
         let missing = || Error::Usage(format!("the schema of `{}` has no type at its root", self.tool));
         root.map(|root| (protocol, root)).ok_or_else(missing)

@@ -372,8 +372,8 @@ impl Compared {
                     // The nearest type around the place: `/$defs/Name`.
                     let place = &place?.pointer;
                     let end = place.match_indices('/').nth(2).map_or(place.len(), |(end, _)| end);
-                    let def = source.protocol.types.iter().find(|def| def.pointer == place[..end])?;
-                    Some(def.area.clone())
+                    let id = source.protocol.types.iter().position(|def| def.pointer == place[..end])?;
+                    Some(source.protocol.area(id).to_owned())
                 };
                 let found = places.into_iter().zip([&**new, &**old]).find_map(area);
                 found.unwrap_or_else(|| "other".to_owned())

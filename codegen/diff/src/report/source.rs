@@ -5,7 +5,7 @@ use std::io::{Read, stdin};
 use std::path::{Component, Path};
 use std::process::{Command, Stdio};
 
-use mcpgen_model::{Protocol, Status, build};
+use mcpgen_model::{Protocol, Status, model};
 use mcpgen_schema::{Document, Error, MAX_BYTES, Problem, ReadOptions};
 
 /// A schema to compare.
@@ -69,7 +69,7 @@ impl Source {
         let mut parsed = Document::parse_with(text.name(), &text.bytes, &options)?;
         // The names of the files may differ, but the types at the roots are the same.
         parsed.set_root_name("Root");
-        let protocol = build::model(parsed, Status::Draft.as_str(), false)?;
+        let protocol = model(parsed, Status::Draft.as_str(), false)?;
         Ok(Source { text, protocol })
     }
 }

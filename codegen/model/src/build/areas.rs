@@ -2,9 +2,10 @@
 
 use std::collections::BTreeSet;
 
+use crate::build::methods::Messages;
 use crate::build::names::words;
 use crate::text::names::module_name;
-use crate::{Content, Protocol, Shape, TypeId};
+use crate::{Content, ErrorCode, Shape, TypeDef, TypeId, Types};
 
 /// Types shared by several areas.
 pub const COMMON: &str = "common";
@@ -21,12 +22,12 @@ pub const CAPABILITIES: &str = "capabilities";
 /// The envelope of JSON-RPC.
 pub const JSON_RPC: &str = "json_rpc";
 
-/// Assigns every type to an area.
-pub fn assign(protocol: &mut Protocol) {
-    let count = protocol.types.len();
-    let uses: Vec<Vec<TypeId>> = (0..count).map(|id| protocol.uses(id)).collect();
+/// Returns the area of each type.
+pub(super) fn areas(types: &Types, messages: &Messages, error_codes: &[ErrorCode]) -> Vec<String> {
+    let count = types.len();
+    let uses: Vec<Vec<TypeId>> = (0..count).map(|id| types.uses(id)).collect();
     let mut users: Vec<BTreeSet<String>> = vec![BTreeSet::new(); count];
-    let roots = roots(protocol);
+    let roots = roots(messages);
     let messages: BTreeSet<TypeId> = roots.iter().flat_map(|(_, types)| types).copied().collect();
     for (area, roots) in roots {
         for id in reachable(&uses, roots, &messages) {
@@ -35,12 +36,10 @@ pub fn assign(protocol: &mut Protocol) {
     }
     // Types that no message uses (responses, bases) belong to the area of the types that they use.
     let unused: Vec<TypeId> = (0..count).filter(|&id| users[id].is_empty()).collect();
-    let own: Vec<String> = (0..count).map(|id| area_of(protocol, id, &users[id])).collect();
-    for (id, area) in own.iter().enumerate() {
-        protocol.types[id].area.clone_from(area);
-    }
+    let own: Vec<String> = types.iter().zip(&users).map(|(def, users)| area_of(def, users)).collect();
+    let mut areas = own.clone();
     for id in unused {
-        let def = &protocol.types[id];
+        let def = &types[id];
         let is_messages = matches!(&def.shape, Shape::Union(union) if union.messages.is_some());
         let area = if is_messages || ["ClientResult", "ServerResult"].contains(&def.name.as_str()) {
             MESSAGES.to_owned()
@@ -54,9 +53,9 @@ pub fn assign(protocol: &mut Protocol) {
                 _ => COMMON.to_owned(),
             }
         };
-        protocol.types[id].area = area;
+        areas[id] = area;
     }
-    split_common(protocol, &uses);
+    split_common(types, error_codes, &uses, areas)
 }
 
 /// Moves types to smaller areas, mostly from [`COMMON`]:
@@ -65,23 +64,23 @@ pub fn assign(protocol: &mut Protocol) {
 /// * each union, with its variants and the types whose names begin with the same word, to an area with that name,
 /// * the types of members such as `clientInfo` and `capabilities` to [`CAPABILITIES`],
 /// * types that only one of these areas uses.
-fn split_common(protocol: &mut Protocol, uses: &[Vec<TypeId>]) {
+fn split_common(types: &Types, error_codes: &[ErrorCode], uses: &[Vec<TypeId>], mut areas: Vec<String>) -> Vec<String> {
     let mut claims: Vec<(String, TypeId)> = Vec::new();
-    claims.extend(protocol.error_codes.iter().map(|error| (ERRORS.to_owned(), error.type_id)));
-    for (id, def) in protocol.types.iter().enumerate().filter(|(_, def)| def.area == COMMON) {
+    claims.extend(error_codes.iter().map(|error| (ERRORS.to_owned(), error.type_id)));
+    for (id, def) in types.iter().enumerate().filter(|(id, _)| areas[*id] == COMMON) {
         if let Shape::Union(union) = &def.shape {
             let word = words(&def.rust)[0];
             let area = area_name(&word.to_lowercase());
-            let same_word = (0..protocol.types.len()).filter(|other| words(&protocol.types[*other].rust)[0] == word);
+            let same_word = (0..types.len()).filter(|other| words(&types[*other].rust)[0] == word);
             let variants = union.variants.iter().filter_map(|variant| variant.content.by_value());
             claims.extend([id].into_iter().chain(variants).chain(same_word).map(|id| (area.clone(), id)));
         }
     }
-    claims.extend(declarations(protocol).map(|id| (CAPABILITIES.to_owned(), id)));
+    claims.extend(declarations(types).map(|id| (CAPABILITIES.to_owned(), id)));
     let mut new: BTreeSet<String> = BTreeSet::new();
     for (area, id) in claims {
-        if may_move(&protocol.types[id].area, &area) {
-            protocol.types[id].area.clone_from(&area);
+        if may_move(&areas[id], &area) {
+            areas[id].clone_from(&area);
             new.insert(area);
         }
     }
@@ -91,16 +90,15 @@ fn split_common(protocol: &mut Protocol, uses: &[Vec<TypeId>]) {
         .for_each(|(user, used)| used.iter().filter(|used| **used != user).for_each(|used| users[*used].push(user)));
     loop {
         let only = |id: TypeId| {
-            let areas: BTreeSet<&String> = users[id].iter().map(|user| &protocol.types[*user].area).collect();
-            (areas.len() == 1).then(|| areas.into_iter().next().filter(|area| new.contains(*area)).cloned()).flatten()
+            let found: BTreeSet<&String> = users[id].iter().map(|user| &areas[*user]).collect();
+            (found.len() == 1).then(|| found.into_iter().next().filter(|area| new.contains(*area)).cloned()).flatten()
         };
         let moves = (0..uses.len()).filter_map(|id| Some((id, only(id)?)));
-        let moves: Vec<(TypeId, String)> =
-            moves.filter(|(id, area)| may_move(&protocol.types[*id].area, area)).collect();
+        let moves: Vec<(TypeId, String)> = moves.filter(|(id, area)| may_move(&areas[*id], area)).collect();
         if moves.is_empty() {
-            return;
+            return areas;
         }
-        moves.into_iter().for_each(|(id, area)| protocol.types[id].area = area);
+        moves.into_iter().for_each(|(id, area)| areas[id] = area);
     }
 }
 
@@ -110,8 +108,8 @@ fn may_move(from: &str, to: &str) -> bool {
 }
 
 /// Returns the types of members such as `clientInfo` and `capabilities`.
-fn declarations(protocol: &Protocol) -> impl Iterator<Item = TypeId> {
-    let bodies = protocol.types.iter().filter_map(|def| match &def.shape {
+fn declarations(types: &Types) -> impl Iterator<Item = TypeId> {
+    let bodies = types.iter().filter_map(|def| match &def.shape {
         Shape::Struct(body) => Some(body),
         _ => None,
     });
@@ -127,14 +125,14 @@ fn is_declaration(member: &str) -> bool {
 }
 
 /// Returns the messages of each area: its requests with their results, and its notifications.
-fn roots(protocol: &Protocol) -> Vec<(String, Vec<TypeId>)> {
+fn roots(messages: &Messages) -> Vec<(String, Vec<TypeId>)> {
     let mut roots = Vec::new();
-    for request in &protocol.requests {
+    for request in &messages.requests {
         let mut types = vec![request.type_id];
         request.result.visit(&mut |id| types.push(id));
         roots.push((area_of_method(&request.method), types));
     }
-    for notification in &protocol.notifications {
+    for notification in &messages.notifications {
         roots.push((area_of_method(&notification.method), vec![notification.type_id]));
     }
     roots
@@ -171,11 +169,11 @@ fn reachable(uses: &[Vec<TypeId>], roots: Vec<TypeId>, messages: &BTreeSet<TypeI
 
 /// Returns the only area that uses a type. If there are several, it is the one whose name is in the name of the type
 /// (`Tool` for `tools`), or else [`COMMON`].
-fn area_of(protocol: &Protocol, id: TypeId, users: &BTreeSet<String>) -> String {
+fn area_of(def: &TypeDef, users: &BTreeSet<String>) -> String {
     if users.len() == 1 {
         return users.iter().next().expect("one area").clone();
     }
-    let words: Vec<String> = words(&protocol.types[id].rust).into_iter().map(str::to_lowercase).collect();
+    let words: Vec<String> = words(&def.rust).into_iter().map(str::to_lowercase).collect();
     let named = users.iter().find(|area| {
         let singular = area.strip_suffix('s').unwrap_or(area);
         words.iter().any(|word| word == singular || word == *area)

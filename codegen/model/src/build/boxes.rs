@@ -5,7 +5,7 @@ use mcpgen_schema::graph;
 use crate::{Bounded, Content, Shape, Type, TypeDef};
 
 /// Turns recursive aliases into newtypes, because `type X = Vec<X>` is not valid Rust.
-pub(super) fn break_alias_cycles(types: &mut [TypeDef]) {
+pub(super) fn without_recursive_aliases(mut types: Vec<TypeDef>) -> Vec<TypeDef> {
     let edges: Vec<Vec<usize>> = types
         .iter()
         .map(|def| {
@@ -21,11 +21,12 @@ pub(super) fn break_alias_cycles(types: &mut [TypeDef]) {
             def.shape = Shape::Newtype(content.clone());
         }
     }
+    types
 }
 
 /// Marks the values that need a box: those on a cycle of types that contains no list or map, and large variants of
 /// unions.
-pub(super) fn mark_boxes(types: &mut [TypeDef]) {
+pub(super) fn with_boxes(mut types: Vec<TypeDef>) -> Vec<TypeDef> {
     let edges: Vec<Vec<usize>> = types
         .iter()
         .map(|def| {
@@ -60,12 +61,13 @@ pub(super) fn mark_boxes(types: &mut [TypeDef]) {
     for id in 0..types.len() {
         let Shape::Union(union) = &types[id].shape else { continue };
         let large: Vec<bool> =
-            union.variants.iter().map(|v| v.boxed || sizes.of(types, &v.content, 0) > LARGE).collect();
+            union.variants.iter().map(|v| v.boxed || sizes.of(&types, &v.content, 0) > LARGE).collect();
         if let Shape::Union(union) = &mut types[id].shape {
             union.variants.iter_mut().zip(large).for_each(|(variant, large)| variant.boxed = large);
         }
         sizes.known[id] = None;
     }
+    types
 }
 
 /// The size in bytes above which a variant of a union is boxed. It is the threshold of clippy's `large_enum_variant`.

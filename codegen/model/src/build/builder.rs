@@ -15,17 +15,17 @@ use mcpgen_schema::normal::{
 };
 use mcpgen_schema::{Error, Normalised, Problem, normalise};
 
-use crate::build::areas;
-use crate::build::boxes::{break_alias_cycles, mark_boxes};
-use crate::build::methods;
-use crate::build::names::{GENERIC_LABELS, Occurrence, name_types, name_variants};
+use crate::build::areas::areas;
+use crate::build::boxes::{with_boxes, without_recursive_aliases};
+use crate::build::methods::{Messages, error_codes};
+use crate::build::names::{GENERIC_LABELS, Occurrence, with_names};
 use crate::build::unions::{Conflict, absorbing, decide, is_exact};
 use crate::fixups::{self, Applied};
 use crate::mapping::{Direction, MappedMessage, Mapping};
 use crate::text::names::{Namespace, field_name, variant_name};
 use crate::{
-    AliasRule, Bounded, Condition, Content, CoreType, Decision, Docs, Era, Guard, Item, Limit, Member, MessageKind,
-    MessageSet, Origin, PatternMembers, Protocol, Rest, Shape, Side, Struct, Tag, Tuple, Type, TypeDef, TypeId,
+    AliasRule, Bounded, Condition, Content, CoreType, Decision, Docs, Guard, Item, Limit, Member, MessageKind,
+    MessageSet, Origin, PatternMembers, Protocol, Rest, Shape, Side, Struct, Tag, Tuple, Type, TypeDef, TypeId, Types,
     Undecided, Union, Value, Variant,
 };
 
@@ -74,37 +74,30 @@ pub fn build(
         builder.definition(name, schema);
     }
     builder.absent_directions();
-    let definitions = builder.names;
-    let (mut types, problems) = (builder.types, builder.problems);
-    name_types(&mut types, builder.occurrences, names)?;
-    name_variants(&mut types);
-    break_alias_cycles(&mut types);
-    let mut protocol = Protocol {
+    let Builder { types, names: definitions, occurrences, problems, .. } = builder;
+    let types = with_names(types, &occurrences, names)?;
+    if !problems.is_empty() {
+        return Err(Error::Schema(problems));
+    }
+    let types = Types::from(with_boxes(without_recursive_aliases(types)));
+    let messages = Messages::of(&types, &definitions, mapping).map_err(Error::Schema)?;
+    let error_codes = error_codes(&types);
+    Ok(Protocol {
         revision: revision.to_owned(),
         file: normalised.file.clone(),
         sha256: normalised.sha256.clone(),
-        era: Era::Modern,
+        era: messages.era(),
+        areas: areas(&types, &messages, &error_codes),
+        checks: used_checks(types.iter(), &normalised.checks),
         types,
-        requests: Vec::new(),
-        notifications: Vec::new(),
-        error_codes: Vec::new(),
-        checks: IndexMap::new(),
+        requests: messages.requests,
+        notifications: messages.notifications,
+        error_codes,
         fixups,
         facts: normalised.facts.clone(),
         docs: Docs::default(),
         extends: None,
-    };
-    mark_boxes(&mut protocol.types);
-    protocol.checks = used_checks(&protocol.types, &normalised.checks);
-    if !problems.is_empty() {
-        return Err(Error::Schema(problems));
-    }
-    let problems = methods::collect(&mut protocol, &definitions, mapping);
-    if !problems.is_empty() {
-        return Err(Error::Schema(problems));
-    }
-    areas::assign(&mut protocol);
-    Ok(protocol)
+    })
 }
 
 struct Builder<'a> {
@@ -627,7 +620,6 @@ fn type_def(name: &str, origin: Origin, note: &Note) -> TypeDef {
         name: name.to_owned(),
         rust: String::new(),
         origin,
-        area: String::new(),
         description: note.description.clone(),
         deprecated: note.deprecated,
         pointer: note.pointer.clone(),

@@ -8,95 +8,108 @@ use mcpgen_schema::json::{Json, integer};
 use crate::mapping::{Direction, MappedMessage, Mapping};
 use crate::text::names::{Namespace, constant_name};
 use crate::{
-    Content, Era, ErrorCode, MessageKind, MessageSet, Notification, Origin, Params, Protocol, Request, Shape, Side,
-    Struct, Tag, Type, TypeId,
+    Content, Era, ErrorCode, MessageKind, MessageSet, Notification, Origin, Params, Request, Shape, Side, Struct, Tag,
+    Type, TypeId, Types,
 };
 
-/// Sets the requests, notifications, error codes and the era. Returns the problems of the mapping.
-pub(super) fn collect(
-    protocol: &mut Protocol,
-    names: &BTreeMap<String, TypeId>,
-    mapping: Option<&Mapping>,
-) -> Vec<Problem> {
-    for messages in MessageSet::ALL {
-        let Some(&union) = names.get(messages.definition()) else { continue };
-        if !protocol.types[union].is_message_set() {
-            continue;
-        }
-        for type_id in protocol.uses(union) {
-            add(protocol, names, type_id, Some(messages));
-        }
-    }
-    let problems = mapping.map_or_else(Vec::new, |mapping| Mapped { protocol, names, mapping }.add());
-    for type_id in unlisted(protocol) {
-        add(protocol, names, type_id, None);
-    }
-    protocol.era = match protocol.requests.iter().any(|request| request.method == "initialize") {
-        true => Era::Legacy,
-        false => Era::Modern,
-    };
-    protocol.error_codes = error_codes(protocol);
-    problems
+/// The requests and notifications of both sides.
+#[derive(Default)]
+pub(super) struct Messages {
+    pub(super) requests: Vec<Request>,
+    pub(super) notifications: Vec<Notification>,
 }
 
-fn add(protocol: &mut Protocol, names: &BTreeMap<String, TypeId>, type_id: TypeId, messages: Option<MessageSet>) {
-    let Some(Tag { method, kind, .. }) = Tag::of(&protocol.types[type_id]) else { return };
-    let (method, kind) = (method.to_owned(), messages.map_or(kind, |messages| messages.kind));
-    let side = messages.map(|messages| messages.sender);
-    let params = params(protocol, type_id);
-    if kind == MessageKind::Request {
-        if let Some(known) = protocol.requests.iter_mut().find(|known| known.type_id == type_id) {
-            known.senders.extend(side);
-            return;
+impl Messages {
+    /// Collects the messages.
+    ///
+    /// # Errors
+    ///
+    /// The problems of the mapping.
+    pub(super) fn of(
+        types: &Types,
+        names: &BTreeMap<String, TypeId>,
+        mapping: Option<&Mapping>,
+    ) -> Result<Self, Vec<Problem>> {
+        let mut collector = Collector { types, names, found: Messages::default() };
+        for messages in MessageSet::ALL {
+            let Some(&union) = names.get(messages.definition()) else { continue };
+            if types[union].is_message_set() {
+                types.uses(union).into_iter().for_each(|type_id| collector.add(type_id, Some(messages)));
+            }
         }
-        let task_result = task_result(protocol, names, params.as_ref());
-        let result = result(protocol, names, &protocol.types[type_id].name);
-        protocol.requests.push(Request {
-            method,
-            type_id,
-            senders: side.into_iter().collect(),
-            params,
-            result,
-            task_result,
-        });
-    } else {
-        if let Some(known) = protocol.notifications.iter_mut().find(|known| known.type_id == type_id) {
-            known.senders.extend(side);
-            return;
+        let problems = mapping.map_or_else(Vec::new, |mapping| collector.add_mapped(mapping));
+        if !problems.is_empty() {
+            return Err(problems);
         }
-        protocol.notifications.push(Notification { method, type_id, senders: side.into_iter().collect(), params });
+        collector.unlisted().into_iter().for_each(|type_id| collector.add(type_id, None));
+        Ok(collector.found)
+    }
+
+    pub(super) fn era(&self) -> Era {
+        match self.requests.iter().any(|request| request.method == "initialize") {
+            true => Era::Legacy,
+            false => Era::Modern,
+        }
     }
 }
 
-/// Returns the messages that no message set lists. In a schema with message sets, these are the requests that are
-/// embedded in other messages.
-fn unlisted(protocol: &Protocol) -> Vec<TypeId> {
-    let listed = |id: &TypeId| {
-        protocol.requests.iter().any(|known| known.type_id == *id)
-            || protocol.notifications.iter().any(|known| known.type_id == *id)
-    };
-    let has_sets = protocol.has_message_sets();
-    (0..protocol.types.len())
-        .filter(|id| protocol.types[*id].origin == Origin::Definition && !listed(id))
-        .filter(|id| Tag::of(&protocol.types[*id]).is_some_and(|tag| !has_sets || tag.kind == MessageKind::Request))
-        .collect()
-}
-
-/// Adds the messages of a mapping.
-struct Mapped<'a> {
-    protocol: &'a mut Protocol,
+struct Collector<'a> {
+    types: &'a Types,
     names: &'a BTreeMap<String, TypeId>,
-    mapping: &'a Mapping,
+    found: Messages,
 }
 
-impl Mapped<'_> {
-    fn add(mut self) -> Vec<Problem> {
-        let mapping = self.mapping;
+impl Collector<'_> {
+    fn add(&mut self, type_id: TypeId, messages: Option<MessageSet>) {
+        let Some(Tag { method, kind, .. }) = Tag::of(&self.types[type_id]) else { return };
+        let (method, kind) = (method.to_owned(), messages.map_or(kind, |messages| messages.kind));
+        let side = messages.map(|messages| messages.sender);
+        let params = params(self.types, type_id);
+        if kind == MessageKind::Request {
+            if let Some(known) = self.found.requests.iter_mut().find(|known| known.type_id == type_id) {
+                known.senders.extend(side);
+                return;
+            }
+            let task_result = self.task_result(params.as_ref());
+            let result = self.result(&self.types[type_id].name);
+            let senders = side.into_iter().collect();
+            self.found.requests.push(Request { method, type_id, senders, params, result, task_result });
+        } else {
+            if let Some(known) = self.found.notifications.iter_mut().find(|known| known.type_id == type_id) {
+                known.senders.extend(side);
+                return;
+            }
+            self.found.notifications.push(Notification {
+                method,
+                type_id,
+                senders: side.into_iter().collect(),
+                params,
+            });
+        }
+    }
+
+    /// Returns the messages that no message set lists. In a schema with message sets, these are the requests that are
+    /// embedded in other messages.
+    fn unlisted(&self) -> Vec<TypeId> {
+        let Self { types, found, .. } = self;
+        let listed = |id: &TypeId| {
+            found.requests.iter().any(|known| known.type_id == *id)
+                || found.notifications.iter().any(|known| known.type_id == *id)
+        };
+        let has_sets = types.has_message_sets();
+        (0..types.len())
+            .filter(|id| types[*id].origin == Origin::Definition && !listed(id))
+            .filter(|id| Tag::of(&types[*id]).is_some_and(|tag| !has_sets || tag.kind == MessageKind::Request))
+            .collect()
+    }
+
+    /// Adds the messages of a mapping. Returns its problems.
+    fn add_mapped(&mut self, mapping: &Mapping) -> Vec<Problem> {
         let (mut problems, mut seen) = (Vec::new(), BTreeSet::new());
         for message in &mapping.messages {
             let twice = || "another entry has the same definition".to_owned();
             let added = match seen.insert(&message.entry.definition) {
-                true => self.message(message),
+                true => self.add_entry(message),
                 false => Err(("definition", twice(), "remove one of the entries")),
             };
             if let Err((key, why, remedy)) = added {
@@ -106,9 +119,9 @@ impl Mapped<'_> {
         problems
     }
 
-    fn message(&mut self, MappedMessage { is_request, entry }: &MappedMessage) -> Result<(), Refusal> {
+    fn add_entry(&mut self, MappedMessage { is_request, entry }: &MappedMessage) -> Result<(), Refusal> {
         let type_id = self.definition("definition", &entry.definition)?;
-        let def = &self.protocol.types[type_id];
+        let def = &self.types[type_id];
         if matches!(def.shape, Shape::Alias(..) | Shape::Core(_)) {
             return Err(("definition", "its Rust type is an alias".to_owned(), "map a definition that is an object"));
         }
@@ -129,11 +142,11 @@ impl Mapped<'_> {
             Some(name) => Some(Params { content: Type::Named(self.definition("params", name)?), required: true }),
             // A definition without a method describes the params, not the message.
             None if tag.is_none() => Some(Params { content: Type::Named(type_id), required: true }),
-            None => params(self.protocol, type_id),
+            None => params(self.types, type_id),
         };
         let result = match &entry.result {
             Some(name) => Type::Named(self.definition("result", name)?),
-            None => result(self.protocol, self.names, &entry.definition),
+            None => self.result(&entry.definition),
         };
         let senders = match entry.direction {
             None => Vec::new(),
@@ -141,15 +154,53 @@ impl Mapped<'_> {
             Some(Direction::ServerToClient) => vec![Side::Server],
             Some(Direction::Both) => vec![Side::Client, Side::Server],
         };
-        self.protocol.requests.retain(|known| known.type_id != type_id);
-        self.protocol.notifications.retain(|known| known.type_id != type_id);
+        self.found.requests.retain(|known| known.type_id != type_id);
+        self.found.notifications.retain(|known| known.type_id != type_id);
         if *is_request {
-            let task_result = task_result(self.protocol, self.names, params.as_ref());
-            self.protocol.requests.push(Request { method, type_id, senders, params, result, task_result });
+            let task_result = self.task_result(params.as_ref());
+            self.found.requests.push(Request { method, type_id, senders, params, result, task_result });
         } else {
-            self.protocol.notifications.push(Notification { method, type_id, senders, params });
+            self.found.notifications.push(Notification { method, type_id, senders, params });
         }
         Ok(())
+    }
+
+    /// Returns the result of a request: for `XRequest` the result of `XResultResponse`, otherwise `XResult`, otherwise the
+    /// body of `XResponse`, otherwise `EmptyResult`.
+    fn result(&self, request: &str) -> Type {
+        let Self { types, names, .. } = self;
+        let stem = request.strip_suffix("Request").unwrap_or(request);
+        if let Some(&response) = names.get(&format!("{stem}ResultResponse"))
+            && let Some(Params { content, .. }) = member(types, response, "result")
+        {
+            return content;
+        }
+        if let Some(&result) = names.get(&format!("{stem}Result")) {
+            return Type::Named(result);
+        }
+        if let Some(&response) = names.get(&format!("{stem}Response")) {
+            let body = member(types, response, "body").or_else(|| member(types, response, "result"));
+            return body.map_or(Type::Named(response), |body| body.content);
+        }
+        names.get("EmptyResult").map_or(Type::Object, |&id| Type::Named(id))
+    }
+
+    /// Returns the task result of a request whose params have a member `task`.
+    fn task_result(&self, params: Option<&Params>) -> Option<Type> {
+        let Self { types, names, .. } = self;
+        let carries_task = |content: &Type| {
+            types.as_struct(content).is_some_and(|body| body.members.iter().any(|member| member.wire == "task"))
+        };
+        let content = types.follow(&params?.content);
+        let any = match content {
+            Type::Named(id) => match &types[*id].shape {
+                Shape::Union(union) => union.variants.iter().any(|variant| carries_task(&variant.content)),
+                _ => carries_task(content),
+            },
+            _ => false,
+        };
+        let task = *names.get("CreateTaskResult")?;
+        any.then_some(Type::Named(task))
     }
 
     fn definition(&self, key: &'static str, name: &str) -> Result<TypeId, Refusal> {
@@ -161,73 +212,37 @@ impl Mapped<'_> {
 /// The key of an entry, the problem and the remedy.
 type Refusal = (&'static str, String, &'static str);
 
-fn body(protocol: &Protocol, type_id: TypeId) -> Option<&Struct> {
-    protocol.as_struct(&Type::Named(type_id))
+fn body(types: &Types, type_id: TypeId) -> Option<&Struct> {
+    types.as_struct(&Type::Named(type_id))
 }
 
 /// Returns the params of a message: its member `params`, or `arguments` or `body` as in the Debug Adapter Protocol.
-fn params(protocol: &Protocol, type_id: TypeId) -> Option<Params> {
-    let name = match Tag::of(&protocol.types[type_id]).map(|tag| tag.member) {
+fn params(types: &Types, type_id: TypeId) -> Option<Params> {
+    let name = match Tag::of(&types[type_id]).map(|tag| tag.member) {
         Some("command") => "arguments",
         Some("event") => "body",
         _ => "params",
     };
-    member(protocol, type_id, name)
+    member(types, type_id, name)
 }
 
-fn member(protocol: &Protocol, type_id: TypeId, wire: &str) -> Option<Params> {
-    let member = body(protocol, type_id)?.members.iter().find(|member| member.wire == wire)?;
+fn member(types: &Types, type_id: TypeId, wire: &str) -> Option<Params> {
+    let member = body(types, type_id)?.members.iter().find(|member| member.wire == wire)?;
     match &member.content {
         Content::Value(content) => Some(Params { content: content.clone(), required: member.required }),
         Content::Constant(_) => Some(Params { content: Type::Any, required: member.required }),
     }
 }
 
-/// Returns the result of a request: for `XRequest` the result of `XResultResponse`, otherwise `XResult`, otherwise the
-/// body of `XResponse`, otherwise `EmptyResult`.
-fn result(protocol: &Protocol, names: &BTreeMap<String, TypeId>, request: &str) -> Type {
-    let stem = request.strip_suffix("Request").unwrap_or(request);
-    if let Some(&response) = names.get(&format!("{stem}ResultResponse"))
-        && let Some(Params { content, .. }) = member(protocol, response, "result")
-    {
-        return content;
-    }
-    if let Some(&result) = names.get(&format!("{stem}Result")) {
-        return Type::Named(result);
-    }
-    if let Some(&response) = names.get(&format!("{stem}Response")) {
-        let body = member(protocol, response, "body").or_else(|| member(protocol, response, "result"));
-        return body.map_or(Type::Named(response), |body| body.content);
-    }
-    names.get("EmptyResult").map_or(Type::Object, |&id| Type::Named(id))
-}
-
-/// Returns the task result of a request whose params have a member `task`.
-fn task_result(protocol: &Protocol, names: &BTreeMap<String, TypeId>, params: Option<&Params>) -> Option<Type> {
-    let carries_task = |content: &Type| {
-        protocol.as_struct(content).is_some_and(|body| body.members.iter().any(|member| member.wire == "task"))
-    };
-    let content = protocol.follow(&params?.content);
-    let any = match content {
-        Type::Named(id) => match &protocol.types[*id].shape {
-            Shape::Union(union) => union.variants.iter().any(|variant| carries_task(&variant.content)),
-            _ => carries_task(content),
-        },
-        _ => false,
-    };
-    let task = *names.get("CreateTaskResult")?;
-    any.then_some(Type::Named(task))
-}
-
 /// Returns the error codes that are constants in a definition, as its member `code` or as `code` in its member `error`.
-fn error_codes(protocol: &Protocol) -> Vec<ErrorCode> {
+pub(super) fn error_codes(types: &Types) -> Vec<ErrorCode> {
     let mut codes: Vec<ErrorCode> = Vec::new();
     let mut names = Namespace::default();
-    for (type_id, def) in protocol.types.iter().enumerate().filter(|(_, def)| def.origin == Origin::Definition) {
-        let Some(body) = body(protocol, type_id) else { continue };
+    for (type_id, def) in types.iter().enumerate().filter(|(_, def)| def.origin == Origin::Definition) {
+        let Some(body) = body(types, type_id) else { continue };
         let inner =
             body.members.iter().find(|member| member.wire == "error").and_then(|member| match &member.content {
-                Content::Value(content) => protocol.as_struct(content),
+                Content::Value(content) => types.as_struct(content),
                 Content::Constant(_) => None,
             });
         let Some(code) = code(body).or_else(|| code(inner?)) else { continue };

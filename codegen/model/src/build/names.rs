@@ -10,16 +10,15 @@ use crate::inline::NAMES;
 use crate::text::names::{Namespace, field_name, type_name};
 use crate::{MessageKind, MessageSet, Origin, Shape, Type, TypeDef, TypeId, Union, Variant};
 
-/// Names all types. Definitions keep their names, and inline types are named after the members that contain them.
-/// `given` has new names of inline types, by their generated names.
+/// Names all types and their variants. `given` has new names of inline types, by their generated names.
 ///
 /// # Errors
 /// [`Error::Usage`] if there is no inline type with a generated name, or if a new name is not free.
-pub(super) fn name_types(
-    types: &mut [TypeDef],
-    occurrences: Vec<Vec<Occurrence>>,
+pub(super) fn with_names(
+    mut types: Vec<TypeDef>,
+    occurrences: &[Vec<Occurrence>],
     given: &BTreeMap<String, String>,
-) -> Result<(), Error> {
+) -> Result<Vec<TypeDef>, Error> {
     let mut names = Namespace::default();
     for reserved in ["ClientMessage", "ServerMessage"] {
         names.claim(reserved);
@@ -30,7 +29,7 @@ pub(super) fn name_types(
     let mut unused = given.clone();
     let mut wanted: IndexMap<TypeId, String> = IndexMap::new();
     for (id, occurrences) in occurrences.iter().enumerate().filter(|(_, occurrences)| !occurrences.is_empty()) {
-        wanted.insert(id, short_name(types, id, occurrences).unwrap_or_else(|| occurrences[0].long_name()));
+        wanted.insert(id, short_name(&types, id, occurrences).unwrap_or_else(|| occurrences[0].long_name()));
     }
     // A short name is used only if no other inline type or definition would have it.
     let mut demand: BTreeMap<&str, usize> = BTreeMap::new();
@@ -47,11 +46,15 @@ pub(super) fn name_types(
                 return Err(Error::Usage(format!("{NAMES}: {why}")));
             }
         };
-        types[*id].name.clone_from(&types[*id].rust);
+        let def = &mut types[*id];
+        def.name.clone_from(&def.rust);
     }
     match unused.keys().next() {
         Some(name) => Err(Error::Usage(format!("{NAMES}: there is no inline type `{name}`"))),
-        None => Ok(()),
+        None => {
+            name_variants(&mut types);
+            Ok(types)
+        }
     }
 }
 
@@ -95,7 +98,7 @@ pub(super) fn words(name: &str) -> Vec<&str> {
 }
 
 /// Names variants after their content. Names of messages lose the suffix `Request` or `Notification`.
-pub(super) fn name_variants(types: &mut [TypeDef]) {
+fn name_variants(types: &mut [TypeDef]) {
     for id in 0..types.len() {
         let (variants, messages) = match &types[id].shape {
             Shape::Union(union) => (&union.variants, union.messages),

@@ -7,13 +7,14 @@ use mcpgen_schema::check::Check;
 use crate::build::builder::used_checks;
 use crate::{Bounded, Extends, Member, Origin, Params, Protocol, Shape, Type, TypeId, Undecided, Variant};
 
-/// Makes a model of a schema the model of an extension: its definitions that are equal to definitions of `core` with
-/// the same name become the types of `core`, together with the inline types in them.
+/// Returns the model of an extension of `core`: definitions that are equal to definitions of `core` with the same name
+/// become the types of `core`, together with the inline types in them.
 ///
 /// Definitions are compared by their shapes, which are their normal forms with decided unions, and messages also by what
 /// their traits state, such as the result of a request. Prose is not compared.
-pub fn extend(protocol: &mut Protocol, core: &Protocol, module: String, version: Option<String>) {
-    let mut pairs = Pairs { extension: protocol, core, equal: BTreeMap::new() };
+#[must_use]
+pub fn extend(protocol: Protocol, core: &Protocol, module: String, version: Option<String>) -> Protocol {
+    let mut pairs = Pairs { extension: &protocol, core, equal: BTreeMap::new() };
     for (id, def) in protocol.types.iter().enumerate().filter(|(_, def)| def.origin == Origin::Definition) {
         let twin = core.types.iter().position(|other| other.origin == Origin::Definition && other.name == def.name);
         let Some(twin) = twin else { continue };
@@ -26,9 +27,10 @@ pub fn extend(protocol: &mut Protocol, core: &Protocol, module: String, version:
     let shared: BTreeMap<TypeId, String> =
         pairs.equal.into_iter().map(|(id, twin)| (id, core.types[twin].rust.clone())).collect();
     let own = protocol.types.iter().enumerate().filter(|(id, _)| !shared.contains_key(id)).map(|(_, def)| def);
-    protocol.checks = used_checks(own, &protocol.checks);
+    let checks = used_checks(own, &protocol.checks);
     let (revision, digest) = (core.revision.clone(), core.digest());
-    protocol.extends = Some(Extends { version, revision, module, digest, shared });
+    let extends = Some(Extends { version, revision, module, digest, shared });
+    Protocol { checks, extends, ..protocol }
 }
 
 /// Compares the types of two models. Recursive types are equal if no difference is found.

@@ -1,74 +1,86 @@
-//! Applies the documentation to revisions.
+//! Documents the model of a revision.
 
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 
 use crate::docs::book::DocBook;
+use crate::docs::order::sorted;
 use crate::docs::targets::targets;
-use crate::{DocEntry, DocTarget, Docs, Protocol, Shape, Tag};
+use crate::{DocEntry, DocTarget, Docs, Protocol, Shape, Tag, TypeDef};
 
-impl DocBook {
-    /// Applies the documentation to a revision: sorts its members, and marks its deprecated items.
-    pub fn apply(&self, protocol: &mut Protocol) {
-        self.arrange(protocol);
-        let mut docs = Docs::default();
-        let mut deprecated = Vec::new();
-        for target in targets(protocol) {
-            let Some(entry) = self.entry(protocol, &target) else { continue };
-            let is_deprecated = entry.deprecated_since.as_ref().is_some_and(|since| *since <= protocol.revision);
-            let entry = match is_deprecated {
-                true => entry,
-                false => DocEntry { deprecated_since: None, replacement: None, ..entry },
-            };
-            if is_deprecated {
-                deprecated.push(target.clone());
-            }
-            docs.entries.insert(target, entry);
-        }
-        for def in &mut protocol.types {
-            def.deprecated |= deprecated.contains(&DocTarget::Type(def.name.clone()));
-            if let Shape::Struct(body) = &mut def.shape {
-                for member in &mut body.members {
-                    member.deprecated |= deprecated.contains(&DocTarget::Member(def.name.clone(), member.wire.clone()));
-                }
-            }
-        }
-        protocol.docs = docs;
-    }
+/// The first and the last revision of each type, member and method.
+#[derive(Clone, Debug, Default)]
+pub struct Lifetimes {
+    since: HashMap<DocTarget, String>,
+    /// The last revision of what the newest one does not have.
+    until: HashMap<DocTarget, String>,
+    /// The newest released revision.
+    newest: Option<String>,
+}
 
-    /// Adds the examples to an extension or a revision. Those of revisions are written for the newest one.
-    pub fn attach_examples(&self, protocol: &mut Protocol) {
-        let book = match &protocol.extends {
-            Some(_) => self.extensions.get(&protocol.revision),
-            None => Some(self),
-        };
-        let Some(types) = book.map(|book| &book.types) else { return };
-        for def in &protocol.types {
-            if let Some(example) = types.get(&def.name).and_then(|entry| entry.example.as_ref()) {
-                protocol.docs.examples.insert(def.name.clone(), example.trim().to_owned());
+impl Lifetimes {
+    /// Compares revisions, which are in order, oldest first. `newest` is the newest released one.
+    pub fn of(revisions: &[Protocol], newest: Option<&str>) -> Self {
+        let (mut since, mut until) = (HashMap::<DocTarget, String>::new(), HashMap::new());
+        for protocol in revisions {
+            for target in targets(protocol) {
+                let owner = owner_of_envelope(protocol, &target).and_then(|owner| since.get(&owner).cloned());
+                since.entry(target.clone()).or_insert_with(|| owner.unwrap_or_else(|| protocol.revision.clone()));
+                until.insert(target, protocol.revision.clone());
             }
         }
+        let last = revisions.last().map(|protocol| &protocol.revision);
+        until.retain(|_, known| Some(&*known) != last);
+        Self { since, until, newest: newest.map(str::to_owned) }
     }
 }
 
-/// Records the first revision that has each target, and the last one if later revisions do not have it. The revisions
-/// are in order, oldest first.
-pub fn stamp_lifetimes(protocols: &mut [Protocol]) {
-    let (mut since, mut until) = (HashMap::<DocTarget, String>::new(), HashMap::new());
-    for protocol in protocols.iter_mut() {
-        for target in targets(protocol).collect::<Vec<_>>() {
-            let owner = owner_of_envelope(protocol, &target).and_then(|owner| since.get(&owner).cloned());
-            let first =
-                since.entry(target.clone()).or_insert_with(|| owner.unwrap_or_else(|| protocol.revision.clone()));
-            protocol.docs.since.insert(target.clone(), first.clone());
-            until.insert(target, protocol.revision.clone());
+impl DocBook {
+    /// Documents a model: sorts its members, marks what is deprecated, and adds our texts.
+    #[must_use]
+    pub fn document(&self, protocol: Protocol, lifetimes: &Lifetimes) -> Protocol {
+        let mut docs = Docs { examples: self.examples(&protocol, lifetimes), ..Docs::default() };
+        let mut deprecated = BTreeSet::new();
+        for target in targets(&protocol) {
+            if let Some(entry) = self.entry(&protocol, &target) {
+                let is_deprecated = entry.deprecated_since.as_ref().is_some_and(|since| *since <= protocol.revision);
+                let entry = match is_deprecated {
+                    true => entry,
+                    false => DocEntry { deprecated_since: None, replacement: None, ..entry },
+                };
+                deprecated.extend(is_deprecated.then(|| target.clone()));
+                docs.entries.insert(target.clone(), entry);
+            }
+            docs.since
+                .extend(lifetimes.since.get_key_value(&target).map(|(target, since)| (target.clone(), since.clone())));
+            docs.until.extend(lifetimes.until.get(&target).map(|last| (target, last.clone())));
+        }
+        let ranks = self.ranks_of_types(&protocol);
+        let types = protocol.types.map(|id, def| with_deprecations(sorted(def, &ranks[id]), &deprecated));
+        Protocol { types, docs, ..protocol }
+    }
+
+    /// Returns the examples for an extension or the newest revision, for which those of revisions are written.
+    fn examples(&self, protocol: &Protocol, lifetimes: &Lifetimes) -> HashMap<String, String> {
+        let book = match &protocol.extends {
+            Some(_) => self.extensions.get(&protocol.revision),
+            None => Some(self).filter(|_| lifetimes.newest.as_ref() == Some(&protocol.revision)),
+        };
+        let of = |def: &TypeDef| {
+            let example = book?.types.get(&def.name)?.example.as_ref()?;
+            Some((def.name.clone(), example.trim().to_owned()))
+        };
+        protocol.types.iter().filter_map(of).collect()
+    }
+}
+
+fn with_deprecations(mut def: TypeDef, deprecated: &BTreeSet<DocTarget>) -> TypeDef {
+    def.deprecated |= deprecated.contains(&DocTarget::Type(def.name.clone()));
+    if let Shape::Struct(body) = &mut def.shape {
+        for member in &mut body.members {
+            member.deprecated |= deprecated.contains(&DocTarget::Member(def.name.clone(), member.wire.clone()));
         }
     }
-    let newest = protocols.last().map(|protocol| protocol.revision.clone());
-    until.retain(|_, last| Some(&*last) != newest.as_ref());
-    for protocol in protocols {
-        let removed = targets(protocol).filter_map(|target| until.get_key_value(&target));
-        protocol.docs.until = removed.map(|(target, last)| (target.clone(), last.clone())).collect();
-    }
+    def
 }
 
 /// Returns the message whose `id` a target is. JSON-RPC has always required it, even in revisions whose schema does not

@@ -1,5 +1,5 @@
-//! Our own documentation, `schema/docs/*.toml`. `book` reads the entries, `apply` applies them to a revision, `order`
-//! sorts its members, `audit` finds missing and stale entries, and `targets` lists what entries can document.
+//! Our own documentation, `schema/docs/*.toml`. `book` reads the entries, `apply` documents the model of a revision,
+//! `order` sorts its members, `audit` finds missing and stale entries, and `targets` lists what entries can document.
 
 mod apply;
 mod audit;
@@ -7,5 +7,5 @@ mod book;
 mod order;
 mod targets;
 
-pub use apply::stamp_lifetimes;
+pub use apply::Lifetimes;
 pub use book::{DocBook, FOLDER};

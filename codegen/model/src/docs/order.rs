@@ -10,21 +10,9 @@ use crate::{Content, DocTarget, Protocol, Shape, TypeDef};
 const OTHERS: &str = "...";
 
 impl DocBook {
-    /// Sorts the members and values of all types.
-    pub(super) fn arrange(&self, protocol: &mut Protocol) {
-        let ranks: Vec<Ranks<'_>> = protocol.types.iter().map(|def| self.ranks(protocol, def)).collect();
-        for (def, ranks) in protocol.types.iter_mut().zip(ranks) {
-            match &mut def.shape {
-                Shape::Struct(body) => {
-                    body.members
-                        .sort_by_key(|member| ranks.of(&member.wire, matches!(member.content, Content::Constant(_))));
-                }
-                Shape::Enum(values) | Shape::OpenEnum(values) => {
-                    values.sort_by_key(|value| ranks.of(&value.json.plain(), false));
-                }
-                _ => {}
-            }
-        }
+    /// Returns the order of each type.
+    pub(super) fn ranks_of_types(&self, protocol: &Protocol) -> Vec<Ranks<'_>> {
+        protocol.types.iter().map(|def| self.ranks(protocol, def)).collect()
     }
 
     fn ranks<'a>(&'a self, protocol: &Protocol, def: &TypeDef) -> Ranks<'a> {
@@ -77,6 +65,20 @@ impl DocBook {
     }
 }
 
+/// Sorts the members or values of a type.
+pub(super) fn sorted(mut def: TypeDef, ranks: &Ranks<'_>) -> TypeDef {
+    match &mut def.shape {
+        Shape::Struct(body) => {
+            body.members.sort_by_key(|member| ranks.of(&member.wire, matches!(member.content, Content::Constant(_))));
+        }
+        Shape::Enum(values) | Shape::OpenEnum(values) => {
+            values.sort_by_key(|value| ranks.of(&value.json.plain(), false));
+        }
+        _ => {}
+    }
+    def
+}
+
 /// Returns the names that an order must list: those of fields and values.
 fn ordered(def: &TypeDef) -> Vec<String> {
     match &def.shape {
@@ -97,7 +99,7 @@ fn constants(def: &TypeDef) -> Vec<String> {
 }
 
 /// The order of one type: its own order replaces `...` in the shared one.
-struct Ranks<'a> {
+pub(super) struct Ranks<'a> {
     own: &'a [String],
     shared: &'a [String],
 }
