@@ -10,7 +10,9 @@ use sha2::{Digest, Sha256};
 use crate::document::{Document, MAX_BYTES, ReadOptions, declared_dialect};
 use crate::error::{Error, Problem};
 use crate::json::Json;
-use crate::references::{MissingDocument, missing_documents};
+use crate::json::pointer::escape;
+use crate::metaschemas::Metaschema;
+use crate::references::{MissingDocument, has_dynamic_anchor, missing_documents};
 use crate::text::hex;
 use crate::uri::split_fragment;
 
@@ -35,7 +37,7 @@ impl Document {
         }
         let bytes = std::fs::read(path).map_err(Error::io("reading", path))?;
         let folder = options.folder.as_deref().or(path.parent());
-        Document::with_files(file, &bytes, options, folder)
+        Document::with_files(file, &bytes, options, folder, Some(path))
     }
 
     /// Reads bytes. Messages refer to them as `file`.
@@ -51,17 +53,25 @@ impl Document {
     /// # Errors
     /// The errors of [`Self::parse`].
     pub fn parse_with(file: impl Into<String>, bytes: &[u8], options: &ReadOptions) -> Result<Document, Error> {
-        Document::with_files(file.into(), bytes, options, options.folder.as_deref())
+        Document::with_files(file.into(), bytes, options, options.folder.as_deref(), None)
     }
 
-    fn with_files(file: String, bytes: &[u8], options: &ReadOptions, folder: Option<&Path>) -> Result<Document, Error> {
+    fn with_files(
+        file: String,
+        bytes: &[u8],
+        options: &ReadOptions,
+        folder: Option<&Path>,
+        path: Option<&Path>,
+    ) -> Result<Document, Error> {
         if bytes.len() as u64 > MAX_BYTES {
             return Err(too_large(&file, bytes.len() as u64));
         }
         let root = Json::read(&file, bytes)?;
         let document = Document::of(file, root, hex(&Sha256::digest(bytes)), options)?;
         let named = options.schema_folder.as_deref();
-        Bundle { document, folder, named, folders: HashMap::new(), rest: MAX_BYTES, digests: Vec::new() }.complete()
+        let own = path.and_then(|path| path.canonicalize().ok());
+        Bundle { document, folder, named, own, folders: HashMap::new(), rest: MAX_BYTES, digests: Vec::new() }
+            .complete()
     }
 }
 
@@ -75,6 +85,8 @@ struct Bundle<'a> {
     folder: Option<&'a Path>,
     /// The folder that the caller names.
     named: Option<&'a Path>,
+    /// The file of the document.
+    own: Option<PathBuf>,
     /// The folders of the added documents, by their URIs.
     folders: HashMap<String, PathBuf>,
     /// The number of bytes that all further documents together may have.
@@ -98,10 +110,16 @@ impl Bundle<'_> {
                 if !tried.insert(missing.uri.clone()) {
                     continue;
                 }
-                let Some(path) = self.file(&missing) else { continue };
-                match self.add(&missing.uri, &path)? {
+                let added = if let Some(metaschema) = Metaschema::of_uri(&missing.uri) {
+                    self.add_metaschema(&missing.uri, &metaschema)?
+                } else if let Some(path) = self.file(&missing) {
+                    self.add_file(&missing.uri, &path)?.map_err(|why| format!("{}: {why}", path.display()))
+                } else {
+                    continue;
+                };
+                match added {
                     Ok(()) => is_complete = false,
-                    Err(why) => drop(self.document.refused.insert(missing.uri, format!("{}: {why}", path.display()))),
+                    Err(why) => drop(self.document.refused.insert(missing.uri, why)),
                 }
             }
         }
@@ -125,11 +143,22 @@ impl Bundle<'_> {
         let named = self.named.zip(name);
         let named =
             named.into_iter().flat_map(|(folder, name)| [folder.join(name), folder.join(format!("{name}.json"))]);
+        // A schema that only refers to one elsewhere often has the name of that one.
+        let named = named.filter(|path| self.own.is_none() || path.canonicalize().ok() != self.own);
         relative.into_iter().chain(named).find(|path| path.is_file())
     }
 
-    /// Adds a document as a definition. Returns the reason if it cannot be one.
-    fn add(&mut self, uri: &str, path: &Path) -> Result<Result<(), String>, Error> {
+    /// Adds a schema of schemas. Returns the reason if it cannot be added.
+    fn add_metaschema(&mut self, uri: &str, metaschema: &Metaschema) -> Result<Result<(), String>, Error> {
+        if metaschema.dynamic_anchor().is_some_and(|anchor| has_dynamic_anchor(&self.document, anchor)) {
+            return Ok(Err("an anchor of this document changes what the other document refers to".to_owned()));
+        }
+        let json = Json::read(uri, metaschema.json.as_bytes())?;
+        Ok(self.add(uri, &format!("json-schema-{}", metaschema.dialect), json))
+    }
+
+    /// Adds the document in a file. Returns the reason if it cannot be added.
+    fn add_file(&mut self, uri: &str, path: &Path) -> Result<Result<(), String>, Error> {
         if self.document.files.len() >= MAX_DOCUMENTS {
             return Ok(Err(format!("there are more than {MAX_DOCUMENTS} files")));
         }
@@ -138,36 +167,45 @@ impl Bundle<'_> {
             return Ok(Err(format!("all files together have more than {MAX_BYTES} bytes")));
         }
         let bytes = std::fs::read(path).map_err(Error::io("reading", path))?;
-        let Json::Object(mut members) = Json::read(&path.display().to_string(), &bytes)? else {
-            return Ok(Err("it is not an object".to_owned()));
-        };
+        let json = Json::read(&path.display().to_string(), &bytes)?;
         let own = self.document.dialect;
-        if let Some(other) = declared_dialect(&members).filter(|dialect| *dialect != own) {
+        let declared = json.as_object().and_then(declared_dialect);
+        if let Some(other) = declared.filter(|dialect| *dialect != own) {
             return Ok(Err(format!("it is written in {other}, and the schema in {own}")));
         }
-        // References find the document by the URI that they resolve to, which its own may spell differently.
-        members.insert(own.id().to_owned(), Json::String(uri.to_owned()));
-        let container = self.document.container();
-        let Json::Object(root) = &mut self.document.root else {
-            return Ok(Err("the schema has no definitions".to_owned()));
-        };
-        let definitions = root.entry(container.to_owned()).or_insert_with(|| Json::Object(IndexMap::new()));
-        let Json::Object(definitions) = definitions else { return Ok(Err("the schema has no definitions".to_owned())) };
-        definitions.insert(free_name(definitions, path), Json::Object(members));
+        let stem = path.file_stem().unwrap_or_default().to_string_lossy();
+        if let Err(why) = self.add(uri, stem.strip_suffix(".schema").unwrap_or(&stem), json) {
+            return Ok(Err(why));
+        }
         self.rest -= size;
         self.digests.push(hex(&Sha256::digest(&bytes)));
         self.folders.extend(path.parent().map(|folder| (uri.to_owned(), folder.to_owned())));
         self.document.files.push(path.to_owned());
         Ok(Ok(()))
     }
+
+    /// Adds a document as a definition. Returns the reason if it cannot be one.
+    fn add(&mut self, uri: &str, name: &str, json: Json) -> Result<(), String> {
+        if json.as_object().is_none() {
+            return Err("it is not an object".to_owned());
+        }
+        let container = self.document.container();
+        let Json::Object(root) = &mut self.document.root else {
+            return Err("the schema has no definitions".to_owned());
+        };
+        let definitions = root.entry(container.to_owned()).or_insert_with(|| Json::Object(IndexMap::new()));
+        let Json::Object(definitions) = definitions else { return Err("the schema has no definitions".to_owned()) };
+        let name = free_name(definitions, name);
+        self.document.added.insert(format!("/{container}/{}", escape(&name)), uri.to_owned());
+        definitions.insert(name, json);
+        Ok(())
+    }
 }
 
-/// Returns a name for the document in a file: the name of the file, with a number if a definition has it already.
-fn free_name(definitions: &IndexMap<String, Json>, path: &Path) -> String {
-    let stem = path.file_stem().unwrap_or_default().to_string_lossy();
-    let stem = stem.strip_suffix(".schema").unwrap_or(&stem);
-    let numbered = (2..).map(|number| format!("{stem}{number}"));
-    let mut names = std::iter::once(stem.to_owned()).chain(numbered);
+/// Returns a name for an added document: the given one, with a number if a definition has it already.
+fn free_name(definitions: &IndexMap<String, Json>, name: &str) -> String {
+    let numbered = (2..).map(|number| format!("{name}{number}"));
+    let mut names = std::iter::once(name.to_owned()).chain(numbered);
     names.find(|name| !definitions.contains_key(name)).unwrap_or_default()
 }
 
