@@ -69,8 +69,7 @@ impl Document {
         let root = Json::read(&file, bytes)?;
         let document = Document::of(file, root, hex(&Sha256::digest(bytes)), options)?;
         let named = options.schema_folder.as_deref();
-        let own = path.and_then(|path| path.canonicalize().ok());
-        Bundle { document, folder, named, own, folders: HashMap::new(), rest: MAX_BYTES, digests: Vec::new() }
+        Bundle { document, folder, named, own: path, sources: HashMap::new(), rest: MAX_BYTES, digests: Vec::new() }
             .complete()
     }
 }
@@ -86,9 +85,9 @@ struct Bundle<'a> {
     /// The folder that the caller names.
     named: Option<&'a Path>,
     /// The file of the document.
-    own: Option<PathBuf>,
-    /// The folders of the added documents, by their URIs.
-    folders: HashMap<String, PathBuf>,
+    own: Option<&'a Path>,
+    /// The files of the added documents, by their URIs.
+    sources: HashMap<String, PathBuf>,
     /// The number of bytes that all further documents together may have.
     rest: u64,
     /// The digests of the added documents.
@@ -135,7 +134,8 @@ impl Bundle<'_> {
     fn file(&self, missing: &MissingDocument) -> Option<PathBuf> {
         let path = split_fragment(&missing.reference).0;
         let path = path.strip_prefix("./").unwrap_or(path);
-        let folder = self.folders.get(&missing.base).map(PathBuf::as_path).or(self.folder);
+        let source = self.sources.get(&missing.base).map(PathBuf::as_path);
+        let folder = source.map_or(self.folder, Path::parent);
         // A schema must not lead to files outside the folder.
         let is_below = Path::new(path).components().all(|part| matches!(part, Component::Normal(_)));
         let relative = folder.filter(|_| is_below).map(|folder| folder.join(path));
@@ -144,7 +144,8 @@ impl Bundle<'_> {
         let named =
             named.into_iter().flat_map(|(folder, name)| [folder.join(name), folder.join(format!("{name}.json"))]);
         // A schema that only refers to one elsewhere often has the name of that one.
-        let named = named.filter(|path| self.own.is_none() || path.canonicalize().ok() != self.own);
+        let source = source.or(self.own).and_then(|path| path.canonicalize().ok());
+        let named = named.filter(|path| source.is_none() || path.canonicalize().ok() != source);
         relative.into_iter().chain(named).find(|path| path.is_file())
     }
 
@@ -179,7 +180,7 @@ impl Bundle<'_> {
         }
         self.rest -= size;
         self.digests.push(hex(&Sha256::digest(&bytes)));
-        self.folders.extend(path.parent().map(|folder| (uri.to_owned(), folder.to_owned())));
+        self.sources.insert(uri.to_owned(), path.to_owned());
         self.document.files.push(path.to_owned());
         Ok(Ok(()))
     }

@@ -36,6 +36,7 @@ fn references_lead_to_files() {
     write("types/parts/hinge.json", r#"{"type": "string"}"#);
     write("types/parts/group.json", r##"{"parts": {"lid": {"$ref": "lid.json#/definitions/Lid"}}}"##);
     write("types/latch.json", r##"{"$id": "https://example.com/latch.json", "$ref": "size.json"}"##);
+    write("types/hinged.json", r##"{"$ref": "https://example.com/hinged.json"}"##);
     write("outside.json", r#"{"type": "string"}"#);
     write("types/old.json", r#"{"$schema": "http://json-schema.org/draft-04/schema#", "type": "string"}"#);
     write("store/shape.json", r#"{"type": "string"}"#);
@@ -78,6 +79,7 @@ fn references_lead_to_files() {
         ),
         // The name is that of the schema itself, which does not have what it refers to.
         ("https://example.com/a.json", &circular, Err("save the document as \"a.json\" in a folder")),
+        ("hinged.json", &circular, Err("\"https://example.com/hinged.json\" is not a reference to a definition")),
         ("https://example.com/b", &circular, Err("save the document as \"b.json\" in a folder")),
         // Nothing outside the folder, and nothing in another dialect.
         ("../outside.json", &ReadOptions::default(), Err("is not a reference to a definition")),
