@@ -106,20 +106,22 @@ impl Bundle<'_> {
         while !is_complete {
             is_complete = true;
             for missing in missing_documents(&self.document) {
-                if !tried.insert(missing.uri.clone()) {
+                if Metaschema::of_uri(&missing.uri).is_some() || !tried.insert(missing.uri.clone()) {
                     continue;
                 }
-                let added = if let Some(metaschema) = Metaschema::of_uri(&missing.uri) {
-                    self.add_metaschema(&missing.uri, &metaschema)?
-                } else if let Some(path) = self.file(&missing) {
-                    self.add_file(&missing.uri, &path)?.map_err(|why| format!("{}: {why}", path.display()))
-                } else {
-                    continue;
-                };
-                match added {
+                let Some(path) = self.file(&missing) else { continue };
+                match self.add_file(&missing.uri, &path)? {
                     Ok(()) => is_complete = false,
-                    Err(why) => drop(self.document.refused.insert(missing.uri, why)),
+                    Err(why) => drop(self.document.refused.insert(missing.uri, format!("{}: {why}", path.display()))),
                 }
+            }
+        }
+        // The last, because anchors of all other documents matter for them. They refer to no other documents.
+        for missing in missing_documents(&self.document) {
+            if let Some(metaschema) = Metaschema::of_uri(&missing.uri).filter(|_| tried.insert(missing.uri.clone()))
+                && let Err(why) = self.add_metaschema(&missing.uri, &metaschema)?
+            {
+                self.document.refused.insert(missing.uri, why);
             }
         }
         if !self.digests.is_empty() {

@@ -56,7 +56,7 @@ struct Index {
     /// The pointers of schemas with an anchor, by URI and fragment.
     anchors: HashMap<String, String>,
     /// The pointers of schemas with `$dynamicAnchor`, by name. The name is empty for `$recursiveAnchor`.
-    dynamic_anchors: HashMap<String, Vec<String>>,
+    dynamic_anchors: HashMap<String, HashSet<String>>,
     refs: Vec<Reference>,
     /// The pointers of the entries of `definitions` and `$defs`, by depth.
     entries: BTreeMap<usize, Vec<String>>,
@@ -234,10 +234,10 @@ impl Index {
             if dialect == Dialect::Draft202012
                 && let Some(name) = text("$dynamicAnchor")
             {
-                self.dynamic_anchors.entry(name.to_owned()).or_default().push(pointer.clone());
+                self.dynamic_anchors.entry(name.to_owned()).or_default().insert(pointer.clone());
             }
             if dialect == Dialect::Draft201909 && json.get("$recursiveAnchor") == Some(&Json::Bool(true)) {
-                self.dynamic_anchors.entry(String::new()).or_default().push(pointer.clone());
+                self.dynamic_anchors.entry(String::new()).or_default().insert(pointer.clone());
             }
             if !is_only_ref && dialect >= Dialect::Draft201909 {
                 for anchor in ["$anchor", "$dynamicAnchor"].into_iter().filter_map(text) {

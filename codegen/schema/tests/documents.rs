@@ -166,6 +166,21 @@ fn dynamic_references_are_static_or_refused() {
 }
 
 #[test]
+fn anchors_in_other_files_change_metaschemas() {
+    let home = tempfile::tempdir().expect("a folder");
+    let newest = "https://json-schema.org/draft/2020-12/schema";
+    for (other, accepted) in [("meta", false), ("other", true)] {
+        let schema = format!(
+            r#"{{"$schema": "{newest}", "$defs": {{"A": {{"$ref": "{newest}"}}, "B": {{"$ref": "b.json"}}}}}}"#
+        );
+        fs::write(home.path().join("a.json"), schema).expect("a file");
+        fs::write(home.path().join("b.json"), format!(r#"{{"$dynamicAnchor": "{other}"}}"#)).expect("a file");
+        let found = names(&home.path().join("a.json"), &ReadOptions::default());
+        assert_eq!(found.is_ok(), accepted, "{other}: {found:?}");
+    }
+}
+
+#[test]
 fn groups_of_definitions_are_no_types() {
     for (definitions, expected) in [
         (
