@@ -15,6 +15,7 @@ const REASONS: &[(&str, &str)] = &[
     ("remote reference", "is not a reference to a definition of this document"),
     ("unknown keyword", "mcpgen does not implement this keyword"),
     ("keyword of another dialect", "does not have this keyword"),
+    ("dynamic reference", "depending on where it is reached from"),
     ("unknown dialect", "is not a dialect that mcpgen reads"),
     ("recursive intersection", "the intersection of recursive or deeply nested definitions"),
     ("reference to itself", "refers to itself without an array or an object in between"),

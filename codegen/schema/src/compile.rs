@@ -33,9 +33,10 @@ impl Compile<'_> {
             Json::Object(keywords) => keywords,
             _ => return Check::Anything,
         };
-        let reference = keywords.contains_key("$ref").then(|| self.reference(pointer));
+        let references = self.dialect.references().iter().filter(|keyword| keywords.contains_key(**keyword));
+        let mut references = references.map(|keyword| self.reference(pointer, keyword));
         if self.dialect.ignores_beside_ref()
-            && let Some(reference) = reference
+            && let Some(reference) = references.next()
         {
             return reference;
         }
@@ -49,7 +50,7 @@ impl Compile<'_> {
         checks.extend(required(keywords));
         checks.extend(self.members(keywords, pointer));
         checks.extend(self.object(keywords, pointer));
-        checks.extend(reference);
+        checks.extend(references);
         checks.extend(self.combined(keywords, pointer));
         checks.extend(self.logic(keywords, pointer));
         self.unevaluated(keywords, pointer, all(checks))
@@ -192,8 +193,8 @@ impl Compile<'_> {
         }
     }
 
-    fn reference(&self, pointer: &str) -> Check {
-        match self.references.target(pointer) {
+    fn reference(&self, pointer: &str, keyword: &str) -> Check {
+        match self.references.target(pointer, keyword) {
             Some(Ok(name)) => Check::Definition(name.clone()),
             _ => Check::Anything,
         }

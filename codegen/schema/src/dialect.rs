@@ -55,6 +55,15 @@ impl Dialect {
         self < Dialect::Draft201909
     }
 
+    /// Returns the keywords that refer to another schema.
+    pub(crate) fn references(self) -> &'static [&'static str] {
+        match self {
+            Dialect::Draft201909 => &["$ref", "$recursiveRef"],
+            Dialect::Draft202012 => &["$ref", "$dynamicRef"],
+            _ => &["$ref"],
+        }
+    }
+
     /// Returns the keyword that identifies a schema: `id` or `$id`.
     pub fn id(self) -> &'static str {
         if self == Dialect::Draft04 { "id" } else { "$id" }

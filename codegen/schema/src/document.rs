@@ -28,6 +28,8 @@ pub struct Document {
     root_name: Option<String>,
     /// The files that references lead to. Their documents are among the definitions.
     pub files: Vec<PathBuf>,
+    /// The URIs of the added documents, by their JSON pointers.
+    pub(crate) added: HashMap<String, String>,
     /// Why files that references lead to are not among the definitions, by the URI of the document.
     pub(crate) refused: HashMap<String, String>,
     /// Keywords that are annotations besides those that mcpgen knows.
@@ -57,7 +59,17 @@ impl Document {
     pub fn of(file: String, root: Json, sha256: String, options: &ReadOptions) -> Result<Document, Error> {
         let dialect = dialect(&file, &root, options.dialect)?;
         let (root_name, annotations) = (options.root_name.clone(), options.annotations.clone());
-        Ok(Document { file, sha256, dialect, root, root_name, files: Vec::new(), refused: HashMap::new(), annotations })
+        Ok(Document {
+            file,
+            sha256,
+            dialect,
+            root,
+            root_name,
+            files: Vec::new(),
+            added: HashMap::new(),
+            refused: HashMap::new(),
+            annotations,
+        })
     }
 
     /// Returns the definitions by name, in the order of the file.

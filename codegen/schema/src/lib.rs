@@ -19,8 +19,8 @@
 //! ```
 //!
 //! `read` reads a [`Document`] in a [`Dialect`], with the files that its references lead to. `references` finds its
-//! definitions and the targets of references, which `uri` resolves. `lower` translates keywords into the normal form ([`normal`], with
-//! `limits`), `lower_types` those that apply to one JSON type. [`algebra`] compares the values that schemas accept.
+//! definitions and the targets of references, which `uri` resolves; those to the standard's own schemas lead to `metaschemas`. `lower`
+//! translates the keywords of `keywords` into the normal form ([`normal`], with `limits`), `lower_types` those that apply to one JSON type. [`algebra`] compares the values that schemas accept.
 //! [`normalise()`] runs all of these.
 //!
 //! [`check`] defines checks: the assertions that types do not express. `lower_checks` reports problems in them,
@@ -45,10 +45,12 @@ pub mod evaluate;
 pub mod failure;
 pub mod guard;
 mod json_types;
+mod keywords;
 mod limits;
 mod lower;
 mod lower_checks;
 mod lower_types;
+mod metaschemas;
 pub mod normal;
 mod normalise;
 mod read;

@@ -1,55 +1,17 @@
 //! Lowers the keywords of JSON Schema into the normal form of [`crate::normal`]. The grammar is closed: a
-//! keyword that is not listed here is an error with its JSON pointer.
+//! keyword that `keywords` does not list is an error with its JSON pointer.
 
 use indexmap::IndexMap;
 
 use crate::check::Check;
 use crate::compile::Compile;
-use crate::dialect::{CONTAINERS, Dialect};
+use crate::dialect::Dialect;
 use crate::error::Problem;
 use crate::json::Json;
 use crate::json::pointer::{escape, unescape};
+use crate::keywords::{dialects_of, is_annotation};
 use crate::normal::{Discriminator, Kind, Note, Schema};
 use crate::references::{Definition, References};
-
-/// Keywords that do not affect which values are accepted. Keywords that begin with `x-` are also annotations.
-const ANNOTATIONS: &[&str] = &[
-    "title",
-    "description",
-    "$comment",
-    "example",
-    "examples",
-    "default",
-    "deprecated",
-    "readOnly",
-    "writeOnly",
-    "format",
-    "contentEncoding",
-    "contentMediaType",
-    "contentSchema",
-    // Editors, and generators of types.
-    "allowComments",
-    "allowTrailingCommas",
-    "defaultSnippets",
-    "deprecationMessage",
-    "doNotSuggest",
-    "enumDescriptions",
-    "enumNames",
-    "errorMessage",
-    "markdownDescription",
-    "markdownEnumDescriptions",
-    "meta:enum",
-    "patternErrorMessage",
-    "suggestSortText",
-    "tsEnumNames",
-    "tsType",
-    // Names the member that decides a union.
-    "discriminator",
-    // The known values of an open enum, as in the Debug Adapter Protocol.
-    "_enum",
-    // The root determines the dialect.
-    "$schema",
-];
 
 /// The maximum number of known values of an open enumeration.
 const MAX_KNOWN_VALUES: usize = 1_000;
@@ -142,9 +104,11 @@ impl Lower<'_> {
             self.check_keywords(keywords, path);
             self.own_assertions(keywords, path)
         };
-        if let Some(target) = keywords.get("$ref") {
-            let reference = self.reference(target, path);
-            schema = self.and(schema, reference, path);
+        for keyword in self.dialect.references() {
+            if let Some(target) = keywords.get(*keyword) {
+                let reference = self.reference(keyword, target, path);
+                schema = self.and(schema, reference, path);
+            }
         }
         if !beside_ref_is_ignored {
             let checks = self.checks(keywords, path);
@@ -178,40 +142,43 @@ impl Lower<'_> {
     fn check_keywords(&mut self, keywords: &IndexMap<String, Json>, path: &SchemaPath<'_>) {
         let dialect = self.dialect;
         for keyword in keywords.keys() {
-            let key = keyword.as_str();
-            let since = keyword_dialects(key);
-            let is_annotation = ANNOTATIONS.contains(&key) || CONTAINERS.contains(&key) || key.starts_with("x-");
-            // From draft-06 on, `$id` identifies a schema, but many still have `id`.
-            let is_annotation = is_annotation || key == "id" || self.annotations.contains(keyword);
-            if is_annotation || key == dialect.id() || since.is_some_and(|since| since.contains(&dialect)) {
+            let since = dialects_of(keyword);
+            let is_known = is_annotation(keyword) || since.is_some_and(|since| since.contains(&dialect));
+            if is_known || self.annotations.contains(keyword) {
                 continue;
             }
             let (why, remedy) = match since {
-                Some(_) => (
-                    format!("the dialect {dialect} does not have this keyword"),
-                    "declare its dialect in `$schema`, or remove it",
+                Some(since) => {
+                    let nearest = if since[0] > dialect { since.first() } else { since.last() }.unwrap_or(&dialect);
+                    let remedy = format!("write the schema in {nearest} and declare it in `$schema`, or remove it");
+                    (format!("the dialect {dialect} does not have this keyword"), remedy)
+                }
+                None if keyword == "nullable" => (
+                    "mcpgen does not read this keyword of OpenAPI".to_owned(),
+                    "add \"null\" to `type`, or an alternative of the type `null`, and remove it".to_owned(),
                 ),
                 None => (
                     "mcpgen does not implement this keyword".to_owned(),
-                    "remove it or, if it is an annotation, name it (`--annotation`, `ReadOptions::annotations`)",
+                    "remove it or, if it is an annotation, name it (`--annotation`, `ReadOptions::annotations`)"
+                        .to_owned(),
                 ),
             };
             self.problem(&path.down(keyword), keyword, why, remedy);
         }
     }
 
-    fn reference(&mut self, target: &Json, path: &SchemaPath<'_>) -> Schema {
-        let kind = match self.references.target(&path.pointer) {
+    fn reference(&mut self, keyword: &str, target: &Json, path: &SchemaPath<'_>) -> Schema {
+        let kind = match self.references.target(&path.pointer, keyword) {
             Some(Ok(name)) => Kind::Ref(name.clone()),
             Some(Err(unresolved)) => {
                 let unresolved = unresolved.clone();
-                self.problem(&path.down("$ref"), "$ref", unresolved.why, unresolved.remedy);
+                self.problem(&path.down(keyword), keyword, unresolved.why, unresolved.remedy);
                 Kind::Any
             }
             None => {
                 let remedy = format!("write \"#/{}/NAME\"", self.dialect.container());
                 let why = format!("{target} is not a reference to a definition of this document");
-                self.problem(&path.down("$ref"), "$ref", why, remedy);
+                self.problem(&path.down(keyword), keyword, why, remedy);
                 Kind::Any
             }
         };
@@ -276,10 +243,18 @@ impl Lower<'_> {
 
     /// Returns the intersection of two schemas. It is computed later, when references can be followed.
     pub(crate) fn and(&mut self, a: Schema, b: Schema, path: &SchemaPath<'_>) -> Schema {
-        match (&a.kind, &b.kind) {
-            (Kind::Any, _) => b,
-            (_, Kind::Any) => a,
-            _ => Schema::at(&path.pointer, Kind::All(vec![a, b])),
+        match (a.kind, b.kind) {
+            (Kind::Any, kind) => Schema { kind, note: b.note },
+            (kind, Kind::Any) => Schema { kind, note: a.note },
+            // A list, because the algebra limits the depth.
+            (Kind::All(mut schemas), kind) if a.note.pointer == path.pointer => {
+                schemas.push(Schema { kind, note: b.note });
+                Schema { kind: Kind::All(schemas), note: a.note }
+            }
+            (x, y) => {
+                let schemas = vec![Schema { kind: x, note: a.note }, Schema { kind: y, note: b.note }];
+                Schema::at(&path.pointer, Kind::All(schemas))
+            }
         }
     }
 }
@@ -305,49 +280,4 @@ fn discriminator(json: &Json) -> Option<Discriminator> {
         Some((value.clone(), unescape(name)))
     });
     Some(Discriminator { property, mapping: mapping.collect() })
-}
-
-/// Returns the dialects that have an assertion keyword, or `None` if mcpgen does not implement it.
-fn keyword_dialects(keyword: &str) -> Option<&'static [Dialect]> {
-    let all = &Dialect::ALL;
-    match keyword {
-        "type"
-        | "enum"
-        | "properties"
-        | "required"
-        | "additionalProperties"
-        | "patternProperties"
-        | "items"
-        | "minimum"
-        | "maximum"
-        | "exclusiveMinimum"
-        | "exclusiveMaximum"
-        | "multipleOf"
-        | "minLength"
-        | "maxLength"
-        | "pattern"
-        | "minItems"
-        | "maxItems"
-        | "uniqueItems"
-        | "minProperties"
-        | "maxProperties"
-        | "anyOf"
-        | "oneOf"
-        | "allOf"
-        | "not"
-        | "$ref"
-        | "dependencies" => Some(all),
-        "additionalItems" => Some(&all[..4]),
-        "const" | "contains" | "propertyNames" => Some(&all[1..]),
-        "if" | "then" | "else" => Some(&all[2..]),
-        "dependentRequired"
-        | "dependentSchemas"
-        | "unevaluatedProperties"
-        | "unevaluatedItems"
-        | "minContains"
-        | "maxContains"
-        | "$anchor" => Some(&all[3..]),
-        "prefixItems" | "$dynamicAnchor" => Some(&all[4..]),
-        _ => None,
-    }
 }

@@ -286,7 +286,9 @@ impl Lower<'_> {
 /// references in it.
 pub(crate) fn is_refinement(keywords: &IndexMap<String, Json>) -> bool {
     !keywords.contains_key("type")
-        && ["$ref", "allOf", "anyOf", "oneOf"].iter().any(|keyword| keywords.contains_key(*keyword))
+        && ["$ref", "$dynamicRef", "$recursiveRef", "allOf", "anyOf", "oneOf"]
+            .iter()
+            .any(|keyword| keywords.contains_key(*keyword))
 }
 
 /// Returns the pattern of `patternProperties` if it shapes the type: if it is the only one and allows its members.

@@ -205,7 +205,9 @@ impl Facts<'_> {
         const MAPS: &[&str] =
             &["properties", "definitions", "$defs", "patternProperties", "dependentSchemas", "dependencies"];
         const DATA: &[&str] = &["const", "enum", "default", "required", "type"];
-        const LOCATIONS: &[&str] = &["$schema", "$id", "id", "$anchor", "$dynamicAnchor", "definitions", "$defs"];
+        const REFERENCES: &[&str] = &["$ref", "$dynamicRef", "$recursiveRef"];
+        const LOCATIONS: &[&str] =
+            &["$schema", "$id", "id", "$anchor", "$dynamicAnchor", "$recursiveAnchor", "definitions", "$defs"];
         let Json::Object(members) = schema else { return schema.clone() };
         let mut kept = IndexMap::new();
         for (key, value) in members.iter().filter(|(key, _)| !PROSE.contains(&key.as_str())) {
@@ -222,16 +224,24 @@ impl Facts<'_> {
                     let items = items.iter().enumerate();
                     Json::Array(items.map(|(index, item)| self.schema(item, &below(&index.to_string()))).collect())
                 }
-                Json::String(target) if key == "$ref" => Json::String(self.reference(target, pointer)),
+                Json::String(target) if REFERENCES.contains(&key.as_str()) => {
+                    Json::String(self.reference(target, pointer, key))
+                }
                 other => self.schema(other, &format!("{pointer}/{}", escape(key))),
             };
-            kept.insert(key.clone(), value);
+            // With the name of a definition, both mean the same.
+            let key = match REFERENCES[1..].contains(&key.as_str()) && self.references.is_some() {
+                true if members.contains_key("$ref") => "$dynamicRef",
+                true => "$ref",
+                false => key,
+            };
+            kept.insert(key.to_owned(), value);
         }
         Json::Object(kept)
     }
 
-    fn reference(&self, target: &str, pointer: &str) -> String {
-        match self.references.and_then(|references| references.target(pointer)) {
+    fn reference(&self, target: &str, pointer: &str, keyword: &str) -> String {
+        match self.references.and_then(|references| references.target(pointer, keyword)) {
             Some(Ok(name)) => format!("#/$defs/{}", escape(name)),
             _ => target.replacen(&format!("#/{}/", self.container), "#/$defs/", 1),
         }

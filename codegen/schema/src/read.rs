@@ -10,7 +10,9 @@ use sha2::{Digest, Sha256};
 use crate::document::{Document, MAX_BYTES, ReadOptions, declared_dialect};
 use crate::error::{Error, Problem};
 use crate::json::Json;
-use crate::references::{MissingDocument, missing_documents};
+use crate::json::pointer::escape;
+use crate::metaschemas::Metaschema;
+use crate::references::{MissingDocument, has_dynamic_anchor, missing_documents};
 use crate::text::hex;
 use crate::uri::split_fragment;
 
@@ -35,7 +37,7 @@ impl Document {
         }
         let bytes = std::fs::read(path).map_err(Error::io("reading", path))?;
         let folder = options.folder.as_deref().or(path.parent());
-        Document::with_files(file, &bytes, options, folder)
+        Document::with_files(file, &bytes, options, folder, Some(path))
     }
 
     /// Reads bytes. Messages refer to them as `file`.
@@ -51,17 +53,24 @@ impl Document {
     /// # Errors
     /// The errors of [`Self::parse`].
     pub fn parse_with(file: impl Into<String>, bytes: &[u8], options: &ReadOptions) -> Result<Document, Error> {
-        Document::with_files(file.into(), bytes, options, options.folder.as_deref())
+        Document::with_files(file.into(), bytes, options, options.folder.as_deref(), None)
     }
 
-    fn with_files(file: String, bytes: &[u8], options: &ReadOptions, folder: Option<&Path>) -> Result<Document, Error> {
+    fn with_files(
+        file: String,
+        bytes: &[u8],
+        options: &ReadOptions,
+        folder: Option<&Path>,
+        path: Option<&Path>,
+    ) -> Result<Document, Error> {
         if bytes.len() as u64 > MAX_BYTES {
             return Err(too_large(&file, bytes.len() as u64));
         }
         let root = Json::read(&file, bytes)?;
         let document = Document::of(file, root, hex(&Sha256::digest(bytes)), options)?;
         let named = options.schema_folder.as_deref();
-        Bundle { document, folder, named, folders: HashMap::new(), rest: MAX_BYTES, digests: Vec::new() }.complete()
+        Bundle { document, folder, named, own: path, sources: HashMap::new(), rest: MAX_BYTES, digests: Vec::new() }
+            .complete()
     }
 }
 
@@ -75,8 +84,10 @@ struct Bundle<'a> {
     folder: Option<&'a Path>,
     /// The folder that the caller names.
     named: Option<&'a Path>,
-    /// The folders of the added documents, by their URIs.
-    folders: HashMap<String, PathBuf>,
+    /// The file of the document.
+    own: Option<&'a Path>,
+    /// The files of the added documents, by their URIs.
+    sources: HashMap<String, PathBuf>,
     /// The number of bytes that all further documents together may have.
     rest: u64,
     /// The digests of the added documents.
@@ -95,14 +106,22 @@ impl Bundle<'_> {
         while !is_complete {
             is_complete = true;
             for missing in missing_documents(&self.document) {
-                if !tried.insert(missing.uri.clone()) {
+                if Metaschema::of_uri(&missing.uri).is_some() || !tried.insert(missing.uri.clone()) {
                     continue;
                 }
                 let Some(path) = self.file(&missing) else { continue };
-                match self.add(&missing.uri, &path)? {
+                match self.add_file(&missing.uri, &path)? {
                     Ok(()) => is_complete = false,
                     Err(why) => drop(self.document.refused.insert(missing.uri, format!("{}: {why}", path.display()))),
                 }
+            }
+        }
+        // The last, because anchors of all other documents matter for them. They refer to no other documents.
+        for missing in missing_documents(&self.document) {
+            if let Some(metaschema) = Metaschema::of_uri(&missing.uri).filter(|_| tried.insert(missing.uri.clone()))
+                && let Err(why) = self.add_metaschema(&missing.uri, &metaschema)?
+            {
+                self.document.refused.insert(missing.uri, why);
             }
         }
         if !self.digests.is_empty() {
@@ -117,7 +136,8 @@ impl Bundle<'_> {
     fn file(&self, missing: &MissingDocument) -> Option<PathBuf> {
         let path = split_fragment(&missing.reference).0;
         let path = path.strip_prefix("./").unwrap_or(path);
-        let folder = self.folders.get(&missing.base).map(PathBuf::as_path).or(self.folder);
+        let source = self.sources.get(&missing.base).map(PathBuf::as_path);
+        let folder = source.map_or(self.folder, Path::parent);
         // A schema must not lead to files outside the folder.
         let is_below = Path::new(path).components().all(|part| matches!(part, Component::Normal(_)));
         let relative = folder.filter(|_| is_below).map(|folder| folder.join(path));
@@ -125,11 +145,23 @@ impl Bundle<'_> {
         let named = self.named.zip(name);
         let named =
             named.into_iter().flat_map(|(folder, name)| [folder.join(name), folder.join(format!("{name}.json"))]);
+        // A schema that only refers to one elsewhere often has the name of that one.
+        let source = source.or(self.own).and_then(|path| path.canonicalize().ok());
+        let named = named.filter(|path| source.is_none() || path.canonicalize().ok() != source);
         relative.into_iter().chain(named).find(|path| path.is_file())
     }
 
-    /// Adds a document as a definition. Returns the reason if it cannot be one.
-    fn add(&mut self, uri: &str, path: &Path) -> Result<Result<(), String>, Error> {
+    /// Adds a schema of schemas. Returns the reason if it cannot be added.
+    fn add_metaschema(&mut self, uri: &str, metaschema: &Metaschema) -> Result<Result<(), String>, Error> {
+        if metaschema.dynamic_anchor().is_some_and(|anchor| has_dynamic_anchor(&self.document, anchor)) {
+            return Ok(Err("an anchor of this document changes what the other document refers to".to_owned()));
+        }
+        let json = Json::read(uri, metaschema.json.as_bytes())?;
+        Ok(self.add(uri, &format!("json-schema-{}", metaschema.dialect), json))
+    }
+
+    /// Adds the document in a file. Returns the reason if it cannot be added.
+    fn add_file(&mut self, uri: &str, path: &Path) -> Result<Result<(), String>, Error> {
         if self.document.files.len() >= MAX_DOCUMENTS {
             return Ok(Err(format!("there are more than {MAX_DOCUMENTS} files")));
         }
@@ -138,36 +170,45 @@ impl Bundle<'_> {
             return Ok(Err(format!("all files together have more than {MAX_BYTES} bytes")));
         }
         let bytes = std::fs::read(path).map_err(Error::io("reading", path))?;
-        let Json::Object(mut members) = Json::read(&path.display().to_string(), &bytes)? else {
-            return Ok(Err("it is not an object".to_owned()));
-        };
+        let json = Json::read(&path.display().to_string(), &bytes)?;
         let own = self.document.dialect;
-        if let Some(other) = declared_dialect(&members).filter(|dialect| *dialect != own) {
+        let declared = json.as_object().and_then(declared_dialect);
+        if let Some(other) = declared.filter(|dialect| *dialect != own) {
             return Ok(Err(format!("it is written in {other}, and the schema in {own}")));
         }
-        // References find the document by the URI that they resolve to, which its own may spell differently.
-        members.insert(own.id().to_owned(), Json::String(uri.to_owned()));
-        let container = self.document.container();
-        let Json::Object(root) = &mut self.document.root else {
-            return Ok(Err("the schema has no definitions".to_owned()));
-        };
-        let definitions = root.entry(container.to_owned()).or_insert_with(|| Json::Object(IndexMap::new()));
-        let Json::Object(definitions) = definitions else { return Ok(Err("the schema has no definitions".to_owned())) };
-        definitions.insert(free_name(definitions, path), Json::Object(members));
+        let stem = path.file_stem().unwrap_or_default().to_string_lossy();
+        if let Err(why) = self.add(uri, stem.strip_suffix(".schema").unwrap_or(&stem), json) {
+            return Ok(Err(why));
+        }
         self.rest -= size;
         self.digests.push(hex(&Sha256::digest(&bytes)));
-        self.folders.extend(path.parent().map(|folder| (uri.to_owned(), folder.to_owned())));
+        self.sources.insert(uri.to_owned(), path.to_owned());
         self.document.files.push(path.to_owned());
         Ok(Ok(()))
     }
+
+    /// Adds a document as a definition. Returns the reason if it cannot be one.
+    fn add(&mut self, uri: &str, name: &str, json: Json) -> Result<(), String> {
+        if json.as_object().is_none() {
+            return Err("it is not an object".to_owned());
+        }
+        let container = self.document.container();
+        let Json::Object(root) = &mut self.document.root else {
+            return Err("the schema has no definitions".to_owned());
+        };
+        let definitions = root.entry(container.to_owned()).or_insert_with(|| Json::Object(IndexMap::new()));
+        let Json::Object(definitions) = definitions else { return Err("the schema has no definitions".to_owned()) };
+        let name = free_name(definitions, name);
+        self.document.added.insert(format!("/{container}/{}", escape(&name)), uri.to_owned());
+        definitions.insert(name, json);
+        Ok(())
+    }
 }
 
-/// Returns a name for the document in a file: the name of the file, with a number if a definition has it already.
-fn free_name(definitions: &IndexMap<String, Json>, path: &Path) -> String {
-    let stem = path.file_stem().unwrap_or_default().to_string_lossy();
-    let stem = stem.strip_suffix(".schema").unwrap_or(&stem);
-    let numbered = (2..).map(|number| format!("{stem}{number}"));
-    let mut names = std::iter::once(stem.to_owned()).chain(numbered);
+/// Returns a name for an added document: the given one, with a number if a definition has it already.
+fn free_name(definitions: &IndexMap<String, Json>, name: &str) -> String {
+    let numbered = (2..).map(|number| format!("{name}{number}"));
+    let mut names = std::iter::once(name.to_owned()).chain(numbered);
     names.find(|name| !definitions.contains_key(name)).unwrap_or_default()
 }
 

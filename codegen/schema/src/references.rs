@@ -1,6 +1,6 @@
 //! Finds the definitions of a document, and the definition that each `$ref` refers to.
 
-use std::collections::{BTreeMap, HashMap, HashSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
 use indexmap::IndexMap;
 
@@ -8,6 +8,7 @@ use crate::dialect::{CONTAINERS, Dialect, subschemas};
 use crate::document::{Document, is_type};
 use crate::json::Json;
 use crate::json::pointer::{escape, tokens};
+use crate::keywords::is_keyword;
 use crate::uri::{percent_decoded, resolve, split_fragment};
 
 /// The definitions of a document.
@@ -15,7 +16,7 @@ pub struct References<'d> {
     /// The definitions by name: the entries of `definitions` and `$defs`, the root if it is a type, and all other
     /// targets of references.
     pub definitions: IndexMap<String, Definition<'d>>,
-    /// The target of each `$ref`, by the pointer of the schema that contains it.
+    /// The target of each reference, by its pointer.
     targets: HashMap<String, Result<String, Unresolved>>,
 }
 
@@ -36,6 +37,17 @@ pub struct Unresolved {
     pub remedy: String,
 }
 
+/// A `$ref`, or another keyword that refers to a schema.
+#[derive(Clone)]
+struct Reference {
+    /// The pointer of the schema that contains it.
+    pointer: String,
+    keyword: &'static str,
+    text: String,
+    /// The base URI.
+    base: String,
+}
+
 /// The identifiers, references and definitions in a document.
 #[derive(Default)]
 struct Index {
@@ -43,12 +55,13 @@ struct Index {
     resources: HashMap<String, String>,
     /// The pointers of schemas with an anchor, by URI and fragment.
     anchors: HashMap<String, String>,
-    /// The `$ref`s: the pointer of the schema, the text, and the base URI.
-    refs: Vec<(String, String, String)>,
+    /// The pointers of schemas with `$dynamicAnchor`, by name. The name is empty for `$recursiveAnchor`.
+    dynamic_anchors: HashMap<String, HashSet<String>>,
+    refs: Vec<Reference>,
     /// The pointers of the entries of `definitions` and `$defs`, by depth.
     entries: BTreeMap<usize, Vec<String>>,
-    /// The base URI of each visited schema, by pointer.
-    bases: HashMap<String, String>,
+    /// The pointers of all visited schemas.
+    visited: HashSet<String>,
     /// The pointers of schemas below the root with `$schema`, which were once separate documents.
     embedded: HashSet<String>,
 }
@@ -56,46 +69,50 @@ struct Index {
 impl<'d> References<'d> {
     /// Finds all definitions and references.
     pub fn of(document: &'d Document) -> References<'d> {
-        let mut index = Index::of(document);
+        let index = Index::of(document);
         let mut references = References { definitions: IndexMap::new(), targets: HashMap::new() };
         let mut names = HashMap::new();
         let root_name = document.root_name();
-        let entries: Vec<String> = index.entries.values().flatten().cloned().collect();
-        if is_type(&document.root) || index.refs.iter().any(|(_, text, _)| text == "#") {
+        let (groups, entries): (Vec<String>, Vec<String>) =
+            index.entries.values().flatten().cloned().partition(|entry| has_no_keyword(document, entry));
+        let targets: Vec<_> = index.refs.iter().map(|it| index.static_target(document, it)).collect();
+        if is_type(&document.root) || targets.iter().any(|target| target.as_ref().is_ok_and(String::is_empty)) {
             // If a definition has the name of the root, the root gets another name.
             let is_taken = |name: &str| entries.iter().any(|entry| tokens(entry).nth(1).as_deref() == Some(name));
             let name = if is_taken(&root_name) { format!("{root_name}Document") } else { root_name };
             references.add(document, String::new(), name, &mut names);
         }
         for pointer in entries {
-            let name = references.name_of(&pointer, &names);
-            references.add(document, pointer, name, &mut names);
+            references.add_unnamed(document, &pointer, &mut names);
         }
-        let mut done = 0;
-        while done < index.refs.len() {
-            let (pointer, text, base) = index.refs[done].clone();
-            done += 1;
-            let target = index.target(document, &pointer, &text, &base);
+        for (reference, target) in index.refs.iter().zip(targets) {
             let target = target.map(|target| {
-                if !index.bases.contains_key(&target)
-                    && let Some(json) = document.root.pointer(&target)
-                {
-                    index.walk(json, target.clone(), &base, document.dialect);
-                }
-                if !names.contains_key(&target) {
-                    let name = references.name_of(&target, &names);
-                    references.add(document, target.clone(), name, &mut names);
-                }
+                references.add_unnamed(document, &target, &mut names);
                 names[&target].clone()
             });
-            references.targets.insert(pointer, target);
+            references.targets.insert(format!("{}/{}", reference.pointer, reference.keyword), target);
+        }
+        let named: BTreeSet<String> = names.keys().cloned().collect();
+        for group in groups {
+            let below = format!("{group}/");
+            let has_targets = named.range(below.clone()..).next().is_some_and(|target| target.starts_with(&below));
+            if !has_targets && !group.ends_with("/~1~1") {
+                references.add_unnamed(document, &group, &mut names);
+            }
         }
         references
     }
 
-    /// Returns the definition that the `$ref` of a schema refers to.
-    pub fn target(&self, pointer: &str) -> Option<&Result<String, Unresolved>> {
-        self.targets.get(pointer)
+    /// Returns the definition that a keyword of a schema refers to.
+    pub fn target(&self, pointer: &str, keyword: &str) -> Option<&Result<String, Unresolved>> {
+        self.targets.get(&format!("{pointer}/{keyword}"))
+    }
+
+    fn add_unnamed(&mut self, document: &'d Document, pointer: &str, names: &mut HashMap<String, String>) {
+        if !names.contains_key(pointer) {
+            let name = self.name_of(pointer, names);
+            self.add(document, pointer.to_owned(), name, names);
+        }
     }
 
     fn add(&mut self, document: &'d Document, pointer: String, name: String, names: &mut HashMap<String, String>) {
@@ -143,32 +160,64 @@ pub(crate) struct MissingDocument {
 /// Returns the documents that references lead to, and that are not part of this one.
 pub(crate) fn missing_documents(document: &Document) -> Vec<MissingDocument> {
     let index = Index::of(document);
-    let missing = index.refs.iter().filter_map(|(_, reference, base)| {
-        let resolved = resolve(base, reference);
-        let uri = split_fragment(&resolved).0.to_owned();
+    let missing = index.refs.iter().filter_map(|Reference { text, base, .. }| {
+        let uri = document_uri(base, text);
         let is_missing = !index.resources.contains_key(&uri);
-        is_missing.then(|| MissingDocument { uri, reference: reference.clone(), base: base.clone() })
+        is_missing.then(|| MissingDocument { uri, reference: text.clone(), base: base.clone() })
     });
     missing.collect()
+}
+
+/// Returns whether a document has `$dynamicAnchor`s with a name.
+pub(crate) fn has_dynamic_anchor(document: &Document, name: &str) -> bool {
+    Index::of(document).dynamic_anchors.contains_key(name)
+}
+
+/// Returns the URI of the document that a reference leads to.
+fn document_uri(base: &str, reference: &str) -> String {
+    split_fragment(&resolve(base, reference)).0.to_owned()
+}
+
+/// Returns whether an entry of `definitions` may be a group of definitions, or a comment, instead of a schema.
+fn has_no_keyword(document: &Document, entry: &str) -> bool {
+    let members = document.root.pointer(entry).and_then(Json::as_object);
+    members.is_some_and(|members| !members.is_empty() && !members.keys().any(|key| is_keyword(key)))
 }
 
 impl Index {
     fn of(document: &Document) -> Self {
         let mut index = Self::default();
         index.resources.insert(String::new(), String::new());
-        index.walk(&document.root, String::new(), "", document.dialect);
+        index.walk(&document.root, String::new(), "", document);
+        let mut done = 0;
+        while let Some(reference) = index.refs.get(done).cloned() {
+            done += 1;
+            // References also lead to schemas in places that are none by the standard.
+            if let Ok(target) = index.target(document, &reference)
+                && !index.visited.contains(&target)
+                && let Some(json) = document.root.pointer(&target)
+            {
+                let base = document_uri(&reference.base, &reference.text);
+                index.walk(json, target, &base, document);
+            }
+        }
         index
     }
 
-    fn walk(&mut self, json: &Json, pointer: String, base: &str, dialect: Dialect) {
+    fn walk(&mut self, json: &Json, pointer: String, base: &str, document: &Document) {
+        let dialect = document.dialect;
         let mut stack = vec![(json, pointer, base.to_owned())];
-        let mut visited = HashSet::new();
         while let Some((json, pointer, mut base)) = stack.pop() {
-            if self.bases.contains_key(&pointer) || !visited.insert(pointer.clone()) {
+            if !self.visited.insert(pointer.clone()) {
                 continue;
             }
             let text = |key: &str| json.get(key).and_then(Json::as_str);
             let is_only_ref = dialect.ignores_beside_ref() && text("$ref").is_some();
+            if let Some(uri) = document.added.get(&pointer) {
+                // References find the document by the URI that they resolve to, which its own may spell differently.
+                self.resources.entry(uri.clone()).or_insert_with(|| pointer.clone());
+                base.clone_from(uri);
+            }
             if let Some(id) = text(dialect.id()).filter(|_| !is_only_ref) {
                 let resolved = resolve(&base, id);
                 let (uri, fragment) = split_fragment(&resolved);
@@ -176,9 +225,19 @@ impl Index {
                     true => drop(self.anchors.insert(resolved.clone(), pointer.clone())),
                     false => {
                         self.resources.entry(uri.to_owned()).or_insert_with(|| pointer.clone());
-                        base = uri.to_owned();
+                        if !document.added.contains_key(&pointer) {
+                            base = uri.to_owned();
+                        }
                     }
                 }
+            }
+            if dialect == Dialect::Draft202012
+                && let Some(name) = text("$dynamicAnchor")
+            {
+                self.dynamic_anchors.entry(name.to_owned()).or_default().insert(pointer.clone());
+            }
+            if dialect == Dialect::Draft201909 && json.get("$recursiveAnchor") == Some(&Json::Bool(true)) {
+                self.dynamic_anchors.entry(String::new()).or_default().insert(pointer.clone());
             }
             if !is_only_ref && dialect >= Dialect::Draft201909 {
                 for anchor in ["$anchor", "$dynamicAnchor"].into_iter().filter_map(text) {
@@ -188,8 +247,10 @@ impl Index {
             if !pointer.is_empty() && text("$schema").is_some() {
                 self.embedded.insert(pointer.clone());
             }
-            if let Some(reference) = text("$ref") {
-                self.refs.push((pointer.clone(), reference.to_owned(), base.clone()));
+            for &keyword in dialect.references() {
+                if let Some(text) = text(keyword).map(str::to_owned) {
+                    self.refs.push(Reference { pointer: pointer.clone(), keyword, text, base: base.clone() });
+                }
             }
             let mut below = Vec::new();
             for (suffix, schema) in subschemas(json) {
@@ -203,13 +264,40 @@ impl Index {
                     below.push((schema, place, base.clone()));
                 }
             }
-            self.bases.insert(pointer, base);
             stack.extend(below.into_iter().rev());
         }
     }
 
-    /// Returns the pointer of the schema that a reference refers to.
-    fn target(&self, document: &Document, from: &str, text: &str, base: &str) -> Result<String, Unresolved> {
+    /// Returns the pointer of the schema that a reference refers to, if that does not depend on the schemas from which the
+    /// reference is reached.
+    fn static_target(&self, document: &Document, reference: &Reference) -> Result<String, Unresolved> {
+        let target = self.target(document, reference)?;
+        let Reference { keyword, text, .. } = reference;
+        let (anchor, name) = match *keyword {
+            "$dynamicRef" => ("$dynamicAnchor", split_fragment(text).1),
+            "$recursiveRef" => ("$recursiveAnchor", ""),
+            _ => return Ok(target),
+        };
+        if *keyword == "$recursiveRef" && text != "#" {
+            let why = format!("{} is not \"#\"", quoted(text));
+            return Err(Unresolved { why, remedy: "write \"#\", or use `$ref`".to_owned() });
+        }
+        match self.dynamic_anchors.get(name) {
+            Some(anchors) if anchors.contains(&target) && anchors.len() > 1 => {
+                let why = format!(
+                    "{} can lead to any of {} schemas with this `{anchor}`, depending on where it is reached from",
+                    quoted(text),
+                    anchors.len()
+                );
+                Err(Unresolved { why, remedy: "refer to one of them with `$ref`".to_owned() })
+            }
+            _ => Ok(target),
+        }
+    }
+
+    /// Returns the pointer of the schema that a reference refers to, regardless of dynamic scope.
+    fn target(&self, document: &Document, reference: &Reference) -> Result<String, Unresolved> {
+        let Reference { pointer: from, text, base, .. } = reference;
         let resolved = resolve(base, text);
         let (uri, fragment) = split_fragment(&resolved);
         let Some(resource) = self.resources.get(uri) else {
@@ -221,12 +309,13 @@ impl Index {
                 ),
                 None => (
                     format!("{} is not a reference to a definition of this document", quoted(text)),
-                    match uri.is_empty() {
-                        true => format!("write \"#/{container}/NAME\""),
-                        false => format!(
-                            "put the file into the folder of the schema, name its folder with `--schema-folder`, or write \
-                             \"#/{container}/NAME\""
+                    match uri.rsplit('/').next() {
+                        Some(name) if !name.is_empty() => format!(
+                            "write \"#/{container}/NAME\", or save the document as {} in a folder, and name that with \
+                             `--schema-folder`",
+                            quoted(&if name.ends_with(".json") { name.to_owned() } else { format!("{name}.json") })
                         ),
+                        _ => format!("write \"#/{container}/NAME\""),
                     },
                 ),
             };

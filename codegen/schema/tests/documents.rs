@@ -3,7 +3,8 @@
 use std::fs;
 use std::path::Path;
 
-use mcpgen_schema::{Dialect, Document, Error, Normalised, ReadOptions, normalise};
+use mcpgen_schema::normal::Kind;
+use mcpgen_schema::{Dialect, Document, Error, Json, Normalised, ReadOptions, normalise};
 
 fn read(path: &Path, options: &ReadOptions) -> Result<Normalised, Error> {
     normalise(Document::read_with(path, options)?)
@@ -33,6 +34,9 @@ fn references_lead_to_files() {
     );
     write("types/parts/lid.json", r##"{"definitions": {"Lid": {"$ref": "hinge.json"}}}"##);
     write("types/parts/hinge.json", r#"{"type": "string"}"#);
+    write("types/parts/group.json", r##"{"parts": {"lid": {"$ref": "lid.json#/definitions/Lid"}}}"##);
+    write("types/latch.json", r##"{"$id": "https://example.com/latch.json", "$ref": "size.json"}"##);
+    write("types/hinged.json", r##"{"$ref": "https://example.com/hinged.json"}"##);
     write("outside.json", r#"{"type": "string"}"#);
     write("types/old.json", r#"{"$schema": "http://json-schema.org/draft-04/schema#", "type": "string"}"#);
     write("store/shape.json", r#"{"type": "string"}"#);
@@ -42,6 +46,7 @@ fn references_lead_to_files() {
         )
     };
     let stored = ReadOptions { schema_folder: Some(home.path().join("store")), ..ReadOptions::default() };
+    let circular = ReadOptions { schema_folder: Some(home.path().join("types")), ..ReadOptions::default() };
     for (reference, options, expected) in [
         // Directly, and through another file.
         ("./box.json#/definitions/Box", &ReadOptions::default(), Ok(vec!["A", "box", "size", "Box", "Size"])),
@@ -50,6 +55,32 @@ fn references_lead_to_files() {
         ("https://example.com/shape.json", &ReadOptions::default(), Err("is not a reference to a definition")),
         // The other file is beside the one that refers to it.
         ("parts/lid.json#/definitions/Lid", &ReadOptions::default(), Ok(vec!["A", "lid", "hinge", "Lid"])),
+        // The file is not a schema, but a part of it is.
+        (
+            "parts/group.json#/parts/lid",
+            &ReadOptions::default(),
+            Ok(vec!["A", "group.parts.lid", "lid", "hinge", "Lid"]),
+        ),
+        // Before 2019-09, an `$id` beside `$ref` is ignored.
+        ("latch.json", &ReadOptions::default(), Ok(vec!["A", "latch", "size", "Size"])),
+        // The schema of schemas. Its own references lead to itself.
+        (
+            "http://json-schema.org/draft-06/schema#/definitions/schemaArray",
+            &ReadOptions::default(),
+            Ok(vec![
+                "A",
+                "json-schema-draft-06",
+                "nonNegativeInteger",
+                "nonNegativeIntegerDefault0",
+                "schemaArray",
+                "simpleTypes",
+                "stringArray",
+            ]),
+        ),
+        // The name is that of the schema itself, which does not have what it refers to.
+        ("https://example.com/a.json", &circular, Err("save the document as \"a.json\" in a folder")),
+        ("hinged.json", &circular, Err("\"https://example.com/hinged.json\" is not a reference to a definition")),
+        ("https://example.com/b", &circular, Err("save the document as \"b.json\" in a folder")),
         // Nothing outside the folder, and nothing in another dialect.
         ("../outside.json", &ReadOptions::default(), Err("is not a reference to a definition")),
         ("old.json", &ReadOptions::default(), Err("it is written in draft-04, and the schema in draft-07")),
@@ -64,6 +95,196 @@ fn references_lead_to_files() {
             (Err(found), Err(expected)) => assert!(found.contains(expected), "{reference}: {found}"),
             (found, expected) => panic!("{reference}: {found:?} instead of {expected:?}"),
         }
+    }
+}
+
+/// Returns the definitions, with the one that the definition `A` refers to, or the reasons of the problems.
+fn target(schema: &str) -> Result<(Vec<String>, Option<String>), String> {
+    let normalised = Document::parse("a.json", schema.as_bytes()).and_then(normalise).map_err(|it| it.to_string())?;
+    let target = match &normalised.definitions["A"].kind {
+        Kind::Ref(name) => Some(name.clone()),
+        _ => None,
+    };
+    Ok((normalised.definitions.into_keys().collect(), target))
+}
+
+#[test]
+fn dynamic_references_are_static_or_refused() {
+    let newest = "https://json-schema.org/draft/2020-12/schema";
+    let older = "https://json-schema.org/draft/2019-09/schema";
+    for (dialect, definitions, expected) in [
+        // Only one schema has the anchor.
+        (newest, r##""A": {"$dynamicRef": "#n"}, "N": {"$dynamicAnchor": "n", "type": "null"}"##, Ok("N")),
+        // It is a pointer or another anchor, so its meaning is that of `$ref`.
+        (newest, r##""A": {"$dynamicRef": "#/$defs/N"}, "N": {"type": "null"}"##, Ok("N")),
+        (newest, r##""A": {"$dynamicRef": "#n"}, "N": {"$anchor": "n", "type": "null"}"##, Ok("N")),
+        (newest, r##""A": {"$dynamicRef": "#n"}, "N": {"type": "null"}"##, Err("there is no definition `n`")),
+        (
+            newest,
+            r##""A": {"$dynamicRef": "#n"}, "N": {"$dynamicAnchor": "n"}, "M": {"$id": "m", "$dynamicAnchor": "n"}"##,
+            Err(
+                "\"#n\" can lead to any of 2 schemas with this `$dynamicAnchor`, depending on where it is reached from",
+            ),
+        ),
+        (
+            newest,
+            r##""A": {"$dynamicRef": "#n"}, "N": {"$dynamicAnchor": "n"}, "M": {"$id": "m", "$dynamicAnchor": "k"}"##,
+            Ok("N"),
+        ),
+        // An anchor with the name of that of the other document changes its meaning.
+        (newest, &format!(r#""A": {{"$ref": "{newest}"}}"#), Ok("json-schema-2020-12")),
+        (
+            newest,
+            &format!(r#""A": {{"$ref": "{newest}"}}, "M": {{"$dynamicAnchor": "meta"}}"#),
+            Err("an anchor of this document changes what the other document refers to"),
+        ),
+        (older, r##""A": {"$recursiveRef": "#"}"##, Ok("a")),
+        (older, r##""N": {"$id": "n", "$recursiveAnchor": true}, "A": {"$recursiveRef": "#"}"##, Ok("a")),
+        (older, r##""A": {"$recursiveRef": "#/$defs/N"}, "N": {}"##, Err("\"#/$defs/N\" is not \"#\"")),
+        (
+            older,
+            r##""A": {"$id": "a", "$recursiveAnchor": true, "items": {"$recursiveRef": "#"}},
+                "N": {"$id": "n", "$recursiveAnchor": true}"##,
+            Err("\"#\" can lead to any of 2 schemas with this `$recursiveAnchor`"),
+        ),
+        (older, &format!(r#""A": {{"$ref": "{newest}"}}"#), Ok("json-schema-2020-12")),
+        // Each dialect has one of them.
+        (
+            older,
+            r##""A": {"$dynamicRef": "#n"}, "N": {"$anchor": "n"}"##,
+            Err("the dialect 2019-09 does not have this"),
+        ),
+        (newest, r##""A": {"$recursiveRef": "#"}"##, Err("the dialect 2020-12 does not have this keyword")),
+    ] {
+        let schema = format!(r#"{{"$schema": "{dialect}", "$defs": {{{definitions}}}}}"#);
+        match (target(&schema), expected) {
+            (Ok((_, found)), Ok(expected)) => assert_eq!(found.as_deref(), Some(expected), "{schema}"),
+            (Err(found), Err(expected)) => assert!(found.contains(expected), "{schema}: {found}"),
+            (found, expected) => panic!("{schema}: {found:?} instead of {expected:?}"),
+        }
+    }
+}
+
+#[test]
+fn anchors_in_other_files_change_metaschemas() {
+    let home = tempfile::tempdir().expect("a folder");
+    let newest = "https://json-schema.org/draft/2020-12/schema";
+    for (other, accepted) in [("meta", false), ("other", true)] {
+        let schema = format!(
+            r#"{{"$schema": "{newest}", "$defs": {{"A": {{"$ref": "{newest}"}}, "B": {{"$ref": "b.json"}}}}}}"#
+        );
+        fs::write(home.path().join("a.json"), schema).expect("a file");
+        fs::write(home.path().join("b.json"), format!(r#"{{"$dynamicAnchor": "{other}"}}"#)).expect("a file");
+        let found = names(&home.path().join("a.json"), &ReadOptions::default());
+        assert_eq!(found.is_ok(), accepted, "{other}: {found:?}");
+    }
+}
+
+#[test]
+fn groups_of_definitions_are_no_types() {
+    for (definitions, expected) in [
+        (
+            r##""A": {"$ref": "#/definitions/g/N"}, "g": {"N": {"type": "null"}, "M": {"type": "array"}}"##,
+            Ok(vec!["A", "g.N"]),
+        ),
+        (r#""A": {"type": "null"}, "//": {"see": "https://example.com"}"#, Ok(vec!["A"])),
+        // A definition, whatever its name.
+        (r#""A": {"type": "null"}, "//": {"type": "null"}"#, Ok(vec!["A", "//"])),
+        // Nothing shows that it is a group.
+        (r#""A": {"type": "null"}, "g": {"N": {"type": "null"}}"#, Err("does not implement this keyword")),
+        // It is used as a schema.
+        (
+            r##""A": {"$ref": "#/definitions/g/N"}, "B": {"$ref": "#/definitions/g"}, "g": {"N": {"type": "null"}}"##,
+            Err("does not implement this keyword"),
+        ),
+        (
+            r##""A": {"$ref": "#/definitions/g/N"}, "g": {"N": {"type": "null"}, "minimum": 1, "M": 1}"##,
+            Err("does not implement this keyword"),
+        ),
+    ] {
+        let schema = format!(r#"{{"definitions": {{{definitions}}}}}"#);
+        match (target(&schema), expected) {
+            (Ok((found, _)), Ok(expected)) => assert_eq!(found, expected, "{schema}"),
+            (Err(found), Err(expected)) => assert!(found.contains(expected), "{schema}: {found}"),
+            (found, expected) => panic!("{schema}: {found:?} instead of {expected:?}"),
+        }
+    }
+}
+
+#[test]
+fn metaschemas_accept_the_schemas_of_their_dialect() {
+    let old = "http://json-schema.org/draft-04/schema#";
+    let newest = "https://json-schema.org/draft/2020-12/schema";
+    for (metaschema, document, valid) in [
+        (old, r#"{"exclusiveMinimum": true, "minimum": 1}"#, true),
+        (old, r#"{"exclusiveMinimum": true}"#, false),
+        (old, "true", false),
+        (old, r#"{"multipleOf": 0}"#, false),
+        ("http://json-schema.org/draft-06/schema", r#"{"if": 1}"#, true),
+        ("http://json-schema.org/draft-07/schema#", r#"{"if": 1}"#, false),
+        ("http://json-schema.org/draft-07/schema#", r#"{"items": [{"not": {"type": "int"}}]}"#, false),
+        ("http://json-schema.org/draft-07/schema#", r#"{"items": [{"not": {"type": "integer"}}]}"#, true),
+        ("https://json-schema.org/draft/2019-09/schema", r##"{"$recursiveAnchor": true, "items": [true]}"##, true),
+        (newest, r##"{"$recursiveAnchor": true}"##, false),
+        (newest, r##"{"items": [true]}"##, false),
+        (newest, r##"{"$id": "a#b"}"##, false),
+        (newest, r##"{"$defs": {"a": {"prefixItems": []}}}"##, false),
+    ] {
+        for dialect in Dialect::ALL {
+            let schema = format!(r#"{{"definitions": {{"A": {{"$ref": "{metaschema}"}}}}}}"#);
+            let options = ReadOptions { dialect: Some(dialect), ..ReadOptions::default() };
+            let read = Document::parse_with("a.json", schema.as_bytes(), &options);
+            let checks = read.and_then(normalise).unwrap_or_else(|error| panic!("{schema}: {error}")).checks;
+            let found = checks["A"].accepts(&Json::parse(document).expect("JSON"), &checks);
+            assert_eq!(found, valid, "{metaschema} in {dialect}: {document}");
+        }
+    }
+}
+
+#[test]
+fn remedies_work() {
+    let newest = "https://json-schema.org/draft/2020-12/schema";
+    for (refused, remedy, accepted) in [
+        (
+            r#"{"$schema": "http://json-schema.org/draft-04/schema#", "const": 1}"#,
+            "write the schema in draft-06 and declare it in `$schema`",
+            r#"{"$schema": "http://json-schema.org/draft-06/schema#", "const": 1}"#,
+        ),
+        (
+            &*format!(r#"{{"$schema": "{newest}", "additionalItems": false}}"#),
+            "write the schema in 2019-09 and declare it in `$schema`",
+            r#"{"$schema": "https://json-schema.org/draft/2019-09/schema", "additionalItems": false}"#,
+        ),
+        (r#"{"type": "string", "nullable": true}"#, "add \"null\" to `type`", r#"{"type": ["string", "null"]}"#),
+        (
+            &format!(
+                r##"{{"$schema": "{newest}", "$ref": "#/$defs/A", "$defs": {{"A": {{"$dynamicRef": "#n"}},
+                "N": {{"$dynamicAnchor": "n"}}, "M": {{"$id": "m", "$dynamicAnchor": "n"}}}}}}"##
+            ),
+            "refer to one of them with `$ref`",
+            &format!(
+                r##"{{"$schema": "{newest}", "$ref": "#/$defs/A", "$defs": {{"A": {{"$ref": "#/$defs/N"}},
+                "N": {{"$dynamicAnchor": "n"}}, "M": {{"$id": "m", "$dynamicAnchor": "n"}}}}}}"##
+            ),
+        ),
+    ] {
+        let read = |text: &str| Document::parse("a.json", text.as_bytes()).and_then(normalise);
+        let error = read(refused).expect_err(refused).to_string();
+        assert!(error.contains(remedy), "{refused}: {error}");
+        read(accepted).unwrap_or_else(|error| panic!("{accepted}: {error}"));
+    }
+}
+
+#[test]
+fn long_lists_in_all_of_are_read() {
+    let condition = |index: usize| {
+        format!(r#"{{"if": {{"properties": {{"k": {{"const": {index}}}}}}}, "then": {{"required": ["m{index}"]}}}}"#)
+    };
+    let list: Vec<String> = (0..200).map(condition).collect();
+    let schema = format!(r#"{{"type": "object", "allOf": [{}]}}"#, list.join(","));
+    let checks = Document::parse("a.json", schema.as_bytes()).and_then(normalise).expect("a schema").checks;
+    for (document, valid) in [(r#"{"k": 199, "m199": 1}"#, true), (r#"{"k": 199, "m198": 1}"#, false)] {
+        assert_eq!(checks["a"].accepts(&Json::parse(document).expect("JSON"), &checks), valid, "{document}");
     }
 }
 
@@ -91,6 +312,10 @@ fn annotations_are_ignored() {
         ("x-anything", &ReadOptions::default(), true),
         ("markdownDescription", &ReadOptions::default(), true),
         ("id", &ReadOptions::default(), true),
+        ("//", &ReadOptions::default(), true),
+        ("links", &ReadOptions::default(), true),
+        ("existingJavaType", &ReadOptions::default(), true),
+        ("$vocabulary", &ReadOptions::default(), true),
         ("ui", &ReadOptions::default(), false),
         ("ui", &declared, true),
         // It has a meaning in OpenAPI.

@@ -78,6 +78,8 @@ const SCHEMA: Crate = Crate {
         "json",
         "json_types",
         "dialect",
+        "keywords",
+        "metaschemas",
         "uri",
         "document",
         "references",
@@ -95,7 +97,7 @@ const SCHEMA: Crate = Crate {
         "lower_checks",
         "normalise",
     ],
-    modules: 20,
+    modules: 22,
 };
 
 const MODEL: Crate = Crate {

@@ -1,0 +1,129 @@
+//! The keywords that mcpgen knows.
+
+use crate::dialect::{CONTAINERS, Dialect};
+
+/// Keywords that do not affect which values are accepted, besides those that begin with `x-`.
+const ANNOTATIONS: &[&str] = &[
+    // The standard, with JSON Hyper-Schema and OpenAPI.
+    "title",
+    "description",
+    "$comment",
+    "example",
+    "examples",
+    "default",
+    "deprecated",
+    "readOnly",
+    "writeOnly",
+    "format",
+    "contentEncoding",
+    "contentMediaType",
+    "contentSchema",
+    "links",
+    // A comment in documents that are older than `$comment`.
+    "//",
+    // Settings of VS Code extensions, and other editors.
+    "allowComments",
+    "allowTrailingCommas",
+    "defaultSnippets",
+    "deprecationMessage",
+    "doNotSuggest",
+    "editPresentation",
+    "enumDescriptions",
+    "enumItemLabels",
+    "enumNames",
+    "errorMessage",
+    "ignoreSync",
+    "markdownDeprecationMessage",
+    "markdownDescription",
+    "markdownEnumDescriptions",
+    "meta:enum",
+    "patternErrorMessage",
+    "suggestSortText",
+    // Generators of TypeScript and Java.
+    "tsEnumNames",
+    "tsType",
+    "existingJavaType",
+    "javaEnumNames",
+    "javaInterfaces",
+    "javaName",
+    "javaType",
+    // Names the member that decides a union.
+    "discriminator",
+    // The known values of an open enum, as in the Debug Adapter Protocol.
+    "_enum",
+    // The root determines the dialect.
+    "$schema",
+    // Describes the schemas that name this one as their `$schema`.
+    "$vocabulary",
+    // From draft-06 on, `$id` identifies a schema, but many still have `id`.
+    "id",
+];
+
+/// Returns whether a keyword does not affect which values are accepted.
+pub(crate) fn is_annotation(keyword: &str) -> bool {
+    ANNOTATIONS.contains(&keyword) || CONTAINERS.contains(&keyword) || keyword.starts_with("x-")
+}
+
+/// Returns whether mcpgen knows a keyword.
+pub(crate) fn is_keyword(keyword: &str) -> bool {
+    is_annotation(keyword) || dialects_of(keyword).is_some()
+}
+
+/// Returns the dialects that have a keyword, or `None` if mcpgen does not implement it.
+pub(crate) fn dialects_of(keyword: &str) -> Option<&'static [Dialect]> {
+    let all = &Dialect::ALL;
+    match keyword {
+        "type"
+        | "enum"
+        | "properties"
+        | "required"
+        | "additionalProperties"
+        | "patternProperties"
+        | "items"
+        | "minimum"
+        | "maximum"
+        | "exclusiveMinimum"
+        | "exclusiveMaximum"
+        | "multipleOf"
+        | "minLength"
+        | "maxLength"
+        | "pattern"
+        | "minItems"
+        | "maxItems"
+        | "uniqueItems"
+        | "minProperties"
+        | "maxProperties"
+        | "anyOf"
+        | "oneOf"
+        | "allOf"
+        | "not"
+        | "$ref"
+        | "dependencies" => Some(all),
+        "additionalItems" => Some(&all[..4]),
+        "$id" | "const" | "contains" | "propertyNames" => Some(&all[1..]),
+        "if" | "then" | "else" => Some(&all[2..]),
+        "dependentRequired"
+        | "dependentSchemas"
+        | "unevaluatedProperties"
+        | "unevaluatedItems"
+        | "minContains"
+        | "maxContains"
+        | "$anchor" => Some(&all[3..]),
+        "$recursiveAnchor" | "$recursiveRef" => Some(&all[3..4]),
+        "prefixItems" | "$dynamicAnchor" | "$dynamicRef" => Some(&all[4..]),
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::ANNOTATIONS;
+
+    #[test]
+    fn annotations_are_documented() {
+        let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../README.md");
+        let text = std::fs::read_to_string(path).expect("a page");
+        let undocumented: Vec<_> = ANNOTATIONS.iter().filter(|name| !text.contains(&format!("`{name}`"))).collect();
+        assert!(undocumented.is_empty(), "{undocumented:?}");
+    }
+}
