@@ -28,38 +28,10 @@ pub struct ClientCapabilities {
     /// Other members.
     pub extra: Extra<Self>,
 }
-
-impl ClientCapabilities {
-    /// Creates a `ClientCapabilities` without optional members.
-    #[must_use]
-    pub fn new() -> Self {
-        Self::default()
-    }
-
-    /// Sets `roots`.
-    #[must_use]
-    pub fn with_roots(mut self, roots: impl Into<ClientCapabilitiesRoots>) -> Self {
-        self.roots = Some(roots.into());
-        self
-    }
-
-    /// Sets `sampling`.
-    #[must_use]
-    pub fn with_sampling(mut self, sampling: impl Into<JsonObject>) -> Self {
-        self.sampling = Some(sampling.into());
-        self
-    }
-
-    /// Sets `experimental`.
-    #[must_use]
-    pub fn with_experimental(mut self, experimental: impl Into<Map<String, JsonObject>>) -> Self {
-        self.experimental = Some(experimental.into());
-        self
-    }
-}
-
 codec::object! { ClientCapabilities;
-    optional roots "roots", optional sampling "sampling", optional experimental "experimental", ..extra
+    optional roots "roots" with_roots(into ClientCapabilitiesRoots),
+    optional sampling "sampling" with_sampling(into JsonObject),
+    optional experimental "experimental" with_experimental(into Map<String, JsonObject>), ..extra
 }
 
 /// The client's support for roots.
@@ -72,25 +44,7 @@ pub struct ClientCapabilitiesRoots {
     /// Other members.
     pub extra: Extra<Self>,
 }
-
-impl ClientCapabilitiesRoots {
-    /// Creates a `ClientCapabilitiesRoots` without optional members.
-    #[must_use]
-    pub fn new() -> Self {
-        Self::default()
-    }
-
-    /// Sets `listChanged`.
-    #[must_use]
-    pub fn with_list_changed(mut self, list_changed: bool) -> Self {
-        self.list_changed = Some(list_changed);
-        self
-    }
-}
-
-codec::object! { ClientCapabilitiesRoots;
-    optional list_changed "listChanged", ..extra
-}
+codec::object! { ClientCapabilitiesRoots; optional list_changed "listChanged" with_list_changed(copy bool), ..extra }
 
 /// The name and version of a client or server implementation.
 ///
@@ -111,18 +65,7 @@ pub struct Implementation {
     /// Other members.
     pub extra: Extra<Self>,
 }
-
-impl Implementation {
-    /// Creates an `Implementation` from its required members.
-    #[must_use]
-    pub fn new(name: impl Into<String>, version: impl Into<String>) -> Self {
-        Self { name: name.into(), version: version.into(), extra: Default::default() }
-    }
-}
-
-codec::object! { Implementation;
-    required name "name", required version "version", ..extra
-}
+codec::object! { Implementation; required name "name" (into String), required version "version" (into String), ..extra }
 
 /// The optional features that a server supports.
 ///
@@ -153,60 +96,13 @@ pub struct ServerCapabilities {
     /// Other members.
     pub extra: Extra<Self>,
 }
-
-impl ServerCapabilities {
-    /// Creates a `ServerCapabilities` without optional members.
-    #[must_use]
-    pub fn new() -> Self {
-        Self::default()
-    }
-
-    /// Sets `tools`.
-    #[must_use]
-    pub fn with_tools(mut self, tools: impl Into<ServerCapabilitiesTools>) -> Self {
-        self.tools = Some(tools.into());
-        self
-    }
-
-    /// Sets `resources`.
-    #[must_use]
-    pub fn with_resources(mut self, resources: impl Into<ServerCapabilitiesResources>) -> Self {
-        self.resources = Some(resources.into());
-        self
-    }
-
-    /// Sets `prompts`.
-    #[must_use]
-    pub fn with_prompts(mut self, prompts: impl Into<ServerCapabilitiesPrompts>) -> Self {
-        self.prompts = Some(prompts.into());
-        self
-    }
-
-    /// Sets `completions`.
-    #[must_use]
-    pub fn with_completions(mut self, completions: impl Into<JsonObject>) -> Self {
-        self.completions = Some(completions.into());
-        self
-    }
-
-    /// Sets `logging`.
-    #[must_use]
-    pub fn with_logging(mut self, logging: impl Into<JsonObject>) -> Self {
-        self.logging = Some(logging.into());
-        self
-    }
-
-    /// Sets `experimental`.
-    #[must_use]
-    pub fn with_experimental(mut self, experimental: impl Into<Map<String, JsonObject>>) -> Self {
-        self.experimental = Some(experimental.into());
-        self
-    }
-}
-
 codec::object! { ServerCapabilities;
-    optional tools "tools", optional resources "resources", optional prompts "prompts",
-    optional completions "completions", optional logging "logging", optional experimental "experimental", ..extra
+    optional tools "tools" with_tools(into ServerCapabilitiesTools),
+    optional resources "resources" with_resources(into ServerCapabilitiesResources),
+    optional prompts "prompts" with_prompts(into ServerCapabilitiesPrompts),
+    optional completions "completions" with_completions(into JsonObject),
+    optional logging "logging" with_logging(into JsonObject),
+    optional experimental "experimental" with_experimental(into Map<String, JsonObject>), ..extra
 }
 
 /// The server's support for prompts.
@@ -219,25 +115,7 @@ pub struct ServerCapabilitiesPrompts {
     /// Other members.
     pub extra: Extra<Self>,
 }
-
-impl ServerCapabilitiesPrompts {
-    /// Creates a `ServerCapabilitiesPrompts` without optional members.
-    #[must_use]
-    pub fn new() -> Self {
-        Self::default()
-    }
-
-    /// Sets `listChanged`.
-    #[must_use]
-    pub fn with_list_changed(mut self, list_changed: bool) -> Self {
-        self.list_changed = Some(list_changed);
-        self
-    }
-}
-
-codec::object! { ServerCapabilitiesPrompts;
-    optional list_changed "listChanged", ..extra
-}
+codec::object! { ServerCapabilitiesPrompts; optional list_changed "listChanged" with_list_changed(copy bool), ..extra }
 
 /// The server's support for resources.
 ///
@@ -252,31 +130,9 @@ pub struct ServerCapabilitiesResources {
     /// Other members.
     pub extra: Extra<Self>,
 }
-
-impl ServerCapabilitiesResources {
-    /// Creates a `ServerCapabilitiesResources` without optional members.
-    #[must_use]
-    pub fn new() -> Self {
-        Self::default()
-    }
-
-    /// Sets `subscribe`.
-    #[must_use]
-    pub fn with_subscribe(mut self, subscribe: bool) -> Self {
-        self.subscribe = Some(subscribe);
-        self
-    }
-
-    /// Sets `listChanged`.
-    #[must_use]
-    pub fn with_list_changed(mut self, list_changed: bool) -> Self {
-        self.list_changed = Some(list_changed);
-        self
-    }
-}
-
 codec::object! { ServerCapabilitiesResources;
-    optional subscribe "subscribe", optional list_changed "listChanged", ..extra
+    optional subscribe "subscribe" with_subscribe(copy bool),
+    optional list_changed "listChanged" with_list_changed(copy bool), ..extra
 }
 
 /// The server's support for tools.
@@ -289,25 +145,7 @@ pub struct ServerCapabilitiesTools {
     /// Other members.
     pub extra: Extra<Self>,
 }
-
-impl ServerCapabilitiesTools {
-    /// Creates a `ServerCapabilitiesTools` without optional members.
-    #[must_use]
-    pub fn new() -> Self {
-        Self::default()
-    }
-
-    /// Sets `listChanged`.
-    #[must_use]
-    pub fn with_list_changed(mut self, list_changed: bool) -> Self {
-        self.list_changed = Some(list_changed);
-        self
-    }
-}
-
-codec::object! { ServerCapabilitiesTools;
-    optional list_changed "listChanged", ..extra
-}
+codec::object! { ServerCapabilitiesTools; optional list_changed "listChanged" with_list_changed(copy bool), ..extra }
 
 codec::serde_impls! {
     ClientCapabilities, ClientCapabilitiesRoots, Implementation, ServerCapabilities, ServerCapabilitiesPrompts,

@@ -35,53 +35,12 @@ pub struct ClientCapabilities {
     /// Other members.
     pub extra: Extra<Self>,
 }
-
-impl ClientCapabilities {
-    /// Creates a `ClientCapabilities` without optional members.
-    #[must_use]
-    pub fn new() -> Self {
-        Self::default()
-    }
-
-    /// Sets `roots`.
-    #[must_use]
-    pub fn with_roots(mut self, roots: impl Into<ClientCapabilitiesRoots>) -> Self {
-        self.roots = Some(roots.into());
-        self
-    }
-
-    /// Sets `sampling`.
-    #[must_use]
-    pub fn with_sampling(mut self, sampling: impl Into<ClientCapabilitiesSampling>) -> Self {
-        self.sampling = Some(sampling.into());
-        self
-    }
-
-    /// Sets `elicitation`.
-    #[must_use]
-    pub fn with_elicitation(mut self, elicitation: impl Into<ClientCapabilitiesElicitation>) -> Self {
-        self.elicitation = Some(elicitation.into());
-        self
-    }
-
-    /// Sets `tasks`.
-    #[must_use]
-    pub fn with_tasks(mut self, tasks: impl Into<ClientCapabilitiesTasks>) -> Self {
-        self.tasks = Some(tasks.into());
-        self
-    }
-
-    /// Sets `experimental`.
-    #[must_use]
-    pub fn with_experimental(mut self, experimental: impl Into<Map<String, JsonObject>>) -> Self {
-        self.experimental = Some(experimental.into());
-        self
-    }
-}
-
 codec::object! { ClientCapabilities;
-    optional roots "roots", optional sampling "sampling", optional elicitation "elicitation", optional tasks "tasks",
-    optional experimental "experimental", ..extra
+    optional roots "roots" with_roots(into ClientCapabilitiesRoots),
+    optional sampling "sampling" with_sampling(into ClientCapabilitiesSampling),
+    optional elicitation "elicitation" with_elicitation(into ClientCapabilitiesElicitation),
+    optional tasks "tasks" with_tasks(into ClientCapabilitiesTasks),
+    optional experimental "experimental" with_experimental(into Map<String, JsonObject>), ..extra
 }
 
 /// The elicitation modes that a client supports.
@@ -100,31 +59,8 @@ pub struct ClientCapabilitiesElicitation {
     /// Other members.
     pub extra: Extra<Self>,
 }
-
-impl ClientCapabilitiesElicitation {
-    /// Creates a `ClientCapabilitiesElicitation` without optional members.
-    #[must_use]
-    pub fn new() -> Self {
-        Self::default()
-    }
-
-    /// Sets `form`.
-    #[must_use]
-    pub fn with_form(mut self, form: impl Into<JsonObject>) -> Self {
-        self.form = Some(form.into());
-        self
-    }
-
-    /// Sets `url`.
-    #[must_use]
-    pub fn with_url(mut self, url: impl Into<JsonObject>) -> Self {
-        self.url = Some(url.into());
-        self
-    }
-}
-
 codec::object! { ClientCapabilitiesElicitation;
-    optional form "form", optional url "url", ..extra
+    optional form "form" with_form(into JsonObject), optional url "url" with_url(into JsonObject), ..extra
 }
 
 /// The client's support for roots.
@@ -137,25 +73,7 @@ pub struct ClientCapabilitiesRoots {
     /// Other members.
     pub extra: Extra<Self>,
 }
-
-impl ClientCapabilitiesRoots {
-    /// Creates a `ClientCapabilitiesRoots` without optional members.
-    #[must_use]
-    pub fn new() -> Self {
-        Self::default()
-    }
-
-    /// Sets `listChanged`.
-    #[must_use]
-    pub fn with_list_changed(mut self, list_changed: bool) -> Self {
-        self.list_changed = Some(list_changed);
-        self
-    }
-}
-
-codec::object! { ClientCapabilitiesRoots;
-    optional list_changed "listChanged", ..extra
-}
+codec::object! { ClientCapabilitiesRoots; optional list_changed "listChanged" with_list_changed(copy bool), ..extra }
 
 /// The client's support for sampling.
 ///
@@ -173,32 +91,11 @@ pub struct ClientCapabilitiesSampling {
     /// Other members.
     pub extra: Extra<Self>,
 }
-
-impl ClientCapabilitiesSampling {
-    /// Creates a `ClientCapabilitiesSampling` without optional members.
-    #[must_use]
-    pub fn new() -> Self {
-        Self::default()
-    }
-
-    /// Sets `context`.
-    #[deprecated(note = "since revision 2025-11-25: Do without includeContext, or set it to none.")]
-    #[must_use]
-    pub fn with_context(mut self, context: impl Into<JsonObject>) -> Self {
-        self.context = Some(context.into());
-        self
-    }
-
-    /// Sets `tools`.
-    #[must_use]
-    pub fn with_tools(mut self, tools: impl Into<JsonObject>) -> Self {
-        self.tools = Some(tools.into());
-        self
-    }
-}
-
 codec::object! { ClientCapabilitiesSampling;
-    optional context "context", optional tools "tools", ..extra
+    optional context "context"
+        #[deprecated(note = "since revision 2025-11-25: Do without includeContext, or set it to none.")]
+        with_context(into JsonObject),
+    optional tools "tools" with_tools(into JsonObject), ..extra
 }
 
 /// The client's support for tasks.
@@ -215,38 +112,9 @@ pub struct ClientCapabilitiesTasks {
     /// Other members.
     pub extra: Extra<Self>,
 }
-
-impl ClientCapabilitiesTasks {
-    /// Creates a `ClientCapabilitiesTasks` without optional members.
-    #[must_use]
-    pub fn new() -> Self {
-        Self::default()
-    }
-
-    /// Sets `list`.
-    #[must_use]
-    pub fn with_list(mut self, list: impl Into<JsonObject>) -> Self {
-        self.list = Some(list.into());
-        self
-    }
-
-    /// Sets `cancel`.
-    #[must_use]
-    pub fn with_cancel(mut self, cancel: impl Into<JsonObject>) -> Self {
-        self.cancel = Some(cancel.into());
-        self
-    }
-
-    /// Sets `requests`.
-    #[must_use]
-    pub fn with_requests(mut self, requests: impl Into<ClientCapabilitiesTasksRequests>) -> Self {
-        self.requests = Some(requests.into());
-        self
-    }
-}
-
 codec::object! { ClientCapabilitiesTasks;
-    optional list "list", optional cancel "cancel", optional requests "requests", ..extra
+    optional list "list" with_list(into JsonObject), optional cancel "cancel" with_cancel(into JsonObject),
+    optional requests "requests" with_requests(into ClientCapabilitiesTasksRequests), ..extra
 }
 
 /// The requests that a client can run as tasks.
@@ -261,31 +129,9 @@ pub struct ClientCapabilitiesTasksRequests {
     /// Other members.
     pub extra: Extra<Self>,
 }
-
-impl ClientCapabilitiesTasksRequests {
-    /// Creates a `ClientCapabilitiesTasksRequests` without optional members.
-    #[must_use]
-    pub fn new() -> Self {
-        Self::default()
-    }
-
-    /// Sets `sampling`.
-    #[must_use]
-    pub fn with_sampling(mut self, sampling: impl Into<ClientCapabilitiesTasksRequestsSampling>) -> Self {
-        self.sampling = Some(sampling.into());
-        self
-    }
-
-    /// Sets `elicitation`.
-    #[must_use]
-    pub fn with_elicitation(mut self, elicitation: impl Into<ClientCapabilitiesTasksRequestsElicitation>) -> Self {
-        self.elicitation = Some(elicitation.into());
-        self
-    }
-}
-
 codec::object! { ClientCapabilitiesTasksRequests;
-    optional sampling "sampling", optional elicitation "elicitation", ..extra
+    optional sampling "sampling" with_sampling(into ClientCapabilitiesTasksRequestsSampling),
+    optional elicitation "elicitation" with_elicitation(into ClientCapabilitiesTasksRequestsElicitation), ..extra
 }
 
 /// The elicitation requests that a client can run as tasks.
@@ -299,24 +145,8 @@ pub struct ClientCapabilitiesTasksRequestsElicitation {
     /// Other members.
     pub extra: Extra<Self>,
 }
-
-impl ClientCapabilitiesTasksRequestsElicitation {
-    /// Creates a `ClientCapabilitiesTasksRequestsElicitation` without optional members.
-    #[must_use]
-    pub fn new() -> Self {
-        Self::default()
-    }
-
-    /// Sets `create`.
-    #[must_use]
-    pub fn with_create(mut self, create: impl Into<JsonObject>) -> Self {
-        self.create = Some(create.into());
-        self
-    }
-}
-
 codec::object! { ClientCapabilitiesTasksRequestsElicitation;
-    optional create "create", ..extra
+    optional create "create" with_create(into JsonObject), ..extra
 }
 
 /// The sampling requests that a client can run as tasks.
@@ -330,24 +160,8 @@ pub struct ClientCapabilitiesTasksRequestsSampling {
     /// Other members.
     pub extra: Extra<Self>,
 }
-
-impl ClientCapabilitiesTasksRequestsSampling {
-    /// Creates a `ClientCapabilitiesTasksRequestsSampling` without optional members.
-    #[must_use]
-    pub fn new() -> Self {
-        Self::default()
-    }
-
-    /// Sets `createMessage`.
-    #[must_use]
-    pub fn with_create_message(mut self, create_message: impl Into<JsonObject>) -> Self {
-        self.create_message = Some(create_message.into());
-        self
-    }
-}
-
 codec::object! { ClientCapabilitiesTasksRequestsSampling;
-    optional create_message "createMessage", ..extra
+    optional create_message "createMessage" with_create_message(into JsonObject), ..extra
 }
 
 /// The name and version of a client or server implementation.
@@ -377,54 +191,11 @@ pub struct Implementation {
     /// Other members.
     pub extra: Extra<Self>,
 }
-
-impl Implementation {
-    /// Creates an `Implementation` from its required members.
-    #[must_use]
-    pub fn new(name: impl Into<String>, version: impl Into<String>) -> Self {
-        Self {
-            name: name.into(),
-            title: None,
-            version: version.into(),
-            description: None,
-            website_url: None,
-            icons: None,
-            extra: Default::default(),
-        }
-    }
-
-    /// Sets `title`.
-    #[must_use]
-    pub fn with_title(mut self, title: impl Into<String>) -> Self {
-        self.title = Some(title.into());
-        self
-    }
-
-    /// Sets `description`.
-    #[must_use]
-    pub fn with_description(mut self, description: impl Into<String>) -> Self {
-        self.description = Some(description.into());
-        self
-    }
-
-    /// Sets `websiteUrl`.
-    #[must_use]
-    pub fn with_website_url(mut self, website_url: impl Into<String>) -> Self {
-        self.website_url = Some(website_url.into());
-        self
-    }
-
-    /// Sets `icons`.
-    #[must_use]
-    pub fn with_icons(mut self, icons: impl Into<Vec<Icon>>) -> Self {
-        self.icons = Some(icons.into());
-        self
-    }
-}
-
 codec::object! { Implementation;
-    required name "name", optional title "title", required version "version", optional description "description",
-    optional website_url "websiteUrl", optional icons "icons", ..extra
+    required name "name" (into String), optional title "title" with_title(into String),
+    required version "version" (into String), optional description "description" with_description(into String),
+    optional website_url "websiteUrl" with_website_url(into String), optional icons "icons" with_icons(into Vec<Icon>),
+    ..extra
 }
 
 /// The optional features that a server supports.
@@ -459,68 +230,14 @@ pub struct ServerCapabilities {
     /// Other members.
     pub extra: Extra<Self>,
 }
-
-impl ServerCapabilities {
-    /// Creates a `ServerCapabilities` without optional members.
-    #[must_use]
-    pub fn new() -> Self {
-        Self::default()
-    }
-
-    /// Sets `tools`.
-    #[must_use]
-    pub fn with_tools(mut self, tools: impl Into<ServerCapabilitiesTools>) -> Self {
-        self.tools = Some(tools.into());
-        self
-    }
-
-    /// Sets `resources`.
-    #[must_use]
-    pub fn with_resources(mut self, resources: impl Into<ServerCapabilitiesResources>) -> Self {
-        self.resources = Some(resources.into());
-        self
-    }
-
-    /// Sets `prompts`.
-    #[must_use]
-    pub fn with_prompts(mut self, prompts: impl Into<ServerCapabilitiesPrompts>) -> Self {
-        self.prompts = Some(prompts.into());
-        self
-    }
-
-    /// Sets `completions`.
-    #[must_use]
-    pub fn with_completions(mut self, completions: impl Into<JsonObject>) -> Self {
-        self.completions = Some(completions.into());
-        self
-    }
-
-    /// Sets `logging`.
-    #[must_use]
-    pub fn with_logging(mut self, logging: impl Into<JsonObject>) -> Self {
-        self.logging = Some(logging.into());
-        self
-    }
-
-    /// Sets `tasks`.
-    #[must_use]
-    pub fn with_tasks(mut self, tasks: impl Into<ServerCapabilitiesTasks>) -> Self {
-        self.tasks = Some(tasks.into());
-        self
-    }
-
-    /// Sets `experimental`.
-    #[must_use]
-    pub fn with_experimental(mut self, experimental: impl Into<Map<String, JsonObject>>) -> Self {
-        self.experimental = Some(experimental.into());
-        self
-    }
-}
-
 codec::object! { ServerCapabilities;
-    optional tools "tools", optional resources "resources", optional prompts "prompts",
-    optional completions "completions", optional logging "logging", optional tasks "tasks",
-    optional experimental "experimental", ..extra
+    optional tools "tools" with_tools(into ServerCapabilitiesTools),
+    optional resources "resources" with_resources(into ServerCapabilitiesResources),
+    optional prompts "prompts" with_prompts(into ServerCapabilitiesPrompts),
+    optional completions "completions" with_completions(into JsonObject),
+    optional logging "logging" with_logging(into JsonObject),
+    optional tasks "tasks" with_tasks(into ServerCapabilitiesTasks),
+    optional experimental "experimental" with_experimental(into Map<String, JsonObject>), ..extra
 }
 
 /// The server's support for prompts.
@@ -533,25 +250,7 @@ pub struct ServerCapabilitiesPrompts {
     /// Other members.
     pub extra: Extra<Self>,
 }
-
-impl ServerCapabilitiesPrompts {
-    /// Creates a `ServerCapabilitiesPrompts` without optional members.
-    #[must_use]
-    pub fn new() -> Self {
-        Self::default()
-    }
-
-    /// Sets `listChanged`.
-    #[must_use]
-    pub fn with_list_changed(mut self, list_changed: bool) -> Self {
-        self.list_changed = Some(list_changed);
-        self
-    }
-}
-
-codec::object! { ServerCapabilitiesPrompts;
-    optional list_changed "listChanged", ..extra
-}
+codec::object! { ServerCapabilitiesPrompts; optional list_changed "listChanged" with_list_changed(copy bool), ..extra }
 
 /// The server's support for resources.
 ///
@@ -566,31 +265,9 @@ pub struct ServerCapabilitiesResources {
     /// Other members.
     pub extra: Extra<Self>,
 }
-
-impl ServerCapabilitiesResources {
-    /// Creates a `ServerCapabilitiesResources` without optional members.
-    #[must_use]
-    pub fn new() -> Self {
-        Self::default()
-    }
-
-    /// Sets `subscribe`.
-    #[must_use]
-    pub fn with_subscribe(mut self, subscribe: bool) -> Self {
-        self.subscribe = Some(subscribe);
-        self
-    }
-
-    /// Sets `listChanged`.
-    #[must_use]
-    pub fn with_list_changed(mut self, list_changed: bool) -> Self {
-        self.list_changed = Some(list_changed);
-        self
-    }
-}
-
 codec::object! { ServerCapabilitiesResources;
-    optional subscribe "subscribe", optional list_changed "listChanged", ..extra
+    optional subscribe "subscribe" with_subscribe(copy bool),
+    optional list_changed "listChanged" with_list_changed(copy bool), ..extra
 }
 
 /// The server's support for tasks.
@@ -607,38 +284,9 @@ pub struct ServerCapabilitiesTasks {
     /// Other members.
     pub extra: Extra<Self>,
 }
-
-impl ServerCapabilitiesTasks {
-    /// Creates a `ServerCapabilitiesTasks` without optional members.
-    #[must_use]
-    pub fn new() -> Self {
-        Self::default()
-    }
-
-    /// Sets `list`.
-    #[must_use]
-    pub fn with_list(mut self, list: impl Into<JsonObject>) -> Self {
-        self.list = Some(list.into());
-        self
-    }
-
-    /// Sets `cancel`.
-    #[must_use]
-    pub fn with_cancel(mut self, cancel: impl Into<JsonObject>) -> Self {
-        self.cancel = Some(cancel.into());
-        self
-    }
-
-    /// Sets `requests`.
-    #[must_use]
-    pub fn with_requests(mut self, requests: impl Into<ServerCapabilitiesTasksRequests>) -> Self {
-        self.requests = Some(requests.into());
-        self
-    }
-}
-
 codec::object! { ServerCapabilitiesTasks;
-    optional list "list", optional cancel "cancel", optional requests "requests", ..extra
+    optional list "list" with_list(into JsonObject), optional cancel "cancel" with_cancel(into JsonObject),
+    optional requests "requests" with_requests(into ServerCapabilitiesTasksRequests), ..extra
 }
 
 /// The requests that a server can run as tasks.
@@ -651,24 +299,8 @@ pub struct ServerCapabilitiesTasksRequests {
     /// Other members.
     pub extra: Extra<Self>,
 }
-
-impl ServerCapabilitiesTasksRequests {
-    /// Creates a `ServerCapabilitiesTasksRequests` without optional members.
-    #[must_use]
-    pub fn new() -> Self {
-        Self::default()
-    }
-
-    /// Sets `tools`.
-    #[must_use]
-    pub fn with_tools(mut self, tools: impl Into<ServerCapabilitiesTasksRequestsTools>) -> Self {
-        self.tools = Some(tools.into());
-        self
-    }
-}
-
 codec::object! { ServerCapabilitiesTasksRequests;
-    optional tools "tools", ..extra
+    optional tools "tools" with_tools(into ServerCapabilitiesTasksRequestsTools), ..extra
 }
 
 /// The tool requests that a server can run as tasks.
@@ -682,25 +314,7 @@ pub struct ServerCapabilitiesTasksRequestsTools {
     /// Other members.
     pub extra: Extra<Self>,
 }
-
-impl ServerCapabilitiesTasksRequestsTools {
-    /// Creates a `ServerCapabilitiesTasksRequestsTools` without optional members.
-    #[must_use]
-    pub fn new() -> Self {
-        Self::default()
-    }
-
-    /// Sets `call`.
-    #[must_use]
-    pub fn with_call(mut self, call: impl Into<JsonObject>) -> Self {
-        self.call = Some(call.into());
-        self
-    }
-}
-
-codec::object! { ServerCapabilitiesTasksRequestsTools;
-    optional call "call", ..extra
-}
+codec::object! { ServerCapabilitiesTasksRequestsTools; optional call "call" with_call(into JsonObject), ..extra }
 
 /// The server's support for tools.
 ///
@@ -712,25 +326,7 @@ pub struct ServerCapabilitiesTools {
     /// Other members.
     pub extra: Extra<Self>,
 }
-
-impl ServerCapabilitiesTools {
-    /// Creates a `ServerCapabilitiesTools` without optional members.
-    #[must_use]
-    pub fn new() -> Self {
-        Self::default()
-    }
-
-    /// Sets `listChanged`.
-    #[must_use]
-    pub fn with_list_changed(mut self, list_changed: bool) -> Self {
-        self.list_changed = Some(list_changed);
-        self
-    }
-}
-
-codec::object! { ServerCapabilitiesTools;
-    optional list_changed "listChanged", ..extra
-}
+codec::object! { ServerCapabilitiesTools; optional list_changed "listChanged" with_list_changed(copy bool), ..extra }
 
 codec::serde_impls! {
     ClientCapabilities, ClientCapabilitiesElicitation, ClientCapabilitiesRoots, ClientCapabilitiesSampling,

@@ -26,24 +26,9 @@ pub struct UrlElicitationRequiredError {
     /// Other members.
     pub extra: Extra<Self>,
 }
-
-impl UrlElicitationRequiredError {
-    /// Creates a `UrlElicitationRequiredError` from its required members.
-    #[must_use]
-    pub fn new(error: impl Into<UrlElicitationRequiredErrorError>) -> Self {
-        Self { id: None, error: error.into(), extra: Default::default() }
-    }
-
-    /// Sets `id`.
-    #[must_use]
-    pub fn with_id(mut self, id: impl Into<RequestId>) -> Self {
-        self.id = Some(id.into());
-        self
-    }
-}
-
 codec::object! { UrlElicitationRequiredError;
-    constant jsonrpc "jsonrpc" = Str("2.0"), optional id "id", required error "error", ..extra
+    constant jsonrpc "jsonrpc" = Str("2.0"), optional id "id" with_id(into RequestId),
+    required error "error" (into UrlElicitationRequiredErrorError), ..extra
 }
 
 /// The error object of a [`UrlElicitationRequiredError`].
@@ -58,17 +43,9 @@ pub struct UrlElicitationRequiredErrorError {
     /// Other members.
     pub extra: Extra<Self>,
 }
-
-impl UrlElicitationRequiredErrorError {
-    /// Creates a `UrlElicitationRequiredErrorError` from its required members.
-    #[must_use]
-    pub fn new(message: impl Into<String>, data: impl Into<UrlElicitationRequiredErrorErrorData>) -> Self {
-        Self { message: message.into(), data: data.into(), extra: Default::default() }
-    }
-}
-
 codec::object! { UrlElicitationRequiredErrorError;
-    constant code "code" = Integer(-32042), required message "message", required data "data", ..extra
+    constant code "code" = Integer(-32042), required message "message" (into String),
+    required data "data" (into UrlElicitationRequiredErrorErrorData), ..extra
 }
 
 codec::serde_impls! { UrlElicitationRequiredError, UrlElicitationRequiredErrorError }

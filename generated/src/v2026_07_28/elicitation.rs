@@ -20,39 +20,10 @@ pub struct BooleanSchema {
     /// Other members.
     pub extra: Extra<Self>,
 }
-
-impl BooleanSchema {
-    /// Creates a `BooleanSchema` without optional members.
-    #[must_use]
-    pub fn new() -> Self {
-        Self::default()
-    }
-
-    /// Sets `title`.
-    #[must_use]
-    pub fn with_title(mut self, title: impl Into<String>) -> Self {
-        self.title = Some(title.into());
-        self
-    }
-
-    /// Sets `description`.
-    #[must_use]
-    pub fn with_description(mut self, description: impl Into<String>) -> Self {
-        self.description = Some(description.into());
-        self
-    }
-
-    /// Sets `default`.
-    #[must_use]
-    pub fn with_default(mut self, default: bool) -> Self {
-        self.default = Some(default);
-        self
-    }
-}
-
 codec::object! { BooleanSchema;
-    constant r#type "type" = Str("boolean"), optional title "title", optional description "description",
-    optional default "default", ..extra
+    constant r#type "type" = Str("boolean"), optional title "title" with_title(into String),
+    optional description "description" with_description(into String),
+    optional default "default" with_default(copy bool), ..extra
 }
 
 /// Requests input from the user through the client.
@@ -64,8 +35,7 @@ codec::object! { BooleanSchema;
 ///
 /// Requires the client's `elicitation` capability with the mode in use. An empty capability means form mode.
 ///
-/// The `elicitation/create` request, sent inside another message. In JSON, `method` is `"elicitation/create"`. Since
-/// revision 2025-06-18. Used by [`InputRequest`].
+/// The `elicitation/create` request, sent inside another message. Since revision 2025-06-18. Used by [`InputRequest`].
 /// [Specification](https://modelcontextprotocol.io/specification/2026-07-28/schema#elicitrequest)
 ///
 /// [`InputRequest`]: super::InputRequest
@@ -77,25 +47,10 @@ pub struct ElicitRequest {
     /// Other members.
     pub extra: Extra<Self>,
 }
-
-impl ElicitRequest {
-    /// Creates an `ElicitRequest` from its required members.
-    #[must_use]
-    pub fn new(params: impl Into<ElicitRequestParams>) -> Self {
-        Self { params: params.into(), extra: Default::default() }
-    }
-}
-
 codec::object! { ElicitRequest;
-    constant method "method" = Str("elicitation/create"), required params "params", ..extra
+    constant method "method" = Str("elicitation/create"), required params "params" (into ElicitRequestParams), ..extra
 }
-
-impl crate::Request for ElicitRequest {
-    const METHOD: &'static str = "elicitation/create";
-    const REVISION: Revision = Revision::V2026_07_28;
-    type Params = ElicitRequestParams;
-    type Result = ElicitResult;
-}
+codec::request! { ElicitRequest; "elicitation/create" (ElicitRequestParams) -> ElicitResult; Revision::V2026_07_28 }
 
 /// A form that the server asks the user to fill in.
 ///
@@ -132,38 +87,9 @@ pub struct ElicitRequestFormParams {
     /// Other members.
     pub extra: Extra<Self>,
 }
-
-impl ElicitRequestFormParams {
-    /// Creates an `ElicitRequestFormParams` from its required members.
-    #[must_use]
-    pub fn new(
-        message: impl Into<String>,
-        requested_schema: impl Into<ElicitRequestFormParamsRequestedSchema>,
-    ) -> Self {
-        Self {
-            mode: false,
-            message: message.into(),
-            requested_schema: requested_schema.into(),
-            extra: Default::default(),
-        }
-    }
-
-    /// Whether the constant member `mode` (`"form"`) is present.
-    #[must_use]
-    pub fn has_mode(&self) -> bool {
-        self.mode
-    }
-
-    /// Writes the constant member `mode` (`"form"`), or leaves it out.
-    #[must_use]
-    pub fn with_mode(mut self, present: bool) -> Self {
-        self.mode = present;
-        self
-    }
-}
-
 codec::object! { ElicitRequestFormParams;
-    flag mode "mode" = Str("form"), required message "message", required requested_schema "requestedSchema", ..extra
+    flag mode "mode" = Str("form") has_mode with_mode, required message "message" (into String),
+    required requested_schema "requestedSchema" (into ElicitRequestFormParamsRequestedSchema), ..extra
 }
 
 /// The fields of a form, as a JSON Schema of a flat object with one property per field.
@@ -183,32 +109,10 @@ pub struct ElicitRequestFormParamsRequestedSchema {
     /// Other members.
     pub extra: Extra<Self>,
 }
-
-impl ElicitRequestFormParamsRequestedSchema {
-    /// Creates an `ElicitRequestFormParamsRequestedSchema` from its required members.
-    #[must_use]
-    pub fn new(properties: impl Into<Map<String, PrimitiveSchemaDefinition>>) -> Self {
-        Self { schema: None, properties: properties.into(), required: None, extra: Default::default() }
-    }
-
-    /// Sets `$schema`.
-    #[must_use]
-    pub fn with_schema(mut self, schema: impl Into<String>) -> Self {
-        self.schema = Some(schema.into());
-        self
-    }
-
-    /// Sets `required`.
-    #[must_use]
-    pub fn with_required(mut self, required: impl Into<Vec<String>>) -> Self {
-        self.required = Some(required.into());
-        self
-    }
-}
-
 codec::object! { ElicitRequestFormParamsRequestedSchema;
-    constant r#type "type" = Str("object"), optional schema "$schema", required properties "properties",
-    optional required "required", ..extra
+    constant r#type "type" = Str("object"), optional schema "$schema" with_schema(into String),
+    required properties "properties" (into Map<String, PrimitiveSchemaDefinition>),
+    optional required "required" with_required(into Vec<String>), ..extra
 }
 
 /// A form for the user to fill in, or a URL for the user to visit.
@@ -223,7 +127,7 @@ codec::object! { ElicitRequestFormParamsRequestedSchema;
 /// * `mode` is "url": `ElicitRequestUrlParams`
 /// * `mode` is absent: `ElicitRequestFormParams`
 ///
-/// The parameters of [`ElicitRequest`] (`elicitation/create`). Since revision 2025-06-18. Used by [`ElicitRequest`].
+/// The parameters of [`ElicitRequest`] (`elicitation/create`). Since revision 2025-06-18.
 /// [Specification](https://modelcontextprotocol.io/specification/2026-07-28/schema#elicitrequestparams)
 ///
 /// [`InputRequiredResult`]: super::InputRequiredResult
@@ -234,7 +138,6 @@ pub enum ElicitRequestParams {
     /// [`ElicitRequestUrlParams`]: A web page that the server asks the user to visit.
     ElicitRequestUrlParams(ElicitRequestUrlParams),
 }
-
 codec::union! { ElicitRequestParams blank ElicitRequestUrlParams;
     ElicitRequestFormParams from(ElicitRequestFormParams), ElicitRequestUrlParams from(ElicitRequestUrlParams);
     [Value(&["mode"], &[Str("form")])] => ElicitRequestFormParams,
@@ -267,17 +170,9 @@ pub struct ElicitRequestUrlParams {
     /// Other members.
     pub extra: Extra<Self>,
 }
-
-impl ElicitRequestUrlParams {
-    /// Creates an `ElicitRequestUrlParams` from its required members.
-    #[must_use]
-    pub fn new(message: impl Into<String>, url: impl Into<String>) -> Self {
-        Self { message: message.into(), url: url.into(), extra: Default::default() }
-    }
-}
-
 codec::object! { ElicitRequestUrlParams;
-    constant mode "mode" = Str("url"), required message "message", required url "url", ..extra
+    constant mode "mode" = Str("url"), required message "message" (into String), required url "url" (into String),
+    ..extra
 }
 
 /// The user's response to an elicitation.
@@ -311,24 +206,9 @@ pub struct ElicitResult {
     /// Other members.
     pub extra: Extra<Self>,
 }
-
-impl ElicitResult {
-    /// Creates an `ElicitResult` from its required members.
-    #[must_use]
-    pub fn new(action: impl Into<ElicitResultAction>) -> Self {
-        Self { action: action.into(), content: None, extra: Default::default() }
-    }
-
-    /// Sets `content`.
-    #[must_use]
-    pub fn with_content(mut self, content: impl Into<Map<String, ElicitResultContentValue>>) -> Self {
-        self.content = Some(content.into());
-        self
-    }
-}
-
 codec::object! { ElicitResult;
-    required action "action", optional content "content", ..extra
+    required action "action" (into ElicitResultAction),
+    optional content "content" with_content(into Map<String, ElicitResultContentValue>), ..extra
 }
 
 /// The user's decision about an elicitation.
@@ -345,10 +225,7 @@ pub enum ElicitResultAction {
     /// may ask again later.
     Cancel,
 }
-
-codec::string_enum! { ElicitResultAction;
-    Accept = "accept", Decline = "decline", Cancel = "cancel",
-}
+codec::string_enum! { ElicitResultAction; Accept = "accept", Decline = "decline", Cancel = "cancel", }
 
 /// The value that the user entered in a field of a form.
 ///
@@ -379,7 +256,6 @@ pub enum ElicitResultContentValue {
     /// Type: boolean.
     Boolean(bool),
 }
-
 codec::union! { ElicitResultContentValue blank StringArray;
     StringArray from(Vec<String>), String from(String) from_ref(&str), Number from(Number) from_number(i64),
     Boolean from(bool);
@@ -420,7 +296,6 @@ pub enum EnumSchema {
     /// format of 2025-06-18.
     LegacyTitledEnumSchema(LegacyTitledEnumSchema),
 }
-
 codec::union! { EnumSchema blank LegacyTitledEnumSchema;
     UntitledSingleSelectEnumSchema from(UntitledSingleSelectEnumSchema),
     TitledSingleSelectEnumSchema from(TitledSingleSelectEnumSchema),
@@ -457,54 +332,13 @@ pub struct LegacyTitledEnumSchema {
     /// Other members.
     pub extra: Extra<Self>,
 }
-
-impl LegacyTitledEnumSchema {
-    /// Creates a `LegacyTitledEnumSchema` from its required members.
-    #[must_use]
-    pub fn new(r#enum: impl Into<Vec<String>>) -> Self {
-        Self {
-            title: None,
-            description: None,
-            r#enum: r#enum.into(),
-            enum_names: None,
-            default: None,
-            extra: Default::default(),
-        }
-    }
-
-    /// Sets `title`.
-    #[must_use]
-    pub fn with_title(mut self, title: impl Into<String>) -> Self {
-        self.title = Some(title.into());
-        self
-    }
-
-    /// Sets `description`.
-    #[must_use]
-    pub fn with_description(mut self, description: impl Into<String>) -> Self {
-        self.description = Some(description.into());
-        self
-    }
-
-    /// Sets `enumNames`.
-    #[deprecated(note = "since revision 2025-11-25: Give each option its title in a TitledSingleSelectEnumSchema.")]
-    #[must_use]
-    pub fn with_enum_names(mut self, enum_names: impl Into<Vec<String>>) -> Self {
-        self.enum_names = Some(enum_names.into());
-        self
-    }
-
-    /// Sets `default`.
-    #[must_use]
-    pub fn with_default(mut self, default: impl Into<String>) -> Self {
-        self.default = Some(default.into());
-        self
-    }
-}
-
 codec::object! { LegacyTitledEnumSchema;
-    constant r#type "type" = Str("string"), optional title "title", optional description "description",
-    required r#enum "enum", optional enum_names "enumNames", optional default "default", ..extra
+    constant r#type "type" = Str("string"), optional title "title" with_title(into String),
+    optional description "description" with_description(into String), required r#enum "enum" (into Vec<String>),
+    optional enum_names "enumNames"
+        #[deprecated(note = "since revision 2025-11-25: Give each option its title in a TitledSingleSelectEnumSchema.")]
+        with_enum_names(into Vec<String>),
+    optional default "default" with_default(into String), ..extra
 }
 
 /// A form field with a list of options from which the user can select several.
@@ -525,7 +359,6 @@ pub enum MultiSelectEnumSchema {
     /// several.
     TitledMultiSelectEnumSchema(TitledMultiSelectEnumSchema),
 }
-
 codec::union! { MultiSelectEnumSchema blank TitledMultiSelectEnumSchema;
     UntitledMultiSelectEnumSchema from(UntitledMultiSelectEnumSchema),
     TitledMultiSelectEnumSchema from(TitledMultiSelectEnumSchema);
@@ -554,61 +387,11 @@ pub struct NumberSchema {
     /// Other members.
     pub extra: Extra<Self>,
 }
-
-impl NumberSchema {
-    /// Creates a `NumberSchema` from its required members.
-    #[must_use]
-    pub fn new(r#type: impl Into<NumberSchemaType>) -> Self {
-        Self {
-            r#type: r#type.into(),
-            title: None,
-            description: None,
-            minimum: None,
-            maximum: None,
-            default: None,
-            extra: Default::default(),
-        }
-    }
-
-    /// Sets `title`.
-    #[must_use]
-    pub fn with_title(mut self, title: impl Into<String>) -> Self {
-        self.title = Some(title.into());
-        self
-    }
-
-    /// Sets `description`.
-    #[must_use]
-    pub fn with_description(mut self, description: impl Into<String>) -> Self {
-        self.description = Some(description.into());
-        self
-    }
-
-    /// Sets `minimum`.
-    #[must_use]
-    pub fn with_minimum(mut self, minimum: impl Into<Number>) -> Self {
-        self.minimum = Some(minimum.into());
-        self
-    }
-
-    /// Sets `maximum`.
-    #[must_use]
-    pub fn with_maximum(mut self, maximum: impl Into<Number>) -> Self {
-        self.maximum = Some(maximum.into());
-        self
-    }
-
-    /// Sets `default`.
-    #[must_use]
-    pub fn with_default(mut self, default: impl Into<Number>) -> Self {
-        self.default = Some(default.into());
-        self
-    }
-}
-
 codec::object! { NumberSchema;
-    required r#type "type", optional title "title", optional description "description", optional minimum "minimum",
-    optional maximum "maximum", optional default "default", ..extra
+    required r#type "type" (into NumberSchemaType), optional title "title" with_title(into String),
+    optional description "description" with_description(into String),
+    optional minimum "minimum" with_minimum(into Number), optional maximum "maximum" with_maximum(into Number),
+    optional default "default" with_default(into Number), ..extra
 }
 
 /// The kind of number that a form field accepts.
@@ -621,10 +404,7 @@ pub enum NumberSchemaType {
     /// `"integer"`: An integer.
     Integer,
 }
-
-codec::string_enum! { NumberSchemaType;
-    Number = "number", Integer = "integer",
-}
+codec::string_enum! { NumberSchemaType; Number = "number", Integer = "integer", }
 
 /// The schema of a form field, restricted to a small subset of JSON Schema.
 ///
@@ -667,7 +447,6 @@ pub enum PrimitiveSchemaDefinition {
     /// format of 2025-06-18.
     LegacyTitledEnumSchema(LegacyTitledEnumSchema),
 }
-
 codec::union! { PrimitiveSchemaDefinition blank BooleanSchema;
     StringSchema from(StringSchema), NumberSchema from(NumberSchema), BooleanSchema from(BooleanSchema),
     UntitledSingleSelectEnumSchema from(UntitledSingleSelectEnumSchema),
@@ -701,7 +480,6 @@ pub enum SingleSelectEnumSchema {
     /// [`TitledSingleSelectEnumSchema`]: A form field with a list of titled options from which the user selects one.
     TitledSingleSelectEnumSchema(TitledSingleSelectEnumSchema),
 }
-
 codec::union! { SingleSelectEnumSchema blank TitledSingleSelectEnumSchema;
     UntitledSingleSelectEnumSchema from(UntitledSingleSelectEnumSchema),
     TitledSingleSelectEnumSchema from(TitledSingleSelectEnumSchema);
@@ -730,61 +508,13 @@ pub struct StringSchema {
     /// Other members.
     pub extra: Extra<Self>,
 }
-
-impl StringSchema {
-    /// Creates a `StringSchema` without optional members.
-    #[must_use]
-    pub fn new() -> Self {
-        Self::default()
-    }
-
-    /// Sets `title`.
-    #[must_use]
-    pub fn with_title(mut self, title: impl Into<String>) -> Self {
-        self.title = Some(title.into());
-        self
-    }
-
-    /// Sets `description`.
-    #[must_use]
-    pub fn with_description(mut self, description: impl Into<String>) -> Self {
-        self.description = Some(description.into());
-        self
-    }
-
-    /// Sets `minLength`.
-    #[must_use]
-    pub fn with_min_length(mut self, min_length: i64) -> Self {
-        self.min_length = Some(min_length);
-        self
-    }
-
-    /// Sets `maxLength`.
-    #[must_use]
-    pub fn with_max_length(mut self, max_length: i64) -> Self {
-        self.max_length = Some(max_length);
-        self
-    }
-
-    /// Sets `format`.
-    #[must_use]
-    pub fn with_format(mut self, format: impl Into<StringSchemaFormat>) -> Self {
-        self.format = Some(format.into());
-        self
-    }
-
-    /// Sets `default`.
-    #[must_use]
-    pub fn with_default(mut self, default: impl Into<String>) -> Self {
-        self.default = Some(default.into());
-        self
-    }
-}
-
 codec::object! { StringSchema;
-    constant r#type "type" = Str("string"), optional title "title", optional description "description",
-    optional min_length "minLength", optional max_length "maxLength", optional format "format",
-    optional default "default", ..extra
+    constant r#type "type" = Str("string"), optional title "title" with_title(into String),
+    optional description "description" with_description(into String),
+    optional min_length "minLength" with_min_length(copy i64),
+    optional max_length "maxLength" with_max_length(copy i64),
+    optional format "format" with_format(into StringSchemaFormat), optional default "default" with_default(into String),
+    ..extra
 }
 
 /// The format of the text in a form field, as a JSON Schema `format`.
@@ -801,10 +531,7 @@ pub enum StringSchemaFormat {
     /// `"date-time"`: A date and time with an offset, such as `2025-06-18T12:00:00Z` (RFC 3339 `date-time`).
     DateTime,
 }
-
-codec::string_enum! { StringSchemaFormat;
-    Email = "email", Uri = "uri", Date = "date", DateTime = "date-time",
-}
+codec::string_enum! { StringSchemaFormat; Email = "email", Uri = "uri", Date = "date", DateTime = "date-time", }
 
 /// A form field with a list of titled options from which the user can select several.
 ///
@@ -828,62 +555,12 @@ pub struct TitledMultiSelectEnumSchema {
     /// Other members.
     pub extra: Extra<Self>,
 }
-
-impl TitledMultiSelectEnumSchema {
-    /// Creates a `TitledMultiSelectEnumSchema` from its required members.
-    #[must_use]
-    pub fn new(items: impl Into<TitledMultiSelectEnumSchemaItems>) -> Self {
-        Self {
-            title: None,
-            description: None,
-            min_items: None,
-            max_items: None,
-            items: items.into(),
-            default: None,
-            extra: Default::default(),
-        }
-    }
-
-    /// Sets `title`.
-    #[must_use]
-    pub fn with_title(mut self, title: impl Into<String>) -> Self {
-        self.title = Some(title.into());
-        self
-    }
-
-    /// Sets `description`.
-    #[must_use]
-    pub fn with_description(mut self, description: impl Into<String>) -> Self {
-        self.description = Some(description.into());
-        self
-    }
-
-    /// Sets `minItems`.
-    #[must_use]
-    pub fn with_min_items(mut self, min_items: i64) -> Self {
-        self.min_items = Some(min_items);
-        self
-    }
-
-    /// Sets `maxItems`.
-    #[must_use]
-    pub fn with_max_items(mut self, max_items: i64) -> Self {
-        self.max_items = Some(max_items);
-        self
-    }
-
-    /// Sets `default`.
-    #[must_use]
-    pub fn with_default(mut self, default: impl Into<Vec<String>>) -> Self {
-        self.default = Some(default.into());
-        self
-    }
-}
-
 codec::object! { TitledMultiSelectEnumSchema;
-    constant r#type "type" = Str("array"), optional title "title", optional description "description",
-    optional min_items "minItems", optional max_items "maxItems", required items "items", optional default "default",
-    ..extra
+    constant r#type "type" = Str("array"), optional title "title" with_title(into String),
+    optional description "description" with_description(into String),
+    optional min_items "minItems" with_min_items(copy i64), optional max_items "maxItems" with_max_items(copy i64),
+    required items "items" (into TitledMultiSelectEnumSchemaItems),
+    optional default "default" with_default(into Vec<String>), ..extra
 }
 
 /// The options of a [`TitledMultiSelectEnumSchema`].
@@ -896,17 +573,8 @@ pub struct TitledMultiSelectEnumSchemaItems {
     /// Other members.
     pub extra: Extra<Self>,
 }
-
-impl TitledMultiSelectEnumSchemaItems {
-    /// Creates a `TitledMultiSelectEnumSchemaItems` from its required members.
-    #[must_use]
-    pub fn new(any_of: impl Into<Vec<TitledMultiSelectEnumSchemaItemsAnyOfItem>>) -> Self {
-        Self { any_of: any_of.into(), extra: Default::default() }
-    }
-}
-
 codec::object! { TitledMultiSelectEnumSchemaItems;
-    required any_of "anyOf", ..extra
+    required any_of "anyOf" (into Vec<TitledMultiSelectEnumSchemaItemsAnyOfItem>), ..extra
 }
 
 /// An option of a [`TitledMultiSelectEnumSchema`].
@@ -921,17 +589,8 @@ pub struct TitledMultiSelectEnumSchemaItemsAnyOfItem {
     /// Other members.
     pub extra: Extra<Self>,
 }
-
-impl TitledMultiSelectEnumSchemaItemsAnyOfItem {
-    /// Creates a `TitledMultiSelectEnumSchemaItemsAnyOfItem` from its required members.
-    #[must_use]
-    pub fn new(r#const: impl Into<String>, title: impl Into<String>) -> Self {
-        Self { r#const: r#const.into(), title: title.into(), extra: Default::default() }
-    }
-}
-
 codec::object! { TitledMultiSelectEnumSchemaItemsAnyOfItem;
-    required r#const "const", required title "title", ..extra
+    required r#const "const" (into String), required title "title" (into String), ..extra
 }
 
 /// A form field with a list of titled options from which the user selects one.
@@ -952,39 +611,11 @@ pub struct TitledSingleSelectEnumSchema {
     /// Other members.
     pub extra: Extra<Self>,
 }
-
-impl TitledSingleSelectEnumSchema {
-    /// Creates a `TitledSingleSelectEnumSchema` from its required members.
-    #[must_use]
-    pub fn new(one_of: impl Into<Vec<TitledSingleSelectEnumSchemaOneOfItem>>) -> Self {
-        Self { title: None, description: None, one_of: one_of.into(), default: None, extra: Default::default() }
-    }
-
-    /// Sets `title`.
-    #[must_use]
-    pub fn with_title(mut self, title: impl Into<String>) -> Self {
-        self.title = Some(title.into());
-        self
-    }
-
-    /// Sets `description`.
-    #[must_use]
-    pub fn with_description(mut self, description: impl Into<String>) -> Self {
-        self.description = Some(description.into());
-        self
-    }
-
-    /// Sets `default`.
-    #[must_use]
-    pub fn with_default(mut self, default: impl Into<String>) -> Self {
-        self.default = Some(default.into());
-        self
-    }
-}
-
 codec::object! { TitledSingleSelectEnumSchema;
-    constant r#type "type" = Str("string"), optional title "title", optional description "description",
-    required one_of "oneOf", optional default "default", ..extra
+    constant r#type "type" = Str("string"), optional title "title" with_title(into String),
+    optional description "description" with_description(into String),
+    required one_of "oneOf" (into Vec<TitledSingleSelectEnumSchemaOneOfItem>),
+    optional default "default" with_default(into String), ..extra
 }
 
 /// An option of a [`TitledSingleSelectEnumSchema`].
@@ -999,17 +630,8 @@ pub struct TitledSingleSelectEnumSchemaOneOfItem {
     /// Other members.
     pub extra: Extra<Self>,
 }
-
-impl TitledSingleSelectEnumSchemaOneOfItem {
-    /// Creates a `TitledSingleSelectEnumSchemaOneOfItem` from its required members.
-    #[must_use]
-    pub fn new(r#const: impl Into<String>, title: impl Into<String>) -> Self {
-        Self { r#const: r#const.into(), title: title.into(), extra: Default::default() }
-    }
-}
-
 codec::object! { TitledSingleSelectEnumSchemaOneOfItem;
-    required r#const "const", required title "title", ..extra
+    required r#const "const" (into String), required title "title" (into String), ..extra
 }
 
 /// A form field with a list of untitled options from which the user can select several.
@@ -1036,62 +658,12 @@ pub struct UntitledMultiSelectEnumSchema {
     /// Other members.
     pub extra: Extra<Self>,
 }
-
-impl UntitledMultiSelectEnumSchema {
-    /// Creates a `UntitledMultiSelectEnumSchema` from its required members.
-    #[must_use]
-    pub fn new(items: impl Into<UntitledMultiSelectEnumSchemaItems>) -> Self {
-        Self {
-            title: None,
-            description: None,
-            min_items: None,
-            max_items: None,
-            items: items.into(),
-            default: None,
-            extra: Default::default(),
-        }
-    }
-
-    /// Sets `title`.
-    #[must_use]
-    pub fn with_title(mut self, title: impl Into<String>) -> Self {
-        self.title = Some(title.into());
-        self
-    }
-
-    /// Sets `description`.
-    #[must_use]
-    pub fn with_description(mut self, description: impl Into<String>) -> Self {
-        self.description = Some(description.into());
-        self
-    }
-
-    /// Sets `minItems`.
-    #[must_use]
-    pub fn with_min_items(mut self, min_items: i64) -> Self {
-        self.min_items = Some(min_items);
-        self
-    }
-
-    /// Sets `maxItems`.
-    #[must_use]
-    pub fn with_max_items(mut self, max_items: i64) -> Self {
-        self.max_items = Some(max_items);
-        self
-    }
-
-    /// Sets `default`.
-    #[must_use]
-    pub fn with_default(mut self, default: impl Into<Vec<String>>) -> Self {
-        self.default = Some(default.into());
-        self
-    }
-}
-
 codec::object! { UntitledMultiSelectEnumSchema;
-    constant r#type "type" = Str("array"), optional title "title", optional description "description",
-    optional min_items "minItems", optional max_items "maxItems", required items "items", optional default "default",
-    ..extra
+    constant r#type "type" = Str("array"), optional title "title" with_title(into String),
+    optional description "description" with_description(into String),
+    optional min_items "minItems" with_min_items(copy i64), optional max_items "maxItems" with_max_items(copy i64),
+    required items "items" (into UntitledMultiSelectEnumSchemaItems),
+    optional default "default" with_default(into Vec<String>), ..extra
 }
 
 /// The options of an [`UntitledMultiSelectEnumSchema`].
@@ -1104,17 +676,8 @@ pub struct UntitledMultiSelectEnumSchemaItems {
     /// Other members.
     pub extra: Extra<Self>,
 }
-
-impl UntitledMultiSelectEnumSchemaItems {
-    /// Creates a `UntitledMultiSelectEnumSchemaItems` from its required members.
-    #[must_use]
-    pub fn new(r#enum: impl Into<Vec<String>>) -> Self {
-        Self { r#enum: r#enum.into(), extra: Default::default() }
-    }
-}
-
 codec::object! { UntitledMultiSelectEnumSchemaItems;
-    constant r#type "type" = Str("string"), required r#enum "enum", ..extra
+    constant r#type "type" = Str("string"), required r#enum "enum" (into Vec<String>), ..extra
 }
 
 /// A form field with a list of untitled options from which the user selects one.
@@ -1137,39 +700,10 @@ pub struct UntitledSingleSelectEnumSchema {
     /// Other members.
     pub extra: Extra<Self>,
 }
-
-impl UntitledSingleSelectEnumSchema {
-    /// Creates a `UntitledSingleSelectEnumSchema` from its required members.
-    #[must_use]
-    pub fn new(r#enum: impl Into<Vec<String>>) -> Self {
-        Self { title: None, description: None, r#enum: r#enum.into(), default: None, extra: Default::default() }
-    }
-
-    /// Sets `title`.
-    #[must_use]
-    pub fn with_title(mut self, title: impl Into<String>) -> Self {
-        self.title = Some(title.into());
-        self
-    }
-
-    /// Sets `description`.
-    #[must_use]
-    pub fn with_description(mut self, description: impl Into<String>) -> Self {
-        self.description = Some(description.into());
-        self
-    }
-
-    /// Sets `default`.
-    #[must_use]
-    pub fn with_default(mut self, default: impl Into<String>) -> Self {
-        self.default = Some(default.into());
-        self
-    }
-}
-
 codec::object! { UntitledSingleSelectEnumSchema;
-    constant r#type "type" = Str("string"), optional title "title", optional description "description",
-    required r#enum "enum", optional default "default", ..extra
+    constant r#type "type" = Str("string"), optional title "title" with_title(into String),
+    optional description "description" with_description(into String), required r#enum "enum" (into Vec<String>),
+    optional default "default" with_default(into String), ..extra
 }
 
 codec::serde_impls! {

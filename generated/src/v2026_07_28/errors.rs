@@ -23,24 +23,9 @@ pub struct HeaderMismatchError {
     /// Other members.
     pub extra: Extra<Self>,
 }
-
-impl HeaderMismatchError {
-    /// Creates a `HeaderMismatchError` from its required members.
-    #[must_use]
-    pub fn new(error: impl Into<HeaderMismatchErrorError>) -> Self {
-        Self { id: None, error: error.into(), extra: Default::default() }
-    }
-
-    /// Sets `id`.
-    #[must_use]
-    pub fn with_id(mut self, id: impl Into<RequestId>) -> Self {
-        self.id = Some(id.into());
-        self
-    }
-}
-
 codec::object! { HeaderMismatchError;
-    constant jsonrpc "jsonrpc" = Str("2.0"), optional id "id", required error "error", ..extra
+    constant jsonrpc "jsonrpc" = Str("2.0"), optional id "id" with_id(into RequestId),
+    required error "error" (into HeaderMismatchErrorError), ..extra
 }
 
 /// The error object of a [`HeaderMismatchError`].
@@ -55,24 +40,9 @@ pub struct HeaderMismatchErrorError {
     /// Other members.
     pub extra: Extra<Self>,
 }
-
-impl HeaderMismatchErrorError {
-    /// Creates a `HeaderMismatchErrorError` from its required members.
-    #[must_use]
-    pub fn new(message: impl Into<String>) -> Self {
-        Self { message: message.into(), data: None, extra: Default::default() }
-    }
-
-    /// Sets `data`.
-    #[must_use]
-    pub fn with_data(mut self, data: impl Into<Json>) -> Self {
-        self.data = Some(data.into());
-        self
-    }
-}
-
 codec::object! { HeaderMismatchErrorError;
-    constant code "code" = Integer(-32020), required message "message", optional data "data", ..extra
+    constant code "code" = Integer(-32020), required message "message" (into String),
+    optional data "data" with_data(into Json), ..extra
 }
 
 /// The error for an internal failure of the receiver.
@@ -88,24 +58,9 @@ pub struct InternalError {
     /// Other members.
     pub extra: Extra<Self>,
 }
-
-impl InternalError {
-    /// Creates an `InternalError` from its required members.
-    #[must_use]
-    pub fn new(message: impl Into<String>) -> Self {
-        Self { message: message.into(), data: None, extra: Default::default() }
-    }
-
-    /// Sets `data`.
-    #[must_use]
-    pub fn with_data(mut self, data: impl Into<Json>) -> Self {
-        self.data = Some(data.into());
-        self
-    }
-}
-
 codec::object! { InternalError;
-    constant code "code" = Integer(-32603), required message "message", optional data "data", ..extra
+    constant code "code" = Integer(-32603), required message "message" (into String),
+    optional data "data" with_data(into Json), ..extra
 }
 
 /// The error for invalid method parameters.
@@ -124,24 +79,9 @@ pub struct InvalidParamsError {
     /// Other members.
     pub extra: Extra<Self>,
 }
-
-impl InvalidParamsError {
-    /// Creates an `InvalidParamsError` from its required members.
-    #[must_use]
-    pub fn new(message: impl Into<String>) -> Self {
-        Self { message: message.into(), data: None, extra: Default::default() }
-    }
-
-    /// Sets `data`.
-    #[must_use]
-    pub fn with_data(mut self, data: impl Into<Json>) -> Self {
-        self.data = Some(data.into());
-        self
-    }
-}
-
 codec::object! { InvalidParamsError;
-    constant code "code" = Integer(-32602), required message "message", optional data "data", ..extra
+    constant code "code" = Integer(-32602), required message "message" (into String),
+    optional data "data" with_data(into Json), ..extra
 }
 
 /// The error for JSON that is not a valid JSON-RPC request, for example because `method` is missing.
@@ -157,24 +97,9 @@ pub struct InvalidRequestError {
     /// Other members.
     pub extra: Extra<Self>,
 }
-
-impl InvalidRequestError {
-    /// Creates an `InvalidRequestError` from its required members.
-    #[must_use]
-    pub fn new(message: impl Into<String>) -> Self {
-        Self { message: message.into(), data: None, extra: Default::default() }
-    }
-
-    /// Sets `data`.
-    #[must_use]
-    pub fn with_data(mut self, data: impl Into<Json>) -> Self {
-        self.data = Some(data.into());
-        self
-    }
-}
-
 codec::object! { InvalidRequestError;
-    constant code "code" = Integer(-32600), required message "message", optional data "data", ..extra
+    constant code "code" = Integer(-32600), required message "message" (into String),
+    optional data "data" with_data(into Json), ..extra
 }
 
 /// The error for a method that the receiver does not support.
@@ -193,24 +118,9 @@ pub struct MethodNotFoundError {
     /// Other members.
     pub extra: Extra<Self>,
 }
-
-impl MethodNotFoundError {
-    /// Creates a `MethodNotFoundError` from its required members.
-    #[must_use]
-    pub fn new(message: impl Into<String>) -> Self {
-        Self { message: message.into(), data: None, extra: Default::default() }
-    }
-
-    /// Sets `data`.
-    #[must_use]
-    pub fn with_data(mut self, data: impl Into<Json>) -> Self {
-        self.data = Some(data.into());
-        self
-    }
-}
-
 codec::object! { MethodNotFoundError;
-    constant code "code" = Integer(-32601), required message "message", optional data "data", ..extra
+    constant code "code" = Integer(-32601), required message "message" (into String),
+    optional data "data" with_data(into Json), ..extra
 }
 
 /// The error response to a request that requires capabilities that the client has not declared.
@@ -228,24 +138,9 @@ pub struct MissingRequiredClientCapabilityError {
     /// Other members.
     pub extra: Extra<Self>,
 }
-
-impl MissingRequiredClientCapabilityError {
-    /// Creates a `MissingRequiredClientCapabilityError` from its required members.
-    #[must_use]
-    pub fn new(error: impl Into<MissingRequiredClientCapabilityErrorError>) -> Self {
-        Self { id: None, error: error.into(), extra: Default::default() }
-    }
-
-    /// Sets `id`.
-    #[must_use]
-    pub fn with_id(mut self, id: impl Into<RequestId>) -> Self {
-        self.id = Some(id.into());
-        self
-    }
-}
-
 codec::object! { MissingRequiredClientCapabilityError;
-    constant jsonrpc "jsonrpc" = Str("2.0"), optional id "id", required error "error", ..extra
+    constant jsonrpc "jsonrpc" = Str("2.0"), optional id "id" with_id(into RequestId),
+    required error "error" (into MissingRequiredClientCapabilityErrorError), ..extra
 }
 
 /// The error object of a [`MissingRequiredClientCapabilityError`].
@@ -260,17 +155,9 @@ pub struct MissingRequiredClientCapabilityErrorError {
     /// Other members.
     pub extra: Extra<Self>,
 }
-
-impl MissingRequiredClientCapabilityErrorError {
-    /// Creates a `MissingRequiredClientCapabilityErrorError` from its required members.
-    #[must_use]
-    pub fn new(message: impl Into<String>, data: impl Into<MissingRequiredClientCapabilityErrorErrorData>) -> Self {
-        Self { message: message.into(), data: data.into(), extra: Default::default() }
-    }
-}
-
 codec::object! { MissingRequiredClientCapabilityErrorError;
-    constant code "code" = Integer(-32021), required message "message", required data "data", ..extra
+    constant code "code" = Integer(-32021), required message "message" (into String),
+    required data "data" (into MissingRequiredClientCapabilityErrorErrorData), ..extra
 }
 
 /// The details of a [`MissingRequiredClientCapabilityError`].
@@ -283,17 +170,8 @@ pub struct MissingRequiredClientCapabilityErrorErrorData {
     /// Other members.
     pub extra: Extra<Self>,
 }
-
-impl MissingRequiredClientCapabilityErrorErrorData {
-    /// Creates a `MissingRequiredClientCapabilityErrorErrorData` from its required members.
-    #[must_use]
-    pub fn new(required_capabilities: impl Into<ClientCapabilities>) -> Self {
-        Self { required_capabilities: required_capabilities.into(), extra: Default::default() }
-    }
-}
-
 codec::object! { MissingRequiredClientCapabilityErrorErrorData;
-    required required_capabilities "requiredCapabilities", ..extra
+    required required_capabilities "requiredCapabilities" (into ClientCapabilities), ..extra
 }
 
 /// The error for a message that is not valid JSON.
@@ -309,24 +187,9 @@ pub struct ParseError {
     /// Other members.
     pub extra: Extra<Self>,
 }
-
-impl ParseError {
-    /// Creates a `ParseError` from its required members.
-    #[must_use]
-    pub fn new(message: impl Into<String>) -> Self {
-        Self { message: message.into(), data: None, extra: Default::default() }
-    }
-
-    /// Sets `data`.
-    #[must_use]
-    pub fn with_data(mut self, data: impl Into<Json>) -> Self {
-        self.data = Some(data.into());
-        self
-    }
-}
-
 codec::object! { ParseError;
-    constant code "code" = Integer(-32700), required message "message", optional data "data", ..extra
+    constant code "code" = Integer(-32700), required message "message" (into String),
+    optional data "data" with_data(into Json), ..extra
 }
 
 /// The error response to a request with a protocol version that the server does not support.
@@ -345,24 +208,9 @@ pub struct UnsupportedProtocolVersionError {
     /// Other members.
     pub extra: Extra<Self>,
 }
-
-impl UnsupportedProtocolVersionError {
-    /// Creates a `UnsupportedProtocolVersionError` from its required members.
-    #[must_use]
-    pub fn new(error: impl Into<UnsupportedProtocolVersionErrorError>) -> Self {
-        Self { id: None, error: error.into(), extra: Default::default() }
-    }
-
-    /// Sets `id`.
-    #[must_use]
-    pub fn with_id(mut self, id: impl Into<RequestId>) -> Self {
-        self.id = Some(id.into());
-        self
-    }
-}
-
 codec::object! { UnsupportedProtocolVersionError;
-    constant jsonrpc "jsonrpc" = Str("2.0"), optional id "id", required error "error", ..extra
+    constant jsonrpc "jsonrpc" = Str("2.0"), optional id "id" with_id(into RequestId),
+    required error "error" (into UnsupportedProtocolVersionErrorError), ..extra
 }
 
 /// The error object of an [`UnsupportedProtocolVersionError`].
@@ -377,17 +225,9 @@ pub struct UnsupportedProtocolVersionErrorError {
     /// Other members.
     pub extra: Extra<Self>,
 }
-
-impl UnsupportedProtocolVersionErrorError {
-    /// Creates a `UnsupportedProtocolVersionErrorError` from its required members.
-    #[must_use]
-    pub fn new(message: impl Into<String>, data: impl Into<UnsupportedProtocolVersionErrorErrorData>) -> Self {
-        Self { message: message.into(), data: data.into(), extra: Default::default() }
-    }
-}
-
 codec::object! { UnsupportedProtocolVersionErrorError;
-    constant code "code" = Integer(-32022), required message "message", required data "data", ..extra
+    constant code "code" = Integer(-32022), required message "message" (into String),
+    required data "data" (into UnsupportedProtocolVersionErrorErrorData), ..extra
 }
 
 /// The details of an [`UnsupportedProtocolVersionError`].
@@ -402,17 +242,8 @@ pub struct UnsupportedProtocolVersionErrorErrorData {
     /// Other members.
     pub extra: Extra<Self>,
 }
-
-impl UnsupportedProtocolVersionErrorErrorData {
-    /// Creates a `UnsupportedProtocolVersionErrorErrorData` from its required members.
-    #[must_use]
-    pub fn new(supported: impl Into<Vec<String>>, requested: impl Into<String>) -> Self {
-        Self { supported: supported.into(), requested: requested.into(), extra: Default::default() }
-    }
-}
-
 codec::object! { UnsupportedProtocolVersionErrorErrorData;
-    required supported "supported", required requested "requested", ..extra
+    required supported "supported" (into Vec<String>), required requested "requested" (into String), ..extra
 }
 
 codec::serde_impls! {

@@ -19,24 +19,9 @@ pub struct JsonRpcErrorResponse {
     /// Other members.
     pub extra: Extra<Self>,
 }
-
-impl JsonRpcErrorResponse {
-    /// Creates a `JsonRpcErrorResponse` from its required members.
-    #[must_use]
-    pub fn new(error: impl Into<Error>) -> Self {
-        Self { id: None, error: error.into(), extra: Default::default() }
-    }
-
-    /// Sets `id`.
-    #[must_use]
-    pub fn with_id(mut self, id: impl Into<RequestId>) -> Self {
-        self.id = Some(id.into());
-        self
-    }
-}
-
 codec::object! { JsonRpcErrorResponse;
-    constant jsonrpc "jsonrpc" = Str("2.0"), optional id "id", required error "error", ..extra
+    constant jsonrpc "jsonrpc" = Str("2.0"), optional id "id" with_id(into RequestId),
+    required error "error" (into Error), ..extra
 }
 
 /// Any message that a client or a server sends.
@@ -61,7 +46,6 @@ pub enum JsonRpcMessage {
     /// [`JsonRpcErrorResponse`]: The response to a request that failed.
     JsonRpcErrorResponse(JsonRpcErrorResponse),
 }
-
 codec::union! { JsonRpcMessage blank JsonRpcErrorResponse;
     JsonRpcRequest from(JsonRpcRequest), JsonRpcNotification from(JsonRpcNotification),
     JsonRpcResultResponse boxed(JsonRpcResultResponse), JsonRpcErrorResponse from(JsonRpcErrorResponse);
@@ -86,24 +70,9 @@ pub struct JsonRpcNotification {
     /// Other members.
     pub extra: Extra<Self>,
 }
-
-impl JsonRpcNotification {
-    /// Creates a `JsonRpcNotification` from its required members.
-    #[must_use]
-    pub fn new(method: impl Into<String>) -> Self {
-        Self { method: method.into(), params: None, extra: Default::default() }
-    }
-
-    /// Sets `params`.
-    #[must_use]
-    pub fn with_params(mut self, params: impl Into<crate::JsonObject>) -> Self {
-        self.params = Some(params.into());
-        self
-    }
-}
-
 codec::object! { JsonRpcNotification;
-    constant jsonrpc "jsonrpc" = Str("2.0"), required method "method", optional params "params", ..extra
+    constant jsonrpc "jsonrpc" = Str("2.0"), required method "method" (into String),
+    optional params "params" with_params(into crate::JsonObject), ..extra
 }
 
 /// A request of any method, which expects a response.
@@ -122,25 +91,9 @@ pub struct JsonRpcRequest {
     /// Other members.
     pub extra: Extra<Self>,
 }
-
-impl JsonRpcRequest {
-    /// Creates a `JsonRpcRequest` from its required members.
-    #[must_use]
-    pub fn new(id: impl Into<RequestId>, method: impl Into<String>) -> Self {
-        Self { id: id.into(), method: method.into(), params: None, extra: Default::default() }
-    }
-
-    /// Sets `params`.
-    #[must_use]
-    pub fn with_params(mut self, params: impl Into<crate::JsonObject>) -> Self {
-        self.params = Some(params.into());
-        self
-    }
-}
-
 codec::object! { JsonRpcRequest;
-    constant jsonrpc "jsonrpc" = Str("2.0"), required id "id", required method "method", optional params "params",
-    ..extra
+    constant jsonrpc "jsonrpc" = Str("2.0"), required id "id" (into RequestId), required method "method" (into String),
+    optional params "params" with_params(into crate::JsonObject), ..extra
 }
 
 /// The response to a request: a result or an error.
@@ -159,7 +112,6 @@ pub enum JsonRpcResponse {
     /// [`JsonRpcErrorResponse`]: The response to a request that failed.
     JsonRpcErrorResponse(JsonRpcErrorResponse),
 }
-
 codec::union! { JsonRpcResponse blank JsonRpcErrorResponse;
     JsonRpcResultResponse boxed(JsonRpcResultResponse), JsonRpcErrorResponse from(JsonRpcErrorResponse);
     [Present(&["result"])] => JsonRpcResultResponse,
@@ -180,17 +132,9 @@ pub struct JsonRpcResultResponse {
     /// Other members.
     pub extra: Extra<Self>,
 }
-
-impl JsonRpcResultResponse {
-    /// Creates a `JsonRpcResultResponse` from its required members.
-    #[must_use]
-    pub fn new(id: impl Into<RequestId>, result: impl Into<Result>) -> Self {
-        Self { id: id.into(), result: result.into(), extra: Default::default() }
-    }
-}
-
 codec::object! { JsonRpcResultResponse;
-    constant jsonrpc "jsonrpc" = Str("2.0"), required id "id", required result "result", ..extra
+    constant jsonrpc "jsonrpc" = Str("2.0"), required id "id" (into RequestId), required result "result" (into Result),
+    ..extra
 }
 
 codec::serde_impls! {

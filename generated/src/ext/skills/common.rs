@@ -14,24 +14,8 @@ pub struct SkillsExtensionCapability {
     /// Other members.
     pub extra: Extra<Self>,
 }
-
-impl SkillsExtensionCapability {
-    /// Creates a `SkillsExtensionCapability` without optional members.
-    #[must_use]
-    pub fn new() -> Self {
-        Self::default()
-    }
-
-    /// Sets `directoryRead`.
-    #[must_use]
-    pub fn with_directory_read(mut self, directory_read: bool) -> Self {
-        self.directory_read = Some(directory_read);
-        self
-    }
-}
-
 codec::object! { SkillsExtensionCapability;
-    optional directory_read "directoryRead", ..extra
+    optional directory_read "directoryRead" with_directory_read(copy bool), ..extra
 }
 
 codec::serde_impls! { SkillsExtensionCapability }
