@@ -148,6 +148,7 @@ impl<'a> DocWriter<'a> {
             _ => vec![self.summary(id)],
         };
         paragraphs.extend(facts.iter().cloned());
+        paragraphs.extend(self.protocol.docs.json(&def.name).map(|json| format!("```json\n{json}\n```")));
         footer.extend(self.constants(id));
         let (docs, target) = (&self.protocol.docs, DocTarget::Type(def.name.clone()));
         footer.extend(lifetime(docs.since(&target), docs.until(&target)));

@@ -84,6 +84,7 @@ impl Workspace {
         let mut protocol = self.extended(document, mapping, row, core)?;
         self.docs.apply(&mut protocol);
         self.docs.attach_examples(&mut protocol);
+        self.docs.attach_json(std::slice::from_mut(&mut protocol))?;
         Ok(protocol)
     }
 

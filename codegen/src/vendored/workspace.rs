@@ -230,6 +230,7 @@ impl Workspace {
         if let Some(newest) = newest.and_then(|newest| models.get_mut(newest)) {
             self.docs.attach_examples(newest);
         }
+        self.docs.attach_json(&mut models)?;
         Ok(models)
     }
 

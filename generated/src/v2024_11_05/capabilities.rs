@@ -12,6 +12,10 @@ use crate::{Extra, JsonObject, Map, codec};
 /// them with each request, in `RequestMetaObject`, and a server must not infer them from earlier requests. Clients may
 /// add capabilities that the specification does not define.
 ///
+/// ```json
+/// {"roots": {"listChanged": true}}
+/// ```
+///
 /// Since revision 2024-11-05. Used by [`InitializeRequestParams`].
 /// [Specification](https://modelcontextprotocol.io/specification/2024-11-05/schema#clientcapabilities)
 ///
@@ -36,6 +40,10 @@ codec::object! { ClientCapabilities;
 
 /// The client's support for roots.
 ///
+/// ```json
+/// {"listChanged": true}
+/// ```
+///
 /// Revisions 2024-11-05 to 2025-11-25. Used by [`ClientCapabilities`].
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct ClientCapabilitiesRoots {
@@ -50,6 +58,10 @@ codec::object! { ClientCapabilitiesRoots; optional list_changed "listChanged" wi
 ///
 /// The values are self-reported and not verified. Use them for display, logging and debugging. Peers should not base
 /// their behavior or security decisions on them.
+///
+/// ```json
+/// {"name": "weather", "version": "1.2.0"}
+/// ```
 ///
 /// Since revision 2024-11-05. Used by [`InitializeResult`], [`InitializeRequestParams`].
 /// [Specification](https://modelcontextprotocol.io/specification/2024-11-05/schema#implementation)
@@ -73,6 +85,10 @@ codec::object! { Implementation; required name "name" (into String), required ve
 /// methods. Completion is an exception. This revision has no capability for it, so a client has to try the request. The
 /// server declares its capabilities in the result of `initialize`. Servers may add capabilities that the specification
 /// does not define.
+///
+/// ```json
+/// {"tools": {"listChanged": true}, "resources": {"subscribe": true}, "prompts": {"listChanged": true}}
+/// ```
 ///
 /// Since revision 2024-11-05. Used by [`InitializeResult`].
 /// [Specification](https://modelcontextprotocol.io/specification/2024-11-05/schema#servercapabilities)
@@ -104,6 +120,10 @@ codec::object! { ServerCapabilities;
 
 /// The server's support for prompts.
 ///
+/// ```json
+/// {"listChanged": true}
+/// ```
+///
 /// Since revision 2024-11-05. Used by [`ServerCapabilities`].
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct ServerCapabilitiesPrompts {
@@ -115,6 +135,10 @@ pub struct ServerCapabilitiesPrompts {
 codec::object! { ServerCapabilitiesPrompts; optional list_changed "listChanged" with_list_changed(copy bool), ..extra }
 
 /// The server's support for resources.
+///
+/// ```json
+/// {"subscribe": true, "listChanged": true}
+/// ```
 ///
 /// Since revision 2024-11-05. Used by [`ServerCapabilities`].
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -133,6 +157,10 @@ codec::object! { ServerCapabilitiesResources;
 }
 
 /// The server's support for tools.
+///
+/// ```json
+/// {"listChanged": true}
+/// ```
 ///
 /// Since revision 2024-11-05. Used by [`ServerCapabilities`].
 #[derive(Clone, Debug, Default, PartialEq)]

@@ -8,6 +8,10 @@ use crate::{Extra, JsonObject, Number, codec};
 
 /// The `annotations` member shared by all types that can carry annotations.
 ///
+/// ```json
+/// {"annotations": {"audience": ["user"]}}
+/// ```
+///
 /// Only in revision 2024-11-05.
 /// [Specification](https://modelcontextprotocol.io/specification/2024-11-05/schema#annotated)
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -23,6 +27,10 @@ codec::object! { Annotated; optional annotations "annotations" with_annotations(
 ///
 /// A client can use them to filter and sort, or to choose the content to include in the model's context. The server
 /// sets them, and clients are free to ignore them.
+///
+/// ```json
+/// {"audience": ["user"], "priority": 0.8}
+/// ```
 ///
 /// Since revision 2024-11-05. Used by [`Annotated`], [`EmbeddedResource`], [`ImageContent`], [`Resource`],
 /// [`ResourceTemplate`], [`TextContent`].
@@ -64,6 +72,10 @@ pub type Cursor = String;
 ///
 /// The client decides how to show it to the user or pass it to the model.
 ///
+/// ```json
+/// {"type": "resource", "resource": {"uri": "file:///project/README.md", "text": "# My project"}}
+/// ```
+///
 /// In JSON, `type` is `"resource"`. Since revision 2024-11-05. Used by [`CallToolResultContentItem`].
 /// [Specification](https://modelcontextprotocol.io/specification/2024-11-05/schema#embeddedresource)
 ///
@@ -92,6 +104,10 @@ pub type EmptyResult = Result;
 
 /// An image sent to or produced by a language model.
 ///
+/// ```json
+/// {"type": "image", "data": "aGVsbG8=", "mimeType": "image/png"}
+/// ```
+///
 /// In JSON, `type` is `"image"`. Since revision 2024-11-05. Used by [`CallToolResultContentItem`],
 /// [`TextOrImageContent`].
 /// [Specification](https://modelcontextprotocol.io/specification/2024-11-05/schema#imagecontent)
@@ -117,6 +133,10 @@ codec::object! { ImageContent;
 
 /// The metadata of a request.
 ///
+/// ```json
+/// {"progressToken": "upload-1"}
+/// ```
+///
 /// Revisions 2024-11-05 to 2025-11-25. Used by [`JsonRpcRequestParams`], [`ListRootsRequestParams`],
 /// [`PingRequestParams`], [`RequestParams`].
 ///
@@ -134,6 +154,10 @@ pub struct Meta {
 codec::object! { Meta; optional progress_token "progressToken" with_progress_token(into ProgressToken), ..extra }
 
 /// The members shared by all notifications: a method and optional parameters.
+///
+/// ```json
+/// {"method": "notifications/tools/list_changed"}
+/// ```
 ///
 /// Since revision 2024-11-05.
 /// [Specification](https://modelcontextprotocol.io/specification/2024-11-05/schema#notification)
@@ -165,6 +189,10 @@ codec::object! { NotificationParams; optional meta "_meta" with_meta(into JsonOb
 
 /// The members shared by requests for paginated lists.
 ///
+/// ```json
+/// {"method": "tools/list", "params": {"cursor": "cGFnZTI="}}
+/// ```
+///
 /// Since revision 2024-11-05.
 /// [Specification](https://modelcontextprotocol.io/specification/2024-11-05/schema#paginatedrequest)
 #[derive(Clone, Debug, PartialEq)]
@@ -182,6 +210,10 @@ codec::object! { PaginatedRequest;
 
 /// The page of a list to return.
 ///
+/// ```json
+/// {"cursor": "cGFnZTI="}
+/// ```
+///
 /// Since revision 2024-11-05. Used by [`PaginatedRequest`].
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct PaginatedRequestParams {
@@ -196,6 +228,10 @@ codec::object! { PaginatedRequestParams; optional cursor "cursor" with_cursor(in
 ///
 /// The server determines the page size, which can vary between pages. If the list changes while a client pages through
 /// it, entries can appear twice or be missing.
+///
+/// ```json
+/// {"nextCursor": "cGFnZTI="}
+/// ```
 ///
 /// Since revision 2024-11-05.
 /// [Specification](https://modelcontextprotocol.io/specification/2024-11-05/schema#paginatedresult)
@@ -225,6 +261,10 @@ codec::object! { PaginatedResult;
 pub type ProgressToken = crate::ProgressToken;
 
 /// The members shared by all requests: a method and optional parameters.
+///
+/// ```json
+/// {"method": "tools/list"}
+/// ```
 ///
 /// Since revision 2024-11-05. [Specification](https://modelcontextprotocol.io/specification/2024-11-05/schema#request)
 #[derive(Clone, Debug, PartialEq)]
@@ -256,6 +296,10 @@ codec::object! { RequestParams; optional meta "_meta" with_meta(into Meta), ..ex
 /// The members shared by text and binary resource contents.
 ///
 /// On the wire, the contents are always a [`TextResourceContents`] or a [`BlobResourceContents`].
+///
+/// ```json
+/// {"uri": "file:///project/README.md", "mimeType": "text/plain"}
+/// ```
 ///
 /// Since revision 2024-11-05.
 /// [Specification](https://modelcontextprotocol.io/specification/2024-11-05/schema#resourcecontents)
@@ -311,6 +355,10 @@ pub enum Role {
 codec::string_enum! { Role; User = "user", Assistant = "assistant", }
 
 /// Text sent to or produced by a language model.
+///
+/// ```json
+/// {"type": "text", "text": "It is 21 °C in Bern.", "annotations": {"audience": ["user"]}}
+/// ```
 ///
 /// In JSON, `type` is `"text"`. Since revision 2024-11-05. Used by [`CallToolResultContentItem`],
 /// [`TextOrImageContent`]. [Specification](https://modelcontextprotocol.io/specification/2024-11-05/schema#textcontent)

@@ -10,6 +10,11 @@ use crate::{Extra, JsonObject, Revision, codec};
 /// Clients send it while the user types and should debounce it. The result is a [`CompleteResult`] with at most 100
 /// values, most relevant first. This revision has no capability for completion, so a client has to try the request.
 ///
+/// ```json
+/// {"method": "completion/complete", "params": {"ref": {"type": "ref/prompt", "name": "plan_trip"},
+///   "argument": {"name": "city", "value": "Be"}}}
+/// ```
+///
 /// The `completion/complete` request, sent by the client. Since revision 2024-11-05.
 /// [Specification](https://modelcontextprotocol.io/specification/2024-11-05/schema#completerequest)
 #[derive(Clone, Debug, PartialEq)]
@@ -31,6 +36,10 @@ codec::request! { CompleteRequest;
 ///
 /// Clients should debounce these requests while the user types. Servers should limit their rate.
 ///
+/// ```json
+/// {"ref": {"type": "ref/prompt", "name": "plan_trip"}, "argument": {"name": "city", "value": "Be"}}
+/// ```
+///
 /// The parameters of [`CompleteRequest`] (`completion/complete`). Since revision 2024-11-05.
 #[derive(Clone, Debug, PartialEq)]
 pub struct CompleteRequestParams {
@@ -47,6 +56,10 @@ codec::object! { CompleteRequestParams;
 }
 
 /// The name and the current text of the argument to complete.
+///
+/// ```json
+/// {"name": "city", "value": "Be"}
+/// ```
 ///
 /// Since revision 2024-11-05. Used by [`CompleteRequestParams`].
 #[derive(Clone, Debug, PartialEq)]
@@ -90,6 +103,10 @@ codec::union! { PromptOrResourceReference blank PromptReference;
 /// Suggestions can reveal what exists on a server. The server must not suggest values that the client is not allowed to
 /// see.
 ///
+/// ```json
+/// {"completion": {"values": ["Bern", "Berlin"]}}
+/// ```
+///
 /// The result of [`CompleteRequest`] (`completion/complete`). Since revision 2024-11-05.
 /// [Specification](https://modelcontextprotocol.io/specification/2024-11-05/schema#completeresult)
 #[derive(Clone, Debug, PartialEq)]
@@ -108,6 +125,10 @@ codec::object! { CompleteResult;
 }
 
 /// A list of suggested values, with the number of matches.
+///
+/// ```json
+/// {"values": ["Bern", "Berlin"], "total": 100, "hasMore": true}
+/// ```
 ///
 /// Since revision 2024-11-05. Used by [`CompleteResult`].
 #[derive(Clone, Debug, PartialEq)]
@@ -129,6 +150,10 @@ codec::object! { CompleteResultCompletion;
 
 /// A reference to a prompt by name, for example to complete one of its arguments.
 ///
+/// ```json
+/// {"type": "ref/prompt", "name": "plan_trip"}
+/// ```
+///
 /// In JSON, `type` is `"ref/prompt"`. Since revision 2024-11-05. Used by [`PromptOrResourceReference`].
 /// [Specification](https://modelcontextprotocol.io/specification/2024-11-05/schema#promptreference)
 #[derive(Clone, Debug, PartialEq)]
@@ -145,6 +170,10 @@ codec::object! { PromptReference;
 }
 
 /// A reference to the resource or resource template whose argument is being completed.
+///
+/// ```json
+/// {"type": "ref/resource", "uri": "file:///project/README.md"}
+/// ```
 ///
 /// In JSON, `type` is `"ref/resource"`. Revisions 2024-11-05 to 2025-03-26. Used by [`PromptOrResourceReference`].
 /// [Specification](https://modelcontextprotocol.io/specification/2024-11-05/schema#resourcereference)

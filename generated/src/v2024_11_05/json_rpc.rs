@@ -8,6 +8,10 @@ use crate::{Extra, Json, JsonObject, codec};
 
 /// The response to a request that failed.
 ///
+/// ```json
+/// {"jsonrpc": "2.0", "id": 1, "error": {"code": -32602, "message": "Unknown city: Bren"}}
+/// ```
+///
 /// In JSON, `jsonrpc` is `"2.0"`. Revisions 2024-11-05 to 2025-06-18. Used by [`JsonRpcMessage`].
 /// [Specification](https://modelcontextprotocol.io/specification/2024-11-05/schema#jsonrpcerror)
 #[derive(Clone, Debug, PartialEq)]
@@ -26,6 +30,10 @@ codec::object! { JsonRpcError;
 }
 
 /// The error object of a response, with a code for programs and a message for people.
+///
+/// ```json
+/// {"code": -32602, "message": "Unknown city: Bren"}
+/// ```
 ///
 /// Revisions 2024-11-05 to 2025-06-18. Used by [`JsonRpcError`].
 #[derive(Clone, Debug, PartialEq)]
@@ -80,6 +88,10 @@ codec::union! { JsonRpcMessage blank JsonRpcNotification;
 ///
 /// Unlike a request, it has no `id`.
 ///
+/// ```json
+/// {"jsonrpc": "2.0", "method": "notifications/tools/list_changed"}
+/// ```
+///
 /// In JSON, `jsonrpc` is `"2.0"`. Since revision 2024-11-05. Used by [`JsonRpcMessage`].
 /// [Specification](https://modelcontextprotocol.io/specification/2024-11-05/schema#jsonrpcnotification)
 #[derive(Clone, Debug, PartialEq)]
@@ -110,6 +122,10 @@ pub struct JsonRpcNotificationParams {
 codec::object! { JsonRpcNotificationParams; optional meta "_meta" with_meta(into JsonObject), ..extra }
 
 /// A request of any method, which expects a response.
+///
+/// ```json
+/// {"jsonrpc": "2.0", "id": 1, "method": "tools/list"}
+/// ```
 ///
 /// In JSON, `jsonrpc` is `"2.0"`. Since revision 2024-11-05. Used by [`JsonRpcMessage`].
 /// [Specification](https://modelcontextprotocol.io/specification/2024-11-05/schema#jsonrpcrequest)
@@ -146,6 +162,10 @@ codec::object! { JsonRpcRequestParams; optional meta "_meta" with_meta(into Meta
 /// The response to a request that succeeded.
 ///
 /// The response to a request that failed is a [`JsonRpcError`].
+///
+/// ```json
+/// {"jsonrpc": "2.0", "id": 1, "result": {}}
+/// ```
 ///
 /// In JSON, `jsonrpc` is `"2.0"`. Since revision 2024-11-05. Used by [`JsonRpcMessage`].
 /// [Specification](https://modelcontextprotocol.io/specification/2024-11-05/schema#jsonrpcresponse)

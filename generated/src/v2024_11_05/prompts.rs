@@ -11,6 +11,10 @@ use crate::{Extra, JsonObject, Map, Revision, codec};
 /// The result is a [`GetPromptResult`] with the messages for the model. An unknown name or a missing required argument
 /// is an error (-32602). Requires the server's `prompts` capability.
 ///
+/// ```json
+/// {"method": "prompts/get", "params": {"name": "plan_trip"}}
+/// ```
+///
 /// The `prompts/get` request, sent by the client. Since revision 2024-11-05.
 /// [Specification](https://modelcontextprotocol.io/specification/2024-11-05/schema#getpromptrequest)
 #[derive(Clone, Debug, PartialEq)]
@@ -29,6 +33,10 @@ codec::request! { GetPromptRequest; "prompts/get" (GetPromptRequestParams) -> Ge
 ///
 /// The server should reject an unknown name or a missing required argument with the invalid params error (-32602).
 ///
+/// ```json
+/// {"name": "plan_trip", "arguments": {"city": "Bern"}}
+/// ```
+///
 /// The parameters of [`GetPromptRequest`] (`prompts/get`). Since revision 2024-11-05.
 #[derive(Clone, Debug, PartialEq)]
 pub struct GetPromptRequestParams {
@@ -46,6 +54,11 @@ codec::object! { GetPromptRequestParams;
 /// The messages of a prompt, with the arguments filled in.
 ///
 /// The server provides the content, even though a user chose the prompt. Validate it like other untrusted input.
+///
+/// ```json
+/// {"messages": [{"role": "user", "content": {"type": "text",
+///   "text": "What should I pack for Bern?"}}]}
+/// ```
 ///
 /// The result of [`GetPromptRequest`] (`prompts/get`). Since revision 2024-11-05.
 /// [Specification](https://modelcontextprotocol.io/specification/2024-11-05/schema#getpromptresult)
@@ -70,6 +83,10 @@ codec::object! { GetPromptResult;
 ///
 /// The result is a [`ListPromptsResult`] with one page of the list. Requires the server's `prompts` capability.
 ///
+/// ```json
+/// {"method": "prompts/list", "params": {"cursor": "cGFnZTI="}}
+/// ```
+///
 /// The `prompts/list` request, sent by the client. Since revision 2024-11-05.
 /// [Specification](https://modelcontextprotocol.io/specification/2024-11-05/schema#listpromptsrequest)
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -89,6 +106,10 @@ codec::request! { ListPromptsRequest;
 
 /// The page of prompts to return.
 ///
+/// ```json
+/// {"cursor": "cGFnZTI="}
+/// ```
+///
 /// The parameters of [`ListPromptsRequest`] (`prompts/list`). Revisions 2024-11-05 to 2025-06-18.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct ListPromptsRequestParams {
@@ -100,6 +121,10 @@ pub struct ListPromptsRequestParams {
 codec::object! { ListPromptsRequestParams; optional cursor "cursor" with_cursor(into String), ..extra }
 
 /// A page of the server's prompts.
+///
+/// ```json
+/// {"prompts": [{"name": "plan_trip"}], "nextCursor": "cGFnZTI="}
+/// ```
 ///
 /// The result of [`ListPromptsRequest`] (`prompts/list`). Since revision 2024-11-05.
 /// [Specification](https://modelcontextprotocol.io/specification/2024-11-05/schema#listpromptsresult)
@@ -124,6 +149,10 @@ codec::object! { ListPromptsResult;
 ///
 /// Hosts commonly show prompts as commands, for example as slash commands. Use `prompts/get` to get the messages.
 ///
+/// ```json
+/// {"name": "plan_trip", "description": "Suggests what to pack for a city."}
+/// ```
+///
 /// Since revision 2024-11-05. Used by [`ListPromptsResult`].
 /// [Specification](https://modelcontextprotocol.io/specification/2024-11-05/schema#prompt)
 #[derive(Clone, Debug, PartialEq)]
@@ -147,6 +176,10 @@ codec::object! { Prompt;
 ///
 /// The server can suggest values through `completion/complete`.
 ///
+/// ```json
+/// {"name": "city", "description": "The city to travel to.", "required": true}
+/// ```
+///
 /// Since revision 2024-11-05. Used by [`Prompt`].
 /// [Specification](https://modelcontextprotocol.io/specification/2024-11-05/schema#promptargument)
 #[derive(Clone, Debug, PartialEq)]
@@ -169,6 +202,10 @@ codec::object! { PromptArgument;
 /// Notifies the client that the list of prompts has changed.
 ///
 /// The server sends it without a subscription if its `prompts` capability has `listChanged`.
+///
+/// ```json
+/// {"method": "notifications/prompts/list_changed"}
+/// ```
 ///
 /// The `notifications/prompts/list_changed` notification, sent by the server. Since revision 2024-11-05.
 /// [Specification](https://modelcontextprotocol.io/specification/2024-11-05/schema#promptlistchangednotification)
@@ -205,6 +242,10 @@ codec::object! { PromptListChangedNotificationParams; optional meta "_meta" with
 /// A message of a prompt.
 ///
 /// It is similar to [`SamplingMessage`], but can also embed resources of the server.
+///
+/// ```json
+/// {"role": "user", "content": {"type": "text", "text": "What should I pack for Bern?"}}
+/// ```
 ///
 /// Since revision 2024-11-05. Used by [`GetPromptResult`].
 /// [Specification](https://modelcontextprotocol.io/specification/2024-11-05/schema#promptmessage)

@@ -11,6 +11,10 @@ use crate::{Extra, JsonObject, Revision, codec};
 /// The result is a [`ListRootsResult`]. The server should stay within the roots. Requires the client's `roots`
 /// capability.
 ///
+/// ```json
+/// {"method": "roots/list"}
+/// ```
+///
 /// The `roots/list` request, sent by the server. Since revision 2024-11-05.
 /// [Specification](https://modelcontextprotocol.io/specification/2024-11-05/schema#listrootsrequest)
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -43,6 +47,10 @@ codec::object! { ListRootsRequestParams; optional meta "_meta" with_meta(into Me
 
 /// The directories and files that the server should work on.
 ///
+/// ```json
+/// {"roots": [{"uri": "file:///home/ada/project"}]}
+/// ```
+///
 /// The result of [`ListRootsRequest`] (`roots/list`). Since revision 2024-11-05.
 /// [Specification](https://modelcontextprotocol.io/specification/2024-11-05/schema#listrootsresult)
 #[derive(Clone, Debug, PartialEq)]
@@ -64,6 +72,10 @@ codec::object! { ListRootsResult;
 /// Roots are guidance, not access control. Servers should respect the roots and validate paths against them, but the
 /// protocol does not enforce this. A client should ask its user for consent before it shares a root.
 ///
+/// ```json
+/// {"uri": "file:///home/ada/project", "name": "My project"}
+/// ```
+///
 /// Since revision 2024-11-05. Used by [`ListRootsResult`].
 /// [Specification](https://modelcontextprotocol.io/specification/2024-11-05/schema#root)
 #[derive(Clone, Debug, PartialEq)]
@@ -81,6 +93,10 @@ codec::object! { Root; required uri "uri" (into String), optional name "name" wi
 ///
 /// The client sends it when a root is added, removed or modified, if its `roots` capability has `listChanged`. The
 /// server should then send `roots/list` again.
+///
+/// ```json
+/// {"method": "notifications/roots/list_changed"}
+/// ```
 ///
 /// The `notifications/roots/list_changed` notification, sent by the client. Revisions 2024-11-05 to 2025-11-25.
 /// [Specification](https://modelcontextprotocol.io/specification/2024-11-05/schema#rootslistchangednotification)

@@ -11,6 +11,11 @@ use crate::{Extra, JsonObject, Number, Revision, codec};
 /// The client selects the model. It should show the request and the result to the user, who can modify or reject each
 /// of them. The result is a [`CreateMessageResult`]. Requires the client's `sampling` capability.
 ///
+/// ```json
+/// {"method": "sampling/createMessage", "params": {"messages": [{"role": "user",
+///   "content": {"type": "text", "text": "What should I pack for Bern?"}}], "maxTokens": 500}}
+/// ```
+///
 /// The `sampling/createMessage` request, sent by the server. Since revision 2024-11-05.
 /// [Specification](https://modelcontextprotocol.io/specification/2024-11-05/schema#createmessagerequest)
 #[derive(Clone, Debug, PartialEq)]
@@ -34,6 +39,11 @@ codec::request! { CreateMessageRequest;
 /// may send this request only to clients that declare the `sampling` capability. Up to 2025-11-25, a rejection is an
 /// error with the code -1. In 2026-07-28, a sampling request is one of the `inputRequests` of an `InputRequiredResult`,
 /// not a separate request.
+///
+/// ```json
+/// {"messages": [{"role": "user", "content": {"type": "text",
+///   "text": "What should I pack for Bern?"}}], "includeContext": "none", "maxTokens": 500}
+/// ```
 ///
 /// The parameters of [`CreateMessageRequest`] (`sampling/createMessage`). Since revision 2024-11-05.
 #[derive(Clone, Debug, PartialEq)]
@@ -94,6 +104,10 @@ codec::string_enum! { CreateMessageRequestParamsIncludeContext;
 /// Both the client and the server should limit the number of such rounds. In 2026-07-28, this result is one of the
 /// `inputResponses` of the retried request.
 ///
+/// ```json
+/// {"role": "assistant", "content": {"type": "text", "text": "An umbrella."}, "model": "example-model"}
+/// ```
+///
 /// The result of [`CreateMessageRequest`] (`sampling/createMessage`). Since revision 2024-11-05.
 /// [Specification](https://modelcontextprotocol.io/specification/2024-11-05/schema#createmessageresult)
 #[derive(Clone, Debug, PartialEq)]
@@ -147,6 +161,10 @@ codec::union! { TextOrImageContent blank ImageContent;
 ///
 /// The specification defines no members other than `name`. The client decides how to interpret additional members.
 ///
+/// ```json
+/// {"name": "example-model"}
+/// ```
+///
 /// Since revision 2024-11-05. Used by [`ModelPreferences`].
 /// [Specification](https://modelcontextprotocol.io/specification/2024-11-05/schema#modelhint)
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -163,6 +181,10 @@ codec::object! { ModelHint; optional name "name" with_name(into String), ..extra
 ///
 /// The server does not know which models are available, so it provides hints and rates the importance of three
 /// qualities. The preferences are advisory, and the client selects the model.
+///
+/// ```json
+/// {"hints": [{"name": "example-model"}], "costPriority": 0.2, "speedPriority": 0.5}
+/// ```
 ///
 /// Since revision 2024-11-05. Used by [`CreateMessageRequestParams`].
 /// [Specification](https://modelcontextprotocol.io/specification/2024-11-05/schema#modelpreferences)
@@ -219,6 +241,10 @@ pub struct ModelPreferencesSpeedPriority(Number);
 codec::bounded_number! { ModelPreferencesSpeedPriority(Number) from f64; at_least(Integer(0)), at_most(Integer(1)) }
 
 /// A message in a conversation with a language model.
+///
+/// ```json
+/// {"role": "user", "content": {"type": "text", "text": "What should I pack for Bern?"}}
+/// ```
 ///
 /// Since revision 2024-11-05. Used by [`CreateMessageRequestParams`].
 /// [Specification](https://modelcontextprotocol.io/specification/2024-11-05/schema#samplingmessage)

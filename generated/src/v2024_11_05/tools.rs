@@ -12,6 +12,10 @@ use crate::{Extra, JsonObject, Map, Revision, codec};
 /// the model can see them. An unknown tool is a protocol error (-32602). This revision also treats invalid arguments as
 /// a protocol error. A user should be able to reject the call. Requires the server's `tools` capability.
 ///
+/// ```json
+/// {"method": "tools/call", "params": {"name": "get_weather"}}
+/// ```
+///
 /// The `tools/call` request, sent by the client. Since revision 2024-11-05.
 /// [Specification](https://modelcontextprotocol.io/specification/2024-11-05/schema#calltoolrequest)
 #[derive(Clone, Debug, PartialEq)]
@@ -30,6 +34,10 @@ codec::request! { CallToolRequest; "tools/call" (CallToolRequestParams) -> CallT
 ///
 /// The arguments usually come from a model. The server must validate them. The client should show them to the user
 /// before sensitive calls and let the user reject the call.
+///
+/// ```json
+/// {"name": "get_weather", "arguments": {"city": "Bern"}}
+/// ```
 ///
 /// The parameters of [`CallToolRequest`] (`tools/call`). Since revision 2024-11-05.
 #[derive(Clone, Debug, PartialEq)]
@@ -53,6 +61,10 @@ codec::object! { CallToolRequestParams;
 /// arguments that the tool rejects are a failure of the tool.
 ///
 /// Tool results are untrusted. A client should validate them before it passes them to a model.
+///
+/// ```json
+/// {"content": [{"type": "text", "text": "It is 21 °C in Bern."}], "isError": false}
+/// ```
 ///
 /// The result of [`CallToolRequest`] (`tools/call`). Since revision 2024-11-05.
 /// [Specification](https://modelcontextprotocol.io/specification/2024-11-05/schema#calltoolresult)
@@ -107,6 +119,10 @@ codec::union! { CallToolResultContentItem blank ImageContent;
 ///
 /// The result is a [`ListToolsResult`] with one page of the list. Requires the server's `tools` capability.
 ///
+/// ```json
+/// {"method": "tools/list", "params": {"cursor": "cGFnZTI="}}
+/// ```
+///
 /// The `tools/list` request, sent by the client. Since revision 2024-11-05.
 /// [Specification](https://modelcontextprotocol.io/specification/2024-11-05/schema#listtoolsrequest)
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -126,6 +142,10 @@ codec::request! { ListToolsRequest;
 
 /// The page of tools to return.
 ///
+/// ```json
+/// {"cursor": "cGFnZTI="}
+/// ```
+///
 /// The parameters of [`ListToolsRequest`] (`tools/list`). Revisions 2024-11-05 to 2025-06-18.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct ListToolsRequestParams {
@@ -137,6 +157,10 @@ pub struct ListToolsRequestParams {
 codec::object! { ListToolsRequestParams; optional cursor "cursor" with_cursor(into String), ..extra }
 
 /// A page of the server's tools.
+///
+/// ```json
+/// {"tools": [{"name": "get_weather", "inputSchema": {"type": "object"}}], "nextCursor": "cGFnZTI="}
+/// ```
 ///
 /// The result of [`ListToolsRequest`] (`tools/list`). Since revision 2024-11-05.
 /// [Specification](https://modelcontextprotocol.io/specification/2024-11-05/schema#listtoolsresult)
@@ -162,6 +186,11 @@ codec::object! { ListToolsResult;
 /// The server provides the name and description, which may be passed to a model. Clients should trust them only as far
 /// as they trust the server. A user should be able to see which tools a model can use and to reject calls.
 ///
+/// ```json
+/// {"name": "get_weather", "description": "Returns the current weather of a city.",
+///   "inputSchema": {"type": "object", "properties": {"city": {"type": "string"}}, "required": ["city"]}}
+/// ```
+///
 /// Since revision 2024-11-05. Used by [`ListToolsResult`].
 /// [Specification](https://modelcontextprotocol.io/specification/2024-11-05/schema#tool)
 #[derive(Clone, Debug, PartialEq)]
@@ -185,6 +214,10 @@ codec::object! { Tool;
 ///
 /// It may have any other keywords. For a tool without arguments, use `{"type": "object", "additionalProperties":
 /// false}`, which the specification recommends since 2025-11-25. With only the type, the tool accepts any arguments.
+///
+/// ```json
+/// {"type": "object", "properties": {"city": {"type": "string"}}, "required": ["city"]}
+/// ```
 ///
 /// In JSON, `type` is `"object"`. Since revision 2024-11-05. Used by [`Tool`].
 #[derive(Clone, Debug, PartialEq)]
@@ -212,6 +245,10 @@ impl ToolInputSchema {
 /// Notifies the client that the list of tools has changed.
 ///
 /// The server sends it without a subscription if its `tools` capability has `listChanged`.
+///
+/// ```json
+/// {"method": "notifications/tools/list_changed"}
+/// ```
 ///
 /// The `notifications/tools/list_changed` notification, sent by the server. Since revision 2024-11-05.
 /// [Specification](https://modelcontextprotocol.io/specification/2024-11-05/schema#toollistchangednotification)

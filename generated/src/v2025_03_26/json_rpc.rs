@@ -67,6 +67,10 @@ codec::union! { JsonRpcResponseOrError blank JsonRpcError;
 
 /// The response to a request that failed.
 ///
+/// ```json
+/// {"jsonrpc": "2.0", "id": 1, "error": {"code": -32602, "message": "Unknown city: Bren"}}
+/// ```
+///
 /// In JSON, `jsonrpc` is `"2.0"`. Revisions 2024-11-05 to 2025-06-18. Used by [`JsonRpcMessage`],
 /// [`JsonRpcResponseOrError`].
 /// [Specification](https://modelcontextprotocol.io/specification/2025-03-26/schema#jsonrpcerror)
@@ -86,6 +90,10 @@ codec::object! { JsonRpcError;
 }
 
 /// The error object of a response, with a code for programs and a message for people.
+///
+/// ```json
+/// {"code": -32602, "message": "Unknown city: Bren"}
+/// ```
 ///
 /// Revisions 2024-11-05 to 2025-06-18. Used by [`JsonRpcError`].
 #[derive(Clone, Debug, PartialEq)]
@@ -153,6 +161,10 @@ codec::union! { JsonRpcMessage blank JsonRpcRequestOrNotificationArray;
 ///
 /// Unlike a request, it has no `id`.
 ///
+/// ```json
+/// {"jsonrpc": "2.0", "method": "notifications/tools/list_changed"}
+/// ```
+///
 /// In JSON, `jsonrpc` is `"2.0"`. Since revision 2024-11-05. Used by [`JsonRpcMessage`],
 /// [`JsonRpcRequestOrNotification`].
 /// [Specification](https://modelcontextprotocol.io/specification/2025-03-26/schema#jsonrpcnotification)
@@ -184,6 +196,10 @@ pub struct JsonRpcNotificationParams {
 codec::object! { JsonRpcNotificationParams; optional meta "_meta" with_meta(into JsonObject), ..extra }
 
 /// A request of any method, which expects a response.
+///
+/// ```json
+/// {"jsonrpc": "2.0", "id": 1, "method": "tools/list"}
+/// ```
 ///
 /// In JSON, `jsonrpc` is `"2.0"`. Since revision 2024-11-05. Used by [`JsonRpcMessage`],
 /// [`JsonRpcRequestOrNotification`].
@@ -221,6 +237,10 @@ codec::object! { JsonRpcRequestParams; optional meta "_meta" with_meta(into Meta
 /// The response to a request that succeeded.
 ///
 /// The response to a request that failed is a [`JsonRpcError`].
+///
+/// ```json
+/// {"jsonrpc": "2.0", "id": 1, "result": {}}
+/// ```
 ///
 /// In JSON, `jsonrpc` is `"2.0"`. Since revision 2024-11-05. Used by [`JsonRpcMessage`], [`JsonRpcResponseOrError`].
 /// [Specification](https://modelcontextprotocol.io/specification/2025-03-26/schema#jsonrpcresponse)

@@ -8,6 +8,10 @@ use crate::{Extra, JsonObject, Revision, codec};
 
 /// Binary contents of a resource or of a part of one.
 ///
+/// ```json
+/// {"uri": "file:///project/README.md", "mimeType": "image/png", "blob": "aGVsbG8="}
+/// ```
+///
 /// Since revision 2024-11-05. Used by [`TextOrBlobResourceContents`].
 /// [Specification](https://modelcontextprotocol.io/specification/2025-03-26/schema#blobresourcecontents)
 #[derive(Clone, Debug, PartialEq)]
@@ -54,6 +58,10 @@ codec::union! { TextOrBlobResourceContents blank BlobResourceContents;
 /// Clients use the templates to build URIs to read. The result is a [`ListResourceTemplatesResult`] with one page of
 /// the list. Requires the server's `resources` capability.
 ///
+/// ```json
+/// {"method": "resources/templates/list", "params": {"cursor": "cGFnZTI="}}
+/// ```
+///
 /// The `resources/templates/list` request, sent by the client. Since revision 2024-11-05.
 /// [Specification](https://modelcontextprotocol.io/specification/2025-03-26/schema#listresourcetemplatesrequest)
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -74,6 +82,10 @@ codec::request! { ListResourceTemplatesRequest;
 
 /// The page of resource templates to return.
 ///
+/// ```json
+/// {"cursor": "cGFnZTI="}
+/// ```
+///
 /// The parameters of [`ListResourceTemplatesRequest`] (`resources/templates/list`). Revisions 2024-11-05 to 2025-06-18.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct ListResourceTemplatesRequestParams {
@@ -85,6 +97,10 @@ pub struct ListResourceTemplatesRequestParams {
 codec::object! { ListResourceTemplatesRequestParams; optional cursor "cursor" with_cursor(into String), ..extra }
 
 /// A page of the server's resource templates.
+///
+/// ```json
+/// {"resourceTemplates": [{"name": "files", "uriTemplate": "file:///project/{path}"}]}
+/// ```
 ///
 /// The result of [`ListResourceTemplatesRequest`] (`resources/templates/list`). Since revision 2024-11-05.
 /// [Specification](https://modelcontextprotocol.io/specification/2025-03-26/schema#listresourcetemplatesresult)
@@ -110,6 +126,10 @@ codec::object! { ListResourceTemplatesResult;
 ///
 /// The result is a [`ListResourcesResult`] with one page of the list. Requires the server's `resources` capability.
 ///
+/// ```json
+/// {"method": "resources/list", "params": {"cursor": "cGFnZTI="}}
+/// ```
+///
 /// The `resources/list` request, sent by the client. Since revision 2024-11-05.
 /// [Specification](https://modelcontextprotocol.io/specification/2025-03-26/schema#listresourcesrequest)
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -129,6 +149,10 @@ codec::request! { ListResourcesRequest;
 
 /// The page of resources to return.
 ///
+/// ```json
+/// {"cursor": "cGFnZTI="}
+/// ```
+///
 /// The parameters of [`ListResourcesRequest`] (`resources/list`). Revisions 2024-11-05 to 2025-06-18.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct ListResourcesRequestParams {
@@ -142,6 +166,10 @@ codec::object! { ListResourcesRequestParams; optional cursor "cursor" with_curso
 /// A page of the server's resources.
 ///
 /// The list need not contain all readable resources. Templates and links in tool results can refer to others.
+///
+/// ```json
+/// {"resources": [{"name": "README.md", "uri": "file:///project/README.md"}], "nextCursor": "cGFnZTI="}
+/// ```
 ///
 /// The result of [`ListResourcesRequest`] (`resources/list`). Since revision 2024-11-05.
 /// [Specification](https://modelcontextprotocol.io/specification/2025-03-26/schema#listresourcesresult)
@@ -168,6 +196,10 @@ codec::object! { ListResourcesResult;
 /// The result is a [`ReadResourceResult`]. It can hold several contents, such as the files of a directory. A resource
 /// that does not exist is an error (-32002). Requires the server's `resources` capability.
 ///
+/// ```json
+/// {"method": "resources/read", "params": {"uri": "file:///project/README.md"}}
+/// ```
+///
 /// The `resources/read` request, sent by the client. Since revision 2024-11-05.
 /// [Specification](https://modelcontextprotocol.io/specification/2025-03-26/schema#readresourcerequest)
 #[derive(Clone, Debug, PartialEq)]
@@ -188,6 +220,10 @@ codec::request! { ReadResourceRequest;
 ///
 /// The server must validate the URI. It should also check that the client is allowed to read the resource.
 ///
+/// ```json
+/// {"uri": "file:///project/README.md"}
+/// ```
+///
 /// The parameters of [`ReadResourceRequest`] (`resources/read`). Since revision 2024-11-05.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ReadResourceRequestParams {
@@ -203,6 +239,10 @@ codec::object! { ReadResourceRequestParams; required uri "uri" (into String), ..
 /// A resource that does not exist is an error: -32002 up to 2025-11-25, and -32602 (invalid params) since 2026-07-28.
 /// Clients should still accept -32002 in the newer revision. Since 2026-07-28, a server must not respond with empty
 /// contents for a missing resource.
+///
+/// ```json
+/// {"contents": [{"uri": "file:///project/README.md", "text": "# My project"}]}
+/// ```
 ///
 /// The result of [`ReadResourceRequest`] (`resources/read`). Since revision 2024-11-05.
 /// [Specification](https://modelcontextprotocol.io/specification/2025-03-26/schema#readresourceresult)
@@ -225,6 +265,10 @@ codec::object! { ReadResourceResult;
 ///
 /// The application decides which resources become context for a model. The `https` scheme is for resources that the
 /// client can fetch directly from the web. The `file` scheme need not refer to a real file system.
+///
+/// ```json
+/// {"name": "README.md", "uri": "file:///project/README.md", "description": "What the project is."}
+/// ```
 ///
 /// Since revision 2024-11-05. Used by [`ListResourcesResult`].
 /// [Specification](https://modelcontextprotocol.io/specification/2025-03-26/schema#resource)
@@ -257,6 +301,10 @@ codec::object! { Resource;
 /// Notifies the client that the list of resources has changed.
 ///
 /// The server sends it without a subscription if its `resources` capability has `listChanged`.
+///
+/// ```json
+/// {"method": "notifications/resources/list_changed"}
+/// ```
 ///
 /// The `notifications/resources/list_changed` notification, sent by the server. Since revision 2024-11-05.
 /// [Specification](https://modelcontextprotocol.io/specification/2025-03-26/schema#resourcelistchangednotification)
@@ -292,6 +340,10 @@ codec::object! { ResourceListChangedNotificationParams; optional meta "_meta" wi
 ///
 /// A client fills in the variables and reads the resulting URI. The server can suggest values through completion.
 ///
+/// ```json
+/// {"name": "files", "uriTemplate": "file:///project/{path}", "mimeType": "text/plain"}
+/// ```
+///
 /// Since revision 2024-11-05. Used by [`ListResourceTemplatesResult`].
 /// [Specification](https://modelcontextprotocol.io/specification/2025-03-26/schema#resourcetemplate)
 #[derive(Clone, Debug, PartialEq)]
@@ -321,6 +373,10 @@ codec::object! { ResourceTemplate;
 /// The server sends it for resources that the client subscribed to with `resources/subscribe`, and possibly for parts
 /// of them. Requires `subscribe` in the server's `resources` capability.
 ///
+/// ```json
+/// {"method": "notifications/resources/updated", "params": {"uri": "file:///project/README.md"}}
+/// ```
+///
 /// The `notifications/resources/updated` notification, sent by the server. Since revision 2024-11-05.
 /// [Specification](https://modelcontextprotocol.io/specification/2025-03-26/schema#resourceupdatednotification)
 #[derive(Clone, Debug, PartialEq)]
@@ -342,6 +398,10 @@ codec::notification! { ResourceUpdatedNotification;
 ///
 /// A client that subscribed to the resource may want to read it again.
 ///
+/// ```json
+/// {"uri": "file:///project/README.md"}
+/// ```
+///
 /// Since revision 2024-11-05. Used by [`ResourceUpdatedNotification`].
 #[derive(Clone, Debug, PartialEq)]
 pub struct ResourceUpdatedNotificationParams {
@@ -356,6 +416,10 @@ codec::object! { ResourceUpdatedNotificationParams; required uri "uri" (into Str
 ///
 /// The result is empty. The server then sends `notifications/resources/updated` when the resource changes, until the
 /// client sends `resources/unsubscribe`. Requires `subscribe` in the server's `resources` capability.
+///
+/// ```json
+/// {"method": "resources/subscribe", "params": {"uri": "file:///project/README.md"}}
+/// ```
 ///
 /// The `resources/subscribe` request, sent by the client. Revisions 2024-11-05 to 2025-11-25.
 /// [Specification](https://modelcontextprotocol.io/specification/2025-03-26/schema#subscriberequest)
@@ -378,6 +442,10 @@ codec::request! { SubscribeRequest;
 ///
 /// Revision 2026-07-28 replaces it with `SubscriptionFilter`.
 ///
+/// ```json
+/// {"uri": "file:///project/README.md"}
+/// ```
+///
 /// The parameters of [`SubscribeRequest`] (`resources/subscribe`). Revisions 2024-11-05 to 2025-11-25.
 #[derive(Clone, Debug, PartialEq)]
 pub struct SubscribeRequestParams {
@@ -389,6 +457,10 @@ pub struct SubscribeRequestParams {
 codec::object! { SubscribeRequestParams; required uri "uri" (into String), ..extra }
 
 /// Text contents of a resource or of a part of one.
+///
+/// ```json
+/// {"uri": "file:///project/README.md", "mimeType": "text/plain", "text": "# My project"}
+/// ```
 ///
 /// Since revision 2024-11-05. Used by [`TextOrBlobResourceContents`].
 /// [Specification](https://modelcontextprotocol.io/specification/2025-03-26/schema#textresourcecontents)
@@ -412,6 +484,10 @@ codec::object! { TextResourceContents;
 ///
 /// The result is empty. Requires `subscribe` in the server's `resources` capability.
 ///
+/// ```json
+/// {"method": "resources/unsubscribe", "params": {"uri": "file:///project/README.md"}}
+/// ```
+///
 /// The `resources/unsubscribe` request, sent by the client. Revisions 2024-11-05 to 2025-11-25.
 /// [Specification](https://modelcontextprotocol.io/specification/2025-03-26/schema#unsubscriberequest)
 #[derive(Clone, Debug, PartialEq)]
@@ -430,6 +506,10 @@ codec::request! { UnsubscribeRequest;
 }
 
 /// The URI of a resource to stop watching.
+///
+/// ```json
+/// {"uri": "file:///project/README.md"}
+/// ```
 ///
 /// The parameters of [`UnsubscribeRequest`] (`resources/unsubscribe`). Revisions 2024-11-05 to 2025-11-25.
 #[derive(Clone, Debug, PartialEq)]

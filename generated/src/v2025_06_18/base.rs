@@ -12,6 +12,10 @@ use crate::{Extra, Json, JsonObject, Number, Revision, codec};
 /// request is unknown, has completed or cannot be cancelled. The sender ignores a response that still arrives.
 /// `initialize` cannot be cancelled.
 ///
+/// ```json
+/// {"method": "notifications/cancelled", "params": {"requestId": 1}}
+/// ```
+///
 /// The `notifications/cancelled` notification, sent by either side. Since revision 2024-11-05.
 /// [Specification](https://modelcontextprotocol.io/specification/2025-06-18/schema#cancellednotification)
 #[derive(Clone, Debug, PartialEq)]
@@ -30,6 +34,10 @@ codec::notification! { CancelledNotification;
 }
 
 /// The ID of the request to cancel and the reason.
+///
+/// ```json
+/// {"requestId": 1, "reason": "The user cancelled the call."}
+/// ```
 ///
 /// Since revision 2024-11-05. Used by [`CancelledNotification`].
 #[derive(Clone, Debug, PartialEq)]
@@ -53,6 +61,12 @@ codec::object! { CancelledNotificationParams;
 /// another supported revision otherwise. A client that does not support that revision must disconnect. Otherwise it
 /// sends `notifications/initialized`.
 ///
+/// ```json
+/// {"method": "initialize", "params": {"protocolVersion": "2025-06-18",
+///   "capabilities": {"roots": {"listChanged": true}}, "clientInfo": {"name": "weather",
+///   "version": "1.2.0"}}}
+/// ```
+///
 /// The `initialize` request, sent by the client. Revisions 2024-11-05 to 2025-11-25.
 /// [Specification](https://modelcontextprotocol.io/specification/2025-06-18/schema#initializerequest)
 #[derive(Clone, Debug, PartialEq)]
@@ -71,6 +85,11 @@ codec::request! { InitializeRequest; "initialize" (InitializeRequestParams) -> I
 ///
 /// The client sends it in the first request of a session. The server responds with an [`InitializeResult`], which names
 /// the revision of the session.
+///
+/// ```json
+/// {"protocolVersion": "2025-06-18", "capabilities": {"roots": {"listChanged": true}},
+///   "clientInfo": {"name": "weather", "version": "1.2.0"}}
+/// ```
 ///
 /// The parameters of [`InitializeRequest`] (`initialize`). Revisions 2024-11-05 to 2025-11-25.
 #[derive(Clone, Debug, PartialEq)]
@@ -95,6 +114,11 @@ codec::object! { InitializeRequestParams;
 ///
 /// After this result, the client sends `notifications/initialized` and normal operation begins. A client that does not
 /// support the revision must disconnect.
+///
+/// ```json
+/// {"protocolVersion": "2025-06-18", "capabilities": {"tools": {"listChanged": true}},
+///   "serverInfo": {"name": "weather", "version": "1.2.0"}}
+/// ```
 ///
 /// The result of [`InitializeRequest`] (`initialize`). Revisions 2024-11-05 to 2025-11-25.
 /// [Specification](https://modelcontextprotocol.io/specification/2025-06-18/schema#initializeresult)
@@ -128,6 +152,10 @@ codec::object! { InitializeResult;
 ///
 /// The client sends it once, after the result of `initialize`. Before the server receives it, it should send no
 /// requests except pings.
+///
+/// ```json
+/// {"method": "notifications/initialized"}
+/// ```
 ///
 /// The `notifications/initialized` notification, sent by the client. Revisions 2024-11-05 to 2025-11-25.
 /// [Specification](https://modelcontextprotocol.io/specification/2025-06-18/schema#initializednotification)
@@ -165,6 +193,11 @@ codec::object! { InitializedNotificationParams; optional meta "_meta" with_meta(
 /// server decides which messages to send. A message must not contain credentials or personal data. Requires the
 /// server's `logging` capability.
 ///
+/// ```json
+/// {"method": "notifications/message", "params": {"level": "info",
+///   "data": "Fetched the forecast for Bern."}}
+/// ```
+///
 /// The `notifications/message` notification, sent by the server. Since revision 2024-11-05.
 /// [Specification](https://modelcontextprotocol.io/specification/2025-06-18/schema#loggingmessagenotification)
 #[derive(Clone, Debug, PartialEq)]
@@ -187,6 +220,10 @@ codec::notification! { LoggingMessageNotification;
 /// The client sets the minimum level with `logging/setLevel`. Before that, the server decides which messages to send. A
 /// message must not contain credentials, personal data or internal details that could help an attacker.
 ///
+/// ```json
+/// {"level": "info", "logger": "forecast", "data": "Fetched the forecast for Bern."}
+/// ```
+///
 /// Since revision 2024-11-05. Used by [`LoggingMessageNotification`].
 #[derive(Clone, Debug, PartialEq)]
 pub struct LoggingMessageNotificationParams {
@@ -208,6 +245,10 @@ codec::object! { LoggingMessageNotificationParams;
 ///
 /// The client and the server may send it at any time, even before the session is initialized. The receiver must respond
 /// promptly with an empty result. If it does not, the sender may consider the connection stale.
+///
+/// ```json
+/// {"method": "ping"}
+/// ```
 ///
 /// The `ping` request, sent by either side. Revisions 2024-11-05 to 2025-11-25.
 /// [Specification](https://modelcontextprotocol.io/specification/2025-06-18/schema#pingrequest)
@@ -242,6 +283,10 @@ codec::object! { PingRequestParams; optional meta "_meta" with_meta(into Meta), 
 /// `progressToken`. The `progress` value must increase each time. The notifications must stop when the request is
 /// complete.
 ///
+/// ```json
+/// {"method": "notifications/progress", "params": {"progressToken": "upload-1", "progress": 50}}
+/// ```
+///
 /// The `notifications/progress` notification, sent by either side. Since revision 2024-11-05.
 /// [Specification](https://modelcontextprotocol.io/specification/2025-06-18/schema#progressnotification)
 #[derive(Clone, Debug, PartialEq)]
@@ -260,6 +305,10 @@ codec::notification! { ProgressNotification;
 }
 
 /// The progress of a request.
+///
+/// ```json
+/// {"progressToken": "upload-1", "progress": 50, "total": 100}
+/// ```
 ///
 /// Since revision 2024-11-05. Used by [`ProgressNotification`].
 #[derive(Clone, Debug, PartialEq)]

@@ -12,6 +12,10 @@ use crate::{Extra, JsonObject, Map, codec};
 /// them with each request, in `RequestMetaObject`, and a server must not infer them from earlier requests. Clients may
 /// add capabilities that the specification does not define.
 ///
+/// ```json
+/// {"roots": {"listChanged": true}}
+/// ```
+///
 /// Since revision 2024-11-05. Used by [`InitializeRequestParams`].
 /// [Specification](https://modelcontextprotocol.io/specification/2025-06-18/schema#clientcapabilities)
 ///
@@ -40,6 +44,10 @@ codec::object! { ClientCapabilities;
 
 /// The client's support for roots.
 ///
+/// ```json
+/// {"listChanged": true}
+/// ```
+///
 /// Revisions 2024-11-05 to 2025-11-25. Used by [`ClientCapabilities`].
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct ClientCapabilitiesRoots {
@@ -54,6 +62,10 @@ codec::object! { ClientCapabilitiesRoots; optional list_changed "listChanged" wi
 ///
 /// The values are self-reported and not verified. Use them for display, logging and debugging. Peers should not base
 /// their behavior or security decisions on them.
+///
+/// ```json
+/// {"name": "weather", "title": "Weather", "version": "1.2.0"}
+/// ```
 ///
 /// Since revision 2024-11-05. Used by [`InitializeResult`], [`InitializeRequestParams`].
 /// [Specification](https://modelcontextprotocol.io/specification/2025-06-18/schema#implementation)
@@ -81,6 +93,10 @@ codec::object! { Implementation;
 /// If the member for a feature is absent, the server does not support the feature and a client should not use its
 /// methods. The server declares its capabilities in the result of `initialize` or, since 2026-07-28, of
 /// `server/discover`. Servers may add capabilities that the specification does not define.
+///
+/// ```json
+/// {"tools": {"listChanged": true}, "resources": {"subscribe": true}, "prompts": {"listChanged": true}}
+/// ```
 ///
 /// Since revision 2024-11-05. Used by [`InitializeResult`].
 /// [Specification](https://modelcontextprotocol.io/specification/2025-06-18/schema#servercapabilities)
@@ -116,6 +132,10 @@ codec::object! { ServerCapabilities;
 
 /// The server's support for prompts.
 ///
+/// ```json
+/// {"listChanged": true}
+/// ```
+///
 /// Since revision 2024-11-05. Used by [`ServerCapabilities`].
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct ServerCapabilitiesPrompts {
@@ -127,6 +147,10 @@ pub struct ServerCapabilitiesPrompts {
 codec::object! { ServerCapabilitiesPrompts; optional list_changed "listChanged" with_list_changed(copy bool), ..extra }
 
 /// The server's support for resources.
+///
+/// ```json
+/// {"subscribe": true, "listChanged": true}
+/// ```
 ///
 /// Since revision 2024-11-05. Used by [`ServerCapabilities`].
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -145,6 +169,10 @@ codec::object! { ServerCapabilitiesResources;
 }
 
 /// The server's support for tools.
+///
+/// ```json
+/// {"listChanged": true}
+/// ```
 ///
 /// Since revision 2024-11-05. Used by [`ServerCapabilities`].
 #[derive(Clone, Debug, Default, PartialEq)]

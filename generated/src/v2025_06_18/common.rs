@@ -10,6 +10,10 @@ use crate::{Extra, JsonObject, Number, codec};
 /// A client can use them to filter and sort, or to choose the content to include in the model's context. The server
 /// sets them, and clients are free to ignore them.
 ///
+/// ```json
+/// {"audience": ["user"], "priority": 0.8, "lastModified": "2026-07-28T09:00:00Z"}
+/// ```
+///
 /// Since revision 2024-11-05. Used by [`AudioContent`], [`EmbeddedResource`], [`ImageContent`], [`Resource`],
 /// [`ResourceLink`], [`ResourceTemplate`], [`TextContent`].
 /// [Specification](https://modelcontextprotocol.io/specification/2025-06-18/schema#annotations)
@@ -52,6 +56,10 @@ codec::bounded_number! { AnnotationsPriority(Number) from f64; at_least(Integer(
 ///
 /// This type does not appear on the wire as a separate object. Other types include its members.
 ///
+/// ```json
+/// {"name": "get_weather", "title": "Weather"}
+/// ```
+///
 /// Since revision 2025-06-18.
 /// [Specification](https://modelcontextprotocol.io/specification/2025-06-18/schema#basemetadata)
 #[derive(Clone, Debug, PartialEq)]
@@ -88,6 +96,10 @@ pub type EmptyResult = Result;
 
 /// The metadata of a request.
 ///
+/// ```json
+/// {"progressToken": "upload-1"}
+/// ```
+///
 /// Revisions 2024-11-05 to 2025-11-25. Used by [`JsonRpcRequestParams`], [`ListRootsRequestParams`],
 /// [`PingRequestParams`], [`RequestParams`].
 ///
@@ -105,6 +117,10 @@ pub struct Meta {
 codec::object! { Meta; optional progress_token "progressToken" with_progress_token(into ProgressToken), ..extra }
 
 /// The members shared by all notifications: a method and optional parameters.
+///
+/// ```json
+/// {"method": "notifications/tools/list_changed"}
+/// ```
 ///
 /// Since revision 2024-11-05.
 /// [Specification](https://modelcontextprotocol.io/specification/2025-06-18/schema#notification)
@@ -136,6 +152,10 @@ codec::object! { NotificationParams; optional meta "_meta" with_meta(into JsonOb
 
 /// The members shared by requests for paginated lists.
 ///
+/// ```json
+/// {"method": "tools/list", "params": {"cursor": "cGFnZTI="}}
+/// ```
+///
 /// Since revision 2024-11-05.
 /// [Specification](https://modelcontextprotocol.io/specification/2025-06-18/schema#paginatedrequest)
 #[derive(Clone, Debug, PartialEq)]
@@ -153,6 +173,10 @@ codec::object! { PaginatedRequest;
 
 /// The page of a list to return.
 ///
+/// ```json
+/// {"cursor": "cGFnZTI="}
+/// ```
+///
 /// Since revision 2024-11-05. Used by [`PaginatedRequest`].
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct PaginatedRequestParams {
@@ -167,6 +191,10 @@ codec::object! { PaginatedRequestParams; optional cursor "cursor" with_cursor(in
 ///
 /// The server determines the page size, which can vary between pages. If the list changes while a client pages through
 /// it, entries can appear twice or be missing.
+///
+/// ```json
+/// {"nextCursor": "cGFnZTI="}
+/// ```
 ///
 /// Since revision 2024-11-05.
 /// [Specification](https://modelcontextprotocol.io/specification/2025-06-18/schema#paginatedresult)
@@ -196,6 +224,10 @@ codec::object! { PaginatedResult;
 pub type ProgressToken = crate::ProgressToken;
 
 /// The members shared by all requests: a method and optional parameters.
+///
+/// ```json
+/// {"method": "tools/list"}
+/// ```
 ///
 /// Since revision 2024-11-05. [Specification](https://modelcontextprotocol.io/specification/2025-06-18/schema#request)
 #[derive(Clone, Debug, PartialEq)]
@@ -227,6 +259,10 @@ codec::object! { RequestParams; optional meta "_meta" with_meta(into Meta), ..ex
 /// The members shared by text and binary resource contents.
 ///
 /// On the wire, the contents are always a [`TextResourceContents`] or a [`BlobResourceContents`].
+///
+/// ```json
+/// {"uri": "file:///project/README.md", "mimeType": "text/plain"}
+/// ```
 ///
 /// Since revision 2024-11-05.
 /// [Specification](https://modelcontextprotocol.io/specification/2025-06-18/schema#resourcecontents)

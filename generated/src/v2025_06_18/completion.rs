@@ -10,6 +10,11 @@ use crate::{Extra, JsonObject, Map, Revision, codec};
 /// Clients send it while the user types and should debounce it. The result is a [`CompleteResult`] with at most 100
 /// values, most relevant first. Requires the server's `completions` capability.
 ///
+/// ```json
+/// {"method": "completion/complete", "params": {"ref": {"type": "ref/prompt", "name": "plan_trip"},
+///   "argument": {"name": "city", "value": "Be"}}}
+/// ```
+///
 /// The `completion/complete` request, sent by the client. Since revision 2024-11-05.
 /// [Specification](https://modelcontextprotocol.io/specification/2025-06-18/schema#completerequest)
 #[derive(Clone, Debug, PartialEq)]
@@ -30,6 +35,10 @@ codec::request! { CompleteRequest;
 /// The argument to complete and the text entered so far.
 ///
 /// Clients should debounce these requests while the user types. Servers should limit their rate.
+///
+/// ```json
+/// {"ref": {"type": "ref/prompt", "name": "plan_trip"}, "argument": {"name": "city", "value": "Be"}}
+/// ```
 ///
 /// The parameters of [`CompleteRequest`] (`completion/complete`). Since revision 2024-11-05.
 #[derive(Clone, Debug, PartialEq)]
@@ -52,6 +61,10 @@ codec::object! { CompleteRequestParams;
 
 /// The name and the current text of the argument to complete.
 ///
+/// ```json
+/// {"name": "city", "value": "Be"}
+/// ```
+///
 /// Since revision 2024-11-05. Used by [`CompleteRequestParams`].
 #[derive(Clone, Debug, PartialEq)]
 pub struct CompleteRequestParamsArgument {
@@ -69,6 +82,10 @@ codec::object! { CompleteRequestParamsArgument;
 }
 
 /// Additional context for a completion.
+///
+/// ```json
+/// {"arguments": {"city": "Bern"}}
+/// ```
 ///
 /// Since revision 2025-06-18. Used by [`CompleteRequestParams`].
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -109,6 +126,10 @@ codec::union! { PromptOrResourceTemplateReference blank PromptReference;
 /// Suggestions can reveal what exists on a server. The server must not suggest values that the client is not allowed to
 /// see.
 ///
+/// ```json
+/// {"completion": {"values": ["Bern", "Berlin"]}}
+/// ```
+///
 /// The result of [`CompleteRequest`] (`completion/complete`). Since revision 2024-11-05.
 /// [Specification](https://modelcontextprotocol.io/specification/2025-06-18/schema#completeresult)
 #[derive(Clone, Debug, PartialEq)]
@@ -127,6 +148,10 @@ codec::object! { CompleteResult;
 }
 
 /// A list of suggested values, with the number of matches.
+///
+/// ```json
+/// {"values": ["Bern", "Berlin"], "total": 100, "hasMore": true}
+/// ```
 ///
 /// Since revision 2024-11-05. Used by [`CompleteResult`].
 #[derive(Clone, Debug, PartialEq)]
@@ -148,6 +173,10 @@ codec::object! { CompleteResultCompletion;
 
 /// A reference to a prompt by name, for example to complete one of its arguments.
 ///
+/// ```json
+/// {"type": "ref/prompt", "name": "plan_trip", "title": "Plan a trip"}
+/// ```
+///
 /// In JSON, `type` is `"ref/prompt"`. Since revision 2024-11-05. Used by [`PromptOrResourceTemplateReference`].
 /// [Specification](https://modelcontextprotocol.io/specification/2025-06-18/schema#promptreference)
 #[derive(Clone, Debug, PartialEq)]
@@ -167,6 +196,10 @@ codec::object! { PromptReference;
 }
 
 /// A reference to the resource or resource template whose argument is being completed.
+///
+/// ```json
+/// {"type": "ref/resource", "uri": "file:///project/README.md"}
+/// ```
 ///
 /// In JSON, `type` is `"ref/resource"`. Since revision 2025-06-18. Used by [`PromptOrResourceTemplateReference`].
 /// [Specification](https://modelcontextprotocol.io/specification/2025-06-18/schema#resourcetemplatereference)

@@ -7,6 +7,10 @@ use crate::{Extra, JsonObject, Map, Number, Revision, codec};
 
 /// A form field for a boolean.
 ///
+/// ```json
+/// {"type": "boolean", "title": "By train", "description": "Whether to travel by train."}
+/// ```
+///
 /// In JSON, `type` is `"boolean"`. Since revision 2025-06-18. Used by [`PrimitiveSchemaDefinition`].
 /// [Specification](https://modelcontextprotocol.io/specification/2025-06-18/schema#booleanschema)
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -32,6 +36,11 @@ codec::object! { BooleanSchema;
 /// data. The result is an [`ElicitResult`], which reports whether the user accepted, declined or cancelled. Requires
 /// the client's `elicitation` capability.
 ///
+/// ```json
+/// {"method": "elicitation/create", "params": {"message": "Unknown city: Bren",
+///   "requestedSchema": {"type": "object", "properties": {"city": {"type": "string"}}}}}
+/// ```
+///
 /// The `elicitation/create` request, sent by the server. Since revision 2025-06-18.
 /// [Specification](https://modelcontextprotocol.io/specification/2025-06-18/schema#elicitrequest)
 #[derive(Clone, Debug, PartialEq)]
@@ -50,6 +59,11 @@ codec::request! { ElicitRequest; "elicitation/create" (ElicitRequestParams) -> E
 ///
 /// Servers must not use it to request passwords, keys or other sensitive data. The client should show which server sent
 /// the request, let the user review the values before they are sent, and offer a way to decline.
+///
+/// ```json
+/// {"message": "Unknown city: Bren", "requestedSchema": {"type": "object",
+///   "properties": {"city": {"type": "string"}}}}
+/// ```
 ///
 /// The parameters of [`ElicitRequest`] (`elicitation/create`). Since revision 2025-06-18.
 #[derive(Clone, Debug, PartialEq)]
@@ -71,6 +85,10 @@ codec::object! { ElicitRequestParams;
 /// The client can generate the form from the schema and validate the values against it. The server should validate them
 /// again.
 ///
+/// ```json
+/// {"type": "object", "properties": {"city": {"type": "string"}}, "required": ["city"]}
+/// ```
+///
 /// In JSON, `type` is `"object"`. Only in revision 2025-06-18. Used by [`ElicitRequestParams`].
 #[derive(Clone, Debug, PartialEq)]
 pub struct ElicitRequestParamsRequestedSchema {
@@ -91,6 +109,10 @@ codec::object! { ElicitRequestParamsRequestedSchema;
 ///
 /// The server should validate the values against the schema that it sent. It must not use them as proof of the user's
 /// identity. In 2026-07-28 this result is one of the `inputResponses` of the retried request.
+///
+/// ```json
+/// {"action": "accept", "content": {"city": "Bern"}}
+/// ```
 ///
 /// The result of [`ElicitRequest`] (`elicitation/create`). Since revision 2025-06-18.
 /// [Specification](https://modelcontextprotocol.io/specification/2025-06-18/schema#elicitresult)
@@ -161,6 +183,10 @@ codec::union! { ElicitResultContentValue blank String;
 
 /// A form field with a list of options from which the user selects one.
 ///
+/// ```json
+/// {"type": "string", "title": "Weather", "enum": ["Bern", "Zurich"]}
+/// ```
+///
 /// In JSON, `type` is `"string"`. Since revision 2025-06-18. Used by [`PrimitiveSchemaDefinition`].
 /// [Specification](https://modelcontextprotocol.io/specification/2025-06-18/schema#enumschema)
 #[derive(Clone, Debug, PartialEq)]
@@ -184,6 +210,10 @@ codec::object! { EnumSchema;
 }
 
 /// A form field for a number.
+///
+/// ```json
+/// {"type": "number", "title": "Days", "description": "How many days the trip takes.", "minimum": 0}
+/// ```
 ///
 /// Since revision 2025-06-18. Used by [`PrimitiveSchemaDefinition`].
 /// [Specification](https://modelcontextprotocol.io/specification/2025-06-18/schema#numberschema)
@@ -254,6 +284,10 @@ codec::union! { PrimitiveSchemaDefinition blank BooleanSchema;
 }
 
 /// A form field for text.
+///
+/// ```json
+/// {"type": "string", "title": "City", "description": "The city to travel to.", "minLength": 1}
+/// ```
 ///
 /// In JSON, `type` is `"string"`. Since revision 2025-06-18. Used by [`PrimitiveSchemaDefinition`].
 /// [Specification](https://modelcontextprotocol.io/specification/2025-06-18/schema#stringschema)

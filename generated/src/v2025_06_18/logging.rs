@@ -43,6 +43,10 @@ codec::string_enum! { LoggingLevel;
 /// The server then sends `notifications/message` for this level and all more severe levels. Before the first such
 /// request, the server decides which messages to send. The result is empty. Requires the server's `logging` capability.
 ///
+/// ```json
+/// {"method": "logging/setLevel", "params": {"level": "debug"}}
+/// ```
+///
 /// The `logging/setLevel` request, sent by the client. Revisions 2024-11-05 to 2025-11-25.
 /// [Specification](https://modelcontextprotocol.io/specification/2025-06-18/schema#setlevelrequest)
 #[derive(Clone, Debug, PartialEq)]
@@ -60,6 +64,10 @@ codec::request! { SetLevelRequest; "logging/setLevel" (SetLevelRequestParams) ->
 /// The minimum severity of the log messages that the client wants to receive.
 ///
 /// It applies until the next such request. Before the first one, the server decides which messages to send.
+///
+/// ```json
+/// {"level": "debug"}
+/// ```
 ///
 /// The parameters of [`SetLevelRequest`] (`logging/setLevel`). Revisions 2024-11-05 to 2025-11-25.
 #[derive(Clone, Debug, PartialEq)]

@@ -12,6 +12,10 @@ use crate::{Extra, JsonObject, Map, Revision, codec};
 /// the model can see them. An unknown tool is a protocol error (-32602). This revision also treats invalid arguments as
 /// a protocol error. A user should be able to reject the call. Requires the server's `tools` capability.
 ///
+/// ```json
+/// {"method": "tools/call", "params": {"name": "get_weather"}}
+/// ```
+///
 /// The `tools/call` request, sent by the client. Since revision 2024-11-05.
 /// [Specification](https://modelcontextprotocol.io/specification/2025-06-18/schema#calltoolrequest)
 #[derive(Clone, Debug, PartialEq)]
@@ -30,6 +34,10 @@ codec::request! { CallToolRequest; "tools/call" (CallToolRequestParams) -> CallT
 ///
 /// The arguments usually come from a model. The server must validate them. The client should show them to the user
 /// before sensitive calls and let the user reject the call.
+///
+/// ```json
+/// {"name": "get_weather", "arguments": {"city": "Bern"}}
+/// ```
 ///
 /// The parameters of [`CallToolRequest`] (`tools/call`). Since revision 2024-11-05.
 #[derive(Clone, Debug, PartialEq)]
@@ -53,6 +61,10 @@ codec::object! { CallToolRequestParams;
 /// arguments that the tool rejects are a failure of the tool.
 ///
 /// Tool results are untrusted. A client should validate them before it passes them to a model.
+///
+/// ```json
+/// {"content": [{"type": "text", "text": "It is 21 °C in Bern."}], "isError": false}
+/// ```
 ///
 /// The result of [`CallToolRequest`] (`tools/call`). Since revision 2024-11-05.
 /// [Specification](https://modelcontextprotocol.io/specification/2025-06-18/schema#calltoolresult)
@@ -82,6 +94,10 @@ codec::object! { CallToolResult;
 ///
 /// The result is a [`ListToolsResult`] with one page of the list. Requires the server's `tools` capability.
 ///
+/// ```json
+/// {"method": "tools/list", "params": {"cursor": "cGFnZTI="}}
+/// ```
+///
 /// The `tools/list` request, sent by the client. Since revision 2024-11-05.
 /// [Specification](https://modelcontextprotocol.io/specification/2025-06-18/schema#listtoolsrequest)
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -101,6 +117,10 @@ codec::request! { ListToolsRequest;
 
 /// The page of tools to return.
 ///
+/// ```json
+/// {"cursor": "cGFnZTI="}
+/// ```
+///
 /// The parameters of [`ListToolsRequest`] (`tools/list`). Revisions 2024-11-05 to 2025-06-18.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct ListToolsRequestParams {
@@ -112,6 +132,10 @@ pub struct ListToolsRequestParams {
 codec::object! { ListToolsRequestParams; optional cursor "cursor" with_cursor(into String), ..extra }
 
 /// A page of the server's tools.
+///
+/// ```json
+/// {"tools": [{"name": "get_weather", "inputSchema": {"type": "object"}}], "nextCursor": "cGFnZTI="}
+/// ```
 ///
 /// The result of [`ListToolsRequest`] (`tools/list`). Since revision 2024-11-05.
 /// [Specification](https://modelcontextprotocol.io/specification/2025-06-18/schema#listtoolsresult)
@@ -136,6 +160,11 @@ codec::object! { ListToolsResult;
 ///
 /// The server provides the name and description, which may be passed to a model. Clients should trust them only as far
 /// as they trust the server. A user should be able to see which tools a model can use and to reject calls.
+///
+/// ```json
+/// {"name": "get_weather", "description": "Returns the current weather of a city.",
+///   "inputSchema": {"type": "object", "properties": {"city": {"type": "string"}}, "required": ["city"]}}
+/// ```
 ///
 /// Since revision 2024-11-05. Used by [`ListToolsResult`].
 /// [Specification](https://modelcontextprotocol.io/specification/2025-06-18/schema#tool)
@@ -177,6 +206,10 @@ codec::object! { Tool;
 /// It may have any other keywords. For a tool without arguments, use `{"type": "object", "additionalProperties":
 /// false}`, which the specification recommends since 2025-11-25. With only the type, the tool accepts any arguments.
 ///
+/// ```json
+/// {"type": "object", "properties": {"city": {"type": "string"}}, "required": ["city"]}
+/// ```
+///
 /// In JSON, `type` is `"object"`. Since revision 2024-11-05. Used by [`Tool`].
 #[derive(Clone, Debug, PartialEq)]
 pub struct ToolInputSchema(JsonObject);
@@ -204,6 +237,10 @@ impl ToolInputSchema {
 ///
 /// The server must return results that conform to it, and a client should validate them. It may have any other
 /// keywords.
+///
+/// ```json
+/// {"type": "object", "properties": {"city": {"type": "string"}}, "required": ["city"]}
+/// ```
 ///
 /// In JSON, `type` is `"object"`. Since revision 2025-06-18. Used by [`Tool`].
 #[derive(Clone, Debug, PartialEq)]
@@ -233,6 +270,10 @@ impl ToolOutputSchema {
 /// All members are hints, including `title`, and they may be wrong. Clients must treat annotations as untrusted unless
 /// they come from a trusted server. Annotations of an untrusted server must not determine whether a call is safe or
 /// whether the user has to consent.
+///
+/// ```json
+/// {"title": "Weather", "readOnlyHint": true, "destructiveHint": false}
+/// ```
 ///
 /// Since revision 2025-03-26. Used by [`Tool`].
 /// [Specification](https://modelcontextprotocol.io/specification/2025-06-18/schema#toolannotations)
@@ -265,6 +306,10 @@ codec::object! { ToolAnnotations;
 /// Notifies the client that the list of tools has changed.
 ///
 /// The server sends it without a subscription if its `tools` capability has `listChanged`.
+///
+/// ```json
+/// {"method": "notifications/tools/list_changed"}
+/// ```
 ///
 /// The `notifications/tools/list_changed` notification, sent by the server. Since revision 2024-11-05.
 /// [Specification](https://modelcontextprotocol.io/specification/2025-06-18/schema#toollistchangednotification)

@@ -16,6 +16,10 @@ use crate::{Extra, Json, JsonObject, Number, Revision, codec};
 /// request is unknown, has completed or cannot be cancelled. The sender ignores a response that still arrives.
 /// `initialize` cannot be cancelled. To cancel a task, use `tasks/cancel` instead.
 ///
+/// ```json
+/// {"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": 1}}
+/// ```
+///
 /// The `notifications/cancelled` notification, sent by either side. In JSON, `jsonrpc` is `"2.0"`. Since revision
 /// 2024-11-05. [Specification](https://modelcontextprotocol.io/specification/2025-11-25/schema#cancellednotification)
 #[derive(Clone, Debug, PartialEq)]
@@ -34,6 +38,10 @@ codec::notification! { CancelledNotification;
 }
 
 /// The ID of the request to cancel and the reason.
+///
+/// ```json
+/// {"requestId": 1, "reason": "The user cancelled the call."}
+/// ```
 ///
 /// Since revision 2024-11-05. Used by [`CancelledNotification`].
 /// [Specification](https://modelcontextprotocol.io/specification/2025-11-25/schema#cancellednotificationparams)
@@ -63,6 +71,12 @@ codec::object! { CancelledNotificationParams;
 /// another supported revision otherwise. A client that does not support that revision must disconnect. Otherwise it
 /// sends `notifications/initialized`.
 ///
+/// ```json
+/// {"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": {"protocolVersion": "2025-11-25",
+///   "capabilities": {"roots": {"listChanged": true}}, "clientInfo": {"name": "weather",
+///   "version": "1.2.0"}}}
+/// ```
+///
 /// The `initialize` request, sent by the client. In JSON, `jsonrpc` is `"2.0"`. Revisions 2024-11-05 to 2025-11-25.
 /// [Specification](https://modelcontextprotocol.io/specification/2025-11-25/schema#initializerequest)
 #[derive(Clone, Debug, PartialEq)]
@@ -85,6 +99,11 @@ codec::request! { InitializeRequest; "initialize" (InitializeRequestParams) -> I
 ///
 /// The client sends it in the first request of a session. The server responds with an [`InitializeResult`], which names
 /// the revision of the session.
+///
+/// ```json
+/// {"protocolVersion": "2025-11-25", "capabilities": {"roots": {"listChanged": true}},
+///   "clientInfo": {"name": "weather", "version": "1.2.0"}}
+/// ```
 ///
 /// The parameters of [`InitializeRequest`] (`initialize`). Revisions 2024-11-05 to 2025-11-25.
 /// [Specification](https://modelcontextprotocol.io/specification/2025-11-25/schema#initializerequestparams)
@@ -113,6 +132,11 @@ codec::object! { InitializeRequestParams;
 ///
 /// After this result, the client sends `notifications/initialized` and normal operation begins. A client that does not
 /// support the revision must disconnect.
+///
+/// ```json
+/// {"protocolVersion": "2025-11-25", "capabilities": {"tools": {"listChanged": true}},
+///   "serverInfo": {"name": "weather", "version": "1.2.0"}}
+/// ```
 ///
 /// The result of [`InitializeRequest`] (`initialize`). Revisions 2024-11-05 to 2025-11-25.
 /// [Specification](https://modelcontextprotocol.io/specification/2025-11-25/schema#initializeresult)
@@ -147,6 +171,10 @@ codec::object! { InitializeResult;
 /// The client sends it once, after the result of `initialize`. Before the server receives it, it should send no
 /// requests except pings.
 ///
+/// ```json
+/// {"jsonrpc": "2.0", "method": "notifications/initialized"}
+/// ```
+///
 /// The `notifications/initialized` notification, sent by the client. In JSON, `jsonrpc` is `"2.0"`. Revisions
 /// 2024-11-05 to 2025-11-25.
 /// [Specification](https://modelcontextprotocol.io/specification/2025-11-25/schema#initializednotification)
@@ -171,6 +199,11 @@ codec::notification! { InitializedNotification;
 /// server decides which messages to send. A message must not contain credentials or personal data. Requires the
 /// server's `logging` capability.
 ///
+/// ```json
+/// {"jsonrpc": "2.0", "method": "notifications/message", "params": {"level": "info",
+///   "data": "Fetched the forecast for Bern."}}
+/// ```
+///
 /// The `notifications/message` notification, sent by the server. In JSON, `jsonrpc` is `"2.0"`. Since revision
 /// 2024-11-05.
 /// [Specification](https://modelcontextprotocol.io/specification/2025-11-25/schema#loggingmessagenotification)
@@ -193,6 +226,10 @@ codec::notification! { LoggingMessageNotification;
 ///
 /// The client sets the minimum level with `logging/setLevel`. Before that, the server decides which messages to send. A
 /// message must not contain credentials, personal data or internal details that could help an attacker.
+///
+/// ```json
+/// {"level": "info", "logger": "forecast", "data": "Fetched the forecast for Bern."}
+/// ```
 ///
 /// Since revision 2024-11-05. Used by [`LoggingMessageNotification`].
 /// [Specification](https://modelcontextprotocol.io/specification/2025-11-25/schema#loggingmessagenotificationparams)
@@ -220,6 +257,10 @@ codec::object! { LoggingMessageNotificationParams;
 /// The client and the server may send it at any time, even before the session is initialized. The receiver must respond
 /// promptly with an empty result. If it does not, the sender may consider the connection stale.
 ///
+/// ```json
+/// {"jsonrpc": "2.0", "id": 1, "method": "ping"}
+/// ```
+///
 /// The `ping` request, sent by either side. In JSON, `jsonrpc` is `"2.0"`. Revisions 2024-11-05 to 2025-11-25.
 /// [Specification](https://modelcontextprotocol.io/specification/2025-11-25/schema#pingrequest)
 #[derive(Clone, Debug, PartialEq)]
@@ -245,6 +286,11 @@ codec::request! { PingRequest; "ping" (Option<RequestParams>) -> EmptyResult; Re
 /// complete. If the result is a [`CreateTaskResult`], the token remains valid until the task is completed, failed or
 /// cancelled.
 ///
+/// ```json
+/// {"jsonrpc": "2.0", "method": "notifications/progress", "params": {"progressToken": "upload-1",
+///   "progress": 50}}
+/// ```
+///
 /// The `notifications/progress` notification, sent by either side. In JSON, `jsonrpc` is `"2.0"`. Since revision
 /// 2024-11-05. [Specification](https://modelcontextprotocol.io/specification/2025-11-25/schema#progressnotification)
 ///
@@ -265,6 +311,10 @@ codec::notification! { ProgressNotification;
 }
 
 /// The progress of a request.
+///
+/// ```json
+/// {"progressToken": "upload-1", "progress": 50, "total": 100}
+/// ```
 ///
 /// Since revision 2024-11-05. Used by [`ProgressNotification`].
 /// [Specification](https://modelcontextprotocol.io/specification/2025-11-25/schema#progressnotificationparams)

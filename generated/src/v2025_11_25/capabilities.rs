@@ -13,6 +13,10 @@ use crate::{Extra, JsonObject, Map, codec};
 /// them with each request, in `RequestMetaObject`, and a server must not infer them from earlier requests. Clients may
 /// add capabilities that the specification does not define.
 ///
+/// ```json
+/// {"roots": {"listChanged": true}, "sampling": {"tools": {}}, "elicitation": {"form": {}}}
+/// ```
+///
 /// Since revision 2024-11-05. Used by [`InitializeRequestParams`].
 /// [Specification](https://modelcontextprotocol.io/specification/2025-11-25/schema#clientcapabilities)
 ///
@@ -48,6 +52,10 @@ codec::object! { ClientCapabilities;
 /// An empty object means that the client supports only `form`. A server must not use a mode that the client does not
 /// declare. Each member declares a mode by its presence. Its contents are not defined.
 ///
+/// ```json
+/// {"form": {}, "url": {}}
+/// ```
+///
 /// Since revision 2025-11-25. Used by [`ClientCapabilities`].
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct ClientCapabilitiesElicitation {
@@ -65,6 +73,10 @@ codec::object! { ClientCapabilitiesElicitation;
 
 /// The client's support for roots.
 ///
+/// ```json
+/// {"listChanged": true}
+/// ```
+///
 /// Revisions 2024-11-05 to 2025-11-25. Used by [`ClientCapabilities`].
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct ClientCapabilitiesRoots {
@@ -79,6 +91,10 @@ codec::object! { ClientCapabilitiesRoots; optional list_changed "listChanged" wi
 ///
 /// An empty object means that the client supports messages without tools. Each member declares a feature by its
 /// presence. Its contents are not defined.
+///
+/// ```json
+/// {"tools": {}}
+/// ```
 ///
 /// Since revision 2025-11-25. Used by [`ClientCapabilities`].
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -100,6 +116,10 @@ codec::object! { ClientCapabilitiesSampling;
 
 /// The client's support for tasks.
 ///
+/// ```json
+/// {"requests": {"sampling": {"createMessage": {}}}}
+/// ```
+///
 /// Only in revision 2025-11-25. Used by [`ClientCapabilities`].
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct ClientCapabilitiesTasks {
@@ -119,6 +139,10 @@ codec::object! { ClientCapabilitiesTasks;
 
 /// The requests that a client can run as tasks.
 ///
+/// ```json
+/// {"sampling": {"createMessage": {}}, "elicitation": {"create": {}}}
+/// ```
+///
 /// Only in revision 2025-11-25. Used by [`ClientCapabilitiesTasks`].
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct ClientCapabilitiesTasksRequests {
@@ -136,6 +160,10 @@ codec::object! { ClientCapabilitiesTasksRequests;
 
 /// The elicitation requests that a client can run as tasks.
 ///
+/// ```json
+/// {"create": {}}
+/// ```
+///
 /// Only in revision 2025-11-25. Used by [`ClientCapabilitiesTasksRequests`].
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct ClientCapabilitiesTasksRequestsElicitation {
@@ -150,6 +178,10 @@ codec::object! { ClientCapabilitiesTasksRequestsElicitation;
 }
 
 /// The sampling requests that a client can run as tasks.
+///
+/// ```json
+/// {"createMessage": {}}
+/// ```
 ///
 /// Only in revision 2025-11-25. Used by [`ClientCapabilitiesTasksRequests`].
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -168,6 +200,10 @@ codec::object! { ClientCapabilitiesTasksRequestsSampling;
 ///
 /// The values are self-reported and not verified. Use them for display, logging and debugging. Peers should not base
 /// their behavior or security decisions on them.
+///
+/// ```json
+/// {"name": "weather", "title": "Weather", "version": "1.2.0", "websiteUrl": "https://example.com"}
+/// ```
 ///
 /// Since revision 2024-11-05. Used by [`InitializeRequestParams`], [`InitializeResult`].
 /// [Specification](https://modelcontextprotocol.io/specification/2025-11-25/schema#implementation)
@@ -203,6 +239,10 @@ codec::object! { Implementation;
 /// If the member for a feature is absent, the server does not support the feature and a client should not use its
 /// methods. The server declares its capabilities in the result of `initialize` or, since 2026-07-28, of
 /// `server/discover`. Servers may add capabilities that the specification does not define.
+///
+/// ```json
+/// {"tools": {"listChanged": true}, "resources": {"subscribe": true}, "prompts": {"listChanged": true}}
+/// ```
 ///
 /// Since revision 2024-11-05. Used by [`InitializeResult`].
 /// [Specification](https://modelcontextprotocol.io/specification/2025-11-25/schema#servercapabilities)
@@ -242,6 +282,10 @@ codec::object! { ServerCapabilities;
 
 /// The server's support for prompts.
 ///
+/// ```json
+/// {"listChanged": true}
+/// ```
+///
 /// Since revision 2024-11-05. Used by [`ServerCapabilities`].
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct ServerCapabilitiesPrompts {
@@ -253,6 +297,10 @@ pub struct ServerCapabilitiesPrompts {
 codec::object! { ServerCapabilitiesPrompts; optional list_changed "listChanged" with_list_changed(copy bool), ..extra }
 
 /// The server's support for resources.
+///
+/// ```json
+/// {"subscribe": true, "listChanged": true}
+/// ```
 ///
 /// Since revision 2024-11-05. Used by [`ServerCapabilities`].
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -271,6 +319,10 @@ codec::object! { ServerCapabilitiesResources;
 }
 
 /// The server's support for tasks.
+///
+/// ```json
+/// {"requests": {"tools": {"call": {}}}}
+/// ```
 ///
 /// Only in revision 2025-11-25. Used by [`ServerCapabilities`].
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -291,6 +343,10 @@ codec::object! { ServerCapabilitiesTasks;
 
 /// The requests that a server can run as tasks.
 ///
+/// ```json
+/// {"tools": {"call": {}}}
+/// ```
+///
 /// Only in revision 2025-11-25. Used by [`ServerCapabilitiesTasks`].
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct ServerCapabilitiesTasksRequests {
@@ -305,6 +361,10 @@ codec::object! { ServerCapabilitiesTasksRequests;
 
 /// The tool requests that a server can run as tasks.
 ///
+/// ```json
+/// {"call": {}}
+/// ```
+///
 /// Only in revision 2025-11-25. Used by [`ServerCapabilitiesTasksRequests`].
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct ServerCapabilitiesTasksRequestsTools {
@@ -317,6 +377,10 @@ pub struct ServerCapabilitiesTasksRequestsTools {
 codec::object! { ServerCapabilitiesTasksRequestsTools; optional call "call" with_call(into JsonObject), ..extra }
 
 /// The server's support for tools.
+///
+/// ```json
+/// {"listChanged": true}
+/// ```
 ///
 /// Since revision 2024-11-05. Used by [`ServerCapabilities`].
 #[derive(Clone, Debug, Default, PartialEq)]

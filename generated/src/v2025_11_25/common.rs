@@ -10,6 +10,10 @@ use crate::{Extra, Json, JsonObject, Number, codec};
 /// A client can use them to filter and sort, or to choose the content to include in the model's context. The server
 /// sets them, and clients are free to ignore them.
 ///
+/// ```json
+/// {"audience": ["user"], "priority": 0.8, "lastModified": "2026-07-28T09:00:00Z"}
+/// ```
+///
 /// Since revision 2024-11-05. Used by [`AudioContent`], [`EmbeddedResource`], [`ImageContent`], [`Resource`],
 /// [`ResourceLink`], [`ResourceTemplate`], [`TextContent`].
 /// [Specification](https://modelcontextprotocol.io/specification/2025-11-25/schema#annotations)
@@ -52,6 +56,10 @@ codec::bounded_number! { AnnotationsPriority(Number) from f64; at_least(Integer(
 ///
 /// This type does not appear on the wire as a separate object. Other types include its members.
 ///
+/// ```json
+/// {"name": "get_weather", "title": "Weather"}
+/// ```
+///
 /// Since revision 2025-06-18.
 /// [Specification](https://modelcontextprotocol.io/specification/2025-11-25/schema#basemetadata)
 #[derive(Clone, Debug, PartialEq)]
@@ -71,6 +79,10 @@ codec::object! { BaseMetadata;
 }
 
 /// The metadata of a request.
+///
+/// ```json
+/// {"progressToken": "upload-1"}
+/// ```
 ///
 /// Revisions 2024-11-05 to 2025-11-25. Used by [`CallToolRequestParams`], [`CompleteRequestParams`],
 /// [`CreateMessageRequestParams`], [`ElicitRequestFormParams`], [`ElicitRequestUrlParams`], [`GetPromptRequestParams`]
@@ -113,6 +125,10 @@ pub type EmptyResult = Result;
 /// JSON-RPC defines the codes -32700 and -32600 to -32603. The code -32002 means that a resource was not found, and
 /// -32042 is a [`UrlElicitationRequiredError`].
 ///
+/// ```json
+/// {"code": -32602, "message": "Unknown city: Bren"}
+/// ```
+///
 /// Since revision 2025-11-25. Used by [`JsonRpcErrorResponse`].
 /// [Specification](https://modelcontextprotocol.io/specification/2025-11-25/schema#error)
 ///
@@ -140,6 +156,10 @@ codec::object! { Error;
 /// origin or another trusted origin. Fetch images without cookies or credentials, and do not follow redirects to
 /// another origin or scheme. Limit the size of images, and check their content against a list of allowed image types.
 /// SVG images can contain scripts.
+///
+/// ```json
+/// {"src": "https://example.com/icon.png", "mimeType": "image/png", "sizes": ["48x48"]}
+/// ```
 ///
 /// Since revision 2025-11-25. Used by [`Icons`], [`Implementation`], [`Prompt`], [`Resource`], [`ResourceLink`],
 /// [`ResourceTemplate`], [`Tool`].
@@ -187,6 +207,10 @@ codec::string_enum! { IconTheme; Light = "light", Dark = "dark", }
 ///
 /// This type does not appear on the wire as a separate object. Other types include its member.
 ///
+/// ```json
+/// {"icons": [{"src": "https://example.com/icon.png"}]}
+/// ```
+///
 /// Since revision 2025-11-25. [Specification](https://modelcontextprotocol.io/specification/2025-11-25/schema#icons)
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Icons {
@@ -199,6 +223,10 @@ pub struct Icons {
 codec::object! { Icons; optional icons "icons" with_icons(into Vec<Icon>), ..extra }
 
 /// The members shared by all notifications: a method and optional parameters.
+///
+/// ```json
+/// {"method": "notifications/tools/list_changed"}
+/// ```
 ///
 /// Since revision 2024-11-05.
 /// [Specification](https://modelcontextprotocol.io/specification/2025-11-25/schema#notification)
@@ -238,6 +266,10 @@ codec::object! { NotificationParams; optional meta "_meta" with_meta(into JsonOb
 
 /// The members shared by requests for paginated lists.
 ///
+/// ```json
+/// {"jsonrpc": "2.0", "id": 1, "method": "tools/list", "params": {"cursor": "cGFnZTI="}}
+/// ```
+///
 /// In JSON, `jsonrpc` is `"2.0"`. Since revision 2024-11-05.
 /// [Specification](https://modelcontextprotocol.io/specification/2025-11-25/schema#paginatedrequest)
 #[derive(Clone, Debug, PartialEq)]
@@ -258,6 +290,10 @@ codec::object! { PaginatedRequest;
 }
 
 /// The page of a list to return.
+///
+/// ```json
+/// {"cursor": "cGFnZTI="}
+/// ```
 ///
 /// The parameters of [`ListResourcesRequest`] (`resources/list`). Since revision 2024-11-05. Used by
 /// [`ListPromptsRequest`], [`ListResourceTemplatesRequest`], [`ListTasksRequest`], [`ListToolsRequest`],
@@ -287,6 +323,10 @@ codec::object! { PaginatedRequestParams;
 ///
 /// The server determines the page size, which can vary between pages. If the list changes while a client pages through
 /// it, entries can appear twice or be missing.
+///
+/// ```json
+/// {"nextCursor": "cGFnZTI="}
+/// ```
 ///
 /// Since revision 2024-11-05.
 /// [Specification](https://modelcontextprotocol.io/specification/2025-11-25/schema#paginatedresult)
@@ -321,6 +361,10 @@ pub type ProgressToken = crate::ProgressToken;
 /// task. All other requests, notifications and responses related to a task must include it, as must the result of
 /// `tasks/result`.
 ///
+/// ```json
+/// {"taskId": "task-1"}
+/// ```
+///
 /// Only in revision 2025-11-25.
 /// [Specification](https://modelcontextprotocol.io/specification/2025-11-25/schema#relatedtaskmetadata)
 #[derive(Clone, Debug, PartialEq)]
@@ -333,6 +377,10 @@ pub struct RelatedTaskMetadata {
 codec::object! { RelatedTaskMetadata; required task_id "taskId" (into String), ..extra }
 
 /// The members shared by all requests: a method and optional parameters.
+///
+/// ```json
+/// {"method": "tools/list"}
+/// ```
 ///
 /// Since revision 2024-11-05. [Specification](https://modelcontextprotocol.io/specification/2025-11-25/schema#request)
 #[derive(Clone, Debug, PartialEq)]
@@ -385,6 +433,10 @@ codec::object! { RequestParams; optional meta "_meta" with_meta(into Meta), ..ex
 ///
 /// On the wire, the contents are always a [`TextResourceContents`] or a [`BlobResourceContents`].
 ///
+/// ```json
+/// {"uri": "file:///project/README.md", "mimeType": "text/plain"}
+/// ```
+///
 /// Since revision 2024-11-05.
 /// [Specification](https://modelcontextprotocol.io/specification/2025-11-25/schema#resourcecontents)
 ///
@@ -408,6 +460,10 @@ codec::object! { ResourceContents;
 }
 
 /// The parameters shared by all requests about a single resource.
+///
+/// ```json
+/// {"uri": "file:///project/README.md"}
+/// ```
 ///
 /// Since revision 2025-11-25.
 /// [Specification](https://modelcontextprotocol.io/specification/2025-11-25/schema#resourcerequestparams)
@@ -464,6 +520,10 @@ codec::string_enum! { Role; User = "user", Assistant = "assistant", }
 ///
 /// This type does not appear on the wire. Other types, such as [`CallToolRequestParams`], include its members.
 ///
+/// ```json
+/// {"task": {"ttl": 60000}}
+/// ```
+///
 /// Only in revision 2025-11-25.
 /// [Specification](https://modelcontextprotocol.io/specification/2025-11-25/schema#taskaugmentedrequestparams)
 ///
@@ -486,6 +546,10 @@ codec::object! { TaskAugmentedRequestParams;
 }
 
 /// The settings for running a request as a task.
+///
+/// ```json
+/// {"ttl": 60000}
+/// ```
 ///
 /// Only in revision 2025-11-25. Used by [`CallToolRequestParams`], [`CreateMessageRequestParams`],
 /// [`ElicitRequestFormParams`], [`ElicitRequestUrlParams`], [`TaskAugmentedRequestParams`].

@@ -8,6 +8,10 @@ use crate::{Extra, JsonObject, Map, Number, Revision, codec};
 
 /// A form field for a boolean.
 ///
+/// ```json
+/// {"type": "boolean", "title": "By train", "description": "Whether to travel by train."}
+/// ```
+///
 /// In JSON, `type` is `"boolean"`. Since revision 2025-06-18. Used by [`PrimitiveSchemaDefinition`].
 /// [Specification](https://modelcontextprotocol.io/specification/2025-11-25/schema#booleanschema)
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -36,6 +40,12 @@ codec::object! { BooleanSchema;
 ///
 /// Requires the client's `elicitation` capability with the mode in use. An empty capability means form mode.
 ///
+/// ```json
+/// {"jsonrpc": "2.0", "id": 1, "method": "elicitation/create", "params": {"mode": "url",
+///   "message": "Log in to see your cities.", "elicitationId": "login-1",
+///   "url": "https://example.com/login"}}
+/// ```
+///
 /// The `elicitation/create` request, sent by the server. In JSON, `jsonrpc` is `"2.0"`. Since revision 2025-06-18.
 /// [Specification](https://modelcontextprotocol.io/specification/2025-11-25/schema#elicitrequest)
 #[derive(Clone, Debug, PartialEq)]
@@ -62,6 +72,11 @@ codec::request! { ElicitRequest;
 /// other secrets. Use [`ElicitRequestUrlParams`] for those. The client must show which server sent the request, let the
 /// user change the values before they are sent, and offer ways to decline and to cancel. An elicitation without `mode`
 /// is a form.
+///
+/// ```json
+/// {"message": "Which city?", "requestedSchema": {"type": "object",
+///   "properties": {"city": {"type": "string"}}}, "task": {"ttl": 60000}}
+/// ```
 ///
 /// Since revision 2025-11-25. Used by [`ElicitRequestParams`].
 /// [Specification](https://modelcontextprotocol.io/specification/2025-11-25/schema#elicitrequestformparams)
@@ -92,6 +107,10 @@ codec::object! { ElicitRequestFormParams;
 ///
 /// The client can generate the form from the schema. The client and the server should both validate the values against
 /// it.
+///
+/// ```json
+/// {"type": "object", "properties": {"city": {"type": "string"}}, "required": ["city"]}
+/// ```
 ///
 /// In JSON, `type` is `"object"`. Since revision 2025-11-25. Used by [`ElicitRequestFormParams`].
 #[derive(Clone, Debug, PartialEq)]
@@ -153,6 +172,11 @@ codec::union! { ElicitRequestParams blank ElicitRequestUrlParams;
 /// The action `accept` means only that the user consented. The interaction on the page may still be in progress, or may
 /// fail.
 ///
+/// ```json
+/// {"mode": "url", "message": "Log in to see your cities.", "elicitationId": "login-1",
+///   "url": "https://example.com/login", "task": {"ttl": 60000}}
+/// ```
+///
 /// In JSON, `mode` is `"url"`. Since revision 2025-11-25. Used by [`ElicitRequestParams`],
 /// [`UrlElicitationRequiredErrorErrorData`].
 /// [Specification](https://modelcontextprotocol.io/specification/2025-11-25/schema#elicitrequesturlparams)
@@ -185,6 +209,10 @@ codec::object! { ElicitRequestUrlParams;
 ///
 /// The server should validate the values against the schema that it sent. It must not use them as proof of the user's
 /// identity. In 2026-07-28 this result is one of the `inputResponses` of the retried request.
+///
+/// ```json
+/// {"action": "accept", "content": {"city": "Bern"}}
+/// ```
 ///
 /// The result of [`ElicitRequest`] (`elicitation/create`). Since revision 2025-06-18.
 /// [Specification](https://modelcontextprotocol.io/specification/2025-11-25/schema#elicitresult)
@@ -266,6 +294,11 @@ codec::union! { ElicitResultContentValue blank StringArray;
 /// then retry the request that required the elicitation. It must ignore unknown and completed IDs. Servers may omit the
 /// notification, so clients should also let users retry or cancel manually.
 ///
+/// ```json
+/// {"jsonrpc": "2.0", "method": "notifications/elicitation/complete",
+///   "params": {"elicitationId": "login-1"}}
+/// ```
+///
 /// The `notifications/elicitation/complete` notification, sent by the server. In JSON, `jsonrpc` is `"2.0"`. Only in
 /// revision 2025-11-25.
 /// [Specification](https://modelcontextprotocol.io/specification/2025-11-25/schema#elicitationcompletenotification)
@@ -288,6 +321,10 @@ codec::notification! { ElicitationCompleteNotification;
 ///
 /// Servers may omit this notification, so a client that waits for it should let the user retry or cancel manually. A
 /// client must ignore it if the elicitation is unknown or already completed.
+///
+/// ```json
+/// {"elicitationId": "login-1"}
+/// ```
 ///
 /// Only in revision 2025-11-25. Used by [`ElicitationCompleteNotification`].
 #[derive(Clone, Debug, PartialEq)]
@@ -347,6 +384,10 @@ codec::union! { EnumSchema blank LegacyTitledEnumSchema;
 /// The titles are in the non-standard keyword `enumNames`, separate from the values. A later revision will remove this
 /// type.
 ///
+/// ```json
+/// {"type": "string", "title": "City", "enum": ["Bern", "Zurich"], "default": "Bern"}
+/// ```
+///
 /// In JSON, `type` is `"string"`. Since revision 2025-11-25. Used by [`EnumSchema`], [`PrimitiveSchemaDefinition`].
 /// [Specification](https://modelcontextprotocol.io/specification/2025-11-25/schema#legacytitledenumschema)
 #[deprecated(note = "since revision 2025-11-25: Use TitledSingleSelectEnumSchema.")]
@@ -401,6 +442,10 @@ codec::union! { MultiSelectEnumSchema blank TitledMultiSelectEnumSchema;
 }
 
 /// A form field for a number.
+///
+/// ```json
+/// {"type": "number", "title": "Days", "description": "How many days the trip takes.", "minimum": 0}
+/// ```
 ///
 /// Since revision 2025-06-18. Used by [`PrimitiveSchemaDefinition`].
 /// [Specification](https://modelcontextprotocol.io/specification/2025-11-25/schema#numberschema)
@@ -523,6 +568,10 @@ codec::union! { SingleSelectEnumSchema blank TitledSingleSelectEnumSchema;
 
 /// A form field for text.
 ///
+/// ```json
+/// {"type": "string", "title": "City", "description": "The city to travel to.", "minLength": 1}
+/// ```
+///
 /// In JSON, `type` is `"string"`. Since revision 2025-06-18. Used by [`PrimitiveSchemaDefinition`].
 /// [Specification](https://modelcontextprotocol.io/specification/2025-11-25/schema#stringschema)
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -569,6 +618,10 @@ codec::string_enum! { StringSchemaFormat; Email = "email", Uri = "uri", Date = "
 
 /// A form field with a list of titled options from which the user can select several.
 ///
+/// ```json
+/// {"type": "array", "title": "Cities", "items": {"anyOf": [{"const": "bern", "title": "Bern"}]}}
+/// ```
+///
 /// In JSON, `type` is `"array"`. Since revision 2025-11-25. Used by [`EnumSchema`], [`MultiSelectEnumSchema`],
 /// [`PrimitiveSchemaDefinition`].
 /// [Specification](https://modelcontextprotocol.io/specification/2025-11-25/schema#titledmultiselectenumschema)
@@ -599,6 +652,10 @@ codec::object! { TitledMultiSelectEnumSchema;
 
 /// The options of a [`TitledMultiSelectEnumSchema`].
 ///
+/// ```json
+/// {"anyOf": [{"const": "bern", "title": "Bern"}]}
+/// ```
+///
 /// Since revision 2025-11-25. Used by [`TitledMultiSelectEnumSchema`].
 #[derive(Clone, Debug, PartialEq)]
 pub struct TitledMultiSelectEnumSchemaItems {
@@ -612,6 +669,10 @@ codec::object! { TitledMultiSelectEnumSchemaItems;
 }
 
 /// An option of a [`TitledMultiSelectEnumSchema`].
+///
+/// ```json
+/// {"const": "bern", "title": "Bern"}
+/// ```
 ///
 /// Since revision 2025-11-25. Used by [`TitledMultiSelectEnumSchemaItems`].
 #[derive(Clone, Debug, PartialEq)]
@@ -628,6 +689,10 @@ codec::object! { TitledMultiSelectEnumSchemaItemsAnyOfItem;
 }
 
 /// A form field with a list of titled options from which the user selects one.
+///
+/// ```json
+/// {"type": "string", "title": "City", "oneOf": [{"const": "bern", "title": "Bern"}]}
+/// ```
 ///
 /// In JSON, `type` is `"string"`. Since revision 2025-11-25. Used by [`EnumSchema`], [`PrimitiveSchemaDefinition`],
 /// [`SingleSelectEnumSchema`].
@@ -654,6 +719,10 @@ codec::object! { TitledSingleSelectEnumSchema;
 
 /// An option of a [`TitledSingleSelectEnumSchema`].
 ///
+/// ```json
+/// {"const": "bern", "title": "Bern"}
+/// ```
+///
 /// Since revision 2025-11-25. Used by [`TitledSingleSelectEnumSchema`].
 #[derive(Clone, Debug, PartialEq)]
 pub struct TitledSingleSelectEnumSchemaOneOfItem {
@@ -669,6 +738,11 @@ codec::object! { TitledSingleSelectEnumSchemaOneOfItem;
 }
 
 /// The details of a [`UrlElicitationRequiredError`].
+///
+/// ```json
+/// {"elicitations": [{"mode": "url", "message": "Log in to see your cities.",
+///   "elicitationId": "login-1", "url": "https://example.com/login"}]}
+/// ```
 ///
 /// Only in revision 2025-11-25. Used by [`UrlElicitationRequiredErrorError`].
 ///
@@ -688,6 +762,10 @@ codec::object! { UrlElicitationRequiredErrorErrorData;
 /// A form field with a list of untitled options from which the user can select several.
 ///
 /// The form displays the values of the options.
+///
+/// ```json
+/// {"type": "array", "title": "Cities", "items": {"type": "string", "enum": ["Bern", "Zurich"]}}
+/// ```
 ///
 /// In JSON, `type` is `"array"`. Since revision 2025-11-25. Used by [`EnumSchema`], [`MultiSelectEnumSchema`],
 /// [`PrimitiveSchemaDefinition`].
@@ -719,6 +797,10 @@ codec::object! { UntitledMultiSelectEnumSchema;
 
 /// The options of an [`UntitledMultiSelectEnumSchema`].
 ///
+/// ```json
+/// {"type": "string", "enum": ["Bern", "Zurich"]}
+/// ```
+///
 /// In JSON, `type` is `"string"`. Since revision 2025-11-25. Used by [`UntitledMultiSelectEnumSchema`].
 #[derive(Clone, Debug, PartialEq)]
 pub struct UntitledMultiSelectEnumSchemaItems {
@@ -734,6 +816,10 @@ codec::object! { UntitledMultiSelectEnumSchemaItems;
 /// A form field with a list of untitled options from which the user selects one.
 ///
 /// The form displays the values of the options.
+///
+/// ```json
+/// {"type": "string", "title": "City", "enum": ["Bern", "Zurich"], "default": "Bern"}
+/// ```
 ///
 /// In JSON, `type` is `"string"`. Since revision 2025-11-25. Used by [`EnumSchema`], [`PrimitiveSchemaDefinition`],
 /// [`SingleSelectEnumSchema`].

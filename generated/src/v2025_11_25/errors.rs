@@ -12,6 +12,12 @@ use crate::{Extra, codec};
 /// them, for example when it receives [`ElicitationCompleteNotificationParams`]. Servers must not use this error for
 /// form elicitations or for other failures.
 ///
+/// ```json
+/// {"jsonrpc": "2.0", "id": 1, "error": {"code": -32042, "message": "Log in first.",
+///   "data": {"elicitations": [{"mode": "url", "message": "Log in to see your cities.",
+///   "elicitationId": "login-1", "url": "https://example.com/login"}]}}}
+/// ```
+///
 /// In JSON, `jsonrpc` is `"2.0"`. Only in revision 2025-11-25.
 /// [Specification](https://modelcontextprotocol.io/specification/2025-11-25/schema#urlelicitationrequirederror)
 ///
@@ -32,6 +38,12 @@ codec::object! { UrlElicitationRequiredError;
 }
 
 /// The error object of a [`UrlElicitationRequiredError`].
+///
+/// ```json
+/// {"code": -32042, "message": "Log in first.", "data": {"elicitations": [{"mode": "url",
+///   "message": "Log in to see your cities.", "elicitationId": "login-1",
+///   "url": "https://example.com/login"}]}}
+/// ```
 ///
 /// In JSON, `code` is `-32042`. Only in revision 2025-11-25. Used by [`UrlElicitationRequiredError`].
 #[derive(Clone, Debug, PartialEq)]

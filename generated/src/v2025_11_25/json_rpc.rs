@@ -8,6 +8,10 @@ use crate::{Extra, JsonObject, codec};
 
 /// The response to a request that failed.
 ///
+/// ```json
+/// {"jsonrpc": "2.0", "id": 1, "error": {"code": -32602, "message": "Unknown city: Bren"}}
+/// ```
+///
 /// In JSON, `jsonrpc` is `"2.0"`. Since revision 2025-11-25. Used by [`JsonRpcMessage`], [`JsonRpcResponse`].
 /// [Specification](https://modelcontextprotocol.io/specification/2025-11-25/schema#jsonrpcerrorresponse)
 #[derive(Clone, Debug, PartialEq)]
@@ -59,6 +63,10 @@ codec::union! { JsonRpcMessage blank JsonRpcErrorResponse;
 ///
 /// Unlike a request, it has no `id`.
 ///
+/// ```json
+/// {"jsonrpc": "2.0", "method": "notifications/tools/list_changed"}
+/// ```
+///
 /// In JSON, `jsonrpc` is `"2.0"`. Since revision 2024-11-05. Used by [`JsonRpcMessage`].
 /// [Specification](https://modelcontextprotocol.io/specification/2025-11-25/schema#jsonrpcnotification)
 #[derive(Clone, Debug, PartialEq)]
@@ -76,6 +84,10 @@ codec::object! { JsonRpcNotification;
 }
 
 /// A request of any method, which expects a response.
+///
+/// ```json
+/// {"jsonrpc": "2.0", "id": 1, "method": "tools/list"}
+/// ```
 ///
 /// In JSON, `jsonrpc` is `"2.0"`. Since revision 2024-11-05. Used by [`JsonRpcMessage`].
 /// [Specification](https://modelcontextprotocol.io/specification/2025-11-25/schema#jsonrpcrequest)
@@ -119,6 +131,10 @@ codec::union! { JsonRpcResponse blank JsonRpcErrorResponse;
 }
 
 /// The response to a request that succeeded.
+///
+/// ```json
+/// {"jsonrpc": "2.0", "id": 1, "result": {}}
+/// ```
 ///
 /// In JSON, `jsonrpc` is `"2.0"`. Since revision 2025-11-25. Used by [`JsonRpcMessage`], [`JsonRpcResponse`].
 /// [Specification](https://modelcontextprotocol.io/specification/2025-11-25/schema#jsonrpcresultresponse)

@@ -11,6 +11,10 @@ use crate::{Extra, JsonObject, Map, Revision, codec};
 /// The result is a [`GetPromptResult`] with the messages for the model. An unknown name or a missing required argument
 /// is an error (-32602). Requires the server's `prompts` capability.
 ///
+/// ```json
+/// {"jsonrpc": "2.0", "id": 1, "method": "prompts/get", "params": {"name": "plan_trip"}}
+/// ```
+///
 /// The `prompts/get` request, sent by the client. In JSON, `jsonrpc` is `"2.0"`. Since revision 2024-11-05.
 /// [Specification](https://modelcontextprotocol.io/specification/2025-11-25/schema#getpromptrequest)
 #[derive(Clone, Debug, PartialEq)]
@@ -32,6 +36,10 @@ codec::request! { GetPromptRequest; "prompts/get" (GetPromptRequestParams) -> Ge
 /// The name and arguments of a prompt.
 ///
 /// The server should reject an unknown name or a missing required argument with the invalid params error (-32602).
+///
+/// ```json
+/// {"name": "plan_trip", "arguments": {"city": "Bern"}}
+/// ```
 ///
 /// The parameters of [`GetPromptRequest`] (`prompts/get`). Since revision 2024-11-05.
 /// [Specification](https://modelcontextprotocol.io/specification/2025-11-25/schema#getpromptrequestparams)
@@ -56,6 +64,11 @@ codec::object! { GetPromptRequestParams;
 ///
 /// The server provides the content, even though a user chose the prompt. Validate it like other untrusted input.
 ///
+/// ```json
+/// {"messages": [{"role": "user", "content": {"type": "text",
+///   "text": "What should I pack for Bern?"}}]}
+/// ```
+///
 /// The result of [`GetPromptRequest`] (`prompts/get`). Since revision 2024-11-05.
 /// [Specification](https://modelcontextprotocol.io/specification/2025-11-25/schema#getpromptresult)
 #[derive(Clone, Debug, PartialEq)]
@@ -78,6 +91,10 @@ codec::object! { GetPromptResult;
 /// Lists the prompts of the server.
 ///
 /// The result is a [`ListPromptsResult`] with one page of the list. Requires the server's `prompts` capability.
+///
+/// ```json
+/// {"jsonrpc": "2.0", "id": 1, "method": "prompts/list", "params": {"cursor": "cGFnZTI="}}
+/// ```
 ///
 /// The `prompts/list` request, sent by the client. In JSON, `jsonrpc` is `"2.0"`. Since revision 2024-11-05.
 /// [Specification](https://modelcontextprotocol.io/specification/2025-11-25/schema#listpromptsrequest)
@@ -102,6 +119,10 @@ codec::request! { ListPromptsRequest;
 
 /// A page of the server's prompts.
 ///
+/// ```json
+/// {"prompts": [{"name": "plan_trip"}], "nextCursor": "cGFnZTI="}
+/// ```
+///
 /// The result of [`ListPromptsRequest`] (`prompts/list`). Since revision 2024-11-05.
 /// [Specification](https://modelcontextprotocol.io/specification/2025-11-25/schema#listpromptsresult)
 #[derive(Clone, Debug, PartialEq)]
@@ -124,6 +145,10 @@ codec::object! { ListPromptsResult;
 /// A template of messages for a model, offered by a server and chosen by a user.
 ///
 /// Hosts commonly show prompts as commands, for example as slash commands. Use `prompts/get` to get the messages.
+///
+/// ```json
+/// {"name": "plan_trip", "title": "Plan a trip", "description": "Suggests what to pack for a city."}
+/// ```
 ///
 /// Since revision 2024-11-05. Used by [`ListPromptsResult`].
 /// [Specification](https://modelcontextprotocol.io/specification/2025-11-25/schema#prompt)
@@ -157,6 +182,10 @@ codec::object! { Prompt;
 ///
 /// The server can suggest values through `completion/complete`.
 ///
+/// ```json
+/// {"name": "city", "title": "City", "description": "The city to travel to.", "required": true}
+/// ```
+///
 /// Since revision 2024-11-05. Used by [`Prompt`].
 /// [Specification](https://modelcontextprotocol.io/specification/2025-11-25/schema#promptargument)
 #[derive(Clone, Debug, PartialEq)]
@@ -183,6 +212,10 @@ codec::object! { PromptArgument;
 ///
 /// The server sends it without a subscription if its `prompts` capability has `listChanged`.
 ///
+/// ```json
+/// {"jsonrpc": "2.0", "method": "notifications/prompts/list_changed"}
+/// ```
+///
 /// The `notifications/prompts/list_changed` notification, sent by the server. In JSON, `jsonrpc` is `"2.0"`. Since
 /// revision 2024-11-05.
 /// [Specification](https://modelcontextprotocol.io/specification/2025-11-25/schema#promptlistchangednotification)
@@ -204,6 +237,10 @@ codec::notification! { PromptListChangedNotification;
 /// A message of a prompt.
 ///
 /// It is similar to [`SamplingMessage`], but can also embed resources of the server.
+///
+/// ```json
+/// {"role": "user", "content": {"type": "text", "text": "What should I pack for Bern?"}}
+/// ```
 ///
 /// Since revision 2024-11-05. Used by [`GetPromptResult`].
 /// [Specification](https://modelcontextprotocol.io/specification/2025-11-25/schema#promptmessage)

@@ -8,6 +8,10 @@ use crate::{Extra, JsonObject, Revision, codec};
 
 /// Binary contents of a resource or of a part of one.
 ///
+/// ```json
+/// {"uri": "file:///project/README.md", "mimeType": "image/png", "blob": "aGVsbG8="}
+/// ```
+///
 /// Since revision 2024-11-05. Used by [`TextOrBlobResourceContents`].
 /// [Specification](https://modelcontextprotocol.io/specification/2025-11-25/schema#blobresourcecontents)
 #[derive(Clone, Debug, PartialEq)]
@@ -57,6 +61,10 @@ codec::union! { TextOrBlobResourceContents blank BlobResourceContents;
 /// Clients use the templates to build URIs to read. The result is a [`ListResourceTemplatesResult`] with one page of
 /// the list. Requires the server's `resources` capability.
 ///
+/// ```json
+/// {"jsonrpc": "2.0", "id": 1, "method": "resources/templates/list", "params": {"cursor": "cGFnZTI="}}
+/// ```
+///
 /// The `resources/templates/list` request, sent by the client. In JSON, `jsonrpc` is `"2.0"`. Since revision
 /// 2024-11-05.
 /// [Specification](https://modelcontextprotocol.io/specification/2025-11-25/schema#listresourcetemplatesrequest)
@@ -81,6 +89,10 @@ codec::request! { ListResourceTemplatesRequest;
 
 /// A page of the server's resource templates.
 ///
+/// ```json
+/// {"resourceTemplates": [{"name": "files", "uriTemplate": "file:///project/{path}"}]}
+/// ```
+///
 /// The result of [`ListResourceTemplatesRequest`] (`resources/templates/list`). Since revision 2024-11-05.
 /// [Specification](https://modelcontextprotocol.io/specification/2025-11-25/schema#listresourcetemplatesresult)
 #[derive(Clone, Debug, PartialEq)]
@@ -104,6 +116,10 @@ codec::object! { ListResourceTemplatesResult;
 /// Lists the resources of the server.
 ///
 /// The result is a [`ListResourcesResult`] with one page of the list. Requires the server's `resources` capability.
+///
+/// ```json
+/// {"jsonrpc": "2.0", "id": 1, "method": "resources/list", "params": {"cursor": "cGFnZTI="}}
+/// ```
 ///
 /// The `resources/list` request, sent by the client. In JSON, `jsonrpc` is `"2.0"`. Since revision 2024-11-05.
 /// [Specification](https://modelcontextprotocol.io/specification/2025-11-25/schema#listresourcesrequest)
@@ -130,6 +146,10 @@ codec::request! { ListResourcesRequest;
 ///
 /// The list need not contain all readable resources. Templates and links in tool results can refer to others.
 ///
+/// ```json
+/// {"resources": [{"name": "README.md", "uri": "file:///project/README.md"}], "nextCursor": "cGFnZTI="}
+/// ```
+///
 /// The result of [`ListResourcesRequest`] (`resources/list`). Since revision 2024-11-05.
 /// [Specification](https://modelcontextprotocol.io/specification/2025-11-25/schema#listresourcesresult)
 #[derive(Clone, Debug, PartialEq)]
@@ -155,6 +175,11 @@ codec::object! { ListResourcesResult;
 /// The result is a [`ReadResourceResult`]. It can hold several contents, such as the files of a directory. A resource
 /// that does not exist is an error (-32002). Requires the server's `resources` capability.
 ///
+/// ```json
+/// {"jsonrpc": "2.0", "id": 1, "method": "resources/read",
+///   "params": {"uri": "file:///project/README.md"}}
+/// ```
+///
 /// The `resources/read` request, sent by the client. In JSON, `jsonrpc` is `"2.0"`. Since revision 2024-11-05.
 /// [Specification](https://modelcontextprotocol.io/specification/2025-11-25/schema#readresourcerequest)
 #[derive(Clone, Debug, PartialEq)]
@@ -179,6 +204,10 @@ codec::request! { ReadResourceRequest;
 ///
 /// The server must validate the URI. It should also check that the client is allowed to read the resource.
 ///
+/// ```json
+/// {"uri": "file:///project/README.md"}
+/// ```
+///
 /// The parameters of [`ReadResourceRequest`] (`resources/read`). Since revision 2024-11-05.
 /// [Specification](https://modelcontextprotocol.io/specification/2025-11-25/schema#readresourcerequestparams)
 #[derive(Clone, Debug, PartialEq)]
@@ -201,6 +230,10 @@ codec::object! { ReadResourceRequestParams;
 /// Clients should still accept -32002 in the newer revision. Since 2026-07-28, a server must not respond with empty
 /// contents for a missing resource.
 ///
+/// ```json
+/// {"contents": [{"uri": "file:///project/README.md", "text": "# My project"}]}
+/// ```
+///
 /// The result of [`ReadResourceRequest`] (`resources/read`). Since revision 2024-11-05.
 /// [Specification](https://modelcontextprotocol.io/specification/2025-11-25/schema#readresourceresult)
 #[derive(Clone, Debug, PartialEq)]
@@ -222,6 +255,10 @@ codec::object! { ReadResourceResult;
 ///
 /// The application decides which resources become context for a model. The `https` scheme is for resources that the
 /// client can fetch directly from the web. The `file` scheme need not refer to a real file system.
+///
+/// ```json
+/// {"name": "README.md", "title": "Read me", "uri": "file:///project/README.md", "size": 1024}
+/// ```
 ///
 /// Since revision 2024-11-05. Used by [`ListResourcesResult`].
 /// [Specification](https://modelcontextprotocol.io/specification/2025-11-25/schema#resource)
@@ -263,6 +300,10 @@ codec::object! { Resource;
 ///
 /// The server sends it without a subscription if its `resources` capability has `listChanged`.
 ///
+/// ```json
+/// {"jsonrpc": "2.0", "method": "notifications/resources/list_changed"}
+/// ```
+///
 /// The `notifications/resources/list_changed` notification, sent by the server. In JSON, `jsonrpc` is `"2.0"`. Since
 /// revision 2024-11-05.
 /// [Specification](https://modelcontextprotocol.io/specification/2025-11-25/schema#resourcelistchangednotification)
@@ -284,6 +325,10 @@ codec::notification! { ResourceListChangedNotification;
 /// A template for the URIs of a group of resources.
 ///
 /// A client fills in the variables and reads the resulting URI. The server can suggest values through completion.
+///
+/// ```json
+/// {"name": "files", "title": "Files of the project", "uriTemplate": "file:///project/{path}"}
+/// ```
 ///
 /// Since revision 2024-11-05. Used by [`ListResourceTemplatesResult`].
 /// [Specification](https://modelcontextprotocol.io/specification/2025-11-25/schema#resourcetemplate)
@@ -323,6 +368,11 @@ codec::object! { ResourceTemplate;
 /// The server sends it for resources that the client subscribed to with `resources/subscribe`, and possibly for parts
 /// of them. Requires `subscribe` in the server's `resources` capability.
 ///
+/// ```json
+/// {"jsonrpc": "2.0", "method": "notifications/resources/updated",
+///   "params": {"uri": "file:///project/README.md"}}
+/// ```
+///
 /// The `notifications/resources/updated` notification, sent by the server. In JSON, `jsonrpc` is `"2.0"`. Since
 /// revision 2024-11-05.
 /// [Specification](https://modelcontextprotocol.io/specification/2025-11-25/schema#resourceupdatednotification)
@@ -345,6 +395,10 @@ codec::notification! { ResourceUpdatedNotification;
 ///
 /// A client that subscribed to the resource may want to read it again.
 ///
+/// ```json
+/// {"uri": "file:///project/README.md"}
+/// ```
+///
 /// Since revision 2024-11-05. Used by [`ResourceUpdatedNotification`].
 /// [Specification](https://modelcontextprotocol.io/specification/2025-11-25/schema#resourceupdatednotificationparams)
 #[derive(Clone, Debug, PartialEq)]
@@ -365,6 +419,11 @@ codec::object! { ResourceUpdatedNotificationParams;
 ///
 /// The result is empty. The server then sends `notifications/resources/updated` when the resource changes, until the
 /// client sends `resources/unsubscribe`. Requires `subscribe` in the server's `resources` capability.
+///
+/// ```json
+/// {"jsonrpc": "2.0", "id": 1, "method": "resources/subscribe",
+///   "params": {"uri": "file:///project/README.md"}}
+/// ```
 ///
 /// The `resources/subscribe` request, sent by the client. In JSON, `jsonrpc` is `"2.0"`. Revisions 2024-11-05 to
 /// 2025-11-25. [Specification](https://modelcontextprotocol.io/specification/2025-11-25/schema#subscriberequest)
@@ -391,6 +450,10 @@ codec::request! { SubscribeRequest;
 ///
 /// Revision 2026-07-28 replaces it with `SubscriptionFilter`.
 ///
+/// ```json
+/// {"uri": "file:///project/README.md"}
+/// ```
+///
 /// The parameters of [`SubscribeRequest`] (`resources/subscribe`). Revisions 2024-11-05 to 2025-11-25.
 /// [Specification](https://modelcontextprotocol.io/specification/2025-11-25/schema#subscriberequestparams)
 #[derive(Clone, Debug, PartialEq)]
@@ -408,6 +471,10 @@ codec::object! { SubscribeRequestParams;
 }
 
 /// Text contents of a resource or of a part of one.
+///
+/// ```json
+/// {"uri": "file:///project/README.md", "mimeType": "text/plain", "text": "# My project"}
+/// ```
 ///
 /// Since revision 2024-11-05. Used by [`TextOrBlobResourceContents`].
 /// [Specification](https://modelcontextprotocol.io/specification/2025-11-25/schema#textresourcecontents)
@@ -434,6 +501,11 @@ codec::object! { TextResourceContents;
 ///
 /// The result is empty. Requires `subscribe` in the server's `resources` capability.
 ///
+/// ```json
+/// {"jsonrpc": "2.0", "id": 1, "method": "resources/unsubscribe",
+///   "params": {"uri": "file:///project/README.md"}}
+/// ```
+///
 /// The `resources/unsubscribe` request, sent by the client. In JSON, `jsonrpc` is `"2.0"`. Revisions 2024-11-05 to
 /// 2025-11-25. [Specification](https://modelcontextprotocol.io/specification/2025-11-25/schema#unsubscriberequest)
 #[derive(Clone, Debug, PartialEq)]
@@ -456,6 +528,10 @@ codec::request! { UnsubscribeRequest;
 }
 
 /// The URI of a resource to stop watching.
+///
+/// ```json
+/// {"uri": "file:///project/README.md"}
+/// ```
 ///
 /// The parameters of [`UnsubscribeRequest`] (`resources/unsubscribe`). Revisions 2024-11-05 to 2025-11-25.
 /// [Specification](https://modelcontextprotocol.io/specification/2025-11-25/schema#unsubscriberequestparams)

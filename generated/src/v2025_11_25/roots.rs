@@ -11,6 +11,10 @@ use crate::{Extra, JsonObject, Revision, codec};
 /// The result is a [`ListRootsResult`]. The server should stay within the roots. Requires the client's `roots`
 /// capability.
 ///
+/// ```json
+/// {"jsonrpc": "2.0", "id": 1, "method": "roots/list"}
+/// ```
+///
 /// The `roots/list` request, sent by the server. In JSON, `jsonrpc` is `"2.0"`. Since revision 2024-11-05.
 /// [Specification](https://modelcontextprotocol.io/specification/2025-11-25/schema#listrootsrequest)
 #[derive(Clone, Debug, PartialEq)]
@@ -30,6 +34,10 @@ codec::object! { ListRootsRequest;
 codec::request! { ListRootsRequest; "roots/list" (Option<RequestParams>) -> ListRootsResult; Revision::V2025_11_25 }
 
 /// The directories and files that the server should work on.
+///
+/// ```json
+/// {"roots": [{"uri": "file:///home/ada/project"}]}
+/// ```
 ///
 /// The result of [`ListRootsRequest`] (`roots/list`). Since revision 2024-11-05.
 /// [Specification](https://modelcontextprotocol.io/specification/2025-11-25/schema#listrootsresult)
@@ -51,6 +59,10 @@ codec::object! { ListRootsResult;
 ///
 /// Roots are guidance, not access control. Servers should respect the roots and validate paths against them, but the
 /// protocol does not enforce this. A client should ask its user for consent before it shares a root.
+///
+/// ```json
+/// {"uri": "file:///home/ada/project", "name": "My project"}
+/// ```
 ///
 /// Since revision 2024-11-05. Used by [`ListRootsResult`].
 /// [Specification](https://modelcontextprotocol.io/specification/2025-11-25/schema#root)
@@ -75,6 +87,10 @@ codec::object! { Root;
 ///
 /// The client sends it when a root is added, removed or modified, if its `roots` capability has `listChanged`. The
 /// server should then send `roots/list` again.
+///
+/// ```json
+/// {"jsonrpc": "2.0", "method": "notifications/roots/list_changed"}
+/// ```
 ///
 /// The `notifications/roots/list_changed` notification, sent by the client. In JSON, `jsonrpc` is `"2.0"`. Revisions
 /// 2024-11-05 to 2025-11-25.

@@ -15,6 +15,12 @@ use crate::{Extra, JsonObject, Number, Revision, codec};
 /// of them. The result is a [`CreateMessageResult`], or a [`CreateTaskResult`] if `task` is present. Requires the
 /// client's `sampling` capability, including `tools` if the request provides tools.
 ///
+/// ```json
+/// {"jsonrpc": "2.0", "id": 1, "method": "sampling/createMessage",
+///   "params": {"messages": [{"role": "user", "content": {"type": "text",
+///   "text": "What should I pack for Bern?"}}], "maxTokens": 500}}
+/// ```
+///
 /// The `sampling/createMessage` request, sent by the server. In JSON, `jsonrpc` is `"2.0"`. Since revision 2024-11-05.
 /// [Specification](https://modelcontextprotocol.io/specification/2025-11-25/schema#createmessagerequest)
 #[derive(Clone, Debug, PartialEq)]
@@ -43,6 +49,11 @@ codec::request! { CreateMessageRequest;
 /// may send this request only to clients that declare the `sampling` capability. Up to 2025-11-25, a rejection is an
 /// error with the code -1. In 2026-07-28, a sampling request is one of the `inputRequests` of an `InputRequiredResult`,
 /// not a separate request.
+///
+/// ```json
+/// {"messages": [{"role": "user", "content": {"type": "text",
+///   "text": "What should I pack for Bern?"}}], "includeContext": "none", "maxTokens": 500}
+/// ```
 ///
 /// The parameters of [`CreateMessageRequest`] (`sampling/createMessage`). Since revision 2024-11-05.
 /// [Specification](https://modelcontextprotocol.io/specification/2025-11-25/schema#createmessagerequestparams)
@@ -121,6 +132,10 @@ codec::string_enum! { CreateMessageRequestParamsIncludeContext;
 /// Both the client and the server should limit the number of such rounds. In 2026-07-28, this result is one of the
 /// `inputResponses` of the retried request.
 ///
+/// ```json
+/// {"role": "assistant", "content": {"type": "text", "text": "An umbrella."}, "model": "example-model"}
+/// ```
+///
 /// The result of [`CreateMessageRequest`] (`sampling/createMessage`). Since revision 2024-11-05.
 /// [Specification](https://modelcontextprotocol.io/specification/2025-11-25/schema#createmessageresult)
 #[derive(Clone, Debug, PartialEq)]
@@ -194,6 +209,10 @@ codec::union! { Content blank SamplingMessageContentBlockArray;
 ///
 /// The specification defines no members other than `name`. The client decides how to interpret additional members.
 ///
+/// ```json
+/// {"name": "example-model"}
+/// ```
+///
 /// Since revision 2024-11-05. Used by [`ModelPreferences`].
 /// [Specification](https://modelcontextprotocol.io/specification/2025-11-25/schema#modelhint)
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -210,6 +229,10 @@ codec::object! { ModelHint; optional name "name" with_name(into String), ..extra
 ///
 /// The server does not know which models are available, so it provides hints and rates the importance of three
 /// qualities. The preferences are advisory, and the client selects the model.
+///
+/// ```json
+/// {"hints": [{"name": "example-model"}], "costPriority": 0.2, "speedPriority": 0.5}
+/// ```
 ///
 /// Since revision 2024-11-05. Used by [`CreateMessageRequestParams`].
 /// [Specification](https://modelcontextprotocol.io/specification/2025-11-25/schema#modelpreferences)
@@ -269,6 +292,10 @@ codec::bounded_number! { ModelPreferencesSpeedPriority(Number) from f64; at_leas
 ///
 /// A user message that contains a [`ToolResultContent`] must contain only [`ToolResultContent`] blocks.
 ///
+/// ```json
+/// {"role": "user", "content": {"type": "text", "text": "What should I pack for Bern?"}}
+/// ```
+///
 /// Since revision 2024-11-05. Used by [`CreateMessageRequestParams`].
 /// [Specification](https://modelcontextprotocol.io/specification/2025-11-25/schema#samplingmessage)
 #[derive(Clone, Debug, PartialEq)]
@@ -325,6 +352,10 @@ codec::union! { SamplingMessageContentBlock blank AudioContent;
 
 /// The setting that controls the model's use of tools.
 ///
+/// ```json
+/// {"mode": "auto"}
+/// ```
+///
 /// Since revision 2025-11-25. Used by [`CreateMessageRequestParams`].
 /// [Specification](https://modelcontextprotocol.io/specification/2025-11-25/schema#toolchoice)
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -354,6 +385,11 @@ codec::string_enum! { ToolChoiceMode; Auto = "auto", Required = "required", None
 ///
 /// A user message with tool results must contain a result for each [`ToolUseContent`] of the previous message and no
 /// other content. A client should reject other messages, with the error code -32602 in 2025-11-25.
+///
+/// ```json
+/// {"type": "tool_result", "toolUseId": "call-1", "content": [{"type": "text",
+///   "text": "It is 21 °C in Bern."}], "structuredContent": {"celsius": 21}}
+/// ```
 ///
 /// In JSON, `type` is `"tool_result"`. Since revision 2025-11-25. Used by [`SamplingMessageContentBlock`], [`Content`].
 /// [Specification](https://modelcontextprotocol.io/specification/2025-11-25/schema#toolresultcontent)
@@ -386,6 +422,10 @@ codec::object! { ToolResultContent;
 ///
 /// The server runs the tool and adds a [`ToolResultContent`] to the next message. A message can contain several tool
 /// calls, which may run in parallel.
+///
+/// ```json
+/// {"type": "tool_use", "id": "call-1", "name": "get_weather", "input": {"city": "Bern"}}
+/// ```
 ///
 /// In JSON, `type` is `"tool_use"`. Since revision 2025-11-25. Used by [`SamplingMessageContentBlock`], [`Content`].
 /// [Specification](https://modelcontextprotocol.io/specification/2025-11-25/schema#toolusecontent)

@@ -12,6 +12,10 @@ use crate::{Extra, JsonObject, Revision, codec};
 /// even if the work continues. Cancelling a task that has already ended is an error (-32602). The receiver may delete a
 /// cancelled task at any time. Requires `cancel` in the receiver's `tasks` capability.
 ///
+/// ```json
+/// {"jsonrpc": "2.0", "id": 1, "method": "tasks/cancel", "params": {"taskId": "task-1"}}
+/// ```
+///
 /// The `tasks/cancel` request, sent by either side. In JSON, `jsonrpc` is `"2.0"`. Only in revision 2025-11-25.
 /// [Specification](https://modelcontextprotocol.io/specification/2025-11-25/schema#canceltaskrequest)
 #[derive(Clone, Debug, PartialEq)]
@@ -34,6 +38,10 @@ codec::request! { CancelTaskRequest;
 
 /// The ID of the task to cancel.
 ///
+/// ```json
+/// {"taskId": "task-1"}
+/// ```
+///
 /// The parameters of [`CancelTaskRequest`] (`tasks/cancel`). Only in revision 2025-11-25.
 #[derive(Clone, Debug, PartialEq)]
 pub struct CancelTaskRequestParams {
@@ -47,6 +55,11 @@ codec::object! { CancelTaskRequestParams; required task_id "taskId" (into String
 /// The state of a cancelled task.
 ///
 /// The status remains `cancelled`, even if the work could not be stopped. The receiver may delete the task at any time.
+///
+/// ```json
+/// {"taskId": "task-1", "status": "working", "createdAt": "2026-07-28T09:00:00Z",
+///   "lastUpdatedAt": "2026-07-28T09:00:05Z", "ttl": 60000, "pollInterval": 5000}
+/// ```
 ///
 /// The result of [`CancelTaskRequest`] (`tasks/cancel`). Only in revision 2025-11-25.
 /// [Specification](https://modelcontextprotocol.io/specification/2025-11-25/schema#canceltaskresult)
@@ -86,6 +99,11 @@ codec::object! { CancelTaskResult;
 ///
 /// It describes the new task. Use `tasks/result` to get the result of the request.
 ///
+/// ```json
+/// {"task": {"taskId": "task-1", "status": "working", "createdAt": "2026-07-28T09:00:00Z",
+///   "lastUpdatedAt": "2026-07-28T09:00:05Z", "ttl": 60000}}
+/// ```
+///
 /// Only in revision 2025-11-25.
 /// [Specification](https://modelcontextprotocol.io/specification/2025-11-25/schema#createtaskresult)
 #[derive(Clone, Debug, PartialEq)]
@@ -108,6 +126,10 @@ codec::object! { CreateTaskResult;
 /// [`GetTaskPayloadResult`] can hold any result, and its `_meta` identifies the task. The requestor should also send
 /// this request for a task that requires input, because the receiver may send its own requests while it waits. Requires
 /// the receiver's `tasks` capability.
+///
+/// ```json
+/// {"jsonrpc": "2.0", "id": 1, "method": "tasks/result", "params": {"taskId": "task-1"}}
+/// ```
 ///
 /// The `tasks/result` request, sent by either side. In JSON, `jsonrpc` is `"2.0"`. Only in revision 2025-11-25.
 /// [Specification](https://modelcontextprotocol.io/specification/2025-11-25/schema#gettaskpayloadrequest)
@@ -132,6 +154,10 @@ codec::request! { GetTaskPayloadRequest;
 /// The ID of the task whose result is requested.
 ///
 /// The receiver responds when the task has ended. Requestors that do not wait for the response should continue to poll.
+///
+/// ```json
+/// {"taskId": "task-1"}
+/// ```
 ///
 /// The parameters of [`GetTaskPayloadRequest`] (`tasks/result`). Only in revision 2025-11-25.
 #[derive(Clone, Debug, PartialEq)]
@@ -170,6 +196,10 @@ codec::object! { GetTaskPayloadResult; optional meta "_meta" with_meta(into Json
 /// the task's `pollInterval`. The result is a [`GetTaskResult`]. An unknown or expired task is an error (-32602).
 /// Requires the receiver's `tasks` capability.
 ///
+/// ```json
+/// {"jsonrpc": "2.0", "id": 1, "method": "tasks/get", "params": {"taskId": "task-1"}}
+/// ```
+///
 /// The `tasks/get` request, sent by either side. In JSON, `jsonrpc` is `"2.0"`. Only in revision 2025-11-25.
 /// [Specification](https://modelcontextprotocol.io/specification/2025-11-25/schema#gettaskrequest)
 #[derive(Clone, Debug, PartialEq)]
@@ -190,6 +220,10 @@ codec::request! { GetTaskRequest; "tasks/get" (GetTaskRequestParams) -> GetTaskR
 
 /// The ID of the task to query.
 ///
+/// ```json
+/// {"taskId": "task-1"}
+/// ```
+///
 /// The parameters of [`GetTaskRequest`] (`tasks/get`). Only in revision 2025-11-25.
 #[derive(Clone, Debug, PartialEq)]
 pub struct GetTaskRequestParams {
@@ -203,6 +237,11 @@ codec::object! { GetTaskRequestParams; required task_id "taskId" (into String), 
 /// The current state of a task.
 ///
 /// Poll until the status is final or `input_required`, and respect `pollInterval`.
+///
+/// ```json
+/// {"taskId": "task-1", "status": "working", "createdAt": "2026-07-28T09:00:00Z",
+///   "lastUpdatedAt": "2026-07-28T09:00:05Z", "ttl": 60000, "pollInterval": 5000}
+/// ```
 ///
 /// The result of [`GetTaskRequest`] (`tasks/get`). Only in revision 2025-11-25.
 /// [Specification](https://modelcontextprotocol.io/specification/2025-11-25/schema#gettaskresult)
@@ -243,6 +282,10 @@ codec::object! { GetTaskResult;
 ///
 /// The result is a [`ListTasksResult`] with one page of the list. Requires `list` in the receiver's `tasks` capability.
 ///
+/// ```json
+/// {"jsonrpc": "2.0", "id": 1, "method": "tasks/list", "params": {"cursor": "cGFnZTI="}}
+/// ```
+///
 /// The `tasks/list` request, sent by either side. In JSON, `jsonrpc` is `"2.0"`. Only in revision 2025-11-25.
 /// [Specification](https://modelcontextprotocol.io/specification/2025-11-25/schema#listtasksrequest)
 #[derive(Clone, Debug, PartialEq)]
@@ -267,6 +310,11 @@ codec::request! { ListTasksRequest;
 /// A page of the requestor's tasks.
 ///
 /// If requests carry authorization, the list must contain only tasks with the same authorization.
+///
+/// ```json
+/// {"tasks": [{"taskId": "task-1", "status": "working", "createdAt": "2026-07-28T09:00:00Z",
+///   "lastUpdatedAt": "2026-07-28T09:00:05Z", "ttl": 60000}], "nextCursor": "cGFnZTI="}
+/// ```
 ///
 /// The result of [`ListTasksRequest`] (`tasks/list`). Only in revision 2025-11-25.
 /// [Specification](https://modelcontextprotocol.io/specification/2025-11-25/schema#listtasksresult)
@@ -295,6 +343,11 @@ codec::object! { ListTasksResult;
 ///
 /// Tasks are experimental. In 2026-07-28 they have moved from the core protocol to the redesigned extension
 /// `io.modelcontextprotocol/tasks`.
+///
+/// ```json
+/// {"taskId": "task-1", "status": "working", "createdAt": "2026-07-28T09:00:00Z",
+///   "lastUpdatedAt": "2026-07-28T09:00:05Z", "ttl": 60000, "pollInterval": 5000}
+/// ```
 ///
 /// Only in revision 2025-11-25. Used by [`CreateTaskResult`], [`ListTasksResult`].
 /// [Specification](https://modelcontextprotocol.io/specification/2025-11-25/schema#task)
@@ -360,6 +413,12 @@ codec::string_enum! { TaskStatus;
 /// It carries the complete [`Task`]. The receiver may omit it for some or all changes, so the requestor must not rely
 /// on it and should continue to poll with `tasks/get`.
 ///
+/// ```json
+/// {"jsonrpc": "2.0", "method": "notifications/tasks/status", "params": {"taskId": "task-1",
+///   "status": "working", "createdAt": "2026-07-28T09:00:00Z", "lastUpdatedAt": "2026-07-28T09:00:05Z",
+///   "ttl": 60000}}
+/// ```
+///
 /// The `notifications/tasks/status` notification, sent by either side. In JSON, `jsonrpc` is `"2.0"`. Only in revision
 /// 2025-11-25. [Specification](https://modelcontextprotocol.io/specification/2025-11-25/schema#taskstatusnotification)
 #[derive(Clone, Debug, PartialEq)]
@@ -380,6 +439,11 @@ codec::notification! { TaskStatusNotification;
 /// The new state of a task whose status has changed.
 ///
 /// Receivers may omit this notification for any change. Requestors must not rely on it and should continue to poll.
+///
+/// ```json
+/// {"taskId": "task-1", "status": "working", "createdAt": "2026-07-28T09:00:00Z",
+///   "lastUpdatedAt": "2026-07-28T09:00:05Z", "ttl": 60000, "pollInterval": 5000}
+/// ```
 ///
 /// Only in revision 2025-11-25. Used by [`TaskStatusNotification`].
 /// [Specification](https://modelcontextprotocol.io/specification/2025-11-25/schema#taskstatusnotificationparams)

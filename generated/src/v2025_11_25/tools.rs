@@ -16,6 +16,10 @@ use crate::{Extra, JsonObject, Map, Revision, codec};
 /// result, with `isError` set, so that the model can see them. An unknown tool is a protocol error (-32602). A user
 /// should be able to reject the call. Requires the server's `tools` capability.
 ///
+/// ```json
+/// {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {"name": "get_weather"}}
+/// ```
+///
 /// The `tools/call` request, sent by the client. In JSON, `jsonrpc` is `"2.0"`. Since revision 2024-11-05.
 /// [Specification](https://modelcontextprotocol.io/specification/2025-11-25/schema#calltoolrequest)
 #[derive(Clone, Debug, PartialEq)]
@@ -40,6 +44,10 @@ codec::request! { CallToolRequest;
 ///
 /// The arguments usually come from a model. The server must validate them. The client should show them to the user
 /// before sensitive calls and let the user reject the call.
+///
+/// ```json
+/// {"name": "get_weather", "arguments": {"city": "Bern"}, "task": {"ttl": 60000}}
+/// ```
 ///
 /// The parameters of [`CallToolRequest`] (`tools/call`). Since revision 2024-11-05.
 /// [Specification](https://modelcontextprotocol.io/specification/2025-11-25/schema#calltoolrequestparams)
@@ -74,6 +82,10 @@ codec::object! { CallToolRequestParams;
 ///
 /// Tool results are untrusted. A client should validate them before it passes them to a model.
 ///
+/// ```json
+/// {"content": [{"type": "text", "text": "It is 21 °C in Bern."}], "isError": false}
+/// ```
+///
 /// The result of [`CallToolRequest`] (`tools/call`). Since revision 2024-11-05.
 /// [Specification](https://modelcontextprotocol.io/specification/2025-11-25/schema#calltoolresult)
 #[derive(Clone, Debug, PartialEq)]
@@ -102,6 +114,10 @@ codec::object! { CallToolResult;
 ///
 /// The result is a [`ListToolsResult`] with one page of the list. Requires the server's `tools` capability.
 ///
+/// ```json
+/// {"jsonrpc": "2.0", "id": 1, "method": "tools/list", "params": {"cursor": "cGFnZTI="}}
+/// ```
+///
 /// The `tools/list` request, sent by the client. In JSON, `jsonrpc` is `"2.0"`. Since revision 2024-11-05.
 /// [Specification](https://modelcontextprotocol.io/specification/2025-11-25/schema#listtoolsrequest)
 #[derive(Clone, Debug, PartialEq)]
@@ -124,6 +140,10 @@ codec::request! { ListToolsRequest;
 }
 
 /// A page of the server's tools.
+///
+/// ```json
+/// {"tools": [{"name": "get_weather", "inputSchema": {"type": "object"}}], "nextCursor": "cGFnZTI="}
+/// ```
 ///
 /// The result of [`ListToolsRequest`] (`tools/list`). Since revision 2024-11-05.
 /// [Specification](https://modelcontextprotocol.io/specification/2025-11-25/schema#listtoolsresult)
@@ -148,6 +168,11 @@ codec::object! { ListToolsResult;
 ///
 /// The server provides the name and description, which may be passed to a model. Clients should trust them only as far
 /// as they trust the server. A user should be able to see which tools a model can use and to reject calls.
+///
+/// ```json
+/// {"name": "get_weather", "description": "Returns the current weather of a city.",
+///   "inputSchema": {"type": "object", "properties": {"city": {"type": "string"}}, "required": ["city"]}}
+/// ```
 ///
 /// Since revision 2024-11-05. Used by [`CreateMessageRequestParams`], [`ListToolsResult`].
 /// [Specification](https://modelcontextprotocol.io/specification/2025-11-25/schema#tool)
@@ -198,6 +223,10 @@ codec::object! { Tool;
 /// It may have any other keywords. For a tool without arguments, use `{"type": "object", "additionalProperties":
 /// false}`, which the specification recommends since 2025-11-25. With only the type, the tool accepts any arguments.
 ///
+/// ```json
+/// {"type": "object", "properties": {"city": {"type": "string"}}, "required": ["city"]}
+/// ```
+///
 /// In JSON, `type` is `"object"`. Since revision 2024-11-05. Used by [`Tool`].
 #[derive(Clone, Debug, PartialEq)]
 pub struct ToolInputSchema(JsonObject);
@@ -232,6 +261,10 @@ impl ToolInputSchema {
 ///
 /// The server must return results that conform to it, and a client should validate them. It may have any other
 /// keywords.
+///
+/// ```json
+/// {"type": "object", "properties": {"city": {"type": "string"}}, "required": ["city"]}
+/// ```
 ///
 /// In JSON, `type` is `"object"`. Since revision 2025-06-18. Used by [`Tool`].
 #[derive(Clone, Debug, PartialEq)]
@@ -269,6 +302,10 @@ impl ToolOutputSchema {
 /// they come from a trusted server. Annotations of an untrusted server must not determine whether a call is safe or
 /// whether the user has to consent.
 ///
+/// ```json
+/// {"title": "Weather", "readOnlyHint": true, "destructiveHint": false}
+/// ```
+///
 /// Since revision 2025-03-26. Used by [`Tool`].
 /// [Specification](https://modelcontextprotocol.io/specification/2025-11-25/schema#toolannotations)
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -298,6 +335,10 @@ codec::object! { ToolAnnotations;
 }
 
 /// The supported ways to run a tool.
+///
+/// ```json
+/// {"taskSupport": "optional"}
+/// ```
 ///
 /// Only in revision 2025-11-25. Used by [`Tool`].
 /// [Specification](https://modelcontextprotocol.io/specification/2025-11-25/schema#toolexecution)
@@ -333,6 +374,10 @@ codec::string_enum! { ToolExecutionTaskSupport; Forbidden = "forbidden", Optiona
 /// Notifies the client that the list of tools has changed.
 ///
 /// The server sends it without a subscription if its `tools` capability has `listChanged`.
+///
+/// ```json
+/// {"jsonrpc": "2.0", "method": "notifications/tools/list_changed"}
+/// ```
 ///
 /// The `notifications/tools/list_changed` notification, sent by the server. In JSON, `jsonrpc` is `"2.0"`. Since
 /// revision 2024-11-05.

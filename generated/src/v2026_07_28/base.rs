@@ -12,6 +12,10 @@ use crate::{Extra, Json, Number, Revision, codec};
 /// the request and send no further messages for it. It ignores a notification that arrives too late. A server sends
 /// this notification only to end a `subscriptions/listen` stream.
 ///
+/// ```json
+/// {"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": 1}}
+/// ```
+///
 /// The `notifications/cancelled` notification, sent by either side. In JSON, `jsonrpc` is `"2.0"`. Since revision
 /// 2024-11-05. [Specification](https://modelcontextprotocol.io/specification/2026-07-28/schema#cancellednotification)
 #[derive(Clone, Debug, PartialEq)]
@@ -30,6 +34,10 @@ codec::notification! { CancelledNotification;
 }
 
 /// The ID of the request to cancel and the reason.
+///
+/// ```json
+/// {"requestId": 1, "reason": "The user cancelled the call."}
+/// ```
 ///
 /// Since revision 2024-11-05. Used by [`CancelledNotification`].
 /// [Specification](https://modelcontextprotocol.io/specification/2026-07-28/schema#cancellednotificationparams)
@@ -57,6 +65,11 @@ codec::object! { CancelledNotificationParams;
 /// messages at or above that level, and only before the response. A message must not contain credentials or personal
 /// data. Requires the server's `logging` capability.
 ///
+/// ```json
+/// {"jsonrpc": "2.0", "method": "notifications/message", "params": {"level": "info",
+///   "data": "Fetched the forecast for Bern."}}
+/// ```
+///
 /// The `notifications/message` notification, sent by the server. In JSON, `jsonrpc` is `"2.0"`. Since revision
 /// 2024-11-05.
 /// [Specification](https://modelcontextprotocol.io/specification/2026-07-28/schema#loggingmessagenotification)
@@ -82,6 +95,10 @@ codec::notification! { LoggingMessageNotification;
 /// send log messages for other requests. It sends the messages on the stream that carries the response, before the
 /// response, and never on a `subscriptions/listen` stream. A message must not contain credentials, personal data or
 /// internal details that could help an attacker.
+///
+/// ```json
+/// {"level": "info", "logger": "forecast", "data": "Fetched the forecast for Bern."}
+/// ```
 ///
 /// Since revision 2024-11-05. Used by [`LoggingMessageNotification`].
 /// [Specification](https://modelcontextprotocol.io/specification/2026-07-28/schema#loggingmessagenotificationparams)
@@ -112,6 +129,11 @@ codec::object! { LoggingMessageNotificationParams;
 /// The server may send it any number of times if the `_meta` of the request contains a `progressToken`. The `progress`
 /// value must increase each time. The notifications must stop when the request is complete.
 ///
+/// ```json
+/// {"jsonrpc": "2.0", "method": "notifications/progress", "params": {"progressToken": "upload-1",
+///   "progress": 50}}
+/// ```
+///
 /// The `notifications/progress` notification, sent by the server. In JSON, `jsonrpc` is `"2.0"`. Since revision
 /// 2024-11-05. [Specification](https://modelcontextprotocol.io/specification/2026-07-28/schema#progressnotification)
 #[derive(Clone, Debug, PartialEq)]
@@ -130,6 +152,10 @@ codec::notification! { ProgressNotification;
 }
 
 /// The progress of a request.
+///
+/// ```json
+/// {"progressToken": "upload-1", "progress": 50, "total": 100}
+/// ```
 ///
 /// Since revision 2024-11-05. Used by [`ProgressNotification`].
 /// [Specification](https://modelcontextprotocol.io/specification/2026-07-28/schema#progressnotificationparams)

@@ -13,6 +13,10 @@ use crate::{Extra, Map, codec};
 /// them with each request, in [`RequestMetaObject`], and a server must not infer them from earlier requests. Clients
 /// may add capabilities that the specification does not define.
 ///
+/// ```json
+/// {"elicitation": {"form": {}}, "extensions": {"com.example/maps": {}}}
+/// ```
+///
 /// Since revision 2024-11-05. Used by [`RequestMetaObject`], [`MissingRequiredClientCapabilityErrorErrorData`].
 /// [Specification](https://modelcontextprotocol.io/specification/2026-07-28/schema#clientcapabilities)
 ///
@@ -73,6 +77,10 @@ codec::object! { ClientCapabilities;
 /// An empty object means that the client supports only `form`. A server must not use a mode that the client does not
 /// declare. Each member declares a mode by its presence. Its contents are not defined.
 ///
+/// ```json
+/// {"form": {}, "url": {}}
+/// ```
+///
 /// Since revision 2025-11-25. Used by [`ClientCapabilities`].
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct ClientCapabilitiesElicitation {
@@ -92,6 +100,10 @@ codec::object! { ClientCapabilitiesElicitation;
 ///
 /// An empty object means that the client supports messages without tools. Each member declares a feature by its
 /// presence. Its contents are not defined.
+///
+/// ```json
+/// {"tools": {}}
+/// ```
 ///
 /// Since revision 2025-11-25. Used by [`ClientCapabilities`].
 #[deprecated(note = "since revision 2026-07-28: Let the server call the API of a model provider itself.")]
@@ -116,6 +128,10 @@ codec::object! { ClientCapabilitiesSampling;
 ///
 /// The values are self-reported and not verified. Use them for display, logging and debugging. Peers should not base
 /// their behavior or security decisions on them.
+///
+/// ```json
+/// {"name": "weather", "title": "Weather", "version": "1.2.0", "websiteUrl": "https://example.com"}
+/// ```
 ///
 /// Since revision 2024-11-05. Used by [`RequestMetaObject`], [`ResultMetaObject`],
 /// [`SubscriptionsListenResultMetaObject`].
@@ -168,6 +184,10 @@ codec::object! { Implementation;
 /// If the member for a feature is absent, the server does not support the feature and a client should not use its
 /// methods. The server declares its capabilities in the result of `initialize` or, since 2026-07-28, of
 /// `server/discover`. Servers may add capabilities that the specification does not define.
+///
+/// ```json
+/// {"tools": {"listChanged": true}, "resources": {"subscribe": true}, "prompts": {"listChanged": true}}
+/// ```
 ///
 /// Since revision 2024-11-05. Used by [`DiscoverResult`].
 /// [Specification](https://modelcontextprotocol.io/specification/2026-07-28/schema#servercapabilities)
@@ -228,6 +248,10 @@ codec::object! { ServerCapabilities;
 
 /// The server's support for prompts.
 ///
+/// ```json
+/// {"listChanged": true}
+/// ```
+///
 /// Since revision 2024-11-05. Used by [`ServerCapabilities`].
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct ServerCapabilitiesPrompts {
@@ -242,6 +266,10 @@ pub struct ServerCapabilitiesPrompts {
 codec::object! { ServerCapabilitiesPrompts; optional list_changed "listChanged" with_list_changed(copy bool), ..extra }
 
 /// The server's support for resources.
+///
+/// ```json
+/// {"subscribe": true, "listChanged": true}
+/// ```
 ///
 /// Since revision 2024-11-05. Used by [`ServerCapabilities`].
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -265,6 +293,10 @@ codec::object! { ServerCapabilitiesResources;
 }
 
 /// The server's support for tools.
+///
+/// ```json
+/// {"listChanged": true}
+/// ```
 ///
 /// Since revision 2024-11-05. Used by [`ServerCapabilities`].
 #[derive(Clone, Debug, Default, PartialEq)]

@@ -11,6 +11,10 @@ use crate::{Extra, Json, Number, codec};
 /// A client can use them to filter and sort, or to choose the content to include in the model's context. The server
 /// sets them, and clients are free to ignore them.
 ///
+/// ```json
+/// {"audience": ["user"], "priority": 0.8, "lastModified": "2026-07-28T09:00:00Z"}
+/// ```
+///
 /// Since revision 2024-11-05. Used by [`AudioContent`], [`EmbeddedResource`], [`ImageContent`], [`Resource`],
 /// [`ResourceLink`], [`ResourceTemplate`], [`TextContent`].
 /// [Specification](https://modelcontextprotocol.io/specification/2026-07-28/schema#annotations)
@@ -67,6 +71,10 @@ codec::bounded_number! { AnnotationsPriority(Number) from f64; at_least(Integer(
 ///
 /// This type does not appear on the wire as a separate object. Other types include its members.
 ///
+/// ```json
+/// {"name": "get_weather", "title": "Weather"}
+/// ```
+///
 /// Since revision 2025-06-18.
 /// [Specification](https://modelcontextprotocol.io/specification/2026-07-28/schema#basemetadata)
 #[derive(Clone, Debug, PartialEq)]
@@ -89,6 +97,10 @@ codec::object! { BaseMetadata;
 ///
 /// These are the results of `server/discover`, of `resources/read`, and of the lists of tools, prompts, resources and
 /// resource templates. Each page of a list is cached separately.
+///
+/// ```json
+/// {"ttlMs": 60000, "cacheScope": "public", "resultType": "complete"}
+/// ```
 ///
 /// Since revision 2026-07-28.
 /// [Specification](https://modelcontextprotocol.io/specification/2026-07-28/schema#cacheableresult)
@@ -162,6 +174,10 @@ pub type EmptyResult = Result;
 ///
 /// Applications should define their error codes outside the range -32768 to -32000.
 ///
+/// ```json
+/// {"code": -32602, "message": "Unknown city: Bren"}
+/// ```
+///
 /// Since revision 2025-11-25. Used by [`JsonRpcErrorResponse`].
 /// [Specification](https://modelcontextprotocol.io/specification/2026-07-28/schema#error)
 ///
@@ -188,6 +204,10 @@ codec::object! { Error;
 /// origin or another trusted origin. Fetch images without cookies or credentials, and do not follow redirects to
 /// another origin or scheme. Limit the size of images, and check their content against a list of allowed image types.
 /// SVG images can contain scripts.
+///
+/// ```json
+/// {"src": "https://example.com/icon.png", "mimeType": "image/png", "sizes": ["48x48"]}
+/// ```
 ///
 /// Since revision 2025-11-25. Used by [`Icons`], [`Implementation`], [`Prompt`], [`Resource`], [`ResourceLink`],
 /// [`ResourceTemplate`], [`Tool`].
@@ -233,6 +253,10 @@ codec::string_enum! { IconTheme; Light = "light", Dark = "dark", }
 /// The `icons` member shared by several types.
 ///
 /// This type does not appear on the wire as a separate object. Other types include its member.
+///
+/// ```json
+/// {"icons": [{"src": "https://example.com/icon.png"}]}
+/// ```
 ///
 /// Since revision 2025-11-25. [Specification](https://modelcontextprotocol.io/specification/2026-07-28/schema#icons)
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -328,6 +352,10 @@ pub type MetaObject = crate::JsonObject;
 
 /// The members shared by all notifications: a method and optional parameters.
 ///
+/// ```json
+/// {"method": "notifications/tools/list_changed"}
+/// ```
+///
 /// Since revision 2024-11-05.
 /// [Specification](https://modelcontextprotocol.io/specification/2026-07-28/schema#notification)
 #[derive(Clone, Debug, PartialEq)]
@@ -344,6 +372,10 @@ codec::object! { Notification;
 }
 
 /// The metadata of a notification. For custom keys, see [`MetaObject`].
+///
+/// ```json
+/// {"io.modelcontextprotocol/subscriptionId": 1}
+/// ```
 ///
 /// Since revision 2026-07-28. Used by [`CancelledNotificationParams`], [`LoggingMessageNotificationParams`],
 /// [`NotificationParams`], [`ProgressNotificationParams`], [`ResourceUpdatedNotificationParams`],
@@ -389,6 +421,12 @@ codec::object! { NotificationParams; optional meta "_meta" with_meta(into Notifi
 
 /// The members shared by requests for paginated lists.
 ///
+/// ```json
+/// {"jsonrpc": "2.0", "id": 1, "method": "tools/list",
+///   "params": {"_meta": {"io.modelcontextprotocol/protocolVersion": "2026-07-28",
+///   "io.modelcontextprotocol/clientCapabilities": {}}}}
+/// ```
+///
 /// In JSON, `jsonrpc` is `"2.0"`. Since revision 2024-11-05.
 /// [Specification](https://modelcontextprotocol.io/specification/2026-07-28/schema#paginatedrequest)
 #[derive(Clone, Debug, PartialEq)]
@@ -409,6 +447,11 @@ codec::object! { PaginatedRequest;
 }
 
 /// The page of a list to return.
+///
+/// ```json
+/// {"cursor": "cGFnZTI=", "_meta": {"io.modelcontextprotocol/protocolVersion": "2026-07-28",
+///   "io.modelcontextprotocol/clientCapabilities": {}}}
+/// ```
 ///
 /// The parameters of [`ListResourcesRequest`] (`resources/list`). Since revision 2024-11-05. Used by
 /// [`ListPromptsRequest`], [`ListResourceTemplatesRequest`], [`ListToolsRequest`], [`PaginatedRequest`].
@@ -436,6 +479,10 @@ codec::object! { PaginatedRequestParams;
 ///
 /// The server determines the page size, which can vary between pages. If the list changes while a client pages through
 /// it, entries can appear twice or be missing.
+///
+/// ```json
+/// {"nextCursor": "cGFnZTI=", "resultType": "complete"}
+/// ```
 ///
 /// Since revision 2024-11-05.
 /// [Specification](https://modelcontextprotocol.io/specification/2026-07-28/schema#paginatedresult)
@@ -477,6 +524,10 @@ pub type ProgressToken = crate::ProgressToken;
 
 /// The members shared by all requests: a method and optional parameters.
 ///
+/// ```json
+/// {"method": "tools/list"}
+/// ```
+///
 /// Since revision 2024-11-05. [Specification](https://modelcontextprotocol.io/specification/2026-07-28/schema#request)
 #[derive(Clone, Debug, PartialEq)]
 pub struct Request {
@@ -512,6 +563,11 @@ pub type RequestId = crate::RequestId;
 ///
 /// Each request is independent. A server must not reuse the metadata of an earlier request. For custom keys, see
 /// [`MetaObject`].
+///
+/// ```json
+/// {"progressToken": "upload-1", "io.modelcontextprotocol/protocolVersion": "2026-07-28",
+///   "io.modelcontextprotocol/clientCapabilities": {}}
+/// ```
 ///
 /// Since revision 2026-07-28. Used by [`CallToolRequestParams`], [`CompleteRequestParams`], [`GetPromptRequestParams`],
 /// [`InputResponseRequestParams`], [`PaginatedRequestParams`], [`ReadResourceRequestParams`] and 3 more.
@@ -580,6 +636,10 @@ codec::object! { RequestMetaObject;
 ///
 /// On the wire, the contents are always a [`TextResourceContents`] or a [`BlobResourceContents`].
 ///
+/// ```json
+/// {"uri": "file:///project/README.md", "mimeType": "text/plain"}
+/// ```
+///
 /// Since revision 2024-11-05.
 /// [Specification](https://modelcontextprotocol.io/specification/2026-07-28/schema#resourcecontents)
 ///
@@ -604,6 +664,12 @@ codec::object! { ResourceContents;
 
 /// The parameters shared by all requests about a single resource.
 ///
+/// ```json
+/// {"uri": "file:///project/README.md",
+///   "_meta": {"io.modelcontextprotocol/protocolVersion": "2026-07-28",
+///   "io.modelcontextprotocol/clientCapabilities": {}}}
+/// ```
+///
 /// Since revision 2025-11-25.
 /// [Specification](https://modelcontextprotocol.io/specification/2026-07-28/schema#resourcerequestparams)
 #[derive(Clone, Debug, PartialEq)]
@@ -621,6 +687,10 @@ codec::object! { ResourceRequestParams;
 }
 
 /// Any result, with the members shared by all results and any additional members.
+///
+/// ```json
+/// {"resultType": "complete"}
+/// ```
 ///
 /// Since revision 2024-11-05. Used by [`ClientResult`], [`EmptyResult`], [`JsonRpcResultResponse`], [`ServerResult`].
 /// [Specification](https://modelcontextprotocol.io/specification/2026-07-28/schema#result)
@@ -652,6 +722,10 @@ impl Default for Result {
 }
 
 /// The metadata of a result. For custom keys, see [`MetaObject`].
+///
+/// ```json
+/// {"io.modelcontextprotocol/serverInfo": {"name": "weather", "version": "1.2.0"}}
+/// ```
 ///
 /// Since revision 2026-07-28. Used by [`CacheableResult`], [`CallToolResult`], [`CompleteResult`], [`DiscoverResult`],
 /// [`GetPromptResult`], [`InputRequiredResult`] and 7 more.

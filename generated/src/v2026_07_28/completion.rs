@@ -11,6 +11,13 @@ use crate::{Extra, Map, Revision, codec};
 /// Clients send it while the user types and should debounce it. The result is a [`CompleteResult`] with at most 100
 /// values, most relevant first. Requires the server's `completions` capability.
 ///
+/// ```json
+/// {"jsonrpc": "2.0", "id": 1, "method": "completion/complete",
+///   "params": {"ref": {"type": "ref/prompt", "name": "plan_trip"}, "argument": {"name": "city",
+///   "value": "Be"}, "_meta": {"io.modelcontextprotocol/protocolVersion": "2026-07-28",
+///   "io.modelcontextprotocol/clientCapabilities": {}}}}
+/// ```
+///
 /// The `completion/complete` request, sent by the client. In JSON, `jsonrpc` is `"2.0"`. Since revision 2024-11-05.
 /// [Specification](https://modelcontextprotocol.io/specification/2026-07-28/schema#completerequest)
 #[derive(Clone, Debug, PartialEq)]
@@ -35,6 +42,12 @@ codec::request! { CompleteRequest;
 /// The argument to complete and the text entered so far.
 ///
 /// Clients should debounce these requests while the user types. Servers should limit their rate.
+///
+/// ```json
+/// {"ref": {"type": "ref/prompt", "name": "plan_trip"}, "argument": {"name": "city", "value": "Be"},
+///   "_meta": {"io.modelcontextprotocol/protocolVersion": "2026-07-28",
+///   "io.modelcontextprotocol/clientCapabilities": {}}}
+/// ```
 ///
 /// The parameters of [`CompleteRequest`] (`completion/complete`). Since revision 2024-11-05.
 /// [Specification](https://modelcontextprotocol.io/specification/2026-07-28/schema#completerequestparams)
@@ -62,6 +75,10 @@ codec::object! { CompleteRequestParams;
 
 /// The name and the current text of the argument to complete.
 ///
+/// ```json
+/// {"name": "city", "value": "Be"}
+/// ```
+///
 /// Since revision 2024-11-05. Used by [`CompleteRequestParams`].
 #[derive(Clone, Debug, PartialEq)]
 pub struct CompleteRequestParamsArgument {
@@ -79,6 +96,10 @@ codec::object! { CompleteRequestParamsArgument;
 }
 
 /// Additional context for a completion.
+///
+/// ```json
+/// {"arguments": {"city": "Bern"}}
+/// ```
 ///
 /// Since revision 2025-06-18. Used by [`CompleteRequestParams`].
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -118,6 +139,10 @@ codec::union! { PromptOrResourceTemplateReference blank PromptReference;
 ///
 /// Suggestions can reveal what exists on a server. The server must not suggest values that the client is not allowed to
 /// see.
+///
+/// ```json
+/// {"completion": {"values": ["Bern", "Berlin"]}, "resultType": "complete"}
+/// ```
 ///
 /// The result of [`CompleteRequest`] (`completion/complete`). Since revision 2024-11-05. Used by
 /// [`CompleteResultResponse`].
@@ -159,6 +184,10 @@ codec::object! { CompleteResult;
 
 /// A list of suggested values, with the number of matches.
 ///
+/// ```json
+/// {"values": ["Bern", "Berlin"], "total": 100, "hasMore": true}
+/// ```
+///
 /// Since revision 2024-11-05. Used by [`CompleteResult`].
 #[derive(Clone, Debug, PartialEq)]
 pub struct CompleteResultCompletion {
@@ -190,6 +219,11 @@ codec::bounded_length! { CompleteResultCompletionValues(Vec<String>) check_items
 
 /// A complete response with a [`CompleteResult`].
 ///
+/// ```json
+/// {"jsonrpc": "2.0", "id": 1, "result": {"completion": {"values": ["Bern", "Berlin"]},
+///   "resultType": "complete"}}
+/// ```
+///
 /// In JSON, `jsonrpc` is `"2.0"`. Since revision 2026-07-28.
 /// [Specification](https://modelcontextprotocol.io/specification/2026-07-28/schema#completeresultresponse)
 #[derive(Clone, Debug, PartialEq)]
@@ -208,6 +242,10 @@ codec::object! { CompleteResultResponse;
 }
 
 /// A reference to a prompt by name, for example to complete one of its arguments.
+///
+/// ```json
+/// {"type": "ref/prompt", "name": "plan_trip", "title": "Plan a trip"}
+/// ```
 ///
 /// In JSON, `type` is `"ref/prompt"`. Since revision 2024-11-05. Used by [`PromptOrResourceTemplateReference`].
 /// [Specification](https://modelcontextprotocol.io/specification/2026-07-28/schema#promptreference)
@@ -228,6 +266,10 @@ codec::object! { PromptReference;
 }
 
 /// A reference to the resource or resource template whose argument is being completed.
+///
+/// ```json
+/// {"type": "ref/resource", "uri": "file:///project/README.md"}
+/// ```
 ///
 /// In JSON, `type` is `"ref/resource"`. Since revision 2025-06-18. Used by [`PromptOrResourceTemplateReference`].
 /// [Specification](https://modelcontextprotocol.io/specification/2026-07-28/schema#resourcetemplatereference)

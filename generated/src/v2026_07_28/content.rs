@@ -8,6 +8,10 @@ use crate::{Extra, codec};
 
 /// Audio sent to or produced by a language model.
 ///
+/// ```json
+/// {"type": "audio", "data": "aGVsbG8=", "mimeType": "audio/wav"}
+/// ```
+///
 /// In JSON, `type` is `"audio"`. Since revision 2025-03-26. Used by [`ContentBlock`], [`SamplingMessageContentBlock`],
 /// [`Content`]. [Specification](https://modelcontextprotocol.io/specification/2026-07-28/schema#audiocontent)
 ///
@@ -97,6 +101,10 @@ codec::union! { ContentBlock blank AudioContent;
 /// The client decides how to show it to the user or pass it to the model. A server that sends embedded resources should
 /// declare the `resources` capability. To send only the URI, use [`ResourceLink`].
 ///
+/// ```json
+/// {"type": "resource", "resource": {"uri": "file:///project/README.md", "text": "# My project"}}
+/// ```
+///
 /// In JSON, `type` is `"resource"`. Since revision 2024-11-05. Used by [`ContentBlock`].
 /// [Specification](https://modelcontextprotocol.io/specification/2026-07-28/schema#embeddedresource)
 #[derive(Clone, Debug, PartialEq)]
@@ -118,6 +126,10 @@ codec::object! { EmbeddedResource;
 }
 
 /// An image sent to or produced by a language model.
+///
+/// ```json
+/// {"type": "image", "data": "aGVsbG8=", "mimeType": "image/png"}
+/// ```
 ///
 /// In JSON, `type` is `"image"`. Since revision 2024-11-05. Used by [`ContentBlock`], [`SamplingMessageContentBlock`],
 /// [`Content`]. [Specification](https://modelcontextprotocol.io/specification/2026-07-28/schema#imagecontent)
@@ -164,6 +176,10 @@ codec::object! { ImageContent;
 /// The link does not include the contents. Use `resources/read` to fetch them. A link returned by a tool need not
 /// appear in `resources/list`.
 ///
+/// ```json
+/// {"type": "resource_link", "name": "README.md", "uri": "file:///project/README.md", "size": 1024}
+/// ```
+///
 /// In JSON, `type` is `"resource_link"`. Since revision 2025-06-18. Used by [`ContentBlock`].
 /// [Specification](https://modelcontextprotocol.io/specification/2026-07-28/schema#resourcelink)
 #[derive(Clone, Debug, PartialEq)]
@@ -202,6 +218,10 @@ codec::object! { ResourceLink;
 }
 
 /// Text sent to or produced by a language model.
+///
+/// ```json
+/// {"type": "text", "text": "It is 21 °C in Bern.", "annotations": {"audience": ["user"]}}
+/// ```
 ///
 /// In JSON, `type` is `"text"`. Since revision 2024-11-05. Used by [`ContentBlock`], [`SamplingMessageContentBlock`],
 /// [`Content`]. [Specification](https://modelcontextprotocol.io/specification/2026-07-28/schema#textcontent)

@@ -7,6 +7,10 @@ use crate::{Extra, Map, Number, Revision, codec};
 
 /// A form field for a boolean.
 ///
+/// ```json
+/// {"type": "boolean", "title": "By train", "description": "Whether to travel by train."}
+/// ```
+///
 /// In JSON, `type` is `"boolean"`. Since revision 2025-06-18. Used by [`PrimitiveSchemaDefinition`].
 /// [Specification](https://modelcontextprotocol.io/specification/2026-07-28/schema#booleanschema)
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -35,6 +39,11 @@ codec::object! { BooleanSchema;
 ///
 /// Requires the client's `elicitation` capability with the mode in use. An empty capability means form mode.
 ///
+/// ```json
+/// {"method": "elicitation/create", "params": {"message": "Which city?",
+///   "requestedSchema": {"type": "object", "properties": {"city": {"type": "string"}}}}}
+/// ```
+///
 /// The `elicitation/create` request, sent inside another message. Since revision 2025-06-18. Used by [`InputRequest`].
 /// [Specification](https://modelcontextprotocol.io/specification/2026-07-28/schema#elicitrequest)
 ///
@@ -58,6 +67,11 @@ codec::request! { ElicitRequest; "elicitation/create" (ElicitRequestParams) -> E
 /// other secrets. Use [`ElicitRequestUrlParams`] for those. The client must show which server sent the request, let the
 /// user change the values before they are sent, and offer ways to decline and to cancel. An elicitation without `mode`
 /// is a form.
+///
+/// ```json
+/// {"message": "Which city?", "requestedSchema": {"type": "object",
+///   "properties": {"city": {"type": "string"}}}}
+/// ```
 ///
 /// Since revision 2025-11-25. Used by [`ElicitRequestParams`].
 /// [Specification](https://modelcontextprotocol.io/specification/2026-07-28/schema#elicitrequestformparams)
@@ -96,6 +110,10 @@ codec::object! { ElicitRequestFormParams;
 ///
 /// The client can generate the form from the schema. The client and the server should both validate the values against
 /// it.
+///
+/// ```json
+/// {"type": "object", "properties": {"city": {"type": "string"}}, "required": ["city"]}
+/// ```
 ///
 /// In JSON, `type` is `"object"`. Since revision 2025-11-25. Used by [`ElicitRequestFormParams`].
 #[derive(Clone, Debug, PartialEq)]
@@ -159,6 +177,10 @@ codec::union! { ElicitRequestParams blank ElicitRequestUrlParams;
 /// The action `accept` means only that the user consented. The interaction on the page may still be in progress, or may
 /// fail.
 ///
+/// ```json
+/// {"mode": "url", "message": "Log in to see your cities.", "url": "https://example.com/login"}
+/// ```
+///
 /// In JSON, `mode` is `"url"`. Since revision 2025-11-25. Used by [`ElicitRequestParams`].
 /// [Specification](https://modelcontextprotocol.io/specification/2026-07-28/schema#elicitrequesturlparams)
 #[derive(Clone, Debug, PartialEq)]
@@ -179,6 +201,10 @@ codec::object! { ElicitRequestUrlParams;
 ///
 /// The server should validate the values against the schema that it sent. It must not use them as proof of the user's
 /// identity. In 2026-07-28 this result is one of the `inputResponses` of the retried request.
+///
+/// ```json
+/// {"action": "accept", "content": {"city": "Bern"}}
+/// ```
 ///
 /// The result of [`ElicitRequest`] (`elicitation/create`). Since revision 2025-06-18. Used by [`InputResponse`].
 /// [Specification](https://modelcontextprotocol.io/specification/2026-07-28/schema#elicitresult)
@@ -313,6 +339,10 @@ codec::union! { EnumSchema blank LegacyTitledEnumSchema;
 /// The titles are in the non-standard keyword `enumNames`, separate from the values. A later revision will remove this
 /// type.
 ///
+/// ```json
+/// {"type": "string", "title": "City", "enum": ["Bern", "Zurich"], "default": "Bern"}
+/// ```
+///
 /// In JSON, `type` is `"string"`. Since revision 2025-11-25. Used by [`EnumSchema`], [`PrimitiveSchemaDefinition`].
 /// [Specification](https://modelcontextprotocol.io/specification/2026-07-28/schema#legacytitledenumschema)
 #[deprecated(note = "since revision 2025-11-25: Use TitledSingleSelectEnumSchema.")]
@@ -367,6 +397,10 @@ codec::union! { MultiSelectEnumSchema blank TitledMultiSelectEnumSchema;
 }
 
 /// A form field for a number.
+///
+/// ```json
+/// {"type": "number", "title": "Days", "description": "How many days the trip takes.", "minimum": 0}
+/// ```
 ///
 /// Since revision 2025-06-18. Used by [`PrimitiveSchemaDefinition`].
 /// [Specification](https://modelcontextprotocol.io/specification/2026-07-28/schema#numberschema)
@@ -489,6 +523,10 @@ codec::union! { SingleSelectEnumSchema blank TitledSingleSelectEnumSchema;
 
 /// A form field for text.
 ///
+/// ```json
+/// {"type": "string", "title": "City", "description": "The city to travel to.", "minLength": 1}
+/// ```
+///
 /// In JSON, `type` is `"string"`. Since revision 2025-06-18. Used by [`PrimitiveSchemaDefinition`].
 /// [Specification](https://modelcontextprotocol.io/specification/2026-07-28/schema#stringschema)
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -535,6 +573,10 @@ codec::string_enum! { StringSchemaFormat; Email = "email", Uri = "uri", Date = "
 
 /// A form field with a list of titled options from which the user can select several.
 ///
+/// ```json
+/// {"type": "array", "title": "Cities", "items": {"anyOf": [{"const": "bern", "title": "Bern"}]}}
+/// ```
+///
 /// In JSON, `type` is `"array"`. Since revision 2025-11-25. Used by [`EnumSchema`], [`MultiSelectEnumSchema`],
 /// [`PrimitiveSchemaDefinition`].
 /// [Specification](https://modelcontextprotocol.io/specification/2026-07-28/schema#titledmultiselectenumschema)
@@ -565,6 +607,10 @@ codec::object! { TitledMultiSelectEnumSchema;
 
 /// The options of a [`TitledMultiSelectEnumSchema`].
 ///
+/// ```json
+/// {"anyOf": [{"const": "bern", "title": "Bern"}]}
+/// ```
+///
 /// Since revision 2025-11-25. Used by [`TitledMultiSelectEnumSchema`].
 #[derive(Clone, Debug, PartialEq)]
 pub struct TitledMultiSelectEnumSchemaItems {
@@ -578,6 +624,10 @@ codec::object! { TitledMultiSelectEnumSchemaItems;
 }
 
 /// An option of a [`TitledMultiSelectEnumSchema`].
+///
+/// ```json
+/// {"const": "bern", "title": "Bern"}
+/// ```
 ///
 /// Since revision 2025-11-25. Used by [`TitledMultiSelectEnumSchemaItems`].
 #[derive(Clone, Debug, PartialEq)]
@@ -594,6 +644,10 @@ codec::object! { TitledMultiSelectEnumSchemaItemsAnyOfItem;
 }
 
 /// A form field with a list of titled options from which the user selects one.
+///
+/// ```json
+/// {"type": "string", "title": "City", "oneOf": [{"const": "bern", "title": "Bern"}]}
+/// ```
 ///
 /// In JSON, `type` is `"string"`. Since revision 2025-11-25. Used by [`EnumSchema`], [`PrimitiveSchemaDefinition`],
 /// [`SingleSelectEnumSchema`].
@@ -620,6 +674,10 @@ codec::object! { TitledSingleSelectEnumSchema;
 
 /// An option of a [`TitledSingleSelectEnumSchema`].
 ///
+/// ```json
+/// {"const": "bern", "title": "Bern"}
+/// ```
+///
 /// Since revision 2025-11-25. Used by [`TitledSingleSelectEnumSchema`].
 #[derive(Clone, Debug, PartialEq)]
 pub struct TitledSingleSelectEnumSchemaOneOfItem {
@@ -637,6 +695,10 @@ codec::object! { TitledSingleSelectEnumSchemaOneOfItem;
 /// A form field with a list of untitled options from which the user can select several.
 ///
 /// The form displays the values of the options.
+///
+/// ```json
+/// {"type": "array", "title": "Cities", "items": {"type": "string", "enum": ["Bern", "Zurich"]}}
+/// ```
 ///
 /// In JSON, `type` is `"array"`. Since revision 2025-11-25. Used by [`EnumSchema`], [`MultiSelectEnumSchema`],
 /// [`PrimitiveSchemaDefinition`].
@@ -668,6 +730,10 @@ codec::object! { UntitledMultiSelectEnumSchema;
 
 /// The options of an [`UntitledMultiSelectEnumSchema`].
 ///
+/// ```json
+/// {"type": "string", "enum": ["Bern", "Zurich"]}
+/// ```
+///
 /// In JSON, `type` is `"string"`. Since revision 2025-11-25. Used by [`UntitledMultiSelectEnumSchema`].
 #[derive(Clone, Debug, PartialEq)]
 pub struct UntitledMultiSelectEnumSchemaItems {
@@ -683,6 +749,10 @@ codec::object! { UntitledMultiSelectEnumSchemaItems;
 /// A form field with a list of untitled options from which the user selects one.
 ///
 /// The form displays the values of the options.
+///
+/// ```json
+/// {"type": "string", "title": "City", "enum": ["Bern", "Zurich"], "default": "Bern"}
+/// ```
 ///
 /// In JSON, `type` is `"string"`. Since revision 2025-11-25. Used by [`EnumSchema`], [`PrimitiveSchemaDefinition`],
 /// [`SingleSelectEnumSchema`].

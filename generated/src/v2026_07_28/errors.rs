@@ -12,6 +12,10 @@ use crate::{Extra, Json, codec};
 /// HTTP status is 400. If a parameter header caused the error, the tool may have changed. The client should then list the
 /// tools again and retry.
 ///
+/// ```json
+/// {"jsonrpc": "2.0", "error": {"code": -32020, "message": "The header names another method."}}
+/// ```
+///
 /// In JSON, `jsonrpc` is `"2.0"`. Since revision 2026-07-28.
 /// [Specification](https://modelcontextprotocol.io/specification/2026-07-28/schema#headermismatcherror)
 #[derive(Clone, Debug, PartialEq)]
@@ -30,6 +34,10 @@ codec::object! { HeaderMismatchError;
 
 /// The error object of a [`HeaderMismatchError`].
 ///
+/// ```json
+/// {"code": -32020, "message": "The header names another method."}
+/// ```
+///
 /// In JSON, `code` is `-32020`. Since revision 2026-07-28. Used by [`HeaderMismatchError`].
 #[derive(Clone, Debug, PartialEq)]
 pub struct HeaderMismatchErrorError {
@@ -46,6 +54,10 @@ codec::object! { HeaderMismatchErrorError;
 }
 
 /// The error for an internal failure of the receiver.
+///
+/// ```json
+/// {"code": -32603, "message": "The weather service does not respond."}
+/// ```
 ///
 /// In JSON, `code` is `-32603`. Since revision 2026-07-28.
 /// [Specification](https://modelcontextprotocol.io/specification/2026-07-28/schema#internalerror)
@@ -68,6 +80,10 @@ codec::object! { InternalError;
 /// Examples are an unknown tool, prompt, resource or cursor, a missing argument, an unknown log level, and a request
 /// without the required metadata.
 ///
+/// ```json
+/// {"code": -32602, "message": "Unknown city: Bren"}
+/// ```
+///
 /// In JSON, `code` is `-32602`. Since revision 2026-07-28.
 /// [Specification](https://modelcontextprotocol.io/specification/2026-07-28/schema#invalidparamserror)
 #[derive(Clone, Debug, PartialEq)]
@@ -85,6 +101,10 @@ codec::object! { InvalidParamsError;
 }
 
 /// The error for JSON that is not a valid JSON-RPC request, for example because `method` is missing.
+///
+/// ```json
+/// {"code": -32600, "message": "The member `method` is missing."}
+/// ```
 ///
 /// In JSON, `code` is `-32600`. Since revision 2026-07-28.
 /// [Specification](https://modelcontextprotocol.io/specification/2026-07-28/schema#invalidrequesterror)
@@ -107,6 +127,10 @@ codec::object! { InvalidRequestError;
 /// A server also sends it for a method of a capability that it does not declare. Over HTTP the status is 404. If a client
 /// capability is missing, the server sends [`MissingRequiredClientCapabilityError`] instead.
 ///
+/// ```json
+/// {"code": -32601, "message": "Unknown method: tools/cal"}
+/// ```
+///
 /// In JSON, `code` is `-32601`. Since revision 2026-07-28.
 /// [Specification](https://modelcontextprotocol.io/specification/2026-07-28/schema#methodnotfounderror)
 #[derive(Clone, Debug, PartialEq)]
@@ -127,6 +151,11 @@ codec::object! { MethodNotFoundError;
 ///
 /// Over HTTP the status is 400. A client that has the capabilities can declare them and retry.
 ///
+/// ```json
+/// {"jsonrpc": "2.0", "id": 1, "error": {"code": -32021, "message": "This tool needs elicitation.",
+///   "data": {"requiredCapabilities": {"elicitation": {"form": {}}}}}}
+/// ```
+///
 /// In JSON, `jsonrpc` is `"2.0"`. Since revision 2026-07-28.
 /// [Specification](https://modelcontextprotocol.io/specification/2026-07-28/schema#missingrequiredclientcapabilityerror)
 #[derive(Clone, Debug, PartialEq)]
@@ -145,6 +174,11 @@ codec::object! { MissingRequiredClientCapabilityError;
 
 /// The error object of a [`MissingRequiredClientCapabilityError`].
 ///
+/// ```json
+/// {"code": -32021, "message": "This tool needs elicitation.",
+///   "data": {"requiredCapabilities": {"elicitation": {"form": {}}}}}
+/// ```
+///
 /// In JSON, `code` is `-32021`. Since revision 2026-07-28. Used by [`MissingRequiredClientCapabilityError`].
 #[derive(Clone, Debug, PartialEq)]
 pub struct MissingRequiredClientCapabilityErrorError {
@@ -162,6 +196,10 @@ codec::object! { MissingRequiredClientCapabilityErrorError;
 
 /// The details of a [`MissingRequiredClientCapabilityError`].
 ///
+/// ```json
+/// {"requiredCapabilities": {"elicitation": {"form": {}}}}
+/// ```
+///
 /// Since revision 2026-07-28. Used by [`MissingRequiredClientCapabilityErrorError`].
 #[derive(Clone, Debug, PartialEq)]
 pub struct MissingRequiredClientCapabilityErrorErrorData {
@@ -175,6 +213,10 @@ codec::object! { MissingRequiredClientCapabilityErrorErrorData;
 }
 
 /// The error for a message that is not valid JSON.
+///
+/// ```json
+/// {"code": -32700, "message": "Expected `}` at line 1, column 9."}
+/// ```
 ///
 /// In JSON, `code` is `-32700`. Since revision 2026-07-28.
 /// [Specification](https://modelcontextprotocol.io/specification/2026-07-28/schema#parseerror)
@@ -197,6 +239,11 @@ codec::object! { ParseError;
 /// Over HTTP the status is 400. The client should retry with a listed version that it supports. A client that also supports
 /// older revisions should do the same instead of falling back to `initialize`.
 ///
+/// ```json
+/// {"jsonrpc": "2.0", "id": 1, "error": {"code": -32022, "message": "Unsupported protocol version.",
+///   "data": {"supported": ["2025-11-25"], "requested": "2024-01-01"}}}
+/// ```
+///
 /// In JSON, `jsonrpc` is `"2.0"`. Since revision 2026-07-28.
 /// [Specification](https://modelcontextprotocol.io/specification/2026-07-28/schema#unsupportedprotocolversionerror)
 #[derive(Clone, Debug, PartialEq)]
@@ -215,6 +262,11 @@ codec::object! { UnsupportedProtocolVersionError;
 
 /// The error object of an [`UnsupportedProtocolVersionError`].
 ///
+/// ```json
+/// {"code": -32022, "message": "Unsupported protocol version.", "data": {"supported": ["2025-11-25"],
+///   "requested": "2024-01-01"}}
+/// ```
+///
 /// In JSON, `code` is `-32022`. Since revision 2026-07-28. Used by [`UnsupportedProtocolVersionError`].
 #[derive(Clone, Debug, PartialEq)]
 pub struct UnsupportedProtocolVersionErrorError {
@@ -231,6 +283,10 @@ codec::object! { UnsupportedProtocolVersionErrorError;
 }
 
 /// The details of an [`UnsupportedProtocolVersionError`].
+///
+/// ```json
+/// {"supported": ["2025-11-25"], "requested": "2024-01-01"}
+/// ```
 ///
 /// Since revision 2026-07-28. Used by [`UnsupportedProtocolVersionErrorError`].
 #[derive(Clone, Debug, PartialEq)]

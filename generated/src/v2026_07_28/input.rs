@@ -58,6 +58,10 @@ pub type InputRequests = Map<String, InputRequest>;
 /// Only `tools/call`, `prompts/get` and `resources/read` can have this result. A request can require input several
 /// times in succession. The server must not assume that the client will retry the request.
 ///
+/// ```json
+/// {"requestState": "c3RhdGU=", "resultType": "input_required"}
+/// ```
+///
 /// In JSON, `resultType` is `"input_required"`. Since revision 2026-07-28. Used by [`InputRequiredOrCallToolResult`],
 /// [`InputRequiredOrGetPromptResult`], [`InputRequiredOrReadResourceResult`].
 /// [Specification](https://modelcontextprotocol.io/specification/2026-07-28/schema#inputrequiredresult)
@@ -129,6 +133,11 @@ codec::union! { InputResponse blank ListRootsResult;
 }
 
 /// The parameters shared by requests that can have an [`InputRequiredResult`].
+///
+/// ```json
+/// {"requestState": "c3RhdGU=", "_meta": {"io.modelcontextprotocol/protocolVersion": "2026-07-28",
+///   "io.modelcontextprotocol/clientCapabilities": {}}}
+/// ```
 ///
 /// Since revision 2026-07-28.
 /// [Specification](https://modelcontextprotocol.io/specification/2026-07-28/schema#inputresponserequestparams)

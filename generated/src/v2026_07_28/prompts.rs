@@ -16,6 +16,12 @@ use crate::{Extra, Map, Revision, codec};
 /// needs input from the client first. An unknown name or a missing required argument is an error (-32602). Requires the
 /// server's `prompts` capability.
 ///
+/// ```json
+/// {"jsonrpc": "2.0", "id": 1, "method": "prompts/get", "params": {"name": "plan_trip",
+///   "_meta": {"io.modelcontextprotocol/protocolVersion": "2026-07-28",
+///   "io.modelcontextprotocol/clientCapabilities": {}}}}
+/// ```
+///
 /// The `prompts/get` request, sent by the client. In JSON, `jsonrpc` is `"2.0"`. Since revision 2024-11-05.
 /// [Specification](https://modelcontextprotocol.io/specification/2026-07-28/schema#getpromptrequest)
 #[derive(Clone, Debug, PartialEq)]
@@ -39,6 +45,12 @@ codec::request! { GetPromptRequest;
 /// The name and arguments of a prompt.
 ///
 /// The server should reject an unknown name or a missing required argument with the invalid params error (-32602).
+///
+/// ```json
+/// {"name": "plan_trip", "arguments": {"city": "Bern"},
+///   "_meta": {"io.modelcontextprotocol/protocolVersion": "2026-07-28",
+///   "io.modelcontextprotocol/clientCapabilities": {}}}
+/// ```
 ///
 /// The parameters of [`GetPromptRequest`] (`prompts/get`). Since revision 2024-11-05.
 /// [Specification](https://modelcontextprotocol.io/specification/2026-07-28/schema#getpromptrequestparams)
@@ -70,6 +82,11 @@ codec::object! { GetPromptRequestParams;
 /// The messages of a prompt, with the arguments filled in.
 ///
 /// The server provides the content, even though a user chose the prompt. Validate it like other untrusted input.
+///
+/// ```json
+/// {"messages": [{"role": "user", "content": {"type": "text",
+///   "text": "What should I pack for Bern?"}}], "resultType": "complete"}
+/// ```
 ///
 /// Since revision 2024-11-05. Used by [`InputRequiredOrGetPromptResult`].
 /// [Specification](https://modelcontextprotocol.io/specification/2026-07-28/schema#getpromptresult)
@@ -113,6 +130,11 @@ codec::object! { GetPromptResult;
 }
 
 /// A complete response with a [`GetPromptResult`].
+///
+/// ```json
+/// {"jsonrpc": "2.0", "id": 1, "result": {"messages": [{"role": "user", "content": {"type": "text",
+///   "text": "What should I pack?"}}], "resultType": "complete"}}
+/// ```
 ///
 /// In JSON, `jsonrpc` is `"2.0"`. Since revision 2026-07-28.
 /// [Specification](https://modelcontextprotocol.io/specification/2026-07-28/schema#getpromptresultresponse)
@@ -160,6 +182,12 @@ codec::boxed_union! { InputRequiredOrGetPromptResult blank InputRequiredResult;
 /// depend on the caller's authorization, but not on the connection or on earlier requests. Requires the server's
 /// `prompts` capability.
 ///
+/// ```json
+/// {"jsonrpc": "2.0", "id": 1, "method": "prompts/list",
+///   "params": {"_meta": {"io.modelcontextprotocol/protocolVersion": "2026-07-28",
+///   "io.modelcontextprotocol/clientCapabilities": {}}}}
+/// ```
+///
 /// The `prompts/list` request, sent by the client. In JSON, `jsonrpc` is `"2.0"`. Since revision 2024-11-05.
 /// [Specification](https://modelcontextprotocol.io/specification/2026-07-28/schema#listpromptsrequest)
 #[derive(Clone, Debug, PartialEq)]
@@ -183,6 +211,11 @@ codec::request! { ListPromptsRequest;
 /// A page of the server's prompts.
 ///
 /// The list may depend on the credentials of the request, but not on the connection or on earlier requests.
+///
+/// ```json
+/// {"prompts": [{"name": "plan_trip"}], "nextCursor": "cGFnZTI=", "ttlMs": 60000,
+///   "cacheScope": "public", "resultType": "complete"}
+/// ```
 ///
 /// The result of [`ListPromptsRequest`] (`prompts/list`). Since revision 2024-11-05. Used by
 /// [`ListPromptsResultResponse`].
@@ -219,6 +252,11 @@ codec::object! { ListPromptsResult;
 
 /// A complete response with a [`ListPromptsResult`].
 ///
+/// ```json
+/// {"jsonrpc": "2.0", "id": 1, "result": {"prompts": [{"name": "plan_trip"}], "ttlMs": 60000,
+///   "cacheScope": "public", "resultType": "complete"}}
+/// ```
+///
 /// In JSON, `jsonrpc` is `"2.0"`. Since revision 2026-07-28.
 /// [Specification](https://modelcontextprotocol.io/specification/2026-07-28/schema#listpromptsresultresponse)
 #[derive(Clone, Debug, PartialEq)]
@@ -239,6 +277,10 @@ codec::object! { ListPromptsResultResponse;
 /// A template of messages for a model, offered by a server and chosen by a user.
 ///
 /// Hosts commonly show prompts as commands, for example as slash commands. Use `prompts/get` to get the messages.
+///
+/// ```json
+/// {"name": "plan_trip", "title": "Plan a trip", "description": "Suggests what to pack for a city."}
+/// ```
 ///
 /// Since revision 2024-11-05. Used by [`ListPromptsResult`].
 /// [Specification](https://modelcontextprotocol.io/specification/2026-07-28/schema#prompt)
@@ -289,6 +331,10 @@ codec::object! { Prompt;
 ///
 /// The server can suggest values through `completion/complete`.
 ///
+/// ```json
+/// {"name": "city", "title": "City", "description": "The city to travel to.", "required": true}
+/// ```
+///
 /// Since revision 2024-11-05. Used by [`Prompt`].
 /// [Specification](https://modelcontextprotocol.io/specification/2026-07-28/schema#promptargument)
 #[derive(Clone, Debug, PartialEq)]
@@ -316,6 +362,10 @@ codec::object! { PromptArgument;
 /// The server sends it only on `subscriptions/listen` streams with `promptsListChanged` in their filter. Requires
 /// `listChanged` in the server's `prompts` capability.
 ///
+/// ```json
+/// {"jsonrpc": "2.0", "method": "notifications/prompts/list_changed"}
+/// ```
+///
 /// The `notifications/prompts/list_changed` notification, sent by the server. In JSON, `jsonrpc` is `"2.0"`. Since
 /// revision 2024-11-05.
 /// [Specification](https://modelcontextprotocol.io/specification/2026-07-28/schema#promptlistchangednotification)
@@ -337,6 +387,10 @@ codec::notification! { PromptListChangedNotification;
 /// A message of a prompt.
 ///
 /// It is similar to [`SamplingMessage`], but can also embed resources of the server.
+///
+/// ```json
+/// {"role": "user", "content": {"type": "text", "text": "What should I pack for Bern?"}}
+/// ```
 ///
 /// Since revision 2024-11-05. Used by [`GetPromptResult`].
 /// [Specification](https://modelcontextprotocol.io/specification/2026-07-28/schema#promptmessage)

@@ -12,6 +12,10 @@ use crate::{Extra, Revision, codec};
 
 /// Binary contents of a resource or of a part of one.
 ///
+/// ```json
+/// {"uri": "file:///project/README.md", "mimeType": "image/png", "blob": "aGVsbG8="}
+/// ```
+///
 /// Since revision 2024-11-05. Used by [`TextOrBlobResourceContents`].
 /// [Specification](https://modelcontextprotocol.io/specification/2026-07-28/schema#blobresourcecontents)
 #[derive(Clone, Debug, PartialEq)]
@@ -61,6 +65,12 @@ codec::union! { TextOrBlobResourceContents blank BlobResourceContents;
 /// Clients use the templates to build URIs to read. The result is a [`ListResourceTemplatesResult`] with one page of
 /// the list and a hint about how long to cache it. Requires the server's `resources` capability.
 ///
+/// ```json
+/// {"jsonrpc": "2.0", "id": 1, "method": "resources/templates/list",
+///   "params": {"_meta": {"io.modelcontextprotocol/protocolVersion": "2026-07-28",
+///   "io.modelcontextprotocol/clientCapabilities": {}}}}
+/// ```
+///
 /// The `resources/templates/list` request, sent by the client. In JSON, `jsonrpc` is `"2.0"`. Since revision
 /// 2024-11-05.
 /// [Specification](https://modelcontextprotocol.io/specification/2026-07-28/schema#listresourcetemplatesrequest)
@@ -84,6 +94,11 @@ codec::request! { ListResourceTemplatesRequest;
 }
 
 /// A page of the server's resource templates.
+///
+/// ```json
+/// {"resourceTemplates": [{"name": "files", "uriTemplate": "file:///project/{path}"}],
+///   "nextCursor": "cGFnZTI=", "ttlMs": 60000, "cacheScope": "public", "resultType": "complete"}
+/// ```
 ///
 /// The result of [`ListResourceTemplatesRequest`] (`resources/templates/list`). Since revision 2024-11-05. Used by
 /// [`ListResourceTemplatesResultResponse`].
@@ -121,6 +136,12 @@ codec::object! { ListResourceTemplatesResult;
 
 /// A complete response with a [`ListResourceTemplatesResult`].
 ///
+/// ```json
+/// {"jsonrpc": "2.0", "id": 1, "result": {"resourceTemplates": [{"name": "files",
+///   "uriTemplate": "file:///project/{path}"}], "ttlMs": 60000, "cacheScope": "public",
+///   "resultType": "complete"}}
+/// ```
+///
 /// In JSON, `jsonrpc` is `"2.0"`. Since revision 2026-07-28.
 /// [Specification](https://modelcontextprotocol.io/specification/2026-07-28/schema#listresourcetemplatesresultresponse)
 #[derive(Clone, Debug, PartialEq)]
@@ -143,6 +164,12 @@ codec::object! { ListResourceTemplatesResultResponse;
 /// The result is a [`ListResourcesResult`] with one page of the list and a hint about how long to cache it. The list
 /// may depend on the caller's authorization, but not on the connection or on earlier requests. Requires the server's
 /// `resources` capability.
+///
+/// ```json
+/// {"jsonrpc": "2.0", "id": 1, "method": "resources/list",
+///   "params": {"_meta": {"io.modelcontextprotocol/protocolVersion": "2026-07-28",
+///   "io.modelcontextprotocol/clientCapabilities": {}}}}
+/// ```
 ///
 /// The `resources/list` request, sent by the client. In JSON, `jsonrpc` is `"2.0"`. Since revision 2024-11-05.
 /// [Specification](https://modelcontextprotocol.io/specification/2026-07-28/schema#listresourcesrequest)
@@ -167,6 +194,11 @@ codec::request! { ListResourcesRequest;
 /// A page of the server's resources.
 ///
 /// The list need not contain all readable resources. Templates and links in tool results can refer to others.
+///
+/// ```json
+/// {"resources": [{"name": "README.md", "uri": "file:///project/README.md"}], "nextCursor": "cGFnZTI=",
+///   "ttlMs": 60000, "cacheScope": "public", "resultType": "complete"}
+/// ```
 ///
 /// The result of [`ListResourcesRequest`] (`resources/list`). Since revision 2024-11-05. Used by
 /// [`ListResourcesResultResponse`].
@@ -204,6 +236,12 @@ codec::object! { ListResourcesResult;
 
 /// A complete response with a [`ListResourcesResult`].
 ///
+/// ```json
+/// {"jsonrpc": "2.0", "id": 1, "result": {"resources": [{"name": "README.md",
+///   "uri": "file:///project/README.md"}], "ttlMs": 60000, "cacheScope": "public",
+///   "resultType": "complete"}}
+/// ```
+///
 /// In JSON, `jsonrpc` is `"2.0"`. Since revision 2026-07-28.
 /// [Specification](https://modelcontextprotocol.io/specification/2026-07-28/schema#listresourcesresultresponse)
 #[derive(Clone, Debug, PartialEq)]
@@ -228,6 +266,13 @@ codec::object! { ListResourcesResultResponse;
 /// error (-32602, or -32002 from servers of older revisions), never an empty list. Requires the server's `resources`
 /// capability.
 ///
+/// ```json
+/// {"jsonrpc": "2.0", "id": 1, "method": "resources/read",
+///   "params": {"uri": "file:///project/README.md",
+///   "_meta": {"io.modelcontextprotocol/protocolVersion": "2026-07-28",
+///   "io.modelcontextprotocol/clientCapabilities": {}}}}
+/// ```
+///
 /// The `resources/read` request, sent by the client. In JSON, `jsonrpc` is `"2.0"`. Since revision 2024-11-05.
 /// [Specification](https://modelcontextprotocol.io/specification/2026-07-28/schema#readresourcerequest)
 #[derive(Clone, Debug, PartialEq)]
@@ -251,6 +296,12 @@ codec::request! { ReadResourceRequest;
 /// The URI of a resource to read.
 ///
 /// The server must validate the URI. It should also check that the client is allowed to read the resource.
+///
+/// ```json
+/// {"uri": "file:///project/README.md", "requestState": "c3RhdGU=",
+///   "_meta": {"io.modelcontextprotocol/protocolVersion": "2026-07-28",
+///   "io.modelcontextprotocol/clientCapabilities": {}}}
+/// ```
 ///
 /// The parameters of [`ReadResourceRequest`] (`resources/read`). Since revision 2024-11-05.
 /// [Specification](https://modelcontextprotocol.io/specification/2026-07-28/schema#readresourcerequestparams)
@@ -282,6 +333,11 @@ codec::object! { ReadResourceRequestParams;
 /// A resource that does not exist is an error: -32002 up to 2025-11-25, and -32602 (invalid params) since 2026-07-28.
 /// Clients should still accept -32002 in the newer revision. Since 2026-07-28, a server must not respond with empty
 /// contents for a missing resource.
+///
+/// ```json
+/// {"contents": [{"uri": "file:///project/README.md", "text": "# My project"}], "ttlMs": 60000,
+///   "cacheScope": "public", "resultType": "complete"}
+/// ```
 ///
 /// Since revision 2024-11-05. Used by [`InputRequiredOrReadResourceResult`].
 /// [Specification](https://modelcontextprotocol.io/specification/2026-07-28/schema#readresourceresult)
@@ -332,6 +388,11 @@ codec::object! { ReadResourceResult;
 
 /// A complete response with a [`ReadResourceResult`].
 ///
+/// ```json
+/// {"jsonrpc": "2.0", "id": 1, "result": {"contents": [{"uri": "file:///project/README.md",
+///   "text": "# My project"}], "ttlMs": 60000, "cacheScope": "public", "resultType": "complete"}}
+/// ```
+///
 /// In JSON, `jsonrpc` is `"2.0"`. Since revision 2026-07-28.
 /// [Specification](https://modelcontextprotocol.io/specification/2026-07-28/schema#readresourceresultresponse)
 #[derive(Clone, Debug, PartialEq)]
@@ -379,6 +440,10 @@ codec::boxed_union! { InputRequiredOrReadResourceResult blank InputRequiredResul
 ///
 /// The application decides which resources become context for a model. The `https` scheme is for resources that the
 /// client can fetch directly from the web. The `file` scheme need not refer to a real file system.
+///
+/// ```json
+/// {"name": "README.md", "title": "Read me", "uri": "file:///project/README.md", "size": 1024}
+/// ```
 ///
 /// Since revision 2024-11-05. Used by [`ListResourcesResult`].
 /// [Specification](https://modelcontextprotocol.io/specification/2026-07-28/schema#resource)
@@ -436,6 +501,10 @@ codec::object! { Resource;
 /// The server sends it only on `subscriptions/listen` streams with `resourcesListChanged` in their filter. Requires
 /// `listChanged` in the server's `resources` capability.
 ///
+/// ```json
+/// {"jsonrpc": "2.0", "method": "notifications/resources/list_changed"}
+/// ```
+///
 /// The `notifications/resources/list_changed` notification, sent by the server. In JSON, `jsonrpc` is `"2.0"`. Since
 /// revision 2024-11-05.
 /// [Specification](https://modelcontextprotocol.io/specification/2026-07-28/schema#resourcelistchangednotification)
@@ -457,6 +526,10 @@ codec::notification! { ResourceListChangedNotification;
 /// A template for the URIs of a group of resources.
 ///
 /// A client fills in the variables and reads the resulting URI. The server can suggest values through completion.
+///
+/// ```json
+/// {"name": "files", "title": "Files of the project", "uriTemplate": "file:///project/{path}"}
+/// ```
 ///
 /// Since revision 2024-11-05. Used by [`ListResourceTemplatesResult`].
 /// [Specification](https://modelcontextprotocol.io/specification/2026-07-28/schema#resourcetemplate)
@@ -509,6 +582,11 @@ codec::object! { ResourceTemplate;
 /// The server sends it on `subscriptions/listen` streams for the URIs in the filter's `resourceSubscriptions`, and
 /// possibly for parts of those resources. Requires `subscribe` in the server's `resources` capability.
 ///
+/// ```json
+/// {"jsonrpc": "2.0", "method": "notifications/resources/updated",
+///   "params": {"uri": "file:///project/README.md"}}
+/// ```
+///
 /// The `notifications/resources/updated` notification, sent by the server. In JSON, `jsonrpc` is `"2.0"`. Since
 /// revision 2024-11-05.
 /// [Specification](https://modelcontextprotocol.io/specification/2026-07-28/schema#resourceupdatednotification)
@@ -531,6 +609,10 @@ codec::notification! { ResourceUpdatedNotification;
 ///
 /// A client that subscribed to the resource may want to read it again.
 ///
+/// ```json
+/// {"uri": "file:///project/README.md"}
+/// ```
+///
 /// Since revision 2024-11-05. Used by [`ResourceUpdatedNotification`].
 /// [Specification](https://modelcontextprotocol.io/specification/2026-07-28/schema#resourceupdatednotificationparams)
 #[derive(Clone, Debug, PartialEq)]
@@ -548,6 +630,10 @@ codec::object! { ResourceUpdatedNotificationParams;
 }
 
 /// Text contents of a resource or of a part of one.
+///
+/// ```json
+/// {"uri": "file:///project/README.md", "mimeType": "text/plain", "text": "# My project"}
+/// ```
 ///
 /// Since revision 2024-11-05. Used by [`TextOrBlobResourceContents`].
 /// [Specification](https://modelcontextprotocol.io/specification/2026-07-28/schema#textresourcecontents)

@@ -12,6 +12,10 @@ use crate::{Extra, Revision, codec};
 /// client returns the [`ListRootsResult`] in the `inputResponses` of the retried request. Roots are guidance, not
 /// access control: the protocol does not keep a server within them. Requires the client's `roots` capability.
 ///
+/// ```json
+/// {"method": "roots/list"}
+/// ```
+///
 /// The `roots/list` request, sent inside another message. Since revision 2024-11-05. Used by [`InputRequest`].
 /// [Specification](https://modelcontextprotocol.io/specification/2026-07-28/schema#listrootsrequest)
 ///
@@ -57,6 +61,10 @@ codec::object! { ListRootsRequestParams; optional meta "_meta" with_meta(into Me
 ///
 /// The client sends it as one of the [`InputResponses`] of the retried request, not as a separate response.
 ///
+/// ```json
+/// {"roots": [{"uri": "file:///home/ada/project"}]}
+/// ```
+///
 /// The result of [`ListRootsRequest`] (`roots/list`). Since revision 2024-11-05. Used by [`InputResponse`].
 /// [Specification](https://modelcontextprotocol.io/specification/2026-07-28/schema#listrootsresult)
 ///
@@ -78,6 +86,10 @@ codec::object! { ListRootsResult; required roots "roots" (into Vec<Root>), ..ext
 ///
 /// Roots are guidance, not access control. Servers should respect the roots and validate paths against them, but the
 /// protocol does not enforce this. A client should ask its user for consent before it shares a root.
+///
+/// ```json
+/// {"uri": "file:///home/ada/project", "name": "My project"}
+/// ```
 ///
 /// Since revision 2024-11-05. Used by [`ListRootsResult`].
 /// [Specification](https://modelcontextprotocol.io/specification/2026-07-28/schema#root)

@@ -13,6 +13,11 @@ use crate::{Extra, Json, Number, Revision, codec};
 /// model. It should show the request and the result to the user, who can modify or reject each of them. Requires the
 /// client's `sampling` capability, including `tools` if the request provides tools.
 ///
+/// ```json
+/// {"method": "sampling/createMessage", "params": {"messages": [{"role": "user",
+///   "content": {"type": "text", "text": "What should I pack for Bern?"}}], "maxTokens": 500}}
+/// ```
+///
 /// The `sampling/createMessage` request, sent inside another message. Since revision 2024-11-05. Used by
 /// [`InputRequest`].
 /// [Specification](https://modelcontextprotocol.io/specification/2026-07-28/schema#createmessagerequest)
@@ -41,6 +46,11 @@ codec::request! { CreateMessageRequest;
 /// may send this request only to clients that declare the `sampling` capability. Up to 2025-11-25, a rejection is an
 /// error with the code -1. In 2026-07-28, a sampling request is one of the `inputRequests` of an
 /// [`InputRequiredResult`], not a separate request.
+///
+/// ```json
+/// {"messages": [{"role": "user", "content": {"type": "text",
+///   "text": "What should I pack for Bern?"}}], "includeContext": "none", "maxTokens": 500}
+/// ```
 ///
 /// The parameters of [`CreateMessageRequest`] (`sampling/createMessage`). Since revision 2024-11-05.
 /// [Specification](https://modelcontextprotocol.io/specification/2026-07-28/schema#createmessagerequestparams)
@@ -114,6 +124,10 @@ codec::string_enum! { CreateMessageRequestParamsIncludeContext;
 /// `stopReason` of `toolUse` asks the server to run the tools and to send the conversation again with their results.
 /// Both the client and the server should limit the number of such rounds. In 2026-07-28, this result is one of the
 /// `inputResponses` of the retried request.
+///
+/// ```json
+/// {"role": "assistant", "content": {"type": "text", "text": "An umbrella."}, "model": "example-model"}
+/// ```
 ///
 /// The result of [`CreateMessageRequest`] (`sampling/createMessage`). Since revision 2024-11-05. Used by
 /// [`InputResponse`].
@@ -193,6 +207,10 @@ codec::union! { Content blank SamplingMessageContentBlockArray;
 ///
 /// The specification defines no members other than `name`. The client decides how to interpret additional members.
 ///
+/// ```json
+/// {"name": "example-model"}
+/// ```
+///
 /// Since revision 2024-11-05. Used by [`ModelPreferences`].
 /// [Specification](https://modelcontextprotocol.io/specification/2026-07-28/schema#modelhint)
 #[deprecated(note = "since revision 2026-07-28: Call the API of a model provider directly.")]
@@ -210,6 +228,10 @@ codec::object! { ModelHint; optional name "name" with_name(into String), ..extra
 ///
 /// The server does not know which models are available, so it provides hints and rates the importance of three
 /// qualities. The preferences are advisory, and the client selects the model.
+///
+/// ```json
+/// {"hints": [{"name": "example-model"}], "costPriority": 0.2, "speedPriority": 0.5}
+/// ```
 ///
 /// Since revision 2024-11-05. Used by [`CreateMessageRequestParams`].
 /// [Specification](https://modelcontextprotocol.io/specification/2026-07-28/schema#modelpreferences)
@@ -273,6 +295,10 @@ codec::bounded_number! { ModelPreferencesSpeedPriority(Number) from f64; at_leas
 ///
 /// A user message that contains a [`ToolResultContent`] must contain only [`ToolResultContent`] blocks.
 ///
+/// ```json
+/// {"role": "user", "content": {"type": "text", "text": "What should I pack for Bern?"}}
+/// ```
+///
 /// Since revision 2024-11-05. Used by [`CreateMessageRequestParams`].
 /// [Specification](https://modelcontextprotocol.io/specification/2026-07-28/schema#samplingmessage)
 #[deprecated(note = "since revision 2026-07-28: Call the API of a model provider directly.")]
@@ -331,6 +357,10 @@ codec::union! { SamplingMessageContentBlock blank AudioContent;
 
 /// The setting that controls the model's use of tools.
 ///
+/// ```json
+/// {"mode": "auto"}
+/// ```
+///
 /// Since revision 2025-11-25. Used by [`CreateMessageRequestParams`].
 /// [Specification](https://modelcontextprotocol.io/specification/2026-07-28/schema#toolchoice)
 #[deprecated(note = "since revision 2026-07-28: Call the API of a model provider directly.")]
@@ -362,6 +392,11 @@ codec::string_enum! { ToolChoiceMode; Auto = "auto", Required = "required", None
 ///
 /// A user message with tool results must contain a result for each [`ToolUseContent`] of the previous message and no
 /// other content. A client should reject other messages, with the error code -32602 in 2025-11-25.
+///
+/// ```json
+/// {"type": "tool_result", "toolUseId": "call-1", "content": [{"type": "text",
+///   "text": "It is 21 °C in Bern."}], "structuredContent": {"celsius": 21}}
+/// ```
 ///
 /// In JSON, `type` is `"tool_result"`. Since revision 2025-11-25. Used by [`SamplingMessageContentBlock`], [`Content`].
 /// [Specification](https://modelcontextprotocol.io/specification/2026-07-28/schema#toolresultcontent)
@@ -396,6 +431,10 @@ codec::object! { ToolResultContent;
 ///
 /// The server runs the tool and adds a [`ToolResultContent`] to the next message. A message can contain several tool
 /// calls, which may run in parallel.
+///
+/// ```json
+/// {"type": "tool_use", "id": "call-1", "name": "get_weather", "input": {"city": "Bern"}}
+/// ```
 ///
 /// In JSON, `type` is `"tool_use"`. Since revision 2025-11-25. Used by [`SamplingMessageContentBlock`], [`Content`].
 /// [Specification](https://modelcontextprotocol.io/specification/2026-07-28/schema#toolusecontent)

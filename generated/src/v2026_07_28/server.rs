@@ -13,6 +13,12 @@ use crate::{Extra, Revision, codec};
 /// send it first. If the response is neither a [`DiscoverResult`] nor an error introduced in 2026-07-28, the client
 /// falls back to `initialize`. The result can be cached.
 ///
+/// ```json
+/// {"jsonrpc": "2.0", "id": 1, "method": "server/discover",
+///   "params": {"_meta": {"io.modelcontextprotocol/protocolVersion": "2026-07-28",
+///   "io.modelcontextprotocol/clientCapabilities": {}}}}
+/// ```
+///
 /// The `server/discover` request, sent by the client. In JSON, `jsonrpc` is `"2.0"`. Since revision 2026-07-28.
 /// [Specification](https://modelcontextprotocol.io/specification/2026-07-28/schema#discoverrequest)
 #[derive(Clone, Debug, PartialEq)]
@@ -36,6 +42,11 @@ codec::request! { DiscoverRequest; "server/discover" (RequestParams) -> Discover
 /// Every server must support `server/discover`. Clients may skip it: they can send any other request first and learn
 /// the supported revisions from the error if the server rejects the request. A server should identify itself in `_meta`
 /// under `io.modelcontextprotocol/serverInfo`, unless it is configured not to.
+///
+/// ```json
+/// {"supportedVersions": ["2026-07-28"], "capabilities": {"tools": {"listChanged": true}},
+///   "ttlMs": 60000, "cacheScope": "public", "resultType": "complete"}
+/// ```
 ///
 /// The result of [`DiscoverRequest`] (`server/discover`). Since revision 2026-07-28. Used by
 /// [`DiscoverResultResponse`].
@@ -75,6 +86,12 @@ codec::object! { DiscoverResult;
 
 /// A complete response with a [`DiscoverResult`].
 ///
+/// ```json
+/// {"jsonrpc": "2.0", "id": 1, "result": {"supportedVersions": ["2026-07-28"],
+///   "capabilities": {"tools": {"listChanged": true}}, "ttlMs": 60000, "cacheScope": "public",
+///   "resultType": "complete"}}
+/// ```
+///
 /// In JSON, `jsonrpc` is `"2.0"`. Since revision 2026-07-28.
 /// [Specification](https://modelcontextprotocol.io/specification/2026-07-28/schema#discoverresultresponse)
 #[derive(Clone, Debug, PartialEq)]
@@ -96,6 +113,11 @@ codec::object! { DiscoverResultResponse;
 ///
 /// If `_meta` lacks the protocol version or the client capabilities, the request is malformed and the server responds
 /// with the invalid params error (-32602).
+///
+/// ```json
+/// {"_meta": {"io.modelcontextprotocol/protocolVersion": "2026-07-28",
+///   "io.modelcontextprotocol/clientCapabilities": {}}}
+/// ```
 ///
 /// The parameters of [`DiscoverRequest`] (`server/discover`). Since revision 2024-11-05.
 /// [Specification](https://modelcontextprotocol.io/specification/2026-07-28/schema#requestparams)

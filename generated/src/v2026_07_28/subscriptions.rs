@@ -10,6 +10,10 @@ use crate::{Extra, Revision, codec};
 ///
 /// The server sends only the requested kinds. If a member is absent or `false`, the client does not receive that kind.
 ///
+/// ```json
+/// {"toolsListChanged": true, "promptsListChanged": true, "resourcesListChanged": true}
+/// ```
+///
 /// Since revision 2026-07-28. Used by [`SubscriptionsAcknowledgedNotificationParams`],
 /// [`SubscriptionsListenRequestParams`].
 /// [Specification](https://modelcontextprotocol.io/specification/2026-07-28/schema#subscriptionfilter)
@@ -40,6 +44,11 @@ codec::object! { SubscriptionFilter;
 /// does not support, so the client should compare the lists. If several subscriptions share a channel, as they do over
 /// stdio, messages of other subscriptions may precede it.
 ///
+/// ```json
+/// {"jsonrpc": "2.0", "method": "notifications/subscriptions/acknowledged",
+///   "params": {"notifications": {"toolsListChanged": true}}}
+/// ```
+///
 /// The `notifications/subscriptions/acknowledged` notification, sent by the server. In JSON, `jsonrpc` is `"2.0"`.
 /// Since revision 2026-07-28.
 /// [Specification](https://modelcontextprotocol.io/specification/2026-07-28/schema#subscriptionsacknowledgednotification)
@@ -62,6 +71,10 @@ codec::notification! { SubscriptionsAcknowledgedNotification;
 ///
 /// This is the first notification of a subscription. Compare it with the requested filter: the server does not send the
 /// kinds that are missing.
+///
+/// ```json
+/// {"notifications": {"toolsListChanged": true}}
+/// ```
 ///
 /// Since revision 2026-07-28. Used by [`SubscriptionsAcknowledgedNotification`].
 /// [Specification](https://modelcontextprotocol.io/specification/2026-07-28/schema#subscriptionsacknowledgednotificationparams)
@@ -89,6 +102,13 @@ codec::object! { SubscriptionsAcknowledgedNotificationParams;
 /// The client ends a stream by closing the HTTP response or by sending `notifications/cancelled`. The server sends a
 /// [`SubscriptionsListenResult`] only if it ends the stream gracefully. If the connection is lost, the client must
 /// subscribe again.
+///
+/// ```json
+/// {"jsonrpc": "2.0", "id": 1, "method": "subscriptions/listen",
+///   "params": {"notifications": {"toolsListChanged": true},
+///   "_meta": {"io.modelcontextprotocol/protocolVersion": "2026-07-28",
+///   "io.modelcontextprotocol/clientCapabilities": {}}}}
+/// ```
 ///
 /// The `subscriptions/listen` request, sent by the client. In JSON, `jsonrpc` is `"2.0"`. Since revision 2026-07-28.
 /// [Specification](https://modelcontextprotocol.io/specification/2026-07-28/schema#subscriptionslistenrequest)
@@ -118,6 +138,12 @@ codec::request! { SubscriptionsListenRequest;
 /// request. The server keeps no subscription state across connections, so a client that reconnects must subscribe
 /// again.
 ///
+/// ```json
+/// {"notifications": {"toolsListChanged": true},
+///   "_meta": {"io.modelcontextprotocol/protocolVersion": "2026-07-28",
+///   "io.modelcontextprotocol/clientCapabilities": {}}}
+/// ```
+///
 /// The parameters of [`SubscriptionsListenRequest`] (`subscriptions/listen`). Since revision 2026-07-28.
 /// [Specification](https://modelcontextprotocol.io/specification/2026-07-28/schema#subscriptionslistenrequestparams)
 #[derive(Clone, Debug, PartialEq)]
@@ -139,6 +165,10 @@ codec::object! { SubscriptionsListenRequestParams;
 ///
 /// It carries no data besides metadata. The server sends no result if the transport closes abruptly, so a subscription
 /// can also end without one.
+///
+/// ```json
+/// {"resultType": "complete", "_meta": {"io.modelcontextprotocol/subscriptionId": 1}}
+/// ```
 ///
 /// The result of [`SubscriptionsListenRequest`] (`subscriptions/listen`). Since revision 2026-07-28. Used by
 /// [`SubscriptionsListenResultResponse`].
@@ -162,6 +192,10 @@ codec::object! { SubscriptionsListenResult;
 ///
 /// Additional keys follow the rules for `_meta` keys.
 ///
+/// ```json
+/// {"io.modelcontextprotocol/subscriptionId": 1}
+/// ```
+///
 /// Since revision 2026-07-28. Used by [`SubscriptionsListenResult`].
 /// [Specification](https://modelcontextprotocol.io/specification/2026-07-28/schema#subscriptionslistenresultmetaobject)
 #[derive(Clone, Debug, PartialEq)]
@@ -182,6 +216,11 @@ codec::object! { SubscriptionsListenResultMetaObject;
 }
 
 /// A complete response with a [`SubscriptionsListenResult`].
+///
+/// ```json
+/// {"jsonrpc": "2.0", "id": 1, "result": {"resultType": "complete",
+///   "_meta": {"io.modelcontextprotocol/subscriptionId": 1}}}
+/// ```
 ///
 /// In JSON, `jsonrpc` is `"2.0"`. Since revision 2026-07-28.
 /// [Specification](https://modelcontextprotocol.io/specification/2026-07-28/schema#subscriptionslistenresultresponse)

@@ -17,6 +17,12 @@ use crate::{Extra, Json, Revision, codec};
 /// model can see them. An unknown tool is a protocol error (-32602). A user should be able to reject the call. Requires
 /// the server's `tools` capability.
 ///
+/// ```json
+/// {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {"name": "get_weather",
+///   "_meta": {"io.modelcontextprotocol/protocolVersion": "2026-07-28",
+///   "io.modelcontextprotocol/clientCapabilities": {}}}}
+/// ```
+///
 /// The `tools/call` request, sent by the client. In JSON, `jsonrpc` is `"2.0"`. Since revision 2024-11-05.
 /// [Specification](https://modelcontextprotocol.io/specification/2026-07-28/schema#calltoolrequest)
 #[derive(Clone, Debug, PartialEq)]
@@ -41,6 +47,12 @@ codec::request! { CallToolRequest;
 ///
 /// The arguments usually come from a model. The server must validate them. The client should show them to the user
 /// before sensitive calls and let the user reject the call.
+///
+/// ```json
+/// {"name": "get_weather", "arguments": {"city": "Bern"},
+///   "_meta": {"io.modelcontextprotocol/protocolVersion": "2026-07-28",
+///   "io.modelcontextprotocol/clientCapabilities": {}}}
+/// ```
 ///
 /// The parameters of [`CallToolRequest`] (`tools/call`). Since revision 2024-11-05.
 /// [Specification](https://modelcontextprotocol.io/specification/2026-07-28/schema#calltoolrequestparams)
@@ -93,6 +105,10 @@ codec::object! { CallToolRequestParams;
 ///
 /// Tool results are untrusted. A client should validate them before it passes them to a model.
 ///
+/// ```json
+/// {"content": [{"type": "text", "text": "It is 21 °C in Bern."}], "resultType": "complete"}
+/// ```
+///
 /// Since revision 2024-11-05. Used by [`InputRequiredOrCallToolResult`].
 /// [Specification](https://modelcontextprotocol.io/specification/2026-07-28/schema#calltoolresult)
 ///
@@ -140,6 +156,11 @@ codec::object! { CallToolResult;
 }
 
 /// A complete response with a [`CallToolResult`].
+///
+/// ```json
+/// {"jsonrpc": "2.0", "id": 1, "result": {"content": [{"type": "text",
+///   "text": "It is 21 °C in Bern."}], "resultType": "complete"}}
+/// ```
 ///
 /// In JSON, `jsonrpc` is `"2.0"`. Since revision 2026-07-28.
 /// [Specification](https://modelcontextprotocol.io/specification/2026-07-28/schema#calltoolresultresponse)
@@ -189,6 +210,12 @@ codec::boxed_union! { InputRequiredOrCallToolResult blank InputRequiredResult;
 /// depend on the caller's authorization, but not on the connection or on earlier requests. Its order should be stable.
 /// Requires the server's `tools` capability.
 ///
+/// ```json
+/// {"jsonrpc": "2.0", "id": 1, "method": "tools/list",
+///   "params": {"_meta": {"io.modelcontextprotocol/protocolVersion": "2026-07-28",
+///   "io.modelcontextprotocol/clientCapabilities": {}}}}
+/// ```
+///
 /// The `tools/list` request, sent by the client. In JSON, `jsonrpc` is `"2.0"`. Since revision 2024-11-05.
 /// [Specification](https://modelcontextprotocol.io/specification/2026-07-28/schema#listtoolsrequest)
 #[derive(Clone, Debug, PartialEq)]
@@ -208,6 +235,11 @@ codec::object! { ListToolsRequest;
 codec::request! { ListToolsRequest; "tools/list" (PaginatedRequestParams) -> ListToolsResult; Revision::V2026_07_28 }
 
 /// A page of the server's tools.
+///
+/// ```json
+/// {"tools": [{"name": "get_weather", "inputSchema": {"type": "object"}}], "nextCursor": "cGFnZTI=",
+///   "ttlMs": 60000, "cacheScope": "public", "resultType": "complete"}
+/// ```
 ///
 /// The result of [`ListToolsRequest`] (`tools/list`). Since revision 2024-11-05. Used by [`ListToolsResultResponse`].
 /// [Specification](https://modelcontextprotocol.io/specification/2026-07-28/schema#listtoolsresult)
@@ -259,6 +291,12 @@ codec::object! { ListToolsResult;
 
 /// A complete response with a [`ListToolsResult`].
 ///
+/// ```json
+/// {"jsonrpc": "2.0", "id": 1, "result": {"tools": [{"name": "get_weather",
+///   "inputSchema": {"type": "object"}}], "ttlMs": 60000, "cacheScope": "public",
+///   "resultType": "complete"}}
+/// ```
+///
 /// In JSON, `jsonrpc` is `"2.0"`. Since revision 2026-07-28.
 /// [Specification](https://modelcontextprotocol.io/specification/2026-07-28/schema#listtoolsresultresponse)
 #[derive(Clone, Debug, PartialEq)]
@@ -280,6 +318,11 @@ codec::object! { ListToolsResultResponse;
 ///
 /// The server provides the name and description, which may be passed to a model. Clients should trust them only as far
 /// as they trust the server. A user should be able to see which tools a model can use and to reject calls.
+///
+/// ```json
+/// {"name": "get_weather", "description": "Returns the current weather of a city.",
+///   "inputSchema": {"type": "object", "properties": {"city": {"type": "string"}}, "required": ["city"]}}
+/// ```
 ///
 /// Since revision 2024-11-05. Used by [`CreateMessageRequestParams`], [`ListToolsResult`].
 /// [Specification](https://modelcontextprotocol.io/specification/2026-07-28/schema#tool)
@@ -352,6 +395,10 @@ codec::object! { Tool;
 /// ignoring case. Over Streamable HTTP, a client must exclude tools that break these rules. Over other transports, it
 /// may ignore the annotation. Do not use headers for secrets.
 ///
+/// ```json
+/// {"type": "object"}
+/// ```
+///
 /// In JSON, `type` is `"object"`. Since revision 2024-11-05. Used by [`Tool`].
 ///
 /// # Example
@@ -409,6 +456,10 @@ impl ToolOutputSchema {
 /// they come from a trusted server. Annotations of an untrusted server must not determine whether a call is safe or
 /// whether the user has to consent.
 ///
+/// ```json
+/// {"title": "Weather", "readOnlyHint": true, "destructiveHint": false}
+/// ```
+///
 /// Since revision 2025-03-26. Used by [`Tool`].
 /// [Specification](https://modelcontextprotocol.io/specification/2026-07-28/schema#toolannotations)
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -441,6 +492,10 @@ codec::object! { ToolAnnotations;
 ///
 /// The server sends it only on `subscriptions/listen` streams with `toolsListChanged` in their filter. Requires
 /// `listChanged` in the server's `tools` capability.
+///
+/// ```json
+/// {"jsonrpc": "2.0", "method": "notifications/tools/list_changed"}
+/// ```
 ///
 /// The `notifications/tools/list_changed` notification, sent by the server. In JSON, `jsonrpc` is `"2.0"`. Since
 /// revision 2024-11-05.

@@ -8,6 +8,10 @@ use crate::{JsonObject, Map, Never, codec};
 
 /// What an app supports.
 ///
+/// ```json
+/// {"tools": {"listChanged": true}, "availableDisplayModes": ["inline"]}
+/// ```
+///
 /// Used by [`McpUiInitializeRequestParams`].
 ///
 /// [`McpUiInitializeRequestParams`]: super::McpUiInitializeRequestParams
@@ -29,6 +33,10 @@ codec::object! { McpUiAppCapabilities;
 
 /// The settings of the tools of an app.
 ///
+/// ```json
+/// {"listChanged": true}
+/// ```
+///
 /// Used by [`McpUiAppCapabilities`].
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct McpUiAppCapabilitiesTools {
@@ -40,6 +48,10 @@ codec::object! { McpUiAppCapabilitiesTools;
 }
 
 /// What a host supports.
+///
+/// ```json
+/// {"serverTools": {"listChanged": true}, "serverResources": {"listChanged": true}}
+/// ```
 ///
 /// Used by [`McpUiInitializeResult`].
 ///
@@ -83,6 +95,10 @@ codec::object! { McpUiHostCapabilities;
 
 /// The settings of sampling.
 ///
+/// ```json
+/// {"tools": {}}
+/// ```
+///
 /// Used by [`McpUiHostCapabilities`].
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct McpUiHostCapabilitiesSampling {
@@ -94,6 +110,10 @@ codec::object! { McpUiHostCapabilitiesSampling;
 }
 
 /// What the sandbox of the app allows.
+///
+/// ```json
+/// {"permissions": {"camera": {}}, "csp": {"connectDomains": ["https://api.example.com"]}}
+/// ```
 ///
 /// Used by [`McpUiHostCapabilities`].
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -110,6 +130,10 @@ codec::object! { McpUiHostCapabilitiesSandbox;
 
 /// The settings of access to the resources of the server.
 ///
+/// ```json
+/// {"listChanged": true}
+/// ```
+///
 /// Used by [`McpUiHostCapabilities`].
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct McpUiHostCapabilitiesServerResources {
@@ -122,6 +146,10 @@ codec::object! { McpUiHostCapabilitiesServerResources;
 
 /// The settings of access to the tools of the server.
 ///
+/// ```json
+/// {"listChanged": true}
+/// ```
+///
 /// Used by [`McpUiHostCapabilities`].
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct McpUiHostCapabilitiesServerTools {
@@ -133,6 +161,10 @@ codec::object! { McpUiHostCapabilitiesServerTools;
 }
 
 /// How the user can operate the device.
+///
+/// ```json
+/// {"touch": true, "hover": true}
+/// ```
 ///
 /// Used by [`McpUiHostContext`].
 ///
@@ -150,6 +182,10 @@ codec::object! { McpUiHostContextDeviceCapabilities;
 
 /// The tool call that shows the app.
 ///
+/// ```json
+/// {"id": 1, "tool": {"name": "get_weather", "inputSchema": {"type": "object"}}}
+/// ```
+///
 /// Used by [`McpUiHostContext`].
 ///
 /// [`McpUiHostContext`]: super::McpUiHostContext
@@ -165,6 +201,10 @@ codec::object! { McpUiHostContextToolInfo;
 }
 
 /// The kinds of content that a host accepts. An empty object under a name means that the host accepts that kind.
+///
+/// ```json
+/// {"text": {}, "image": {}, "audio": {}}
+/// ```
 ///
 /// Used by [`McpUiHostCapabilities`].
 #[derive(Clone, Debug, Default, PartialEq)]

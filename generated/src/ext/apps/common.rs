@@ -6,6 +6,10 @@
 use crate::{Never, codec};
 
 /// The settings of the extension in the capabilities of a client.
+///
+/// ```json
+/// {"mimeTypes": ["text/html;profile=mcp-app"]}
+/// ```
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct McpUiClientCapabilities {
     /// The media types of user interfaces that the client can show. `text/html;profile=mcp-app` stands for apps.
@@ -213,6 +217,10 @@ codec::string_enum! { McpUiStyleVariableKey;
 }
 
 /// The member `ui` in the `_meta` of a tool, which links the tool to its app.
+///
+/// ```json
+/// {"resourceUri": "ui://weather/map", "visibility": ["model"]}
+/// ```
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct McpUiToolMeta {
     /// The `ui://` URI of the resource that contains the app.

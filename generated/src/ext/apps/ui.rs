@@ -27,6 +27,11 @@ codec::string_enum! { McpUiDisplayMode; Inline = "inline", Fullscreen = "fullscr
 
 /// Asks the host to save files on the user's machine. The sandbox of an app does not allow downloads.
 ///
+/// ```json
+/// {"method": "ui/download-file", "params": {"contents": [{"type": "resource",
+///   "resource": {"uri": "file:///project/README.md", "text": "# My project"}}]}}
+/// ```
+///
 /// The `ui/download-file` request, sent by the client.
 #[derive(Clone, Debug, PartialEq)]
 pub struct McpUiDownloadFileRequest {
@@ -42,6 +47,11 @@ codec::request! { McpUiDownloadFileRequest;
 }
 
 /// The files to save.
+///
+/// ```json
+/// {"contents": [{"type": "resource", "resource": {"uri": "file:///project/README.md",
+///   "text": "# My project"}}]}
+/// ```
 ///
 /// The parameters of [`McpUiDownloadFileRequest`] (`ui/download-file`).
 #[derive(Clone, Debug, PartialEq)]
@@ -76,6 +86,10 @@ codec::boxed_union! { EmbeddedResourceOrResourceLink blank ResourceLink;
 
 /// Whether the files were saved.
 ///
+/// ```json
+/// {"isError": false}
+/// ```
+///
 /// The result of [`McpUiDownloadFileRequest`] (`ui/download-file`).
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct McpUiDownloadFileResult {
@@ -89,6 +103,10 @@ codec::object! { McpUiDownloadFileResult; optional is_error "isError" with_is_er
 /// The environment of an app: how and where the host shows it.
 ///
 /// All members are optional, and hosts can add others.
+///
+/// ```json
+/// {"theme": "dark", "displayMode": "inline", "locale": "de-CH", "timeZone": "Europe/Zurich"}
+/// ```
 ///
 /// Used by [`McpUiHostContextChangedNotification`], [`McpUiInitializeResult`].
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -139,6 +157,10 @@ codec::object! { McpUiHostContext;
 /// The schema also has fixed sizes, but no document satisfies both its schema for heights and that for widths. In
 /// effect, it accepts only an empty object.
 ///
+/// ```json
+/// {"height": 480, "maxHeight": 720, "width": 640}
+/// ```
+///
 /// Used by [`McpUiHostContext`].
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct McpUiHostContextContainerDimensions {
@@ -174,6 +196,10 @@ codec::string_enum! { McpUiHostContextPlatform; Web = "web", Desktop = "desktop"
 
 /// The margins that parts of the device cover, in pixels.
 ///
+/// ```json
+/// {"top": 0, "right": 0, "bottom": 34, "left": 0}
+/// ```
+///
 /// Used by [`McpUiHostContext`].
 #[derive(Clone, Debug, PartialEq)]
 pub struct McpUiHostContextSafeAreaInsets {
@@ -193,6 +219,10 @@ codec::object! { McpUiHostContextSafeAreaInsets;
 
 /// Reports the members of the host's context that have changed, such as the theme.
 ///
+/// ```json
+/// {"method": "ui/notifications/host-context-changed", "params": {"theme": "dark"}}
+/// ```
+///
 /// The `ui/notifications/host-context-changed` notification, sent by the server.
 #[derive(Clone, Debug, PartialEq)]
 pub struct McpUiHostContextChangedNotification {
@@ -209,6 +239,10 @@ codec::notification! { McpUiHostContextChangedNotification;
 
 /// CSS that an app can insert.
 ///
+/// ```json
+/// {"fonts": "@import url('https://example.com/sans.css');"}
+/// ```
+///
 /// Used by [`McpUiHostStyles`].
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct McpUiHostCss {
@@ -218,6 +252,10 @@ pub struct McpUiHostCss {
 codec::object! { McpUiHostCss; optional fonts "fonts" with_fonts(into String), else refuse_other }
 
 /// The styles of a host, so that apps look like a part of it.
+///
+/// ```json
+/// {"variables": {"--color-text-primary": "#222222"}}
+/// ```
 ///
 /// Used by [`McpUiHostContext`].
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -236,6 +274,11 @@ codec::object! { McpUiHostStyles;
 ///
 /// The app sends it as its first message, and `ui/notifications/initialized` after the result.
 ///
+/// ```json
+/// {"method": "ui/initialize", "params": {"protocolVersion": "2026-01-26",
+///   "appInfo": {"name": "weather", "version": "1.2.0"}, "appCapabilities": {}}}
+/// ```
+///
 /// The `ui/initialize` request, sent by the client.
 #[derive(Clone, Debug, PartialEq)]
 pub struct McpUiInitializeRequest {
@@ -251,6 +294,11 @@ codec::request! { McpUiInitializeRequest;
 }
 
 /// What the app is and supports.
+///
+/// ```json
+/// {"protocolVersion": "2026-01-26", "appInfo": {"name": "weather", "version": "1.2.0"},
+///   "appCapabilities": {}}
+/// ```
 ///
 /// The parameters of [`McpUiInitializeRequest`] (`ui/initialize`).
 #[derive(Clone, Debug, PartialEq)]
@@ -270,6 +318,11 @@ codec::object! { McpUiInitializeRequestParams;
 /// What the host supports, and the environment of the app.
 ///
 /// Hosts can add other members.
+///
+/// ```json
+/// {"protocolVersion": "2026-01-26", "hostInfo": {"name": "weather", "version": "1.2.0"},
+///   "hostCapabilities": {"openLinks": {}}, "hostContext": {"theme": "dark"}}
+/// ```
 ///
 /// The result of [`McpUiInitializeRequest`] (`ui/initialize`).
 #[derive(Clone, Debug, PartialEq)]
@@ -293,6 +346,10 @@ codec::object! { McpUiInitializeResult;
 
 /// Reports that the app has processed the result of `ui/initialize`. The host sends nothing else before it.
 ///
+/// ```json
+/// {"method": "ui/notifications/initialized"}
+/// ```
+///
 /// The `ui/notifications/initialized` notification, sent by the client.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct McpUiInitializedNotification {
@@ -308,6 +365,11 @@ codec::notification! { McpUiInitializedNotification;
 }
 
 /// Adds a message to the conversation on behalf of the user.
+///
+/// ```json
+/// {"method": "ui/message", "params": {"role": "user", "content": [{"type": "text",
+///   "text": "It is 21 °C in Bern."}]}}
+/// ```
 ///
 /// The `ui/message` request, sent by the client.
 #[derive(Clone, Debug, PartialEq)]
@@ -325,6 +387,10 @@ codec::request! { McpUiMessageRequest;
 
 /// The message to add to the conversation.
 ///
+/// ```json
+/// {"role": "user", "content": [{"type": "text", "text": "It is 21 °C in Bern."}]}
+/// ```
+///
 /// The parameters of [`McpUiMessageRequest`] (`ui/message`). In JSON, `role` is `"user"`.
 #[derive(Clone, Debug, PartialEq)]
 pub struct McpUiMessageRequestParams {
@@ -337,6 +403,10 @@ codec::object! { McpUiMessageRequestParams;
 
 /// Whether the message was added to the conversation.
 ///
+/// ```json
+/// {"isError": false}
+/// ```
+///
 /// The result of [`McpUiMessageRequest`] (`ui/message`).
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct McpUiMessageResult {
@@ -348,6 +418,10 @@ pub struct McpUiMessageResult {
 codec::object! { McpUiMessageResult; optional is_error "isError" with_is_error(copy bool), ..extra }
 
 /// Asks the host to open a URL outside the app, usually in the user's browser.
+///
+/// ```json
+/// {"method": "ui/open-link", "params": {"url": "https://example.com"}}
+/// ```
 ///
 /// The `ui/open-link` request, sent by the client.
 #[derive(Clone, Debug, PartialEq)]
@@ -365,6 +439,10 @@ codec::request! { McpUiOpenLinkRequest;
 
 /// The link to open.
 ///
+/// ```json
+/// {"url": "https://example.com"}
+/// ```
+///
 /// The parameters of [`McpUiOpenLinkRequest`] (`ui/open-link`).
 #[derive(Clone, Debug, PartialEq)]
 pub struct McpUiOpenLinkRequestParams {
@@ -374,6 +452,10 @@ pub struct McpUiOpenLinkRequestParams {
 codec::object! { McpUiOpenLinkRequestParams; required url "url" (into String), else refuse_other }
 
 /// Whether the link was opened.
+///
+/// ```json
+/// {"isError": false}
+/// ```
 ///
 /// The result of [`McpUiOpenLinkRequest`] (`ui/open-link`).
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -386,6 +468,10 @@ pub struct McpUiOpenLinkResult {
 codec::object! { McpUiOpenLinkResult; optional is_error "isError" with_is_error(copy bool), ..extra }
 
 /// Asks the host to show the app differently. The result contains the mode that the host chose.
+///
+/// ```json
+/// {"method": "ui/request-display-mode", "params": {"mode": "inline"}}
+/// ```
 ///
 /// The `ui/request-display-mode` request, sent by the client.
 #[derive(Clone, Debug, PartialEq)]
@@ -404,6 +490,10 @@ codec::request! { McpUiRequestDisplayModeRequest;
 
 /// The display mode that the app prefers.
 ///
+/// ```json
+/// {"mode": "inline"}
+/// ```
+///
 /// The parameters of [`McpUiRequestDisplayModeRequest`] (`ui/request-display-mode`).
 #[derive(Clone, Debug, PartialEq)]
 pub struct McpUiRequestDisplayModeRequestParams {
@@ -413,6 +503,10 @@ pub struct McpUiRequestDisplayModeRequestParams {
 codec::object! { McpUiRequestDisplayModeRequestParams; required mode "mode" (into McpUiDisplayMode), else refuse_other }
 
 /// The display mode after the request. It can differ from the requested one.
+///
+/// ```json
+/// {"mode": "inline"}
+/// ```
 ///
 /// The result of [`McpUiRequestDisplayModeRequest`] (`ui/request-display-mode`).
 #[derive(Clone, Debug, PartialEq)]
@@ -425,6 +519,10 @@ pub struct McpUiRequestDisplayModeResult {
 codec::object! { McpUiRequestDisplayModeResult; required mode "mode" (into McpUiDisplayMode), ..extra }
 
 /// Asks the host to remove the app. If the host agrees, it sends `ui/resource-teardown` first.
+///
+/// ```json
+/// {"method": "ui/notifications/request-teardown"}
+/// ```
 ///
 /// The `ui/notifications/request-teardown` notification, sent by the client.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -443,6 +541,10 @@ codec::notification! { McpUiRequestTeardownNotification;
 /// The origins that an app connects to and loads from.
 ///
 /// The host builds the Content Security Policy of the sandbox from it. What is not listed is blocked.
+///
+/// ```json
+/// {"connectDomains": ["https://api.example.com"], "resourceDomains": ["https://cdn.example.com"]}
+/// ```
 ///
 /// Used by [`McpUiResourceMeta`], [`McpUiHostCapabilitiesSandbox`], [`McpUiSandboxResourceReadyNotificationParams`].
 ///
@@ -466,6 +568,10 @@ codec::object! { McpUiResourceCsp;
 }
 
 /// The member `ui` in the `_meta` of an app's resource, which configures its sandbox.
+///
+/// ```json
+/// {"csp": {"connectDomains": ["https://api.example.com"]}, "permissions": {"camera": {}}}
+/// ```
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct McpUiResourceMeta {
     /// The origins that the app connects to and loads from.
@@ -485,6 +591,10 @@ codec::object! { McpUiResourceMeta;
 }
 
 /// The features of the browser that an app requires. The host may refuse them, so the app should check what it can use.
+///
+/// ```json
+/// {"camera": {}, "microphone": {}, "geolocation": {}}
+/// ```
 ///
 /// Used by [`McpUiResourceMeta`], [`McpUiHostCapabilitiesSandbox`], [`McpUiSandboxResourceReadyNotificationParams`].
 ///
@@ -511,6 +621,10 @@ codec::object! { McpUiResourcePermissions;
 ///
 /// The app responds when it has finished its work. The host may remove it earlier, after a timeout.
 ///
+/// ```json
+/// {"method": "ui/resource-teardown", "params": {}}
+/// ```
+///
 /// The `ui/resource-teardown` request, sent by the server.
 #[derive(Clone, Debug, PartialEq)]
 pub struct McpUiResourceTeardownRequest {
@@ -532,6 +646,10 @@ pub type McpUiResourceTeardownResult = JsonObject;
 
 /// Reports that the outer frame of a host on the web is ready for the app's HTML. It is internal to hosts.
 ///
+/// ```json
+/// {"method": "ui/notifications/sandbox-proxy-ready", "params": {}}
+/// ```
+///
 /// The `ui/notifications/sandbox-proxy-ready` notification, sent by the client.
 #[derive(Clone, Debug, PartialEq)]
 pub struct McpUiSandboxProxyReadyNotification {
@@ -548,6 +666,10 @@ codec::notification! { McpUiSandboxProxyReadyNotification;
 
 /// Passes the app's HTML to the outer frame of a host on the web. It is internal to hosts.
 ///
+/// ```json
+/// {"method": "ui/notifications/sandbox-resource-ready", "params": {"html": "<p>21 °C</p>"}}
+/// ```
+///
 /// The `ui/notifications/sandbox-resource-ready` notification, sent by the server.
 #[derive(Clone, Debug, PartialEq)]
 pub struct McpUiSandboxResourceReadyNotification {
@@ -563,6 +685,10 @@ codec::notification! { McpUiSandboxResourceReadyNotification;
 }
 
 /// The HTML of an app, and the configuration of its sandbox.
+///
+/// ```json
+/// {"html": "<p>21 °C</p>", "csp": {"connectDomains": ["https://api.example.com"]}}
+/// ```
 ///
 /// Used by [`McpUiSandboxResourceReadyNotification`].
 #[derive(Clone, Debug, PartialEq)]
@@ -584,6 +710,10 @@ codec::object! { McpUiSandboxResourceReadyNotificationParams;
 
 /// Reports the new size of the app's content, so that the host can resize the frame.
 ///
+/// ```json
+/// {"method": "ui/notifications/size-changed", "params": {"width": 640}}
+/// ```
+///
 /// The `ui/notifications/size-changed` notification, sent by the client.
 #[derive(Clone, Debug, PartialEq)]
 pub struct McpUiSizeChangedNotification {
@@ -599,6 +729,10 @@ codec::notification! { McpUiSizeChangedNotification;
 }
 
 /// The size of the app's content.
+///
+/// ```json
+/// {"width": 640, "height": 480}
+/// ```
 ///
 /// Used by [`McpUiSizeChangedNotification`].
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -728,6 +862,10 @@ codec::string_enum! { McpUiTheme; Light = "light", Dark = "dark", }
 
 /// Reports that the tool call was cancelled, by the user or by an error.
 ///
+/// ```json
+/// {"method": "ui/notifications/tool-cancelled", "params": {"reason": "The user cancelled the call."}}
+/// ```
+///
 /// The `ui/notifications/tool-cancelled` notification, sent by the server.
 #[derive(Clone, Debug, PartialEq)]
 pub struct McpUiToolCancelledNotification {
@@ -744,6 +882,10 @@ codec::notification! { McpUiToolCancelledNotification;
 
 /// Why a tool call was cancelled.
 ///
+/// ```json
+/// {"reason": "The user cancelled the call."}
+/// ```
+///
 /// Used by [`McpUiToolCancelledNotification`].
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct McpUiToolCancelledNotificationParams {
@@ -755,6 +897,10 @@ codec::object! { McpUiToolCancelledNotificationParams;
 }
 
 /// Passes the arguments of the tool call to the app. The host sends it once, before the result.
+///
+/// ```json
+/// {"method": "ui/notifications/tool-input", "params": {"arguments": {"city": "Bern"}}}
+/// ```
 ///
 /// The `ui/notifications/tool-input` notification, sent by the server.
 #[derive(Clone, Debug, PartialEq)]
@@ -772,6 +918,10 @@ codec::notification! { McpUiToolInputNotification;
 
 /// The arguments of a tool call.
 ///
+/// ```json
+/// {"arguments": {"city": "Bern"}}
+/// ```
+///
 /// Used by [`McpUiToolInputNotification`].
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct McpUiToolInputNotificationParams {
@@ -784,6 +934,10 @@ codec::object! { McpUiToolInputNotificationParams;
 
 /// Passes incomplete arguments while the model still generates them. The host repairs the JSON, so values can be cut
 /// off.
+///
+/// ```json
+/// {"method": "ui/notifications/tool-input-partial", "params": {"arguments": {"city": "Bern"}}}
+/// ```
 ///
 /// The `ui/notifications/tool-input-partial` notification, sent by the server.
 #[derive(Clone, Debug, PartialEq)]
@@ -801,6 +955,10 @@ codec::notification! { McpUiToolInputPartialNotification;
 
 /// The incomplete arguments of a tool call.
 ///
+/// ```json
+/// {"arguments": {"city": "Bern"}}
+/// ```
+///
 /// Used by [`McpUiToolInputPartialNotification`].
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct McpUiToolInputPartialNotificationParams {
@@ -812,6 +970,11 @@ codec::object! { McpUiToolInputPartialNotificationParams;
 }
 
 /// Passes the result of the tool call to the app.
+///
+/// ```json
+/// {"method": "ui/notifications/tool-result", "params": {"content": [{"type": "text",
+///   "text": "It is 21 °C in Bern."}]}}
+/// ```
 ///
 /// The `ui/notifications/tool-result` notification, sent by the server.
 #[derive(Clone, Debug, PartialEq)]
@@ -828,6 +991,10 @@ codec::notification! { McpUiToolResultNotification;
 }
 
 /// The result of a tool call.
+///
+/// ```json
+/// {"content": [{"type": "text", "text": "It is 21 °C in Bern."}], "isError": false}
+/// ```
 ///
 /// Used by [`McpUiToolResultNotification`].
 #[derive(Clone, Debug, PartialEq)]
@@ -856,6 +1023,11 @@ codec::object! { McpUiToolResultNotificationParams;
 /// The host passes it to the model with the next message of the user. Each request replaces the content of the one
 /// before.
 ///
+/// ```json
+/// {"method": "ui/update-model-context", "params": {"content": [{"type": "text",
+///   "text": "It is 21 °C in Bern."}]}}
+/// ```
+///
 /// The `ui/update-model-context` request, sent by the client.
 #[derive(Clone, Debug, PartialEq)]
 pub struct McpUiUpdateModelContextRequest {
@@ -871,6 +1043,10 @@ codec::request! { McpUiUpdateModelContextRequest;
 }
 
 /// What the model learns about the app.
+///
+/// ```json
+/// {"content": [{"type": "text", "text": "It is 21 °C in Bern."}]}
+/// ```
 ///
 /// The parameters of [`McpUiUpdateModelContextRequest`] (`ui/update-model-context`).
 #[derive(Clone, Debug, Default, PartialEq)]

@@ -34,6 +34,10 @@ codec::union! { Argument blank NamedArgument;
 
 /// An argument whose value has a hint.
 ///
+/// ```json
+/// {"type": "positional", "valueHint": "city", "description": "The city to report on."}
+/// ```
+///
 /// In JSON, `type` is `"positional"`. Used by [`PositionalArgument`].
 #[derive(Clone, Debug, PartialEq)]
 pub struct PositionalArgumentWithHint {
@@ -77,6 +81,10 @@ codec::object! { PositionalArgumentWithHint;
 
 /// An argument that has a value.
 ///
+/// ```json
+/// {"type": "positional", "valueHint": "city", "format": "string", "isRequired": true, "value": "Bern"}
+/// ```
+///
 /// In JSON, `type` is `"positional"`. Used by [`PositionalArgument`].
 #[derive(Clone, Debug, PartialEq)]
 pub struct PositionalArgumentWithValue {
@@ -119,6 +127,10 @@ codec::object! { PositionalArgumentWithValue;
 }
 
 /// An argument with a name, such as `--port=80`.
+///
+/// ```json
+/// {"type": "named", "name": "--city", "description": "The city to report on.", "format": "string"}
+/// ```
 ///
 /// In JSON, `type` is `"named"`. Used by [`Argument`].
 #[derive(Clone, Debug, PartialEq)]

@@ -11,6 +11,10 @@ pub type Registry = ServerDetail;
 
 /// An icon for user interfaces.
 ///
+/// ```json
+/// {"src": "https://example.com/icon.png", "mimeType": "image/png", "sizes": ["48x48"]}
+/// ```
+///
 /// Used by [`ServerDetail`].
 #[derive(Clone, Debug, PartialEq)]
 pub struct Icon {
@@ -93,6 +97,10 @@ codec::string_enum! { IconTheme; Light = "light", Dark = "dark", }
 
 /// A value that the user supplies or the file sets.
 ///
+/// ```json
+/// {"description": "The key of the weather service.", "format": "string", "isRequired": true}
+/// ```
+///
 /// Used by [`InputWithVariables`], [`KeyValueInput`], [`NamedArgument`], [`PositionalArgumentWithHint`],
 /// [`PositionalArgumentWithValue`], [`RemoteTransportStreamableHttp`], [`RemoteTransportSse`].
 ///
@@ -154,6 +162,10 @@ pub enum Format {
 codec::string_enum! { Format; String = "string", Number = "number", Boolean = "boolean", Filepath = "filepath", }
 
 /// A value that can contain variables.
+///
+/// ```json
+/// {"description": "The key of the weather service.", "format": "string", "isRequired": true}
+/// ```
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct InputWithVariables {
     /// What the value is for, shown to the user.
@@ -189,6 +201,10 @@ codec::object! { InputWithVariables;
 }
 
 /// An environment variable or an HTTP header.
+///
+/// ```json
+/// {"name": "API_KEY", "description": "The key of the weather service.", "format": "string"}
+/// ```
 ///
 /// Used by [`Package`], [`SseTransport`], [`StreamableHttpTransport`], [`RemoteTransportStreamableHttp`],
 /// [`RemoteTransportSse`].
@@ -234,6 +250,10 @@ codec::object! { KeyValueInput;
 }
 
 /// A package that contains the server, and how to run it.
+///
+/// ```json
+/// {"registryType": "npm", "identifier": "@example/weather", "transport": {"type": "stdio"}}
+/// ```
 ///
 /// Used by [`ServerDetail`].
 #[derive(Clone, Debug, PartialEq)]
@@ -316,6 +336,10 @@ codec::checked! { PackageVersion(String) }
 
 /// The repository of a server's source code, which people can inspect.
 ///
+/// ```json
+/// {"url": "https://github.com/example/weather", "source": "github"}
+/// ```
+///
 /// Used by [`ServerDetail`].
 #[derive(Clone, Debug, PartialEq)]
 pub struct Repository {
@@ -339,6 +363,10 @@ codec::object! { Repository;
 /// A server in the registry: its identity, the packages to install it from, and the endpoints to connect to.
 ///
 /// This is the content of the file `server.json`.
+///
+/// ```json
+/// {"name": "com.example/weather", "description": "Weather reports and forecasts.", "version": "1.2.0"}
+/// ```
 ///
 /// Used by [`Registry`].
 #[derive(Clone, Debug, PartialEq)]
@@ -382,6 +410,10 @@ codec::object! { ServerDetail;
 }
 
 /// Metadata of a server.
+///
+/// ```json
+/// {"io.modelcontextprotocol.registry/publisher-provided": {}}
+/// ```
 ///
 /// Used by [`ServerDetail`].
 #[derive(Clone, Debug, Default, PartialEq)]

@@ -37,6 +37,10 @@ codec::union! { LocalTransport blank StdioTransport;
 
 /// The server is an endpoint of HTTP with server-sent events, the transport before Streamable HTTP.
 ///
+/// ```json
+/// {"type": "sse", "url": "https://example.com/mcp", "headers": [{"name": "API_KEY"}]}
+/// ```
+///
 /// In JSON, `type` is `"sse"`. Used by [`LocalTransport`].
 #[derive(Clone, Debug, PartialEq)]
 pub struct SseTransport {
@@ -55,6 +59,10 @@ codec::object! { SseTransport;
 
 /// The server reads from its standard input and writes to its standard output.
 ///
+/// ```json
+/// {"type": "stdio"}
+/// ```
+///
 /// In JSON, `type` is `"stdio"`. Used by [`LocalTransport`].
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct StdioTransport {
@@ -64,6 +72,10 @@ pub struct StdioTransport {
 codec::object! { StdioTransport; constant r#type "type" = Str("stdio"), ..extra }
 
 /// The server is an endpoint of Streamable HTTP.
+///
+/// ```json
+/// {"type": "streamable-http", "url": "https://example.com/mcp", "headers": [{"name": "API_KEY"}]}
+/// ```
 ///
 /// In JSON, `type` is `"streamable-http"`. Used by [`LocalTransport`].
 #[derive(Clone, Debug, PartialEq)]

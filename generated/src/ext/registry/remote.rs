@@ -31,6 +31,10 @@ codec::union! { RemoteTransport blank Sse;
 
 /// An endpoint of Streamable HTTP.
 ///
+/// ```json
+/// {"type": "streamable-http", "url": "https://example.com/mcp", "headers": [{"name": "API_KEY"}]}
+/// ```
+///
 /// In JSON, `type` is `"streamable-http"`. Used by [`RemoteTransport`].
 #[derive(Clone, Debug, PartialEq)]
 pub struct RemoteTransportStreamableHttp {
@@ -51,6 +55,10 @@ codec::object! { RemoteTransportStreamableHttp;
 }
 
 /// An endpoint of HTTP with server-sent events.
+///
+/// ```json
+/// {"type": "sse", "url": "https://example.com/mcp", "headers": [{"name": "API_KEY"}]}
+/// ```
 ///
 /// In JSON, `type` is `"sse"`. Used by [`RemoteTransport`].
 #[derive(Clone, Debug, PartialEq)]

@@ -8,6 +8,10 @@ use crate::{Extra, Map, codec};
 
 /// A value that the user supplies or the card sets, for a variable or a header.
 ///
+/// ```json
+/// {"description": "The key of the weather service.", "format": "string", "isRequired": true}
+/// ```
+///
 /// Used by [`KeyValueInput`], [`Remote`].
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Input {
@@ -57,6 +61,10 @@ codec::string_enum! { Format; String = "string", Number = "number", Boolean = "b
 
 /// A header with a value that the user supplies or the card sets.
 ///
+/// ```json
+/// {"name": "API_KEY", "description": "The key of the weather service.", "format": "string"}
+/// ```
+///
 /// Used by [`Remote`].
 #[derive(Clone, Debug, PartialEq)]
 pub struct KeyValueInput {
@@ -94,6 +102,10 @@ codec::object! { KeyValueInput;
 }
 
 /// An endpoint of a server, and how to connect to it.
+///
+/// ```json
+/// {"type": "streamable-http", "url": "https://example.com/mcp", "headers": [{"name": "API_KEY"}]}
+/// ```
 ///
 /// Used by [`ServerCard`].
 #[derive(Clone, Debug, PartialEq)]
@@ -152,6 +164,10 @@ impl RemoteUrl {
 codec::checked! { RemoteUrl(String) }
 
 /// The repository of a server's source code, which people can inspect.
+///
+/// ```json
+/// {"url": "https://github.com/example/weather", "source": "github"}
+/// ```
 ///
 /// Used by [`ServerCard`].
 #[derive(Clone, Debug, PartialEq)]

@@ -7,6 +7,10 @@ use crate::{Extra, codec};
 
 /// The settings of the extension in the capabilities of a server. An empty object means that it has no optional
 /// features.
+///
+/// ```json
+/// {"directoryRead": true}
+/// ```
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct SkillsExtensionCapability {
     /// Whether the server supports `resources/directory/read`. The default is `false`.

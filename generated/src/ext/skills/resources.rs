@@ -12,6 +12,13 @@ use crate::{Extra, Revision, codec};
 /// code -32602. The result does not extend the files of a skill's entry: clients read only the files that the entry
 /// lists.
 ///
+/// ```json
+/// {"jsonrpc": "2.0", "id": 1, "method": "resources/directory/read",
+///   "params": {"uri": "skill://plan-trip/SKILL.md",
+///   "_meta": {"io.modelcontextprotocol/protocolVersion": "2026-07-28",
+///   "io.modelcontextprotocol/clientCapabilities": {}}}}
+/// ```
+///
 /// The `resources/directory/read` request, sent by the client. In JSON, `jsonrpc` is `"2.0"`.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ReadResourceDirectoryRequest {
@@ -35,6 +42,12 @@ codec::request! { ReadResourceDirectoryRequest;
 
 /// The directory to list.
 ///
+/// ```json
+/// {"uri": "skill://plan-trip/SKILL.md", "cursor": "cGFnZTI=",
+///   "_meta": {"io.modelcontextprotocol/protocolVersion": "2026-07-28",
+///   "io.modelcontextprotocol/clientCapabilities": {}}}
+/// ```
+///
 /// The parameters of [`ReadResourceDirectoryRequest`] (`resources/directory/read`).
 #[derive(Clone, Debug, PartialEq)]
 pub struct ReadResourceDirectoryRequestParams {
@@ -54,6 +67,11 @@ codec::object! { ReadResourceDirectoryRequestParams;
 }
 
 /// A page of a directory's children.
+///
+/// ```json
+/// {"resources": [{"name": "README.md", "uri": "skill://plan-trip/SKILL.md"}],
+///   "nextCursor": "cGFnZTI=", "resultType": "complete"}
+/// ```
 ///
 /// The result of [`ReadResourceDirectoryRequest`] (`resources/directory/read`). In JSON, `resultType` is `"complete"`.
 #[derive(Clone, Debug, PartialEq)]

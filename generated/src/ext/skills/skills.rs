@@ -11,6 +11,12 @@ use crate::{Extra, Revision, codec};
 /// Servers respond for every skill that they serve, listed or not. An unknown URI is an error with the code -32602.
 /// Call it again to get the current files of a skill.
 ///
+/// ```json
+/// {"jsonrpc": "2.0", "id": 1, "method": "skills/get", "params": {"uri": "skill://plan-trip/SKILL.md",
+///   "_meta": {"io.modelcontextprotocol/protocolVersion": "2026-07-28",
+///   "io.modelcontextprotocol/clientCapabilities": {}}}}
+/// ```
+///
 /// The `skills/get` request, sent by the client. In JSON, `jsonrpc` is `"2.0"`.
 #[derive(Clone, Debug, PartialEq)]
 pub struct GetSkillRequest {
@@ -29,6 +35,12 @@ codec::object! { GetSkillRequest;
 codec::request! { GetSkillRequest; "skills/get" (GetSkillRequestParams) -> GetSkillResult; Revision::V2026_07_28 }
 
 /// The skill to return.
+///
+/// ```json
+/// {"uri": "skill://plan-trip/SKILL.md",
+///   "_meta": {"io.modelcontextprotocol/protocolVersion": "2026-07-28",
+///   "io.modelcontextprotocol/clientCapabilities": {}}}
+/// ```
 ///
 /// The parameters of [`GetSkillRequest`] (`skills/get`).
 #[derive(Clone, Debug, PartialEq)]
@@ -73,6 +85,12 @@ codec::object! { GetSkillResult;
 ///
 /// The list may be empty or incomplete, for example if skills are generated on demand. Clients must be able to load a
 /// skill of which they know only the URI.
+///
+/// ```json
+/// {"jsonrpc": "2.0", "id": 1, "method": "skills/list",
+///   "params": {"_meta": {"io.modelcontextprotocol/protocolVersion": "2026-07-28",
+///   "io.modelcontextprotocol/clientCapabilities": {}}}}
+/// ```
 ///
 /// The `skills/list` request, sent by the client. In JSON, `jsonrpc` is `"2.0"`.
 #[derive(Clone, Debug, PartialEq)]
@@ -144,6 +162,10 @@ codec::object! { Skill;
 /// Other fields than these two are kept as they are. Clients compare all of them with the file after they have read it.
 /// A server's `allowed-tools` is a request: ignore it unless the user has approved it for this skill.
 ///
+/// ```json
+/// {"name": "plan-trip", "description": "Plans a trip and suggests what to pack."}
+/// ```
+///
 /// Used by [`Skill`].
 #[derive(Clone, Debug, PartialEq)]
 pub struct SkillFrontmatter {
@@ -159,6 +181,11 @@ codec::object! { SkillFrontmatter;
 }
 
 /// A file of a skill, and what its content must be.
+///
+/// ```json
+/// {"uri": "skill://plan-trip/SKILL.md",
+///   "digest": "sha256:2cf24dba5fb0a30e26e83b2ac5b9e29e1b161e5c1fa7425e73043362938b9824", "size": 1024}
+/// ```
 ///
 /// Used by [`SkillResources`].
 #[derive(Clone, Debug, PartialEq)]

@@ -8,6 +8,11 @@ use crate::{Extra, Revision, codec};
 
 /// The state of a task whose request is in progress.
 ///
+/// ```json
+/// {"taskId": "task-1", "status": "working", "createdAt": "2026-07-28T09:00:00Z",
+///   "lastUpdatedAt": "2026-07-28T09:00:05Z", "ttlMs": 60000, "pollIntervalMs": 5000}
+/// ```
+///
 /// In JSON, `status` is `"working"`. Used by [`TaskStatusNotificationParams`].
 #[derive(Clone, Debug, PartialEq)]
 pub struct TaskStatusNotificationParamsWorking {
@@ -42,6 +47,12 @@ codec::object! { TaskStatusNotificationParamsWorking;
 }
 
 /// The state of a task that waits for the client.
+///
+/// ```json
+/// {"taskId": "task-1", "status": "input_required", "createdAt": "2026-07-28T09:00:00Z",
+///   "lastUpdatedAt": "2026-07-28T09:00:05Z", "ttlMs": 60000, "pollIntervalMs": 5000,
+///   "inputRequests": {}}
+/// ```
 ///
 /// In JSON, `status` is `"input_required"`. Used by [`TaskStatusNotificationParams`].
 #[derive(Clone, Debug, PartialEq)]
@@ -82,6 +93,11 @@ codec::object! { TaskStatusNotificationParamsInputRequired;
 
 /// The state of a task whose request has a result.
 ///
+/// ```json
+/// {"taskId": "task-1", "status": "completed", "createdAt": "2026-07-28T09:00:00Z",
+///   "lastUpdatedAt": "2026-07-28T09:00:05Z", "ttlMs": 60000, "pollIntervalMs": 5000, "result": {}}
+/// ```
+///
 /// In JSON, `status` is `"completed"`. Used by [`TaskStatusNotificationParams`].
 #[derive(Clone, Debug, PartialEq)]
 pub struct TaskStatusNotificationParamsCompleted {
@@ -120,6 +136,12 @@ codec::object! { TaskStatusNotificationParamsCompleted;
 
 /// The state of a task whose request failed.
 ///
+/// ```json
+/// {"taskId": "task-1", "status": "failed", "createdAt": "2026-07-28T09:00:00Z",
+///   "lastUpdatedAt": "2026-07-28T09:00:05Z", "ttlMs": 60000, "pollIntervalMs": 5000,
+///   "error": {"code": -32602, "message": "Unknown city: Bren"}}
+/// ```
+///
 /// In JSON, `status` is `"failed"`. Used by [`TaskStatusNotificationParams`].
 #[derive(Clone, Debug, PartialEq)]
 pub struct TaskStatusNotificationParamsFailed {
@@ -156,6 +178,11 @@ codec::object! { TaskStatusNotificationParamsFailed;
 }
 
 /// The state of a task that was cancelled.
+///
+/// ```json
+/// {"taskId": "task-1", "status": "cancelled", "createdAt": "2026-07-28T09:00:00Z",
+///   "lastUpdatedAt": "2026-07-28T09:00:05Z", "ttlMs": 60000, "pollIntervalMs": 5000}
+/// ```
 ///
 /// In JSON, `status` is `"cancelled"`. Used by [`TaskStatusNotificationParams`].
 #[derive(Clone, Debug, PartialEq)]
@@ -194,6 +221,12 @@ codec::object! { TaskStatusNotificationParamsCancelled;
 ///
 /// The server sends it on the stream of a `subscriptions/listen` request whose `taskIds` contain the task. The state
 /// equals that of a [`GetTaskResult`].
+///
+/// ```json
+/// {"jsonrpc": "2.0", "method": "notifications/tasks", "params": {"taskId": "task-1",
+///   "status": "working", "createdAt": "2026-07-28T09:00:00Z", "lastUpdatedAt": "2026-07-28T09:00:05Z",
+///   "ttlMs": 60000}}
+/// ```
 ///
 /// The `notifications/tasks` notification, sent by the server. In JSON, `jsonrpc` is `"2.0"`.
 ///

@@ -41,6 +41,11 @@ codec::bounded_number! { TtlMs(i64); at_least(Integer(-9007199254740991)), at_mo
 ///
 /// The server decides for each request whether it creates a task, and only for clients that declare the extension in
 /// the request's capabilities. The client polls the task with `tasks/get`, or subscribes to its notifications.
+///
+/// ```json
+/// {"taskId": "task-1", "status": "working", "createdAt": "2026-07-28T09:00:00Z",
+///   "lastUpdatedAt": "2026-07-28T09:00:05Z", "ttlMs": 60000, "pollIntervalMs": 5000}
+/// ```
 #[derive(Clone, Debug, PartialEq)]
 pub struct Task {
     /// The ID of the task. The server chooses it.
@@ -98,6 +103,10 @@ codec::string_enum! { TaskStatus;
 }
 
 /// The member that this extension adds to `notifications` of a subscription's acknowledgement.
+///
+/// ```json
+/// {"taskIds": ["task-1"]}
+/// ```
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct TaskSubscriptionAcknowledgedNotifications {
     /// The IDs of the tasks that the server reports. It may accept fewer than the client has requested.
@@ -110,6 +119,10 @@ codec::object! { TaskSubscriptionAcknowledgedNotifications;
 }
 
 /// The member that this extension adds to `notifications` of a `subscriptions/listen` request.
+///
+/// ```json
+/// {"taskIds": ["task-1"]}
+/// ```
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct TaskSubscriptionNotifications {
     /// The IDs of the tasks whose status is reported with `notifications/tasks`.

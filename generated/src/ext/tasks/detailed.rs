@@ -8,6 +8,11 @@ use crate::{Extra, codec};
 
 /// A task that was cancelled.
 ///
+/// ```json
+/// {"taskId": "task-1", "status": "cancelled", "createdAt": "2026-07-28T09:00:00Z",
+///   "lastUpdatedAt": "2026-07-28T09:00:05Z", "ttlMs": 60000, "pollIntervalMs": 5000}
+/// ```
+///
 /// In JSON, `status` is `"cancelled"`. Used by [`DetailedTask`].
 #[derive(Clone, Debug, PartialEq)]
 pub struct CancelledTask {
@@ -38,6 +43,11 @@ codec::object! { CancelledTask;
 }
 
 /// A task whose request has a result.
+///
+/// ```json
+/// {"taskId": "task-1", "status": "completed", "createdAt": "2026-07-28T09:00:00Z",
+///   "lastUpdatedAt": "2026-07-28T09:00:05Z", "ttlMs": 60000, "pollIntervalMs": 5000, "result": {}}
+/// ```
 ///
 /// In JSON, `status` is `"completed"`. Used by [`DetailedTask`].
 #[derive(Clone, Debug, PartialEq)]
@@ -107,6 +117,12 @@ codec::union! { DetailedTask blank CancelledTask;
 
 /// A task whose request failed with a JSON-RPC error.
 ///
+/// ```json
+/// {"taskId": "task-1", "status": "failed", "createdAt": "2026-07-28T09:00:00Z",
+///   "lastUpdatedAt": "2026-07-28T09:00:05Z", "ttlMs": 60000, "pollIntervalMs": 5000,
+///   "error": {"code": -32602, "message": "Unknown city: Bren"}}
+/// ```
+///
 /// In JSON, `status` is `"failed"`. Used by [`DetailedTask`].
 #[derive(Clone, Debug, PartialEq)]
 pub struct FailedTask {
@@ -140,6 +156,12 @@ codec::object! { FailedTask;
 }
 
 /// A task that waits for the client.
+///
+/// ```json
+/// {"taskId": "task-1", "status": "input_required", "createdAt": "2026-07-28T09:00:00Z",
+///   "lastUpdatedAt": "2026-07-28T09:00:05Z", "ttlMs": 60000, "pollIntervalMs": 5000,
+///   "inputRequests": {}}
+/// ```
 ///
 /// In JSON, `status` is `"input_required"`. Used by [`DetailedTask`].
 #[derive(Clone, Debug, PartialEq)]
@@ -175,6 +197,11 @@ codec::object! { InputRequiredTask;
 }
 
 /// A task whose request is in progress.
+///
+/// ```json
+/// {"taskId": "task-1", "status": "working", "createdAt": "2026-07-28T09:00:00Z",
+///   "lastUpdatedAt": "2026-07-28T09:00:05Z", "ttlMs": 60000, "pollIntervalMs": 5000}
+/// ```
 ///
 /// In JSON, `status` is `"working"`. Used by [`DetailedTask`].
 #[derive(Clone, Debug, PartialEq)]

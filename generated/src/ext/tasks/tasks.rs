@@ -11,6 +11,10 @@ use crate::{Extra, Revision, codec};
 /// Cancellation is cooperative: the server acknowledges the request, and the task may still end in another status.
 /// Clients can forget the task immediately. Do not send `notifications/cancelled` for tasks.
 ///
+/// ```json
+/// {"jsonrpc": "2.0", "id": 1, "method": "tasks/cancel", "params": {"taskId": "task-1"}}
+/// ```
+///
 /// The `tasks/cancel` request, sent by the client. In JSON, `jsonrpc` is `"2.0"`.
 #[derive(Clone, Debug, PartialEq)]
 pub struct CancelTaskRequest {
@@ -32,6 +36,10 @@ codec::request! { CancelTaskRequest;
 
 /// The acknowledgement of `tasks/cancel`.
 ///
+/// ```json
+/// {"resultType": "complete"}
+/// ```
+///
 /// The result of [`CancelTaskRequest`] (`tasks/cancel`). In JSON, `resultType` is `"complete"`.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct CancelTaskResult {
@@ -49,6 +57,12 @@ codec::object! { CancelTaskResult;
 ///
 /// It takes the place of the tool's result, and `resultType` distinguishes the two. The server sends it only after
 /// `tasks/get` finds the task.
+///
+/// ```json
+/// {"taskId": "task-1", "status": "working", "createdAt": "2026-07-28T09:00:00Z",
+///   "lastUpdatedAt": "2026-07-28T09:00:05Z", "ttlMs": 60000, "pollIntervalMs": 5000,
+///   "resultType": "task"}
+/// ```
 ///
 /// In JSON, `resultType` is `"task"`.
 #[derive(Clone, Debug, PartialEq)]
@@ -89,6 +103,10 @@ codec::object! { CreateTaskResult;
 ///
 /// Clients poll until the task has ended, and respect `pollIntervalMs`. An unknown task is an error with the code
 /// -32602.
+///
+/// ```json
+/// {"jsonrpc": "2.0", "id": 1, "method": "tasks/get", "params": {"taskId": "task-1"}}
+/// ```
 ///
 /// The `tasks/get` request, sent by the client. In JSON, `jsonrpc` is `"2.0"`.
 #[derive(Clone, Debug, PartialEq)]
@@ -143,6 +161,10 @@ codec::boxed_union! { GetTaskResult blank Working;
 
 /// The task to cancel.
 ///
+/// ```json
+/// {"taskId": "task-1"}
+/// ```
+///
 /// The parameters of [`CancelTaskRequest`] (`tasks/cancel`).
 #[derive(Clone, Debug, PartialEq)]
 pub struct CancelTaskRequestParams {
@@ -155,6 +177,10 @@ codec::object! { CancelTaskRequestParams; required task_id "taskId" (into String
 
 /// The task to return.
 ///
+/// ```json
+/// {"taskId": "task-1"}
+/// ```
+///
 /// The parameters of [`GetTaskRequest`] (`tasks/get`).
 #[derive(Clone, Debug, PartialEq)]
 pub struct GetTaskRequestParams {
@@ -166,6 +192,10 @@ pub struct GetTaskRequestParams {
 codec::object! { GetTaskRequestParams; required task_id "taskId" (into String), ..extra }
 
 /// The responses to input requests of a task.
+///
+/// ```json
+/// {"taskId": "task-1", "inputResponses": {}}
+/// ```
 ///
 /// The parameters of [`UpdateTaskRequest`] (`tasks/update`).
 #[derive(Clone, Debug, PartialEq)]
@@ -183,6 +213,10 @@ codec::object! { UpdateTaskRequestParams;
 }
 
 /// The members that all results have.
+///
+/// ```json
+/// {"resultType": "complete"}
+/// ```
 #[derive(Clone, Debug, PartialEq)]
 pub struct Result {
     /// The kind of result: `complete` for a final result, or `input_required` if the server needs more input first.
@@ -199,6 +233,12 @@ codec::object! { Result;
 }
 
 /// The state of a task whose request is in progress.
+///
+/// ```json
+/// {"taskId": "task-1", "status": "working", "createdAt": "2026-07-28T09:00:00Z",
+///   "lastUpdatedAt": "2026-07-28T09:00:05Z", "ttlMs": 60000, "pollIntervalMs": 5000,
+///   "resultType": "complete"}
+/// ```
 ///
 /// In JSON, `status` is `"working"` and `resultType` is `"complete"`. Used by [`GetTaskResult`].
 #[derive(Clone, Debug, PartialEq)]
@@ -234,6 +274,12 @@ codec::object! { GetTaskResultWorking;
 }
 
 /// The state of a task that waits for the client.
+///
+/// ```json
+/// {"taskId": "task-1", "status": "input_required", "createdAt": "2026-07-28T09:00:00Z",
+///   "lastUpdatedAt": "2026-07-28T09:00:05Z", "ttlMs": 60000, "pollIntervalMs": 5000,
+///   "inputRequests": {}, "resultType": "complete"}
+/// ```
 ///
 /// In JSON, `status` is `"input_required"` and `resultType` is `"complete"`. Used by [`GetTaskResult`].
 #[derive(Clone, Debug, PartialEq)]
@@ -274,6 +320,12 @@ codec::object! { GetTaskResultInputRequired;
 
 /// The state of a task whose request has a result.
 ///
+/// ```json
+/// {"taskId": "task-1", "status": "completed", "createdAt": "2026-07-28T09:00:00Z",
+///   "lastUpdatedAt": "2026-07-28T09:00:05Z", "ttlMs": 60000, "pollIntervalMs": 5000, "result": {},
+///   "resultType": "complete"}
+/// ```
+///
 /// In JSON, `status` is `"completed"` and `resultType` is `"complete"`. Used by [`GetTaskResult`].
 #[derive(Clone, Debug, PartialEq)]
 pub struct GetTaskResultCompleted {
@@ -311,6 +363,12 @@ codec::object! { GetTaskResultCompleted;
 }
 
 /// The state of a task whose request failed.
+///
+/// ```json
+/// {"taskId": "task-1", "status": "failed", "createdAt": "2026-07-28T09:00:00Z",
+///   "lastUpdatedAt": "2026-07-28T09:00:05Z", "ttlMs": 60000, "pollIntervalMs": 5000,
+///   "error": {"code": -32602, "message": "Unknown city: Bren"}, "resultType": "complete"}
+/// ```
 ///
 /// In JSON, `status` is `"failed"` and `resultType` is `"complete"`. Used by [`GetTaskResult`].
 #[derive(Clone, Debug, PartialEq)]
@@ -350,6 +408,12 @@ codec::object! { GetTaskResultFailed;
 
 /// The state of a task that was cancelled.
 ///
+/// ```json
+/// {"taskId": "task-1", "status": "cancelled", "createdAt": "2026-07-28T09:00:00Z",
+///   "lastUpdatedAt": "2026-07-28T09:00:05Z", "ttlMs": 60000, "pollIntervalMs": 5000,
+///   "resultType": "complete"}
+/// ```
+///
 /// In JSON, `status` is `"cancelled"` and `resultType` is `"complete"`. Used by [`GetTaskResult`].
 #[derive(Clone, Debug, PartialEq)]
 pub struct GetTaskResultCancelled {
@@ -388,6 +452,11 @@ codec::object! { GetTaskResultCancelled;
 /// The server acknowledges the request before the task's status changes. Clients continue to poll the task or to listen
 /// to its notifications.
 ///
+/// ```json
+/// {"jsonrpc": "2.0", "id": 1, "method": "tasks/update", "params": {"taskId": "task-1",
+///   "inputResponses": {}}}
+/// ```
+///
 /// The `tasks/update` request, sent by the client. In JSON, `jsonrpc` is `"2.0"`.
 #[derive(Clone, Debug, PartialEq)]
 pub struct UpdateTaskRequest {
@@ -408,6 +477,10 @@ codec::request! { UpdateTaskRequest;
 }
 
 /// The acknowledgement of `tasks/update`.
+///
+/// ```json
+/// {"resultType": "complete"}
+/// ```
 ///
 /// The result of [`UpdateTaskRequest`] (`tasks/update`). In JSON, `resultType` is `"complete"`.
 #[derive(Clone, Debug, Default, PartialEq)]
