@@ -79,18 +79,18 @@ pub(super) struct Override {
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-struct File {
+pub(super) struct File {
     module: Option<DocEntry>,
     #[serde(default)]
     order: Vec<String>,
     #[serde(default)]
-    types: BTreeMap<String, TypeEntry>,
+    pub(super) types: BTreeMap<String, TypeEntry>,
     #[serde(default)]
     methods: BTreeMap<String, MethodEntry>,
     #[serde(default)]
     members: BTreeMap<String, DocEntry>,
     #[serde(default)]
-    samples: BTreeMap<String, Json>,
+    pub(super) samples: BTreeMap<String, Json>,
 }
 
 impl DocBook {

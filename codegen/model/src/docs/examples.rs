@@ -119,9 +119,9 @@ impl<'p> Examples<'p> {
             // In the order of the declaration.
             members.sort_by_key(|member| body.members.iter().position(|other| other.wire == member.wire));
             let object = self.object(id, &members, &mut vec![id]).filter(|object| {
-                let is_empty = object.as_object().and_then(|all| all.get(&member.wire)).is_some_and(is_empty);
-                let text = line(object);
-                text.len() <= space && !text.contains(TEXT) && (allow_empty || !is_empty)
+                let value = object.as_object().and_then(|all| all.get(&member.wire));
+                let says_little = |value: &Json| line(value).contains(TEXT) || is_empty(value) && !allow_empty;
+                line(object).len() <= space && !value.is_some_and(says_little)
             });
             match object {
                 Some(object) if count > 0 => (best, count) = (object, count - 1),
@@ -264,4 +264,83 @@ fn lines(json: &Json) -> Option<String> {
     }
     lines.push(current);
     (lines.len() <= LINES).then(|| lines.join("\n"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use mcpgen_schema::Document;
+
+    const SCHEMA: &[u8] = br##"{"$defs": {
+        "Tool": {
+            "type": "object",
+            "properties": {
+                "name": {"type": "string"}, "size": {"type": "integer", "minimum": 3}, "options": {"type": "object"},
+                "note": {"type": "string"}, "kind": {"$ref": "#/$defs/Kind"}, "next": {"$ref": "#/$defs/Tool"}
+            },
+            "required": ["name", "size"]
+        },
+        "Kind": {"enum": ["a", "b"]},
+        "Code": {"type": "object", "properties": {"code": {"type": "string", "pattern": "^x"}}, "required": ["code"]},
+        "Open": {"type": "object", "properties": {"options": {"type": "object", "properties": {}}}}
+    }}"##;
+
+    fn example(name: &str, book: &str) -> Result<Option<String>, String> {
+        let document = Document::parse("test.json", SCHEMA).expect("a schema");
+        let protocol = crate::model(document, "draft", false).expect("a model");
+        let file: crate::docs::book::File = toml::from_str(book).expect("a book");
+        let book = DocBook { types: file.types, samples: file.samples, ..DocBook::default() };
+        let mut protocols = [protocol];
+        book.attach_json(&mut protocols).map_err(|error| error.to_string())?;
+        Ok(protocols[0].docs.json(name).map(str::to_owned))
+    }
+
+    #[test]
+    fn composes_valid_examples() {
+        for (name, book, expected) in [
+            ("Tool", "", Some(r#"{"name": "…", "size": 3, "kind": "a"}"#)),
+            (
+                "Tool",
+                "samples.name = 'x'\nsamples.note = 'y'",
+                Some(r#"{"name": "x", "size": 3, "note": "y", "kind": "a"}"#),
+            ),
+            (
+                "Tool",
+                "samples.size = 1\nsamples.\"Tool.name\" = '{revision}'",
+                Some(r#"{"name": "draft", "size": 3, "kind": "a"}"#),
+            ),
+            (
+                "Tool",
+                "samples.name = 'x'\nsamples.options.a = 1",
+                Some(r#"{"name": "x", "size": 3, "options": {"a": 1}, "kind": "a"}"#),
+            ),
+            ("Open", "", Some(r#"{"options": {}}"#)),
+            ("Kind", "", None),
+            // A pattern without a sample.
+            ("Code", "", None),
+            ("Code", "samples.code = 'xy'", Some(r#"{"code": "xy"}"#)),
+            ("Code", "types.Code = { doc = '', json = '{\"code\": \"x1\"}' }", Some(r#"{"code": "x1"}"#)),
+        ] {
+            assert_eq!(example(name, book).as_ref().map(Option::as_deref), Ok(expected), "{name}: {book}");
+        }
+    }
+
+    #[test]
+    fn rejects_invalid_examples() {
+        for (json, why) in [
+            ("{\"code\": 1}", "the JSON example of Code is not valid: code: expected string, found number"),
+            ("{\"code\": ", "the JSON example of Code is not valid: "),
+        ] {
+            let error = example("Code", &format!("types.Code = {{ doc = '', json = '{json}' }}")).expect_err("invalid");
+            assert!(error.contains(why), "{error}");
+        }
+    }
+
+    #[test]
+    fn breaks_lines_between_values() {
+        let json = |count: usize| Json::Array(vec![Json::String("x".repeat(44)); count]);
+        assert_eq!(lines(&json(2)).map(|text| text.lines().count()), Some(1));
+        assert_eq!(lines(&json(3)).map(|text| text.lines().map(str::len).collect::<Vec<_>>()), Some(vec![96, 49]));
+        assert_eq!(lines(&json(9)), None);
+    }
 }
