@@ -197,8 +197,8 @@ mod tests {
             ),
             ("b! { Call; \"a/b\" (P) -> R, task T; V::V1 }", "b! { Call; \"a/b\" (P) -> R, task T; V::V1 }\n"),
             (
-                "b! { AnyOfThreeTypes blank A; A from(String, &str), B, [Value(&[\"t\"], &[Null]), Type(J::A.union(J::B))] => A, [] => B, }",
-                "b! { AnyOfThreeTypes blank A;\n    A from(String, &str), B,\n    [Value(&[\"t\"], &[Null]), Type(J::A.union(J::B))] => A,\n    [] => B,\n}\n",
+                "b! { OneOfSeveralTypesWithALongName blank A; A from(String, &str), B, [Value(&[\"t\"], &[Null]), Type(J::A.union(J::B))] => A, [] => B, }",
+                "b! { OneOfSeveralTypesWithALongName blank A;\n    A from(String, &str), B,\n    [Value(&[\"t\"], &[Null]), Type(J::A.union(J::B))] => A,\n    [] => B,\n}\n",
             ),
         ];
         for (source, printed) in cases {

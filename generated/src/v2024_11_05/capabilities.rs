@@ -87,7 +87,7 @@ codec::object! { Implementation; required name "name" (into String), required ve
 /// does not define.
 ///
 /// ```json
-/// {"tools": {"listChanged": true}, "resources": {"subscribe": true}, "prompts": {"listChanged": true}}
+/// {"tools": {"listChanged": true}, "resources": {"subscribe": true}}
 /// ```
 ///
 /// Since revision 2024-11-05. Used by [`InitializeResult`].

@@ -168,7 +168,7 @@ codec::object! { ListResourcesRequestParams; optional cursor "cursor" with_curso
 /// The list need not contain all readable resources. Templates and links in tool results can refer to others.
 ///
 /// ```json
-/// {"resources": [{"name": "README.md", "uri": "file:///project/README.md"}], "nextCursor": "cGFnZTI="}
+/// {"resources": [{"name": "README.md", "uri": "file:///project/README.md"}]}
 /// ```
 ///
 /// The result of [`ListResourcesRequest`] (`resources/list`). Since revision 2024-11-05.
@@ -267,7 +267,7 @@ codec::object! { ReadResourceResult;
 /// client can fetch directly from the web. The `file` scheme need not refer to a real file system.
 ///
 /// ```json
-/// {"name": "README.md", "uri": "file:///project/README.md", "description": "What the project is."}
+/// {"name": "README.md", "uri": "file:///project/README.md", "mimeType": "text/markdown"}
 /// ```
 ///
 /// Since revision 2024-11-05. Used by [`ListResourcesResult`].
@@ -374,7 +374,8 @@ codec::object! { ResourceTemplate;
 /// of them. Requires `subscribe` in the server's `resources` capability.
 ///
 /// ```json
-/// {"method": "notifications/resources/updated", "params": {"uri": "file:///project/README.md"}}
+/// {"method": "notifications/resources/updated",
+///   "params": {"uri": "file:///project/README.md"}}
 /// ```
 ///
 /// The `notifications/resources/updated` notification, sent by the server. Since revision 2024-11-05.

@@ -159,7 +159,7 @@ codec::object! { ListToolsRequestParams; optional cursor "cursor" with_cursor(in
 /// A page of the server's tools.
 ///
 /// ```json
-/// {"tools": [{"name": "get_weather", "inputSchema": {"type": "object"}}], "nextCursor": "cGFnZTI="}
+/// {"tools": [{"name": "get_weather", "inputSchema": {"type": "object"}}]}
 /// ```
 ///
 /// The result of [`ListToolsRequest`] (`tools/list`). Since revision 2024-11-05.
@@ -188,7 +188,7 @@ codec::object! { ListToolsResult;
 ///
 /// ```json
 /// {"name": "get_weather", "description": "Returns the current weather of a city.",
-///   "inputSchema": {"type": "object", "properties": {"city": {"type": "string"}}, "required": ["city"]}}
+///   "inputSchema": {"type": "object", "properties": {"city": {"type": "string"}}}}
 /// ```
 ///
 /// Since revision 2024-11-05. Used by [`ListToolsResult`].

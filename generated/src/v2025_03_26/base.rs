@@ -284,7 +284,8 @@ codec::object! { PingRequestParams; optional meta "_meta" with_meta(into Meta), 
 /// complete.
 ///
 /// ```json
-/// {"method": "notifications/progress", "params": {"progressToken": "upload-1", "progress": 50}}
+/// {"method": "notifications/progress", "params": {"progressToken": "upload-1",
+///   "progress": 50}}
 /// ```
 ///
 /// The `notifications/progress` notification, sent by either side. Since revision 2024-11-05.

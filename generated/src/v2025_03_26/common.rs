@@ -85,7 +85,8 @@ pub type Cursor = String;
 /// The client decides how to show it to the user or pass it to the model.
 ///
 /// ```json
-/// {"type": "resource", "resource": {"uri": "file:///project/README.md", "text": "# My project"}}
+/// {"type": "resource", "resource": {"uri": "file:///project/README.md",
+///   "text": "# My project"}, "annotations": {"audience": ["user"]}}
 /// ```
 ///
 /// In JSON, `type` is `"resource"`. Since revision 2024-11-05. Used by [`CallToolResultContentItem`].

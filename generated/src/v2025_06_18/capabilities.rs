@@ -95,7 +95,7 @@ codec::object! { Implementation;
 /// `server/discover`. Servers may add capabilities that the specification does not define.
 ///
 /// ```json
-/// {"tools": {"listChanged": true}, "resources": {"subscribe": true}, "prompts": {"listChanged": true}}
+/// {"tools": {"listChanged": true}, "resources": {"subscribe": true}}
 /// ```
 ///
 /// Since revision 2024-11-05. Used by [`InitializeResult`].

@@ -11,8 +11,8 @@ use crate::{Extra, JsonObject, Map, Revision, codec};
 /// values, most relevant first. Requires the server's `completions` capability.
 ///
 /// ```json
-/// {"method": "completion/complete", "params": {"ref": {"type": "ref/prompt", "name": "plan_trip"},
-///   "argument": {"name": "city", "value": "Be"}}}
+/// {"method": "completion/complete", "params": {"ref": {"type": "ref/prompt",
+///   "name": "plan_trip"}, "argument": {"name": "city", "value": "Be"}}}
 /// ```
 ///
 /// The `completion/complete` request, sent by the client. Since revision 2024-11-05.
@@ -37,7 +37,8 @@ codec::request! { CompleteRequest;
 /// Clients should debounce these requests while the user types. Servers should limit their rate.
 ///
 /// ```json
-/// {"ref": {"type": "ref/prompt", "name": "plan_trip"}, "argument": {"name": "city", "value": "Be"}}
+/// {"ref": {"type": "ref/prompt", "name": "plan_trip"}, "argument": {"name": "city",
+///   "value": "Be"}}
 /// ```
 ///
 /// The parameters of [`CompleteRequest`] (`completion/complete`). Since revision 2024-11-05.

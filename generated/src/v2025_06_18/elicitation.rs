@@ -212,7 +212,7 @@ codec::object! { EnumSchema;
 /// A form field for a number.
 ///
 /// ```json
-/// {"type": "number", "title": "Days", "description": "How many days the trip takes.", "minimum": 0}
+/// {"type": "number", "title": "Days", "description": "How many days the trip takes."}
 /// ```
 ///
 /// Since revision 2025-06-18. Used by [`PrimitiveSchemaDefinition`].

@@ -150,7 +150,7 @@ codec::object! { ListPromptsResult;
 /// Hosts commonly show prompts as commands, for example as slash commands. Use `prompts/get` to get the messages.
 ///
 /// ```json
-/// {"name": "plan_trip", "title": "Plan a trip", "description": "Suggests what to pack for a city."}
+/// {"name": "plan_trip", "title": "Plan a trip", "arguments": [{"name": "city"}]}
 /// ```
 ///
 /// Since revision 2024-11-05. Used by [`ListPromptsResult`].

@@ -171,7 +171,7 @@ codec::object! { ListResourcesRequestParams; optional cursor "cursor" with_curso
 /// The list need not contain all readable resources. Templates and links in tool results can refer to others.
 ///
 /// ```json
-/// {"resources": [{"name": "README.md", "uri": "file:///project/README.md"}], "nextCursor": "cGFnZTI="}
+/// {"resources": [{"name": "README.md", "uri": "file:///project/README.md"}]}
 /// ```
 ///
 /// The result of [`ListResourcesRequest`] (`resources/list`). Since revision 2024-11-05.
@@ -388,7 +388,8 @@ codec::object! { ResourceTemplate;
 /// of them. Requires `subscribe` in the server's `resources` capability.
 ///
 /// ```json
-/// {"method": "notifications/resources/updated", "params": {"uri": "file:///project/README.md"}}
+/// {"method": "notifications/resources/updated",
+///   "params": {"uri": "file:///project/README.md"}}
 /// ```
 ///
 /// The `notifications/resources/updated` notification, sent by the server. Since revision 2024-11-05.

@@ -72,7 +72,8 @@ codec::object! { CancelledNotificationParams;
 /// sends `notifications/initialized`.
 ///
 /// ```json
-/// {"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": {"protocolVersion": "2025-11-25",
+/// {"jsonrpc": "2.0", "id": 1, "method": "initialize",
+///   "params": {"protocolVersion": "2025-11-25",
 ///   "capabilities": {"roots": {"listChanged": true}}, "clientInfo": {"name": "weather",
 ///   "version": "1.2.0"}}}
 /// ```
@@ -287,8 +288,8 @@ codec::request! { PingRequest; "ping" (Option<RequestParams>) -> EmptyResult; Re
 /// cancelled.
 ///
 /// ```json
-/// {"jsonrpc": "2.0", "method": "notifications/progress", "params": {"progressToken": "upload-1",
-///   "progress": 50}}
+/// {"jsonrpc": "2.0", "method": "notifications/progress",
+///   "params": {"progressToken": "upload-1", "progress": 50}}
 /// ```
 ///
 /// The `notifications/progress` notification, sent by either side. In JSON, `jsonrpc` is `"2.0"`. Since revision

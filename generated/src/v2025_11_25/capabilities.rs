@@ -202,7 +202,7 @@ codec::object! { ClientCapabilitiesTasksRequestsSampling;
 /// their behavior or security decisions on them.
 ///
 /// ```json
-/// {"name": "weather", "title": "Weather", "version": "1.2.0", "websiteUrl": "https://example.com"}
+/// {"name": "weather", "title": "Weather", "version": "1.2.0"}
 /// ```
 ///
 /// Since revision 2024-11-05. Used by [`InitializeRequestParams`], [`InitializeResult`].
@@ -241,7 +241,7 @@ codec::object! { Implementation;
 /// `server/discover`. Servers may add capabilities that the specification does not define.
 ///
 /// ```json
-/// {"tools": {"listChanged": true}, "resources": {"subscribe": true}, "prompts": {"listChanged": true}}
+/// {"tools": {"listChanged": true}, "resources": {"subscribe": true}}
 /// ```
 ///
 /// Since revision 2024-11-05. Used by [`InitializeResult`].

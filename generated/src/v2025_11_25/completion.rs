@@ -13,8 +13,8 @@ use crate::{Extra, JsonObject, Map, Revision, codec};
 ///
 /// ```json
 /// {"jsonrpc": "2.0", "id": 1, "method": "completion/complete",
-///   "params": {"ref": {"type": "ref/prompt", "name": "plan_trip"}, "argument": {"name": "city",
-///   "value": "Be"}}}
+///   "params": {"ref": {"type": "ref/prompt", "name": "plan_trip"},
+///   "argument": {"name": "city", "value": "Be"}}}
 /// ```
 ///
 /// The `completion/complete` request, sent by the client. In JSON, `jsonrpc` is `"2.0"`. Since revision 2024-11-05.
@@ -43,7 +43,8 @@ codec::request! { CompleteRequest;
 /// Clients should debounce these requests while the user types. Servers should limit their rate.
 ///
 /// ```json
-/// {"ref": {"type": "ref/prompt", "name": "plan_trip"}, "argument": {"name": "city", "value": "Be"}}
+/// {"ref": {"type": "ref/prompt", "name": "plan_trip"}, "argument": {"name": "city",
+///   "value": "Be"}}
 /// ```
 ///
 /// The parameters of [`CompleteRequest`] (`completion/complete`). Since revision 2024-11-05.

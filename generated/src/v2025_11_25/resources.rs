@@ -62,7 +62,7 @@ codec::union! { TextOrBlobResourceContents blank BlobResourceContents;
 /// the list. Requires the server's `resources` capability.
 ///
 /// ```json
-/// {"jsonrpc": "2.0", "id": 1, "method": "resources/templates/list", "params": {"cursor": "cGFnZTI="}}
+/// {"jsonrpc": "2.0", "id": 1, "method": "resources/templates/list"}
 /// ```
 ///
 /// The `resources/templates/list` request, sent by the client. In JSON, `jsonrpc` is `"2.0"`. Since revision
@@ -147,7 +147,7 @@ codec::request! { ListResourcesRequest;
 /// The list need not contain all readable resources. Templates and links in tool results can refer to others.
 ///
 /// ```json
-/// {"resources": [{"name": "README.md", "uri": "file:///project/README.md"}], "nextCursor": "cGFnZTI="}
+/// {"resources": [{"name": "README.md", "uri": "file:///project/README.md"}]}
 /// ```
 ///
 /// The result of [`ListResourcesRequest`] (`resources/list`). Since revision 2024-11-05.

@@ -415,8 +415,8 @@ codec::string_enum! { TaskStatus;
 ///
 /// ```json
 /// {"jsonrpc": "2.0", "method": "notifications/tasks/status", "params": {"taskId": "task-1",
-///   "status": "working", "createdAt": "2026-07-28T09:00:00Z", "lastUpdatedAt": "2026-07-28T09:00:05Z",
-///   "ttl": 60000}}
+///   "status": "working", "createdAt": "2026-07-28T09:00:00Z",
+///   "lastUpdatedAt": "2026-07-28T09:00:05Z", "ttl": 60000}}
 /// ```
 ///
 /// The `notifications/tasks/status` notification, sent by either side. In JSON, `jsonrpc` is `"2.0"`. Only in revision

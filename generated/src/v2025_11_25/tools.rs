@@ -142,7 +142,7 @@ codec::request! { ListToolsRequest;
 /// A page of the server's tools.
 ///
 /// ```json
-/// {"tools": [{"name": "get_weather", "inputSchema": {"type": "object"}}], "nextCursor": "cGFnZTI="}
+/// {"tools": [{"name": "get_weather", "inputSchema": {"type": "object"}}]}
 /// ```
 ///
 /// The result of [`ListToolsRequest`] (`tools/list`). Since revision 2024-11-05.
@@ -171,7 +171,7 @@ codec::object! { ListToolsResult;
 ///
 /// ```json
 /// {"name": "get_weather", "description": "Returns the current weather of a city.",
-///   "inputSchema": {"type": "object", "properties": {"city": {"type": "string"}}, "required": ["city"]}}
+///   "inputSchema": {"type": "object", "properties": {"city": {"type": "string"}}}}
 /// ```
 ///
 /// Since revision 2024-11-05. Used by [`CreateMessageRequestParams`], [`ListToolsResult`].

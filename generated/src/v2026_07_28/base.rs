@@ -130,8 +130,8 @@ codec::object! { LoggingMessageNotificationParams;
 /// value must increase each time. The notifications must stop when the request is complete.
 ///
 /// ```json
-/// {"jsonrpc": "2.0", "method": "notifications/progress", "params": {"progressToken": "upload-1",
-///   "progress": 50}}
+/// {"jsonrpc": "2.0", "method": "notifications/progress",
+///   "params": {"progressToken": "upload-1", "progress": 50}}
 /// ```
 ///
 /// The `notifications/progress` notification, sent by the server. In JSON, `jsonrpc` is `"2.0"`. Since revision

@@ -130,7 +130,7 @@ codec::object! { ClientCapabilitiesSampling;
 /// their behavior or security decisions on them.
 ///
 /// ```json
-/// {"name": "weather", "title": "Weather", "version": "1.2.0", "websiteUrl": "https://example.com"}
+/// {"name": "weather", "title": "Weather", "version": "1.2.0"}
 /// ```
 ///
 /// Since revision 2024-11-05. Used by [`RequestMetaObject`], [`ResultMetaObject`],
@@ -186,7 +186,7 @@ codec::object! { Implementation;
 /// `server/discover`. Servers may add capabilities that the specification does not define.
 ///
 /// ```json
-/// {"tools": {"listChanged": true}, "resources": {"subscribe": true}, "prompts": {"listChanged": true}}
+/// {"tools": {"listChanged": true}, "resources": {"subscribe": true}}
 /// ```
 ///
 /// Since revision 2024-11-05. Used by [`DiscoverResult`].

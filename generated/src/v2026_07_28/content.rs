@@ -102,7 +102,8 @@ codec::union! { ContentBlock blank AudioContent;
 /// declare the `resources` capability. To send only the URI, use [`ResourceLink`].
 ///
 /// ```json
-/// {"type": "resource", "resource": {"uri": "file:///project/README.md", "text": "# My project"}}
+/// {"type": "resource", "resource": {"uri": "file:///project/README.md",
+///   "text": "# My project"}, "annotations": {"audience": ["user"]}}
 /// ```
 ///
 /// In JSON, `type` is `"resource"`. Since revision 2024-11-05. Used by [`ContentBlock`].
@@ -177,7 +178,7 @@ codec::object! { ImageContent;
 /// appear in `resources/list`.
 ///
 /// ```json
-/// {"type": "resource_link", "name": "README.md", "uri": "file:///project/README.md", "size": 1024}
+/// {"type": "resource_link", "name": "README.md", "uri": "file:///project/README.md"}
 /// ```
 ///
 /// In JSON, `type` is `"resource_link"`. Since revision 2025-06-18. Used by [`ContentBlock`].

@@ -399,7 +399,7 @@ codec::union! { MultiSelectEnumSchema blank TitledMultiSelectEnumSchema;
 /// A form field for a number.
 ///
 /// ```json
-/// {"type": "number", "title": "Days", "description": "How many days the trip takes.", "minimum": 0}
+/// {"type": "number", "title": "Days", "description": "How many days the trip takes."}
 /// ```
 ///
 /// Since revision 2025-06-18. Used by [`PrimitiveSchemaDefinition`].
@@ -574,7 +574,7 @@ codec::string_enum! { StringSchemaFormat; Email = "email", Uri = "uri", Date = "
 /// A form field with a list of titled options from which the user can select several.
 ///
 /// ```json
-/// {"type": "array", "title": "Cities", "items": {"anyOf": [{"const": "bern", "title": "Bern"}]}}
+/// {"type": "array", "minItems": 1, "items": {"anyOf": [{"const": "bern", "title": "Bern"}]}}
 /// ```
 ///
 /// In JSON, `type` is `"array"`. Since revision 2025-11-25. Used by [`EnumSchema`], [`MultiSelectEnumSchema`],
@@ -697,7 +697,7 @@ codec::object! { TitledSingleSelectEnumSchemaOneOfItem;
 /// The form displays the values of the options.
 ///
 /// ```json
-/// {"type": "array", "title": "Cities", "items": {"type": "string", "enum": ["Bern", "Zurich"]}}
+/// {"type": "array", "minItems": 1, "items": {"type": "string", "enum": ["Bern", "Zurich"]}}
 /// ```
 ///
 /// In JSON, `type` is `"array"`. Since revision 2025-11-25. Used by [`EnumSchema`], [`MultiSelectEnumSchema`],

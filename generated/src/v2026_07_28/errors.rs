@@ -152,7 +152,8 @@ codec::object! { MethodNotFoundError;
 /// Over HTTP the status is 400. A client that has the capabilities can declare them and retry.
 ///
 /// ```json
-/// {"jsonrpc": "2.0", "id": 1, "error": {"code": -32021, "message": "This tool needs elicitation.",
+/// {"jsonrpc": "2.0", "id": 1, "error": {"code": -32021,
+///   "message": "This tool needs elicitation.",
 ///   "data": {"requiredCapabilities": {"elicitation": {"form": {}}}}}}
 /// ```
 ///
@@ -240,8 +241,9 @@ codec::object! { ParseError;
 /// older revisions should do the same instead of falling back to `initialize`.
 ///
 /// ```json
-/// {"jsonrpc": "2.0", "id": 1, "error": {"code": -32022, "message": "Unsupported protocol version.",
-///   "data": {"supported": ["2025-11-25"], "requested": "2024-01-01"}}}
+/// {"jsonrpc": "2.0", "id": 1, "error": {"code": -32022,
+///   "message": "Unsupported protocol version.", "data": {"supported": ["2025-11-25"],
+///   "requested": "2024-01-01"}}}
 /// ```
 ///
 /// In JSON, `jsonrpc` is `"2.0"`. Since revision 2026-07-28.
@@ -263,8 +265,8 @@ codec::object! { UnsupportedProtocolVersionError;
 /// The error object of an [`UnsupportedProtocolVersionError`].
 ///
 /// ```json
-/// {"code": -32022, "message": "Unsupported protocol version.", "data": {"supported": ["2025-11-25"],
-///   "requested": "2024-01-01"}}
+/// {"code": -32022, "message": "Unsupported protocol version.",
+///   "data": {"supported": ["2025-11-25"], "requested": "2024-01-01"}}
 /// ```
 ///
 /// In JSON, `code` is `-32022`. Since revision 2026-07-28. Used by [`UnsupportedProtocolVersionError`].

@@ -135,7 +135,8 @@ codec::union! { InputResponse blank ListRootsResult;
 /// The parameters shared by requests that can have an [`InputRequiredResult`].
 ///
 /// ```json
-/// {"requestState": "c3RhdGU=", "_meta": {"io.modelcontextprotocol/protocolVersion": "2026-07-28",
+/// {"requestState": "c3RhdGU=",
+///   "_meta": {"io.modelcontextprotocol/protocolVersion": "2026-07-28",
 ///   "io.modelcontextprotocol/clientCapabilities": {}}}
 /// ```
 ///

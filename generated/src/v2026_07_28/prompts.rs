@@ -132,8 +132,8 @@ codec::object! { GetPromptResult;
 /// A complete response with a [`GetPromptResult`].
 ///
 /// ```json
-/// {"jsonrpc": "2.0", "id": 1, "result": {"messages": [{"role": "user", "content": {"type": "text",
-///   "text": "What should I pack?"}}], "resultType": "complete"}}
+/// {"jsonrpc": "2.0", "id": 1, "result": {"messages": [{"role": "user",
+///   "content": {"type": "text", "text": "What should I pack?"}}], "resultType": "complete"}}
 /// ```
 ///
 /// In JSON, `jsonrpc` is `"2.0"`. Since revision 2026-07-28.
@@ -279,7 +279,7 @@ codec::object! { ListPromptsResultResponse;
 /// Hosts commonly show prompts as commands, for example as slash commands. Use `prompts/get` to get the messages.
 ///
 /// ```json
-/// {"name": "plan_trip", "title": "Plan a trip", "description": "Suggests what to pack for a city."}
+/// {"name": "plan_trip", "title": "Plan a trip", "arguments": [{"name": "city"}]}
 /// ```
 ///
 /// Since revision 2024-11-05. Used by [`ListPromptsResult`].

@@ -97,7 +97,8 @@ codec::request! { ListResourceTemplatesRequest;
 ///
 /// ```json
 /// {"resourceTemplates": [{"name": "files", "uriTemplate": "file:///project/{path}"}],
-///   "nextCursor": "cGFnZTI=", "ttlMs": 60000, "cacheScope": "public", "resultType": "complete"}
+///   "nextCursor": "cGFnZTI=", "ttlMs": 60000, "cacheScope": "public",
+///   "resultType": "complete"}
 /// ```
 ///
 /// The result of [`ListResourceTemplatesRequest`] (`resources/templates/list`). Since revision 2024-11-05. Used by
@@ -196,8 +197,9 @@ codec::request! { ListResourcesRequest;
 /// The list need not contain all readable resources. Templates and links in tool results can refer to others.
 ///
 /// ```json
-/// {"resources": [{"name": "README.md", "uri": "file:///project/README.md"}], "nextCursor": "cGFnZTI=",
-///   "ttlMs": 60000, "cacheScope": "public", "resultType": "complete"}
+/// {"resources": [{"name": "README.md", "uri": "file:///project/README.md"}],
+///   "nextCursor": "cGFnZTI=", "ttlMs": 60000, "cacheScope": "public",
+///   "resultType": "complete"}
 /// ```
 ///
 /// The result of [`ListResourcesRequest`] (`resources/list`). Since revision 2024-11-05. Used by
@@ -390,7 +392,8 @@ codec::object! { ReadResourceResult;
 ///
 /// ```json
 /// {"jsonrpc": "2.0", "id": 1, "result": {"contents": [{"uri": "file:///project/README.md",
-///   "text": "# My project"}], "ttlMs": 60000, "cacheScope": "public", "resultType": "complete"}}
+///   "text": "# My project"}], "ttlMs": 60000, "cacheScope": "public",
+///   "resultType": "complete"}}
 /// ```
 ///
 /// In JSON, `jsonrpc` is `"2.0"`. Since revision 2026-07-28.

@@ -126,7 +126,8 @@ codec::string_enum! { CreateMessageRequestParamsIncludeContext;
 /// `inputResponses` of the retried request.
 ///
 /// ```json
-/// {"role": "assistant", "content": {"type": "text", "text": "An umbrella."}, "model": "example-model"}
+/// {"role": "assistant", "content": {"type": "text", "text": "An umbrella."},
+///   "model": "example-model", "stopReason": "endTurn"}
 /// ```
 ///
 /// The result of [`CreateMessageRequest`] (`sampling/createMessage`). Since revision 2024-11-05. Used by

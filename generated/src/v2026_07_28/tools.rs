@@ -237,8 +237,9 @@ codec::request! { ListToolsRequest; "tools/list" (PaginatedRequestParams) -> Lis
 /// A page of the server's tools.
 ///
 /// ```json
-/// {"tools": [{"name": "get_weather", "inputSchema": {"type": "object"}}], "nextCursor": "cGFnZTI=",
-///   "ttlMs": 60000, "cacheScope": "public", "resultType": "complete"}
+/// {"tools": [{"name": "get_weather", "inputSchema": {"type": "object"}}],
+///   "nextCursor": "cGFnZTI=", "ttlMs": 60000, "cacheScope": "public",
+///   "resultType": "complete"}
 /// ```
 ///
 /// The result of [`ListToolsRequest`] (`tools/list`). Since revision 2024-11-05. Used by [`ListToolsResultResponse`].
@@ -321,7 +322,7 @@ codec::object! { ListToolsResultResponse;
 ///
 /// ```json
 /// {"name": "get_weather", "description": "Returns the current weather of a city.",
-///   "inputSchema": {"type": "object", "properties": {"city": {"type": "string"}}, "required": ["city"]}}
+///   "inputSchema": {"type": "object", "properties": {"city": {"type": "string"}}}}
 /// ```
 ///
 /// Since revision 2024-11-05. Used by [`CreateMessageRequestParams`], [`ListToolsResult`].

@@ -10,8 +10,8 @@ use crate::docs::book::{DocBook, FOLDER};
 use crate::validate::Validator;
 use crate::{Bounded, Content, CoreType, Limit, Member, Protocol, Shape, Struct, Type, TypeId};
 
-/// The maximum length of a line.
-const WIDTH: usize = 100;
+/// The maximum length of a line. rustdoc shows as much on a screen of usual width.
+const WIDTH: usize = 92;
 
 /// The maximum number of lines of an example.
 const LINES: usize = 4;
@@ -338,9 +338,9 @@ mod tests {
 
     #[test]
     fn breaks_lines_between_values() {
-        let json = |count: usize| Json::Array(vec![Json::String("x".repeat(44)); count]);
+        let json = |count: usize| Json::Array(vec![Json::String("x".repeat(40)); count]);
         assert_eq!(lines(&json(2)).map(|text| text.lines().count()), Some(1));
-        assert_eq!(lines(&json(3)).map(|text| text.lines().map(str::len).collect::<Vec<_>>()), Some(vec![96, 49]));
+        assert_eq!(lines(&json(3)).map(|text| text.lines().map(str::len).collect::<Vec<_>>()), Some(vec![88, 45]));
         assert_eq!(lines(&json(9)), None);
     }
 }

@@ -543,7 +543,7 @@ codec::notification! { McpUiRequestTeardownNotification;
 /// The host builds the Content Security Policy of the sandbox from it. What is not listed is blocked.
 ///
 /// ```json
-/// {"connectDomains": ["https://api.example.com"], "resourceDomains": ["https://cdn.example.com"]}
+/// {"connectDomains": ["https://api.example.com"]}
 /// ```
 ///
 /// Used by [`McpUiResourceMeta`], [`McpUiHostCapabilitiesSandbox`], [`McpUiSandboxResourceReadyNotificationParams`].
@@ -863,7 +863,8 @@ codec::string_enum! { McpUiTheme; Light = "light", Dark = "dark", }
 /// Reports that the tool call was cancelled, by the user or by an error.
 ///
 /// ```json
-/// {"method": "ui/notifications/tool-cancelled", "params": {"reason": "The user cancelled the call."}}
+/// {"method": "ui/notifications/tool-cancelled",
+///   "params": {"reason": "The user cancelled the call."}}
 /// ```
 ///
 /// The `ui/notifications/tool-cancelled` notification, sent by the server.

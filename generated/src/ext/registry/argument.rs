@@ -82,7 +82,7 @@ codec::object! { PositionalArgumentWithHint;
 /// An argument that has a value.
 ///
 /// ```json
-/// {"type": "positional", "valueHint": "city", "format": "string", "isRequired": true, "value": "Bern"}
+/// {"type": "positional", "valueHint": "city", "format": "string", "value": "Bern"}
 /// ```
 ///
 /// In JSON, `type` is `"positional"`. Used by [`PositionalArgument`].
@@ -129,7 +129,7 @@ codec::object! { PositionalArgumentWithValue;
 /// An argument with a name, such as `--port=80`.
 ///
 /// ```json
-/// {"type": "named", "name": "--city", "description": "The city to report on.", "format": "string"}
+/// {"type": "named", "name": "--city", "description": "The city to report on."}
 /// ```
 ///
 /// In JSON, `type` is `"named"`. Used by [`Argument`].

@@ -365,7 +365,8 @@ codec::object! { Repository;
 /// This is the content of the file `server.json`.
 ///
 /// ```json
-/// {"name": "com.example/weather", "description": "Weather reports and forecasts.", "version": "1.2.0"}
+/// {"name": "com.example/weather", "title": "Weather",
+///   "description": "Weather reports and forecasts.", "version": "1.2.0"}
 /// ```
 ///
 /// Used by [`Registry`].

@@ -74,7 +74,7 @@ codec::object! { StdioTransport; constant r#type "type" = Str("stdio"), ..extra 
 /// The server is an endpoint of Streamable HTTP.
 ///
 /// ```json
-/// {"type": "streamable-http", "url": "https://example.com/mcp", "headers": [{"name": "API_KEY"}]}
+/// {"type": "streamable-http", "url": "https://example.com/mcp"}
 /// ```
 ///
 /// In JSON, `type` is `"streamable-http"`. Used by [`LocalTransport`].

@@ -32,7 +32,7 @@ codec::union! { RemoteTransport blank Sse;
 /// An endpoint of Streamable HTTP.
 ///
 /// ```json
-/// {"type": "streamable-http", "url": "https://example.com/mcp", "headers": [{"name": "API_KEY"}]}
+/// {"type": "streamable-http", "url": "https://example.com/mcp"}
 /// ```
 ///
 /// In JSON, `type` is `"streamable-http"`. Used by [`RemoteTransport`].

@@ -104,7 +104,7 @@ codec::object! { KeyValueInput;
 /// An endpoint of a server, and how to connect to it.
 ///
 /// ```json
-/// {"type": "streamable-http", "url": "https://example.com/mcp", "headers": [{"name": "API_KEY"}]}
+/// {"type": "streamable-http", "url": "https://example.com/mcp"}
 /// ```
 ///
 /// Used by [`ServerCard`].

@@ -12,7 +12,8 @@ use crate::{Extra, Revision, codec};
 /// Call it again to get the current files of a skill.
 ///
 /// ```json
-/// {"jsonrpc": "2.0", "id": 1, "method": "skills/get", "params": {"uri": "skill://plan-trip/SKILL.md",
+/// {"jsonrpc": "2.0", "id": 1, "method": "skills/get",
+///   "params": {"uri": "skill://plan-trip/SKILL.md",
 ///   "_meta": {"io.modelcontextprotocol/protocolVersion": "2026-07-28",
 ///   "io.modelcontextprotocol/clientCapabilities": {}}}}
 /// ```
@@ -184,7 +185,8 @@ codec::object! { SkillFrontmatter;
 ///
 /// ```json
 /// {"uri": "skill://plan-trip/SKILL.md",
-///   "digest": "sha256:2cf24dba5fb0a30e26e83b2ac5b9e29e1b161e5c1fa7425e73043362938b9824", "size": 1024}
+///   "digest": "sha256:2cf24dba5fb0a30e26e83b2ac5b9e29e1b161e5c1fa7425e73043362938b9824",
+///   "size": 1024}
 /// ```
 ///
 /// Used by [`SkillResources`].

@@ -95,7 +95,8 @@ codec::object! { TaskStatusNotificationParamsInputRequired;
 ///
 /// ```json
 /// {"taskId": "task-1", "status": "completed", "createdAt": "2026-07-28T09:00:00Z",
-///   "lastUpdatedAt": "2026-07-28T09:00:05Z", "ttlMs": 60000, "pollIntervalMs": 5000, "result": {}}
+///   "lastUpdatedAt": "2026-07-28T09:00:05Z", "ttlMs": 60000, "pollIntervalMs": 5000,
+///   "result": {}}
 /// ```
 ///
 /// In JSON, `status` is `"completed"`. Used by [`TaskStatusNotificationParams`].
@@ -224,8 +225,8 @@ codec::object! { TaskStatusNotificationParamsCancelled;
 ///
 /// ```json
 /// {"jsonrpc": "2.0", "method": "notifications/tasks", "params": {"taskId": "task-1",
-///   "status": "working", "createdAt": "2026-07-28T09:00:00Z", "lastUpdatedAt": "2026-07-28T09:00:05Z",
-///   "ttlMs": 60000}}
+///   "status": "working", "createdAt": "2026-07-28T09:00:00Z",
+///   "lastUpdatedAt": "2026-07-28T09:00:05Z", "ttlMs": 60000}}
 /// ```
 ///
 /// The `notifications/tasks` notification, sent by the server. In JSON, `jsonrpc` is `"2.0"`.

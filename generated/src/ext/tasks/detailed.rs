@@ -46,7 +46,8 @@ codec::object! { CancelledTask;
 ///
 /// ```json
 /// {"taskId": "task-1", "status": "completed", "createdAt": "2026-07-28T09:00:00Z",
-///   "lastUpdatedAt": "2026-07-28T09:00:05Z", "ttlMs": 60000, "pollIntervalMs": 5000, "result": {}}
+///   "lastUpdatedAt": "2026-07-28T09:00:05Z", "ttlMs": 60000, "pollIntervalMs": 5000,
+///   "result": {}}
 /// ```
 ///
 /// In JSON, `status` is `"completed"`. Used by [`DetailedTask`].

@@ -322,8 +322,8 @@ codec::object! { GetTaskResultInputRequired;
 ///
 /// ```json
 /// {"taskId": "task-1", "status": "completed", "createdAt": "2026-07-28T09:00:00Z",
-///   "lastUpdatedAt": "2026-07-28T09:00:05Z", "ttlMs": 60000, "pollIntervalMs": 5000, "result": {},
-///   "resultType": "complete"}
+///   "lastUpdatedAt": "2026-07-28T09:00:05Z", "ttlMs": 60000, "pollIntervalMs": 5000,
+///   "result": {}, "resultType": "complete"}
 /// ```
 ///
 /// In JSON, `status` is `"completed"` and `resultType` is `"complete"`. Used by [`GetTaskResult`].
