@@ -14,8 +14,10 @@ pub struct Docs {
     pub since: HashMap<DocTarget, String>,
     /// The last revision that has an item, if a later one lacks it.
     pub until: HashMap<DocTarget, String>,
-    /// A JSON text of each type.
+    /// How types are used, in Rust.
     pub examples: HashMap<String, String>,
+    /// A JSON text of each type.
+    pub json: HashMap<String, String>,
 }
 
 /// The documentation of one type, member, value, variant or method.
@@ -56,6 +58,11 @@ impl Docs {
     /// Returns an example of how a type is used, in Rust.
     pub fn example(&self, name: &str) -> Option<&str> {
         self.examples.get(name).map(String::as_str)
+    }
+
+    /// Returns a JSON text of a type.
+    pub fn json(&self, name: &str) -> Option<&str> {
+        self.json.get(name).map(String::as_str)
     }
 
     /// Returns the first revision that has the target.

@@ -18,7 +18,7 @@ pub fn validate(protocol: &Protocol, type_id: TypeId, document: &Json) -> std::r
     if depth(document) > MAX_DEPTH {
         return Err(Failure::new(format!("nested more than {MAX_DEPTH} levels deep")));
     }
-    Validator { protocol, inhabited: protocol.inhabited() }.named(type_id, document)
+    Validator::new(protocol).named(type_id, document)
 }
 
 /// The maximum nesting depth of arrays and objects that the generated types accept, including the outermost.
@@ -33,7 +33,8 @@ fn depth(json: &Json) -> usize {
     }
 }
 
-struct Validator<'p> {
+/// Validates documents of a protocol.
+pub(crate) struct Validator<'p> {
     protocol: &'p Protocol,
     /// The types that have values.
     inhabited: Vec<Option<usize>>,
@@ -41,8 +42,13 @@ struct Validator<'p> {
 
 type Result<T = ()> = std::result::Result<T, Failure>;
 
-impl Validator<'_> {
-    fn content(&self, content: &Type, json: &Json) -> Result {
+impl<'p> Validator<'p> {
+    pub(crate) fn new(protocol: &'p Protocol) -> Self {
+        Validator { protocol, inhabited: protocol.inhabited() }
+    }
+
+    /// Validates a value of a type expression.
+    pub(crate) fn content(&self, content: &Type, json: &Json) -> Result {
         match (content, json) {
             (Type::Any, _) | (Type::Null, Json::Null) | (Type::Boolean, Json::Bool(_)) => Ok(()),
             (Type::String, Json::String(_)) | (Type::Number, Json::Number(_)) | (Type::Object, Json::Object(_)) => {

@@ -40,8 +40,9 @@ impl Compile<'_> {
         {
             return reference;
         }
-        let own = [type_check(keywords), values(keywords, "const"), values(keywords, "enum")];
-        let mut checks: Vec<Check> = own.into_iter().flatten().collect();
+        let values = ["const", "enum"].into_iter().filter_map(|keyword| values(keywords, keyword));
+        let types = types(keywords).filter(|types| !values.clone().any(|values| are_of(*types, &values)));
+        let mut checks: Vec<Check> = types.map(Check::Type).into_iter().chain(values.map(Check::Values)).collect();
         checks.extend(self.string(keywords));
         checks.extend(self.number(keywords));
         checks.extend(self.length(keywords, "minItems", "maxItems").map(Check::ItemCount));
@@ -179,7 +180,7 @@ impl Compile<'_> {
             items.map(|(index, json)| self.schema(json, &format!("{pointer}/{keyword}/{index}"))).collect::<Vec<_>>();
         Some(match keyword {
             "allOf" => all(checks),
-            "anyOf" => Check::Any(checks),
+            "anyOf" => any(checks),
             _ => Check::One(checks),
         })
     }
@@ -216,18 +217,34 @@ pub fn all(mut checks: Vec<Check>) -> Check {
     }
 }
 
-fn type_check(keywords: &Keywords) -> Option<Check> {
+/// Combines checks into one that holds if any of them holds.
+fn any(checks: Vec<Check>) -> Check {
+    let values = |check: &Check| match check {
+        Check::Values(values) => Some(values.clone()),
+        _ => None,
+    };
+    match checks.iter().map(values).collect::<Option<Vec<_>>>() {
+        Some(lists) => Check::Values(lists.concat()),
+        None => Check::Any(checks),
+    }
+}
+
+fn types(keywords: &Keywords) -> Option<JsonTypes> {
     let names = match keywords.get("type")? {
         Json::Array(names) => strings(names),
         name => vec![name.as_str()?.to_owned()],
     };
-    Some(Check::Type(names.iter().map(|name| JsonTypes::named(name)).collect()))
+    Some(names.iter().map(|name| JsonTypes::named(name)).collect())
 }
 
-fn values(keywords: &Keywords, keyword: &str) -> Option<Check> {
+fn are_of(types: JsonTypes, values: &[Json]) -> bool {
+    values.iter().all(|value| types.contains(JsonTypes::of(value)))
+}
+
+fn values(keywords: &Keywords, keyword: &str) -> Option<Vec<Json>> {
     match (keyword, keywords.get(keyword)?) {
-        ("const", value) => Some(Check::Values(vec![value.clone()])),
-        (_, Json::Array(values)) => Some(Check::Values(values.clone())),
+        ("const", value) => Some(vec![value.clone()]),
+        (_, Json::Array(values)) => Some(values.clone()),
         _ => None,
     }
 }

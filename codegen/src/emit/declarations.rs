@@ -11,11 +11,11 @@ const LISTS: [&str; 2] = ["serde_impls", "json_schema_impls"];
 /// Prints a macro call as an item.
 pub(super) fn print(call: &syn::Macro) -> String {
     let path: String = words(call.path.to_token_stream()).into_iter().map(|word| word.text).collect();
-    let is_list = is_list(call);
+    let is_list = is_one_of(call, &LISTS);
     let words = words(call.tokens.clone());
     let one_line = words.iter().map(|word| word.text.as_str()).collect::<Vec<_>>().join(" ");
     let one_line = format!("{path}! {{ {one_line} }}");
-    if one_line.len() <= WIDTH && words.iter().filter(|word| word.ends_entry).count() < 2 {
+    if one_line.len() <= WIDTH {
         return format!("{one_line}\n");
     }
     if is_list {
@@ -57,9 +57,19 @@ fn filled(words: &[&Word]) -> String {
     }
 }
 
-/// Returns whether the macro takes a list of types.
-pub(super) fn is_list(call: &syn::Macro) -> bool {
-    call.path.segments.last().is_some_and(|last| LISTS.iter().any(|name| last.ident == name))
+/// Returns whether a printed line begins the declaration of the type before it.
+pub(super) fn is_declaration(line: &str) -> bool {
+    let call = line.split_once("! {").filter(|(path, _)| !path.contains(char::is_whitespace));
+    call.is_some_and(|(path, _)| !LISTS.iter().any(|list| path.ends_with(list)))
+}
+
+/// Returns whether every identifier in a call is a type or `task`.
+pub(super) fn has_only_types(call: &syn::Macro) -> bool {
+    is_one_of(call, &LISTS) || is_one_of(call, &["request", "notification"])
+}
+
+fn is_one_of(call: &syn::Macro, names: &[&str]) -> bool {
+    call.path.segments.last().is_some_and(|last| names.iter().any(|name| last.ident == name))
 }
 
 /// A word: text without spaces.
@@ -124,8 +134,8 @@ impl Words {
                     last.ends_entry = is_outside;
                 }
             }
-            "=" | "=>" => self.push(text),
-            "&" | "-" | ".." => {
+            "=" | "=>" | "->" => self.push(text),
+            "&" | "-" | ".." | "#" => {
                 self.push(text);
                 self.is_tight = true;
             }
@@ -146,12 +156,22 @@ impl Words {
             Delimiter::None => ("", ""),
         };
         // There is no space between the name in a call and its parentheses.
-        self.is_tight |= delimiter == Delimiter::Parenthesis;
+        let is_after_name = self.done.last().is_some_and(|last| !last.text.ends_with('"'));
+        self.is_tight |= delimiter == Delimiter::Parenthesis && is_after_name;
+        let is_attribute = self.done.last().is_some_and(|last| last.text == "#");
         self.push(open);
         self.is_tight = true;
+        let first = self.done.len().saturating_sub(1);
+        let idents = tokens.clone().into_iter().take(2).filter(|token| matches!(token, TokenTree::Ident(_)));
+        let is_phrase = is_attribute || idents.count() == 2;
         self.push_all(tokens, false);
         self.is_tight = true;
         self.push(close);
+        // An attribute or a phrase such as `(into Vec<T>)` is one word, so that it stays on one line.
+        if is_phrase {
+            let words: Vec<String> = self.done.drain(first..).map(|word| word.text).collect();
+            self.done.push(Word { text: words.join(" "), ends_entry: false });
+        }
     }
 }
 
@@ -165,15 +185,20 @@ mod tests {
             ("a::b! { Name }", "a::b! { Name }\n"),
             (
                 "b! { Name(Vec<Map<String,X>>) from f64; at_least(Integer(-1)), at_most(Integer(2)) }",
-                "b! { Name(Vec<Map<String, X>>) from f64;\n    at_least(Integer(-1)), at_most(Integer(2))\n}\n",
+                "b! { Name(Vec<Map<String, X>>) from f64; at_least(Integer(-1)), at_most(Integer(2)) }\n",
             ),
             (
-                "b! { N; required 0 \"a\" r#type, constant 1 \"b\" = Str(\"x, y\"), ..extra }",
-                "b! { N;\n    required 0 \"a\" r#type, constant 1 \"b\" = Str(\"x, y\"), ..extra\n}\n",
+                "b! { N; required r#type \"a\" (into Map<String,X>), constant b \"b\" = Str(\"x, y\"), ..extra }",
+                "b! { N; required r#type \"a\" (into Map<String, X>), constant b \"b\" = Str(\"x, y\"), ..extra }\n",
             ),
             (
-                "b! { N blank A; 0 A from(String, &str), [Value(&[\"t\"], &[Null]), Type(J::A.union(J::B))] => 0, [] => 1, }",
-                "b! { N blank A;\n    0 A from(String, &str),\n    [Value(&[\"t\"], &[Null]), Type(J::A.union(J::B))] => 0,\n    [] => 1,\n}\n",
+                "b! { LongNameOfAType; optional a \"a\" #[deprecated(note=\"since, b\")] with_a(copy bool), optional b \"b\" with_b(into String), }",
+                "b! { LongNameOfAType;\n    optional a \"a\" #[deprecated(note = \"since, b\")] with_a(copy bool), optional b \"b\" with_b(into String),\n}\n",
+            ),
+            ("b! { Call; \"a/b\" (P) -> R, task T; V::V1 }", "b! { Call; \"a/b\" (P) -> R, task T; V::V1 }\n"),
+            (
+                "b! { OneOfSeveralTypesWithALongName blank A; A from(String, &str), B, [Value(&[\"t\"], &[Null]), Type(J::A.union(J::B))] => A, [] => B, }",
+                "b! { OneOfSeveralTypesWithALongName blank A;\n    A from(String, &str), B,\n    [Value(&[\"t\"], &[Null]), Type(J::A.union(J::B))] => A,\n    [] => B,\n}\n",
             ),
         ];
         for (source, printed) in cases {

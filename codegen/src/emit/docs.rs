@@ -3,10 +3,10 @@
 use std::collections::BTreeMap;
 
 use heck::ToLowerCamelCase as _;
-use mcpgen_model::text::foreign::{cell, code, line, prose};
+use mcpgen_model::text::foreign::{code, line, prose};
 use mcpgen_model::text::markdown::{is_prose, links};
 use mcpgen_model::{
-    AliasRule, Bounded, Content, DocEntry, DocTarget, Limit, Member, Origin, Protocol, Shape, Side, Struct, Tuple,
+    AliasRule, Bounded, Content, DocEntry, DocTarget, Limit, Member, Origin, Protocol, Request, Shape, Side, Tuple,
     Type, TypeId, Undecided, Union, Value,
 };
 use proc_macro2::TokenStream;
@@ -66,9 +66,7 @@ impl<'a> DocWriter<'a> {
 
     pub(super) fn union(&self, id: TypeId, union: &Union) -> TokenStream {
         let mut lines = Vec::new();
-        if union.messages.is_some() {
-            lines.push(self.methods(union));
-        } else {
+        if union.messages.is_none() {
             let mut text = String::from("The first condition that holds selects the variant:\n");
             for guard in &union.decision.guards {
                 let when: Vec<String> = guard.when.iter().map(|condition| line(&condition.to_string())).collect();
@@ -85,16 +83,6 @@ impl<'a> DocWriter<'a> {
             ));
         }
         self.type_docs(id, &lines)
-    }
-
-    /// Writes the methods of a direction as a table.
-    fn methods(&self, union: &Union) -> String {
-        let mut table = String::from("| method | message |\n|---|---|");
-        for id in union.variants.iter().filter_map(|variant| variant.content.by_value()) {
-            let method = self.protocol.method_of(id).unwrap_or_default();
-            table.push_str(&format!("\n| {} | [`{}`] |", cell(method), self.protocol.types[id].rust));
-        }
-        table
     }
 
     pub(super) fn bounded(&self, id: TypeId, bounded: &Bounded) -> TokenStream {
@@ -160,6 +148,7 @@ impl<'a> DocWriter<'a> {
             _ => vec![self.summary(id)],
         };
         paragraphs.extend(facts.iter().cloned());
+        paragraphs.extend(self.protocol.docs.json(&def.name).map(|json| format!("```json\n{json}\n```")));
         footer.extend(self.constants(id));
         let (docs, target) = (&self.protocol.docs, DocTarget::Type(def.name.clone()));
         footer.extend(lifetime(docs.since(&target), docs.until(&target)));
@@ -183,7 +172,18 @@ impl<'a> DocWriter<'a> {
     }
 
     fn users(&self, id: TypeId) -> Option<String> {
-        let users = self.users.get(&id).filter(|users| !users.is_empty())?;
+        // The role of a type already names these.
+        let (request, is_message) =
+            (self.request(id).map(|(_, request)| request.type_id), self.protocol.method_of(id).is_some());
+        let sends = |user: TypeId| match &self.protocol.types[user].shape {
+            Shape::Union(union) => union.messages.is_some(),
+            _ => false,
+        };
+        let is_new = |user: &TypeId| request != Some(*user) && !(is_message && sends(*user));
+        let users: Vec<TypeId> = self.users.get(&id)?.iter().copied().filter(is_new).collect();
+        if users.is_empty() {
+            return None;
+        }
         // "And 1 more" would be as long as its name.
         let count = if users.len() == NAMED_USERS + 1 { users.len() } else { NAMED_USERS };
         let named = users.iter().take(count).map(|user| format!("[`{}`]", self.protocol.types[*user].rust));
@@ -229,7 +229,10 @@ impl<'a> DocWriter<'a> {
     /// Describes the constant members, which have no fields.
     fn constants(&self, id: TypeId) -> Option<String> {
         let Shape::Struct(body) = &self.protocol.types[id].shape else { return None };
-        let constants = body.members.iter().filter(|member| member.required);
+        // The role of a message names its method.
+        let is_message = self.protocol.method_of(id).is_some();
+        let constants =
+            body.members.iter().filter(|member| member.required && !(is_message && member.wire == "method"));
         let constants: Vec<String> = constants
             .filter_map(|member| match &member.content {
                 Content::Constant(value) => Some(format!("{} is {}", code(&member.wire), code(&value.to_string()))),
@@ -245,7 +248,12 @@ impl<'a> DocWriter<'a> {
     }
 
     fn summary(&self, id: TypeId) -> String {
-        self.role(id).unwrap_or_else(|| self.origin(id))
+        match &self.protocol.types[id].shape {
+            Shape::Union(Union { messages: Some(set), variants, .. }) if !variants.is_empty() => {
+                format!("The {}s that a {} sends.", set.kind.as_str(), set.sender.as_str())
+            }
+            _ => self.role(id).unwrap_or_else(|| self.origin(id)),
+        }
     }
 
     /// Describes how a method uses the type.
@@ -258,19 +266,21 @@ impl<'a> DocWriter<'a> {
             let by = self.sent_by(&notification.senders);
             return Some(format!("The {} notification{by}.", code(&notification.method)));
         }
-        let is = |content: &mcpgen_model::Type| content.by_value() == Some(id);
-        if let Some(request) =
-            protocol.requests.iter().find(|r| r.params.as_ref().is_some_and(|params| is(&params.content)))
-        {
+        if let Some((part, request)) = self.request(id) {
             let rust = &protocol.types[request.type_id].rust;
-            return Some(format!("The parameters of [`{rust}`] ({}).", code(&request.method)));
-        }
-        if let Some(request) = protocol.requests.iter().find(|request| is(&request.result)) {
-            let rust = &protocol.types[request.type_id].rust;
-            return Some(format!("The result of [`{rust}`] ({}).", code(&request.method)));
+            return Some(format!("The {part} of [`{rust}`] ({}).", code(&request.method)));
         }
         let result = protocol.result_in_response(id)?;
         Some(format!("A complete response with a [`{}`].", protocol.types[result].rust))
+    }
+
+    /// Returns the request whose parameters or result have this type.
+    fn request(&self, id: TypeId) -> Option<(&'static str, &'a Request)> {
+        let find = |is_it: &dyn Fn(&Request) -> bool| self.protocol.requests.iter().find(|request| is_it(request));
+        let has = |content: &Type| content.by_value() == Some(id);
+        let by_params = find(&|request| request.params.as_ref().is_some_and(|params| has(&params.content)));
+        let by_result = || find(&|request| has(&request.result)).map(|request| ("result", request));
+        by_params.map(|request| ("parameters", request)).or_else(by_result)
     }
 
     fn sent_by(&self, senders: &[Side]) -> String {
@@ -344,34 +354,29 @@ impl<'a> DocWriter<'a> {
         }
     }
 
-    pub(super) fn setter(&self, id: TypeId, member: &Member) -> TokenStream {
+    /// Emits the attribute of the functions of a deprecated member.
+    pub(super) fn member_deprecation(&self, id: TypeId, member: &Member) -> Option<TokenStream> {
         let place = DocTarget::Member(self.protocol.types[id].name.clone(), member.wire.clone());
-        let deprecation = self.protocol.docs.of(&place).map(|entry| self.deprecation(entry));
-        let text = comment(&format!("Sets {}.", code(&member.wire)));
-        quote!(#text #deprecation)
+        self.protocol.docs.of(&place).map(|entry| self.deprecation(entry))
     }
 
-    pub(super) fn constructor(&self, id: TypeId, body: &Struct) -> TokenStream {
-        let values = || body.members.iter().filter(|member| matches!(member.content, Content::Value(_)));
-        let has_required = values().any(|member| member.required && member.default.is_none());
-        let has_defaults = values().any(|member| member.required && member.default.is_some());
-        let from = match (has_required, has_defaults) {
-            (true, false) => " from its required members",
-            (true, true) => " from its required members and the schema's defaults",
-            (false, true) => " from the schema's defaults",
-            (false, false) => " without optional members",
-        };
-        let rust = &self.protocol.types[id].rust;
-        let article = if rust.starts_with(['A', 'E', 'I', 'O']) { "an" } else { "a" };
-        comment(&format!("Creates {article} `{rust}`{from}."))
+    /// Writes the documentation of a message in a list of messages.
+    pub(super) fn message(&self, method: &str, id: TypeId) -> TokenStream {
+        self.titled(&format!("{} ([`{}`])", code(method), self.protocol.types[id].rust), id)
+    }
+
+    fn titled(&self, title: &str, id: TypeId) -> TokenStream {
+        let gist = self.gist(id).map_or_else(String::new, |gist| format!(": {gist}"));
+        comment(&format!("{title}{gist}"))
     }
 
     pub(super) fn variant(&self, id: TypeId, union: &Union, index: usize) -> TokenStream {
         let variant = &union.variants[index];
         if let Some(content) = variant.content.by_value() {
-            let link = format!("[`{}`]", self.protocol.types[content].rust);
-            let text = self.gist(content).map_or_else(|| link.clone(), |gist| format!("{link}: {gist}"));
-            return comment(&text);
+            return match self.protocol.method_of(content).filter(|_| union.messages.is_some()) {
+                Some(method) => self.message(method, content),
+                None => self.titled(&format!("[`{}`]", self.protocol.types[content].rust), content),
+            };
         }
         let place = DocTarget::Variant(self.protocol.types[id].name.clone(), variant.rust.clone());
         let described = format!("{}.", self.describe(&variant.content));

@@ -1,9 +1,9 @@
 //! Emits the items of an area, with absolute paths.
 
 use mcpgen_model::areas::{CHECKS, MESSAGES};
-use mcpgen_model::{Protocol, Shape, Type, TypeDef, TypeId};
+use mcpgen_model::{Protocol, Shape, TypeDef, TypeId};
 use mcpgen_schema::Error;
-use proc_macro2::{Ident, TokenStream};
+use proc_macro2::TokenStream;
 use quote::quote;
 
 use super::blanks::Blanks;
@@ -86,23 +86,5 @@ impl<'a> Emitter<'a> {
 
     pub(super) fn def(&self, id: TypeId) -> &TypeDef {
         &self.protocol.types[id]
-    }
-
-    /// Returns the parameter type of a constructor or setter, and the expression for the value of the field.
-    pub(super) fn parameter(
-        &mut self,
-        content: &Type,
-        boxed: bool,
-        name: &Ident,
-    ) -> Result<(TokenStream, TokenStream), Error> {
-        let target = self.resolver.resolve(content)?;
-        let (parameter, value) = match self.protocol.follow(content) {
-            Type::Boolean | Type::Signed | Type::Unsigned | Type::Null | Type::Never => {
-                (quote!(#target), quote!(#name))
-            }
-            _ => (quote!(impl ::std::convert::Into<#target>), quote!(#name.into())),
-        };
-        let value = if boxed { quote!(::std::boxed::Box::new(#value)) } else { value };
-        Ok((parameter, value))
     }
 }

@@ -66,7 +66,8 @@ fn parse(file: &str, tokens: TokenStream) -> Result<syn::File, Error> {
     syn::parse2(tokens).map_err(|error| Error::Defect(format!("mcpgen produced invalid Rust for {file}: {error}")))
 }
 
-/// Adds blank lines between items and between functions. prettyplease does not.
+/// Adds blank lines between items and between functions, which prettyplease does not. A declaration follows its type
+/// without one.
 fn spaced(text: &str) -> String {
     let mut out = String::with_capacity(text.len() + text.len() / 32);
     let mut previous = "";
@@ -85,7 +86,7 @@ fn spaced(text: &str) -> String {
             // A function in an impl.
             _ => previous == "    }" && line.len() - bare.len() == 4,
         };
-        if begins_item && after_item && !same_kind {
+        if begins_item && after_item && !same_kind && !declarations::is_declaration(line) {
             out.push('\n');
         }
         out.push_str(line);

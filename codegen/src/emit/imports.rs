@@ -120,9 +120,9 @@ impl VisitMut for Paths<'_> {
     }
 
     fn visit_macro_mut(&mut self, call: &mut syn::Macro) {
-        let is_list = declarations::is_list(call);
+        let has_only_types = declarations::has_only_types(call);
         visit_mut::visit_macro_mut(self, call);
-        call.tokens = self.shorten_tokens(std::mem::take(&mut call.tokens), is_list);
+        call.tokens = self.shorten_tokens(std::mem::take(&mut call.tokens), has_only_types);
     }
 }
 
@@ -166,14 +166,14 @@ impl Paths<'_> {
         }
     }
 
-    /// Shortens the paths in the arguments of a macro. In lists, every identifier is a type.
-    fn shorten_tokens(&mut self, tokens: TokenStream, is_list: bool) -> TokenStream {
+    /// Shortens the paths in the arguments of a macro. With `has_only_types`, every identifier is a type.
+    fn shorten_tokens(&mut self, tokens: TokenStream, has_only_types: bool) -> TokenStream {
         let mut tokens = tokens.into_iter().peekable();
         let mut out = TokenStream::new();
         while let Some(token) = tokens.next() {
             match token {
                 TokenTree::Group(group) => {
-                    let tokens = self.shorten_tokens(group.stream(), is_list);
+                    let tokens = self.shorten_tokens(group.stream(), has_only_types);
                     out.extend([TokenTree::Group(Group::new(group.delimiter(), tokens))]);
                 }
                 TokenTree::Punct(colon) if colon.as_char() == ':' && colon.spacing() == Spacing::Joint => {
@@ -190,7 +190,7 @@ impl Paths<'_> {
                     }
                 }
                 TokenTree::Ident(name) => {
-                    if is_list {
+                    if has_only_types {
                         self.note_sibling(&name.clone().into());
                     }
                     out.extend([TokenTree::Ident(name)]);

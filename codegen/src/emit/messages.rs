@@ -1,14 +1,12 @@
 //! Methods, messages, envelopes and error codes of a revision.
 
-use mcpgen_model::text::foreign::code;
 use mcpgen_model::{
-    Condition, Content, CoreType, Member, MessageKind, MessageSet, Params, Shape, Side, Tag, Type, TypeId, Union,
+    Condition, Content, CoreType, MessageKind, MessageSet, Params, Request, Shape, Side, Tag, Type, TypeId, Union,
 };
 use mcpgen_schema::Error;
 use proc_macro2::TokenStream;
 use quote::{format_ident, quote};
 
-use super::comments::comment;
 use super::exports::MessageNames;
 use super::{Emitter, ident};
 
@@ -76,10 +74,7 @@ impl Emitter<'_> {
         let docs = format!(" The methods of the {}s that a {} sends.", set.kind.as_str(), set.sender.as_str());
         let texts = methods.iter().map(|(method, _)| method);
         let variants: Vec<_> = union.variants.iter().map(|variant| ident(&variant.rust)).collect();
-        let variant_docs = methods.iter().map(|(method, id)| {
-            let gist = self.docs.gist(*id).map_or_else(String::new, |gist| format!(": {gist}"));
-            comment(&format!("{} ([`{}`]){gist}", code(method), self.def(*id).rust))
-        });
+        let variant_docs = methods.iter().map(|(method, id)| self.docs.message(method, *id));
         let declaration = if variants.is_empty() {
             quote!(mcpgen_core::codec::no_values! { #rust })
         } else {
@@ -117,75 +112,32 @@ impl Emitter<'_> {
             }
         });
         let set_trait = match set.kind {
-            MessageKind::Request => quote!(RequestSet),
-            MessageKind::Notification => quote!(NotificationSet),
-        };
-        let has_id =
-            set.kind == MessageKind::Request && methods.iter().any(|(_, type_id)| self.has_member(*type_id, "id"));
-        let set_id = has_id.then(|| {
-            let set = methods.iter().zip(&variants).map(|((_, type_id), variant)| self.set_id(*type_id, variant));
-            quote!(fn set_id(&mut self, id: ::mcpgen_core::RequestId) { match self { #(#set)* } })
-        });
-        let request_type =
-            (set.kind == MessageKind::Request && !methods.is_empty()).then(|| self.request_type(&methods));
-        quote! {
-            #method_set
-            impl ::mcpgen_core::#set_trait for #name { #set_id #request_type }
-        }
-    }
-
-    /// Returns the function that finds the type of a request by its method.
-    fn request_type(&self, methods: &[(String, TypeId)]) -> TokenStream {
-        let arms = methods.iter().filter_map(|(method, type_id)| {
-            let request = self.protocol.requests.iter().find(|known| known.type_id == *type_id)?;
-            let name = ident(&self.def(*type_id).rust);
-            let visit = if request.task_result.is_some() { quote!(visit_task) } else { quote!(visit) };
-            Some(quote!(#method => ::std::option::Option::Some(visitor.#visit::<#name>()),))
-        });
-        quote! {
-            fn request_type<V: ::mcpgen_core::RequestTypeVisitor>(
-                method: &str,
-                visitor: V,
-            ) -> ::std::option::Option<V::Output> {
-                match method {
-                    #(#arms)*
-                    _ => ::std::option::Option::None,
-                }
+            MessageKind::Notification => quote!(impl ::mcpgen_core::NotificationSet for #name {}),
+            MessageKind::Request if methods.is_empty() => quote!(impl ::mcpgen_core::RequestSet for #name {}),
+            MessageKind::Request => {
+                let requests = methods.iter().zip(&variants).map(|((method, type_id), variant)| {
+                    let request = ident(&self.def(*type_id).rust);
+                    let is_task = |request: &Request| request.type_id == *type_id && request.task_result.is_some();
+                    let may_be_task = self.protocol.requests.iter().any(is_task);
+                    let visit = ident(if may_be_task { "visit_task" } else { "visit" });
+                    let id = self.id_field(*type_id);
+                    quote!(#variant(#request) #method #visit #id)
+                });
+                quote!(mcpgen_core::codec::request_set! { #name; #(#requests,)* })
             }
-        }
+        };
+        quote!(#method_set #set_trait)
     }
 
-    /// Returns the arm that sets the id of a request. If its type is not the core's `RequestId`, the id is converted
-    /// through JSON.
-    fn set_id(&self, type_id: TypeId, variant: &syn::Ident) -> TokenStream {
-        let body = self.protocol.as_struct(&Type::Named(type_id));
-        let member = body.and_then(|body| body.members.iter().find(|member| member.wire == "id"));
-        let Some(Member { rust, required, boxed, content: Content::Value(content), .. }) = member else {
-            return quote!(Self::#variant(_) => {});
-        };
-        let field = ident(rust);
+    /// Returns the field of a request's ID, if its type has one.
+    fn id_field(&self, request: TypeId) -> Option<TokenStream> {
+        let body = self.protocol.as_struct(&Type::Named(request))?;
+        let member = body.members.iter().find(|member| member.wire == "id")?;
+        let Content::Value(content) = &member.content else { return None };
+        let field = ident(&member.rust);
         let is_core = matches!(self.protocol.follow(content), Type::Named(id)
             if self.protocol.types[*id].shape == Shape::Core(CoreType::RequestId));
-        if is_core && !boxed {
-            let value = if *required { quote!(id) } else { quote!(::std::option::Option::Some(id)) };
-            quote!(Self::#variant(request) => request.#field = #value,)
-        } else {
-            let value = if *required { quote!(value) } else { quote!(::std::option::Option::Some(value)) };
-            quote! {
-                Self::#variant(request) => {
-                    let value = ::mcpgen_core::to_value(&id).and_then(::mcpgen_core::from_value);
-                    if let ::std::result::Result::Ok(value) = value {
-                        request.#field = #value;
-                    }
-                }
-            }
-        }
-    }
-
-    fn has_member(&self, type_id: TypeId, wire: &str) -> bool {
-        self.protocol
-            .as_struct(&Type::Named(type_id))
-            .is_some_and(|body| body.members.iter().any(|member| member.wire == wire))
+        Some(if is_core && !member.boxed { quote!(id #field) } else { quote!(id like #field) })
     }
 
     fn envelope(&self, side: Side, types: [TypeId; 2], name: &str) -> TokenStream {
@@ -226,13 +178,7 @@ impl Emitter<'_> {
         let (name, revision) = (ident(&protocol.types[id].rust), self.revision());
         if let Some(notification) = protocol.notifications.iter().find(|known| known.type_id == id) {
             let (method, params) = (&notification.method, self.params(notification.params.as_ref())?);
-            return Ok(quote! {
-                impl ::mcpgen_core::Notification for #name {
-                    const METHOD: &'static str = #method;
-                    const REVISION: ::mcpgen_core::Revision = #revision;
-                    type Params = #params;
-                }
-            });
+            return Ok(quote!(mcpgen_core::codec::notification! { #name; #method(#params); #revision }));
         }
         let Some(request) = protocol.requests.iter().find(|known| known.type_id == id) else {
             return Ok(TokenStream::new());
@@ -240,15 +186,7 @@ impl Emitter<'_> {
         let (method, params) = (&request.method, self.params(request.params.as_ref())?);
         let result = self.resolver.resolve(&request.result)?;
         let task = request.task_result.as_ref().map(|task| self.resolver.resolve(task)).transpose()?;
-        let task = task.map(|task| quote!(impl ::mcpgen_core::TaskRequest for #name { type TaskResult = #task; }));
-        Ok(quote! {
-            impl ::mcpgen_core::Request for #name {
-                const METHOD: &'static str = #method;
-                const REVISION: ::mcpgen_core::Revision = #revision;
-                type Params = #params;
-                type Result = #result;
-            }
-            #task
-        })
+        let task = task.map(|task| quote!(, task #task));
+        Ok(quote!(mcpgen_core::codec::request! { #name; #method(#params) -> #result #task; #revision }))
     }
 }

@@ -81,7 +81,9 @@ impl Workspace {
     /// Reads the model of a vendored extension.
     pub(super) fn extension_model(&self, row: &Extension, core: &Protocol) -> Result<Protocol, Error> {
         let (document, mapping) = self.extension_contract(row)?;
-        Ok(self.docs.document(self.extended(document, mapping, row, core)?, &Lifetimes::default()))
+        let protocol = self.docs.document(self.extended(document, mapping, row, core)?, &Lifetimes::default());
+        let [protocol] = self.docs.with_json([protocol])?;
+        Ok(protocol)
     }
 
     /// Reads the schema of a vendored extension, and the messages that it does not list.

@@ -228,7 +228,8 @@ impl Workspace {
         let models = all(in_parallel(&self.revisions, |row| self.revision_model(&row.name)))?;
         let newest = self.revisions.iter().rfind(|row| row.status == Status::Released);
         let lifetimes = Lifetimes::of(&models, newest.map(|row| row.name.as_str()));
-        Ok(models.into_iter().map(|protocol| self.docs.document(protocol, &lifetimes)).collect())
+        let documented = models.into_iter().map(|protocol| self.docs.document(protocol, &lifetimes));
+        self.docs.with_json(documented.collect())
     }
 
     /// Returns the text of `schema/revisions.toml`.

@@ -1,5 +1,5 @@
-//! Macros that implement the traits of the codec for generated types. A declaration is a call of such a macro with the
-//! members, variants or values of a type. A macro cannot count, so it numbers members and variants with an enum.
+//! Macros that implement the functions and the traits of generated types. A declaration is a call of such a macro with
+//! the members, variants or values of a type. A macro cannot count, so it numbers members and variants with an enum.
 //!
 //! For a struct, they write code like this:
 //!
@@ -9,6 +9,16 @@
 //!
 //! #[derive(Debug, PartialEq)]
 //! struct Icon { src: String, theme: Option<String>, extra: Extra<Icon> }
+//!
+//! impl Icon {
+//!     pub fn new(src: impl Into<String>) -> Self {
+//!         Self { src: src.into(), theme: None, extra: Extra::default() }
+//!     }
+//!     pub fn with_theme(mut self, theme: impl Into<String>) -> Self {
+//!         self.theme = Some(theme.into());
+//!         self
+//!     }
+//! }
 //!
 //! impl codec::Decode for Icon {
 //!     const NAME: &'static str = "Icon";
@@ -66,6 +76,7 @@
 //!
 //! let text = r#"{"src":"a.png","x":[1,1.0]}"#;
 //! let icon: Icon = mcpgen_types::from_str(text)?;
+//! assert_eq!(Icon::new("b.png").with_theme("dark").theme.as_deref(), Some("dark"));
 //! assert_eq!(mcpgen_types::to_string(&icon), text);
 //! let error = mcpgen_types::from_str::<Icon>(r#"{"src":5}"#).unwrap_err();
 //! assert_eq!(error.to_string(), "Icon: src: expected string, found number");
@@ -84,26 +95,188 @@ macro_rules! __index {
     };
 }
 
-/// Implements the traits of an object. The arguments are the members in order, each with its Rust name, its JSON name
-/// and the value of a constant. A `flag` is an optional constant whose field is a `bool`. The last argument is the field
-/// of all other members, or `refuse_other`. For a type with a pattern, the last argument is the pattern, with the field
-/// of the members that match and that of the others.
+/// Describes the constructor of an object by its required members, and by those that have a default.
+#[doc(hidden)]
+#[macro_export]
+macro_rules! __constructor_docs {
+    ([] []) => {
+        "Creates a value without optional members."
+    };
+    ([$($required:ident)+] []) => {
+        "Creates a value from its required members."
+    };
+    ([] [$($default:ident)+]) => {
+        "Creates a value from the schema's defaults."
+    };
+    ([$($required:ident)+] [$($default:ident)+]) => {
+        "Creates a value from its required members and the schema's defaults."
+    };
+}
+
+/// Implements `Request`, and `TaskRequest` if it has a result in a task. The arguments are the method, the params, the
+/// results and the revision.
+#[doc(hidden)]
+#[macro_export]
+macro_rules! __request {
+    ($name:ident; $method:literal ($params:ty) -> $result:ty $(, task $task:ty)?; $revision:expr) => {
+        impl $crate::Request for $name {
+            const METHOD: &'static str = $method;
+            const REVISION: $crate::Revision = $revision;
+            type Params = $params;
+            type Result = $result;
+        }
+        $(impl $crate::TaskRequest for $name {
+            type TaskResult = $task;
+        })?
+    };
+}
+
+/// Implements `Notification`. The arguments are the method, the params and the revision.
+#[doc(hidden)]
+#[macro_export]
+macro_rules! __notification {
+    ($name:ident; $method:literal ($params:ty); $revision:expr) => {
+        impl $crate::Notification for $name {
+            const METHOD: &'static str = $method;
+            const REVISION: $crate::Revision = $revision;
+            type Params = $params;
+        }
+    };
+}
+
+/// Implements `RequestSet` for the requests of a direction. The arguments are the variant, type and method of each, the
+/// function with which a visitor visits it, and the field of its ID: one of type `RequestId`, or one `like` it.
+#[doc(hidden)]
+#[macro_export]
+macro_rules! __request_set {
+    (
+        $name:ident;
+        $($variant:ident($request:ty) $method:tt $visit:ident $(id $id:ident)? $(id like $other_id:ident)?),* $(,)?
+    ) => {
+        impl $crate::RequestSet for $name {
+            fn set_id(&mut self, _id: $crate::RequestId) {
+                match self {
+                    $(Self::$variant(_request) => {
+                        $(_request.$id = _id.into();)?
+                        $($crate::codec::set_id(&mut _request.$other_id, &_id);)?
+                    })*
+                }
+            }
+            fn request_type<V: $crate::RequestTypeVisitor>(
+                method: &str,
+                visitor: V,
+            ) -> ::core::option::Option<V::Output> {
+                match method {
+                    $($method => ::core::option::Option::Some(visitor.$visit::<$request>()),)*
+                    _ => ::core::option::Option::None,
+                }
+            }
+        }
+    };
+}
+
+/// Implements the constructor, the setters and the traits of an object. The arguments are the members in order, each with
+/// its Rust name, its JSON name, and how `new` and the setter take its value: `into` a type, a `copy` of it, or `boxed`.
+///
+/// A `required` member is an argument of `new`, unless it has a `default`. A `constant` has a value and no field. A
+/// `flag` is an optional constant, whose field is a `bool`. The last argument is the field of all other members, or
+/// `refuse_other`. For a type with a pattern, the last argument is the pattern, with the field of the members that match
+/// and that of the others.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! __object {
     (
         $name:ident $(is_empty $is_empty:tt)?;
         $(
-            $(required $r_field:ident $r_wire:tt)?
-            $(optional $o_field:ident $o_wire:tt)?
+            $(required $r_field:ident $r_wire:tt
+                $((into $r_into:ty))? $((copy $r_copy:ty))? $((boxed $r_boxed:ty))?)?
+            $(default($default:expr) $d_field:ident $d_wire:tt $(#[$d_attribute:meta])? $d_setter:ident
+                $((into $d_into:ty))? $((copy $d_copy:ty))? $((boxed $d_boxed:ty))?)?
+            $(optional $o_field:ident $o_wire:tt $(#[$o_attribute:meta])? $o_setter:ident
+                $((into $o_into:ty))? $((copy $o_copy:ty))? $((boxed $o_boxed:ty))?)?
             $(constant $c:ident $c_wire:tt = $c_kind:ident $(($($c_value:tt)*))?)?
-            $(flag $f_field:ident $f_wire:tt = $f_kind:ident $(($($f_value:tt)*))?)?,
+            $(flag $f_field:ident $f_wire:tt = $f_kind:ident $(($($f_value:tt)*))? $f_getter:ident $f_setter:ident)?,
         )*
         $(..$extra:ident)? $(else $refuse_other:ident)?
         $(matching $pattern:literal $matching:ident $(beside $beside:ident)? $(refused by $refuse_unmatched:ident)?)?
     ) => {
+        impl $name {
+            #[doc = $crate::codec::constructor_docs!([$($($r_field)?)*] [$($($d_field)?)*])]
+            #[must_use]
+            #[allow(clippy::too_many_arguments, reason = "the schema requires them all")]
+            pub fn new($($(
+                $r_field: $(impl ::std::convert::Into<$r_into>)? $($r_copy)? $(impl ::std::convert::Into<$r_boxed>)?,
+            )?)*) -> Self {
+                Self {
+                    $(
+                        $($r_field:
+                            $(::std::convert::Into::<$r_into>::into($r_field))?
+                            $({ let value: $r_copy = $r_field; value })?
+                            $(::std::boxed::Box::<$r_boxed>::new($r_field.into()))?,
+                        )?
+                        $($d_field: $default,)?
+                        $($o_field: ::core::option::Option::None,)?
+                        $($f_field: false,)?
+                    )*
+                    $($extra: ::core::default::Default::default(),)?
+                    $(
+                        $matching: ::core::default::Default::default(),
+                        $($beside: ::core::default::Default::default(),)?
+                    )?
+                }
+            }
+            $(
+                $(
+                    #[doc = concat!("Sets `", $d_wire, "`.")]
+                    $(#[$d_attribute])?
+                    #[must_use]
+                    pub fn $d_setter(
+                        mut self,
+                        $d_field: $(impl ::std::convert::Into<$d_into>)?
+                            $($d_copy)?
+                            $(impl ::std::convert::Into<$d_boxed>)?,
+                    ) -> Self {
+                        self.$d_field = $(::std::convert::Into::<$d_into>::into($d_field))?
+                            $({ let value: $d_copy = $d_field; value })?
+                            $(::std::boxed::Box::<$d_boxed>::new($d_field.into()))?;
+                        self
+                    }
+                )?
+                $(
+                    #[doc = concat!("Sets `", $o_wire, "`.")]
+                    $(#[$o_attribute])?
+                    #[must_use]
+                    pub fn $o_setter(
+                        mut self,
+                        $o_field: $(impl ::std::convert::Into<$o_into>)?
+                            $($o_copy)?
+                            $(impl ::std::convert::Into<$o_boxed>)?,
+                    ) -> Self {
+                        self.$o_field = ::core::option::Option::Some(
+                            $(::std::convert::Into::<$o_into>::into($o_field))?
+                            $({ let value: $o_copy = $o_field; value })?
+                            $(::std::boxed::Box::<$o_boxed>::new($o_field.into()))?
+                        );
+                        self
+                    }
+                )?
+                $(
+                    #[doc = concat!("Whether the constant member `", $f_wire, "`" $(, " (`", stringify!($($f_value)*), "`)")?, " is present.")]
+                    #[must_use]
+                    pub fn $f_getter(&self) -> bool {
+                        self.$f_field
+                    }
+                    #[doc = concat!("Writes the constant member `", $f_wire, "`" $(, " (`", stringify!($($f_value)*), "`)")?, ", or leaves it out.")]
+                    #[must_use]
+                    pub fn $f_setter(mut self, present: bool) -> Self {
+                        self.$f_field = present;
+                        self
+                    }
+                )?
+            )*
+        }
         impl $crate::KnownMembers for $name {
-            const MEMBERS: &'static [&'static str] = &[$($($r_wire,)? $($o_wire,)? $($c_wire,)? $($f_wire,)?)*];
+            const MEMBERS: &'static [&'static str] = &[$($($r_wire,)? $($d_wire,)? $($o_wire,)? $($c_wire,)? $($f_wire,)?)*];
             $(fn pattern() -> ::core::option::Option<&'static $crate::codec::Pattern> {
                 static PATTERN: $crate::codec::Pattern = $crate::codec::Pattern::new($pattern);
                 ::core::option::Option::Some(&PATTERN)
@@ -117,7 +290,7 @@ macro_rules! __object {
             }
         }
         const _: () = {
-            $crate::codec::index! { $($($r_field)? $($o_field)? $($c)? $($f_field)?)* }
+            $crate::codec::index! { $($($r_field)? $($d_field)? $($o_field)? $($c)? $($f_field)?)* }
             impl $crate::codec::DecodeInPlace for $name {
                 $(const IS_EMPTY: bool = $is_empty;)?
                 #[inline]
@@ -125,6 +298,7 @@ macro_rules! __object {
                     Self {
                         $(
                             $($r_field: $crate::codec::DecodeInPlace::blank(_unread),)?
+                            $($d_field: $crate::codec::DecodeInPlace::blank(_unread),)?
                             $($o_field: ::core::option::Option::None,)?
                             $($f_field: false,)?
                         )*
@@ -142,7 +316,11 @@ macro_rules! __object {
                 ) -> $crate::codec::Result<()> {
                     const TABLE: &$crate::codec::MemberTable = &$crate::codec::MemberTable {
                         names: <$name as $crate::KnownMembers>::MEMBERS,
-                        required: &[$($(__Index::$r_field as usize,)? $(__Index::$c as usize,)?)*],
+                        required: &[$(
+                            $(__Index::$r_field as usize,)?
+                            $(__Index::$d_field as usize,)?
+                            $(__Index::$c as usize,)?
+                        )*],
                         constants: &[$($(__Index::$c as usize,)?)*],
                     };
                     json.read_object(TABLE, &mut &mut *self, unread)
@@ -160,6 +338,9 @@ macro_rules! __object {
                         $(
                             $(index if index == __Index::$r_field as usize => {
                                 $crate::codec::DecodeInPlace::read(&mut self.$r_field, json, _unread)
+                            })?
+                            $(index if index == __Index::$d_field as usize => {
+                                $crate::codec::DecodeInPlace::read(&mut self.$d_field, json, _unread)
                             })?
                             $(index if index == __Index::$o_field as usize => {
                                 $crate::codec::read_optional(json, &mut self.$o_field, _unread)
@@ -209,6 +390,7 @@ macro_rules! __object {
             fn members(&self, _out: &mut $crate::codec::Members<'_>) {
                 $(
                     $(_out.member($r_wire, &self.$r_field);)?
+                    $(_out.member($d_wire, &self.$d_field);)?
                     $(_out.optional($o_wire, &self.$o_field);)?
                     $(_out.constant($c_wire, $crate::codec::Literal::$c_kind $(($($c_value)*))?);)?
                     $(if self.$f_field {
@@ -225,19 +407,37 @@ macro_rules! __object {
     };
 }
 
-/// Implements the traits of an object that is kept as JSON text. The arguments are the members that are checked, each with
-/// its Rust name and its JSON name. An optional member has a type, and a constant one is required.
+/// Implements the constructor, the setters and the traits of an object that is kept as JSON text. The arguments are the
+/// members that are checked, as for `object`.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! __object_text {
     (
         $name:ident;
         $(
-            $(optional $o:ident $o_wire:tt ($o_type:ty))?
+            $(optional $o:ident $o_wire:tt $(#[$o_attribute:meta])? $o_setter:ident(into $o_type:ty))?
             $(constant $c:ident $c_wire:tt = $c_kind:ident $(($($c_value:tt)*))?)?,
         )*
     ) => {
         impl $name {
+            /// Creates a value without optional members.
+            #[must_use]
+            pub fn new() -> Self {
+                Self($crate::codec::constant_members(&[
+                    $($(($c_wire, &$crate::codec::Literal::$c_kind $(($($c_value)*))?),)?)*
+                ]))
+            }
+
+            $($(
+                #[doc = concat!("Sets `", $o_wire, "`.")]
+                $(#[$o_attribute])?
+                #[must_use]
+                pub fn $o_setter(mut self, $o: impl ::std::convert::Into<$o_type>) -> Self {
+                    self.0.insert($o_wire, &::std::convert::Into::<$o_type>::into($o));
+                    self
+                }
+            )?)*
+
             /// Returns all members.
             #[must_use]
             pub const fn get(&self) -> &$crate::JsonObject {

@@ -1,6 +1,6 @@
 //! Decodes objects: known members into fields, other members into `extra`.
 
-use crate::{Error, ErrorKind, Extra, JsonObject};
+use crate::{Error, ErrorKind, Extra, JsonObject, RequestId};
 
 use super::cursor::equal;
 use super::index::{Kind, Token};
@@ -278,6 +278,13 @@ pub fn read_optional<T: DecodeInPlace>(json: Cursor<'_>, field: &mut Option<T>, 
 #[inline]
 pub fn set<T>(place: &mut T, value: T) {
     std::mem::forget(std::mem::replace(place, value));
+}
+
+/// Sets the ID of a request to an ID that its type, which is not `RequestId`, may not accept. If so, keeps the old one.
+pub fn set_id<T: Decode>(field: &mut T, id: &RequestId) {
+    if let Ok(id) = crate::to_value(id).and_then(crate::from_value) {
+        *field = id;
+    }
 }
 
 /// Decodes a value as a whole, and replaces the blank one.

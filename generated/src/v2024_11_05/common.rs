@@ -8,6 +8,10 @@ use crate::{Extra, JsonObject, Number, codec};
 
 /// The `annotations` member shared by all types that can carry annotations.
 ///
+/// ```json
+/// {"annotations": {"audience": ["user"]}}
+/// ```
+///
 /// Only in revision 2024-11-05.
 /// [Specification](https://modelcontextprotocol.io/specification/2024-11-05/schema#annotated)
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -17,30 +21,16 @@ pub struct Annotated {
     /// Other members.
     pub extra: Extra<Self>,
 }
-
-impl Annotated {
-    /// Creates an `Annotated` without optional members.
-    #[must_use]
-    pub fn new() -> Self {
-        Self::default()
-    }
-
-    /// Sets `annotations`.
-    #[must_use]
-    pub fn with_annotations(mut self, annotations: impl Into<Annotations>) -> Self {
-        self.annotations = Some(annotations.into());
-        self
-    }
-}
-
-codec::object! { Annotated;
-    optional annotations "annotations", ..extra
-}
+codec::object! { Annotated; optional annotations "annotations" with_annotations(into Annotations), ..extra }
 
 /// Hints for the client about how to use or display an object.
 ///
 /// A client can use them to filter and sort, or to choose the content to include in the model's context. The server
 /// sets them, and clients are free to ignore them.
+///
+/// ```json
+/// {"audience": ["user"], "priority": 0.8}
+/// ```
 ///
 /// Since revision 2024-11-05. Used by [`Annotated`], [`EmbeddedResource`], [`ImageContent`], [`Resource`],
 /// [`ResourceTemplate`], [`TextContent`].
@@ -56,31 +46,9 @@ pub struct Annotations {
     /// Other members.
     pub extra: Extra<Self>,
 }
-
-impl Annotations {
-    /// Creates an `Annotations` without optional members.
-    #[must_use]
-    pub fn new() -> Self {
-        Self::default()
-    }
-
-    /// Sets `audience`.
-    #[must_use]
-    pub fn with_audience(mut self, audience: impl Into<Vec<Role>>) -> Self {
-        self.audience = Some(audience.into());
-        self
-    }
-
-    /// Sets `priority`.
-    #[must_use]
-    pub fn with_priority(mut self, priority: impl Into<AnnotatedAnnotationsPriority>) -> Self {
-        self.priority = Some(priority.into());
-        self
-    }
-}
-
 codec::object! { Annotations;
-    optional audience "audience", optional priority "priority", ..extra
+    optional audience "audience" with_audience(into Vec<Role>),
+    optional priority "priority" with_priority(into AnnotatedAnnotationsPriority), ..extra
 }
 
 /// The importance of an object, from 0 (optional) to 1 (effectively required).
@@ -90,10 +58,7 @@ codec::object! { Annotations;
 /// Only in revision 2024-11-05. Used by [`Annotations`].
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct AnnotatedAnnotationsPriority(Number);
-
-codec::bounded_number! { AnnotatedAnnotationsPriority(Number) from f64;
-    at_least(Integer(0)), at_most(Integer(1))
-}
+codec::bounded_number! { AnnotatedAnnotationsPriority(Number) from f64; at_least(Integer(0)), at_most(Integer(1)) }
 
 /// A position in a paginated list, issued by the server.
 ///
@@ -106,6 +71,11 @@ pub type Cursor = String;
 /// The contents of a resource, embedded in a prompt message or a tool result.
 ///
 /// The client decides how to show it to the user or pass it to the model.
+///
+/// ```json
+/// {"type": "resource", "resource": {"uri": "file:///project/README.md",
+///   "text": "# My project"}, "annotations": {"audience": ["user"]}}
+/// ```
 ///
 /// In JSON, `type` is `"resource"`. Since revision 2024-11-05. Used by [`CallToolResultContentItem`].
 /// [Specification](https://modelcontextprotocol.io/specification/2024-11-05/schema#embeddedresource)
@@ -120,24 +90,9 @@ pub struct EmbeddedResource {
     /// Other members.
     pub extra: Extra<Self>,
 }
-
-impl EmbeddedResource {
-    /// Creates an `EmbeddedResource` from its required members.
-    #[must_use]
-    pub fn new(resource: impl Into<TextOrBlobResourceContents>) -> Self {
-        Self { resource: resource.into(), annotations: None, extra: Default::default() }
-    }
-
-    /// Sets `annotations`.
-    #[must_use]
-    pub fn with_annotations(mut self, annotations: impl Into<Annotations>) -> Self {
-        self.annotations = Some(annotations.into());
-        self
-    }
-}
-
 codec::object! { EmbeddedResource;
-    constant r#type "type" = Str("resource"), required resource "resource", optional annotations "annotations", ..extra
+    constant r#type "type" = Str("resource"), required resource "resource" (into TextOrBlobResourceContents),
+    optional annotations "annotations" with_annotations(into Annotations), ..extra
 }
 
 /// The result of a successful request that returns no data.
@@ -149,6 +104,10 @@ codec::object! { EmbeddedResource;
 pub type EmptyResult = Result;
 
 /// An image sent to or produced by a language model.
+///
+/// ```json
+/// {"type": "image", "data": "aGVsbG8=", "mimeType": "image/png"}
+/// ```
 ///
 /// In JSON, `type` is `"image"`. Since revision 2024-11-05. Used by [`CallToolResultContentItem`],
 /// [`TextOrImageContent`].
@@ -167,28 +126,17 @@ pub struct ImageContent {
     /// Other members.
     pub extra: Extra<Self>,
 }
-
-impl ImageContent {
-    /// Creates an `ImageContent` from its required members.
-    #[must_use]
-    pub fn new(data: impl Into<String>, mime_type: impl Into<String>) -> Self {
-        Self { data: data.into(), mime_type: mime_type.into(), annotations: None, extra: Default::default() }
-    }
-
-    /// Sets `annotations`.
-    #[must_use]
-    pub fn with_annotations(mut self, annotations: impl Into<Annotations>) -> Self {
-        self.annotations = Some(annotations.into());
-        self
-    }
-}
-
 codec::object! { ImageContent;
-    constant r#type "type" = Str("image"), required data "data", required mime_type "mimeType",
-    optional annotations "annotations", ..extra
+    constant r#type "type" = Str("image"), required data "data" (into String),
+    required mime_type "mimeType" (into String), optional annotations "annotations" with_annotations(into Annotations),
+    ..extra
 }
 
 /// The metadata of a request.
+///
+/// ```json
+/// {"progressToken": "upload-1"}
+/// ```
 ///
 /// Revisions 2024-11-05 to 2025-11-25. Used by [`JsonRpcRequestParams`], [`ListRootsRequestParams`],
 /// [`PingRequestParams`], [`RequestParams`].
@@ -204,27 +152,13 @@ pub struct Meta {
     /// Other members.
     pub extra: Extra<Self>,
 }
-
-impl Meta {
-    /// Creates a `Meta` without optional members.
-    #[must_use]
-    pub fn new() -> Self {
-        Self::default()
-    }
-
-    /// Sets `progressToken`.
-    #[must_use]
-    pub fn with_progress_token(mut self, progress_token: impl Into<ProgressToken>) -> Self {
-        self.progress_token = Some(progress_token.into());
-        self
-    }
-}
-
-codec::object! { Meta;
-    optional progress_token "progressToken", ..extra
-}
+codec::object! { Meta; optional progress_token "progressToken" with_progress_token(into ProgressToken), ..extra }
 
 /// The members shared by all notifications: a method and optional parameters.
+///
+/// ```json
+/// {"method": "notifications/tools/list_changed"}
+/// ```
 ///
 /// Since revision 2024-11-05.
 /// [Specification](https://modelcontextprotocol.io/specification/2024-11-05/schema#notification)
@@ -237,24 +171,8 @@ pub struct Notification {
     /// Other members.
     pub extra: Extra<Self>,
 }
-
-impl Notification {
-    /// Creates a `Notification` from its required members.
-    #[must_use]
-    pub fn new(method: impl Into<String>) -> Self {
-        Self { method: method.into(), params: None, extra: Default::default() }
-    }
-
-    /// Sets `params`.
-    #[must_use]
-    pub fn with_params(mut self, params: impl Into<NotificationParams>) -> Self {
-        self.params = Some(params.into());
-        self
-    }
-}
-
 codec::object! { Notification;
-    required method "method", optional params "params", ..extra
+    required method "method" (into String), optional params "params" with_params(into NotificationParams), ..extra
 }
 
 /// The parameters that any notification can have, which contain only metadata.
@@ -268,27 +186,13 @@ pub struct NotificationParams {
     /// Other members.
     pub extra: Extra<Self>,
 }
-
-impl NotificationParams {
-    /// Creates a `NotificationParams` without optional members.
-    #[must_use]
-    pub fn new() -> Self {
-        Self::default()
-    }
-
-    /// Sets `_meta`.
-    #[must_use]
-    pub fn with_meta(mut self, meta: impl Into<JsonObject>) -> Self {
-        self.meta = Some(meta.into());
-        self
-    }
-}
-
-codec::object! { NotificationParams;
-    optional meta "_meta", ..extra
-}
+codec::object! { NotificationParams; optional meta "_meta" with_meta(into JsonObject), ..extra }
 
 /// The members shared by requests for paginated lists.
+///
+/// ```json
+/// {"method": "tools/list", "params": {"cursor": "cGFnZTI="}}
+/// ```
 ///
 /// Since revision 2024-11-05.
 /// [Specification](https://modelcontextprotocol.io/specification/2024-11-05/schema#paginatedrequest)
@@ -301,27 +205,15 @@ pub struct PaginatedRequest {
     /// Other members.
     pub extra: Extra<Self>,
 }
-
-impl PaginatedRequest {
-    /// Creates a `PaginatedRequest` from its required members.
-    #[must_use]
-    pub fn new(method: impl Into<String>) -> Self {
-        Self { method: method.into(), params: None, extra: Default::default() }
-    }
-
-    /// Sets `params`.
-    #[must_use]
-    pub fn with_params(mut self, params: impl Into<PaginatedRequestParams>) -> Self {
-        self.params = Some(params.into());
-        self
-    }
-}
-
 codec::object! { PaginatedRequest;
-    required method "method", optional params "params", ..extra
+    required method "method" (into String), optional params "params" with_params(into PaginatedRequestParams), ..extra
 }
 
 /// The page of a list to return.
+///
+/// ```json
+/// {"cursor": "cGFnZTI="}
+/// ```
 ///
 /// Since revision 2024-11-05. Used by [`PaginatedRequest`].
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -331,30 +223,16 @@ pub struct PaginatedRequestParams {
     /// Other members.
     pub extra: Extra<Self>,
 }
-
-impl PaginatedRequestParams {
-    /// Creates a `PaginatedRequestParams` without optional members.
-    #[must_use]
-    pub fn new() -> Self {
-        Self::default()
-    }
-
-    /// Sets `cursor`.
-    #[must_use]
-    pub fn with_cursor(mut self, cursor: impl Into<String>) -> Self {
-        self.cursor = Some(cursor.into());
-        self
-    }
-}
-
-codec::object! { PaginatedRequestParams;
-    optional cursor "cursor", ..extra
-}
+codec::object! { PaginatedRequestParams; optional cursor "cursor" with_cursor(into String), ..extra }
 
 /// The members shared by results that contain a page of a list.
 ///
 /// The server determines the page size, which can vary between pages. If the list changes while a client pages through
 /// it, entries can appear twice or be missing.
+///
+/// ```json
+/// {"nextCursor": "cGFnZTI="}
+/// ```
 ///
 /// Since revision 2024-11-05.
 /// [Specification](https://modelcontextprotocol.io/specification/2024-11-05/schema#paginatedresult)
@@ -368,31 +246,9 @@ pub struct PaginatedResult {
     /// Other members.
     pub extra: Extra<Self>,
 }
-
-impl PaginatedResult {
-    /// Creates a `PaginatedResult` without optional members.
-    #[must_use]
-    pub fn new() -> Self {
-        Self::default()
-    }
-
-    /// Sets `nextCursor`.
-    #[must_use]
-    pub fn with_next_cursor(mut self, next_cursor: impl Into<String>) -> Self {
-        self.next_cursor = Some(next_cursor.into());
-        self
-    }
-
-    /// Sets `_meta`.
-    #[must_use]
-    pub fn with_meta(mut self, meta: impl Into<JsonObject>) -> Self {
-        self.meta = Some(meta.into());
-        self
-    }
-}
-
 codec::object! { PaginatedResult;
-    optional next_cursor "nextCursor", optional meta "_meta", ..extra
+    optional next_cursor "nextCursor" with_next_cursor(into String), optional meta "_meta" with_meta(into JsonObject),
+    ..extra
 }
 
 /// A string or integer that matches progress notifications to their request.
@@ -407,6 +263,10 @@ pub type ProgressToken = crate::ProgressToken;
 
 /// The members shared by all requests: a method and optional parameters.
 ///
+/// ```json
+/// {"method": "tools/list"}
+/// ```
+///
 /// Since revision 2024-11-05. [Specification](https://modelcontextprotocol.io/specification/2024-11-05/schema#request)
 #[derive(Clone, Debug, PartialEq)]
 pub struct Request {
@@ -417,24 +277,8 @@ pub struct Request {
     /// Other members.
     pub extra: Extra<Self>,
 }
-
-impl Request {
-    /// Creates a `Request` from its required members.
-    #[must_use]
-    pub fn new(method: impl Into<String>) -> Self {
-        Self { method: method.into(), params: None, extra: Default::default() }
-    }
-
-    /// Sets `params`.
-    #[must_use]
-    pub fn with_params(mut self, params: impl Into<RequestParams>) -> Self {
-        self.params = Some(params.into());
-        self
-    }
-}
-
 codec::object! { Request;
-    required method "method", optional params "params", ..extra
+    required method "method" (into String), optional params "params" with_params(into RequestParams), ..extra
 }
 
 /// The parameters that any request can have, which contain only metadata.
@@ -448,29 +292,15 @@ pub struct RequestParams {
     /// Other members.
     pub extra: Extra<Self>,
 }
-
-impl RequestParams {
-    /// Creates a `RequestParams` without optional members.
-    #[must_use]
-    pub fn new() -> Self {
-        Self::default()
-    }
-
-    /// Sets `_meta`.
-    #[must_use]
-    pub fn with_meta(mut self, meta: impl Into<Meta>) -> Self {
-        self.meta = Some(meta.into());
-        self
-    }
-}
-
-codec::object! { RequestParams;
-    optional meta "_meta", ..extra
-}
+codec::object! { RequestParams; optional meta "_meta" with_meta(into Meta), ..extra }
 
 /// The members shared by text and binary resource contents.
 ///
 /// On the wire, the contents are always a [`TextResourceContents`] or a [`BlobResourceContents`].
+///
+/// ```json
+/// {"uri": "file:///project/README.md", "mimeType": "text/plain"}
+/// ```
 ///
 /// Since revision 2024-11-05.
 /// [Specification](https://modelcontextprotocol.io/specification/2024-11-05/schema#resourcecontents)
@@ -486,24 +316,8 @@ pub struct ResourceContents {
     /// Other members.
     pub extra: Extra<Self>,
 }
-
-impl ResourceContents {
-    /// Creates a `ResourceContents` from its required members.
-    #[must_use]
-    pub fn new(uri: impl Into<String>) -> Self {
-        Self { uri: uri.into(), mime_type: None, extra: Default::default() }
-    }
-
-    /// Sets `mimeType`.
-    #[must_use]
-    pub fn with_mime_type(mut self, mime_type: impl Into<String>) -> Self {
-        self.mime_type = Some(mime_type.into());
-        self
-    }
-}
-
 codec::object! { ResourceContents;
-    required uri "uri", optional mime_type "mimeType", ..extra
+    required uri "uri" (into String), optional mime_type "mimeType" with_mime_type(into String), ..extra
 }
 
 /// Any result, with the members shared by all results and any additional members.
@@ -522,25 +336,7 @@ pub struct Result {
     /// Other members.
     pub extra: Extra<Self>,
 }
-
-impl Result {
-    /// Creates a `Result` without optional members.
-    #[must_use]
-    pub fn new() -> Self {
-        Self::default()
-    }
-
-    /// Sets `_meta`.
-    #[must_use]
-    pub fn with_meta(mut self, meta: impl Into<JsonObject>) -> Self {
-        self.meta = Some(meta.into());
-        self
-    }
-}
-
-codec::object! { Result;
-    optional meta "_meta", ..extra
-}
+codec::object! { Result; optional meta "_meta" with_meta(into JsonObject), ..extra }
 
 /// The sender or recipient of a message in a conversation with a model.
 ///
@@ -557,12 +353,13 @@ pub enum Role {
     /// `"assistant"`: The language model.
     Assistant,
 }
-
-codec::string_enum! { Role;
-    User = "user", Assistant = "assistant",
-}
+codec::string_enum! { Role; User = "user", Assistant = "assistant", }
 
 /// Text sent to or produced by a language model.
+///
+/// ```json
+/// {"type": "text", "text": "It is 21 °C in Bern.", "annotations": {"audience": ["user"]}}
+/// ```
 ///
 /// In JSON, `type` is `"text"`. Since revision 2024-11-05. Used by [`CallToolResultContentItem`],
 /// [`TextOrImageContent`]. [Specification](https://modelcontextprotocol.io/specification/2024-11-05/schema#textcontent)
@@ -578,24 +375,9 @@ pub struct TextContent {
     /// Other members.
     pub extra: Extra<Self>,
 }
-
-impl TextContent {
-    /// Creates a `TextContent` from its required members.
-    #[must_use]
-    pub fn new(text: impl Into<String>) -> Self {
-        Self { text: text.into(), annotations: None, extra: Default::default() }
-    }
-
-    /// Sets `annotations`.
-    #[must_use]
-    pub fn with_annotations(mut self, annotations: impl Into<Annotations>) -> Self {
-        self.annotations = Some(annotations.into());
-        self
-    }
-}
-
 codec::object! { TextContent;
-    constant r#type "type" = Str("text"), required text "text", optional annotations "annotations", ..extra
+    constant r#type "type" = Str("text"), required text "text" (into String),
+    optional annotations "annotations" with_annotations(into Annotations), ..extra
 }
 
 codec::serde_impls! {

@@ -10,11 +10,13 @@ use crate::{Extra, JsonObject, Revision, codec};
 /// Clients send it while the user types and should debounce it. The result is a [`CompleteResult`] with at most 100
 /// values, most relevant first. This revision has no capability for completion, so a client has to try the request.
 ///
-/// The `completion/complete` request, sent by the client. In JSON, `method` is `"completion/complete"`. Since revision
-/// 2024-11-05. Used by [`ClientRequest`].
-/// [Specification](https://modelcontextprotocol.io/specification/2024-11-05/schema#completerequest)
+/// ```json
+/// {"method": "completion/complete", "params": {"ref": {"type": "ref/prompt",
+///   "name": "plan_trip"}, "argument": {"name": "city", "value": "Be"}}}
+/// ```
 ///
-/// [`ClientRequest`]: super::ClientRequest
+/// The `completion/complete` request, sent by the client. Since revision 2024-11-05.
+/// [Specification](https://modelcontextprotocol.io/specification/2024-11-05/schema#completerequest)
 #[derive(Clone, Debug, PartialEq)]
 pub struct CompleteRequest {
     /// The parameters of the method.
@@ -22,32 +24,24 @@ pub struct CompleteRequest {
     /// Other members.
     pub extra: Extra<Self>,
 }
-
-impl CompleteRequest {
-    /// Creates a `CompleteRequest` from its required members.
-    #[must_use]
-    pub fn new(params: impl Into<CompleteRequestParams>) -> Self {
-        Self { params: params.into(), extra: Default::default() }
-    }
-}
-
 codec::object! { CompleteRequest;
-    constant method "method" = Str("completion/complete"), required params "params", ..extra
+    constant method "method" = Str("completion/complete"), required params "params" (into CompleteRequestParams),
+    ..extra
 }
-
-impl crate::Request for CompleteRequest {
-    const METHOD: &'static str = "completion/complete";
-    const REVISION: Revision = Revision::V2024_11_05;
-    type Params = CompleteRequestParams;
-    type Result = CompleteResult;
+codec::request! { CompleteRequest;
+    "completion/complete" (CompleteRequestParams) -> CompleteResult; Revision::V2024_11_05
 }
 
 /// The argument to complete and the text entered so far.
 ///
 /// Clients should debounce these requests while the user types. Servers should limit their rate.
 ///
-/// The parameters of [`CompleteRequest`] (`completion/complete`). Since revision 2024-11-05. Used by
-/// [`CompleteRequest`].
+/// ```json
+/// {"ref": {"type": "ref/prompt", "name": "plan_trip"}, "argument": {"name": "city",
+///   "value": "Be"}}
+/// ```
+///
+/// The parameters of [`CompleteRequest`] (`completion/complete`). Since revision 2024-11-05.
 #[derive(Clone, Debug, PartialEq)]
 pub struct CompleteRequestParams {
     /// The prompt (by name) or the resource template (by URI) that the argument belongs to.
@@ -57,23 +51,16 @@ pub struct CompleteRequestParams {
     /// Other members.
     pub extra: Extra<Self>,
 }
-
-impl CompleteRequestParams {
-    /// Creates a `CompleteRequestParams` from its required members.
-    #[must_use]
-    pub fn new(
-        r#ref: impl Into<PromptOrResourceReference>,
-        argument: impl Into<CompleteRequestParamsArgument>,
-    ) -> Self {
-        Self { r#ref: r#ref.into(), argument: argument.into(), extra: Default::default() }
-    }
-}
-
 codec::object! { CompleteRequestParams;
-    required r#ref "ref", required argument "argument", ..extra
+    required r#ref "ref" (into PromptOrResourceReference),
+    required argument "argument" (into CompleteRequestParamsArgument), ..extra
 }
 
 /// The name and the current text of the argument to complete.
+///
+/// ```json
+/// {"name": "city", "value": "Be"}
+/// ```
 ///
 /// Since revision 2024-11-05. Used by [`CompleteRequestParams`].
 #[derive(Clone, Debug, PartialEq)]
@@ -87,17 +74,8 @@ pub struct CompleteRequestParamsArgument {
     /// Other members.
     pub extra: Extra<Self>,
 }
-
-impl CompleteRequestParamsArgument {
-    /// Creates a `CompleteRequestParamsArgument` from its required members.
-    #[must_use]
-    pub fn new(name: impl Into<String>, value: impl Into<String>) -> Self {
-        Self { name: name.into(), value: value.into(), extra: Default::default() }
-    }
-}
-
 codec::object! { CompleteRequestParamsArgument;
-    required name "name", required value "value", ..extra
+    required name "name" (into String), required value "value" (into String), ..extra
 }
 
 /// A reference to the prompt or resource template whose argument is being completed.
@@ -115,7 +93,6 @@ pub enum PromptOrResourceReference {
     /// [`ResourceReference`]: A reference to the resource or resource template whose argument is being completed.
     ResourceReference(ResourceReference),
 }
-
 codec::union! { PromptOrResourceReference blank PromptReference;
     PromptReference from(PromptReference), ResourceReference from(ResourceReference);
     [Value(&["type"], &[Str("ref/prompt")])] => PromptReference,
@@ -126,6 +103,10 @@ codec::union! { PromptOrResourceReference blank PromptReference;
 ///
 /// Suggestions can reveal what exists on a server. The server must not suggest values that the client is not allowed to
 /// see.
+///
+/// ```json
+/// {"completion": {"values": ["Bern", "Berlin"]}}
+/// ```
 ///
 /// The result of [`CompleteRequest`] (`completion/complete`). Since revision 2024-11-05.
 /// [Specification](https://modelcontextprotocol.io/specification/2024-11-05/schema#completeresult)
@@ -139,27 +120,16 @@ pub struct CompleteResult {
     /// Other members.
     pub extra: Extra<Self>,
 }
-
-impl CompleteResult {
-    /// Creates a `CompleteResult` from its required members.
-    #[must_use]
-    pub fn new(completion: impl Into<CompleteResultCompletion>) -> Self {
-        Self { completion: completion.into(), meta: None, extra: Default::default() }
-    }
-
-    /// Sets `_meta`.
-    #[must_use]
-    pub fn with_meta(mut self, meta: impl Into<JsonObject>) -> Self {
-        self.meta = Some(meta.into());
-        self
-    }
-}
-
 codec::object! { CompleteResult;
-    required completion "completion", optional meta "_meta", ..extra
+    required completion "completion" (into CompleteResultCompletion), optional meta "_meta" with_meta(into JsonObject),
+    ..extra
 }
 
 /// A list of suggested values, with the number of matches.
+///
+/// ```json
+/// {"values": ["Bern", "Berlin"], "total": 100, "hasMore": true}
+/// ```
 ///
 /// Since revision 2024-11-05. Used by [`CompleteResult`].
 #[derive(Clone, Debug, PartialEq)]
@@ -174,34 +144,16 @@ pub struct CompleteResultCompletion {
     /// Other members.
     pub extra: Extra<Self>,
 }
-
-impl CompleteResultCompletion {
-    /// Creates a `CompleteResultCompletion` from its required members.
-    #[must_use]
-    pub fn new(values: impl Into<Vec<String>>) -> Self {
-        Self { values: values.into(), total: None, has_more: None, extra: Default::default() }
-    }
-
-    /// Sets `total`.
-    #[must_use]
-    pub fn with_total(mut self, total: i64) -> Self {
-        self.total = Some(total);
-        self
-    }
-
-    /// Sets `hasMore`.
-    #[must_use]
-    pub fn with_has_more(mut self, has_more: bool) -> Self {
-        self.has_more = Some(has_more);
-        self
-    }
-}
-
 codec::object! { CompleteResultCompletion;
-    required values "values", optional total "total", optional has_more "hasMore", ..extra
+    required values "values" (into Vec<String>), optional total "total" with_total(copy i64),
+    optional has_more "hasMore" with_has_more(copy bool), ..extra
 }
 
 /// A reference to a prompt by name, for example to complete one of its arguments.
+///
+/// ```json
+/// {"type": "ref/prompt", "name": "plan_trip"}
+/// ```
 ///
 /// In JSON, `type` is `"ref/prompt"`. Since revision 2024-11-05. Used by [`PromptOrResourceReference`].
 /// [Specification](https://modelcontextprotocol.io/specification/2024-11-05/schema#promptreference)
@@ -214,20 +166,15 @@ pub struct PromptReference {
     /// Other members.
     pub extra: Extra<Self>,
 }
-
-impl PromptReference {
-    /// Creates a `PromptReference` from its required members.
-    #[must_use]
-    pub fn new(name: impl Into<String>) -> Self {
-        Self { name: name.into(), extra: Default::default() }
-    }
-}
-
 codec::object! { PromptReference;
-    constant r#type "type" = Str("ref/prompt"), required name "name", ..extra
+    constant r#type "type" = Str("ref/prompt"), required name "name" (into String), ..extra
 }
 
 /// A reference to the resource or resource template whose argument is being completed.
+///
+/// ```json
+/// {"type": "ref/resource", "uri": "file:///project/README.md"}
+/// ```
 ///
 /// In JSON, `type` is `"ref/resource"`. Revisions 2024-11-05 to 2025-03-26. Used by [`PromptOrResourceReference`].
 /// [Specification](https://modelcontextprotocol.io/specification/2024-11-05/schema#resourcereference)
@@ -238,17 +185,8 @@ pub struct ResourceReference {
     /// Other members.
     pub extra: Extra<Self>,
 }
-
-impl ResourceReference {
-    /// Creates a `ResourceReference` from its required members.
-    #[must_use]
-    pub fn new(uri: impl Into<String>) -> Self {
-        Self { uri: uri.into(), extra: Default::default() }
-    }
-}
-
 codec::object! { ResourceReference;
-    constant r#type "type" = Str("ref/resource"), required uri "uri", ..extra
+    constant r#type "type" = Str("ref/resource"), required uri "uri" (into String), ..extra
 }
 
 codec::serde_impls! {

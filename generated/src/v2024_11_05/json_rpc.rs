@@ -8,6 +8,10 @@ use crate::{Extra, Json, JsonObject, codec};
 
 /// The response to a request that failed.
 ///
+/// ```json
+/// {"jsonrpc": "2.0", "id": 1, "error": {"code": -32602, "message": "Unknown city: Bren"}}
+/// ```
+///
 /// In JSON, `jsonrpc` is `"2.0"`. Revisions 2024-11-05 to 2025-06-18. Used by [`JsonRpcMessage`].
 /// [Specification](https://modelcontextprotocol.io/specification/2024-11-05/schema#jsonrpcerror)
 #[derive(Clone, Debug, PartialEq)]
@@ -20,20 +24,16 @@ pub struct JsonRpcError {
     /// Other members.
     pub extra: Extra<Self>,
 }
-
-impl JsonRpcError {
-    /// Creates a `JsonRpcError` from its required members.
-    #[must_use]
-    pub fn new(id: impl Into<RequestId>, error: impl Into<JsonRpcErrorError>) -> Self {
-        Self { id: id.into(), error: error.into(), extra: Default::default() }
-    }
-}
-
 codec::object! { JsonRpcError;
-    constant jsonrpc "jsonrpc" = Str("2.0"), required id "id", required error "error", ..extra
+    constant jsonrpc "jsonrpc" = Str("2.0"), required id "id" (into RequestId),
+    required error "error" (into JsonRpcErrorError), ..extra
 }
 
 /// The error object of a response, with a code for programs and a message for people.
+///
+/// ```json
+/// {"code": -32602, "message": "Unknown city: Bren"}
+/// ```
 ///
 /// Revisions 2024-11-05 to 2025-06-18. Used by [`JsonRpcError`].
 #[derive(Clone, Debug, PartialEq)]
@@ -48,24 +48,9 @@ pub struct JsonRpcErrorError {
     /// Other members.
     pub extra: Extra<Self>,
 }
-
-impl JsonRpcErrorError {
-    /// Creates a `JsonRpcErrorError` from its required members.
-    #[must_use]
-    pub fn new(code: i64, message: impl Into<String>) -> Self {
-        Self { code, message: message.into(), data: None, extra: Default::default() }
-    }
-
-    /// Sets `data`.
-    #[must_use]
-    pub fn with_data(mut self, data: impl Into<Json>) -> Self {
-        self.data = Some(data.into());
-        self
-    }
-}
-
 codec::object! { JsonRpcErrorError;
-    required code "code", required message "message", optional data "data", ..extra
+    required code "code" (copy i64), required message "message" (into String),
+    optional data "data" with_data(into Json), ..extra
 }
 
 /// Any message that a client or a server sends.
@@ -90,7 +75,6 @@ pub enum JsonRpcMessage {
     /// [`JsonRpcError`]: The response to a request that failed.
     JsonRpcError(JsonRpcError),
 }
-
 codec::union! { JsonRpcMessage blank JsonRpcNotification;
     JsonRpcRequest from(JsonRpcRequest), JsonRpcNotification from(JsonRpcNotification),
     JsonRpcResponse from(JsonRpcResponse), JsonRpcError from(JsonRpcError);
@@ -104,6 +88,10 @@ codec::union! { JsonRpcMessage blank JsonRpcNotification;
 ///
 /// Unlike a request, it has no `id`.
 ///
+/// ```json
+/// {"jsonrpc": "2.0", "method": "notifications/tools/list_changed"}
+/// ```
+///
 /// In JSON, `jsonrpc` is `"2.0"`. Since revision 2024-11-05. Used by [`JsonRpcMessage`].
 /// [Specification](https://modelcontextprotocol.io/specification/2024-11-05/schema#jsonrpcnotification)
 #[derive(Clone, Debug, PartialEq)]
@@ -115,24 +103,9 @@ pub struct JsonRpcNotification {
     /// Other members.
     pub extra: Extra<Self>,
 }
-
-impl JsonRpcNotification {
-    /// Creates a `JsonRpcNotification` from its required members.
-    #[must_use]
-    pub fn new(method: impl Into<String>) -> Self {
-        Self { method: method.into(), params: None, extra: Default::default() }
-    }
-
-    /// Sets `params`.
-    #[must_use]
-    pub fn with_params(mut self, params: impl Into<JsonRpcNotificationParams>) -> Self {
-        self.params = Some(params.into());
-        self
-    }
-}
-
 codec::object! { JsonRpcNotification;
-    constant jsonrpc "jsonrpc" = Str("2.0"), required method "method", optional params "params", ..extra
+    constant jsonrpc "jsonrpc" = Str("2.0"), required method "method" (into String),
+    optional params "params" with_params(into JsonRpcNotificationParams), ..extra
 }
 
 /// The parameters of a notification of any method: metadata and any additional members, unchanged.
@@ -146,27 +119,13 @@ pub struct JsonRpcNotificationParams {
     /// Other members.
     pub extra: Extra<Self>,
 }
-
-impl JsonRpcNotificationParams {
-    /// Creates a `JsonRpcNotificationParams` without optional members.
-    #[must_use]
-    pub fn new() -> Self {
-        Self::default()
-    }
-
-    /// Sets `_meta`.
-    #[must_use]
-    pub fn with_meta(mut self, meta: impl Into<JsonObject>) -> Self {
-        self.meta = Some(meta.into());
-        self
-    }
-}
-
-codec::object! { JsonRpcNotificationParams;
-    optional meta "_meta", ..extra
-}
+codec::object! { JsonRpcNotificationParams; optional meta "_meta" with_meta(into JsonObject), ..extra }
 
 /// A request of any method, which expects a response.
+///
+/// ```json
+/// {"jsonrpc": "2.0", "id": 1, "method": "tools/list"}
+/// ```
 ///
 /// In JSON, `jsonrpc` is `"2.0"`. Since revision 2024-11-05. Used by [`JsonRpcMessage`].
 /// [Specification](https://modelcontextprotocol.io/specification/2024-11-05/schema#jsonrpcrequest)
@@ -182,25 +141,9 @@ pub struct JsonRpcRequest {
     /// Other members.
     pub extra: Extra<Self>,
 }
-
-impl JsonRpcRequest {
-    /// Creates a `JsonRpcRequest` from its required members.
-    #[must_use]
-    pub fn new(id: impl Into<RequestId>, method: impl Into<String>) -> Self {
-        Self { id: id.into(), method: method.into(), params: None, extra: Default::default() }
-    }
-
-    /// Sets `params`.
-    #[must_use]
-    pub fn with_params(mut self, params: impl Into<JsonRpcRequestParams>) -> Self {
-        self.params = Some(params.into());
-        self
-    }
-}
-
 codec::object! { JsonRpcRequest;
-    constant jsonrpc "jsonrpc" = Str("2.0"), required id "id", required method "method", optional params "params",
-    ..extra
+    constant jsonrpc "jsonrpc" = Str("2.0"), required id "id" (into RequestId), required method "method" (into String),
+    optional params "params" with_params(into JsonRpcRequestParams), ..extra
 }
 
 /// The parameters of a request of any method: metadata and any additional members, unchanged.
@@ -214,29 +157,15 @@ pub struct JsonRpcRequestParams {
     /// Other members.
     pub extra: Extra<Self>,
 }
-
-impl JsonRpcRequestParams {
-    /// Creates a `JsonRpcRequestParams` without optional members.
-    #[must_use]
-    pub fn new() -> Self {
-        Self::default()
-    }
-
-    /// Sets `_meta`.
-    #[must_use]
-    pub fn with_meta(mut self, meta: impl Into<Meta>) -> Self {
-        self.meta = Some(meta.into());
-        self
-    }
-}
-
-codec::object! { JsonRpcRequestParams;
-    optional meta "_meta", ..extra
-}
+codec::object! { JsonRpcRequestParams; optional meta "_meta" with_meta(into Meta), ..extra }
 
 /// The response to a request that succeeded.
 ///
 /// The response to a request that failed is a [`JsonRpcError`].
+///
+/// ```json
+/// {"jsonrpc": "2.0", "id": 1, "result": {}}
+/// ```
 ///
 /// In JSON, `jsonrpc` is `"2.0"`. Since revision 2024-11-05. Used by [`JsonRpcMessage`].
 /// [Specification](https://modelcontextprotocol.io/specification/2024-11-05/schema#jsonrpcresponse)
@@ -250,17 +179,9 @@ pub struct JsonRpcResponse {
     /// Other members.
     pub extra: Extra<Self>,
 }
-
-impl JsonRpcResponse {
-    /// Creates a `JsonRpcResponse` from its required members.
-    #[must_use]
-    pub fn new(id: impl Into<RequestId>, result: impl Into<Result>) -> Self {
-        Self { id: id.into(), result: result.into(), extra: Default::default() }
-    }
-}
-
 codec::object! { JsonRpcResponse;
-    constant jsonrpc "jsonrpc" = Str("2.0"), required id "id", required result "result", ..extra
+    constant jsonrpc "jsonrpc" = Str("2.0"), required id "id" (into RequestId), required result "result" (into Result),
+    ..extra
 }
 
 codec::serde_impls! {

@@ -11,11 +11,12 @@ use crate::{Extra, JsonObject, Map, Revision, codec};
 /// The result is a [`GetPromptResult`] with the messages for the model. An unknown name or a missing required argument
 /// is an error (-32602). Requires the server's `prompts` capability.
 ///
-/// The `prompts/get` request, sent by the client. In JSON, `method` is `"prompts/get"`. Since revision 2024-11-05. Used
-/// by [`ClientRequest`].
-/// [Specification](https://modelcontextprotocol.io/specification/2024-11-05/schema#getpromptrequest)
+/// ```json
+/// {"method": "prompts/get", "params": {"name": "plan_trip"}}
+/// ```
 ///
-/// [`ClientRequest`]: super::ClientRequest
+/// The `prompts/get` request, sent by the client. Since revision 2024-11-05.
+/// [Specification](https://modelcontextprotocol.io/specification/2024-11-05/schema#getpromptrequest)
 #[derive(Clone, Debug, PartialEq)]
 pub struct GetPromptRequest {
     /// The parameters of the method.
@@ -23,31 +24,20 @@ pub struct GetPromptRequest {
     /// Other members.
     pub extra: Extra<Self>,
 }
-
-impl GetPromptRequest {
-    /// Creates a `GetPromptRequest` from its required members.
-    #[must_use]
-    pub fn new(params: impl Into<GetPromptRequestParams>) -> Self {
-        Self { params: params.into(), extra: Default::default() }
-    }
-}
-
 codec::object! { GetPromptRequest;
-    constant method "method" = Str("prompts/get"), required params "params", ..extra
+    constant method "method" = Str("prompts/get"), required params "params" (into GetPromptRequestParams), ..extra
 }
-
-impl crate::Request for GetPromptRequest {
-    const METHOD: &'static str = "prompts/get";
-    const REVISION: Revision = Revision::V2024_11_05;
-    type Params = GetPromptRequestParams;
-    type Result = GetPromptResult;
-}
+codec::request! { GetPromptRequest; "prompts/get" (GetPromptRequestParams) -> GetPromptResult; Revision::V2024_11_05 }
 
 /// The name and arguments of a prompt.
 ///
 /// The server should reject an unknown name or a missing required argument with the invalid params error (-32602).
 ///
-/// The parameters of [`GetPromptRequest`] (`prompts/get`). Since revision 2024-11-05. Used by [`GetPromptRequest`].
+/// ```json
+/// {"name": "plan_trip", "arguments": {"city": "Bern"}}
+/// ```
+///
+/// The parameters of [`GetPromptRequest`] (`prompts/get`). Since revision 2024-11-05.
 #[derive(Clone, Debug, PartialEq)]
 pub struct GetPromptRequestParams {
     /// The `name` of the [`Prompt`].
@@ -57,29 +47,18 @@ pub struct GetPromptRequestParams {
     /// Other members.
     pub extra: Extra<Self>,
 }
-
-impl GetPromptRequestParams {
-    /// Creates a `GetPromptRequestParams` from its required members.
-    #[must_use]
-    pub fn new(name: impl Into<String>) -> Self {
-        Self { name: name.into(), arguments: None, extra: Default::default() }
-    }
-
-    /// Sets `arguments`.
-    #[must_use]
-    pub fn with_arguments(mut self, arguments: impl Into<Map<String, String>>) -> Self {
-        self.arguments = Some(arguments.into());
-        self
-    }
-}
-
 codec::object! { GetPromptRequestParams;
-    required name "name", optional arguments "arguments", ..extra
+    required name "name" (into String), optional arguments "arguments" with_arguments(into Map<String, String>), ..extra
 }
 
 /// The messages of a prompt, with the arguments filled in.
 ///
 /// The server provides the content, even though a user chose the prompt. Validate it like other untrusted input.
+///
+/// ```json
+/// {"messages": [{"role": "user", "content": {"type": "text",
+///   "text": "What should I pack for Bern?"}}]}
+/// ```
 ///
 /// The result of [`GetPromptRequest`] (`prompts/get`). Since revision 2024-11-05.
 /// [Specification](https://modelcontextprotocol.io/specification/2024-11-05/schema#getpromptresult)
@@ -95,42 +74,21 @@ pub struct GetPromptResult {
     /// Other members.
     pub extra: Extra<Self>,
 }
-
-impl GetPromptResult {
-    /// Creates a `GetPromptResult` from its required members.
-    #[must_use]
-    pub fn new(messages: impl Into<Vec<PromptMessage>>) -> Self {
-        Self { description: None, messages: messages.into(), meta: None, extra: Default::default() }
-    }
-
-    /// Sets `description`.
-    #[must_use]
-    pub fn with_description(mut self, description: impl Into<String>) -> Self {
-        self.description = Some(description.into());
-        self
-    }
-
-    /// Sets `_meta`.
-    #[must_use]
-    pub fn with_meta(mut self, meta: impl Into<JsonObject>) -> Self {
-        self.meta = Some(meta.into());
-        self
-    }
-}
-
 codec::object! { GetPromptResult;
-    optional description "description", required messages "messages", optional meta "_meta", ..extra
+    optional description "description" with_description(into String),
+    required messages "messages" (into Vec<PromptMessage>), optional meta "_meta" with_meta(into JsonObject), ..extra
 }
 
 /// Lists the prompts of the server.
 ///
 /// The result is a [`ListPromptsResult`] with one page of the list. Requires the server's `prompts` capability.
 ///
-/// The `prompts/list` request, sent by the client. In JSON, `method` is `"prompts/list"`. Since revision 2024-11-05.
-/// Used by [`ClientRequest`].
-/// [Specification](https://modelcontextprotocol.io/specification/2024-11-05/schema#listpromptsrequest)
+/// ```json
+/// {"method": "prompts/list", "params": {"cursor": "cGFnZTI="}}
+/// ```
 ///
-/// [`ClientRequest`]: super::ClientRequest
+/// The `prompts/list` request, sent by the client. Since revision 2024-11-05.
+/// [Specification](https://modelcontextprotocol.io/specification/2024-11-05/schema#listpromptsrequest)
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct ListPromptsRequest {
     /// The parameters of the method.
@@ -138,37 +96,21 @@ pub struct ListPromptsRequest {
     /// Other members.
     pub extra: Extra<Self>,
 }
-
-impl ListPromptsRequest {
-    /// Creates a `ListPromptsRequest` without optional members.
-    #[must_use]
-    pub fn new() -> Self {
-        Self::default()
-    }
-
-    /// Sets `params`.
-    #[must_use]
-    pub fn with_params(mut self, params: impl Into<ListPromptsRequestParams>) -> Self {
-        self.params = Some(params.into());
-        self
-    }
-}
-
 codec::object! { ListPromptsRequest;
-    constant method "method" = Str("prompts/list"), optional params "params", ..extra
+    constant method "method" = Str("prompts/list"), optional params "params" with_params(into ListPromptsRequestParams),
+    ..extra
 }
-
-impl crate::Request for ListPromptsRequest {
-    const METHOD: &'static str = "prompts/list";
-    const REVISION: Revision = Revision::V2024_11_05;
-    type Params = Option<ListPromptsRequestParams>;
-    type Result = ListPromptsResult;
+codec::request! { ListPromptsRequest;
+    "prompts/list" (Option<ListPromptsRequestParams>) -> ListPromptsResult; Revision::V2024_11_05
 }
 
 /// The page of prompts to return.
 ///
-/// The parameters of [`ListPromptsRequest`] (`prompts/list`). Revisions 2024-11-05 to 2025-06-18. Used by
-/// [`ListPromptsRequest`].
+/// ```json
+/// {"cursor": "cGFnZTI="}
+/// ```
+///
+/// The parameters of [`ListPromptsRequest`] (`prompts/list`). Revisions 2024-11-05 to 2025-06-18.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct ListPromptsRequestParams {
     /// The position to continue from: the `nextCursor` of the previous page. If absent, the first page is returned.
@@ -176,27 +118,13 @@ pub struct ListPromptsRequestParams {
     /// Other members.
     pub extra: Extra<Self>,
 }
-
-impl ListPromptsRequestParams {
-    /// Creates a `ListPromptsRequestParams` without optional members.
-    #[must_use]
-    pub fn new() -> Self {
-        Self::default()
-    }
-
-    /// Sets `cursor`.
-    #[must_use]
-    pub fn with_cursor(mut self, cursor: impl Into<String>) -> Self {
-        self.cursor = Some(cursor.into());
-        self
-    }
-}
-
-codec::object! { ListPromptsRequestParams;
-    optional cursor "cursor", ..extra
-}
+codec::object! { ListPromptsRequestParams; optional cursor "cursor" with_cursor(into String), ..extra }
 
 /// A page of the server's prompts.
+///
+/// ```json
+/// {"prompts": [{"name": "plan_trip"}], "nextCursor": "cGFnZTI="}
+/// ```
 ///
 /// The result of [`ListPromptsRequest`] (`prompts/list`). Since revision 2024-11-05.
 /// [Specification](https://modelcontextprotocol.io/specification/2024-11-05/schema#listpromptsresult)
@@ -212,36 +140,18 @@ pub struct ListPromptsResult {
     /// Other members.
     pub extra: Extra<Self>,
 }
-
-impl ListPromptsResult {
-    /// Creates a `ListPromptsResult` from its required members.
-    #[must_use]
-    pub fn new(prompts: impl Into<Vec<Prompt>>) -> Self {
-        Self { prompts: prompts.into(), next_cursor: None, meta: None, extra: Default::default() }
-    }
-
-    /// Sets `nextCursor`.
-    #[must_use]
-    pub fn with_next_cursor(mut self, next_cursor: impl Into<String>) -> Self {
-        self.next_cursor = Some(next_cursor.into());
-        self
-    }
-
-    /// Sets `_meta`.
-    #[must_use]
-    pub fn with_meta(mut self, meta: impl Into<JsonObject>) -> Self {
-        self.meta = Some(meta.into());
-        self
-    }
-}
-
 codec::object! { ListPromptsResult;
-    required prompts "prompts", optional next_cursor "nextCursor", optional meta "_meta", ..extra
+    required prompts "prompts" (into Vec<Prompt>), optional next_cursor "nextCursor" with_next_cursor(into String),
+    optional meta "_meta" with_meta(into JsonObject), ..extra
 }
 
 /// A template of messages for a model, offered by a server and chosen by a user.
 ///
 /// Hosts commonly show prompts as commands, for example as slash commands. Use `prompts/get` to get the messages.
+///
+/// ```json
+/// {"name": "plan_trip", "description": "Suggests what to pack for a city."}
+/// ```
 ///
 /// Since revision 2024-11-05. Used by [`ListPromptsResult`].
 /// [Specification](https://modelcontextprotocol.io/specification/2024-11-05/schema#prompt)
@@ -257,36 +167,18 @@ pub struct Prompt {
     /// Other members.
     pub extra: Extra<Self>,
 }
-
-impl Prompt {
-    /// Creates a `Prompt` from its required members.
-    #[must_use]
-    pub fn new(name: impl Into<String>) -> Self {
-        Self { name: name.into(), description: None, arguments: None, extra: Default::default() }
-    }
-
-    /// Sets `description`.
-    #[must_use]
-    pub fn with_description(mut self, description: impl Into<String>) -> Self {
-        self.description = Some(description.into());
-        self
-    }
-
-    /// Sets `arguments`.
-    #[must_use]
-    pub fn with_arguments(mut self, arguments: impl Into<Vec<PromptArgument>>) -> Self {
-        self.arguments = Some(arguments.into());
-        self
-    }
-}
-
 codec::object! { Prompt;
-    required name "name", optional description "description", optional arguments "arguments", ..extra
+    required name "name" (into String), optional description "description" with_description(into String),
+    optional arguments "arguments" with_arguments(into Vec<PromptArgument>), ..extra
 }
 
 /// A string argument of a [`Prompt`].
 ///
 /// The server can suggest values through `completion/complete`.
+///
+/// ```json
+/// {"name": "city", "description": "The city to travel to.", "required": true}
+/// ```
 ///
 /// Since revision 2024-11-05. Used by [`Prompt`].
 /// [Specification](https://modelcontextprotocol.io/specification/2024-11-05/schema#promptargument)
@@ -302,42 +194,21 @@ pub struct PromptArgument {
     /// Other members.
     pub extra: Extra<Self>,
 }
-
-impl PromptArgument {
-    /// Creates a `PromptArgument` from its required members.
-    #[must_use]
-    pub fn new(name: impl Into<String>) -> Self {
-        Self { name: name.into(), description: None, required: None, extra: Default::default() }
-    }
-
-    /// Sets `description`.
-    #[must_use]
-    pub fn with_description(mut self, description: impl Into<String>) -> Self {
-        self.description = Some(description.into());
-        self
-    }
-
-    /// Sets `required`.
-    #[must_use]
-    pub fn with_required(mut self, required: bool) -> Self {
-        self.required = Some(required);
-        self
-    }
-}
-
 codec::object! { PromptArgument;
-    required name "name", optional description "description", optional required "required", ..extra
+    required name "name" (into String), optional description "description" with_description(into String),
+    optional required "required" with_required(copy bool), ..extra
 }
 
 /// Notifies the client that the list of prompts has changed.
 ///
 /// The server sends it without a subscription if its `prompts` capability has `listChanged`.
 ///
-/// The `notifications/prompts/list_changed` notification, sent by the server. In JSON, `method` is
-/// `"notifications/prompts/list_changed"`. Since revision 2024-11-05. Used by [`ServerNotification`].
-/// [Specification](https://modelcontextprotocol.io/specification/2024-11-05/schema#promptlistchangednotification)
+/// ```json
+/// {"method": "notifications/prompts/list_changed"}
+/// ```
 ///
-/// [`ServerNotification`]: super::ServerNotification
+/// The `notifications/prompts/list_changed` notification, sent by the server. Since revision 2024-11-05.
+/// [Specification](https://modelcontextprotocol.io/specification/2024-11-05/schema#promptlistchangednotification)
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct PromptListChangedNotification {
     /// The parameters of the method.
@@ -345,30 +216,12 @@ pub struct PromptListChangedNotification {
     /// Other members.
     pub extra: Extra<Self>,
 }
-
-impl PromptListChangedNotification {
-    /// Creates a `PromptListChangedNotification` without optional members.
-    #[must_use]
-    pub fn new() -> Self {
-        Self::default()
-    }
-
-    /// Sets `params`.
-    #[must_use]
-    pub fn with_params(mut self, params: impl Into<PromptListChangedNotificationParams>) -> Self {
-        self.params = Some(params.into());
-        self
-    }
-}
-
 codec::object! { PromptListChangedNotification;
-    constant method "method" = Str("notifications/prompts/list_changed"), optional params "params", ..extra
+    constant method "method" = Str("notifications/prompts/list_changed"),
+    optional params "params" with_params(into PromptListChangedNotificationParams), ..extra
 }
-
-impl crate::Notification for PromptListChangedNotification {
-    const METHOD: &'static str = "notifications/prompts/list_changed";
-    const REVISION: Revision = Revision::V2024_11_05;
-    type Params = Option<PromptListChangedNotificationParams>;
+codec::notification! { PromptListChangedNotification;
+    "notifications/prompts/list_changed" (Option<PromptListChangedNotificationParams>); Revision::V2024_11_05
 }
 
 /// The parameters of the `notifications/prompts/list_changed` notification, which contain only metadata.
@@ -384,29 +237,15 @@ pub struct PromptListChangedNotificationParams {
     /// Other members.
     pub extra: Extra<Self>,
 }
-
-impl PromptListChangedNotificationParams {
-    /// Creates a `PromptListChangedNotificationParams` without optional members.
-    #[must_use]
-    pub fn new() -> Self {
-        Self::default()
-    }
-
-    /// Sets `_meta`.
-    #[must_use]
-    pub fn with_meta(mut self, meta: impl Into<JsonObject>) -> Self {
-        self.meta = Some(meta.into());
-        self
-    }
-}
-
-codec::object! { PromptListChangedNotificationParams;
-    optional meta "_meta", ..extra
-}
+codec::object! { PromptListChangedNotificationParams; optional meta "_meta" with_meta(into JsonObject), ..extra }
 
 /// A message of a prompt.
 ///
 /// It is similar to [`SamplingMessage`], but can also embed resources of the server.
+///
+/// ```json
+/// {"role": "user", "content": {"type": "text", "text": "What should I pack for Bern?"}}
+/// ```
 ///
 /// Since revision 2024-11-05. Used by [`GetPromptResult`].
 /// [Specification](https://modelcontextprotocol.io/specification/2024-11-05/schema#promptmessage)
@@ -421,17 +260,8 @@ pub struct PromptMessage {
     /// Other members.
     pub extra: Extra<Self>,
 }
-
-impl PromptMessage {
-    /// Creates a `PromptMessage` from its required members.
-    #[must_use]
-    pub fn new(role: impl Into<Role>, content: impl Into<CallToolResultContentItem>) -> Self {
-        Self { role: role.into(), content: content.into(), extra: Default::default() }
-    }
-}
-
 codec::object! { PromptMessage;
-    required role "role", required content "content", ..extra
+    required role "role" (into Role), required content "content" (into CallToolResultContentItem), ..extra
 }
 
 codec::serde_impls! {

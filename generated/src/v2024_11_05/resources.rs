@@ -8,6 +8,10 @@ use crate::{Extra, JsonObject, Revision, codec};
 
 /// Binary contents of a resource or of a part of one.
 ///
+/// ```json
+/// {"uri": "file:///project/README.md", "mimeType": "image/png", "blob": "aGVsbG8="}
+/// ```
+///
 /// Since revision 2024-11-05. Used by [`TextOrBlobResourceContents`].
 /// [Specification](https://modelcontextprotocol.io/specification/2024-11-05/schema#blobresourcecontents)
 #[derive(Clone, Debug, PartialEq)]
@@ -21,24 +25,9 @@ pub struct BlobResourceContents {
     /// Other members.
     pub extra: Extra<Self>,
 }
-
-impl BlobResourceContents {
-    /// Creates a `BlobResourceContents` from its required members.
-    #[must_use]
-    pub fn new(uri: impl Into<String>, blob: impl Into<String>) -> Self {
-        Self { uri: uri.into(), mime_type: None, blob: blob.into(), extra: Default::default() }
-    }
-
-    /// Sets `mimeType`.
-    #[must_use]
-    pub fn with_mime_type(mut self, mime_type: impl Into<String>) -> Self {
-        self.mime_type = Some(mime_type.into());
-        self
-    }
-}
-
 codec::object! { BlobResourceContents;
-    required uri "uri", optional mime_type "mimeType", required blob "blob", ..extra
+    required uri "uri" (into String), optional mime_type "mimeType" with_mime_type(into String),
+    required blob "blob" (into String), ..extra
 }
 
 /// The text or binary contents of a resource or of a part of one.
@@ -58,7 +47,6 @@ pub enum TextOrBlobResourceContents {
     /// [`BlobResourceContents`]: Binary contents of a resource or of a part of one.
     BlobResourceContents(BlobResourceContents),
 }
-
 codec::union! { TextOrBlobResourceContents blank BlobResourceContents;
     TextResourceContents from(TextResourceContents), BlobResourceContents from(BlobResourceContents);
     [Present(&["text"])] => TextResourceContents,
@@ -70,11 +58,12 @@ codec::union! { TextOrBlobResourceContents blank BlobResourceContents;
 /// Clients use the templates to build URIs to read. The result is a [`ListResourceTemplatesResult`] with one page of
 /// the list. Requires the server's `resources` capability.
 ///
-/// The `resources/templates/list` request, sent by the client. In JSON, `method` is `"resources/templates/list"`. Since
-/// revision 2024-11-05. Used by [`ClientRequest`].
-/// [Specification](https://modelcontextprotocol.io/specification/2024-11-05/schema#listresourcetemplatesrequest)
+/// ```json
+/// {"method": "resources/templates/list", "params": {"cursor": "cGFnZTI="}}
+/// ```
 ///
-/// [`ClientRequest`]: super::ClientRequest
+/// The `resources/templates/list` request, sent by the client. Since revision 2024-11-05.
+/// [Specification](https://modelcontextprotocol.io/specification/2024-11-05/schema#listresourcetemplatesrequest)
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct ListResourceTemplatesRequest {
     /// The parameters of the method.
@@ -82,37 +71,22 @@ pub struct ListResourceTemplatesRequest {
     /// Other members.
     pub extra: Extra<Self>,
 }
-
-impl ListResourceTemplatesRequest {
-    /// Creates a `ListResourceTemplatesRequest` without optional members.
-    #[must_use]
-    pub fn new() -> Self {
-        Self::default()
-    }
-
-    /// Sets `params`.
-    #[must_use]
-    pub fn with_params(mut self, params: impl Into<ListResourceTemplatesRequestParams>) -> Self {
-        self.params = Some(params.into());
-        self
-    }
-}
-
 codec::object! { ListResourceTemplatesRequest;
-    constant method "method" = Str("resources/templates/list"), optional params "params", ..extra
+    constant method "method" = Str("resources/templates/list"),
+    optional params "params" with_params(into ListResourceTemplatesRequestParams), ..extra
 }
-
-impl crate::Request for ListResourceTemplatesRequest {
-    const METHOD: &'static str = "resources/templates/list";
-    const REVISION: Revision = Revision::V2024_11_05;
-    type Params = Option<ListResourceTemplatesRequestParams>;
-    type Result = ListResourceTemplatesResult;
+codec::request! { ListResourceTemplatesRequest;
+    "resources/templates/list" (Option<ListResourceTemplatesRequestParams>) -> ListResourceTemplatesResult;
+    Revision::V2024_11_05
 }
 
 /// The page of resource templates to return.
 ///
+/// ```json
+/// {"cursor": "cGFnZTI="}
+/// ```
+///
 /// The parameters of [`ListResourceTemplatesRequest`] (`resources/templates/list`). Revisions 2024-11-05 to 2025-06-18.
-/// Used by [`ListResourceTemplatesRequest`].
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct ListResourceTemplatesRequestParams {
     /// The position to continue from: the `nextCursor` of the previous page. If absent, the first page is returned.
@@ -120,27 +94,13 @@ pub struct ListResourceTemplatesRequestParams {
     /// Other members.
     pub extra: Extra<Self>,
 }
-
-impl ListResourceTemplatesRequestParams {
-    /// Creates a `ListResourceTemplatesRequestParams` without optional members.
-    #[must_use]
-    pub fn new() -> Self {
-        Self::default()
-    }
-
-    /// Sets `cursor`.
-    #[must_use]
-    pub fn with_cursor(mut self, cursor: impl Into<String>) -> Self {
-        self.cursor = Some(cursor.into());
-        self
-    }
-}
-
-codec::object! { ListResourceTemplatesRequestParams;
-    optional cursor "cursor", ..extra
-}
+codec::object! { ListResourceTemplatesRequestParams; optional cursor "cursor" with_cursor(into String), ..extra }
 
 /// A page of the server's resource templates.
+///
+/// ```json
+/// {"resourceTemplates": [{"name": "files", "uriTemplate": "file:///project/{path}"}]}
+/// ```
 ///
 /// The result of [`ListResourceTemplatesRequest`] (`resources/templates/list`). Since revision 2024-11-05.
 /// [Specification](https://modelcontextprotocol.io/specification/2024-11-05/schema#listresourcetemplatesresult)
@@ -156,42 +116,22 @@ pub struct ListResourceTemplatesResult {
     /// Other members.
     pub extra: Extra<Self>,
 }
-
-impl ListResourceTemplatesResult {
-    /// Creates a `ListResourceTemplatesResult` from its required members.
-    #[must_use]
-    pub fn new(resource_templates: impl Into<Vec<ResourceTemplate>>) -> Self {
-        Self { resource_templates: resource_templates.into(), next_cursor: None, meta: None, extra: Default::default() }
-    }
-
-    /// Sets `nextCursor`.
-    #[must_use]
-    pub fn with_next_cursor(mut self, next_cursor: impl Into<String>) -> Self {
-        self.next_cursor = Some(next_cursor.into());
-        self
-    }
-
-    /// Sets `_meta`.
-    #[must_use]
-    pub fn with_meta(mut self, meta: impl Into<JsonObject>) -> Self {
-        self.meta = Some(meta.into());
-        self
-    }
-}
-
 codec::object! { ListResourceTemplatesResult;
-    required resource_templates "resourceTemplates", optional next_cursor "nextCursor", optional meta "_meta", ..extra
+    required resource_templates "resourceTemplates" (into Vec<ResourceTemplate>),
+    optional next_cursor "nextCursor" with_next_cursor(into String), optional meta "_meta" with_meta(into JsonObject),
+    ..extra
 }
 
 /// Lists the resources of the server.
 ///
 /// The result is a [`ListResourcesResult`] with one page of the list. Requires the server's `resources` capability.
 ///
-/// The `resources/list` request, sent by the client. In JSON, `method` is `"resources/list"`. Since revision
-/// 2024-11-05. Used by [`ClientRequest`].
-/// [Specification](https://modelcontextprotocol.io/specification/2024-11-05/schema#listresourcesrequest)
+/// ```json
+/// {"method": "resources/list", "params": {"cursor": "cGFnZTI="}}
+/// ```
 ///
-/// [`ClientRequest`]: super::ClientRequest
+/// The `resources/list` request, sent by the client. Since revision 2024-11-05.
+/// [Specification](https://modelcontextprotocol.io/specification/2024-11-05/schema#listresourcesrequest)
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct ListResourcesRequest {
     /// The parameters of the method.
@@ -199,37 +139,21 @@ pub struct ListResourcesRequest {
     /// Other members.
     pub extra: Extra<Self>,
 }
-
-impl ListResourcesRequest {
-    /// Creates a `ListResourcesRequest` without optional members.
-    #[must_use]
-    pub fn new() -> Self {
-        Self::default()
-    }
-
-    /// Sets `params`.
-    #[must_use]
-    pub fn with_params(mut self, params: impl Into<ListResourcesRequestParams>) -> Self {
-        self.params = Some(params.into());
-        self
-    }
-}
-
 codec::object! { ListResourcesRequest;
-    constant method "method" = Str("resources/list"), optional params "params", ..extra
+    constant method "method" = Str("resources/list"),
+    optional params "params" with_params(into ListResourcesRequestParams), ..extra
 }
-
-impl crate::Request for ListResourcesRequest {
-    const METHOD: &'static str = "resources/list";
-    const REVISION: Revision = Revision::V2024_11_05;
-    type Params = Option<ListResourcesRequestParams>;
-    type Result = ListResourcesResult;
+codec::request! { ListResourcesRequest;
+    "resources/list" (Option<ListResourcesRequestParams>) -> ListResourcesResult; Revision::V2024_11_05
 }
 
 /// The page of resources to return.
 ///
-/// The parameters of [`ListResourcesRequest`] (`resources/list`). Revisions 2024-11-05 to 2025-06-18. Used by
-/// [`ListResourcesRequest`].
+/// ```json
+/// {"cursor": "cGFnZTI="}
+/// ```
+///
+/// The parameters of [`ListResourcesRequest`] (`resources/list`). Revisions 2024-11-05 to 2025-06-18.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct ListResourcesRequestParams {
     /// The position to continue from: the `nextCursor` of the previous page. If absent, the first page is returned.
@@ -237,29 +161,15 @@ pub struct ListResourcesRequestParams {
     /// Other members.
     pub extra: Extra<Self>,
 }
-
-impl ListResourcesRequestParams {
-    /// Creates a `ListResourcesRequestParams` without optional members.
-    #[must_use]
-    pub fn new() -> Self {
-        Self::default()
-    }
-
-    /// Sets `cursor`.
-    #[must_use]
-    pub fn with_cursor(mut self, cursor: impl Into<String>) -> Self {
-        self.cursor = Some(cursor.into());
-        self
-    }
-}
-
-codec::object! { ListResourcesRequestParams;
-    optional cursor "cursor", ..extra
-}
+codec::object! { ListResourcesRequestParams; optional cursor "cursor" with_cursor(into String), ..extra }
 
 /// A page of the server's resources.
 ///
 /// The list need not contain all readable resources. Templates and links in tool results can refer to others.
+///
+/// ```json
+/// {"resources": [{"name": "README.md", "uri": "file:///project/README.md"}]}
+/// ```
 ///
 /// The result of [`ListResourcesRequest`] (`resources/list`). Since revision 2024-11-05.
 /// [Specification](https://modelcontextprotocol.io/specification/2024-11-05/schema#listresourcesresult)
@@ -275,31 +185,10 @@ pub struct ListResourcesResult {
     /// Other members.
     pub extra: Extra<Self>,
 }
-
-impl ListResourcesResult {
-    /// Creates a `ListResourcesResult` from its required members.
-    #[must_use]
-    pub fn new(resources: impl Into<Vec<Resource>>) -> Self {
-        Self { resources: resources.into(), next_cursor: None, meta: None, extra: Default::default() }
-    }
-
-    /// Sets `nextCursor`.
-    #[must_use]
-    pub fn with_next_cursor(mut self, next_cursor: impl Into<String>) -> Self {
-        self.next_cursor = Some(next_cursor.into());
-        self
-    }
-
-    /// Sets `_meta`.
-    #[must_use]
-    pub fn with_meta(mut self, meta: impl Into<JsonObject>) -> Self {
-        self.meta = Some(meta.into());
-        self
-    }
-}
-
 codec::object! { ListResourcesResult;
-    required resources "resources", optional next_cursor "nextCursor", optional meta "_meta", ..extra
+    required resources "resources" (into Vec<Resource>),
+    optional next_cursor "nextCursor" with_next_cursor(into String), optional meta "_meta" with_meta(into JsonObject),
+    ..extra
 }
 
 /// Reads a resource by its URI.
@@ -307,11 +196,12 @@ codec::object! { ListResourcesResult;
 /// The result is a [`ReadResourceResult`]. It can hold several contents, such as the files of a directory. A resource
 /// that does not exist is an error (-32002). Requires the server's `resources` capability.
 ///
-/// The `resources/read` request, sent by the client. In JSON, `method` is `"resources/read"`. Since revision
-/// 2024-11-05. Used by [`ClientRequest`].
-/// [Specification](https://modelcontextprotocol.io/specification/2024-11-05/schema#readresourcerequest)
+/// ```json
+/// {"method": "resources/read", "params": {"uri": "file:///project/README.md"}}
+/// ```
 ///
-/// [`ClientRequest`]: super::ClientRequest
+/// The `resources/read` request, sent by the client. Since revision 2024-11-05.
+/// [Specification](https://modelcontextprotocol.io/specification/2024-11-05/schema#readresourcerequest)
 #[derive(Clone, Debug, PartialEq)]
 pub struct ReadResourceRequest {
     /// The parameters of the method.
@@ -319,32 +209,22 @@ pub struct ReadResourceRequest {
     /// Other members.
     pub extra: Extra<Self>,
 }
-
-impl ReadResourceRequest {
-    /// Creates a `ReadResourceRequest` from its required members.
-    #[must_use]
-    pub fn new(params: impl Into<ReadResourceRequestParams>) -> Self {
-        Self { params: params.into(), extra: Default::default() }
-    }
-}
-
 codec::object! { ReadResourceRequest;
-    constant method "method" = Str("resources/read"), required params "params", ..extra
+    constant method "method" = Str("resources/read"), required params "params" (into ReadResourceRequestParams), ..extra
 }
-
-impl crate::Request for ReadResourceRequest {
-    const METHOD: &'static str = "resources/read";
-    const REVISION: Revision = Revision::V2024_11_05;
-    type Params = ReadResourceRequestParams;
-    type Result = ReadResourceResult;
+codec::request! { ReadResourceRequest;
+    "resources/read" (ReadResourceRequestParams) -> ReadResourceResult; Revision::V2024_11_05
 }
 
 /// The URI of a resource to read.
 ///
 /// The server must validate the URI. It should also check that the client is allowed to read the resource.
 ///
-/// The parameters of [`ReadResourceRequest`] (`resources/read`). Since revision 2024-11-05. Used by
-/// [`ReadResourceRequest`].
+/// ```json
+/// {"uri": "file:///project/README.md"}
+/// ```
+///
+/// The parameters of [`ReadResourceRequest`] (`resources/read`). Since revision 2024-11-05.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ReadResourceRequestParams {
     /// The URI of the resource. It can use any scheme, and the server decides how to interpret it.
@@ -352,24 +232,17 @@ pub struct ReadResourceRequestParams {
     /// Other members.
     pub extra: Extra<Self>,
 }
-
-impl ReadResourceRequestParams {
-    /// Creates a `ReadResourceRequestParams` from its required members.
-    #[must_use]
-    pub fn new(uri: impl Into<String>) -> Self {
-        Self { uri: uri.into(), extra: Default::default() }
-    }
-}
-
-codec::object! { ReadResourceRequestParams;
-    required uri "uri", ..extra
-}
+codec::object! { ReadResourceRequestParams; required uri "uri" (into String), ..extra }
 
 /// The contents of a resource.
 ///
 /// A resource that does not exist is an error: -32002 up to 2025-11-25, and -32602 (invalid params) since 2026-07-28.
 /// Clients should still accept -32002 in the newer revision. Since 2026-07-28, a server must not respond with empty
 /// contents for a missing resource.
+///
+/// ```json
+/// {"contents": [{"uri": "file:///project/README.md", "text": "# My project"}]}
+/// ```
 ///
 /// The result of [`ReadResourceRequest`] (`resources/read`). Since revision 2024-11-05.
 /// [Specification](https://modelcontextprotocol.io/specification/2024-11-05/schema#readresourceresult)
@@ -383,30 +256,19 @@ pub struct ReadResourceResult {
     /// Other members.
     pub extra: Extra<Self>,
 }
-
-impl ReadResourceResult {
-    /// Creates a `ReadResourceResult` from its required members.
-    #[must_use]
-    pub fn new(contents: impl Into<Vec<TextOrBlobResourceContents>>) -> Self {
-        Self { contents: contents.into(), meta: None, extra: Default::default() }
-    }
-
-    /// Sets `_meta`.
-    #[must_use]
-    pub fn with_meta(mut self, meta: impl Into<JsonObject>) -> Self {
-        self.meta = Some(meta.into());
-        self
-    }
-}
-
 codec::object! { ReadResourceResult;
-    required contents "contents", optional meta "_meta", ..extra
+    required contents "contents" (into Vec<TextOrBlobResourceContents>),
+    optional meta "_meta" with_meta(into JsonObject), ..extra
 }
 
 /// A resource that the server can read, such as a file, a database schema or application data.
 ///
 /// The application decides which resources become context for a model. The `https` scheme is for resources that the
 /// client can fetch directly from the web. The `file` scheme need not refer to a real file system.
+///
+/// ```json
+/// {"name": "README.md", "uri": "file:///project/README.md", "mimeType": "text/markdown"}
+/// ```
 ///
 /// Since revision 2024-11-05. Used by [`ListResourcesResult`].
 /// [Specification](https://modelcontextprotocol.io/specification/2024-11-05/schema#resource)
@@ -428,65 +290,24 @@ pub struct Resource {
     /// Other members.
     pub extra: Extra<Self>,
 }
-
-impl Resource {
-    /// Creates a `Resource` from its required members.
-    #[must_use]
-    pub fn new(name: impl Into<String>, uri: impl Into<String>) -> Self {
-        Self {
-            name: name.into(),
-            uri: uri.into(),
-            description: None,
-            mime_type: None,
-            annotations: None,
-            size: None,
-            extra: Default::default(),
-        }
-    }
-
-    /// Sets `description`.
-    #[must_use]
-    pub fn with_description(mut self, description: impl Into<String>) -> Self {
-        self.description = Some(description.into());
-        self
-    }
-
-    /// Sets `mimeType`.
-    #[must_use]
-    pub fn with_mime_type(mut self, mime_type: impl Into<String>) -> Self {
-        self.mime_type = Some(mime_type.into());
-        self
-    }
-
-    /// Sets `annotations`.
-    #[must_use]
-    pub fn with_annotations(mut self, annotations: impl Into<Annotations>) -> Self {
-        self.annotations = Some(annotations.into());
-        self
-    }
-
-    /// Sets `size`.
-    #[must_use]
-    pub fn with_size(mut self, size: i64) -> Self {
-        self.size = Some(size);
-        self
-    }
-}
-
 codec::object! { Resource;
-    required name "name", required uri "uri", optional description "description", optional mime_type "mimeType",
-    optional annotations "annotations", optional size "size", ..extra
+    required name "name" (into String), required uri "uri" (into String),
+    optional description "description" with_description(into String),
+    optional mime_type "mimeType" with_mime_type(into String),
+    optional annotations "annotations" with_annotations(into Annotations), optional size "size" with_size(copy i64),
+    ..extra
 }
 
 /// Notifies the client that the list of resources has changed.
 ///
 /// The server sends it without a subscription if its `resources` capability has `listChanged`.
 ///
-/// The `notifications/resources/list_changed` notification, sent by the server. In JSON, `method` is
-/// `"notifications/resources/list_changed"`. Since revision 2024-11-05. Used by [`ServerNotification`].
-/// [Specification](https://modelcontextprotocol.io/specification/2024-11-05/schema#resourcelistchangednotification)
+/// ```json
+/// {"method": "notifications/resources/list_changed"}
+/// ```
 ///
-/// [`ServerNotification`]: super::ServerNotification
+/// The `notifications/resources/list_changed` notification, sent by the server. Since revision 2024-11-05.
+/// [Specification](https://modelcontextprotocol.io/specification/2024-11-05/schema#resourcelistchangednotification)
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct ResourceListChangedNotification {
     /// The parameters of the method.
@@ -494,30 +315,12 @@ pub struct ResourceListChangedNotification {
     /// Other members.
     pub extra: Extra<Self>,
 }
-
-impl ResourceListChangedNotification {
-    /// Creates a `ResourceListChangedNotification` without optional members.
-    #[must_use]
-    pub fn new() -> Self {
-        Self::default()
-    }
-
-    /// Sets `params`.
-    #[must_use]
-    pub fn with_params(mut self, params: impl Into<ResourceListChangedNotificationParams>) -> Self {
-        self.params = Some(params.into());
-        self
-    }
-}
-
 codec::object! { ResourceListChangedNotification;
-    constant method "method" = Str("notifications/resources/list_changed"), optional params "params", ..extra
+    constant method "method" = Str("notifications/resources/list_changed"),
+    optional params "params" with_params(into ResourceListChangedNotificationParams), ..extra
 }
-
-impl crate::Notification for ResourceListChangedNotification {
-    const METHOD: &'static str = "notifications/resources/list_changed";
-    const REVISION: Revision = Revision::V2024_11_05;
-    type Params = Option<ResourceListChangedNotificationParams>;
+codec::notification! { ResourceListChangedNotification;
+    "notifications/resources/list_changed" (Option<ResourceListChangedNotificationParams>); Revision::V2024_11_05
 }
 
 /// The parameters of the `notifications/resources/list_changed` notification, which contain only metadata.
@@ -531,29 +334,15 @@ pub struct ResourceListChangedNotificationParams {
     /// Other members.
     pub extra: Extra<Self>,
 }
-
-impl ResourceListChangedNotificationParams {
-    /// Creates a `ResourceListChangedNotificationParams` without optional members.
-    #[must_use]
-    pub fn new() -> Self {
-        Self::default()
-    }
-
-    /// Sets `_meta`.
-    #[must_use]
-    pub fn with_meta(mut self, meta: impl Into<JsonObject>) -> Self {
-        self.meta = Some(meta.into());
-        self
-    }
-}
-
-codec::object! { ResourceListChangedNotificationParams;
-    optional meta "_meta", ..extra
-}
+codec::object! { ResourceListChangedNotificationParams; optional meta "_meta" with_meta(into JsonObject), ..extra }
 
 /// A template for the URIs of a group of resources.
 ///
 /// A client fills in the variables and reads the resulting URI. The server can suggest values through completion.
+///
+/// ```json
+/// {"name": "files", "uriTemplate": "file:///project/{path}", "mimeType": "text/plain"}
+/// ```
 ///
 /// Since revision 2024-11-05. Used by [`ListResourceTemplatesResult`].
 /// [Specification](https://modelcontextprotocol.io/specification/2024-11-05/schema#resourcetemplate)
@@ -572,46 +361,11 @@ pub struct ResourceTemplate {
     /// Other members.
     pub extra: Extra<Self>,
 }
-
-impl ResourceTemplate {
-    /// Creates a `ResourceTemplate` from its required members.
-    #[must_use]
-    pub fn new(name: impl Into<String>, uri_template: impl Into<String>) -> Self {
-        Self {
-            name: name.into(),
-            uri_template: uri_template.into(),
-            description: None,
-            mime_type: None,
-            annotations: None,
-            extra: Default::default(),
-        }
-    }
-
-    /// Sets `description`.
-    #[must_use]
-    pub fn with_description(mut self, description: impl Into<String>) -> Self {
-        self.description = Some(description.into());
-        self
-    }
-
-    /// Sets `mimeType`.
-    #[must_use]
-    pub fn with_mime_type(mut self, mime_type: impl Into<String>) -> Self {
-        self.mime_type = Some(mime_type.into());
-        self
-    }
-
-    /// Sets `annotations`.
-    #[must_use]
-    pub fn with_annotations(mut self, annotations: impl Into<Annotations>) -> Self {
-        self.annotations = Some(annotations.into());
-        self
-    }
-}
-
 codec::object! { ResourceTemplate;
-    required name "name", required uri_template "uriTemplate", optional description "description",
-    optional mime_type "mimeType", optional annotations "annotations", ..extra
+    required name "name" (into String), required uri_template "uriTemplate" (into String),
+    optional description "description" with_description(into String),
+    optional mime_type "mimeType" with_mime_type(into String),
+    optional annotations "annotations" with_annotations(into Annotations), ..extra
 }
 
 /// Notifies the client that a resource has changed, so that the client can read it again.
@@ -619,11 +373,13 @@ codec::object! { ResourceTemplate;
 /// The server sends it for resources that the client subscribed to with `resources/subscribe`, and possibly for parts
 /// of them. Requires `subscribe` in the server's `resources` capability.
 ///
-/// The `notifications/resources/updated` notification, sent by the server. In JSON, `method` is
-/// `"notifications/resources/updated"`. Since revision 2024-11-05. Used by [`ServerNotification`].
-/// [Specification](https://modelcontextprotocol.io/specification/2024-11-05/schema#resourceupdatednotification)
+/// ```json
+/// {"method": "notifications/resources/updated",
+///   "params": {"uri": "file:///project/README.md"}}
+/// ```
 ///
-/// [`ServerNotification`]: super::ServerNotification
+/// The `notifications/resources/updated` notification, sent by the server. Since revision 2024-11-05.
+/// [Specification](https://modelcontextprotocol.io/specification/2024-11-05/schema#resourceupdatednotification)
 #[derive(Clone, Debug, PartialEq)]
 pub struct ResourceUpdatedNotification {
     /// The parameters of the method.
@@ -631,28 +387,21 @@ pub struct ResourceUpdatedNotification {
     /// Other members.
     pub extra: Extra<Self>,
 }
-
-impl ResourceUpdatedNotification {
-    /// Creates a `ResourceUpdatedNotification` from its required members.
-    #[must_use]
-    pub fn new(params: impl Into<ResourceUpdatedNotificationParams>) -> Self {
-        Self { params: params.into(), extra: Default::default() }
-    }
-}
-
 codec::object! { ResourceUpdatedNotification;
-    constant method "method" = Str("notifications/resources/updated"), required params "params", ..extra
+    constant method "method" = Str("notifications/resources/updated"),
+    required params "params" (into ResourceUpdatedNotificationParams), ..extra
 }
-
-impl crate::Notification for ResourceUpdatedNotification {
-    const METHOD: &'static str = "notifications/resources/updated";
-    const REVISION: Revision = Revision::V2024_11_05;
-    type Params = ResourceUpdatedNotificationParams;
+codec::notification! { ResourceUpdatedNotification;
+    "notifications/resources/updated" (ResourceUpdatedNotificationParams); Revision::V2024_11_05
 }
 
 /// The URI of a resource that has changed.
 ///
 /// A client that subscribed to the resource may want to read it again.
+///
+/// ```json
+/// {"uri": "file:///project/README.md"}
+/// ```
 ///
 /// Since revision 2024-11-05. Used by [`ResourceUpdatedNotification`].
 #[derive(Clone, Debug, PartialEq)]
@@ -662,29 +411,19 @@ pub struct ResourceUpdatedNotificationParams {
     /// Other members.
     pub extra: Extra<Self>,
 }
-
-impl ResourceUpdatedNotificationParams {
-    /// Creates a `ResourceUpdatedNotificationParams` from its required members.
-    #[must_use]
-    pub fn new(uri: impl Into<String>) -> Self {
-        Self { uri: uri.into(), extra: Default::default() }
-    }
-}
-
-codec::object! { ResourceUpdatedNotificationParams;
-    required uri "uri", ..extra
-}
+codec::object! { ResourceUpdatedNotificationParams; required uri "uri" (into String), ..extra }
 
 /// Subscribes to changes of a resource.
 ///
 /// The result is empty. The server then sends `notifications/resources/updated` when the resource changes, until the
 /// client sends `resources/unsubscribe`. Requires `subscribe` in the server's `resources` capability.
 ///
-/// The `resources/subscribe` request, sent by the client. In JSON, `method` is `"resources/subscribe"`. Revisions
-/// 2024-11-05 to 2025-11-25. Used by [`ClientRequest`].
-/// [Specification](https://modelcontextprotocol.io/specification/2024-11-05/schema#subscriberequest)
+/// ```json
+/// {"method": "resources/subscribe", "params": {"uri": "file:///project/README.md"}}
+/// ```
 ///
-/// [`ClientRequest`]: super::ClientRequest
+/// The `resources/subscribe` request, sent by the client. Revisions 2024-11-05 to 2025-11-25.
+/// [Specification](https://modelcontextprotocol.io/specification/2024-11-05/schema#subscriberequest)
 #[derive(Clone, Debug, PartialEq)]
 pub struct SubscribeRequest {
     /// The parameters of the method.
@@ -692,32 +431,23 @@ pub struct SubscribeRequest {
     /// Other members.
     pub extra: Extra<Self>,
 }
-
-impl SubscribeRequest {
-    /// Creates a `SubscribeRequest` from its required members.
-    #[must_use]
-    pub fn new(params: impl Into<SubscribeRequestParams>) -> Self {
-        Self { params: params.into(), extra: Default::default() }
-    }
-}
-
 codec::object! { SubscribeRequest;
-    constant method "method" = Str("resources/subscribe"), required params "params", ..extra
+    constant method "method" = Str("resources/subscribe"), required params "params" (into SubscribeRequestParams),
+    ..extra
 }
-
-impl crate::Request for SubscribeRequest {
-    const METHOD: &'static str = "resources/subscribe";
-    const REVISION: Revision = Revision::V2024_11_05;
-    type Params = SubscribeRequestParams;
-    type Result = EmptyResult;
+codec::request! { SubscribeRequest;
+    "resources/subscribe" (SubscribeRequestParams) -> EmptyResult; Revision::V2024_11_05
 }
 
 /// The URI of a resource to watch for changes.
 ///
 /// Revision 2026-07-28 replaces it with `SubscriptionFilter`.
 ///
-/// The parameters of [`SubscribeRequest`] (`resources/subscribe`). Revisions 2024-11-05 to 2025-11-25. Used by
-/// [`SubscribeRequest`].
+/// ```json
+/// {"uri": "file:///project/README.md"}
+/// ```
+///
+/// The parameters of [`SubscribeRequest`] (`resources/subscribe`). Revisions 2024-11-05 to 2025-11-25.
 #[derive(Clone, Debug, PartialEq)]
 pub struct SubscribeRequestParams {
     /// The URI of the resource. It can use any scheme, and the server decides how to interpret it.
@@ -725,20 +455,13 @@ pub struct SubscribeRequestParams {
     /// Other members.
     pub extra: Extra<Self>,
 }
-
-impl SubscribeRequestParams {
-    /// Creates a `SubscribeRequestParams` from its required members.
-    #[must_use]
-    pub fn new(uri: impl Into<String>) -> Self {
-        Self { uri: uri.into(), extra: Default::default() }
-    }
-}
-
-codec::object! { SubscribeRequestParams;
-    required uri "uri", ..extra
-}
+codec::object! { SubscribeRequestParams; required uri "uri" (into String), ..extra }
 
 /// Text contents of a resource or of a part of one.
+///
+/// ```json
+/// {"uri": "file:///project/README.md", "mimeType": "text/plain", "text": "# My project"}
+/// ```
 ///
 /// Since revision 2024-11-05. Used by [`TextOrBlobResourceContents`].
 /// [Specification](https://modelcontextprotocol.io/specification/2024-11-05/schema#textresourcecontents)
@@ -753,35 +476,21 @@ pub struct TextResourceContents {
     /// Other members.
     pub extra: Extra<Self>,
 }
-
-impl TextResourceContents {
-    /// Creates a `TextResourceContents` from its required members.
-    #[must_use]
-    pub fn new(uri: impl Into<String>, text: impl Into<String>) -> Self {
-        Self { uri: uri.into(), mime_type: None, text: text.into(), extra: Default::default() }
-    }
-
-    /// Sets `mimeType`.
-    #[must_use]
-    pub fn with_mime_type(mut self, mime_type: impl Into<String>) -> Self {
-        self.mime_type = Some(mime_type.into());
-        self
-    }
-}
-
 codec::object! { TextResourceContents;
-    required uri "uri", optional mime_type "mimeType", required text "text", ..extra
+    required uri "uri" (into String), optional mime_type "mimeType" with_mime_type(into String),
+    required text "text" (into String), ..extra
 }
 
 /// Cancels a subscription made with `resources/subscribe`.
 ///
 /// The result is empty. Requires `subscribe` in the server's `resources` capability.
 ///
-/// The `resources/unsubscribe` request, sent by the client. In JSON, `method` is `"resources/unsubscribe"`. Revisions
-/// 2024-11-05 to 2025-11-25. Used by [`ClientRequest`].
-/// [Specification](https://modelcontextprotocol.io/specification/2024-11-05/schema#unsubscriberequest)
+/// ```json
+/// {"method": "resources/unsubscribe", "params": {"uri": "file:///project/README.md"}}
+/// ```
 ///
-/// [`ClientRequest`]: super::ClientRequest
+/// The `resources/unsubscribe` request, sent by the client. Revisions 2024-11-05 to 2025-11-25.
+/// [Specification](https://modelcontextprotocol.io/specification/2024-11-05/schema#unsubscriberequest)
 #[derive(Clone, Debug, PartialEq)]
 pub struct UnsubscribeRequest {
     /// The parameters of the method.
@@ -789,30 +498,21 @@ pub struct UnsubscribeRequest {
     /// Other members.
     pub extra: Extra<Self>,
 }
-
-impl UnsubscribeRequest {
-    /// Creates a `UnsubscribeRequest` from its required members.
-    #[must_use]
-    pub fn new(params: impl Into<UnsubscribeRequestParams>) -> Self {
-        Self { params: params.into(), extra: Default::default() }
-    }
-}
-
 codec::object! { UnsubscribeRequest;
-    constant method "method" = Str("resources/unsubscribe"), required params "params", ..extra
+    constant method "method" = Str("resources/unsubscribe"), required params "params" (into UnsubscribeRequestParams),
+    ..extra
 }
-
-impl crate::Request for UnsubscribeRequest {
-    const METHOD: &'static str = "resources/unsubscribe";
-    const REVISION: Revision = Revision::V2024_11_05;
-    type Params = UnsubscribeRequestParams;
-    type Result = EmptyResult;
+codec::request! { UnsubscribeRequest;
+    "resources/unsubscribe" (UnsubscribeRequestParams) -> EmptyResult; Revision::V2024_11_05
 }
 
 /// The URI of a resource to stop watching.
 ///
-/// The parameters of [`UnsubscribeRequest`] (`resources/unsubscribe`). Revisions 2024-11-05 to 2025-11-25. Used by
-/// [`UnsubscribeRequest`].
+/// ```json
+/// {"uri": "file:///project/README.md"}
+/// ```
+///
+/// The parameters of [`UnsubscribeRequest`] (`resources/unsubscribe`). Revisions 2024-11-05 to 2025-11-25.
 #[derive(Clone, Debug, PartialEq)]
 pub struct UnsubscribeRequestParams {
     /// The URI of the subscribed resource.
@@ -820,18 +520,7 @@ pub struct UnsubscribeRequestParams {
     /// Other members.
     pub extra: Extra<Self>,
 }
-
-impl UnsubscribeRequestParams {
-    /// Creates a `UnsubscribeRequestParams` from its required members.
-    #[must_use]
-    pub fn new(uri: impl Into<String>) -> Self {
-        Self { uri: uri.into(), extra: Default::default() }
-    }
-}
-
-codec::object! { UnsubscribeRequestParams;
-    required uri "uri", ..extra
-}
+codec::object! { UnsubscribeRequestParams; required uri "uri" (into String), ..extra }
 
 codec::serde_impls! {
     BlobResourceContents, TextOrBlobResourceContents, ListResourceTemplatesRequest, ListResourceTemplatesRequestParams,

@@ -12,12 +12,12 @@ use crate::{Extra, Json, JsonObject, Number, Revision, codec};
 /// request is unknown, has completed or cannot be cancelled. The sender ignores a response that still arrives.
 /// `initialize` cannot be cancelled.
 ///
-/// The `notifications/cancelled` notification, sent by either side. In JSON, `method` is `"notifications/cancelled"`.
-/// Since revision 2024-11-05. Used by [`ClientNotification`], [`ServerNotification`].
-/// [Specification](https://modelcontextprotocol.io/specification/2025-03-26/schema#cancellednotification)
+/// ```json
+/// {"method": "notifications/cancelled", "params": {"requestId": 1}}
+/// ```
 ///
-/// [`ClientNotification`]: super::ClientNotification
-/// [`ServerNotification`]: super::ServerNotification
+/// The `notifications/cancelled` notification, sent by either side. Since revision 2024-11-05.
+/// [Specification](https://modelcontextprotocol.io/specification/2025-03-26/schema#cancellednotification)
 #[derive(Clone, Debug, PartialEq)]
 pub struct CancelledNotification {
     /// The parameters of the method.
@@ -25,26 +25,19 @@ pub struct CancelledNotification {
     /// Other members.
     pub extra: Extra<Self>,
 }
-
-impl CancelledNotification {
-    /// Creates a `CancelledNotification` from its required members.
-    #[must_use]
-    pub fn new(params: impl Into<CancelledNotificationParams>) -> Self {
-        Self { params: params.into(), extra: Default::default() }
-    }
-}
-
 codec::object! { CancelledNotification;
-    constant method "method" = Str("notifications/cancelled"), required params "params", ..extra
+    constant method "method" = Str("notifications/cancelled"),
+    required params "params" (into CancelledNotificationParams), ..extra
 }
-
-impl crate::Notification for CancelledNotification {
-    const METHOD: &'static str = "notifications/cancelled";
-    const REVISION: Revision = Revision::V2025_03_26;
-    type Params = CancelledNotificationParams;
+codec::notification! { CancelledNotification;
+    "notifications/cancelled" (CancelledNotificationParams); Revision::V2025_03_26
 }
 
 /// The ID of the request to cancel and the reason.
+///
+/// ```json
+/// {"requestId": 1, "reason": "The user cancelled the call."}
+/// ```
 ///
 /// Since revision 2024-11-05. Used by [`CancelledNotification`].
 #[derive(Clone, Debug, PartialEq)]
@@ -57,24 +50,8 @@ pub struct CancelledNotificationParams {
     /// Other members.
     pub extra: Extra<Self>,
 }
-
-impl CancelledNotificationParams {
-    /// Creates a `CancelledNotificationParams` from its required members.
-    #[must_use]
-    pub fn new(request_id: impl Into<RequestId>) -> Self {
-        Self { request_id: request_id.into(), reason: None, extra: Default::default() }
-    }
-
-    /// Sets `reason`.
-    #[must_use]
-    pub fn with_reason(mut self, reason: impl Into<String>) -> Self {
-        self.reason = Some(reason.into());
-        self
-    }
-}
-
 codec::object! { CancelledNotificationParams;
-    required request_id "requestId", optional reason "reason", ..extra
+    required request_id "requestId" (into RequestId), optional reason "reason" with_reason(into String), ..extra
 }
 
 /// Initializes the session and negotiates the revision and the capabilities.
@@ -84,11 +61,14 @@ codec::object! { CancelledNotificationParams;
 /// if the server supports it, and another supported revision otherwise. A client that does not support that revision
 /// must disconnect. Otherwise it sends `notifications/initialized`.
 ///
-/// The `initialize` request, sent by the client. In JSON, `method` is `"initialize"`. Revisions 2024-11-05 to
-/// 2025-11-25. Used by [`ClientRequest`].
-/// [Specification](https://modelcontextprotocol.io/specification/2025-03-26/schema#initializerequest)
+/// ```json
+/// {"method": "initialize", "params": {"protocolVersion": "2025-03-26",
+///   "capabilities": {"roots": {"listChanged": true}}, "clientInfo": {"name": "weather",
+///   "version": "1.2.0"}}}
+/// ```
 ///
-/// [`ClientRequest`]: super::ClientRequest
+/// The `initialize` request, sent by the client. Revisions 2024-11-05 to 2025-11-25.
+/// [Specification](https://modelcontextprotocol.io/specification/2025-03-26/schema#initializerequest)
 #[derive(Clone, Debug, PartialEq)]
 pub struct InitializeRequest {
     /// The parameters of the method.
@@ -96,33 +76,22 @@ pub struct InitializeRequest {
     /// Other members.
     pub extra: Extra<Self>,
 }
-
-impl InitializeRequest {
-    /// Creates an `InitializeRequest` from its required members.
-    #[must_use]
-    pub fn new(params: impl Into<InitializeRequestParams>) -> Self {
-        Self { params: params.into(), extra: Default::default() }
-    }
-}
-
 codec::object! { InitializeRequest;
-    constant method "method" = Str("initialize"), required params "params", ..extra
+    constant method "method" = Str("initialize"), required params "params" (into InitializeRequestParams), ..extra
 }
-
-impl crate::Request for InitializeRequest {
-    const METHOD: &'static str = "initialize";
-    const REVISION: Revision = Revision::V2025_03_26;
-    type Params = InitializeRequestParams;
-    type Result = InitializeResult;
-}
+codec::request! { InitializeRequest; "initialize" (InitializeRequestParams) -> InitializeResult; Revision::V2025_03_26 }
 
 /// The protocol revision, capabilities and implementation of a client.
 ///
 /// The client sends it in the first request of a session. The server responds with an [`InitializeResult`], which names
 /// the revision of the session.
 ///
-/// The parameters of [`InitializeRequest`] (`initialize`). Revisions 2024-11-05 to 2025-11-25. Used by
-/// [`InitializeRequest`].
+/// ```json
+/// {"protocolVersion": "2025-03-26", "capabilities": {"roots": {"listChanged": true}},
+///   "clientInfo": {"name": "weather", "version": "1.2.0"}}
+/// ```
+///
+/// The parameters of [`InitializeRequest`] (`initialize`). Revisions 2024-11-05 to 2025-11-25.
 #[derive(Clone, Debug, PartialEq)]
 pub struct InitializeRequestParams {
     /// The revision that the client requests, such as `2025-11-25`. This should be the newest revision that the client
@@ -135,33 +104,21 @@ pub struct InitializeRequestParams {
     /// Other members.
     pub extra: Extra<Self>,
 }
-
-impl InitializeRequestParams {
-    /// Creates an `InitializeRequestParams` from its required members.
-    #[must_use]
-    pub fn new(
-        protocol_version: impl Into<String>,
-        capabilities: impl Into<ClientCapabilities>,
-        client_info: impl Into<Implementation>,
-    ) -> Self {
-        Self {
-            protocol_version: protocol_version.into(),
-            capabilities: capabilities.into(),
-            client_info: client_info.into(),
-            extra: Default::default(),
-        }
-    }
-}
-
 codec::object! { InitializeRequestParams;
-    required protocol_version "protocolVersion", required capabilities "capabilities",
-    required client_info "clientInfo", ..extra
+    required protocol_version "protocolVersion" (into String),
+    required capabilities "capabilities" (into ClientCapabilities),
+    required client_info "clientInfo" (into Implementation), ..extra
 }
 
 /// The revision of the session and the features of the server.
 ///
 /// After this result, the client sends `notifications/initialized` and normal operation begins. A client that does not
 /// support the revision must disconnect.
+///
+/// ```json
+/// {"protocolVersion": "2025-03-26", "capabilities": {"tools": {"listChanged": true}},
+///   "serverInfo": {"name": "weather", "version": "1.2.0"}}
+/// ```
 ///
 /// The result of [`InitializeRequest`] (`initialize`). Revisions 2024-11-05 to 2025-11-25.
 /// [Specification](https://modelcontextprotocol.io/specification/2025-03-26/schema#initializeresult)
@@ -183,43 +140,12 @@ pub struct InitializeResult {
     /// Other members.
     pub extra: Extra<Self>,
 }
-
-impl InitializeResult {
-    /// Creates an `InitializeResult` from its required members.
-    #[must_use]
-    pub fn new(
-        protocol_version: impl Into<String>,
-        capabilities: impl Into<ServerCapabilities>,
-        server_info: impl Into<Implementation>,
-    ) -> Self {
-        Self {
-            protocol_version: protocol_version.into(),
-            capabilities: capabilities.into(),
-            server_info: server_info.into(),
-            instructions: None,
-            meta: None,
-            extra: Default::default(),
-        }
-    }
-
-    /// Sets `instructions`.
-    #[must_use]
-    pub fn with_instructions(mut self, instructions: impl Into<String>) -> Self {
-        self.instructions = Some(instructions.into());
-        self
-    }
-
-    /// Sets `_meta`.
-    #[must_use]
-    pub fn with_meta(mut self, meta: impl Into<JsonObject>) -> Self {
-        self.meta = Some(meta.into());
-        self
-    }
-}
-
 codec::object! { InitializeResult;
-    required protocol_version "protocolVersion", required capabilities "capabilities",
-    required server_info "serverInfo", optional instructions "instructions", optional meta "_meta", ..extra
+    required protocol_version "protocolVersion" (into String),
+    required capabilities "capabilities" (into ServerCapabilities),
+    required server_info "serverInfo" (into Implementation),
+    optional instructions "instructions" with_instructions(into String),
+    optional meta "_meta" with_meta(into JsonObject), ..extra
 }
 
 /// Notifies the server that the client is ready for normal operation.
@@ -227,11 +153,12 @@ codec::object! { InitializeResult;
 /// The client sends it once, after the result of `initialize`. Before the server receives it, it should send no
 /// requests except pings.
 ///
-/// The `notifications/initialized` notification, sent by the client. In JSON, `method` is
-/// `"notifications/initialized"`. Revisions 2024-11-05 to 2025-11-25. Used by [`ClientNotification`].
-/// [Specification](https://modelcontextprotocol.io/specification/2025-03-26/schema#initializednotification)
+/// ```json
+/// {"method": "notifications/initialized"}
+/// ```
 ///
-/// [`ClientNotification`]: super::ClientNotification
+/// The `notifications/initialized` notification, sent by the client. Revisions 2024-11-05 to 2025-11-25.
+/// [Specification](https://modelcontextprotocol.io/specification/2025-03-26/schema#initializednotification)
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct InitializedNotification {
     /// The parameters of the method.
@@ -239,30 +166,12 @@ pub struct InitializedNotification {
     /// Other members.
     pub extra: Extra<Self>,
 }
-
-impl InitializedNotification {
-    /// Creates an `InitializedNotification` without optional members.
-    #[must_use]
-    pub fn new() -> Self {
-        Self::default()
-    }
-
-    /// Sets `params`.
-    #[must_use]
-    pub fn with_params(mut self, params: impl Into<InitializedNotificationParams>) -> Self {
-        self.params = Some(params.into());
-        self
-    }
-}
-
 codec::object! { InitializedNotification;
-    constant method "method" = Str("notifications/initialized"), optional params "params", ..extra
+    constant method "method" = Str("notifications/initialized"),
+    optional params "params" with_params(into InitializedNotificationParams), ..extra
 }
-
-impl crate::Notification for InitializedNotification {
-    const METHOD: &'static str = "notifications/initialized";
-    const REVISION: Revision = Revision::V2025_03_26;
-    type Params = Option<InitializedNotificationParams>;
+codec::notification! { InitializedNotification;
+    "notifications/initialized" (Option<InitializedNotificationParams>); Revision::V2025_03_26
 }
 
 /// The parameters of the `notifications/initialized` notification, which contain only metadata.
@@ -276,25 +185,7 @@ pub struct InitializedNotificationParams {
     /// Other members.
     pub extra: Extra<Self>,
 }
-
-impl InitializedNotificationParams {
-    /// Creates an `InitializedNotificationParams` without optional members.
-    #[must_use]
-    pub fn new() -> Self {
-        Self::default()
-    }
-
-    /// Sets `_meta`.
-    #[must_use]
-    pub fn with_meta(mut self, meta: impl Into<JsonObject>) -> Self {
-        self.meta = Some(meta.into());
-        self
-    }
-}
-
-codec::object! { InitializedNotificationParams;
-    optional meta "_meta", ..extra
-}
+codec::object! { InitializedNotificationParams; optional meta "_meta" with_meta(into JsonObject), ..extra }
 
 /// Sends a log message of the server to the client.
 ///
@@ -302,11 +193,13 @@ codec::object! { InitializedNotificationParams;
 /// server decides which messages to send. A message must not contain credentials or personal data. Requires the
 /// server's `logging` capability.
 ///
-/// The `notifications/message` notification, sent by the server. In JSON, `method` is `"notifications/message"`. Since
-/// revision 2024-11-05. Used by [`ServerNotification`].
-/// [Specification](https://modelcontextprotocol.io/specification/2025-03-26/schema#loggingmessagenotification)
+/// ```json
+/// {"method": "notifications/message", "params": {"level": "info",
+///   "data": "Fetched the forecast for Bern."}}
+/// ```
 ///
-/// [`ServerNotification`]: super::ServerNotification
+/// The `notifications/message` notification, sent by the server. Since revision 2024-11-05.
+/// [Specification](https://modelcontextprotocol.io/specification/2025-03-26/schema#loggingmessagenotification)
 #[derive(Clone, Debug, PartialEq)]
 pub struct LoggingMessageNotification {
     /// The parameters of the method.
@@ -314,29 +207,22 @@ pub struct LoggingMessageNotification {
     /// Other members.
     pub extra: Extra<Self>,
 }
-
-impl LoggingMessageNotification {
-    /// Creates a `LoggingMessageNotification` from its required members.
-    #[must_use]
-    pub fn new(params: impl Into<LoggingMessageNotificationParams>) -> Self {
-        Self { params: params.into(), extra: Default::default() }
-    }
-}
-
 codec::object! { LoggingMessageNotification;
-    constant method "method" = Str("notifications/message"), required params "params", ..extra
+    constant method "method" = Str("notifications/message"),
+    required params "params" (into LoggingMessageNotificationParams), ..extra
 }
-
-impl crate::Notification for LoggingMessageNotification {
-    const METHOD: &'static str = "notifications/message";
-    const REVISION: Revision = Revision::V2025_03_26;
-    type Params = LoggingMessageNotificationParams;
+codec::notification! { LoggingMessageNotification;
+    "notifications/message" (LoggingMessageNotificationParams); Revision::V2025_03_26
 }
 
 /// A log message of the server.
 ///
 /// The client sets the minimum level with `logging/setLevel`. Before that, the server decides which messages to send. A
 /// message must not contain credentials, personal data or internal details that could help an attacker.
+///
+/// ```json
+/// {"level": "info", "logger": "forecast", "data": "Fetched the forecast for Bern."}
+/// ```
 ///
 /// Since revision 2024-11-05. Used by [`LoggingMessageNotification`].
 #[derive(Clone, Debug, PartialEq)]
@@ -350,24 +236,9 @@ pub struct LoggingMessageNotificationParams {
     /// Other members.
     pub extra: Extra<Self>,
 }
-
-impl LoggingMessageNotificationParams {
-    /// Creates a `LoggingMessageNotificationParams` from its required members.
-    #[must_use]
-    pub fn new(level: impl Into<LoggingLevel>, data: impl Into<Json>) -> Self {
-        Self { level: level.into(), logger: None, data: data.into(), extra: Default::default() }
-    }
-
-    /// Sets `logger`.
-    #[must_use]
-    pub fn with_logger(mut self, logger: impl Into<String>) -> Self {
-        self.logger = Some(logger.into());
-        self
-    }
-}
-
 codec::object! { LoggingMessageNotificationParams;
-    required level "level", optional logger "logger", required data "data", ..extra
+    required level "level" (into LoggingLevel), optional logger "logger" with_logger(into String),
+    required data "data" (into Json), ..extra
 }
 
 /// Checks that the peer is still responsive.
@@ -375,12 +246,12 @@ codec::object! { LoggingMessageNotificationParams;
 /// The client and the server may send it at any time, even before the session is initialized. The receiver must respond
 /// promptly with an empty result. If it does not, the sender may consider the connection stale.
 ///
-/// The `ping` request, sent by either side. In JSON, `method` is `"ping"`. Revisions 2024-11-05 to 2025-11-25. Used by
-/// [`ClientRequest`], [`ServerRequest`].
-/// [Specification](https://modelcontextprotocol.io/specification/2025-03-26/schema#pingrequest)
+/// ```json
+/// {"method": "ping"}
+/// ```
 ///
-/// [`ClientRequest`]: super::ClientRequest
-/// [`ServerRequest`]: super::ServerRequest
+/// The `ping` request, sent by either side. Revisions 2024-11-05 to 2025-11-25.
+/// [Specification](https://modelcontextprotocol.io/specification/2025-03-26/schema#pingrequest)
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct PingRequest {
     /// The parameters of the method.
@@ -388,36 +259,14 @@ pub struct PingRequest {
     /// Other members.
     pub extra: Extra<Self>,
 }
-
-impl PingRequest {
-    /// Creates a `PingRequest` without optional members.
-    #[must_use]
-    pub fn new() -> Self {
-        Self::default()
-    }
-
-    /// Sets `params`.
-    #[must_use]
-    pub fn with_params(mut self, params: impl Into<PingRequestParams>) -> Self {
-        self.params = Some(params.into());
-        self
-    }
-}
-
 codec::object! { PingRequest;
-    constant method "method" = Str("ping"), optional params "params", ..extra
+    constant method "method" = Str("ping"), optional params "params" with_params(into PingRequestParams), ..extra
 }
-
-impl crate::Request for PingRequest {
-    const METHOD: &'static str = "ping";
-    const REVISION: Revision = Revision::V2025_03_26;
-    type Params = Option<PingRequestParams>;
-    type Result = EmptyResult;
-}
+codec::request! { PingRequest; "ping" (Option<PingRequestParams>) -> EmptyResult; Revision::V2025_03_26 }
 
 /// The optional metadata of a ping.
 ///
-/// The parameters of [`PingRequest`] (`ping`). Revisions 2024-11-05 to 2025-06-18. Used by [`PingRequest`].
+/// The parameters of [`PingRequest`] (`ping`). Revisions 2024-11-05 to 2025-06-18.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct PingRequestParams {
     /// Metadata attached to the object. The protocol reserves some keys, such as those with the prefix
@@ -426,25 +275,7 @@ pub struct PingRequestParams {
     /// Other members.
     pub extra: Extra<Self>,
 }
-
-impl PingRequestParams {
-    /// Creates a `PingRequestParams` without optional members.
-    #[must_use]
-    pub fn new() -> Self {
-        Self::default()
-    }
-
-    /// Sets `_meta`.
-    #[must_use]
-    pub fn with_meta(mut self, meta: impl Into<Meta>) -> Self {
-        self.meta = Some(meta.into());
-        self
-    }
-}
-
-codec::object! { PingRequestParams;
-    optional meta "_meta", ..extra
-}
+codec::object! { PingRequestParams; optional meta "_meta" with_meta(into Meta), ..extra }
 
 /// Reports the progress of a request.
 ///
@@ -452,12 +283,13 @@ codec::object! { PingRequestParams;
 /// `progressToken`. The `progress` value must increase each time. The notifications must stop when the request is
 /// complete.
 ///
-/// The `notifications/progress` notification, sent by either side. In JSON, `method` is `"notifications/progress"`.
-/// Since revision 2024-11-05. Used by [`ClientNotification`], [`ServerNotification`].
-/// [Specification](https://modelcontextprotocol.io/specification/2025-03-26/schema#progressnotification)
+/// ```json
+/// {"method": "notifications/progress", "params": {"progressToken": "upload-1",
+///   "progress": 50}}
+/// ```
 ///
-/// [`ClientNotification`]: super::ClientNotification
-/// [`ServerNotification`]: super::ServerNotification
+/// The `notifications/progress` notification, sent by either side. Since revision 2024-11-05.
+/// [Specification](https://modelcontextprotocol.io/specification/2025-03-26/schema#progressnotification)
 #[derive(Clone, Debug, PartialEq)]
 pub struct ProgressNotification {
     /// The parameters of the method.
@@ -465,26 +297,19 @@ pub struct ProgressNotification {
     /// Other members.
     pub extra: Extra<Self>,
 }
-
-impl ProgressNotification {
-    /// Creates a `ProgressNotification` from its required members.
-    #[must_use]
-    pub fn new(params: impl Into<ProgressNotificationParams>) -> Self {
-        Self { params: params.into(), extra: Default::default() }
-    }
-}
-
 codec::object! { ProgressNotification;
-    constant method "method" = Str("notifications/progress"), required params "params", ..extra
+    constant method "method" = Str("notifications/progress"),
+    required params "params" (into ProgressNotificationParams), ..extra
 }
-
-impl crate::Notification for ProgressNotification {
-    const METHOD: &'static str = "notifications/progress";
-    const REVISION: Revision = Revision::V2025_03_26;
-    type Params = ProgressNotificationParams;
+codec::notification! { ProgressNotification;
+    "notifications/progress" (ProgressNotificationParams); Revision::V2025_03_26
 }
 
 /// The progress of a request.
+///
+/// ```json
+/// {"progressToken": "upload-1", "progress": 50, "total": 100}
+/// ```
 ///
 /// Since revision 2024-11-05. Used by [`ProgressNotification`].
 #[derive(Clone, Debug, PartialEq)]
@@ -501,38 +326,9 @@ pub struct ProgressNotificationParams {
     /// Other members.
     pub extra: Extra<Self>,
 }
-
-impl ProgressNotificationParams {
-    /// Creates a `ProgressNotificationParams` from its required members.
-    #[must_use]
-    pub fn new(progress_token: impl Into<ProgressToken>, progress: impl Into<Number>) -> Self {
-        Self {
-            progress_token: progress_token.into(),
-            progress: progress.into(),
-            total: None,
-            message: None,
-            extra: Default::default(),
-        }
-    }
-
-    /// Sets `total`.
-    #[must_use]
-    pub fn with_total(mut self, total: impl Into<Number>) -> Self {
-        self.total = Some(total.into());
-        self
-    }
-
-    /// Sets `message`.
-    #[must_use]
-    pub fn with_message(mut self, message: impl Into<String>) -> Self {
-        self.message = Some(message.into());
-        self
-    }
-}
-
 codec::object! { ProgressNotificationParams;
-    required progress_token "progressToken", required progress "progress", optional total "total",
-    optional message "message", ..extra
+    required progress_token "progressToken" (into ProgressToken), required progress "progress" (into Number),
+    optional total "total" with_total(into Number), optional message "message" with_message(into String), ..extra
 }
 
 /// A string or integer that matches a response to its request.

@@ -12,6 +12,10 @@ use crate::{Extra, JsonObject, Map, codec};
 /// them with each request, in `RequestMetaObject`, and a server must not infer them from earlier requests. Clients may
 /// add capabilities that the specification does not define.
 ///
+/// ```json
+/// {"roots": {"listChanged": true}}
+/// ```
+///
 /// Since revision 2024-11-05. Used by [`InitializeRequestParams`].
 /// [Specification](https://modelcontextprotocol.io/specification/2025-03-26/schema#clientcapabilities)
 ///
@@ -28,41 +32,17 @@ pub struct ClientCapabilities {
     /// Other members.
     pub extra: Extra<Self>,
 }
-
-impl ClientCapabilities {
-    /// Creates a `ClientCapabilities` without optional members.
-    #[must_use]
-    pub fn new() -> Self {
-        Self::default()
-    }
-
-    /// Sets `roots`.
-    #[must_use]
-    pub fn with_roots(mut self, roots: impl Into<ClientCapabilitiesRoots>) -> Self {
-        self.roots = Some(roots.into());
-        self
-    }
-
-    /// Sets `sampling`.
-    #[must_use]
-    pub fn with_sampling(mut self, sampling: impl Into<JsonObject>) -> Self {
-        self.sampling = Some(sampling.into());
-        self
-    }
-
-    /// Sets `experimental`.
-    #[must_use]
-    pub fn with_experimental(mut self, experimental: impl Into<Map<String, JsonObject>>) -> Self {
-        self.experimental = Some(experimental.into());
-        self
-    }
-}
-
 codec::object! { ClientCapabilities;
-    optional roots "roots", optional sampling "sampling", optional experimental "experimental", ..extra
+    optional roots "roots" with_roots(into ClientCapabilitiesRoots),
+    optional sampling "sampling" with_sampling(into JsonObject),
+    optional experimental "experimental" with_experimental(into Map<String, JsonObject>), ..extra
 }
 
 /// The client's support for roots.
+///
+/// ```json
+/// {"listChanged": true}
+/// ```
 ///
 /// Revisions 2024-11-05 to 2025-11-25. Used by [`ClientCapabilities`].
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -72,30 +52,16 @@ pub struct ClientCapabilitiesRoots {
     /// Other members.
     pub extra: Extra<Self>,
 }
-
-impl ClientCapabilitiesRoots {
-    /// Creates a `ClientCapabilitiesRoots` without optional members.
-    #[must_use]
-    pub fn new() -> Self {
-        Self::default()
-    }
-
-    /// Sets `listChanged`.
-    #[must_use]
-    pub fn with_list_changed(mut self, list_changed: bool) -> Self {
-        self.list_changed = Some(list_changed);
-        self
-    }
-}
-
-codec::object! { ClientCapabilitiesRoots;
-    optional list_changed "listChanged", ..extra
-}
+codec::object! { ClientCapabilitiesRoots; optional list_changed "listChanged" with_list_changed(copy bool), ..extra }
 
 /// The name and version of a client or server implementation.
 ///
 /// The values are self-reported and not verified. Use them for display, logging and debugging. Peers should not base
 /// their behavior or security decisions on them.
+///
+/// ```json
+/// {"name": "weather", "version": "1.2.0"}
+/// ```
 ///
 /// Since revision 2024-11-05. Used by [`InitializeResult`], [`InitializeRequestParams`].
 /// [Specification](https://modelcontextprotocol.io/specification/2025-03-26/schema#implementation)
@@ -111,24 +77,17 @@ pub struct Implementation {
     /// Other members.
     pub extra: Extra<Self>,
 }
-
-impl Implementation {
-    /// Creates an `Implementation` from its required members.
-    #[must_use]
-    pub fn new(name: impl Into<String>, version: impl Into<String>) -> Self {
-        Self { name: name.into(), version: version.into(), extra: Default::default() }
-    }
-}
-
-codec::object! { Implementation;
-    required name "name", required version "version", ..extra
-}
+codec::object! { Implementation; required name "name" (into String), required version "version" (into String), ..extra }
 
 /// The optional features that a server supports.
 ///
 /// If the member for a feature is absent, the server does not support the feature and a client should not use its
 /// methods. The server declares its capabilities in the result of `initialize` or, since 2026-07-28, of
 /// `server/discover`. Servers may add capabilities that the specification does not define.
+///
+/// ```json
+/// {"tools": {"listChanged": true}, "resources": {"subscribe": true}}
+/// ```
 ///
 /// Since revision 2024-11-05. Used by [`InitializeResult`].
 /// [Specification](https://modelcontextprotocol.io/specification/2025-03-26/schema#servercapabilities)
@@ -153,63 +112,20 @@ pub struct ServerCapabilities {
     /// Other members.
     pub extra: Extra<Self>,
 }
-
-impl ServerCapabilities {
-    /// Creates a `ServerCapabilities` without optional members.
-    #[must_use]
-    pub fn new() -> Self {
-        Self::default()
-    }
-
-    /// Sets `tools`.
-    #[must_use]
-    pub fn with_tools(mut self, tools: impl Into<ServerCapabilitiesTools>) -> Self {
-        self.tools = Some(tools.into());
-        self
-    }
-
-    /// Sets `resources`.
-    #[must_use]
-    pub fn with_resources(mut self, resources: impl Into<ServerCapabilitiesResources>) -> Self {
-        self.resources = Some(resources.into());
-        self
-    }
-
-    /// Sets `prompts`.
-    #[must_use]
-    pub fn with_prompts(mut self, prompts: impl Into<ServerCapabilitiesPrompts>) -> Self {
-        self.prompts = Some(prompts.into());
-        self
-    }
-
-    /// Sets `completions`.
-    #[must_use]
-    pub fn with_completions(mut self, completions: impl Into<JsonObject>) -> Self {
-        self.completions = Some(completions.into());
-        self
-    }
-
-    /// Sets `logging`.
-    #[must_use]
-    pub fn with_logging(mut self, logging: impl Into<JsonObject>) -> Self {
-        self.logging = Some(logging.into());
-        self
-    }
-
-    /// Sets `experimental`.
-    #[must_use]
-    pub fn with_experimental(mut self, experimental: impl Into<Map<String, JsonObject>>) -> Self {
-        self.experimental = Some(experimental.into());
-        self
-    }
-}
-
 codec::object! { ServerCapabilities;
-    optional tools "tools", optional resources "resources", optional prompts "prompts",
-    optional completions "completions", optional logging "logging", optional experimental "experimental", ..extra
+    optional tools "tools" with_tools(into ServerCapabilitiesTools),
+    optional resources "resources" with_resources(into ServerCapabilitiesResources),
+    optional prompts "prompts" with_prompts(into ServerCapabilitiesPrompts),
+    optional completions "completions" with_completions(into JsonObject),
+    optional logging "logging" with_logging(into JsonObject),
+    optional experimental "experimental" with_experimental(into Map<String, JsonObject>), ..extra
 }
 
 /// The server's support for prompts.
+///
+/// ```json
+/// {"listChanged": true}
+/// ```
 ///
 /// Since revision 2024-11-05. Used by [`ServerCapabilities`].
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -219,27 +135,13 @@ pub struct ServerCapabilitiesPrompts {
     /// Other members.
     pub extra: Extra<Self>,
 }
-
-impl ServerCapabilitiesPrompts {
-    /// Creates a `ServerCapabilitiesPrompts` without optional members.
-    #[must_use]
-    pub fn new() -> Self {
-        Self::default()
-    }
-
-    /// Sets `listChanged`.
-    #[must_use]
-    pub fn with_list_changed(mut self, list_changed: bool) -> Self {
-        self.list_changed = Some(list_changed);
-        self
-    }
-}
-
-codec::object! { ServerCapabilitiesPrompts;
-    optional list_changed "listChanged", ..extra
-}
+codec::object! { ServerCapabilitiesPrompts; optional list_changed "listChanged" with_list_changed(copy bool), ..extra }
 
 /// The server's support for resources.
+///
+/// ```json
+/// {"subscribe": true, "listChanged": true}
+/// ```
 ///
 /// Since revision 2024-11-05. Used by [`ServerCapabilities`].
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -252,34 +154,16 @@ pub struct ServerCapabilitiesResources {
     /// Other members.
     pub extra: Extra<Self>,
 }
-
-impl ServerCapabilitiesResources {
-    /// Creates a `ServerCapabilitiesResources` without optional members.
-    #[must_use]
-    pub fn new() -> Self {
-        Self::default()
-    }
-
-    /// Sets `subscribe`.
-    #[must_use]
-    pub fn with_subscribe(mut self, subscribe: bool) -> Self {
-        self.subscribe = Some(subscribe);
-        self
-    }
-
-    /// Sets `listChanged`.
-    #[must_use]
-    pub fn with_list_changed(mut self, list_changed: bool) -> Self {
-        self.list_changed = Some(list_changed);
-        self
-    }
-}
-
 codec::object! { ServerCapabilitiesResources;
-    optional subscribe "subscribe", optional list_changed "listChanged", ..extra
+    optional subscribe "subscribe" with_subscribe(copy bool),
+    optional list_changed "listChanged" with_list_changed(copy bool), ..extra
 }
 
 /// The server's support for tools.
+///
+/// ```json
+/// {"listChanged": true}
+/// ```
 ///
 /// Since revision 2024-11-05. Used by [`ServerCapabilities`].
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -289,25 +173,7 @@ pub struct ServerCapabilitiesTools {
     /// Other members.
     pub extra: Extra<Self>,
 }
-
-impl ServerCapabilitiesTools {
-    /// Creates a `ServerCapabilitiesTools` without optional members.
-    #[must_use]
-    pub fn new() -> Self {
-        Self::default()
-    }
-
-    /// Sets `listChanged`.
-    #[must_use]
-    pub fn with_list_changed(mut self, list_changed: bool) -> Self {
-        self.list_changed = Some(list_changed);
-        self
-    }
-}
-
-codec::object! { ServerCapabilitiesTools;
-    optional list_changed "listChanged", ..extra
-}
+codec::object! { ServerCapabilitiesTools; optional list_changed "listChanged" with_list_changed(copy bool), ..extra }
 
 codec::serde_impls! {
     ClientCapabilities, ClientCapabilitiesRoots, Implementation, ServerCapabilities, ServerCapabilitiesPrompts,

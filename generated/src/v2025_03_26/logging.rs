@@ -33,7 +33,6 @@ pub enum LoggingLevel {
     /// `"emergency"`: A condition that makes the system unusable. Syslog severity 0, the most severe.
     Emergency,
 }
-
 codec::string_enum! { LoggingLevel;
     Debug = "debug", Info = "info", Notice = "notice", Warning = "warning", Error = "error", Critical = "critical",
     Alert = "alert", Emergency = "emergency",
@@ -44,11 +43,12 @@ codec::string_enum! { LoggingLevel;
 /// The server then sends `notifications/message` for this level and all more severe levels. Before the first such
 /// request, the server decides which messages to send. The result is empty. Requires the server's `logging` capability.
 ///
-/// The `logging/setLevel` request, sent by the client. In JSON, `method` is `"logging/setLevel"`. Revisions 2024-11-05
-/// to 2025-11-25. Used by [`ClientRequest`].
-/// [Specification](https://modelcontextprotocol.io/specification/2025-03-26/schema#setlevelrequest)
+/// ```json
+/// {"method": "logging/setLevel", "params": {"level": "debug"}}
+/// ```
 ///
-/// [`ClientRequest`]: super::ClientRequest
+/// The `logging/setLevel` request, sent by the client. Revisions 2024-11-05 to 2025-11-25.
+/// [Specification](https://modelcontextprotocol.io/specification/2025-03-26/schema#setlevelrequest)
 #[derive(Clone, Debug, PartialEq)]
 pub struct SetLevelRequest {
     /// The parameters of the method.
@@ -56,32 +56,20 @@ pub struct SetLevelRequest {
     /// Other members.
     pub extra: Extra<Self>,
 }
-
-impl SetLevelRequest {
-    /// Creates a `SetLevelRequest` from its required members.
-    #[must_use]
-    pub fn new(params: impl Into<SetLevelRequestParams>) -> Self {
-        Self { params: params.into(), extra: Default::default() }
-    }
-}
-
 codec::object! { SetLevelRequest;
-    constant method "method" = Str("logging/setLevel"), required params "params", ..extra
+    constant method "method" = Str("logging/setLevel"), required params "params" (into SetLevelRequestParams), ..extra
 }
-
-impl crate::Request for SetLevelRequest {
-    const METHOD: &'static str = "logging/setLevel";
-    const REVISION: Revision = Revision::V2025_03_26;
-    type Params = SetLevelRequestParams;
-    type Result = EmptyResult;
-}
+codec::request! { SetLevelRequest; "logging/setLevel" (SetLevelRequestParams) -> EmptyResult; Revision::V2025_03_26 }
 
 /// The minimum severity of the log messages that the client wants to receive.
 ///
 /// It applies until the next such request. Before the first one, the server decides which messages to send.
 ///
-/// The parameters of [`SetLevelRequest`] (`logging/setLevel`). Revisions 2024-11-05 to 2025-11-25. Used by
-/// [`SetLevelRequest`].
+/// ```json
+/// {"level": "debug"}
+/// ```
+///
+/// The parameters of [`SetLevelRequest`] (`logging/setLevel`). Revisions 2024-11-05 to 2025-11-25.
 #[derive(Clone, Debug, PartialEq)]
 pub struct SetLevelRequestParams {
     /// The minimum level. The server sends messages of this level and of all more severe levels.
@@ -89,19 +77,6 @@ pub struct SetLevelRequestParams {
     /// Other members.
     pub extra: Extra<Self>,
 }
+codec::object! { SetLevelRequestParams; required level "level" (into LoggingLevel), ..extra }
 
-impl SetLevelRequestParams {
-    /// Creates a `SetLevelRequestParams` from its required members.
-    #[must_use]
-    pub fn new(level: impl Into<LoggingLevel>) -> Self {
-        Self { level: level.into(), extra: Default::default() }
-    }
-}
-
-codec::object! { SetLevelRequestParams;
-    required level "level", ..extra
-}
-
-codec::serde_impls! {
-    LoggingLevel, SetLevelRequest, SetLevelRequestParams
-}
+codec::serde_impls! { LoggingLevel, SetLevelRequest, SetLevelRequestParams }

@@ -11,31 +11,26 @@ use super::{
     RootsListChangedNotification, SetLevelRequest, SubscribeRequest, ToolListChangedNotification, UnsubscribeRequest,
 };
 
-use crate::{Message, NotificationSet, RequestSet, RequestTypeVisitor, codec};
+use crate::{Message, NotificationSet, codec};
 
 /// Any notification that a client sends.
-///
-/// | method | message |
-/// |---|---|
-/// | `notifications/cancelled` | [`CancelledNotification`] |
-/// | `notifications/initialized` | [`InitializedNotification`] |
-/// | `notifications/progress` | [`ProgressNotification`] |
-/// | `notifications/roots/list_changed` | [`RootsListChangedNotification`] |
 ///
 /// Since revision 2024-11-05.
 /// [Specification](https://modelcontextprotocol.io/specification/2025-03-26/schema#clientnotification)
 #[derive(Clone, Debug, PartialEq)]
 pub enum ClientNotification {
-    /// [`CancelledNotification`]: Cancels a request that the sender of the notification has issued.
+    /// `notifications/cancelled` ([`CancelledNotification`]): Cancels a request that the sender of the notification has
+    /// issued.
     Cancelled(CancelledNotification),
-    /// [`InitializedNotification`]: Notifies the server that the client is ready for normal operation.
+    /// `notifications/initialized` ([`InitializedNotification`]): Notifies the server that the client is ready for
+    /// normal operation.
     Initialized(InitializedNotification),
-    /// [`ProgressNotification`]: Reports the progress of a request.
+    /// `notifications/progress` ([`ProgressNotification`]): Reports the progress of a request.
     Progress(ProgressNotification),
-    /// [`RootsListChangedNotification`]: Notifies the server that the client's roots have changed.
+    /// `notifications/roots/list_changed` ([`RootsListChangedNotification`]): Notifies the server that the client's
+    /// roots have changed.
     RootsListChanged(RootsListChangedNotification),
 }
-
 codec::message_set! { ClientNotification blank Initialized;
     "notifications/cancelled" Cancelled from(CancelledNotification),
     "notifications/initialized" Initialized from(InitializedNotification),
@@ -45,54 +40,38 @@ codec::message_set! { ClientNotification blank Initialized;
 
 /// Any request that a client sends.
 ///
-/// | method | message |
-/// |---|---|
-/// | `initialize` | [`InitializeRequest`] |
-/// | `ping` | [`PingRequest`] |
-/// | `resources/list` | [`ListResourcesRequest`] |
-/// | `resources/templates/list` | [`ListResourceTemplatesRequest`] |
-/// | `resources/read` | [`ReadResourceRequest`] |
-/// | `resources/subscribe` | [`SubscribeRequest`] |
-/// | `resources/unsubscribe` | [`UnsubscribeRequest`] |
-/// | `prompts/list` | [`ListPromptsRequest`] |
-/// | `prompts/get` | [`GetPromptRequest`] |
-/// | `tools/list` | [`ListToolsRequest`] |
-/// | `tools/call` | [`CallToolRequest`] |
-/// | `logging/setLevel` | [`SetLevelRequest`] |
-/// | `completion/complete` | [`CompleteRequest`] |
-///
 /// Since revision 2024-11-05.
 /// [Specification](https://modelcontextprotocol.io/specification/2025-03-26/schema#clientrequest)
 #[derive(Clone, Debug, PartialEq)]
 pub enum ClientRequest {
-    /// [`InitializeRequest`]: Initializes the session and negotiates the revision and the capabilities.
+    /// `initialize` ([`InitializeRequest`]): Initializes the session and negotiates the revision and the capabilities.
     Initialize(InitializeRequest),
-    /// [`PingRequest`]: Checks that the peer is still responsive.
+    /// `ping` ([`PingRequest`]): Checks that the peer is still responsive.
     Ping(PingRequest),
-    /// [`ListResourcesRequest`]: Lists the resources of the server.
+    /// `resources/list` ([`ListResourcesRequest`]): Lists the resources of the server.
     ListResources(ListResourcesRequest),
-    /// [`ListResourceTemplatesRequest`]: Lists the resource templates of the server.
+    /// `resources/templates/list` ([`ListResourceTemplatesRequest`]): Lists the resource templates of the server.
     ListResourceTemplates(ListResourceTemplatesRequest),
-    /// [`ReadResourceRequest`]: Reads a resource by its URI.
+    /// `resources/read` ([`ReadResourceRequest`]): Reads a resource by its URI.
     ReadResource(ReadResourceRequest),
-    /// [`SubscribeRequest`]: Subscribes to changes of a resource.
+    /// `resources/subscribe` ([`SubscribeRequest`]): Subscribes to changes of a resource.
     Subscribe(SubscribeRequest),
-    /// [`UnsubscribeRequest`]: Cancels a subscription made with `resources/subscribe`.
+    /// `resources/unsubscribe` ([`UnsubscribeRequest`]): Cancels a subscription made with `resources/subscribe`.
     Unsubscribe(UnsubscribeRequest),
-    /// [`ListPromptsRequest`]: Lists the prompts of the server.
+    /// `prompts/list` ([`ListPromptsRequest`]): Lists the prompts of the server.
     ListPrompts(ListPromptsRequest),
-    /// [`GetPromptRequest`]: Gets a prompt with its arguments filled in.
+    /// `prompts/get` ([`GetPromptRequest`]): Gets a prompt with its arguments filled in.
     GetPrompt(GetPromptRequest),
-    /// [`ListToolsRequest`]: Lists the tools of the server.
+    /// `tools/list` ([`ListToolsRequest`]): Lists the tools of the server.
     ListTools(ListToolsRequest),
-    /// [`CallToolRequest`]: Calls a tool of the server.
+    /// `tools/call` ([`CallToolRequest`]): Calls a tool of the server.
     CallTool(CallToolRequest),
-    /// [`SetLevelRequest`]: Sets the minimum severity of the log messages that the server sends.
+    /// `logging/setLevel` ([`SetLevelRequest`]): Sets the minimum severity of the log messages that the server sends.
     SetLevel(SetLevelRequest),
-    /// [`CompleteRequest`]: Requests suggestions for an argument of a prompt or a variable of a resource template.
+    /// `completion/complete` ([`CompleteRequest`]): Requests suggestions for an argument of a prompt or a variable of a
+    /// resource template.
     Complete(CompleteRequest),
 }
-
 codec::message_set! { ClientRequest blank ListPrompts;
     "initialize" Initialize from(InitializeRequest), "ping" Ping from(PingRequest),
     "resources/list" ListResources from(ListResourcesRequest),
@@ -117,37 +96,30 @@ pub type ClientResult = Result;
 
 /// Any notification that a server sends.
 ///
-/// | method | message |
-/// |---|---|
-/// | `notifications/cancelled` | [`CancelledNotification`] |
-/// | `notifications/progress` | [`ProgressNotification`] |
-/// | `notifications/resources/list_changed` | [`ResourceListChangedNotification`] |
-/// | `notifications/resources/updated` | [`ResourceUpdatedNotification`] |
-/// | `notifications/prompts/list_changed` | [`PromptListChangedNotification`] |
-/// | `notifications/tools/list_changed` | [`ToolListChangedNotification`] |
-/// | `notifications/message` | [`LoggingMessageNotification`] |
-///
 /// Since revision 2024-11-05.
 /// [Specification](https://modelcontextprotocol.io/specification/2025-03-26/schema#servernotification)
 #[derive(Clone, Debug, PartialEq)]
 pub enum ServerNotification {
-    /// [`CancelledNotification`]: Cancels a request that the sender of the notification has issued.
+    /// `notifications/cancelled` ([`CancelledNotification`]): Cancels a request that the sender of the notification has
+    /// issued.
     Cancelled(CancelledNotification),
-    /// [`ProgressNotification`]: Reports the progress of a request.
+    /// `notifications/progress` ([`ProgressNotification`]): Reports the progress of a request.
     Progress(ProgressNotification),
-    /// [`ResourceListChangedNotification`]: Notifies the client that the list of resources has changed.
+    /// `notifications/resources/list_changed` ([`ResourceListChangedNotification`]): Notifies the client that the list
+    /// of resources has changed.
     ResourceListChanged(ResourceListChangedNotification),
-    /// [`ResourceUpdatedNotification`]: Notifies the client that a resource has changed, so that the client can read it
-    /// again.
+    /// `notifications/resources/updated` ([`ResourceUpdatedNotification`]): Notifies the client that a resource has
+    /// changed, so that the client can read it again.
     ResourceUpdated(ResourceUpdatedNotification),
-    /// [`PromptListChangedNotification`]: Notifies the client that the list of prompts has changed.
+    /// `notifications/prompts/list_changed` ([`PromptListChangedNotification`]): Notifies the client that the list of
+    /// prompts has changed.
     PromptListChanged(PromptListChangedNotification),
-    /// [`ToolListChangedNotification`]: Notifies the client that the list of tools has changed.
+    /// `notifications/tools/list_changed` ([`ToolListChangedNotification`]): Notifies the client that the list of tools
+    /// has changed.
     ToolListChanged(ToolListChangedNotification),
-    /// [`LoggingMessageNotification`]: Sends a log message of the server to the client.
+    /// `notifications/message` ([`LoggingMessageNotification`]): Sends a log message of the server to the client.
     LoggingMessage(LoggingMessageNotification),
 }
-
 codec::message_set! { ServerNotification blank PromptListChanged;
     "notifications/cancelled" Cancelled from(CancelledNotification),
     "notifications/progress" Progress from(ProgressNotification),
@@ -160,24 +132,18 @@ codec::message_set! { ServerNotification blank PromptListChanged;
 
 /// Any request that a server sends.
 ///
-/// | method | message |
-/// |---|---|
-/// | `ping` | [`PingRequest`] |
-/// | `sampling/createMessage` | [`CreateMessageRequest`] |
-/// | `roots/list` | [`ListRootsRequest`] |
-///
 /// Since revision 2024-11-05.
 /// [Specification](https://modelcontextprotocol.io/specification/2025-03-26/schema#serverrequest)
 #[derive(Clone, Debug, PartialEq)]
 pub enum ServerRequest {
-    /// [`PingRequest`]: Checks that the peer is still responsive.
+    /// `ping` ([`PingRequest`]): Checks that the peer is still responsive.
     Ping(PingRequest),
-    /// [`CreateMessageRequest`]: Requests a message from the client's language model.
+    /// `sampling/createMessage` ([`CreateMessageRequest`]): Requests a message from the client's language model.
     CreateMessage(Box<CreateMessageRequest>),
-    /// [`ListRootsRequest`]: Lists the roots of the client, the directories and files that the server should work on.
+    /// `roots/list` ([`ListRootsRequest`]): Lists the roots of the client, the directories and files that the server
+    /// should work on.
     ListRoots(ListRootsRequest),
 }
-
 codec::message_set! { ServerRequest blank ListRoots;
     "ping" Ping from(PingRequest), "sampling/createMessage" CreateMessage boxed(CreateMessageRequest),
     "roots/list" ListRoots from(ListRootsRequest),
@@ -226,7 +192,6 @@ pub enum ClientRequestMethod {
     /// resource template.
     Complete,
 }
-
 codec::string_values! { ClientRequestMethod;
     Initialize = "initialize", Ping = "ping", ListResources = "resources/list",
     ListResourceTemplates = "resources/templates/list", ReadResource = "resources/read",
@@ -234,28 +199,15 @@ codec::string_values! { ClientRequestMethod;
     GetPrompt = "prompts/get", ListTools = "tools/list", CallTool = "tools/call", SetLevel = "logging/setLevel",
     Complete = "completion/complete",
 }
-
-impl RequestSet for ClientRequest {
-    fn request_type<V: RequestTypeVisitor>(method: &str, visitor: V) -> Option<V::Output> {
-        match method {
-            "initialize" => Some(visitor.visit::<InitializeRequest>()),
-            "ping" => Some(visitor.visit::<PingRequest>()),
-            "resources/list" => Some(visitor.visit::<ListResourcesRequest>()),
-            "resources/templates/list" => {
-                Some(visitor.visit::<ListResourceTemplatesRequest>())
-            }
-            "resources/read" => Some(visitor.visit::<ReadResourceRequest>()),
-            "resources/subscribe" => Some(visitor.visit::<SubscribeRequest>()),
-            "resources/unsubscribe" => Some(visitor.visit::<UnsubscribeRequest>()),
-            "prompts/list" => Some(visitor.visit::<ListPromptsRequest>()),
-            "prompts/get" => Some(visitor.visit::<GetPromptRequest>()),
-            "tools/list" => Some(visitor.visit::<ListToolsRequest>()),
-            "tools/call" => Some(visitor.visit::<CallToolRequest>()),
-            "logging/setLevel" => Some(visitor.visit::<SetLevelRequest>()),
-            "completion/complete" => Some(visitor.visit::<CompleteRequest>()),
-            _ => None,
-        }
-    }
+codec::request_set! { ClientRequest;
+    Initialize(InitializeRequest) "initialize" visit, Ping(PingRequest) "ping" visit,
+    ListResources(ListResourcesRequest) "resources/list" visit,
+    ListResourceTemplates(ListResourceTemplatesRequest) "resources/templates/list" visit,
+    ReadResource(ReadResourceRequest) "resources/read" visit, Subscribe(SubscribeRequest) "resources/subscribe" visit,
+    Unsubscribe(UnsubscribeRequest) "resources/unsubscribe" visit, ListPrompts(ListPromptsRequest) "prompts/list" visit,
+    GetPrompt(GetPromptRequest) "prompts/get" visit, ListTools(ListToolsRequest) "tools/list" visit,
+    CallTool(CallToolRequest) "tools/call" visit, SetLevel(SetLevelRequest) "logging/setLevel" visit,
+    Complete(CompleteRequest) "completion/complete" visit,
 }
 
 /// The methods of the requests that a server sends.
@@ -269,20 +221,12 @@ pub enum ServerRequestMethod {
     /// should work on.
     ListRoots,
 }
-
 codec::string_values! { ServerRequestMethod;
     Ping = "ping", CreateMessage = "sampling/createMessage", ListRoots = "roots/list",
 }
-
-impl RequestSet for ServerRequest {
-    fn request_type<V: RequestTypeVisitor>(method: &str, visitor: V) -> Option<V::Output> {
-        match method {
-            "ping" => Some(visitor.visit::<PingRequest>()),
-            "sampling/createMessage" => Some(visitor.visit::<CreateMessageRequest>()),
-            "roots/list" => Some(visitor.visit::<ListRootsRequest>()),
-            _ => None,
-        }
-    }
+codec::request_set! { ServerRequest;
+    Ping(PingRequest) "ping" visit, CreateMessage(CreateMessageRequest) "sampling/createMessage" visit,
+    ListRoots(ListRootsRequest) "roots/list" visit,
 }
 
 /// The methods of the notifications that a client sends.
@@ -300,7 +244,6 @@ pub enum ClientNotificationMethod {
     /// roots have changed.
     RootsListChanged,
 }
-
 codec::string_values! { ClientNotificationMethod;
     Cancelled = "notifications/cancelled", Initialized = "notifications/initialized",
     Progress = "notifications/progress", RootsListChanged = "notifications/roots/list_changed",
@@ -331,7 +274,6 @@ pub enum ServerNotificationMethod {
     /// `notifications/message` ([`LoggingMessageNotification`]): Sends a log message of the server to the client.
     LoggingMessage,
 }
-
 codec::string_values! { ServerNotificationMethod;
     Cancelled = "notifications/cancelled", Progress = "notifications/progress",
     ResourceListChanged = "notifications/resources/list_changed", ResourceUpdated = "notifications/resources/updated",
@@ -347,6 +289,4 @@ pub type ClientMessage = Message<ClientRequest, ClientNotification>;
 /// A message that a server sends, with its JSON-RPC envelope.
 pub type ServerMessage = Message<ServerRequest, ServerNotification>;
 
-codec::serde_impls! {
-    ClientNotification, ClientRequest, ServerNotification, ServerRequest
-}
+codec::serde_impls! { ClientNotification, ClientRequest, ServerNotification, ServerRequest }

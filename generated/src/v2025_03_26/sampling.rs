@@ -11,11 +11,13 @@ use crate::{Extra, JsonObject, Number, Revision, codec};
 /// The client selects the model. It should show the request and the result to the user, who can modify or reject each
 /// of them. The result is a [`CreateMessageResult`]. Requires the client's `sampling` capability.
 ///
-/// The `sampling/createMessage` request, sent by the server. In JSON, `method` is `"sampling/createMessage"`. Since
-/// revision 2024-11-05. Used by [`ServerRequest`].
-/// [Specification](https://modelcontextprotocol.io/specification/2025-03-26/schema#createmessagerequest)
+/// ```json
+/// {"method": "sampling/createMessage", "params": {"messages": [{"role": "user",
+///   "content": {"type": "text", "text": "What should I pack for Bern?"}}], "maxTokens": 500}}
+/// ```
 ///
-/// [`ServerRequest`]: super::ServerRequest
+/// The `sampling/createMessage` request, sent by the server. Since revision 2024-11-05.
+/// [Specification](https://modelcontextprotocol.io/specification/2025-03-26/schema#createmessagerequest)
 #[derive(Clone, Debug, PartialEq)]
 pub struct CreateMessageRequest {
     /// The parameters of the method.
@@ -23,24 +25,12 @@ pub struct CreateMessageRequest {
     /// Other members.
     pub extra: Extra<Self>,
 }
-
-impl CreateMessageRequest {
-    /// Creates a `CreateMessageRequest` from its required members.
-    #[must_use]
-    pub fn new(params: impl Into<CreateMessageRequestParams>) -> Self {
-        Self { params: params.into(), extra: Default::default() }
-    }
-}
-
 codec::object! { CreateMessageRequest;
-    constant method "method" = Str("sampling/createMessage"), required params "params", ..extra
+    constant method "method" = Str("sampling/createMessage"),
+    required params "params" (into CreateMessageRequestParams), ..extra
 }
-
-impl crate::Request for CreateMessageRequest {
-    const METHOD: &'static str = "sampling/createMessage";
-    const REVISION: Revision = Revision::V2025_03_26;
-    type Params = CreateMessageRequestParams;
-    type Result = CreateMessageResult;
+codec::request! { CreateMessageRequest;
+    "sampling/createMessage" (CreateMessageRequestParams) -> CreateMessageResult; Revision::V2025_03_26
 }
 
 /// A conversation for the client's language model to continue, with the settings for generating the next message.
@@ -50,8 +40,12 @@ impl crate::Request for CreateMessageRequest {
 /// error with the code -1. In 2026-07-28, a sampling request is one of the `inputRequests` of an `InputRequiredResult`,
 /// not a separate request.
 ///
-/// The parameters of [`CreateMessageRequest`] (`sampling/createMessage`). Since revision 2024-11-05. Used by
-/// [`CreateMessageRequest`].
+/// ```json
+/// {"messages": [{"role": "user", "content": {"type": "text",
+///   "text": "What should I pack for Bern?"}}], "includeContext": "none", "maxTokens": 500}
+/// ```
+///
+/// The parameters of [`CreateMessageRequest`] (`sampling/createMessage`). Since revision 2024-11-05.
 #[derive(Clone, Debug, PartialEq)]
 pub struct CreateMessageRequestParams {
     /// The messages of the conversation so far, in chronological order.
@@ -75,74 +69,14 @@ pub struct CreateMessageRequestParams {
     /// Other members.
     pub extra: Extra<Self>,
 }
-
-impl CreateMessageRequestParams {
-    /// Creates a `CreateMessageRequestParams` from its required members.
-    #[must_use]
-    pub fn new(messages: impl Into<Vec<SamplingMessage>>, max_tokens: i64) -> Self {
-        Self {
-            messages: messages.into(),
-            model_preferences: None,
-            system_prompt: None,
-            include_context: None,
-            temperature: None,
-            max_tokens,
-            stop_sequences: None,
-            metadata: None,
-            extra: Default::default(),
-        }
-    }
-
-    /// Sets `modelPreferences`.
-    #[must_use]
-    pub fn with_model_preferences(mut self, model_preferences: impl Into<ModelPreferences>) -> Self {
-        self.model_preferences = Some(model_preferences.into());
-        self
-    }
-
-    /// Sets `systemPrompt`.
-    #[must_use]
-    pub fn with_system_prompt(mut self, system_prompt: impl Into<String>) -> Self {
-        self.system_prompt = Some(system_prompt.into());
-        self
-    }
-
-    /// Sets `includeContext`.
-    #[must_use]
-    pub fn with_include_context(
-        mut self,
-        include_context: impl Into<CreateMessageRequestParamsIncludeContext>,
-    ) -> Self {
-        self.include_context = Some(include_context.into());
-        self
-    }
-
-    /// Sets `temperature`.
-    #[must_use]
-    pub fn with_temperature(mut self, temperature: impl Into<Number>) -> Self {
-        self.temperature = Some(temperature.into());
-        self
-    }
-
-    /// Sets `stopSequences`.
-    #[must_use]
-    pub fn with_stop_sequences(mut self, stop_sequences: impl Into<Vec<String>>) -> Self {
-        self.stop_sequences = Some(stop_sequences.into());
-        self
-    }
-
-    /// Sets `metadata`.
-    #[must_use]
-    pub fn with_metadata(mut self, metadata: impl Into<JsonObject>) -> Self {
-        self.metadata = Some(metadata.into());
-        self
-    }
-}
-
 codec::object! { CreateMessageRequestParams;
-    required messages "messages", optional model_preferences "modelPreferences", optional system_prompt "systemPrompt",
-    optional include_context "includeContext", optional temperature "temperature", required max_tokens "maxTokens",
-    optional stop_sequences "stopSequences", optional metadata "metadata", ..extra
+    required messages "messages" (into Vec<SamplingMessage>),
+    optional model_preferences "modelPreferences" with_model_preferences(into ModelPreferences),
+    optional system_prompt "systemPrompt" with_system_prompt(into String),
+    optional include_context "includeContext" with_include_context(into CreateMessageRequestParamsIncludeContext),
+    optional temperature "temperature" with_temperature(into Number), required max_tokens "maxTokens" (copy i64),
+    optional stop_sequences "stopSequences" with_stop_sequences(into Vec<String>),
+    optional metadata "metadata" with_metadata(into JsonObject), ..extra
 }
 
 /// The servers whose context the client should add to a prompt.
@@ -159,7 +93,6 @@ pub enum CreateMessageRequestParamsIncludeContext {
     /// it only if the client declares the `sampling.context` capability.
     AllServers,
 }
-
 codec::string_enum! { CreateMessageRequestParamsIncludeContext;
     None_ = "none", ThisServer = "thisServer", AllServers = "allServers",
 }
@@ -170,6 +103,11 @@ codec::string_enum! { CreateMessageRequestParamsIncludeContext;
 /// `stopReason` of `toolUse` asks the server to run the tools and to send the conversation again with their results.
 /// Both the client and the server should limit the number of such rounds. In 2026-07-28, this result is one of the
 /// `inputResponses` of the retried request.
+///
+/// ```json
+/// {"role": "assistant", "content": {"type": "text", "text": "An umbrella."},
+///   "model": "example-model", "stopReason": "endTurn"}
+/// ```
 ///
 /// The result of [`CreateMessageRequest`] (`sampling/createMessage`). Since revision 2024-11-05.
 /// [Specification](https://modelcontextprotocol.io/specification/2025-03-26/schema#createmessageresult)
@@ -190,39 +128,10 @@ pub struct CreateMessageResult {
     /// Other members.
     pub extra: Extra<Self>,
 }
-
-impl CreateMessageResult {
-    /// Creates a `CreateMessageResult` from its required members.
-    #[must_use]
-    pub fn new(role: impl Into<Role>, content: impl Into<Content>, model: impl Into<String>) -> Self {
-        Self {
-            role: role.into(),
-            content: content.into(),
-            model: model.into(),
-            stop_reason: None,
-            meta: None,
-            extra: Default::default(),
-        }
-    }
-
-    /// Sets `stopReason`.
-    #[must_use]
-    pub fn with_stop_reason(mut self, stop_reason: impl Into<String>) -> Self {
-        self.stop_reason = Some(stop_reason.into());
-        self
-    }
-
-    /// Sets `_meta`.
-    #[must_use]
-    pub fn with_meta(mut self, meta: impl Into<JsonObject>) -> Self {
-        self.meta = Some(meta.into());
-        self
-    }
-}
-
 codec::object! { CreateMessageResult;
-    required role "role", required content "content", required model "model", optional stop_reason "stopReason",
-    optional meta "_meta", ..extra
+    required role "role" (into Role), required content "content" (into Content), required model "model" (into String),
+    optional stop_reason "stopReason" with_stop_reason(into String), optional meta "_meta" with_meta(into JsonObject),
+    ..extra
 }
 
 /// The content of a message in a sampling conversation.
@@ -246,7 +155,6 @@ pub enum Content {
     /// [`AudioContent`]: Audio sent to or produced by a language model.
     AudioContent(AudioContent),
 }
-
 codec::union! { Content blank AudioContent;
     TextContent from(TextContent), ImageContent from(ImageContent), AudioContent from(AudioContent);
     [Value(&["type"], &[Str("text")])] => TextContent,
@@ -258,6 +166,10 @@ codec::union! { Content blank AudioContent;
 ///
 /// The specification defines no members other than `name`. The client decides how to interpret additional members.
 ///
+/// ```json
+/// {"name": "example-model"}
+/// ```
+///
 /// Since revision 2024-11-05. Used by [`ModelPreferences`].
 /// [Specification](https://modelcontextprotocol.io/specification/2025-03-26/schema#modelhint)
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -268,30 +180,16 @@ pub struct ModelHint {
     /// Other members.
     pub extra: Extra<Self>,
 }
-
-impl ModelHint {
-    /// Creates a `ModelHint` without optional members.
-    #[must_use]
-    pub fn new() -> Self {
-        Self::default()
-    }
-
-    /// Sets `name`.
-    #[must_use]
-    pub fn with_name(mut self, name: impl Into<String>) -> Self {
-        self.name = Some(name.into());
-        self
-    }
-}
-
-codec::object! { ModelHint;
-    optional name "name", ..extra
-}
+codec::object! { ModelHint; optional name "name" with_name(into String), ..extra }
 
 /// The server's preferences for selecting a model.
 ///
 /// The server does not know which models are available, so it provides hints and rates the importance of three
 /// qualities. The preferences are advisory, and the client selects the model.
+///
+/// ```json
+/// {"hints": [{"name": "example-model"}], "costPriority": 0.2, "speedPriority": 0.5}
+/// ```
 ///
 /// Since revision 2024-11-05. Used by [`CreateMessageRequestParams`].
 /// [Specification](https://modelcontextprotocol.io/specification/2025-03-26/schema#modelpreferences)
@@ -309,49 +207,13 @@ pub struct ModelPreferences {
     /// Other members.
     pub extra: Extra<Self>,
 }
-
-impl ModelPreferences {
-    /// Creates a `ModelPreferences` without optional members.
-    #[must_use]
-    pub fn new() -> Self {
-        Self::default()
-    }
-
-    /// Sets `hints`.
-    #[must_use]
-    pub fn with_hints(mut self, hints: impl Into<Vec<ModelHint>>) -> Self {
-        self.hints = Some(hints.into());
-        self
-    }
-
-    /// Sets `costPriority`.
-    #[must_use]
-    pub fn with_cost_priority(mut self, cost_priority: impl Into<ModelPreferencesCostPriority>) -> Self {
-        self.cost_priority = Some(cost_priority.into());
-        self
-    }
-
-    /// Sets `speedPriority`.
-    #[must_use]
-    pub fn with_speed_priority(mut self, speed_priority: impl Into<ModelPreferencesSpeedPriority>) -> Self {
-        self.speed_priority = Some(speed_priority.into());
-        self
-    }
-
-    /// Sets `intelligencePriority`.
-    #[must_use]
-    pub fn with_intelligence_priority(
-        mut self,
-        intelligence_priority: impl Into<ModelPreferencesIntelligencePriority>,
-    ) -> Self {
-        self.intelligence_priority = Some(intelligence_priority.into());
-        self
-    }
-}
-
 codec::object! { ModelPreferences;
-    optional hints "hints", optional cost_priority "costPriority", optional speed_priority "speedPriority",
-    optional intelligence_priority "intelligencePriority", ..extra
+    optional hints "hints" with_hints(into Vec<ModelHint>),
+    optional cost_priority "costPriority" with_cost_priority(into ModelPreferencesCostPriority),
+    optional speed_priority "speedPriority" with_speed_priority(into ModelPreferencesSpeedPriority),
+    optional intelligence_priority "intelligencePriority"
+        with_intelligence_priority(into ModelPreferencesIntelligencePriority),
+    ..extra
 }
 
 /// The importance of low cost when selecting a model, from 0 (not important) to 1 (most important).
@@ -361,10 +223,7 @@ codec::object! { ModelPreferences;
 /// Since revision 2024-11-05. Used by [`ModelPreferences`].
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct ModelPreferencesCostPriority(Number);
-
-codec::bounded_number! { ModelPreferencesCostPriority(Number) from f64;
-    at_least(Integer(0)), at_most(Integer(1))
-}
+codec::bounded_number! { ModelPreferencesCostPriority(Number) from f64; at_least(Integer(0)), at_most(Integer(1)) }
 
 /// The importance of the model's capabilities, from 0 (not important) to 1 (most important).
 ///
@@ -373,7 +232,6 @@ codec::bounded_number! { ModelPreferencesCostPriority(Number) from f64;
 /// Since revision 2024-11-05. Used by [`ModelPreferences`].
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct ModelPreferencesIntelligencePriority(Number);
-
 codec::bounded_number! { ModelPreferencesIntelligencePriority(Number) from f64;
     at_least(Integer(0)), at_most(Integer(1))
 }
@@ -385,12 +243,13 @@ codec::bounded_number! { ModelPreferencesIntelligencePriority(Number) from f64;
 /// Since revision 2024-11-05. Used by [`ModelPreferences`].
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct ModelPreferencesSpeedPriority(Number);
-
-codec::bounded_number! { ModelPreferencesSpeedPriority(Number) from f64;
-    at_least(Integer(0)), at_most(Integer(1))
-}
+codec::bounded_number! { ModelPreferencesSpeedPriority(Number) from f64; at_least(Integer(0)), at_most(Integer(1)) }
 
 /// A message in a conversation with a language model.
+///
+/// ```json
+/// {"role": "user", "content": {"type": "text", "text": "What should I pack for Bern?"}}
+/// ```
 ///
 /// Since revision 2024-11-05. Used by [`CreateMessageRequestParams`].
 /// [Specification](https://modelcontextprotocol.io/specification/2025-03-26/schema#samplingmessage)
@@ -403,18 +262,7 @@ pub struct SamplingMessage {
     /// Other members.
     pub extra: Extra<Self>,
 }
-
-impl SamplingMessage {
-    /// Creates a `SamplingMessage` from its required members.
-    #[must_use]
-    pub fn new(role: impl Into<Role>, content: impl Into<Content>) -> Self {
-        Self { role: role.into(), content: content.into(), extra: Default::default() }
-    }
-}
-
-codec::object! { SamplingMessage;
-    required role "role", required content "content", ..extra
-}
+codec::object! { SamplingMessage; required role "role" (into Role), required content "content" (into Content), ..extra }
 
 codec::serde_impls! {
     CreateMessageRequest, CreateMessageRequestParams, CreateMessageRequestParamsIncludeContext, CreateMessageResult,

@@ -12,11 +12,12 @@ use crate::{Extra, JsonObject, Map, Revision, codec};
 /// the model can see them. An unknown tool is a protocol error (-32602). This revision also treats invalid arguments as
 /// a protocol error. A user should be able to reject the call. Requires the server's `tools` capability.
 ///
-/// The `tools/call` request, sent by the client. In JSON, `method` is `"tools/call"`. Since revision 2024-11-05. Used
-/// by [`ClientRequest`].
-/// [Specification](https://modelcontextprotocol.io/specification/2025-03-26/schema#calltoolrequest)
+/// ```json
+/// {"method": "tools/call", "params": {"name": "get_weather"}}
+/// ```
 ///
-/// [`ClientRequest`]: super::ClientRequest
+/// The `tools/call` request, sent by the client. Since revision 2024-11-05.
+/// [Specification](https://modelcontextprotocol.io/specification/2025-03-26/schema#calltoolrequest)
 #[derive(Clone, Debug, PartialEq)]
 pub struct CallToolRequest {
     /// The parameters of the method.
@@ -24,32 +25,21 @@ pub struct CallToolRequest {
     /// Other members.
     pub extra: Extra<Self>,
 }
-
-impl CallToolRequest {
-    /// Creates a `CallToolRequest` from its required members.
-    #[must_use]
-    pub fn new(params: impl Into<CallToolRequestParams>) -> Self {
-        Self { params: params.into(), extra: Default::default() }
-    }
-}
-
 codec::object! { CallToolRequest;
-    constant method "method" = Str("tools/call"), required params "params", ..extra
+    constant method "method" = Str("tools/call"), required params "params" (into CallToolRequestParams), ..extra
 }
-
-impl crate::Request for CallToolRequest {
-    const METHOD: &'static str = "tools/call";
-    const REVISION: Revision = Revision::V2025_03_26;
-    type Params = CallToolRequestParams;
-    type Result = CallToolResult;
-}
+codec::request! { CallToolRequest; "tools/call" (CallToolRequestParams) -> CallToolResult; Revision::V2025_03_26 }
 
 /// The name and arguments of a tool to call.
 ///
 /// The arguments usually come from a model. The server must validate them. The client should show them to the user
 /// before sensitive calls and let the user reject the call.
 ///
-/// The parameters of [`CallToolRequest`] (`tools/call`). Since revision 2024-11-05. Used by [`CallToolRequest`].
+/// ```json
+/// {"name": "get_weather", "arguments": {"city": "Bern"}}
+/// ```
+///
+/// The parameters of [`CallToolRequest`] (`tools/call`). Since revision 2024-11-05.
 #[derive(Clone, Debug, PartialEq)]
 pub struct CallToolRequestParams {
     /// The `name` of the tool. It is case-sensitive.
@@ -59,24 +49,8 @@ pub struct CallToolRequestParams {
     /// Other members.
     pub extra: Extra<Self>,
 }
-
-impl CallToolRequestParams {
-    /// Creates a `CallToolRequestParams` from its required members.
-    #[must_use]
-    pub fn new(name: impl Into<String>) -> Self {
-        Self { name: name.into(), arguments: None, extra: Default::default() }
-    }
-
-    /// Sets `arguments`.
-    #[must_use]
-    pub fn with_arguments(mut self, arguments: impl Into<JsonObject>) -> Self {
-        self.arguments = Some(arguments.into());
-        self
-    }
-}
-
 codec::object! { CallToolRequestParams;
-    required name "name", optional arguments "arguments", ..extra
+    required name "name" (into String), optional arguments "arguments" with_arguments(into JsonObject), ..extra
 }
 
 /// The result of a tool call, including failures of the tool.
@@ -87,6 +61,10 @@ codec::object! { CallToolRequestParams;
 /// arguments that the tool rejects are a failure of the tool.
 ///
 /// Tool results are untrusted. A client should validate them before it passes them to a model.
+///
+/// ```json
+/// {"content": [{"type": "text", "text": "It is 21 °C in Bern."}], "isError": false}
+/// ```
 ///
 /// The result of [`CallToolRequest`] (`tools/call`). Since revision 2024-11-05.
 /// [Specification](https://modelcontextprotocol.io/specification/2025-03-26/schema#calltoolresult)
@@ -102,31 +80,9 @@ pub struct CallToolResult {
     /// Other members.
     pub extra: Extra<Self>,
 }
-
-impl CallToolResult {
-    /// Creates a `CallToolResult` from its required members.
-    #[must_use]
-    pub fn new(content: impl Into<Vec<CallToolResultContentItem>>) -> Self {
-        Self { content: content.into(), is_error: None, meta: None, extra: Default::default() }
-    }
-
-    /// Sets `isError`.
-    #[must_use]
-    pub fn with_is_error(mut self, is_error: bool) -> Self {
-        self.is_error = Some(is_error);
-        self
-    }
-
-    /// Sets `_meta`.
-    #[must_use]
-    pub fn with_meta(mut self, meta: impl Into<JsonObject>) -> Self {
-        self.meta = Some(meta.into());
-        self
-    }
-}
-
 codec::object! { CallToolResult;
-    required content "content", optional is_error "isError", optional meta "_meta", ..extra
+    required content "content" (into Vec<CallToolResultContentItem>),
+    optional is_error "isError" with_is_error(copy bool), optional meta "_meta" with_meta(into JsonObject), ..extra
 }
 
 /// A content block in a tool result or a prompt message: text, an image, audio or an embedded resource.
@@ -155,7 +111,6 @@ pub enum CallToolResultContentItem {
     /// [`EmbeddedResource`]: The contents of a resource, embedded in a prompt message or a tool result.
     EmbeddedResource(EmbeddedResource),
 }
-
 codec::union! { CallToolResultContentItem blank AudioContent;
     TextContent from(TextContent), ImageContent from(ImageContent), AudioContent from(AudioContent),
     EmbeddedResource from(EmbeddedResource);
@@ -169,11 +124,12 @@ codec::union! { CallToolResultContentItem blank AudioContent;
 ///
 /// The result is a [`ListToolsResult`] with one page of the list. Requires the server's `tools` capability.
 ///
-/// The `tools/list` request, sent by the client. In JSON, `method` is `"tools/list"`. Since revision 2024-11-05. Used
-/// by [`ClientRequest`].
-/// [Specification](https://modelcontextprotocol.io/specification/2025-03-26/schema#listtoolsrequest)
+/// ```json
+/// {"method": "tools/list", "params": {"cursor": "cGFnZTI="}}
+/// ```
 ///
-/// [`ClientRequest`]: super::ClientRequest
+/// The `tools/list` request, sent by the client. Since revision 2024-11-05.
+/// [Specification](https://modelcontextprotocol.io/specification/2025-03-26/schema#listtoolsrequest)
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct ListToolsRequest {
     /// The parameters of the method.
@@ -181,37 +137,21 @@ pub struct ListToolsRequest {
     /// Other members.
     pub extra: Extra<Self>,
 }
-
-impl ListToolsRequest {
-    /// Creates a `ListToolsRequest` without optional members.
-    #[must_use]
-    pub fn new() -> Self {
-        Self::default()
-    }
-
-    /// Sets `params`.
-    #[must_use]
-    pub fn with_params(mut self, params: impl Into<ListToolsRequestParams>) -> Self {
-        self.params = Some(params.into());
-        self
-    }
-}
-
 codec::object! { ListToolsRequest;
-    constant method "method" = Str("tools/list"), optional params "params", ..extra
+    constant method "method" = Str("tools/list"), optional params "params" with_params(into ListToolsRequestParams),
+    ..extra
 }
-
-impl crate::Request for ListToolsRequest {
-    const METHOD: &'static str = "tools/list";
-    const REVISION: Revision = Revision::V2025_03_26;
-    type Params = Option<ListToolsRequestParams>;
-    type Result = ListToolsResult;
+codec::request! { ListToolsRequest;
+    "tools/list" (Option<ListToolsRequestParams>) -> ListToolsResult; Revision::V2025_03_26
 }
 
 /// The page of tools to return.
 ///
-/// The parameters of [`ListToolsRequest`] (`tools/list`). Revisions 2024-11-05 to 2025-06-18. Used by
-/// [`ListToolsRequest`].
+/// ```json
+/// {"cursor": "cGFnZTI="}
+/// ```
+///
+/// The parameters of [`ListToolsRequest`] (`tools/list`). Revisions 2024-11-05 to 2025-06-18.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct ListToolsRequestParams {
     /// The position to continue from: the `nextCursor` of the previous page. If absent, the first page is returned.
@@ -219,27 +159,13 @@ pub struct ListToolsRequestParams {
     /// Other members.
     pub extra: Extra<Self>,
 }
-
-impl ListToolsRequestParams {
-    /// Creates a `ListToolsRequestParams` without optional members.
-    #[must_use]
-    pub fn new() -> Self {
-        Self::default()
-    }
-
-    /// Sets `cursor`.
-    #[must_use]
-    pub fn with_cursor(mut self, cursor: impl Into<String>) -> Self {
-        self.cursor = Some(cursor.into());
-        self
-    }
-}
-
-codec::object! { ListToolsRequestParams;
-    optional cursor "cursor", ..extra
-}
+codec::object! { ListToolsRequestParams; optional cursor "cursor" with_cursor(into String), ..extra }
 
 /// A page of the server's tools.
+///
+/// ```json
+/// {"tools": [{"name": "get_weather", "inputSchema": {"type": "object"}}]}
+/// ```
 ///
 /// The result of [`ListToolsRequest`] (`tools/list`). Since revision 2024-11-05.
 /// [Specification](https://modelcontextprotocol.io/specification/2025-03-26/schema#listtoolsresult)
@@ -255,37 +181,20 @@ pub struct ListToolsResult {
     /// Other members.
     pub extra: Extra<Self>,
 }
-
-impl ListToolsResult {
-    /// Creates a `ListToolsResult` from its required members.
-    #[must_use]
-    pub fn new(tools: impl Into<Vec<Tool>>) -> Self {
-        Self { tools: tools.into(), next_cursor: None, meta: None, extra: Default::default() }
-    }
-
-    /// Sets `nextCursor`.
-    #[must_use]
-    pub fn with_next_cursor(mut self, next_cursor: impl Into<String>) -> Self {
-        self.next_cursor = Some(next_cursor.into());
-        self
-    }
-
-    /// Sets `_meta`.
-    #[must_use]
-    pub fn with_meta(mut self, meta: impl Into<JsonObject>) -> Self {
-        self.meta = Some(meta.into());
-        self
-    }
-}
-
 codec::object! { ListToolsResult;
-    required tools "tools", optional next_cursor "nextCursor", optional meta "_meta", ..extra
+    required tools "tools" (into Vec<Tool>), optional next_cursor "nextCursor" with_next_cursor(into String),
+    optional meta "_meta" with_meta(into JsonObject), ..extra
 }
 
 /// A function of the server that a model can call.
 ///
 /// The server provides the name and description, which may be passed to a model. Clients should trust them only as far
 /// as they trust the server. A user should be able to see which tools a model can use and to reject calls.
+///
+/// ```json
+/// {"name": "get_weather", "description": "Returns the current weather of a city.",
+///   "inputSchema": {"type": "object", "properties": {"city": {"type": "string"}}}}
+/// ```
 ///
 /// Since revision 2024-11-05. Used by [`ListToolsResult`].
 /// [Specification](https://modelcontextprotocol.io/specification/2025-03-26/schema#tool)
@@ -304,38 +213,10 @@ pub struct Tool {
     /// Other members.
     pub extra: Extra<Self>,
 }
-
-impl Tool {
-    /// Creates a `Tool` from its required members.
-    #[must_use]
-    pub fn new(name: impl Into<String>, input_schema: impl Into<ToolInputSchema>) -> Self {
-        Self {
-            name: name.into(),
-            description: None,
-            input_schema: input_schema.into(),
-            annotations: None,
-            extra: Default::default(),
-        }
-    }
-
-    /// Sets `description`.
-    #[must_use]
-    pub fn with_description(mut self, description: impl Into<String>) -> Self {
-        self.description = Some(description.into());
-        self
-    }
-
-    /// Sets `annotations`.
-    #[must_use]
-    pub fn with_annotations(mut self, annotations: impl Into<ToolAnnotations>) -> Self {
-        self.annotations = Some(annotations.into());
-        self
-    }
-}
-
 codec::object! { Tool;
-    required name "name", optional description "description", required input_schema "inputSchema",
-    optional annotations "annotations", ..extra
+    required name "name" (into String), optional description "description" with_description(into String),
+    required input_schema "inputSchema" (into ToolInputSchema),
+    optional annotations "annotations" with_annotations(into ToolAnnotations), ..extra
 }
 
 /// The JSON Schema of a tool's arguments. Its root has the type `object`.
@@ -343,29 +224,24 @@ codec::object! { Tool;
 /// It may have any other keywords. For a tool without arguments, use `{"type": "object", "additionalProperties":
 /// false}`, which the specification recommends since 2025-11-25. With only the type, the tool accepts any arguments.
 ///
+/// ```json
+/// {"type": "object", "properties": {"city": {"type": "string"}}, "required": ["city"]}
+/// ```
+///
 /// In JSON, `type` is `"object"`. Since revision 2024-11-05. Used by [`Tool`].
 #[derive(Clone, Debug, PartialEq)]
 pub struct ToolInputSchema(JsonObject);
+codec::object_text! { ToolInputSchema;
+    constant r#type "type" = Str("object"),
+    optional properties "properties" with_properties(into Map<String, JsonObject>),
+    optional required "required" with_required(into Vec<String>),
+}
 
 impl ToolInputSchema {
-    /// Creates a `ToolInputSchema` without optional members.
-    #[must_use]
-    pub fn new() -> Self {
-        Self(codec::constant_members(&[("type", &codec::Literal::Str("object"))]))
-    }
-
     /// The JSON Schema of each argument, by name. Until revision 2025-11-25.
     #[must_use]
     pub fn properties(&self) -> Option<Map<String, JsonObject>> {
         self.0.get("properties")?.decode().ok()
-    }
-
-    /// Sets `properties`.
-    #[must_use]
-    pub fn with_properties(mut self, properties: impl Into<Map<String, JsonObject>>) -> Self {
-        let value: Map<String, JsonObject> = properties.into();
-        self.0.insert("properties", &value);
-        self
     }
 
     /// The names of the required arguments. Until revision 2025-11-25.
@@ -373,19 +249,6 @@ impl ToolInputSchema {
     pub fn required(&self) -> Option<Vec<String>> {
         self.0.get("required")?.decode().ok()
     }
-
-    /// Sets `required`.
-    #[must_use]
-    pub fn with_required(mut self, required: impl Into<Vec<String>>) -> Self {
-        let value: Vec<String> = required.into();
-        self.0.insert("required", &value);
-        self
-    }
-}
-
-codec::object_text! { ToolInputSchema;
-    constant r#type "type" = Str("object"), optional properties "properties"(Map<String, JsonObject>),
-    optional required "required"(Vec<String>),
 }
 
 /// Hints about the behavior of a tool.
@@ -393,6 +256,10 @@ codec::object_text! { ToolInputSchema;
 /// All members are hints, including `title`, and they may be wrong. Clients must treat annotations as untrusted unless
 /// they come from a trusted server. Annotations of an untrusted server must not determine whether a call is safe or
 /// whether the user has to consent.
+///
+/// ```json
+/// {"title": "Weather", "readOnlyHint": true, "destructiveHint": false}
+/// ```
 ///
 /// Since revision 2025-03-26. Used by [`Tool`].
 /// [Specification](https://modelcontextprotocol.io/specification/2025-03-26/schema#toolannotations)
@@ -414,64 +281,24 @@ pub struct ToolAnnotations {
     /// Other members.
     pub extra: Extra<Self>,
 }
-
-impl ToolAnnotations {
-    /// Creates a `ToolAnnotations` without optional members.
-    #[must_use]
-    pub fn new() -> Self {
-        Self::default()
-    }
-
-    /// Sets `title`.
-    #[must_use]
-    pub fn with_title(mut self, title: impl Into<String>) -> Self {
-        self.title = Some(title.into());
-        self
-    }
-
-    /// Sets `readOnlyHint`.
-    #[must_use]
-    pub fn with_read_only_hint(mut self, read_only_hint: bool) -> Self {
-        self.read_only_hint = Some(read_only_hint);
-        self
-    }
-
-    /// Sets `destructiveHint`.
-    #[must_use]
-    pub fn with_destructive_hint(mut self, destructive_hint: bool) -> Self {
-        self.destructive_hint = Some(destructive_hint);
-        self
-    }
-
-    /// Sets `idempotentHint`.
-    #[must_use]
-    pub fn with_idempotent_hint(mut self, idempotent_hint: bool) -> Self {
-        self.idempotent_hint = Some(idempotent_hint);
-        self
-    }
-
-    /// Sets `openWorldHint`.
-    #[must_use]
-    pub fn with_open_world_hint(mut self, open_world_hint: bool) -> Self {
-        self.open_world_hint = Some(open_world_hint);
-        self
-    }
-}
-
 codec::object! { ToolAnnotations;
-    optional title "title", optional read_only_hint "readOnlyHint", optional destructive_hint "destructiveHint",
-    optional idempotent_hint "idempotentHint", optional open_world_hint "openWorldHint", ..extra
+    optional title "title" with_title(into String),
+    optional read_only_hint "readOnlyHint" with_read_only_hint(copy bool),
+    optional destructive_hint "destructiveHint" with_destructive_hint(copy bool),
+    optional idempotent_hint "idempotentHint" with_idempotent_hint(copy bool),
+    optional open_world_hint "openWorldHint" with_open_world_hint(copy bool), ..extra
 }
 
 /// Notifies the client that the list of tools has changed.
 ///
 /// The server sends it without a subscription if its `tools` capability has `listChanged`.
 ///
-/// The `notifications/tools/list_changed` notification, sent by the server. In JSON, `method` is
-/// `"notifications/tools/list_changed"`. Since revision 2024-11-05. Used by [`ServerNotification`].
-/// [Specification](https://modelcontextprotocol.io/specification/2025-03-26/schema#toollistchangednotification)
+/// ```json
+/// {"method": "notifications/tools/list_changed"}
+/// ```
 ///
-/// [`ServerNotification`]: super::ServerNotification
+/// The `notifications/tools/list_changed` notification, sent by the server. Since revision 2024-11-05.
+/// [Specification](https://modelcontextprotocol.io/specification/2025-03-26/schema#toollistchangednotification)
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct ToolListChangedNotification {
     /// The parameters of the method.
@@ -479,30 +306,12 @@ pub struct ToolListChangedNotification {
     /// Other members.
     pub extra: Extra<Self>,
 }
-
-impl ToolListChangedNotification {
-    /// Creates a `ToolListChangedNotification` without optional members.
-    #[must_use]
-    pub fn new() -> Self {
-        Self::default()
-    }
-
-    /// Sets `params`.
-    #[must_use]
-    pub fn with_params(mut self, params: impl Into<ToolListChangedNotificationParams>) -> Self {
-        self.params = Some(params.into());
-        self
-    }
-}
-
 codec::object! { ToolListChangedNotification;
-    constant method "method" = Str("notifications/tools/list_changed"), optional params "params", ..extra
+    constant method "method" = Str("notifications/tools/list_changed"),
+    optional params "params" with_params(into ToolListChangedNotificationParams), ..extra
 }
-
-impl crate::Notification for ToolListChangedNotification {
-    const METHOD: &'static str = "notifications/tools/list_changed";
-    const REVISION: Revision = Revision::V2025_03_26;
-    type Params = Option<ToolListChangedNotificationParams>;
+codec::notification! { ToolListChangedNotification;
+    "notifications/tools/list_changed" (Option<ToolListChangedNotificationParams>); Revision::V2025_03_26
 }
 
 /// The parameters of the `notifications/tools/list_changed` notification, which contain only metadata.
@@ -516,25 +325,7 @@ pub struct ToolListChangedNotificationParams {
     /// Other members.
     pub extra: Extra<Self>,
 }
-
-impl ToolListChangedNotificationParams {
-    /// Creates a `ToolListChangedNotificationParams` without optional members.
-    #[must_use]
-    pub fn new() -> Self {
-        Self::default()
-    }
-
-    /// Sets `_meta`.
-    #[must_use]
-    pub fn with_meta(mut self, meta: impl Into<JsonObject>) -> Self {
-        self.meta = Some(meta.into());
-        self
-    }
-}
-
-codec::object! { ToolListChangedNotificationParams;
-    optional meta "_meta", ..extra
-}
+codec::object! { ToolListChangedNotificationParams; optional meta "_meta" with_meta(into JsonObject), ..extra }
 
 codec::serde_impls! {
     CallToolRequest, CallToolRequestParams, CallToolResult, CallToolResultContentItem, ListToolsRequest,

@@ -10,6 +10,10 @@ use crate::{Extra, JsonObject, Number, codec};
 /// A client can use them to filter and sort, or to choose the content to include in the model's context. The server
 /// sets them, and clients are free to ignore them.
 ///
+/// ```json
+/// {"audience": ["user"], "priority": 0.8, "lastModified": "2026-07-28T09:00:00Z"}
+/// ```
+///
 /// Since revision 2024-11-05. Used by [`AudioContent`], [`EmbeddedResource`], [`ImageContent`], [`Resource`],
 /// [`ResourceLink`], [`ResourceTemplate`], [`TextContent`].
 /// [Specification](https://modelcontextprotocol.io/specification/2025-06-18/schema#annotations)
@@ -33,38 +37,10 @@ pub struct Annotations {
     /// Other members.
     pub extra: Extra<Self>,
 }
-
-impl Annotations {
-    /// Creates an `Annotations` without optional members.
-    #[must_use]
-    pub fn new() -> Self {
-        Self::default()
-    }
-
-    /// Sets `audience`.
-    #[must_use]
-    pub fn with_audience(mut self, audience: impl Into<Vec<Role>>) -> Self {
-        self.audience = Some(audience.into());
-        self
-    }
-
-    /// Sets `priority`.
-    #[must_use]
-    pub fn with_priority(mut self, priority: impl Into<AnnotationsPriority>) -> Self {
-        self.priority = Some(priority.into());
-        self
-    }
-
-    /// Sets `lastModified`.
-    #[must_use]
-    pub fn with_last_modified(mut self, last_modified: impl Into<String>) -> Self {
-        self.last_modified = Some(last_modified.into());
-        self
-    }
-}
-
 codec::object! { Annotations;
-    optional audience "audience", optional priority "priority", optional last_modified "lastModified", ..extra
+    optional audience "audience" with_audience(into Vec<Role>),
+    optional priority "priority" with_priority(into AnnotationsPriority),
+    optional last_modified "lastModified" with_last_modified(into String), ..extra
 }
 
 /// The importance of an object, from 0 (optional) to 1 (effectively required).
@@ -74,14 +50,15 @@ codec::object! { Annotations;
 /// Since revision 2025-03-26. Used by [`Annotations`].
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct AnnotationsPriority(Number);
-
-codec::bounded_number! { AnnotationsPriority(Number) from f64;
-    at_least(Integer(0)), at_most(Integer(1))
-}
+codec::bounded_number! { AnnotationsPriority(Number) from f64; at_least(Integer(0)), at_most(Integer(1)) }
 
 /// The name and title shared by several types.
 ///
 /// This type does not appear on the wire as a separate object. Other types include its members.
+///
+/// ```json
+/// {"name": "get_weather", "title": "Weather"}
+/// ```
 ///
 /// Since revision 2025-06-18.
 /// [Specification](https://modelcontextprotocol.io/specification/2025-06-18/schema#basemetadata)
@@ -97,24 +74,8 @@ pub struct BaseMetadata {
     /// Other members.
     pub extra: Extra<Self>,
 }
-
-impl BaseMetadata {
-    /// Creates a `BaseMetadata` from its required members.
-    #[must_use]
-    pub fn new(name: impl Into<String>) -> Self {
-        Self { name: name.into(), title: None, extra: Default::default() }
-    }
-
-    /// Sets `title`.
-    #[must_use]
-    pub fn with_title(mut self, title: impl Into<String>) -> Self {
-        self.title = Some(title.into());
-        self
-    }
-}
-
 codec::object! { BaseMetadata;
-    required name "name", optional title "title", ..extra
+    required name "name" (into String), optional title "title" with_title(into String), ..extra
 }
 
 /// A position in a paginated list, issued by the server.
@@ -135,6 +96,10 @@ pub type EmptyResult = Result;
 
 /// The metadata of a request.
 ///
+/// ```json
+/// {"progressToken": "upload-1"}
+/// ```
+///
 /// Revisions 2024-11-05 to 2025-11-25. Used by [`JsonRpcRequestParams`], [`ListRootsRequestParams`],
 /// [`PingRequestParams`], [`RequestParams`].
 ///
@@ -149,27 +114,13 @@ pub struct Meta {
     /// Other members.
     pub extra: Extra<Self>,
 }
-
-impl Meta {
-    /// Creates a `Meta` without optional members.
-    #[must_use]
-    pub fn new() -> Self {
-        Self::default()
-    }
-
-    /// Sets `progressToken`.
-    #[must_use]
-    pub fn with_progress_token(mut self, progress_token: impl Into<ProgressToken>) -> Self {
-        self.progress_token = Some(progress_token.into());
-        self
-    }
-}
-
-codec::object! { Meta;
-    optional progress_token "progressToken", ..extra
-}
+codec::object! { Meta; optional progress_token "progressToken" with_progress_token(into ProgressToken), ..extra }
 
 /// The members shared by all notifications: a method and optional parameters.
+///
+/// ```json
+/// {"method": "notifications/tools/list_changed"}
+/// ```
 ///
 /// Since revision 2024-11-05.
 /// [Specification](https://modelcontextprotocol.io/specification/2025-06-18/schema#notification)
@@ -182,24 +133,8 @@ pub struct Notification {
     /// Other members.
     pub extra: Extra<Self>,
 }
-
-impl Notification {
-    /// Creates a `Notification` from its required members.
-    #[must_use]
-    pub fn new(method: impl Into<String>) -> Self {
-        Self { method: method.into(), params: None, extra: Default::default() }
-    }
-
-    /// Sets `params`.
-    #[must_use]
-    pub fn with_params(mut self, params: impl Into<NotificationParams>) -> Self {
-        self.params = Some(params.into());
-        self
-    }
-}
-
 codec::object! { Notification;
-    required method "method", optional params "params", ..extra
+    required method "method" (into String), optional params "params" with_params(into NotificationParams), ..extra
 }
 
 /// The parameters that any notification can have, which contain only metadata.
@@ -213,27 +148,13 @@ pub struct NotificationParams {
     /// Other members.
     pub extra: Extra<Self>,
 }
-
-impl NotificationParams {
-    /// Creates a `NotificationParams` without optional members.
-    #[must_use]
-    pub fn new() -> Self {
-        Self::default()
-    }
-
-    /// Sets `_meta`.
-    #[must_use]
-    pub fn with_meta(mut self, meta: impl Into<JsonObject>) -> Self {
-        self.meta = Some(meta.into());
-        self
-    }
-}
-
-codec::object! { NotificationParams;
-    optional meta "_meta", ..extra
-}
+codec::object! { NotificationParams; optional meta "_meta" with_meta(into JsonObject), ..extra }
 
 /// The members shared by requests for paginated lists.
+///
+/// ```json
+/// {"method": "tools/list", "params": {"cursor": "cGFnZTI="}}
+/// ```
 ///
 /// Since revision 2024-11-05.
 /// [Specification](https://modelcontextprotocol.io/specification/2025-06-18/schema#paginatedrequest)
@@ -246,27 +167,15 @@ pub struct PaginatedRequest {
     /// Other members.
     pub extra: Extra<Self>,
 }
-
-impl PaginatedRequest {
-    /// Creates a `PaginatedRequest` from its required members.
-    #[must_use]
-    pub fn new(method: impl Into<String>) -> Self {
-        Self { method: method.into(), params: None, extra: Default::default() }
-    }
-
-    /// Sets `params`.
-    #[must_use]
-    pub fn with_params(mut self, params: impl Into<PaginatedRequestParams>) -> Self {
-        self.params = Some(params.into());
-        self
-    }
-}
-
 codec::object! { PaginatedRequest;
-    required method "method", optional params "params", ..extra
+    required method "method" (into String), optional params "params" with_params(into PaginatedRequestParams), ..extra
 }
 
 /// The page of a list to return.
+///
+/// ```json
+/// {"cursor": "cGFnZTI="}
+/// ```
 ///
 /// Since revision 2024-11-05. Used by [`PaginatedRequest`].
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -276,30 +185,16 @@ pub struct PaginatedRequestParams {
     /// Other members.
     pub extra: Extra<Self>,
 }
-
-impl PaginatedRequestParams {
-    /// Creates a `PaginatedRequestParams` without optional members.
-    #[must_use]
-    pub fn new() -> Self {
-        Self::default()
-    }
-
-    /// Sets `cursor`.
-    #[must_use]
-    pub fn with_cursor(mut self, cursor: impl Into<String>) -> Self {
-        self.cursor = Some(cursor.into());
-        self
-    }
-}
-
-codec::object! { PaginatedRequestParams;
-    optional cursor "cursor", ..extra
-}
+codec::object! { PaginatedRequestParams; optional cursor "cursor" with_cursor(into String), ..extra }
 
 /// The members shared by results that contain a page of a list.
 ///
 /// The server determines the page size, which can vary between pages. If the list changes while a client pages through
 /// it, entries can appear twice or be missing.
+///
+/// ```json
+/// {"nextCursor": "cGFnZTI="}
+/// ```
 ///
 /// Since revision 2024-11-05.
 /// [Specification](https://modelcontextprotocol.io/specification/2025-06-18/schema#paginatedresult)
@@ -313,31 +208,9 @@ pub struct PaginatedResult {
     /// Other members.
     pub extra: Extra<Self>,
 }
-
-impl PaginatedResult {
-    /// Creates a `PaginatedResult` without optional members.
-    #[must_use]
-    pub fn new() -> Self {
-        Self::default()
-    }
-
-    /// Sets `nextCursor`.
-    #[must_use]
-    pub fn with_next_cursor(mut self, next_cursor: impl Into<String>) -> Self {
-        self.next_cursor = Some(next_cursor.into());
-        self
-    }
-
-    /// Sets `_meta`.
-    #[must_use]
-    pub fn with_meta(mut self, meta: impl Into<JsonObject>) -> Self {
-        self.meta = Some(meta.into());
-        self
-    }
-}
-
 codec::object! { PaginatedResult;
-    optional next_cursor "nextCursor", optional meta "_meta", ..extra
+    optional next_cursor "nextCursor" with_next_cursor(into String), optional meta "_meta" with_meta(into JsonObject),
+    ..extra
 }
 
 /// A string or integer that matches progress notifications to their request.
@@ -352,6 +225,10 @@ pub type ProgressToken = crate::ProgressToken;
 
 /// The members shared by all requests: a method and optional parameters.
 ///
+/// ```json
+/// {"method": "tools/list"}
+/// ```
+///
 /// Since revision 2024-11-05. [Specification](https://modelcontextprotocol.io/specification/2025-06-18/schema#request)
 #[derive(Clone, Debug, PartialEq)]
 pub struct Request {
@@ -362,24 +239,8 @@ pub struct Request {
     /// Other members.
     pub extra: Extra<Self>,
 }
-
-impl Request {
-    /// Creates a `Request` from its required members.
-    #[must_use]
-    pub fn new(method: impl Into<String>) -> Self {
-        Self { method: method.into(), params: None, extra: Default::default() }
-    }
-
-    /// Sets `params`.
-    #[must_use]
-    pub fn with_params(mut self, params: impl Into<RequestParams>) -> Self {
-        self.params = Some(params.into());
-        self
-    }
-}
-
 codec::object! { Request;
-    required method "method", optional params "params", ..extra
+    required method "method" (into String), optional params "params" with_params(into RequestParams), ..extra
 }
 
 /// The parameters that any request can have, which contain only metadata.
@@ -393,29 +254,15 @@ pub struct RequestParams {
     /// Other members.
     pub extra: Extra<Self>,
 }
-
-impl RequestParams {
-    /// Creates a `RequestParams` without optional members.
-    #[must_use]
-    pub fn new() -> Self {
-        Self::default()
-    }
-
-    /// Sets `_meta`.
-    #[must_use]
-    pub fn with_meta(mut self, meta: impl Into<Meta>) -> Self {
-        self.meta = Some(meta.into());
-        self
-    }
-}
-
-codec::object! { RequestParams;
-    optional meta "_meta", ..extra
-}
+codec::object! { RequestParams; optional meta "_meta" with_meta(into Meta), ..extra }
 
 /// The members shared by text and binary resource contents.
 ///
 /// On the wire, the contents are always a [`TextResourceContents`] or a [`BlobResourceContents`].
+///
+/// ```json
+/// {"uri": "file:///project/README.md", "mimeType": "text/plain"}
+/// ```
 ///
 /// Since revision 2024-11-05.
 /// [Specification](https://modelcontextprotocol.io/specification/2025-06-18/schema#resourcecontents)
@@ -434,31 +281,9 @@ pub struct ResourceContents {
     /// Other members.
     pub extra: Extra<Self>,
 }
-
-impl ResourceContents {
-    /// Creates a `ResourceContents` from its required members.
-    #[must_use]
-    pub fn new(uri: impl Into<String>) -> Self {
-        Self { uri: uri.into(), mime_type: None, meta: None, extra: Default::default() }
-    }
-
-    /// Sets `mimeType`.
-    #[must_use]
-    pub fn with_mime_type(mut self, mime_type: impl Into<String>) -> Self {
-        self.mime_type = Some(mime_type.into());
-        self
-    }
-
-    /// Sets `_meta`.
-    #[must_use]
-    pub fn with_meta(mut self, meta: impl Into<JsonObject>) -> Self {
-        self.meta = Some(meta.into());
-        self
-    }
-}
-
 codec::object! { ResourceContents;
-    required uri "uri", optional mime_type "mimeType", optional meta "_meta", ..extra
+    required uri "uri" (into String), optional mime_type "mimeType" with_mime_type(into String),
+    optional meta "_meta" with_meta(into JsonObject), ..extra
 }
 
 /// Any result, with the members shared by all results and any additional members.
@@ -477,25 +302,7 @@ pub struct Result {
     /// Other members.
     pub extra: Extra<Self>,
 }
-
-impl Result {
-    /// Creates a `Result` without optional members.
-    #[must_use]
-    pub fn new() -> Self {
-        Self::default()
-    }
-
-    /// Sets `_meta`.
-    #[must_use]
-    pub fn with_meta(mut self, meta: impl Into<JsonObject>) -> Self {
-        self.meta = Some(meta.into());
-        self
-    }
-}
-
-codec::object! { Result;
-    optional meta "_meta", ..extra
-}
+codec::object! { Result; optional meta "_meta" with_meta(into JsonObject), ..extra }
 
 /// The sender or recipient of a message in a conversation with a model.
 ///
@@ -512,10 +319,7 @@ pub enum Role {
     /// `"assistant"`: The language model.
     Assistant,
 }
-
-codec::string_enum! { Role;
-    User = "user", Assistant = "assistant",
-}
+codec::string_enum! { Role; User = "user", Assistant = "assistant", }
 
 codec::serde_impls! {
     Annotations, AnnotationsPriority, BaseMetadata, Meta, Notification, NotificationParams, PaginatedRequest,

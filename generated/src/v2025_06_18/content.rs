@@ -8,6 +8,10 @@ use crate::{Extra, JsonObject, codec};
 
 /// Audio sent to or produced by a language model.
 ///
+/// ```json
+/// {"type": "audio", "data": "aGVsbG8=", "mimeType": "audio/wav"}
+/// ```
+///
 /// In JSON, `type` is `"audio"`. Since revision 2025-03-26. Used by [`ContentBlock`], [`Content`].
 /// [Specification](https://modelcontextprotocol.io/specification/2025-06-18/schema#audiocontent)
 ///
@@ -26,38 +30,10 @@ pub struct AudioContent {
     /// Other members.
     pub extra: Extra<Self>,
 }
-
-impl AudioContent {
-    /// Creates an `AudioContent` from its required members.
-    #[must_use]
-    pub fn new(data: impl Into<String>, mime_type: impl Into<String>) -> Self {
-        Self {
-            data: data.into(),
-            mime_type: mime_type.into(),
-            annotations: None,
-            meta: None,
-            extra: Default::default(),
-        }
-    }
-
-    /// Sets `annotations`.
-    #[must_use]
-    pub fn with_annotations(mut self, annotations: impl Into<Annotations>) -> Self {
-        self.annotations = Some(annotations.into());
-        self
-    }
-
-    /// Sets `_meta`.
-    #[must_use]
-    pub fn with_meta(mut self, meta: impl Into<JsonObject>) -> Self {
-        self.meta = Some(meta.into());
-        self
-    }
-}
-
 codec::object! { AudioContent;
-    constant r#type "type" = Str("audio"), required data "data", required mime_type "mimeType",
-    optional annotations "annotations", optional meta "_meta", ..extra
+    constant r#type "type" = Str("audio"), required data "data" (into String),
+    required mime_type "mimeType" (into String), optional annotations "annotations" with_annotations(into Annotations),
+    optional meta "_meta" with_meta(into JsonObject), ..extra
 }
 
 /// A content block in a prompt message or a tool result.
@@ -91,7 +67,6 @@ pub enum ContentBlock {
     /// [`EmbeddedResource`]: The contents of a resource, embedded in a prompt message or a tool result.
     EmbeddedResource(Box<EmbeddedResource>),
 }
-
 codec::union! { ContentBlock blank AudioContent;
     TextContent from(TextContent), ImageContent from(ImageContent), AudioContent from(AudioContent),
     ResourceLink boxed(ResourceLink), EmbeddedResource boxed(EmbeddedResource);
@@ -107,6 +82,11 @@ codec::union! { ContentBlock blank AudioContent;
 /// The client decides how to show it to the user or pass it to the model. A server that sends embedded resources should
 /// declare the `resources` capability. To send only the URI, use [`ResourceLink`].
 ///
+/// ```json
+/// {"type": "resource", "resource": {"uri": "file:///project/README.md",
+///   "text": "# My project"}, "annotations": {"audience": ["user"]}}
+/// ```
+///
 /// In JSON, `type` is `"resource"`. Since revision 2024-11-05. Used by [`ContentBlock`].
 /// [Specification](https://modelcontextprotocol.io/specification/2025-06-18/schema#embeddedresource)
 #[derive(Clone, Debug, PartialEq)]
@@ -121,35 +101,17 @@ pub struct EmbeddedResource {
     /// Other members.
     pub extra: Extra<Self>,
 }
-
-impl EmbeddedResource {
-    /// Creates an `EmbeddedResource` from its required members.
-    #[must_use]
-    pub fn new(resource: impl Into<TextOrBlobResourceContents>) -> Self {
-        Self { resource: resource.into(), annotations: None, meta: None, extra: Default::default() }
-    }
-
-    /// Sets `annotations`.
-    #[must_use]
-    pub fn with_annotations(mut self, annotations: impl Into<Annotations>) -> Self {
-        self.annotations = Some(annotations.into());
-        self
-    }
-
-    /// Sets `_meta`.
-    #[must_use]
-    pub fn with_meta(mut self, meta: impl Into<JsonObject>) -> Self {
-        self.meta = Some(meta.into());
-        self
-    }
-}
-
 codec::object! { EmbeddedResource;
-    constant r#type "type" = Str("resource"), required resource "resource", optional annotations "annotations",
-    optional meta "_meta", ..extra
+    constant r#type "type" = Str("resource"), required resource "resource" (into TextOrBlobResourceContents),
+    optional annotations "annotations" with_annotations(into Annotations),
+    optional meta "_meta" with_meta(into JsonObject), ..extra
 }
 
 /// An image sent to or produced by a language model.
+///
+/// ```json
+/// {"type": "image", "data": "aGVsbG8=", "mimeType": "image/png"}
+/// ```
 ///
 /// In JSON, `type` is `"image"`. Since revision 2024-11-05. Used by [`ContentBlock`], [`Content`].
 /// [Specification](https://modelcontextprotocol.io/specification/2025-06-18/schema#imagecontent)
@@ -169,44 +131,20 @@ pub struct ImageContent {
     /// Other members.
     pub extra: Extra<Self>,
 }
-
-impl ImageContent {
-    /// Creates an `ImageContent` from its required members.
-    #[must_use]
-    pub fn new(data: impl Into<String>, mime_type: impl Into<String>) -> Self {
-        Self {
-            data: data.into(),
-            mime_type: mime_type.into(),
-            annotations: None,
-            meta: None,
-            extra: Default::default(),
-        }
-    }
-
-    /// Sets `annotations`.
-    #[must_use]
-    pub fn with_annotations(mut self, annotations: impl Into<Annotations>) -> Self {
-        self.annotations = Some(annotations.into());
-        self
-    }
-
-    /// Sets `_meta`.
-    #[must_use]
-    pub fn with_meta(mut self, meta: impl Into<JsonObject>) -> Self {
-        self.meta = Some(meta.into());
-        self
-    }
-}
-
 codec::object! { ImageContent;
-    constant r#type "type" = Str("image"), required data "data", required mime_type "mimeType",
-    optional annotations "annotations", optional meta "_meta", ..extra
+    constant r#type "type" = Str("image"), required data "data" (into String),
+    required mime_type "mimeType" (into String), optional annotations "annotations" with_annotations(into Annotations),
+    optional meta "_meta" with_meta(into JsonObject), ..extra
 }
 
 /// A link to a resource of the server, in a prompt message or a tool result.
 ///
 /// The link does not include the contents. Use `resources/read` to fetch them. A link returned by a tool need not
 /// appear in `resources/list`.
+///
+/// ```json
+/// {"type": "resource_link", "name": "README.md", "uri": "file:///project/README.md"}
+/// ```
 ///
 /// In JSON, `type` is `"resource_link"`. Since revision 2025-06-18. Used by [`ContentBlock`].
 /// [Specification](https://modelcontextprotocol.io/specification/2025-06-18/schema#resourcelink)
@@ -233,74 +171,20 @@ pub struct ResourceLink {
     /// Other members.
     pub extra: Extra<Self>,
 }
-
-impl ResourceLink {
-    /// Creates a `ResourceLink` from its required members.
-    #[must_use]
-    pub fn new(name: impl Into<String>, uri: impl Into<String>) -> Self {
-        Self {
-            name: name.into(),
-            title: None,
-            uri: uri.into(),
-            description: None,
-            mime_type: None,
-            annotations: None,
-            size: None,
-            meta: None,
-            extra: Default::default(),
-        }
-    }
-
-    /// Sets `title`.
-    #[must_use]
-    pub fn with_title(mut self, title: impl Into<String>) -> Self {
-        self.title = Some(title.into());
-        self
-    }
-
-    /// Sets `description`.
-    #[must_use]
-    pub fn with_description(mut self, description: impl Into<String>) -> Self {
-        self.description = Some(description.into());
-        self
-    }
-
-    /// Sets `mimeType`.
-    #[must_use]
-    pub fn with_mime_type(mut self, mime_type: impl Into<String>) -> Self {
-        self.mime_type = Some(mime_type.into());
-        self
-    }
-
-    /// Sets `annotations`.
-    #[must_use]
-    pub fn with_annotations(mut self, annotations: impl Into<Annotations>) -> Self {
-        self.annotations = Some(annotations.into());
-        self
-    }
-
-    /// Sets `size`.
-    #[must_use]
-    pub fn with_size(mut self, size: i64) -> Self {
-        self.size = Some(size);
-        self
-    }
-
-    /// Sets `_meta`.
-    #[must_use]
-    pub fn with_meta(mut self, meta: impl Into<JsonObject>) -> Self {
-        self.meta = Some(meta.into());
-        self
-    }
-}
-
 codec::object! { ResourceLink;
-    constant r#type "type" = Str("resource_link"), required name "name", optional title "title", required uri "uri",
-    optional description "description", optional mime_type "mimeType", optional annotations "annotations",
-    optional size "size", optional meta "_meta", ..extra
+    constant r#type "type" = Str("resource_link"), required name "name" (into String),
+    optional title "title" with_title(into String), required uri "uri" (into String),
+    optional description "description" with_description(into String),
+    optional mime_type "mimeType" with_mime_type(into String),
+    optional annotations "annotations" with_annotations(into Annotations), optional size "size" with_size(copy i64),
+    optional meta "_meta" with_meta(into JsonObject), ..extra
 }
 
 /// Text sent to or produced by a language model.
+///
+/// ```json
+/// {"type": "text", "text": "It is 21 °C in Bern.", "annotations": {"audience": ["user"]}}
+/// ```
 ///
 /// In JSON, `type` is `"text"`. Since revision 2024-11-05. Used by [`ContentBlock`], [`Content`].
 /// [Specification](https://modelcontextprotocol.io/specification/2025-06-18/schema#textcontent)
@@ -318,34 +202,10 @@ pub struct TextContent {
     /// Other members.
     pub extra: Extra<Self>,
 }
-
-impl TextContent {
-    /// Creates a `TextContent` from its required members.
-    #[must_use]
-    pub fn new(text: impl Into<String>) -> Self {
-        Self { text: text.into(), annotations: None, meta: None, extra: Default::default() }
-    }
-
-    /// Sets `annotations`.
-    #[must_use]
-    pub fn with_annotations(mut self, annotations: impl Into<Annotations>) -> Self {
-        self.annotations = Some(annotations.into());
-        self
-    }
-
-    /// Sets `_meta`.
-    #[must_use]
-    pub fn with_meta(mut self, meta: impl Into<JsonObject>) -> Self {
-        self.meta = Some(meta.into());
-        self
-    }
-}
-
 codec::object! { TextContent;
-    constant r#type "type" = Str("text"), required text "text", optional annotations "annotations",
-    optional meta "_meta", ..extra
+    constant r#type "type" = Str("text"), required text "text" (into String),
+    optional annotations "annotations" with_annotations(into Annotations),
+    optional meta "_meta" with_meta(into JsonObject), ..extra
 }
 
-codec::serde_impls! {
-    AudioContent, ContentBlock, EmbeddedResource, ImageContent, ResourceLink, TextContent
-}
+codec::serde_impls! { AudioContent, ContentBlock, EmbeddedResource, ImageContent, ResourceLink, TextContent }

@@ -7,6 +7,10 @@ use crate::{Extra, JsonObject, Map, Number, Revision, codec};
 
 /// A form field for a boolean.
 ///
+/// ```json
+/// {"type": "boolean", "title": "By train", "description": "Whether to travel by train."}
+/// ```
+///
 /// In JSON, `type` is `"boolean"`. Since revision 2025-06-18. Used by [`PrimitiveSchemaDefinition`].
 /// [Specification](https://modelcontextprotocol.io/specification/2025-06-18/schema#booleanschema)
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -20,39 +24,10 @@ pub struct BooleanSchema {
     /// Other members.
     pub extra: Extra<Self>,
 }
-
-impl BooleanSchema {
-    /// Creates a `BooleanSchema` without optional members.
-    #[must_use]
-    pub fn new() -> Self {
-        Self::default()
-    }
-
-    /// Sets `title`.
-    #[must_use]
-    pub fn with_title(mut self, title: impl Into<String>) -> Self {
-        self.title = Some(title.into());
-        self
-    }
-
-    /// Sets `description`.
-    #[must_use]
-    pub fn with_description(mut self, description: impl Into<String>) -> Self {
-        self.description = Some(description.into());
-        self
-    }
-
-    /// Sets `default`.
-    #[must_use]
-    pub fn with_default(mut self, default: bool) -> Self {
-        self.default = Some(default);
-        self
-    }
-}
-
 codec::object! { BooleanSchema;
-    constant r#type "type" = Str("boolean"), optional title "title", optional description "description",
-    optional default "default", ..extra
+    constant r#type "type" = Str("boolean"), optional title "title" with_title(into String),
+    optional description "description" with_description(into String),
+    optional default "default" with_default(copy bool), ..extra
 }
 
 /// Requests input from the user through the client.
@@ -61,11 +36,13 @@ codec::object! { BooleanSchema;
 /// data. The result is an [`ElicitResult`], which reports whether the user accepted, declined or cancelled. Requires
 /// the client's `elicitation` capability.
 ///
-/// The `elicitation/create` request, sent by the server. In JSON, `method` is `"elicitation/create"`. Since revision
-/// 2025-06-18. Used by [`ServerRequest`].
-/// [Specification](https://modelcontextprotocol.io/specification/2025-06-18/schema#elicitrequest)
+/// ```json
+/// {"method": "elicitation/create", "params": {"message": "Unknown city: Bren",
+///   "requestedSchema": {"type": "object", "properties": {"city": {"type": "string"}}}}}
+/// ```
 ///
-/// [`ServerRequest`]: super::ServerRequest
+/// The `elicitation/create` request, sent by the server. Since revision 2025-06-18.
+/// [Specification](https://modelcontextprotocol.io/specification/2025-06-18/schema#elicitrequest)
 #[derive(Clone, Debug, PartialEq)]
 pub struct ElicitRequest {
     /// The parameters of the method.
@@ -73,32 +50,22 @@ pub struct ElicitRequest {
     /// Other members.
     pub extra: Extra<Self>,
 }
-
-impl ElicitRequest {
-    /// Creates an `ElicitRequest` from its required members.
-    #[must_use]
-    pub fn new(params: impl Into<ElicitRequestParams>) -> Self {
-        Self { params: params.into(), extra: Default::default() }
-    }
-}
-
 codec::object! { ElicitRequest;
-    constant method "method" = Str("elicitation/create"), required params "params", ..extra
+    constant method "method" = Str("elicitation/create"), required params "params" (into ElicitRequestParams), ..extra
 }
-
-impl crate::Request for ElicitRequest {
-    const METHOD: &'static str = "elicitation/create";
-    const REVISION: Revision = Revision::V2025_06_18;
-    type Params = ElicitRequestParams;
-    type Result = ElicitResult;
-}
+codec::request! { ElicitRequest; "elicitation/create" (ElicitRequestParams) -> ElicitResult; Revision::V2025_06_18 }
 
 /// A form that the server asks the user to fill in.
 ///
 /// Servers must not use it to request passwords, keys or other sensitive data. The client should show which server sent
 /// the request, let the user review the values before they are sent, and offer a way to decline.
 ///
-/// The parameters of [`ElicitRequest`] (`elicitation/create`). Since revision 2025-06-18. Used by [`ElicitRequest`].
+/// ```json
+/// {"message": "Unknown city: Bren", "requestedSchema": {"type": "object",
+///   "properties": {"city": {"type": "string"}}}}
+/// ```
+///
+/// The parameters of [`ElicitRequest`] (`elicitation/create`). Since revision 2025-06-18.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ElicitRequestParams {
     /// The message shown to the user. It explains which information is needed and why. Until revision 2025-06-18.
@@ -108,23 +75,19 @@ pub struct ElicitRequestParams {
     /// Other members.
     pub extra: Extra<Self>,
 }
-
-impl ElicitRequestParams {
-    /// Creates an `ElicitRequestParams` from its required members.
-    #[must_use]
-    pub fn new(message: impl Into<String>, requested_schema: impl Into<ElicitRequestParamsRequestedSchema>) -> Self {
-        Self { message: message.into(), requested_schema: requested_schema.into(), extra: Default::default() }
-    }
-}
-
 codec::object! { ElicitRequestParams;
-    required message "message", required requested_schema "requestedSchema", ..extra
+    required message "message" (into String),
+    required requested_schema "requestedSchema" (into ElicitRequestParamsRequestedSchema), ..extra
 }
 
 /// The fields of a form, as a JSON Schema of a flat object with one property per field.
 ///
 /// The client can generate the form from the schema and validate the values against it. The server should validate them
 /// again.
+///
+/// ```json
+/// {"type": "object", "properties": {"city": {"type": "string"}}, "required": ["city"]}
+/// ```
 ///
 /// In JSON, `type` is `"object"`. Only in revision 2025-06-18. Used by [`ElicitRequestParams`].
 #[derive(Clone, Debug, PartialEq)]
@@ -136,30 +99,20 @@ pub struct ElicitRequestParamsRequestedSchema {
     /// Other members.
     pub extra: Extra<Self>,
 }
-
-impl ElicitRequestParamsRequestedSchema {
-    /// Creates an `ElicitRequestParamsRequestedSchema` from its required members.
-    #[must_use]
-    pub fn new(properties: impl Into<Map<String, PrimitiveSchemaDefinition>>) -> Self {
-        Self { properties: properties.into(), required: None, extra: Default::default() }
-    }
-
-    /// Sets `required`.
-    #[must_use]
-    pub fn with_required(mut self, required: impl Into<Vec<String>>) -> Self {
-        self.required = Some(required.into());
-        self
-    }
-}
-
 codec::object! { ElicitRequestParamsRequestedSchema;
-    constant r#type "type" = Str("object"), required properties "properties", optional required "required", ..extra
+    constant r#type "type" = Str("object"),
+    required properties "properties" (into Map<String, PrimitiveSchemaDefinition>),
+    optional required "required" with_required(into Vec<String>), ..extra
 }
 
 /// The user's response to an elicitation.
 ///
 /// The server should validate the values against the schema that it sent. It must not use them as proof of the user's
 /// identity. In 2026-07-28 this result is one of the `inputResponses` of the retried request.
+///
+/// ```json
+/// {"action": "accept", "content": {"city": "Bern"}}
+/// ```
 ///
 /// The result of [`ElicitRequest`] (`elicitation/create`). Since revision 2025-06-18.
 /// [Specification](https://modelcontextprotocol.io/specification/2025-06-18/schema#elicitresult)
@@ -175,31 +128,10 @@ pub struct ElicitResult {
     /// Other members.
     pub extra: Extra<Self>,
 }
-
-impl ElicitResult {
-    /// Creates an `ElicitResult` from its required members.
-    #[must_use]
-    pub fn new(action: impl Into<ElicitResultAction>) -> Self {
-        Self { action: action.into(), content: None, meta: None, extra: Default::default() }
-    }
-
-    /// Sets `content`.
-    #[must_use]
-    pub fn with_content(mut self, content: impl Into<Map<String, ElicitResultContentValue>>) -> Self {
-        self.content = Some(content.into());
-        self
-    }
-
-    /// Sets `_meta`.
-    #[must_use]
-    pub fn with_meta(mut self, meta: impl Into<JsonObject>) -> Self {
-        self.meta = Some(meta.into());
-        self
-    }
-}
-
 codec::object! { ElicitResult;
-    required action "action", optional content "content", optional meta "_meta", ..extra
+    required action "action" (into ElicitResultAction),
+    optional content "content" with_content(into Map<String, ElicitResultContentValue>),
+    optional meta "_meta" with_meta(into JsonObject), ..extra
 }
 
 /// The user's decision about an elicitation.
@@ -216,10 +148,7 @@ pub enum ElicitResultAction {
     /// may ask again later.
     Cancel,
 }
-
-codec::string_enum! { ElicitResultAction;
-    Accept = "accept", Decline = "decline", Cancel = "cancel",
-}
+codec::string_enum! { ElicitResultAction; Accept = "accept", Decline = "decline", Cancel = "cancel", }
 
 /// The value that the user entered in a field of a form.
 ///
@@ -245,7 +174,6 @@ pub enum ElicitResultContentValue {
     /// Type: boolean.
     Boolean(bool),
 }
-
 codec::union! { ElicitResultContentValue blank String;
     String from(String) from_ref(&str), Number from(Number) from_number(i64), Boolean from(bool);
     [Type(JsonTypes::STRING)] => String,
@@ -254,6 +182,10 @@ codec::union! { ElicitResultContentValue blank String;
 }
 
 /// A form field with a list of options from which the user selects one.
+///
+/// ```json
+/// {"type": "string", "title": "Weather", "enum": ["Bern", "Zurich"]}
+/// ```
 ///
 /// In JSON, `type` is `"string"`. Since revision 2025-06-18. Used by [`PrimitiveSchemaDefinition`].
 /// [Specification](https://modelcontextprotocol.io/specification/2025-06-18/schema#enumschema)
@@ -271,42 +203,17 @@ pub struct EnumSchema {
     /// Other members.
     pub extra: Extra<Self>,
 }
-
-impl EnumSchema {
-    /// Creates an `EnumSchema` from its required members.
-    #[must_use]
-    pub fn new(r#enum: impl Into<Vec<String>>) -> Self {
-        Self { title: None, description: None, r#enum: r#enum.into(), enum_names: None, extra: Default::default() }
-    }
-
-    /// Sets `title`.
-    #[must_use]
-    pub fn with_title(mut self, title: impl Into<String>) -> Self {
-        self.title = Some(title.into());
-        self
-    }
-
-    /// Sets `description`.
-    #[must_use]
-    pub fn with_description(mut self, description: impl Into<String>) -> Self {
-        self.description = Some(description.into());
-        self
-    }
-
-    /// Sets `enumNames`.
-    #[must_use]
-    pub fn with_enum_names(mut self, enum_names: impl Into<Vec<String>>) -> Self {
-        self.enum_names = Some(enum_names.into());
-        self
-    }
-}
-
 codec::object! { EnumSchema;
-    constant r#type "type" = Str("string"), optional title "title", optional description "description",
-    required r#enum "enum", optional enum_names "enumNames", ..extra
+    constant r#type "type" = Str("string"), optional title "title" with_title(into String),
+    optional description "description" with_description(into String), required r#enum "enum" (into Vec<String>),
+    optional enum_names "enumNames" with_enum_names(into Vec<String>), ..extra
 }
 
 /// A form field for a number.
+///
+/// ```json
+/// {"type": "number", "title": "Days", "description": "How many days the trip takes."}
+/// ```
 ///
 /// Since revision 2025-06-18. Used by [`PrimitiveSchemaDefinition`].
 /// [Specification](https://modelcontextprotocol.io/specification/2025-06-18/schema#numberschema)
@@ -325,53 +232,10 @@ pub struct NumberSchema {
     /// Other members.
     pub extra: Extra<Self>,
 }
-
-impl NumberSchema {
-    /// Creates a `NumberSchema` from its required members.
-    #[must_use]
-    pub fn new(r#type: impl Into<NumberSchemaType>) -> Self {
-        Self {
-            r#type: r#type.into(),
-            title: None,
-            description: None,
-            minimum: None,
-            maximum: None,
-            extra: Default::default(),
-        }
-    }
-
-    /// Sets `title`.
-    #[must_use]
-    pub fn with_title(mut self, title: impl Into<String>) -> Self {
-        self.title = Some(title.into());
-        self
-    }
-
-    /// Sets `description`.
-    #[must_use]
-    pub fn with_description(mut self, description: impl Into<String>) -> Self {
-        self.description = Some(description.into());
-        self
-    }
-
-    /// Sets `minimum`.
-    #[must_use]
-    pub fn with_minimum(mut self, minimum: impl Into<Number>) -> Self {
-        self.minimum = Some(minimum.into());
-        self
-    }
-
-    /// Sets `maximum`.
-    #[must_use]
-    pub fn with_maximum(mut self, maximum: impl Into<Number>) -> Self {
-        self.maximum = Some(maximum.into());
-        self
-    }
-}
-
 codec::object! { NumberSchema;
-    required r#type "type", optional title "title", optional description "description", optional minimum "minimum",
-    optional maximum "maximum", ..extra
+    required r#type "type" (into NumberSchemaType), optional title "title" with_title(into String),
+    optional description "description" with_description(into String),
+    optional minimum "minimum" with_minimum(into Number), optional maximum "maximum" with_maximum(into Number), ..extra
 }
 
 /// The kind of number that a form field accepts.
@@ -384,10 +248,7 @@ pub enum NumberSchemaType {
     /// `"integer"`: An integer.
     Integer,
 }
-
-codec::string_enum! { NumberSchemaType;
-    Number = "number", Integer = "integer",
-}
+codec::string_enum! { NumberSchemaType; Number = "number", Integer = "integer", }
 
 /// The schema of a form field, restricted to a small subset of JSON Schema.
 ///
@@ -413,7 +274,6 @@ pub enum PrimitiveSchemaDefinition {
     /// [`EnumSchema`]: A form field with a list of options from which the user selects one.
     EnumSchema(EnumSchema),
 }
-
 codec::union! { PrimitiveSchemaDefinition blank BooleanSchema;
     StringSchema from(StringSchema), NumberSchema from(NumberSchema), BooleanSchema from(BooleanSchema),
     EnumSchema from(EnumSchema);
@@ -424,6 +284,10 @@ codec::union! { PrimitiveSchemaDefinition blank BooleanSchema;
 }
 
 /// A form field for text.
+///
+/// ```json
+/// {"type": "string", "title": "City", "description": "The city to travel to.", "minLength": 1}
+/// ```
 ///
 /// In JSON, `type` is `"string"`. Since revision 2025-06-18. Used by [`PrimitiveSchemaDefinition`].
 /// [Specification](https://modelcontextprotocol.io/specification/2025-06-18/schema#stringschema)
@@ -442,53 +306,12 @@ pub struct StringSchema {
     /// Other members.
     pub extra: Extra<Self>,
 }
-
-impl StringSchema {
-    /// Creates a `StringSchema` without optional members.
-    #[must_use]
-    pub fn new() -> Self {
-        Self::default()
-    }
-
-    /// Sets `title`.
-    #[must_use]
-    pub fn with_title(mut self, title: impl Into<String>) -> Self {
-        self.title = Some(title.into());
-        self
-    }
-
-    /// Sets `description`.
-    #[must_use]
-    pub fn with_description(mut self, description: impl Into<String>) -> Self {
-        self.description = Some(description.into());
-        self
-    }
-
-    /// Sets `minLength`.
-    #[must_use]
-    pub fn with_min_length(mut self, min_length: i64) -> Self {
-        self.min_length = Some(min_length);
-        self
-    }
-
-    /// Sets `maxLength`.
-    #[must_use]
-    pub fn with_max_length(mut self, max_length: i64) -> Self {
-        self.max_length = Some(max_length);
-        self
-    }
-
-    /// Sets `format`.
-    #[must_use]
-    pub fn with_format(mut self, format: impl Into<StringSchemaFormat>) -> Self {
-        self.format = Some(format.into());
-        self
-    }
-}
-
 codec::object! { StringSchema;
-    constant r#type "type" = Str("string"), optional title "title", optional description "description",
-    optional min_length "minLength", optional max_length "maxLength", optional format "format", ..extra
+    constant r#type "type" = Str("string"), optional title "title" with_title(into String),
+    optional description "description" with_description(into String),
+    optional min_length "minLength" with_min_length(copy i64),
+    optional max_length "maxLength" with_max_length(copy i64),
+    optional format "format" with_format(into StringSchemaFormat), ..extra
 }
 
 /// The format of the text in a form field, as a JSON Schema `format`.
@@ -505,10 +328,7 @@ pub enum StringSchemaFormat {
     /// `"date-time"`: A date and time with an offset, such as `2025-06-18T12:00:00Z` (RFC 3339 `date-time`).
     DateTime,
 }
-
-codec::string_enum! { StringSchemaFormat;
-    Email = "email", Uri = "uri", Date = "date", DateTime = "date-time",
-}
+codec::string_enum! { StringSchemaFormat; Email = "email", Uri = "uri", Date = "date", DateTime = "date-time", }
 
 codec::serde_impls! {
     BooleanSchema, ElicitRequest, ElicitRequestParams, ElicitRequestParamsRequestedSchema, ElicitResult,

@@ -11,11 +11,12 @@ use crate::{Extra, JsonObject, Revision, codec};
 /// The result is a [`ListRootsResult`]. The server should stay within the roots. Requires the client's `roots`
 /// capability.
 ///
-/// The `roots/list` request, sent by the server. In JSON, `method` is `"roots/list"`. Since revision 2024-11-05. Used
-/// by [`ServerRequest`].
-/// [Specification](https://modelcontextprotocol.io/specification/2025-06-18/schema#listrootsrequest)
+/// ```json
+/// {"method": "roots/list"}
+/// ```
 ///
-/// [`ServerRequest`]: super::ServerRequest
+/// The `roots/list` request, sent by the server. Since revision 2024-11-05.
+/// [Specification](https://modelcontextprotocol.io/specification/2025-06-18/schema#listrootsrequest)
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct ListRootsRequest {
     /// The parameters of the method.
@@ -23,36 +24,17 @@ pub struct ListRootsRequest {
     /// Other members.
     pub extra: Extra<Self>,
 }
-
-impl ListRootsRequest {
-    /// Creates a `ListRootsRequest` without optional members.
-    #[must_use]
-    pub fn new() -> Self {
-        Self::default()
-    }
-
-    /// Sets `params`.
-    #[must_use]
-    pub fn with_params(mut self, params: impl Into<ListRootsRequestParams>) -> Self {
-        self.params = Some(params.into());
-        self
-    }
-}
-
 codec::object! { ListRootsRequest;
-    constant method "method" = Str("roots/list"), optional params "params", ..extra
+    constant method "method" = Str("roots/list"), optional params "params" with_params(into ListRootsRequestParams),
+    ..extra
 }
-
-impl crate::Request for ListRootsRequest {
-    const METHOD: &'static str = "roots/list";
-    const REVISION: Revision = Revision::V2025_06_18;
-    type Params = Option<ListRootsRequestParams>;
-    type Result = ListRootsResult;
+codec::request! { ListRootsRequest;
+    "roots/list" (Option<ListRootsRequestParams>) -> ListRootsResult; Revision::V2025_06_18
 }
 
 /// The metadata of a server's request for the client's roots.
 ///
-/// The parameters of [`ListRootsRequest`] (`roots/list`). Since revision 2024-11-05. Used by [`ListRootsRequest`].
+/// The parameters of [`ListRootsRequest`] (`roots/list`). Since revision 2024-11-05.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct ListRootsRequestParams {
     /// Metadata attached to the object. The protocol reserves some keys, such as those with the prefix
@@ -61,27 +43,13 @@ pub struct ListRootsRequestParams {
     /// Other members.
     pub extra: Extra<Self>,
 }
-
-impl ListRootsRequestParams {
-    /// Creates a `ListRootsRequestParams` without optional members.
-    #[must_use]
-    pub fn new() -> Self {
-        Self::default()
-    }
-
-    /// Sets `_meta`.
-    #[must_use]
-    pub fn with_meta(mut self, meta: impl Into<Meta>) -> Self {
-        self.meta = Some(meta.into());
-        self
-    }
-}
-
-codec::object! { ListRootsRequestParams;
-    optional meta "_meta", ..extra
-}
+codec::object! { ListRootsRequestParams; optional meta "_meta" with_meta(into Meta), ..extra }
 
 /// The directories and files that the server should work on.
+///
+/// ```json
+/// {"roots": [{"uri": "file:///home/ada/project"}]}
+/// ```
 ///
 /// The result of [`ListRootsRequest`] (`roots/list`). Since revision 2024-11-05.
 /// [Specification](https://modelcontextprotocol.io/specification/2025-06-18/schema#listrootsresult)
@@ -95,30 +63,18 @@ pub struct ListRootsResult {
     /// Other members.
     pub extra: Extra<Self>,
 }
-
-impl ListRootsResult {
-    /// Creates a `ListRootsResult` from its required members.
-    #[must_use]
-    pub fn new(roots: impl Into<Vec<Root>>) -> Self {
-        Self { roots: roots.into(), meta: None, extra: Default::default() }
-    }
-
-    /// Sets `_meta`.
-    #[must_use]
-    pub fn with_meta(mut self, meta: impl Into<JsonObject>) -> Self {
-        self.meta = Some(meta.into());
-        self
-    }
-}
-
 codec::object! { ListRootsResult;
-    required roots "roots", optional meta "_meta", ..extra
+    required roots "roots" (into Vec<Root>), optional meta "_meta" with_meta(into JsonObject), ..extra
 }
 
 /// A directory or file of the client that a server should work on.
 ///
 /// Roots are guidance, not access control. Servers should respect the roots and validate paths against them, but the
 /// protocol does not enforce this. A client should ask its user for consent before it shares a root.
+///
+/// ```json
+/// {"uri": "file:///home/ada/project", "name": "My project"}
+/// ```
 ///
 /// Since revision 2024-11-05. Used by [`ListRootsResult`].
 /// [Specification](https://modelcontextprotocol.io/specification/2025-06-18/schema#root)
@@ -134,31 +90,9 @@ pub struct Root {
     /// Other members.
     pub extra: Extra<Self>,
 }
-
-impl Root {
-    /// Creates a `Root` from its required members.
-    #[must_use]
-    pub fn new(uri: impl Into<String>) -> Self {
-        Self { uri: uri.into(), name: None, meta: None, extra: Default::default() }
-    }
-
-    /// Sets `name`.
-    #[must_use]
-    pub fn with_name(mut self, name: impl Into<String>) -> Self {
-        self.name = Some(name.into());
-        self
-    }
-
-    /// Sets `_meta`.
-    #[must_use]
-    pub fn with_meta(mut self, meta: impl Into<JsonObject>) -> Self {
-        self.meta = Some(meta.into());
-        self
-    }
-}
-
 codec::object! { Root;
-    required uri "uri", optional name "name", optional meta "_meta", ..extra
+    required uri "uri" (into String), optional name "name" with_name(into String),
+    optional meta "_meta" with_meta(into JsonObject), ..extra
 }
 
 /// Notifies the server that the client's roots have changed.
@@ -166,11 +100,12 @@ codec::object! { Root;
 /// The client sends it when a root is added, removed or modified, if its `roots` capability has `listChanged`. The
 /// server should then send `roots/list` again.
 ///
-/// The `notifications/roots/list_changed` notification, sent by the client. In JSON, `method` is
-/// `"notifications/roots/list_changed"`. Revisions 2024-11-05 to 2025-11-25. Used by [`ClientNotification`].
-/// [Specification](https://modelcontextprotocol.io/specification/2025-06-18/schema#rootslistchangednotification)
+/// ```json
+/// {"method": "notifications/roots/list_changed"}
+/// ```
 ///
-/// [`ClientNotification`]: super::ClientNotification
+/// The `notifications/roots/list_changed` notification, sent by the client. Revisions 2024-11-05 to 2025-11-25.
+/// [Specification](https://modelcontextprotocol.io/specification/2025-06-18/schema#rootslistchangednotification)
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct RootsListChangedNotification {
     /// The parameters of the method.
@@ -178,30 +113,12 @@ pub struct RootsListChangedNotification {
     /// Other members.
     pub extra: Extra<Self>,
 }
-
-impl RootsListChangedNotification {
-    /// Creates a `RootsListChangedNotification` without optional members.
-    #[must_use]
-    pub fn new() -> Self {
-        Self::default()
-    }
-
-    /// Sets `params`.
-    #[must_use]
-    pub fn with_params(mut self, params: impl Into<RootsListChangedNotificationParams>) -> Self {
-        self.params = Some(params.into());
-        self
-    }
-}
-
 codec::object! { RootsListChangedNotification;
-    constant method "method" = Str("notifications/roots/list_changed"), optional params "params", ..extra
+    constant method "method" = Str("notifications/roots/list_changed"),
+    optional params "params" with_params(into RootsListChangedNotificationParams), ..extra
 }
-
-impl crate::Notification for RootsListChangedNotification {
-    const METHOD: &'static str = "notifications/roots/list_changed";
-    const REVISION: Revision = Revision::V2025_06_18;
-    type Params = Option<RootsListChangedNotificationParams>;
+codec::notification! { RootsListChangedNotification;
+    "notifications/roots/list_changed" (Option<RootsListChangedNotificationParams>); Revision::V2025_06_18
 }
 
 /// The parameters of the `notifications/roots/list_changed` notification, which contain only metadata.
@@ -217,25 +134,7 @@ pub struct RootsListChangedNotificationParams {
     /// Other members.
     pub extra: Extra<Self>,
 }
-
-impl RootsListChangedNotificationParams {
-    /// Creates a `RootsListChangedNotificationParams` without optional members.
-    #[must_use]
-    pub fn new() -> Self {
-        Self::default()
-    }
-
-    /// Sets `_meta`.
-    #[must_use]
-    pub fn with_meta(mut self, meta: impl Into<JsonObject>) -> Self {
-        self.meta = Some(meta.into());
-        self
-    }
-}
-
-codec::object! { RootsListChangedNotificationParams;
-    optional meta "_meta", ..extra
-}
+codec::object! { RootsListChangedNotificationParams; optional meta "_meta" with_meta(into JsonObject), ..extra }
 
 codec::serde_impls! {
     ListRootsRequest, ListRootsRequestParams, ListRootsResult, Root, RootsListChangedNotification,

@@ -13,6 +13,10 @@ use crate::{Extra, JsonObject, Map, codec};
 /// them with each request, in `RequestMetaObject`, and a server must not infer them from earlier requests. Clients may
 /// add capabilities that the specification does not define.
 ///
+/// ```json
+/// {"roots": {"listChanged": true}, "sampling": {"tools": {}}, "elicitation": {"form": {}}}
+/// ```
+///
 /// Since revision 2024-11-05. Used by [`InitializeRequestParams`].
 /// [Specification](https://modelcontextprotocol.io/specification/2025-11-25/schema#clientcapabilities)
 ///
@@ -35,59 +39,22 @@ pub struct ClientCapabilities {
     /// Other members.
     pub extra: Extra<Self>,
 }
-
-impl ClientCapabilities {
-    /// Creates a `ClientCapabilities` without optional members.
-    #[must_use]
-    pub fn new() -> Self {
-        Self::default()
-    }
-
-    /// Sets `roots`.
-    #[must_use]
-    pub fn with_roots(mut self, roots: impl Into<ClientCapabilitiesRoots>) -> Self {
-        self.roots = Some(roots.into());
-        self
-    }
-
-    /// Sets `sampling`.
-    #[must_use]
-    pub fn with_sampling(mut self, sampling: impl Into<ClientCapabilitiesSampling>) -> Self {
-        self.sampling = Some(sampling.into());
-        self
-    }
-
-    /// Sets `elicitation`.
-    #[must_use]
-    pub fn with_elicitation(mut self, elicitation: impl Into<ClientCapabilitiesElicitation>) -> Self {
-        self.elicitation = Some(elicitation.into());
-        self
-    }
-
-    /// Sets `tasks`.
-    #[must_use]
-    pub fn with_tasks(mut self, tasks: impl Into<ClientCapabilitiesTasks>) -> Self {
-        self.tasks = Some(tasks.into());
-        self
-    }
-
-    /// Sets `experimental`.
-    #[must_use]
-    pub fn with_experimental(mut self, experimental: impl Into<Map<String, JsonObject>>) -> Self {
-        self.experimental = Some(experimental.into());
-        self
-    }
-}
-
 codec::object! { ClientCapabilities;
-    optional roots "roots", optional sampling "sampling", optional elicitation "elicitation", optional tasks "tasks",
-    optional experimental "experimental", ..extra
+    optional roots "roots" with_roots(into ClientCapabilitiesRoots),
+    optional sampling "sampling" with_sampling(into ClientCapabilitiesSampling),
+    optional elicitation "elicitation" with_elicitation(into ClientCapabilitiesElicitation),
+    optional tasks "tasks" with_tasks(into ClientCapabilitiesTasks),
+    optional experimental "experimental" with_experimental(into Map<String, JsonObject>), ..extra
 }
 
 /// The elicitation modes that a client supports.
 ///
 /// An empty object means that the client supports only `form`. A server must not use a mode that the client does not
 /// declare. Each member declares a mode by its presence. Its contents are not defined.
+///
+/// ```json
+/// {"form": {}, "url": {}}
+/// ```
 ///
 /// Since revision 2025-11-25. Used by [`ClientCapabilities`].
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -100,34 +67,15 @@ pub struct ClientCapabilitiesElicitation {
     /// Other members.
     pub extra: Extra<Self>,
 }
-
-impl ClientCapabilitiesElicitation {
-    /// Creates a `ClientCapabilitiesElicitation` without optional members.
-    #[must_use]
-    pub fn new() -> Self {
-        Self::default()
-    }
-
-    /// Sets `form`.
-    #[must_use]
-    pub fn with_form(mut self, form: impl Into<JsonObject>) -> Self {
-        self.form = Some(form.into());
-        self
-    }
-
-    /// Sets `url`.
-    #[must_use]
-    pub fn with_url(mut self, url: impl Into<JsonObject>) -> Self {
-        self.url = Some(url.into());
-        self
-    }
-}
-
 codec::object! { ClientCapabilitiesElicitation;
-    optional form "form", optional url "url", ..extra
+    optional form "form" with_form(into JsonObject), optional url "url" with_url(into JsonObject), ..extra
 }
 
 /// The client's support for roots.
+///
+/// ```json
+/// {"listChanged": true}
+/// ```
 ///
 /// Revisions 2024-11-05 to 2025-11-25. Used by [`ClientCapabilities`].
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -137,30 +85,16 @@ pub struct ClientCapabilitiesRoots {
     /// Other members.
     pub extra: Extra<Self>,
 }
-
-impl ClientCapabilitiesRoots {
-    /// Creates a `ClientCapabilitiesRoots` without optional members.
-    #[must_use]
-    pub fn new() -> Self {
-        Self::default()
-    }
-
-    /// Sets `listChanged`.
-    #[must_use]
-    pub fn with_list_changed(mut self, list_changed: bool) -> Self {
-        self.list_changed = Some(list_changed);
-        self
-    }
-}
-
-codec::object! { ClientCapabilitiesRoots;
-    optional list_changed "listChanged", ..extra
-}
+codec::object! { ClientCapabilitiesRoots; optional list_changed "listChanged" with_list_changed(copy bool), ..extra }
 
 /// The client's support for sampling.
 ///
 /// An empty object means that the client supports messages without tools. Each member declares a feature by its
 /// presence. Its contents are not defined.
+///
+/// ```json
+/// {"tools": {}}
+/// ```
 ///
 /// Since revision 2025-11-25. Used by [`ClientCapabilities`].
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -173,35 +107,18 @@ pub struct ClientCapabilitiesSampling {
     /// Other members.
     pub extra: Extra<Self>,
 }
-
-impl ClientCapabilitiesSampling {
-    /// Creates a `ClientCapabilitiesSampling` without optional members.
-    #[must_use]
-    pub fn new() -> Self {
-        Self::default()
-    }
-
-    /// Sets `context`.
-    #[deprecated(note = "since revision 2025-11-25: Do without includeContext, or set it to none.")]
-    #[must_use]
-    pub fn with_context(mut self, context: impl Into<JsonObject>) -> Self {
-        self.context = Some(context.into());
-        self
-    }
-
-    /// Sets `tools`.
-    #[must_use]
-    pub fn with_tools(mut self, tools: impl Into<JsonObject>) -> Self {
-        self.tools = Some(tools.into());
-        self
-    }
-}
-
 codec::object! { ClientCapabilitiesSampling;
-    optional context "context", optional tools "tools", ..extra
+    optional context "context"
+        #[deprecated(note = "since revision 2025-11-25: Do without includeContext, or set it to none.")]
+        with_context(into JsonObject),
+    optional tools "tools" with_tools(into JsonObject), ..extra
 }
 
 /// The client's support for tasks.
+///
+/// ```json
+/// {"requests": {"sampling": {"createMessage": {}}}}
+/// ```
 ///
 /// Only in revision 2025-11-25. Used by [`ClientCapabilities`].
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -215,41 +132,16 @@ pub struct ClientCapabilitiesTasks {
     /// Other members.
     pub extra: Extra<Self>,
 }
-
-impl ClientCapabilitiesTasks {
-    /// Creates a `ClientCapabilitiesTasks` without optional members.
-    #[must_use]
-    pub fn new() -> Self {
-        Self::default()
-    }
-
-    /// Sets `list`.
-    #[must_use]
-    pub fn with_list(mut self, list: impl Into<JsonObject>) -> Self {
-        self.list = Some(list.into());
-        self
-    }
-
-    /// Sets `cancel`.
-    #[must_use]
-    pub fn with_cancel(mut self, cancel: impl Into<JsonObject>) -> Self {
-        self.cancel = Some(cancel.into());
-        self
-    }
-
-    /// Sets `requests`.
-    #[must_use]
-    pub fn with_requests(mut self, requests: impl Into<ClientCapabilitiesTasksRequests>) -> Self {
-        self.requests = Some(requests.into());
-        self
-    }
-}
-
 codec::object! { ClientCapabilitiesTasks;
-    optional list "list", optional cancel "cancel", optional requests "requests", ..extra
+    optional list "list" with_list(into JsonObject), optional cancel "cancel" with_cancel(into JsonObject),
+    optional requests "requests" with_requests(into ClientCapabilitiesTasksRequests), ..extra
 }
 
 /// The requests that a client can run as tasks.
+///
+/// ```json
+/// {"sampling": {"createMessage": {}}, "elicitation": {"create": {}}}
+/// ```
 ///
 /// Only in revision 2025-11-25. Used by [`ClientCapabilitiesTasks`].
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -261,34 +153,16 @@ pub struct ClientCapabilitiesTasksRequests {
     /// Other members.
     pub extra: Extra<Self>,
 }
-
-impl ClientCapabilitiesTasksRequests {
-    /// Creates a `ClientCapabilitiesTasksRequests` without optional members.
-    #[must_use]
-    pub fn new() -> Self {
-        Self::default()
-    }
-
-    /// Sets `sampling`.
-    #[must_use]
-    pub fn with_sampling(mut self, sampling: impl Into<ClientCapabilitiesTasksRequestsSampling>) -> Self {
-        self.sampling = Some(sampling.into());
-        self
-    }
-
-    /// Sets `elicitation`.
-    #[must_use]
-    pub fn with_elicitation(mut self, elicitation: impl Into<ClientCapabilitiesTasksRequestsElicitation>) -> Self {
-        self.elicitation = Some(elicitation.into());
-        self
-    }
-}
-
 codec::object! { ClientCapabilitiesTasksRequests;
-    optional sampling "sampling", optional elicitation "elicitation", ..extra
+    optional sampling "sampling" with_sampling(into ClientCapabilitiesTasksRequestsSampling),
+    optional elicitation "elicitation" with_elicitation(into ClientCapabilitiesTasksRequestsElicitation), ..extra
 }
 
 /// The elicitation requests that a client can run as tasks.
+///
+/// ```json
+/// {"create": {}}
+/// ```
 ///
 /// Only in revision 2025-11-25. Used by [`ClientCapabilitiesTasksRequests`].
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -299,27 +173,15 @@ pub struct ClientCapabilitiesTasksRequestsElicitation {
     /// Other members.
     pub extra: Extra<Self>,
 }
-
-impl ClientCapabilitiesTasksRequestsElicitation {
-    /// Creates a `ClientCapabilitiesTasksRequestsElicitation` without optional members.
-    #[must_use]
-    pub fn new() -> Self {
-        Self::default()
-    }
-
-    /// Sets `create`.
-    #[must_use]
-    pub fn with_create(mut self, create: impl Into<JsonObject>) -> Self {
-        self.create = Some(create.into());
-        self
-    }
-}
-
 codec::object! { ClientCapabilitiesTasksRequestsElicitation;
-    optional create "create", ..extra
+    optional create "create" with_create(into JsonObject), ..extra
 }
 
 /// The sampling requests that a client can run as tasks.
+///
+/// ```json
+/// {"createMessage": {}}
+/// ```
 ///
 /// Only in revision 2025-11-25. Used by [`ClientCapabilitiesTasksRequests`].
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -330,30 +192,18 @@ pub struct ClientCapabilitiesTasksRequestsSampling {
     /// Other members.
     pub extra: Extra<Self>,
 }
-
-impl ClientCapabilitiesTasksRequestsSampling {
-    /// Creates a `ClientCapabilitiesTasksRequestsSampling` without optional members.
-    #[must_use]
-    pub fn new() -> Self {
-        Self::default()
-    }
-
-    /// Sets `createMessage`.
-    #[must_use]
-    pub fn with_create_message(mut self, create_message: impl Into<JsonObject>) -> Self {
-        self.create_message = Some(create_message.into());
-        self
-    }
-}
-
 codec::object! { ClientCapabilitiesTasksRequestsSampling;
-    optional create_message "createMessage", ..extra
+    optional create_message "createMessage" with_create_message(into JsonObject), ..extra
 }
 
 /// The name and version of a client or server implementation.
 ///
 /// The values are self-reported and not verified. Use them for display, logging and debugging. Peers should not base
 /// their behavior or security decisions on them.
+///
+/// ```json
+/// {"name": "weather", "title": "Weather", "version": "1.2.0"}
+/// ```
 ///
 /// Since revision 2024-11-05. Used by [`InitializeRequestParams`], [`InitializeResult`].
 /// [Specification](https://modelcontextprotocol.io/specification/2025-11-25/schema#implementation)
@@ -377,54 +227,11 @@ pub struct Implementation {
     /// Other members.
     pub extra: Extra<Self>,
 }
-
-impl Implementation {
-    /// Creates an `Implementation` from its required members.
-    #[must_use]
-    pub fn new(name: impl Into<String>, version: impl Into<String>) -> Self {
-        Self {
-            name: name.into(),
-            title: None,
-            version: version.into(),
-            description: None,
-            website_url: None,
-            icons: None,
-            extra: Default::default(),
-        }
-    }
-
-    /// Sets `title`.
-    #[must_use]
-    pub fn with_title(mut self, title: impl Into<String>) -> Self {
-        self.title = Some(title.into());
-        self
-    }
-
-    /// Sets `description`.
-    #[must_use]
-    pub fn with_description(mut self, description: impl Into<String>) -> Self {
-        self.description = Some(description.into());
-        self
-    }
-
-    /// Sets `websiteUrl`.
-    #[must_use]
-    pub fn with_website_url(mut self, website_url: impl Into<String>) -> Self {
-        self.website_url = Some(website_url.into());
-        self
-    }
-
-    /// Sets `icons`.
-    #[must_use]
-    pub fn with_icons(mut self, icons: impl Into<Vec<Icon>>) -> Self {
-        self.icons = Some(icons.into());
-        self
-    }
-}
-
 codec::object! { Implementation;
-    required name "name", optional title "title", required version "version", optional description "description",
-    optional website_url "websiteUrl", optional icons "icons", ..extra
+    required name "name" (into String), optional title "title" with_title(into String),
+    required version "version" (into String), optional description "description" with_description(into String),
+    optional website_url "websiteUrl" with_website_url(into String), optional icons "icons" with_icons(into Vec<Icon>),
+    ..extra
 }
 
 /// The optional features that a server supports.
@@ -432,6 +239,10 @@ codec::object! { Implementation;
 /// If the member for a feature is absent, the server does not support the feature and a client should not use its
 /// methods. The server declares its capabilities in the result of `initialize` or, since 2026-07-28, of
 /// `server/discover`. Servers may add capabilities that the specification does not define.
+///
+/// ```json
+/// {"tools": {"listChanged": true}, "resources": {"subscribe": true}}
+/// ```
 ///
 /// Since revision 2024-11-05. Used by [`InitializeResult`].
 /// [Specification](https://modelcontextprotocol.io/specification/2025-11-25/schema#servercapabilities)
@@ -459,71 +270,21 @@ pub struct ServerCapabilities {
     /// Other members.
     pub extra: Extra<Self>,
 }
-
-impl ServerCapabilities {
-    /// Creates a `ServerCapabilities` without optional members.
-    #[must_use]
-    pub fn new() -> Self {
-        Self::default()
-    }
-
-    /// Sets `tools`.
-    #[must_use]
-    pub fn with_tools(mut self, tools: impl Into<ServerCapabilitiesTools>) -> Self {
-        self.tools = Some(tools.into());
-        self
-    }
-
-    /// Sets `resources`.
-    #[must_use]
-    pub fn with_resources(mut self, resources: impl Into<ServerCapabilitiesResources>) -> Self {
-        self.resources = Some(resources.into());
-        self
-    }
-
-    /// Sets `prompts`.
-    #[must_use]
-    pub fn with_prompts(mut self, prompts: impl Into<ServerCapabilitiesPrompts>) -> Self {
-        self.prompts = Some(prompts.into());
-        self
-    }
-
-    /// Sets `completions`.
-    #[must_use]
-    pub fn with_completions(mut self, completions: impl Into<JsonObject>) -> Self {
-        self.completions = Some(completions.into());
-        self
-    }
-
-    /// Sets `logging`.
-    #[must_use]
-    pub fn with_logging(mut self, logging: impl Into<JsonObject>) -> Self {
-        self.logging = Some(logging.into());
-        self
-    }
-
-    /// Sets `tasks`.
-    #[must_use]
-    pub fn with_tasks(mut self, tasks: impl Into<ServerCapabilitiesTasks>) -> Self {
-        self.tasks = Some(tasks.into());
-        self
-    }
-
-    /// Sets `experimental`.
-    #[must_use]
-    pub fn with_experimental(mut self, experimental: impl Into<Map<String, JsonObject>>) -> Self {
-        self.experimental = Some(experimental.into());
-        self
-    }
-}
-
 codec::object! { ServerCapabilities;
-    optional tools "tools", optional resources "resources", optional prompts "prompts",
-    optional completions "completions", optional logging "logging", optional tasks "tasks",
-    optional experimental "experimental", ..extra
+    optional tools "tools" with_tools(into ServerCapabilitiesTools),
+    optional resources "resources" with_resources(into ServerCapabilitiesResources),
+    optional prompts "prompts" with_prompts(into ServerCapabilitiesPrompts),
+    optional completions "completions" with_completions(into JsonObject),
+    optional logging "logging" with_logging(into JsonObject),
+    optional tasks "tasks" with_tasks(into ServerCapabilitiesTasks),
+    optional experimental "experimental" with_experimental(into Map<String, JsonObject>), ..extra
 }
 
 /// The server's support for prompts.
+///
+/// ```json
+/// {"listChanged": true}
+/// ```
 ///
 /// Since revision 2024-11-05. Used by [`ServerCapabilities`].
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -533,27 +294,13 @@ pub struct ServerCapabilitiesPrompts {
     /// Other members.
     pub extra: Extra<Self>,
 }
-
-impl ServerCapabilitiesPrompts {
-    /// Creates a `ServerCapabilitiesPrompts` without optional members.
-    #[must_use]
-    pub fn new() -> Self {
-        Self::default()
-    }
-
-    /// Sets `listChanged`.
-    #[must_use]
-    pub fn with_list_changed(mut self, list_changed: bool) -> Self {
-        self.list_changed = Some(list_changed);
-        self
-    }
-}
-
-codec::object! { ServerCapabilitiesPrompts;
-    optional list_changed "listChanged", ..extra
-}
+codec::object! { ServerCapabilitiesPrompts; optional list_changed "listChanged" with_list_changed(copy bool), ..extra }
 
 /// The server's support for resources.
+///
+/// ```json
+/// {"subscribe": true, "listChanged": true}
+/// ```
 ///
 /// Since revision 2024-11-05. Used by [`ServerCapabilities`].
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -566,34 +313,16 @@ pub struct ServerCapabilitiesResources {
     /// Other members.
     pub extra: Extra<Self>,
 }
-
-impl ServerCapabilitiesResources {
-    /// Creates a `ServerCapabilitiesResources` without optional members.
-    #[must_use]
-    pub fn new() -> Self {
-        Self::default()
-    }
-
-    /// Sets `subscribe`.
-    #[must_use]
-    pub fn with_subscribe(mut self, subscribe: bool) -> Self {
-        self.subscribe = Some(subscribe);
-        self
-    }
-
-    /// Sets `listChanged`.
-    #[must_use]
-    pub fn with_list_changed(mut self, list_changed: bool) -> Self {
-        self.list_changed = Some(list_changed);
-        self
-    }
-}
-
 codec::object! { ServerCapabilitiesResources;
-    optional subscribe "subscribe", optional list_changed "listChanged", ..extra
+    optional subscribe "subscribe" with_subscribe(copy bool),
+    optional list_changed "listChanged" with_list_changed(copy bool), ..extra
 }
 
 /// The server's support for tasks.
+///
+/// ```json
+/// {"requests": {"tools": {"call": {}}}}
+/// ```
 ///
 /// Only in revision 2025-11-25. Used by [`ServerCapabilities`].
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -607,41 +336,16 @@ pub struct ServerCapabilitiesTasks {
     /// Other members.
     pub extra: Extra<Self>,
 }
-
-impl ServerCapabilitiesTasks {
-    /// Creates a `ServerCapabilitiesTasks` without optional members.
-    #[must_use]
-    pub fn new() -> Self {
-        Self::default()
-    }
-
-    /// Sets `list`.
-    #[must_use]
-    pub fn with_list(mut self, list: impl Into<JsonObject>) -> Self {
-        self.list = Some(list.into());
-        self
-    }
-
-    /// Sets `cancel`.
-    #[must_use]
-    pub fn with_cancel(mut self, cancel: impl Into<JsonObject>) -> Self {
-        self.cancel = Some(cancel.into());
-        self
-    }
-
-    /// Sets `requests`.
-    #[must_use]
-    pub fn with_requests(mut self, requests: impl Into<ServerCapabilitiesTasksRequests>) -> Self {
-        self.requests = Some(requests.into());
-        self
-    }
-}
-
 codec::object! { ServerCapabilitiesTasks;
-    optional list "list", optional cancel "cancel", optional requests "requests", ..extra
+    optional list "list" with_list(into JsonObject), optional cancel "cancel" with_cancel(into JsonObject),
+    optional requests "requests" with_requests(into ServerCapabilitiesTasksRequests), ..extra
 }
 
 /// The requests that a server can run as tasks.
+///
+/// ```json
+/// {"tools": {"call": {}}}
+/// ```
 ///
 /// Only in revision 2025-11-25. Used by [`ServerCapabilitiesTasks`].
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -651,27 +355,15 @@ pub struct ServerCapabilitiesTasksRequests {
     /// Other members.
     pub extra: Extra<Self>,
 }
-
-impl ServerCapabilitiesTasksRequests {
-    /// Creates a `ServerCapabilitiesTasksRequests` without optional members.
-    #[must_use]
-    pub fn new() -> Self {
-        Self::default()
-    }
-
-    /// Sets `tools`.
-    #[must_use]
-    pub fn with_tools(mut self, tools: impl Into<ServerCapabilitiesTasksRequestsTools>) -> Self {
-        self.tools = Some(tools.into());
-        self
-    }
-}
-
 codec::object! { ServerCapabilitiesTasksRequests;
-    optional tools "tools", ..extra
+    optional tools "tools" with_tools(into ServerCapabilitiesTasksRequestsTools), ..extra
 }
 
 /// The tool requests that a server can run as tasks.
+///
+/// ```json
+/// {"call": {}}
+/// ```
 ///
 /// Only in revision 2025-11-25. Used by [`ServerCapabilitiesTasksRequests`].
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -682,27 +374,13 @@ pub struct ServerCapabilitiesTasksRequestsTools {
     /// Other members.
     pub extra: Extra<Self>,
 }
-
-impl ServerCapabilitiesTasksRequestsTools {
-    /// Creates a `ServerCapabilitiesTasksRequestsTools` without optional members.
-    #[must_use]
-    pub fn new() -> Self {
-        Self::default()
-    }
-
-    /// Sets `call`.
-    #[must_use]
-    pub fn with_call(mut self, call: impl Into<JsonObject>) -> Self {
-        self.call = Some(call.into());
-        self
-    }
-}
-
-codec::object! { ServerCapabilitiesTasksRequestsTools;
-    optional call "call", ..extra
-}
+codec::object! { ServerCapabilitiesTasksRequestsTools; optional call "call" with_call(into JsonObject), ..extra }
 
 /// The server's support for tools.
+///
+/// ```json
+/// {"listChanged": true}
+/// ```
 ///
 /// Since revision 2024-11-05. Used by [`ServerCapabilities`].
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -712,25 +390,7 @@ pub struct ServerCapabilitiesTools {
     /// Other members.
     pub extra: Extra<Self>,
 }
-
-impl ServerCapabilitiesTools {
-    /// Creates a `ServerCapabilitiesTools` without optional members.
-    #[must_use]
-    pub fn new() -> Self {
-        Self::default()
-    }
-
-    /// Sets `listChanged`.
-    #[must_use]
-    pub fn with_list_changed(mut self, list_changed: bool) -> Self {
-        self.list_changed = Some(list_changed);
-        self
-    }
-}
-
-codec::object! { ServerCapabilitiesTools;
-    optional list_changed "listChanged", ..extra
-}
+codec::object! { ServerCapabilitiesTools; optional list_changed "listChanged" with_list_changed(copy bool), ..extra }
 
 codec::serde_impls! {
     ClientCapabilities, ClientCapabilitiesElicitation, ClientCapabilitiesRoots, ClientCapabilitiesSampling,

@@ -10,6 +10,10 @@ use crate::{Extra, Json, JsonObject, Number, codec};
 /// A client can use them to filter and sort, or to choose the content to include in the model's context. The server
 /// sets them, and clients are free to ignore them.
 ///
+/// ```json
+/// {"audience": ["user"], "priority": 0.8, "lastModified": "2026-07-28T09:00:00Z"}
+/// ```
+///
 /// Since revision 2024-11-05. Used by [`AudioContent`], [`EmbeddedResource`], [`ImageContent`], [`Resource`],
 /// [`ResourceLink`], [`ResourceTemplate`], [`TextContent`].
 /// [Specification](https://modelcontextprotocol.io/specification/2025-11-25/schema#annotations)
@@ -33,38 +37,10 @@ pub struct Annotations {
     /// Other members.
     pub extra: Extra<Self>,
 }
-
-impl Annotations {
-    /// Creates an `Annotations` without optional members.
-    #[must_use]
-    pub fn new() -> Self {
-        Self::default()
-    }
-
-    /// Sets `audience`.
-    #[must_use]
-    pub fn with_audience(mut self, audience: impl Into<Vec<Role>>) -> Self {
-        self.audience = Some(audience.into());
-        self
-    }
-
-    /// Sets `priority`.
-    #[must_use]
-    pub fn with_priority(mut self, priority: impl Into<AnnotationsPriority>) -> Self {
-        self.priority = Some(priority.into());
-        self
-    }
-
-    /// Sets `lastModified`.
-    #[must_use]
-    pub fn with_last_modified(mut self, last_modified: impl Into<String>) -> Self {
-        self.last_modified = Some(last_modified.into());
-        self
-    }
-}
-
 codec::object! { Annotations;
-    optional audience "audience", optional priority "priority", optional last_modified "lastModified", ..extra
+    optional audience "audience" with_audience(into Vec<Role>),
+    optional priority "priority" with_priority(into AnnotationsPriority),
+    optional last_modified "lastModified" with_last_modified(into String), ..extra
 }
 
 /// The importance of an object, from 0 (optional) to 1 (effectively required).
@@ -74,14 +50,15 @@ codec::object! { Annotations;
 /// Since revision 2025-03-26. Used by [`Annotations`].
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct AnnotationsPriority(Number);
-
-codec::bounded_number! { AnnotationsPriority(Number) from f64;
-    at_least(Integer(0)), at_most(Integer(1))
-}
+codec::bounded_number! { AnnotationsPriority(Number) from f64; at_least(Integer(0)), at_most(Integer(1)) }
 
 /// The name and title shared by several types.
 ///
 /// This type does not appear on the wire as a separate object. Other types include its members.
+///
+/// ```json
+/// {"name": "get_weather", "title": "Weather"}
+/// ```
 ///
 /// Since revision 2025-06-18.
 /// [Specification](https://modelcontextprotocol.io/specification/2025-11-25/schema#basemetadata)
@@ -97,27 +74,15 @@ pub struct BaseMetadata {
     /// Other members.
     pub extra: Extra<Self>,
 }
-
-impl BaseMetadata {
-    /// Creates a `BaseMetadata` from its required members.
-    #[must_use]
-    pub fn new(name: impl Into<String>) -> Self {
-        Self { name: name.into(), title: None, extra: Default::default() }
-    }
-
-    /// Sets `title`.
-    #[must_use]
-    pub fn with_title(mut self, title: impl Into<String>) -> Self {
-        self.title = Some(title.into());
-        self
-    }
-}
-
 codec::object! { BaseMetadata;
-    required name "name", optional title "title", ..extra
+    required name "name" (into String), optional title "title" with_title(into String), ..extra
 }
 
 /// The metadata of a request.
+///
+/// ```json
+/// {"progressToken": "upload-1"}
+/// ```
 ///
 /// Revisions 2024-11-05 to 2025-11-25. Used by [`CallToolRequestParams`], [`CompleteRequestParams`],
 /// [`CreateMessageRequestParams`], [`ElicitRequestFormParams`], [`ElicitRequestUrlParams`], [`GetPromptRequestParams`]
@@ -137,25 +102,7 @@ pub struct Meta {
     /// Other members.
     pub extra: Extra<Self>,
 }
-
-impl Meta {
-    /// Creates a `Meta` without optional members.
-    #[must_use]
-    pub fn new() -> Self {
-        Self::default()
-    }
-
-    /// Sets `progressToken`.
-    #[must_use]
-    pub fn with_progress_token(mut self, progress_token: impl Into<ProgressToken>) -> Self {
-        self.progress_token = Some(progress_token.into());
-        self
-    }
-}
-
-codec::object! { Meta;
-    optional progress_token "progressToken", ..extra
-}
+codec::object! { Meta; optional progress_token "progressToken" with_progress_token(into ProgressToken), ..extra }
 
 /// A position in a paginated list, issued by the server.
 ///
@@ -178,6 +125,10 @@ pub type EmptyResult = Result;
 /// JSON-RPC defines the codes -32700 and -32600 to -32603. The code -32002 means that a resource was not found, and
 /// -32042 is a [`UrlElicitationRequiredError`].
 ///
+/// ```json
+/// {"code": -32602, "message": "Unknown city: Bren"}
+/// ```
+///
 /// Since revision 2025-11-25. Used by [`JsonRpcErrorResponse`].
 /// [Specification](https://modelcontextprotocol.io/specification/2025-11-25/schema#error)
 ///
@@ -194,24 +145,9 @@ pub struct Error {
     /// Other members.
     pub extra: Extra<Self>,
 }
-
-impl Error {
-    /// Creates an `Error` from its required members.
-    #[must_use]
-    pub fn new(code: i64, message: impl Into<String>) -> Self {
-        Self { code, message: message.into(), data: None, extra: Default::default() }
-    }
-
-    /// Sets `data`.
-    #[must_use]
-    pub fn with_data(mut self, data: impl Into<Json>) -> Self {
-        self.data = Some(data.into());
-        self
-    }
-}
-
 codec::object! { Error;
-    required code "code", required message "message", optional data "data", ..extra
+    required code "code" (copy i64), required message "message" (into String),
+    optional data "data" with_data(into Json), ..extra
 }
 
 /// An icon for a tool, prompt, resource or implementation in a user interface.
@@ -220,6 +156,10 @@ codec::object! { Error;
 /// origin or another trusted origin. Fetch images without cookies or credentials, and do not follow redirects to
 /// another origin or scheme. Limit the size of images, and check their content against a list of allowed image types.
 /// SVG images can contain scripts.
+///
+/// ```json
+/// {"src": "https://example.com/icon.png", "mimeType": "image/png", "sizes": ["48x48"]}
+/// ```
 ///
 /// Since revision 2025-11-25. Used by [`Icons`], [`Implementation`], [`Prompt`], [`Resource`], [`ResourceLink`],
 /// [`ResourceTemplate`], [`Tool`].
@@ -246,38 +186,9 @@ pub struct Icon {
     /// Other members.
     pub extra: Extra<Self>,
 }
-
-impl Icon {
-    /// Creates an `Icon` from its required members.
-    #[must_use]
-    pub fn new(src: impl Into<String>) -> Self {
-        Self { src: src.into(), mime_type: None, sizes: None, theme: None, extra: Default::default() }
-    }
-
-    /// Sets `mimeType`.
-    #[must_use]
-    pub fn with_mime_type(mut self, mime_type: impl Into<String>) -> Self {
-        self.mime_type = Some(mime_type.into());
-        self
-    }
-
-    /// Sets `sizes`.
-    #[must_use]
-    pub fn with_sizes(mut self, sizes: impl Into<Vec<String>>) -> Self {
-        self.sizes = Some(sizes.into());
-        self
-    }
-
-    /// Sets `theme`.
-    #[must_use]
-    pub fn with_theme(mut self, theme: impl Into<IconTheme>) -> Self {
-        self.theme = Some(theme.into());
-        self
-    }
-}
-
 codec::object! { Icon;
-    required src "src", optional mime_type "mimeType", optional sizes "sizes", optional theme "theme", ..extra
+    required src "src" (into String), optional mime_type "mimeType" with_mime_type(into String),
+    optional sizes "sizes" with_sizes(into Vec<String>), optional theme "theme" with_theme(into IconTheme), ..extra
 }
 
 /// The background that an [`Icon`] is designed for.
@@ -290,14 +201,15 @@ pub enum IconTheme {
     /// `"dark"`: A dark background.
     Dark,
 }
-
-codec::string_enum! { IconTheme;
-    Light = "light", Dark = "dark",
-}
+codec::string_enum! { IconTheme; Light = "light", Dark = "dark", }
 
 /// The `icons` member shared by several types.
 ///
 /// This type does not appear on the wire as a separate object. Other types include its member.
+///
+/// ```json
+/// {"icons": [{"src": "https://example.com/icon.png"}]}
+/// ```
 ///
 /// Since revision 2025-11-25. [Specification](https://modelcontextprotocol.io/specification/2025-11-25/schema#icons)
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -308,27 +220,13 @@ pub struct Icons {
     /// Other members.
     pub extra: Extra<Self>,
 }
-
-impl Icons {
-    /// Creates an `Icons` without optional members.
-    #[must_use]
-    pub fn new() -> Self {
-        Self::default()
-    }
-
-    /// Sets `icons`.
-    #[must_use]
-    pub fn with_icons(mut self, icons: impl Into<Vec<Icon>>) -> Self {
-        self.icons = Some(icons.into());
-        self
-    }
-}
-
-codec::object! { Icons;
-    optional icons "icons", ..extra
-}
+codec::object! { Icons; optional icons "icons" with_icons(into Vec<Icon>), ..extra }
 
 /// The members shared by all notifications: a method and optional parameters.
+///
+/// ```json
+/// {"method": "notifications/tools/list_changed"}
+/// ```
 ///
 /// Since revision 2024-11-05.
 /// [Specification](https://modelcontextprotocol.io/specification/2025-11-25/schema#notification)
@@ -341,24 +239,8 @@ pub struct Notification {
     /// Other members.
     pub extra: Extra<Self>,
 }
-
-impl Notification {
-    /// Creates a `Notification` from its required members.
-    #[must_use]
-    pub fn new(method: impl Into<String>) -> Self {
-        Self { method: method.into(), params: None, extra: Default::default() }
-    }
-
-    /// Sets `params`.
-    #[must_use]
-    pub fn with_params(mut self, params: impl Into<JsonObject>) -> Self {
-        self.params = Some(params.into());
-        self
-    }
-}
-
 codec::object! { Notification;
-    required method "method", optional params "params", ..extra
+    required method "method" (into String), optional params "params" with_params(into JsonObject), ..extra
 }
 
 /// The parameters that any notification can have, which contain only metadata.
@@ -380,27 +262,13 @@ pub struct NotificationParams {
     /// Other members.
     pub extra: Extra<Self>,
 }
-
-impl NotificationParams {
-    /// Creates a `NotificationParams` without optional members.
-    #[must_use]
-    pub fn new() -> Self {
-        Self::default()
-    }
-
-    /// Sets `_meta`.
-    #[must_use]
-    pub fn with_meta(mut self, meta: impl Into<JsonObject>) -> Self {
-        self.meta = Some(meta.into());
-        self
-    }
-}
-
-codec::object! { NotificationParams;
-    optional meta "_meta", ..extra
-}
+codec::object! { NotificationParams; optional meta "_meta" with_meta(into JsonObject), ..extra }
 
 /// The members shared by requests for paginated lists.
+///
+/// ```json
+/// {"jsonrpc": "2.0", "id": 1, "method": "tools/list", "params": {"cursor": "cGFnZTI="}}
+/// ```
 ///
 /// In JSON, `jsonrpc` is `"2.0"`. Since revision 2024-11-05.
 /// [Specification](https://modelcontextprotocol.io/specification/2025-11-25/schema#paginatedrequest)
@@ -416,32 +284,20 @@ pub struct PaginatedRequest {
     /// Other members.
     pub extra: Extra<Self>,
 }
-
-impl PaginatedRequest {
-    /// Creates a `PaginatedRequest` from its required members.
-    #[must_use]
-    pub fn new(id: impl Into<RequestId>, method: impl Into<String>) -> Self {
-        Self { id: id.into(), method: method.into(), params: None, extra: Default::default() }
-    }
-
-    /// Sets `params`.
-    #[must_use]
-    pub fn with_params(mut self, params: impl Into<PaginatedRequestParams>) -> Self {
-        self.params = Some(params.into());
-        self
-    }
-}
-
 codec::object! { PaginatedRequest;
-    constant jsonrpc "jsonrpc" = Str("2.0"), required id "id", required method "method", optional params "params",
-    ..extra
+    constant jsonrpc "jsonrpc" = Str("2.0"), required id "id" (into RequestId), required method "method" (into String),
+    optional params "params" with_params(into PaginatedRequestParams), ..extra
 }
 
 /// The page of a list to return.
 ///
+/// ```json
+/// {"cursor": "cGFnZTI="}
+/// ```
+///
 /// The parameters of [`ListResourcesRequest`] (`resources/list`). Since revision 2024-11-05. Used by
-/// [`ListPromptsRequest`], [`ListResourceTemplatesRequest`], [`ListResourcesRequest`], [`ListTasksRequest`],
-/// [`ListToolsRequest`], [`PaginatedRequest`].
+/// [`ListPromptsRequest`], [`ListResourceTemplatesRequest`], [`ListTasksRequest`], [`ListToolsRequest`],
+/// [`PaginatedRequest`].
 /// [Specification](https://modelcontextprotocol.io/specification/2025-11-25/schema#paginatedrequestparams)
 ///
 /// [`ListPromptsRequest`]: super::ListPromptsRequest
@@ -459,37 +315,18 @@ pub struct PaginatedRequestParams {
     /// Other members.
     pub extra: Extra<Self>,
 }
-
-impl PaginatedRequestParams {
-    /// Creates a `PaginatedRequestParams` without optional members.
-    #[must_use]
-    pub fn new() -> Self {
-        Self::default()
-    }
-
-    /// Sets `cursor`.
-    #[must_use]
-    pub fn with_cursor(mut self, cursor: impl Into<String>) -> Self {
-        self.cursor = Some(cursor.into());
-        self
-    }
-
-    /// Sets `_meta`.
-    #[must_use]
-    pub fn with_meta(mut self, meta: impl Into<Meta>) -> Self {
-        self.meta = Some(meta.into());
-        self
-    }
-}
-
 codec::object! { PaginatedRequestParams;
-    optional cursor "cursor", optional meta "_meta", ..extra
+    optional cursor "cursor" with_cursor(into String), optional meta "_meta" with_meta(into Meta), ..extra
 }
 
 /// The members shared by results that contain a page of a list.
 ///
 /// The server determines the page size, which can vary between pages. If the list changes while a client pages through
 /// it, entries can appear twice or be missing.
+///
+/// ```json
+/// {"nextCursor": "cGFnZTI="}
+/// ```
 ///
 /// Since revision 2024-11-05.
 /// [Specification](https://modelcontextprotocol.io/specification/2025-11-25/schema#paginatedresult)
@@ -503,31 +340,9 @@ pub struct PaginatedResult {
     /// Other members.
     pub extra: Extra<Self>,
 }
-
-impl PaginatedResult {
-    /// Creates a `PaginatedResult` without optional members.
-    #[must_use]
-    pub fn new() -> Self {
-        Self::default()
-    }
-
-    /// Sets `nextCursor`.
-    #[must_use]
-    pub fn with_next_cursor(mut self, next_cursor: impl Into<String>) -> Self {
-        self.next_cursor = Some(next_cursor.into());
-        self
-    }
-
-    /// Sets `_meta`.
-    #[must_use]
-    pub fn with_meta(mut self, meta: impl Into<JsonObject>) -> Self {
-        self.meta = Some(meta.into());
-        self
-    }
-}
-
 codec::object! { PaginatedResult;
-    optional next_cursor "nextCursor", optional meta "_meta", ..extra
+    optional next_cursor "nextCursor" with_next_cursor(into String), optional meta "_meta" with_meta(into JsonObject),
+    ..extra
 }
 
 /// A string or integer that matches progress notifications to their request.
@@ -546,6 +361,10 @@ pub type ProgressToken = crate::ProgressToken;
 /// task. All other requests, notifications and responses related to a task must include it, as must the result of
 /// `tasks/result`.
 ///
+/// ```json
+/// {"taskId": "task-1"}
+/// ```
+///
 /// Only in revision 2025-11-25.
 /// [Specification](https://modelcontextprotocol.io/specification/2025-11-25/schema#relatedtaskmetadata)
 #[derive(Clone, Debug, PartialEq)]
@@ -555,20 +374,13 @@ pub struct RelatedTaskMetadata {
     /// Other members.
     pub extra: Extra<Self>,
 }
-
-impl RelatedTaskMetadata {
-    /// Creates a `RelatedTaskMetadata` from its required members.
-    #[must_use]
-    pub fn new(task_id: impl Into<String>) -> Self {
-        Self { task_id: task_id.into(), extra: Default::default() }
-    }
-}
-
-codec::object! { RelatedTaskMetadata;
-    required task_id "taskId", ..extra
-}
+codec::object! { RelatedTaskMetadata; required task_id "taskId" (into String), ..extra }
 
 /// The members shared by all requests: a method and optional parameters.
+///
+/// ```json
+/// {"method": "tools/list"}
+/// ```
 ///
 /// Since revision 2024-11-05. [Specification](https://modelcontextprotocol.io/specification/2025-11-25/schema#request)
 #[derive(Clone, Debug, PartialEq)]
@@ -580,24 +392,8 @@ pub struct Request {
     /// Other members.
     pub extra: Extra<Self>,
 }
-
-impl Request {
-    /// Creates a `Request` from its required members.
-    #[must_use]
-    pub fn new(method: impl Into<String>) -> Self {
-        Self { method: method.into(), params: None, extra: Default::default() }
-    }
-
-    /// Sets `params`.
-    #[must_use]
-    pub fn with_params(mut self, params: impl Into<JsonObject>) -> Self {
-        self.params = Some(params.into());
-        self
-    }
-}
-
 codec::object! { Request;
-    required method "method", optional params "params", ..extra
+    required method "method" (into String), optional params "params" with_params(into JsonObject), ..extra
 }
 
 /// A string or integer that matches a response to its request.
@@ -618,8 +414,8 @@ pub type RequestId = crate::RequestId;
 
 /// The parameters that any request can have, which contain only metadata.
 ///
-/// The parameters of [`PingRequest`] (`ping`). Since revision 2024-11-05. Used by [`ListRootsRequest`],
-/// [`PingRequest`]. [Specification](https://modelcontextprotocol.io/specification/2025-11-25/schema#requestparams)
+/// The parameters of [`PingRequest`] (`ping`). Since revision 2024-11-05. Used by [`ListRootsRequest`].
+/// [Specification](https://modelcontextprotocol.io/specification/2025-11-25/schema#requestparams)
 ///
 /// [`ListRootsRequest`]: super::ListRootsRequest
 /// [`PingRequest`]: super::PingRequest
@@ -631,29 +427,15 @@ pub struct RequestParams {
     /// Other members.
     pub extra: Extra<Self>,
 }
-
-impl RequestParams {
-    /// Creates a `RequestParams` without optional members.
-    #[must_use]
-    pub fn new() -> Self {
-        Self::default()
-    }
-
-    /// Sets `_meta`.
-    #[must_use]
-    pub fn with_meta(mut self, meta: impl Into<Meta>) -> Self {
-        self.meta = Some(meta.into());
-        self
-    }
-}
-
-codec::object! { RequestParams;
-    optional meta "_meta", ..extra
-}
+codec::object! { RequestParams; optional meta "_meta" with_meta(into Meta), ..extra }
 
 /// The members shared by text and binary resource contents.
 ///
 /// On the wire, the contents are always a [`TextResourceContents`] or a [`BlobResourceContents`].
+///
+/// ```json
+/// {"uri": "file:///project/README.md", "mimeType": "text/plain"}
+/// ```
 ///
 /// Since revision 2024-11-05.
 /// [Specification](https://modelcontextprotocol.io/specification/2025-11-25/schema#resourcecontents)
@@ -672,34 +454,16 @@ pub struct ResourceContents {
     /// Other members.
     pub extra: Extra<Self>,
 }
-
-impl ResourceContents {
-    /// Creates a `ResourceContents` from its required members.
-    #[must_use]
-    pub fn new(uri: impl Into<String>) -> Self {
-        Self { uri: uri.into(), mime_type: None, meta: None, extra: Default::default() }
-    }
-
-    /// Sets `mimeType`.
-    #[must_use]
-    pub fn with_mime_type(mut self, mime_type: impl Into<String>) -> Self {
-        self.mime_type = Some(mime_type.into());
-        self
-    }
-
-    /// Sets `_meta`.
-    #[must_use]
-    pub fn with_meta(mut self, meta: impl Into<JsonObject>) -> Self {
-        self.meta = Some(meta.into());
-        self
-    }
-}
-
 codec::object! { ResourceContents;
-    required uri "uri", optional mime_type "mimeType", optional meta "_meta", ..extra
+    required uri "uri" (into String), optional mime_type "mimeType" with_mime_type(into String),
+    optional meta "_meta" with_meta(into JsonObject), ..extra
 }
 
 /// The parameters shared by all requests about a single resource.
+///
+/// ```json
+/// {"uri": "file:///project/README.md"}
+/// ```
 ///
 /// Since revision 2025-11-25.
 /// [Specification](https://modelcontextprotocol.io/specification/2025-11-25/schema#resourcerequestparams)
@@ -713,24 +477,8 @@ pub struct ResourceRequestParams {
     /// Other members.
     pub extra: Extra<Self>,
 }
-
-impl ResourceRequestParams {
-    /// Creates a `ResourceRequestParams` from its required members.
-    #[must_use]
-    pub fn new(uri: impl Into<String>) -> Self {
-        Self { uri: uri.into(), meta: None, extra: Default::default() }
-    }
-
-    /// Sets `_meta`.
-    #[must_use]
-    pub fn with_meta(mut self, meta: impl Into<Meta>) -> Self {
-        self.meta = Some(meta.into());
-        self
-    }
-}
-
 codec::object! { ResourceRequestParams;
-    required uri "uri", optional meta "_meta", ..extra
+    required uri "uri" (into String), optional meta "_meta" with_meta(into Meta), ..extra
 }
 
 /// Any result, with the members shared by all results and any additional members.
@@ -749,25 +497,7 @@ pub struct Result {
     /// Other members.
     pub extra: Extra<Self>,
 }
-
-impl Result {
-    /// Creates a `Result` without optional members.
-    #[must_use]
-    pub fn new() -> Self {
-        Self::default()
-    }
-
-    /// Sets `_meta`.
-    #[must_use]
-    pub fn with_meta(mut self, meta: impl Into<JsonObject>) -> Self {
-        self.meta = Some(meta.into());
-        self
-    }
-}
-
-codec::object! { Result;
-    optional meta "_meta", ..extra
-}
+codec::object! { Result; optional meta "_meta" with_meta(into JsonObject), ..extra }
 
 /// The sender or recipient of a message in a conversation with a model.
 ///
@@ -784,14 +514,15 @@ pub enum Role {
     /// `"assistant"`: The language model.
     Assistant,
 }
-
-codec::string_enum! { Role;
-    User = "user", Assistant = "assistant",
-}
+codec::string_enum! { Role; User = "user", Assistant = "assistant", }
 
 /// The parameters shared by all requests that can run as a task.
 ///
 /// This type does not appear on the wire. Other types, such as [`CallToolRequestParams`], include its members.
+///
+/// ```json
+/// {"task": {"ttl": 60000}}
+/// ```
 ///
 /// Only in revision 2025-11-25.
 /// [Specification](https://modelcontextprotocol.io/specification/2025-11-25/schema#taskaugmentedrequestparams)
@@ -810,34 +541,15 @@ pub struct TaskAugmentedRequestParams {
     /// Other members.
     pub extra: Extra<Self>,
 }
-
-impl TaskAugmentedRequestParams {
-    /// Creates a `TaskAugmentedRequestParams` without optional members.
-    #[must_use]
-    pub fn new() -> Self {
-        Self::default()
-    }
-
-    /// Sets `task`.
-    #[must_use]
-    pub fn with_task(mut self, task: impl Into<TaskMetadata>) -> Self {
-        self.task = Some(task.into());
-        self
-    }
-
-    /// Sets `_meta`.
-    #[must_use]
-    pub fn with_meta(mut self, meta: impl Into<Meta>) -> Self {
-        self.meta = Some(meta.into());
-        self
-    }
-}
-
 codec::object! { TaskAugmentedRequestParams;
-    optional task "task", optional meta "_meta", ..extra
+    optional task "task" with_task(into TaskMetadata), optional meta "_meta" with_meta(into Meta), ..extra
 }
 
 /// The settings for running a request as a task.
+///
+/// ```json
+/// {"ttl": 60000}
+/// ```
 ///
 /// Only in revision 2025-11-25. Used by [`CallToolRequestParams`], [`CreateMessageRequestParams`],
 /// [`ElicitRequestFormParams`], [`ElicitRequestUrlParams`], [`TaskAugmentedRequestParams`].
@@ -857,25 +569,7 @@ pub struct TaskMetadata {
     /// Other members.
     pub extra: Extra<Self>,
 }
-
-impl TaskMetadata {
-    /// Creates a `TaskMetadata` without optional members.
-    #[must_use]
-    pub fn new() -> Self {
-        Self::default()
-    }
-
-    /// Sets `ttl`.
-    #[must_use]
-    pub fn with_ttl(mut self, ttl: i64) -> Self {
-        self.ttl = Some(ttl);
-        self
-    }
-}
-
-codec::object! { TaskMetadata;
-    optional ttl "ttl", ..extra
-}
+codec::object! { TaskMetadata; optional ttl "ttl" with_ttl(copy i64), ..extra }
 
 codec::serde_impls! {
     Annotations, AnnotationsPriority, BaseMetadata, Meta, Error, Icon, IconTheme, Icons, Notification,

@@ -4,9 +4,13 @@
 //! Types of the area `elicitation`.
 
 use super::{CreateTaskResult, Meta, RequestId, TaskMetadata};
-use crate::{Extra, JsonObject, Map, Number, Revision, TaskRequest, codec};
+use crate::{Extra, JsonObject, Map, Number, Revision, codec};
 
 /// A form field for a boolean.
+///
+/// ```json
+/// {"type": "boolean", "title": "By train", "description": "Whether to travel by train."}
+/// ```
 ///
 /// In JSON, `type` is `"boolean"`. Since revision 2025-06-18. Used by [`PrimitiveSchemaDefinition`].
 /// [Specification](https://modelcontextprotocol.io/specification/2025-11-25/schema#booleanschema)
@@ -21,39 +25,10 @@ pub struct BooleanSchema {
     /// Other members.
     pub extra: Extra<Self>,
 }
-
-impl BooleanSchema {
-    /// Creates a `BooleanSchema` without optional members.
-    #[must_use]
-    pub fn new() -> Self {
-        Self::default()
-    }
-
-    /// Sets `title`.
-    #[must_use]
-    pub fn with_title(mut self, title: impl Into<String>) -> Self {
-        self.title = Some(title.into());
-        self
-    }
-
-    /// Sets `description`.
-    #[must_use]
-    pub fn with_description(mut self, description: impl Into<String>) -> Self {
-        self.description = Some(description.into());
-        self
-    }
-
-    /// Sets `default`.
-    #[must_use]
-    pub fn with_default(mut self, default: bool) -> Self {
-        self.default = Some(default);
-        self
-    }
-}
-
 codec::object! { BooleanSchema;
-    constant r#type "type" = Str("boolean"), optional title "title", optional description "description",
-    optional default "default", ..extra
+    constant r#type "type" = Str("boolean"), optional title "title" with_title(into String),
+    optional description "description" with_description(into String),
+    optional default "default" with_default(copy bool), ..extra
 }
 
 /// Requests input from the user through the client.
@@ -65,11 +40,14 @@ codec::object! { BooleanSchema;
 ///
 /// Requires the client's `elicitation` capability with the mode in use. An empty capability means form mode.
 ///
-/// The `elicitation/create` request, sent by the server. In JSON, `jsonrpc` is `"2.0"` and `method` is
-/// `"elicitation/create"`. Since revision 2025-06-18. Used by [`ServerRequest`].
-/// [Specification](https://modelcontextprotocol.io/specification/2025-11-25/schema#elicitrequest)
+/// ```json
+/// {"jsonrpc": "2.0", "id": 1, "method": "elicitation/create", "params": {"mode": "url",
+///   "message": "Log in to see your cities.", "elicitationId": "login-1",
+///   "url": "https://example.com/login"}}
+/// ```
 ///
-/// [`ServerRequest`]: super::ServerRequest
+/// The `elicitation/create` request, sent by the server. In JSON, `jsonrpc` is `"2.0"`. Since revision 2025-06-18.
+/// [Specification](https://modelcontextprotocol.io/specification/2025-11-25/schema#elicitrequest)
 #[derive(Clone, Debug, PartialEq)]
 pub struct ElicitRequest {
     /// The ID that matches a response to its request. The sender of the request chooses it, and the response repeats
@@ -80,29 +58,12 @@ pub struct ElicitRequest {
     /// Other members.
     pub extra: Extra<Self>,
 }
-
-impl ElicitRequest {
-    /// Creates an `ElicitRequest` from its required members.
-    #[must_use]
-    pub fn new(id: impl Into<RequestId>, params: impl Into<ElicitRequestParams>) -> Self {
-        Self { id: id.into(), params: params.into(), extra: Default::default() }
-    }
-}
-
 codec::object! { ElicitRequest;
-    constant jsonrpc "jsonrpc" = Str("2.0"), required id "id", constant method "method" = Str("elicitation/create"),
-    required params "params", ..extra
+    constant jsonrpc "jsonrpc" = Str("2.0"), required id "id" (into RequestId),
+    constant method "method" = Str("elicitation/create"), required params "params" (into ElicitRequestParams), ..extra
 }
-
-impl crate::Request for ElicitRequest {
-    const METHOD: &'static str = "elicitation/create";
-    const REVISION: Revision = Revision::V2025_11_25;
-    type Params = ElicitRequestParams;
-    type Result = ElicitResult;
-}
-
-impl TaskRequest for ElicitRequest {
-    type TaskResult = CreateTaskResult;
+codec::request! { ElicitRequest;
+    "elicitation/create" (ElicitRequestParams) -> ElicitResult, task CreateTaskResult; Revision::V2025_11_25
 }
 
 /// A form that the server asks the user to fill in.
@@ -111,6 +72,11 @@ impl TaskRequest for ElicitRequest {
 /// other secrets. Use [`ElicitRequestUrlParams`] for those. The client must show which server sent the request, let the
 /// user change the values before they are sent, and offer ways to decline and to cancel. An elicitation without `mode`
 /// is a form.
+///
+/// ```json
+/// {"message": "Which city?", "requestedSchema": {"type": "object",
+///   "properties": {"city": {"type": "string"}}}, "task": {"ttl": 60000}}
+/// ```
 ///
 /// Since revision 2025-11-25. Used by [`ElicitRequestParams`].
 /// [Specification](https://modelcontextprotocol.io/specification/2025-11-25/schema#elicitrequestformparams)
@@ -131,61 +97,20 @@ pub struct ElicitRequestFormParams {
     /// Other members.
     pub extra: Extra<Self>,
 }
-
-impl ElicitRequestFormParams {
-    /// Creates an `ElicitRequestFormParams` from its required members.
-    #[must_use]
-    pub fn new(
-        message: impl Into<String>,
-        requested_schema: impl Into<ElicitRequestFormParamsRequestedSchema>,
-    ) -> Self {
-        Self {
-            mode: false,
-            message: message.into(),
-            requested_schema: requested_schema.into(),
-            task: None,
-            meta: None,
-            extra: Default::default(),
-        }
-    }
-
-    /// Whether the constant member `mode` (`"form"`) is present.
-    #[must_use]
-    pub fn has_mode(&self) -> bool {
-        self.mode
-    }
-
-    /// Writes the constant member `mode` (`"form"`), or leaves it out.
-    #[must_use]
-    pub fn with_mode(mut self, present: bool) -> Self {
-        self.mode = present;
-        self
-    }
-
-    /// Sets `task`.
-    #[must_use]
-    pub fn with_task(mut self, task: impl Into<TaskMetadata>) -> Self {
-        self.task = Some(task.into());
-        self
-    }
-
-    /// Sets `_meta`.
-    #[must_use]
-    pub fn with_meta(mut self, meta: impl Into<Meta>) -> Self {
-        self.meta = Some(meta.into());
-        self
-    }
-}
-
 codec::object! { ElicitRequestFormParams;
-    flag mode "mode" = Str("form"), required message "message", required requested_schema "requestedSchema",
-    optional task "task", optional meta "_meta", ..extra
+    flag mode "mode" = Str("form") has_mode with_mode, required message "message" (into String),
+    required requested_schema "requestedSchema" (into ElicitRequestFormParamsRequestedSchema),
+    optional task "task" with_task(into TaskMetadata), optional meta "_meta" with_meta(into Meta), ..extra
 }
 
 /// The fields of a form, as a JSON Schema of a flat object with one property per field.
 ///
 /// The client can generate the form from the schema. The client and the server should both validate the values against
 /// it.
+///
+/// ```json
+/// {"type": "object", "properties": {"city": {"type": "string"}}, "required": ["city"]}
+/// ```
 ///
 /// In JSON, `type` is `"object"`. Since revision 2025-11-25. Used by [`ElicitRequestFormParams`].
 #[derive(Clone, Debug, PartialEq)]
@@ -199,32 +124,10 @@ pub struct ElicitRequestFormParamsRequestedSchema {
     /// Other members.
     pub extra: Extra<Self>,
 }
-
-impl ElicitRequestFormParamsRequestedSchema {
-    /// Creates an `ElicitRequestFormParamsRequestedSchema` from its required members.
-    #[must_use]
-    pub fn new(properties: impl Into<Map<String, PrimitiveSchemaDefinition>>) -> Self {
-        Self { schema: None, properties: properties.into(), required: None, extra: Default::default() }
-    }
-
-    /// Sets `$schema`.
-    #[must_use]
-    pub fn with_schema(mut self, schema: impl Into<String>) -> Self {
-        self.schema = Some(schema.into());
-        self
-    }
-
-    /// Sets `required`.
-    #[must_use]
-    pub fn with_required(mut self, required: impl Into<Vec<String>>) -> Self {
-        self.required = Some(required.into());
-        self
-    }
-}
-
 codec::object! { ElicitRequestFormParamsRequestedSchema;
-    constant r#type "type" = Str("object"), optional schema "$schema", required properties "properties",
-    optional required "required", ..extra
+    constant r#type "type" = Str("object"), optional schema "$schema" with_schema(into String),
+    required properties "properties" (into Map<String, PrimitiveSchemaDefinition>),
+    optional required "required" with_required(into Vec<String>), ..extra
 }
 
 /// A form for the user to fill in, or a URL for the user to visit.
@@ -239,7 +142,7 @@ codec::object! { ElicitRequestFormParamsRequestedSchema;
 /// * `mode` is "form": `ElicitRequestFormParams`
 /// * `mode` is absent: `ElicitRequestFormParams`
 ///
-/// The parameters of [`ElicitRequest`] (`elicitation/create`). Since revision 2025-06-18. Used by [`ElicitRequest`].
+/// The parameters of [`ElicitRequest`] (`elicitation/create`). Since revision 2025-06-18.
 /// [Specification](https://modelcontextprotocol.io/specification/2025-11-25/schema#elicitrequestparams)
 #[derive(Clone, Debug, PartialEq)]
 pub enum ElicitRequestParams {
@@ -248,7 +151,6 @@ pub enum ElicitRequestParams {
     /// [`ElicitRequestFormParams`]: A form that the server asks the user to fill in.
     ElicitRequestFormParams(ElicitRequestFormParams),
 }
-
 codec::union! { ElicitRequestParams blank ElicitRequestUrlParams;
     ElicitRequestUrlParams from(ElicitRequestUrlParams), ElicitRequestFormParams from(ElicitRequestFormParams);
     [Value(&["mode"], &[Str("url")])] => ElicitRequestUrlParams,
@@ -269,6 +171,11 @@ codec::union! { ElicitRequestParams blank ElicitRequestUrlParams;
 ///
 /// The action `accept` means only that the user consented. The interaction on the page may still be in progress, or may
 /// fail.
+///
+/// ```json
+/// {"mode": "url", "message": "Log in to see your cities.", "elicitationId": "login-1",
+///   "url": "https://example.com/login", "task": {"ttl": 60000}}
+/// ```
 ///
 /// In JSON, `mode` is `"url"`. Since revision 2025-11-25. Used by [`ElicitRequestParams`],
 /// [`UrlElicitationRequiredErrorErrorData`].
@@ -292,45 +199,20 @@ pub struct ElicitRequestUrlParams {
     /// Other members.
     pub extra: Extra<Self>,
 }
-
-impl ElicitRequestUrlParams {
-    /// Creates an `ElicitRequestUrlParams` from its required members.
-    #[must_use]
-    pub fn new(message: impl Into<String>, elicitation_id: impl Into<String>, url: impl Into<String>) -> Self {
-        Self {
-            message: message.into(),
-            elicitation_id: elicitation_id.into(),
-            url: url.into(),
-            task: None,
-            meta: None,
-            extra: Default::default(),
-        }
-    }
-
-    /// Sets `task`.
-    #[must_use]
-    pub fn with_task(mut self, task: impl Into<TaskMetadata>) -> Self {
-        self.task = Some(task.into());
-        self
-    }
-
-    /// Sets `_meta`.
-    #[must_use]
-    pub fn with_meta(mut self, meta: impl Into<Meta>) -> Self {
-        self.meta = Some(meta.into());
-        self
-    }
-}
-
 codec::object! { ElicitRequestUrlParams;
-    constant mode "mode" = Str("url"), required message "message", required elicitation_id "elicitationId",
-    required url "url", optional task "task", optional meta "_meta", ..extra
+    constant mode "mode" = Str("url"), required message "message" (into String),
+    required elicitation_id "elicitationId" (into String), required url "url" (into String),
+    optional task "task" with_task(into TaskMetadata), optional meta "_meta" with_meta(into Meta), ..extra
 }
 
 /// The user's response to an elicitation.
 ///
 /// The server should validate the values against the schema that it sent. It must not use them as proof of the user's
 /// identity. In 2026-07-28 this result is one of the `inputResponses` of the retried request.
+///
+/// ```json
+/// {"action": "accept", "content": {"city": "Bern"}}
+/// ```
 ///
 /// The result of [`ElicitRequest`] (`elicitation/create`). Since revision 2025-06-18.
 /// [Specification](https://modelcontextprotocol.io/specification/2025-11-25/schema#elicitresult)
@@ -346,31 +228,10 @@ pub struct ElicitResult {
     /// Other members.
     pub extra: Extra<Self>,
 }
-
-impl ElicitResult {
-    /// Creates an `ElicitResult` from its required members.
-    #[must_use]
-    pub fn new(action: impl Into<ElicitResultAction>) -> Self {
-        Self { action: action.into(), content: None, meta: None, extra: Default::default() }
-    }
-
-    /// Sets `content`.
-    #[must_use]
-    pub fn with_content(mut self, content: impl Into<Map<String, ElicitResultContentValue>>) -> Self {
-        self.content = Some(content.into());
-        self
-    }
-
-    /// Sets `_meta`.
-    #[must_use]
-    pub fn with_meta(mut self, meta: impl Into<JsonObject>) -> Self {
-        self.meta = Some(meta.into());
-        self
-    }
-}
-
 codec::object! { ElicitResult;
-    required action "action", optional content "content", optional meta "_meta", ..extra
+    required action "action" (into ElicitResultAction),
+    optional content "content" with_content(into Map<String, ElicitResultContentValue>),
+    optional meta "_meta" with_meta(into JsonObject), ..extra
 }
 
 /// The user's decision about an elicitation.
@@ -387,10 +248,7 @@ pub enum ElicitResultAction {
     /// may ask again later.
     Cancel,
 }
-
-codec::string_enum! { ElicitResultAction;
-    Accept = "accept", Decline = "decline", Cancel = "cancel",
-}
+codec::string_enum! { ElicitResultAction; Accept = "accept", Decline = "decline", Cancel = "cancel", }
 
 /// The value that the user entered in a field of a form.
 ///
@@ -421,7 +279,6 @@ pub enum ElicitResultContentValue {
     /// Type: boolean.
     Boolean(bool),
 }
-
 codec::union! { ElicitResultContentValue blank StringArray;
     StringArray from(Vec<String>), String from(String) from_ref(&str), Number from(Number) from_number(i64),
     Boolean from(bool);
@@ -437,11 +294,14 @@ codec::union! { ElicitResultContentValue blank StringArray;
 /// then retry the request that required the elicitation. It must ignore unknown and completed IDs. Servers may omit the
 /// notification, so clients should also let users retry or cancel manually.
 ///
-/// The `notifications/elicitation/complete` notification, sent by the server. In JSON, `jsonrpc` is `"2.0"` and
-/// `method` is `"notifications/elicitation/complete"`. Only in revision 2025-11-25. Used by [`ServerNotification`].
-/// [Specification](https://modelcontextprotocol.io/specification/2025-11-25/schema#elicitationcompletenotification)
+/// ```json
+/// {"jsonrpc": "2.0", "method": "notifications/elicitation/complete",
+///   "params": {"elicitationId": "login-1"}}
+/// ```
 ///
-/// [`ServerNotification`]: super::ServerNotification
+/// The `notifications/elicitation/complete` notification, sent by the server. In JSON, `jsonrpc` is `"2.0"`. Only in
+/// revision 2025-11-25.
+/// [Specification](https://modelcontextprotocol.io/specification/2025-11-25/schema#elicitationcompletenotification)
 #[derive(Clone, Debug, PartialEq)]
 pub struct ElicitationCompleteNotification {
     /// The parameters of the method.
@@ -449,30 +309,22 @@ pub struct ElicitationCompleteNotification {
     /// Other members.
     pub extra: Extra<Self>,
 }
-
-impl ElicitationCompleteNotification {
-    /// Creates an `ElicitationCompleteNotification` from its required members.
-    #[must_use]
-    pub fn new(params: impl Into<ElicitationCompleteNotificationParams>) -> Self {
-        Self { params: params.into(), extra: Default::default() }
-    }
-}
-
 codec::object! { ElicitationCompleteNotification;
     constant jsonrpc "jsonrpc" = Str("2.0"), constant method "method" = Str("notifications/elicitation/complete"),
-    required params "params", ..extra
+    required params "params" (into ElicitationCompleteNotificationParams), ..extra
 }
-
-impl crate::Notification for ElicitationCompleteNotification {
-    const METHOD: &'static str = "notifications/elicitation/complete";
-    const REVISION: Revision = Revision::V2025_11_25;
-    type Params = ElicitationCompleteNotificationParams;
+codec::notification! { ElicitationCompleteNotification;
+    "notifications/elicitation/complete" (ElicitationCompleteNotificationParams); Revision::V2025_11_25
 }
 
 /// The ID of a URL elicitation that the user has completed.
 ///
 /// Servers may omit this notification, so a client that waits for it should let the user retry or cancel manually. A
 /// client must ignore it if the elicitation is unknown or already completed.
+///
+/// ```json
+/// {"elicitationId": "login-1"}
+/// ```
 ///
 /// Only in revision 2025-11-25. Used by [`ElicitationCompleteNotification`].
 #[derive(Clone, Debug, PartialEq)]
@@ -482,18 +334,7 @@ pub struct ElicitationCompleteNotificationParams {
     /// Other members.
     pub extra: Extra<Self>,
 }
-
-impl ElicitationCompleteNotificationParams {
-    /// Creates an `ElicitationCompleteNotificationParams` from its required members.
-    #[must_use]
-    pub fn new(elicitation_id: impl Into<String>) -> Self {
-        Self { elicitation_id: elicitation_id.into(), extra: Default::default() }
-    }
-}
-
-codec::object! { ElicitationCompleteNotificationParams;
-    required elicitation_id "elicitationId", ..extra
-}
+codec::object! { ElicitationCompleteNotificationParams; required elicitation_id "elicitationId" (into String), ..extra }
 
 /// A form field with a list of options, for a single or multiple selection, with or without titles.
 ///
@@ -526,7 +367,6 @@ pub enum EnumSchema {
     /// format of 2025-06-18.
     LegacyTitledEnumSchema(LegacyTitledEnumSchema),
 }
-
 codec::union! { EnumSchema blank LegacyTitledEnumSchema;
     UntitledSingleSelectEnumSchema from(UntitledSingleSelectEnumSchema),
     TitledSingleSelectEnumSchema from(TitledSingleSelectEnumSchema),
@@ -543,6 +383,10 @@ codec::union! { EnumSchema blank LegacyTitledEnumSchema;
 ///
 /// The titles are in the non-standard keyword `enumNames`, separate from the values. A later revision will remove this
 /// type.
+///
+/// ```json
+/// {"type": "string", "title": "City", "enum": ["Bern", "Zurich"], "default": "Bern"}
+/// ```
 ///
 /// In JSON, `type` is `"string"`. Since revision 2025-11-25. Used by [`EnumSchema`], [`PrimitiveSchemaDefinition`].
 /// [Specification](https://modelcontextprotocol.io/specification/2025-11-25/schema#legacytitledenumschema)
@@ -563,54 +407,13 @@ pub struct LegacyTitledEnumSchema {
     /// Other members.
     pub extra: Extra<Self>,
 }
-
-impl LegacyTitledEnumSchema {
-    /// Creates a `LegacyTitledEnumSchema` from its required members.
-    #[must_use]
-    pub fn new(r#enum: impl Into<Vec<String>>) -> Self {
-        Self {
-            title: None,
-            description: None,
-            r#enum: r#enum.into(),
-            enum_names: None,
-            default: None,
-            extra: Default::default(),
-        }
-    }
-
-    /// Sets `title`.
-    #[must_use]
-    pub fn with_title(mut self, title: impl Into<String>) -> Self {
-        self.title = Some(title.into());
-        self
-    }
-
-    /// Sets `description`.
-    #[must_use]
-    pub fn with_description(mut self, description: impl Into<String>) -> Self {
-        self.description = Some(description.into());
-        self
-    }
-
-    /// Sets `enumNames`.
-    #[deprecated(note = "since revision 2025-11-25: Give each option its title in a TitledSingleSelectEnumSchema.")]
-    #[must_use]
-    pub fn with_enum_names(mut self, enum_names: impl Into<Vec<String>>) -> Self {
-        self.enum_names = Some(enum_names.into());
-        self
-    }
-
-    /// Sets `default`.
-    #[must_use]
-    pub fn with_default(mut self, default: impl Into<String>) -> Self {
-        self.default = Some(default.into());
-        self
-    }
-}
-
 codec::object! { LegacyTitledEnumSchema;
-    constant r#type "type" = Str("string"), optional title "title", optional description "description",
-    required r#enum "enum", optional enum_names "enumNames", optional default "default", ..extra
+    constant r#type "type" = Str("string"), optional title "title" with_title(into String),
+    optional description "description" with_description(into String), required r#enum "enum" (into Vec<String>),
+    optional enum_names "enumNames"
+        #[deprecated(note = "since revision 2025-11-25: Give each option its title in a TitledSingleSelectEnumSchema.")]
+        with_enum_names(into Vec<String>),
+    optional default "default" with_default(into String), ..extra
 }
 
 /// A form field with a list of options from which the user can select several.
@@ -631,7 +434,6 @@ pub enum MultiSelectEnumSchema {
     /// several.
     TitledMultiSelectEnumSchema(TitledMultiSelectEnumSchema),
 }
-
 codec::union! { MultiSelectEnumSchema blank TitledMultiSelectEnumSchema;
     UntitledMultiSelectEnumSchema from(UntitledMultiSelectEnumSchema),
     TitledMultiSelectEnumSchema from(TitledMultiSelectEnumSchema);
@@ -640,6 +442,10 @@ codec::union! { MultiSelectEnumSchema blank TitledMultiSelectEnumSchema;
 }
 
 /// A form field for a number.
+///
+/// ```json
+/// {"type": "number", "title": "Days", "description": "How many days the trip takes."}
+/// ```
 ///
 /// Since revision 2025-06-18. Used by [`PrimitiveSchemaDefinition`].
 /// [Specification](https://modelcontextprotocol.io/specification/2025-11-25/schema#numberschema)
@@ -660,61 +466,11 @@ pub struct NumberSchema {
     /// Other members.
     pub extra: Extra<Self>,
 }
-
-impl NumberSchema {
-    /// Creates a `NumberSchema` from its required members.
-    #[must_use]
-    pub fn new(r#type: impl Into<NumberSchemaType>) -> Self {
-        Self {
-            r#type: r#type.into(),
-            title: None,
-            description: None,
-            minimum: None,
-            maximum: None,
-            default: None,
-            extra: Default::default(),
-        }
-    }
-
-    /// Sets `title`.
-    #[must_use]
-    pub fn with_title(mut self, title: impl Into<String>) -> Self {
-        self.title = Some(title.into());
-        self
-    }
-
-    /// Sets `description`.
-    #[must_use]
-    pub fn with_description(mut self, description: impl Into<String>) -> Self {
-        self.description = Some(description.into());
-        self
-    }
-
-    /// Sets `minimum`.
-    #[must_use]
-    pub fn with_minimum(mut self, minimum: impl Into<Number>) -> Self {
-        self.minimum = Some(minimum.into());
-        self
-    }
-
-    /// Sets `maximum`.
-    #[must_use]
-    pub fn with_maximum(mut self, maximum: impl Into<Number>) -> Self {
-        self.maximum = Some(maximum.into());
-        self
-    }
-
-    /// Sets `default`.
-    #[must_use]
-    pub fn with_default(mut self, default: impl Into<Number>) -> Self {
-        self.default = Some(default.into());
-        self
-    }
-}
-
 codec::object! { NumberSchema;
-    required r#type "type", optional title "title", optional description "description", optional minimum "minimum",
-    optional maximum "maximum", optional default "default", ..extra
+    required r#type "type" (into NumberSchemaType), optional title "title" with_title(into String),
+    optional description "description" with_description(into String),
+    optional minimum "minimum" with_minimum(into Number), optional maximum "maximum" with_maximum(into Number),
+    optional default "default" with_default(into Number), ..extra
 }
 
 /// The kind of number that a form field accepts.
@@ -727,10 +483,7 @@ pub enum NumberSchemaType {
     /// `"integer"`: An integer.
     Integer,
 }
-
-codec::string_enum! { NumberSchemaType;
-    Number = "number", Integer = "integer",
-}
+codec::string_enum! { NumberSchemaType; Number = "number", Integer = "integer", }
 
 /// The schema of a form field, restricted to a small subset of JSON Schema.
 ///
@@ -773,7 +526,6 @@ pub enum PrimitiveSchemaDefinition {
     /// format of 2025-06-18.
     LegacyTitledEnumSchema(LegacyTitledEnumSchema),
 }
-
 codec::union! { PrimitiveSchemaDefinition blank BooleanSchema;
     StringSchema from(StringSchema), NumberSchema from(NumberSchema), BooleanSchema from(BooleanSchema),
     UntitledSingleSelectEnumSchema from(UntitledSingleSelectEnumSchema),
@@ -807,7 +559,6 @@ pub enum SingleSelectEnumSchema {
     /// [`TitledSingleSelectEnumSchema`]: A form field with a list of titled options from which the user selects one.
     TitledSingleSelectEnumSchema(TitledSingleSelectEnumSchema),
 }
-
 codec::union! { SingleSelectEnumSchema blank TitledSingleSelectEnumSchema;
     UntitledSingleSelectEnumSchema from(UntitledSingleSelectEnumSchema),
     TitledSingleSelectEnumSchema from(TitledSingleSelectEnumSchema);
@@ -816,6 +567,10 @@ codec::union! { SingleSelectEnumSchema blank TitledSingleSelectEnumSchema;
 }
 
 /// A form field for text.
+///
+/// ```json
+/// {"type": "string", "title": "City", "description": "The city to travel to.", "minLength": 1}
+/// ```
 ///
 /// In JSON, `type` is `"string"`. Since revision 2025-06-18. Used by [`PrimitiveSchemaDefinition`].
 /// [Specification](https://modelcontextprotocol.io/specification/2025-11-25/schema#stringschema)
@@ -836,61 +591,13 @@ pub struct StringSchema {
     /// Other members.
     pub extra: Extra<Self>,
 }
-
-impl StringSchema {
-    /// Creates a `StringSchema` without optional members.
-    #[must_use]
-    pub fn new() -> Self {
-        Self::default()
-    }
-
-    /// Sets `title`.
-    #[must_use]
-    pub fn with_title(mut self, title: impl Into<String>) -> Self {
-        self.title = Some(title.into());
-        self
-    }
-
-    /// Sets `description`.
-    #[must_use]
-    pub fn with_description(mut self, description: impl Into<String>) -> Self {
-        self.description = Some(description.into());
-        self
-    }
-
-    /// Sets `minLength`.
-    #[must_use]
-    pub fn with_min_length(mut self, min_length: i64) -> Self {
-        self.min_length = Some(min_length);
-        self
-    }
-
-    /// Sets `maxLength`.
-    #[must_use]
-    pub fn with_max_length(mut self, max_length: i64) -> Self {
-        self.max_length = Some(max_length);
-        self
-    }
-
-    /// Sets `format`.
-    #[must_use]
-    pub fn with_format(mut self, format: impl Into<StringSchemaFormat>) -> Self {
-        self.format = Some(format.into());
-        self
-    }
-
-    /// Sets `default`.
-    #[must_use]
-    pub fn with_default(mut self, default: impl Into<String>) -> Self {
-        self.default = Some(default.into());
-        self
-    }
-}
-
 codec::object! { StringSchema;
-    constant r#type "type" = Str("string"), optional title "title", optional description "description",
-    optional min_length "minLength", optional max_length "maxLength", optional format "format",
-    optional default "default", ..extra
+    constant r#type "type" = Str("string"), optional title "title" with_title(into String),
+    optional description "description" with_description(into String),
+    optional min_length "minLength" with_min_length(copy i64),
+    optional max_length "maxLength" with_max_length(copy i64),
+    optional format "format" with_format(into StringSchemaFormat), optional default "default" with_default(into String),
+    ..extra
 }
 
 /// The format of the text in a form field, as a JSON Schema `format`.
@@ -907,12 +614,13 @@ pub enum StringSchemaFormat {
     /// `"date-time"`: A date and time with an offset, such as `2025-06-18T12:00:00Z` (RFC 3339 `date-time`).
     DateTime,
 }
-
-codec::string_enum! { StringSchemaFormat;
-    Email = "email", Uri = "uri", Date = "date", DateTime = "date-time",
-}
+codec::string_enum! { StringSchemaFormat; Email = "email", Uri = "uri", Date = "date", DateTime = "date-time", }
 
 /// A form field with a list of titled options from which the user can select several.
+///
+/// ```json
+/// {"type": "array", "minItems": 1, "items": {"anyOf": [{"const": "bern", "title": "Bern"}]}}
+/// ```
 ///
 /// In JSON, `type` is `"array"`. Since revision 2025-11-25. Used by [`EnumSchema`], [`MultiSelectEnumSchema`],
 /// [`PrimitiveSchemaDefinition`].
@@ -934,65 +642,19 @@ pub struct TitledMultiSelectEnumSchema {
     /// Other members.
     pub extra: Extra<Self>,
 }
-
-impl TitledMultiSelectEnumSchema {
-    /// Creates a `TitledMultiSelectEnumSchema` from its required members.
-    #[must_use]
-    pub fn new(items: impl Into<TitledMultiSelectEnumSchemaItems>) -> Self {
-        Self {
-            title: None,
-            description: None,
-            min_items: None,
-            max_items: None,
-            items: items.into(),
-            default: None,
-            extra: Default::default(),
-        }
-    }
-
-    /// Sets `title`.
-    #[must_use]
-    pub fn with_title(mut self, title: impl Into<String>) -> Self {
-        self.title = Some(title.into());
-        self
-    }
-
-    /// Sets `description`.
-    #[must_use]
-    pub fn with_description(mut self, description: impl Into<String>) -> Self {
-        self.description = Some(description.into());
-        self
-    }
-
-    /// Sets `minItems`.
-    #[must_use]
-    pub fn with_min_items(mut self, min_items: i64) -> Self {
-        self.min_items = Some(min_items);
-        self
-    }
-
-    /// Sets `maxItems`.
-    #[must_use]
-    pub fn with_max_items(mut self, max_items: i64) -> Self {
-        self.max_items = Some(max_items);
-        self
-    }
-
-    /// Sets `default`.
-    #[must_use]
-    pub fn with_default(mut self, default: impl Into<Vec<String>>) -> Self {
-        self.default = Some(default.into());
-        self
-    }
-}
-
 codec::object! { TitledMultiSelectEnumSchema;
-    constant r#type "type" = Str("array"), optional title "title", optional description "description",
-    optional min_items "minItems", optional max_items "maxItems", required items "items", optional default "default",
-    ..extra
+    constant r#type "type" = Str("array"), optional title "title" with_title(into String),
+    optional description "description" with_description(into String),
+    optional min_items "minItems" with_min_items(copy i64), optional max_items "maxItems" with_max_items(copy i64),
+    required items "items" (into TitledMultiSelectEnumSchemaItems),
+    optional default "default" with_default(into Vec<String>), ..extra
 }
 
 /// The options of a [`TitledMultiSelectEnumSchema`].
+///
+/// ```json
+/// {"anyOf": [{"const": "bern", "title": "Bern"}]}
+/// ```
 ///
 /// Since revision 2025-11-25. Used by [`TitledMultiSelectEnumSchema`].
 #[derive(Clone, Debug, PartialEq)]
@@ -1002,20 +664,15 @@ pub struct TitledMultiSelectEnumSchemaItems {
     /// Other members.
     pub extra: Extra<Self>,
 }
-
-impl TitledMultiSelectEnumSchemaItems {
-    /// Creates a `TitledMultiSelectEnumSchemaItems` from its required members.
-    #[must_use]
-    pub fn new(any_of: impl Into<Vec<TitledMultiSelectEnumSchemaItemsAnyOfItem>>) -> Self {
-        Self { any_of: any_of.into(), extra: Default::default() }
-    }
-}
-
 codec::object! { TitledMultiSelectEnumSchemaItems;
-    required any_of "anyOf", ..extra
+    required any_of "anyOf" (into Vec<TitledMultiSelectEnumSchemaItemsAnyOfItem>), ..extra
 }
 
 /// An option of a [`TitledMultiSelectEnumSchema`].
+///
+/// ```json
+/// {"const": "bern", "title": "Bern"}
+/// ```
 ///
 /// Since revision 2025-11-25. Used by [`TitledMultiSelectEnumSchemaItems`].
 #[derive(Clone, Debug, PartialEq)]
@@ -1027,20 +684,15 @@ pub struct TitledMultiSelectEnumSchemaItemsAnyOfItem {
     /// Other members.
     pub extra: Extra<Self>,
 }
-
-impl TitledMultiSelectEnumSchemaItemsAnyOfItem {
-    /// Creates a `TitledMultiSelectEnumSchemaItemsAnyOfItem` from its required members.
-    #[must_use]
-    pub fn new(r#const: impl Into<String>, title: impl Into<String>) -> Self {
-        Self { r#const: r#const.into(), title: title.into(), extra: Default::default() }
-    }
-}
-
 codec::object! { TitledMultiSelectEnumSchemaItemsAnyOfItem;
-    required r#const "const", required title "title", ..extra
+    required r#const "const" (into String), required title "title" (into String), ..extra
 }
 
 /// A form field with a list of titled options from which the user selects one.
+///
+/// ```json
+/// {"type": "string", "title": "City", "oneOf": [{"const": "bern", "title": "Bern"}]}
+/// ```
 ///
 /// In JSON, `type` is `"string"`. Since revision 2025-11-25. Used by [`EnumSchema`], [`PrimitiveSchemaDefinition`],
 /// [`SingleSelectEnumSchema`].
@@ -1058,42 +710,18 @@ pub struct TitledSingleSelectEnumSchema {
     /// Other members.
     pub extra: Extra<Self>,
 }
-
-impl TitledSingleSelectEnumSchema {
-    /// Creates a `TitledSingleSelectEnumSchema` from its required members.
-    #[must_use]
-    pub fn new(one_of: impl Into<Vec<TitledSingleSelectEnumSchemaOneOfItem>>) -> Self {
-        Self { title: None, description: None, one_of: one_of.into(), default: None, extra: Default::default() }
-    }
-
-    /// Sets `title`.
-    #[must_use]
-    pub fn with_title(mut self, title: impl Into<String>) -> Self {
-        self.title = Some(title.into());
-        self
-    }
-
-    /// Sets `description`.
-    #[must_use]
-    pub fn with_description(mut self, description: impl Into<String>) -> Self {
-        self.description = Some(description.into());
-        self
-    }
-
-    /// Sets `default`.
-    #[must_use]
-    pub fn with_default(mut self, default: impl Into<String>) -> Self {
-        self.default = Some(default.into());
-        self
-    }
-}
-
 codec::object! { TitledSingleSelectEnumSchema;
-    constant r#type "type" = Str("string"), optional title "title", optional description "description",
-    required one_of "oneOf", optional default "default", ..extra
+    constant r#type "type" = Str("string"), optional title "title" with_title(into String),
+    optional description "description" with_description(into String),
+    required one_of "oneOf" (into Vec<TitledSingleSelectEnumSchemaOneOfItem>),
+    optional default "default" with_default(into String), ..extra
 }
 
 /// An option of a [`TitledSingleSelectEnumSchema`].
+///
+/// ```json
+/// {"const": "bern", "title": "Bern"}
+/// ```
 ///
 /// Since revision 2025-11-25. Used by [`TitledSingleSelectEnumSchema`].
 #[derive(Clone, Debug, PartialEq)]
@@ -1105,20 +733,16 @@ pub struct TitledSingleSelectEnumSchemaOneOfItem {
     /// Other members.
     pub extra: Extra<Self>,
 }
-
-impl TitledSingleSelectEnumSchemaOneOfItem {
-    /// Creates a `TitledSingleSelectEnumSchemaOneOfItem` from its required members.
-    #[must_use]
-    pub fn new(r#const: impl Into<String>, title: impl Into<String>) -> Self {
-        Self { r#const: r#const.into(), title: title.into(), extra: Default::default() }
-    }
-}
-
 codec::object! { TitledSingleSelectEnumSchemaOneOfItem;
-    required r#const "const", required title "title", ..extra
+    required r#const "const" (into String), required title "title" (into String), ..extra
 }
 
 /// The details of a [`UrlElicitationRequiredError`].
+///
+/// ```json
+/// {"elicitations": [{"mode": "url", "message": "Log in to see your cities.",
+///   "elicitationId": "login-1", "url": "https://example.com/login"}]}
+/// ```
 ///
 /// Only in revision 2025-11-25. Used by [`UrlElicitationRequiredErrorError`].
 ///
@@ -1131,22 +755,17 @@ pub struct UrlElicitationRequiredErrorErrorData {
     /// Other members.
     pub extra: Extra<Self>,
 }
-
-impl UrlElicitationRequiredErrorErrorData {
-    /// Creates a `UrlElicitationRequiredErrorErrorData` from its required members.
-    #[must_use]
-    pub fn new(elicitations: impl Into<Vec<ElicitRequestUrlParams>>) -> Self {
-        Self { elicitations: elicitations.into(), extra: Default::default() }
-    }
-}
-
 codec::object! { UrlElicitationRequiredErrorErrorData;
-    required elicitations "elicitations", ..extra
+    required elicitations "elicitations" (into Vec<ElicitRequestUrlParams>), ..extra
 }
 
 /// A form field with a list of untitled options from which the user can select several.
 ///
 /// The form displays the values of the options.
+///
+/// ```json
+/// {"type": "array", "minItems": 1, "items": {"type": "string", "enum": ["Bern", "Zurich"]}}
+/// ```
 ///
 /// In JSON, `type` is `"array"`. Since revision 2025-11-25. Used by [`EnumSchema`], [`MultiSelectEnumSchema`],
 /// [`PrimitiveSchemaDefinition`].
@@ -1168,65 +787,19 @@ pub struct UntitledMultiSelectEnumSchema {
     /// Other members.
     pub extra: Extra<Self>,
 }
-
-impl UntitledMultiSelectEnumSchema {
-    /// Creates a `UntitledMultiSelectEnumSchema` from its required members.
-    #[must_use]
-    pub fn new(items: impl Into<UntitledMultiSelectEnumSchemaItems>) -> Self {
-        Self {
-            title: None,
-            description: None,
-            min_items: None,
-            max_items: None,
-            items: items.into(),
-            default: None,
-            extra: Default::default(),
-        }
-    }
-
-    /// Sets `title`.
-    #[must_use]
-    pub fn with_title(mut self, title: impl Into<String>) -> Self {
-        self.title = Some(title.into());
-        self
-    }
-
-    /// Sets `description`.
-    #[must_use]
-    pub fn with_description(mut self, description: impl Into<String>) -> Self {
-        self.description = Some(description.into());
-        self
-    }
-
-    /// Sets `minItems`.
-    #[must_use]
-    pub fn with_min_items(mut self, min_items: i64) -> Self {
-        self.min_items = Some(min_items);
-        self
-    }
-
-    /// Sets `maxItems`.
-    #[must_use]
-    pub fn with_max_items(mut self, max_items: i64) -> Self {
-        self.max_items = Some(max_items);
-        self
-    }
-
-    /// Sets `default`.
-    #[must_use]
-    pub fn with_default(mut self, default: impl Into<Vec<String>>) -> Self {
-        self.default = Some(default.into());
-        self
-    }
-}
-
 codec::object! { UntitledMultiSelectEnumSchema;
-    constant r#type "type" = Str("array"), optional title "title", optional description "description",
-    optional min_items "minItems", optional max_items "maxItems", required items "items", optional default "default",
-    ..extra
+    constant r#type "type" = Str("array"), optional title "title" with_title(into String),
+    optional description "description" with_description(into String),
+    optional min_items "minItems" with_min_items(copy i64), optional max_items "maxItems" with_max_items(copy i64),
+    required items "items" (into UntitledMultiSelectEnumSchemaItems),
+    optional default "default" with_default(into Vec<String>), ..extra
 }
 
 /// The options of an [`UntitledMultiSelectEnumSchema`].
+///
+/// ```json
+/// {"type": "string", "enum": ["Bern", "Zurich"]}
+/// ```
 ///
 /// In JSON, `type` is `"string"`. Since revision 2025-11-25. Used by [`UntitledMultiSelectEnumSchema`].
 #[derive(Clone, Debug, PartialEq)]
@@ -1236,22 +809,17 @@ pub struct UntitledMultiSelectEnumSchemaItems {
     /// Other members.
     pub extra: Extra<Self>,
 }
-
-impl UntitledMultiSelectEnumSchemaItems {
-    /// Creates a `UntitledMultiSelectEnumSchemaItems` from its required members.
-    #[must_use]
-    pub fn new(r#enum: impl Into<Vec<String>>) -> Self {
-        Self { r#enum: r#enum.into(), extra: Default::default() }
-    }
-}
-
 codec::object! { UntitledMultiSelectEnumSchemaItems;
-    constant r#type "type" = Str("string"), required r#enum "enum", ..extra
+    constant r#type "type" = Str("string"), required r#enum "enum" (into Vec<String>), ..extra
 }
 
 /// A form field with a list of untitled options from which the user selects one.
 ///
 /// The form displays the values of the options.
+///
+/// ```json
+/// {"type": "string", "title": "City", "enum": ["Bern", "Zurich"], "default": "Bern"}
+/// ```
 ///
 /// In JSON, `type` is `"string"`. Since revision 2025-11-25. Used by [`EnumSchema`], [`PrimitiveSchemaDefinition`],
 /// [`SingleSelectEnumSchema`].
@@ -1269,39 +837,10 @@ pub struct UntitledSingleSelectEnumSchema {
     /// Other members.
     pub extra: Extra<Self>,
 }
-
-impl UntitledSingleSelectEnumSchema {
-    /// Creates a `UntitledSingleSelectEnumSchema` from its required members.
-    #[must_use]
-    pub fn new(r#enum: impl Into<Vec<String>>) -> Self {
-        Self { title: None, description: None, r#enum: r#enum.into(), default: None, extra: Default::default() }
-    }
-
-    /// Sets `title`.
-    #[must_use]
-    pub fn with_title(mut self, title: impl Into<String>) -> Self {
-        self.title = Some(title.into());
-        self
-    }
-
-    /// Sets `description`.
-    #[must_use]
-    pub fn with_description(mut self, description: impl Into<String>) -> Self {
-        self.description = Some(description.into());
-        self
-    }
-
-    /// Sets `default`.
-    #[must_use]
-    pub fn with_default(mut self, default: impl Into<String>) -> Self {
-        self.default = Some(default.into());
-        self
-    }
-}
-
 codec::object! { UntitledSingleSelectEnumSchema;
-    constant r#type "type" = Str("string"), optional title "title", optional description "description",
-    required r#enum "enum", optional default "default", ..extra
+    constant r#type "type" = Str("string"), optional title "title" with_title(into String),
+    optional description "description" with_description(into String), required r#enum "enum" (into Vec<String>),
+    optional default "default" with_default(into String), ..extra
 }
 
 codec::serde_impls! {

@@ -12,6 +12,12 @@ use crate::{Extra, codec};
 /// them, for example when it receives [`ElicitationCompleteNotificationParams`]. Servers must not use this error for
 /// form elicitations or for other failures.
 ///
+/// ```json
+/// {"jsonrpc": "2.0", "id": 1, "error": {"code": -32042, "message": "Log in first.",
+///   "data": {"elicitations": [{"mode": "url", "message": "Log in to see your cities.",
+///   "elicitationId": "login-1", "url": "https://example.com/login"}]}}}
+/// ```
+///
 /// In JSON, `jsonrpc` is `"2.0"`. Only in revision 2025-11-25.
 /// [Specification](https://modelcontextprotocol.io/specification/2025-11-25/schema#urlelicitationrequirederror)
 ///
@@ -26,27 +32,18 @@ pub struct UrlElicitationRequiredError {
     /// Other members.
     pub extra: Extra<Self>,
 }
-
-impl UrlElicitationRequiredError {
-    /// Creates a `UrlElicitationRequiredError` from its required members.
-    #[must_use]
-    pub fn new(error: impl Into<UrlElicitationRequiredErrorError>) -> Self {
-        Self { id: None, error: error.into(), extra: Default::default() }
-    }
-
-    /// Sets `id`.
-    #[must_use]
-    pub fn with_id(mut self, id: impl Into<RequestId>) -> Self {
-        self.id = Some(id.into());
-        self
-    }
-}
-
 codec::object! { UrlElicitationRequiredError;
-    constant jsonrpc "jsonrpc" = Str("2.0"), optional id "id", required error "error", ..extra
+    constant jsonrpc "jsonrpc" = Str("2.0"), optional id "id" with_id(into RequestId),
+    required error "error" (into UrlElicitationRequiredErrorError), ..extra
 }
 
 /// The error object of a [`UrlElicitationRequiredError`].
+///
+/// ```json
+/// {"code": -32042, "message": "Log in first.", "data": {"elicitations": [{"mode": "url",
+///   "message": "Log in to see your cities.", "elicitationId": "login-1",
+///   "url": "https://example.com/login"}]}}
+/// ```
 ///
 /// In JSON, `code` is `-32042`. Only in revision 2025-11-25. Used by [`UrlElicitationRequiredError`].
 #[derive(Clone, Debug, PartialEq)]
@@ -58,17 +55,9 @@ pub struct UrlElicitationRequiredErrorError {
     /// Other members.
     pub extra: Extra<Self>,
 }
-
-impl UrlElicitationRequiredErrorError {
-    /// Creates a `UrlElicitationRequiredErrorError` from its required members.
-    #[must_use]
-    pub fn new(message: impl Into<String>, data: impl Into<UrlElicitationRequiredErrorErrorData>) -> Self {
-        Self { message: message.into(), data: data.into(), extra: Default::default() }
-    }
-}
-
 codec::object! { UrlElicitationRequiredErrorError;
-    constant code "code" = Integer(-32042), required message "message", required data "data", ..extra
+    constant code "code" = Integer(-32042), required message "message" (into String),
+    required data "data" (into UrlElicitationRequiredErrorErrorData), ..extra
 }
 
 codec::serde_impls! { UrlElicitationRequiredError, UrlElicitationRequiredErrorError }

@@ -8,6 +8,10 @@ use crate::{Extra, JsonObject, codec};
 
 /// The response to a request that failed.
 ///
+/// ```json
+/// {"jsonrpc": "2.0", "id": 1, "error": {"code": -32602, "message": "Unknown city: Bren"}}
+/// ```
+///
 /// In JSON, `jsonrpc` is `"2.0"`. Since revision 2025-11-25. Used by [`JsonRpcMessage`], [`JsonRpcResponse`].
 /// [Specification](https://modelcontextprotocol.io/specification/2025-11-25/schema#jsonrpcerrorresponse)
 #[derive(Clone, Debug, PartialEq)]
@@ -19,24 +23,9 @@ pub struct JsonRpcErrorResponse {
     /// Other members.
     pub extra: Extra<Self>,
 }
-
-impl JsonRpcErrorResponse {
-    /// Creates a `JsonRpcErrorResponse` from its required members.
-    #[must_use]
-    pub fn new(error: impl Into<Error>) -> Self {
-        Self { id: None, error: error.into(), extra: Default::default() }
-    }
-
-    /// Sets `id`.
-    #[must_use]
-    pub fn with_id(mut self, id: impl Into<RequestId>) -> Self {
-        self.id = Some(id.into());
-        self
-    }
-}
-
 codec::object! { JsonRpcErrorResponse;
-    constant jsonrpc "jsonrpc" = Str("2.0"), optional id "id", required error "error", ..extra
+    constant jsonrpc "jsonrpc" = Str("2.0"), optional id "id" with_id(into RequestId),
+    required error "error" (into Error), ..extra
 }
 
 /// Any message that a client or a server sends.
@@ -61,7 +50,6 @@ pub enum JsonRpcMessage {
     /// [`JsonRpcErrorResponse`]: The response to a request that failed.
     JsonRpcErrorResponse(JsonRpcErrorResponse),
 }
-
 codec::union! { JsonRpcMessage blank JsonRpcErrorResponse;
     JsonRpcRequest from(JsonRpcRequest), JsonRpcNotification from(JsonRpcNotification),
     JsonRpcResultResponse from(JsonRpcResultResponse), JsonRpcErrorResponse from(JsonRpcErrorResponse);
@@ -75,6 +63,10 @@ codec::union! { JsonRpcMessage blank JsonRpcErrorResponse;
 ///
 /// Unlike a request, it has no `id`.
 ///
+/// ```json
+/// {"jsonrpc": "2.0", "method": "notifications/tools/list_changed"}
+/// ```
+///
 /// In JSON, `jsonrpc` is `"2.0"`. Since revision 2024-11-05. Used by [`JsonRpcMessage`].
 /// [Specification](https://modelcontextprotocol.io/specification/2025-11-25/schema#jsonrpcnotification)
 #[derive(Clone, Debug, PartialEq)]
@@ -86,27 +78,16 @@ pub struct JsonRpcNotification {
     /// Other members.
     pub extra: Extra<Self>,
 }
-
-impl JsonRpcNotification {
-    /// Creates a `JsonRpcNotification` from its required members.
-    #[must_use]
-    pub fn new(method: impl Into<String>) -> Self {
-        Self { method: method.into(), params: None, extra: Default::default() }
-    }
-
-    /// Sets `params`.
-    #[must_use]
-    pub fn with_params(mut self, params: impl Into<JsonObject>) -> Self {
-        self.params = Some(params.into());
-        self
-    }
-}
-
 codec::object! { JsonRpcNotification;
-    constant jsonrpc "jsonrpc" = Str("2.0"), required method "method", optional params "params", ..extra
+    constant jsonrpc "jsonrpc" = Str("2.0"), required method "method" (into String),
+    optional params "params" with_params(into JsonObject), ..extra
 }
 
 /// A request of any method, which expects a response.
+///
+/// ```json
+/// {"jsonrpc": "2.0", "id": 1, "method": "tools/list"}
+/// ```
 ///
 /// In JSON, `jsonrpc` is `"2.0"`. Since revision 2024-11-05. Used by [`JsonRpcMessage`].
 /// [Specification](https://modelcontextprotocol.io/specification/2025-11-25/schema#jsonrpcrequest)
@@ -122,25 +103,9 @@ pub struct JsonRpcRequest {
     /// Other members.
     pub extra: Extra<Self>,
 }
-
-impl JsonRpcRequest {
-    /// Creates a `JsonRpcRequest` from its required members.
-    #[must_use]
-    pub fn new(id: impl Into<RequestId>, method: impl Into<String>) -> Self {
-        Self { id: id.into(), method: method.into(), params: None, extra: Default::default() }
-    }
-
-    /// Sets `params`.
-    #[must_use]
-    pub fn with_params(mut self, params: impl Into<JsonObject>) -> Self {
-        self.params = Some(params.into());
-        self
-    }
-}
-
 codec::object! { JsonRpcRequest;
-    constant jsonrpc "jsonrpc" = Str("2.0"), required id "id", required method "method", optional params "params",
-    ..extra
+    constant jsonrpc "jsonrpc" = Str("2.0"), required id "id" (into RequestId), required method "method" (into String),
+    optional params "params" with_params(into JsonObject), ..extra
 }
 
 /// The response to a request: a result or an error.
@@ -159,7 +124,6 @@ pub enum JsonRpcResponse {
     /// [`JsonRpcErrorResponse`]: The response to a request that failed.
     JsonRpcErrorResponse(JsonRpcErrorResponse),
 }
-
 codec::union! { JsonRpcResponse blank JsonRpcErrorResponse;
     JsonRpcResultResponse from(JsonRpcResultResponse), JsonRpcErrorResponse from(JsonRpcErrorResponse);
     [Present(&["result"])] => JsonRpcResultResponse,
@@ -167,6 +131,10 @@ codec::union! { JsonRpcResponse blank JsonRpcErrorResponse;
 }
 
 /// The response to a request that succeeded.
+///
+/// ```json
+/// {"jsonrpc": "2.0", "id": 1, "result": {}}
+/// ```
 ///
 /// In JSON, `jsonrpc` is `"2.0"`. Since revision 2025-11-25. Used by [`JsonRpcMessage`], [`JsonRpcResponse`].
 /// [Specification](https://modelcontextprotocol.io/specification/2025-11-25/schema#jsonrpcresultresponse)
@@ -180,17 +148,9 @@ pub struct JsonRpcResultResponse {
     /// Other members.
     pub extra: Extra<Self>,
 }
-
-impl JsonRpcResultResponse {
-    /// Creates a `JsonRpcResultResponse` from its required members.
-    #[must_use]
-    pub fn new(id: impl Into<RequestId>, result: impl Into<Result>) -> Self {
-        Self { id: id.into(), result: result.into(), extra: Default::default() }
-    }
-}
-
 codec::object! { JsonRpcResultResponse;
-    constant jsonrpc "jsonrpc" = Str("2.0"), required id "id", required result "result", ..extra
+    constant jsonrpc "jsonrpc" = Str("2.0"), required id "id" (into RequestId), required result "result" (into Result),
+    ..extra
 }
 
 codec::serde_impls! {

@@ -33,7 +33,6 @@ pub enum LoggingLevel {
     /// `"emergency"`: A condition that makes the system unusable. Syslog severity 0, the most severe.
     Emergency,
 }
-
 codec::string_enum! { LoggingLevel;
     Debug = "debug", Info = "info", Notice = "notice", Warning = "warning", Error = "error", Critical = "critical",
     Alert = "alert", Emergency = "emergency",
@@ -44,11 +43,12 @@ codec::string_enum! { LoggingLevel;
 /// The server then sends `notifications/message` for this level and all more severe levels. Before the first such
 /// request, the server decides which messages to send. The result is empty. Requires the server's `logging` capability.
 ///
-/// The `logging/setLevel` request, sent by the client. In JSON, `jsonrpc` is `"2.0"` and `method` is
-/// `"logging/setLevel"`. Revisions 2024-11-05 to 2025-11-25. Used by [`ClientRequest`].
-/// [Specification](https://modelcontextprotocol.io/specification/2025-11-25/schema#setlevelrequest)
+/// ```json
+/// {"jsonrpc": "2.0", "id": 1, "method": "logging/setLevel", "params": {"level": "debug"}}
+/// ```
 ///
-/// [`ClientRequest`]: super::ClientRequest
+/// The `logging/setLevel` request, sent by the client. In JSON, `jsonrpc` is `"2.0"`. Revisions 2024-11-05 to
+/// 2025-11-25. [Specification](https://modelcontextprotocol.io/specification/2025-11-25/schema#setlevelrequest)
 #[derive(Clone, Debug, PartialEq)]
 pub struct SetLevelRequest {
     /// The ID that matches a response to its request. The sender of the request chooses it, and the response repeats
@@ -59,33 +59,21 @@ pub struct SetLevelRequest {
     /// Other members.
     pub extra: Extra<Self>,
 }
-
-impl SetLevelRequest {
-    /// Creates a `SetLevelRequest` from its required members.
-    #[must_use]
-    pub fn new(id: impl Into<RequestId>, params: impl Into<SetLevelRequestParams>) -> Self {
-        Self { id: id.into(), params: params.into(), extra: Default::default() }
-    }
-}
-
 codec::object! { SetLevelRequest;
-    constant jsonrpc "jsonrpc" = Str("2.0"), required id "id", constant method "method" = Str("logging/setLevel"),
-    required params "params", ..extra
+    constant jsonrpc "jsonrpc" = Str("2.0"), required id "id" (into RequestId),
+    constant method "method" = Str("logging/setLevel"), required params "params" (into SetLevelRequestParams), ..extra
 }
-
-impl crate::Request for SetLevelRequest {
-    const METHOD: &'static str = "logging/setLevel";
-    const REVISION: Revision = Revision::V2025_11_25;
-    type Params = SetLevelRequestParams;
-    type Result = EmptyResult;
-}
+codec::request! { SetLevelRequest; "logging/setLevel" (SetLevelRequestParams) -> EmptyResult; Revision::V2025_11_25 }
 
 /// The minimum severity of the log messages that the client wants to receive.
 ///
 /// It applies until the next such request. Before the first one, the server decides which messages to send.
 ///
-/// The parameters of [`SetLevelRequest`] (`logging/setLevel`). Revisions 2024-11-05 to 2025-11-25. Used by
-/// [`SetLevelRequest`].
+/// ```json
+/// {"level": "debug"}
+/// ```
+///
+/// The parameters of [`SetLevelRequest`] (`logging/setLevel`). Revisions 2024-11-05 to 2025-11-25.
 /// [Specification](https://modelcontextprotocol.io/specification/2025-11-25/schema#setlevelrequestparams)
 #[derive(Clone, Debug, PartialEq)]
 pub struct SetLevelRequestParams {
@@ -97,26 +85,8 @@ pub struct SetLevelRequestParams {
     /// Other members.
     pub extra: Extra<Self>,
 }
-
-impl SetLevelRequestParams {
-    /// Creates a `SetLevelRequestParams` from its required members.
-    #[must_use]
-    pub fn new(level: impl Into<LoggingLevel>) -> Self {
-        Self { level: level.into(), meta: None, extra: Default::default() }
-    }
-
-    /// Sets `_meta`.
-    #[must_use]
-    pub fn with_meta(mut self, meta: impl Into<Meta>) -> Self {
-        self.meta = Some(meta.into());
-        self
-    }
-}
-
 codec::object! { SetLevelRequestParams;
-    required level "level", optional meta "_meta", ..extra
+    required level "level" (into LoggingLevel), optional meta "_meta" with_meta(into Meta), ..extra
 }
 
-codec::serde_impls! {
-    LoggingLevel, SetLevelRequest, SetLevelRequestParams
-}
+codec::serde_impls! { LoggingLevel, SetLevelRequest, SetLevelRequestParams }

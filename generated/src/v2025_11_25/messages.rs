@@ -13,34 +13,29 @@ use super::{
     ToolListChangedNotification, UnsubscribeRequest,
 };
 
-use crate::{ErrorCode, Message, NotificationSet, RequestSet, RequestTypeVisitor, codec};
+use crate::{ErrorCode, Message, NotificationSet, codec};
 
 /// Any notification that a client sends.
-///
-/// | method | message |
-/// |---|---|
-/// | `notifications/cancelled` | [`CancelledNotification`] |
-/// | `notifications/initialized` | [`InitializedNotification`] |
-/// | `notifications/progress` | [`ProgressNotification`] |
-/// | `notifications/tasks/status` | [`TaskStatusNotification`] |
-/// | `notifications/roots/list_changed` | [`RootsListChangedNotification`] |
 ///
 /// Since revision 2024-11-05.
 /// [Specification](https://modelcontextprotocol.io/specification/2025-11-25/schema#clientnotification)
 #[derive(Clone, Debug, PartialEq)]
 pub enum ClientNotification {
-    /// [`CancelledNotification`]: Cancels a request that the sender of the notification has issued.
+    /// `notifications/cancelled` ([`CancelledNotification`]): Cancels a request that the sender of the notification has
+    /// issued.
     Cancelled(CancelledNotification),
-    /// [`InitializedNotification`]: Notifies the server that the client is ready for normal operation.
+    /// `notifications/initialized` ([`InitializedNotification`]): Notifies the server that the client is ready for
+    /// normal operation.
     Initialized(InitializedNotification),
-    /// [`ProgressNotification`]: Reports the progress of a request.
+    /// `notifications/progress` ([`ProgressNotification`]): Reports the progress of a request.
     Progress(ProgressNotification),
-    /// [`TaskStatusNotification`]: Notifies the requestor of a task that the status of the task has changed.
+    /// `notifications/tasks/status` ([`TaskStatusNotification`]): Notifies the requestor of a task that the status of
+    /// the task has changed.
     TaskStatus(TaskStatusNotification),
-    /// [`RootsListChangedNotification`]: Notifies the server that the client's roots have changed.
+    /// `notifications/roots/list_changed` ([`RootsListChangedNotification`]): Notifies the server that the client's
+    /// roots have changed.
     RootsListChanged(RootsListChangedNotification),
 }
-
 codec::message_set! { ClientNotification blank Initialized;
     "notifications/cancelled" Cancelled from(CancelledNotification),
     "notifications/initialized" Initialized from(InitializedNotification),
@@ -51,66 +46,47 @@ codec::message_set! { ClientNotification blank Initialized;
 
 /// Any request that a client sends.
 ///
-/// | method | message |
-/// |---|---|
-/// | `initialize` | [`InitializeRequest`] |
-/// | `ping` | [`PingRequest`] |
-/// | `resources/list` | [`ListResourcesRequest`] |
-/// | `resources/templates/list` | [`ListResourceTemplatesRequest`] |
-/// | `resources/read` | [`ReadResourceRequest`] |
-/// | `resources/subscribe` | [`SubscribeRequest`] |
-/// | `resources/unsubscribe` | [`UnsubscribeRequest`] |
-/// | `prompts/list` | [`ListPromptsRequest`] |
-/// | `prompts/get` | [`GetPromptRequest`] |
-/// | `tools/list` | [`ListToolsRequest`] |
-/// | `tools/call` | [`CallToolRequest`] |
-/// | `tasks/get` | [`GetTaskRequest`] |
-/// | `tasks/result` | [`GetTaskPayloadRequest`] |
-/// | `tasks/cancel` | [`CancelTaskRequest`] |
-/// | `tasks/list` | [`ListTasksRequest`] |
-/// | `logging/setLevel` | [`SetLevelRequest`] |
-/// | `completion/complete` | [`CompleteRequest`] |
-///
 /// Since revision 2024-11-05.
 /// [Specification](https://modelcontextprotocol.io/specification/2025-11-25/schema#clientrequest)
 #[derive(Clone, Debug, PartialEq)]
 pub enum ClientRequest {
-    /// [`InitializeRequest`]: Initializes the session and negotiates the revision and the capabilities.
+    /// `initialize` ([`InitializeRequest`]): Initializes the session and negotiates the revision and the capabilities.
     Initialize(Box<InitializeRequest>),
-    /// [`PingRequest`]: Checks that the peer is still responsive.
+    /// `ping` ([`PingRequest`]): Checks that the peer is still responsive.
     Ping(PingRequest),
-    /// [`ListResourcesRequest`]: Lists the resources of the server.
+    /// `resources/list` ([`ListResourcesRequest`]): Lists the resources of the server.
     ListResources(ListResourcesRequest),
-    /// [`ListResourceTemplatesRequest`]: Lists the resource templates of the server.
+    /// `resources/templates/list` ([`ListResourceTemplatesRequest`]): Lists the resource templates of the server.
     ListResourceTemplates(ListResourceTemplatesRequest),
-    /// [`ReadResourceRequest`]: Reads a resource by its URI.
+    /// `resources/read` ([`ReadResourceRequest`]): Reads a resource by its URI.
     ReadResource(ReadResourceRequest),
-    /// [`SubscribeRequest`]: Subscribes to changes of a resource.
+    /// `resources/subscribe` ([`SubscribeRequest`]): Subscribes to changes of a resource.
     Subscribe(SubscribeRequest),
-    /// [`UnsubscribeRequest`]: Cancels a subscription made with `resources/subscribe`.
+    /// `resources/unsubscribe` ([`UnsubscribeRequest`]): Cancels a subscription made with `resources/subscribe`.
     Unsubscribe(UnsubscribeRequest),
-    /// [`ListPromptsRequest`]: Lists the prompts of the server.
+    /// `prompts/list` ([`ListPromptsRequest`]): Lists the prompts of the server.
     ListPrompts(ListPromptsRequest),
-    /// [`GetPromptRequest`]: Gets a prompt with its arguments filled in.
+    /// `prompts/get` ([`GetPromptRequest`]): Gets a prompt with its arguments filled in.
     GetPrompt(GetPromptRequest),
-    /// [`ListToolsRequest`]: Lists the tools of the server.
+    /// `tools/list` ([`ListToolsRequest`]): Lists the tools of the server.
     ListTools(ListToolsRequest),
-    /// [`CallToolRequest`]: Calls a tool of the server.
+    /// `tools/call` ([`CallToolRequest`]): Calls a tool of the server.
     CallTool(CallToolRequest),
-    /// [`GetTaskRequest`]: Gets the current state of a task.
+    /// `tasks/get` ([`GetTaskRequest`]): Gets the current state of a task.
     GetTask(GetTaskRequest),
-    /// [`GetTaskPayloadRequest`]: Gets the result of a task and waits for the task to end if necessary.
+    /// `tasks/result` ([`GetTaskPayloadRequest`]): Gets the result of a task and waits for the task to end if
+    /// necessary.
     GetTaskPayload(GetTaskPayloadRequest),
-    /// [`CancelTaskRequest`]: Cancels a task.
+    /// `tasks/cancel` ([`CancelTaskRequest`]): Cancels a task.
     CancelTask(CancelTaskRequest),
-    /// [`ListTasksRequest`]: Lists the tasks of the requestor.
+    /// `tasks/list` ([`ListTasksRequest`]): Lists the tasks of the requestor.
     ListTasks(ListTasksRequest),
-    /// [`SetLevelRequest`]: Sets the minimum severity of the log messages that the server sends.
+    /// `logging/setLevel` ([`SetLevelRequest`]): Sets the minimum severity of the log messages that the server sends.
     SetLevel(SetLevelRequest),
-    /// [`CompleteRequest`]: Requests suggestions for an argument of a prompt or a variable of a resource template.
+    /// `completion/complete` ([`CompleteRequest`]): Requests suggestions for an argument of a prompt or a variable of a
+    /// resource template.
     Complete(Box<CompleteRequest>),
 }
-
 codec::message_set! { ClientRequest blank CallTool;
     "initialize" Initialize boxed(InitializeRequest), "ping" Ping from(PingRequest),
     "resources/list" ListResources from(ListResourcesRequest),
@@ -138,43 +114,36 @@ pub type ClientResult = Result;
 
 /// Any notification that a server sends.
 ///
-/// | method | message |
-/// |---|---|
-/// | `notifications/cancelled` | [`CancelledNotification`] |
-/// | `notifications/progress` | [`ProgressNotification`] |
-/// | `notifications/resources/list_changed` | [`ResourceListChangedNotification`] |
-/// | `notifications/resources/updated` | [`ResourceUpdatedNotification`] |
-/// | `notifications/prompts/list_changed` | [`PromptListChangedNotification`] |
-/// | `notifications/tools/list_changed` | [`ToolListChangedNotification`] |
-/// | `notifications/tasks/status` | [`TaskStatusNotification`] |
-/// | `notifications/message` | [`LoggingMessageNotification`] |
-/// | `notifications/elicitation/complete` | [`ElicitationCompleteNotification`] |
-///
 /// Since revision 2024-11-05.
 /// [Specification](https://modelcontextprotocol.io/specification/2025-11-25/schema#servernotification)
 #[derive(Clone, Debug, PartialEq)]
 pub enum ServerNotification {
-    /// [`CancelledNotification`]: Cancels a request that the sender of the notification has issued.
+    /// `notifications/cancelled` ([`CancelledNotification`]): Cancels a request that the sender of the notification has
+    /// issued.
     Cancelled(CancelledNotification),
-    /// [`ProgressNotification`]: Reports the progress of a request.
+    /// `notifications/progress` ([`ProgressNotification`]): Reports the progress of a request.
     Progress(ProgressNotification),
-    /// [`ResourceListChangedNotification`]: Notifies the client that the list of resources has changed.
+    /// `notifications/resources/list_changed` ([`ResourceListChangedNotification`]): Notifies the client that the list
+    /// of resources has changed.
     ResourceListChanged(ResourceListChangedNotification),
-    /// [`ResourceUpdatedNotification`]: Notifies the client that a resource has changed, so that the client can read it
-    /// again.
+    /// `notifications/resources/updated` ([`ResourceUpdatedNotification`]): Notifies the client that a resource has
+    /// changed, so that the client can read it again.
     ResourceUpdated(ResourceUpdatedNotification),
-    /// [`PromptListChangedNotification`]: Notifies the client that the list of prompts has changed.
+    /// `notifications/prompts/list_changed` ([`PromptListChangedNotification`]): Notifies the client that the list of
+    /// prompts has changed.
     PromptListChanged(PromptListChangedNotification),
-    /// [`ToolListChangedNotification`]: Notifies the client that the list of tools has changed.
+    /// `notifications/tools/list_changed` ([`ToolListChangedNotification`]): Notifies the client that the list of tools
+    /// has changed.
     ToolListChanged(ToolListChangedNotification),
-    /// [`TaskStatusNotification`]: Notifies the requestor of a task that the status of the task has changed.
+    /// `notifications/tasks/status` ([`TaskStatusNotification`]): Notifies the requestor of a task that the status of
+    /// the task has changed.
     TaskStatus(TaskStatusNotification),
-    /// [`LoggingMessageNotification`]: Sends a log message of the server to the client.
+    /// `notifications/message` ([`LoggingMessageNotification`]): Sends a log message of the server to the client.
     LoggingMessage(LoggingMessageNotification),
-    /// [`ElicitationCompleteNotification`]: Notifies the client that the user has completed a URL elicitation.
+    /// `notifications/elicitation/complete` ([`ElicitationCompleteNotification`]): Notifies the client that the user
+    /// has completed a URL elicitation.
     ElicitationComplete(ElicitationCompleteNotification),
 }
-
 codec::message_set! { ServerNotification blank PromptListChanged;
     "notifications/cancelled" Cancelled from(CancelledNotification),
     "notifications/progress" Progress from(ProgressNotification),
@@ -189,39 +158,29 @@ codec::message_set! { ServerNotification blank PromptListChanged;
 
 /// Any request that a server sends.
 ///
-/// | method | message |
-/// |---|---|
-/// | `ping` | [`PingRequest`] |
-/// | `tasks/get` | [`GetTaskRequest`] |
-/// | `tasks/result` | [`GetTaskPayloadRequest`] |
-/// | `tasks/cancel` | [`CancelTaskRequest`] |
-/// | `tasks/list` | [`ListTasksRequest`] |
-/// | `sampling/createMessage` | [`CreateMessageRequest`] |
-/// | `roots/list` | [`ListRootsRequest`] |
-/// | `elicitation/create` | [`ElicitRequest`] |
-///
 /// Since revision 2024-11-05.
 /// [Specification](https://modelcontextprotocol.io/specification/2025-11-25/schema#serverrequest)
 #[derive(Clone, Debug, PartialEq)]
 pub enum ServerRequest {
-    /// [`PingRequest`]: Checks that the peer is still responsive.
+    /// `ping` ([`PingRequest`]): Checks that the peer is still responsive.
     Ping(PingRequest),
-    /// [`GetTaskRequest`]: Gets the current state of a task.
+    /// `tasks/get` ([`GetTaskRequest`]): Gets the current state of a task.
     GetTask(GetTaskRequest),
-    /// [`GetTaskPayloadRequest`]: Gets the result of a task and waits for the task to end if necessary.
+    /// `tasks/result` ([`GetTaskPayloadRequest`]): Gets the result of a task and waits for the task to end if
+    /// necessary.
     GetTaskPayload(GetTaskPayloadRequest),
-    /// [`CancelTaskRequest`]: Cancels a task.
+    /// `tasks/cancel` ([`CancelTaskRequest`]): Cancels a task.
     CancelTask(CancelTaskRequest),
-    /// [`ListTasksRequest`]: Lists the tasks of the requestor.
+    /// `tasks/list` ([`ListTasksRequest`]): Lists the tasks of the requestor.
     ListTasks(ListTasksRequest),
-    /// [`CreateMessageRequest`]: Requests a message from the client's language model.
+    /// `sampling/createMessage` ([`CreateMessageRequest`]): Requests a message from the client's language model.
     CreateMessage(Box<CreateMessageRequest>),
-    /// [`ListRootsRequest`]: Lists the roots of the client, the directories and files that the server should work on.
+    /// `roots/list` ([`ListRootsRequest`]): Lists the roots of the client, the directories and files that the server
+    /// should work on.
     ListRoots(ListRootsRequest),
-    /// [`ElicitRequest`]: Requests input from the user through the client.
+    /// `elicitation/create` ([`ElicitRequest`]): Requests input from the user through the client.
     Elicit(Box<ElicitRequest>),
 }
-
 codec::message_set! { ServerRequest blank CancelTask;
     "ping" Ping from(PingRequest), "tasks/get" GetTask from(GetTaskRequest),
     "tasks/result" GetTaskPayload from(GetTaskPayloadRequest), "tasks/cancel" CancelTask from(CancelTaskRequest),
@@ -282,7 +241,6 @@ pub enum ClientRequestMethod {
     /// resource template.
     Complete,
 }
-
 codec::string_values! { ClientRequestMethod;
     Initialize = "initialize", Ping = "ping", ListResources = "resources/list",
     ListResourceTemplates = "resources/templates/list", ReadResource = "resources/read",
@@ -291,54 +249,19 @@ codec::string_values! { ClientRequestMethod;
     GetTaskPayload = "tasks/result", CancelTask = "tasks/cancel", ListTasks = "tasks/list",
     SetLevel = "logging/setLevel", Complete = "completion/complete",
 }
-
-impl RequestSet for ClientRequest {
-    fn set_id(&mut self, id: crate::RequestId) {
-        match self {
-            Self::Initialize(request) => request.id = id,
-            Self::Ping(request) => request.id = id,
-            Self::ListResources(request) => request.id = id,
-            Self::ListResourceTemplates(request) => request.id = id,
-            Self::ReadResource(request) => request.id = id,
-            Self::Subscribe(request) => request.id = id,
-            Self::Unsubscribe(request) => request.id = id,
-            Self::ListPrompts(request) => request.id = id,
-            Self::GetPrompt(request) => request.id = id,
-            Self::ListTools(request) => request.id = id,
-            Self::CallTool(request) => request.id = id,
-            Self::GetTask(request) => request.id = id,
-            Self::GetTaskPayload(request) => request.id = id,
-            Self::CancelTask(request) => request.id = id,
-            Self::ListTasks(request) => request.id = id,
-            Self::SetLevel(request) => request.id = id,
-            Self::Complete(request) => request.id = id,
-        }
-    }
-
-    fn request_type<V: RequestTypeVisitor>(method: &str, visitor: V) -> Option<V::Output> {
-        match method {
-            "initialize" => Some(visitor.visit::<InitializeRequest>()),
-            "ping" => Some(visitor.visit::<PingRequest>()),
-            "resources/list" => Some(visitor.visit::<ListResourcesRequest>()),
-            "resources/templates/list" => {
-                Some(visitor.visit::<ListResourceTemplatesRequest>())
-            }
-            "resources/read" => Some(visitor.visit::<ReadResourceRequest>()),
-            "resources/subscribe" => Some(visitor.visit::<SubscribeRequest>()),
-            "resources/unsubscribe" => Some(visitor.visit::<UnsubscribeRequest>()),
-            "prompts/list" => Some(visitor.visit::<ListPromptsRequest>()),
-            "prompts/get" => Some(visitor.visit::<GetPromptRequest>()),
-            "tools/list" => Some(visitor.visit::<ListToolsRequest>()),
-            "tools/call" => Some(visitor.visit_task::<CallToolRequest>()),
-            "tasks/get" => Some(visitor.visit::<GetTaskRequest>()),
-            "tasks/result" => Some(visitor.visit::<GetTaskPayloadRequest>()),
-            "tasks/cancel" => Some(visitor.visit::<CancelTaskRequest>()),
-            "tasks/list" => Some(visitor.visit::<ListTasksRequest>()),
-            "logging/setLevel" => Some(visitor.visit::<SetLevelRequest>()),
-            "completion/complete" => Some(visitor.visit::<CompleteRequest>()),
-            _ => None,
-        }
-    }
+codec::request_set! { ClientRequest;
+    Initialize(InitializeRequest) "initialize" visit id id, Ping(PingRequest) "ping" visit id id,
+    ListResources(ListResourcesRequest) "resources/list" visit id id,
+    ListResourceTemplates(ListResourceTemplatesRequest) "resources/templates/list" visit id id,
+    ReadResource(ReadResourceRequest) "resources/read" visit id id,
+    Subscribe(SubscribeRequest) "resources/subscribe" visit id id,
+    Unsubscribe(UnsubscribeRequest) "resources/unsubscribe" visit id id,
+    ListPrompts(ListPromptsRequest) "prompts/list" visit id id, GetPrompt(GetPromptRequest) "prompts/get" visit id id,
+    ListTools(ListToolsRequest) "tools/list" visit id id, CallTool(CallToolRequest) "tools/call" visit_task id id,
+    GetTask(GetTaskRequest) "tasks/get" visit id id, GetTaskPayload(GetTaskPayloadRequest) "tasks/result" visit id id,
+    CancelTask(CancelTaskRequest) "tasks/cancel" visit id id, ListTasks(ListTasksRequest) "tasks/list" visit id id,
+    SetLevel(SetLevelRequest) "logging/setLevel" visit id id,
+    Complete(CompleteRequest) "completion/complete" visit id id,
 }
 
 /// The methods of the requests that a server sends.
@@ -363,42 +286,17 @@ pub enum ServerRequestMethod {
     /// `elicitation/create` ([`ElicitRequest`]): Requests input from the user through the client.
     Elicit,
 }
-
 codec::string_values! { ServerRequestMethod;
     Ping = "ping", GetTask = "tasks/get", GetTaskPayload = "tasks/result", CancelTask = "tasks/cancel",
     ListTasks = "tasks/list", CreateMessage = "sampling/createMessage", ListRoots = "roots/list",
     Elicit = "elicitation/create",
 }
-
-impl RequestSet for ServerRequest {
-    fn set_id(&mut self, id: crate::RequestId) {
-        match self {
-            Self::Ping(request) => request.id = id,
-            Self::GetTask(request) => request.id = id,
-            Self::GetTaskPayload(request) => request.id = id,
-            Self::CancelTask(request) => request.id = id,
-            Self::ListTasks(request) => request.id = id,
-            Self::CreateMessage(request) => request.id = id,
-            Self::ListRoots(request) => request.id = id,
-            Self::Elicit(request) => request.id = id,
-        }
-    }
-
-    fn request_type<V: RequestTypeVisitor>(method: &str, visitor: V) -> Option<V::Output> {
-        match method {
-            "ping" => Some(visitor.visit::<PingRequest>()),
-            "tasks/get" => Some(visitor.visit::<GetTaskRequest>()),
-            "tasks/result" => Some(visitor.visit::<GetTaskPayloadRequest>()),
-            "tasks/cancel" => Some(visitor.visit::<CancelTaskRequest>()),
-            "tasks/list" => Some(visitor.visit::<ListTasksRequest>()),
-            "sampling/createMessage" => {
-                Some(visitor.visit_task::<CreateMessageRequest>())
-            }
-            "roots/list" => Some(visitor.visit::<ListRootsRequest>()),
-            "elicitation/create" => Some(visitor.visit_task::<ElicitRequest>()),
-            _ => None,
-        }
-    }
+codec::request_set! { ServerRequest;
+    Ping(PingRequest) "ping" visit id id, GetTask(GetTaskRequest) "tasks/get" visit id id,
+    GetTaskPayload(GetTaskPayloadRequest) "tasks/result" visit id id,
+    CancelTask(CancelTaskRequest) "tasks/cancel" visit id id, ListTasks(ListTasksRequest) "tasks/list" visit id id,
+    CreateMessage(CreateMessageRequest) "sampling/createMessage" visit_task id id,
+    ListRoots(ListRootsRequest) "roots/list" visit id id, Elicit(ElicitRequest) "elicitation/create" visit_task id id,
 }
 
 /// The methods of the notifications that a client sends.
@@ -419,7 +317,6 @@ pub enum ClientNotificationMethod {
     /// roots have changed.
     RootsListChanged,
 }
-
 codec::string_values! { ClientNotificationMethod;
     Cancelled = "notifications/cancelled", Initialized = "notifications/initialized",
     Progress = "notifications/progress", TaskStatus = "notifications/tasks/status",
@@ -457,7 +354,6 @@ pub enum ServerNotificationMethod {
     /// has completed a URL elicitation.
     ElicitationComplete,
 }
-
 codec::string_values! { ServerNotificationMethod;
     Cancelled = "notifications/cancelled", Progress = "notifications/progress",
     ResourceListChanged = "notifications/resources/list_changed", ResourceUpdated = "notifications/resources/updated",
@@ -479,6 +375,4 @@ pub type ServerMessage = Message<ServerRequest, ServerNotification>;
 /// [`UrlElicitationRequiredError`]: super::UrlElicitationRequiredError
 pub const URL_ELICITATION_REQUIRED_ERROR: ErrorCode = ErrorCode(-32042);
 
-codec::serde_impls! {
-    ClientNotification, ClientRequest, ServerNotification, ServerRequest
-}
+codec::serde_impls! { ClientNotification, ClientRequest, ServerNotification, ServerRequest }

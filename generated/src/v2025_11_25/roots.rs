@@ -11,11 +11,12 @@ use crate::{Extra, JsonObject, Revision, codec};
 /// The result is a [`ListRootsResult`]. The server should stay within the roots. Requires the client's `roots`
 /// capability.
 ///
-/// The `roots/list` request, sent by the server. In JSON, `jsonrpc` is `"2.0"` and `method` is `"roots/list"`. Since
-/// revision 2024-11-05. Used by [`ServerRequest`].
-/// [Specification](https://modelcontextprotocol.io/specification/2025-11-25/schema#listrootsrequest)
+/// ```json
+/// {"jsonrpc": "2.0", "id": 1, "method": "roots/list"}
+/// ```
 ///
-/// [`ServerRequest`]: super::ServerRequest
+/// The `roots/list` request, sent by the server. In JSON, `jsonrpc` is `"2.0"`. Since revision 2024-11-05.
+/// [Specification](https://modelcontextprotocol.io/specification/2025-11-25/schema#listrootsrequest)
 #[derive(Clone, Debug, PartialEq)]
 pub struct ListRootsRequest {
     /// The ID that matches a response to its request. The sender of the request chooses it, and the response repeats
@@ -26,35 +27,17 @@ pub struct ListRootsRequest {
     /// Other members.
     pub extra: Extra<Self>,
 }
-
-impl ListRootsRequest {
-    /// Creates a `ListRootsRequest` from its required members.
-    #[must_use]
-    pub fn new(id: impl Into<RequestId>) -> Self {
-        Self { id: id.into(), params: None, extra: Default::default() }
-    }
-
-    /// Sets `params`.
-    #[must_use]
-    pub fn with_params(mut self, params: impl Into<RequestParams>) -> Self {
-        self.params = Some(params.into());
-        self
-    }
-}
-
 codec::object! { ListRootsRequest;
-    constant jsonrpc "jsonrpc" = Str("2.0"), required id "id", constant method "method" = Str("roots/list"),
-    optional params "params", ..extra
+    constant jsonrpc "jsonrpc" = Str("2.0"), required id "id" (into RequestId),
+    constant method "method" = Str("roots/list"), optional params "params" with_params(into RequestParams), ..extra
 }
-
-impl crate::Request for ListRootsRequest {
-    const METHOD: &'static str = "roots/list";
-    const REVISION: Revision = Revision::V2025_11_25;
-    type Params = Option<RequestParams>;
-    type Result = ListRootsResult;
-}
+codec::request! { ListRootsRequest; "roots/list" (Option<RequestParams>) -> ListRootsResult; Revision::V2025_11_25 }
 
 /// The directories and files that the server should work on.
+///
+/// ```json
+/// {"roots": [{"uri": "file:///home/ada/project"}]}
+/// ```
 ///
 /// The result of [`ListRootsRequest`] (`roots/list`). Since revision 2024-11-05.
 /// [Specification](https://modelcontextprotocol.io/specification/2025-11-25/schema#listrootsresult)
@@ -68,30 +51,18 @@ pub struct ListRootsResult {
     /// Other members.
     pub extra: Extra<Self>,
 }
-
-impl ListRootsResult {
-    /// Creates a `ListRootsResult` from its required members.
-    #[must_use]
-    pub fn new(roots: impl Into<Vec<Root>>) -> Self {
-        Self { roots: roots.into(), meta: None, extra: Default::default() }
-    }
-
-    /// Sets `_meta`.
-    #[must_use]
-    pub fn with_meta(mut self, meta: impl Into<JsonObject>) -> Self {
-        self.meta = Some(meta.into());
-        self
-    }
-}
-
 codec::object! { ListRootsResult;
-    required roots "roots", optional meta "_meta", ..extra
+    required roots "roots" (into Vec<Root>), optional meta "_meta" with_meta(into JsonObject), ..extra
 }
 
 /// A directory or file of the client that a server should work on.
 ///
 /// Roots are guidance, not access control. Servers should respect the roots and validate paths against them, but the
 /// protocol does not enforce this. A client should ask its user for consent before it shares a root.
+///
+/// ```json
+/// {"uri": "file:///home/ada/project", "name": "My project"}
+/// ```
 ///
 /// Since revision 2024-11-05. Used by [`ListRootsResult`].
 /// [Specification](https://modelcontextprotocol.io/specification/2025-11-25/schema#root)
@@ -107,31 +78,9 @@ pub struct Root {
     /// Other members.
     pub extra: Extra<Self>,
 }
-
-impl Root {
-    /// Creates a `Root` from its required members.
-    #[must_use]
-    pub fn new(uri: impl Into<String>) -> Self {
-        Self { uri: uri.into(), name: None, meta: None, extra: Default::default() }
-    }
-
-    /// Sets `name`.
-    #[must_use]
-    pub fn with_name(mut self, name: impl Into<String>) -> Self {
-        self.name = Some(name.into());
-        self
-    }
-
-    /// Sets `_meta`.
-    #[must_use]
-    pub fn with_meta(mut self, meta: impl Into<JsonObject>) -> Self {
-        self.meta = Some(meta.into());
-        self
-    }
-}
-
 codec::object! { Root;
-    required uri "uri", optional name "name", optional meta "_meta", ..extra
+    required uri "uri" (into String), optional name "name" with_name(into String),
+    optional meta "_meta" with_meta(into JsonObject), ..extra
 }
 
 /// Notifies the server that the client's roots have changed.
@@ -139,11 +88,13 @@ codec::object! { Root;
 /// The client sends it when a root is added, removed or modified, if its `roots` capability has `listChanged`. The
 /// server should then send `roots/list` again.
 ///
-/// The `notifications/roots/list_changed` notification, sent by the client. In JSON, `jsonrpc` is `"2.0"` and `method`
-/// is `"notifications/roots/list_changed"`. Revisions 2024-11-05 to 2025-11-25. Used by [`ClientNotification`].
-/// [Specification](https://modelcontextprotocol.io/specification/2025-11-25/schema#rootslistchangednotification)
+/// ```json
+/// {"jsonrpc": "2.0", "method": "notifications/roots/list_changed"}
+/// ```
 ///
-/// [`ClientNotification`]: super::ClientNotification
+/// The `notifications/roots/list_changed` notification, sent by the client. In JSON, `jsonrpc` is `"2.0"`. Revisions
+/// 2024-11-05 to 2025-11-25.
+/// [Specification](https://modelcontextprotocol.io/specification/2025-11-25/schema#rootslistchangednotification)
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct RootsListChangedNotification {
     /// The parameters of the method.
@@ -151,33 +102,12 @@ pub struct RootsListChangedNotification {
     /// Other members.
     pub extra: Extra<Self>,
 }
-
-impl RootsListChangedNotification {
-    /// Creates a `RootsListChangedNotification` without optional members.
-    #[must_use]
-    pub fn new() -> Self {
-        Self::default()
-    }
-
-    /// Sets `params`.
-    #[must_use]
-    pub fn with_params(mut self, params: impl Into<NotificationParams>) -> Self {
-        self.params = Some(params.into());
-        self
-    }
-}
-
 codec::object! { RootsListChangedNotification;
     constant jsonrpc "jsonrpc" = Str("2.0"), constant method "method" = Str("notifications/roots/list_changed"),
-    optional params "params", ..extra
+    optional params "params" with_params(into NotificationParams), ..extra
+}
+codec::notification! { RootsListChangedNotification;
+    "notifications/roots/list_changed" (Option<NotificationParams>); Revision::V2025_11_25
 }
 
-impl crate::Notification for RootsListChangedNotification {
-    const METHOD: &'static str = "notifications/roots/list_changed";
-    const REVISION: Revision = Revision::V2025_11_25;
-    type Params = Option<NotificationParams>;
-}
-
-codec::serde_impls! {
-    ListRootsRequest, ListRootsResult, Root, RootsListChangedNotification
-}
+codec::serde_impls! { ListRootsRequest, ListRootsResult, Root, RootsListChangedNotification }

@@ -12,12 +12,12 @@ use crate::{Extra, JsonObject, Revision, codec};
 /// even if the work continues. Cancelling a task that has already ended is an error (-32602). The receiver may delete a
 /// cancelled task at any time. Requires `cancel` in the receiver's `tasks` capability.
 ///
-/// The `tasks/cancel` request, sent by either side. In JSON, `jsonrpc` is `"2.0"` and `method` is `"tasks/cancel"`.
-/// Only in revision 2025-11-25. Used by [`ClientRequest`], [`ServerRequest`].
-/// [Specification](https://modelcontextprotocol.io/specification/2025-11-25/schema#canceltaskrequest)
+/// ```json
+/// {"jsonrpc": "2.0", "id": 1, "method": "tasks/cancel", "params": {"taskId": "task-1"}}
+/// ```
 ///
-/// [`ClientRequest`]: super::ClientRequest
-/// [`ServerRequest`]: super::ServerRequest
+/// The `tasks/cancel` request, sent by either side. In JSON, `jsonrpc` is `"2.0"`. Only in revision 2025-11-25.
+/// [Specification](https://modelcontextprotocol.io/specification/2025-11-25/schema#canceltaskrequest)
 #[derive(Clone, Debug, PartialEq)]
 pub struct CancelTaskRequest {
     /// The ID that matches a response to its request. The sender of the request chooses it, and the response repeats
@@ -28,31 +28,21 @@ pub struct CancelTaskRequest {
     /// Other members.
     pub extra: Extra<Self>,
 }
-
-impl CancelTaskRequest {
-    /// Creates a `CancelTaskRequest` from its required members.
-    #[must_use]
-    pub fn new(id: impl Into<RequestId>, params: impl Into<CancelTaskRequestParams>) -> Self {
-        Self { id: id.into(), params: params.into(), extra: Default::default() }
-    }
-}
-
 codec::object! { CancelTaskRequest;
-    constant jsonrpc "jsonrpc" = Str("2.0"), required id "id", constant method "method" = Str("tasks/cancel"),
-    required params "params", ..extra
+    constant jsonrpc "jsonrpc" = Str("2.0"), required id "id" (into RequestId),
+    constant method "method" = Str("tasks/cancel"), required params "params" (into CancelTaskRequestParams), ..extra
 }
-
-impl crate::Request for CancelTaskRequest {
-    const METHOD: &'static str = "tasks/cancel";
-    const REVISION: Revision = Revision::V2025_11_25;
-    type Params = CancelTaskRequestParams;
-    type Result = CancelTaskResult;
+codec::request! { CancelTaskRequest;
+    "tasks/cancel" (CancelTaskRequestParams) -> CancelTaskResult; Revision::V2025_11_25
 }
 
 /// The ID of the task to cancel.
 ///
-/// The parameters of [`CancelTaskRequest`] (`tasks/cancel`). Only in revision 2025-11-25. Used by
-/// [`CancelTaskRequest`].
+/// ```json
+/// {"taskId": "task-1"}
+/// ```
+///
+/// The parameters of [`CancelTaskRequest`] (`tasks/cancel`). Only in revision 2025-11-25.
 #[derive(Clone, Debug, PartialEq)]
 pub struct CancelTaskRequestParams {
     /// The ID of the task. An unknown task or one that has already ended is an error with the code -32602.
@@ -60,22 +50,16 @@ pub struct CancelTaskRequestParams {
     /// Other members.
     pub extra: Extra<Self>,
 }
-
-impl CancelTaskRequestParams {
-    /// Creates a `CancelTaskRequestParams` from its required members.
-    #[must_use]
-    pub fn new(task_id: impl Into<String>) -> Self {
-        Self { task_id: task_id.into(), extra: Default::default() }
-    }
-}
-
-codec::object! { CancelTaskRequestParams;
-    required task_id "taskId", ..extra
-}
+codec::object! { CancelTaskRequestParams; required task_id "taskId" (into String), ..extra }
 
 /// The state of a cancelled task.
 ///
 /// The status remains `cancelled`, even if the work could not be stopped. The receiver may delete the task at any time.
+///
+/// ```json
+/// {"taskId": "task-1", "status": "working", "createdAt": "2026-07-28T09:00:00Z",
+///   "lastUpdatedAt": "2026-07-28T09:00:05Z", "ttl": 60000, "pollInterval": 5000}
+/// ```
 ///
 /// The result of [`CancelTaskRequest`] (`tasks/cancel`). Only in revision 2025-11-25.
 /// [Specification](https://modelcontextprotocol.io/specification/2025-11-25/schema#canceltaskresult)
@@ -103,61 +87,22 @@ pub struct CancelTaskResult {
     /// Other members.
     pub extra: Extra<Self>,
 }
-
-impl CancelTaskResult {
-    /// Creates a `CancelTaskResult` from its required members.
-    #[must_use]
-    pub fn new(
-        task_id: impl Into<String>,
-        status: impl Into<TaskStatus>,
-        created_at: impl Into<String>,
-        last_updated_at: impl Into<String>,
-        ttl: impl Into<Option<i64>>,
-    ) -> Self {
-        Self {
-            task_id: task_id.into(),
-            status: status.into(),
-            status_message: None,
-            created_at: created_at.into(),
-            last_updated_at: last_updated_at.into(),
-            ttl: ttl.into(),
-            poll_interval: None,
-            meta: None,
-            extra: Default::default(),
-        }
-    }
-
-    /// Sets `statusMessage`.
-    #[must_use]
-    pub fn with_status_message(mut self, status_message: impl Into<String>) -> Self {
-        self.status_message = Some(status_message.into());
-        self
-    }
-
-    /// Sets `pollInterval`.
-    #[must_use]
-    pub fn with_poll_interval(mut self, poll_interval: i64) -> Self {
-        self.poll_interval = Some(poll_interval);
-        self
-    }
-
-    /// Sets `_meta`.
-    #[must_use]
-    pub fn with_meta(mut self, meta: impl Into<JsonObject>) -> Self {
-        self.meta = Some(meta.into());
-        self
-    }
-}
-
 codec::object! { CancelTaskResult;
-    required task_id "taskId", required status "status", optional status_message "statusMessage",
-    required created_at "createdAt", required last_updated_at "lastUpdatedAt", required ttl "ttl",
-    optional poll_interval "pollInterval", optional meta "_meta", ..extra
+    required task_id "taskId" (into String), required status "status" (into TaskStatus),
+    optional status_message "statusMessage" with_status_message(into String),
+    required created_at "createdAt" (into String), required last_updated_at "lastUpdatedAt" (into String),
+    required ttl "ttl" (into Option<i64>), optional poll_interval "pollInterval" with_poll_interval(copy i64),
+    optional meta "_meta" with_meta(into JsonObject), ..extra
 }
 
 /// The immediate result of a request that runs as a task.
 ///
 /// It describes the new task. Use `tasks/result` to get the result of the request.
+///
+/// ```json
+/// {"task": {"taskId": "task-1", "status": "working", "createdAt": "2026-07-28T09:00:00Z",
+///   "lastUpdatedAt": "2026-07-28T09:00:05Z", "ttl": 60000}}
+/// ```
 ///
 /// Only in revision 2025-11-25.
 /// [Specification](https://modelcontextprotocol.io/specification/2025-11-25/schema#createtaskresult)
@@ -171,24 +116,8 @@ pub struct CreateTaskResult {
     /// Other members.
     pub extra: Extra<Self>,
 }
-
-impl CreateTaskResult {
-    /// Creates a `CreateTaskResult` from its required members.
-    #[must_use]
-    pub fn new(task: impl Into<Task>) -> Self {
-        Self { task: task.into(), meta: None, extra: Default::default() }
-    }
-
-    /// Sets `_meta`.
-    #[must_use]
-    pub fn with_meta(mut self, meta: impl Into<JsonObject>) -> Self {
-        self.meta = Some(meta.into());
-        self
-    }
-}
-
 codec::object! { CreateTaskResult;
-    required task "task", optional meta "_meta", ..extra
+    required task "task" (into Task), optional meta "_meta" with_meta(into JsonObject), ..extra
 }
 
 /// Gets the result of a task and waits for the task to end if necessary.
@@ -198,12 +127,12 @@ codec::object! { CreateTaskResult;
 /// this request for a task that requires input, because the receiver may send its own requests while it waits. Requires
 /// the receiver's `tasks` capability.
 ///
-/// The `tasks/result` request, sent by either side. In JSON, `jsonrpc` is `"2.0"` and `method` is `"tasks/result"`.
-/// Only in revision 2025-11-25. Used by [`ClientRequest`], [`ServerRequest`].
-/// [Specification](https://modelcontextprotocol.io/specification/2025-11-25/schema#gettaskpayloadrequest)
+/// ```json
+/// {"jsonrpc": "2.0", "id": 1, "method": "tasks/result", "params": {"taskId": "task-1"}}
+/// ```
 ///
-/// [`ClientRequest`]: super::ClientRequest
-/// [`ServerRequest`]: super::ServerRequest
+/// The `tasks/result` request, sent by either side. In JSON, `jsonrpc` is `"2.0"`. Only in revision 2025-11-25.
+/// [Specification](https://modelcontextprotocol.io/specification/2025-11-25/schema#gettaskpayloadrequest)
 #[derive(Clone, Debug, PartialEq)]
 pub struct GetTaskPayloadRequest {
     /// The ID that matches a response to its request. The sender of the request chooses it, and the response repeats
@@ -214,33 +143,23 @@ pub struct GetTaskPayloadRequest {
     /// Other members.
     pub extra: Extra<Self>,
 }
-
-impl GetTaskPayloadRequest {
-    /// Creates a `GetTaskPayloadRequest` from its required members.
-    #[must_use]
-    pub fn new(id: impl Into<RequestId>, params: impl Into<GetTaskPayloadRequestParams>) -> Self {
-        Self { id: id.into(), params: params.into(), extra: Default::default() }
-    }
-}
-
 codec::object! { GetTaskPayloadRequest;
-    constant jsonrpc "jsonrpc" = Str("2.0"), required id "id", constant method "method" = Str("tasks/result"),
-    required params "params", ..extra
+    constant jsonrpc "jsonrpc" = Str("2.0"), required id "id" (into RequestId),
+    constant method "method" = Str("tasks/result"), required params "params" (into GetTaskPayloadRequestParams), ..extra
 }
-
-impl crate::Request for GetTaskPayloadRequest {
-    const METHOD: &'static str = "tasks/result";
-    const REVISION: Revision = Revision::V2025_11_25;
-    type Params = GetTaskPayloadRequestParams;
-    type Result = GetTaskPayloadResult;
+codec::request! { GetTaskPayloadRequest;
+    "tasks/result" (GetTaskPayloadRequestParams) -> GetTaskPayloadResult; Revision::V2025_11_25
 }
 
 /// The ID of the task whose result is requested.
 ///
 /// The receiver responds when the task has ended. Requestors that do not wait for the response should continue to poll.
 ///
-/// The parameters of [`GetTaskPayloadRequest`] (`tasks/result`). Only in revision 2025-11-25. Used by
-/// [`GetTaskPayloadRequest`].
+/// ```json
+/// {"taskId": "task-1"}
+/// ```
+///
+/// The parameters of [`GetTaskPayloadRequest`] (`tasks/result`). Only in revision 2025-11-25.
 #[derive(Clone, Debug, PartialEq)]
 pub struct GetTaskPayloadRequestParams {
     /// The ID of the task. An unknown or expired task is an error with the code -32602.
@@ -248,18 +167,7 @@ pub struct GetTaskPayloadRequestParams {
     /// Other members.
     pub extra: Extra<Self>,
 }
-
-impl GetTaskPayloadRequestParams {
-    /// Creates a `GetTaskPayloadRequestParams` from its required members.
-    #[must_use]
-    pub fn new(task_id: impl Into<String>) -> Self {
-        Self { task_id: task_id.into(), extra: Default::default() }
-    }
-}
-
-codec::object! { GetTaskPayloadRequestParams;
-    required task_id "taskId", ..extra
-}
+codec::object! { GetTaskPayloadRequestParams; required task_id "taskId" (into String), ..extra }
 
 /// The result of a task's original request.
 ///
@@ -280,25 +188,7 @@ pub struct GetTaskPayloadResult {
     /// Other members.
     pub extra: Extra<Self>,
 }
-
-impl GetTaskPayloadResult {
-    /// Creates a `GetTaskPayloadResult` without optional members.
-    #[must_use]
-    pub fn new() -> Self {
-        Self::default()
-    }
-
-    /// Sets `_meta`.
-    #[must_use]
-    pub fn with_meta(mut self, meta: impl Into<JsonObject>) -> Self {
-        self.meta = Some(meta.into());
-        self
-    }
-}
-
-codec::object! { GetTaskPayloadResult;
-    optional meta "_meta", ..extra
-}
+codec::object! { GetTaskPayloadResult; optional meta "_meta" with_meta(into JsonObject), ..extra }
 
 /// Gets the current state of a task.
 ///
@@ -306,12 +196,12 @@ codec::object! { GetTaskPayloadResult;
 /// the task's `pollInterval`. The result is a [`GetTaskResult`]. An unknown or expired task is an error (-32602).
 /// Requires the receiver's `tasks` capability.
 ///
-/// The `tasks/get` request, sent by either side. In JSON, `jsonrpc` is `"2.0"` and `method` is `"tasks/get"`. Only in
-/// revision 2025-11-25. Used by [`ClientRequest`], [`ServerRequest`].
-/// [Specification](https://modelcontextprotocol.io/specification/2025-11-25/schema#gettaskrequest)
+/// ```json
+/// {"jsonrpc": "2.0", "id": 1, "method": "tasks/get", "params": {"taskId": "task-1"}}
+/// ```
 ///
-/// [`ClientRequest`]: super::ClientRequest
-/// [`ServerRequest`]: super::ServerRequest
+/// The `tasks/get` request, sent by either side. In JSON, `jsonrpc` is `"2.0"`. Only in revision 2025-11-25.
+/// [Specification](https://modelcontextprotocol.io/specification/2025-11-25/schema#gettaskrequest)
 #[derive(Clone, Debug, PartialEq)]
 pub struct GetTaskRequest {
     /// The ID that matches a response to its request. The sender of the request chooses it, and the response repeats
@@ -322,30 +212,19 @@ pub struct GetTaskRequest {
     /// Other members.
     pub extra: Extra<Self>,
 }
-
-impl GetTaskRequest {
-    /// Creates a `GetTaskRequest` from its required members.
-    #[must_use]
-    pub fn new(id: impl Into<RequestId>, params: impl Into<GetTaskRequestParams>) -> Self {
-        Self { id: id.into(), params: params.into(), extra: Default::default() }
-    }
-}
-
 codec::object! { GetTaskRequest;
-    constant jsonrpc "jsonrpc" = Str("2.0"), required id "id", constant method "method" = Str("tasks/get"),
-    required params "params", ..extra
+    constant jsonrpc "jsonrpc" = Str("2.0"), required id "id" (into RequestId),
+    constant method "method" = Str("tasks/get"), required params "params" (into GetTaskRequestParams), ..extra
 }
-
-impl crate::Request for GetTaskRequest {
-    const METHOD: &'static str = "tasks/get";
-    const REVISION: Revision = Revision::V2025_11_25;
-    type Params = GetTaskRequestParams;
-    type Result = GetTaskResult;
-}
+codec::request! { GetTaskRequest; "tasks/get" (GetTaskRequestParams) -> GetTaskResult; Revision::V2025_11_25 }
 
 /// The ID of the task to query.
 ///
-/// The parameters of [`GetTaskRequest`] (`tasks/get`). Only in revision 2025-11-25. Used by [`GetTaskRequest`].
+/// ```json
+/// {"taskId": "task-1"}
+/// ```
+///
+/// The parameters of [`GetTaskRequest`] (`tasks/get`). Only in revision 2025-11-25.
 #[derive(Clone, Debug, PartialEq)]
 pub struct GetTaskRequestParams {
     /// The ID of the task. An unknown or expired task is an error with the code -32602.
@@ -353,22 +232,16 @@ pub struct GetTaskRequestParams {
     /// Other members.
     pub extra: Extra<Self>,
 }
-
-impl GetTaskRequestParams {
-    /// Creates a `GetTaskRequestParams` from its required members.
-    #[must_use]
-    pub fn new(task_id: impl Into<String>) -> Self {
-        Self { task_id: task_id.into(), extra: Default::default() }
-    }
-}
-
-codec::object! { GetTaskRequestParams;
-    required task_id "taskId", ..extra
-}
+codec::object! { GetTaskRequestParams; required task_id "taskId" (into String), ..extra }
 
 /// The current state of a task.
 ///
 /// Poll until the status is final or `input_required`, and respect `pollInterval`.
+///
+/// ```json
+/// {"taskId": "task-1", "status": "working", "createdAt": "2026-07-28T09:00:00Z",
+///   "lastUpdatedAt": "2026-07-28T09:00:05Z", "ttl": 60000, "pollInterval": 5000}
+/// ```
 ///
 /// The result of [`GetTaskRequest`] (`tasks/get`). Only in revision 2025-11-25.
 /// [Specification](https://modelcontextprotocol.io/specification/2025-11-25/schema#gettaskresult)
@@ -397,68 +270,24 @@ pub struct GetTaskResult {
     /// Other members.
     pub extra: Extra<Self>,
 }
-
-impl GetTaskResult {
-    /// Creates a `GetTaskResult` from its required members.
-    #[must_use]
-    pub fn new(
-        task_id: impl Into<String>,
-        status: impl Into<TaskStatus>,
-        created_at: impl Into<String>,
-        last_updated_at: impl Into<String>,
-        ttl: impl Into<Option<i64>>,
-    ) -> Self {
-        Self {
-            task_id: task_id.into(),
-            status: status.into(),
-            status_message: None,
-            created_at: created_at.into(),
-            last_updated_at: last_updated_at.into(),
-            ttl: ttl.into(),
-            poll_interval: None,
-            meta: None,
-            extra: Default::default(),
-        }
-    }
-
-    /// Sets `statusMessage`.
-    #[must_use]
-    pub fn with_status_message(mut self, status_message: impl Into<String>) -> Self {
-        self.status_message = Some(status_message.into());
-        self
-    }
-
-    /// Sets `pollInterval`.
-    #[must_use]
-    pub fn with_poll_interval(mut self, poll_interval: i64) -> Self {
-        self.poll_interval = Some(poll_interval);
-        self
-    }
-
-    /// Sets `_meta`.
-    #[must_use]
-    pub fn with_meta(mut self, meta: impl Into<JsonObject>) -> Self {
-        self.meta = Some(meta.into());
-        self
-    }
-}
-
 codec::object! { GetTaskResult;
-    required task_id "taskId", required status "status", optional status_message "statusMessage",
-    required created_at "createdAt", required last_updated_at "lastUpdatedAt", required ttl "ttl",
-    optional poll_interval "pollInterval", optional meta "_meta", ..extra
+    required task_id "taskId" (into String), required status "status" (into TaskStatus),
+    optional status_message "statusMessage" with_status_message(into String),
+    required created_at "createdAt" (into String), required last_updated_at "lastUpdatedAt" (into String),
+    required ttl "ttl" (into Option<i64>), optional poll_interval "pollInterval" with_poll_interval(copy i64),
+    optional meta "_meta" with_meta(into JsonObject), ..extra
 }
 
 /// Lists the tasks of the requestor.
 ///
 /// The result is a [`ListTasksResult`] with one page of the list. Requires `list` in the receiver's `tasks` capability.
 ///
-/// The `tasks/list` request, sent by either side. In JSON, `jsonrpc` is `"2.0"` and `method` is `"tasks/list"`. Only in
-/// revision 2025-11-25. Used by [`ClientRequest`], [`ServerRequest`].
-/// [Specification](https://modelcontextprotocol.io/specification/2025-11-25/schema#listtasksrequest)
+/// ```json
+/// {"jsonrpc": "2.0", "id": 1, "method": "tasks/list", "params": {"cursor": "cGFnZTI="}}
+/// ```
 ///
-/// [`ClientRequest`]: super::ClientRequest
-/// [`ServerRequest`]: super::ServerRequest
+/// The `tasks/list` request, sent by either side. In JSON, `jsonrpc` is `"2.0"`. Only in revision 2025-11-25.
+/// [Specification](https://modelcontextprotocol.io/specification/2025-11-25/schema#listtasksrequest)
 #[derive(Clone, Debug, PartialEq)]
 pub struct ListTasksRequest {
     /// The ID that matches a response to its request. The sender of the request chooses it, and the response repeats
@@ -469,37 +298,23 @@ pub struct ListTasksRequest {
     /// Other members.
     pub extra: Extra<Self>,
 }
-
-impl ListTasksRequest {
-    /// Creates a `ListTasksRequest` from its required members.
-    #[must_use]
-    pub fn new(id: impl Into<RequestId>) -> Self {
-        Self { id: id.into(), params: None, extra: Default::default() }
-    }
-
-    /// Sets `params`.
-    #[must_use]
-    pub fn with_params(mut self, params: impl Into<PaginatedRequestParams>) -> Self {
-        self.params = Some(params.into());
-        self
-    }
-}
-
 codec::object! { ListTasksRequest;
-    constant jsonrpc "jsonrpc" = Str("2.0"), required id "id", constant method "method" = Str("tasks/list"),
-    optional params "params", ..extra
+    constant jsonrpc "jsonrpc" = Str("2.0"), required id "id" (into RequestId),
+    constant method "method" = Str("tasks/list"), optional params "params" with_params(into PaginatedRequestParams),
+    ..extra
 }
-
-impl crate::Request for ListTasksRequest {
-    const METHOD: &'static str = "tasks/list";
-    const REVISION: Revision = Revision::V2025_11_25;
-    type Params = Option<PaginatedRequestParams>;
-    type Result = ListTasksResult;
+codec::request! { ListTasksRequest;
+    "tasks/list" (Option<PaginatedRequestParams>) -> ListTasksResult; Revision::V2025_11_25
 }
 
 /// A page of the requestor's tasks.
 ///
 /// If requests carry authorization, the list must contain only tasks with the same authorization.
+///
+/// ```json
+/// {"tasks": [{"taskId": "task-1", "status": "working", "createdAt": "2026-07-28T09:00:00Z",
+///   "lastUpdatedAt": "2026-07-28T09:00:05Z", "ttl": 60000}], "nextCursor": "cGFnZTI="}
+/// ```
 ///
 /// The result of [`ListTasksRequest`] (`tasks/list`). Only in revision 2025-11-25.
 /// [Specification](https://modelcontextprotocol.io/specification/2025-11-25/schema#listtasksresult)
@@ -515,31 +330,9 @@ pub struct ListTasksResult {
     /// Other members.
     pub extra: Extra<Self>,
 }
-
-impl ListTasksResult {
-    /// Creates a `ListTasksResult` from its required members.
-    #[must_use]
-    pub fn new(tasks: impl Into<Vec<Task>>) -> Self {
-        Self { tasks: tasks.into(), next_cursor: None, meta: None, extra: Default::default() }
-    }
-
-    /// Sets `nextCursor`.
-    #[must_use]
-    pub fn with_next_cursor(mut self, next_cursor: impl Into<String>) -> Self {
-        self.next_cursor = Some(next_cursor.into());
-        self
-    }
-
-    /// Sets `_meta`.
-    #[must_use]
-    pub fn with_meta(mut self, meta: impl Into<JsonObject>) -> Self {
-        self.meta = Some(meta.into());
-        self
-    }
-}
-
 codec::object! { ListTasksResult;
-    required tasks "tasks", optional next_cursor "nextCursor", optional meta "_meta", ..extra
+    required tasks "tasks" (into Vec<Task>), optional next_cursor "nextCursor" with_next_cursor(into String),
+    optional meta "_meta" with_meta(into JsonObject), ..extra
 }
 
 /// The state of a request that runs in the background.
@@ -550,6 +343,11 @@ codec::object! { ListTasksResult;
 ///
 /// Tasks are experimental. In 2026-07-28 they have moved from the core protocol to the redesigned extension
 /// `io.modelcontextprotocol/tasks`.
+///
+/// ```json
+/// {"taskId": "task-1", "status": "working", "createdAt": "2026-07-28T09:00:00Z",
+///   "lastUpdatedAt": "2026-07-28T09:00:05Z", "ttl": 60000, "pollInterval": 5000}
+/// ```
 ///
 /// Only in revision 2025-11-25. Used by [`CreateTaskResult`], [`ListTasksResult`].
 /// [Specification](https://modelcontextprotocol.io/specification/2025-11-25/schema#task)
@@ -575,48 +373,11 @@ pub struct Task {
     /// Other members.
     pub extra: Extra<Self>,
 }
-
-impl Task {
-    /// Creates a `Task` from its required members.
-    #[must_use]
-    pub fn new(
-        task_id: impl Into<String>,
-        status: impl Into<TaskStatus>,
-        created_at: impl Into<String>,
-        last_updated_at: impl Into<String>,
-        ttl: impl Into<Option<i64>>,
-    ) -> Self {
-        Self {
-            task_id: task_id.into(),
-            status: status.into(),
-            status_message: None,
-            created_at: created_at.into(),
-            last_updated_at: last_updated_at.into(),
-            ttl: ttl.into(),
-            poll_interval: None,
-            extra: Default::default(),
-        }
-    }
-
-    /// Sets `statusMessage`.
-    #[must_use]
-    pub fn with_status_message(mut self, status_message: impl Into<String>) -> Self {
-        self.status_message = Some(status_message.into());
-        self
-    }
-
-    /// Sets `pollInterval`.
-    #[must_use]
-    pub fn with_poll_interval(mut self, poll_interval: i64) -> Self {
-        self.poll_interval = Some(poll_interval);
-        self
-    }
-}
-
 codec::object! { Task;
-    required task_id "taskId", required status "status", optional status_message "statusMessage",
-    required created_at "createdAt", required last_updated_at "lastUpdatedAt", required ttl "ttl",
-    optional poll_interval "pollInterval", ..extra
+    required task_id "taskId" (into String), required status "status" (into TaskStatus),
+    optional status_message "statusMessage" with_status_message(into String),
+    required created_at "createdAt" (into String), required last_updated_at "lastUpdatedAt" (into String),
+    required ttl "ttl" (into Option<i64>), optional poll_interval "pollInterval" with_poll_interval(copy i64), ..extra
 }
 
 /// The status of a task.
@@ -642,7 +403,6 @@ pub enum TaskStatus {
     /// `"cancelled"`: The task was cancelled before it was complete. This status is final, even if the work continues.
     Cancelled,
 }
-
 codec::string_enum! { TaskStatus;
     Working = "working", InputRequired = "input_required", Completed = "completed", Failed = "failed",
     Cancelled = "cancelled",
@@ -653,12 +413,14 @@ codec::string_enum! { TaskStatus;
 /// It carries the complete [`Task`]. The receiver may omit it for some or all changes, so the requestor must not rely
 /// on it and should continue to poll with `tasks/get`.
 ///
-/// The `notifications/tasks/status` notification, sent by either side. In JSON, `jsonrpc` is `"2.0"` and `method` is
-/// `"notifications/tasks/status"`. Only in revision 2025-11-25. Used by [`ClientNotification`], [`ServerNotification`].
-/// [Specification](https://modelcontextprotocol.io/specification/2025-11-25/schema#taskstatusnotification)
+/// ```json
+/// {"jsonrpc": "2.0", "method": "notifications/tasks/status", "params": {"taskId": "task-1",
+///   "status": "working", "createdAt": "2026-07-28T09:00:00Z",
+///   "lastUpdatedAt": "2026-07-28T09:00:05Z", "ttl": 60000}}
+/// ```
 ///
-/// [`ClientNotification`]: super::ClientNotification
-/// [`ServerNotification`]: super::ServerNotification
+/// The `notifications/tasks/status` notification, sent by either side. In JSON, `jsonrpc` is `"2.0"`. Only in revision
+/// 2025-11-25. [Specification](https://modelcontextprotocol.io/specification/2025-11-25/schema#taskstatusnotification)
 #[derive(Clone, Debug, PartialEq)]
 pub struct TaskStatusNotification {
     /// The parameters of the method.
@@ -666,29 +428,22 @@ pub struct TaskStatusNotification {
     /// Other members.
     pub extra: Extra<Self>,
 }
-
-impl TaskStatusNotification {
-    /// Creates a `TaskStatusNotification` from its required members.
-    #[must_use]
-    pub fn new(params: impl Into<TaskStatusNotificationParams>) -> Self {
-        Self { params: params.into(), extra: Default::default() }
-    }
-}
-
 codec::object! { TaskStatusNotification;
     constant jsonrpc "jsonrpc" = Str("2.0"), constant method "method" = Str("notifications/tasks/status"),
-    required params "params", ..extra
+    required params "params" (into TaskStatusNotificationParams), ..extra
 }
-
-impl crate::Notification for TaskStatusNotification {
-    const METHOD: &'static str = "notifications/tasks/status";
-    const REVISION: Revision = Revision::V2025_11_25;
-    type Params = TaskStatusNotificationParams;
+codec::notification! { TaskStatusNotification;
+    "notifications/tasks/status" (TaskStatusNotificationParams); Revision::V2025_11_25
 }
 
 /// The new state of a task whose status has changed.
 ///
 /// Receivers may omit this notification for any change. Requestors must not rely on it and should continue to poll.
+///
+/// ```json
+/// {"taskId": "task-1", "status": "working", "createdAt": "2026-07-28T09:00:00Z",
+///   "lastUpdatedAt": "2026-07-28T09:00:05Z", "ttl": 60000, "pollInterval": 5000}
+/// ```
 ///
 /// Only in revision 2025-11-25. Used by [`TaskStatusNotification`].
 /// [Specification](https://modelcontextprotocol.io/specification/2025-11-25/schema#taskstatusnotificationparams)
@@ -717,56 +472,12 @@ pub struct TaskStatusNotificationParams {
     /// Other members.
     pub extra: Extra<Self>,
 }
-
-impl TaskStatusNotificationParams {
-    /// Creates a `TaskStatusNotificationParams` from its required members.
-    #[must_use]
-    pub fn new(
-        task_id: impl Into<String>,
-        status: impl Into<TaskStatus>,
-        created_at: impl Into<String>,
-        last_updated_at: impl Into<String>,
-        ttl: impl Into<Option<i64>>,
-    ) -> Self {
-        Self {
-            task_id: task_id.into(),
-            status: status.into(),
-            status_message: None,
-            created_at: created_at.into(),
-            last_updated_at: last_updated_at.into(),
-            ttl: ttl.into(),
-            poll_interval: None,
-            meta: None,
-            extra: Default::default(),
-        }
-    }
-
-    /// Sets `statusMessage`.
-    #[must_use]
-    pub fn with_status_message(mut self, status_message: impl Into<String>) -> Self {
-        self.status_message = Some(status_message.into());
-        self
-    }
-
-    /// Sets `pollInterval`.
-    #[must_use]
-    pub fn with_poll_interval(mut self, poll_interval: i64) -> Self {
-        self.poll_interval = Some(poll_interval);
-        self
-    }
-
-    /// Sets `_meta`.
-    #[must_use]
-    pub fn with_meta(mut self, meta: impl Into<JsonObject>) -> Self {
-        self.meta = Some(meta.into());
-        self
-    }
-}
-
 codec::object! { TaskStatusNotificationParams;
-    required task_id "taskId", required status "status", optional status_message "statusMessage",
-    required created_at "createdAt", required last_updated_at "lastUpdatedAt", required ttl "ttl",
-    optional poll_interval "pollInterval", optional meta "_meta", ..extra
+    required task_id "taskId" (into String), required status "status" (into TaskStatus),
+    optional status_message "statusMessage" with_status_message(into String),
+    required created_at "createdAt" (into String), required last_updated_at "lastUpdatedAt" (into String),
+    required ttl "ttl" (into Option<i64>), optional poll_interval "pollInterval" with_poll_interval(copy i64),
+    optional meta "_meta" with_meta(into JsonObject), ..extra
 }
 
 codec::serde_impls! {

@@ -7,7 +7,7 @@ use super::{
     ContentBlock, CreateTaskResult, Icon, Meta, NotificationParams, PaginatedRequestParams, RequestId, TaskMetadata,
 };
 
-use crate::{Extra, JsonObject, Map, Revision, TaskRequest, codec};
+use crate::{Extra, JsonObject, Map, Revision, codec};
 
 /// Calls a tool of the server.
 ///
@@ -16,11 +16,12 @@ use crate::{Extra, JsonObject, Map, Revision, TaskRequest, codec};
 /// result, with `isError` set, so that the model can see them. An unknown tool is a protocol error (-32602). A user
 /// should be able to reject the call. Requires the server's `tools` capability.
 ///
-/// The `tools/call` request, sent by the client. In JSON, `jsonrpc` is `"2.0"` and `method` is `"tools/call"`. Since
-/// revision 2024-11-05. Used by [`ClientRequest`].
-/// [Specification](https://modelcontextprotocol.io/specification/2025-11-25/schema#calltoolrequest)
+/// ```json
+/// {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {"name": "get_weather"}}
+/// ```
 ///
-/// [`ClientRequest`]: super::ClientRequest
+/// The `tools/call` request, sent by the client. In JSON, `jsonrpc` is `"2.0"`. Since revision 2024-11-05.
+/// [Specification](https://modelcontextprotocol.io/specification/2025-11-25/schema#calltoolrequest)
 #[derive(Clone, Debug, PartialEq)]
 pub struct CallToolRequest {
     /// The ID that matches a response to its request. The sender of the request chooses it, and the response repeats
@@ -31,29 +32,12 @@ pub struct CallToolRequest {
     /// Other members.
     pub extra: Extra<Self>,
 }
-
-impl CallToolRequest {
-    /// Creates a `CallToolRequest` from its required members.
-    #[must_use]
-    pub fn new(id: impl Into<RequestId>, params: impl Into<CallToolRequestParams>) -> Self {
-        Self { id: id.into(), params: params.into(), extra: Default::default() }
-    }
-}
-
 codec::object! { CallToolRequest;
-    constant jsonrpc "jsonrpc" = Str("2.0"), required id "id", constant method "method" = Str("tools/call"),
-    required params "params", ..extra
+    constant jsonrpc "jsonrpc" = Str("2.0"), required id "id" (into RequestId),
+    constant method "method" = Str("tools/call"), required params "params" (into CallToolRequestParams), ..extra
 }
-
-impl crate::Request for CallToolRequest {
-    const METHOD: &'static str = "tools/call";
-    const REVISION: Revision = Revision::V2025_11_25;
-    type Params = CallToolRequestParams;
-    type Result = CallToolResult;
-}
-
-impl TaskRequest for CallToolRequest {
-    type TaskResult = CreateTaskResult;
+codec::request! { CallToolRequest;
+    "tools/call" (CallToolRequestParams) -> CallToolResult, task CreateTaskResult; Revision::V2025_11_25
 }
 
 /// The name and arguments of a tool to call.
@@ -61,7 +45,11 @@ impl TaskRequest for CallToolRequest {
 /// The arguments usually come from a model. The server must validate them. The client should show them to the user
 /// before sensitive calls and let the user reject the call.
 ///
-/// The parameters of [`CallToolRequest`] (`tools/call`). Since revision 2024-11-05. Used by [`CallToolRequest`].
+/// ```json
+/// {"name": "get_weather", "arguments": {"city": "Bern"}, "task": {"ttl": 60000}}
+/// ```
+///
+/// The parameters of [`CallToolRequest`] (`tools/call`). Since revision 2024-11-05.
 /// [Specification](https://modelcontextprotocol.io/specification/2025-11-25/schema#calltoolrequestparams)
 #[derive(Clone, Debug, PartialEq)]
 pub struct CallToolRequestParams {
@@ -80,38 +68,9 @@ pub struct CallToolRequestParams {
     /// Other members.
     pub extra: Extra<Self>,
 }
-
-impl CallToolRequestParams {
-    /// Creates a `CallToolRequestParams` from its required members.
-    #[must_use]
-    pub fn new(name: impl Into<String>) -> Self {
-        Self { name: name.into(), arguments: None, task: None, meta: None, extra: Default::default() }
-    }
-
-    /// Sets `arguments`.
-    #[must_use]
-    pub fn with_arguments(mut self, arguments: impl Into<JsonObject>) -> Self {
-        self.arguments = Some(arguments.into());
-        self
-    }
-
-    /// Sets `task`.
-    #[must_use]
-    pub fn with_task(mut self, task: impl Into<TaskMetadata>) -> Self {
-        self.task = Some(task.into());
-        self
-    }
-
-    /// Sets `_meta`.
-    #[must_use]
-    pub fn with_meta(mut self, meta: impl Into<Meta>) -> Self {
-        self.meta = Some(meta.into());
-        self
-    }
-}
-
 codec::object! { CallToolRequestParams;
-    required name "name", optional arguments "arguments", optional task "task", optional meta "_meta", ..extra
+    required name "name" (into String), optional arguments "arguments" with_arguments(into JsonObject),
+    optional task "task" with_task(into TaskMetadata), optional meta "_meta" with_meta(into Meta), ..extra
 }
 
 /// The result of a tool call, including failures of the tool.
@@ -122,6 +81,10 @@ codec::object! { CallToolRequestParams;
 /// arguments that the tool rejects are a failure of the tool.
 ///
 /// Tool results are untrusted. A client should validate them before it passes them to a model.
+///
+/// ```json
+/// {"content": [{"type": "text", "text": "It is 21 °C in Bern."}], "isError": false}
+/// ```
 ///
 /// The result of [`CallToolRequest`] (`tools/call`). Since revision 2024-11-05.
 /// [Specification](https://modelcontextprotocol.io/specification/2025-11-25/schema#calltoolresult)
@@ -141,56 +104,22 @@ pub struct CallToolResult {
     /// Other members.
     pub extra: Extra<Self>,
 }
-
-impl CallToolResult {
-    /// Creates a `CallToolResult` from its required members.
-    #[must_use]
-    pub fn new(content: impl Into<Vec<ContentBlock>>) -> Self {
-        Self {
-            content: content.into(),
-            structured_content: None,
-            is_error: None,
-            meta: None,
-            extra: Default::default(),
-        }
-    }
-
-    /// Sets `structuredContent`.
-    #[must_use]
-    pub fn with_structured_content(mut self, structured_content: impl Into<JsonObject>) -> Self {
-        self.structured_content = Some(structured_content.into());
-        self
-    }
-
-    /// Sets `isError`.
-    #[must_use]
-    pub fn with_is_error(mut self, is_error: bool) -> Self {
-        self.is_error = Some(is_error);
-        self
-    }
-
-    /// Sets `_meta`.
-    #[must_use]
-    pub fn with_meta(mut self, meta: impl Into<JsonObject>) -> Self {
-        self.meta = Some(meta.into());
-        self
-    }
-}
-
 codec::object! { CallToolResult;
-    required content "content", optional structured_content "structuredContent", optional is_error "isError",
-    optional meta "_meta", ..extra
+    required content "content" (into Vec<ContentBlock>),
+    optional structured_content "structuredContent" with_structured_content(into JsonObject),
+    optional is_error "isError" with_is_error(copy bool), optional meta "_meta" with_meta(into JsonObject), ..extra
 }
 
 /// Lists the tools of the server.
 ///
 /// The result is a [`ListToolsResult`] with one page of the list. Requires the server's `tools` capability.
 ///
-/// The `tools/list` request, sent by the client. In JSON, `jsonrpc` is `"2.0"` and `method` is `"tools/list"`. Since
-/// revision 2024-11-05. Used by [`ClientRequest`].
-/// [Specification](https://modelcontextprotocol.io/specification/2025-11-25/schema#listtoolsrequest)
+/// ```json
+/// {"jsonrpc": "2.0", "id": 1, "method": "tools/list", "params": {"cursor": "cGFnZTI="}}
+/// ```
 ///
-/// [`ClientRequest`]: super::ClientRequest
+/// The `tools/list` request, sent by the client. In JSON, `jsonrpc` is `"2.0"`. Since revision 2024-11-05.
+/// [Specification](https://modelcontextprotocol.io/specification/2025-11-25/schema#listtoolsrequest)
 #[derive(Clone, Debug, PartialEq)]
 pub struct ListToolsRequest {
     /// The ID that matches a response to its request. The sender of the request chooses it, and the response repeats
@@ -201,35 +130,20 @@ pub struct ListToolsRequest {
     /// Other members.
     pub extra: Extra<Self>,
 }
-
-impl ListToolsRequest {
-    /// Creates a `ListToolsRequest` from its required members.
-    #[must_use]
-    pub fn new(id: impl Into<RequestId>) -> Self {
-        Self { id: id.into(), params: None, extra: Default::default() }
-    }
-
-    /// Sets `params`.
-    #[must_use]
-    pub fn with_params(mut self, params: impl Into<PaginatedRequestParams>) -> Self {
-        self.params = Some(params.into());
-        self
-    }
-}
-
 codec::object! { ListToolsRequest;
-    constant jsonrpc "jsonrpc" = Str("2.0"), required id "id", constant method "method" = Str("tools/list"),
-    optional params "params", ..extra
+    constant jsonrpc "jsonrpc" = Str("2.0"), required id "id" (into RequestId),
+    constant method "method" = Str("tools/list"), optional params "params" with_params(into PaginatedRequestParams),
+    ..extra
 }
-
-impl crate::Request for ListToolsRequest {
-    const METHOD: &'static str = "tools/list";
-    const REVISION: Revision = Revision::V2025_11_25;
-    type Params = Option<PaginatedRequestParams>;
-    type Result = ListToolsResult;
+codec::request! { ListToolsRequest;
+    "tools/list" (Option<PaginatedRequestParams>) -> ListToolsResult; Revision::V2025_11_25
 }
 
 /// A page of the server's tools.
+///
+/// ```json
+/// {"tools": [{"name": "get_weather", "inputSchema": {"type": "object"}}]}
+/// ```
 ///
 /// The result of [`ListToolsRequest`] (`tools/list`). Since revision 2024-11-05.
 /// [Specification](https://modelcontextprotocol.io/specification/2025-11-25/schema#listtoolsresult)
@@ -245,37 +159,20 @@ pub struct ListToolsResult {
     /// Other members.
     pub extra: Extra<Self>,
 }
-
-impl ListToolsResult {
-    /// Creates a `ListToolsResult` from its required members.
-    #[must_use]
-    pub fn new(tools: impl Into<Vec<Tool>>) -> Self {
-        Self { tools: tools.into(), next_cursor: None, meta: None, extra: Default::default() }
-    }
-
-    /// Sets `nextCursor`.
-    #[must_use]
-    pub fn with_next_cursor(mut self, next_cursor: impl Into<String>) -> Self {
-        self.next_cursor = Some(next_cursor.into());
-        self
-    }
-
-    /// Sets `_meta`.
-    #[must_use]
-    pub fn with_meta(mut self, meta: impl Into<JsonObject>) -> Self {
-        self.meta = Some(meta.into());
-        self
-    }
-}
-
 codec::object! { ListToolsResult;
-    required tools "tools", optional next_cursor "nextCursor", optional meta "_meta", ..extra
+    required tools "tools" (into Vec<Tool>), optional next_cursor "nextCursor" with_next_cursor(into String),
+    optional meta "_meta" with_meta(into JsonObject), ..extra
 }
 
 /// A function of the server that a model can call.
 ///
 /// The server provides the name and description, which may be passed to a model. Clients should trust them only as far
 /// as they trust the server. A user should be able to see which tools a model can use and to reject calls.
+///
+/// ```json
+/// {"name": "get_weather", "description": "Returns the current weather of a city.",
+///   "inputSchema": {"type": "object", "properties": {"city": {"type": "string"}}}}
+/// ```
 ///
 /// Since revision 2024-11-05. Used by [`CreateMessageRequestParams`], [`ListToolsResult`].
 /// [Specification](https://modelcontextprotocol.io/specification/2025-11-25/schema#tool)
@@ -311,79 +208,14 @@ pub struct Tool {
     /// Other members.
     pub extra: Extra<Self>,
 }
-
-impl Tool {
-    /// Creates a `Tool` from its required members.
-    #[must_use]
-    pub fn new(name: impl Into<String>, input_schema: impl Into<ToolInputSchema>) -> Self {
-        Self {
-            name: name.into(),
-            title: None,
-            description: None,
-            input_schema: input_schema.into(),
-            output_schema: None,
-            annotations: None,
-            execution: None,
-            icons: None,
-            meta: None,
-            extra: Default::default(),
-        }
-    }
-
-    /// Sets `title`.
-    #[must_use]
-    pub fn with_title(mut self, title: impl Into<String>) -> Self {
-        self.title = Some(title.into());
-        self
-    }
-
-    /// Sets `description`.
-    #[must_use]
-    pub fn with_description(mut self, description: impl Into<String>) -> Self {
-        self.description = Some(description.into());
-        self
-    }
-
-    /// Sets `outputSchema`.
-    #[must_use]
-    pub fn with_output_schema(mut self, output_schema: impl Into<ToolOutputSchema>) -> Self {
-        self.output_schema = Some(output_schema.into());
-        self
-    }
-
-    /// Sets `annotations`.
-    #[must_use]
-    pub fn with_annotations(mut self, annotations: impl Into<ToolAnnotations>) -> Self {
-        self.annotations = Some(annotations.into());
-        self
-    }
-
-    /// Sets `execution`.
-    #[must_use]
-    pub fn with_execution(mut self, execution: impl Into<ToolExecution>) -> Self {
-        self.execution = Some(execution.into());
-        self
-    }
-
-    /// Sets `icons`.
-    #[must_use]
-    pub fn with_icons(mut self, icons: impl Into<Vec<Icon>>) -> Self {
-        self.icons = Some(icons.into());
-        self
-    }
-
-    /// Sets `_meta`.
-    #[must_use]
-    pub fn with_meta(mut self, meta: impl Into<JsonObject>) -> Self {
-        self.meta = Some(meta.into());
-        self
-    }
-}
-
 codec::object! { Tool;
-    required name "name", optional title "title", optional description "description",
-    required input_schema "inputSchema", optional output_schema "outputSchema", optional annotations "annotations",
-    optional execution "execution", optional icons "icons", optional meta "_meta", ..extra
+    required name "name" (into String), optional title "title" with_title(into String),
+    optional description "description" with_description(into String),
+    required input_schema "inputSchema" (into ToolInputSchema),
+    optional output_schema "outputSchema" with_output_schema(into ToolOutputSchema),
+    optional annotations "annotations" with_annotations(into ToolAnnotations),
+    optional execution "execution" with_execution(into ToolExecution),
+    optional icons "icons" with_icons(into Vec<Icon>), optional meta "_meta" with_meta(into JsonObject), ..extra
 }
 
 /// The JSON Schema of a tool's arguments. Its root has the type `object`.
@@ -391,30 +223,25 @@ codec::object! { Tool;
 /// It may have any other keywords. For a tool without arguments, use `{"type": "object", "additionalProperties":
 /// false}`, which the specification recommends since 2025-11-25. With only the type, the tool accepts any arguments.
 ///
+/// ```json
+/// {"type": "object", "properties": {"city": {"type": "string"}}, "required": ["city"]}
+/// ```
+///
 /// In JSON, `type` is `"object"`. Since revision 2024-11-05. Used by [`Tool`].
 #[derive(Clone, Debug, PartialEq)]
 pub struct ToolInputSchema(JsonObject);
+codec::object_text! { ToolInputSchema;
+    constant r#type "type" = Str("object"), optional schema "$schema" with_schema(into String),
+    optional properties "properties" with_properties(into Map<String, JsonObject>),
+    optional required "required" with_required(into Vec<String>),
+}
 
 impl ToolInputSchema {
-    /// Creates a `ToolInputSchema` without optional members.
-    #[must_use]
-    pub fn new() -> Self {
-        Self(codec::constant_members(&[("type", &codec::Literal::Str("object"))]))
-    }
-
     /// The URI of the JSON Schema dialect. If absent, the dialect is 2020-12, which all implementations must support.
     /// In JSON, it is `$schema`. Since revision 2025-11-25.
     #[must_use]
     pub fn schema(&self) -> Option<String> {
         self.0.get("$schema")?.decode().ok()
-    }
-
-    /// Sets `$schema`.
-    #[must_use]
-    pub fn with_schema(mut self, schema: impl Into<String>) -> Self {
-        let value: String = schema.into();
-        self.0.insert("$schema", &value);
-        self
     }
 
     /// The JSON Schema of each argument, by name. Until revision 2025-11-25.
@@ -423,32 +250,11 @@ impl ToolInputSchema {
         self.0.get("properties")?.decode().ok()
     }
 
-    /// Sets `properties`.
-    #[must_use]
-    pub fn with_properties(mut self, properties: impl Into<Map<String, JsonObject>>) -> Self {
-        let value: Map<String, JsonObject> = properties.into();
-        self.0.insert("properties", &value);
-        self
-    }
-
     /// The names of the required arguments. Until revision 2025-11-25.
     #[must_use]
     pub fn required(&self) -> Option<Vec<String>> {
         self.0.get("required")?.decode().ok()
     }
-
-    /// Sets `required`.
-    #[must_use]
-    pub fn with_required(mut self, required: impl Into<Vec<String>>) -> Self {
-        let value: Vec<String> = required.into();
-        self.0.insert("required", &value);
-        self
-    }
-}
-
-codec::object_text! { ToolInputSchema;
-    constant r#type "type" = Str("object"), optional schema "$schema"(String),
-    optional properties "properties"(Map<String, JsonObject>), optional required "required"(Vec<String>),
 }
 
 /// The JSON Schema of a tool's `structuredContent`. Its root has the type `object`.
@@ -456,30 +262,25 @@ codec::object_text! { ToolInputSchema;
 /// The server must return results that conform to it, and a client should validate them. It may have any other
 /// keywords.
 ///
+/// ```json
+/// {"type": "object", "properties": {"city": {"type": "string"}}, "required": ["city"]}
+/// ```
+///
 /// In JSON, `type` is `"object"`. Since revision 2025-06-18. Used by [`Tool`].
 #[derive(Clone, Debug, PartialEq)]
 pub struct ToolOutputSchema(JsonObject);
+codec::object_text! { ToolOutputSchema;
+    constant r#type "type" = Str("object"), optional schema "$schema" with_schema(into String),
+    optional properties "properties" with_properties(into Map<String, JsonObject>),
+    optional required "required" with_required(into Vec<String>),
+}
 
 impl ToolOutputSchema {
-    /// Creates a `ToolOutputSchema` without optional members.
-    #[must_use]
-    pub fn new() -> Self {
-        Self(codec::constant_members(&[("type", &codec::Literal::Str("object"))]))
-    }
-
     /// The URI of the JSON Schema dialect. If absent, the dialect is 2020-12, which all implementations must support.
     /// In JSON, it is `$schema`. Since revision 2025-11-25.
     #[must_use]
     pub fn schema(&self) -> Option<String> {
         self.0.get("$schema")?.decode().ok()
-    }
-
-    /// Sets `$schema`.
-    #[must_use]
-    pub fn with_schema(mut self, schema: impl Into<String>) -> Self {
-        let value: String = schema.into();
-        self.0.insert("$schema", &value);
-        self
     }
 
     /// The JSON Schema of each member of the result, by name. Until revision 2025-11-25.
@@ -488,32 +289,11 @@ impl ToolOutputSchema {
         self.0.get("properties")?.decode().ok()
     }
 
-    /// Sets `properties`.
-    #[must_use]
-    pub fn with_properties(mut self, properties: impl Into<Map<String, JsonObject>>) -> Self {
-        let value: Map<String, JsonObject> = properties.into();
-        self.0.insert("properties", &value);
-        self
-    }
-
     /// The names of the required members of the result. Until revision 2025-11-25.
     #[must_use]
     pub fn required(&self) -> Option<Vec<String>> {
         self.0.get("required")?.decode().ok()
     }
-
-    /// Sets `required`.
-    #[must_use]
-    pub fn with_required(mut self, required: impl Into<Vec<String>>) -> Self {
-        let value: Vec<String> = required.into();
-        self.0.insert("required", &value);
-        self
-    }
-}
-
-codec::object_text! { ToolOutputSchema;
-    constant r#type "type" = Str("object"), optional schema "$schema"(String),
-    optional properties "properties"(Map<String, JsonObject>), optional required "required"(Vec<String>),
 }
 
 /// Hints about the behavior of a tool.
@@ -521,6 +301,10 @@ codec::object_text! { ToolOutputSchema;
 /// All members are hints, including `title`, and they may be wrong. Clients must treat annotations as untrusted unless
 /// they come from a trusted server. Annotations of an untrusted server must not determine whether a call is safe or
 /// whether the user has to consent.
+///
+/// ```json
+/// {"title": "Weather", "readOnlyHint": true, "destructiveHint": false}
+/// ```
 ///
 /// Since revision 2025-03-26. Used by [`Tool`].
 /// [Specification](https://modelcontextprotocol.io/specification/2025-11-25/schema#toolannotations)
@@ -542,56 +326,19 @@ pub struct ToolAnnotations {
     /// Other members.
     pub extra: Extra<Self>,
 }
-
-impl ToolAnnotations {
-    /// Creates a `ToolAnnotations` without optional members.
-    #[must_use]
-    pub fn new() -> Self {
-        Self::default()
-    }
-
-    /// Sets `title`.
-    #[must_use]
-    pub fn with_title(mut self, title: impl Into<String>) -> Self {
-        self.title = Some(title.into());
-        self
-    }
-
-    /// Sets `readOnlyHint`.
-    #[must_use]
-    pub fn with_read_only_hint(mut self, read_only_hint: bool) -> Self {
-        self.read_only_hint = Some(read_only_hint);
-        self
-    }
-
-    /// Sets `destructiveHint`.
-    #[must_use]
-    pub fn with_destructive_hint(mut self, destructive_hint: bool) -> Self {
-        self.destructive_hint = Some(destructive_hint);
-        self
-    }
-
-    /// Sets `idempotentHint`.
-    #[must_use]
-    pub fn with_idempotent_hint(mut self, idempotent_hint: bool) -> Self {
-        self.idempotent_hint = Some(idempotent_hint);
-        self
-    }
-
-    /// Sets `openWorldHint`.
-    #[must_use]
-    pub fn with_open_world_hint(mut self, open_world_hint: bool) -> Self {
-        self.open_world_hint = Some(open_world_hint);
-        self
-    }
-}
-
 codec::object! { ToolAnnotations;
-    optional title "title", optional read_only_hint "readOnlyHint", optional destructive_hint "destructiveHint",
-    optional idempotent_hint "idempotentHint", optional open_world_hint "openWorldHint", ..extra
+    optional title "title" with_title(into String),
+    optional read_only_hint "readOnlyHint" with_read_only_hint(copy bool),
+    optional destructive_hint "destructiveHint" with_destructive_hint(copy bool),
+    optional idempotent_hint "idempotentHint" with_idempotent_hint(copy bool),
+    optional open_world_hint "openWorldHint" with_open_world_hint(copy bool), ..extra
 }
 
 /// The supported ways to run a tool.
+///
+/// ```json
+/// {"taskSupport": "optional"}
+/// ```
 ///
 /// Only in revision 2025-11-25. Used by [`Tool`].
 /// [Specification](https://modelcontextprotocol.io/specification/2025-11-25/schema#toolexecution)
@@ -602,24 +349,8 @@ pub struct ToolExecution {
     /// Other members.
     pub extra: Extra<Self>,
 }
-
-impl ToolExecution {
-    /// Creates a `ToolExecution` without optional members.
-    #[must_use]
-    pub fn new() -> Self {
-        Self::default()
-    }
-
-    /// Sets `taskSupport`.
-    #[must_use]
-    pub fn with_task_support(mut self, task_support: impl Into<ToolExecutionTaskSupport>) -> Self {
-        self.task_support = Some(task_support.into());
-        self
-    }
-}
-
 codec::object! { ToolExecution;
-    optional task_support "taskSupport", ..extra
+    optional task_support "taskSupport" with_task_support(into ToolExecutionTaskSupport), ..extra
 }
 
 /// Whether a tool call may, must or must not run as a task.
@@ -638,20 +369,19 @@ pub enum ToolExecutionTaskSupport {
     /// `"required"`: The tool must be called as a task. The server must respond to other calls with the error -32601.
     Required,
 }
-
-codec::string_enum! { ToolExecutionTaskSupport;
-    Forbidden = "forbidden", Optional = "optional", Required = "required",
-}
+codec::string_enum! { ToolExecutionTaskSupport; Forbidden = "forbidden", Optional = "optional", Required = "required", }
 
 /// Notifies the client that the list of tools has changed.
 ///
 /// The server sends it without a subscription if its `tools` capability has `listChanged`.
 ///
-/// The `notifications/tools/list_changed` notification, sent by the server. In JSON, `jsonrpc` is `"2.0"` and `method`
-/// is `"notifications/tools/list_changed"`. Since revision 2024-11-05. Used by [`ServerNotification`].
-/// [Specification](https://modelcontextprotocol.io/specification/2025-11-25/schema#toollistchangednotification)
+/// ```json
+/// {"jsonrpc": "2.0", "method": "notifications/tools/list_changed"}
+/// ```
 ///
-/// [`ServerNotification`]: super::ServerNotification
+/// The `notifications/tools/list_changed` notification, sent by the server. In JSON, `jsonrpc` is `"2.0"`. Since
+/// revision 2024-11-05.
+/// [Specification](https://modelcontextprotocol.io/specification/2025-11-25/schema#toollistchangednotification)
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct ToolListChangedNotification {
     /// The parameters of the method.
@@ -659,31 +389,12 @@ pub struct ToolListChangedNotification {
     /// Other members.
     pub extra: Extra<Self>,
 }
-
-impl ToolListChangedNotification {
-    /// Creates a `ToolListChangedNotification` without optional members.
-    #[must_use]
-    pub fn new() -> Self {
-        Self::default()
-    }
-
-    /// Sets `params`.
-    #[must_use]
-    pub fn with_params(mut self, params: impl Into<NotificationParams>) -> Self {
-        self.params = Some(params.into());
-        self
-    }
-}
-
 codec::object! { ToolListChangedNotification;
     constant jsonrpc "jsonrpc" = Str("2.0"), constant method "method" = Str("notifications/tools/list_changed"),
-    optional params "params", ..extra
+    optional params "params" with_params(into NotificationParams), ..extra
 }
-
-impl crate::Notification for ToolListChangedNotification {
-    const METHOD: &'static str = "notifications/tools/list_changed";
-    const REVISION: Revision = Revision::V2025_11_25;
-    type Params = Option<NotificationParams>;
+codec::notification! { ToolListChangedNotification;
+    "notifications/tools/list_changed" (Option<NotificationParams>); Revision::V2025_11_25
 }
 
 codec::serde_impls! {

@@ -12,12 +12,12 @@ use crate::{Extra, Json, Number, Revision, codec};
 /// the request and send no further messages for it. It ignores a notification that arrives too late. A server sends
 /// this notification only to end a `subscriptions/listen` stream.
 ///
-/// The `notifications/cancelled` notification, sent by either side. In JSON, `jsonrpc` is `"2.0"` and `method` is
-/// `"notifications/cancelled"`. Since revision 2024-11-05. Used by [`ClientNotification`], [`ServerNotification`].
-/// [Specification](https://modelcontextprotocol.io/specification/2026-07-28/schema#cancellednotification)
+/// ```json
+/// {"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": 1}}
+/// ```
 ///
-/// [`ClientNotification`]: super::ClientNotification
-/// [`ServerNotification`]: super::ServerNotification
+/// The `notifications/cancelled` notification, sent by either side. In JSON, `jsonrpc` is `"2.0"`. Since revision
+/// 2024-11-05. [Specification](https://modelcontextprotocol.io/specification/2026-07-28/schema#cancellednotification)
 #[derive(Clone, Debug, PartialEq)]
 pub struct CancelledNotification {
     /// The parameters of the method.
@@ -25,27 +25,19 @@ pub struct CancelledNotification {
     /// Other members.
     pub extra: Extra<Self>,
 }
-
-impl CancelledNotification {
-    /// Creates a `CancelledNotification` from its required members.
-    #[must_use]
-    pub fn new(params: impl Into<CancelledNotificationParams>) -> Self {
-        Self { params: params.into(), extra: Default::default() }
-    }
-}
-
 codec::object! { CancelledNotification;
     constant jsonrpc "jsonrpc" = Str("2.0"), constant method "method" = Str("notifications/cancelled"),
-    required params "params", ..extra
+    required params "params" (into CancelledNotificationParams), ..extra
 }
-
-impl crate::Notification for CancelledNotification {
-    const METHOD: &'static str = "notifications/cancelled";
-    const REVISION: Revision = Revision::V2026_07_28;
-    type Params = CancelledNotificationParams;
+codec::notification! { CancelledNotification;
+    "notifications/cancelled" (CancelledNotificationParams); Revision::V2026_07_28
 }
 
 /// The ID of the request to cancel and the reason.
+///
+/// ```json
+/// {"requestId": 1, "reason": "The user cancelled the call."}
+/// ```
 ///
 /// Since revision 2024-11-05. Used by [`CancelledNotification`].
 /// [Specification](https://modelcontextprotocol.io/specification/2026-07-28/schema#cancellednotificationparams)
@@ -62,31 +54,9 @@ pub struct CancelledNotificationParams {
     /// Other members.
     pub extra: Extra<Self>,
 }
-
-impl CancelledNotificationParams {
-    /// Creates a `CancelledNotificationParams` from its required members.
-    #[must_use]
-    pub fn new(request_id: impl Into<RequestId>) -> Self {
-        Self { request_id: request_id.into(), reason: None, meta: None, extra: Default::default() }
-    }
-
-    /// Sets `reason`.
-    #[must_use]
-    pub fn with_reason(mut self, reason: impl Into<String>) -> Self {
-        self.reason = Some(reason.into());
-        self
-    }
-
-    /// Sets `_meta`.
-    #[must_use]
-    pub fn with_meta(mut self, meta: impl Into<NotificationMetaObject>) -> Self {
-        self.meta = Some(meta.into());
-        self
-    }
-}
-
 codec::object! { CancelledNotificationParams;
-    required request_id "requestId", optional reason "reason", optional meta "_meta", ..extra
+    required request_id "requestId" (into RequestId), optional reason "reason" with_reason(into String),
+    optional meta "_meta" with_meta(into NotificationMetaObject), ..extra
 }
 
 /// Sends a log message to the client while the server processes a request.
@@ -95,11 +65,14 @@ codec::object! { CancelledNotificationParams;
 /// messages at or above that level, and only before the response. A message must not contain credentials or personal
 /// data. Requires the server's `logging` capability.
 ///
-/// The `notifications/message` notification, sent by the server. In JSON, `jsonrpc` is `"2.0"` and `method` is
-/// `"notifications/message"`. Since revision 2024-11-05. Used by [`ServerNotification`].
-/// [Specification](https://modelcontextprotocol.io/specification/2026-07-28/schema#loggingmessagenotification)
+/// ```json
+/// {"jsonrpc": "2.0", "method": "notifications/message", "params": {"level": "info",
+///   "data": "Fetched the forecast for Bern."}}
+/// ```
 ///
-/// [`ServerNotification`]: super::ServerNotification
+/// The `notifications/message` notification, sent by the server. In JSON, `jsonrpc` is `"2.0"`. Since revision
+/// 2024-11-05.
+/// [Specification](https://modelcontextprotocol.io/specification/2026-07-28/schema#loggingmessagenotification)
 #[deprecated(note = "since revision 2026-07-28: Log to stderr where the transport is stdio, or use OpenTelemetry.")]
 #[derive(Clone, Debug, PartialEq)]
 pub struct LoggingMessageNotification {
@@ -108,24 +81,12 @@ pub struct LoggingMessageNotification {
     /// Other members.
     pub extra: Extra<Self>,
 }
-
-impl LoggingMessageNotification {
-    /// Creates a `LoggingMessageNotification` from its required members.
-    #[must_use]
-    pub fn new(params: impl Into<LoggingMessageNotificationParams>) -> Self {
-        Self { params: params.into(), extra: Default::default() }
-    }
-}
-
 codec::object! { LoggingMessageNotification;
     constant jsonrpc "jsonrpc" = Str("2.0"), constant method "method" = Str("notifications/message"),
-    required params "params", ..extra
+    required params "params" (into LoggingMessageNotificationParams), ..extra
 }
-
-impl crate::Notification for LoggingMessageNotification {
-    const METHOD: &'static str = "notifications/message";
-    const REVISION: Revision = Revision::V2026_07_28;
-    type Params = LoggingMessageNotificationParams;
+codec::notification! { LoggingMessageNotification;
+    "notifications/message" (LoggingMessageNotificationParams); Revision::V2026_07_28
 }
 
 /// A log message that the server sends while it processes a request.
@@ -134,6 +95,10 @@ impl crate::Notification for LoggingMessageNotification {
 /// send log messages for other requests. It sends the messages on the stream that carries the response, before the
 /// response, and never on a `subscriptions/listen` stream. A message must not contain credentials, personal data or
 /// internal details that could help an attacker.
+///
+/// ```json
+/// {"level": "info", "logger": "forecast", "data": "Fetched the forecast for Bern."}
+/// ```
 ///
 /// Since revision 2024-11-05. Used by [`LoggingMessageNotification`].
 /// [Specification](https://modelcontextprotocol.io/specification/2026-07-28/schema#loggingmessagenotificationparams)
@@ -154,31 +119,9 @@ pub struct LoggingMessageNotificationParams {
     /// Other members.
     pub extra: Extra<Self>,
 }
-
-impl LoggingMessageNotificationParams {
-    /// Creates a `LoggingMessageNotificationParams` from its required members.
-    #[must_use]
-    pub fn new(level: impl Into<LoggingLevel>, data: impl Into<Json>) -> Self {
-        Self { level: level.into(), logger: None, data: data.into(), meta: None, extra: Default::default() }
-    }
-
-    /// Sets `logger`.
-    #[must_use]
-    pub fn with_logger(mut self, logger: impl Into<String>) -> Self {
-        self.logger = Some(logger.into());
-        self
-    }
-
-    /// Sets `_meta`.
-    #[must_use]
-    pub fn with_meta(mut self, meta: impl Into<NotificationMetaObject>) -> Self {
-        self.meta = Some(meta.into());
-        self
-    }
-}
-
 codec::object! { LoggingMessageNotificationParams;
-    required level "level", optional logger "logger", required data "data", optional meta "_meta", ..extra
+    required level "level" (into LoggingLevel), optional logger "logger" with_logger(into String),
+    required data "data" (into Json), optional meta "_meta" with_meta(into NotificationMetaObject), ..extra
 }
 
 /// Reports the progress of a client's request.
@@ -186,11 +129,13 @@ codec::object! { LoggingMessageNotificationParams;
 /// The server may send it any number of times if the `_meta` of the request contains a `progressToken`. The `progress`
 /// value must increase each time. The notifications must stop when the request is complete.
 ///
-/// The `notifications/progress` notification, sent by the server. In JSON, `jsonrpc` is `"2.0"` and `method` is
-/// `"notifications/progress"`. Since revision 2024-11-05. Used by [`ServerNotification`].
-/// [Specification](https://modelcontextprotocol.io/specification/2026-07-28/schema#progressnotification)
+/// ```json
+/// {"jsonrpc": "2.0", "method": "notifications/progress",
+///   "params": {"progressToken": "upload-1", "progress": 50}}
+/// ```
 ///
-/// [`ServerNotification`]: super::ServerNotification
+/// The `notifications/progress` notification, sent by the server. In JSON, `jsonrpc` is `"2.0"`. Since revision
+/// 2024-11-05. [Specification](https://modelcontextprotocol.io/specification/2026-07-28/schema#progressnotification)
 #[derive(Clone, Debug, PartialEq)]
 pub struct ProgressNotification {
     /// The parameters of the method.
@@ -198,27 +143,19 @@ pub struct ProgressNotification {
     /// Other members.
     pub extra: Extra<Self>,
 }
-
-impl ProgressNotification {
-    /// Creates a `ProgressNotification` from its required members.
-    #[must_use]
-    pub fn new(params: impl Into<ProgressNotificationParams>) -> Self {
-        Self { params: params.into(), extra: Default::default() }
-    }
-}
-
 codec::object! { ProgressNotification;
     constant jsonrpc "jsonrpc" = Str("2.0"), constant method "method" = Str("notifications/progress"),
-    required params "params", ..extra
+    required params "params" (into ProgressNotificationParams), ..extra
 }
-
-impl crate::Notification for ProgressNotification {
-    const METHOD: &'static str = "notifications/progress";
-    const REVISION: Revision = Revision::V2026_07_28;
-    type Params = ProgressNotificationParams;
+codec::notification! { ProgressNotification;
+    "notifications/progress" (ProgressNotificationParams); Revision::V2026_07_28
 }
 
 /// The progress of a request.
+///
+/// ```json
+/// {"progressToken": "upload-1", "progress": 50, "total": 100}
+/// ```
 ///
 /// Since revision 2024-11-05. Used by [`ProgressNotification`].
 /// [Specification](https://modelcontextprotocol.io/specification/2026-07-28/schema#progressnotificationparams)
@@ -239,46 +176,10 @@ pub struct ProgressNotificationParams {
     /// Other members.
     pub extra: Extra<Self>,
 }
-
-impl ProgressNotificationParams {
-    /// Creates a `ProgressNotificationParams` from its required members.
-    #[must_use]
-    pub fn new(progress_token: impl Into<ProgressToken>, progress: impl Into<Number>) -> Self {
-        Self {
-            progress_token: progress_token.into(),
-            progress: progress.into(),
-            total: None,
-            message: None,
-            meta: None,
-            extra: Default::default(),
-        }
-    }
-
-    /// Sets `total`.
-    #[must_use]
-    pub fn with_total(mut self, total: impl Into<Number>) -> Self {
-        self.total = Some(total.into());
-        self
-    }
-
-    /// Sets `message`.
-    #[must_use]
-    pub fn with_message(mut self, message: impl Into<String>) -> Self {
-        self.message = Some(message.into());
-        self
-    }
-
-    /// Sets `_meta`.
-    #[must_use]
-    pub fn with_meta(mut self, meta: impl Into<NotificationMetaObject>) -> Self {
-        self.meta = Some(meta.into());
-        self
-    }
-}
-
 codec::object! { ProgressNotificationParams;
-    required progress_token "progressToken", required progress "progress", optional total "total",
-    optional message "message", optional meta "_meta", ..extra
+    required progress_token "progressToken" (into ProgressToken), required progress "progress" (into Number),
+    optional total "total" with_total(into Number), optional message "message" with_message(into String),
+    optional meta "_meta" with_meta(into NotificationMetaObject), ..extra
 }
 
 codec::serde_impls! {

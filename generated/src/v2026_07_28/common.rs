@@ -11,6 +11,10 @@ use crate::{Extra, Json, Number, codec};
 /// A client can use them to filter and sort, or to choose the content to include in the model's context. The server
 /// sets them, and clients are free to ignore them.
 ///
+/// ```json
+/// {"audience": ["user"], "priority": 0.8, "lastModified": "2026-07-28T09:00:00Z"}
+/// ```
+///
 /// Since revision 2024-11-05. Used by [`AudioContent`], [`EmbeddedResource`], [`ImageContent`], [`Resource`],
 /// [`ResourceLink`], [`ResourceTemplate`], [`TextContent`].
 /// [Specification](https://modelcontextprotocol.io/specification/2026-07-28/schema#annotations)
@@ -48,38 +52,10 @@ pub struct Annotations {
     /// Other members.
     pub extra: Extra<Self>,
 }
-
-impl Annotations {
-    /// Creates an `Annotations` without optional members.
-    #[must_use]
-    pub fn new() -> Self {
-        Self::default()
-    }
-
-    /// Sets `audience`.
-    #[must_use]
-    pub fn with_audience(mut self, audience: impl Into<Vec<Role>>) -> Self {
-        self.audience = Some(audience.into());
-        self
-    }
-
-    /// Sets `priority`.
-    #[must_use]
-    pub fn with_priority(mut self, priority: impl Into<AnnotationsPriority>) -> Self {
-        self.priority = Some(priority.into());
-        self
-    }
-
-    /// Sets `lastModified`.
-    #[must_use]
-    pub fn with_last_modified(mut self, last_modified: impl Into<String>) -> Self {
-        self.last_modified = Some(last_modified.into());
-        self
-    }
-}
-
 codec::object! { Annotations;
-    optional audience "audience", optional priority "priority", optional last_modified "lastModified", ..extra
+    optional audience "audience" with_audience(into Vec<Role>),
+    optional priority "priority" with_priority(into AnnotationsPriority),
+    optional last_modified "lastModified" with_last_modified(into String), ..extra
 }
 
 /// The importance of an object, from 0 (optional) to 1 (effectively required).
@@ -89,14 +65,15 @@ codec::object! { Annotations;
 /// Since revision 2025-03-26. Used by [`Annotations`].
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct AnnotationsPriority(Number);
-
-codec::bounded_number! { AnnotationsPriority(Number) from f64;
-    at_least(Integer(0)), at_most(Integer(1))
-}
+codec::bounded_number! { AnnotationsPriority(Number) from f64; at_least(Integer(0)), at_most(Integer(1)) }
 
 /// The name and title shared by several types.
 ///
 /// This type does not appear on the wire as a separate object. Other types include its members.
+///
+/// ```json
+/// {"name": "get_weather", "title": "Weather"}
+/// ```
 ///
 /// Since revision 2025-06-18.
 /// [Specification](https://modelcontextprotocol.io/specification/2026-07-28/schema#basemetadata)
@@ -112,30 +89,18 @@ pub struct BaseMetadata {
     /// Other members.
     pub extra: Extra<Self>,
 }
-
-impl BaseMetadata {
-    /// Creates a `BaseMetadata` from its required members.
-    #[must_use]
-    pub fn new(name: impl Into<String>) -> Self {
-        Self { name: name.into(), title: None, extra: Default::default() }
-    }
-
-    /// Sets `title`.
-    #[must_use]
-    pub fn with_title(mut self, title: impl Into<String>) -> Self {
-        self.title = Some(title.into());
-        self
-    }
-}
-
 codec::object! { BaseMetadata;
-    required name "name", optional title "title", ..extra
+    required name "name" (into String), optional title "title" with_title(into String), ..extra
 }
 
 /// The members shared by results that a client can cache.
 ///
 /// These are the results of `server/discover`, of `resources/read`, and of the lists of tools, prompts, resources and
 /// resource templates. Each page of a list is cached separately.
+///
+/// ```json
+/// {"ttlMs": 60000, "cacheScope": "public", "resultType": "complete"}
+/// ```
 ///
 /// Since revision 2026-07-28.
 /// [Specification](https://modelcontextprotocol.io/specification/2026-07-28/schema#cacheableresult)
@@ -155,38 +120,10 @@ pub struct CacheableResult {
     /// Other members.
     pub extra: Extra<Self>,
 }
-
-impl CacheableResult {
-    /// Creates a `CacheableResult` from its required members and the schema's defaults.
-    #[must_use]
-    pub fn new(ttl_ms: u64, cache_scope: impl Into<CacheScope>) -> Self {
-        Self {
-            ttl_ms,
-            cache_scope: cache_scope.into(),
-            result_type: crate::ResultType::COMPLETE,
-            meta: None,
-            extra: Default::default(),
-        }
-    }
-
-    /// Sets `resultType`.
-    #[must_use]
-    pub fn with_result_type(mut self, result_type: impl Into<ResultType>) -> Self {
-        self.result_type = result_type.into();
-        self
-    }
-
-    /// Sets `_meta`.
-    #[must_use]
-    pub fn with_meta(mut self, meta: impl Into<ResultMetaObject>) -> Self {
-        self.meta = Some(meta.into());
-        self
-    }
-}
-
 codec::object! { CacheableResult;
-    required ttl_ms "ttlMs", required cache_scope "cacheScope", required result_type "resultType",
-    optional meta "_meta", ..extra
+    required ttl_ms "ttlMs" (copy u64), required cache_scope "cacheScope" (into CacheScope),
+    default(crate::ResultType::COMPLETE) result_type "resultType" with_result_type(into ResultType),
+    optional meta "_meta" with_meta(into ResultMetaObject), ..extra
 }
 
 /// The scope in which a cached copy of a result can be shared.
@@ -211,10 +148,7 @@ pub enum CacheScope {
     /// copies, for example one per access token.
     Private,
 }
-
-codec::string_enum! { CacheScope;
-    Public = "public", Private = "private",
-}
+codec::string_enum! { CacheScope; Public = "public", Private = "private", }
 
 /// A position in a paginated list, issued by the server.
 ///
@@ -240,6 +174,10 @@ pub type EmptyResult = Result;
 ///
 /// Applications should define their error codes outside the range -32768 to -32000.
 ///
+/// ```json
+/// {"code": -32602, "message": "Unknown city: Bren"}
+/// ```
+///
 /// Since revision 2025-11-25. Used by [`JsonRpcErrorResponse`].
 /// [Specification](https://modelcontextprotocol.io/specification/2026-07-28/schema#error)
 ///
@@ -255,24 +193,9 @@ pub struct Error {
     /// Other members.
     pub extra: Extra<Self>,
 }
-
-impl Error {
-    /// Creates an `Error` from its required members.
-    #[must_use]
-    pub fn new(code: i64, message: impl Into<String>) -> Self {
-        Self { code, message: message.into(), data: None, extra: Default::default() }
-    }
-
-    /// Sets `data`.
-    #[must_use]
-    pub fn with_data(mut self, data: impl Into<Json>) -> Self {
-        self.data = Some(data.into());
-        self
-    }
-}
-
 codec::object! { Error;
-    required code "code", required message "message", optional data "data", ..extra
+    required code "code" (copy i64), required message "message" (into String),
+    optional data "data" with_data(into Json), ..extra
 }
 
 /// An icon for a tool, prompt, resource or implementation in a user interface.
@@ -281,6 +204,10 @@ codec::object! { Error;
 /// origin or another trusted origin. Fetch images without cookies or credentials, and do not follow redirects to
 /// another origin or scheme. Limit the size of images, and check their content against a list of allowed image types.
 /// SVG images can contain scripts.
+///
+/// ```json
+/// {"src": "https://example.com/icon.png", "mimeType": "image/png", "sizes": ["48x48"]}
+/// ```
 ///
 /// Since revision 2025-11-25. Used by [`Icons`], [`Implementation`], [`Prompt`], [`Resource`], [`ResourceLink`],
 /// [`ResourceTemplate`], [`Tool`].
@@ -306,38 +233,9 @@ pub struct Icon {
     /// Other members.
     pub extra: Extra<Self>,
 }
-
-impl Icon {
-    /// Creates an `Icon` from its required members.
-    #[must_use]
-    pub fn new(src: impl Into<String>) -> Self {
-        Self { src: src.into(), mime_type: None, sizes: None, theme: None, extra: Default::default() }
-    }
-
-    /// Sets `mimeType`.
-    #[must_use]
-    pub fn with_mime_type(mut self, mime_type: impl Into<String>) -> Self {
-        self.mime_type = Some(mime_type.into());
-        self
-    }
-
-    /// Sets `sizes`.
-    #[must_use]
-    pub fn with_sizes(mut self, sizes: impl Into<Vec<String>>) -> Self {
-        self.sizes = Some(sizes.into());
-        self
-    }
-
-    /// Sets `theme`.
-    #[must_use]
-    pub fn with_theme(mut self, theme: impl Into<IconTheme>) -> Self {
-        self.theme = Some(theme.into());
-        self
-    }
-}
-
 codec::object! { Icon;
-    required src "src", optional mime_type "mimeType", optional sizes "sizes", optional theme "theme", ..extra
+    required src "src" (into String), optional mime_type "mimeType" with_mime_type(into String),
+    optional sizes "sizes" with_sizes(into Vec<String>), optional theme "theme" with_theme(into IconTheme), ..extra
 }
 
 /// The background that an [`Icon`] is designed for.
@@ -350,14 +248,15 @@ pub enum IconTheme {
     /// `"dark"`: A dark background.
     Dark,
 }
-
-codec::string_enum! { IconTheme;
-    Light = "light", Dark = "dark",
-}
+codec::string_enum! { IconTheme; Light = "light", Dark = "dark", }
 
 /// The `icons` member shared by several types.
 ///
 /// This type does not appear on the wire as a separate object. Other types include its member.
+///
+/// ```json
+/// {"icons": [{"src": "https://example.com/icon.png"}]}
+/// ```
 ///
 /// Since revision 2025-11-25. [Specification](https://modelcontextprotocol.io/specification/2026-07-28/schema#icons)
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -368,25 +267,7 @@ pub struct Icons {
     /// Other members.
     pub extra: Extra<Self>,
 }
-
-impl Icons {
-    /// Creates an `Icons` without optional members.
-    #[must_use]
-    pub fn new() -> Self {
-        Self::default()
-    }
-
-    /// Sets `icons`.
-    #[must_use]
-    pub fn with_icons(mut self, icons: impl Into<Vec<Icon>>) -> Self {
-        self.icons = Some(icons.into());
-        self
-    }
-}
-
-codec::object! { Icons;
-    optional icons "icons", ..extra
-}
+codec::object! { Icons; optional icons "icons" with_icons(into Vec<Icon>), ..extra }
 
 /// Any JSON array.
 ///
@@ -442,7 +323,6 @@ pub enum LoggingLevel {
     /// `"emergency"`: A condition that makes the system unusable. Syslog severity 0, the most severe.
     Emergency,
 }
-
 codec::string_enum! { LoggingLevel;
     Debug = "debug", Info = "info", Notice = "notice", Warning = "warning", Error = "error", Critical = "critical",
     Alert = "alert", Emergency = "emergency",
@@ -472,6 +352,10 @@ pub type MetaObject = crate::JsonObject;
 
 /// The members shared by all notifications: a method and optional parameters.
 ///
+/// ```json
+/// {"method": "notifications/tools/list_changed"}
+/// ```
+///
 /// Since revision 2024-11-05.
 /// [Specification](https://modelcontextprotocol.io/specification/2026-07-28/schema#notification)
 #[derive(Clone, Debug, PartialEq)]
@@ -483,27 +367,15 @@ pub struct Notification {
     /// Other members.
     pub extra: Extra<Self>,
 }
-
-impl Notification {
-    /// Creates a `Notification` from its required members.
-    #[must_use]
-    pub fn new(method: impl Into<String>) -> Self {
-        Self { method: method.into(), params: None, extra: Default::default() }
-    }
-
-    /// Sets `params`.
-    #[must_use]
-    pub fn with_params(mut self, params: impl Into<crate::JsonObject>) -> Self {
-        self.params = Some(params.into());
-        self
-    }
-}
-
 codec::object! { Notification;
-    required method "method", optional params "params", ..extra
+    required method "method" (into String), optional params "params" with_params(into crate::JsonObject), ..extra
 }
 
 /// The metadata of a notification. For custom keys, see [`MetaObject`].
+///
+/// ```json
+/// {"io.modelcontextprotocol/subscriptionId": 1}
+/// ```
 ///
 /// Since revision 2026-07-28. Used by [`CancelledNotificationParams`], [`LoggingMessageNotificationParams`],
 /// [`NotificationParams`], [`ProgressNotificationParams`], [`ResourceUpdatedNotificationParams`],
@@ -524,24 +396,8 @@ pub struct NotificationMetaObject {
     /// Other members.
     pub extra: Extra<Self>,
 }
-
-impl NotificationMetaObject {
-    /// Creates a `NotificationMetaObject` without optional members.
-    #[must_use]
-    pub fn new() -> Self {
-        Self::default()
-    }
-
-    /// Sets `io.modelcontextprotocol/subscriptionId`.
-    #[must_use]
-    pub fn with_subscription_id(mut self, subscription_id: impl Into<RequestId>) -> Self {
-        self.subscription_id = Some(subscription_id.into());
-        self
-    }
-}
-
 codec::object! { NotificationMetaObject;
-    optional subscription_id "io.modelcontextprotocol/subscriptionId", ..extra
+    optional subscription_id "io.modelcontextprotocol/subscriptionId" with_subscription_id(into RequestId), ..extra
 }
 
 /// The parameters that any notification can have, which contain only metadata.
@@ -561,27 +417,15 @@ pub struct NotificationParams {
     /// Other members.
     pub extra: Extra<Self>,
 }
-
-impl NotificationParams {
-    /// Creates a `NotificationParams` without optional members.
-    #[must_use]
-    pub fn new() -> Self {
-        Self::default()
-    }
-
-    /// Sets `_meta`.
-    #[must_use]
-    pub fn with_meta(mut self, meta: impl Into<NotificationMetaObject>) -> Self {
-        self.meta = Some(meta.into());
-        self
-    }
-}
-
-codec::object! { NotificationParams;
-    optional meta "_meta", ..extra
-}
+codec::object! { NotificationParams; optional meta "_meta" with_meta(into NotificationMetaObject), ..extra }
 
 /// The members shared by requests for paginated lists.
+///
+/// ```json
+/// {"jsonrpc": "2.0", "id": 1, "method": "tools/list",
+///   "params": {"_meta": {"io.modelcontextprotocol/protocolVersion": "2026-07-28",
+///   "io.modelcontextprotocol/clientCapabilities": {}}}}
+/// ```
 ///
 /// In JSON, `jsonrpc` is `"2.0"`. Since revision 2024-11-05.
 /// [Specification](https://modelcontextprotocol.io/specification/2026-07-28/schema#paginatedrequest)
@@ -597,25 +441,20 @@ pub struct PaginatedRequest {
     /// Other members.
     pub extra: Extra<Self>,
 }
-
-impl PaginatedRequest {
-    /// Creates a `PaginatedRequest` from its required members.
-    #[must_use]
-    pub fn new(id: impl Into<RequestId>, method: impl Into<String>, params: impl Into<PaginatedRequestParams>) -> Self {
-        Self { id: id.into(), method: method.into(), params: params.into(), extra: Default::default() }
-    }
-}
-
 codec::object! { PaginatedRequest;
-    constant jsonrpc "jsonrpc" = Str("2.0"), required id "id", required method "method", required params "params",
-    ..extra
+    constant jsonrpc "jsonrpc" = Str("2.0"), required id "id" (into RequestId), required method "method" (into String),
+    required params "params" (into PaginatedRequestParams), ..extra
 }
 
 /// The page of a list to return.
 ///
+/// ```json
+/// {"cursor": "cGFnZTI=", "_meta": {"io.modelcontextprotocol/protocolVersion": "2026-07-28",
+///   "io.modelcontextprotocol/clientCapabilities": {}}}
+/// ```
+///
 /// The parameters of [`ListResourcesRequest`] (`resources/list`). Since revision 2024-11-05. Used by
-/// [`ListPromptsRequest`], [`ListResourceTemplatesRequest`], [`ListResourcesRequest`], [`ListToolsRequest`],
-/// [`PaginatedRequest`].
+/// [`ListPromptsRequest`], [`ListResourceTemplatesRequest`], [`ListToolsRequest`], [`PaginatedRequest`].
 /// [Specification](https://modelcontextprotocol.io/specification/2026-07-28/schema#paginatedrequestparams)
 ///
 /// [`ListPromptsRequest`]: super::ListPromptsRequest
@@ -632,30 +471,18 @@ pub struct PaginatedRequestParams {
     /// Other members.
     pub extra: Extra<Self>,
 }
-
-impl PaginatedRequestParams {
-    /// Creates a `PaginatedRequestParams` from its required members.
-    #[must_use]
-    pub fn new(meta: impl Into<RequestMetaObject>) -> Self {
-        Self { cursor: None, meta: meta.into(), extra: Default::default() }
-    }
-
-    /// Sets `cursor`.
-    #[must_use]
-    pub fn with_cursor(mut self, cursor: impl Into<String>) -> Self {
-        self.cursor = Some(cursor.into());
-        self
-    }
-}
-
 codec::object! { PaginatedRequestParams;
-    optional cursor "cursor", required meta "_meta", ..extra
+    optional cursor "cursor" with_cursor(into String), required meta "_meta" (into RequestMetaObject), ..extra
 }
 
 /// The members shared by results that contain a page of a list.
 ///
 /// The server determines the page size, which can vary between pages. If the list changes while a client pages through
 /// it, entries can appear twice or be missing.
+///
+/// ```json
+/// {"nextCursor": "cGFnZTI=", "resultType": "complete"}
+/// ```
 ///
 /// Since revision 2024-11-05.
 /// [Specification](https://modelcontextprotocol.io/specification/2026-07-28/schema#paginatedresult)
@@ -673,44 +500,16 @@ pub struct PaginatedResult {
     /// Other members.
     pub extra: Extra<Self>,
 }
-
-impl PaginatedResult {
-    /// Creates a `PaginatedResult` from the schema's defaults.
-    #[must_use]
-    pub fn new() -> Self {
-        Self { next_cursor: None, result_type: crate::ResultType::COMPLETE, meta: None, extra: Default::default() }
-    }
-
-    /// Sets `nextCursor`.
-    #[must_use]
-    pub fn with_next_cursor(mut self, next_cursor: impl Into<String>) -> Self {
-        self.next_cursor = Some(next_cursor.into());
-        self
-    }
-
-    /// Sets `resultType`.
-    #[must_use]
-    pub fn with_result_type(mut self, result_type: impl Into<ResultType>) -> Self {
-        self.result_type = result_type.into();
-        self
-    }
-
-    /// Sets `_meta`.
-    #[must_use]
-    pub fn with_meta(mut self, meta: impl Into<ResultMetaObject>) -> Self {
-        self.meta = Some(meta.into());
-        self
-    }
+codec::object! { PaginatedResult;
+    optional next_cursor "nextCursor" with_next_cursor(into String),
+    default(crate::ResultType::COMPLETE) result_type "resultType" with_result_type(into ResultType),
+    optional meta "_meta" with_meta(into ResultMetaObject), ..extra
 }
 
 impl Default for PaginatedResult {
     fn default() -> Self {
         Self::new()
     }
-}
-
-codec::object! { PaginatedResult;
-    optional next_cursor "nextCursor", required result_type "resultType", optional meta "_meta", ..extra
 }
 
 /// A string or integer that matches progress notifications to their request.
@@ -725,6 +524,10 @@ pub type ProgressToken = crate::ProgressToken;
 
 /// The members shared by all requests: a method and optional parameters.
 ///
+/// ```json
+/// {"method": "tools/list"}
+/// ```
+///
 /// Since revision 2024-11-05. [Specification](https://modelcontextprotocol.io/specification/2026-07-28/schema#request)
 #[derive(Clone, Debug, PartialEq)]
 pub struct Request {
@@ -735,24 +538,8 @@ pub struct Request {
     /// Other members.
     pub extra: Extra<Self>,
 }
-
-impl Request {
-    /// Creates a `Request` from its required members.
-    #[must_use]
-    pub fn new(method: impl Into<String>) -> Self {
-        Self { method: method.into(), params: None, extra: Default::default() }
-    }
-
-    /// Sets `params`.
-    #[must_use]
-    pub fn with_params(mut self, params: impl Into<crate::JsonObject>) -> Self {
-        self.params = Some(params.into());
-        self
-    }
-}
-
 codec::object! { Request;
-    required method "method", optional params "params", ..extra
+    required method "method" (into String), optional params "params" with_params(into crate::JsonObject), ..extra
 }
 
 /// A string or integer that matches a response to its request.
@@ -776,6 +563,11 @@ pub type RequestId = crate::RequestId;
 ///
 /// Each request is independent. A server must not reuse the metadata of an earlier request. For custom keys, see
 /// [`MetaObject`].
+///
+/// ```json
+/// {"progressToken": "upload-1", "io.modelcontextprotocol/protocolVersion": "2026-07-28",
+///   "io.modelcontextprotocol/clientCapabilities": {}}
+/// ```
 ///
 /// Since revision 2026-07-28. Used by [`CallToolRequestParams`], [`CompleteRequestParams`], [`GetPromptRequestParams`],
 /// [`InputResponseRequestParams`], [`PaginatedRequestParams`], [`ReadResourceRequestParams`] and 3 more.
@@ -829,56 +621,24 @@ pub struct RequestMetaObject {
     /// Other members.
     pub extra: Extra<Self>,
 }
-
-impl RequestMetaObject {
-    /// Creates a `RequestMetaObject` from its required members.
-    #[must_use]
-    pub fn new(protocol_version: impl Into<String>, client_capabilities: impl Into<ClientCapabilities>) -> Self {
-        Self {
-            progress_token: None,
-            protocol_version: protocol_version.into(),
-            client_info: None,
-            client_capabilities: client_capabilities.into(),
-            log_level: None,
-            extra: Default::default(),
-        }
-    }
-
-    /// Sets `progressToken`.
-    #[must_use]
-    pub fn with_progress_token(mut self, progress_token: impl Into<ProgressToken>) -> Self {
-        self.progress_token = Some(progress_token.into());
-        self
-    }
-
-    /// Sets `io.modelcontextprotocol/clientInfo`.
-    #[must_use]
-    pub fn with_client_info(mut self, client_info: impl Into<Implementation>) -> Self {
-        self.client_info = Some(client_info.into());
-        self
-    }
-
-    /// Sets `io.modelcontextprotocol/logLevel`.
-    #[deprecated(
-        note = "since revision 2026-07-28: Read the server's stderr where the transport is stdio, or use OpenTelemetry."
-    )]
-    #[must_use]
-    pub fn with_log_level(mut self, log_level: impl Into<LoggingLevel>) -> Self {
-        self.log_level = Some(log_level.into());
-        self
-    }
-}
-
 codec::object! { RequestMetaObject;
-    optional progress_token "progressToken", required protocol_version "io.modelcontextprotocol/protocolVersion",
-    optional client_info "io.modelcontextprotocol/clientInfo",
-    required client_capabilities "io.modelcontextprotocol/clientCapabilities",
-    optional log_level "io.modelcontextprotocol/logLevel", ..extra
+    optional progress_token "progressToken" with_progress_token(into ProgressToken),
+    required protocol_version "io.modelcontextprotocol/protocolVersion" (into String),
+    optional client_info "io.modelcontextprotocol/clientInfo" with_client_info(into Implementation),
+    required client_capabilities "io.modelcontextprotocol/clientCapabilities" (into ClientCapabilities),
+    optional log_level "io.modelcontextprotocol/logLevel"
+        #[deprecated(note = "since revision 2026-07-28: Read the server's stderr where the transport is stdio, or use OpenTelemetry.")]
+        with_log_level(into LoggingLevel),
+    ..extra
 }
 
 /// The members shared by text and binary resource contents.
 ///
 /// On the wire, the contents are always a [`TextResourceContents`] or a [`BlobResourceContents`].
+///
+/// ```json
+/// {"uri": "file:///project/README.md", "mimeType": "text/plain"}
+/// ```
 ///
 /// Since revision 2024-11-05.
 /// [Specification](https://modelcontextprotocol.io/specification/2026-07-28/schema#resourcecontents)
@@ -897,34 +657,18 @@ pub struct ResourceContents {
     /// Other members.
     pub extra: Extra<Self>,
 }
-
-impl ResourceContents {
-    /// Creates a `ResourceContents` from its required members.
-    #[must_use]
-    pub fn new(uri: impl Into<String>) -> Self {
-        Self { uri: uri.into(), mime_type: None, meta: None, extra: Default::default() }
-    }
-
-    /// Sets `mimeType`.
-    #[must_use]
-    pub fn with_mime_type(mut self, mime_type: impl Into<String>) -> Self {
-        self.mime_type = Some(mime_type.into());
-        self
-    }
-
-    /// Sets `_meta`.
-    #[must_use]
-    pub fn with_meta(mut self, meta: impl Into<MetaObject>) -> Self {
-        self.meta = Some(meta.into());
-        self
-    }
-}
-
 codec::object! { ResourceContents;
-    required uri "uri", optional mime_type "mimeType", optional meta "_meta", ..extra
+    required uri "uri" (into String), optional mime_type "mimeType" with_mime_type(into String),
+    optional meta "_meta" with_meta(into MetaObject), ..extra
 }
 
 /// The parameters shared by all requests about a single resource.
+///
+/// ```json
+/// {"uri": "file:///project/README.md",
+///   "_meta": {"io.modelcontextprotocol/protocolVersion": "2026-07-28",
+///   "io.modelcontextprotocol/clientCapabilities": {}}}
+/// ```
 ///
 /// Since revision 2025-11-25.
 /// [Specification](https://modelcontextprotocol.io/specification/2026-07-28/schema#resourcerequestparams)
@@ -938,20 +682,15 @@ pub struct ResourceRequestParams {
     /// Other members.
     pub extra: Extra<Self>,
 }
-
-impl ResourceRequestParams {
-    /// Creates a `ResourceRequestParams` from its required members.
-    #[must_use]
-    pub fn new(uri: impl Into<String>, meta: impl Into<RequestMetaObject>) -> Self {
-        Self { uri: uri.into(), meta: meta.into(), extra: Default::default() }
-    }
-}
-
 codec::object! { ResourceRequestParams;
-    required uri "uri", required meta "_meta", ..extra
+    required uri "uri" (into String), required meta "_meta" (into RequestMetaObject), ..extra
 }
 
 /// Any result, with the members shared by all results and any additional members.
+///
+/// ```json
+/// {"resultType": "complete"}
+/// ```
 ///
 /// Since revision 2024-11-05. Used by [`ClientResult`], [`EmptyResult`], [`JsonRpcResultResponse`], [`ServerResult`].
 /// [Specification](https://modelcontextprotocol.io/specification/2026-07-28/schema#result)
@@ -971,27 +710,9 @@ pub struct Result {
     /// Other members.
     pub extra: Extra<Self>,
 }
-
-impl Result {
-    /// Creates a `Result` from the schema's defaults.
-    #[must_use]
-    pub fn new() -> Self {
-        Self { result_type: crate::ResultType::COMPLETE, meta: None, extra: Default::default() }
-    }
-
-    /// Sets `resultType`.
-    #[must_use]
-    pub fn with_result_type(mut self, result_type: impl Into<ResultType>) -> Self {
-        self.result_type = result_type.into();
-        self
-    }
-
-    /// Sets `_meta`.
-    #[must_use]
-    pub fn with_meta(mut self, meta: impl Into<ResultMetaObject>) -> Self {
-        self.meta = Some(meta.into());
-        self
-    }
+codec::object! { Result;
+    default(crate::ResultType::COMPLETE) result_type "resultType" with_result_type(into ResultType),
+    optional meta "_meta" with_meta(into ResultMetaObject), ..extra
 }
 
 impl Default for Result {
@@ -1000,11 +721,11 @@ impl Default for Result {
     }
 }
 
-codec::object! { Result;
-    required result_type "resultType", optional meta "_meta", ..extra
-}
-
 /// The metadata of a result. For custom keys, see [`MetaObject`].
+///
+/// ```json
+/// {"io.modelcontextprotocol/serverInfo": {"name": "weather", "version": "1.2.0"}}
+/// ```
 ///
 /// Since revision 2026-07-28. Used by [`CacheableResult`], [`CallToolResult`], [`CompleteResult`], [`DiscoverResult`],
 /// [`GetPromptResult`], [`InputRequiredResult`] and 7 more.
@@ -1024,24 +745,8 @@ pub struct ResultMetaObject {
     /// Other members.
     pub extra: Extra<Self>,
 }
-
-impl ResultMetaObject {
-    /// Creates a `ResultMetaObject` without optional members.
-    #[must_use]
-    pub fn new() -> Self {
-        Self::default()
-    }
-
-    /// Sets `io.modelcontextprotocol/serverInfo`.
-    #[must_use]
-    pub fn with_server_info(mut self, server_info: impl Into<Implementation>) -> Self {
-        self.server_info = Some(server_info.into());
-        self
-    }
-}
-
 codec::object! { ResultMetaObject;
-    optional server_info "io.modelcontextprotocol/serverInfo", ..extra
+    optional server_info "io.modelcontextprotocol/serverInfo" with_server_info(into Implementation), ..extra
 }
 
 /// The kind of a result: `complete`, `input_required`, or a value defined by an extension.
@@ -1075,10 +780,7 @@ pub enum Role {
     /// `"assistant"`: The language model.
     Assistant,
 }
-
-codec::string_enum! { Role;
-    User = "user", Assistant = "assistant",
-}
+codec::string_enum! { Role; User = "user", Assistant = "assistant", }
 
 codec::serde_impls! {
     Annotations, AnnotationsPriority, BaseMetadata, CacheableResult, CacheScope, Error, Icon, IconTheme, Icons,

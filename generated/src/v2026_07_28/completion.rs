@@ -11,11 +11,8 @@ use crate::{Extra, Map, Revision, codec};
 /// Clients send it while the user types and should debounce it. The result is a [`CompleteResult`] with at most 100
 /// values, most relevant first. Requires the server's `completions` capability.
 ///
-/// The `completion/complete` request, sent by the client. In JSON, `jsonrpc` is `"2.0"` and `method` is
-/// `"completion/complete"`. Since revision 2024-11-05. Used by [`ClientRequest`].
+/// The `completion/complete` request, sent by the client. In JSON, `jsonrpc` is `"2.0"`. Since revision 2024-11-05.
 /// [Specification](https://modelcontextprotocol.io/specification/2026-07-28/schema#completerequest)
-///
-/// [`ClientRequest`]: super::ClientRequest
 #[derive(Clone, Debug, PartialEq)]
 pub struct CompleteRequest {
     /// The ID that matches a response to its request. The sender of the request chooses it, and the response repeats
@@ -26,33 +23,26 @@ pub struct CompleteRequest {
     /// Other members.
     pub extra: Extra<Self>,
 }
-
-impl CompleteRequest {
-    /// Creates a `CompleteRequest` from its required members.
-    #[must_use]
-    pub fn new(id: impl Into<RequestId>, params: impl Into<CompleteRequestParams>) -> Self {
-        Self { id: id.into(), params: params.into(), extra: Default::default() }
-    }
-}
-
 codec::object! { CompleteRequest;
-    constant jsonrpc "jsonrpc" = Str("2.0"), required id "id", constant method "method" = Str("completion/complete"),
-    required params "params", ..extra
+    constant jsonrpc "jsonrpc" = Str("2.0"), required id "id" (into RequestId),
+    constant method "method" = Str("completion/complete"), required params "params" (into CompleteRequestParams),
+    ..extra
 }
-
-impl crate::Request for CompleteRequest {
-    const METHOD: &'static str = "completion/complete";
-    const REVISION: Revision = Revision::V2026_07_28;
-    type Params = CompleteRequestParams;
-    type Result = CompleteResult;
+codec::request! { CompleteRequest;
+    "completion/complete" (CompleteRequestParams) -> CompleteResult; Revision::V2026_07_28
 }
 
 /// The argument to complete and the text entered so far.
 ///
 /// Clients should debounce these requests while the user types. Servers should limit their rate.
 ///
-/// The parameters of [`CompleteRequest`] (`completion/complete`). Since revision 2024-11-05. Used by
-/// [`CompleteRequest`].
+/// ```json
+/// {"ref": {"type": "ref/prompt", "name": "plan_trip"}, "argument": {"name": "city",
+///   "value": "Be"}, "_meta": {"io.modelcontextprotocol/protocolVersion": "2026-07-28",
+///   "io.modelcontextprotocol/clientCapabilities": {}}}
+/// ```
+///
+/// The parameters of [`CompleteRequest`] (`completion/complete`). Since revision 2024-11-05.
 /// [Specification](https://modelcontextprotocol.io/specification/2026-07-28/schema#completerequestparams)
 #[derive(Clone, Debug, PartialEq)]
 pub struct CompleteRequestParams {
@@ -69,37 +59,18 @@ pub struct CompleteRequestParams {
     /// Other members.
     pub extra: Extra<Self>,
 }
-
-impl CompleteRequestParams {
-    /// Creates a `CompleteRequestParams` from its required members.
-    #[must_use]
-    pub fn new(
-        r#ref: impl Into<PromptOrResourceTemplateReference>,
-        argument: impl Into<CompleteRequestParamsArgument>,
-        meta: impl Into<RequestMetaObject>,
-    ) -> Self {
-        Self {
-            r#ref: r#ref.into(),
-            argument: argument.into(),
-            context: None,
-            meta: meta.into(),
-            extra: Default::default(),
-        }
-    }
-
-    /// Sets `context`.
-    #[must_use]
-    pub fn with_context(mut self, context: impl Into<CompleteRequestParamsContext>) -> Self {
-        self.context = Some(context.into());
-        self
-    }
-}
-
 codec::object! { CompleteRequestParams;
-    required r#ref "ref", required argument "argument", optional context "context", required meta "_meta", ..extra
+    required r#ref "ref" (into PromptOrResourceTemplateReference),
+    required argument "argument" (into CompleteRequestParamsArgument),
+    optional context "context" with_context(into CompleteRequestParamsContext),
+    required meta "_meta" (into RequestMetaObject), ..extra
 }
 
 /// The name and the current text of the argument to complete.
+///
+/// ```json
+/// {"name": "city", "value": "Be"}
+/// ```
 ///
 /// Since revision 2024-11-05. Used by [`CompleteRequestParams`].
 #[derive(Clone, Debug, PartialEq)]
@@ -113,20 +84,15 @@ pub struct CompleteRequestParamsArgument {
     /// Other members.
     pub extra: Extra<Self>,
 }
-
-impl CompleteRequestParamsArgument {
-    /// Creates a `CompleteRequestParamsArgument` from its required members.
-    #[must_use]
-    pub fn new(name: impl Into<String>, value: impl Into<String>) -> Self {
-        Self { name: name.into(), value: value.into(), extra: Default::default() }
-    }
-}
-
 codec::object! { CompleteRequestParamsArgument;
-    required name "name", required value "value", ..extra
+    required name "name" (into String), required value "value" (into String), ..extra
 }
 
 /// Additional context for a completion.
+///
+/// ```json
+/// {"arguments": {"city": "Bern"}}
+/// ```
 ///
 /// Since revision 2025-06-18. Used by [`CompleteRequestParams`].
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -136,24 +102,8 @@ pub struct CompleteRequestParamsContext {
     /// Other members.
     pub extra: Extra<Self>,
 }
-
-impl CompleteRequestParamsContext {
-    /// Creates a `CompleteRequestParamsContext` without optional members.
-    #[must_use]
-    pub fn new() -> Self {
-        Self::default()
-    }
-
-    /// Sets `arguments`.
-    #[must_use]
-    pub fn with_arguments(mut self, arguments: impl Into<Map<String, String>>) -> Self {
-        self.arguments = Some(arguments.into());
-        self
-    }
-}
-
 codec::object! { CompleteRequestParamsContext;
-    optional arguments "arguments", ..extra
+    optional arguments "arguments" with_arguments(into Map<String, String>), ..extra
 }
 
 /// A reference to the prompt or resource template whose argument is being completed.
@@ -172,7 +122,6 @@ pub enum PromptOrResourceTemplateReference {
     /// completed.
     ResourceTemplateReference(ResourceTemplateReference),
 }
-
 codec::union! { PromptOrResourceTemplateReference blank PromptReference;
     PromptReference from(PromptReference), ResourceTemplateReference from(ResourceTemplateReference);
     [Value(&["type"], &[Str("ref/prompt")])] => PromptReference,
@@ -183,6 +132,10 @@ codec::union! { PromptOrResourceTemplateReference blank PromptReference;
 ///
 /// Suggestions can reveal what exists on a server. The server must not suggest values that the client is not allowed to
 /// see.
+///
+/// ```json
+/// {"completion": {"values": ["Bern", "Berlin"]}, "resultType": "complete"}
+/// ```
 ///
 /// The result of [`CompleteRequest`] (`completion/complete`). Since revision 2024-11-05. Used by
 /// [`CompleteResultResponse`].
@@ -216,39 +169,17 @@ pub struct CompleteResult {
     /// Other members.
     pub extra: Extra<Self>,
 }
-
-impl CompleteResult {
-    /// Creates a `CompleteResult` from its required members and the schema's defaults.
-    #[must_use]
-    pub fn new(completion: impl Into<CompleteResultCompletion>) -> Self {
-        Self {
-            completion: completion.into(),
-            result_type: crate::ResultType::COMPLETE,
-            meta: None,
-            extra: Default::default(),
-        }
-    }
-
-    /// Sets `resultType`.
-    #[must_use]
-    pub fn with_result_type(mut self, result_type: impl Into<ResultType>) -> Self {
-        self.result_type = result_type.into();
-        self
-    }
-
-    /// Sets `_meta`.
-    #[must_use]
-    pub fn with_meta(mut self, meta: impl Into<ResultMetaObject>) -> Self {
-        self.meta = Some(meta.into());
-        self
-    }
-}
-
 codec::object! { CompleteResult;
-    required completion "completion", required result_type "resultType", optional meta "_meta", ..extra
+    required completion "completion" (into CompleteResultCompletion),
+    default(crate::ResultType::COMPLETE) result_type "resultType" with_result_type(into ResultType),
+    optional meta "_meta" with_meta(into ResultMetaObject), ..extra
 }
 
 /// A list of suggested values, with the number of matches.
+///
+/// ```json
+/// {"values": ["Bern", "Berlin"], "total": 100, "hasMore": true}
+/// ```
 ///
 /// Since revision 2024-11-05. Used by [`CompleteResult`].
 #[derive(Clone, Debug, PartialEq)]
@@ -262,31 +193,9 @@ pub struct CompleteResultCompletion {
     /// Other members.
     pub extra: Extra<Self>,
 }
-
-impl CompleteResultCompletion {
-    /// Creates a `CompleteResultCompletion` from its required members.
-    #[must_use]
-    pub fn new(values: impl Into<CompleteResultCompletionValues>) -> Self {
-        Self { values: values.into(), total: None, has_more: None, extra: Default::default() }
-    }
-
-    /// Sets `total`.
-    #[must_use]
-    pub fn with_total(mut self, total: i64) -> Self {
-        self.total = Some(total);
-        self
-    }
-
-    /// Sets `hasMore`.
-    #[must_use]
-    pub fn with_has_more(mut self, has_more: bool) -> Self {
-        self.has_more = Some(has_more);
-        self
-    }
-}
-
 codec::object! { CompleteResultCompletion;
-    required values "values", optional total "total", optional has_more "hasMore", ..extra
+    required values "values" (into CompleteResultCompletionValues), optional total "total" with_total(copy i64),
+    optional has_more "hasMore" with_has_more(copy bool), ..extra
 }
 
 /// The suggested values of a [`CompleteResultCompletion`], most relevant first.
@@ -299,10 +208,14 @@ codec::object! { CompleteResultCompletion;
 /// Since revision 2026-07-28. Used by [`CompleteResultCompletion`].
 #[derive(Clone, Debug, PartialEq)]
 pub struct CompleteResultCompletionValues(Vec<String>);
-
 codec::bounded_length! { CompleteResultCompletionValues(Vec<String>) check_items; at_most(100) }
 
 /// A complete response with a [`CompleteResult`].
+///
+/// ```json
+/// {"jsonrpc": "2.0", "id": 1, "result": {"completion": {"values": ["Bern", "Berlin"]},
+///   "resultType": "complete"}}
+/// ```
 ///
 /// In JSON, `jsonrpc` is `"2.0"`. Since revision 2026-07-28.
 /// [Specification](https://modelcontextprotocol.io/specification/2026-07-28/schema#completeresultresponse)
@@ -316,20 +229,16 @@ pub struct CompleteResultResponse {
     /// Other members.
     pub extra: Extra<Self>,
 }
-
-impl CompleteResultResponse {
-    /// Creates a `CompleteResultResponse` from its required members.
-    #[must_use]
-    pub fn new(id: impl Into<RequestId>, result: impl Into<CompleteResult>) -> Self {
-        Self { id: id.into(), result: result.into(), extra: Default::default() }
-    }
-}
-
 codec::object! { CompleteResultResponse;
-    constant jsonrpc "jsonrpc" = Str("2.0"), required id "id", required result "result", ..extra
+    constant jsonrpc "jsonrpc" = Str("2.0"), required id "id" (into RequestId),
+    required result "result" (into CompleteResult), ..extra
 }
 
 /// A reference to a prompt by name, for example to complete one of its arguments.
+///
+/// ```json
+/// {"type": "ref/prompt", "name": "plan_trip", "title": "Plan a trip"}
+/// ```
 ///
 /// In JSON, `type` is `"ref/prompt"`. Since revision 2024-11-05. Used by [`PromptOrResourceTemplateReference`].
 /// [Specification](https://modelcontextprotocol.io/specification/2026-07-28/schema#promptreference)
@@ -344,27 +253,16 @@ pub struct PromptReference {
     /// Other members.
     pub extra: Extra<Self>,
 }
-
-impl PromptReference {
-    /// Creates a `PromptReference` from its required members.
-    #[must_use]
-    pub fn new(name: impl Into<String>) -> Self {
-        Self { name: name.into(), title: None, extra: Default::default() }
-    }
-
-    /// Sets `title`.
-    #[must_use]
-    pub fn with_title(mut self, title: impl Into<String>) -> Self {
-        self.title = Some(title.into());
-        self
-    }
-}
-
 codec::object! { PromptReference;
-    constant r#type "type" = Str("ref/prompt"), required name "name", optional title "title", ..extra
+    constant r#type "type" = Str("ref/prompt"), required name "name" (into String),
+    optional title "title" with_title(into String), ..extra
 }
 
 /// A reference to the resource or resource template whose argument is being completed.
+///
+/// ```json
+/// {"type": "ref/resource", "uri": "file:///project/README.md"}
+/// ```
 ///
 /// In JSON, `type` is `"ref/resource"`. Since revision 2025-06-18. Used by [`PromptOrResourceTemplateReference`].
 /// [Specification](https://modelcontextprotocol.io/specification/2026-07-28/schema#resourcetemplatereference)
@@ -375,17 +273,8 @@ pub struct ResourceTemplateReference {
     /// Other members.
     pub extra: Extra<Self>,
 }
-
-impl ResourceTemplateReference {
-    /// Creates a `ResourceTemplateReference` from its required members.
-    #[must_use]
-    pub fn new(uri: impl Into<String>) -> Self {
-        Self { uri: uri.into(), extra: Default::default() }
-    }
-}
-
 codec::object! { ResourceTemplateReference;
-    constant r#type "type" = Str("ref/resource"), required uri "uri", ..extra
+    constant r#type "type" = Str("ref/resource"), required uri "uri" (into String), ..extra
 }
 
 codec::serde_impls! {

@@ -7,6 +7,10 @@ use crate::{Extra, Map, Number, Revision, codec};
 
 /// A form field for a boolean.
 ///
+/// ```json
+/// {"type": "boolean", "title": "By train", "description": "Whether to travel by train."}
+/// ```
+///
 /// In JSON, `type` is `"boolean"`. Since revision 2025-06-18. Used by [`PrimitiveSchemaDefinition`].
 /// [Specification](https://modelcontextprotocol.io/specification/2026-07-28/schema#booleanschema)
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -20,39 +24,10 @@ pub struct BooleanSchema {
     /// Other members.
     pub extra: Extra<Self>,
 }
-
-impl BooleanSchema {
-    /// Creates a `BooleanSchema` without optional members.
-    #[must_use]
-    pub fn new() -> Self {
-        Self::default()
-    }
-
-    /// Sets `title`.
-    #[must_use]
-    pub fn with_title(mut self, title: impl Into<String>) -> Self {
-        self.title = Some(title.into());
-        self
-    }
-
-    /// Sets `description`.
-    #[must_use]
-    pub fn with_description(mut self, description: impl Into<String>) -> Self {
-        self.description = Some(description.into());
-        self
-    }
-
-    /// Sets `default`.
-    #[must_use]
-    pub fn with_default(mut self, default: bool) -> Self {
-        self.default = Some(default);
-        self
-    }
-}
-
 codec::object! { BooleanSchema;
-    constant r#type "type" = Str("boolean"), optional title "title", optional description "description",
-    optional default "default", ..extra
+    constant r#type "type" = Str("boolean"), optional title "title" with_title(into String),
+    optional description "description" with_description(into String),
+    optional default "default" with_default(copy bool), ..extra
 }
 
 /// Requests input from the user through the client.
@@ -64,8 +39,12 @@ codec::object! { BooleanSchema;
 ///
 /// Requires the client's `elicitation` capability with the mode in use. An empty capability means form mode.
 ///
-/// The `elicitation/create` request, sent inside another message. In JSON, `method` is `"elicitation/create"`. Since
-/// revision 2025-06-18. Used by [`InputRequest`].
+/// ```json
+/// {"method": "elicitation/create", "params": {"message": "Which city?",
+///   "requestedSchema": {"type": "object", "properties": {"city": {"type": "string"}}}}}
+/// ```
+///
+/// The `elicitation/create` request, sent inside another message. Since revision 2025-06-18. Used by [`InputRequest`].
 /// [Specification](https://modelcontextprotocol.io/specification/2026-07-28/schema#elicitrequest)
 ///
 /// [`InputRequest`]: super::InputRequest
@@ -77,25 +56,10 @@ pub struct ElicitRequest {
     /// Other members.
     pub extra: Extra<Self>,
 }
-
-impl ElicitRequest {
-    /// Creates an `ElicitRequest` from its required members.
-    #[must_use]
-    pub fn new(params: impl Into<ElicitRequestParams>) -> Self {
-        Self { params: params.into(), extra: Default::default() }
-    }
-}
-
 codec::object! { ElicitRequest;
-    constant method "method" = Str("elicitation/create"), required params "params", ..extra
+    constant method "method" = Str("elicitation/create"), required params "params" (into ElicitRequestParams), ..extra
 }
-
-impl crate::Request for ElicitRequest {
-    const METHOD: &'static str = "elicitation/create";
-    const REVISION: Revision = Revision::V2026_07_28;
-    type Params = ElicitRequestParams;
-    type Result = ElicitResult;
-}
+codec::request! { ElicitRequest; "elicitation/create" (ElicitRequestParams) -> ElicitResult; Revision::V2026_07_28 }
 
 /// A form that the server asks the user to fill in.
 ///
@@ -103,6 +67,11 @@ impl crate::Request for ElicitRequest {
 /// other secrets. Use [`ElicitRequestUrlParams`] for those. The client must show which server sent the request, let the
 /// user change the values before they are sent, and offer ways to decline and to cancel. An elicitation without `mode`
 /// is a form.
+///
+/// ```json
+/// {"message": "Which city?", "requestedSchema": {"type": "object",
+///   "properties": {"city": {"type": "string"}}}}
+/// ```
 ///
 /// Since revision 2025-11-25. Used by [`ElicitRequestParams`].
 /// [Specification](https://modelcontextprotocol.io/specification/2026-07-28/schema#elicitrequestformparams)
@@ -132,44 +101,19 @@ pub struct ElicitRequestFormParams {
     /// Other members.
     pub extra: Extra<Self>,
 }
-
-impl ElicitRequestFormParams {
-    /// Creates an `ElicitRequestFormParams` from its required members.
-    #[must_use]
-    pub fn new(
-        message: impl Into<String>,
-        requested_schema: impl Into<ElicitRequestFormParamsRequestedSchema>,
-    ) -> Self {
-        Self {
-            mode: false,
-            message: message.into(),
-            requested_schema: requested_schema.into(),
-            extra: Default::default(),
-        }
-    }
-
-    /// Whether the constant member `mode` (`"form"`) is present.
-    #[must_use]
-    pub fn has_mode(&self) -> bool {
-        self.mode
-    }
-
-    /// Writes the constant member `mode` (`"form"`), or leaves it out.
-    #[must_use]
-    pub fn with_mode(mut self, present: bool) -> Self {
-        self.mode = present;
-        self
-    }
-}
-
 codec::object! { ElicitRequestFormParams;
-    flag mode "mode" = Str("form"), required message "message", required requested_schema "requestedSchema", ..extra
+    flag mode "mode" = Str("form") has_mode with_mode, required message "message" (into String),
+    required requested_schema "requestedSchema" (into ElicitRequestFormParamsRequestedSchema), ..extra
 }
 
 /// The fields of a form, as a JSON Schema of a flat object with one property per field.
 ///
 /// The client can generate the form from the schema. The client and the server should both validate the values against
 /// it.
+///
+/// ```json
+/// {"type": "object", "properties": {"city": {"type": "string"}}, "required": ["city"]}
+/// ```
 ///
 /// In JSON, `type` is `"object"`. Since revision 2025-11-25. Used by [`ElicitRequestFormParams`].
 #[derive(Clone, Debug, PartialEq)]
@@ -183,32 +127,10 @@ pub struct ElicitRequestFormParamsRequestedSchema {
     /// Other members.
     pub extra: Extra<Self>,
 }
-
-impl ElicitRequestFormParamsRequestedSchema {
-    /// Creates an `ElicitRequestFormParamsRequestedSchema` from its required members.
-    #[must_use]
-    pub fn new(properties: impl Into<Map<String, PrimitiveSchemaDefinition>>) -> Self {
-        Self { schema: None, properties: properties.into(), required: None, extra: Default::default() }
-    }
-
-    /// Sets `$schema`.
-    #[must_use]
-    pub fn with_schema(mut self, schema: impl Into<String>) -> Self {
-        self.schema = Some(schema.into());
-        self
-    }
-
-    /// Sets `required`.
-    #[must_use]
-    pub fn with_required(mut self, required: impl Into<Vec<String>>) -> Self {
-        self.required = Some(required.into());
-        self
-    }
-}
-
 codec::object! { ElicitRequestFormParamsRequestedSchema;
-    constant r#type "type" = Str("object"), optional schema "$schema", required properties "properties",
-    optional required "required", ..extra
+    constant r#type "type" = Str("object"), optional schema "$schema" with_schema(into String),
+    required properties "properties" (into Map<String, PrimitiveSchemaDefinition>),
+    optional required "required" with_required(into Vec<String>), ..extra
 }
 
 /// A form for the user to fill in, or a URL for the user to visit.
@@ -223,7 +145,7 @@ codec::object! { ElicitRequestFormParamsRequestedSchema;
 /// * `mode` is "url": `ElicitRequestUrlParams`
 /// * `mode` is absent: `ElicitRequestFormParams`
 ///
-/// The parameters of [`ElicitRequest`] (`elicitation/create`). Since revision 2025-06-18. Used by [`ElicitRequest`].
+/// The parameters of [`ElicitRequest`] (`elicitation/create`). Since revision 2025-06-18.
 /// [Specification](https://modelcontextprotocol.io/specification/2026-07-28/schema#elicitrequestparams)
 ///
 /// [`InputRequiredResult`]: super::InputRequiredResult
@@ -234,7 +156,6 @@ pub enum ElicitRequestParams {
     /// [`ElicitRequestUrlParams`]: A web page that the server asks the user to visit.
     ElicitRequestUrlParams(ElicitRequestUrlParams),
 }
-
 codec::union! { ElicitRequestParams blank ElicitRequestUrlParams;
     ElicitRequestFormParams from(ElicitRequestFormParams), ElicitRequestUrlParams from(ElicitRequestUrlParams);
     [Value(&["mode"], &[Str("form")])] => ElicitRequestFormParams,
@@ -256,6 +177,10 @@ codec::union! { ElicitRequestParams blank ElicitRequestUrlParams;
 /// The action `accept` means only that the user consented. The interaction on the page may still be in progress, or may
 /// fail.
 ///
+/// ```json
+/// {"mode": "url", "message": "Log in to see your cities.", "url": "https://example.com/login"}
+/// ```
+///
 /// In JSON, `mode` is `"url"`. Since revision 2025-11-25. Used by [`ElicitRequestParams`].
 /// [Specification](https://modelcontextprotocol.io/specification/2026-07-28/schema#elicitrequesturlparams)
 #[derive(Clone, Debug, PartialEq)]
@@ -267,23 +192,19 @@ pub struct ElicitRequestUrlParams {
     /// Other members.
     pub extra: Extra<Self>,
 }
-
-impl ElicitRequestUrlParams {
-    /// Creates an `ElicitRequestUrlParams` from its required members.
-    #[must_use]
-    pub fn new(message: impl Into<String>, url: impl Into<String>) -> Self {
-        Self { message: message.into(), url: url.into(), extra: Default::default() }
-    }
-}
-
 codec::object! { ElicitRequestUrlParams;
-    constant mode "mode" = Str("url"), required message "message", required url "url", ..extra
+    constant mode "mode" = Str("url"), required message "message" (into String), required url "url" (into String),
+    ..extra
 }
 
 /// The user's response to an elicitation.
 ///
 /// The server should validate the values against the schema that it sent. It must not use them as proof of the user's
 /// identity. In 2026-07-28 this result is one of the `inputResponses` of the retried request.
+///
+/// ```json
+/// {"action": "accept", "content": {"city": "Bern"}}
+/// ```
 ///
 /// The result of [`ElicitRequest`] (`elicitation/create`). Since revision 2025-06-18. Used by [`InputResponse`].
 /// [Specification](https://modelcontextprotocol.io/specification/2026-07-28/schema#elicitresult)
@@ -311,24 +232,9 @@ pub struct ElicitResult {
     /// Other members.
     pub extra: Extra<Self>,
 }
-
-impl ElicitResult {
-    /// Creates an `ElicitResult` from its required members.
-    #[must_use]
-    pub fn new(action: impl Into<ElicitResultAction>) -> Self {
-        Self { action: action.into(), content: None, extra: Default::default() }
-    }
-
-    /// Sets `content`.
-    #[must_use]
-    pub fn with_content(mut self, content: impl Into<Map<String, ElicitResultContentValue>>) -> Self {
-        self.content = Some(content.into());
-        self
-    }
-}
-
 codec::object! { ElicitResult;
-    required action "action", optional content "content", ..extra
+    required action "action" (into ElicitResultAction),
+    optional content "content" with_content(into Map<String, ElicitResultContentValue>), ..extra
 }
 
 /// The user's decision about an elicitation.
@@ -345,10 +251,7 @@ pub enum ElicitResultAction {
     /// may ask again later.
     Cancel,
 }
-
-codec::string_enum! { ElicitResultAction;
-    Accept = "accept", Decline = "decline", Cancel = "cancel",
-}
+codec::string_enum! { ElicitResultAction; Accept = "accept", Decline = "decline", Cancel = "cancel", }
 
 /// The value that the user entered in a field of a form.
 ///
@@ -379,7 +282,6 @@ pub enum ElicitResultContentValue {
     /// Type: boolean.
     Boolean(bool),
 }
-
 codec::union! { ElicitResultContentValue blank StringArray;
     StringArray from(Vec<String>), String from(String) from_ref(&str), Number from(Number) from_number(i64),
     Boolean from(bool);
@@ -420,7 +322,6 @@ pub enum EnumSchema {
     /// format of 2025-06-18.
     LegacyTitledEnumSchema(LegacyTitledEnumSchema),
 }
-
 codec::union! { EnumSchema blank LegacyTitledEnumSchema;
     UntitledSingleSelectEnumSchema from(UntitledSingleSelectEnumSchema),
     TitledSingleSelectEnumSchema from(TitledSingleSelectEnumSchema),
@@ -437,6 +338,10 @@ codec::union! { EnumSchema blank LegacyTitledEnumSchema;
 ///
 /// The titles are in the non-standard keyword `enumNames`, separate from the values. A later revision will remove this
 /// type.
+///
+/// ```json
+/// {"type": "string", "title": "City", "enum": ["Bern", "Zurich"], "default": "Bern"}
+/// ```
 ///
 /// In JSON, `type` is `"string"`. Since revision 2025-11-25. Used by [`EnumSchema`], [`PrimitiveSchemaDefinition`].
 /// [Specification](https://modelcontextprotocol.io/specification/2026-07-28/schema#legacytitledenumschema)
@@ -457,54 +362,13 @@ pub struct LegacyTitledEnumSchema {
     /// Other members.
     pub extra: Extra<Self>,
 }
-
-impl LegacyTitledEnumSchema {
-    /// Creates a `LegacyTitledEnumSchema` from its required members.
-    #[must_use]
-    pub fn new(r#enum: impl Into<Vec<String>>) -> Self {
-        Self {
-            title: None,
-            description: None,
-            r#enum: r#enum.into(),
-            enum_names: None,
-            default: None,
-            extra: Default::default(),
-        }
-    }
-
-    /// Sets `title`.
-    #[must_use]
-    pub fn with_title(mut self, title: impl Into<String>) -> Self {
-        self.title = Some(title.into());
-        self
-    }
-
-    /// Sets `description`.
-    #[must_use]
-    pub fn with_description(mut self, description: impl Into<String>) -> Self {
-        self.description = Some(description.into());
-        self
-    }
-
-    /// Sets `enumNames`.
-    #[deprecated(note = "since revision 2025-11-25: Give each option its title in a TitledSingleSelectEnumSchema.")]
-    #[must_use]
-    pub fn with_enum_names(mut self, enum_names: impl Into<Vec<String>>) -> Self {
-        self.enum_names = Some(enum_names.into());
-        self
-    }
-
-    /// Sets `default`.
-    #[must_use]
-    pub fn with_default(mut self, default: impl Into<String>) -> Self {
-        self.default = Some(default.into());
-        self
-    }
-}
-
 codec::object! { LegacyTitledEnumSchema;
-    constant r#type "type" = Str("string"), optional title "title", optional description "description",
-    required r#enum "enum", optional enum_names "enumNames", optional default "default", ..extra
+    constant r#type "type" = Str("string"), optional title "title" with_title(into String),
+    optional description "description" with_description(into String), required r#enum "enum" (into Vec<String>),
+    optional enum_names "enumNames"
+        #[deprecated(note = "since revision 2025-11-25: Give each option its title in a TitledSingleSelectEnumSchema.")]
+        with_enum_names(into Vec<String>),
+    optional default "default" with_default(into String), ..extra
 }
 
 /// A form field with a list of options from which the user can select several.
@@ -525,7 +389,6 @@ pub enum MultiSelectEnumSchema {
     /// several.
     TitledMultiSelectEnumSchema(TitledMultiSelectEnumSchema),
 }
-
 codec::union! { MultiSelectEnumSchema blank TitledMultiSelectEnumSchema;
     UntitledMultiSelectEnumSchema from(UntitledMultiSelectEnumSchema),
     TitledMultiSelectEnumSchema from(TitledMultiSelectEnumSchema);
@@ -534,6 +397,10 @@ codec::union! { MultiSelectEnumSchema blank TitledMultiSelectEnumSchema;
 }
 
 /// A form field for a number.
+///
+/// ```json
+/// {"type": "number", "title": "Days", "description": "How many days the trip takes."}
+/// ```
 ///
 /// Since revision 2025-06-18. Used by [`PrimitiveSchemaDefinition`].
 /// [Specification](https://modelcontextprotocol.io/specification/2026-07-28/schema#numberschema)
@@ -554,61 +421,11 @@ pub struct NumberSchema {
     /// Other members.
     pub extra: Extra<Self>,
 }
-
-impl NumberSchema {
-    /// Creates a `NumberSchema` from its required members.
-    #[must_use]
-    pub fn new(r#type: impl Into<NumberSchemaType>) -> Self {
-        Self {
-            r#type: r#type.into(),
-            title: None,
-            description: None,
-            minimum: None,
-            maximum: None,
-            default: None,
-            extra: Default::default(),
-        }
-    }
-
-    /// Sets `title`.
-    #[must_use]
-    pub fn with_title(mut self, title: impl Into<String>) -> Self {
-        self.title = Some(title.into());
-        self
-    }
-
-    /// Sets `description`.
-    #[must_use]
-    pub fn with_description(mut self, description: impl Into<String>) -> Self {
-        self.description = Some(description.into());
-        self
-    }
-
-    /// Sets `minimum`.
-    #[must_use]
-    pub fn with_minimum(mut self, minimum: impl Into<Number>) -> Self {
-        self.minimum = Some(minimum.into());
-        self
-    }
-
-    /// Sets `maximum`.
-    #[must_use]
-    pub fn with_maximum(mut self, maximum: impl Into<Number>) -> Self {
-        self.maximum = Some(maximum.into());
-        self
-    }
-
-    /// Sets `default`.
-    #[must_use]
-    pub fn with_default(mut self, default: impl Into<Number>) -> Self {
-        self.default = Some(default.into());
-        self
-    }
-}
-
 codec::object! { NumberSchema;
-    required r#type "type", optional title "title", optional description "description", optional minimum "minimum",
-    optional maximum "maximum", optional default "default", ..extra
+    required r#type "type" (into NumberSchemaType), optional title "title" with_title(into String),
+    optional description "description" with_description(into String),
+    optional minimum "minimum" with_minimum(into Number), optional maximum "maximum" with_maximum(into Number),
+    optional default "default" with_default(into Number), ..extra
 }
 
 /// The kind of number that a form field accepts.
@@ -621,10 +438,7 @@ pub enum NumberSchemaType {
     /// `"integer"`: An integer.
     Integer,
 }
-
-codec::string_enum! { NumberSchemaType;
-    Number = "number", Integer = "integer",
-}
+codec::string_enum! { NumberSchemaType; Number = "number", Integer = "integer", }
 
 /// The schema of a form field, restricted to a small subset of JSON Schema.
 ///
@@ -667,7 +481,6 @@ pub enum PrimitiveSchemaDefinition {
     /// format of 2025-06-18.
     LegacyTitledEnumSchema(LegacyTitledEnumSchema),
 }
-
 codec::union! { PrimitiveSchemaDefinition blank BooleanSchema;
     StringSchema from(StringSchema), NumberSchema from(NumberSchema), BooleanSchema from(BooleanSchema),
     UntitledSingleSelectEnumSchema from(UntitledSingleSelectEnumSchema),
@@ -701,7 +514,6 @@ pub enum SingleSelectEnumSchema {
     /// [`TitledSingleSelectEnumSchema`]: A form field with a list of titled options from which the user selects one.
     TitledSingleSelectEnumSchema(TitledSingleSelectEnumSchema),
 }
-
 codec::union! { SingleSelectEnumSchema blank TitledSingleSelectEnumSchema;
     UntitledSingleSelectEnumSchema from(UntitledSingleSelectEnumSchema),
     TitledSingleSelectEnumSchema from(TitledSingleSelectEnumSchema);
@@ -710,6 +522,10 @@ codec::union! { SingleSelectEnumSchema blank TitledSingleSelectEnumSchema;
 }
 
 /// A form field for text.
+///
+/// ```json
+/// {"type": "string", "title": "City", "description": "The city to travel to.", "minLength": 1}
+/// ```
 ///
 /// In JSON, `type` is `"string"`. Since revision 2025-06-18. Used by [`PrimitiveSchemaDefinition`].
 /// [Specification](https://modelcontextprotocol.io/specification/2026-07-28/schema#stringschema)
@@ -730,61 +546,13 @@ pub struct StringSchema {
     /// Other members.
     pub extra: Extra<Self>,
 }
-
-impl StringSchema {
-    /// Creates a `StringSchema` without optional members.
-    #[must_use]
-    pub fn new() -> Self {
-        Self::default()
-    }
-
-    /// Sets `title`.
-    #[must_use]
-    pub fn with_title(mut self, title: impl Into<String>) -> Self {
-        self.title = Some(title.into());
-        self
-    }
-
-    /// Sets `description`.
-    #[must_use]
-    pub fn with_description(mut self, description: impl Into<String>) -> Self {
-        self.description = Some(description.into());
-        self
-    }
-
-    /// Sets `minLength`.
-    #[must_use]
-    pub fn with_min_length(mut self, min_length: i64) -> Self {
-        self.min_length = Some(min_length);
-        self
-    }
-
-    /// Sets `maxLength`.
-    #[must_use]
-    pub fn with_max_length(mut self, max_length: i64) -> Self {
-        self.max_length = Some(max_length);
-        self
-    }
-
-    /// Sets `format`.
-    #[must_use]
-    pub fn with_format(mut self, format: impl Into<StringSchemaFormat>) -> Self {
-        self.format = Some(format.into());
-        self
-    }
-
-    /// Sets `default`.
-    #[must_use]
-    pub fn with_default(mut self, default: impl Into<String>) -> Self {
-        self.default = Some(default.into());
-        self
-    }
-}
-
 codec::object! { StringSchema;
-    constant r#type "type" = Str("string"), optional title "title", optional description "description",
-    optional min_length "minLength", optional max_length "maxLength", optional format "format",
-    optional default "default", ..extra
+    constant r#type "type" = Str("string"), optional title "title" with_title(into String),
+    optional description "description" with_description(into String),
+    optional min_length "minLength" with_min_length(copy i64),
+    optional max_length "maxLength" with_max_length(copy i64),
+    optional format "format" with_format(into StringSchemaFormat), optional default "default" with_default(into String),
+    ..extra
 }
 
 /// The format of the text in a form field, as a JSON Schema `format`.
@@ -801,12 +569,13 @@ pub enum StringSchemaFormat {
     /// `"date-time"`: A date and time with an offset, such as `2025-06-18T12:00:00Z` (RFC 3339 `date-time`).
     DateTime,
 }
-
-codec::string_enum! { StringSchemaFormat;
-    Email = "email", Uri = "uri", Date = "date", DateTime = "date-time",
-}
+codec::string_enum! { StringSchemaFormat; Email = "email", Uri = "uri", Date = "date", DateTime = "date-time", }
 
 /// A form field with a list of titled options from which the user can select several.
+///
+/// ```json
+/// {"type": "array", "minItems": 1, "items": {"anyOf": [{"const": "bern", "title": "Bern"}]}}
+/// ```
 ///
 /// In JSON, `type` is `"array"`. Since revision 2025-11-25. Used by [`EnumSchema`], [`MultiSelectEnumSchema`],
 /// [`PrimitiveSchemaDefinition`].
@@ -828,65 +597,19 @@ pub struct TitledMultiSelectEnumSchema {
     /// Other members.
     pub extra: Extra<Self>,
 }
-
-impl TitledMultiSelectEnumSchema {
-    /// Creates a `TitledMultiSelectEnumSchema` from its required members.
-    #[must_use]
-    pub fn new(items: impl Into<TitledMultiSelectEnumSchemaItems>) -> Self {
-        Self {
-            title: None,
-            description: None,
-            min_items: None,
-            max_items: None,
-            items: items.into(),
-            default: None,
-            extra: Default::default(),
-        }
-    }
-
-    /// Sets `title`.
-    #[must_use]
-    pub fn with_title(mut self, title: impl Into<String>) -> Self {
-        self.title = Some(title.into());
-        self
-    }
-
-    /// Sets `description`.
-    #[must_use]
-    pub fn with_description(mut self, description: impl Into<String>) -> Self {
-        self.description = Some(description.into());
-        self
-    }
-
-    /// Sets `minItems`.
-    #[must_use]
-    pub fn with_min_items(mut self, min_items: i64) -> Self {
-        self.min_items = Some(min_items);
-        self
-    }
-
-    /// Sets `maxItems`.
-    #[must_use]
-    pub fn with_max_items(mut self, max_items: i64) -> Self {
-        self.max_items = Some(max_items);
-        self
-    }
-
-    /// Sets `default`.
-    #[must_use]
-    pub fn with_default(mut self, default: impl Into<Vec<String>>) -> Self {
-        self.default = Some(default.into());
-        self
-    }
-}
-
 codec::object! { TitledMultiSelectEnumSchema;
-    constant r#type "type" = Str("array"), optional title "title", optional description "description",
-    optional min_items "minItems", optional max_items "maxItems", required items "items", optional default "default",
-    ..extra
+    constant r#type "type" = Str("array"), optional title "title" with_title(into String),
+    optional description "description" with_description(into String),
+    optional min_items "minItems" with_min_items(copy i64), optional max_items "maxItems" with_max_items(copy i64),
+    required items "items" (into TitledMultiSelectEnumSchemaItems),
+    optional default "default" with_default(into Vec<String>), ..extra
 }
 
 /// The options of a [`TitledMultiSelectEnumSchema`].
+///
+/// ```json
+/// {"anyOf": [{"const": "bern", "title": "Bern"}]}
+/// ```
 ///
 /// Since revision 2025-11-25. Used by [`TitledMultiSelectEnumSchema`].
 #[derive(Clone, Debug, PartialEq)]
@@ -896,20 +619,15 @@ pub struct TitledMultiSelectEnumSchemaItems {
     /// Other members.
     pub extra: Extra<Self>,
 }
-
-impl TitledMultiSelectEnumSchemaItems {
-    /// Creates a `TitledMultiSelectEnumSchemaItems` from its required members.
-    #[must_use]
-    pub fn new(any_of: impl Into<Vec<TitledMultiSelectEnumSchemaItemsAnyOfItem>>) -> Self {
-        Self { any_of: any_of.into(), extra: Default::default() }
-    }
-}
-
 codec::object! { TitledMultiSelectEnumSchemaItems;
-    required any_of "anyOf", ..extra
+    required any_of "anyOf" (into Vec<TitledMultiSelectEnumSchemaItemsAnyOfItem>), ..extra
 }
 
 /// An option of a [`TitledMultiSelectEnumSchema`].
+///
+/// ```json
+/// {"const": "bern", "title": "Bern"}
+/// ```
 ///
 /// Since revision 2025-11-25. Used by [`TitledMultiSelectEnumSchemaItems`].
 #[derive(Clone, Debug, PartialEq)]
@@ -921,20 +639,15 @@ pub struct TitledMultiSelectEnumSchemaItemsAnyOfItem {
     /// Other members.
     pub extra: Extra<Self>,
 }
-
-impl TitledMultiSelectEnumSchemaItemsAnyOfItem {
-    /// Creates a `TitledMultiSelectEnumSchemaItemsAnyOfItem` from its required members.
-    #[must_use]
-    pub fn new(r#const: impl Into<String>, title: impl Into<String>) -> Self {
-        Self { r#const: r#const.into(), title: title.into(), extra: Default::default() }
-    }
-}
-
 codec::object! { TitledMultiSelectEnumSchemaItemsAnyOfItem;
-    required r#const "const", required title "title", ..extra
+    required r#const "const" (into String), required title "title" (into String), ..extra
 }
 
 /// A form field with a list of titled options from which the user selects one.
+///
+/// ```json
+/// {"type": "string", "title": "City", "oneOf": [{"const": "bern", "title": "Bern"}]}
+/// ```
 ///
 /// In JSON, `type` is `"string"`. Since revision 2025-11-25. Used by [`EnumSchema`], [`PrimitiveSchemaDefinition`],
 /// [`SingleSelectEnumSchema`].
@@ -952,42 +665,18 @@ pub struct TitledSingleSelectEnumSchema {
     /// Other members.
     pub extra: Extra<Self>,
 }
-
-impl TitledSingleSelectEnumSchema {
-    /// Creates a `TitledSingleSelectEnumSchema` from its required members.
-    #[must_use]
-    pub fn new(one_of: impl Into<Vec<TitledSingleSelectEnumSchemaOneOfItem>>) -> Self {
-        Self { title: None, description: None, one_of: one_of.into(), default: None, extra: Default::default() }
-    }
-
-    /// Sets `title`.
-    #[must_use]
-    pub fn with_title(mut self, title: impl Into<String>) -> Self {
-        self.title = Some(title.into());
-        self
-    }
-
-    /// Sets `description`.
-    #[must_use]
-    pub fn with_description(mut self, description: impl Into<String>) -> Self {
-        self.description = Some(description.into());
-        self
-    }
-
-    /// Sets `default`.
-    #[must_use]
-    pub fn with_default(mut self, default: impl Into<String>) -> Self {
-        self.default = Some(default.into());
-        self
-    }
-}
-
 codec::object! { TitledSingleSelectEnumSchema;
-    constant r#type "type" = Str("string"), optional title "title", optional description "description",
-    required one_of "oneOf", optional default "default", ..extra
+    constant r#type "type" = Str("string"), optional title "title" with_title(into String),
+    optional description "description" with_description(into String),
+    required one_of "oneOf" (into Vec<TitledSingleSelectEnumSchemaOneOfItem>),
+    optional default "default" with_default(into String), ..extra
 }
 
 /// An option of a [`TitledSingleSelectEnumSchema`].
+///
+/// ```json
+/// {"const": "bern", "title": "Bern"}
+/// ```
 ///
 /// Since revision 2025-11-25. Used by [`TitledSingleSelectEnumSchema`].
 #[derive(Clone, Debug, PartialEq)]
@@ -999,22 +688,17 @@ pub struct TitledSingleSelectEnumSchemaOneOfItem {
     /// Other members.
     pub extra: Extra<Self>,
 }
-
-impl TitledSingleSelectEnumSchemaOneOfItem {
-    /// Creates a `TitledSingleSelectEnumSchemaOneOfItem` from its required members.
-    #[must_use]
-    pub fn new(r#const: impl Into<String>, title: impl Into<String>) -> Self {
-        Self { r#const: r#const.into(), title: title.into(), extra: Default::default() }
-    }
-}
-
 codec::object! { TitledSingleSelectEnumSchemaOneOfItem;
-    required r#const "const", required title "title", ..extra
+    required r#const "const" (into String), required title "title" (into String), ..extra
 }
 
 /// A form field with a list of untitled options from which the user can select several.
 ///
 /// The form displays the values of the options.
+///
+/// ```json
+/// {"type": "array", "minItems": 1, "items": {"type": "string", "enum": ["Bern", "Zurich"]}}
+/// ```
 ///
 /// In JSON, `type` is `"array"`. Since revision 2025-11-25. Used by [`EnumSchema`], [`MultiSelectEnumSchema`],
 /// [`PrimitiveSchemaDefinition`].
@@ -1036,65 +720,19 @@ pub struct UntitledMultiSelectEnumSchema {
     /// Other members.
     pub extra: Extra<Self>,
 }
-
-impl UntitledMultiSelectEnumSchema {
-    /// Creates a `UntitledMultiSelectEnumSchema` from its required members.
-    #[must_use]
-    pub fn new(items: impl Into<UntitledMultiSelectEnumSchemaItems>) -> Self {
-        Self {
-            title: None,
-            description: None,
-            min_items: None,
-            max_items: None,
-            items: items.into(),
-            default: None,
-            extra: Default::default(),
-        }
-    }
-
-    /// Sets `title`.
-    #[must_use]
-    pub fn with_title(mut self, title: impl Into<String>) -> Self {
-        self.title = Some(title.into());
-        self
-    }
-
-    /// Sets `description`.
-    #[must_use]
-    pub fn with_description(mut self, description: impl Into<String>) -> Self {
-        self.description = Some(description.into());
-        self
-    }
-
-    /// Sets `minItems`.
-    #[must_use]
-    pub fn with_min_items(mut self, min_items: i64) -> Self {
-        self.min_items = Some(min_items);
-        self
-    }
-
-    /// Sets `maxItems`.
-    #[must_use]
-    pub fn with_max_items(mut self, max_items: i64) -> Self {
-        self.max_items = Some(max_items);
-        self
-    }
-
-    /// Sets `default`.
-    #[must_use]
-    pub fn with_default(mut self, default: impl Into<Vec<String>>) -> Self {
-        self.default = Some(default.into());
-        self
-    }
-}
-
 codec::object! { UntitledMultiSelectEnumSchema;
-    constant r#type "type" = Str("array"), optional title "title", optional description "description",
-    optional min_items "minItems", optional max_items "maxItems", required items "items", optional default "default",
-    ..extra
+    constant r#type "type" = Str("array"), optional title "title" with_title(into String),
+    optional description "description" with_description(into String),
+    optional min_items "minItems" with_min_items(copy i64), optional max_items "maxItems" with_max_items(copy i64),
+    required items "items" (into UntitledMultiSelectEnumSchemaItems),
+    optional default "default" with_default(into Vec<String>), ..extra
 }
 
 /// The options of an [`UntitledMultiSelectEnumSchema`].
+///
+/// ```json
+/// {"type": "string", "enum": ["Bern", "Zurich"]}
+/// ```
 ///
 /// In JSON, `type` is `"string"`. Since revision 2025-11-25. Used by [`UntitledMultiSelectEnumSchema`].
 #[derive(Clone, Debug, PartialEq)]
@@ -1104,22 +742,17 @@ pub struct UntitledMultiSelectEnumSchemaItems {
     /// Other members.
     pub extra: Extra<Self>,
 }
-
-impl UntitledMultiSelectEnumSchemaItems {
-    /// Creates a `UntitledMultiSelectEnumSchemaItems` from its required members.
-    #[must_use]
-    pub fn new(r#enum: impl Into<Vec<String>>) -> Self {
-        Self { r#enum: r#enum.into(), extra: Default::default() }
-    }
-}
-
 codec::object! { UntitledMultiSelectEnumSchemaItems;
-    constant r#type "type" = Str("string"), required r#enum "enum", ..extra
+    constant r#type "type" = Str("string"), required r#enum "enum" (into Vec<String>), ..extra
 }
 
 /// A form field with a list of untitled options from which the user selects one.
 ///
 /// The form displays the values of the options.
+///
+/// ```json
+/// {"type": "string", "title": "City", "enum": ["Bern", "Zurich"], "default": "Bern"}
+/// ```
 ///
 /// In JSON, `type` is `"string"`. Since revision 2025-11-25. Used by [`EnumSchema`], [`PrimitiveSchemaDefinition`],
 /// [`SingleSelectEnumSchema`].
@@ -1137,39 +770,10 @@ pub struct UntitledSingleSelectEnumSchema {
     /// Other members.
     pub extra: Extra<Self>,
 }
-
-impl UntitledSingleSelectEnumSchema {
-    /// Creates a `UntitledSingleSelectEnumSchema` from its required members.
-    #[must_use]
-    pub fn new(r#enum: impl Into<Vec<String>>) -> Self {
-        Self { title: None, description: None, r#enum: r#enum.into(), default: None, extra: Default::default() }
-    }
-
-    /// Sets `title`.
-    #[must_use]
-    pub fn with_title(mut self, title: impl Into<String>) -> Self {
-        self.title = Some(title.into());
-        self
-    }
-
-    /// Sets `description`.
-    #[must_use]
-    pub fn with_description(mut self, description: impl Into<String>) -> Self {
-        self.description = Some(description.into());
-        self
-    }
-
-    /// Sets `default`.
-    #[must_use]
-    pub fn with_default(mut self, default: impl Into<String>) -> Self {
-        self.default = Some(default.into());
-        self
-    }
-}
-
 codec::object! { UntitledSingleSelectEnumSchema;
-    constant r#type "type" = Str("string"), optional title "title", optional description "description",
-    required r#enum "enum", optional default "default", ..extra
+    constant r#type "type" = Str("string"), optional title "title" with_title(into String),
+    optional description "description" with_description(into String), required r#enum "enum" (into Vec<String>),
+    optional default "default" with_default(into String), ..extra
 }
 
 codec::serde_impls! {

@@ -12,6 +12,10 @@ use crate::{Extra, Json, codec};
 /// HTTP status is 400. If a parameter header caused the error, the tool may have changed. The client should then list the
 /// tools again and retry.
 ///
+/// ```json
+/// {"jsonrpc": "2.0", "error": {"code": -32020, "message": "The header names another method."}}
+/// ```
+///
 /// In JSON, `jsonrpc` is `"2.0"`. Since revision 2026-07-28.
 /// [Specification](https://modelcontextprotocol.io/specification/2026-07-28/schema#headermismatcherror)
 #[derive(Clone, Debug, PartialEq)]
@@ -23,27 +27,16 @@ pub struct HeaderMismatchError {
     /// Other members.
     pub extra: Extra<Self>,
 }
-
-impl HeaderMismatchError {
-    /// Creates a `HeaderMismatchError` from its required members.
-    #[must_use]
-    pub fn new(error: impl Into<HeaderMismatchErrorError>) -> Self {
-        Self { id: None, error: error.into(), extra: Default::default() }
-    }
-
-    /// Sets `id`.
-    #[must_use]
-    pub fn with_id(mut self, id: impl Into<RequestId>) -> Self {
-        self.id = Some(id.into());
-        self
-    }
-}
-
 codec::object! { HeaderMismatchError;
-    constant jsonrpc "jsonrpc" = Str("2.0"), optional id "id", required error "error", ..extra
+    constant jsonrpc "jsonrpc" = Str("2.0"), optional id "id" with_id(into RequestId),
+    required error "error" (into HeaderMismatchErrorError), ..extra
 }
 
 /// The error object of a [`HeaderMismatchError`].
+///
+/// ```json
+/// {"code": -32020, "message": "The header names another method."}
+/// ```
 ///
 /// In JSON, `code` is `-32020`. Since revision 2026-07-28. Used by [`HeaderMismatchError`].
 #[derive(Clone, Debug, PartialEq)]
@@ -55,27 +48,16 @@ pub struct HeaderMismatchErrorError {
     /// Other members.
     pub extra: Extra<Self>,
 }
-
-impl HeaderMismatchErrorError {
-    /// Creates a `HeaderMismatchErrorError` from its required members.
-    #[must_use]
-    pub fn new(message: impl Into<String>) -> Self {
-        Self { message: message.into(), data: None, extra: Default::default() }
-    }
-
-    /// Sets `data`.
-    #[must_use]
-    pub fn with_data(mut self, data: impl Into<Json>) -> Self {
-        self.data = Some(data.into());
-        self
-    }
-}
-
 codec::object! { HeaderMismatchErrorError;
-    constant code "code" = Integer(-32020), required message "message", optional data "data", ..extra
+    constant code "code" = Integer(-32020), required message "message" (into String),
+    optional data "data" with_data(into Json), ..extra
 }
 
 /// The error for an internal failure of the receiver.
+///
+/// ```json
+/// {"code": -32603, "message": "The weather service does not respond."}
+/// ```
 ///
 /// In JSON, `code` is `-32603`. Since revision 2026-07-28.
 /// [Specification](https://modelcontextprotocol.io/specification/2026-07-28/schema#internalerror)
@@ -88,30 +70,19 @@ pub struct InternalError {
     /// Other members.
     pub extra: Extra<Self>,
 }
-
-impl InternalError {
-    /// Creates an `InternalError` from its required members.
-    #[must_use]
-    pub fn new(message: impl Into<String>) -> Self {
-        Self { message: message.into(), data: None, extra: Default::default() }
-    }
-
-    /// Sets `data`.
-    #[must_use]
-    pub fn with_data(mut self, data: impl Into<Json>) -> Self {
-        self.data = Some(data.into());
-        self
-    }
-}
-
 codec::object! { InternalError;
-    constant code "code" = Integer(-32603), required message "message", optional data "data", ..extra
+    constant code "code" = Integer(-32603), required message "message" (into String),
+    optional data "data" with_data(into Json), ..extra
 }
 
 /// The error for invalid method parameters.
 ///
 /// Examples are an unknown tool, prompt, resource or cursor, a missing argument, an unknown log level, and a request
 /// without the required metadata.
+///
+/// ```json
+/// {"code": -32602, "message": "Unknown city: Bren"}
+/// ```
 ///
 /// In JSON, `code` is `-32602`. Since revision 2026-07-28.
 /// [Specification](https://modelcontextprotocol.io/specification/2026-07-28/schema#invalidparamserror)
@@ -124,27 +95,16 @@ pub struct InvalidParamsError {
     /// Other members.
     pub extra: Extra<Self>,
 }
-
-impl InvalidParamsError {
-    /// Creates an `InvalidParamsError` from its required members.
-    #[must_use]
-    pub fn new(message: impl Into<String>) -> Self {
-        Self { message: message.into(), data: None, extra: Default::default() }
-    }
-
-    /// Sets `data`.
-    #[must_use]
-    pub fn with_data(mut self, data: impl Into<Json>) -> Self {
-        self.data = Some(data.into());
-        self
-    }
-}
-
 codec::object! { InvalidParamsError;
-    constant code "code" = Integer(-32602), required message "message", optional data "data", ..extra
+    constant code "code" = Integer(-32602), required message "message" (into String),
+    optional data "data" with_data(into Json), ..extra
 }
 
 /// The error for JSON that is not a valid JSON-RPC request, for example because `method` is missing.
+///
+/// ```json
+/// {"code": -32600, "message": "The member `method` is missing."}
+/// ```
 ///
 /// In JSON, `code` is `-32600`. Since revision 2026-07-28.
 /// [Specification](https://modelcontextprotocol.io/specification/2026-07-28/schema#invalidrequesterror)
@@ -157,30 +117,19 @@ pub struct InvalidRequestError {
     /// Other members.
     pub extra: Extra<Self>,
 }
-
-impl InvalidRequestError {
-    /// Creates an `InvalidRequestError` from its required members.
-    #[must_use]
-    pub fn new(message: impl Into<String>) -> Self {
-        Self { message: message.into(), data: None, extra: Default::default() }
-    }
-
-    /// Sets `data`.
-    #[must_use]
-    pub fn with_data(mut self, data: impl Into<Json>) -> Self {
-        self.data = Some(data.into());
-        self
-    }
-}
-
 codec::object! { InvalidRequestError;
-    constant code "code" = Integer(-32600), required message "message", optional data "data", ..extra
+    constant code "code" = Integer(-32600), required message "message" (into String),
+    optional data "data" with_data(into Json), ..extra
 }
 
 /// The error for a method that the receiver does not support.
 ///
 /// A server also sends it for a method of a capability that it does not declare. Over HTTP the status is 404. If a client
 /// capability is missing, the server sends [`MissingRequiredClientCapabilityError`] instead.
+///
+/// ```json
+/// {"code": -32601, "message": "Unknown method: tools/cal"}
+/// ```
 ///
 /// In JSON, `code` is `-32601`. Since revision 2026-07-28.
 /// [Specification](https://modelcontextprotocol.io/specification/2026-07-28/schema#methodnotfounderror)
@@ -193,29 +142,20 @@ pub struct MethodNotFoundError {
     /// Other members.
     pub extra: Extra<Self>,
 }
-
-impl MethodNotFoundError {
-    /// Creates a `MethodNotFoundError` from its required members.
-    #[must_use]
-    pub fn new(message: impl Into<String>) -> Self {
-        Self { message: message.into(), data: None, extra: Default::default() }
-    }
-
-    /// Sets `data`.
-    #[must_use]
-    pub fn with_data(mut self, data: impl Into<Json>) -> Self {
-        self.data = Some(data.into());
-        self
-    }
-}
-
 codec::object! { MethodNotFoundError;
-    constant code "code" = Integer(-32601), required message "message", optional data "data", ..extra
+    constant code "code" = Integer(-32601), required message "message" (into String),
+    optional data "data" with_data(into Json), ..extra
 }
 
 /// The error response to a request that requires capabilities that the client has not declared.
 ///
 /// Over HTTP the status is 400. A client that has the capabilities can declare them and retry.
+///
+/// ```json
+/// {"jsonrpc": "2.0", "id": 1, "error": {"code": -32021,
+///   "message": "This tool needs elicitation.",
+///   "data": {"requiredCapabilities": {"elicitation": {"form": {}}}}}}
+/// ```
 ///
 /// In JSON, `jsonrpc` is `"2.0"`. Since revision 2026-07-28.
 /// [Specification](https://modelcontextprotocol.io/specification/2026-07-28/schema#missingrequiredclientcapabilityerror)
@@ -228,27 +168,17 @@ pub struct MissingRequiredClientCapabilityError {
     /// Other members.
     pub extra: Extra<Self>,
 }
-
-impl MissingRequiredClientCapabilityError {
-    /// Creates a `MissingRequiredClientCapabilityError` from its required members.
-    #[must_use]
-    pub fn new(error: impl Into<MissingRequiredClientCapabilityErrorError>) -> Self {
-        Self { id: None, error: error.into(), extra: Default::default() }
-    }
-
-    /// Sets `id`.
-    #[must_use]
-    pub fn with_id(mut self, id: impl Into<RequestId>) -> Self {
-        self.id = Some(id.into());
-        self
-    }
-}
-
 codec::object! { MissingRequiredClientCapabilityError;
-    constant jsonrpc "jsonrpc" = Str("2.0"), optional id "id", required error "error", ..extra
+    constant jsonrpc "jsonrpc" = Str("2.0"), optional id "id" with_id(into RequestId),
+    required error "error" (into MissingRequiredClientCapabilityErrorError), ..extra
 }
 
 /// The error object of a [`MissingRequiredClientCapabilityError`].
+///
+/// ```json
+/// {"code": -32021, "message": "This tool needs elicitation.",
+///   "data": {"requiredCapabilities": {"elicitation": {"form": {}}}}}
+/// ```
 ///
 /// In JSON, `code` is `-32021`. Since revision 2026-07-28. Used by [`MissingRequiredClientCapabilityError`].
 #[derive(Clone, Debug, PartialEq)]
@@ -260,20 +190,16 @@ pub struct MissingRequiredClientCapabilityErrorError {
     /// Other members.
     pub extra: Extra<Self>,
 }
-
-impl MissingRequiredClientCapabilityErrorError {
-    /// Creates a `MissingRequiredClientCapabilityErrorError` from its required members.
-    #[must_use]
-    pub fn new(message: impl Into<String>, data: impl Into<MissingRequiredClientCapabilityErrorErrorData>) -> Self {
-        Self { message: message.into(), data: data.into(), extra: Default::default() }
-    }
-}
-
 codec::object! { MissingRequiredClientCapabilityErrorError;
-    constant code "code" = Integer(-32021), required message "message", required data "data", ..extra
+    constant code "code" = Integer(-32021), required message "message" (into String),
+    required data "data" (into MissingRequiredClientCapabilityErrorErrorData), ..extra
 }
 
 /// The details of a [`MissingRequiredClientCapabilityError`].
+///
+/// ```json
+/// {"requiredCapabilities": {"elicitation": {"form": {}}}}
+/// ```
 ///
 /// Since revision 2026-07-28. Used by [`MissingRequiredClientCapabilityErrorError`].
 #[derive(Clone, Debug, PartialEq)]
@@ -283,20 +209,15 @@ pub struct MissingRequiredClientCapabilityErrorErrorData {
     /// Other members.
     pub extra: Extra<Self>,
 }
-
-impl MissingRequiredClientCapabilityErrorErrorData {
-    /// Creates a `MissingRequiredClientCapabilityErrorErrorData` from its required members.
-    #[must_use]
-    pub fn new(required_capabilities: impl Into<ClientCapabilities>) -> Self {
-        Self { required_capabilities: required_capabilities.into(), extra: Default::default() }
-    }
-}
-
 codec::object! { MissingRequiredClientCapabilityErrorErrorData;
-    required required_capabilities "requiredCapabilities", ..extra
+    required required_capabilities "requiredCapabilities" (into ClientCapabilities), ..extra
 }
 
 /// The error for a message that is not valid JSON.
+///
+/// ```json
+/// {"code": -32700, "message": "Expected `}` at line 1, column 9."}
+/// ```
 ///
 /// In JSON, `code` is `-32700`. Since revision 2026-07-28.
 /// [Specification](https://modelcontextprotocol.io/specification/2026-07-28/schema#parseerror)
@@ -309,30 +230,21 @@ pub struct ParseError {
     /// Other members.
     pub extra: Extra<Self>,
 }
-
-impl ParseError {
-    /// Creates a `ParseError` from its required members.
-    #[must_use]
-    pub fn new(message: impl Into<String>) -> Self {
-        Self { message: message.into(), data: None, extra: Default::default() }
-    }
-
-    /// Sets `data`.
-    #[must_use]
-    pub fn with_data(mut self, data: impl Into<Json>) -> Self {
-        self.data = Some(data.into());
-        self
-    }
-}
-
 codec::object! { ParseError;
-    constant code "code" = Integer(-32700), required message "message", optional data "data", ..extra
+    constant code "code" = Integer(-32700), required message "message" (into String),
+    optional data "data" with_data(into Json), ..extra
 }
 
 /// The error response to a request with a protocol version that the server does not support.
 ///
 /// Over HTTP the status is 400. The client should retry with a listed version that it supports. A client that also supports
 /// older revisions should do the same instead of falling back to `initialize`.
+///
+/// ```json
+/// {"jsonrpc": "2.0", "id": 1, "error": {"code": -32022,
+///   "message": "Unsupported protocol version.", "data": {"supported": ["2025-11-25"],
+///   "requested": "2024-01-01"}}}
+/// ```
 ///
 /// In JSON, `jsonrpc` is `"2.0"`. Since revision 2026-07-28.
 /// [Specification](https://modelcontextprotocol.io/specification/2026-07-28/schema#unsupportedprotocolversionerror)
@@ -345,27 +257,17 @@ pub struct UnsupportedProtocolVersionError {
     /// Other members.
     pub extra: Extra<Self>,
 }
-
-impl UnsupportedProtocolVersionError {
-    /// Creates a `UnsupportedProtocolVersionError` from its required members.
-    #[must_use]
-    pub fn new(error: impl Into<UnsupportedProtocolVersionErrorError>) -> Self {
-        Self { id: None, error: error.into(), extra: Default::default() }
-    }
-
-    /// Sets `id`.
-    #[must_use]
-    pub fn with_id(mut self, id: impl Into<RequestId>) -> Self {
-        self.id = Some(id.into());
-        self
-    }
-}
-
 codec::object! { UnsupportedProtocolVersionError;
-    constant jsonrpc "jsonrpc" = Str("2.0"), optional id "id", required error "error", ..extra
+    constant jsonrpc "jsonrpc" = Str("2.0"), optional id "id" with_id(into RequestId),
+    required error "error" (into UnsupportedProtocolVersionErrorError), ..extra
 }
 
 /// The error object of an [`UnsupportedProtocolVersionError`].
+///
+/// ```json
+/// {"code": -32022, "message": "Unsupported protocol version.",
+///   "data": {"supported": ["2025-11-25"], "requested": "2024-01-01"}}
+/// ```
 ///
 /// In JSON, `code` is `-32022`. Since revision 2026-07-28. Used by [`UnsupportedProtocolVersionError`].
 #[derive(Clone, Debug, PartialEq)]
@@ -377,20 +279,16 @@ pub struct UnsupportedProtocolVersionErrorError {
     /// Other members.
     pub extra: Extra<Self>,
 }
-
-impl UnsupportedProtocolVersionErrorError {
-    /// Creates a `UnsupportedProtocolVersionErrorError` from its required members.
-    #[must_use]
-    pub fn new(message: impl Into<String>, data: impl Into<UnsupportedProtocolVersionErrorErrorData>) -> Self {
-        Self { message: message.into(), data: data.into(), extra: Default::default() }
-    }
-}
-
 codec::object! { UnsupportedProtocolVersionErrorError;
-    constant code "code" = Integer(-32022), required message "message", required data "data", ..extra
+    constant code "code" = Integer(-32022), required message "message" (into String),
+    required data "data" (into UnsupportedProtocolVersionErrorErrorData), ..extra
 }
 
 /// The details of an [`UnsupportedProtocolVersionError`].
+///
+/// ```json
+/// {"supported": ["2025-11-25"], "requested": "2024-01-01"}
+/// ```
 ///
 /// Since revision 2026-07-28. Used by [`UnsupportedProtocolVersionErrorError`].
 #[derive(Clone, Debug, PartialEq)]
@@ -402,17 +300,8 @@ pub struct UnsupportedProtocolVersionErrorErrorData {
     /// Other members.
     pub extra: Extra<Self>,
 }
-
-impl UnsupportedProtocolVersionErrorErrorData {
-    /// Creates a `UnsupportedProtocolVersionErrorErrorData` from its required members.
-    #[must_use]
-    pub fn new(supported: impl Into<Vec<String>>, requested: impl Into<String>) -> Self {
-        Self { supported: supported.into(), requested: requested.into(), extra: Default::default() }
-    }
-}
-
 codec::object! { UnsupportedProtocolVersionErrorErrorData;
-    required supported "supported", required requested "requested", ..extra
+    required supported "supported" (into Vec<String>), required requested "requested" (into String), ..extra
 }
 
 codec::serde_impls! {

@@ -32,7 +32,6 @@ pub enum InputRequest {
     /// [`ElicitRequest`]: Requests input from the user through the client.
     ElicitRequest(ElicitRequest),
 }
-
 codec::union! { InputRequest blank ListRootsRequest;
     CreateMessageRequest boxed(CreateMessageRequest), ListRootsRequest from(ListRootsRequest),
     ElicitRequest from(ElicitRequest);
@@ -58,6 +57,10 @@ pub type InputRequests = Map<String, InputRequest>;
 ///
 /// Only `tools/call`, `prompts/get` and `resources/read` can have this result. A request can require input several
 /// times in succession. The server must not assume that the client will retry the request.
+///
+/// ```json
+/// {"requestState": "c3RhdGU=", "resultType": "input_required"}
+/// ```
 ///
 /// In JSON, `resultType` is `"input_required"`. Since revision 2026-07-28. Used by [`InputRequiredOrCallToolResult`],
 /// [`InputRequiredOrGetPromptResult`], [`InputRequiredOrReadResourceResult`].
@@ -95,39 +98,11 @@ pub struct InputRequiredResult {
     /// Other members.
     pub extra: Extra<Self>,
 }
-
-impl InputRequiredResult {
-    /// Creates an `InputRequiredResult` without optional members.
-    #[must_use]
-    pub fn new() -> Self {
-        Self::default()
-    }
-
-    /// Sets `inputRequests`.
-    #[must_use]
-    pub fn with_input_requests(mut self, input_requests: impl Into<InputRequests>) -> Self {
-        self.input_requests = Some(input_requests.into());
-        self
-    }
-
-    /// Sets `requestState`.
-    #[must_use]
-    pub fn with_request_state(mut self, request_state: impl Into<String>) -> Self {
-        self.request_state = Some(request_state.into());
-        self
-    }
-
-    /// Sets `_meta`.
-    #[must_use]
-    pub fn with_meta(mut self, meta: impl Into<ResultMetaObject>) -> Self {
-        self.meta = Some(meta.into());
-        self
-    }
-}
-
 codec::object! { InputRequiredResult;
-    optional input_requests "inputRequests", optional request_state "requestState",
-    constant result_type "resultType" = Str("input_required"), optional meta "_meta", ..extra
+    optional input_requests "inputRequests" with_input_requests(into InputRequests),
+    optional request_state "requestState" with_request_state(into String),
+    constant result_type "resultType" = Str("input_required"), optional meta "_meta" with_meta(into ResultMetaObject),
+    ..extra
 }
 
 /// The response to an [`InputRequest`].
@@ -149,7 +124,6 @@ pub enum InputResponse {
     /// [`ElicitResult`]: The user's response to an elicitation.
     ElicitResult(ElicitResult),
 }
-
 codec::union! { InputResponse blank ListRootsResult;
     CreateMessageResult boxed(CreateMessageResult), ListRootsResult from(ListRootsResult),
     ElicitResult from(ElicitResult);
@@ -159,6 +133,12 @@ codec::union! { InputResponse blank ListRootsResult;
 }
 
 /// The parameters shared by requests that can have an [`InputRequiredResult`].
+///
+/// ```json
+/// {"requestState": "c3RhdGU=",
+///   "_meta": {"io.modelcontextprotocol/protocolVersion": "2026-07-28",
+///   "io.modelcontextprotocol/clientCapabilities": {}}}
+/// ```
 ///
 /// Since revision 2026-07-28.
 /// [Specification](https://modelcontextprotocol.io/specification/2026-07-28/schema#inputresponserequestparams)
@@ -176,31 +156,10 @@ pub struct InputResponseRequestParams {
     /// Other members.
     pub extra: Extra<Self>,
 }
-
-impl InputResponseRequestParams {
-    /// Creates an `InputResponseRequestParams` from its required members.
-    #[must_use]
-    pub fn new(meta: impl Into<RequestMetaObject>) -> Self {
-        Self { input_responses: None, request_state: None, meta: meta.into(), extra: Default::default() }
-    }
-
-    /// Sets `inputResponses`.
-    #[must_use]
-    pub fn with_input_responses(mut self, input_responses: impl Into<InputResponses>) -> Self {
-        self.input_responses = Some(input_responses.into());
-        self
-    }
-
-    /// Sets `requestState`.
-    #[must_use]
-    pub fn with_request_state(mut self, request_state: impl Into<String>) -> Self {
-        self.request_state = Some(request_state.into());
-        self
-    }
-}
-
 codec::object! { InputResponseRequestParams;
-    optional input_responses "inputResponses", optional request_state "requestState", required meta "_meta", ..extra
+    optional input_responses "inputResponses" with_input_responses(into InputResponses),
+    optional request_state "requestState" with_request_state(into String),
+    required meta "_meta" (into RequestMetaObject), ..extra
 }
 
 /// The client's responses to a server's [`InputRequests`], under the same keys.
@@ -217,6 +176,4 @@ codec::object! { InputResponseRequestParams;
 /// [`ReadResourceRequestParams`]: super::ReadResourceRequestParams
 pub type InputResponses = Map<String, InputResponse>;
 
-codec::serde_impls! {
-    InputRequest, InputRequiredResult, InputResponse, InputResponseRequestParams
-}
+codec::serde_impls! { InputRequest, InputRequiredResult, InputResponse, InputResponseRequestParams }

@@ -11,7 +11,7 @@ use super::{
     ToolListChangedNotification,
 };
 
-use crate::{ErrorCode, Message, MethodSet, NotificationSet, RequestSet, RequestTypeVisitor, codec};
+use crate::{ErrorCode, Message, MethodSet, NotificationSet, RequestSet, codec};
 
 /// Any request that a server sends.
 ///
@@ -23,70 +23,53 @@ use crate::{ErrorCode, Message, MethodSet, NotificationSet, RequestSet, RequestT
 /// [`InputRequiredResult`]: super::InputRequiredResult
 #[derive(Clone, Debug, PartialEq)]
 pub enum ServerRequest {}
-
 codec::never! { ServerRequest }
 
 /// Any notification that a client sends.
 ///
 /// In this revision, clients send only `notifications/cancelled`.
 ///
-/// | method | message |
-/// |---|---|
-/// | `notifications/cancelled` | [`CancelledNotification`] |
-///
 /// Since revision 2024-11-05.
 /// [Specification](https://modelcontextprotocol.io/specification/2026-07-28/schema#clientnotification)
 #[derive(Clone, Debug, PartialEq)]
 pub enum ClientNotification {
-    /// [`CancelledNotification`]: Cancels a client's request or, if sent by the server, ends a subscription.
+    /// `notifications/cancelled` ([`CancelledNotification`]): Cancels a client's request or, if sent by the server,
+    /// ends a subscription.
     Cancelled(CancelledNotification),
 }
-
 codec::message_set! { ClientNotification blank Cancelled;
     "notifications/cancelled" Cancelled from(CancelledNotification),
 }
 
 /// Any request that a client sends.
 ///
-/// | method | message |
-/// |---|---|
-/// | `server/discover` | [`DiscoverRequest`] |
-/// | `resources/list` | [`ListResourcesRequest`] |
-/// | `resources/templates/list` | [`ListResourceTemplatesRequest`] |
-/// | `resources/read` | [`ReadResourceRequest`] |
-/// | `subscriptions/listen` | [`SubscriptionsListenRequest`] |
-/// | `prompts/list` | [`ListPromptsRequest`] |
-/// | `prompts/get` | [`GetPromptRequest`] |
-/// | `tools/list` | [`ListToolsRequest`] |
-/// | `tools/call` | [`CallToolRequest`] |
-/// | `completion/complete` | [`CompleteRequest`] |
-///
 /// Since revision 2024-11-05.
 /// [Specification](https://modelcontextprotocol.io/specification/2026-07-28/schema#clientrequest)
 #[derive(Clone, Debug, PartialEq)]
 pub enum ClientRequest {
-    /// [`DiscoverRequest`]: Gets the supported revisions, the capabilities and other information of the server.
+    /// `server/discover` ([`DiscoverRequest`]): Gets the supported revisions, the capabilities and other information of
+    /// the server.
     Discover(Box<DiscoverRequest>),
-    /// [`ListResourcesRequest`]: Lists the resources that the server offers to the caller.
+    /// `resources/list` ([`ListResourcesRequest`]): Lists the resources that the server offers to the caller.
     ListResources(Box<ListResourcesRequest>),
-    /// [`ListResourceTemplatesRequest`]: Lists the resource templates of the server.
+    /// `resources/templates/list` ([`ListResourceTemplatesRequest`]): Lists the resource templates of the server.
     ListResourceTemplates(Box<ListResourceTemplatesRequest>),
-    /// [`ReadResourceRequest`]: Reads a resource by its URI.
+    /// `resources/read` ([`ReadResourceRequest`]): Reads a resource by its URI.
     ReadResource(Box<ReadResourceRequest>),
-    /// [`SubscriptionsListenRequest`]: Opens a stream of change notifications.
+    /// `subscriptions/listen` ([`SubscriptionsListenRequest`]): Opens a stream of change notifications.
     SubscriptionsListen(Box<SubscriptionsListenRequest>),
-    /// [`ListPromptsRequest`]: Lists the prompts that the server offers to the caller.
+    /// `prompts/list` ([`ListPromptsRequest`]): Lists the prompts that the server offers to the caller.
     ListPrompts(Box<ListPromptsRequest>),
-    /// [`GetPromptRequest`]: Gets a prompt with its arguments filled in.
+    /// `prompts/get` ([`GetPromptRequest`]): Gets a prompt with its arguments filled in.
     GetPrompt(Box<GetPromptRequest>),
-    /// [`ListToolsRequest`]: Lists the tools that the server offers to the caller.
+    /// `tools/list` ([`ListToolsRequest`]): Lists the tools that the server offers to the caller.
     ListTools(Box<ListToolsRequest>),
-    /// [`CallToolRequest`]: Calls a tool of the server.
+    /// `tools/call` ([`CallToolRequest`]): Calls a tool of the server.
     CallTool(Box<CallToolRequest>),
-    /// [`CompleteRequest`]: Requests suggestions for an argument of a prompt or a variable of a resource template.
+    /// `completion/complete` ([`CompleteRequest`]): Requests suggestions for an argument of a prompt or a variable of a
+    /// resource template.
     Complete(Box<CompleteRequest>),
 }
-
 codec::message_set! { ClientRequest blank Discover;
     "server/discover" Discover boxed(DiscoverRequest), "resources/list" ListResources boxed(ListResourcesRequest),
     "resources/templates/list" ListResourceTemplates boxed(ListResourceTemplatesRequest),
@@ -111,44 +94,34 @@ pub type ClientResult = Result;
 
 /// Any notification that a server sends.
 ///
-/// | method | message |
-/// |---|---|
-/// | `notifications/cancelled` | [`CancelledNotification`] |
-/// | `notifications/progress` | [`ProgressNotification`] |
-/// | `notifications/resources/list_changed` | [`ResourceListChangedNotification`] |
-/// | `notifications/subscriptions/acknowledged` | [`SubscriptionsAcknowledgedNotification`] |
-/// | `notifications/resources/updated` | [`ResourceUpdatedNotification`] |
-/// | `notifications/prompts/list_changed` | [`PromptListChangedNotification`] |
-/// | `notifications/tools/list_changed` | [`ToolListChangedNotification`] |
-/// | `notifications/message` | [`LoggingMessageNotification`] |
-///
 /// Since revision 2024-11-05.
 /// [Specification](https://modelcontextprotocol.io/specification/2026-07-28/schema#servernotification)
 #[derive(Clone, Debug, PartialEq)]
 pub enum ServerNotification {
-    /// [`CancelledNotification`]: Cancels a client's request or, if sent by the server, ends a subscription.
+    /// `notifications/cancelled` ([`CancelledNotification`]): Cancels a client's request or, if sent by the server,
+    /// ends a subscription.
     Cancelled(CancelledNotification),
-    /// [`ProgressNotification`]: Reports the progress of a client's request.
+    /// `notifications/progress` ([`ProgressNotification`]): Reports the progress of a client's request.
     Progress(ProgressNotification),
-    /// [`ResourceListChangedNotification`]: Notifies the client that the list of resources has changed and that cached
-    /// pages are stale.
+    /// `notifications/resources/list_changed` ([`ResourceListChangedNotification`]): Notifies the client that the list
+    /// of resources has changed and that cached pages are stale.
     ResourceListChanged(ResourceListChangedNotification),
-    /// [`SubscriptionsAcknowledgedNotification`]: Acknowledges a subscription and lists the notifications that the
-    /// client will receive.
+    /// `notifications/subscriptions/acknowledged` ([`SubscriptionsAcknowledgedNotification`]): Acknowledges a
+    /// subscription and lists the notifications that the client will receive.
     SubscriptionsAcknowledged(SubscriptionsAcknowledgedNotification),
-    /// [`ResourceUpdatedNotification`]: Notifies the client that a resource has changed, so that the client can read it
-    /// again.
+    /// `notifications/resources/updated` ([`ResourceUpdatedNotification`]): Notifies the client that a resource has
+    /// changed, so that the client can read it again.
     ResourceUpdated(ResourceUpdatedNotification),
-    /// [`PromptListChangedNotification`]: Notifies the client that the list of prompts has changed and that cached
-    /// pages are stale.
+    /// `notifications/prompts/list_changed` ([`PromptListChangedNotification`]): Notifies the client that the list of
+    /// prompts has changed and that cached pages are stale.
     PromptListChanged(PromptListChangedNotification),
-    /// [`ToolListChangedNotification`]: Notifies the client that the list of tools has changed and that cached pages
-    /// are stale.
+    /// `notifications/tools/list_changed` ([`ToolListChangedNotification`]): Notifies the client that the list of tools
+    /// has changed and that cached pages are stale.
     ToolListChanged(ToolListChangedNotification),
-    /// [`LoggingMessageNotification`]: Sends a log message to the client while the server processes a request.
+    /// `notifications/message` ([`LoggingMessageNotification`]): Sends a log message to the client while the server
+    /// processes a request.
     LoggingMessage(LoggingMessageNotification),
 }
-
 codec::message_set! { ServerNotification blank PromptListChanged;
     "notifications/cancelled" Cancelled from(CancelledNotification),
     "notifications/progress" Progress from(ProgressNotification),
@@ -199,52 +172,25 @@ pub enum ClientRequestMethod {
     /// resource template.
     Complete,
 }
-
 codec::string_values! { ClientRequestMethod;
     Discover = "server/discover", ListResources = "resources/list", ListResourceTemplates = "resources/templates/list",
     ReadResource = "resources/read", SubscriptionsListen = "subscriptions/listen", ListPrompts = "prompts/list",
     GetPrompt = "prompts/get", ListTools = "tools/list", CallTool = "tools/call", Complete = "completion/complete",
 }
-
-impl RequestSet for ClientRequest {
-    fn set_id(&mut self, id: crate::RequestId) {
-        match self {
-            Self::Discover(request) => request.id = id,
-            Self::ListResources(request) => request.id = id,
-            Self::ListResourceTemplates(request) => request.id = id,
-            Self::ReadResource(request) => request.id = id,
-            Self::SubscriptionsListen(request) => request.id = id,
-            Self::ListPrompts(request) => request.id = id,
-            Self::GetPrompt(request) => request.id = id,
-            Self::ListTools(request) => request.id = id,
-            Self::CallTool(request) => request.id = id,
-            Self::Complete(request) => request.id = id,
-        }
-    }
-
-    fn request_type<V: RequestTypeVisitor>(method: &str, visitor: V) -> Option<V::Output> {
-        match method {
-            "server/discover" => Some(visitor.visit::<DiscoverRequest>()),
-            "resources/list" => Some(visitor.visit::<ListResourcesRequest>()),
-            "resources/templates/list" => {
-                Some(visitor.visit::<ListResourceTemplatesRequest>())
-            }
-            "resources/read" => Some(visitor.visit::<ReadResourceRequest>()),
-            "subscriptions/listen" => Some(visitor.visit::<SubscriptionsListenRequest>()),
-            "prompts/list" => Some(visitor.visit::<ListPromptsRequest>()),
-            "prompts/get" => Some(visitor.visit::<GetPromptRequest>()),
-            "tools/list" => Some(visitor.visit::<ListToolsRequest>()),
-            "tools/call" => Some(visitor.visit::<CallToolRequest>()),
-            "completion/complete" => Some(visitor.visit::<CompleteRequest>()),
-            _ => None,
-        }
-    }
+codec::request_set! { ClientRequest;
+    Discover(DiscoverRequest) "server/discover" visit id id,
+    ListResources(ListResourcesRequest) "resources/list" visit id id,
+    ListResourceTemplates(ListResourceTemplatesRequest) "resources/templates/list" visit id id,
+    ReadResource(ReadResourceRequest) "resources/read" visit id id,
+    SubscriptionsListen(SubscriptionsListenRequest) "subscriptions/listen" visit id id,
+    ListPrompts(ListPromptsRequest) "prompts/list" visit id id, GetPrompt(GetPromptRequest) "prompts/get" visit id id,
+    ListTools(ListToolsRequest) "tools/list" visit id id, CallTool(CallToolRequest) "tools/call" visit id id,
+    Complete(CompleteRequest) "completion/complete" visit id id,
 }
 
 /// The methods of the requests that a server sends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum ServerRequestMethod {}
-
 codec::no_values! { ServerRequestMethod }
 
 impl MethodSet for ServerRequest {
@@ -263,10 +209,7 @@ pub enum ClientNotificationMethod {
     /// ends a subscription.
     Cancelled,
 }
-
-codec::string_values! { ClientNotificationMethod;
-    Cancelled = "notifications/cancelled",
-}
+codec::string_values! { ClientNotificationMethod; Cancelled = "notifications/cancelled", }
 
 impl NotificationSet for ClientNotification {}
 
@@ -297,7 +240,6 @@ pub enum ServerNotificationMethod {
     /// processes a request.
     LoggingMessage,
 }
-
 codec::string_values! { ServerNotificationMethod;
     Cancelled = "notifications/cancelled", Progress = "notifications/progress",
     ResourceListChanged = "notifications/resources/list_changed",
@@ -354,6 +296,4 @@ pub const PARSE_ERROR: ErrorCode = ErrorCode(-32700);
 /// [`UnsupportedProtocolVersionError`]: super::UnsupportedProtocolVersionError
 pub const UNSUPPORTED_PROTOCOL_VERSION_ERROR: ErrorCode = ErrorCode(-32022);
 
-codec::serde_impls! {
-    ServerRequest, ClientNotification, ClientRequest, ServerNotification
-}
+codec::serde_impls! { ServerRequest, ClientNotification, ClientRequest, ServerNotification }

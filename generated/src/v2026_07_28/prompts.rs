@@ -16,11 +16,14 @@ use crate::{Extra, Map, Revision, codec};
 /// needs input from the client first. An unknown name or a missing required argument is an error (-32602). Requires the
 /// server's `prompts` capability.
 ///
-/// The `prompts/get` request, sent by the client. In JSON, `jsonrpc` is `"2.0"` and `method` is `"prompts/get"`. Since
-/// revision 2024-11-05. Used by [`ClientRequest`].
-/// [Specification](https://modelcontextprotocol.io/specification/2026-07-28/schema#getpromptrequest)
+/// ```json
+/// {"jsonrpc": "2.0", "id": 1, "method": "prompts/get", "params": {"name": "plan_trip",
+///   "_meta": {"io.modelcontextprotocol/protocolVersion": "2026-07-28",
+///   "io.modelcontextprotocol/clientCapabilities": {}}}}
+/// ```
 ///
-/// [`ClientRequest`]: super::ClientRequest
+/// The `prompts/get` request, sent by the client. In JSON, `jsonrpc` is `"2.0"`. Since revision 2024-11-05.
+/// [Specification](https://modelcontextprotocol.io/specification/2026-07-28/schema#getpromptrequest)
 #[derive(Clone, Debug, PartialEq)]
 pub struct GetPromptRequest {
     /// The ID that matches a response to its request. The sender of the request chooses it, and the response repeats
@@ -31,32 +34,25 @@ pub struct GetPromptRequest {
     /// Other members.
     pub extra: Extra<Self>,
 }
-
-impl GetPromptRequest {
-    /// Creates a `GetPromptRequest` from its required members.
-    #[must_use]
-    pub fn new(id: impl Into<RequestId>, params: impl Into<GetPromptRequestParams>) -> Self {
-        Self { id: id.into(), params: params.into(), extra: Default::default() }
-    }
-}
-
 codec::object! { GetPromptRequest;
-    constant jsonrpc "jsonrpc" = Str("2.0"), required id "id", constant method "method" = Str("prompts/get"),
-    required params "params", ..extra
+    constant jsonrpc "jsonrpc" = Str("2.0"), required id "id" (into RequestId),
+    constant method "method" = Str("prompts/get"), required params "params" (into GetPromptRequestParams), ..extra
 }
-
-impl crate::Request for GetPromptRequest {
-    const METHOD: &'static str = "prompts/get";
-    const REVISION: Revision = Revision::V2026_07_28;
-    type Params = GetPromptRequestParams;
-    type Result = InputRequiredOrGetPromptResult;
+codec::request! { GetPromptRequest;
+    "prompts/get" (GetPromptRequestParams) -> InputRequiredOrGetPromptResult; Revision::V2026_07_28
 }
 
 /// The name and arguments of a prompt.
 ///
 /// The server should reject an unknown name or a missing required argument with the invalid params error (-32602).
 ///
-/// The parameters of [`GetPromptRequest`] (`prompts/get`). Since revision 2024-11-05. Used by [`GetPromptRequest`].
+/// ```json
+/// {"name": "plan_trip", "arguments": {"city": "Bern"},
+///   "_meta": {"io.modelcontextprotocol/protocolVersion": "2026-07-28",
+///   "io.modelcontextprotocol/clientCapabilities": {}}}
+/// ```
+///
+/// The parameters of [`GetPromptRequest`] (`prompts/get`). Since revision 2024-11-05.
 /// [Specification](https://modelcontextprotocol.io/specification/2026-07-28/schema#getpromptrequestparams)
 #[derive(Clone, Debug, PartialEq)]
 pub struct GetPromptRequestParams {
@@ -76,51 +72,21 @@ pub struct GetPromptRequestParams {
     /// Other members.
     pub extra: Extra<Self>,
 }
-
-impl GetPromptRequestParams {
-    /// Creates a `GetPromptRequestParams` from its required members.
-    #[must_use]
-    pub fn new(name: impl Into<String>, meta: impl Into<RequestMetaObject>) -> Self {
-        Self {
-            name: name.into(),
-            arguments: None,
-            input_responses: None,
-            request_state: None,
-            meta: meta.into(),
-            extra: Default::default(),
-        }
-    }
-
-    /// Sets `arguments`.
-    #[must_use]
-    pub fn with_arguments(mut self, arguments: impl Into<Map<String, String>>) -> Self {
-        self.arguments = Some(arguments.into());
-        self
-    }
-
-    /// Sets `inputResponses`.
-    #[must_use]
-    pub fn with_input_responses(mut self, input_responses: impl Into<InputResponses>) -> Self {
-        self.input_responses = Some(input_responses.into());
-        self
-    }
-
-    /// Sets `requestState`.
-    #[must_use]
-    pub fn with_request_state(mut self, request_state: impl Into<String>) -> Self {
-        self.request_state = Some(request_state.into());
-        self
-    }
-}
-
 codec::object! { GetPromptRequestParams;
-    required name "name", optional arguments "arguments", optional input_responses "inputResponses",
-    optional request_state "requestState", required meta "_meta", ..extra
+    required name "name" (into String), optional arguments "arguments" with_arguments(into Map<String, String>),
+    optional input_responses "inputResponses" with_input_responses(into InputResponses),
+    optional request_state "requestState" with_request_state(into String),
+    required meta "_meta" (into RequestMetaObject), ..extra
 }
 
 /// The messages of a prompt, with the arguments filled in.
 ///
 /// The server provides the content, even though a user chose the prompt. Validate it like other untrusted input.
+///
+/// ```json
+/// {"messages": [{"role": "user", "content": {"type": "text",
+///   "text": "What should I pack for Bern?"}}], "resultType": "complete"}
+/// ```
 ///
 /// Since revision 2024-11-05. Used by [`InputRequiredOrGetPromptResult`].
 /// [Specification](https://modelcontextprotocol.io/specification/2026-07-28/schema#getpromptresult)
@@ -156,48 +122,19 @@ pub struct GetPromptResult {
     /// Other members.
     pub extra: Extra<Self>,
 }
-
-impl GetPromptResult {
-    /// Creates a `GetPromptResult` from its required members and the schema's defaults.
-    #[must_use]
-    pub fn new(messages: impl Into<Vec<PromptMessage>>) -> Self {
-        Self {
-            description: None,
-            messages: messages.into(),
-            result_type: crate::ResultType::COMPLETE,
-            meta: None,
-            extra: Default::default(),
-        }
-    }
-
-    /// Sets `description`.
-    #[must_use]
-    pub fn with_description(mut self, description: impl Into<String>) -> Self {
-        self.description = Some(description.into());
-        self
-    }
-
-    /// Sets `resultType`.
-    #[must_use]
-    pub fn with_result_type(mut self, result_type: impl Into<ResultType>) -> Self {
-        self.result_type = result_type.into();
-        self
-    }
-
-    /// Sets `_meta`.
-    #[must_use]
-    pub fn with_meta(mut self, meta: impl Into<ResultMetaObject>) -> Self {
-        self.meta = Some(meta.into());
-        self
-    }
-}
-
 codec::object! { GetPromptResult;
-    optional description "description", required messages "messages", required result_type "resultType",
-    optional meta "_meta", ..extra
+    optional description "description" with_description(into String),
+    required messages "messages" (into Vec<PromptMessage>),
+    default(crate::ResultType::COMPLETE) result_type "resultType" with_result_type(into ResultType),
+    optional meta "_meta" with_meta(into ResultMetaObject), ..extra
 }
 
 /// A complete response with a [`GetPromptResult`].
+///
+/// ```json
+/// {"jsonrpc": "2.0", "id": 1, "result": {"messages": [{"role": "user",
+///   "content": {"type": "text", "text": "What should I pack?"}}], "resultType": "complete"}}
+/// ```
 ///
 /// In JSON, `jsonrpc` is `"2.0"`. Since revision 2026-07-28.
 /// [Specification](https://modelcontextprotocol.io/specification/2026-07-28/schema#getpromptresultresponse)
@@ -211,17 +148,9 @@ pub struct GetPromptResultResponse {
     /// Other members.
     pub extra: Extra<Self>,
 }
-
-impl GetPromptResultResponse {
-    /// Creates a `GetPromptResultResponse` from its required members.
-    #[must_use]
-    pub fn new(id: impl Into<RequestId>, result: impl Into<InputRequiredOrGetPromptResult>) -> Self {
-        Self { id: id.into(), result: result.into(), extra: Default::default() }
-    }
-}
-
 codec::object! { GetPromptResultResponse;
-    constant jsonrpc "jsonrpc" = Str("2.0"), required id "id", required result "result", ..extra
+    constant jsonrpc "jsonrpc" = Str("2.0"), required id "id" (into RequestId),
+    required result "result" (into InputRequiredOrGetPromptResult), ..extra
 }
 
 /// The prompt, or a request for further input.
@@ -241,7 +170,6 @@ pub enum InputRequiredOrGetPromptResult {
     /// [`GetPromptResult`]: The messages of a prompt, with the arguments filled in.
     GetPromptResult(Box<GetPromptResult>),
 }
-
 codec::boxed_union! { InputRequiredOrGetPromptResult blank InputRequiredResult;
     InputRequiredResult boxed(InputRequiredResult), GetPromptResult boxed(GetPromptResult);
     [Value(&["resultType"], &[Str("input_required")])] => InputRequiredResult,
@@ -254,11 +182,14 @@ codec::boxed_union! { InputRequiredOrGetPromptResult blank InputRequiredResult;
 /// depend on the caller's authorization, but not on the connection or on earlier requests. Requires the server's
 /// `prompts` capability.
 ///
-/// The `prompts/list` request, sent by the client. In JSON, `jsonrpc` is `"2.0"` and `method` is `"prompts/list"`.
-/// Since revision 2024-11-05. Used by [`ClientRequest`].
-/// [Specification](https://modelcontextprotocol.io/specification/2026-07-28/schema#listpromptsrequest)
+/// ```json
+/// {"jsonrpc": "2.0", "id": 1, "method": "prompts/list",
+///   "params": {"_meta": {"io.modelcontextprotocol/protocolVersion": "2026-07-28",
+///   "io.modelcontextprotocol/clientCapabilities": {}}}}
+/// ```
 ///
-/// [`ClientRequest`]: super::ClientRequest
+/// The `prompts/list` request, sent by the client. In JSON, `jsonrpc` is `"2.0"`. Since revision 2024-11-05.
+/// [Specification](https://modelcontextprotocol.io/specification/2026-07-28/schema#listpromptsrequest)
 #[derive(Clone, Debug, PartialEq)]
 pub struct ListPromptsRequest {
     /// The ID that matches a response to its request. The sender of the request chooses it, and the response repeats
@@ -269,30 +200,22 @@ pub struct ListPromptsRequest {
     /// Other members.
     pub extra: Extra<Self>,
 }
-
-impl ListPromptsRequest {
-    /// Creates a `ListPromptsRequest` from its required members.
-    #[must_use]
-    pub fn new(id: impl Into<RequestId>, params: impl Into<PaginatedRequestParams>) -> Self {
-        Self { id: id.into(), params: params.into(), extra: Default::default() }
-    }
-}
-
 codec::object! { ListPromptsRequest;
-    constant jsonrpc "jsonrpc" = Str("2.0"), required id "id", constant method "method" = Str("prompts/list"),
-    required params "params", ..extra
+    constant jsonrpc "jsonrpc" = Str("2.0"), required id "id" (into RequestId),
+    constant method "method" = Str("prompts/list"), required params "params" (into PaginatedRequestParams), ..extra
 }
-
-impl crate::Request for ListPromptsRequest {
-    const METHOD: &'static str = "prompts/list";
-    const REVISION: Revision = Revision::V2026_07_28;
-    type Params = PaginatedRequestParams;
-    type Result = ListPromptsResult;
+codec::request! { ListPromptsRequest;
+    "prompts/list" (PaginatedRequestParams) -> ListPromptsResult; Revision::V2026_07_28
 }
 
 /// A page of the server's prompts.
 ///
 /// The list may depend on the credentials of the request, but not on the connection or on earlier requests.
+///
+/// ```json
+/// {"prompts": [{"name": "plan_trip"}], "nextCursor": "cGFnZTI=", "ttlMs": 60000,
+///   "cacheScope": "public", "resultType": "complete"}
+/// ```
 ///
 /// The result of [`ListPromptsRequest`] (`prompts/list`). Since revision 2024-11-05. Used by
 /// [`ListPromptsResultResponse`].
@@ -320,50 +243,19 @@ pub struct ListPromptsResult {
     /// Other members.
     pub extra: Extra<Self>,
 }
-
-impl ListPromptsResult {
-    /// Creates a `ListPromptsResult` from its required members and the schema's defaults.
-    #[must_use]
-    pub fn new(prompts: impl Into<Vec<Prompt>>, ttl_ms: u64, cache_scope: impl Into<CacheScope>) -> Self {
-        Self {
-            prompts: prompts.into(),
-            next_cursor: None,
-            ttl_ms,
-            cache_scope: cache_scope.into(),
-            result_type: crate::ResultType::COMPLETE,
-            meta: None,
-            extra: Default::default(),
-        }
-    }
-
-    /// Sets `nextCursor`.
-    #[must_use]
-    pub fn with_next_cursor(mut self, next_cursor: impl Into<String>) -> Self {
-        self.next_cursor = Some(next_cursor.into());
-        self
-    }
-
-    /// Sets `resultType`.
-    #[must_use]
-    pub fn with_result_type(mut self, result_type: impl Into<ResultType>) -> Self {
-        self.result_type = result_type.into();
-        self
-    }
-
-    /// Sets `_meta`.
-    #[must_use]
-    pub fn with_meta(mut self, meta: impl Into<ResultMetaObject>) -> Self {
-        self.meta = Some(meta.into());
-        self
-    }
-}
-
 codec::object! { ListPromptsResult;
-    required prompts "prompts", optional next_cursor "nextCursor", required ttl_ms "ttlMs",
-    required cache_scope "cacheScope", required result_type "resultType", optional meta "_meta", ..extra
+    required prompts "prompts" (into Vec<Prompt>), optional next_cursor "nextCursor" with_next_cursor(into String),
+    required ttl_ms "ttlMs" (copy u64), required cache_scope "cacheScope" (into CacheScope),
+    default(crate::ResultType::COMPLETE) result_type "resultType" with_result_type(into ResultType),
+    optional meta "_meta" with_meta(into ResultMetaObject), ..extra
 }
 
 /// A complete response with a [`ListPromptsResult`].
+///
+/// ```json
+/// {"jsonrpc": "2.0", "id": 1, "result": {"prompts": [{"name": "plan_trip"}], "ttlMs": 60000,
+///   "cacheScope": "public", "resultType": "complete"}}
+/// ```
 ///
 /// In JSON, `jsonrpc` is `"2.0"`. Since revision 2026-07-28.
 /// [Specification](https://modelcontextprotocol.io/specification/2026-07-28/schema#listpromptsresultresponse)
@@ -377,22 +269,18 @@ pub struct ListPromptsResultResponse {
     /// Other members.
     pub extra: Extra<Self>,
 }
-
-impl ListPromptsResultResponse {
-    /// Creates a `ListPromptsResultResponse` from its required members.
-    #[must_use]
-    pub fn new(id: impl Into<RequestId>, result: impl Into<ListPromptsResult>) -> Self {
-        Self { id: id.into(), result: result.into(), extra: Default::default() }
-    }
-}
-
 codec::object! { ListPromptsResultResponse;
-    constant jsonrpc "jsonrpc" = Str("2.0"), required id "id", required result "result", ..extra
+    constant jsonrpc "jsonrpc" = Str("2.0"), required id "id" (into RequestId),
+    required result "result" (into ListPromptsResult), ..extra
 }
 
 /// A template of messages for a model, offered by a server and chosen by a user.
 ///
 /// Hosts commonly show prompts as commands, for example as slash commands. Use `prompts/get` to get the messages.
+///
+/// ```json
+/// {"name": "plan_trip", "title": "Plan a trip", "arguments": [{"name": "city"}]}
+/// ```
 ///
 /// Since revision 2024-11-05. Used by [`ListPromptsResult`].
 /// [Specification](https://modelcontextprotocol.io/specification/2026-07-28/schema#prompt)
@@ -432,66 +320,20 @@ pub struct Prompt {
     /// Other members.
     pub extra: Extra<Self>,
 }
-
-impl Prompt {
-    /// Creates a `Prompt` from its required members.
-    #[must_use]
-    pub fn new(name: impl Into<String>) -> Self {
-        Self {
-            name: name.into(),
-            title: None,
-            description: None,
-            arguments: None,
-            icons: None,
-            meta: None,
-            extra: Default::default(),
-        }
-    }
-
-    /// Sets `title`.
-    #[must_use]
-    pub fn with_title(mut self, title: impl Into<String>) -> Self {
-        self.title = Some(title.into());
-        self
-    }
-
-    /// Sets `description`.
-    #[must_use]
-    pub fn with_description(mut self, description: impl Into<String>) -> Self {
-        self.description = Some(description.into());
-        self
-    }
-
-    /// Sets `arguments`.
-    #[must_use]
-    pub fn with_arguments(mut self, arguments: impl Into<Vec<PromptArgument>>) -> Self {
-        self.arguments = Some(arguments.into());
-        self
-    }
-
-    /// Sets `icons`.
-    #[must_use]
-    pub fn with_icons(mut self, icons: impl Into<Vec<Icon>>) -> Self {
-        self.icons = Some(icons.into());
-        self
-    }
-
-    /// Sets `_meta`.
-    #[must_use]
-    pub fn with_meta(mut self, meta: impl Into<MetaObject>) -> Self {
-        self.meta = Some(meta.into());
-        self
-    }
-}
-
 codec::object! { Prompt;
-    required name "name", optional title "title", optional description "description", optional arguments "arguments",
-    optional icons "icons", optional meta "_meta", ..extra
+    required name "name" (into String), optional title "title" with_title(into String),
+    optional description "description" with_description(into String),
+    optional arguments "arguments" with_arguments(into Vec<PromptArgument>),
+    optional icons "icons" with_icons(into Vec<Icon>), optional meta "_meta" with_meta(into MetaObject), ..extra
 }
 
 /// A string argument of a [`Prompt`].
 ///
 /// The server can suggest values through `completion/complete`.
+///
+/// ```json
+/// {"name": "city", "title": "City", "description": "The city to travel to.", "required": true}
+/// ```
 ///
 /// Since revision 2024-11-05. Used by [`Prompt`].
 /// [Specification](https://modelcontextprotocol.io/specification/2026-07-28/schema#promptargument)
@@ -509,39 +351,10 @@ pub struct PromptArgument {
     /// Other members.
     pub extra: Extra<Self>,
 }
-
-impl PromptArgument {
-    /// Creates a `PromptArgument` from its required members.
-    #[must_use]
-    pub fn new(name: impl Into<String>) -> Self {
-        Self { name: name.into(), title: None, description: None, required: None, extra: Default::default() }
-    }
-
-    /// Sets `title`.
-    #[must_use]
-    pub fn with_title(mut self, title: impl Into<String>) -> Self {
-        self.title = Some(title.into());
-        self
-    }
-
-    /// Sets `description`.
-    #[must_use]
-    pub fn with_description(mut self, description: impl Into<String>) -> Self {
-        self.description = Some(description.into());
-        self
-    }
-
-    /// Sets `required`.
-    #[must_use]
-    pub fn with_required(mut self, required: bool) -> Self {
-        self.required = Some(required);
-        self
-    }
-}
-
 codec::object! { PromptArgument;
-    required name "name", optional title "title", optional description "description", optional required "required",
-    ..extra
+    required name "name" (into String), optional title "title" with_title(into String),
+    optional description "description" with_description(into String),
+    optional required "required" with_required(copy bool), ..extra
 }
 
 /// Notifies the client that the list of prompts has changed and that cached pages are stale.
@@ -549,11 +362,13 @@ codec::object! { PromptArgument;
 /// The server sends it only on `subscriptions/listen` streams with `promptsListChanged` in their filter. Requires
 /// `listChanged` in the server's `prompts` capability.
 ///
-/// The `notifications/prompts/list_changed` notification, sent by the server. In JSON, `jsonrpc` is `"2.0"` and
-/// `method` is `"notifications/prompts/list_changed"`. Since revision 2024-11-05. Used by [`ServerNotification`].
-/// [Specification](https://modelcontextprotocol.io/specification/2026-07-28/schema#promptlistchangednotification)
+/// ```json
+/// {"jsonrpc": "2.0", "method": "notifications/prompts/list_changed"}
+/// ```
 ///
-/// [`ServerNotification`]: super::ServerNotification
+/// The `notifications/prompts/list_changed` notification, sent by the server. In JSON, `jsonrpc` is `"2.0"`. Since
+/// revision 2024-11-05.
+/// [Specification](https://modelcontextprotocol.io/specification/2026-07-28/schema#promptlistchangednotification)
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct PromptListChangedNotification {
     /// The parameters of the method.
@@ -561,36 +376,21 @@ pub struct PromptListChangedNotification {
     /// Other members.
     pub extra: Extra<Self>,
 }
-
-impl PromptListChangedNotification {
-    /// Creates a `PromptListChangedNotification` without optional members.
-    #[must_use]
-    pub fn new() -> Self {
-        Self::default()
-    }
-
-    /// Sets `params`.
-    #[must_use]
-    pub fn with_params(mut self, params: impl Into<NotificationParams>) -> Self {
-        self.params = Some(params.into());
-        self
-    }
-}
-
 codec::object! { PromptListChangedNotification;
     constant jsonrpc "jsonrpc" = Str("2.0"), constant method "method" = Str("notifications/prompts/list_changed"),
-    optional params "params", ..extra
+    optional params "params" with_params(into NotificationParams), ..extra
 }
-
-impl crate::Notification for PromptListChangedNotification {
-    const METHOD: &'static str = "notifications/prompts/list_changed";
-    const REVISION: Revision = Revision::V2026_07_28;
-    type Params = Option<NotificationParams>;
+codec::notification! { PromptListChangedNotification;
+    "notifications/prompts/list_changed" (Option<NotificationParams>); Revision::V2026_07_28
 }
 
 /// A message of a prompt.
 ///
 /// It is similar to [`SamplingMessage`], but can also embed resources of the server.
+///
+/// ```json
+/// {"role": "user", "content": {"type": "text", "text": "What should I pack for Bern?"}}
+/// ```
 ///
 /// Since revision 2024-11-05. Used by [`GetPromptResult`].
 /// [Specification](https://modelcontextprotocol.io/specification/2026-07-28/schema#promptmessage)
@@ -621,17 +421,8 @@ pub struct PromptMessage {
     /// Other members.
     pub extra: Extra<Self>,
 }
-
-impl PromptMessage {
-    /// Creates a `PromptMessage` from its required members.
-    #[must_use]
-    pub fn new(role: impl Into<Role>, content: impl Into<ContentBlock>) -> Self {
-        Self { role: role.into(), content: content.into(), extra: Default::default() }
-    }
-}
-
 codec::object! { PromptMessage;
-    required role "role", required content "content", ..extra
+    required role "role" (into Role), required content "content" (into ContentBlock), ..extra
 }
 
 codec::serde_impls! {

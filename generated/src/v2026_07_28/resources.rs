@@ -12,6 +12,10 @@ use crate::{Extra, Revision, codec};
 
 /// Binary contents of a resource or of a part of one.
 ///
+/// ```json
+/// {"uri": "file:///project/README.md", "mimeType": "image/png", "blob": "aGVsbG8="}
+/// ```
+///
 /// Since revision 2024-11-05. Used by [`TextOrBlobResourceContents`].
 /// [Specification](https://modelcontextprotocol.io/specification/2026-07-28/schema#blobresourcecontents)
 #[derive(Clone, Debug, PartialEq)]
@@ -28,31 +32,9 @@ pub struct BlobResourceContents {
     /// Other members.
     pub extra: Extra<Self>,
 }
-
-impl BlobResourceContents {
-    /// Creates a `BlobResourceContents` from its required members.
-    #[must_use]
-    pub fn new(uri: impl Into<String>, blob: impl Into<String>) -> Self {
-        Self { uri: uri.into(), mime_type: None, blob: blob.into(), meta: None, extra: Default::default() }
-    }
-
-    /// Sets `mimeType`.
-    #[must_use]
-    pub fn with_mime_type(mut self, mime_type: impl Into<String>) -> Self {
-        self.mime_type = Some(mime_type.into());
-        self
-    }
-
-    /// Sets `_meta`.
-    #[must_use]
-    pub fn with_meta(mut self, meta: impl Into<MetaObject>) -> Self {
-        self.meta = Some(meta.into());
-        self
-    }
-}
-
 codec::object! { BlobResourceContents;
-    required uri "uri", optional mime_type "mimeType", required blob "blob", optional meta "_meta", ..extra
+    required uri "uri" (into String), optional mime_type "mimeType" with_mime_type(into String),
+    required blob "blob" (into String), optional meta "_meta" with_meta(into MetaObject), ..extra
 }
 
 /// The text or binary contents of a resource or of a part of one.
@@ -72,7 +54,6 @@ pub enum TextOrBlobResourceContents {
     /// [`BlobResourceContents`]: Binary contents of a resource or of a part of one.
     BlobResourceContents(BlobResourceContents),
 }
-
 codec::union! { TextOrBlobResourceContents blank BlobResourceContents;
     TextResourceContents from(TextResourceContents), BlobResourceContents from(BlobResourceContents);
     [Present(&["text"])] => TextResourceContents,
@@ -84,11 +65,15 @@ codec::union! { TextOrBlobResourceContents blank BlobResourceContents;
 /// Clients use the templates to build URIs to read. The result is a [`ListResourceTemplatesResult`] with one page of
 /// the list and a hint about how long to cache it. Requires the server's `resources` capability.
 ///
-/// The `resources/templates/list` request, sent by the client. In JSON, `jsonrpc` is `"2.0"` and `method` is
-/// `"resources/templates/list"`. Since revision 2024-11-05. Used by [`ClientRequest`].
-/// [Specification](https://modelcontextprotocol.io/specification/2026-07-28/schema#listresourcetemplatesrequest)
+/// ```json
+/// {"jsonrpc": "2.0", "id": 1, "method": "resources/templates/list",
+///   "params": {"_meta": {"io.modelcontextprotocol/protocolVersion": "2026-07-28",
+///   "io.modelcontextprotocol/clientCapabilities": {}}}}
+/// ```
 ///
-/// [`ClientRequest`]: super::ClientRequest
+/// The `resources/templates/list` request, sent by the client. In JSON, `jsonrpc` is `"2.0"`. Since revision
+/// 2024-11-05.
+/// [Specification](https://modelcontextprotocol.io/specification/2026-07-28/schema#listresourcetemplatesrequest)
 #[derive(Clone, Debug, PartialEq)]
 pub struct ListResourceTemplatesRequest {
     /// The ID that matches a response to its request. The sender of the request chooses it, and the response repeats
@@ -99,28 +84,22 @@ pub struct ListResourceTemplatesRequest {
     /// Other members.
     pub extra: Extra<Self>,
 }
-
-impl ListResourceTemplatesRequest {
-    /// Creates a `ListResourceTemplatesRequest` from its required members.
-    #[must_use]
-    pub fn new(id: impl Into<RequestId>, params: impl Into<PaginatedRequestParams>) -> Self {
-        Self { id: id.into(), params: params.into(), extra: Default::default() }
-    }
-}
-
 codec::object! { ListResourceTemplatesRequest;
-    constant jsonrpc "jsonrpc" = Str("2.0"), required id "id",
-    constant method "method" = Str("resources/templates/list"), required params "params", ..extra
+    constant jsonrpc "jsonrpc" = Str("2.0"), required id "id" (into RequestId),
+    constant method "method" = Str("resources/templates/list"), required params "params" (into PaginatedRequestParams),
+    ..extra
 }
-
-impl crate::Request for ListResourceTemplatesRequest {
-    const METHOD: &'static str = "resources/templates/list";
-    const REVISION: Revision = Revision::V2026_07_28;
-    type Params = PaginatedRequestParams;
-    type Result = ListResourceTemplatesResult;
+codec::request! { ListResourceTemplatesRequest;
+    "resources/templates/list" (PaginatedRequestParams) -> ListResourceTemplatesResult; Revision::V2026_07_28
 }
 
 /// A page of the server's resource templates.
+///
+/// ```json
+/// {"resourceTemplates": [{"name": "files", "uriTemplate": "file:///project/{path}"}],
+///   "nextCursor": "cGFnZTI=", "ttlMs": 60000, "cacheScope": "public",
+///   "resultType": "complete"}
+/// ```
 ///
 /// The result of [`ListResourceTemplatesRequest`] (`resources/templates/list`). Since revision 2024-11-05. Used by
 /// [`ListResourceTemplatesResultResponse`].
@@ -148,54 +127,21 @@ pub struct ListResourceTemplatesResult {
     /// Other members.
     pub extra: Extra<Self>,
 }
-
-impl ListResourceTemplatesResult {
-    /// Creates a `ListResourceTemplatesResult` from its required members and the schema's defaults.
-    #[must_use]
-    pub fn new(
-        resource_templates: impl Into<Vec<ResourceTemplate>>,
-        ttl_ms: u64,
-        cache_scope: impl Into<CacheScope>,
-    ) -> Self {
-        Self {
-            resource_templates: resource_templates.into(),
-            next_cursor: None,
-            ttl_ms,
-            cache_scope: cache_scope.into(),
-            result_type: crate::ResultType::COMPLETE,
-            meta: None,
-            extra: Default::default(),
-        }
-    }
-
-    /// Sets `nextCursor`.
-    #[must_use]
-    pub fn with_next_cursor(mut self, next_cursor: impl Into<String>) -> Self {
-        self.next_cursor = Some(next_cursor.into());
-        self
-    }
-
-    /// Sets `resultType`.
-    #[must_use]
-    pub fn with_result_type(mut self, result_type: impl Into<ResultType>) -> Self {
-        self.result_type = result_type.into();
-        self
-    }
-
-    /// Sets `_meta`.
-    #[must_use]
-    pub fn with_meta(mut self, meta: impl Into<ResultMetaObject>) -> Self {
-        self.meta = Some(meta.into());
-        self
-    }
-}
-
 codec::object! { ListResourceTemplatesResult;
-    required resource_templates "resourceTemplates", optional next_cursor "nextCursor", required ttl_ms "ttlMs",
-    required cache_scope "cacheScope", required result_type "resultType", optional meta "_meta", ..extra
+    required resource_templates "resourceTemplates" (into Vec<ResourceTemplate>),
+    optional next_cursor "nextCursor" with_next_cursor(into String), required ttl_ms "ttlMs" (copy u64),
+    required cache_scope "cacheScope" (into CacheScope),
+    default(crate::ResultType::COMPLETE) result_type "resultType" with_result_type(into ResultType),
+    optional meta "_meta" with_meta(into ResultMetaObject), ..extra
 }
 
 /// A complete response with a [`ListResourceTemplatesResult`].
+///
+/// ```json
+/// {"jsonrpc": "2.0", "id": 1, "result": {"resourceTemplates": [{"name": "files",
+///   "uriTemplate": "file:///project/{path}"}], "ttlMs": 60000, "cacheScope": "public",
+///   "resultType": "complete"}}
+/// ```
 ///
 /// In JSON, `jsonrpc` is `"2.0"`. Since revision 2026-07-28.
 /// [Specification](https://modelcontextprotocol.io/specification/2026-07-28/schema#listresourcetemplatesresultresponse)
@@ -209,17 +155,9 @@ pub struct ListResourceTemplatesResultResponse {
     /// Other members.
     pub extra: Extra<Self>,
 }
-
-impl ListResourceTemplatesResultResponse {
-    /// Creates a `ListResourceTemplatesResultResponse` from its required members.
-    #[must_use]
-    pub fn new(id: impl Into<RequestId>, result: impl Into<ListResourceTemplatesResult>) -> Self {
-        Self { id: id.into(), result: result.into(), extra: Default::default() }
-    }
-}
-
 codec::object! { ListResourceTemplatesResultResponse;
-    constant jsonrpc "jsonrpc" = Str("2.0"), required id "id", required result "result", ..extra
+    constant jsonrpc "jsonrpc" = Str("2.0"), required id "id" (into RequestId),
+    required result "result" (into ListResourceTemplatesResult), ..extra
 }
 
 /// Lists the resources that the server offers to the caller.
@@ -228,11 +166,14 @@ codec::object! { ListResourceTemplatesResultResponse;
 /// may depend on the caller's authorization, but not on the connection or on earlier requests. Requires the server's
 /// `resources` capability.
 ///
-/// The `resources/list` request, sent by the client. In JSON, `jsonrpc` is `"2.0"` and `method` is `"resources/list"`.
-/// Since revision 2024-11-05. Used by [`ClientRequest`].
-/// [Specification](https://modelcontextprotocol.io/specification/2026-07-28/schema#listresourcesrequest)
+/// ```json
+/// {"jsonrpc": "2.0", "id": 1, "method": "resources/list",
+///   "params": {"_meta": {"io.modelcontextprotocol/protocolVersion": "2026-07-28",
+///   "io.modelcontextprotocol/clientCapabilities": {}}}}
+/// ```
 ///
-/// [`ClientRequest`]: super::ClientRequest
+/// The `resources/list` request, sent by the client. In JSON, `jsonrpc` is `"2.0"`. Since revision 2024-11-05.
+/// [Specification](https://modelcontextprotocol.io/specification/2026-07-28/schema#listresourcesrequest)
 #[derive(Clone, Debug, PartialEq)]
 pub struct ListResourcesRequest {
     /// The ID that matches a response to its request. The sender of the request chooses it, and the response repeats
@@ -243,30 +184,23 @@ pub struct ListResourcesRequest {
     /// Other members.
     pub extra: Extra<Self>,
 }
-
-impl ListResourcesRequest {
-    /// Creates a `ListResourcesRequest` from its required members.
-    #[must_use]
-    pub fn new(id: impl Into<RequestId>, params: impl Into<PaginatedRequestParams>) -> Self {
-        Self { id: id.into(), params: params.into(), extra: Default::default() }
-    }
-}
-
 codec::object! { ListResourcesRequest;
-    constant jsonrpc "jsonrpc" = Str("2.0"), required id "id", constant method "method" = Str("resources/list"),
-    required params "params", ..extra
+    constant jsonrpc "jsonrpc" = Str("2.0"), required id "id" (into RequestId),
+    constant method "method" = Str("resources/list"), required params "params" (into PaginatedRequestParams), ..extra
 }
-
-impl crate::Request for ListResourcesRequest {
-    const METHOD: &'static str = "resources/list";
-    const REVISION: Revision = Revision::V2026_07_28;
-    type Params = PaginatedRequestParams;
-    type Result = ListResourcesResult;
+codec::request! { ListResourcesRequest;
+    "resources/list" (PaginatedRequestParams) -> ListResourcesResult; Revision::V2026_07_28
 }
 
 /// A page of the server's resources.
 ///
 /// The list need not contain all readable resources. Templates and links in tool results can refer to others.
+///
+/// ```json
+/// {"resources": [{"name": "README.md", "uri": "file:///project/README.md"}],
+///   "nextCursor": "cGFnZTI=", "ttlMs": 60000, "cacheScope": "public",
+///   "resultType": "complete"}
+/// ```
 ///
 /// The result of [`ListResourcesRequest`] (`resources/list`). Since revision 2024-11-05. Used by
 /// [`ListResourcesResultResponse`].
@@ -294,50 +228,21 @@ pub struct ListResourcesResult {
     /// Other members.
     pub extra: Extra<Self>,
 }
-
-impl ListResourcesResult {
-    /// Creates a `ListResourcesResult` from its required members and the schema's defaults.
-    #[must_use]
-    pub fn new(resources: impl Into<Vec<Resource>>, ttl_ms: u64, cache_scope: impl Into<CacheScope>) -> Self {
-        Self {
-            resources: resources.into(),
-            next_cursor: None,
-            ttl_ms,
-            cache_scope: cache_scope.into(),
-            result_type: crate::ResultType::COMPLETE,
-            meta: None,
-            extra: Default::default(),
-        }
-    }
-
-    /// Sets `nextCursor`.
-    #[must_use]
-    pub fn with_next_cursor(mut self, next_cursor: impl Into<String>) -> Self {
-        self.next_cursor = Some(next_cursor.into());
-        self
-    }
-
-    /// Sets `resultType`.
-    #[must_use]
-    pub fn with_result_type(mut self, result_type: impl Into<ResultType>) -> Self {
-        self.result_type = result_type.into();
-        self
-    }
-
-    /// Sets `_meta`.
-    #[must_use]
-    pub fn with_meta(mut self, meta: impl Into<ResultMetaObject>) -> Self {
-        self.meta = Some(meta.into());
-        self
-    }
-}
-
 codec::object! { ListResourcesResult;
-    required resources "resources", optional next_cursor "nextCursor", required ttl_ms "ttlMs",
-    required cache_scope "cacheScope", required result_type "resultType", optional meta "_meta", ..extra
+    required resources "resources" (into Vec<Resource>),
+    optional next_cursor "nextCursor" with_next_cursor(into String), required ttl_ms "ttlMs" (copy u64),
+    required cache_scope "cacheScope" (into CacheScope),
+    default(crate::ResultType::COMPLETE) result_type "resultType" with_result_type(into ResultType),
+    optional meta "_meta" with_meta(into ResultMetaObject), ..extra
 }
 
 /// A complete response with a [`ListResourcesResult`].
+///
+/// ```json
+/// {"jsonrpc": "2.0", "id": 1, "result": {"resources": [{"name": "README.md",
+///   "uri": "file:///project/README.md"}], "ttlMs": 60000, "cacheScope": "public",
+///   "resultType": "complete"}}
+/// ```
 ///
 /// In JSON, `jsonrpc` is `"2.0"`. Since revision 2026-07-28.
 /// [Specification](https://modelcontextprotocol.io/specification/2026-07-28/schema#listresourcesresultresponse)
@@ -351,17 +256,9 @@ pub struct ListResourcesResultResponse {
     /// Other members.
     pub extra: Extra<Self>,
 }
-
-impl ListResourcesResultResponse {
-    /// Creates a `ListResourcesResultResponse` from its required members.
-    #[must_use]
-    pub fn new(id: impl Into<RequestId>, result: impl Into<ListResourcesResult>) -> Self {
-        Self { id: id.into(), result: result.into(), extra: Default::default() }
-    }
-}
-
 codec::object! { ListResourcesResultResponse;
-    constant jsonrpc "jsonrpc" = Str("2.0"), required id "id", required result "result", ..extra
+    constant jsonrpc "jsonrpc" = Str("2.0"), required id "id" (into RequestId),
+    required result "result" (into ListResourcesResult), ..extra
 }
 
 /// Reads a resource by its URI.
@@ -371,11 +268,15 @@ codec::object! { ListResourcesResultResponse;
 /// error (-32602, or -32002 from servers of older revisions), never an empty list. Requires the server's `resources`
 /// capability.
 ///
-/// The `resources/read` request, sent by the client. In JSON, `jsonrpc` is `"2.0"` and `method` is `"resources/read"`.
-/// Since revision 2024-11-05. Used by [`ClientRequest`].
-/// [Specification](https://modelcontextprotocol.io/specification/2026-07-28/schema#readresourcerequest)
+/// ```json
+/// {"jsonrpc": "2.0", "id": 1, "method": "resources/read",
+///   "params": {"uri": "file:///project/README.md",
+///   "_meta": {"io.modelcontextprotocol/protocolVersion": "2026-07-28",
+///   "io.modelcontextprotocol/clientCapabilities": {}}}}
+/// ```
 ///
-/// [`ClientRequest`]: super::ClientRequest
+/// The `resources/read` request, sent by the client. In JSON, `jsonrpc` is `"2.0"`. Since revision 2024-11-05.
+/// [Specification](https://modelcontextprotocol.io/specification/2026-07-28/schema#readresourcerequest)
 #[derive(Clone, Debug, PartialEq)]
 pub struct ReadResourceRequest {
     /// The ID that matches a response to its request. The sender of the request chooses it, and the response repeats
@@ -386,33 +287,25 @@ pub struct ReadResourceRequest {
     /// Other members.
     pub extra: Extra<Self>,
 }
-
-impl ReadResourceRequest {
-    /// Creates a `ReadResourceRequest` from its required members.
-    #[must_use]
-    pub fn new(id: impl Into<RequestId>, params: impl Into<ReadResourceRequestParams>) -> Self {
-        Self { id: id.into(), params: params.into(), extra: Default::default() }
-    }
-}
-
 codec::object! { ReadResourceRequest;
-    constant jsonrpc "jsonrpc" = Str("2.0"), required id "id", constant method "method" = Str("resources/read"),
-    required params "params", ..extra
+    constant jsonrpc "jsonrpc" = Str("2.0"), required id "id" (into RequestId),
+    constant method "method" = Str("resources/read"), required params "params" (into ReadResourceRequestParams), ..extra
 }
-
-impl crate::Request for ReadResourceRequest {
-    const METHOD: &'static str = "resources/read";
-    const REVISION: Revision = Revision::V2026_07_28;
-    type Params = ReadResourceRequestParams;
-    type Result = InputRequiredOrReadResourceResult;
+codec::request! { ReadResourceRequest;
+    "resources/read" (ReadResourceRequestParams) -> InputRequiredOrReadResourceResult; Revision::V2026_07_28
 }
 
 /// The URI of a resource to read.
 ///
 /// The server must validate the URI. It should also check that the client is allowed to read the resource.
 ///
-/// The parameters of [`ReadResourceRequest`] (`resources/read`). Since revision 2024-11-05. Used by
-/// [`ReadResourceRequest`].
+/// ```json
+/// {"uri": "file:///project/README.md", "requestState": "c3RhdGU=",
+///   "_meta": {"io.modelcontextprotocol/protocolVersion": "2026-07-28",
+///   "io.modelcontextprotocol/clientCapabilities": {}}}
+/// ```
+///
+/// The parameters of [`ReadResourceRequest`] (`resources/read`). Since revision 2024-11-05.
 /// [Specification](https://modelcontextprotocol.io/specification/2026-07-28/schema#readresourcerequestparams)
 #[derive(Clone, Debug, PartialEq)]
 pub struct ReadResourceRequestParams {
@@ -430,38 +323,11 @@ pub struct ReadResourceRequestParams {
     /// Other members.
     pub extra: Extra<Self>,
 }
-
-impl ReadResourceRequestParams {
-    /// Creates a `ReadResourceRequestParams` from its required members.
-    #[must_use]
-    pub fn new(uri: impl Into<String>, meta: impl Into<RequestMetaObject>) -> Self {
-        Self {
-            uri: uri.into(),
-            input_responses: None,
-            request_state: None,
-            meta: meta.into(),
-            extra: Default::default(),
-        }
-    }
-
-    /// Sets `inputResponses`.
-    #[must_use]
-    pub fn with_input_responses(mut self, input_responses: impl Into<InputResponses>) -> Self {
-        self.input_responses = Some(input_responses.into());
-        self
-    }
-
-    /// Sets `requestState`.
-    #[must_use]
-    pub fn with_request_state(mut self, request_state: impl Into<String>) -> Self {
-        self.request_state = Some(request_state.into());
-        self
-    }
-}
-
 codec::object! { ReadResourceRequestParams;
-    required uri "uri", optional input_responses "inputResponses", optional request_state "requestState",
-    required meta "_meta", ..extra
+    required uri "uri" (into String),
+    optional input_responses "inputResponses" with_input_responses(into InputResponses),
+    optional request_state "requestState" with_request_state(into String),
+    required meta "_meta" (into RequestMetaObject), ..extra
 }
 
 /// The contents of a resource.
@@ -469,6 +335,11 @@ codec::object! { ReadResourceRequestParams;
 /// A resource that does not exist is an error: -32002 up to 2025-11-25, and -32602 (invalid params) since 2026-07-28.
 /// Clients should still accept -32002 in the newer revision. Since 2026-07-28, a server must not respond with empty
 /// contents for a missing resource.
+///
+/// ```json
+/// {"contents": [{"uri": "file:///project/README.md", "text": "# My project"}], "ttlMs": 60000,
+///   "cacheScope": "public", "resultType": "complete"}
+/// ```
 ///
 /// Since revision 2024-11-05. Used by [`InputRequiredOrReadResourceResult`].
 /// [Specification](https://modelcontextprotocol.io/specification/2026-07-28/schema#readresourceresult)
@@ -510,46 +381,20 @@ pub struct ReadResourceResult {
     /// Other members.
     pub extra: Extra<Self>,
 }
-
-impl ReadResourceResult {
-    /// Creates a `ReadResourceResult` from its required members and the schema's defaults.
-    #[must_use]
-    pub fn new(
-        contents: impl Into<Vec<TextOrBlobResourceContents>>,
-        ttl_ms: u64,
-        cache_scope: impl Into<CacheScope>,
-    ) -> Self {
-        Self {
-            contents: contents.into(),
-            ttl_ms,
-            cache_scope: cache_scope.into(),
-            result_type: crate::ResultType::COMPLETE,
-            meta: None,
-            extra: Default::default(),
-        }
-    }
-
-    /// Sets `resultType`.
-    #[must_use]
-    pub fn with_result_type(mut self, result_type: impl Into<ResultType>) -> Self {
-        self.result_type = result_type.into();
-        self
-    }
-
-    /// Sets `_meta`.
-    #[must_use]
-    pub fn with_meta(mut self, meta: impl Into<ResultMetaObject>) -> Self {
-        self.meta = Some(meta.into());
-        self
-    }
-}
-
 codec::object! { ReadResourceResult;
-    required contents "contents", required ttl_ms "ttlMs", required cache_scope "cacheScope",
-    required result_type "resultType", optional meta "_meta", ..extra
+    required contents "contents" (into Vec<TextOrBlobResourceContents>), required ttl_ms "ttlMs" (copy u64),
+    required cache_scope "cacheScope" (into CacheScope),
+    default(crate::ResultType::COMPLETE) result_type "resultType" with_result_type(into ResultType),
+    optional meta "_meta" with_meta(into ResultMetaObject), ..extra
 }
 
 /// A complete response with a [`ReadResourceResult`].
+///
+/// ```json
+/// {"jsonrpc": "2.0", "id": 1, "result": {"contents": [{"uri": "file:///project/README.md",
+///   "text": "# My project"}], "ttlMs": 60000, "cacheScope": "public",
+///   "resultType": "complete"}}
+/// ```
 ///
 /// In JSON, `jsonrpc` is `"2.0"`. Since revision 2026-07-28.
 /// [Specification](https://modelcontextprotocol.io/specification/2026-07-28/schema#readresourceresultresponse)
@@ -563,17 +408,9 @@ pub struct ReadResourceResultResponse {
     /// Other members.
     pub extra: Extra<Self>,
 }
-
-impl ReadResourceResultResponse {
-    /// Creates a `ReadResourceResultResponse` from its required members.
-    #[must_use]
-    pub fn new(id: impl Into<RequestId>, result: impl Into<InputRequiredOrReadResourceResult>) -> Self {
-        Self { id: id.into(), result: result.into(), extra: Default::default() }
-    }
-}
-
 codec::object! { ReadResourceResultResponse;
-    constant jsonrpc "jsonrpc" = Str("2.0"), required id "id", required result "result", ..extra
+    constant jsonrpc "jsonrpc" = Str("2.0"), required id "id" (into RequestId),
+    required result "result" (into InputRequiredOrReadResourceResult), ..extra
 }
 
 /// The contents of a resource, or a request for further input.
@@ -596,7 +433,6 @@ pub enum InputRequiredOrReadResourceResult {
     /// [`ReadResourceResult`]: The contents of a resource.
     ReadResourceResult(Box<ReadResourceResult>),
 }
-
 codec::boxed_union! { InputRequiredOrReadResourceResult blank InputRequiredResult;
     InputRequiredResult boxed(InputRequiredResult), ReadResourceResult boxed(ReadResourceResult);
     [Value(&["resultType"], &[Str("input_required")])] => InputRequiredResult,
@@ -607,6 +443,10 @@ codec::boxed_union! { InputRequiredOrReadResourceResult blank InputRequiredResul
 ///
 /// The application decides which resources become context for a model. The `https` scheme is for resources that the
 /// client can fetch directly from the web. The `file` scheme need not refer to a real file system.
+///
+/// ```json
+/// {"name": "README.md", "title": "Read me", "uri": "file:///project/README.md", "size": 1024}
+/// ```
 ///
 /// Since revision 2024-11-05. Used by [`ListResourcesResult`].
 /// [Specification](https://modelcontextprotocol.io/specification/2026-07-28/schema#resource)
@@ -651,79 +491,12 @@ pub struct Resource {
     /// Other members.
     pub extra: Extra<Self>,
 }
-
-impl Resource {
-    /// Creates a `Resource` from its required members.
-    #[must_use]
-    pub fn new(name: impl Into<String>, uri: impl Into<String>) -> Self {
-        Self {
-            name: name.into(),
-            title: None,
-            uri: uri.into(),
-            description: None,
-            mime_type: None,
-            annotations: None,
-            size: None,
-            icons: None,
-            meta: None,
-            extra: Default::default(),
-        }
-    }
-
-    /// Sets `title`.
-    #[must_use]
-    pub fn with_title(mut self, title: impl Into<String>) -> Self {
-        self.title = Some(title.into());
-        self
-    }
-
-    /// Sets `description`.
-    #[must_use]
-    pub fn with_description(mut self, description: impl Into<String>) -> Self {
-        self.description = Some(description.into());
-        self
-    }
-
-    /// Sets `mimeType`.
-    #[must_use]
-    pub fn with_mime_type(mut self, mime_type: impl Into<String>) -> Self {
-        self.mime_type = Some(mime_type.into());
-        self
-    }
-
-    /// Sets `annotations`.
-    #[must_use]
-    pub fn with_annotations(mut self, annotations: impl Into<Annotations>) -> Self {
-        self.annotations = Some(annotations.into());
-        self
-    }
-
-    /// Sets `size`.
-    #[must_use]
-    pub fn with_size(mut self, size: i64) -> Self {
-        self.size = Some(size);
-        self
-    }
-
-    /// Sets `icons`.
-    #[must_use]
-    pub fn with_icons(mut self, icons: impl Into<Vec<Icon>>) -> Self {
-        self.icons = Some(icons.into());
-        self
-    }
-
-    /// Sets `_meta`.
-    #[must_use]
-    pub fn with_meta(mut self, meta: impl Into<MetaObject>) -> Self {
-        self.meta = Some(meta.into());
-        self
-    }
-}
-
 codec::object! { Resource;
-    required name "name", optional title "title", required uri "uri", optional description "description",
-    optional mime_type "mimeType", optional annotations "annotations", optional size "size", optional icons "icons",
-    optional meta "_meta", ..extra
+    required name "name" (into String), optional title "title" with_title(into String),
+    required uri "uri" (into String), optional description "description" with_description(into String),
+    optional mime_type "mimeType" with_mime_type(into String),
+    optional annotations "annotations" with_annotations(into Annotations), optional size "size" with_size(copy i64),
+    optional icons "icons" with_icons(into Vec<Icon>), optional meta "_meta" with_meta(into MetaObject), ..extra
 }
 
 /// Notifies the client that the list of resources has changed and that cached pages are stale.
@@ -731,11 +504,13 @@ codec::object! { Resource;
 /// The server sends it only on `subscriptions/listen` streams with `resourcesListChanged` in their filter. Requires
 /// `listChanged` in the server's `resources` capability.
 ///
-/// The `notifications/resources/list_changed` notification, sent by the server. In JSON, `jsonrpc` is `"2.0"` and
-/// `method` is `"notifications/resources/list_changed"`. Since revision 2024-11-05. Used by [`ServerNotification`].
-/// [Specification](https://modelcontextprotocol.io/specification/2026-07-28/schema#resourcelistchangednotification)
+/// ```json
+/// {"jsonrpc": "2.0", "method": "notifications/resources/list_changed"}
+/// ```
 ///
-/// [`ServerNotification`]: super::ServerNotification
+/// The `notifications/resources/list_changed` notification, sent by the server. In JSON, `jsonrpc` is `"2.0"`. Since
+/// revision 2024-11-05.
+/// [Specification](https://modelcontextprotocol.io/specification/2026-07-28/schema#resourcelistchangednotification)
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct ResourceListChangedNotification {
     /// The parameters of the method.
@@ -743,36 +518,21 @@ pub struct ResourceListChangedNotification {
     /// Other members.
     pub extra: Extra<Self>,
 }
-
-impl ResourceListChangedNotification {
-    /// Creates a `ResourceListChangedNotification` without optional members.
-    #[must_use]
-    pub fn new() -> Self {
-        Self::default()
-    }
-
-    /// Sets `params`.
-    #[must_use]
-    pub fn with_params(mut self, params: impl Into<NotificationParams>) -> Self {
-        self.params = Some(params.into());
-        self
-    }
-}
-
 codec::object! { ResourceListChangedNotification;
     constant jsonrpc "jsonrpc" = Str("2.0"), constant method "method" = Str("notifications/resources/list_changed"),
-    optional params "params", ..extra
+    optional params "params" with_params(into NotificationParams), ..extra
 }
-
-impl crate::Notification for ResourceListChangedNotification {
-    const METHOD: &'static str = "notifications/resources/list_changed";
-    const REVISION: Revision = Revision::V2026_07_28;
-    type Params = Option<NotificationParams>;
+codec::notification! { ResourceListChangedNotification;
+    "notifications/resources/list_changed" (Option<NotificationParams>); Revision::V2026_07_28
 }
 
 /// A template for the URIs of a group of resources.
 ///
 /// A client fills in the variables and reads the resulting URI. The server can suggest values through completion.
+///
+/// ```json
+/// {"name": "files", "title": "Files of the project", "uriTemplate": "file:///project/{path}"}
+/// ```
 ///
 /// Since revision 2024-11-05. Used by [`ListResourceTemplatesResult`].
 /// [Specification](https://modelcontextprotocol.io/specification/2026-07-28/schema#resourcetemplate)
@@ -812,71 +572,12 @@ pub struct ResourceTemplate {
     /// Other members.
     pub extra: Extra<Self>,
 }
-
-impl ResourceTemplate {
-    /// Creates a `ResourceTemplate` from its required members.
-    #[must_use]
-    pub fn new(name: impl Into<String>, uri_template: impl Into<String>) -> Self {
-        Self {
-            name: name.into(),
-            title: None,
-            uri_template: uri_template.into(),
-            description: None,
-            mime_type: None,
-            annotations: None,
-            icons: None,
-            meta: None,
-            extra: Default::default(),
-        }
-    }
-
-    /// Sets `title`.
-    #[must_use]
-    pub fn with_title(mut self, title: impl Into<String>) -> Self {
-        self.title = Some(title.into());
-        self
-    }
-
-    /// Sets `description`.
-    #[must_use]
-    pub fn with_description(mut self, description: impl Into<String>) -> Self {
-        self.description = Some(description.into());
-        self
-    }
-
-    /// Sets `mimeType`.
-    #[must_use]
-    pub fn with_mime_type(mut self, mime_type: impl Into<String>) -> Self {
-        self.mime_type = Some(mime_type.into());
-        self
-    }
-
-    /// Sets `annotations`.
-    #[must_use]
-    pub fn with_annotations(mut self, annotations: impl Into<Annotations>) -> Self {
-        self.annotations = Some(annotations.into());
-        self
-    }
-
-    /// Sets `icons`.
-    #[must_use]
-    pub fn with_icons(mut self, icons: impl Into<Vec<Icon>>) -> Self {
-        self.icons = Some(icons.into());
-        self
-    }
-
-    /// Sets `_meta`.
-    #[must_use]
-    pub fn with_meta(mut self, meta: impl Into<MetaObject>) -> Self {
-        self.meta = Some(meta.into());
-        self
-    }
-}
-
 codec::object! { ResourceTemplate;
-    required name "name", optional title "title", required uri_template "uriTemplate",
-    optional description "description", optional mime_type "mimeType", optional annotations "annotations",
-    optional icons "icons", optional meta "_meta", ..extra
+    required name "name" (into String), optional title "title" with_title(into String),
+    required uri_template "uriTemplate" (into String), optional description "description" with_description(into String),
+    optional mime_type "mimeType" with_mime_type(into String),
+    optional annotations "annotations" with_annotations(into Annotations),
+    optional icons "icons" with_icons(into Vec<Icon>), optional meta "_meta" with_meta(into MetaObject), ..extra
 }
 
 /// Notifies the client that a resource has changed, so that the client can read it again.
@@ -884,11 +585,14 @@ codec::object! { ResourceTemplate;
 /// The server sends it on `subscriptions/listen` streams for the URIs in the filter's `resourceSubscriptions`, and
 /// possibly for parts of those resources. Requires `subscribe` in the server's `resources` capability.
 ///
-/// The `notifications/resources/updated` notification, sent by the server. In JSON, `jsonrpc` is `"2.0"` and `method`
-/// is `"notifications/resources/updated"`. Since revision 2024-11-05. Used by [`ServerNotification`].
-/// [Specification](https://modelcontextprotocol.io/specification/2026-07-28/schema#resourceupdatednotification)
+/// ```json
+/// {"jsonrpc": "2.0", "method": "notifications/resources/updated",
+///   "params": {"uri": "file:///project/README.md"}}
+/// ```
 ///
-/// [`ServerNotification`]: super::ServerNotification
+/// The `notifications/resources/updated` notification, sent by the server. In JSON, `jsonrpc` is `"2.0"`. Since
+/// revision 2024-11-05.
+/// [Specification](https://modelcontextprotocol.io/specification/2026-07-28/schema#resourceupdatednotification)
 #[derive(Clone, Debug, PartialEq)]
 pub struct ResourceUpdatedNotification {
     /// The parameters of the method.
@@ -896,29 +600,21 @@ pub struct ResourceUpdatedNotification {
     /// Other members.
     pub extra: Extra<Self>,
 }
-
-impl ResourceUpdatedNotification {
-    /// Creates a `ResourceUpdatedNotification` from its required members.
-    #[must_use]
-    pub fn new(params: impl Into<ResourceUpdatedNotificationParams>) -> Self {
-        Self { params: params.into(), extra: Default::default() }
-    }
-}
-
 codec::object! { ResourceUpdatedNotification;
     constant jsonrpc "jsonrpc" = Str("2.0"), constant method "method" = Str("notifications/resources/updated"),
-    required params "params", ..extra
+    required params "params" (into ResourceUpdatedNotificationParams), ..extra
 }
-
-impl crate::Notification for ResourceUpdatedNotification {
-    const METHOD: &'static str = "notifications/resources/updated";
-    const REVISION: Revision = Revision::V2026_07_28;
-    type Params = ResourceUpdatedNotificationParams;
+codec::notification! { ResourceUpdatedNotification;
+    "notifications/resources/updated" (ResourceUpdatedNotificationParams); Revision::V2026_07_28
 }
 
 /// The URI of a resource that has changed.
 ///
 /// A client that subscribed to the resource may want to read it again.
+///
+/// ```json
+/// {"uri": "file:///project/README.md"}
+/// ```
 ///
 /// Since revision 2024-11-05. Used by [`ResourceUpdatedNotification`].
 /// [Specification](https://modelcontextprotocol.io/specification/2026-07-28/schema#resourceupdatednotificationparams)
@@ -932,27 +628,15 @@ pub struct ResourceUpdatedNotificationParams {
     /// Other members.
     pub extra: Extra<Self>,
 }
-
-impl ResourceUpdatedNotificationParams {
-    /// Creates a `ResourceUpdatedNotificationParams` from its required members.
-    #[must_use]
-    pub fn new(uri: impl Into<String>) -> Self {
-        Self { uri: uri.into(), meta: None, extra: Default::default() }
-    }
-
-    /// Sets `_meta`.
-    #[must_use]
-    pub fn with_meta(mut self, meta: impl Into<NotificationMetaObject>) -> Self {
-        self.meta = Some(meta.into());
-        self
-    }
-}
-
 codec::object! { ResourceUpdatedNotificationParams;
-    required uri "uri", optional meta "_meta", ..extra
+    required uri "uri" (into String), optional meta "_meta" with_meta(into NotificationMetaObject), ..extra
 }
 
 /// Text contents of a resource or of a part of one.
+///
+/// ```json
+/// {"uri": "file:///project/README.md", "mimeType": "text/plain", "text": "# My project"}
+/// ```
 ///
 /// Since revision 2024-11-05. Used by [`TextOrBlobResourceContents`].
 /// [Specification](https://modelcontextprotocol.io/specification/2026-07-28/schema#textresourcecontents)
@@ -986,31 +670,9 @@ pub struct TextResourceContents {
     /// Other members.
     pub extra: Extra<Self>,
 }
-
-impl TextResourceContents {
-    /// Creates a `TextResourceContents` from its required members.
-    #[must_use]
-    pub fn new(uri: impl Into<String>, text: impl Into<String>) -> Self {
-        Self { uri: uri.into(), mime_type: None, text: text.into(), meta: None, extra: Default::default() }
-    }
-
-    /// Sets `mimeType`.
-    #[must_use]
-    pub fn with_mime_type(mut self, mime_type: impl Into<String>) -> Self {
-        self.mime_type = Some(mime_type.into());
-        self
-    }
-
-    /// Sets `_meta`.
-    #[must_use]
-    pub fn with_meta(mut self, meta: impl Into<MetaObject>) -> Self {
-        self.meta = Some(meta.into());
-        self
-    }
-}
-
 codec::object! { TextResourceContents;
-    required uri "uri", optional mime_type "mimeType", required text "text", optional meta "_meta", ..extra
+    required uri "uri" (into String), optional mime_type "mimeType" with_mime_type(into String),
+    required text "text" (into String), optional meta "_meta" with_meta(into MetaObject), ..extra
 }
 
 codec::serde_impls! {

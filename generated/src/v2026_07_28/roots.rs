@@ -12,8 +12,11 @@ use crate::{Extra, Revision, codec};
 /// client returns the [`ListRootsResult`] in the `inputResponses` of the retried request. Roots are guidance, not
 /// access control: the protocol does not keep a server within them. Requires the client's `roots` capability.
 ///
-/// The `roots/list` request, sent inside another message. In JSON, `method` is `"roots/list"`. Since revision
-/// 2024-11-05. Used by [`InputRequest`].
+/// ```json
+/// {"method": "roots/list"}
+/// ```
+///
+/// The `roots/list` request, sent inside another message. Since revision 2024-11-05. Used by [`InputRequest`].
 /// [Specification](https://modelcontextprotocol.io/specification/2026-07-28/schema#listrootsrequest)
 ///
 /// [`InputRequest`]: super::InputRequest
@@ -28,36 +31,17 @@ pub struct ListRootsRequest {
     /// Other members.
     pub extra: Extra<Self>,
 }
-
-impl ListRootsRequest {
-    /// Creates a `ListRootsRequest` without optional members.
-    #[must_use]
-    pub fn new() -> Self {
-        Self::default()
-    }
-
-    /// Sets `params`.
-    #[must_use]
-    pub fn with_params(mut self, params: impl Into<ListRootsRequestParams>) -> Self {
-        self.params = Some(params.into());
-        self
-    }
-}
-
 codec::object! { ListRootsRequest;
-    constant method "method" = Str("roots/list"), optional params "params", ..extra
+    constant method "method" = Str("roots/list"), optional params "params" with_params(into ListRootsRequestParams),
+    ..extra
 }
-
-impl crate::Request for ListRootsRequest {
-    const METHOD: &'static str = "roots/list";
-    const REVISION: Revision = Revision::V2026_07_28;
-    type Params = Option<ListRootsRequestParams>;
-    type Result = ListRootsResult;
+codec::request! { ListRootsRequest;
+    "roots/list" (Option<ListRootsRequestParams>) -> ListRootsResult; Revision::V2026_07_28
 }
 
 /// The metadata of a request for the client's roots in an [`InputRequiredResult`].
 ///
-/// The parameters of [`ListRootsRequest`] (`roots/list`). Since revision 2024-11-05. Used by [`ListRootsRequest`].
+/// The parameters of [`ListRootsRequest`] (`roots/list`). Since revision 2024-11-05.
 ///
 /// [`InputRequiredResult`]: super::InputRequiredResult
 #[deprecated(
@@ -71,29 +55,15 @@ pub struct ListRootsRequestParams {
     /// Other members.
     pub extra: Extra<Self>,
 }
-
-impl ListRootsRequestParams {
-    /// Creates a `ListRootsRequestParams` without optional members.
-    #[must_use]
-    pub fn new() -> Self {
-        Self::default()
-    }
-
-    /// Sets `_meta`.
-    #[must_use]
-    pub fn with_meta(mut self, meta: impl Into<MetaObject>) -> Self {
-        self.meta = Some(meta.into());
-        self
-    }
-}
-
-codec::object! { ListRootsRequestParams;
-    optional meta "_meta", ..extra
-}
+codec::object! { ListRootsRequestParams; optional meta "_meta" with_meta(into MetaObject), ..extra }
 
 /// The directories and files that the server should work on.
 ///
 /// The client sends it as one of the [`InputResponses`] of the retried request, not as a separate response.
+///
+/// ```json
+/// {"roots": [{"uri": "file:///home/ada/project"}]}
+/// ```
 ///
 /// The result of [`ListRootsRequest`] (`roots/list`). Since revision 2024-11-05. Used by [`InputResponse`].
 /// [Specification](https://modelcontextprotocol.io/specification/2026-07-28/schema#listrootsresult)
@@ -110,23 +80,16 @@ pub struct ListRootsResult {
     /// Other members.
     pub extra: Extra<Self>,
 }
-
-impl ListRootsResult {
-    /// Creates a `ListRootsResult` from its required members.
-    #[must_use]
-    pub fn new(roots: impl Into<Vec<Root>>) -> Self {
-        Self { roots: roots.into(), extra: Default::default() }
-    }
-}
-
-codec::object! { ListRootsResult;
-    required roots "roots", ..extra
-}
+codec::object! { ListRootsResult; required roots "roots" (into Vec<Root>), ..extra }
 
 /// A directory or file of the client that a server should work on.
 ///
 /// Roots are guidance, not access control. Servers should respect the roots and validate paths against them, but the
 /// protocol does not enforce this. A client should ask its user for consent before it shares a root.
+///
+/// ```json
+/// {"uri": "file:///home/ada/project", "name": "My project"}
+/// ```
 ///
 /// Since revision 2024-11-05. Used by [`ListRootsResult`].
 /// [Specification](https://modelcontextprotocol.io/specification/2026-07-28/schema#root)
@@ -145,33 +108,9 @@ pub struct Root {
     /// Other members.
     pub extra: Extra<Self>,
 }
-
-impl Root {
-    /// Creates a `Root` from its required members.
-    #[must_use]
-    pub fn new(uri: impl Into<String>) -> Self {
-        Self { uri: uri.into(), name: None, meta: None, extra: Default::default() }
-    }
-
-    /// Sets `name`.
-    #[must_use]
-    pub fn with_name(mut self, name: impl Into<String>) -> Self {
-        self.name = Some(name.into());
-        self
-    }
-
-    /// Sets `_meta`.
-    #[must_use]
-    pub fn with_meta(mut self, meta: impl Into<MetaObject>) -> Self {
-        self.meta = Some(meta.into());
-        self
-    }
-}
-
 codec::object! { Root;
-    required uri "uri", optional name "name", optional meta "_meta", ..extra
+    required uri "uri" (into String), optional name "name" with_name(into String),
+    optional meta "_meta" with_meta(into MetaObject), ..extra
 }
 
-codec::serde_impls! {
-    ListRootsRequest, ListRootsRequestParams, ListRootsResult, Root
-}
+codec::serde_impls! { ListRootsRequest, ListRootsRequestParams, ListRootsResult, Root }

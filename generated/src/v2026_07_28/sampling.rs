@@ -13,8 +13,13 @@ use crate::{Extra, Json, Number, Revision, codec};
 /// model. It should show the request and the result to the user, who can modify or reject each of them. Requires the
 /// client's `sampling` capability, including `tools` if the request provides tools.
 ///
-/// The `sampling/createMessage` request, sent inside another message. In JSON, `method` is `"sampling/createMessage"`.
-/// Since revision 2024-11-05. Used by [`InputRequest`].
+/// ```json
+/// {"method": "sampling/createMessage", "params": {"messages": [{"role": "user",
+///   "content": {"type": "text", "text": "What should I pack for Bern?"}}], "maxTokens": 500}}
+/// ```
+///
+/// The `sampling/createMessage` request, sent inside another message. Since revision 2024-11-05. Used by
+/// [`InputRequest`].
 /// [Specification](https://modelcontextprotocol.io/specification/2026-07-28/schema#createmessagerequest)
 ///
 /// [`InputRequest`]: super::InputRequest
@@ -27,24 +32,12 @@ pub struct CreateMessageRequest {
     /// Other members.
     pub extra: Extra<Self>,
 }
-
-impl CreateMessageRequest {
-    /// Creates a `CreateMessageRequest` from its required members.
-    #[must_use]
-    pub fn new(params: impl Into<CreateMessageRequestParams>) -> Self {
-        Self { params: params.into(), extra: Default::default() }
-    }
-}
-
 codec::object! { CreateMessageRequest;
-    constant method "method" = Str("sampling/createMessage"), required params "params", ..extra
+    constant method "method" = Str("sampling/createMessage"),
+    required params "params" (into CreateMessageRequestParams), ..extra
 }
-
-impl crate::Request for CreateMessageRequest {
-    const METHOD: &'static str = "sampling/createMessage";
-    const REVISION: Revision = Revision::V2026_07_28;
-    type Params = CreateMessageRequestParams;
-    type Result = CreateMessageResult;
+codec::request! { CreateMessageRequest;
+    "sampling/createMessage" (CreateMessageRequestParams) -> CreateMessageResult; Revision::V2026_07_28
 }
 
 /// A conversation for the client's language model to continue, with the settings for generating the next message.
@@ -54,8 +47,12 @@ impl crate::Request for CreateMessageRequest {
 /// error with the code -1. In 2026-07-28, a sampling request is one of the `inputRequests` of an
 /// [`InputRequiredResult`], not a separate request.
 ///
-/// The parameters of [`CreateMessageRequest`] (`sampling/createMessage`). Since revision 2024-11-05. Used by
-/// [`CreateMessageRequest`].
+/// ```json
+/// {"messages": [{"role": "user", "content": {"type": "text",
+///   "text": "What should I pack for Bern?"}}], "includeContext": "none", "maxTokens": 500}
+/// ```
+///
+/// The parameters of [`CreateMessageRequest`] (`sampling/createMessage`). Since revision 2024-11-05.
 /// [Specification](https://modelcontextprotocol.io/specification/2026-07-28/schema#createmessagerequestparams)
 ///
 /// [`InputRequiredResult`]: super::InputRequiredResult
@@ -89,91 +86,15 @@ pub struct CreateMessageRequestParams {
     /// Other members.
     pub extra: Extra<Self>,
 }
-
-impl CreateMessageRequestParams {
-    /// Creates a `CreateMessageRequestParams` from its required members.
-    #[must_use]
-    pub fn new(messages: impl Into<Vec<SamplingMessage>>, max_tokens: i64) -> Self {
-        Self {
-            messages: messages.into(),
-            model_preferences: None,
-            system_prompt: None,
-            include_context: None,
-            temperature: None,
-            max_tokens,
-            stop_sequences: None,
-            metadata: None,
-            tools: None,
-            tool_choice: None,
-            extra: Default::default(),
-        }
-    }
-
-    /// Sets `modelPreferences`.
-    #[must_use]
-    pub fn with_model_preferences(mut self, model_preferences: impl Into<ModelPreferences>) -> Self {
-        self.model_preferences = Some(model_preferences.into());
-        self
-    }
-
-    /// Sets `systemPrompt`.
-    #[must_use]
-    pub fn with_system_prompt(mut self, system_prompt: impl Into<String>) -> Self {
-        self.system_prompt = Some(system_prompt.into());
-        self
-    }
-
-    /// Sets `includeContext`.
-    #[must_use]
-    pub fn with_include_context(
-        mut self,
-        include_context: impl Into<CreateMessageRequestParamsIncludeContext>,
-    ) -> Self {
-        self.include_context = Some(include_context.into());
-        self
-    }
-
-    /// Sets `temperature`.
-    #[must_use]
-    pub fn with_temperature(mut self, temperature: impl Into<Number>) -> Self {
-        self.temperature = Some(temperature.into());
-        self
-    }
-
-    /// Sets `stopSequences`.
-    #[must_use]
-    pub fn with_stop_sequences(mut self, stop_sequences: impl Into<Vec<String>>) -> Self {
-        self.stop_sequences = Some(stop_sequences.into());
-        self
-    }
-
-    /// Sets `metadata`.
-    #[must_use]
-    pub fn with_metadata(mut self, metadata: impl Into<JsonObject>) -> Self {
-        self.metadata = Some(metadata.into());
-        self
-    }
-
-    /// Sets `tools`.
-    #[must_use]
-    pub fn with_tools(mut self, tools: impl Into<Vec<Tool>>) -> Self {
-        self.tools = Some(tools.into());
-        self
-    }
-
-    /// Sets `toolChoice`.
-    #[must_use]
-    pub fn with_tool_choice(mut self, tool_choice: impl Into<ToolChoice>) -> Self {
-        self.tool_choice = Some(tool_choice.into());
-        self
-    }
-}
-
 codec::object! { CreateMessageRequestParams;
-    required messages "messages", optional model_preferences "modelPreferences", optional system_prompt "systemPrompt",
-    optional include_context "includeContext", optional temperature "temperature", required max_tokens "maxTokens",
-    optional stop_sequences "stopSequences", optional metadata "metadata", optional tools "tools",
-    optional tool_choice "toolChoice", ..extra
+    required messages "messages" (into Vec<SamplingMessage>),
+    optional model_preferences "modelPreferences" with_model_preferences(into ModelPreferences),
+    optional system_prompt "systemPrompt" with_system_prompt(into String),
+    optional include_context "includeContext" with_include_context(into CreateMessageRequestParamsIncludeContext),
+    optional temperature "temperature" with_temperature(into Number), required max_tokens "maxTokens" (copy i64),
+    optional stop_sequences "stopSequences" with_stop_sequences(into Vec<String>),
+    optional metadata "metadata" with_metadata(into JsonObject), optional tools "tools" with_tools(into Vec<Tool>),
+    optional tool_choice "toolChoice" with_tool_choice(into ToolChoice), ..extra
 }
 
 /// The servers whose context the client should add to a prompt.
@@ -193,7 +114,6 @@ pub enum CreateMessageRequestParamsIncludeContext {
     #[deprecated(note = "since revision 2025-11-25: Leave includeContext out, or set it to none.")]
     AllServers,
 }
-
 codec::string_enum! { CreateMessageRequestParamsIncludeContext;
     None_ = "none", ThisServer = "thisServer", AllServers = "allServers",
 }
@@ -204,6 +124,11 @@ codec::string_enum! { CreateMessageRequestParamsIncludeContext;
 /// `stopReason` of `toolUse` asks the server to run the tools and to send the conversation again with their results.
 /// Both the client and the server should limit the number of such rounds. In 2026-07-28, this result is one of the
 /// `inputResponses` of the retried request.
+///
+/// ```json
+/// {"role": "assistant", "content": {"type": "text", "text": "An umbrella."},
+///   "model": "example-model", "stopReason": "endTurn"}
+/// ```
 ///
 /// The result of [`CreateMessageRequest`] (`sampling/createMessage`). Since revision 2024-11-05. Used by
 /// [`InputResponse`].
@@ -228,39 +153,10 @@ pub struct CreateMessageResult {
     /// Other members.
     pub extra: Extra<Self>,
 }
-
-impl CreateMessageResult {
-    /// Creates a `CreateMessageResult` from its required members.
-    #[must_use]
-    pub fn new(role: impl Into<Role>, content: impl Into<Content>, model: impl Into<String>) -> Self {
-        Self {
-            role: role.into(),
-            content: content.into(),
-            model: model.into(),
-            stop_reason: None,
-            meta: None,
-            extra: Default::default(),
-        }
-    }
-
-    /// Sets `stopReason`.
-    #[must_use]
-    pub fn with_stop_reason(mut self, stop_reason: impl Into<String>) -> Self {
-        self.stop_reason = Some(stop_reason.into());
-        self
-    }
-
-    /// Sets `_meta`.
-    #[must_use]
-    pub fn with_meta(mut self, meta: impl Into<MetaObject>) -> Self {
-        self.meta = Some(meta.into());
-        self
-    }
-}
-
 codec::object! { CreateMessageResult;
-    required role "role", required content "content", required model "model", optional stop_reason "stopReason",
-    optional meta "_meta", ..extra
+    required role "role" (into Role), required content "content" (into Content), required model "model" (into String),
+    optional stop_reason "stopReason" with_stop_reason(into String), optional meta "_meta" with_meta(into MetaObject),
+    ..extra
 }
 
 /// The content of a message in a sampling conversation.
@@ -296,7 +192,6 @@ pub enum Content {
     /// Type: list of SamplingMessageContentBlock.
     SamplingMessageContentBlockArray(Vec<SamplingMessageContentBlock>),
 }
-
 codec::union! { Content blank SamplingMessageContentBlockArray;
     TextContent from(TextContent), ImageContent from(ImageContent), AudioContent from(AudioContent),
     ToolUseContent from(ToolUseContent), ToolResultContent from(ToolResultContent),
@@ -313,6 +208,10 @@ codec::union! { Content blank SamplingMessageContentBlockArray;
 ///
 /// The specification defines no members other than `name`. The client decides how to interpret additional members.
 ///
+/// ```json
+/// {"name": "example-model"}
+/// ```
+///
 /// Since revision 2024-11-05. Used by [`ModelPreferences`].
 /// [Specification](https://modelcontextprotocol.io/specification/2026-07-28/schema#modelhint)
 #[deprecated(note = "since revision 2026-07-28: Call the API of a model provider directly.")]
@@ -324,30 +223,16 @@ pub struct ModelHint {
     /// Other members.
     pub extra: Extra<Self>,
 }
-
-impl ModelHint {
-    /// Creates a `ModelHint` without optional members.
-    #[must_use]
-    pub fn new() -> Self {
-        Self::default()
-    }
-
-    /// Sets `name`.
-    #[must_use]
-    pub fn with_name(mut self, name: impl Into<String>) -> Self {
-        self.name = Some(name.into());
-        self
-    }
-}
-
-codec::object! { ModelHint;
-    optional name "name", ..extra
-}
+codec::object! { ModelHint; optional name "name" with_name(into String), ..extra }
 
 /// The server's preferences for selecting a model.
 ///
 /// The server does not know which models are available, so it provides hints and rates the importance of three
 /// qualities. The preferences are advisory, and the client selects the model.
+///
+/// ```json
+/// {"hints": [{"name": "example-model"}], "costPriority": 0.2, "speedPriority": 0.5}
+/// ```
 ///
 /// Since revision 2024-11-05. Used by [`CreateMessageRequestParams`].
 /// [Specification](https://modelcontextprotocol.io/specification/2026-07-28/schema#modelpreferences)
@@ -366,49 +251,13 @@ pub struct ModelPreferences {
     /// Other members.
     pub extra: Extra<Self>,
 }
-
-impl ModelPreferences {
-    /// Creates a `ModelPreferences` without optional members.
-    #[must_use]
-    pub fn new() -> Self {
-        Self::default()
-    }
-
-    /// Sets `hints`.
-    #[must_use]
-    pub fn with_hints(mut self, hints: impl Into<Vec<ModelHint>>) -> Self {
-        self.hints = Some(hints.into());
-        self
-    }
-
-    /// Sets `costPriority`.
-    #[must_use]
-    pub fn with_cost_priority(mut self, cost_priority: impl Into<ModelPreferencesCostPriority>) -> Self {
-        self.cost_priority = Some(cost_priority.into());
-        self
-    }
-
-    /// Sets `speedPriority`.
-    #[must_use]
-    pub fn with_speed_priority(mut self, speed_priority: impl Into<ModelPreferencesSpeedPriority>) -> Self {
-        self.speed_priority = Some(speed_priority.into());
-        self
-    }
-
-    /// Sets `intelligencePriority`.
-    #[must_use]
-    pub fn with_intelligence_priority(
-        mut self,
-        intelligence_priority: impl Into<ModelPreferencesIntelligencePriority>,
-    ) -> Self {
-        self.intelligence_priority = Some(intelligence_priority.into());
-        self
-    }
-}
-
 codec::object! { ModelPreferences;
-    optional hints "hints", optional cost_priority "costPriority", optional speed_priority "speedPriority",
-    optional intelligence_priority "intelligencePriority", ..extra
+    optional hints "hints" with_hints(into Vec<ModelHint>),
+    optional cost_priority "costPriority" with_cost_priority(into ModelPreferencesCostPriority),
+    optional speed_priority "speedPriority" with_speed_priority(into ModelPreferencesSpeedPriority),
+    optional intelligence_priority "intelligencePriority"
+        with_intelligence_priority(into ModelPreferencesIntelligencePriority),
+    ..extra
 }
 
 /// The importance of low cost when selecting a model, from 0 (not important) to 1 (most important).
@@ -419,10 +268,7 @@ codec::object! { ModelPreferences;
 #[deprecated(note = "since revision 2026-07-28: Call the API of a model provider directly.")]
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct ModelPreferencesCostPriority(Number);
-
-codec::bounded_number! { ModelPreferencesCostPriority(Number) from f64;
-    at_least(Integer(0)), at_most(Integer(1))
-}
+codec::bounded_number! { ModelPreferencesCostPriority(Number) from f64; at_least(Integer(0)), at_most(Integer(1)) }
 
 /// The importance of the model's capabilities, from 0 (not important) to 1 (most important).
 ///
@@ -432,7 +278,6 @@ codec::bounded_number! { ModelPreferencesCostPriority(Number) from f64;
 #[deprecated(note = "since revision 2026-07-28: Call the API of a model provider directly.")]
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct ModelPreferencesIntelligencePriority(Number);
-
 codec::bounded_number! { ModelPreferencesIntelligencePriority(Number) from f64;
     at_least(Integer(0)), at_most(Integer(1))
 }
@@ -445,14 +290,15 @@ codec::bounded_number! { ModelPreferencesIntelligencePriority(Number) from f64;
 #[deprecated(note = "since revision 2026-07-28: Call the API of a model provider directly.")]
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct ModelPreferencesSpeedPriority(Number);
-
-codec::bounded_number! { ModelPreferencesSpeedPriority(Number) from f64;
-    at_least(Integer(0)), at_most(Integer(1))
-}
+codec::bounded_number! { ModelPreferencesSpeedPriority(Number) from f64; at_least(Integer(0)), at_most(Integer(1)) }
 
 /// A message in a conversation with a language model.
 ///
 /// A user message that contains a [`ToolResultContent`] must contain only [`ToolResultContent`] blocks.
+///
+/// ```json
+/// {"role": "user", "content": {"type": "text", "text": "What should I pack for Bern?"}}
+/// ```
 ///
 /// Since revision 2024-11-05. Used by [`CreateMessageRequestParams`].
 /// [Specification](https://modelcontextprotocol.io/specification/2026-07-28/schema#samplingmessage)
@@ -469,24 +315,9 @@ pub struct SamplingMessage {
     /// Other members.
     pub extra: Extra<Self>,
 }
-
-impl SamplingMessage {
-    /// Creates a `SamplingMessage` from its required members.
-    #[must_use]
-    pub fn new(role: impl Into<Role>, content: impl Into<Content>) -> Self {
-        Self { role: role.into(), content: content.into(), meta: None, extra: Default::default() }
-    }
-
-    /// Sets `_meta`.
-    #[must_use]
-    pub fn with_meta(mut self, meta: impl Into<MetaObject>) -> Self {
-        self.meta = Some(meta.into());
-        self
-    }
-}
-
 codec::object! { SamplingMessage;
-    required role "role", required content "content", optional meta "_meta", ..extra
+    required role "role" (into Role), required content "content" (into Content),
+    optional meta "_meta" with_meta(into MetaObject), ..extra
 }
 
 /// A content block in a conversation with a language model: text, an image, audio, a tool call or a tool result.
@@ -515,7 +346,6 @@ pub enum SamplingMessageContentBlock {
     /// [`ToolResultContent`]: The result of a tool call that the model requested.
     ToolResultContent(ToolResultContent),
 }
-
 codec::union! { SamplingMessageContentBlock blank AudioContent;
     TextContent from(TextContent), ImageContent from(ImageContent), AudioContent from(AudioContent),
     ToolUseContent from(ToolUseContent), ToolResultContent from(ToolResultContent);
@@ -528,6 +358,10 @@ codec::union! { SamplingMessageContentBlock blank AudioContent;
 
 /// The setting that controls the model's use of tools.
 ///
+/// ```json
+/// {"mode": "auto"}
+/// ```
+///
 /// Since revision 2025-11-25. Used by [`CreateMessageRequestParams`].
 /// [Specification](https://modelcontextprotocol.io/specification/2026-07-28/schema#toolchoice)
 #[deprecated(note = "since revision 2026-07-28: Call the API of a model provider directly.")]
@@ -538,25 +372,7 @@ pub struct ToolChoice {
     /// Other members.
     pub extra: Extra<Self>,
 }
-
-impl ToolChoice {
-    /// Creates a `ToolChoice` without optional members.
-    #[must_use]
-    pub fn new() -> Self {
-        Self::default()
-    }
-
-    /// Sets `mode`.
-    #[must_use]
-    pub fn with_mode(mut self, mode: impl Into<ToolChoiceMode>) -> Self {
-        self.mode = Some(mode.into());
-        self
-    }
-}
-
-codec::object! { ToolChoice;
-    optional mode "mode", ..extra
-}
+codec::object! { ToolChoice; optional mode "mode" with_mode(into ToolChoiceMode), ..extra }
 
 /// Whether the model may, must or must not use tools.
 ///
@@ -571,15 +387,17 @@ pub enum ToolChoiceMode {
     /// `"none"`: The model must not use tools. Servers can use it to force a final message after many rounds.
     None_,
 }
-
-codec::string_enum! { ToolChoiceMode;
-    Auto = "auto", Required = "required", None_ = "none",
-}
+codec::string_enum! { ToolChoiceMode; Auto = "auto", Required = "required", None_ = "none", }
 
 /// The result of a tool call that the model requested.
 ///
 /// A user message with tool results must contain a result for each [`ToolUseContent`] of the previous message and no
 /// other content. A client should reject other messages, with the error code -32602 in 2025-11-25.
+///
+/// ```json
+/// {"type": "tool_result", "toolUseId": "call-1", "content": [{"type": "text",
+///   "text": "It is 21 °C in Bern."}], "structuredContent": {"celsius": 21}}
+/// ```
 ///
 /// In JSON, `type` is `"tool_result"`. Since revision 2025-11-25. Used by [`SamplingMessageContentBlock`], [`Content`].
 /// [Specification](https://modelcontextprotocol.io/specification/2026-07-28/schema#toolresultcontent)
@@ -603,52 +421,21 @@ pub struct ToolResultContent {
     /// Other members.
     pub extra: Extra<Self>,
 }
-
-impl ToolResultContent {
-    /// Creates a `ToolResultContent` from its required members.
-    #[must_use]
-    pub fn new(tool_use_id: impl Into<String>, content: impl Into<Vec<ContentBlock>>) -> Self {
-        Self {
-            tool_use_id: tool_use_id.into(),
-            content: content.into(),
-            structured_content: None,
-            is_error: None,
-            meta: None,
-            extra: Default::default(),
-        }
-    }
-
-    /// Sets `structuredContent`.
-    #[must_use]
-    pub fn with_structured_content(mut self, structured_content: impl Into<Json>) -> Self {
-        self.structured_content = Some(structured_content.into());
-        self
-    }
-
-    /// Sets `isError`.
-    #[must_use]
-    pub fn with_is_error(mut self, is_error: bool) -> Self {
-        self.is_error = Some(is_error);
-        self
-    }
-
-    /// Sets `_meta`.
-    #[must_use]
-    pub fn with_meta(mut self, meta: impl Into<MetaObject>) -> Self {
-        self.meta = Some(meta.into());
-        self
-    }
-}
-
 codec::object! { ToolResultContent;
-    constant r#type "type" = Str("tool_result"), required tool_use_id "toolUseId", required content "content",
-    optional structured_content "structuredContent", optional is_error "isError", optional meta "_meta", ..extra
+    constant r#type "type" = Str("tool_result"), required tool_use_id "toolUseId" (into String),
+    required content "content" (into Vec<ContentBlock>),
+    optional structured_content "structuredContent" with_structured_content(into Json),
+    optional is_error "isError" with_is_error(copy bool), optional meta "_meta" with_meta(into MetaObject), ..extra
 }
 
 /// A tool call that the model requests.
 ///
 /// The server runs the tool and adds a [`ToolResultContent`] to the next message. A message can contain several tool
 /// calls, which may run in parallel.
+///
+/// ```json
+/// {"type": "tool_use", "id": "call-1", "name": "get_weather", "input": {"city": "Bern"}}
+/// ```
 ///
 /// In JSON, `type` is `"tool_use"`. Since revision 2025-11-25. Used by [`SamplingMessageContentBlock`], [`Content`].
 /// [Specification](https://modelcontextprotocol.io/specification/2026-07-28/schema#toolusecontent)
@@ -668,25 +455,9 @@ pub struct ToolUseContent {
     /// Other members.
     pub extra: Extra<Self>,
 }
-
-impl ToolUseContent {
-    /// Creates a `ToolUseContent` from its required members.
-    #[must_use]
-    pub fn new(id: impl Into<String>, name: impl Into<String>, input: impl Into<crate::JsonObject>) -> Self {
-        Self { id: id.into(), name: name.into(), input: input.into(), meta: None, extra: Default::default() }
-    }
-
-    /// Sets `_meta`.
-    #[must_use]
-    pub fn with_meta(mut self, meta: impl Into<MetaObject>) -> Self {
-        self.meta = Some(meta.into());
-        self
-    }
-}
-
 codec::object! { ToolUseContent;
-    constant r#type "type" = Str("tool_use"), required id "id", required name "name", required input "input",
-    optional meta "_meta", ..extra
+    constant r#type "type" = Str("tool_use"), required id "id" (into String), required name "name" (into String),
+    required input "input" (into crate::JsonObject), optional meta "_meta" with_meta(into MetaObject), ..extra
 }
 
 codec::serde_impls! {

@@ -13,11 +13,14 @@ use crate::{Extra, Revision, codec};
 /// send it first. If the response is neither a [`DiscoverResult`] nor an error introduced in 2026-07-28, the client
 /// falls back to `initialize`. The result can be cached.
 ///
-/// The `server/discover` request, sent by the client. In JSON, `jsonrpc` is `"2.0"` and `method` is
-/// `"server/discover"`. Since revision 2026-07-28. Used by [`ClientRequest`].
-/// [Specification](https://modelcontextprotocol.io/specification/2026-07-28/schema#discoverrequest)
+/// ```json
+/// {"jsonrpc": "2.0", "id": 1, "method": "server/discover",
+///   "params": {"_meta": {"io.modelcontextprotocol/protocolVersion": "2026-07-28",
+///   "io.modelcontextprotocol/clientCapabilities": {}}}}
+/// ```
 ///
-/// [`ClientRequest`]: super::ClientRequest
+/// The `server/discover` request, sent by the client. In JSON, `jsonrpc` is `"2.0"`. Since revision 2026-07-28.
+/// [Specification](https://modelcontextprotocol.io/specification/2026-07-28/schema#discoverrequest)
 #[derive(Clone, Debug, PartialEq)]
 pub struct DiscoverRequest {
     /// The ID that matches a response to its request. The sender of the request chooses it, and the response repeats
@@ -28,32 +31,22 @@ pub struct DiscoverRequest {
     /// Other members.
     pub extra: Extra<Self>,
 }
-
-impl DiscoverRequest {
-    /// Creates a `DiscoverRequest` from its required members.
-    #[must_use]
-    pub fn new(id: impl Into<RequestId>, params: impl Into<RequestParams>) -> Self {
-        Self { id: id.into(), params: params.into(), extra: Default::default() }
-    }
-}
-
 codec::object! { DiscoverRequest;
-    constant jsonrpc "jsonrpc" = Str("2.0"), required id "id", constant method "method" = Str("server/discover"),
-    required params "params", ..extra
+    constant jsonrpc "jsonrpc" = Str("2.0"), required id "id" (into RequestId),
+    constant method "method" = Str("server/discover"), required params "params" (into RequestParams), ..extra
 }
-
-impl crate::Request for DiscoverRequest {
-    const METHOD: &'static str = "server/discover";
-    const REVISION: Revision = Revision::V2026_07_28;
-    type Params = RequestParams;
-    type Result = DiscoverResult;
-}
+codec::request! { DiscoverRequest; "server/discover" (RequestParams) -> DiscoverResult; Revision::V2026_07_28 }
 
 /// The revisions and features that a server supports.
 ///
 /// Every server must support `server/discover`. Clients may skip it: they can send any other request first and learn
 /// the supported revisions from the error if the server rejects the request. A server should identify itself in `_meta`
 /// under `io.modelcontextprotocol/serverInfo`, unless it is configured not to.
+///
+/// ```json
+/// {"supportedVersions": ["2026-07-28"], "capabilities": {"tools": {"listChanged": true}},
+///   "ttlMs": 60000, "cacheScope": "public", "resultType": "complete"}
+/// ```
 ///
 /// The result of [`DiscoverRequest`] (`server/discover`). Since revision 2026-07-28. Used by
 /// [`DiscoverResultResponse`].
@@ -82,57 +75,22 @@ pub struct DiscoverResult {
     /// Other members.
     pub extra: Extra<Self>,
 }
-
-impl DiscoverResult {
-    /// Creates a `DiscoverResult` from its required members and the schema's defaults.
-    #[must_use]
-    pub fn new(
-        supported_versions: impl Into<Vec<String>>,
-        capabilities: impl Into<ServerCapabilities>,
-        ttl_ms: u64,
-        cache_scope: impl Into<CacheScope>,
-    ) -> Self {
-        Self {
-            supported_versions: supported_versions.into(),
-            capabilities: capabilities.into(),
-            instructions: None,
-            ttl_ms,
-            cache_scope: cache_scope.into(),
-            result_type: crate::ResultType::COMPLETE,
-            meta: None,
-            extra: Default::default(),
-        }
-    }
-
-    /// Sets `instructions`.
-    #[must_use]
-    pub fn with_instructions(mut self, instructions: impl Into<String>) -> Self {
-        self.instructions = Some(instructions.into());
-        self
-    }
-
-    /// Sets `resultType`.
-    #[must_use]
-    pub fn with_result_type(mut self, result_type: impl Into<ResultType>) -> Self {
-        self.result_type = result_type.into();
-        self
-    }
-
-    /// Sets `_meta`.
-    #[must_use]
-    pub fn with_meta(mut self, meta: impl Into<ResultMetaObject>) -> Self {
-        self.meta = Some(meta.into());
-        self
-    }
-}
-
 codec::object! { DiscoverResult;
-    required supported_versions "supportedVersions", required capabilities "capabilities",
-    optional instructions "instructions", required ttl_ms "ttlMs", required cache_scope "cacheScope",
-    required result_type "resultType", optional meta "_meta", ..extra
+    required supported_versions "supportedVersions" (into Vec<String>),
+    required capabilities "capabilities" (into ServerCapabilities),
+    optional instructions "instructions" with_instructions(into String), required ttl_ms "ttlMs" (copy u64),
+    required cache_scope "cacheScope" (into CacheScope),
+    default(crate::ResultType::COMPLETE) result_type "resultType" with_result_type(into ResultType),
+    optional meta "_meta" with_meta(into ResultMetaObject), ..extra
 }
 
 /// A complete response with a [`DiscoverResult`].
+///
+/// ```json
+/// {"jsonrpc": "2.0", "id": 1, "result": {"supportedVersions": ["2026-07-28"],
+///   "capabilities": {"tools": {"listChanged": true}}, "ttlMs": 60000, "cacheScope": "public",
+///   "resultType": "complete"}}
+/// ```
 ///
 /// In JSON, `jsonrpc` is `"2.0"`. Since revision 2026-07-28.
 /// [Specification](https://modelcontextprotocol.io/specification/2026-07-28/schema#discoverresultresponse)
@@ -146,17 +104,9 @@ pub struct DiscoverResultResponse {
     /// Other members.
     pub extra: Extra<Self>,
 }
-
-impl DiscoverResultResponse {
-    /// Creates a `DiscoverResultResponse` from its required members.
-    #[must_use]
-    pub fn new(id: impl Into<RequestId>, result: impl Into<DiscoverResult>) -> Self {
-        Self { id: id.into(), result: result.into(), extra: Default::default() }
-    }
-}
-
 codec::object! { DiscoverResultResponse;
-    constant jsonrpc "jsonrpc" = Str("2.0"), required id "id", required result "result", ..extra
+    constant jsonrpc "jsonrpc" = Str("2.0"), required id "id" (into RequestId),
+    required result "result" (into DiscoverResult), ..extra
 }
 
 /// The parameters that every request must have, which contain only metadata.
@@ -164,7 +114,12 @@ codec::object! { DiscoverResultResponse;
 /// If `_meta` lacks the protocol version or the client capabilities, the request is malformed and the server responds
 /// with the invalid params error (-32602).
 ///
-/// The parameters of [`DiscoverRequest`] (`server/discover`). Since revision 2024-11-05. Used by [`DiscoverRequest`].
+/// ```json
+/// {"_meta": {"io.modelcontextprotocol/protocolVersion": "2026-07-28",
+///   "io.modelcontextprotocol/clientCapabilities": {}}}
+/// ```
+///
+/// The parameters of [`DiscoverRequest`] (`server/discover`). Since revision 2024-11-05.
 /// [Specification](https://modelcontextprotocol.io/specification/2026-07-28/schema#requestparams)
 #[derive(Clone, Debug, PartialEq)]
 pub struct RequestParams {
@@ -174,19 +129,6 @@ pub struct RequestParams {
     /// Other members.
     pub extra: Extra<Self>,
 }
+codec::object! { RequestParams; required meta "_meta" (into RequestMetaObject), ..extra }
 
-impl RequestParams {
-    /// Creates a `RequestParams` from its required members.
-    #[must_use]
-    pub fn new(meta: impl Into<RequestMetaObject>) -> Self {
-        Self { meta: meta.into(), extra: Default::default() }
-    }
-}
-
-codec::object! { RequestParams;
-    required meta "_meta", ..extra
-}
-
-codec::serde_impls! {
-    DiscoverRequest, DiscoverResult, DiscoverResultResponse, RequestParams
-}
+codec::serde_impls! { DiscoverRequest, DiscoverResult, DiscoverResultResponse, RequestParams }

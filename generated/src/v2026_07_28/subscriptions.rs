@@ -10,6 +10,10 @@ use crate::{Extra, Revision, codec};
 ///
 /// The server sends only the requested kinds. If a member is absent or `false`, the client does not receive that kind.
 ///
+/// ```json
+/// {"toolsListChanged": true, "promptsListChanged": true, "resourcesListChanged": true}
+/// ```
+///
 /// Since revision 2026-07-28. Used by [`SubscriptionsAcknowledgedNotificationParams`],
 /// [`SubscriptionsListenRequestParams`].
 /// [Specification](https://modelcontextprotocol.io/specification/2026-07-28/schema#subscriptionfilter)
@@ -27,47 +31,11 @@ pub struct SubscriptionFilter {
     /// Other members.
     pub extra: Extra<Self>,
 }
-
-impl SubscriptionFilter {
-    /// Creates a `SubscriptionFilter` without optional members.
-    #[must_use]
-    pub fn new() -> Self {
-        Self::default()
-    }
-
-    /// Sets `toolsListChanged`.
-    #[must_use]
-    pub fn with_tools_list_changed(mut self, tools_list_changed: bool) -> Self {
-        self.tools_list_changed = Some(tools_list_changed);
-        self
-    }
-
-    /// Sets `promptsListChanged`.
-    #[must_use]
-    pub fn with_prompts_list_changed(mut self, prompts_list_changed: bool) -> Self {
-        self.prompts_list_changed = Some(prompts_list_changed);
-        self
-    }
-
-    /// Sets `resourcesListChanged`.
-    #[must_use]
-    pub fn with_resources_list_changed(mut self, resources_list_changed: bool) -> Self {
-        self.resources_list_changed = Some(resources_list_changed);
-        self
-    }
-
-    /// Sets `resourceSubscriptions`.
-    #[must_use]
-    pub fn with_resource_subscriptions(mut self, resource_subscriptions: impl Into<Vec<String>>) -> Self {
-        self.resource_subscriptions = Some(resource_subscriptions.into());
-        self
-    }
-}
-
 codec::object! { SubscriptionFilter;
-    optional tools_list_changed "toolsListChanged", optional prompts_list_changed "promptsListChanged",
-    optional resources_list_changed "resourcesListChanged", optional resource_subscriptions "resourceSubscriptions",
-    ..extra
+    optional tools_list_changed "toolsListChanged" with_tools_list_changed(copy bool),
+    optional prompts_list_changed "promptsListChanged" with_prompts_list_changed(copy bool),
+    optional resources_list_changed "resourcesListChanged" with_resources_list_changed(copy bool),
+    optional resource_subscriptions "resourceSubscriptions" with_resource_subscriptions(into Vec<String>), ..extra
 }
 
 /// Acknowledges a subscription and lists the notifications that the client will receive.
@@ -76,11 +44,14 @@ codec::object! { SubscriptionFilter;
 /// does not support, so the client should compare the lists. If several subscriptions share a channel, as they do over
 /// stdio, messages of other subscriptions may precede it.
 ///
-/// The `notifications/subscriptions/acknowledged` notification, sent by the server. In JSON, `jsonrpc` is `"2.0"` and
-/// `method` is `"notifications/subscriptions/acknowledged"`. Since revision 2026-07-28. Used by [`ServerNotification`].
-/// [Specification](https://modelcontextprotocol.io/specification/2026-07-28/schema#subscriptionsacknowledgednotification)
+/// ```json
+/// {"jsonrpc": "2.0", "method": "notifications/subscriptions/acknowledged",
+///   "params": {"notifications": {"toolsListChanged": true}}}
+/// ```
 ///
-/// [`ServerNotification`]: super::ServerNotification
+/// The `notifications/subscriptions/acknowledged` notification, sent by the server. In JSON, `jsonrpc` is `"2.0"`.
+/// Since revision 2026-07-28.
+/// [Specification](https://modelcontextprotocol.io/specification/2026-07-28/schema#subscriptionsacknowledgednotification)
 #[derive(Clone, Debug, PartialEq)]
 pub struct SubscriptionsAcknowledgedNotification {
     /// The parameters of the method.
@@ -88,30 +59,22 @@ pub struct SubscriptionsAcknowledgedNotification {
     /// Other members.
     pub extra: Extra<Self>,
 }
-
-impl SubscriptionsAcknowledgedNotification {
-    /// Creates a `SubscriptionsAcknowledgedNotification` from its required members.
-    #[must_use]
-    pub fn new(params: impl Into<SubscriptionsAcknowledgedNotificationParams>) -> Self {
-        Self { params: params.into(), extra: Default::default() }
-    }
-}
-
 codec::object! { SubscriptionsAcknowledgedNotification;
     constant jsonrpc "jsonrpc" = Str("2.0"), constant method "method" = Str("notifications/subscriptions/acknowledged"),
-    required params "params", ..extra
+    required params "params" (into SubscriptionsAcknowledgedNotificationParams), ..extra
 }
-
-impl crate::Notification for SubscriptionsAcknowledgedNotification {
-    const METHOD: &'static str = "notifications/subscriptions/acknowledged";
-    const REVISION: Revision = Revision::V2026_07_28;
-    type Params = SubscriptionsAcknowledgedNotificationParams;
+codec::notification! { SubscriptionsAcknowledgedNotification;
+    "notifications/subscriptions/acknowledged" (SubscriptionsAcknowledgedNotificationParams); Revision::V2026_07_28
 }
 
 /// The part of a subscription that the server accepted.
 ///
 /// This is the first notification of a subscription. Compare it with the requested filter: the server does not send the
 /// kinds that are missing.
+///
+/// ```json
+/// {"notifications": {"toolsListChanged": true}}
+/// ```
 ///
 /// Since revision 2026-07-28. Used by [`SubscriptionsAcknowledgedNotification`].
 /// [Specification](https://modelcontextprotocol.io/specification/2026-07-28/schema#subscriptionsacknowledgednotificationparams)
@@ -125,24 +88,9 @@ pub struct SubscriptionsAcknowledgedNotificationParams {
     /// Other members.
     pub extra: Extra<Self>,
 }
-
-impl SubscriptionsAcknowledgedNotificationParams {
-    /// Creates a `SubscriptionsAcknowledgedNotificationParams` from its required members.
-    #[must_use]
-    pub fn new(notifications: impl Into<SubscriptionFilter>) -> Self {
-        Self { notifications: notifications.into(), meta: None, extra: Default::default() }
-    }
-
-    /// Sets `_meta`.
-    #[must_use]
-    pub fn with_meta(mut self, meta: impl Into<NotificationMetaObject>) -> Self {
-        self.meta = Some(meta.into());
-        self
-    }
-}
-
 codec::object! { SubscriptionsAcknowledgedNotificationParams;
-    required notifications "notifications", optional meta "_meta", ..extra
+    required notifications "notifications" (into SubscriptionFilter),
+    optional meta "_meta" with_meta(into NotificationMetaObject), ..extra
 }
 
 /// Opens a stream of change notifications.
@@ -155,11 +103,15 @@ codec::object! { SubscriptionsAcknowledgedNotificationParams;
 /// [`SubscriptionsListenResult`] only if it ends the stream gracefully. If the connection is lost, the client must
 /// subscribe again.
 ///
-/// The `subscriptions/listen` request, sent by the client. In JSON, `jsonrpc` is `"2.0"` and `method` is
-/// `"subscriptions/listen"`. Since revision 2026-07-28. Used by [`ClientRequest`].
-/// [Specification](https://modelcontextprotocol.io/specification/2026-07-28/schema#subscriptionslistenrequest)
+/// ```json
+/// {"jsonrpc": "2.0", "id": 1, "method": "subscriptions/listen",
+///   "params": {"notifications": {"toolsListChanged": true},
+///   "_meta": {"io.modelcontextprotocol/protocolVersion": "2026-07-28",
+///   "io.modelcontextprotocol/clientCapabilities": {}}}}
+/// ```
 ///
-/// [`ClientRequest`]: super::ClientRequest
+/// The `subscriptions/listen` request, sent by the client. In JSON, `jsonrpc` is `"2.0"`. Since revision 2026-07-28.
+/// [Specification](https://modelcontextprotocol.io/specification/2026-07-28/schema#subscriptionslistenrequest)
 #[derive(Clone, Debug, PartialEq)]
 pub struct SubscriptionsListenRequest {
     /// The ID that matches a response to its request. The sender of the request chooses it, and the response repeats
@@ -170,25 +122,13 @@ pub struct SubscriptionsListenRequest {
     /// Other members.
     pub extra: Extra<Self>,
 }
-
-impl SubscriptionsListenRequest {
-    /// Creates a `SubscriptionsListenRequest` from its required members.
-    #[must_use]
-    pub fn new(id: impl Into<RequestId>, params: impl Into<SubscriptionsListenRequestParams>) -> Self {
-        Self { id: id.into(), params: params.into(), extra: Default::default() }
-    }
-}
-
 codec::object! { SubscriptionsListenRequest;
-    constant jsonrpc "jsonrpc" = Str("2.0"), required id "id", constant method "method" = Str("subscriptions/listen"),
-    required params "params", ..extra
+    constant jsonrpc "jsonrpc" = Str("2.0"), required id "id" (into RequestId),
+    constant method "method" = Str("subscriptions/listen"),
+    required params "params" (into SubscriptionsListenRequestParams), ..extra
 }
-
-impl crate::Request for SubscriptionsListenRequest {
-    const METHOD: &'static str = "subscriptions/listen";
-    const REVISION: Revision = Revision::V2026_07_28;
-    type Params = SubscriptionsListenRequestParams;
-    type Result = SubscriptionsListenResult;
+codec::request! { SubscriptionsListenRequest;
+    "subscriptions/listen" (SubscriptionsListenRequestParams) -> SubscriptionsListenResult; Revision::V2026_07_28
 }
 
 /// The notifications that a client wants to receive on a new subscription stream.
@@ -198,8 +138,13 @@ impl crate::Request for SubscriptionsListenRequest {
 /// request. The server keeps no subscription state across connections, so a client that reconnects must subscribe
 /// again.
 ///
-/// The parameters of [`SubscriptionsListenRequest`] (`subscriptions/listen`). Since revision 2026-07-28. Used by
-/// [`SubscriptionsListenRequest`].
+/// ```json
+/// {"notifications": {"toolsListChanged": true},
+///   "_meta": {"io.modelcontextprotocol/protocolVersion": "2026-07-28",
+///   "io.modelcontextprotocol/clientCapabilities": {}}}
+/// ```
+///
+/// The parameters of [`SubscriptionsListenRequest`] (`subscriptions/listen`). Since revision 2026-07-28.
 /// [Specification](https://modelcontextprotocol.io/specification/2026-07-28/schema#subscriptionslistenrequestparams)
 #[derive(Clone, Debug, PartialEq)]
 pub struct SubscriptionsListenRequestParams {
@@ -211,23 +156,19 @@ pub struct SubscriptionsListenRequestParams {
     /// Other members.
     pub extra: Extra<Self>,
 }
-
-impl SubscriptionsListenRequestParams {
-    /// Creates a `SubscriptionsListenRequestParams` from its required members.
-    #[must_use]
-    pub fn new(notifications: impl Into<SubscriptionFilter>, meta: impl Into<RequestMetaObject>) -> Self {
-        Self { notifications: notifications.into(), meta: meta.into(), extra: Default::default() }
-    }
-}
-
 codec::object! { SubscriptionsListenRequestParams;
-    required notifications "notifications", required meta "_meta", ..extra
+    required notifications "notifications" (into SubscriptionFilter), required meta "_meta" (into RequestMetaObject),
+    ..extra
 }
 
 /// The result that ends a subscription gracefully, for example when the server shuts down.
 ///
 /// It carries no data besides metadata. The server sends no result if the transport closes abruptly, so a subscription
 /// can also end without one.
+///
+/// ```json
+/// {"resultType": "complete", "_meta": {"io.modelcontextprotocol/subscriptionId": 1}}
+/// ```
 ///
 /// The result of [`SubscriptionsListenRequest`] (`subscriptions/listen`). Since revision 2026-07-28. Used by
 /// [`SubscriptionsListenResultResponse`].
@@ -242,29 +183,18 @@ pub struct SubscriptionsListenResult {
     /// Other members.
     pub extra: Extra<Self>,
 }
-
-impl SubscriptionsListenResult {
-    /// Creates a `SubscriptionsListenResult` from its required members and the schema's defaults.
-    #[must_use]
-    pub fn new(meta: impl Into<SubscriptionsListenResultMetaObject>) -> Self {
-        Self { result_type: crate::ResultType::COMPLETE, meta: meta.into(), extra: Default::default() }
-    }
-
-    /// Sets `resultType`.
-    #[must_use]
-    pub fn with_result_type(mut self, result_type: impl Into<ResultType>) -> Self {
-        self.result_type = result_type.into();
-        self
-    }
-}
-
 codec::object! { SubscriptionsListenResult;
-    required result_type "resultType", required meta "_meta", ..extra
+    default(crate::ResultType::COMPLETE) result_type "resultType" with_result_type(into ResultType),
+    required meta "_meta" (into SubscriptionsListenResultMetaObject), ..extra
 }
 
 /// The metadata of a [`SubscriptionsListenResult`], which identifies the subscription that ended.
 ///
 /// Additional keys follow the rules for `_meta` keys.
+///
+/// ```json
+/// {"io.modelcontextprotocol/subscriptionId": 1}
+/// ```
 ///
 /// Since revision 2026-07-28. Used by [`SubscriptionsListenResult`].
 /// [Specification](https://modelcontextprotocol.io/specification/2026-07-28/schema#subscriptionslistenresultmetaobject)
@@ -280,28 +210,17 @@ pub struct SubscriptionsListenResultMetaObject {
     /// Other members.
     pub extra: Extra<Self>,
 }
-
-impl SubscriptionsListenResultMetaObject {
-    /// Creates a `SubscriptionsListenResultMetaObject` from its required members.
-    #[must_use]
-    pub fn new(subscription_id: impl Into<RequestId>) -> Self {
-        Self { subscription_id: subscription_id.into(), server_info: None, extra: Default::default() }
-    }
-
-    /// Sets `io.modelcontextprotocol/serverInfo`.
-    #[must_use]
-    pub fn with_server_info(mut self, server_info: impl Into<Implementation>) -> Self {
-        self.server_info = Some(server_info.into());
-        self
-    }
-}
-
 codec::object! { SubscriptionsListenResultMetaObject;
-    required subscription_id "io.modelcontextprotocol/subscriptionId",
-    optional server_info "io.modelcontextprotocol/serverInfo", ..extra
+    required subscription_id "io.modelcontextprotocol/subscriptionId" (into RequestId),
+    optional server_info "io.modelcontextprotocol/serverInfo" with_server_info(into Implementation), ..extra
 }
 
 /// A complete response with a [`SubscriptionsListenResult`].
+///
+/// ```json
+/// {"jsonrpc": "2.0", "id": 1, "result": {"resultType": "complete",
+///   "_meta": {"io.modelcontextprotocol/subscriptionId": 1}}}
+/// ```
 ///
 /// In JSON, `jsonrpc` is `"2.0"`. Since revision 2026-07-28.
 /// [Specification](https://modelcontextprotocol.io/specification/2026-07-28/schema#subscriptionslistenresultresponse)
@@ -315,17 +234,9 @@ pub struct SubscriptionsListenResultResponse {
     /// Other members.
     pub extra: Extra<Self>,
 }
-
-impl SubscriptionsListenResultResponse {
-    /// Creates a `SubscriptionsListenResultResponse` from its required members.
-    #[must_use]
-    pub fn new(id: impl Into<RequestId>, result: impl Into<SubscriptionsListenResult>) -> Self {
-        Self { id: id.into(), result: result.into(), extra: Default::default() }
-    }
-}
-
 codec::object! { SubscriptionsListenResultResponse;
-    constant jsonrpc "jsonrpc" = Str("2.0"), required id "id", required result "result", ..extra
+    constant jsonrpc "jsonrpc" = Str("2.0"), required id "id" (into RequestId),
+    required result "result" (into SubscriptionsListenResult), ..extra
 }
 
 codec::serde_impls! {

@@ -17,11 +17,14 @@ use crate::{Extra, Json, Revision, codec};
 /// model can see them. An unknown tool is a protocol error (-32602). A user should be able to reject the call. Requires
 /// the server's `tools` capability.
 ///
-/// The `tools/call` request, sent by the client. In JSON, `jsonrpc` is `"2.0"` and `method` is `"tools/call"`. Since
-/// revision 2024-11-05. Used by [`ClientRequest`].
-/// [Specification](https://modelcontextprotocol.io/specification/2026-07-28/schema#calltoolrequest)
+/// ```json
+/// {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {"name": "get_weather",
+///   "_meta": {"io.modelcontextprotocol/protocolVersion": "2026-07-28",
+///   "io.modelcontextprotocol/clientCapabilities": {}}}}
+/// ```
 ///
-/// [`ClientRequest`]: super::ClientRequest
+/// The `tools/call` request, sent by the client. In JSON, `jsonrpc` is `"2.0"`. Since revision 2024-11-05.
+/// [Specification](https://modelcontextprotocol.io/specification/2026-07-28/schema#calltoolrequest)
 #[derive(Clone, Debug, PartialEq)]
 pub struct CallToolRequest {
     /// The ID that matches a response to its request. The sender of the request chooses it, and the response repeats
@@ -32,25 +35,12 @@ pub struct CallToolRequest {
     /// Other members.
     pub extra: Extra<Self>,
 }
-
-impl CallToolRequest {
-    /// Creates a `CallToolRequest` from its required members.
-    #[must_use]
-    pub fn new(id: impl Into<RequestId>, params: impl Into<CallToolRequestParams>) -> Self {
-        Self { id: id.into(), params: params.into(), extra: Default::default() }
-    }
-}
-
 codec::object! { CallToolRequest;
-    constant jsonrpc "jsonrpc" = Str("2.0"), required id "id", constant method "method" = Str("tools/call"),
-    required params "params", ..extra
+    constant jsonrpc "jsonrpc" = Str("2.0"), required id "id" (into RequestId),
+    constant method "method" = Str("tools/call"), required params "params" (into CallToolRequestParams), ..extra
 }
-
-impl crate::Request for CallToolRequest {
-    const METHOD: &'static str = "tools/call";
-    const REVISION: Revision = Revision::V2026_07_28;
-    type Params = CallToolRequestParams;
-    type Result = InputRequiredOrCallToolResult;
+codec::request! { CallToolRequest;
+    "tools/call" (CallToolRequestParams) -> InputRequiredOrCallToolResult; Revision::V2026_07_28
 }
 
 /// The name and arguments of a tool to call.
@@ -58,7 +48,13 @@ impl crate::Request for CallToolRequest {
 /// The arguments usually come from a model. The server must validate them. The client should show them to the user
 /// before sensitive calls and let the user reject the call.
 ///
-/// The parameters of [`CallToolRequest`] (`tools/call`). Since revision 2024-11-05. Used by [`CallToolRequest`].
+/// ```json
+/// {"name": "get_weather", "arguments": {"city": "Bern"},
+///   "_meta": {"io.modelcontextprotocol/protocolVersion": "2026-07-28",
+///   "io.modelcontextprotocol/clientCapabilities": {}}}
+/// ```
+///
+/// The parameters of [`CallToolRequest`] (`tools/call`). Since revision 2024-11-05.
 /// [Specification](https://modelcontextprotocol.io/specification/2026-07-28/schema#calltoolrequestparams)
 ///
 /// # Example
@@ -93,46 +89,11 @@ pub struct CallToolRequestParams {
     /// Other members.
     pub extra: Extra<Self>,
 }
-
-impl CallToolRequestParams {
-    /// Creates a `CallToolRequestParams` from its required members.
-    #[must_use]
-    pub fn new(name: impl Into<String>, meta: impl Into<RequestMetaObject>) -> Self {
-        Self {
-            name: name.into(),
-            arguments: None,
-            input_responses: None,
-            request_state: None,
-            meta: meta.into(),
-            extra: Default::default(),
-        }
-    }
-
-    /// Sets `arguments`.
-    #[must_use]
-    pub fn with_arguments(mut self, arguments: impl Into<crate::JsonObject>) -> Self {
-        self.arguments = Some(arguments.into());
-        self
-    }
-
-    /// Sets `inputResponses`.
-    #[must_use]
-    pub fn with_input_responses(mut self, input_responses: impl Into<InputResponses>) -> Self {
-        self.input_responses = Some(input_responses.into());
-        self
-    }
-
-    /// Sets `requestState`.
-    #[must_use]
-    pub fn with_request_state(mut self, request_state: impl Into<String>) -> Self {
-        self.request_state = Some(request_state.into());
-        self
-    }
-}
-
 codec::object! { CallToolRequestParams;
-    required name "name", optional arguments "arguments", optional input_responses "inputResponses",
-    optional request_state "requestState", required meta "_meta", ..extra
+    required name "name" (into String), optional arguments "arguments" with_arguments(into crate::JsonObject),
+    optional input_responses "inputResponses" with_input_responses(into InputResponses),
+    optional request_state "requestState" with_request_state(into String),
+    required meta "_meta" (into RequestMetaObject), ..extra
 }
 
 /// The result of a tool call, including failures of the tool.
@@ -143,6 +104,10 @@ codec::object! { CallToolRequestParams;
 /// arguments that the tool rejects are a failure of the tool.
 ///
 /// Tool results are untrusted. A client should validate them before it passes them to a model.
+///
+/// ```json
+/// {"content": [{"type": "text", "text": "It is 21 °C in Bern."}], "resultType": "complete"}
+/// ```
 ///
 /// Since revision 2024-11-05. Used by [`InputRequiredOrCallToolResult`].
 /// [Specification](https://modelcontextprotocol.io/specification/2026-07-28/schema#calltoolresult)
@@ -182,56 +147,20 @@ pub struct CallToolResult {
     /// Other members.
     pub extra: Extra<Self>,
 }
-
-impl CallToolResult {
-    /// Creates a `CallToolResult` from its required members and the schema's defaults.
-    #[must_use]
-    pub fn new(content: impl Into<Vec<ContentBlock>>) -> Self {
-        Self {
-            content: content.into(),
-            structured_content: None,
-            is_error: None,
-            result_type: crate::ResultType::COMPLETE,
-            meta: None,
-            extra: Default::default(),
-        }
-    }
-
-    /// Sets `structuredContent`.
-    #[must_use]
-    pub fn with_structured_content(mut self, structured_content: impl Into<Json>) -> Self {
-        self.structured_content = Some(structured_content.into());
-        self
-    }
-
-    /// Sets `isError`.
-    #[must_use]
-    pub fn with_is_error(mut self, is_error: bool) -> Self {
-        self.is_error = Some(is_error);
-        self
-    }
-
-    /// Sets `resultType`.
-    #[must_use]
-    pub fn with_result_type(mut self, result_type: impl Into<ResultType>) -> Self {
-        self.result_type = result_type.into();
-        self
-    }
-
-    /// Sets `_meta`.
-    #[must_use]
-    pub fn with_meta(mut self, meta: impl Into<ResultMetaObject>) -> Self {
-        self.meta = Some(meta.into());
-        self
-    }
-}
-
 codec::object! { CallToolResult;
-    required content "content", optional structured_content "structuredContent", optional is_error "isError",
-    required result_type "resultType", optional meta "_meta", ..extra
+    required content "content" (into Vec<ContentBlock>),
+    optional structured_content "structuredContent" with_structured_content(into Json),
+    optional is_error "isError" with_is_error(copy bool),
+    default(crate::ResultType::COMPLETE) result_type "resultType" with_result_type(into ResultType),
+    optional meta "_meta" with_meta(into ResultMetaObject), ..extra
 }
 
 /// A complete response with a [`CallToolResult`].
+///
+/// ```json
+/// {"jsonrpc": "2.0", "id": 1, "result": {"content": [{"type": "text",
+///   "text": "It is 21 °C in Bern."}], "resultType": "complete"}}
+/// ```
 ///
 /// In JSON, `jsonrpc` is `"2.0"`. Since revision 2026-07-28.
 /// [Specification](https://modelcontextprotocol.io/specification/2026-07-28/schema#calltoolresultresponse)
@@ -245,17 +174,9 @@ pub struct CallToolResultResponse {
     /// Other members.
     pub extra: Extra<Self>,
 }
-
-impl CallToolResultResponse {
-    /// Creates a `CallToolResultResponse` from its required members.
-    #[must_use]
-    pub fn new(id: impl Into<RequestId>, result: impl Into<InputRequiredOrCallToolResult>) -> Self {
-        Self { id: id.into(), result: result.into(), extra: Default::default() }
-    }
-}
-
 codec::object! { CallToolResultResponse;
-    constant jsonrpc "jsonrpc" = Str("2.0"), required id "id", required result "result", ..extra
+    constant jsonrpc "jsonrpc" = Str("2.0"), required id "id" (into RequestId),
+    required result "result" (into InputRequiredOrCallToolResult), ..extra
 }
 
 /// The result of a tool call, or a request for further input.
@@ -277,7 +198,6 @@ pub enum InputRequiredOrCallToolResult {
     /// [`CallToolResult`]: The result of a tool call, including failures of the tool.
     CallToolResult(Box<CallToolResult>),
 }
-
 codec::boxed_union! { InputRequiredOrCallToolResult blank InputRequiredResult;
     InputRequiredResult boxed(InputRequiredResult), CallToolResult boxed(CallToolResult);
     [Value(&["resultType"], &[Str("input_required")])] => InputRequiredResult,
@@ -290,11 +210,14 @@ codec::boxed_union! { InputRequiredOrCallToolResult blank InputRequiredResult;
 /// depend on the caller's authorization, but not on the connection or on earlier requests. Its order should be stable.
 /// Requires the server's `tools` capability.
 ///
-/// The `tools/list` request, sent by the client. In JSON, `jsonrpc` is `"2.0"` and `method` is `"tools/list"`. Since
-/// revision 2024-11-05. Used by [`ClientRequest`].
-/// [Specification](https://modelcontextprotocol.io/specification/2026-07-28/schema#listtoolsrequest)
+/// ```json
+/// {"jsonrpc": "2.0", "id": 1, "method": "tools/list",
+///   "params": {"_meta": {"io.modelcontextprotocol/protocolVersion": "2026-07-28",
+///   "io.modelcontextprotocol/clientCapabilities": {}}}}
+/// ```
 ///
-/// [`ClientRequest`]: super::ClientRequest
+/// The `tools/list` request, sent by the client. In JSON, `jsonrpc` is `"2.0"`. Since revision 2024-11-05.
+/// [Specification](https://modelcontextprotocol.io/specification/2026-07-28/schema#listtoolsrequest)
 #[derive(Clone, Debug, PartialEq)]
 pub struct ListToolsRequest {
     /// The ID that matches a response to its request. The sender of the request chooses it, and the response repeats
@@ -305,28 +228,19 @@ pub struct ListToolsRequest {
     /// Other members.
     pub extra: Extra<Self>,
 }
-
-impl ListToolsRequest {
-    /// Creates a `ListToolsRequest` from its required members.
-    #[must_use]
-    pub fn new(id: impl Into<RequestId>, params: impl Into<PaginatedRequestParams>) -> Self {
-        Self { id: id.into(), params: params.into(), extra: Default::default() }
-    }
-}
-
 codec::object! { ListToolsRequest;
-    constant jsonrpc "jsonrpc" = Str("2.0"), required id "id", constant method "method" = Str("tools/list"),
-    required params "params", ..extra
+    constant jsonrpc "jsonrpc" = Str("2.0"), required id "id" (into RequestId),
+    constant method "method" = Str("tools/list"), required params "params" (into PaginatedRequestParams), ..extra
 }
-
-impl crate::Request for ListToolsRequest {
-    const METHOD: &'static str = "tools/list";
-    const REVISION: Revision = Revision::V2026_07_28;
-    type Params = PaginatedRequestParams;
-    type Result = ListToolsResult;
-}
+codec::request! { ListToolsRequest; "tools/list" (PaginatedRequestParams) -> ListToolsResult; Revision::V2026_07_28 }
 
 /// A page of the server's tools.
+///
+/// ```json
+/// {"tools": [{"name": "get_weather", "inputSchema": {"type": "object"}}],
+///   "nextCursor": "cGFnZTI=", "ttlMs": 60000, "cacheScope": "public",
+///   "resultType": "complete"}
+/// ```
 ///
 /// The result of [`ListToolsRequest`] (`tools/list`). Since revision 2024-11-05. Used by [`ListToolsResultResponse`].
 /// [Specification](https://modelcontextprotocol.io/specification/2026-07-28/schema#listtoolsresult)
@@ -369,50 +283,20 @@ pub struct ListToolsResult {
     /// Other members.
     pub extra: Extra<Self>,
 }
-
-impl ListToolsResult {
-    /// Creates a `ListToolsResult` from its required members and the schema's defaults.
-    #[must_use]
-    pub fn new(tools: impl Into<Vec<Tool>>, ttl_ms: u64, cache_scope: impl Into<CacheScope>) -> Self {
-        Self {
-            tools: tools.into(),
-            next_cursor: None,
-            ttl_ms,
-            cache_scope: cache_scope.into(),
-            result_type: crate::ResultType::COMPLETE,
-            meta: None,
-            extra: Default::default(),
-        }
-    }
-
-    /// Sets `nextCursor`.
-    #[must_use]
-    pub fn with_next_cursor(mut self, next_cursor: impl Into<String>) -> Self {
-        self.next_cursor = Some(next_cursor.into());
-        self
-    }
-
-    /// Sets `resultType`.
-    #[must_use]
-    pub fn with_result_type(mut self, result_type: impl Into<ResultType>) -> Self {
-        self.result_type = result_type.into();
-        self
-    }
-
-    /// Sets `_meta`.
-    #[must_use]
-    pub fn with_meta(mut self, meta: impl Into<ResultMetaObject>) -> Self {
-        self.meta = Some(meta.into());
-        self
-    }
-}
-
 codec::object! { ListToolsResult;
-    required tools "tools", optional next_cursor "nextCursor", required ttl_ms "ttlMs",
-    required cache_scope "cacheScope", required result_type "resultType", optional meta "_meta", ..extra
+    required tools "tools" (into Vec<Tool>), optional next_cursor "nextCursor" with_next_cursor(into String),
+    required ttl_ms "ttlMs" (copy u64), required cache_scope "cacheScope" (into CacheScope),
+    default(crate::ResultType::COMPLETE) result_type "resultType" with_result_type(into ResultType),
+    optional meta "_meta" with_meta(into ResultMetaObject), ..extra
 }
 
 /// A complete response with a [`ListToolsResult`].
+///
+/// ```json
+/// {"jsonrpc": "2.0", "id": 1, "result": {"tools": [{"name": "get_weather",
+///   "inputSchema": {"type": "object"}}], "ttlMs": 60000, "cacheScope": "public",
+///   "resultType": "complete"}}
+/// ```
 ///
 /// In JSON, `jsonrpc` is `"2.0"`. Since revision 2026-07-28.
 /// [Specification](https://modelcontextprotocol.io/specification/2026-07-28/schema#listtoolsresultresponse)
@@ -426,23 +310,20 @@ pub struct ListToolsResultResponse {
     /// Other members.
     pub extra: Extra<Self>,
 }
-
-impl ListToolsResultResponse {
-    /// Creates a `ListToolsResultResponse` from its required members.
-    #[must_use]
-    pub fn new(id: impl Into<RequestId>, result: impl Into<ListToolsResult>) -> Self {
-        Self { id: id.into(), result: result.into(), extra: Default::default() }
-    }
-}
-
 codec::object! { ListToolsResultResponse;
-    constant jsonrpc "jsonrpc" = Str("2.0"), required id "id", required result "result", ..extra
+    constant jsonrpc "jsonrpc" = Str("2.0"), required id "id" (into RequestId),
+    required result "result" (into ListToolsResult), ..extra
 }
 
 /// A function of the server that a model can call.
 ///
 /// The server provides the name and description, which may be passed to a model. Clients should trust them only as far
 /// as they trust the server. A user should be able to see which tools a model can use and to reject calls.
+///
+/// ```json
+/// {"name": "get_weather", "description": "Returns the current weather of a city.",
+///   "inputSchema": {"type": "object", "properties": {"city": {"type": "string"}}}}
+/// ```
 ///
 /// Since revision 2024-11-05. Used by [`CreateMessageRequestParams`], [`ListToolsResult`].
 /// [Specification](https://modelcontextprotocol.io/specification/2026-07-28/schema#tool)
@@ -489,71 +370,13 @@ pub struct Tool {
     /// Other members.
     pub extra: Extra<Self>,
 }
-
-impl Tool {
-    /// Creates a `Tool` from its required members.
-    #[must_use]
-    pub fn new(name: impl Into<String>, input_schema: impl Into<ToolInputSchema>) -> Self {
-        Self {
-            name: name.into(),
-            title: None,
-            description: None,
-            input_schema: input_schema.into(),
-            output_schema: None,
-            annotations: None,
-            icons: None,
-            meta: None,
-            extra: Default::default(),
-        }
-    }
-
-    /// Sets `title`.
-    #[must_use]
-    pub fn with_title(mut self, title: impl Into<String>) -> Self {
-        self.title = Some(title.into());
-        self
-    }
-
-    /// Sets `description`.
-    #[must_use]
-    pub fn with_description(mut self, description: impl Into<String>) -> Self {
-        self.description = Some(description.into());
-        self
-    }
-
-    /// Sets `outputSchema`.
-    #[must_use]
-    pub fn with_output_schema(mut self, output_schema: impl Into<ToolOutputSchema>) -> Self {
-        self.output_schema = Some(output_schema.into());
-        self
-    }
-
-    /// Sets `annotations`.
-    #[must_use]
-    pub fn with_annotations(mut self, annotations: impl Into<ToolAnnotations>) -> Self {
-        self.annotations = Some(annotations.into());
-        self
-    }
-
-    /// Sets `icons`.
-    #[must_use]
-    pub fn with_icons(mut self, icons: impl Into<Vec<Icon>>) -> Self {
-        self.icons = Some(icons.into());
-        self
-    }
-
-    /// Sets `_meta`.
-    #[must_use]
-    pub fn with_meta(mut self, meta: impl Into<MetaObject>) -> Self {
-        self.meta = Some(meta.into());
-        self
-    }
-}
-
 codec::object! { Tool;
-    required name "name", optional title "title", optional description "description",
-    required input_schema "inputSchema", optional output_schema "outputSchema", optional annotations "annotations",
-    optional icons "icons", optional meta "_meta", ..extra
+    required name "name" (into String), optional title "title" with_title(into String),
+    optional description "description" with_description(into String),
+    required input_schema "inputSchema" (into ToolInputSchema),
+    optional output_schema "outputSchema" with_output_schema(into ToolOutputSchema),
+    optional annotations "annotations" with_annotations(into ToolAnnotations),
+    optional icons "icons" with_icons(into Vec<Icon>), optional meta "_meta" with_meta(into MetaObject), ..extra
 }
 
 /// The JSON Schema of a tool's arguments. Its root has the type `object`.
@@ -573,6 +396,10 @@ codec::object! { Tool;
 /// ignoring case. Over Streamable HTTP, a client must exclude tools that break these rules. Over other transports, it
 /// may ignore the annotation. Do not use headers for secrets.
 ///
+/// ```json
+/// {"type": "object"}
+/// ```
+///
 /// In JSON, `type` is `"object"`. Since revision 2024-11-05. Used by [`Tool`].
 ///
 /// # Example
@@ -589,32 +416,17 @@ codec::object! { Tool;
 /// ```
 #[derive(Clone, Debug, PartialEq)]
 pub struct ToolInputSchema(crate::JsonObject);
+codec::object_text! { ToolInputSchema;
+    constant r#type "type" = Str("object"), optional schema "$schema" with_schema(into String),
+}
 
 impl ToolInputSchema {
-    /// Creates a `ToolInputSchema` without optional members.
-    #[must_use]
-    pub fn new() -> Self {
-        Self(codec::constant_members(&[("type", &codec::Literal::Str("object"))]))
-    }
-
     /// The URI of the JSON Schema dialect. If absent, the dialect is 2020-12, which all implementations must support.
     /// In JSON, it is `$schema`. Since revision 2025-11-25.
     #[must_use]
     pub fn schema(&self) -> Option<String> {
         self.0.get("$schema")?.decode().ok()
     }
-
-    /// Sets `$schema`.
-    #[must_use]
-    pub fn with_schema(mut self, schema: impl Into<String>) -> Self {
-        let value: String = schema.into();
-        self.0.insert("$schema", &value);
-        self
-    }
-}
-
-codec::object_text! { ToolInputSchema;
-    constant r#type "type" = Str("object"), optional schema "$schema"(String),
 }
 
 /// The JSON Schema of a tool's `structuredContent`, which can be any JSON value.
@@ -628,32 +440,15 @@ codec::object_text! { ToolInputSchema;
 /// Since revision 2025-06-18. Used by [`Tool`].
 #[derive(Clone, Debug, PartialEq)]
 pub struct ToolOutputSchema(crate::JsonObject);
+codec::object_text! { ToolOutputSchema; optional schema "$schema" with_schema(into String), }
 
 impl ToolOutputSchema {
-    /// Creates a `ToolOutputSchema` without optional members.
-    #[must_use]
-    pub fn new() -> Self {
-        Self(codec::constant_members(&[]))
-    }
-
     /// The URI of the JSON Schema dialect. If absent, the dialect is 2020-12, which all implementations must support.
     /// In JSON, it is `$schema`. Since revision 2025-11-25.
     #[must_use]
     pub fn schema(&self) -> Option<String> {
         self.0.get("$schema")?.decode().ok()
     }
-
-    /// Sets `$schema`.
-    #[must_use]
-    pub fn with_schema(mut self, schema: impl Into<String>) -> Self {
-        let value: String = schema.into();
-        self.0.insert("$schema", &value);
-        self
-    }
-}
-
-codec::object_text! { ToolOutputSchema;
-    optional schema "$schema"(String),
 }
 
 /// Hints about the behavior of a tool.
@@ -661,6 +456,10 @@ codec::object_text! { ToolOutputSchema;
 /// All members are hints, including `title`, and they may be wrong. Clients must treat annotations as untrusted unless
 /// they come from a trusted server. Annotations of an untrusted server must not determine whether a call is safe or
 /// whether the user has to consent.
+///
+/// ```json
+/// {"title": "Weather", "readOnlyHint": true, "destructiveHint": false}
+/// ```
 ///
 /// Since revision 2025-03-26. Used by [`Tool`].
 /// [Specification](https://modelcontextprotocol.io/specification/2026-07-28/schema#toolannotations)
@@ -682,53 +481,12 @@ pub struct ToolAnnotations {
     /// Other members.
     pub extra: Extra<Self>,
 }
-
-impl ToolAnnotations {
-    /// Creates a `ToolAnnotations` without optional members.
-    #[must_use]
-    pub fn new() -> Self {
-        Self::default()
-    }
-
-    /// Sets `title`.
-    #[must_use]
-    pub fn with_title(mut self, title: impl Into<String>) -> Self {
-        self.title = Some(title.into());
-        self
-    }
-
-    /// Sets `readOnlyHint`.
-    #[must_use]
-    pub fn with_read_only_hint(mut self, read_only_hint: bool) -> Self {
-        self.read_only_hint = Some(read_only_hint);
-        self
-    }
-
-    /// Sets `destructiveHint`.
-    #[must_use]
-    pub fn with_destructive_hint(mut self, destructive_hint: bool) -> Self {
-        self.destructive_hint = Some(destructive_hint);
-        self
-    }
-
-    /// Sets `idempotentHint`.
-    #[must_use]
-    pub fn with_idempotent_hint(mut self, idempotent_hint: bool) -> Self {
-        self.idempotent_hint = Some(idempotent_hint);
-        self
-    }
-
-    /// Sets `openWorldHint`.
-    #[must_use]
-    pub fn with_open_world_hint(mut self, open_world_hint: bool) -> Self {
-        self.open_world_hint = Some(open_world_hint);
-        self
-    }
-}
-
 codec::object! { ToolAnnotations;
-    optional title "title", optional read_only_hint "readOnlyHint", optional destructive_hint "destructiveHint",
-    optional idempotent_hint "idempotentHint", optional open_world_hint "openWorldHint", ..extra
+    optional title "title" with_title(into String),
+    optional read_only_hint "readOnlyHint" with_read_only_hint(copy bool),
+    optional destructive_hint "destructiveHint" with_destructive_hint(copy bool),
+    optional idempotent_hint "idempotentHint" with_idempotent_hint(copy bool),
+    optional open_world_hint "openWorldHint" with_open_world_hint(copy bool), ..extra
 }
 
 /// Notifies the client that the list of tools has changed and that cached pages are stale.
@@ -736,11 +494,13 @@ codec::object! { ToolAnnotations;
 /// The server sends it only on `subscriptions/listen` streams with `toolsListChanged` in their filter. Requires
 /// `listChanged` in the server's `tools` capability.
 ///
-/// The `notifications/tools/list_changed` notification, sent by the server. In JSON, `jsonrpc` is `"2.0"` and `method`
-/// is `"notifications/tools/list_changed"`. Since revision 2024-11-05. Used by [`ServerNotification`].
-/// [Specification](https://modelcontextprotocol.io/specification/2026-07-28/schema#toollistchangednotification)
+/// ```json
+/// {"jsonrpc": "2.0", "method": "notifications/tools/list_changed"}
+/// ```
 ///
-/// [`ServerNotification`]: super::ServerNotification
+/// The `notifications/tools/list_changed` notification, sent by the server. In JSON, `jsonrpc` is `"2.0"`. Since
+/// revision 2024-11-05.
+/// [Specification](https://modelcontextprotocol.io/specification/2026-07-28/schema#toollistchangednotification)
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct ToolListChangedNotification {
     /// The parameters of the method.
@@ -748,31 +508,12 @@ pub struct ToolListChangedNotification {
     /// Other members.
     pub extra: Extra<Self>,
 }
-
-impl ToolListChangedNotification {
-    /// Creates a `ToolListChangedNotification` without optional members.
-    #[must_use]
-    pub fn new() -> Self {
-        Self::default()
-    }
-
-    /// Sets `params`.
-    #[must_use]
-    pub fn with_params(mut self, params: impl Into<NotificationParams>) -> Self {
-        self.params = Some(params.into());
-        self
-    }
-}
-
 codec::object! { ToolListChangedNotification;
     constant jsonrpc "jsonrpc" = Str("2.0"), constant method "method" = Str("notifications/tools/list_changed"),
-    optional params "params", ..extra
+    optional params "params" with_params(into NotificationParams), ..extra
 }
-
-impl crate::Notification for ToolListChangedNotification {
-    const METHOD: &'static str = "notifications/tools/list_changed";
-    const REVISION: Revision = Revision::V2026_07_28;
-    type Params = Option<NotificationParams>;
+codec::notification! { ToolListChangedNotification;
+    "notifications/tools/list_changed" (Option<NotificationParams>); Revision::V2026_07_28
 }
 
 codec::serde_impls! {

@@ -55,6 +55,15 @@ impl DocBook {
             }
             audit.entry(&format!("shared member {member}"), entry);
         }
+        for key in self.samples.keys() {
+            let is_member = |target: &DocTarget| match target {
+                DocTarget::Member(_, member) if member == key => true,
+                target => matches!(target, DocTarget::Member(..)) && target.to_string() == *key,
+            };
+            if !audit.targets.iter().any(is_member) {
+                audit.stale.push(format!("sample {key}"));
+            }
+        }
         audit.stale
     }
 }

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use mcpgen_schema::Error;
+use mcpgen_schema::json::Json;
 use serde::Deserialize;
 
 use crate::docs::targets::is_shared;
@@ -26,6 +27,8 @@ pub struct DocBook {
     pub(super) members: BTreeMap<String, DocEntry>,
     /// The order of common members in all types. `...` marks the place of the others.
     pub(super) order: Vec<String>,
+    /// Values for examples, by the name of a member, or by a type and a member: `Tool.name`.
+    pub(super) samples: BTreeMap<String, Json>,
     /// The entries of extensions, by the name of the extension.
     pub(super) extensions: BTreeMap<String, DocBook>,
 }
@@ -47,6 +50,8 @@ pub(super) struct TypeEntry {
     pub(super) variants: BTreeMap<String, DocEntry>,
     /// Rust code, which is compiled and run. It is shown in the newest revision.
     pub(super) example: Option<String>,
+    /// A JSON example, which is checked. Without it, an example is composed of [`DocBook::samples`].
+    pub(super) json: Option<String>,
     /// The differences in single revisions.
     #[serde(default, rename = "in")]
     pub(super) overrides: BTreeMap<String, Override>,
@@ -74,16 +79,18 @@ pub(super) struct Override {
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-struct File {
+pub(super) struct File {
     module: Option<DocEntry>,
     #[serde(default)]
     order: Vec<String>,
     #[serde(default)]
-    types: BTreeMap<String, TypeEntry>,
+    pub(super) types: BTreeMap<String, TypeEntry>,
     #[serde(default)]
     methods: BTreeMap<String, MethodEntry>,
     #[serde(default)]
     members: BTreeMap<String, DocEntry>,
+    #[serde(default)]
+    pub(super) samples: BTreeMap<String, Json>,
 }
 
 impl DocBook {
@@ -118,11 +125,13 @@ impl DocBook {
         let text = std::fs::read_to_string(path).map_err(Error::io("reading", path))?;
         let wrong = |why: String| Error::Usage(format!("{}: {why}", path.display()));
         let file: File = toml::from_str(&text).map_err(|error| wrong(error.to_string()))?;
-        let File { module, order, types, methods, members } = file;
+        let File { module, order, types, methods, members, samples } = file;
         self.module = module;
         if !order.is_empty() && !std::mem::replace(&mut self.order, order).is_empty() {
             return Err(wrong("the shared order is in another file as well; merge them".to_owned()));
         }
+        merge(&mut self.samples, samples)
+            .map_err(|key| wrong(format!("the sample {key} is in two files; merge them")))?;
         merge(&mut self.types, types).map_err(|key| wrong(format!("the type {key} has two entries; merge them")))?;
         merge(&mut self.methods, methods).map_err(|key| wrong(format!("{key} has two entries; merge them")))?;
         merge(&mut self.members, members)

@@ -8,6 +8,10 @@ use crate::{JsonObject, Map, Never, codec};
 
 /// What an app supports.
 ///
+/// ```json
+/// {"tools": {"listChanged": true}, "availableDisplayModes": ["inline"]}
+/// ```
+///
 /// Used by [`McpUiInitializeRequestParams`].
 ///
 /// [`McpUiInitializeRequestParams`]: super::McpUiInitializeRequestParams
@@ -20,42 +24,18 @@ pub struct McpUiAppCapabilities {
     /// The display modes that the app supports.
     pub available_display_modes: Option<Vec<McpUiDisplayMode>>,
 }
-
-impl McpUiAppCapabilities {
-    /// Creates a `McpUiAppCapabilities` without optional members.
-    #[must_use]
-    pub fn new() -> Self {
-        Self::default()
-    }
-
-    /// Sets `experimental`.
-    #[must_use]
-    pub fn with_experimental(mut self, experimental: impl Into<Map<String, JsonObject>>) -> Self {
-        self.experimental = Some(experimental.into());
-        self
-    }
-
-    /// Sets `tools`.
-    #[must_use]
-    pub fn with_tools(mut self, tools: impl Into<McpUiAppCapabilitiesTools>) -> Self {
-        self.tools = Some(tools.into());
-        self
-    }
-
-    /// Sets `availableDisplayModes`.
-    #[must_use]
-    pub fn with_available_display_modes(mut self, available_display_modes: impl Into<Vec<McpUiDisplayMode>>) -> Self {
-        self.available_display_modes = Some(available_display_modes.into());
-        self
-    }
-}
-
 codec::object! { McpUiAppCapabilities;
-    optional experimental "experimental", optional tools "tools",
-    optional available_display_modes "availableDisplayModes", else refuse_other
+    optional experimental "experimental" with_experimental(into Map<String, JsonObject>),
+    optional tools "tools" with_tools(into McpUiAppCapabilitiesTools),
+    optional available_display_modes "availableDisplayModes" with_available_display_modes(into Vec<McpUiDisplayMode>),
+    else refuse_other
 }
 
 /// The settings of the tools of an app.
+///
+/// ```json
+/// {"listChanged": true}
+/// ```
 ///
 /// Used by [`McpUiAppCapabilities`].
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -63,27 +43,15 @@ pub struct McpUiAppCapabilitiesTools {
     /// Whether the sender reports changes of the list.
     pub list_changed: Option<bool>,
 }
-
-impl McpUiAppCapabilitiesTools {
-    /// Creates a `McpUiAppCapabilitiesTools` without optional members.
-    #[must_use]
-    pub fn new() -> Self {
-        Self::default()
-    }
-
-    /// Sets `listChanged`.
-    #[must_use]
-    pub fn with_list_changed(mut self, list_changed: bool) -> Self {
-        self.list_changed = Some(list_changed);
-        self
-    }
-}
-
 codec::object! { McpUiAppCapabilitiesTools;
-    optional list_changed "listChanged", else refuse_other
+    optional list_changed "listChanged" with_list_changed(copy bool), else refuse_other
 }
 
 /// What a host supports.
+///
+/// ```json
+/// {"serverTools": {"listChanged": true}, "serverResources": {"listChanged": true}}
+/// ```
 ///
 /// Used by [`McpUiInitializeResult`].
 ///
@@ -111,96 +79,25 @@ pub struct McpUiHostCapabilities {
     /// Set if the app can ask the model for messages.
     pub sampling: Option<McpUiHostCapabilitiesSampling>,
 }
-
-impl McpUiHostCapabilities {
-    /// Creates a `McpUiHostCapabilities` without optional members.
-    #[must_use]
-    pub fn new() -> Self {
-        Self::default()
-    }
-
-    /// Sets `experimental`.
-    #[must_use]
-    pub fn with_experimental(mut self, experimental: impl Into<Map<String, JsonObject>>) -> Self {
-        self.experimental = Some(experimental.into());
-        self
-    }
-
-    /// Sets `openLinks`.
-    #[must_use]
-    pub fn with_open_links(mut self, open_links: impl Into<Map<String, Never>>) -> Self {
-        self.open_links = Some(open_links.into());
-        self
-    }
-
-    /// Sets `downloadFile`.
-    #[must_use]
-    pub fn with_download_file(mut self, download_file: impl Into<Map<String, Never>>) -> Self {
-        self.download_file = Some(download_file.into());
-        self
-    }
-
-    /// Sets `serverTools`.
-    #[must_use]
-    pub fn with_server_tools(mut self, server_tools: impl Into<McpUiHostCapabilitiesServerTools>) -> Self {
-        self.server_tools = Some(server_tools.into());
-        self
-    }
-
-    /// Sets `serverResources`.
-    #[must_use]
-    pub fn with_server_resources(mut self, server_resources: impl Into<McpUiHostCapabilitiesServerResources>) -> Self {
-        self.server_resources = Some(server_resources.into());
-        self
-    }
-
-    /// Sets `logging`.
-    #[must_use]
-    pub fn with_logging(mut self, logging: impl Into<Map<String, Never>>) -> Self {
-        self.logging = Some(logging.into());
-        self
-    }
-
-    /// Sets `sandbox`.
-    #[must_use]
-    pub fn with_sandbox(mut self, sandbox: impl Into<McpUiHostCapabilitiesSandbox>) -> Self {
-        self.sandbox = Some(sandbox.into());
-        self
-    }
-
-    /// Sets `updateModelContext`.
-    #[must_use]
-    pub fn with_update_model_context(
-        mut self,
-        update_model_context: impl Into<McpUiSupportedContentBlockModalities>,
-    ) -> Self {
-        self.update_model_context = Some(update_model_context.into());
-        self
-    }
-
-    /// Sets `message`.
-    #[must_use]
-    pub fn with_message(mut self, message: impl Into<McpUiSupportedContentBlockModalities>) -> Self {
-        self.message = Some(message.into());
-        self
-    }
-
-    /// Sets `sampling`.
-    #[must_use]
-    pub fn with_sampling(mut self, sampling: impl Into<McpUiHostCapabilitiesSampling>) -> Self {
-        self.sampling = Some(sampling.into());
-        self
-    }
-}
-
 codec::object! { McpUiHostCapabilities;
-    optional experimental "experimental", optional open_links "openLinks", optional download_file "downloadFile",
-    optional server_tools "serverTools", optional server_resources "serverResources", optional logging "logging",
-    optional sandbox "sandbox", optional update_model_context "updateModelContext", optional message "message",
-    optional sampling "sampling", else refuse_other
+    optional experimental "experimental" with_experimental(into Map<String, JsonObject>),
+    optional open_links "openLinks" with_open_links(into Map<String, Never>),
+    optional download_file "downloadFile" with_download_file(into Map<String, Never>),
+    optional server_tools "serverTools" with_server_tools(into McpUiHostCapabilitiesServerTools),
+    optional server_resources "serverResources" with_server_resources(into McpUiHostCapabilitiesServerResources),
+    optional logging "logging" with_logging(into Map<String, Never>),
+    optional sandbox "sandbox" with_sandbox(into McpUiHostCapabilitiesSandbox),
+    optional update_model_context "updateModelContext"
+        with_update_model_context(into McpUiSupportedContentBlockModalities),
+    optional message "message" with_message(into McpUiSupportedContentBlockModalities),
+    optional sampling "sampling" with_sampling(into McpUiHostCapabilitiesSampling), else refuse_other
 }
 
 /// The settings of sampling.
+///
+/// ```json
+/// {"tools": {}}
+/// ```
 ///
 /// Used by [`McpUiHostCapabilities`].
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -208,27 +105,15 @@ pub struct McpUiHostCapabilitiesSampling {
     /// Set if the model can call tools in sampling.
     pub tools: Option<Map<String, Never>>,
 }
-
-impl McpUiHostCapabilitiesSampling {
-    /// Creates a `McpUiHostCapabilitiesSampling` without optional members.
-    #[must_use]
-    pub fn new() -> Self {
-        Self::default()
-    }
-
-    /// Sets `tools`.
-    #[must_use]
-    pub fn with_tools(mut self, tools: impl Into<Map<String, Never>>) -> Self {
-        self.tools = Some(tools.into());
-        self
-    }
-}
-
 codec::object! { McpUiHostCapabilitiesSampling;
-    optional tools "tools", else refuse_other
+    optional tools "tools" with_tools(into Map<String, Never>), else refuse_other
 }
 
 /// What the sandbox of the app allows.
+///
+/// ```json
+/// {"permissions": {"camera": {}}, "csp": {"connectDomains": ["https://api.example.com"]}}
+/// ```
 ///
 /// Used by [`McpUiHostCapabilities`].
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -238,34 +123,16 @@ pub struct McpUiHostCapabilitiesSandbox {
     /// The origins that the host allows.
     pub csp: Option<McpUiResourceCsp>,
 }
-
-impl McpUiHostCapabilitiesSandbox {
-    /// Creates a `McpUiHostCapabilitiesSandbox` without optional members.
-    #[must_use]
-    pub fn new() -> Self {
-        Self::default()
-    }
-
-    /// Sets `permissions`.
-    #[must_use]
-    pub fn with_permissions(mut self, permissions: impl Into<McpUiResourcePermissions>) -> Self {
-        self.permissions = Some(permissions.into());
-        self
-    }
-
-    /// Sets `csp`.
-    #[must_use]
-    pub fn with_csp(mut self, csp: impl Into<McpUiResourceCsp>) -> Self {
-        self.csp = Some(csp.into());
-        self
-    }
-}
-
 codec::object! { McpUiHostCapabilitiesSandbox;
-    optional permissions "permissions", optional csp "csp", else refuse_other
+    optional permissions "permissions" with_permissions(into McpUiResourcePermissions),
+    optional csp "csp" with_csp(into McpUiResourceCsp), else refuse_other
 }
 
 /// The settings of access to the resources of the server.
+///
+/// ```json
+/// {"listChanged": true}
+/// ```
 ///
 /// Used by [`McpUiHostCapabilities`].
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -273,27 +140,15 @@ pub struct McpUiHostCapabilitiesServerResources {
     /// Whether the sender reports changes of the list.
     pub list_changed: Option<bool>,
 }
-
-impl McpUiHostCapabilitiesServerResources {
-    /// Creates a `McpUiHostCapabilitiesServerResources` without optional members.
-    #[must_use]
-    pub fn new() -> Self {
-        Self::default()
-    }
-
-    /// Sets `listChanged`.
-    #[must_use]
-    pub fn with_list_changed(mut self, list_changed: bool) -> Self {
-        self.list_changed = Some(list_changed);
-        self
-    }
-}
-
 codec::object! { McpUiHostCapabilitiesServerResources;
-    optional list_changed "listChanged", else refuse_other
+    optional list_changed "listChanged" with_list_changed(copy bool), else refuse_other
 }
 
 /// The settings of access to the tools of the server.
+///
+/// ```json
+/// {"listChanged": true}
+/// ```
 ///
 /// Used by [`McpUiHostCapabilities`].
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -301,27 +156,15 @@ pub struct McpUiHostCapabilitiesServerTools {
     /// Whether the sender reports changes of the list.
     pub list_changed: Option<bool>,
 }
-
-impl McpUiHostCapabilitiesServerTools {
-    /// Creates a `McpUiHostCapabilitiesServerTools` without optional members.
-    #[must_use]
-    pub fn new() -> Self {
-        Self::default()
-    }
-
-    /// Sets `listChanged`.
-    #[must_use]
-    pub fn with_list_changed(mut self, list_changed: bool) -> Self {
-        self.list_changed = Some(list_changed);
-        self
-    }
-}
-
 codec::object! { McpUiHostCapabilitiesServerTools;
-    optional list_changed "listChanged", else refuse_other
+    optional list_changed "listChanged" with_list_changed(copy bool), else refuse_other
 }
 
 /// How the user can operate the device.
+///
+/// ```json
+/// {"touch": true, "hover": true}
+/// ```
 ///
 /// Used by [`McpUiHostContext`].
 ///
@@ -333,34 +176,15 @@ pub struct McpUiHostContextDeviceCapabilities {
     /// Whether the user can point at things without activating them.
     pub hover: Option<bool>,
 }
-
-impl McpUiHostContextDeviceCapabilities {
-    /// Creates a `McpUiHostContextDeviceCapabilities` without optional members.
-    #[must_use]
-    pub fn new() -> Self {
-        Self::default()
-    }
-
-    /// Sets `touch`.
-    #[must_use]
-    pub fn with_touch(mut self, touch: bool) -> Self {
-        self.touch = Some(touch);
-        self
-    }
-
-    /// Sets `hover`.
-    #[must_use]
-    pub fn with_hover(mut self, hover: bool) -> Self {
-        self.hover = Some(hover);
-        self
-    }
-}
-
 codec::object! { McpUiHostContextDeviceCapabilities;
-    optional touch "touch", optional hover "hover", else refuse_other
+    optional touch "touch" with_touch(copy bool), optional hover "hover" with_hover(copy bool), else refuse_other
 }
 
 /// The tool call that shows the app.
+///
+/// ```json
+/// {"id": 1, "tool": {"name": "get_weather", "inputSchema": {"type": "object"}}}
+/// ```
 ///
 /// Used by [`McpUiHostContext`].
 ///
@@ -372,27 +196,15 @@ pub struct McpUiHostContextToolInfo {
     /// The tool.
     pub tool: Tool,
 }
-
-impl McpUiHostContextToolInfo {
-    /// Creates a `McpUiHostContextToolInfo` from its required members.
-    #[must_use]
-    pub fn new(tool: impl Into<Tool>) -> Self {
-        Self { id: None, tool: tool.into() }
-    }
-
-    /// Sets `id`.
-    #[must_use]
-    pub fn with_id(mut self, id: impl Into<RequestId>) -> Self {
-        self.id = Some(id.into());
-        self
-    }
-}
-
 codec::object! { McpUiHostContextToolInfo;
-    optional id "id", required tool "tool", else refuse_other
+    optional id "id" with_id(into RequestId), required tool "tool" (into Tool), else refuse_other
 }
 
 /// The kinds of content that a host accepts. An empty object under a name means that the host accepts that kind.
+///
+/// ```json
+/// {"text": {}, "image": {}, "audio": {}}
+/// ```
 ///
 /// Used by [`McpUiHostCapabilities`].
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -410,60 +222,12 @@ pub struct McpUiSupportedContentBlockModalities {
     /// Set if the host accepts structured content.
     pub structured_content: Option<Map<String, Never>>,
 }
-
-impl McpUiSupportedContentBlockModalities {
-    /// Creates a `McpUiSupportedContentBlockModalities` without optional members.
-    #[must_use]
-    pub fn new() -> Self {
-        Self::default()
-    }
-
-    /// Sets `text`.
-    #[must_use]
-    pub fn with_text(mut self, text: impl Into<Map<String, Never>>) -> Self {
-        self.text = Some(text.into());
-        self
-    }
-
-    /// Sets `image`.
-    #[must_use]
-    pub fn with_image(mut self, image: impl Into<Map<String, Never>>) -> Self {
-        self.image = Some(image.into());
-        self
-    }
-
-    /// Sets `audio`.
-    #[must_use]
-    pub fn with_audio(mut self, audio: impl Into<Map<String, Never>>) -> Self {
-        self.audio = Some(audio.into());
-        self
-    }
-
-    /// Sets `resource`.
-    #[must_use]
-    pub fn with_resource(mut self, resource: impl Into<Map<String, Never>>) -> Self {
-        self.resource = Some(resource.into());
-        self
-    }
-
-    /// Sets `resourceLink`.
-    #[must_use]
-    pub fn with_resource_link(mut self, resource_link: impl Into<Map<String, Never>>) -> Self {
-        self.resource_link = Some(resource_link.into());
-        self
-    }
-
-    /// Sets `structuredContent`.
-    #[must_use]
-    pub fn with_structured_content(mut self, structured_content: impl Into<Map<String, Never>>) -> Self {
-        self.structured_content = Some(structured_content.into());
-        self
-    }
-}
-
 codec::object! { McpUiSupportedContentBlockModalities;
-    optional text "text", optional image "image", optional audio "audio", optional resource "resource",
-    optional resource_link "resourceLink", optional structured_content "structuredContent", else refuse_other
+    optional text "text" with_text(into Map<String, Never>), optional image "image" with_image(into Map<String, Never>),
+    optional audio "audio" with_audio(into Map<String, Never>),
+    optional resource "resource" with_resource(into Map<String, Never>),
+    optional resource_link "resourceLink" with_resource_link(into Map<String, Never>),
+    optional structured_content "structuredContent" with_structured_content(into Map<String, Never>), else refuse_other
 }
 
 codec::serde_impls! {

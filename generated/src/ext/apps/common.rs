@@ -6,29 +6,17 @@
 use crate::{Never, codec};
 
 /// The settings of the extension in the capabilities of a client.
+///
+/// ```json
+/// {"mimeTypes": ["text/html;profile=mcp-app"]}
+/// ```
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct McpUiClientCapabilities {
     /// The media types of user interfaces that the client can show. `text/html;profile=mcp-app` stands for apps.
     pub mime_types: Option<Vec<String>>,
 }
-
-impl McpUiClientCapabilities {
-    /// Creates a `McpUiClientCapabilities` without optional members.
-    #[must_use]
-    pub fn new() -> Self {
-        Self::default()
-    }
-
-    /// Sets `mimeTypes`.
-    #[must_use]
-    pub fn with_mime_types(mut self, mime_types: impl Into<Vec<String>>) -> Self {
-        self.mime_types = Some(mime_types.into());
-        self
-    }
-}
-
 codec::object! { McpUiClientCapabilities;
-    optional mime_types "mimeTypes", else refuse_other
+    optional mime_types "mimeTypes" with_mime_types(into Vec<String>), else refuse_other
 }
 
 /// The name of a CSS variable that a host can set.
@@ -187,7 +175,6 @@ pub enum McpUiStyleVariableKey {
     /// `"--shadow-lg"`: The large shadow.
     ShadowLg,
 }
-
 codec::string_enum! { McpUiStyleVariableKey;
     ColorBackgroundPrimary = "--color-background-primary", ColorBackgroundSecondary = "--color-background-secondary",
     ColorBackgroundTertiary = "--color-background-tertiary", ColorBackgroundInverse = "--color-background-inverse",
@@ -230,6 +217,10 @@ codec::string_enum! { McpUiStyleVariableKey;
 }
 
 /// The member `ui` in the `_meta` of a tool, which links the tool to its app.
+///
+/// ```json
+/// {"resourceUri": "ui://weather/map", "visibility": ["model"]}
+/// ```
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct McpUiToolMeta {
     /// The `ui://` URI of the resource that contains the app.
@@ -241,46 +232,11 @@ pub struct McpUiToolMeta {
     /// Not allowed here. They belong to the metadata of the resource.
     pub permissions: Option<Never>,
 }
-
-impl McpUiToolMeta {
-    /// Creates a `McpUiToolMeta` without optional members.
-    #[must_use]
-    pub fn new() -> Self {
-        Self::default()
-    }
-
-    /// Sets `resourceUri`.
-    #[must_use]
-    pub fn with_resource_uri(mut self, resource_uri: impl Into<String>) -> Self {
-        self.resource_uri = Some(resource_uri.into());
-        self
-    }
-
-    /// Sets `visibility`.
-    #[must_use]
-    pub fn with_visibility(mut self, visibility: impl Into<Vec<McpUiToolVisibility>>) -> Self {
-        self.visibility = Some(visibility.into());
-        self
-    }
-
-    /// Sets `csp`.
-    #[must_use]
-    pub fn with_csp(mut self, csp: Never) -> Self {
-        self.csp = Some(csp);
-        self
-    }
-
-    /// Sets `permissions`.
-    #[must_use]
-    pub fn with_permissions(mut self, permissions: Never) -> Self {
-        self.permissions = Some(permissions);
-        self
-    }
-}
-
 codec::object! { McpUiToolMeta;
-    optional resource_uri "resourceUri", optional visibility "visibility", optional csp "csp",
-    optional permissions "permissions", else refuse_other
+    optional resource_uri "resourceUri" with_resource_uri(into String),
+    optional visibility "visibility" with_visibility(into Vec<McpUiToolVisibility>),
+    optional csp "csp" with_csp(copy Never), optional permissions "permissions" with_permissions(copy Never),
+    else refuse_other
 }
 
 /// Who can call a tool.
@@ -293,11 +249,6 @@ pub enum McpUiToolVisibility {
     /// `"app"`: Apps of the same server can call the tool.
     App,
 }
+codec::string_enum! { McpUiToolVisibility; Model = "model", App = "app", }
 
-codec::string_enum! { McpUiToolVisibility;
-    Model = "model", App = "app",
-}
-
-codec::serde_impls! {
-    McpUiClientCapabilities, McpUiStyleVariableKey, McpUiToolMeta, McpUiToolVisibility
-}
+codec::serde_impls! { McpUiClientCapabilities, McpUiStyleVariableKey, McpUiToolMeta, McpUiToolVisibility }

@@ -12,34 +12,26 @@ use super::{
     McpUiUpdateModelContextRequest,
 };
 
-use crate::{Message, NotificationSet, RequestSet, RequestTypeVisitor, codec};
+use crate::{Message, NotificationSet, codec};
 
-/// `ClientRequest`, which has no variants in this revision.
-///
-/// | method | message |
-/// |---|---|
-/// | `ui/initialize` | [`McpUiInitializeRequest`] |
-/// | `ui/open-link` | [`McpUiOpenLinkRequest`] |
-/// | `ui/download-file` | [`McpUiDownloadFileRequest`] |
-/// | `ui/message` | [`McpUiMessageRequest`] |
-/// | `ui/update-model-context` | [`McpUiUpdateModelContextRequest`] |
-/// | `ui/request-display-mode` | [`McpUiRequestDisplayModeRequest`] |
+/// The requests that a client sends.
 #[derive(Clone, Debug, PartialEq)]
 pub enum ClientRequest {
-    /// [`McpUiInitializeRequest`]: Starts the conversation of an app with its host.
+    /// `ui/initialize` ([`McpUiInitializeRequest`]): Starts the conversation of an app with its host.
     McpUiInitialize(Box<McpUiInitializeRequest>),
-    /// [`McpUiOpenLinkRequest`]: Asks the host to open a URL outside the app, usually in the user's browser.
+    /// `ui/open-link` ([`McpUiOpenLinkRequest`]): Asks the host to open a URL outside the app, usually in the user's
+    /// browser.
     McpUiOpenLink(McpUiOpenLinkRequest),
-    /// [`McpUiDownloadFileRequest`]: Asks the host to save files on the user's machine.
+    /// `ui/download-file` ([`McpUiDownloadFileRequest`]): Asks the host to save files on the user's machine.
     McpUiDownloadFile(McpUiDownloadFileRequest),
-    /// [`McpUiMessageRequest`]: Adds a message to the conversation on behalf of the user.
+    /// `ui/message` ([`McpUiMessageRequest`]): Adds a message to the conversation on behalf of the user.
     McpUiMessage(McpUiMessageRequest),
-    /// [`McpUiUpdateModelContextRequest`]: Sets what the model learns about the state of the app.
+    /// `ui/update-model-context` ([`McpUiUpdateModelContextRequest`]): Sets what the model learns about the state of
+    /// the app.
     McpUiUpdateModelContext(McpUiUpdateModelContextRequest),
-    /// [`McpUiRequestDisplayModeRequest`]: Asks the host to show the app differently.
+    /// `ui/request-display-mode` ([`McpUiRequestDisplayModeRequest`]): Asks the host to show the app differently.
     McpUiRequestDisplayMode(McpUiRequestDisplayModeRequest),
 }
-
 codec::message_set! { ClientRequest blank McpUiDownloadFile;
     "ui/initialize" McpUiInitialize boxed(McpUiInitializeRequest),
     "ui/open-link" McpUiOpenLink from(McpUiOpenLinkRequest),
@@ -49,43 +41,31 @@ codec::message_set! { ClientRequest blank McpUiDownloadFile;
     "ui/request-display-mode" McpUiRequestDisplayMode from(McpUiRequestDisplayModeRequest),
 }
 
-/// `ServerRequest`, which has no variants in this revision.
-///
-/// | method | message |
-/// |---|---|
-/// | `ui/resource-teardown` | [`McpUiResourceTeardownRequest`] |
+/// The requests that a server sends.
 #[derive(Clone, Debug, PartialEq)]
 pub enum ServerRequest {
-    /// [`McpUiResourceTeardownRequest`]: Announces that the host is about to remove the app.
+    /// `ui/resource-teardown` ([`McpUiResourceTeardownRequest`]): Announces that the host is about to remove the app.
     McpUiResourceTeardown(McpUiResourceTeardownRequest),
 }
-
 codec::message_set! { ServerRequest blank McpUiResourceTeardown;
     "ui/resource-teardown" McpUiResourceTeardown from(McpUiResourceTeardownRequest),
 }
 
-/// `ClientNotification`, which has no variants in this revision.
-///
-/// | method | message |
-/// |---|---|
-/// | `ui/notifications/initialized` | [`McpUiInitializedNotification`] |
-/// | `ui/notifications/size-changed` | [`McpUiSizeChangedNotification`] |
-/// | `ui/notifications/request-teardown` | [`McpUiRequestTeardownNotification`] |
-/// | `ui/notifications/sandbox-proxy-ready` | [`McpUiSandboxProxyReadyNotification`] |
+/// The notifications that a client sends.
 #[derive(Clone, Debug, PartialEq)]
 pub enum ClientNotification {
-    /// [`McpUiInitializedNotification`]: Reports that the app has processed the result of `ui/initialize`.
+    /// `ui/notifications/initialized` ([`McpUiInitializedNotification`]): Reports that the app has processed the result
+    /// of `ui/initialize`.
     McpUiInitialized(McpUiInitializedNotification),
-    /// [`McpUiSizeChangedNotification`]: Reports the new size of the app's content, so that the host can resize the
-    /// frame.
+    /// `ui/notifications/size-changed` ([`McpUiSizeChangedNotification`]): Reports the new size of the app's content,
+    /// so that the host can resize the frame.
     McpUiSizeChanged(McpUiSizeChangedNotification),
-    /// [`McpUiRequestTeardownNotification`]: Asks the host to remove the app.
+    /// `ui/notifications/request-teardown` ([`McpUiRequestTeardownNotification`]): Asks the host to remove the app.
     McpUiRequestTeardown(McpUiRequestTeardownNotification),
-    /// [`McpUiSandboxProxyReadyNotification`]: Reports that the outer frame of a host on the web is ready for the app's
-    /// HTML.
+    /// `ui/notifications/sandbox-proxy-ready` ([`McpUiSandboxProxyReadyNotification`]): Reports that the outer frame of
+    /// a host on the web is ready for the app's HTML.
     McpUiSandboxProxyReady(McpUiSandboxProxyReadyNotification),
 }
-
 codec::message_set! { ClientNotification blank McpUiInitialized;
     "ui/notifications/initialized" McpUiInitialized from(McpUiInitializedNotification),
     "ui/notifications/size-changed" McpUiSizeChanged from(McpUiSizeChangedNotification),
@@ -93,33 +73,27 @@ codec::message_set! { ClientNotification blank McpUiInitialized;
     "ui/notifications/sandbox-proxy-ready" McpUiSandboxProxyReady from(McpUiSandboxProxyReadyNotification),
 }
 
-/// `ServerNotification`, which has no variants in this revision.
-///
-/// | method | message |
-/// |---|---|
-/// | `ui/notifications/sandbox-resource-ready` | [`McpUiSandboxResourceReadyNotification`] |
-/// | `ui/notifications/tool-input` | [`McpUiToolInputNotification`] |
-/// | `ui/notifications/tool-input-partial` | [`McpUiToolInputPartialNotification`] |
-/// | `ui/notifications/tool-result` | [`McpUiToolResultNotification`] |
-/// | `ui/notifications/tool-cancelled` | [`McpUiToolCancelledNotification`] |
-/// | `ui/notifications/host-context-changed` | [`McpUiHostContextChangedNotification`] |
+/// The notifications that a server sends.
 #[derive(Clone, Debug, PartialEq)]
 pub enum ServerNotification {
-    /// [`McpUiSandboxResourceReadyNotification`]: Passes the app's HTML to the outer frame of a host on the web.
+    /// `ui/notifications/sandbox-resource-ready` ([`McpUiSandboxResourceReadyNotification`]): Passes the app's HTML to
+    /// the outer frame of a host on the web.
     McpUiSandboxResourceReady(Box<McpUiSandboxResourceReadyNotification>),
-    /// [`McpUiToolInputNotification`]: Passes the arguments of the tool call to the app.
+    /// `ui/notifications/tool-input` ([`McpUiToolInputNotification`]): Passes the arguments of the tool call to the
+    /// app.
     McpUiToolInput(McpUiToolInputNotification),
-    /// [`McpUiToolInputPartialNotification`]: Passes incomplete arguments while the model still generates them.
+    /// `ui/notifications/tool-input-partial` ([`McpUiToolInputPartialNotification`]): Passes incomplete arguments while
+    /// the model still generates them.
     McpUiToolInputPartial(McpUiToolInputPartialNotification),
-    /// [`McpUiToolResultNotification`]: Passes the result of the tool call to the app.
+    /// `ui/notifications/tool-result` ([`McpUiToolResultNotification`]): Passes the result of the tool call to the app.
     McpUiToolResult(Box<McpUiToolResultNotification>),
-    /// [`McpUiToolCancelledNotification`]: Reports that the tool call was cancelled, by the user or by an error.
+    /// `ui/notifications/tool-cancelled` ([`McpUiToolCancelledNotification`]): Reports that the tool call was
+    /// cancelled, by the user or by an error.
     McpUiToolCancelled(McpUiToolCancelledNotification),
-    /// [`McpUiHostContextChangedNotification`]: Reports the members of the host's context that have changed, such as
-    /// the theme.
+    /// `ui/notifications/host-context-changed` ([`McpUiHostContextChangedNotification`]): Reports the members of the
+    /// host's context that have changed, such as the theme.
     McpUiHostContextChanged(Box<McpUiHostContextChangedNotification>),
 }
-
 codec::message_set! { ServerNotification blank McpUiToolCancelled;
     "ui/notifications/sandbox-resource-ready" McpUiSandboxResourceReady boxed(McpUiSandboxResourceReadyNotification),
     "ui/notifications/tool-input" McpUiToolInput from(McpUiToolInputNotification),
@@ -147,29 +121,18 @@ pub enum ClientRequestMethod {
     /// `ui/request-display-mode` ([`McpUiRequestDisplayModeRequest`]): Asks the host to show the app differently.
     McpUiRequestDisplayMode,
 }
-
 codec::string_values! { ClientRequestMethod;
     McpUiInitialize = "ui/initialize", McpUiOpenLink = "ui/open-link", McpUiDownloadFile = "ui/download-file",
     McpUiMessage = "ui/message", McpUiUpdateModelContext = "ui/update-model-context",
     McpUiRequestDisplayMode = "ui/request-display-mode",
 }
-
-impl RequestSet for ClientRequest {
-    fn request_type<V: RequestTypeVisitor>(method: &str, visitor: V) -> Option<V::Output> {
-        match method {
-            "ui/initialize" => Some(visitor.visit::<McpUiInitializeRequest>()),
-            "ui/open-link" => Some(visitor.visit::<McpUiOpenLinkRequest>()),
-            "ui/download-file" => Some(visitor.visit::<McpUiDownloadFileRequest>()),
-            "ui/message" => Some(visitor.visit::<McpUiMessageRequest>()),
-            "ui/update-model-context" => {
-                Some(visitor.visit::<McpUiUpdateModelContextRequest>())
-            }
-            "ui/request-display-mode" => {
-                Some(visitor.visit::<McpUiRequestDisplayModeRequest>())
-            }
-            _ => None,
-        }
-    }
+codec::request_set! { ClientRequest;
+    McpUiInitialize(McpUiInitializeRequest) "ui/initialize" visit,
+    McpUiOpenLink(McpUiOpenLinkRequest) "ui/open-link" visit,
+    McpUiDownloadFile(McpUiDownloadFileRequest) "ui/download-file" visit,
+    McpUiMessage(McpUiMessageRequest) "ui/message" visit,
+    McpUiUpdateModelContext(McpUiUpdateModelContextRequest) "ui/update-model-context" visit,
+    McpUiRequestDisplayMode(McpUiRequestDisplayModeRequest) "ui/request-display-mode" visit,
 }
 
 /// The methods of the requests that a server sends.
@@ -178,21 +141,8 @@ pub enum ServerRequestMethod {
     /// `ui/resource-teardown` ([`McpUiResourceTeardownRequest`]): Announces that the host is about to remove the app.
     McpUiResourceTeardown,
 }
-
-codec::string_values! { ServerRequestMethod;
-    McpUiResourceTeardown = "ui/resource-teardown",
-}
-
-impl RequestSet for ServerRequest {
-    fn request_type<V: RequestTypeVisitor>(method: &str, visitor: V) -> Option<V::Output> {
-        match method {
-            "ui/resource-teardown" => {
-                Some(visitor.visit::<McpUiResourceTeardownRequest>())
-            }
-            _ => None,
-        }
-    }
-}
+codec::string_values! { ServerRequestMethod; McpUiResourceTeardown = "ui/resource-teardown", }
+codec::request_set! { ServerRequest; McpUiResourceTeardown(McpUiResourceTeardownRequest) "ui/resource-teardown" visit, }
 
 /// The methods of the notifications that a client sends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -209,7 +159,6 @@ pub enum ClientNotificationMethod {
     /// a host on the web is ready for the app's HTML.
     McpUiSandboxProxyReady,
 }
-
 codec::string_values! { ClientNotificationMethod;
     McpUiInitialized = "ui/notifications/initialized", McpUiSizeChanged = "ui/notifications/size-changed",
     McpUiRequestTeardown = "ui/notifications/request-teardown",
@@ -239,7 +188,6 @@ pub enum ServerNotificationMethod {
     /// host's context that have changed, such as the theme.
     McpUiHostContextChanged,
 }
-
 codec::string_values! { ServerNotificationMethod;
     McpUiSandboxResourceReady = "ui/notifications/sandbox-resource-ready",
     McpUiToolInput = "ui/notifications/tool-input", McpUiToolInputPartial = "ui/notifications/tool-input-partial",
@@ -255,6 +203,4 @@ pub type ClientMessage = Message<ClientRequest, ClientNotification>;
 /// A message that a server sends, with its JSON-RPC envelope.
 pub type ServerMessage = Message<ServerRequest, ServerNotification>;
 
-codec::serde_impls! {
-    ClientRequest, ServerRequest, ClientNotification, ServerNotification
-}
+codec::serde_impls! { ClientRequest, ServerRequest, ClientNotification, ServerNotification }

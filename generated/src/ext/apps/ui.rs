@@ -8,7 +8,7 @@ use super::{
     McpUiHostContextDeviceCapabilities, McpUiHostContextToolInfo, ResourceLink, ResultMetaObject,
 };
 
-use crate::{Extra, Json, JsonObject, Map, Never, Notification, Number, Request, Revision, codec};
+use crate::{Extra, Json, JsonObject, Map, Never, Number, Revision, codec};
 
 /// How a host displays an app.
 ///
@@ -23,61 +23,44 @@ pub enum McpUiDisplayMode {
     /// `"pip"`: In a small window above the conversation.
     Pip,
 }
-
-codec::string_enum! { McpUiDisplayMode;
-    Inline = "inline", Fullscreen = "fullscreen", Pip = "pip",
-}
+codec::string_enum! { McpUiDisplayMode; Inline = "inline", Fullscreen = "fullscreen", Pip = "pip", }
 
 /// Asks the host to save files on the user's machine. The sandbox of an app does not allow downloads.
 ///
-/// The `ui/download-file` request, sent by the client. In JSON, `method` is `"ui/download-file"`. Used by
-/// [`ClientRequest`].
+/// ```json
+/// {"method": "ui/download-file", "params": {"contents": [{"type": "resource",
+///   "resource": {"uri": "file:///project/README.md", "text": "# My project"}}]}}
+/// ```
 ///
-/// [`ClientRequest`]: super::ClientRequest
+/// The `ui/download-file` request, sent by the client.
 #[derive(Clone, Debug, PartialEq)]
 pub struct McpUiDownloadFileRequest {
     /// The parameters of the method.
     pub params: McpUiDownloadFileRequestParams,
 }
-
-impl McpUiDownloadFileRequest {
-    /// Creates a `McpUiDownloadFileRequest` from its required members.
-    #[must_use]
-    pub fn new(params: impl Into<McpUiDownloadFileRequestParams>) -> Self {
-        Self { params: params.into() }
-    }
-}
-
 codec::object! { McpUiDownloadFileRequest;
-    constant method "method" = Str("ui/download-file"), required params "params", else refuse_other
+    constant method "method" = Str("ui/download-file"), required params "params" (into McpUiDownloadFileRequestParams),
+    else refuse_other
 }
-
-impl Request for McpUiDownloadFileRequest {
-    const METHOD: &'static str = "ui/download-file";
-    const REVISION: Revision = Revision::V2026_07_28;
-    type Params = McpUiDownloadFileRequestParams;
-    type Result = McpUiDownloadFileResult;
+codec::request! { McpUiDownloadFileRequest;
+    "ui/download-file" (McpUiDownloadFileRequestParams) -> McpUiDownloadFileResult; Revision::V2026_07_28
 }
 
 /// The files to save.
 ///
-/// The parameters of [`McpUiDownloadFileRequest`] (`ui/download-file`). Used by [`McpUiDownloadFileRequest`].
+/// ```json
+/// {"contents": [{"type": "resource", "resource": {"uri": "file:///project/README.md",
+///   "text": "# My project"}}]}
+/// ```
+///
+/// The parameters of [`McpUiDownloadFileRequest`] (`ui/download-file`).
 #[derive(Clone, Debug, PartialEq)]
 pub struct McpUiDownloadFileRequestParams {
     /// The contents of the files, or links to them.
     pub contents: Vec<EmbeddedResourceOrResourceLink>,
 }
-
-impl McpUiDownloadFileRequestParams {
-    /// Creates a `McpUiDownloadFileRequestParams` from its required members.
-    #[must_use]
-    pub fn new(contents: impl Into<Vec<EmbeddedResourceOrResourceLink>>) -> Self {
-        Self { contents: contents.into() }
-    }
-}
-
 codec::object! { McpUiDownloadFileRequestParams;
-    required contents "contents", else refuse_other
+    required contents "contents" (into Vec<EmbeddedResourceOrResourceLink>), else refuse_other
 }
 
 /// The contents of a file, or a link to them.
@@ -95,7 +78,6 @@ pub enum EmbeddedResourceOrResourceLink {
     /// [`ResourceLink`]: A link to a resource of the server, in a prompt message or a tool result.
     ResourceLink(Box<ResourceLink>),
 }
-
 codec::boxed_union! { EmbeddedResourceOrResourceLink blank ResourceLink;
     EmbeddedResource boxed(EmbeddedResource), ResourceLink boxed(ResourceLink);
     [Value(&["type"], &[Str("resource")])] => EmbeddedResource,
@@ -103,6 +85,10 @@ codec::boxed_union! { EmbeddedResourceOrResourceLink blank ResourceLink;
 }
 
 /// Whether the files were saved.
+///
+/// ```json
+/// {"isError": false}
+/// ```
 ///
 /// The result of [`McpUiDownloadFileRequest`] (`ui/download-file`).
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -112,29 +98,15 @@ pub struct McpUiDownloadFileResult {
     /// Other members.
     pub extra: Extra<Self>,
 }
-
-impl McpUiDownloadFileResult {
-    /// Creates a `McpUiDownloadFileResult` without optional members.
-    #[must_use]
-    pub fn new() -> Self {
-        Self::default()
-    }
-
-    /// Sets `isError`.
-    #[must_use]
-    pub fn with_is_error(mut self, is_error: bool) -> Self {
-        self.is_error = Some(is_error);
-        self
-    }
-}
-
-codec::object! { McpUiDownloadFileResult;
-    optional is_error "isError", ..extra
-}
+codec::object! { McpUiDownloadFileResult; optional is_error "isError" with_is_error(copy bool), ..extra }
 
 /// The environment of an app: how and where the host shows it.
 ///
 /// All members are optional, and hosts can add others.
+///
+/// ```json
+/// {"theme": "dark", "displayMode": "inline", "locale": "de-CH", "timeZone": "Europe/Zurich"}
+/// ```
 ///
 /// Used by [`McpUiHostContextChangedNotification`], [`McpUiInitializeResult`].
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -166,117 +138,28 @@ pub struct McpUiHostContext {
     /// Other members.
     pub extra: Extra<Self>,
 }
-
-impl McpUiHostContext {
-    /// Creates a `McpUiHostContext` without optional members.
-    #[must_use]
-    pub fn new() -> Self {
-        Self::default()
-    }
-
-    /// Sets `toolInfo`.
-    #[must_use]
-    pub fn with_tool_info(mut self, tool_info: impl Into<McpUiHostContextToolInfo>) -> Self {
-        self.tool_info = Some(tool_info.into());
-        self
-    }
-
-    /// Sets `theme`.
-    #[must_use]
-    pub fn with_theme(mut self, theme: impl Into<McpUiTheme>) -> Self {
-        self.theme = Some(theme.into());
-        self
-    }
-
-    /// Sets `styles`.
-    #[must_use]
-    pub fn with_styles(mut self, styles: impl Into<McpUiHostStyles>) -> Self {
-        self.styles = Some(styles.into());
-        self
-    }
-
-    /// Sets `displayMode`.
-    #[must_use]
-    pub fn with_display_mode(mut self, display_mode: impl Into<McpUiDisplayMode>) -> Self {
-        self.display_mode = Some(display_mode.into());
-        self
-    }
-
-    /// Sets `availableDisplayModes`.
-    #[must_use]
-    pub fn with_available_display_modes(mut self, available_display_modes: impl Into<Vec<McpUiDisplayMode>>) -> Self {
-        self.available_display_modes = Some(available_display_modes.into());
-        self
-    }
-
-    /// Sets `containerDimensions`.
-    #[must_use]
-    pub fn with_container_dimensions(
-        mut self,
-        container_dimensions: impl Into<McpUiHostContextContainerDimensions>,
-    ) -> Self {
-        self.container_dimensions = Some(container_dimensions.into());
-        self
-    }
-
-    /// Sets `locale`.
-    #[must_use]
-    pub fn with_locale(mut self, locale: impl Into<String>) -> Self {
-        self.locale = Some(locale.into());
-        self
-    }
-
-    /// Sets `timeZone`.
-    #[must_use]
-    pub fn with_time_zone(mut self, time_zone: impl Into<String>) -> Self {
-        self.time_zone = Some(time_zone.into());
-        self
-    }
-
-    /// Sets `userAgent`.
-    #[must_use]
-    pub fn with_user_agent(mut self, user_agent: impl Into<String>) -> Self {
-        self.user_agent = Some(user_agent.into());
-        self
-    }
-
-    /// Sets `platform`.
-    #[must_use]
-    pub fn with_platform(mut self, platform: impl Into<McpUiHostContextPlatform>) -> Self {
-        self.platform = Some(platform.into());
-        self
-    }
-
-    /// Sets `deviceCapabilities`.
-    #[must_use]
-    pub fn with_device_capabilities(
-        mut self,
-        device_capabilities: impl Into<McpUiHostContextDeviceCapabilities>,
-    ) -> Self {
-        self.device_capabilities = Some(device_capabilities.into());
-        self
-    }
-
-    /// Sets `safeAreaInsets`.
-    #[must_use]
-    pub fn with_safe_area_insets(mut self, safe_area_insets: impl Into<McpUiHostContextSafeAreaInsets>) -> Self {
-        self.safe_area_insets = Some(safe_area_insets.into());
-        self
-    }
-}
-
 codec::object! { McpUiHostContext;
-    optional tool_info "toolInfo", optional theme "theme", optional styles "styles",
-    optional display_mode "displayMode", optional available_display_modes "availableDisplayModes",
-    optional container_dimensions "containerDimensions", optional locale "locale", optional time_zone "timeZone",
-    optional user_agent "userAgent", optional platform "platform", optional device_capabilities "deviceCapabilities",
-    optional safe_area_insets "safeAreaInsets", ..extra
+    optional tool_info "toolInfo" with_tool_info(into McpUiHostContextToolInfo),
+    optional theme "theme" with_theme(into McpUiTheme), optional styles "styles" with_styles(into McpUiHostStyles),
+    optional display_mode "displayMode" with_display_mode(into McpUiDisplayMode),
+    optional available_display_modes "availableDisplayModes" with_available_display_modes(into Vec<McpUiDisplayMode>),
+    optional container_dimensions "containerDimensions"
+        with_container_dimensions(into McpUiHostContextContainerDimensions),
+    optional locale "locale" with_locale(into String), optional time_zone "timeZone" with_time_zone(into String),
+    optional user_agent "userAgent" with_user_agent(into String),
+    optional platform "platform" with_platform(into McpUiHostContextPlatform),
+    optional device_capabilities "deviceCapabilities" with_device_capabilities(into McpUiHostContextDeviceCapabilities),
+    optional safe_area_insets "safeAreaInsets" with_safe_area_insets(into McpUiHostContextSafeAreaInsets), ..extra
 }
 
 /// The maximum size of an app's frame, in pixels.
 ///
 /// The schema also has fixed sizes, but no document satisfies both its schema for heights and that for widths. In
 /// effect, it accepts only an empty object.
+///
+/// ```json
+/// {"height": 480, "maxHeight": 720, "width": 640}
+/// ```
 ///
 /// Used by [`McpUiHostContext`].
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -292,46 +175,9 @@ pub struct McpUiHostContextContainerDimensions {
     /// Other members.
     pub extra: Extra<Self>,
 }
-
-impl McpUiHostContextContainerDimensions {
-    /// Creates a `McpUiHostContextContainerDimensions` without optional members.
-    #[must_use]
-    pub fn new() -> Self {
-        Self::default()
-    }
-
-    /// Sets `height`.
-    #[must_use]
-    pub fn with_height(mut self, height: impl Into<Number>) -> Self {
-        self.height = Some(height.into());
-        self
-    }
-
-    /// Sets `maxHeight`.
-    #[must_use]
-    pub fn with_max_height(mut self, max_height: impl Into<Number>) -> Self {
-        self.max_height = Some(max_height.into());
-        self
-    }
-
-    /// Sets `width`.
-    #[must_use]
-    pub fn with_width(mut self, width: impl Into<Number>) -> Self {
-        self.width = Some(width.into());
-        self
-    }
-
-    /// Sets `maxWidth`.
-    #[must_use]
-    pub fn with_max_width(mut self, max_width: impl Into<Number>) -> Self {
-        self.max_width = Some(max_width.into());
-        self
-    }
-}
-
 codec::object! { McpUiHostContextContainerDimensions;
-    optional height "height", optional max_height "maxHeight", optional width "width", optional max_width "maxWidth",
-    ..extra
+    optional height "height" with_height(into Number), optional max_height "maxHeight" with_max_height(into Number),
+    optional width "width" with_width(into Number), optional max_width "maxWidth" with_max_width(into Number), ..extra
 }
 
 /// The kind of host.
@@ -346,12 +192,13 @@ pub enum McpUiHostContextPlatform {
     /// `"mobile"`: A mobile application.
     Mobile,
 }
-
-codec::string_enum! { McpUiHostContextPlatform;
-    Web = "web", Desktop = "desktop", Mobile = "mobile",
-}
+codec::string_enum! { McpUiHostContextPlatform; Web = "web", Desktop = "desktop", Mobile = "mobile", }
 
 /// The margins that parts of the device cover, in pixels.
+///
+/// ```json
+/// {"top": 0, "right": 0, "bottom": 34, "left": 0}
+/// ```
 ///
 /// Used by [`McpUiHostContext`].
 #[derive(Clone, Debug, PartialEq)]
@@ -365,55 +212,36 @@ pub struct McpUiHostContextSafeAreaInsets {
     /// The margin on the left.
     pub left: Number,
 }
-
-impl McpUiHostContextSafeAreaInsets {
-    /// Creates a `McpUiHostContextSafeAreaInsets` from its required members.
-    #[must_use]
-    pub fn new(
-        top: impl Into<Number>,
-        right: impl Into<Number>,
-        bottom: impl Into<Number>,
-        left: impl Into<Number>,
-    ) -> Self {
-        Self { top: top.into(), right: right.into(), bottom: bottom.into(), left: left.into() }
-    }
-}
-
 codec::object! { McpUiHostContextSafeAreaInsets;
-    required top "top", required right "right", required bottom "bottom", required left "left", else refuse_other
+    required top "top" (into Number), required right "right" (into Number), required bottom "bottom" (into Number),
+    required left "left" (into Number), else refuse_other
 }
 
 /// Reports the members of the host's context that have changed, such as the theme.
 ///
-/// The `ui/notifications/host-context-changed` notification, sent by the server. In JSON, `method` is
-/// `"ui/notifications/host-context-changed"`. Used by [`ServerNotification`].
+/// ```json
+/// {"method": "ui/notifications/host-context-changed", "params": {"theme": "dark"}}
+/// ```
 ///
-/// [`ServerNotification`]: super::ServerNotification
+/// The `ui/notifications/host-context-changed` notification, sent by the server.
 #[derive(Clone, Debug, PartialEq)]
 pub struct McpUiHostContextChangedNotification {
     /// The parameters of the method.
     pub params: McpUiHostContext,
 }
-
-impl McpUiHostContextChangedNotification {
-    /// Creates a `McpUiHostContextChangedNotification` from its required members.
-    #[must_use]
-    pub fn new(params: impl Into<McpUiHostContext>) -> Self {
-        Self { params: params.into() }
-    }
-}
-
 codec::object! { McpUiHostContextChangedNotification;
-    constant method "method" = Str("ui/notifications/host-context-changed"), required params "params", else refuse_other
+    constant method "method" = Str("ui/notifications/host-context-changed"),
+    required params "params" (into McpUiHostContext), else refuse_other
 }
-
-impl Notification for McpUiHostContextChangedNotification {
-    const METHOD: &'static str = "ui/notifications/host-context-changed";
-    const REVISION: Revision = Revision::V2026_07_28;
-    type Params = McpUiHostContext;
+codec::notification! { McpUiHostContextChangedNotification;
+    "ui/notifications/host-context-changed" (McpUiHostContext); Revision::V2026_07_28
 }
 
 /// CSS that an app can insert.
+///
+/// ```json
+/// {"fonts": "@import url('https://example.com/sans.css');"}
+/// ```
 ///
 /// Used by [`McpUiHostStyles`].
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -421,27 +249,13 @@ pub struct McpUiHostCss {
     /// Rules that load the host's fonts, such as `@font-face` and `@import`.
     pub fonts: Option<String>,
 }
-
-impl McpUiHostCss {
-    /// Creates a `McpUiHostCss` without optional members.
-    #[must_use]
-    pub fn new() -> Self {
-        Self::default()
-    }
-
-    /// Sets `fonts`.
-    #[must_use]
-    pub fn with_fonts(mut self, fonts: impl Into<String>) -> Self {
-        self.fonts = Some(fonts.into());
-        self
-    }
-}
-
-codec::object! { McpUiHostCss;
-    optional fonts "fonts", else refuse_other
-}
+codec::object! { McpUiHostCss; optional fonts "fonts" with_fonts(into String), else refuse_other }
 
 /// The styles of a host, so that apps look like a part of it.
+///
+/// ```json
+/// {"variables": {"--color-text-primary": "#222222"}}
+/// ```
 ///
 /// Used by [`McpUiHostContext`].
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -451,68 +265,42 @@ pub struct McpUiHostStyles {
     /// CSS that the app can insert.
     pub css: Option<McpUiHostCss>,
 }
-
-impl McpUiHostStyles {
-    /// Creates a `McpUiHostStyles` without optional members.
-    #[must_use]
-    pub fn new() -> Self {
-        Self::default()
-    }
-
-    /// Sets `variables`.
-    #[must_use]
-    pub fn with_variables(mut self, variables: impl Into<McpUiStyles>) -> Self {
-        self.variables = Some(variables.into());
-        self
-    }
-
-    /// Sets `css`.
-    #[must_use]
-    pub fn with_css(mut self, css: impl Into<McpUiHostCss>) -> Self {
-        self.css = Some(css.into());
-        self
-    }
-}
-
 codec::object! { McpUiHostStyles;
-    optional variables "variables", optional css "css", else refuse_other
+    optional variables "variables" with_variables(into McpUiStyles), optional css "css" with_css(into McpUiHostCss),
+    else refuse_other
 }
 
 /// Starts the conversation of an app with its host.
 ///
 /// The app sends it as its first message, and `ui/notifications/initialized` after the result.
 ///
-/// The `ui/initialize` request, sent by the client. In JSON, `method` is `"ui/initialize"`. Used by [`ClientRequest`].
+/// ```json
+/// {"method": "ui/initialize", "params": {"protocolVersion": "2026-01-26",
+///   "appInfo": {"name": "weather", "version": "1.2.0"}, "appCapabilities": {}}}
+/// ```
 ///
-/// [`ClientRequest`]: super::ClientRequest
+/// The `ui/initialize` request, sent by the client.
 #[derive(Clone, Debug, PartialEq)]
 pub struct McpUiInitializeRequest {
     /// The parameters of the method.
     pub params: McpUiInitializeRequestParams,
 }
-
-impl McpUiInitializeRequest {
-    /// Creates a `McpUiInitializeRequest` from its required members.
-    #[must_use]
-    pub fn new(params: impl Into<McpUiInitializeRequestParams>) -> Self {
-        Self { params: params.into() }
-    }
-}
-
 codec::object! { McpUiInitializeRequest;
-    constant method "method" = Str("ui/initialize"), required params "params", else refuse_other
+    constant method "method" = Str("ui/initialize"), required params "params" (into McpUiInitializeRequestParams),
+    else refuse_other
 }
-
-impl Request for McpUiInitializeRequest {
-    const METHOD: &'static str = "ui/initialize";
-    const REVISION: Revision = Revision::V2026_07_28;
-    type Params = McpUiInitializeRequestParams;
-    type Result = McpUiInitializeResult;
+codec::request! { McpUiInitializeRequest;
+    "ui/initialize" (McpUiInitializeRequestParams) -> McpUiInitializeResult; Revision::V2026_07_28
 }
 
 /// What the app is and supports.
 ///
-/// The parameters of [`McpUiInitializeRequest`] (`ui/initialize`). Used by [`McpUiInitializeRequest`].
+/// ```json
+/// {"protocolVersion": "2026-01-26", "appInfo": {"name": "weather", "version": "1.2.0"},
+///   "appCapabilities": {}}
+/// ```
+///
+/// The parameters of [`McpUiInitializeRequest`] (`ui/initialize`).
 #[derive(Clone, Debug, PartialEq)]
 pub struct McpUiInitializeRequestParams {
     /// The version of this extension that the sender speaks.
@@ -522,31 +310,19 @@ pub struct McpUiInitializeRequestParams {
     /// What the app supports.
     pub app_capabilities: McpUiAppCapabilities,
 }
-
-impl McpUiInitializeRequestParams {
-    /// Creates a `McpUiInitializeRequestParams` from its required members.
-    #[must_use]
-    pub fn new(
-        protocol_version: impl Into<String>,
-        app_info: impl Into<Implementation>,
-        app_capabilities: impl Into<McpUiAppCapabilities>,
-    ) -> Self {
-        Self {
-            protocol_version: protocol_version.into(),
-            app_info: app_info.into(),
-            app_capabilities: app_capabilities.into(),
-        }
-    }
-}
-
 codec::object! { McpUiInitializeRequestParams;
-    required protocol_version "protocolVersion", required app_info "appInfo",
-    required app_capabilities "appCapabilities", else refuse_other
+    required protocol_version "protocolVersion" (into String), required app_info "appInfo" (into Implementation),
+    required app_capabilities "appCapabilities" (into McpUiAppCapabilities), else refuse_other
 }
 
 /// What the host supports, and the environment of the app.
 ///
 /// Hosts can add other members.
+///
+/// ```json
+/// {"protocolVersion": "2026-01-26", "hostInfo": {"name": "weather", "version": "1.2.0"},
+///   "hostCapabilities": {"openLinks": {}}, "hostContext": {"theme": "dark"}}
+/// ```
 ///
 /// The result of [`McpUiInitializeRequest`] (`ui/initialize`).
 #[derive(Clone, Debug, PartialEq)]
@@ -562,121 +338,74 @@ pub struct McpUiInitializeResult {
     /// Other members.
     pub extra: Extra<Self>,
 }
-
-impl McpUiInitializeResult {
-    /// Creates a `McpUiInitializeResult` from its required members.
-    #[must_use]
-    pub fn new(
-        protocol_version: impl Into<String>,
-        host_info: impl Into<Implementation>,
-        host_capabilities: impl Into<McpUiHostCapabilities>,
-        host_context: impl Into<McpUiHostContext>,
-    ) -> Self {
-        Self {
-            protocol_version: protocol_version.into(),
-            host_info: host_info.into(),
-            host_capabilities: host_capabilities.into(),
-            host_context: host_context.into(),
-            extra: Default::default(),
-        }
-    }
-}
-
 codec::object! { McpUiInitializeResult;
-    required protocol_version "protocolVersion", required host_info "hostInfo",
-    required host_capabilities "hostCapabilities", required host_context "hostContext", ..extra
+    required protocol_version "protocolVersion" (into String), required host_info "hostInfo" (into Implementation),
+    required host_capabilities "hostCapabilities" (into McpUiHostCapabilities),
+    required host_context "hostContext" (into McpUiHostContext), ..extra
 }
 
 /// Reports that the app has processed the result of `ui/initialize`. The host sends nothing else before it.
 ///
-/// The `ui/notifications/initialized` notification, sent by the client. In JSON, `method` is
-/// `"ui/notifications/initialized"`. Used by [`ClientNotification`].
+/// ```json
+/// {"method": "ui/notifications/initialized"}
+/// ```
 ///
-/// [`ClientNotification`]: super::ClientNotification
+/// The `ui/notifications/initialized` notification, sent by the client.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct McpUiInitializedNotification {
     /// The parameters of the method.
     pub params: Option<Map<String, Never>>,
 }
-
-impl McpUiInitializedNotification {
-    /// Creates a `McpUiInitializedNotification` without optional members.
-    #[must_use]
-    pub fn new() -> Self {
-        Self::default()
-    }
-
-    /// Sets `params`.
-    #[must_use]
-    pub fn with_params(mut self, params: impl Into<Map<String, Never>>) -> Self {
-        self.params = Some(params.into());
-        self
-    }
-}
-
 codec::object! { McpUiInitializedNotification;
-    constant method "method" = Str("ui/notifications/initialized"), optional params "params", else refuse_other
+    constant method "method" = Str("ui/notifications/initialized"),
+    optional params "params" with_params(into Map<String, Never>), else refuse_other
 }
-
-impl Notification for McpUiInitializedNotification {
-    const METHOD: &'static str = "ui/notifications/initialized";
-    const REVISION: Revision = Revision::V2026_07_28;
-    type Params = Option<Map<String, Never>>;
+codec::notification! { McpUiInitializedNotification;
+    "ui/notifications/initialized" (Option<Map<String, Never>>); Revision::V2026_07_28
 }
 
 /// Adds a message to the conversation on behalf of the user.
 ///
-/// The `ui/message` request, sent by the client. In JSON, `method` is `"ui/message"`. Used by [`ClientRequest`].
+/// ```json
+/// {"method": "ui/message", "params": {"role": "user", "content": [{"type": "text",
+///   "text": "It is 21 °C in Bern."}]}}
+/// ```
 ///
-/// [`ClientRequest`]: super::ClientRequest
+/// The `ui/message` request, sent by the client.
 #[derive(Clone, Debug, PartialEq)]
 pub struct McpUiMessageRequest {
     /// The parameters of the method.
     pub params: McpUiMessageRequestParams,
 }
-
-impl McpUiMessageRequest {
-    /// Creates a `McpUiMessageRequest` from its required members.
-    #[must_use]
-    pub fn new(params: impl Into<McpUiMessageRequestParams>) -> Self {
-        Self { params: params.into() }
-    }
-}
-
 codec::object! { McpUiMessageRequest;
-    constant method "method" = Str("ui/message"), required params "params", else refuse_other
+    constant method "method" = Str("ui/message"), required params "params" (into McpUiMessageRequestParams),
+    else refuse_other
 }
-
-impl Request for McpUiMessageRequest {
-    const METHOD: &'static str = "ui/message";
-    const REVISION: Revision = Revision::V2026_07_28;
-    type Params = McpUiMessageRequestParams;
-    type Result = McpUiMessageResult;
+codec::request! { McpUiMessageRequest;
+    "ui/message" (McpUiMessageRequestParams) -> McpUiMessageResult; Revision::V2026_07_28
 }
 
 /// The message to add to the conversation.
 ///
-/// The parameters of [`McpUiMessageRequest`] (`ui/message`). In JSON, `role` is `"user"`. Used by
-/// [`McpUiMessageRequest`].
+/// ```json
+/// {"role": "user", "content": [{"type": "text", "text": "It is 21 °C in Bern."}]}
+/// ```
+///
+/// The parameters of [`McpUiMessageRequest`] (`ui/message`). In JSON, `role` is `"user"`.
 #[derive(Clone, Debug, PartialEq)]
 pub struct McpUiMessageRequestParams {
     /// The content, in order.
     pub content: Vec<ContentBlock>,
 }
-
-impl McpUiMessageRequestParams {
-    /// Creates a `McpUiMessageRequestParams` from its required members.
-    #[must_use]
-    pub fn new(content: impl Into<Vec<ContentBlock>>) -> Self {
-        Self { content: content.into() }
-    }
-}
-
 codec::object! { McpUiMessageRequestParams;
-    constant role "role" = Str("user"), required content "content", else refuse_other
+    constant role "role" = Str("user"), required content "content" (into Vec<ContentBlock>), else refuse_other
 }
 
 /// Whether the message was added to the conversation.
+///
+/// ```json
+/// {"isError": false}
+/// ```
 ///
 /// The result of [`McpUiMessageRequest`] (`ui/message`).
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -686,78 +415,47 @@ pub struct McpUiMessageResult {
     /// Other members.
     pub extra: Extra<Self>,
 }
-
-impl McpUiMessageResult {
-    /// Creates a `McpUiMessageResult` without optional members.
-    #[must_use]
-    pub fn new() -> Self {
-        Self::default()
-    }
-
-    /// Sets `isError`.
-    #[must_use]
-    pub fn with_is_error(mut self, is_error: bool) -> Self {
-        self.is_error = Some(is_error);
-        self
-    }
-}
-
-codec::object! { McpUiMessageResult;
-    optional is_error "isError", ..extra
-}
+codec::object! { McpUiMessageResult; optional is_error "isError" with_is_error(copy bool), ..extra }
 
 /// Asks the host to open a URL outside the app, usually in the user's browser.
 ///
-/// The `ui/open-link` request, sent by the client. In JSON, `method` is `"ui/open-link"`. Used by [`ClientRequest`].
+/// ```json
+/// {"method": "ui/open-link", "params": {"url": "https://example.com"}}
+/// ```
 ///
-/// [`ClientRequest`]: super::ClientRequest
+/// The `ui/open-link` request, sent by the client.
 #[derive(Clone, Debug, PartialEq)]
 pub struct McpUiOpenLinkRequest {
     /// The parameters of the method.
     pub params: McpUiOpenLinkRequestParams,
 }
-
-impl McpUiOpenLinkRequest {
-    /// Creates a `McpUiOpenLinkRequest` from its required members.
-    #[must_use]
-    pub fn new(params: impl Into<McpUiOpenLinkRequestParams>) -> Self {
-        Self { params: params.into() }
-    }
-}
-
 codec::object! { McpUiOpenLinkRequest;
-    constant method "method" = Str("ui/open-link"), required params "params", else refuse_other
+    constant method "method" = Str("ui/open-link"), required params "params" (into McpUiOpenLinkRequestParams),
+    else refuse_other
 }
-
-impl Request for McpUiOpenLinkRequest {
-    const METHOD: &'static str = "ui/open-link";
-    const REVISION: Revision = Revision::V2026_07_28;
-    type Params = McpUiOpenLinkRequestParams;
-    type Result = McpUiOpenLinkResult;
+codec::request! { McpUiOpenLinkRequest;
+    "ui/open-link" (McpUiOpenLinkRequestParams) -> McpUiOpenLinkResult; Revision::V2026_07_28
 }
 
 /// The link to open.
 ///
-/// The parameters of [`McpUiOpenLinkRequest`] (`ui/open-link`). Used by [`McpUiOpenLinkRequest`].
+/// ```json
+/// {"url": "https://example.com"}
+/// ```
+///
+/// The parameters of [`McpUiOpenLinkRequest`] (`ui/open-link`).
 #[derive(Clone, Debug, PartialEq)]
 pub struct McpUiOpenLinkRequestParams {
     /// The URL.
     pub url: String,
 }
-
-impl McpUiOpenLinkRequestParams {
-    /// Creates a `McpUiOpenLinkRequestParams` from its required members.
-    #[must_use]
-    pub fn new(url: impl Into<String>) -> Self {
-        Self { url: url.into() }
-    }
-}
-
-codec::object! { McpUiOpenLinkRequestParams;
-    required url "url", else refuse_other
-}
+codec::object! { McpUiOpenLinkRequestParams; required url "url" (into String), else refuse_other }
 
 /// Whether the link was opened.
+///
+/// ```json
+/// {"isError": false}
+/// ```
 ///
 /// The result of [`McpUiOpenLinkRequest`] (`ui/open-link`).
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -767,80 +465,48 @@ pub struct McpUiOpenLinkResult {
     /// Other members.
     pub extra: Extra<Self>,
 }
-
-impl McpUiOpenLinkResult {
-    /// Creates a `McpUiOpenLinkResult` without optional members.
-    #[must_use]
-    pub fn new() -> Self {
-        Self::default()
-    }
-
-    /// Sets `isError`.
-    #[must_use]
-    pub fn with_is_error(mut self, is_error: bool) -> Self {
-        self.is_error = Some(is_error);
-        self
-    }
-}
-
-codec::object! { McpUiOpenLinkResult;
-    optional is_error "isError", ..extra
-}
+codec::object! { McpUiOpenLinkResult; optional is_error "isError" with_is_error(copy bool), ..extra }
 
 /// Asks the host to show the app differently. The result contains the mode that the host chose.
 ///
-/// The `ui/request-display-mode` request, sent by the client. In JSON, `method` is `"ui/request-display-mode"`. Used by
-/// [`ClientRequest`].
+/// ```json
+/// {"method": "ui/request-display-mode", "params": {"mode": "inline"}}
+/// ```
 ///
-/// [`ClientRequest`]: super::ClientRequest
+/// The `ui/request-display-mode` request, sent by the client.
 #[derive(Clone, Debug, PartialEq)]
 pub struct McpUiRequestDisplayModeRequest {
     /// The parameters of the method.
     pub params: McpUiRequestDisplayModeRequestParams,
 }
-
-impl McpUiRequestDisplayModeRequest {
-    /// Creates a `McpUiRequestDisplayModeRequest` from its required members.
-    #[must_use]
-    pub fn new(params: impl Into<McpUiRequestDisplayModeRequestParams>) -> Self {
-        Self { params: params.into() }
-    }
-}
-
 codec::object! { McpUiRequestDisplayModeRequest;
-    constant method "method" = Str("ui/request-display-mode"), required params "params", else refuse_other
+    constant method "method" = Str("ui/request-display-mode"),
+    required params "params" (into McpUiRequestDisplayModeRequestParams), else refuse_other
 }
-
-impl Request for McpUiRequestDisplayModeRequest {
-    const METHOD: &'static str = "ui/request-display-mode";
-    const REVISION: Revision = Revision::V2026_07_28;
-    type Params = McpUiRequestDisplayModeRequestParams;
-    type Result = McpUiRequestDisplayModeResult;
+codec::request! { McpUiRequestDisplayModeRequest;
+    "ui/request-display-mode" (McpUiRequestDisplayModeRequestParams) -> McpUiRequestDisplayModeResult;
+    Revision::V2026_07_28
 }
 
 /// The display mode that the app prefers.
 ///
-/// The parameters of [`McpUiRequestDisplayModeRequest`] (`ui/request-display-mode`). Used by
-/// [`McpUiRequestDisplayModeRequest`].
+/// ```json
+/// {"mode": "inline"}
+/// ```
+///
+/// The parameters of [`McpUiRequestDisplayModeRequest`] (`ui/request-display-mode`).
 #[derive(Clone, Debug, PartialEq)]
 pub struct McpUiRequestDisplayModeRequestParams {
     /// The display mode.
     pub mode: McpUiDisplayMode,
 }
-
-impl McpUiRequestDisplayModeRequestParams {
-    /// Creates a `McpUiRequestDisplayModeRequestParams` from its required members.
-    #[must_use]
-    pub fn new(mode: impl Into<McpUiDisplayMode>) -> Self {
-        Self { mode: mode.into() }
-    }
-}
-
-codec::object! { McpUiRequestDisplayModeRequestParams;
-    required mode "mode", else refuse_other
-}
+codec::object! { McpUiRequestDisplayModeRequestParams; required mode "mode" (into McpUiDisplayMode), else refuse_other }
 
 /// The display mode after the request. It can differ from the requested one.
+///
+/// ```json
+/// {"mode": "inline"}
+/// ```
 ///
 /// The result of [`McpUiRequestDisplayModeRequest`] (`ui/request-display-mode`).
 #[derive(Clone, Debug, PartialEq)]
@@ -850,59 +516,35 @@ pub struct McpUiRequestDisplayModeResult {
     /// Other members.
     pub extra: Extra<Self>,
 }
-
-impl McpUiRequestDisplayModeResult {
-    /// Creates a `McpUiRequestDisplayModeResult` from its required members.
-    #[must_use]
-    pub fn new(mode: impl Into<McpUiDisplayMode>) -> Self {
-        Self { mode: mode.into(), extra: Default::default() }
-    }
-}
-
-codec::object! { McpUiRequestDisplayModeResult;
-    required mode "mode", ..extra
-}
+codec::object! { McpUiRequestDisplayModeResult; required mode "mode" (into McpUiDisplayMode), ..extra }
 
 /// Asks the host to remove the app. If the host agrees, it sends `ui/resource-teardown` first.
 ///
-/// The `ui/notifications/request-teardown` notification, sent by the client. In JSON, `method` is
-/// `"ui/notifications/request-teardown"`. Used by [`ClientNotification`].
+/// ```json
+/// {"method": "ui/notifications/request-teardown"}
+/// ```
 ///
-/// [`ClientNotification`]: super::ClientNotification
+/// The `ui/notifications/request-teardown` notification, sent by the client.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct McpUiRequestTeardownNotification {
     /// The parameters of the method.
     pub params: Option<Map<String, Never>>,
 }
-
-impl McpUiRequestTeardownNotification {
-    /// Creates a `McpUiRequestTeardownNotification` without optional members.
-    #[must_use]
-    pub fn new() -> Self {
-        Self::default()
-    }
-
-    /// Sets `params`.
-    #[must_use]
-    pub fn with_params(mut self, params: impl Into<Map<String, Never>>) -> Self {
-        self.params = Some(params.into());
-        self
-    }
-}
-
 codec::object! { McpUiRequestTeardownNotification;
-    constant method "method" = Str("ui/notifications/request-teardown"), optional params "params", else refuse_other
+    constant method "method" = Str("ui/notifications/request-teardown"),
+    optional params "params" with_params(into Map<String, Never>), else refuse_other
 }
-
-impl Notification for McpUiRequestTeardownNotification {
-    const METHOD: &'static str = "ui/notifications/request-teardown";
-    const REVISION: Revision = Revision::V2026_07_28;
-    type Params = Option<Map<String, Never>>;
+codec::notification! { McpUiRequestTeardownNotification;
+    "ui/notifications/request-teardown" (Option<Map<String, Never>>); Revision::V2026_07_28
 }
 
 /// The origins that an app connects to and loads from.
 ///
 /// The host builds the Content Security Policy of the sandbox from it. What is not listed is blocked.
+///
+/// ```json
+/// {"connectDomains": ["https://api.example.com"]}
+/// ```
 ///
 /// Used by [`McpUiResourceMeta`], [`McpUiHostCapabilitiesSandbox`], [`McpUiSandboxResourceReadyNotificationParams`].
 ///
@@ -918,49 +560,18 @@ pub struct McpUiResourceCsp {
     /// The origins of the document's base URI (`base-uri`). If absent or empty, only the app's origin is allowed.
     pub base_uri_domains: Option<Vec<String>>,
 }
-
-impl McpUiResourceCsp {
-    /// Creates a `McpUiResourceCsp` without optional members.
-    #[must_use]
-    pub fn new() -> Self {
-        Self::default()
-    }
-
-    /// Sets `connectDomains`.
-    #[must_use]
-    pub fn with_connect_domains(mut self, connect_domains: impl Into<Vec<String>>) -> Self {
-        self.connect_domains = Some(connect_domains.into());
-        self
-    }
-
-    /// Sets `resourceDomains`.
-    #[must_use]
-    pub fn with_resource_domains(mut self, resource_domains: impl Into<Vec<String>>) -> Self {
-        self.resource_domains = Some(resource_domains.into());
-        self
-    }
-
-    /// Sets `frameDomains`.
-    #[must_use]
-    pub fn with_frame_domains(mut self, frame_domains: impl Into<Vec<String>>) -> Self {
-        self.frame_domains = Some(frame_domains.into());
-        self
-    }
-
-    /// Sets `baseUriDomains`.
-    #[must_use]
-    pub fn with_base_uri_domains(mut self, base_uri_domains: impl Into<Vec<String>>) -> Self {
-        self.base_uri_domains = Some(base_uri_domains.into());
-        self
-    }
-}
-
 codec::object! { McpUiResourceCsp;
-    optional connect_domains "connectDomains", optional resource_domains "resourceDomains",
-    optional frame_domains "frameDomains", optional base_uri_domains "baseUriDomains", else refuse_other
+    optional connect_domains "connectDomains" with_connect_domains(into Vec<String>),
+    optional resource_domains "resourceDomains" with_resource_domains(into Vec<String>),
+    optional frame_domains "frameDomains" with_frame_domains(into Vec<String>),
+    optional base_uri_domains "baseUriDomains" with_base_uri_domains(into Vec<String>), else refuse_other
 }
 
 /// The member `ui` in the `_meta` of an app's resource, which configures its sandbox.
+///
+/// ```json
+/// {"csp": {"connectDomains": ["https://api.example.com"]}, "permissions": {"camera": {}}}
+/// ```
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct McpUiResourceMeta {
     /// The origins that the app connects to and loads from.
@@ -972,49 +583,18 @@ pub struct McpUiResourceMeta {
     /// Whether the app prefers a border and background around it. If absent, the host decides.
     pub prefers_border: Option<bool>,
 }
-
-impl McpUiResourceMeta {
-    /// Creates a `McpUiResourceMeta` without optional members.
-    #[must_use]
-    pub fn new() -> Self {
-        Self::default()
-    }
-
-    /// Sets `csp`.
-    #[must_use]
-    pub fn with_csp(mut self, csp: impl Into<McpUiResourceCsp>) -> Self {
-        self.csp = Some(csp.into());
-        self
-    }
-
-    /// Sets `permissions`.
-    #[must_use]
-    pub fn with_permissions(mut self, permissions: impl Into<McpUiResourcePermissions>) -> Self {
-        self.permissions = Some(permissions.into());
-        self
-    }
-
-    /// Sets `domain`.
-    #[must_use]
-    pub fn with_domain(mut self, domain: impl Into<String>) -> Self {
-        self.domain = Some(domain.into());
-        self
-    }
-
-    /// Sets `prefersBorder`.
-    #[must_use]
-    pub fn with_prefers_border(mut self, prefers_border: bool) -> Self {
-        self.prefers_border = Some(prefers_border);
-        self
-    }
-}
-
 codec::object! { McpUiResourceMeta;
-    optional csp "csp", optional permissions "permissions", optional domain "domain",
-    optional prefers_border "prefersBorder", else refuse_other
+    optional csp "csp" with_csp(into McpUiResourceCsp),
+    optional permissions "permissions" with_permissions(into McpUiResourcePermissions),
+    optional domain "domain" with_domain(into String),
+    optional prefers_border "prefersBorder" with_prefers_border(copy bool), else refuse_other
 }
 
 /// The features of the browser that an app requires. The host may refuse them, so the app should check what it can use.
+///
+/// ```json
+/// {"camera": {}, "microphone": {}, "geolocation": {}}
+/// ```
 ///
 /// Used by [`McpUiResourceMeta`], [`McpUiHostCapabilitiesSandbox`], [`McpUiSandboxResourceReadyNotificationParams`].
 ///
@@ -1030,79 +610,33 @@ pub struct McpUiResourcePermissions {
     /// Set if the app writes to the clipboard.
     pub clipboard_write: Option<Map<String, Never>>,
 }
-
-impl McpUiResourcePermissions {
-    /// Creates a `McpUiResourcePermissions` without optional members.
-    #[must_use]
-    pub fn new() -> Self {
-        Self::default()
-    }
-
-    /// Sets `camera`.
-    #[must_use]
-    pub fn with_camera(mut self, camera: impl Into<Map<String, Never>>) -> Self {
-        self.camera = Some(camera.into());
-        self
-    }
-
-    /// Sets `microphone`.
-    #[must_use]
-    pub fn with_microphone(mut self, microphone: impl Into<Map<String, Never>>) -> Self {
-        self.microphone = Some(microphone.into());
-        self
-    }
-
-    /// Sets `geolocation`.
-    #[must_use]
-    pub fn with_geolocation(mut self, geolocation: impl Into<Map<String, Never>>) -> Self {
-        self.geolocation = Some(geolocation.into());
-        self
-    }
-
-    /// Sets `clipboardWrite`.
-    #[must_use]
-    pub fn with_clipboard_write(mut self, clipboard_write: impl Into<Map<String, Never>>) -> Self {
-        self.clipboard_write = Some(clipboard_write.into());
-        self
-    }
-}
-
 codec::object! { McpUiResourcePermissions;
-    optional camera "camera", optional microphone "microphone", optional geolocation "geolocation",
-    optional clipboard_write "clipboardWrite", else refuse_other
+    optional camera "camera" with_camera(into Map<String, Never>),
+    optional microphone "microphone" with_microphone(into Map<String, Never>),
+    optional geolocation "geolocation" with_geolocation(into Map<String, Never>),
+    optional clipboard_write "clipboardWrite" with_clipboard_write(into Map<String, Never>), else refuse_other
 }
 
 /// Announces that the host is about to remove the app.
 ///
 /// The app responds when it has finished its work. The host may remove it earlier, after a timeout.
 ///
-/// The `ui/resource-teardown` request, sent by the server. In JSON, `method` is `"ui/resource-teardown"`. Used by
-/// [`ServerRequest`].
+/// ```json
+/// {"method": "ui/resource-teardown", "params": {}}
+/// ```
 ///
-/// [`ServerRequest`]: super::ServerRequest
+/// The `ui/resource-teardown` request, sent by the server.
 #[derive(Clone, Debug, PartialEq)]
 pub struct McpUiResourceTeardownRequest {
     /// The parameters of the method.
     pub params: Map<String, Never>,
 }
-
-impl McpUiResourceTeardownRequest {
-    /// Creates a `McpUiResourceTeardownRequest` from its required members.
-    #[must_use]
-    pub fn new(params: impl Into<Map<String, Never>>) -> Self {
-        Self { params: params.into() }
-    }
-}
-
 codec::object! { McpUiResourceTeardownRequest;
-    constant method "method" = Str("ui/resource-teardown"), required params "params", else refuse_other
+    constant method "method" = Str("ui/resource-teardown"), required params "params" (into Map<String, Never>),
+    else refuse_other
 }
-
-impl Request for McpUiResourceTeardownRequest {
-    const METHOD: &'static str = "ui/resource-teardown";
-    const REVISION: Revision = Revision::V2026_07_28;
-    type Params = Map<String, Never>;
-    type Result = McpUiResourceTeardownResult;
+codec::request! { McpUiResourceTeardownRequest;
+    "ui/resource-teardown" (Map<String, Never>) -> McpUiResourceTeardownResult; Revision::V2026_07_28
 }
 
 /// Reports that the app has finished its work.
@@ -1112,66 +646,49 @@ pub type McpUiResourceTeardownResult = JsonObject;
 
 /// Reports that the outer frame of a host on the web is ready for the app's HTML. It is internal to hosts.
 ///
-/// The `ui/notifications/sandbox-proxy-ready` notification, sent by the client. In JSON, `method` is
-/// `"ui/notifications/sandbox-proxy-ready"`. Used by [`ClientNotification`].
+/// ```json
+/// {"method": "ui/notifications/sandbox-proxy-ready", "params": {}}
+/// ```
 ///
-/// [`ClientNotification`]: super::ClientNotification
+/// The `ui/notifications/sandbox-proxy-ready` notification, sent by the client.
 #[derive(Clone, Debug, PartialEq)]
 pub struct McpUiSandboxProxyReadyNotification {
     /// The parameters of the method.
     pub params: Map<String, Never>,
 }
-
-impl McpUiSandboxProxyReadyNotification {
-    /// Creates a `McpUiSandboxProxyReadyNotification` from its required members.
-    #[must_use]
-    pub fn new(params: impl Into<Map<String, Never>>) -> Self {
-        Self { params: params.into() }
-    }
-}
-
 codec::object! { McpUiSandboxProxyReadyNotification;
-    constant method "method" = Str("ui/notifications/sandbox-proxy-ready"), required params "params", else refuse_other
+    constant method "method" = Str("ui/notifications/sandbox-proxy-ready"),
+    required params "params" (into Map<String, Never>), else refuse_other
 }
-
-impl Notification for McpUiSandboxProxyReadyNotification {
-    const METHOD: &'static str = "ui/notifications/sandbox-proxy-ready";
-    const REVISION: Revision = Revision::V2026_07_28;
-    type Params = Map<String, Never>;
+codec::notification! { McpUiSandboxProxyReadyNotification;
+    "ui/notifications/sandbox-proxy-ready" (Map<String, Never>); Revision::V2026_07_28
 }
 
 /// Passes the app's HTML to the outer frame of a host on the web. It is internal to hosts.
 ///
-/// The `ui/notifications/sandbox-resource-ready` notification, sent by the server. In JSON, `method` is
-/// `"ui/notifications/sandbox-resource-ready"`. Used by [`ServerNotification`].
+/// ```json
+/// {"method": "ui/notifications/sandbox-resource-ready", "params": {"html": "<p>21 °C</p>"}}
+/// ```
 ///
-/// [`ServerNotification`]: super::ServerNotification
+/// The `ui/notifications/sandbox-resource-ready` notification, sent by the server.
 #[derive(Clone, Debug, PartialEq)]
 pub struct McpUiSandboxResourceReadyNotification {
     /// The parameters of the method.
     pub params: McpUiSandboxResourceReadyNotificationParams,
 }
-
-impl McpUiSandboxResourceReadyNotification {
-    /// Creates a `McpUiSandboxResourceReadyNotification` from its required members.
-    #[must_use]
-    pub fn new(params: impl Into<McpUiSandboxResourceReadyNotificationParams>) -> Self {
-        Self { params: params.into() }
-    }
-}
-
 codec::object! { McpUiSandboxResourceReadyNotification;
-    constant method "method" = Str("ui/notifications/sandbox-resource-ready"), required params "params",
-    else refuse_other
+    constant method "method" = Str("ui/notifications/sandbox-resource-ready"),
+    required params "params" (into McpUiSandboxResourceReadyNotificationParams), else refuse_other
 }
-
-impl Notification for McpUiSandboxResourceReadyNotification {
-    const METHOD: &'static str = "ui/notifications/sandbox-resource-ready";
-    const REVISION: Revision = Revision::V2026_07_28;
-    type Params = McpUiSandboxResourceReadyNotificationParams;
+codec::notification! { McpUiSandboxResourceReadyNotification;
+    "ui/notifications/sandbox-resource-ready" (McpUiSandboxResourceReadyNotificationParams); Revision::V2026_07_28
 }
 
 /// The HTML of an app, and the configuration of its sandbox.
+///
+/// ```json
+/// {"html": "<p>21 °C</p>", "csp": {"connectDomains": ["https://api.example.com"]}}
+/// ```
 ///
 /// Used by [`McpUiSandboxResourceReadyNotification`].
 #[derive(Clone, Debug, PartialEq)]
@@ -1185,72 +702,37 @@ pub struct McpUiSandboxResourceReadyNotificationParams {
     /// The features of the browser that the app uses.
     pub permissions: Option<McpUiResourcePermissions>,
 }
-
-impl McpUiSandboxResourceReadyNotificationParams {
-    /// Creates a `McpUiSandboxResourceReadyNotificationParams` from its required members.
-    #[must_use]
-    pub fn new(html: impl Into<String>) -> Self {
-        Self { html: html.into(), sandbox: None, csp: None, permissions: None }
-    }
-
-    /// Sets `sandbox`.
-    #[must_use]
-    pub fn with_sandbox(mut self, sandbox: impl Into<String>) -> Self {
-        self.sandbox = Some(sandbox.into());
-        self
-    }
-
-    /// Sets `csp`.
-    #[must_use]
-    pub fn with_csp(mut self, csp: impl Into<McpUiResourceCsp>) -> Self {
-        self.csp = Some(csp.into());
-        self
-    }
-
-    /// Sets `permissions`.
-    #[must_use]
-    pub fn with_permissions(mut self, permissions: impl Into<McpUiResourcePermissions>) -> Self {
-        self.permissions = Some(permissions.into());
-        self
-    }
-}
-
 codec::object! { McpUiSandboxResourceReadyNotificationParams;
-    required html "html", optional sandbox "sandbox", optional csp "csp", optional permissions "permissions",
-    else refuse_other
+    required html "html" (into String), optional sandbox "sandbox" with_sandbox(into String),
+    optional csp "csp" with_csp(into McpUiResourceCsp),
+    optional permissions "permissions" with_permissions(into McpUiResourcePermissions), else refuse_other
 }
 
 /// Reports the new size of the app's content, so that the host can resize the frame.
 ///
-/// The `ui/notifications/size-changed` notification, sent by the client. In JSON, `method` is
-/// `"ui/notifications/size-changed"`. Used by [`ClientNotification`].
+/// ```json
+/// {"method": "ui/notifications/size-changed", "params": {"width": 640}}
+/// ```
 ///
-/// [`ClientNotification`]: super::ClientNotification
+/// The `ui/notifications/size-changed` notification, sent by the client.
 #[derive(Clone, Debug, PartialEq)]
 pub struct McpUiSizeChangedNotification {
     /// The parameters of the method.
     pub params: McpUiSizeChangedNotificationParams,
 }
-
-impl McpUiSizeChangedNotification {
-    /// Creates a `McpUiSizeChangedNotification` from its required members.
-    #[must_use]
-    pub fn new(params: impl Into<McpUiSizeChangedNotificationParams>) -> Self {
-        Self { params: params.into() }
-    }
-}
-
 codec::object! { McpUiSizeChangedNotification;
-    constant method "method" = Str("ui/notifications/size-changed"), required params "params", else refuse_other
+    constant method "method" = Str("ui/notifications/size-changed"),
+    required params "params" (into McpUiSizeChangedNotificationParams), else refuse_other
 }
-
-impl Notification for McpUiSizeChangedNotification {
-    const METHOD: &'static str = "ui/notifications/size-changed";
-    const REVISION: Revision = Revision::V2026_07_28;
-    type Params = McpUiSizeChangedNotificationParams;
+codec::notification! { McpUiSizeChangedNotification;
+    "ui/notifications/size-changed" (McpUiSizeChangedNotificationParams); Revision::V2026_07_28
 }
 
 /// The size of the app's content.
+///
+/// ```json
+/// {"width": 640, "height": 480}
+/// ```
 ///
 /// Used by [`McpUiSizeChangedNotification`].
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -1260,31 +742,8 @@ pub struct McpUiSizeChangedNotificationParams {
     /// The height of the app's content, in pixels.
     pub height: Option<Number>,
 }
-
-impl McpUiSizeChangedNotificationParams {
-    /// Creates a `McpUiSizeChangedNotificationParams` without optional members.
-    #[must_use]
-    pub fn new() -> Self {
-        Self::default()
-    }
-
-    /// Sets `width`.
-    #[must_use]
-    pub fn with_width(mut self, width: impl Into<Number>) -> Self {
-        self.width = Some(width.into());
-        self
-    }
-
-    /// Sets `height`.
-    #[must_use]
-    pub fn with_height(mut self, height: impl Into<Number>) -> Self {
-        self.height = Some(height.into());
-        self
-    }
-}
-
 codec::object! { McpUiSizeChangedNotificationParams;
-    optional width "width", optional height "height", else refuse_other
+    optional width "width" with_width(into Number), optional height "height" with_height(into Number), else refuse_other
 }
 
 /// Values of CSS variables, by name.
@@ -1303,471 +762,90 @@ pub struct McpUiStyles(Map<String, String>);
 impl McpUiStyles {
     fn checks() -> &'static codec::Check {
         static CHECK: codec::Check = codec::Check::Names(
-            &codec::Check::Any(
+            &codec::Check::Values(
                 &[
-                    codec::Check::All(
-                        &[
-                            codec::Check::Type(codec::JsonTypes::STRING),
-                            codec::Check::Values(&[codec::Literal::Str("--color-background-primary")]),
-                        ],
-                    ),
-                    codec::Check::All(
-                        &[
-                            codec::Check::Type(codec::JsonTypes::STRING),
-                            codec::Check::Values(&[codec::Literal::Str("--color-background-secondary")]),
-                        ],
-                    ),
-                    codec::Check::All(
-                        &[
-                            codec::Check::Type(codec::JsonTypes::STRING),
-                            codec::Check::Values(&[codec::Literal::Str("--color-background-tertiary")]),
-                        ],
-                    ),
-                    codec::Check::All(
-                        &[
-                            codec::Check::Type(codec::JsonTypes::STRING),
-                            codec::Check::Values(&[codec::Literal::Str("--color-background-inverse")]),
-                        ],
-                    ),
-                    codec::Check::All(
-                        &[
-                            codec::Check::Type(codec::JsonTypes::STRING),
-                            codec::Check::Values(&[codec::Literal::Str("--color-background-ghost")]),
-                        ],
-                    ),
-                    codec::Check::All(
-                        &[
-                            codec::Check::Type(codec::JsonTypes::STRING),
-                            codec::Check::Values(&[codec::Literal::Str("--color-background-info")]),
-                        ],
-                    ),
-                    codec::Check::All(
-                        &[
-                            codec::Check::Type(codec::JsonTypes::STRING),
-                            codec::Check::Values(&[codec::Literal::Str("--color-background-danger")]),
-                        ],
-                    ),
-                    codec::Check::All(
-                        &[
-                            codec::Check::Type(codec::JsonTypes::STRING),
-                            codec::Check::Values(&[codec::Literal::Str("--color-background-success")]),
-                        ],
-                    ),
-                    codec::Check::All(
-                        &[
-                            codec::Check::Type(codec::JsonTypes::STRING),
-                            codec::Check::Values(&[codec::Literal::Str("--color-background-warning")]),
-                        ],
-                    ),
-                    codec::Check::All(
-                        &[
-                            codec::Check::Type(codec::JsonTypes::STRING),
-                            codec::Check::Values(&[codec::Literal::Str("--color-background-disabled")]),
-                        ],
-                    ),
-                    codec::Check::All(
-                        &[
-                            codec::Check::Type(codec::JsonTypes::STRING),
-                            codec::Check::Values(&[codec::Literal::Str("--color-text-primary")]),
-                        ],
-                    ),
-                    codec::Check::All(
-                        &[
-                            codec::Check::Type(codec::JsonTypes::STRING),
-                            codec::Check::Values(&[codec::Literal::Str("--color-text-secondary")]),
-                        ],
-                    ),
-                    codec::Check::All(
-                        &[
-                            codec::Check::Type(codec::JsonTypes::STRING),
-                            codec::Check::Values(&[codec::Literal::Str("--color-text-tertiary")]),
-                        ],
-                    ),
-                    codec::Check::All(
-                        &[
-                            codec::Check::Type(codec::JsonTypes::STRING),
-                            codec::Check::Values(&[codec::Literal::Str("--color-text-inverse")]),
-                        ],
-                    ),
-                    codec::Check::All(
-                        &[
-                            codec::Check::Type(codec::JsonTypes::STRING),
-                            codec::Check::Values(&[codec::Literal::Str("--color-text-ghost")]),
-                        ],
-                    ),
-                    codec::Check::All(
-                        &[
-                            codec::Check::Type(codec::JsonTypes::STRING),
-                            codec::Check::Values(&[codec::Literal::Str("--color-text-info")]),
-                        ],
-                    ),
-                    codec::Check::All(
-                        &[
-                            codec::Check::Type(codec::JsonTypes::STRING),
-                            codec::Check::Values(&[codec::Literal::Str("--color-text-danger")]),
-                        ],
-                    ),
-                    codec::Check::All(
-                        &[
-                            codec::Check::Type(codec::JsonTypes::STRING),
-                            codec::Check::Values(&[codec::Literal::Str("--color-text-success")]),
-                        ],
-                    ),
-                    codec::Check::All(
-                        &[
-                            codec::Check::Type(codec::JsonTypes::STRING),
-                            codec::Check::Values(&[codec::Literal::Str("--color-text-warning")]),
-                        ],
-                    ),
-                    codec::Check::All(
-                        &[
-                            codec::Check::Type(codec::JsonTypes::STRING),
-                            codec::Check::Values(&[codec::Literal::Str("--color-text-disabled")]),
-                        ],
-                    ),
-                    codec::Check::All(
-                        &[
-                            codec::Check::Type(codec::JsonTypes::STRING),
-                            codec::Check::Values(&[codec::Literal::Str("--color-border-primary")]),
-                        ],
-                    ),
-                    codec::Check::All(
-                        &[
-                            codec::Check::Type(codec::JsonTypes::STRING),
-                            codec::Check::Values(&[codec::Literal::Str("--color-border-secondary")]),
-                        ],
-                    ),
-                    codec::Check::All(
-                        &[
-                            codec::Check::Type(codec::JsonTypes::STRING),
-                            codec::Check::Values(&[codec::Literal::Str("--color-border-tertiary")]),
-                        ],
-                    ),
-                    codec::Check::All(
-                        &[
-                            codec::Check::Type(codec::JsonTypes::STRING),
-                            codec::Check::Values(&[codec::Literal::Str("--color-border-inverse")]),
-                        ],
-                    ),
-                    codec::Check::All(
-                        &[
-                            codec::Check::Type(codec::JsonTypes::STRING),
-                            codec::Check::Values(&[codec::Literal::Str("--color-border-ghost")]),
-                        ],
-                    ),
-                    codec::Check::All(
-                        &[
-                            codec::Check::Type(codec::JsonTypes::STRING),
-                            codec::Check::Values(&[codec::Literal::Str("--color-border-info")]),
-                        ],
-                    ),
-                    codec::Check::All(
-                        &[
-                            codec::Check::Type(codec::JsonTypes::STRING),
-                            codec::Check::Values(&[codec::Literal::Str("--color-border-danger")]),
-                        ],
-                    ),
-                    codec::Check::All(
-                        &[
-                            codec::Check::Type(codec::JsonTypes::STRING),
-                            codec::Check::Values(&[codec::Literal::Str("--color-border-success")]),
-                        ],
-                    ),
-                    codec::Check::All(
-                        &[
-                            codec::Check::Type(codec::JsonTypes::STRING),
-                            codec::Check::Values(&[codec::Literal::Str("--color-border-warning")]),
-                        ],
-                    ),
-                    codec::Check::All(
-                        &[
-                            codec::Check::Type(codec::JsonTypes::STRING),
-                            codec::Check::Values(&[codec::Literal::Str("--color-border-disabled")]),
-                        ],
-                    ),
-                    codec::Check::All(
-                        &[
-                            codec::Check::Type(codec::JsonTypes::STRING),
-                            codec::Check::Values(&[codec::Literal::Str("--color-ring-primary")]),
-                        ],
-                    ),
-                    codec::Check::All(
-                        &[
-                            codec::Check::Type(codec::JsonTypes::STRING),
-                            codec::Check::Values(&[codec::Literal::Str("--color-ring-secondary")]),
-                        ],
-                    ),
-                    codec::Check::All(
-                        &[
-                            codec::Check::Type(codec::JsonTypes::STRING),
-                            codec::Check::Values(&[codec::Literal::Str("--color-ring-inverse")]),
-                        ],
-                    ),
-                    codec::Check::All(
-                        &[
-                            codec::Check::Type(codec::JsonTypes::STRING),
-                            codec::Check::Values(&[codec::Literal::Str("--color-ring-info")]),
-                        ],
-                    ),
-                    codec::Check::All(
-                        &[
-                            codec::Check::Type(codec::JsonTypes::STRING),
-                            codec::Check::Values(&[codec::Literal::Str("--color-ring-danger")]),
-                        ],
-                    ),
-                    codec::Check::All(
-                        &[
-                            codec::Check::Type(codec::JsonTypes::STRING),
-                            codec::Check::Values(&[codec::Literal::Str("--color-ring-success")]),
-                        ],
-                    ),
-                    codec::Check::All(
-                        &[
-                            codec::Check::Type(codec::JsonTypes::STRING),
-                            codec::Check::Values(&[codec::Literal::Str("--color-ring-warning")]),
-                        ],
-                    ),
-                    codec::Check::All(
-                        &[
-                            codec::Check::Type(codec::JsonTypes::STRING),
-                            codec::Check::Values(&[codec::Literal::Str("--font-sans")]),
-                        ],
-                    ),
-                    codec::Check::All(
-                        &[
-                            codec::Check::Type(codec::JsonTypes::STRING),
-                            codec::Check::Values(&[codec::Literal::Str("--font-mono")]),
-                        ],
-                    ),
-                    codec::Check::All(
-                        &[
-                            codec::Check::Type(codec::JsonTypes::STRING),
-                            codec::Check::Values(&[codec::Literal::Str("--font-weight-normal")]),
-                        ],
-                    ),
-                    codec::Check::All(
-                        &[
-                            codec::Check::Type(codec::JsonTypes::STRING),
-                            codec::Check::Values(&[codec::Literal::Str("--font-weight-medium")]),
-                        ],
-                    ),
-                    codec::Check::All(
-                        &[
-                            codec::Check::Type(codec::JsonTypes::STRING),
-                            codec::Check::Values(&[codec::Literal::Str("--font-weight-semibold")]),
-                        ],
-                    ),
-                    codec::Check::All(
-                        &[
-                            codec::Check::Type(codec::JsonTypes::STRING),
-                            codec::Check::Values(&[codec::Literal::Str("--font-weight-bold")]),
-                        ],
-                    ),
-                    codec::Check::All(
-                        &[
-                            codec::Check::Type(codec::JsonTypes::STRING),
-                            codec::Check::Values(&[codec::Literal::Str("--font-text-xs-size")]),
-                        ],
-                    ),
-                    codec::Check::All(
-                        &[
-                            codec::Check::Type(codec::JsonTypes::STRING),
-                            codec::Check::Values(&[codec::Literal::Str("--font-text-sm-size")]),
-                        ],
-                    ),
-                    codec::Check::All(
-                        &[
-                            codec::Check::Type(codec::JsonTypes::STRING),
-                            codec::Check::Values(&[codec::Literal::Str("--font-text-md-size")]),
-                        ],
-                    ),
-                    codec::Check::All(
-                        &[
-                            codec::Check::Type(codec::JsonTypes::STRING),
-                            codec::Check::Values(&[codec::Literal::Str("--font-text-lg-size")]),
-                        ],
-                    ),
-                    codec::Check::All(
-                        &[
-                            codec::Check::Type(codec::JsonTypes::STRING),
-                            codec::Check::Values(&[codec::Literal::Str("--font-heading-xs-size")]),
-                        ],
-                    ),
-                    codec::Check::All(
-                        &[
-                            codec::Check::Type(codec::JsonTypes::STRING),
-                            codec::Check::Values(&[codec::Literal::Str("--font-heading-sm-size")]),
-                        ],
-                    ),
-                    codec::Check::All(
-                        &[
-                            codec::Check::Type(codec::JsonTypes::STRING),
-                            codec::Check::Values(&[codec::Literal::Str("--font-heading-md-size")]),
-                        ],
-                    ),
-                    codec::Check::All(
-                        &[
-                            codec::Check::Type(codec::JsonTypes::STRING),
-                            codec::Check::Values(&[codec::Literal::Str("--font-heading-lg-size")]),
-                        ],
-                    ),
-                    codec::Check::All(
-                        &[
-                            codec::Check::Type(codec::JsonTypes::STRING),
-                            codec::Check::Values(&[codec::Literal::Str("--font-heading-xl-size")]),
-                        ],
-                    ),
-                    codec::Check::All(
-                        &[
-                            codec::Check::Type(codec::JsonTypes::STRING),
-                            codec::Check::Values(&[codec::Literal::Str("--font-heading-2xl-size")]),
-                        ],
-                    ),
-                    codec::Check::All(
-                        &[
-                            codec::Check::Type(codec::JsonTypes::STRING),
-                            codec::Check::Values(&[codec::Literal::Str("--font-heading-3xl-size")]),
-                        ],
-                    ),
-                    codec::Check::All(
-                        &[
-                            codec::Check::Type(codec::JsonTypes::STRING),
-                            codec::Check::Values(&[codec::Literal::Str("--font-text-xs-line-height")]),
-                        ],
-                    ),
-                    codec::Check::All(
-                        &[
-                            codec::Check::Type(codec::JsonTypes::STRING),
-                            codec::Check::Values(&[codec::Literal::Str("--font-text-sm-line-height")]),
-                        ],
-                    ),
-                    codec::Check::All(
-                        &[
-                            codec::Check::Type(codec::JsonTypes::STRING),
-                            codec::Check::Values(&[codec::Literal::Str("--font-text-md-line-height")]),
-                        ],
-                    ),
-                    codec::Check::All(
-                        &[
-                            codec::Check::Type(codec::JsonTypes::STRING),
-                            codec::Check::Values(&[codec::Literal::Str("--font-text-lg-line-height")]),
-                        ],
-                    ),
-                    codec::Check::All(
-                        &[
-                            codec::Check::Type(codec::JsonTypes::STRING),
-                            codec::Check::Values(&[codec::Literal::Str("--font-heading-xs-line-height")]),
-                        ],
-                    ),
-                    codec::Check::All(
-                        &[
-                            codec::Check::Type(codec::JsonTypes::STRING),
-                            codec::Check::Values(&[codec::Literal::Str("--font-heading-sm-line-height")]),
-                        ],
-                    ),
-                    codec::Check::All(
-                        &[
-                            codec::Check::Type(codec::JsonTypes::STRING),
-                            codec::Check::Values(&[codec::Literal::Str("--font-heading-md-line-height")]),
-                        ],
-                    ),
-                    codec::Check::All(
-                        &[
-                            codec::Check::Type(codec::JsonTypes::STRING),
-                            codec::Check::Values(&[codec::Literal::Str("--font-heading-lg-line-height")]),
-                        ],
-                    ),
-                    codec::Check::All(
-                        &[
-                            codec::Check::Type(codec::JsonTypes::STRING),
-                            codec::Check::Values(&[codec::Literal::Str("--font-heading-xl-line-height")]),
-                        ],
-                    ),
-                    codec::Check::All(
-                        &[
-                            codec::Check::Type(codec::JsonTypes::STRING),
-                            codec::Check::Values(&[codec::Literal::Str("--font-heading-2xl-line-height")]),
-                        ],
-                    ),
-                    codec::Check::All(
-                        &[
-                            codec::Check::Type(codec::JsonTypes::STRING),
-                            codec::Check::Values(&[codec::Literal::Str("--font-heading-3xl-line-height")]),
-                        ],
-                    ),
-                    codec::Check::All(
-                        &[
-                            codec::Check::Type(codec::JsonTypes::STRING),
-                            codec::Check::Values(&[codec::Literal::Str("--border-radius-xs")]),
-                        ],
-                    ),
-                    codec::Check::All(
-                        &[
-                            codec::Check::Type(codec::JsonTypes::STRING),
-                            codec::Check::Values(&[codec::Literal::Str("--border-radius-sm")]),
-                        ],
-                    ),
-                    codec::Check::All(
-                        &[
-                            codec::Check::Type(codec::JsonTypes::STRING),
-                            codec::Check::Values(&[codec::Literal::Str("--border-radius-md")]),
-                        ],
-                    ),
-                    codec::Check::All(
-                        &[
-                            codec::Check::Type(codec::JsonTypes::STRING),
-                            codec::Check::Values(&[codec::Literal::Str("--border-radius-lg")]),
-                        ],
-                    ),
-                    codec::Check::All(
-                        &[
-                            codec::Check::Type(codec::JsonTypes::STRING),
-                            codec::Check::Values(&[codec::Literal::Str("--border-radius-xl")]),
-                        ],
-                    ),
-                    codec::Check::All(
-                        &[
-                            codec::Check::Type(codec::JsonTypes::STRING),
-                            codec::Check::Values(&[codec::Literal::Str("--border-radius-full")]),
-                        ],
-                    ),
-                    codec::Check::All(
-                        &[
-                            codec::Check::Type(codec::JsonTypes::STRING),
-                            codec::Check::Values(&[codec::Literal::Str("--border-width-regular")]),
-                        ],
-                    ),
-                    codec::Check::All(
-                        &[
-                            codec::Check::Type(codec::JsonTypes::STRING),
-                            codec::Check::Values(&[codec::Literal::Str("--shadow-hairline")]),
-                        ],
-                    ),
-                    codec::Check::All(
-                        &[
-                            codec::Check::Type(codec::JsonTypes::STRING),
-                            codec::Check::Values(&[codec::Literal::Str("--shadow-sm")]),
-                        ],
-                    ),
-                    codec::Check::All(
-                        &[
-                            codec::Check::Type(codec::JsonTypes::STRING),
-                            codec::Check::Values(&[codec::Literal::Str("--shadow-md")]),
-                        ],
-                    ),
-                    codec::Check::All(
-                        &[
-                            codec::Check::Type(codec::JsonTypes::STRING),
-                            codec::Check::Values(&[codec::Literal::Str("--shadow-lg")]),
-                        ],
-                    ),
+                    codec::Literal::Str("--color-background-primary"),
+                    codec::Literal::Str("--color-background-secondary"),
+                    codec::Literal::Str("--color-background-tertiary"),
+                    codec::Literal::Str("--color-background-inverse"),
+                    codec::Literal::Str("--color-background-ghost"),
+                    codec::Literal::Str("--color-background-info"),
+                    codec::Literal::Str("--color-background-danger"),
+                    codec::Literal::Str("--color-background-success"),
+                    codec::Literal::Str("--color-background-warning"),
+                    codec::Literal::Str("--color-background-disabled"),
+                    codec::Literal::Str("--color-text-primary"),
+                    codec::Literal::Str("--color-text-secondary"),
+                    codec::Literal::Str("--color-text-tertiary"),
+                    codec::Literal::Str("--color-text-inverse"),
+                    codec::Literal::Str("--color-text-ghost"),
+                    codec::Literal::Str("--color-text-info"),
+                    codec::Literal::Str("--color-text-danger"),
+                    codec::Literal::Str("--color-text-success"),
+                    codec::Literal::Str("--color-text-warning"),
+                    codec::Literal::Str("--color-text-disabled"),
+                    codec::Literal::Str("--color-border-primary"),
+                    codec::Literal::Str("--color-border-secondary"),
+                    codec::Literal::Str("--color-border-tertiary"),
+                    codec::Literal::Str("--color-border-inverse"),
+                    codec::Literal::Str("--color-border-ghost"),
+                    codec::Literal::Str("--color-border-info"),
+                    codec::Literal::Str("--color-border-danger"),
+                    codec::Literal::Str("--color-border-success"),
+                    codec::Literal::Str("--color-border-warning"),
+                    codec::Literal::Str("--color-border-disabled"),
+                    codec::Literal::Str("--color-ring-primary"),
+                    codec::Literal::Str("--color-ring-secondary"),
+                    codec::Literal::Str("--color-ring-inverse"),
+                    codec::Literal::Str("--color-ring-info"),
+                    codec::Literal::Str("--color-ring-danger"),
+                    codec::Literal::Str("--color-ring-success"),
+                    codec::Literal::Str("--color-ring-warning"),
+                    codec::Literal::Str("--font-sans"),
+                    codec::Literal::Str("--font-mono"),
+                    codec::Literal::Str("--font-weight-normal"),
+                    codec::Literal::Str("--font-weight-medium"),
+                    codec::Literal::Str("--font-weight-semibold"),
+                    codec::Literal::Str("--font-weight-bold"),
+                    codec::Literal::Str("--font-text-xs-size"),
+                    codec::Literal::Str("--font-text-sm-size"),
+                    codec::Literal::Str("--font-text-md-size"),
+                    codec::Literal::Str("--font-text-lg-size"),
+                    codec::Literal::Str("--font-heading-xs-size"),
+                    codec::Literal::Str("--font-heading-sm-size"),
+                    codec::Literal::Str("--font-heading-md-size"),
+                    codec::Literal::Str("--font-heading-lg-size"),
+                    codec::Literal::Str("--font-heading-xl-size"),
+                    codec::Literal::Str("--font-heading-2xl-size"),
+                    codec::Literal::Str("--font-heading-3xl-size"),
+                    codec::Literal::Str("--font-text-xs-line-height"),
+                    codec::Literal::Str("--font-text-sm-line-height"),
+                    codec::Literal::Str("--font-text-md-line-height"),
+                    codec::Literal::Str("--font-text-lg-line-height"),
+                    codec::Literal::Str("--font-heading-xs-line-height"),
+                    codec::Literal::Str("--font-heading-sm-line-height"),
+                    codec::Literal::Str("--font-heading-md-line-height"),
+                    codec::Literal::Str("--font-heading-lg-line-height"),
+                    codec::Literal::Str("--font-heading-xl-line-height"),
+                    codec::Literal::Str("--font-heading-2xl-line-height"),
+                    codec::Literal::Str("--font-heading-3xl-line-height"),
+                    codec::Literal::Str("--border-radius-xs"),
+                    codec::Literal::Str("--border-radius-sm"),
+                    codec::Literal::Str("--border-radius-md"),
+                    codec::Literal::Str("--border-radius-lg"),
+                    codec::Literal::Str("--border-radius-xl"),
+                    codec::Literal::Str("--border-radius-full"),
+                    codec::Literal::Str("--border-width-regular"),
+                    codec::Literal::Str("--shadow-hairline"),
+                    codec::Literal::Str("--shadow-sm"),
+                    codec::Literal::Str("--shadow-md"),
+                    codec::Literal::Str("--shadow-lg"),
                 ],
             ),
         );
         &CHECK
     }
 }
-
 codec::checked! { McpUiStyles(Map<String, String>) }
 
 /// The theme of the host's user interface.
@@ -1780,42 +858,34 @@ pub enum McpUiTheme {
     /// `"dark"`: Light text on a dark background.
     Dark,
 }
-
-codec::string_enum! { McpUiTheme;
-    Light = "light", Dark = "dark",
-}
+codec::string_enum! { McpUiTheme; Light = "light", Dark = "dark", }
 
 /// Reports that the tool call was cancelled, by the user or by an error.
 ///
-/// The `ui/notifications/tool-cancelled` notification, sent by the server. In JSON, `method` is
-/// `"ui/notifications/tool-cancelled"`. Used by [`ServerNotification`].
+/// ```json
+/// {"method": "ui/notifications/tool-cancelled",
+///   "params": {"reason": "The user cancelled the call."}}
+/// ```
 ///
-/// [`ServerNotification`]: super::ServerNotification
+/// The `ui/notifications/tool-cancelled` notification, sent by the server.
 #[derive(Clone, Debug, PartialEq)]
 pub struct McpUiToolCancelledNotification {
     /// The parameters of the method.
     pub params: McpUiToolCancelledNotificationParams,
 }
-
-impl McpUiToolCancelledNotification {
-    /// Creates a `McpUiToolCancelledNotification` from its required members.
-    #[must_use]
-    pub fn new(params: impl Into<McpUiToolCancelledNotificationParams>) -> Self {
-        Self { params: params.into() }
-    }
-}
-
 codec::object! { McpUiToolCancelledNotification;
-    constant method "method" = Str("ui/notifications/tool-cancelled"), required params "params", else refuse_other
+    constant method "method" = Str("ui/notifications/tool-cancelled"),
+    required params "params" (into McpUiToolCancelledNotificationParams), else refuse_other
 }
-
-impl Notification for McpUiToolCancelledNotification {
-    const METHOD: &'static str = "ui/notifications/tool-cancelled";
-    const REVISION: Revision = Revision::V2026_07_28;
-    type Params = McpUiToolCancelledNotificationParams;
+codec::notification! { McpUiToolCancelledNotification;
+    "ui/notifications/tool-cancelled" (McpUiToolCancelledNotificationParams); Revision::V2026_07_28
 }
 
 /// Why a tool call was cancelled.
+///
+/// ```json
+/// {"reason": "The user cancelled the call."}
+/// ```
 ///
 /// Used by [`McpUiToolCancelledNotification`].
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -1823,57 +893,35 @@ pub struct McpUiToolCancelledNotificationParams {
     /// The reason, for people.
     pub reason: Option<String>,
 }
-
-impl McpUiToolCancelledNotificationParams {
-    /// Creates a `McpUiToolCancelledNotificationParams` without optional members.
-    #[must_use]
-    pub fn new() -> Self {
-        Self::default()
-    }
-
-    /// Sets `reason`.
-    #[must_use]
-    pub fn with_reason(mut self, reason: impl Into<String>) -> Self {
-        self.reason = Some(reason.into());
-        self
-    }
-}
-
 codec::object! { McpUiToolCancelledNotificationParams;
-    optional reason "reason", else refuse_other
+    optional reason "reason" with_reason(into String), else refuse_other
 }
 
 /// Passes the arguments of the tool call to the app. The host sends it once, before the result.
 ///
-/// The `ui/notifications/tool-input` notification, sent by the server. In JSON, `method` is
-/// `"ui/notifications/tool-input"`. Used by [`ServerNotification`].
+/// ```json
+/// {"method": "ui/notifications/tool-input", "params": {"arguments": {"city": "Bern"}}}
+/// ```
 ///
-/// [`ServerNotification`]: super::ServerNotification
+/// The `ui/notifications/tool-input` notification, sent by the server.
 #[derive(Clone, Debug, PartialEq)]
 pub struct McpUiToolInputNotification {
     /// The parameters of the method.
     pub params: McpUiToolInputNotificationParams,
 }
-
-impl McpUiToolInputNotification {
-    /// Creates a `McpUiToolInputNotification` from its required members.
-    #[must_use]
-    pub fn new(params: impl Into<McpUiToolInputNotificationParams>) -> Self {
-        Self { params: params.into() }
-    }
-}
-
 codec::object! { McpUiToolInputNotification;
-    constant method "method" = Str("ui/notifications/tool-input"), required params "params", else refuse_other
+    constant method "method" = Str("ui/notifications/tool-input"),
+    required params "params" (into McpUiToolInputNotificationParams), else refuse_other
 }
-
-impl Notification for McpUiToolInputNotification {
-    const METHOD: &'static str = "ui/notifications/tool-input";
-    const REVISION: Revision = Revision::V2026_07_28;
-    type Params = McpUiToolInputNotificationParams;
+codec::notification! { McpUiToolInputNotification;
+    "ui/notifications/tool-input" (McpUiToolInputNotificationParams); Revision::V2026_07_28
 }
 
 /// The arguments of a tool call.
+///
+/// ```json
+/// {"arguments": {"city": "Bern"}}
+/// ```
 ///
 /// Used by [`McpUiToolInputNotification`].
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -1881,58 +929,36 @@ pub struct McpUiToolInputNotificationParams {
     /// The complete arguments, by name.
     pub arguments: Option<JsonObject>,
 }
-
-impl McpUiToolInputNotificationParams {
-    /// Creates a `McpUiToolInputNotificationParams` without optional members.
-    #[must_use]
-    pub fn new() -> Self {
-        Self::default()
-    }
-
-    /// Sets `arguments`.
-    #[must_use]
-    pub fn with_arguments(mut self, arguments: impl Into<JsonObject>) -> Self {
-        self.arguments = Some(arguments.into());
-        self
-    }
-}
-
 codec::object! { McpUiToolInputNotificationParams;
-    optional arguments "arguments", else refuse_other
+    optional arguments "arguments" with_arguments(into JsonObject), else refuse_other
 }
 
 /// Passes incomplete arguments while the model still generates them. The host repairs the JSON, so values can be cut
 /// off.
 ///
-/// The `ui/notifications/tool-input-partial` notification, sent by the server. In JSON, `method` is
-/// `"ui/notifications/tool-input-partial"`. Used by [`ServerNotification`].
+/// ```json
+/// {"method": "ui/notifications/tool-input-partial", "params": {"arguments": {"city": "Bern"}}}
+/// ```
 ///
-/// [`ServerNotification`]: super::ServerNotification
+/// The `ui/notifications/tool-input-partial` notification, sent by the server.
 #[derive(Clone, Debug, PartialEq)]
 pub struct McpUiToolInputPartialNotification {
     /// The parameters of the method.
     pub params: McpUiToolInputPartialNotificationParams,
 }
-
-impl McpUiToolInputPartialNotification {
-    /// Creates a `McpUiToolInputPartialNotification` from its required members.
-    #[must_use]
-    pub fn new(params: impl Into<McpUiToolInputPartialNotificationParams>) -> Self {
-        Self { params: params.into() }
-    }
-}
-
 codec::object! { McpUiToolInputPartialNotification;
-    constant method "method" = Str("ui/notifications/tool-input-partial"), required params "params", else refuse_other
+    constant method "method" = Str("ui/notifications/tool-input-partial"),
+    required params "params" (into McpUiToolInputPartialNotificationParams), else refuse_other
 }
-
-impl Notification for McpUiToolInputPartialNotification {
-    const METHOD: &'static str = "ui/notifications/tool-input-partial";
-    const REVISION: Revision = Revision::V2026_07_28;
-    type Params = McpUiToolInputPartialNotificationParams;
+codec::notification! { McpUiToolInputPartialNotification;
+    "ui/notifications/tool-input-partial" (McpUiToolInputPartialNotificationParams); Revision::V2026_07_28
 }
 
 /// The incomplete arguments of a tool call.
+///
+/// ```json
+/// {"arguments": {"city": "Bern"}}
+/// ```
 ///
 /// Used by [`McpUiToolInputPartialNotification`].
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -1940,57 +966,36 @@ pub struct McpUiToolInputPartialNotificationParams {
     /// The arguments so far, by name. The last ones may be incomplete.
     pub arguments: Option<JsonObject>,
 }
-
-impl McpUiToolInputPartialNotificationParams {
-    /// Creates a `McpUiToolInputPartialNotificationParams` without optional members.
-    #[must_use]
-    pub fn new() -> Self {
-        Self::default()
-    }
-
-    /// Sets `arguments`.
-    #[must_use]
-    pub fn with_arguments(mut self, arguments: impl Into<JsonObject>) -> Self {
-        self.arguments = Some(arguments.into());
-        self
-    }
-}
-
 codec::object! { McpUiToolInputPartialNotificationParams;
-    optional arguments "arguments", else refuse_other
+    optional arguments "arguments" with_arguments(into JsonObject), else refuse_other
 }
 
 /// Passes the result of the tool call to the app.
 ///
-/// The `ui/notifications/tool-result` notification, sent by the server. In JSON, `method` is
-/// `"ui/notifications/tool-result"`. Used by [`ServerNotification`].
+/// ```json
+/// {"method": "ui/notifications/tool-result", "params": {"content": [{"type": "text",
+///   "text": "It is 21 °C in Bern."}]}}
+/// ```
 ///
-/// [`ServerNotification`]: super::ServerNotification
+/// The `ui/notifications/tool-result` notification, sent by the server.
 #[derive(Clone, Debug, PartialEq)]
 pub struct McpUiToolResultNotification {
     /// The parameters of the method.
     pub params: McpUiToolResultNotificationParams,
 }
-
-impl McpUiToolResultNotification {
-    /// Creates a `McpUiToolResultNotification` from its required members.
-    #[must_use]
-    pub fn new(params: impl Into<McpUiToolResultNotificationParams>) -> Self {
-        Self { params: params.into() }
-    }
-}
-
 codec::object! { McpUiToolResultNotification;
-    constant method "method" = Str("ui/notifications/tool-result"), required params "params", else refuse_other
+    constant method "method" = Str("ui/notifications/tool-result"),
+    required params "params" (into McpUiToolResultNotificationParams), else refuse_other
 }
-
-impl Notification for McpUiToolResultNotification {
-    const METHOD: &'static str = "ui/notifications/tool-result";
-    const REVISION: Revision = Revision::V2026_07_28;
-    type Params = McpUiToolResultNotificationParams;
+codec::notification! { McpUiToolResultNotification;
+    "ui/notifications/tool-result" (McpUiToolResultNotificationParams); Revision::V2026_07_28
 }
 
 /// The result of a tool call.
+///
+/// ```json
+/// {"content": [{"type": "text", "text": "It is 21 °C in Bern."}], "isError": false}
+/// ```
 ///
 /// Used by [`McpUiToolResultNotification`].
 #[derive(Clone, Debug, PartialEq)]
@@ -2007,45 +1012,11 @@ pub struct McpUiToolResultNotificationParams {
     /// Other members.
     pub extra: Extra<Self>,
 }
-
-impl McpUiToolResultNotificationParams {
-    /// Creates a `McpUiToolResultNotificationParams` from the schema's defaults.
-    #[must_use]
-    pub fn new(content: impl Into<Vec<ContentBlock>>) -> Self {
-        Self {
-            content: content.into(),
-            structured_content: None,
-            is_error: None,
-            meta: None,
-            extra: Default::default(),
-        }
-    }
-
-    /// Sets `structuredContent`.
-    #[must_use]
-    pub fn with_structured_content(mut self, structured_content: impl Into<Json>) -> Self {
-        self.structured_content = Some(structured_content.into());
-        self
-    }
-
-    /// Sets `isError`.
-    #[must_use]
-    pub fn with_is_error(mut self, is_error: bool) -> Self {
-        self.is_error = Some(is_error);
-        self
-    }
-
-    /// Sets `_meta`.
-    #[must_use]
-    pub fn with_meta(mut self, meta: impl Into<ResultMetaObject>) -> Self {
-        self.meta = Some(meta.into());
-        self
-    }
-}
-
 codec::object! { McpUiToolResultNotificationParams;
-    required content "content", optional structured_content "structuredContent", optional is_error "isError",
-    optional meta "_meta", ..extra
+    required content "content" (into Vec<ContentBlock>),
+    optional structured_content "structuredContent" with_structured_content(into Json),
+    optional is_error "isError" with_is_error(copy bool), optional meta "_meta" with_meta(into ResultMetaObject),
+    ..extra
 }
 
 /// Sets what the model learns about the state of the app.
@@ -2053,39 +1024,32 @@ codec::object! { McpUiToolResultNotificationParams;
 /// The host passes it to the model with the next message of the user. Each request replaces the content of the one
 /// before.
 ///
-/// The `ui/update-model-context` request, sent by the client. In JSON, `method` is `"ui/update-model-context"`. Used by
-/// [`ClientRequest`].
+/// ```json
+/// {"method": "ui/update-model-context", "params": {"content": [{"type": "text",
+///   "text": "It is 21 °C in Bern."}]}}
+/// ```
 ///
-/// [`ClientRequest`]: super::ClientRequest
+/// The `ui/update-model-context` request, sent by the client.
 #[derive(Clone, Debug, PartialEq)]
 pub struct McpUiUpdateModelContextRequest {
     /// The parameters of the method.
     pub params: McpUiUpdateModelContextRequestParams,
 }
-
-impl McpUiUpdateModelContextRequest {
-    /// Creates a `McpUiUpdateModelContextRequest` from its required members.
-    #[must_use]
-    pub fn new(params: impl Into<McpUiUpdateModelContextRequestParams>) -> Self {
-        Self { params: params.into() }
-    }
-}
-
 codec::object! { McpUiUpdateModelContextRequest;
-    constant method "method" = Str("ui/update-model-context"), required params "params", else refuse_other
+    constant method "method" = Str("ui/update-model-context"),
+    required params "params" (into McpUiUpdateModelContextRequestParams), else refuse_other
 }
-
-impl Request for McpUiUpdateModelContextRequest {
-    const METHOD: &'static str = "ui/update-model-context";
-    const REVISION: Revision = Revision::V2026_07_28;
-    type Params = McpUiUpdateModelContextRequestParams;
-    type Result = JsonObject;
+codec::request! { McpUiUpdateModelContextRequest;
+    "ui/update-model-context" (McpUiUpdateModelContextRequestParams) -> JsonObject; Revision::V2026_07_28
 }
 
 /// What the model learns about the app.
 ///
-/// The parameters of [`McpUiUpdateModelContextRequest`] (`ui/update-model-context`). Used by
-/// [`McpUiUpdateModelContextRequest`].
+/// ```json
+/// {"content": [{"type": "text", "text": "It is 21 °C in Bern."}]}
+/// ```
+///
+/// The parameters of [`McpUiUpdateModelContextRequest`] (`ui/update-model-context`).
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct McpUiUpdateModelContextRequestParams {
     /// The content, in order.
@@ -2093,31 +1057,9 @@ pub struct McpUiUpdateModelContextRequestParams {
     /// The content as a JSON object.
     pub structured_content: Option<JsonObject>,
 }
-
-impl McpUiUpdateModelContextRequestParams {
-    /// Creates a `McpUiUpdateModelContextRequestParams` without optional members.
-    #[must_use]
-    pub fn new() -> Self {
-        Self::default()
-    }
-
-    /// Sets `content`.
-    #[must_use]
-    pub fn with_content(mut self, content: impl Into<Vec<ContentBlock>>) -> Self {
-        self.content = Some(content.into());
-        self
-    }
-
-    /// Sets `structuredContent`.
-    #[must_use]
-    pub fn with_structured_content(mut self, structured_content: impl Into<JsonObject>) -> Self {
-        self.structured_content = Some(structured_content.into());
-        self
-    }
-}
-
 codec::object! { McpUiUpdateModelContextRequestParams;
-    optional content "content", optional structured_content "structuredContent", else refuse_other
+    optional content "content" with_content(into Vec<ContentBlock>),
+    optional structured_content "structuredContent" with_structured_content(into JsonObject), else refuse_other
 }
 
 codec::serde_impls! {

@@ -26,7 +26,6 @@ pub enum Argument {
     /// [`NamedArgument`]: An argument with a name, such as `--port=80`.
     NamedArgument(NamedArgument),
 }
-
 codec::union! { Argument blank NamedArgument;
     PositionalArgument from(PositionalArgument), NamedArgument from(NamedArgument);
     [Value(&["type"], &[Str("positional")])] => PositionalArgument,
@@ -34,6 +33,10 @@ codec::union! { Argument blank NamedArgument;
 }
 
 /// An argument whose value has a hint.
+///
+/// ```json
+/// {"type": "positional", "valueHint": "city", "description": "The city to report on."}
+/// ```
 ///
 /// In JSON, `type` is `"positional"`. Used by [`PositionalArgument`].
 #[derive(Clone, Debug, PartialEq)]
@@ -65,106 +68,22 @@ pub struct PositionalArgumentWithHint {
     /// Other members.
     pub extra: Extra<Self>,
 }
-
-impl PositionalArgumentWithHint {
-    /// Creates a `PositionalArgumentWithHint` from its required members.
-    #[must_use]
-    pub fn new(value_hint: impl Into<String>) -> Self {
-        Self {
-            value_hint: value_hint.into(),
-            description: None,
-            format: None,
-            is_required: None,
-            is_secret: None,
-            default: None,
-            placeholder: None,
-            choices: None,
-            value: None,
-            variables: None,
-            is_repeated: None,
-            extra: Default::default(),
-        }
-    }
-
-    /// Sets `description`.
-    #[must_use]
-    pub fn with_description(mut self, description: impl Into<String>) -> Self {
-        self.description = Some(description.into());
-        self
-    }
-
-    /// Sets `format`.
-    #[must_use]
-    pub fn with_format(mut self, format: impl Into<Format>) -> Self {
-        self.format = Some(format.into());
-        self
-    }
-
-    /// Sets `isRequired`.
-    #[must_use]
-    pub fn with_is_required(mut self, is_required: bool) -> Self {
-        self.is_required = Some(is_required);
-        self
-    }
-
-    /// Sets `isSecret`.
-    #[must_use]
-    pub fn with_is_secret(mut self, is_secret: bool) -> Self {
-        self.is_secret = Some(is_secret);
-        self
-    }
-
-    /// Sets `default`.
-    #[must_use]
-    pub fn with_default(mut self, default: impl Into<String>) -> Self {
-        self.default = Some(default.into());
-        self
-    }
-
-    /// Sets `placeholder`.
-    #[must_use]
-    pub fn with_placeholder(mut self, placeholder: impl Into<String>) -> Self {
-        self.placeholder = Some(placeholder.into());
-        self
-    }
-
-    /// Sets `choices`.
-    #[must_use]
-    pub fn with_choices(mut self, choices: impl Into<Vec<String>>) -> Self {
-        self.choices = Some(choices.into());
-        self
-    }
-
-    /// Sets `value`.
-    #[must_use]
-    pub fn with_value(mut self, value: impl Into<String>) -> Self {
-        self.value = Some(value.into());
-        self
-    }
-
-    /// Sets `variables`.
-    #[must_use]
-    pub fn with_variables(mut self, variables: impl Into<Map<String, Input>>) -> Self {
-        self.variables = Some(variables.into());
-        self
-    }
-
-    /// Sets `isRepeated`.
-    #[must_use]
-    pub fn with_is_repeated(mut self, is_repeated: bool) -> Self {
-        self.is_repeated = Some(is_repeated);
-        self
-    }
-}
-
 codec::object! { PositionalArgumentWithHint;
-    constant r#type "type" = Str("positional"), required value_hint "valueHint", optional description "description",
-    optional format "format", optional is_required "isRequired", optional is_secret "isSecret",
-    optional default "default", optional placeholder "placeholder", optional choices "choices", optional value "value",
-    optional variables "variables", optional is_repeated "isRepeated", ..extra
+    constant r#type "type" = Str("positional"), required value_hint "valueHint" (into String),
+    optional description "description" with_description(into String), optional format "format" with_format(into Format),
+    optional is_required "isRequired" with_is_required(copy bool),
+    optional is_secret "isSecret" with_is_secret(copy bool), optional default "default" with_default(into String),
+    optional placeholder "placeholder" with_placeholder(into String),
+    optional choices "choices" with_choices(into Vec<String>), optional value "value" with_value(into String),
+    optional variables "variables" with_variables(into Map<String, Input>),
+    optional is_repeated "isRepeated" with_is_repeated(copy bool), ..extra
 }
 
 /// An argument that has a value.
+///
+/// ```json
+/// {"type": "positional", "valueHint": "city", "format": "string", "value": "Bern"}
+/// ```
 ///
 /// In JSON, `type` is `"positional"`. Used by [`PositionalArgument`].
 #[derive(Clone, Debug, PartialEq)]
@@ -196,106 +115,22 @@ pub struct PositionalArgumentWithValue {
     /// Other members.
     pub extra: Extra<Self>,
 }
-
-impl PositionalArgumentWithValue {
-    /// Creates a `PositionalArgumentWithValue` from its required members.
-    #[must_use]
-    pub fn new(value: impl Into<String>) -> Self {
-        Self {
-            value_hint: None,
-            description: None,
-            format: None,
-            is_required: None,
-            is_secret: None,
-            default: None,
-            placeholder: None,
-            choices: None,
-            value: value.into(),
-            variables: None,
-            is_repeated: None,
-            extra: Default::default(),
-        }
-    }
-
-    /// Sets `valueHint`.
-    #[must_use]
-    pub fn with_value_hint(mut self, value_hint: impl Into<String>) -> Self {
-        self.value_hint = Some(value_hint.into());
-        self
-    }
-
-    /// Sets `description`.
-    #[must_use]
-    pub fn with_description(mut self, description: impl Into<String>) -> Self {
-        self.description = Some(description.into());
-        self
-    }
-
-    /// Sets `format`.
-    #[must_use]
-    pub fn with_format(mut self, format: impl Into<Format>) -> Self {
-        self.format = Some(format.into());
-        self
-    }
-
-    /// Sets `isRequired`.
-    #[must_use]
-    pub fn with_is_required(mut self, is_required: bool) -> Self {
-        self.is_required = Some(is_required);
-        self
-    }
-
-    /// Sets `isSecret`.
-    #[must_use]
-    pub fn with_is_secret(mut self, is_secret: bool) -> Self {
-        self.is_secret = Some(is_secret);
-        self
-    }
-
-    /// Sets `default`.
-    #[must_use]
-    pub fn with_default(mut self, default: impl Into<String>) -> Self {
-        self.default = Some(default.into());
-        self
-    }
-
-    /// Sets `placeholder`.
-    #[must_use]
-    pub fn with_placeholder(mut self, placeholder: impl Into<String>) -> Self {
-        self.placeholder = Some(placeholder.into());
-        self
-    }
-
-    /// Sets `choices`.
-    #[must_use]
-    pub fn with_choices(mut self, choices: impl Into<Vec<String>>) -> Self {
-        self.choices = Some(choices.into());
-        self
-    }
-
-    /// Sets `variables`.
-    #[must_use]
-    pub fn with_variables(mut self, variables: impl Into<Map<String, Input>>) -> Self {
-        self.variables = Some(variables.into());
-        self
-    }
-
-    /// Sets `isRepeated`.
-    #[must_use]
-    pub fn with_is_repeated(mut self, is_repeated: bool) -> Self {
-        self.is_repeated = Some(is_repeated);
-        self
-    }
-}
-
 codec::object! { PositionalArgumentWithValue;
-    constant r#type "type" = Str("positional"), optional value_hint "valueHint", optional description "description",
-    optional format "format", optional is_required "isRequired", optional is_secret "isSecret",
-    optional default "default", optional placeholder "placeholder", optional choices "choices", required value "value",
-    optional variables "variables", optional is_repeated "isRepeated", ..extra
+    constant r#type "type" = Str("positional"), optional value_hint "valueHint" with_value_hint(into String),
+    optional description "description" with_description(into String), optional format "format" with_format(into Format),
+    optional is_required "isRequired" with_is_required(copy bool),
+    optional is_secret "isSecret" with_is_secret(copy bool), optional default "default" with_default(into String),
+    optional placeholder "placeholder" with_placeholder(into String),
+    optional choices "choices" with_choices(into Vec<String>), required value "value" (into String),
+    optional variables "variables" with_variables(into Map<String, Input>),
+    optional is_repeated "isRepeated" with_is_repeated(copy bool), ..extra
 }
 
 /// An argument with a name, such as `--port=80`.
+///
+/// ```json
+/// {"type": "named", "name": "--city", "description": "The city to report on."}
+/// ```
 ///
 /// In JSON, `type` is `"named"`. Used by [`Argument`].
 #[derive(Clone, Debug, PartialEq)]
@@ -327,103 +162,15 @@ pub struct NamedArgument {
     /// Other members.
     pub extra: Extra<Self>,
 }
-
-impl NamedArgument {
-    /// Creates a `NamedArgument` from its required members.
-    #[must_use]
-    pub fn new(name: impl Into<String>) -> Self {
-        Self {
-            name: name.into(),
-            description: None,
-            format: None,
-            is_required: None,
-            is_secret: None,
-            default: None,
-            placeholder: None,
-            choices: None,
-            value: None,
-            variables: None,
-            is_repeated: None,
-            extra: Default::default(),
-        }
-    }
-
-    /// Sets `description`.
-    #[must_use]
-    pub fn with_description(mut self, description: impl Into<String>) -> Self {
-        self.description = Some(description.into());
-        self
-    }
-
-    /// Sets `format`.
-    #[must_use]
-    pub fn with_format(mut self, format: impl Into<Format>) -> Self {
-        self.format = Some(format.into());
-        self
-    }
-
-    /// Sets `isRequired`.
-    #[must_use]
-    pub fn with_is_required(mut self, is_required: bool) -> Self {
-        self.is_required = Some(is_required);
-        self
-    }
-
-    /// Sets `isSecret`.
-    #[must_use]
-    pub fn with_is_secret(mut self, is_secret: bool) -> Self {
-        self.is_secret = Some(is_secret);
-        self
-    }
-
-    /// Sets `default`.
-    #[must_use]
-    pub fn with_default(mut self, default: impl Into<String>) -> Self {
-        self.default = Some(default.into());
-        self
-    }
-
-    /// Sets `placeholder`.
-    #[must_use]
-    pub fn with_placeholder(mut self, placeholder: impl Into<String>) -> Self {
-        self.placeholder = Some(placeholder.into());
-        self
-    }
-
-    /// Sets `choices`.
-    #[must_use]
-    pub fn with_choices(mut self, choices: impl Into<Vec<String>>) -> Self {
-        self.choices = Some(choices.into());
-        self
-    }
-
-    /// Sets `value`.
-    #[must_use]
-    pub fn with_value(mut self, value: impl Into<String>) -> Self {
-        self.value = Some(value.into());
-        self
-    }
-
-    /// Sets `variables`.
-    #[must_use]
-    pub fn with_variables(mut self, variables: impl Into<Map<String, Input>>) -> Self {
-        self.variables = Some(variables.into());
-        self
-    }
-
-    /// Sets `isRepeated`.
-    #[must_use]
-    pub fn with_is_repeated(mut self, is_repeated: bool) -> Self {
-        self.is_repeated = Some(is_repeated);
-        self
-    }
-}
-
 codec::object! { NamedArgument;
-    constant r#type "type" = Str("named"), required name "name", optional description "description",
-    optional format "format", optional is_required "isRequired", optional is_secret "isSecret",
-    optional default "default", optional placeholder "placeholder", optional choices "choices", optional value "value",
-    optional variables "variables", optional is_repeated "isRepeated", ..extra
+    constant r#type "type" = Str("named"), required name "name" (into String),
+    optional description "description" with_description(into String), optional format "format" with_format(into Format),
+    optional is_required "isRequired" with_is_required(copy bool),
+    optional is_secret "isSecret" with_is_secret(copy bool), optional default "default" with_default(into String),
+    optional placeholder "placeholder" with_placeholder(into String),
+    optional choices "choices" with_choices(into Vec<String>), optional value "value" with_value(into String),
+    optional variables "variables" with_variables(into Map<String, Input>),
+    optional is_repeated "isRepeated" with_is_repeated(copy bool), ..extra
 }
 
 /// An argument that is only a value.
@@ -584,7 +331,6 @@ impl PositionalArgument {
         &CHECK
     }
 }
-
 codec::checked! { PositionalArgument(Json) }
 
 codec::serde_impls! {

@@ -26,17 +26,12 @@ pub(super) fn input() -> &'static codec::Check {
                         ("description", codec::Check::Type(codec::JsonTypes::STRING)),
                         (
                             "format",
-                            codec::Check::All(
+                            codec::Check::Values(
                                 &[
-                                    codec::Check::Type(codec::JsonTypes::STRING),
-                                    codec::Check::Values(
-                                        &[
-                                            codec::Literal::Str("string"),
-                                            codec::Literal::Str("number"),
-                                            codec::Literal::Str("boolean"),
-                                            codec::Literal::Str("filepath"),
-                                        ],
-                                    ),
+                                    codec::Literal::Str("string"),
+                                    codec::Literal::Str("number"),
+                                    codec::Literal::Str("boolean"),
+                                    codec::Literal::Str("filepath"),
                                 ],
                             ),
                         ),

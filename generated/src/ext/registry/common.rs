@@ -11,6 +11,10 @@ pub type Registry = ServerDetail;
 
 /// An icon for user interfaces.
 ///
+/// ```json
+/// {"src": "https://example.com/icon.png", "mimeType": "image/png", "sizes": ["48x48"]}
+/// ```
+///
 /// Used by [`ServerDetail`].
 #[derive(Clone, Debug, PartialEq)]
 pub struct Icon {
@@ -26,38 +30,10 @@ pub struct Icon {
     /// Other members.
     pub extra: Extra<Self>,
 }
-
-impl Icon {
-    /// Creates an `Icon` from its required members.
-    #[must_use]
-    pub fn new(src: impl Into<IconSrc>) -> Self {
-        Self { src: src.into(), mime_type: None, sizes: None, theme: None, extra: Default::default() }
-    }
-
-    /// Sets `mimeType`.
-    #[must_use]
-    pub fn with_mime_type(mut self, mime_type: impl Into<IconMimeType>) -> Self {
-        self.mime_type = Some(mime_type.into());
-        self
-    }
-
-    /// Sets `sizes`.
-    #[must_use]
-    pub fn with_sizes(mut self, sizes: impl Into<Vec<IconSizesItem>>) -> Self {
-        self.sizes = Some(sizes.into());
-        self
-    }
-
-    /// Sets `theme`.
-    #[must_use]
-    pub fn with_theme(mut self, theme: impl Into<IconTheme>) -> Self {
-        self.theme = Some(theme.into());
-        self
-    }
-}
-
 codec::object! { Icon;
-    required src "src", optional mime_type "mimeType", optional sizes "sizes", optional theme "theme", ..extra
+    required src "src" (into IconSrc), optional mime_type "mimeType" with_mime_type(into IconMimeType),
+    optional sizes "sizes" with_sizes(into Vec<IconSizesItem>), optional theme "theme" with_theme(into IconTheme),
+    ..extra
 }
 
 /// The media type of an icon.
@@ -76,7 +52,6 @@ pub enum IconMimeType {
     /// `"image/webp"`: WebP.
     ImageWebp,
 }
-
 codec::string_enum! { IconMimeType;
     ImagePng = "image/png", ImageJpeg = "image/jpeg", ImageJpg = "image/jpg", ImageSvgXml = "image/svg+xml",
     ImageWebp = "image/webp",
@@ -97,7 +72,6 @@ impl IconSizesItem {
         &CHECK
     }
 }
-
 codec::checked! { IconSizesItem(String) }
 
 /// A URL of at most 255 characters.
@@ -107,7 +81,6 @@ codec::checked! { IconSizesItem(String) }
 /// Used by [`Icon`].
 #[derive(Clone, Debug, PartialEq)]
 pub struct IconSrc(String);
-
 codec::bounded_length! { IconSrc(String) check_str; at_most(255) }
 
 /// The theme of a user interface.
@@ -120,12 +93,13 @@ pub enum IconTheme {
     /// `"dark"`: A dark background.
     Dark,
 }
-
-codec::string_enum! { IconTheme;
-    Light = "light", Dark = "dark",
-}
+codec::string_enum! { IconTheme; Light = "light", Dark = "dark", }
 
 /// A value that the user supplies or the file sets.
+///
+/// ```json
+/// {"description": "The key of the weather service.", "format": "string", "isRequired": true}
+/// ```
 ///
 /// Used by [`InputWithVariables`], [`KeyValueInput`], [`NamedArgument`], [`PositionalArgumentWithHint`],
 /// [`PositionalArgumentWithValue`], [`RemoteTransportStreamableHttp`], [`RemoteTransportSse`].
@@ -158,75 +132,12 @@ pub struct Input {
     /// Other members.
     pub extra: Extra<Self>,
 }
-
-impl Input {
-    /// Creates an `Input` without optional members.
-    #[must_use]
-    pub fn new() -> Self {
-        Self::default()
-    }
-
-    /// Sets `description`.
-    #[must_use]
-    pub fn with_description(mut self, description: impl Into<String>) -> Self {
-        self.description = Some(description.into());
-        self
-    }
-
-    /// Sets `format`.
-    #[must_use]
-    pub fn with_format(mut self, format: impl Into<Format>) -> Self {
-        self.format = Some(format.into());
-        self
-    }
-
-    /// Sets `isRequired`.
-    #[must_use]
-    pub fn with_is_required(mut self, is_required: bool) -> Self {
-        self.is_required = Some(is_required);
-        self
-    }
-
-    /// Sets `isSecret`.
-    #[must_use]
-    pub fn with_is_secret(mut self, is_secret: bool) -> Self {
-        self.is_secret = Some(is_secret);
-        self
-    }
-
-    /// Sets `default`.
-    #[must_use]
-    pub fn with_default(mut self, default: impl Into<String>) -> Self {
-        self.default = Some(default.into());
-        self
-    }
-
-    /// Sets `placeholder`.
-    #[must_use]
-    pub fn with_placeholder(mut self, placeholder: impl Into<String>) -> Self {
-        self.placeholder = Some(placeholder.into());
-        self
-    }
-
-    /// Sets `choices`.
-    #[must_use]
-    pub fn with_choices(mut self, choices: impl Into<Vec<String>>) -> Self {
-        self.choices = Some(choices.into());
-        self
-    }
-
-    /// Sets `value`.
-    #[must_use]
-    pub fn with_value(mut self, value: impl Into<String>) -> Self {
-        self.value = Some(value.into());
-        self
-    }
-}
-
 codec::object! { Input;
-    optional description "description", optional format "format", optional is_required "isRequired",
-    optional is_secret "isSecret", optional default "default", optional placeholder "placeholder",
-    optional choices "choices", optional value "value", ..extra
+    optional description "description" with_description(into String), optional format "format" with_format(into Format),
+    optional is_required "isRequired" with_is_required(copy bool),
+    optional is_secret "isSecret" with_is_secret(copy bool), optional default "default" with_default(into String),
+    optional placeholder "placeholder" with_placeholder(into String),
+    optional choices "choices" with_choices(into Vec<String>), optional value "value" with_value(into String), ..extra
 }
 
 /// The kind of text that a value is.
@@ -248,12 +159,13 @@ pub enum Format {
     /// `"filepath"`: The path of a file on the user's machine.
     Filepath,
 }
-
-codec::string_enum! { Format;
-    String = "string", Number = "number", Boolean = "boolean", Filepath = "filepath",
-}
+codec::string_enum! { Format; String = "string", Number = "number", Boolean = "boolean", Filepath = "filepath", }
 
 /// A value that can contain variables.
+///
+/// ```json
+/// {"description": "The key of the weather service.", "format": "string", "isRequired": true}
+/// ```
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct InputWithVariables {
     /// What the value is for, shown to the user.
@@ -279,85 +191,20 @@ pub struct InputWithVariables {
     /// Other members.
     pub extra: Extra<Self>,
 }
-
-impl InputWithVariables {
-    /// Creates an `InputWithVariables` without optional members.
-    #[must_use]
-    pub fn new() -> Self {
-        Self::default()
-    }
-
-    /// Sets `description`.
-    #[must_use]
-    pub fn with_description(mut self, description: impl Into<String>) -> Self {
-        self.description = Some(description.into());
-        self
-    }
-
-    /// Sets `format`.
-    #[must_use]
-    pub fn with_format(mut self, format: impl Into<Format>) -> Self {
-        self.format = Some(format.into());
-        self
-    }
-
-    /// Sets `isRequired`.
-    #[must_use]
-    pub fn with_is_required(mut self, is_required: bool) -> Self {
-        self.is_required = Some(is_required);
-        self
-    }
-
-    /// Sets `isSecret`.
-    #[must_use]
-    pub fn with_is_secret(mut self, is_secret: bool) -> Self {
-        self.is_secret = Some(is_secret);
-        self
-    }
-
-    /// Sets `default`.
-    #[must_use]
-    pub fn with_default(mut self, default: impl Into<String>) -> Self {
-        self.default = Some(default.into());
-        self
-    }
-
-    /// Sets `placeholder`.
-    #[must_use]
-    pub fn with_placeholder(mut self, placeholder: impl Into<String>) -> Self {
-        self.placeholder = Some(placeholder.into());
-        self
-    }
-
-    /// Sets `choices`.
-    #[must_use]
-    pub fn with_choices(mut self, choices: impl Into<Vec<String>>) -> Self {
-        self.choices = Some(choices.into());
-        self
-    }
-
-    /// Sets `value`.
-    #[must_use]
-    pub fn with_value(mut self, value: impl Into<String>) -> Self {
-        self.value = Some(value.into());
-        self
-    }
-
-    /// Sets `variables`.
-    #[must_use]
-    pub fn with_variables(mut self, variables: impl Into<Map<String, Input>>) -> Self {
-        self.variables = Some(variables.into());
-        self
-    }
-}
-
 codec::object! { InputWithVariables;
-    optional description "description", optional format "format", optional is_required "isRequired",
-    optional is_secret "isSecret", optional default "default", optional placeholder "placeholder",
-    optional choices "choices", optional value "value", optional variables "variables", ..extra
+    optional description "description" with_description(into String), optional format "format" with_format(into Format),
+    optional is_required "isRequired" with_is_required(copy bool),
+    optional is_secret "isSecret" with_is_secret(copy bool), optional default "default" with_default(into String),
+    optional placeholder "placeholder" with_placeholder(into String),
+    optional choices "choices" with_choices(into Vec<String>), optional value "value" with_value(into String),
+    optional variables "variables" with_variables(into Map<String, Input>), ..extra
 }
 
 /// An environment variable or an HTTP header.
+///
+/// ```json
+/// {"name": "API_KEY", "description": "The key of the weather service.", "format": "string"}
+/// ```
 ///
 /// Used by [`Package`], [`SseTransport`], [`StreamableHttpTransport`], [`RemoteTransportStreamableHttp`],
 /// [`RemoteTransportSse`].
@@ -393,98 +240,20 @@ pub struct KeyValueInput {
     /// Other members.
     pub extra: Extra<Self>,
 }
-
-impl KeyValueInput {
-    /// Creates a `KeyValueInput` from its required members.
-    #[must_use]
-    pub fn new(name: impl Into<String>) -> Self {
-        Self {
-            name: name.into(),
-            description: None,
-            format: None,
-            is_required: None,
-            is_secret: None,
-            default: None,
-            placeholder: None,
-            choices: None,
-            value: None,
-            variables: None,
-            extra: Default::default(),
-        }
-    }
-
-    /// Sets `description`.
-    #[must_use]
-    pub fn with_description(mut self, description: impl Into<String>) -> Self {
-        self.description = Some(description.into());
-        self
-    }
-
-    /// Sets `format`.
-    #[must_use]
-    pub fn with_format(mut self, format: impl Into<Format>) -> Self {
-        self.format = Some(format.into());
-        self
-    }
-
-    /// Sets `isRequired`.
-    #[must_use]
-    pub fn with_is_required(mut self, is_required: bool) -> Self {
-        self.is_required = Some(is_required);
-        self
-    }
-
-    /// Sets `isSecret`.
-    #[must_use]
-    pub fn with_is_secret(mut self, is_secret: bool) -> Self {
-        self.is_secret = Some(is_secret);
-        self
-    }
-
-    /// Sets `default`.
-    #[must_use]
-    pub fn with_default(mut self, default: impl Into<String>) -> Self {
-        self.default = Some(default.into());
-        self
-    }
-
-    /// Sets `placeholder`.
-    #[must_use]
-    pub fn with_placeholder(mut self, placeholder: impl Into<String>) -> Self {
-        self.placeholder = Some(placeholder.into());
-        self
-    }
-
-    /// Sets `choices`.
-    #[must_use]
-    pub fn with_choices(mut self, choices: impl Into<Vec<String>>) -> Self {
-        self.choices = Some(choices.into());
-        self
-    }
-
-    /// Sets `value`.
-    #[must_use]
-    pub fn with_value(mut self, value: impl Into<String>) -> Self {
-        self.value = Some(value.into());
-        self
-    }
-
-    /// Sets `variables`.
-    #[must_use]
-    pub fn with_variables(mut self, variables: impl Into<Map<String, Input>>) -> Self {
-        self.variables = Some(variables.into());
-        self
-    }
-}
-
 codec::object! { KeyValueInput;
-    required name "name", optional description "description", optional format "format",
-    optional is_required "isRequired", optional is_secret "isSecret", optional default "default",
-    optional placeholder "placeholder", optional choices "choices", optional value "value",
-    optional variables "variables", ..extra
+    required name "name" (into String), optional description "description" with_description(into String),
+    optional format "format" with_format(into Format), optional is_required "isRequired" with_is_required(copy bool),
+    optional is_secret "isSecret" with_is_secret(copy bool), optional default "default" with_default(into String),
+    optional placeholder "placeholder" with_placeholder(into String),
+    optional choices "choices" with_choices(into Vec<String>), optional value "value" with_value(into String),
+    optional variables "variables" with_variables(into Map<String, Input>), ..extra
 }
 
 /// A package that contains the server, and how to run it.
+///
+/// ```json
+/// {"registryType": "npm", "identifier": "@example/weather", "transport": {"type": "stdio"}}
+/// ```
 ///
 /// Used by [`ServerDetail`].
 #[derive(Clone, Debug, PartialEq)]
@@ -513,85 +282,16 @@ pub struct Package {
     /// Other members.
     pub extra: Extra<Self>,
 }
-
-impl Package {
-    /// Creates a `Package` from its required members.
-    #[must_use]
-    pub fn new(
-        registry_type: impl Into<String>,
-        identifier: impl Into<String>,
-        transport: impl Into<LocalTransport>,
-    ) -> Self {
-        Self {
-            registry_type: registry_type.into(),
-            registry_base_url: None,
-            identifier: identifier.into(),
-            version: None,
-            file_sha256: None,
-            transport: transport.into(),
-            runtime_hint: None,
-            runtime_arguments: None,
-            package_arguments: None,
-            environment_variables: None,
-            extra: Default::default(),
-        }
-    }
-
-    /// Sets `registryBaseUrl`.
-    #[must_use]
-    pub fn with_registry_base_url(mut self, registry_base_url: impl Into<String>) -> Self {
-        self.registry_base_url = Some(registry_base_url.into());
-        self
-    }
-
-    /// Sets `version`.
-    #[must_use]
-    pub fn with_version(mut self, version: impl Into<PackageVersion>) -> Self {
-        self.version = Some(version.into());
-        self
-    }
-
-    /// Sets `fileSha256`.
-    #[must_use]
-    pub fn with_file_sha256(mut self, file_sha256: impl Into<PackageFileSha256>) -> Self {
-        self.file_sha256 = Some(file_sha256.into());
-        self
-    }
-
-    /// Sets `runtimeHint`.
-    #[must_use]
-    pub fn with_runtime_hint(mut self, runtime_hint: impl Into<String>) -> Self {
-        self.runtime_hint = Some(runtime_hint.into());
-        self
-    }
-
-    /// Sets `runtimeArguments`.
-    #[must_use]
-    pub fn with_runtime_arguments(mut self, runtime_arguments: impl Into<Vec<Argument>>) -> Self {
-        self.runtime_arguments = Some(runtime_arguments.into());
-        self
-    }
-
-    /// Sets `packageArguments`.
-    #[must_use]
-    pub fn with_package_arguments(mut self, package_arguments: impl Into<Vec<Argument>>) -> Self {
-        self.package_arguments = Some(package_arguments.into());
-        self
-    }
-
-    /// Sets `environmentVariables`.
-    #[must_use]
-    pub fn with_environment_variables(mut self, environment_variables: impl Into<Vec<KeyValueInput>>) -> Self {
-        self.environment_variables = Some(environment_variables.into());
-        self
-    }
-}
-
 codec::object! { Package;
-    required registry_type "registryType", optional registry_base_url "registryBaseUrl",
-    required identifier "identifier", optional version "version", optional file_sha256 "fileSha256",
-    required transport "transport", optional runtime_hint "runtimeHint", optional runtime_arguments "runtimeArguments",
-    optional package_arguments "packageArguments", optional environment_variables "environmentVariables", ..extra
+    required registry_type "registryType" (into String),
+    optional registry_base_url "registryBaseUrl" with_registry_base_url(into String),
+    required identifier "identifier" (into String), optional version "version" with_version(into PackageVersion),
+    optional file_sha256 "fileSha256" with_file_sha256(into PackageFileSha256),
+    required transport "transport" (into LocalTransport),
+    optional runtime_hint "runtimeHint" with_runtime_hint(into String),
+    optional runtime_arguments "runtimeArguments" with_runtime_arguments(into Vec<Argument>),
+    optional package_arguments "packageArguments" with_package_arguments(into Vec<Argument>),
+    optional environment_variables "environmentVariables" with_environment_variables(into Vec<KeyValueInput>), ..extra
 }
 
 /// A SHA-256 digest as 64 lowercase hexadecimal digits.
@@ -609,7 +309,6 @@ impl PackageFileSha256 {
         &CHECK
     }
 }
-
 codec::checked! { PackageFileSha256(String) }
 
 /// A version other than `latest`.
@@ -633,10 +332,13 @@ impl PackageVersion {
         &CHECK
     }
 }
-
 codec::checked! { PackageVersion(String) }
 
 /// The repository of a server's source code, which people can inspect.
+///
+/// ```json
+/// {"url": "https://github.com/example/weather", "source": "github"}
+/// ```
 ///
 /// Used by [`ServerDetail`].
 #[derive(Clone, Debug, PartialEq)]
@@ -653,36 +355,19 @@ pub struct Repository {
     /// Other members.
     pub extra: Extra<Self>,
 }
-
-impl Repository {
-    /// Creates a `Repository` from its required members.
-    #[must_use]
-    pub fn new(url: impl Into<String>, source: impl Into<String>) -> Self {
-        Self { url: url.into(), source: source.into(), id: None, subfolder: None, extra: Default::default() }
-    }
-
-    /// Sets `id`.
-    #[must_use]
-    pub fn with_id(mut self, id: impl Into<String>) -> Self {
-        self.id = Some(id.into());
-        self
-    }
-
-    /// Sets `subfolder`.
-    #[must_use]
-    pub fn with_subfolder(mut self, subfolder: impl Into<String>) -> Self {
-        self.subfolder = Some(subfolder.into());
-        self
-    }
-}
-
 codec::object! { Repository;
-    required url "url", required source "source", optional id "id", optional subfolder "subfolder", ..extra
+    required url "url" (into String), required source "source" (into String), optional id "id" with_id(into String),
+    optional subfolder "subfolder" with_subfolder(into String), ..extra
 }
 
 /// A server in the registry: its identity, the packages to install it from, and the endpoints to connect to.
 ///
 /// This is the content of the file `server.json`.
+///
+/// ```json
+/// {"name": "com.example/weather", "title": "Weather",
+///   "description": "Weather reports and forecasts.", "version": "1.2.0"}
+/// ```
 ///
 /// Used by [`Registry`].
 #[derive(Clone, Debug, PartialEq)]
@@ -713,95 +398,23 @@ pub struct ServerDetail {
     /// Other members.
     pub extra: Extra<Self>,
 }
-
-impl ServerDetail {
-    /// Creates a `ServerDetail` from its required members.
-    #[must_use]
-    pub fn new(
-        name: impl Into<ServerDetailName>,
-        description: impl Into<ServerDetailDescription>,
-        version: impl Into<ServerDetailVersion>,
-    ) -> Self {
-        Self {
-            schema: None,
-            name: name.into(),
-            title: None,
-            description: description.into(),
-            version: version.into(),
-            website_url: None,
-            repository: None,
-            packages: None,
-            remotes: None,
-            icons: None,
-            meta: None,
-            extra: Default::default(),
-        }
-    }
-
-    /// Sets `$schema`.
-    #[must_use]
-    pub fn with_schema(mut self, schema: impl Into<String>) -> Self {
-        self.schema = Some(schema.into());
-        self
-    }
-
-    /// Sets `title`.
-    #[must_use]
-    pub fn with_title(mut self, title: impl Into<ServerDetailTitle>) -> Self {
-        self.title = Some(title.into());
-        self
-    }
-
-    /// Sets `websiteUrl`.
-    #[must_use]
-    pub fn with_website_url(mut self, website_url: impl Into<String>) -> Self {
-        self.website_url = Some(website_url.into());
-        self
-    }
-
-    /// Sets `repository`.
-    #[must_use]
-    pub fn with_repository(mut self, repository: impl Into<Repository>) -> Self {
-        self.repository = Some(repository.into());
-        self
-    }
-
-    /// Sets `packages`.
-    #[must_use]
-    pub fn with_packages(mut self, packages: impl Into<Vec<Package>>) -> Self {
-        self.packages = Some(packages.into());
-        self
-    }
-
-    /// Sets `remotes`.
-    #[must_use]
-    pub fn with_remotes(mut self, remotes: impl Into<Vec<RemoteTransport>>) -> Self {
-        self.remotes = Some(remotes.into());
-        self
-    }
-
-    /// Sets `icons`.
-    #[must_use]
-    pub fn with_icons(mut self, icons: impl Into<Vec<Icon>>) -> Self {
-        self.icons = Some(icons.into());
-        self
-    }
-
-    /// Sets `_meta`.
-    #[must_use]
-    pub fn with_meta(mut self, meta: impl Into<ServerDetailMeta>) -> Self {
-        self.meta = Some(meta.into());
-        self
-    }
-}
-
 codec::object! { ServerDetail;
-    optional schema "$schema", required name "name", optional title "title", required description "description",
-    required version "version", optional website_url "websiteUrl", optional repository "repository",
-    optional packages "packages", optional remotes "remotes", optional icons "icons", optional meta "_meta", ..extra
+    optional schema "$schema" with_schema(into String), required name "name" (into ServerDetailName),
+    optional title "title" with_title(into ServerDetailTitle),
+    required description "description" (into ServerDetailDescription),
+    required version "version" (into ServerDetailVersion),
+    optional website_url "websiteUrl" with_website_url(into String),
+    optional repository "repository" with_repository(into Repository),
+    optional packages "packages" with_packages(into Vec<Package>),
+    optional remotes "remotes" with_remotes(into Vec<RemoteTransport>),
+    optional icons "icons" with_icons(into Vec<Icon>), optional meta "_meta" with_meta(into ServerDetailMeta), ..extra
 }
 
 /// Metadata of a server.
+///
+/// ```json
+/// {"io.modelcontextprotocol.registry/publisher-provided": {}}
+/// ```
 ///
 /// Used by [`ServerDetail`].
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -812,24 +425,10 @@ pub struct ServerDetailMeta {
     /// Other members.
     pub extra: Extra<Self>,
 }
-
-impl ServerDetailMeta {
-    /// Creates a `ServerDetailMeta` without optional members.
-    #[must_use]
-    pub fn new() -> Self {
-        Self::default()
-    }
-
-    /// Sets `io.modelcontextprotocol.registry/publisher-provided`.
-    #[must_use]
-    pub fn with_publisher_provided(mut self, publisher_provided: impl Into<JsonObject>) -> Self {
-        self.publisher_provided = Some(publisher_provided.into());
-        self
-    }
-}
-
 codec::object! { ServerDetailMeta;
-    optional publisher_provided "io.modelcontextprotocol.registry/publisher-provided", ..extra
+    optional publisher_provided "io.modelcontextprotocol.registry/publisher-provided"
+        with_publisher_provided(into JsonObject),
+    ..extra
 }
 
 /// A description of 1 to 100 characters.
@@ -839,10 +438,7 @@ codec::object! { ServerDetailMeta;
 /// Used by [`ServerDetail`].
 #[derive(Clone, Debug, PartialEq)]
 pub struct ServerDetailDescription(String);
-
-codec::bounded_length! { ServerDetailDescription(String) check_str;
-    at_least(1), at_most(100)
-}
+codec::bounded_length! { ServerDetailDescription(String) check_str; at_least(1), at_most(100) }
 
 /// The name of a server, such as `com.example/weather`.
 ///
@@ -863,7 +459,6 @@ impl ServerDetailName {
         &CHECK
     }
 }
-
 codec::checked! { ServerDetailName(String) }
 
 /// A display name of 1 to 100 characters.
@@ -873,10 +468,7 @@ codec::checked! { ServerDetailName(String) }
 /// Used by [`ServerDetail`].
 #[derive(Clone, Debug, PartialEq)]
 pub struct ServerDetailTitle(String);
-
-codec::bounded_length! { ServerDetailTitle(String) check_str;
-    at_least(1), at_most(100)
-}
+codec::bounded_length! { ServerDetailTitle(String) check_str; at_least(1), at_most(100) }
 
 /// A version of at most 255 characters.
 ///
@@ -885,7 +477,6 @@ codec::bounded_length! { ServerDetailTitle(String) check_str;
 /// Used by [`ServerDetail`].
 #[derive(Clone, Debug, PartialEq)]
 pub struct ServerDetailVersion(String);
-
 codec::bounded_length! { ServerDetailVersion(String) check_str; at_most(255) }
 
 /// An HTTP or HTTPS URL that can contain names of variables in braces.
@@ -908,7 +499,6 @@ impl Url {
         &CHECK
     }
 }
-
 codec::checked! { Url(String) }
 
 codec::serde_impls! {

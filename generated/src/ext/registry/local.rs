@@ -27,7 +27,6 @@ pub enum LocalTransport {
     /// HTTP.
     SseTransport(SseTransport),
 }
-
 codec::union! { LocalTransport blank StdioTransport;
     StdioTransport from(StdioTransport), StreamableHttpTransport from(StreamableHttpTransport),
     SseTransport from(SseTransport);
@@ -37,6 +36,10 @@ codec::union! { LocalTransport blank StdioTransport;
 }
 
 /// The server is an endpoint of HTTP with server-sent events, the transport before Streamable HTTP.
+///
+/// ```json
+/// {"type": "sse", "url": "https://example.com/mcp", "headers": [{"name": "API_KEY"}]}
+/// ```
 ///
 /// In JSON, `type` is `"sse"`. Used by [`LocalTransport`].
 #[derive(Clone, Debug, PartialEq)]
@@ -49,27 +52,16 @@ pub struct SseTransport {
     /// Other members.
     pub extra: Extra<Self>,
 }
-
-impl SseTransport {
-    /// Creates a `SseTransport` from its required members.
-    #[must_use]
-    pub fn new(url: impl Into<Url>) -> Self {
-        Self { url: url.into(), headers: None, extra: Default::default() }
-    }
-
-    /// Sets `headers`.
-    #[must_use]
-    pub fn with_headers(mut self, headers: impl Into<Vec<KeyValueInput>>) -> Self {
-        self.headers = Some(headers.into());
-        self
-    }
-}
-
 codec::object! { SseTransport;
-    constant r#type "type" = Str("sse"), required url "url", optional headers "headers", ..extra
+    constant r#type "type" = Str("sse"), required url "url" (into Url),
+    optional headers "headers" with_headers(into Vec<KeyValueInput>), ..extra
 }
 
 /// The server reads from its standard input and writes to its standard output.
+///
+/// ```json
+/// {"type": "stdio"}
+/// ```
 ///
 /// In JSON, `type` is `"stdio"`. Used by [`LocalTransport`].
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -77,20 +69,13 @@ pub struct StdioTransport {
     /// Other members.
     pub extra: Extra<Self>,
 }
-
-impl StdioTransport {
-    /// Creates a `StdioTransport` without optional members.
-    #[must_use]
-    pub fn new() -> Self {
-        Self::default()
-    }
-}
-
-codec::object! { StdioTransport;
-    constant r#type "type" = Str("stdio"), ..extra
-}
+codec::object! { StdioTransport; constant r#type "type" = Str("stdio"), ..extra }
 
 /// The server is an endpoint of Streamable HTTP.
+///
+/// ```json
+/// {"type": "streamable-http", "url": "https://example.com/mcp"}
+/// ```
 ///
 /// In JSON, `type` is `"streamable-http"`. Used by [`LocalTransport`].
 #[derive(Clone, Debug, PartialEq)]
@@ -103,26 +88,9 @@ pub struct StreamableHttpTransport {
     /// Other members.
     pub extra: Extra<Self>,
 }
-
-impl StreamableHttpTransport {
-    /// Creates a `StreamableHttpTransport` from its required members.
-    #[must_use]
-    pub fn new(url: impl Into<Url>) -> Self {
-        Self { url: url.into(), headers: None, extra: Default::default() }
-    }
-
-    /// Sets `headers`.
-    #[must_use]
-    pub fn with_headers(mut self, headers: impl Into<Vec<KeyValueInput>>) -> Self {
-        self.headers = Some(headers.into());
-        self
-    }
-}
-
 codec::object! { StreamableHttpTransport;
-    constant r#type "type" = Str("streamable-http"), required url "url", optional headers "headers", ..extra
+    constant r#type "type" = Str("streamable-http"), required url "url" (into Url),
+    optional headers "headers" with_headers(into Vec<KeyValueInput>), ..extra
 }
 
-codec::serde_impls! {
-    LocalTransport, SseTransport, StdioTransport, StreamableHttpTransport
-}
+codec::serde_impls! { LocalTransport, SseTransport, StdioTransport, StreamableHttpTransport }

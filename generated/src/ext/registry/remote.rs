@@ -23,7 +23,6 @@ pub enum RemoteTransport {
     /// [`RemoteTransportSse`]: An endpoint of HTTP with server-sent events.
     Sse(RemoteTransportSse),
 }
-
 codec::union! { RemoteTransport blank Sse;
     StreamableHttp from(RemoteTransportStreamableHttp), Sse from(RemoteTransportSse);
     [Value(&["type"], &[Str("streamable-http")])] => StreamableHttp,
@@ -31,6 +30,10 @@ codec::union! { RemoteTransport blank Sse;
 }
 
 /// An endpoint of Streamable HTTP.
+///
+/// ```json
+/// {"type": "streamable-http", "url": "https://example.com/mcp"}
+/// ```
 ///
 /// In JSON, `type` is `"streamable-http"`. Used by [`RemoteTransport`].
 #[derive(Clone, Debug, PartialEq)]
@@ -45,35 +48,17 @@ pub struct RemoteTransportStreamableHttp {
     /// Other members.
     pub extra: Extra<Self>,
 }
-
-impl RemoteTransportStreamableHttp {
-    /// Creates a `RemoteTransportStreamableHttp` from its required members.
-    #[must_use]
-    pub fn new(url: impl Into<Url>) -> Self {
-        Self { url: url.into(), headers: None, variables: None, extra: Default::default() }
-    }
-
-    /// Sets `headers`.
-    #[must_use]
-    pub fn with_headers(mut self, headers: impl Into<Vec<KeyValueInput>>) -> Self {
-        self.headers = Some(headers.into());
-        self
-    }
-
-    /// Sets `variables`.
-    #[must_use]
-    pub fn with_variables(mut self, variables: impl Into<Map<String, Input>>) -> Self {
-        self.variables = Some(variables.into());
-        self
-    }
-}
-
 codec::object! { RemoteTransportStreamableHttp;
-    constant r#type "type" = Str("streamable-http"), required url "url", optional headers "headers",
-    optional variables "variables", ..extra
+    constant r#type "type" = Str("streamable-http"), required url "url" (into Url),
+    optional headers "headers" with_headers(into Vec<KeyValueInput>),
+    optional variables "variables" with_variables(into Map<String, Input>), ..extra
 }
 
 /// An endpoint of HTTP with server-sent events.
+///
+/// ```json
+/// {"type": "sse", "url": "https://example.com/mcp", "headers": [{"name": "API_KEY"}]}
+/// ```
 ///
 /// In JSON, `type` is `"sse"`. Used by [`RemoteTransport`].
 #[derive(Clone, Debug, PartialEq)]
@@ -88,34 +73,10 @@ pub struct RemoteTransportSse {
     /// Other members.
     pub extra: Extra<Self>,
 }
-
-impl RemoteTransportSse {
-    /// Creates a `RemoteTransportSse` from its required members.
-    #[must_use]
-    pub fn new(url: impl Into<Url>) -> Self {
-        Self { url: url.into(), headers: None, variables: None, extra: Default::default() }
-    }
-
-    /// Sets `headers`.
-    #[must_use]
-    pub fn with_headers(mut self, headers: impl Into<Vec<KeyValueInput>>) -> Self {
-        self.headers = Some(headers.into());
-        self
-    }
-
-    /// Sets `variables`.
-    #[must_use]
-    pub fn with_variables(mut self, variables: impl Into<Map<String, Input>>) -> Self {
-        self.variables = Some(variables.into());
-        self
-    }
-}
-
 codec::object! { RemoteTransportSse;
-    constant r#type "type" = Str("sse"), required url "url", optional headers "headers", optional variables "variables",
-    ..extra
+    constant r#type "type" = Str("sse"), required url "url" (into Url),
+    optional headers "headers" with_headers(into Vec<KeyValueInput>),
+    optional variables "variables" with_variables(into Map<String, Input>), ..extra
 }
 
-codec::serde_impls! {
-    RemoteTransport, RemoteTransportStreamableHttp, RemoteTransportSse
-}
+codec::serde_impls! { RemoteTransport, RemoteTransportStreamableHttp, RemoteTransportSse }

@@ -8,6 +8,10 @@ use crate::{Extra, Map, codec};
 
 /// A value that the user supplies or the card sets, for a variable or a header.
 ///
+/// ```json
+/// {"description": "The key of the weather service.", "format": "string", "isRequired": true}
+/// ```
+///
 /// Used by [`KeyValueInput`], [`Remote`].
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Input {
@@ -31,75 +35,12 @@ pub struct Input {
     /// Other members.
     pub extra: Extra<Self>,
 }
-
-impl Input {
-    /// Creates an `Input` without optional members.
-    #[must_use]
-    pub fn new() -> Self {
-        Self::default()
-    }
-
-    /// Sets `description`.
-    #[must_use]
-    pub fn with_description(mut self, description: impl Into<String>) -> Self {
-        self.description = Some(description.into());
-        self
-    }
-
-    /// Sets `format`.
-    #[must_use]
-    pub fn with_format(mut self, format: impl Into<Format>) -> Self {
-        self.format = Some(format.into());
-        self
-    }
-
-    /// Sets `isRequired`.
-    #[must_use]
-    pub fn with_is_required(mut self, is_required: bool) -> Self {
-        self.is_required = Some(is_required);
-        self
-    }
-
-    /// Sets `isSecret`.
-    #[must_use]
-    pub fn with_is_secret(mut self, is_secret: bool) -> Self {
-        self.is_secret = Some(is_secret);
-        self
-    }
-
-    /// Sets `default`.
-    #[must_use]
-    pub fn with_default(mut self, default: impl Into<String>) -> Self {
-        self.default = Some(default.into());
-        self
-    }
-
-    /// Sets `placeholder`.
-    #[must_use]
-    pub fn with_placeholder(mut self, placeholder: impl Into<String>) -> Self {
-        self.placeholder = Some(placeholder.into());
-        self
-    }
-
-    /// Sets `choices`.
-    #[must_use]
-    pub fn with_choices(mut self, choices: impl Into<Vec<String>>) -> Self {
-        self.choices = Some(choices.into());
-        self
-    }
-
-    /// Sets `value`.
-    #[must_use]
-    pub fn with_value(mut self, value: impl Into<String>) -> Self {
-        self.value = Some(value.into());
-        self
-    }
-}
-
 codec::object! { Input;
-    optional description "description", optional format "format", optional is_required "isRequired",
-    optional is_secret "isSecret", optional default "default", optional placeholder "placeholder",
-    optional choices "choices", optional value "value", ..extra
+    optional description "description" with_description(into String), optional format "format" with_format(into Format),
+    optional is_required "isRequired" with_is_required(copy bool),
+    optional is_secret "isSecret" with_is_secret(copy bool), optional default "default" with_default(into String),
+    optional placeholder "placeholder" with_placeholder(into String),
+    optional choices "choices" with_choices(into Vec<String>), optional value "value" with_value(into String), ..extra
 }
 
 /// The kind of text that a value is.
@@ -116,12 +57,13 @@ pub enum Format {
     /// `"filepath"`: The path of a file on the user's machine.
     Filepath,
 }
-
-codec::string_enum! { Format;
-    String = "string", Number = "number", Boolean = "boolean", Filepath = "filepath",
-}
+codec::string_enum! { Format; String = "string", Number = "number", Boolean = "boolean", Filepath = "filepath", }
 
 /// A header with a value that the user supplies or the card sets.
+///
+/// ```json
+/// {"name": "API_KEY", "description": "The key of the weather service.", "format": "string"}
+/// ```
 ///
 /// Used by [`Remote`].
 #[derive(Clone, Debug, PartialEq)]
@@ -150,98 +92,20 @@ pub struct KeyValueInput {
     /// Other members.
     pub extra: Extra<Self>,
 }
-
-impl KeyValueInput {
-    /// Creates a `KeyValueInput` from its required members.
-    #[must_use]
-    pub fn new(name: impl Into<String>) -> Self {
-        Self {
-            name: name.into(),
-            description: None,
-            format: None,
-            is_required: None,
-            is_secret: None,
-            default: None,
-            placeholder: None,
-            choices: None,
-            value: None,
-            variables: None,
-            extra: Default::default(),
-        }
-    }
-
-    /// Sets `description`.
-    #[must_use]
-    pub fn with_description(mut self, description: impl Into<String>) -> Self {
-        self.description = Some(description.into());
-        self
-    }
-
-    /// Sets `format`.
-    #[must_use]
-    pub fn with_format(mut self, format: impl Into<Format>) -> Self {
-        self.format = Some(format.into());
-        self
-    }
-
-    /// Sets `isRequired`.
-    #[must_use]
-    pub fn with_is_required(mut self, is_required: bool) -> Self {
-        self.is_required = Some(is_required);
-        self
-    }
-
-    /// Sets `isSecret`.
-    #[must_use]
-    pub fn with_is_secret(mut self, is_secret: bool) -> Self {
-        self.is_secret = Some(is_secret);
-        self
-    }
-
-    /// Sets `default`.
-    #[must_use]
-    pub fn with_default(mut self, default: impl Into<String>) -> Self {
-        self.default = Some(default.into());
-        self
-    }
-
-    /// Sets `placeholder`.
-    #[must_use]
-    pub fn with_placeholder(mut self, placeholder: impl Into<String>) -> Self {
-        self.placeholder = Some(placeholder.into());
-        self
-    }
-
-    /// Sets `choices`.
-    #[must_use]
-    pub fn with_choices(mut self, choices: impl Into<Vec<String>>) -> Self {
-        self.choices = Some(choices.into());
-        self
-    }
-
-    /// Sets `value`.
-    #[must_use]
-    pub fn with_value(mut self, value: impl Into<String>) -> Self {
-        self.value = Some(value.into());
-        self
-    }
-
-    /// Sets `variables`.
-    #[must_use]
-    pub fn with_variables(mut self, variables: impl Into<Map<String, Input>>) -> Self {
-        self.variables = Some(variables.into());
-        self
-    }
-}
-
 codec::object! { KeyValueInput;
-    required name "name", optional description "description", optional format "format",
-    optional is_required "isRequired", optional is_secret "isSecret", optional default "default",
-    optional placeholder "placeholder", optional choices "choices", optional value "value",
-    optional variables "variables", ..extra
+    required name "name" (into String), optional description "description" with_description(into String),
+    optional format "format" with_format(into Format), optional is_required "isRequired" with_is_required(copy bool),
+    optional is_secret "isSecret" with_is_secret(copy bool), optional default "default" with_default(into String),
+    optional placeholder "placeholder" with_placeholder(into String),
+    optional choices "choices" with_choices(into Vec<String>), optional value "value" with_value(into String),
+    optional variables "variables" with_variables(into Map<String, Input>), ..extra
 }
 
 /// An endpoint of a server, and how to connect to it.
+///
+/// ```json
+/// {"type": "streamable-http", "url": "https://example.com/mcp"}
+/// ```
 ///
 /// Used by [`ServerCard`].
 #[derive(Clone, Debug, PartialEq)]
@@ -260,46 +124,12 @@ pub struct Remote {
     /// Other members.
     pub extra: Extra<Self>,
 }
-
-impl Remote {
-    /// Creates a `Remote` from its required members.
-    #[must_use]
-    pub fn new(r#type: impl Into<RemoteType>, url: impl Into<RemoteUrl>) -> Self {
-        Self {
-            r#type: r#type.into(),
-            url: url.into(),
-            headers: None,
-            variables: None,
-            supported_protocol_versions: None,
-            extra: Default::default(),
-        }
-    }
-
-    /// Sets `headers`.
-    #[must_use]
-    pub fn with_headers(mut self, headers: impl Into<Vec<KeyValueInput>>) -> Self {
-        self.headers = Some(headers.into());
-        self
-    }
-
-    /// Sets `variables`.
-    #[must_use]
-    pub fn with_variables(mut self, variables: impl Into<Map<String, Input>>) -> Self {
-        self.variables = Some(variables.into());
-        self
-    }
-
-    /// Sets `supportedProtocolVersions`.
-    #[must_use]
-    pub fn with_supported_protocol_versions(mut self, supported_protocol_versions: impl Into<Vec<String>>) -> Self {
-        self.supported_protocol_versions = Some(supported_protocol_versions.into());
-        self
-    }
-}
-
 codec::object! { Remote;
-    required r#type "type", required url "url", optional headers "headers", optional variables "variables",
-    optional supported_protocol_versions "supportedProtocolVersions", ..extra
+    required r#type "type" (into RemoteType), required url "url" (into RemoteUrl),
+    optional headers "headers" with_headers(into Vec<KeyValueInput>),
+    optional variables "variables" with_variables(into Map<String, Input>),
+    optional supported_protocol_versions "supportedProtocolVersions" with_supported_protocol_versions(into Vec<String>),
+    ..extra
 }
 
 /// The transport of an endpoint.
@@ -312,10 +142,7 @@ pub enum RemoteType {
     /// `"sse"`: HTTP with server-sent events, the transport before Streamable HTTP.
     Sse,
 }
-
-codec::string_enum! { RemoteType;
-    StreamableHttp = "streamable-http", Sse = "sse",
-}
+codec::string_enum! { RemoteType; StreamableHttp = "streamable-http", Sse = "sse", }
 
 /// A URL that can contain names of variables in braces.
 ///
@@ -334,10 +161,13 @@ impl RemoteUrl {
         &CHECK
     }
 }
-
 codec::checked! { RemoteUrl(String) }
 
 /// The repository of a server's source code, which people can inspect.
+///
+/// ```json
+/// {"url": "https://github.com/example/weather", "source": "github"}
+/// ```
 ///
 /// Used by [`ServerCard`].
 #[derive(Clone, Debug, PartialEq)]
@@ -354,31 +184,9 @@ pub struct Repository {
     /// Other members.
     pub extra: Extra<Self>,
 }
-
-impl Repository {
-    /// Creates a `Repository` from its required members.
-    #[must_use]
-    pub fn new(url: impl Into<String>, source: impl Into<String>) -> Self {
-        Self { url: url.into(), source: source.into(), id: None, subfolder: None, extra: Default::default() }
-    }
-
-    /// Sets `id`.
-    #[must_use]
-    pub fn with_id(mut self, id: impl Into<String>) -> Self {
-        self.id = Some(id.into());
-        self
-    }
-
-    /// Sets `subfolder`.
-    #[must_use]
-    pub fn with_subfolder(mut self, subfolder: impl Into<String>) -> Self {
-        self.subfolder = Some(subfolder.into());
-        self
-    }
-}
-
 codec::object! { Repository;
-    required url "url", required source "source", optional id "id", optional subfolder "subfolder", ..extra
+    required url "url" (into String), required source "source" (into String), optional id "id" with_id(into String),
+    optional subfolder "subfolder" with_subfolder(into String), ..extra
 }
 
 /// A description of a remote server, for discovery before a connection.
@@ -415,78 +223,15 @@ pub struct ServerCard {
     /// Other members.
     pub extra: Extra<Self>,
 }
-
-impl ServerCard {
-    /// Creates a `ServerCard` from its required members.
-    #[must_use]
-    pub fn new(
-        schema: impl Into<ServerCardSchema>,
-        name: impl Into<ServerCardName>,
-        description: impl Into<ServerCardDescription>,
-        version: impl Into<ServerCardVersion>,
-    ) -> Self {
-        Self {
-            schema: schema.into(),
-            name: name.into(),
-            title: None,
-            description: description.into(),
-            version: version.into(),
-            website_url: None,
-            repository: None,
-            remotes: None,
-            icons: None,
-            meta: None,
-            extra: Default::default(),
-        }
-    }
-
-    /// Sets `title`.
-    #[must_use]
-    pub fn with_title(mut self, title: impl Into<ServerCardTitle>) -> Self {
-        self.title = Some(title.into());
-        self
-    }
-
-    /// Sets `websiteUrl`.
-    #[must_use]
-    pub fn with_website_url(mut self, website_url: impl Into<String>) -> Self {
-        self.website_url = Some(website_url.into());
-        self
-    }
-
-    /// Sets `repository`.
-    #[must_use]
-    pub fn with_repository(mut self, repository: impl Into<Repository>) -> Self {
-        self.repository = Some(repository.into());
-        self
-    }
-
-    /// Sets `remotes`.
-    #[must_use]
-    pub fn with_remotes(mut self, remotes: impl Into<Vec<Remote>>) -> Self {
-        self.remotes = Some(remotes.into());
-        self
-    }
-
-    /// Sets `icons`.
-    #[must_use]
-    pub fn with_icons(mut self, icons: impl Into<Vec<Icon>>) -> Self {
-        self.icons = Some(icons.into());
-        self
-    }
-
-    /// Sets `_meta`.
-    #[must_use]
-    pub fn with_meta(mut self, meta: impl Into<MetaObject>) -> Self {
-        self.meta = Some(meta.into());
-        self
-    }
-}
-
 codec::object! { ServerCard;
-    required schema "$schema", required name "name", optional title "title", required description "description",
-    required version "version", optional website_url "websiteUrl", optional repository "repository",
-    optional remotes "remotes", optional icons "icons", optional meta "_meta", ..extra
+    required schema "$schema" (into ServerCardSchema), required name "name" (into ServerCardName),
+    optional title "title" with_title(into ServerCardTitle),
+    required description "description" (into ServerCardDescription),
+    required version "version" (into ServerCardVersion),
+    optional website_url "websiteUrl" with_website_url(into String),
+    optional repository "repository" with_repository(into Repository),
+    optional remotes "remotes" with_remotes(into Vec<Remote>), optional icons "icons" with_icons(into Vec<Icon>),
+    optional meta "_meta" with_meta(into MetaObject), ..extra
 }
 
 /// The URI of version 1 of the schema of server cards.
@@ -506,7 +251,6 @@ impl ServerCardSchema {
         &CHECK
     }
 }
-
 codec::checked! { ServerCardSchema(String) }
 
 /// A description of 1 to 100 characters.
@@ -516,10 +260,7 @@ codec::checked! { ServerCardSchema(String) }
 /// Used by [`ServerCard`].
 #[derive(Clone, Debug, PartialEq)]
 pub struct ServerCardDescription(String);
-
-codec::bounded_length! { ServerCardDescription(String) check_str;
-    at_least(1), at_most(100)
-}
+codec::bounded_length! { ServerCardDescription(String) check_str; at_least(1), at_most(100) }
 
 /// The name of a server, such as `com.example/weather`.
 ///
@@ -540,7 +281,6 @@ impl ServerCardName {
         &CHECK
     }
 }
-
 codec::checked! { ServerCardName(String) }
 
 /// A display name of 1 to 100 characters.
@@ -550,10 +290,7 @@ codec::checked! { ServerCardName(String) }
 /// Used by [`ServerCard`].
 #[derive(Clone, Debug, PartialEq)]
 pub struct ServerCardTitle(String);
-
-codec::bounded_length! { ServerCardTitle(String) check_str;
-    at_least(1), at_most(100)
-}
+codec::bounded_length! { ServerCardTitle(String) check_str; at_least(1), at_most(100) }
 
 /// A version of at most 255 characters.
 ///
@@ -562,7 +299,6 @@ codec::bounded_length! { ServerCardTitle(String) check_str;
 /// Used by [`ServerCard`].
 #[derive(Clone, Debug, PartialEq)]
 pub struct ServerCardVersion(String);
-
 codec::bounded_length! { ServerCardVersion(String) check_str; at_most(255) }
 
 codec::serde_impls! {

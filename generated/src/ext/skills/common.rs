@@ -7,6 +7,10 @@ use crate::{Extra, codec};
 
 /// The settings of the extension in the capabilities of a server. An empty object means that it has no optional
 /// features.
+///
+/// ```json
+/// {"directoryRead": true}
+/// ```
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct SkillsExtensionCapability {
     /// Whether the server supports `resources/directory/read`. The default is `false`.
@@ -14,24 +18,8 @@ pub struct SkillsExtensionCapability {
     /// Other members.
     pub extra: Extra<Self>,
 }
-
-impl SkillsExtensionCapability {
-    /// Creates a `SkillsExtensionCapability` without optional members.
-    #[must_use]
-    pub fn new() -> Self {
-        Self::default()
-    }
-
-    /// Sets `directoryRead`.
-    #[must_use]
-    pub fn with_directory_read(mut self, directory_read: bool) -> Self {
-        self.directory_read = Some(directory_read);
-        self
-    }
-}
-
 codec::object! { SkillsExtensionCapability;
-    optional directory_read "directoryRead", ..extra
+    optional directory_read "directoryRead" with_directory_read(copy bool), ..extra
 }
 
 codec::serde_impls! { SkillsExtensionCapability }

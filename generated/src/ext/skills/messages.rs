@@ -4,25 +4,18 @@
 //! Requests, notifications and methods of each direction, and error codes.
 
 use super::{GetSkillRequest, ListSkillsRequest, ReadResourceDirectoryRequest};
-use crate::{Message, MethodSet, NotificationSet, RequestSet, RequestTypeVisitor, codec};
+use crate::{Message, MethodSet, NotificationSet, RequestSet, codec};
 
-/// `ClientRequest`, which has no variants in this revision.
-///
-/// | method | message |
-/// |---|---|
-/// | `skills/list` | [`ListSkillsRequest`] |
-/// | `skills/get` | [`GetSkillRequest`] |
-/// | `resources/directory/read` | [`ReadResourceDirectoryRequest`] |
+/// The requests that a client sends.
 #[derive(Clone, Debug, PartialEq)]
 pub enum ClientRequest {
-    /// [`ListSkillsRequest`]: Lists the skills of a server, page by page.
+    /// `skills/list` ([`ListSkillsRequest`]): Lists the skills of a server, page by page.
     ListSkills(Box<ListSkillsRequest>),
-    /// [`GetSkillRequest`]: Returns the entry of one skill.
+    /// `skills/get` ([`GetSkillRequest`]): Returns the entry of one skill.
     GetSkill(Box<GetSkillRequest>),
-    /// [`ReadResourceDirectoryRequest`]: Lists the direct children of a directory.
+    /// `resources/directory/read` ([`ReadResourceDirectoryRequest`]): Lists the direct children of a directory.
     ReadResourceDirectory(Box<ReadResourceDirectoryRequest>),
 }
-
 codec::message_set! { ClientRequest blank GetSkill;
     "skills/list" ListSkills boxed(ListSkillsRequest), "skills/get" GetSkill boxed(GetSkillRequest),
     "resources/directory/read" ReadResourceDirectory boxed(ReadResourceDirectoryRequest),
@@ -31,19 +24,16 @@ codec::message_set! { ClientRequest blank GetSkill;
 /// `ServerRequest`, which has no variants in this revision.
 #[derive(Clone, Debug, PartialEq)]
 pub enum ServerRequest {}
-
 codec::never! { ServerRequest }
 
 /// `ClientNotification`, which has no variants in this revision.
 #[derive(Clone, Debug, PartialEq)]
 pub enum ClientNotification {}
-
 codec::never! { ClientNotification }
 
 /// `ServerNotification`, which has no variants in this revision.
 #[derive(Clone, Debug, PartialEq)]
 pub enum ServerNotification {}
-
 codec::never! { ServerNotification }
 
 /// The methods of the requests that a client sends.
@@ -56,36 +46,17 @@ pub enum ClientRequestMethod {
     /// `resources/directory/read` ([`ReadResourceDirectoryRequest`]): Lists the direct children of a directory.
     ReadResourceDirectory,
 }
-
 codec::string_values! { ClientRequestMethod;
     ListSkills = "skills/list", GetSkill = "skills/get", ReadResourceDirectory = "resources/directory/read",
 }
-
-impl RequestSet for ClientRequest {
-    fn set_id(&mut self, id: crate::RequestId) {
-        match self {
-            Self::ListSkills(request) => request.id = id,
-            Self::GetSkill(request) => request.id = id,
-            Self::ReadResourceDirectory(request) => request.id = id,
-        }
-    }
-
-    fn request_type<V: RequestTypeVisitor>(method: &str, visitor: V) -> Option<V::Output> {
-        match method {
-            "skills/list" => Some(visitor.visit::<ListSkillsRequest>()),
-            "skills/get" => Some(visitor.visit::<GetSkillRequest>()),
-            "resources/directory/read" => {
-                Some(visitor.visit::<ReadResourceDirectoryRequest>())
-            }
-            _ => None,
-        }
-    }
+codec::request_set! { ClientRequest;
+    ListSkills(ListSkillsRequest) "skills/list" visit id id, GetSkill(GetSkillRequest) "skills/get" visit id id,
+    ReadResourceDirectory(ReadResourceDirectoryRequest) "resources/directory/read" visit id id,
 }
 
 /// The methods of the requests that a server sends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum ServerRequestMethod {}
-
 codec::no_values! { ServerRequestMethod }
 
 impl MethodSet for ServerRequest {
@@ -100,7 +71,6 @@ impl RequestSet for ServerRequest {}
 /// The methods of the notifications that a client sends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum ClientNotificationMethod {}
-
 codec::no_values! { ClientNotificationMethod }
 
 impl MethodSet for ClientNotification {
@@ -115,7 +85,6 @@ impl NotificationSet for ClientNotification {}
 /// The methods of the notifications that a server sends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum ServerNotificationMethod {}
-
 codec::no_values! { ServerNotificationMethod }
 
 impl MethodSet for ServerNotification {
@@ -133,6 +102,4 @@ pub type ClientMessage = Message<ClientRequest, ClientNotification>;
 /// A message that a server sends, with its JSON-RPC envelope.
 pub type ServerMessage = Message<ServerRequest, ServerNotification>;
 
-codec::serde_impls! {
-    ClientRequest, ServerRequest, ClientNotification, ServerNotification
-}
+codec::serde_impls! { ClientRequest, ServerRequest, ClientNotification, ServerNotification }

@@ -4,7 +4,7 @@
 //! Types of the area `resources`.
 
 use super::{RequestId, RequestMetaObject, Resource, ResultMetaObject};
-use crate::{Extra, Request, Revision, codec};
+use crate::{Extra, Revision, codec};
 
 /// Lists the direct children of a directory.
 ///
@@ -12,10 +12,14 @@ use crate::{Extra, Request, Revision, codec};
 /// code -32602. The result does not extend the files of a skill's entry: clients read only the files that the entry
 /// lists.
 ///
-/// The `resources/directory/read` request, sent by the client. In JSON, `jsonrpc` is `"2.0"` and `method` is
-/// `"resources/directory/read"`. Used by [`ClientRequest`].
+/// ```json
+/// {"jsonrpc": "2.0", "id": 1, "method": "resources/directory/read",
+///   "params": {"uri": "skill://plan-trip/SKILL.md",
+///   "_meta": {"io.modelcontextprotocol/protocolVersion": "2026-07-28",
+///   "io.modelcontextprotocol/clientCapabilities": {}}}}
+/// ```
 ///
-/// [`ClientRequest`]: super::ClientRequest
+/// The `resources/directory/read` request, sent by the client. In JSON, `jsonrpc` is `"2.0"`.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ReadResourceDirectoryRequest {
     /// The ID that matches a response to its request. The sender of the request chooses it, and the response repeats
@@ -26,31 +30,25 @@ pub struct ReadResourceDirectoryRequest {
     /// Other members.
     pub extra: Extra<Self>,
 }
-
-impl ReadResourceDirectoryRequest {
-    /// Creates a `ReadResourceDirectoryRequest` from its required members.
-    #[must_use]
-    pub fn new(id: impl Into<RequestId>, params: impl Into<ReadResourceDirectoryRequestParams>) -> Self {
-        Self { id: id.into(), params: params.into(), extra: Default::default() }
-    }
-}
-
 codec::object! { ReadResourceDirectoryRequest;
-    constant jsonrpc "jsonrpc" = Str("2.0"), required id "id",
-    constant method "method" = Str("resources/directory/read"), required params "params", ..extra
+    constant jsonrpc "jsonrpc" = Str("2.0"), required id "id" (into RequestId),
+    constant method "method" = Str("resources/directory/read"),
+    required params "params" (into ReadResourceDirectoryRequestParams), ..extra
 }
-
-impl Request for ReadResourceDirectoryRequest {
-    const METHOD: &'static str = "resources/directory/read";
-    const REVISION: Revision = Revision::V2026_07_28;
-    type Params = ReadResourceDirectoryRequestParams;
-    type Result = ReadResourceDirectoryResult;
+codec::request! { ReadResourceDirectoryRequest;
+    "resources/directory/read" (ReadResourceDirectoryRequestParams) -> ReadResourceDirectoryResult;
+    Revision::V2026_07_28
 }
 
 /// The directory to list.
 ///
-/// The parameters of [`ReadResourceDirectoryRequest`] (`resources/directory/read`). Used by
-/// [`ReadResourceDirectoryRequest`].
+/// ```json
+/// {"uri": "skill://plan-trip/SKILL.md", "cursor": "cGFnZTI=",
+///   "_meta": {"io.modelcontextprotocol/protocolVersion": "2026-07-28",
+///   "io.modelcontextprotocol/clientCapabilities": {}}}
+/// ```
+///
+/// The parameters of [`ReadResourceDirectoryRequest`] (`resources/directory/read`).
 #[derive(Clone, Debug, PartialEq)]
 pub struct ReadResourceDirectoryRequestParams {
     /// The URI of the directory, without a trailing slash.
@@ -63,27 +61,17 @@ pub struct ReadResourceDirectoryRequestParams {
     /// Other members.
     pub extra: Extra<Self>,
 }
-
-impl ReadResourceDirectoryRequestParams {
-    /// Creates a `ReadResourceDirectoryRequestParams` from its required members.
-    #[must_use]
-    pub fn new(uri: impl Into<String>, meta: impl Into<RequestMetaObject>) -> Self {
-        Self { uri: uri.into(), cursor: None, meta: meta.into(), extra: Default::default() }
-    }
-
-    /// Sets `cursor`.
-    #[must_use]
-    pub fn with_cursor(mut self, cursor: impl Into<String>) -> Self {
-        self.cursor = Some(cursor.into());
-        self
-    }
-}
-
 codec::object! { ReadResourceDirectoryRequestParams;
-    required uri "uri", optional cursor "cursor", required meta "_meta", ..extra
+    required uri "uri" (into String), optional cursor "cursor" with_cursor(into String),
+    required meta "_meta" (into RequestMetaObject), ..extra
 }
 
 /// A page of a directory's children.
+///
+/// ```json
+/// {"resources": [{"name": "README.md", "uri": "skill://plan-trip/SKILL.md"}],
+///   "nextCursor": "cGFnZTI=", "resultType": "complete"}
+/// ```
 ///
 /// The result of [`ReadResourceDirectoryRequest`] (`resources/directory/read`). In JSON, `resultType` is `"complete"`.
 #[derive(Clone, Debug, PartialEq)]
@@ -98,34 +86,10 @@ pub struct ReadResourceDirectoryResult {
     /// Other members.
     pub extra: Extra<Self>,
 }
-
-impl ReadResourceDirectoryResult {
-    /// Creates a `ReadResourceDirectoryResult` from its required members.
-    #[must_use]
-    pub fn new(resources: impl Into<Vec<Resource>>) -> Self {
-        Self { resources: resources.into(), next_cursor: None, meta: None, extra: Default::default() }
-    }
-
-    /// Sets `nextCursor`.
-    #[must_use]
-    pub fn with_next_cursor(mut self, next_cursor: impl Into<String>) -> Self {
-        self.next_cursor = Some(next_cursor.into());
-        self
-    }
-
-    /// Sets `_meta`.
-    #[must_use]
-    pub fn with_meta(mut self, meta: impl Into<ResultMetaObject>) -> Self {
-        self.meta = Some(meta.into());
-        self
-    }
-}
-
 codec::object! { ReadResourceDirectoryResult;
-    required resources "resources", optional next_cursor "nextCursor",
-    constant result_type "resultType" = Str("complete"), optional meta "_meta", ..extra
+    required resources "resources" (into Vec<Resource>),
+    optional next_cursor "nextCursor" with_next_cursor(into String),
+    constant result_type "resultType" = Str("complete"), optional meta "_meta" with_meta(into ResultMetaObject), ..extra
 }
 
-codec::serde_impls! {
-    ReadResourceDirectoryRequest, ReadResourceDirectoryRequestParams, ReadResourceDirectoryResult
-}
+codec::serde_impls! { ReadResourceDirectoryRequest, ReadResourceDirectoryRequestParams, ReadResourceDirectoryResult }

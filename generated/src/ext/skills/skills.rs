@@ -4,17 +4,21 @@
 //! Types of the area `skills`.
 
 use super::{CacheScope, PaginatedRequestParams, RequestId, RequestMetaObject, ResultMetaObject};
-use crate::{Extra, Request, Revision, codec};
+use crate::{Extra, Revision, codec};
 
 /// Returns the entry of one skill.
 ///
 /// Servers respond for every skill that they serve, listed or not. An unknown URI is an error with the code -32602.
 /// Call it again to get the current files of a skill.
 ///
-/// The `skills/get` request, sent by the client. In JSON, `jsonrpc` is `"2.0"` and `method` is `"skills/get"`. Used by
-/// [`ClientRequest`].
+/// ```json
+/// {"jsonrpc": "2.0", "id": 1, "method": "skills/get",
+///   "params": {"uri": "skill://plan-trip/SKILL.md",
+///   "_meta": {"io.modelcontextprotocol/protocolVersion": "2026-07-28",
+///   "io.modelcontextprotocol/clientCapabilities": {}}}}
+/// ```
 ///
-/// [`ClientRequest`]: super::ClientRequest
+/// The `skills/get` request, sent by the client. In JSON, `jsonrpc` is `"2.0"`.
 #[derive(Clone, Debug, PartialEq)]
 pub struct GetSkillRequest {
     /// The ID that matches a response to its request. The sender of the request chooses it, and the response repeats
@@ -25,30 +29,21 @@ pub struct GetSkillRequest {
     /// Other members.
     pub extra: Extra<Self>,
 }
-
-impl GetSkillRequest {
-    /// Creates a `GetSkillRequest` from its required members.
-    #[must_use]
-    pub fn new(id: impl Into<RequestId>, params: impl Into<GetSkillRequestParams>) -> Self {
-        Self { id: id.into(), params: params.into(), extra: Default::default() }
-    }
-}
-
 codec::object! { GetSkillRequest;
-    constant jsonrpc "jsonrpc" = Str("2.0"), required id "id", constant method "method" = Str("skills/get"),
-    required params "params", ..extra
+    constant jsonrpc "jsonrpc" = Str("2.0"), required id "id" (into RequestId),
+    constant method "method" = Str("skills/get"), required params "params" (into GetSkillRequestParams), ..extra
 }
-
-impl Request for GetSkillRequest {
-    const METHOD: &'static str = "skills/get";
-    const REVISION: Revision = Revision::V2026_07_28;
-    type Params = GetSkillRequestParams;
-    type Result = GetSkillResult;
-}
+codec::request! { GetSkillRequest; "skills/get" (GetSkillRequestParams) -> GetSkillResult; Revision::V2026_07_28 }
 
 /// The skill to return.
 ///
-/// The parameters of [`GetSkillRequest`] (`skills/get`). Used by [`GetSkillRequest`].
+/// ```json
+/// {"uri": "skill://plan-trip/SKILL.md",
+///   "_meta": {"io.modelcontextprotocol/protocolVersion": "2026-07-28",
+///   "io.modelcontextprotocol/clientCapabilities": {}}}
+/// ```
+///
+/// The parameters of [`GetSkillRequest`] (`skills/get`).
 #[derive(Clone, Debug, PartialEq)]
 pub struct GetSkillRequestParams {
     /// The URI of the skill's `SKILL.md`.
@@ -59,17 +54,8 @@ pub struct GetSkillRequestParams {
     /// Other members.
     pub extra: Extra<Self>,
 }
-
-impl GetSkillRequestParams {
-    /// Creates a `GetSkillRequestParams` from its required members.
-    #[must_use]
-    pub fn new(uri: impl Into<String>, meta: impl Into<RequestMetaObject>) -> Self {
-        Self { uri: uri.into(), meta: meta.into(), extra: Default::default() }
-    }
-}
-
 codec::object! { GetSkillRequestParams;
-    required uri "uri", required meta "_meta", ..extra
+    required uri "uri" (into String), required meta "_meta" (into RequestMetaObject), ..extra
 }
 
 /// The entry of a skill.
@@ -90,25 +76,10 @@ pub struct GetSkillResult {
     /// Other members.
     pub extra: Extra<Self>,
 }
-
-impl GetSkillResult {
-    /// Creates a `GetSkillResult` from its required members.
-    #[must_use]
-    pub fn new(skill: impl Into<Skill>, ttl_ms: u64, cache_scope: impl Into<CacheScope>) -> Self {
-        Self { skill: skill.into(), ttl_ms, cache_scope: cache_scope.into(), meta: None, extra: Default::default() }
-    }
-
-    /// Sets `_meta`.
-    #[must_use]
-    pub fn with_meta(mut self, meta: impl Into<ResultMetaObject>) -> Self {
-        self.meta = Some(meta.into());
-        self
-    }
-}
-
 codec::object! { GetSkillResult;
-    required skill "skill", required ttl_ms "ttlMs", required cache_scope "cacheScope",
-    constant result_type "resultType" = Str("complete"), optional meta "_meta", ..extra
+    required skill "skill" (into Skill), required ttl_ms "ttlMs" (copy u64),
+    required cache_scope "cacheScope" (into CacheScope), constant result_type "resultType" = Str("complete"),
+    optional meta "_meta" with_meta(into ResultMetaObject), ..extra
 }
 
 /// Lists the skills of a server, page by page.
@@ -116,10 +87,13 @@ codec::object! { GetSkillResult;
 /// The list may be empty or incomplete, for example if skills are generated on demand. Clients must be able to load a
 /// skill of which they know only the URI.
 ///
-/// The `skills/list` request, sent by the client. In JSON, `jsonrpc` is `"2.0"` and `method` is `"skills/list"`. Used
-/// by [`ClientRequest`].
+/// ```json
+/// {"jsonrpc": "2.0", "id": 1, "method": "skills/list",
+///   "params": {"_meta": {"io.modelcontextprotocol/protocolVersion": "2026-07-28",
+///   "io.modelcontextprotocol/clientCapabilities": {}}}}
+/// ```
 ///
-/// [`ClientRequest`]: super::ClientRequest
+/// The `skills/list` request, sent by the client. In JSON, `jsonrpc` is `"2.0"`.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ListSkillsRequest {
     /// The ID that matches a response to its request. The sender of the request chooses it, and the response repeats
@@ -130,26 +104,11 @@ pub struct ListSkillsRequest {
     /// Other members.
     pub extra: Extra<Self>,
 }
-
-impl ListSkillsRequest {
-    /// Creates a `ListSkillsRequest` from its required members.
-    #[must_use]
-    pub fn new(id: impl Into<RequestId>, params: impl Into<PaginatedRequestParams>) -> Self {
-        Self { id: id.into(), params: params.into(), extra: Default::default() }
-    }
-}
-
 codec::object! { ListSkillsRequest;
-    constant jsonrpc "jsonrpc" = Str("2.0"), required id "id", constant method "method" = Str("skills/list"),
-    required params "params", ..extra
+    constant jsonrpc "jsonrpc" = Str("2.0"), required id "id" (into RequestId),
+    constant method "method" = Str("skills/list"), required params "params" (into PaginatedRequestParams), ..extra
 }
-
-impl Request for ListSkillsRequest {
-    const METHOD: &'static str = "skills/list";
-    const REVISION: Revision = Revision::V2026_07_28;
-    type Params = PaginatedRequestParams;
-    type Result = ListSkillsResult;
-}
+codec::request! { ListSkillsRequest; "skills/list" (PaginatedRequestParams) -> ListSkillsResult; Revision::V2026_07_28 }
 
 /// A page of skills.
 ///
@@ -171,40 +130,10 @@ pub struct ListSkillsResult {
     /// Other members.
     pub extra: Extra<Self>,
 }
-
-impl ListSkillsResult {
-    /// Creates a `ListSkillsResult` from its required members.
-    #[must_use]
-    pub fn new(skills: impl Into<Vec<Skill>>, ttl_ms: u64, cache_scope: impl Into<CacheScope>) -> Self {
-        Self {
-            skills: skills.into(),
-            next_cursor: None,
-            ttl_ms,
-            cache_scope: cache_scope.into(),
-            meta: None,
-            extra: Default::default(),
-        }
-    }
-
-    /// Sets `nextCursor`.
-    #[must_use]
-    pub fn with_next_cursor(mut self, next_cursor: impl Into<String>) -> Self {
-        self.next_cursor = Some(next_cursor.into());
-        self
-    }
-
-    /// Sets `_meta`.
-    #[must_use]
-    pub fn with_meta(mut self, meta: impl Into<ResultMetaObject>) -> Self {
-        self.meta = Some(meta.into());
-        self
-    }
-}
-
 codec::object! { ListSkillsResult;
-    required skills "skills", optional next_cursor "nextCursor", required ttl_ms "ttlMs",
-    required cache_scope "cacheScope", constant result_type "resultType" = Str("complete"), optional meta "_meta",
-    ..extra
+    required skills "skills" (into Vec<Skill>), optional next_cursor "nextCursor" with_next_cursor(into String),
+    required ttl_ms "ttlMs" (copy u64), required cache_scope "cacheScope" (into CacheScope),
+    constant result_type "resultType" = Str("complete"), optional meta "_meta" with_meta(into ResultMetaObject), ..extra
 }
 
 /// A skill: where its `SKILL.md` is, what its front matter contains, and which files belong to it.
@@ -224,32 +153,19 @@ pub struct Skill {
     /// Other members.
     pub extra: Extra<Self>,
 }
-
-impl Skill {
-    /// Creates a `Skill` from its required members.
-    #[must_use]
-    pub fn new(
-        uri: impl Into<String>,
-        frontmatter: impl Into<SkillFrontmatter>,
-        resources: impl Into<SkillResources>,
-    ) -> Self {
-        Self {
-            uri: uri.into(),
-            frontmatter: frontmatter.into(),
-            resources: resources.into(),
-            extra: Default::default(),
-        }
-    }
-}
-
 codec::object! { Skill;
-    required uri "uri", required frontmatter "frontmatter", required resources "resources", ..extra
+    required uri "uri" (into String), required frontmatter "frontmatter" (into SkillFrontmatter),
+    required resources "resources" (into SkillResources), ..extra
 }
 
 /// The front matter of a `SKILL.md`.
 ///
 /// Other fields than these two are kept as they are. Clients compare all of them with the file after they have read it.
 /// A server's `allowed-tools` is a request: ignore it unless the user has approved it for this skill.
+///
+/// ```json
+/// {"name": "plan-trip", "description": "Plans a trip and suggests what to pack."}
+/// ```
 ///
 /// Used by [`Skill`].
 #[derive(Clone, Debug, PartialEq)]
@@ -261,20 +177,17 @@ pub struct SkillFrontmatter {
     /// Other members.
     pub extra: Extra<Self>,
 }
-
-impl SkillFrontmatter {
-    /// Creates a `SkillFrontmatter` from its required members.
-    #[must_use]
-    pub fn new(name: impl Into<String>, description: impl Into<String>) -> Self {
-        Self { name: name.into(), description: description.into(), extra: Default::default() }
-    }
-}
-
 codec::object! { SkillFrontmatter;
-    required name "name", required description "description", ..extra
+    required name "name" (into String), required description "description" (into String), ..extra
 }
 
 /// A file of a skill, and what its content must be.
+///
+/// ```json
+/// {"uri": "skill://plan-trip/SKILL.md",
+///   "digest": "sha256:2cf24dba5fb0a30e26e83b2ac5b9e29e1b161e5c1fa7425e73043362938b9824",
+///   "size": 1024}
+/// ```
 ///
 /// Used by [`SkillResources`].
 #[derive(Clone, Debug, PartialEq)]
@@ -288,17 +201,8 @@ pub struct SkillResource {
     /// Other members.
     pub extra: Extra<Self>,
 }
-
-impl SkillResource {
-    /// Creates a `SkillResource` from its required members.
-    #[must_use]
-    pub fn new(uri: impl Into<String>, digest: impl Into<String>, size: u64) -> Self {
-        Self { uri: uri.into(), digest: digest.into(), size, extra: Default::default() }
-    }
-}
-
 codec::object! { SkillResource;
-    required uri "uri", required digest "digest", required size "size", ..extra
+    required uri "uri" (into String), required digest "digest" (into String), required size "size" (copy u64), ..extra
 }
 
 /// The files of a skill.
@@ -321,7 +225,6 @@ pub enum SkillResources {
     /// [`SkillResourcesValue`]: The reason why a skill has no list of files.
     Value(SkillResourcesValue),
 }
-
 codec::union! { SkillResources blank SkillResourceArray;
     SkillResourceArray from(Vec<SkillResource>), Value from(SkillResourcesValue);
     [Type(JsonTypes::ARRAY)] => SkillResourceArray,
@@ -336,10 +239,7 @@ pub enum SkillResourcesValue {
     /// `"dynamic"`: The content is generated. Its files cannot be verified, and clients may refuse to load the skill.
     Dynamic,
 }
-
-codec::string_enum! { SkillResourcesValue;
-    Dynamic = "dynamic",
-}
+codec::string_enum! { SkillResourcesValue; Dynamic = "dynamic", }
 
 codec::serde_impls! {
     GetSkillRequest, GetSkillRequestParams, GetSkillResult, ListSkillsRequest, ListSkillsResult, Skill,

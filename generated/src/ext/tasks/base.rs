@@ -4,9 +4,14 @@
 //! Methods without a namespace, such as `ping`.
 
 use super::{Error, InputRequests, NotificationMetaObject, PollIntervalMs, TtlMs};
-use crate::{Extra, Notification, Revision, codec};
+use crate::{Extra, Revision, codec};
 
 /// The state of a task whose request is in progress.
+///
+/// ```json
+/// {"taskId": "task-1", "status": "working", "createdAt": "2026-07-28T09:00:00Z",
+///   "lastUpdatedAt": "2026-07-28T09:00:05Z", "ttlMs": 60000, "pollIntervalMs": 5000}
+/// ```
 ///
 /// In JSON, `status` is `"working"`. Used by [`TaskStatusNotificationParams`].
 #[derive(Clone, Debug, PartialEq)]
@@ -32,57 +37,22 @@ pub struct TaskStatusNotificationParamsWorking {
     /// Other members.
     pub extra: Extra<Self>,
 }
-
-impl TaskStatusNotificationParamsWorking {
-    /// Creates a `TaskStatusNotificationParamsWorking` from its required members.
-    #[must_use]
-    pub fn new(
-        task_id: impl Into<String>,
-        created_at: impl Into<String>,
-        last_updated_at: impl Into<String>,
-        ttl_ms: impl Into<Option<TtlMs>>,
-    ) -> Self {
-        Self {
-            task_id: task_id.into(),
-            status_message: None,
-            created_at: created_at.into(),
-            last_updated_at: last_updated_at.into(),
-            ttl_ms: ttl_ms.into(),
-            poll_interval_ms: None,
-            meta: None,
-            extra: Default::default(),
-        }
-    }
-
-    /// Sets `statusMessage`.
-    #[must_use]
-    pub fn with_status_message(mut self, status_message: impl Into<String>) -> Self {
-        self.status_message = Some(status_message.into());
-        self
-    }
-
-    /// Sets `pollIntervalMs`.
-    #[must_use]
-    pub fn with_poll_interval_ms(mut self, poll_interval_ms: impl Into<PollIntervalMs>) -> Self {
-        self.poll_interval_ms = Some(poll_interval_ms.into());
-        self
-    }
-
-    /// Sets `_meta`.
-    #[must_use]
-    pub fn with_meta(mut self, meta: impl Into<NotificationMetaObject>) -> Self {
-        self.meta = Some(meta.into());
-        self
-    }
-}
-
 codec::object! { TaskStatusNotificationParamsWorking;
-    required task_id "taskId", constant status "status" = Str("working"), optional status_message "statusMessage",
-    required created_at "createdAt", required last_updated_at "lastUpdatedAt", required ttl_ms "ttlMs",
-    optional poll_interval_ms "pollIntervalMs", optional meta "_meta", ..extra
+    required task_id "taskId" (into String), constant status "status" = Str("working"),
+    optional status_message "statusMessage" with_status_message(into String),
+    required created_at "createdAt" (into String), required last_updated_at "lastUpdatedAt" (into String),
+    required ttl_ms "ttlMs" (into Option<TtlMs>),
+    optional poll_interval_ms "pollIntervalMs" with_poll_interval_ms(into PollIntervalMs),
+    optional meta "_meta" with_meta(into NotificationMetaObject), ..extra
 }
 
 /// The state of a task that waits for the client.
+///
+/// ```json
+/// {"taskId": "task-1", "status": "input_required", "createdAt": "2026-07-28T09:00:00Z",
+///   "lastUpdatedAt": "2026-07-28T09:00:05Z", "ttlMs": 60000, "pollIntervalMs": 5000,
+///   "inputRequests": {}}
+/// ```
 ///
 /// In JSON, `status` is `"input_required"`. Used by [`TaskStatusNotificationParams`].
 #[derive(Clone, Debug, PartialEq)]
@@ -111,60 +81,23 @@ pub struct TaskStatusNotificationParamsInputRequired {
     /// Other members.
     pub extra: Extra<Self>,
 }
-
-impl TaskStatusNotificationParamsInputRequired {
-    /// Creates a `TaskStatusNotificationParamsInputRequired` from its required members.
-    #[must_use]
-    pub fn new(
-        task_id: impl Into<String>,
-        created_at: impl Into<String>,
-        last_updated_at: impl Into<String>,
-        ttl_ms: impl Into<Option<TtlMs>>,
-        input_requests: impl Into<InputRequests>,
-    ) -> Self {
-        Self {
-            task_id: task_id.into(),
-            status_message: None,
-            created_at: created_at.into(),
-            last_updated_at: last_updated_at.into(),
-            ttl_ms: ttl_ms.into(),
-            poll_interval_ms: None,
-            input_requests: input_requests.into(),
-            meta: None,
-            extra: Default::default(),
-        }
-    }
-
-    /// Sets `statusMessage`.
-    #[must_use]
-    pub fn with_status_message(mut self, status_message: impl Into<String>) -> Self {
-        self.status_message = Some(status_message.into());
-        self
-    }
-
-    /// Sets `pollIntervalMs`.
-    #[must_use]
-    pub fn with_poll_interval_ms(mut self, poll_interval_ms: impl Into<PollIntervalMs>) -> Self {
-        self.poll_interval_ms = Some(poll_interval_ms.into());
-        self
-    }
-
-    /// Sets `_meta`.
-    #[must_use]
-    pub fn with_meta(mut self, meta: impl Into<NotificationMetaObject>) -> Self {
-        self.meta = Some(meta.into());
-        self
-    }
-}
-
 codec::object! { TaskStatusNotificationParamsInputRequired;
-    required task_id "taskId", constant status "status" = Str("input_required"),
-    optional status_message "statusMessage", required created_at "createdAt", required last_updated_at "lastUpdatedAt",
-    required ttl_ms "ttlMs", optional poll_interval_ms "pollIntervalMs", required input_requests "inputRequests",
-    optional meta "_meta", ..extra
+    required task_id "taskId" (into String), constant status "status" = Str("input_required"),
+    optional status_message "statusMessage" with_status_message(into String),
+    required created_at "createdAt" (into String), required last_updated_at "lastUpdatedAt" (into String),
+    required ttl_ms "ttlMs" (into Option<TtlMs>),
+    optional poll_interval_ms "pollIntervalMs" with_poll_interval_ms(into PollIntervalMs),
+    required input_requests "inputRequests" (into InputRequests),
+    optional meta "_meta" with_meta(into NotificationMetaObject), ..extra
 }
 
 /// The state of a task whose request has a result.
+///
+/// ```json
+/// {"taskId": "task-1", "status": "completed", "createdAt": "2026-07-28T09:00:00Z",
+///   "lastUpdatedAt": "2026-07-28T09:00:05Z", "ttlMs": 60000, "pollIntervalMs": 5000,
+///   "result": {}}
+/// ```
 ///
 /// In JSON, `status` is `"completed"`. Used by [`TaskStatusNotificationParams`].
 #[derive(Clone, Debug, PartialEq)]
@@ -192,59 +125,23 @@ pub struct TaskStatusNotificationParamsCompleted {
     /// Other members.
     pub extra: Extra<Self>,
 }
-
-impl TaskStatusNotificationParamsCompleted {
-    /// Creates a `TaskStatusNotificationParamsCompleted` from its required members.
-    #[must_use]
-    pub fn new(
-        task_id: impl Into<String>,
-        created_at: impl Into<String>,
-        last_updated_at: impl Into<String>,
-        ttl_ms: impl Into<Option<TtlMs>>,
-        result: impl Into<crate::JsonObject>,
-    ) -> Self {
-        Self {
-            task_id: task_id.into(),
-            status_message: None,
-            created_at: created_at.into(),
-            last_updated_at: last_updated_at.into(),
-            ttl_ms: ttl_ms.into(),
-            poll_interval_ms: None,
-            result: result.into(),
-            meta: None,
-            extra: Default::default(),
-        }
-    }
-
-    /// Sets `statusMessage`.
-    #[must_use]
-    pub fn with_status_message(mut self, status_message: impl Into<String>) -> Self {
-        self.status_message = Some(status_message.into());
-        self
-    }
-
-    /// Sets `pollIntervalMs`.
-    #[must_use]
-    pub fn with_poll_interval_ms(mut self, poll_interval_ms: impl Into<PollIntervalMs>) -> Self {
-        self.poll_interval_ms = Some(poll_interval_ms.into());
-        self
-    }
-
-    /// Sets `_meta`.
-    #[must_use]
-    pub fn with_meta(mut self, meta: impl Into<NotificationMetaObject>) -> Self {
-        self.meta = Some(meta.into());
-        self
-    }
-}
-
 codec::object! { TaskStatusNotificationParamsCompleted;
-    required task_id "taskId", constant status "status" = Str("completed"), optional status_message "statusMessage",
-    required created_at "createdAt", required last_updated_at "lastUpdatedAt", required ttl_ms "ttlMs",
-    optional poll_interval_ms "pollIntervalMs", required result "result", optional meta "_meta", ..extra
+    required task_id "taskId" (into String), constant status "status" = Str("completed"),
+    optional status_message "statusMessage" with_status_message(into String),
+    required created_at "createdAt" (into String), required last_updated_at "lastUpdatedAt" (into String),
+    required ttl_ms "ttlMs" (into Option<TtlMs>),
+    optional poll_interval_ms "pollIntervalMs" with_poll_interval_ms(into PollIntervalMs),
+    required result "result" (into crate::JsonObject), optional meta "_meta" with_meta(into NotificationMetaObject),
+    ..extra
 }
 
 /// The state of a task whose request failed.
+///
+/// ```json
+/// {"taskId": "task-1", "status": "failed", "createdAt": "2026-07-28T09:00:00Z",
+///   "lastUpdatedAt": "2026-07-28T09:00:05Z", "ttlMs": 60000, "pollIntervalMs": 5000,
+///   "error": {"code": -32602, "message": "Unknown city: Bren"}}
+/// ```
 ///
 /// In JSON, `status` is `"failed"`. Used by [`TaskStatusNotificationParams`].
 #[derive(Clone, Debug, PartialEq)]
@@ -272,59 +169,21 @@ pub struct TaskStatusNotificationParamsFailed {
     /// Other members.
     pub extra: Extra<Self>,
 }
-
-impl TaskStatusNotificationParamsFailed {
-    /// Creates a `TaskStatusNotificationParamsFailed` from its required members.
-    #[must_use]
-    pub fn new(
-        task_id: impl Into<String>,
-        created_at: impl Into<String>,
-        last_updated_at: impl Into<String>,
-        ttl_ms: impl Into<Option<TtlMs>>,
-        error: impl Into<Error>,
-    ) -> Self {
-        Self {
-            task_id: task_id.into(),
-            status_message: None,
-            created_at: created_at.into(),
-            last_updated_at: last_updated_at.into(),
-            ttl_ms: ttl_ms.into(),
-            poll_interval_ms: None,
-            error: error.into(),
-            meta: None,
-            extra: Default::default(),
-        }
-    }
-
-    /// Sets `statusMessage`.
-    #[must_use]
-    pub fn with_status_message(mut self, status_message: impl Into<String>) -> Self {
-        self.status_message = Some(status_message.into());
-        self
-    }
-
-    /// Sets `pollIntervalMs`.
-    #[must_use]
-    pub fn with_poll_interval_ms(mut self, poll_interval_ms: impl Into<PollIntervalMs>) -> Self {
-        self.poll_interval_ms = Some(poll_interval_ms.into());
-        self
-    }
-
-    /// Sets `_meta`.
-    #[must_use]
-    pub fn with_meta(mut self, meta: impl Into<NotificationMetaObject>) -> Self {
-        self.meta = Some(meta.into());
-        self
-    }
-}
-
 codec::object! { TaskStatusNotificationParamsFailed;
-    required task_id "taskId", constant status "status" = Str("failed"), optional status_message "statusMessage",
-    required created_at "createdAt", required last_updated_at "lastUpdatedAt", required ttl_ms "ttlMs",
-    optional poll_interval_ms "pollIntervalMs", required error "error", optional meta "_meta", ..extra
+    required task_id "taskId" (into String), constant status "status" = Str("failed"),
+    optional status_message "statusMessage" with_status_message(into String),
+    required created_at "createdAt" (into String), required last_updated_at "lastUpdatedAt" (into String),
+    required ttl_ms "ttlMs" (into Option<TtlMs>),
+    optional poll_interval_ms "pollIntervalMs" with_poll_interval_ms(into PollIntervalMs),
+    required error "error" (into Error), optional meta "_meta" with_meta(into NotificationMetaObject), ..extra
 }
 
 /// The state of a task that was cancelled.
+///
+/// ```json
+/// {"taskId": "task-1", "status": "cancelled", "createdAt": "2026-07-28T09:00:00Z",
+///   "lastUpdatedAt": "2026-07-28T09:00:05Z", "ttlMs": 60000, "pollIntervalMs": 5000}
+/// ```
 ///
 /// In JSON, `status` is `"cancelled"`. Used by [`TaskStatusNotificationParams`].
 #[derive(Clone, Debug, PartialEq)]
@@ -350,54 +209,13 @@ pub struct TaskStatusNotificationParamsCancelled {
     /// Other members.
     pub extra: Extra<Self>,
 }
-
-impl TaskStatusNotificationParamsCancelled {
-    /// Creates a `TaskStatusNotificationParamsCancelled` from its required members.
-    #[must_use]
-    pub fn new(
-        task_id: impl Into<String>,
-        created_at: impl Into<String>,
-        last_updated_at: impl Into<String>,
-        ttl_ms: impl Into<Option<TtlMs>>,
-    ) -> Self {
-        Self {
-            task_id: task_id.into(),
-            status_message: None,
-            created_at: created_at.into(),
-            last_updated_at: last_updated_at.into(),
-            ttl_ms: ttl_ms.into(),
-            poll_interval_ms: None,
-            meta: None,
-            extra: Default::default(),
-        }
-    }
-
-    /// Sets `statusMessage`.
-    #[must_use]
-    pub fn with_status_message(mut self, status_message: impl Into<String>) -> Self {
-        self.status_message = Some(status_message.into());
-        self
-    }
-
-    /// Sets `pollIntervalMs`.
-    #[must_use]
-    pub fn with_poll_interval_ms(mut self, poll_interval_ms: impl Into<PollIntervalMs>) -> Self {
-        self.poll_interval_ms = Some(poll_interval_ms.into());
-        self
-    }
-
-    /// Sets `_meta`.
-    #[must_use]
-    pub fn with_meta(mut self, meta: impl Into<NotificationMetaObject>) -> Self {
-        self.meta = Some(meta.into());
-        self
-    }
-}
-
 codec::object! { TaskStatusNotificationParamsCancelled;
-    required task_id "taskId", constant status "status" = Str("cancelled"), optional status_message "statusMessage",
-    required created_at "createdAt", required last_updated_at "lastUpdatedAt", required ttl_ms "ttlMs",
-    optional poll_interval_ms "pollIntervalMs", optional meta "_meta", ..extra
+    required task_id "taskId" (into String), constant status "status" = Str("cancelled"),
+    optional status_message "statusMessage" with_status_message(into String),
+    required created_at "createdAt" (into String), required last_updated_at "lastUpdatedAt" (into String),
+    required ttl_ms "ttlMs" (into Option<TtlMs>),
+    optional poll_interval_ms "pollIntervalMs" with_poll_interval_ms(into PollIntervalMs),
+    optional meta "_meta" with_meta(into NotificationMetaObject), ..extra
 }
 
 /// Reports the complete state of a task after a change.
@@ -405,11 +223,15 @@ codec::object! { TaskStatusNotificationParamsCancelled;
 /// The server sends it on the stream of a `subscriptions/listen` request whose `taskIds` contain the task. The state
 /// equals that of a [`GetTaskResult`].
 ///
-/// The `notifications/tasks` notification, sent by the server. In JSON, `jsonrpc` is `"2.0"` and `method` is
-/// `"notifications/tasks"`. Used by [`ServerNotification`].
+/// ```json
+/// {"jsonrpc": "2.0", "method": "notifications/tasks", "params": {"taskId": "task-1",
+///   "status": "working", "createdAt": "2026-07-28T09:00:00Z",
+///   "lastUpdatedAt": "2026-07-28T09:00:05Z", "ttlMs": 60000}}
+/// ```
+///
+/// The `notifications/tasks` notification, sent by the server. In JSON, `jsonrpc` is `"2.0"`.
 ///
 /// [`GetTaskResult`]: super::GetTaskResult
-/// [`ServerNotification`]: super::ServerNotification
 #[derive(Clone, Debug, PartialEq)]
 pub struct TaskStatusNotification {
     /// The parameters of the method.
@@ -417,24 +239,12 @@ pub struct TaskStatusNotification {
     /// Other members.
     pub extra: Extra<Self>,
 }
-
-impl TaskStatusNotification {
-    /// Creates a `TaskStatusNotification` from its required members.
-    #[must_use]
-    pub fn new(params: impl Into<TaskStatusNotificationParams>) -> Self {
-        Self { params: params.into(), extra: Default::default() }
-    }
-}
-
 codec::object! { TaskStatusNotification;
     constant jsonrpc "jsonrpc" = Str("2.0"), constant method "method" = Str("notifications/tasks"),
-    required params "params", ..extra
+    required params "params" (into TaskStatusNotificationParams), ..extra
 }
-
-impl Notification for TaskStatusNotification {
-    const METHOD: &'static str = "notifications/tasks";
-    const REVISION: Revision = Revision::V2026_07_28;
-    type Params = TaskStatusNotificationParams;
+codec::notification! { TaskStatusNotification;
+    "notifications/tasks" (TaskStatusNotificationParams); Revision::V2026_07_28
 }
 
 /// The state of a task after a change.
@@ -461,7 +271,6 @@ pub enum TaskStatusNotificationParams {
     /// [`TaskStatusNotificationParamsCancelled`]: The state of a task that was cancelled.
     Cancelled(TaskStatusNotificationParamsCancelled),
 }
-
 codec::union! { TaskStatusNotificationParams blank Working;
     Working from(TaskStatusNotificationParamsWorking), InputRequired from(TaskStatusNotificationParamsInputRequired),
     Completed from(TaskStatusNotificationParamsCompleted), Failed boxed(TaskStatusNotificationParamsFailed),

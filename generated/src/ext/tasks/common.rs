@@ -19,10 +19,7 @@ use crate::{Extra, Map, Never, codec};
 /// [`InputRequiredTask`]: super::InputRequiredTask
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct PollIntervalMs(i64);
-
-codec::bounded_number! { PollIntervalMs(i64);
-    at_least(Integer(-9007199254740991)), at_most(Integer(9007199254740991))
-}
+codec::bounded_number! { PollIntervalMs(i64); at_least(Integer(-9007199254740991)), at_most(Integer(9007199254740991)) }
 
 /// A number of milliseconds that every JSON implementation can represent.
 ///
@@ -38,15 +35,17 @@ codec::bounded_number! { PollIntervalMs(i64);
 /// [`InputRequiredTask`]: super::InputRequiredTask
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct TtlMs(i64);
-
-codec::bounded_number! { TtlMs(i64);
-    at_least(Integer(-9007199254740991)), at_most(Integer(9007199254740991))
-}
+codec::bounded_number! { TtlMs(i64); at_least(Integer(-9007199254740991)), at_most(Integer(9007199254740991)) }
 
 /// The state of a tool call that runs in the background.
 ///
 /// The server decides for each request whether it creates a task, and only for clients that declare the extension in
 /// the request's capabilities. The client polls the task with `tasks/get`, or subscribes to its notifications.
+///
+/// ```json
+/// {"taskId": "task-1", "status": "working", "createdAt": "2026-07-28T09:00:00Z",
+///   "lastUpdatedAt": "2026-07-28T09:00:05Z", "ttlMs": 60000, "pollIntervalMs": 5000}
+/// ```
 #[derive(Clone, Debug, PartialEq)]
 pub struct Task {
     /// The ID of the task. The server chooses it.
@@ -69,48 +68,12 @@ pub struct Task {
     /// Other members.
     pub extra: Extra<Self>,
 }
-
-impl Task {
-    /// Creates a `Task` from its required members.
-    #[must_use]
-    pub fn new(
-        task_id: impl Into<String>,
-        status: impl Into<TaskStatus>,
-        created_at: impl Into<String>,
-        last_updated_at: impl Into<String>,
-        ttl_ms: impl Into<Option<TtlMs>>,
-    ) -> Self {
-        Self {
-            task_id: task_id.into(),
-            status: status.into(),
-            status_message: None,
-            created_at: created_at.into(),
-            last_updated_at: last_updated_at.into(),
-            ttl_ms: ttl_ms.into(),
-            poll_interval_ms: None,
-            extra: Default::default(),
-        }
-    }
-
-    /// Sets `statusMessage`.
-    #[must_use]
-    pub fn with_status_message(mut self, status_message: impl Into<String>) -> Self {
-        self.status_message = Some(status_message.into());
-        self
-    }
-
-    /// Sets `pollIntervalMs`.
-    #[must_use]
-    pub fn with_poll_interval_ms(mut self, poll_interval_ms: impl Into<PollIntervalMs>) -> Self {
-        self.poll_interval_ms = Some(poll_interval_ms.into());
-        self
-    }
-}
-
 codec::object! { Task;
-    required task_id "taskId", required status "status", optional status_message "statusMessage",
-    required created_at "createdAt", required last_updated_at "lastUpdatedAt", required ttl_ms "ttlMs",
-    optional poll_interval_ms "pollIntervalMs", ..extra
+    required task_id "taskId" (into String), required status "status" (into TaskStatus),
+    optional status_message "statusMessage" with_status_message(into String),
+    required created_at "createdAt" (into String), required last_updated_at "lastUpdatedAt" (into String),
+    required ttl_ms "ttlMs" (into Option<TtlMs>),
+    optional poll_interval_ms "pollIntervalMs" with_poll_interval_ms(into PollIntervalMs), ..extra
 }
 
 /// The status of a task.
@@ -134,13 +97,16 @@ pub enum TaskStatus {
     /// `"cancelled"`: The task was cancelled before it had a result.
     Cancelled,
 }
-
 codec::string_enum! { TaskStatus;
     Working = "working", InputRequired = "input_required", Completed = "completed", Failed = "failed",
     Cancelled = "cancelled",
 }
 
 /// The member that this extension adds to `notifications` of a subscription's acknowledgement.
+///
+/// ```json
+/// {"taskIds": ["task-1"]}
+/// ```
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct TaskSubscriptionAcknowledgedNotifications {
     /// The IDs of the tasks that the server reports. It may accept fewer than the client has requested.
@@ -148,27 +114,15 @@ pub struct TaskSubscriptionAcknowledgedNotifications {
     /// Other members.
     pub extra: Extra<Self>,
 }
-
-impl TaskSubscriptionAcknowledgedNotifications {
-    /// Creates a `TaskSubscriptionAcknowledgedNotifications` without optional members.
-    #[must_use]
-    pub fn new() -> Self {
-        Self::default()
-    }
-
-    /// Sets `taskIds`.
-    #[must_use]
-    pub fn with_task_ids(mut self, task_ids: impl Into<Vec<String>>) -> Self {
-        self.task_ids = Some(task_ids.into());
-        self
-    }
-}
-
 codec::object! { TaskSubscriptionAcknowledgedNotifications;
-    optional task_ids "taskIds", ..extra
+    optional task_ids "taskIds" with_task_ids(into Vec<String>), ..extra
 }
 
 /// The member that this extension adds to `notifications` of a `subscriptions/listen` request.
+///
+/// ```json
+/// {"taskIds": ["task-1"]}
+/// ```
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct TaskSubscriptionNotifications {
     /// The IDs of the tasks whose status is reported with `notifications/tasks`.
@@ -176,25 +130,7 @@ pub struct TaskSubscriptionNotifications {
     /// Other members.
     pub extra: Extra<Self>,
 }
-
-impl TaskSubscriptionNotifications {
-    /// Creates a `TaskSubscriptionNotifications` without optional members.
-    #[must_use]
-    pub fn new() -> Self {
-        Self::default()
-    }
-
-    /// Sets `taskIds`.
-    #[must_use]
-    pub fn with_task_ids(mut self, task_ids: impl Into<Vec<String>>) -> Self {
-        self.task_ids = Some(task_ids.into());
-        self
-    }
-}
-
-codec::object! { TaskSubscriptionNotifications;
-    optional task_ids "taskIds", ..extra
-}
+codec::object! { TaskSubscriptionNotifications; optional task_ids "taskIds" with_task_ids(into Vec<String>), ..extra }
 
 /// The settings of the extension in the capabilities of a client or server. There are none: the object is empty.
 pub type TasksExtensionCapability = Map<String, Never>;

@@ -8,6 +8,11 @@ use crate::{Extra, codec};
 
 /// A task that was cancelled.
 ///
+/// ```json
+/// {"taskId": "task-1", "status": "cancelled", "createdAt": "2026-07-28T09:00:00Z",
+///   "lastUpdatedAt": "2026-07-28T09:00:05Z", "ttlMs": 60000, "pollIntervalMs": 5000}
+/// ```
+///
 /// In JSON, `status` is `"cancelled"`. Used by [`DetailedTask`].
 #[derive(Clone, Debug, PartialEq)]
 pub struct CancelledTask {
@@ -29,49 +34,21 @@ pub struct CancelledTask {
     /// Other members.
     pub extra: Extra<Self>,
 }
-
-impl CancelledTask {
-    /// Creates a `CancelledTask` from its required members.
-    #[must_use]
-    pub fn new(
-        task_id: impl Into<String>,
-        created_at: impl Into<String>,
-        last_updated_at: impl Into<String>,
-        ttl_ms: impl Into<Option<TtlMs>>,
-    ) -> Self {
-        Self {
-            task_id: task_id.into(),
-            status_message: None,
-            created_at: created_at.into(),
-            last_updated_at: last_updated_at.into(),
-            ttl_ms: ttl_ms.into(),
-            poll_interval_ms: None,
-            extra: Default::default(),
-        }
-    }
-
-    /// Sets `statusMessage`.
-    #[must_use]
-    pub fn with_status_message(mut self, status_message: impl Into<String>) -> Self {
-        self.status_message = Some(status_message.into());
-        self
-    }
-
-    /// Sets `pollIntervalMs`.
-    #[must_use]
-    pub fn with_poll_interval_ms(mut self, poll_interval_ms: impl Into<PollIntervalMs>) -> Self {
-        self.poll_interval_ms = Some(poll_interval_ms.into());
-        self
-    }
-}
-
 codec::object! { CancelledTask;
-    required task_id "taskId", constant status "status" = Str("cancelled"), optional status_message "statusMessage",
-    required created_at "createdAt", required last_updated_at "lastUpdatedAt", required ttl_ms "ttlMs",
-    optional poll_interval_ms "pollIntervalMs", ..extra
+    required task_id "taskId" (into String), constant status "status" = Str("cancelled"),
+    optional status_message "statusMessage" with_status_message(into String),
+    required created_at "createdAt" (into String), required last_updated_at "lastUpdatedAt" (into String),
+    required ttl_ms "ttlMs" (into Option<TtlMs>),
+    optional poll_interval_ms "pollIntervalMs" with_poll_interval_ms(into PollIntervalMs), ..extra
 }
 
 /// A task whose request has a result.
+///
+/// ```json
+/// {"taskId": "task-1", "status": "completed", "createdAt": "2026-07-28T09:00:00Z",
+///   "lastUpdatedAt": "2026-07-28T09:00:05Z", "ttlMs": 60000, "pollIntervalMs": 5000,
+///   "result": {}}
+/// ```
 ///
 /// In JSON, `status` is `"completed"`. Used by [`DetailedTask`].
 #[derive(Clone, Debug, PartialEq)]
@@ -96,48 +73,13 @@ pub struct CompletedTask {
     /// Other members.
     pub extra: Extra<Self>,
 }
-
-impl CompletedTask {
-    /// Creates a `CompletedTask` from its required members.
-    #[must_use]
-    pub fn new(
-        task_id: impl Into<String>,
-        created_at: impl Into<String>,
-        last_updated_at: impl Into<String>,
-        ttl_ms: impl Into<Option<TtlMs>>,
-        result: impl Into<crate::JsonObject>,
-    ) -> Self {
-        Self {
-            task_id: task_id.into(),
-            status_message: None,
-            created_at: created_at.into(),
-            last_updated_at: last_updated_at.into(),
-            ttl_ms: ttl_ms.into(),
-            poll_interval_ms: None,
-            result: result.into(),
-            extra: Default::default(),
-        }
-    }
-
-    /// Sets `statusMessage`.
-    #[must_use]
-    pub fn with_status_message(mut self, status_message: impl Into<String>) -> Self {
-        self.status_message = Some(status_message.into());
-        self
-    }
-
-    /// Sets `pollIntervalMs`.
-    #[must_use]
-    pub fn with_poll_interval_ms(mut self, poll_interval_ms: impl Into<PollIntervalMs>) -> Self {
-        self.poll_interval_ms = Some(poll_interval_ms.into());
-        self
-    }
-}
-
 codec::object! { CompletedTask;
-    required task_id "taskId", constant status "status" = Str("completed"), optional status_message "statusMessage",
-    required created_at "createdAt", required last_updated_at "lastUpdatedAt", required ttl_ms "ttlMs",
-    optional poll_interval_ms "pollIntervalMs", required result "result", ..extra
+    required task_id "taskId" (into String), constant status "status" = Str("completed"),
+    optional status_message "statusMessage" with_status_message(into String),
+    required created_at "createdAt" (into String), required last_updated_at "lastUpdatedAt" (into String),
+    required ttl_ms "ttlMs" (into Option<TtlMs>),
+    optional poll_interval_ms "pollIntervalMs" with_poll_interval_ms(into PollIntervalMs),
+    required result "result" (into crate::JsonObject), ..extra
 }
 
 /// The state of a task, with the members that its status requires.
@@ -164,7 +106,6 @@ pub enum DetailedTask {
     /// [`CancelledTask`]: A task that was cancelled.
     CancelledTask(CancelledTask),
 }
-
 codec::union! { DetailedTask blank CancelledTask;
     WorkingTask from(WorkingTask), InputRequiredTask from(InputRequiredTask), CompletedTask from(CompletedTask),
     FailedTask boxed(FailedTask), CancelledTask from(CancelledTask);
@@ -176,6 +117,12 @@ codec::union! { DetailedTask blank CancelledTask;
 }
 
 /// A task whose request failed with a JSON-RPC error.
+///
+/// ```json
+/// {"taskId": "task-1", "status": "failed", "createdAt": "2026-07-28T09:00:00Z",
+///   "lastUpdatedAt": "2026-07-28T09:00:05Z", "ttlMs": 60000, "pollIntervalMs": 5000,
+///   "error": {"code": -32602, "message": "Unknown city: Bren"}}
+/// ```
 ///
 /// In JSON, `status` is `"failed"`. Used by [`DetailedTask`].
 #[derive(Clone, Debug, PartialEq)]
@@ -200,51 +147,22 @@ pub struct FailedTask {
     /// Other members.
     pub extra: Extra<Self>,
 }
-
-impl FailedTask {
-    /// Creates a `FailedTask` from its required members.
-    #[must_use]
-    pub fn new(
-        task_id: impl Into<String>,
-        created_at: impl Into<String>,
-        last_updated_at: impl Into<String>,
-        ttl_ms: impl Into<Option<TtlMs>>,
-        error: impl Into<Error>,
-    ) -> Self {
-        Self {
-            task_id: task_id.into(),
-            status_message: None,
-            created_at: created_at.into(),
-            last_updated_at: last_updated_at.into(),
-            ttl_ms: ttl_ms.into(),
-            poll_interval_ms: None,
-            error: error.into(),
-            extra: Default::default(),
-        }
-    }
-
-    /// Sets `statusMessage`.
-    #[must_use]
-    pub fn with_status_message(mut self, status_message: impl Into<String>) -> Self {
-        self.status_message = Some(status_message.into());
-        self
-    }
-
-    /// Sets `pollIntervalMs`.
-    #[must_use]
-    pub fn with_poll_interval_ms(mut self, poll_interval_ms: impl Into<PollIntervalMs>) -> Self {
-        self.poll_interval_ms = Some(poll_interval_ms.into());
-        self
-    }
-}
-
 codec::object! { FailedTask;
-    required task_id "taskId", constant status "status" = Str("failed"), optional status_message "statusMessage",
-    required created_at "createdAt", required last_updated_at "lastUpdatedAt", required ttl_ms "ttlMs",
-    optional poll_interval_ms "pollIntervalMs", required error "error", ..extra
+    required task_id "taskId" (into String), constant status "status" = Str("failed"),
+    optional status_message "statusMessage" with_status_message(into String),
+    required created_at "createdAt" (into String), required last_updated_at "lastUpdatedAt" (into String),
+    required ttl_ms "ttlMs" (into Option<TtlMs>),
+    optional poll_interval_ms "pollIntervalMs" with_poll_interval_ms(into PollIntervalMs),
+    required error "error" (into Error), ..extra
 }
 
 /// A task that waits for the client.
+///
+/// ```json
+/// {"taskId": "task-1", "status": "input_required", "createdAt": "2026-07-28T09:00:00Z",
+///   "lastUpdatedAt": "2026-07-28T09:00:05Z", "ttlMs": 60000, "pollIntervalMs": 5000,
+///   "inputRequests": {}}
+/// ```
 ///
 /// In JSON, `status` is `"input_required"`. Used by [`DetailedTask`].
 #[derive(Clone, Debug, PartialEq)]
@@ -270,52 +188,21 @@ pub struct InputRequiredTask {
     /// Other members.
     pub extra: Extra<Self>,
 }
-
-impl InputRequiredTask {
-    /// Creates an `InputRequiredTask` from its required members.
-    #[must_use]
-    pub fn new(
-        task_id: impl Into<String>,
-        created_at: impl Into<String>,
-        last_updated_at: impl Into<String>,
-        ttl_ms: impl Into<Option<TtlMs>>,
-        input_requests: impl Into<InputRequests>,
-    ) -> Self {
-        Self {
-            task_id: task_id.into(),
-            status_message: None,
-            created_at: created_at.into(),
-            last_updated_at: last_updated_at.into(),
-            ttl_ms: ttl_ms.into(),
-            poll_interval_ms: None,
-            input_requests: input_requests.into(),
-            extra: Default::default(),
-        }
-    }
-
-    /// Sets `statusMessage`.
-    #[must_use]
-    pub fn with_status_message(mut self, status_message: impl Into<String>) -> Self {
-        self.status_message = Some(status_message.into());
-        self
-    }
-
-    /// Sets `pollIntervalMs`.
-    #[must_use]
-    pub fn with_poll_interval_ms(mut self, poll_interval_ms: impl Into<PollIntervalMs>) -> Self {
-        self.poll_interval_ms = Some(poll_interval_ms.into());
-        self
-    }
-}
-
 codec::object! { InputRequiredTask;
-    required task_id "taskId", constant status "status" = Str("input_required"),
-    optional status_message "statusMessage", required created_at "createdAt", required last_updated_at "lastUpdatedAt",
-    required ttl_ms "ttlMs", optional poll_interval_ms "pollIntervalMs", required input_requests "inputRequests",
-    ..extra
+    required task_id "taskId" (into String), constant status "status" = Str("input_required"),
+    optional status_message "statusMessage" with_status_message(into String),
+    required created_at "createdAt" (into String), required last_updated_at "lastUpdatedAt" (into String),
+    required ttl_ms "ttlMs" (into Option<TtlMs>),
+    optional poll_interval_ms "pollIntervalMs" with_poll_interval_ms(into PollIntervalMs),
+    required input_requests "inputRequests" (into InputRequests), ..extra
 }
 
 /// A task whose request is in progress.
+///
+/// ```json
+/// {"taskId": "task-1", "status": "working", "createdAt": "2026-07-28T09:00:00Z",
+///   "lastUpdatedAt": "2026-07-28T09:00:05Z", "ttlMs": 60000, "pollIntervalMs": 5000}
+/// ```
 ///
 /// In JSON, `status` is `"working"`. Used by [`DetailedTask`].
 #[derive(Clone, Debug, PartialEq)]
@@ -338,48 +225,12 @@ pub struct WorkingTask {
     /// Other members.
     pub extra: Extra<Self>,
 }
-
-impl WorkingTask {
-    /// Creates a `WorkingTask` from its required members.
-    #[must_use]
-    pub fn new(
-        task_id: impl Into<String>,
-        created_at: impl Into<String>,
-        last_updated_at: impl Into<String>,
-        ttl_ms: impl Into<Option<TtlMs>>,
-    ) -> Self {
-        Self {
-            task_id: task_id.into(),
-            status_message: None,
-            created_at: created_at.into(),
-            last_updated_at: last_updated_at.into(),
-            ttl_ms: ttl_ms.into(),
-            poll_interval_ms: None,
-            extra: Default::default(),
-        }
-    }
-
-    /// Sets `statusMessage`.
-    #[must_use]
-    pub fn with_status_message(mut self, status_message: impl Into<String>) -> Self {
-        self.status_message = Some(status_message.into());
-        self
-    }
-
-    /// Sets `pollIntervalMs`.
-    #[must_use]
-    pub fn with_poll_interval_ms(mut self, poll_interval_ms: impl Into<PollIntervalMs>) -> Self {
-        self.poll_interval_ms = Some(poll_interval_ms.into());
-        self
-    }
-}
-
 codec::object! { WorkingTask;
-    required task_id "taskId", constant status "status" = Str("working"), optional status_message "statusMessage",
-    required created_at "createdAt", required last_updated_at "lastUpdatedAt", required ttl_ms "ttlMs",
-    optional poll_interval_ms "pollIntervalMs", ..extra
+    required task_id "taskId" (into String), constant status "status" = Str("working"),
+    optional status_message "statusMessage" with_status_message(into String),
+    required created_at "createdAt" (into String), required last_updated_at "lastUpdatedAt" (into String),
+    required ttl_ms "ttlMs" (into Option<TtlMs>),
+    optional poll_interval_ms "pollIntervalMs" with_poll_interval_ms(into PollIntervalMs), ..extra
 }
 
-codec::serde_impls! {
-    CancelledTask, CompletedTask, DetailedTask, FailedTask, InputRequiredTask, WorkingTask
-}
+codec::serde_impls! { CancelledTask, CompletedTask, DetailedTask, FailedTask, InputRequiredTask, WorkingTask }

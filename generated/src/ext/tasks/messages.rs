@@ -4,25 +4,19 @@
 //! Requests, notifications and methods of each direction, and error codes.
 
 use super::{CancelTaskRequest, GetTaskRequest, TaskStatusNotification, UpdateTaskRequest};
-use crate::{Message, MethodSet, NotificationSet, RequestSet, RequestTypeVisitor, codec};
+use crate::{Message, MethodSet, NotificationSet, RequestSet, codec};
 
-/// `ClientRequest`, which has no variants in this revision.
-///
-/// | method | message |
-/// |---|---|
-/// | `tasks/get` | [`GetTaskRequest`] |
-/// | `tasks/update` | [`UpdateTaskRequest`] |
-/// | `tasks/cancel` | [`CancelTaskRequest`] |
+/// The requests that a client sends.
 #[derive(Clone, Debug, PartialEq)]
 pub enum ClientRequest {
-    /// [`GetTaskRequest`]: Returns the current state of a task, with its result, its error or its open input requests.
+    /// `tasks/get` ([`GetTaskRequest`]): Returns the current state of a task, with its result, its error or its open
+    /// input requests.
     GetTask(GetTaskRequest),
-    /// [`UpdateTaskRequest`]: Delivers responses to a task's input requests.
+    /// `tasks/update` ([`UpdateTaskRequest`]): Delivers responses to a task's input requests.
     UpdateTask(UpdateTaskRequest),
-    /// [`CancelTaskRequest`]: Requests the cancellation of a task.
+    /// `tasks/cancel` ([`CancelTaskRequest`]): Requests the cancellation of a task.
     CancelTask(CancelTaskRequest),
 }
-
 codec::message_set! { ClientRequest blank CancelTask;
     "tasks/get" GetTask from(GetTaskRequest), "tasks/update" UpdateTask from(UpdateTaskRequest),
     "tasks/cancel" CancelTask from(CancelTaskRequest),
@@ -31,26 +25,19 @@ codec::message_set! { ClientRequest blank CancelTask;
 /// `ServerRequest`, which has no variants in this revision.
 #[derive(Clone, Debug, PartialEq)]
 pub enum ServerRequest {}
-
 codec::never! { ServerRequest }
 
 /// `ClientNotification`, which has no variants in this revision.
 #[derive(Clone, Debug, PartialEq)]
 pub enum ClientNotification {}
-
 codec::never! { ClientNotification }
 
-/// `ServerNotification`, which has no variants in this revision.
-///
-/// | method | message |
-/// |---|---|
-/// | `notifications/tasks` | [`TaskStatusNotification`] |
+/// The notifications that a server sends.
 #[derive(Clone, Debug, PartialEq)]
 pub enum ServerNotification {
-    /// [`TaskStatusNotification`]: Reports the complete state of a task after a change.
+    /// `notifications/tasks` ([`TaskStatusNotification`]): Reports the complete state of a task after a change.
     TaskStatus(Box<TaskStatusNotification>),
 }
-
 codec::message_set! { ServerNotification blank TaskStatus;
     "notifications/tasks" TaskStatus boxed(TaskStatusNotification),
 }
@@ -66,34 +53,17 @@ pub enum ClientRequestMethod {
     /// `tasks/cancel` ([`CancelTaskRequest`]): Requests the cancellation of a task.
     CancelTask,
 }
-
 codec::string_values! { ClientRequestMethod;
     GetTask = "tasks/get", UpdateTask = "tasks/update", CancelTask = "tasks/cancel",
 }
-
-impl RequestSet for ClientRequest {
-    fn set_id(&mut self, id: crate::RequestId) {
-        match self {
-            Self::GetTask(request) => request.id = id,
-            Self::UpdateTask(request) => request.id = id,
-            Self::CancelTask(request) => request.id = id,
-        }
-    }
-
-    fn request_type<V: RequestTypeVisitor>(method: &str, visitor: V) -> Option<V::Output> {
-        match method {
-            "tasks/get" => Some(visitor.visit::<GetTaskRequest>()),
-            "tasks/update" => Some(visitor.visit::<UpdateTaskRequest>()),
-            "tasks/cancel" => Some(visitor.visit::<CancelTaskRequest>()),
-            _ => None,
-        }
-    }
+codec::request_set! { ClientRequest;
+    GetTask(GetTaskRequest) "tasks/get" visit id id, UpdateTask(UpdateTaskRequest) "tasks/update" visit id id,
+    CancelTask(CancelTaskRequest) "tasks/cancel" visit id id,
 }
 
 /// The methods of the requests that a server sends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum ServerRequestMethod {}
-
 codec::no_values! { ServerRequestMethod }
 
 impl MethodSet for ServerRequest {
@@ -108,7 +78,6 @@ impl RequestSet for ServerRequest {}
 /// The methods of the notifications that a client sends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum ClientNotificationMethod {}
-
 codec::no_values! { ClientNotificationMethod }
 
 impl MethodSet for ClientNotification {
@@ -126,10 +95,7 @@ pub enum ServerNotificationMethod {
     /// `notifications/tasks` ([`TaskStatusNotification`]): Reports the complete state of a task after a change.
     TaskStatus,
 }
-
-codec::string_values! { ServerNotificationMethod;
-    TaskStatus = "notifications/tasks",
-}
+codec::string_values! { ServerNotificationMethod; TaskStatus = "notifications/tasks", }
 
 impl NotificationSet for ServerNotification {}
 
@@ -139,6 +105,4 @@ pub type ClientMessage = Message<ClientRequest, ClientNotification>;
 /// A message that a server sends, with its JSON-RPC envelope.
 pub type ServerMessage = Message<ServerRequest, ServerNotification>;
 
-codec::serde_impls! {
-    ClientRequest, ServerRequest, ClientNotification, ServerNotification
-}
+codec::serde_impls! { ClientRequest, ServerRequest, ClientNotification, ServerNotification }

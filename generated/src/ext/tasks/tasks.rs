@@ -4,17 +4,18 @@
 //! Types of the area `tasks`.
 
 use super::{Error, InputRequests, InputResponses, PollIntervalMs, RequestId, ResultMetaObject, TaskStatus, TtlMs};
-use crate::{Extra, Request, Revision, codec};
+use crate::{Extra, Revision, codec};
 
 /// Requests the cancellation of a task.
 ///
 /// Cancellation is cooperative: the server acknowledges the request, and the task may still end in another status.
 /// Clients can forget the task immediately. Do not send `notifications/cancelled` for tasks.
 ///
-/// The `tasks/cancel` request, sent by the client. In JSON, `jsonrpc` is `"2.0"` and `method` is `"tasks/cancel"`. Used
-/// by [`ClientRequest`].
+/// ```json
+/// {"jsonrpc": "2.0", "id": 1, "method": "tasks/cancel", "params": {"taskId": "task-1"}}
+/// ```
 ///
-/// [`ClientRequest`]: super::ClientRequest
+/// The `tasks/cancel` request, sent by the client. In JSON, `jsonrpc` is `"2.0"`.
 #[derive(Clone, Debug, PartialEq)]
 pub struct CancelTaskRequest {
     /// The ID that matches a response to its request. The sender of the request chooses it, and the response repeats
@@ -25,28 +26,19 @@ pub struct CancelTaskRequest {
     /// Other members.
     pub extra: Extra<Self>,
 }
-
-impl CancelTaskRequest {
-    /// Creates a `CancelTaskRequest` from its required members.
-    #[must_use]
-    pub fn new(id: impl Into<RequestId>, params: impl Into<CancelTaskRequestParams>) -> Self {
-        Self { id: id.into(), params: params.into(), extra: Default::default() }
-    }
-}
-
 codec::object! { CancelTaskRequest;
-    constant jsonrpc "jsonrpc" = Str("2.0"), required id "id", constant method "method" = Str("tasks/cancel"),
-    required params "params", ..extra
+    constant jsonrpc "jsonrpc" = Str("2.0"), required id "id" (into RequestId),
+    constant method "method" = Str("tasks/cancel"), required params "params" (into CancelTaskRequestParams), ..extra
 }
-
-impl Request for CancelTaskRequest {
-    const METHOD: &'static str = "tasks/cancel";
-    const REVISION: Revision = Revision::V2026_07_28;
-    type Params = CancelTaskRequestParams;
-    type Result = CancelTaskResult;
+codec::request! { CancelTaskRequest;
+    "tasks/cancel" (CancelTaskRequestParams) -> CancelTaskResult; Revision::V2026_07_28
 }
 
 /// The acknowledgement of `tasks/cancel`.
+///
+/// ```json
+/// {"resultType": "complete"}
+/// ```
 ///
 /// The result of [`CancelTaskRequest`] (`tasks/cancel`). In JSON, `resultType` is `"complete"`.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -57,30 +49,20 @@ pub struct CancelTaskResult {
     /// Other members.
     pub extra: Extra<Self>,
 }
-
-impl CancelTaskResult {
-    /// Creates a `CancelTaskResult` without optional members.
-    #[must_use]
-    pub fn new() -> Self {
-        Self::default()
-    }
-
-    /// Sets `_meta`.
-    #[must_use]
-    pub fn with_meta(mut self, meta: impl Into<ResultMetaObject>) -> Self {
-        self.meta = Some(meta.into());
-        self
-    }
-}
-
 codec::object! { CancelTaskResult;
-    constant result_type "resultType" = Str("complete"), optional meta "_meta", ..extra
+    constant result_type "resultType" = Str("complete"), optional meta "_meta" with_meta(into ResultMetaObject), ..extra
 }
 
 /// The result of a tool call that runs as a task.
 ///
 /// It takes the place of the tool's result, and `resultType` distinguishes the two. The server sends it only after
 /// `tasks/get` finds the task.
+///
+/// ```json
+/// {"taskId": "task-1", "status": "working", "createdAt": "2026-07-28T09:00:00Z",
+///   "lastUpdatedAt": "2026-07-28T09:00:05Z", "ttlMs": 60000, "pollIntervalMs": 5000,
+///   "resultType": "task"}
+/// ```
 ///
 /// In JSON, `resultType` is `"task"`.
 #[derive(Clone, Debug, PartialEq)]
@@ -108,57 +90,13 @@ pub struct CreateTaskResult {
     /// Other members.
     pub extra: Extra<Self>,
 }
-
-impl CreateTaskResult {
-    /// Creates a `CreateTaskResult` from its required members.
-    #[must_use]
-    pub fn new(
-        task_id: impl Into<String>,
-        status: impl Into<TaskStatus>,
-        created_at: impl Into<String>,
-        last_updated_at: impl Into<String>,
-        ttl_ms: impl Into<Option<TtlMs>>,
-    ) -> Self {
-        Self {
-            task_id: task_id.into(),
-            status: status.into(),
-            status_message: None,
-            created_at: created_at.into(),
-            last_updated_at: last_updated_at.into(),
-            ttl_ms: ttl_ms.into(),
-            poll_interval_ms: None,
-            meta: None,
-            extra: Default::default(),
-        }
-    }
-
-    /// Sets `statusMessage`.
-    #[must_use]
-    pub fn with_status_message(mut self, status_message: impl Into<String>) -> Self {
-        self.status_message = Some(status_message.into());
-        self
-    }
-
-    /// Sets `pollIntervalMs`.
-    #[must_use]
-    pub fn with_poll_interval_ms(mut self, poll_interval_ms: impl Into<PollIntervalMs>) -> Self {
-        self.poll_interval_ms = Some(poll_interval_ms.into());
-        self
-    }
-
-    /// Sets `_meta`.
-    #[must_use]
-    pub fn with_meta(mut self, meta: impl Into<ResultMetaObject>) -> Self {
-        self.meta = Some(meta.into());
-        self
-    }
-}
-
 codec::object! { CreateTaskResult;
-    required task_id "taskId", required status "status", optional status_message "statusMessage",
-    required created_at "createdAt", required last_updated_at "lastUpdatedAt", required ttl_ms "ttlMs",
-    optional poll_interval_ms "pollIntervalMs", constant result_type "resultType" = Str("task"), optional meta "_meta",
-    ..extra
+    required task_id "taskId" (into String), required status "status" (into TaskStatus),
+    optional status_message "statusMessage" with_status_message(into String),
+    required created_at "createdAt" (into String), required last_updated_at "lastUpdatedAt" (into String),
+    required ttl_ms "ttlMs" (into Option<TtlMs>),
+    optional poll_interval_ms "pollIntervalMs" with_poll_interval_ms(into PollIntervalMs),
+    constant result_type "resultType" = Str("task"), optional meta "_meta" with_meta(into ResultMetaObject), ..extra
 }
 
 /// Returns the current state of a task, with its result, its error or its open input requests.
@@ -166,10 +104,11 @@ codec::object! { CreateTaskResult;
 /// Clients poll until the task has ended, and respect `pollIntervalMs`. An unknown task is an error with the code
 /// -32602.
 ///
-/// The `tasks/get` request, sent by the client. In JSON, `jsonrpc` is `"2.0"` and `method` is `"tasks/get"`. Used by
-/// [`ClientRequest`].
+/// ```json
+/// {"jsonrpc": "2.0", "id": 1, "method": "tasks/get", "params": {"taskId": "task-1"}}
+/// ```
 ///
-/// [`ClientRequest`]: super::ClientRequest
+/// The `tasks/get` request, sent by the client. In JSON, `jsonrpc` is `"2.0"`.
 #[derive(Clone, Debug, PartialEq)]
 pub struct GetTaskRequest {
     /// The ID that matches a response to its request. The sender of the request chooses it, and the response repeats
@@ -180,26 +119,11 @@ pub struct GetTaskRequest {
     /// Other members.
     pub extra: Extra<Self>,
 }
-
-impl GetTaskRequest {
-    /// Creates a `GetTaskRequest` from its required members.
-    #[must_use]
-    pub fn new(id: impl Into<RequestId>, params: impl Into<GetTaskRequestParams>) -> Self {
-        Self { id: id.into(), params: params.into(), extra: Default::default() }
-    }
-}
-
 codec::object! { GetTaskRequest;
-    constant jsonrpc "jsonrpc" = Str("2.0"), required id "id", constant method "method" = Str("tasks/get"),
-    required params "params", ..extra
+    constant jsonrpc "jsonrpc" = Str("2.0"), required id "id" (into RequestId),
+    constant method "method" = Str("tasks/get"), required params "params" (into GetTaskRequestParams), ..extra
 }
-
-impl Request for GetTaskRequest {
-    const METHOD: &'static str = "tasks/get";
-    const REVISION: Revision = Revision::V2026_07_28;
-    type Params = GetTaskRequestParams;
-    type Result = GetTaskResult;
-}
+codec::request! { GetTaskRequest; "tasks/get" (GetTaskRequestParams) -> GetTaskResult; Revision::V2026_07_28 }
 
 /// The current state of a task.
 ///
@@ -225,7 +149,6 @@ pub enum GetTaskResult {
     /// [`GetTaskResultCancelled`]: The state of a task that was cancelled.
     Cancelled(Box<GetTaskResultCancelled>),
 }
-
 codec::boxed_union! { GetTaskResult blank Working;
     Working boxed(GetTaskResultWorking), InputRequired boxed(GetTaskResultInputRequired),
     Completed boxed(GetTaskResultCompleted), Failed boxed(GetTaskResultFailed), Cancelled boxed(GetTaskResultCancelled);
@@ -238,7 +161,11 @@ codec::boxed_union! { GetTaskResult blank Working;
 
 /// The task to cancel.
 ///
-/// The parameters of [`CancelTaskRequest`] (`tasks/cancel`). Used by [`CancelTaskRequest`].
+/// ```json
+/// {"taskId": "task-1"}
+/// ```
+///
+/// The parameters of [`CancelTaskRequest`] (`tasks/cancel`).
 #[derive(Clone, Debug, PartialEq)]
 pub struct CancelTaskRequestParams {
     /// The ID of the task. The server chooses it.
@@ -246,22 +173,15 @@ pub struct CancelTaskRequestParams {
     /// Other members.
     pub extra: Extra<Self>,
 }
-
-impl CancelTaskRequestParams {
-    /// Creates a `CancelTaskRequestParams` from its required members.
-    #[must_use]
-    pub fn new(task_id: impl Into<String>) -> Self {
-        Self { task_id: task_id.into(), extra: Default::default() }
-    }
-}
-
-codec::object! { CancelTaskRequestParams;
-    required task_id "taskId", ..extra
-}
+codec::object! { CancelTaskRequestParams; required task_id "taskId" (into String), ..extra }
 
 /// The task to return.
 ///
-/// The parameters of [`GetTaskRequest`] (`tasks/get`). Used by [`GetTaskRequest`].
+/// ```json
+/// {"taskId": "task-1"}
+/// ```
+///
+/// The parameters of [`GetTaskRequest`] (`tasks/get`).
 #[derive(Clone, Debug, PartialEq)]
 pub struct GetTaskRequestParams {
     /// The ID of the task. The server chooses it.
@@ -269,22 +189,15 @@ pub struct GetTaskRequestParams {
     /// Other members.
     pub extra: Extra<Self>,
 }
-
-impl GetTaskRequestParams {
-    /// Creates a `GetTaskRequestParams` from its required members.
-    #[must_use]
-    pub fn new(task_id: impl Into<String>) -> Self {
-        Self { task_id: task_id.into(), extra: Default::default() }
-    }
-}
-
-codec::object! { GetTaskRequestParams;
-    required task_id "taskId", ..extra
-}
+codec::object! { GetTaskRequestParams; required task_id "taskId" (into String), ..extra }
 
 /// The responses to input requests of a task.
 ///
-/// The parameters of [`UpdateTaskRequest`] (`tasks/update`). Used by [`UpdateTaskRequest`].
+/// ```json
+/// {"taskId": "task-1", "inputResponses": {}}
+/// ```
+///
+/// The parameters of [`UpdateTaskRequest`] (`tasks/update`).
 #[derive(Clone, Debug, PartialEq)]
 pub struct UpdateTaskRequestParams {
     /// The ID of the task. The server chooses it.
@@ -295,20 +208,15 @@ pub struct UpdateTaskRequestParams {
     /// Other members.
     pub extra: Extra<Self>,
 }
-
-impl UpdateTaskRequestParams {
-    /// Creates a `UpdateTaskRequestParams` from its required members.
-    #[must_use]
-    pub fn new(task_id: impl Into<String>, input_responses: impl Into<InputResponses>) -> Self {
-        Self { task_id: task_id.into(), input_responses: input_responses.into(), extra: Default::default() }
-    }
-}
-
 codec::object! { UpdateTaskRequestParams;
-    required task_id "taskId", required input_responses "inputResponses", ..extra
+    required task_id "taskId" (into String), required input_responses "inputResponses" (into InputResponses), ..extra
 }
 
 /// The members that all results have.
+///
+/// ```json
+/// {"resultType": "complete"}
+/// ```
 #[derive(Clone, Debug, PartialEq)]
 pub struct Result {
     /// The kind of result: `complete` for a final result, or `input_required` if the server needs more input first.
@@ -320,27 +228,17 @@ pub struct Result {
     /// Other members.
     pub extra: Extra<Self>,
 }
-
-impl Result {
-    /// Creates a `Result` from its required members.
-    #[must_use]
-    pub fn new(result_type: impl Into<String>) -> Self {
-        Self { result_type: result_type.into(), meta: None, extra: Default::default() }
-    }
-
-    /// Sets `_meta`.
-    #[must_use]
-    pub fn with_meta(mut self, meta: impl Into<ResultMetaObject>) -> Self {
-        self.meta = Some(meta.into());
-        self
-    }
-}
-
 codec::object! { Result;
-    required result_type "resultType", optional meta "_meta", ..extra
+    required result_type "resultType" (into String), optional meta "_meta" with_meta(into ResultMetaObject), ..extra
 }
 
 /// The state of a task whose request is in progress.
+///
+/// ```json
+/// {"taskId": "task-1", "status": "working", "createdAt": "2026-07-28T09:00:00Z",
+///   "lastUpdatedAt": "2026-07-28T09:00:05Z", "ttlMs": 60000, "pollIntervalMs": 5000,
+///   "resultType": "complete"}
+/// ```
 ///
 /// In JSON, `status` is `"working"` and `resultType` is `"complete"`. Used by [`GetTaskResult`].
 #[derive(Clone, Debug, PartialEq)]
@@ -366,58 +264,22 @@ pub struct GetTaskResultWorking {
     /// Other members.
     pub extra: Extra<Self>,
 }
-
-impl GetTaskResultWorking {
-    /// Creates a `GetTaskResultWorking` from its required members.
-    #[must_use]
-    pub fn new(
-        task_id: impl Into<String>,
-        created_at: impl Into<String>,
-        last_updated_at: impl Into<String>,
-        ttl_ms: impl Into<Option<TtlMs>>,
-    ) -> Self {
-        Self {
-            task_id: task_id.into(),
-            status_message: None,
-            created_at: created_at.into(),
-            last_updated_at: last_updated_at.into(),
-            ttl_ms: ttl_ms.into(),
-            poll_interval_ms: None,
-            meta: None,
-            extra: Default::default(),
-        }
-    }
-
-    /// Sets `statusMessage`.
-    #[must_use]
-    pub fn with_status_message(mut self, status_message: impl Into<String>) -> Self {
-        self.status_message = Some(status_message.into());
-        self
-    }
-
-    /// Sets `pollIntervalMs`.
-    #[must_use]
-    pub fn with_poll_interval_ms(mut self, poll_interval_ms: impl Into<PollIntervalMs>) -> Self {
-        self.poll_interval_ms = Some(poll_interval_ms.into());
-        self
-    }
-
-    /// Sets `_meta`.
-    #[must_use]
-    pub fn with_meta(mut self, meta: impl Into<ResultMetaObject>) -> Self {
-        self.meta = Some(meta.into());
-        self
-    }
-}
-
 codec::object! { GetTaskResultWorking;
-    required task_id "taskId", constant status "status" = Str("working"), optional status_message "statusMessage",
-    required created_at "createdAt", required last_updated_at "lastUpdatedAt", required ttl_ms "ttlMs",
-    optional poll_interval_ms "pollIntervalMs", constant result_type "resultType" = Str("complete"),
-    optional meta "_meta", ..extra
+    required task_id "taskId" (into String), constant status "status" = Str("working"),
+    optional status_message "statusMessage" with_status_message(into String),
+    required created_at "createdAt" (into String), required last_updated_at "lastUpdatedAt" (into String),
+    required ttl_ms "ttlMs" (into Option<TtlMs>),
+    optional poll_interval_ms "pollIntervalMs" with_poll_interval_ms(into PollIntervalMs),
+    constant result_type "resultType" = Str("complete"), optional meta "_meta" with_meta(into ResultMetaObject), ..extra
 }
 
 /// The state of a task that waits for the client.
+///
+/// ```json
+/// {"taskId": "task-1", "status": "input_required", "createdAt": "2026-07-28T09:00:00Z",
+///   "lastUpdatedAt": "2026-07-28T09:00:05Z", "ttlMs": 60000, "pollIntervalMs": 5000,
+///   "inputRequests": {}, "resultType": "complete"}
+/// ```
 ///
 /// In JSON, `status` is `"input_required"` and `resultType` is `"complete"`. Used by [`GetTaskResult`].
 #[derive(Clone, Debug, PartialEq)]
@@ -446,60 +308,23 @@ pub struct GetTaskResultInputRequired {
     /// Other members.
     pub extra: Extra<Self>,
 }
-
-impl GetTaskResultInputRequired {
-    /// Creates a `GetTaskResultInputRequired` from its required members.
-    #[must_use]
-    pub fn new(
-        task_id: impl Into<String>,
-        created_at: impl Into<String>,
-        last_updated_at: impl Into<String>,
-        ttl_ms: impl Into<Option<TtlMs>>,
-        input_requests: impl Into<InputRequests>,
-    ) -> Self {
-        Self {
-            task_id: task_id.into(),
-            status_message: None,
-            created_at: created_at.into(),
-            last_updated_at: last_updated_at.into(),
-            ttl_ms: ttl_ms.into(),
-            poll_interval_ms: None,
-            input_requests: input_requests.into(),
-            meta: None,
-            extra: Default::default(),
-        }
-    }
-
-    /// Sets `statusMessage`.
-    #[must_use]
-    pub fn with_status_message(mut self, status_message: impl Into<String>) -> Self {
-        self.status_message = Some(status_message.into());
-        self
-    }
-
-    /// Sets `pollIntervalMs`.
-    #[must_use]
-    pub fn with_poll_interval_ms(mut self, poll_interval_ms: impl Into<PollIntervalMs>) -> Self {
-        self.poll_interval_ms = Some(poll_interval_ms.into());
-        self
-    }
-
-    /// Sets `_meta`.
-    #[must_use]
-    pub fn with_meta(mut self, meta: impl Into<ResultMetaObject>) -> Self {
-        self.meta = Some(meta.into());
-        self
-    }
-}
-
 codec::object! { GetTaskResultInputRequired;
-    required task_id "taskId", constant status "status" = Str("input_required"),
-    optional status_message "statusMessage", required created_at "createdAt", required last_updated_at "lastUpdatedAt",
-    required ttl_ms "ttlMs", optional poll_interval_ms "pollIntervalMs", required input_requests "inputRequests",
-    constant result_type "resultType" = Str("complete"), optional meta "_meta", ..extra
+    required task_id "taskId" (into String), constant status "status" = Str("input_required"),
+    optional status_message "statusMessage" with_status_message(into String),
+    required created_at "createdAt" (into String), required last_updated_at "lastUpdatedAt" (into String),
+    required ttl_ms "ttlMs" (into Option<TtlMs>),
+    optional poll_interval_ms "pollIntervalMs" with_poll_interval_ms(into PollIntervalMs),
+    required input_requests "inputRequests" (into InputRequests), constant result_type "resultType" = Str("complete"),
+    optional meta "_meta" with_meta(into ResultMetaObject), ..extra
 }
 
 /// The state of a task whose request has a result.
+///
+/// ```json
+/// {"taskId": "task-1", "status": "completed", "createdAt": "2026-07-28T09:00:00Z",
+///   "lastUpdatedAt": "2026-07-28T09:00:05Z", "ttlMs": 60000, "pollIntervalMs": 5000,
+///   "result": {}, "resultType": "complete"}
+/// ```
 ///
 /// In JSON, `status` is `"completed"` and `resultType` is `"complete"`. Used by [`GetTaskResult`].
 #[derive(Clone, Debug, PartialEq)]
@@ -527,60 +352,23 @@ pub struct GetTaskResultCompleted {
     /// Other members.
     pub extra: Extra<Self>,
 }
-
-impl GetTaskResultCompleted {
-    /// Creates a `GetTaskResultCompleted` from its required members.
-    #[must_use]
-    pub fn new(
-        task_id: impl Into<String>,
-        created_at: impl Into<String>,
-        last_updated_at: impl Into<String>,
-        ttl_ms: impl Into<Option<TtlMs>>,
-        result: impl Into<crate::JsonObject>,
-    ) -> Self {
-        Self {
-            task_id: task_id.into(),
-            status_message: None,
-            created_at: created_at.into(),
-            last_updated_at: last_updated_at.into(),
-            ttl_ms: ttl_ms.into(),
-            poll_interval_ms: None,
-            result: result.into(),
-            meta: None,
-            extra: Default::default(),
-        }
-    }
-
-    /// Sets `statusMessage`.
-    #[must_use]
-    pub fn with_status_message(mut self, status_message: impl Into<String>) -> Self {
-        self.status_message = Some(status_message.into());
-        self
-    }
-
-    /// Sets `pollIntervalMs`.
-    #[must_use]
-    pub fn with_poll_interval_ms(mut self, poll_interval_ms: impl Into<PollIntervalMs>) -> Self {
-        self.poll_interval_ms = Some(poll_interval_ms.into());
-        self
-    }
-
-    /// Sets `_meta`.
-    #[must_use]
-    pub fn with_meta(mut self, meta: impl Into<ResultMetaObject>) -> Self {
-        self.meta = Some(meta.into());
-        self
-    }
-}
-
 codec::object! { GetTaskResultCompleted;
-    required task_id "taskId", constant status "status" = Str("completed"), optional status_message "statusMessage",
-    required created_at "createdAt", required last_updated_at "lastUpdatedAt", required ttl_ms "ttlMs",
-    optional poll_interval_ms "pollIntervalMs", required result "result",
-    constant result_type "resultType" = Str("complete"), optional meta "_meta", ..extra
+    required task_id "taskId" (into String), constant status "status" = Str("completed"),
+    optional status_message "statusMessage" with_status_message(into String),
+    required created_at "createdAt" (into String), required last_updated_at "lastUpdatedAt" (into String),
+    required ttl_ms "ttlMs" (into Option<TtlMs>),
+    optional poll_interval_ms "pollIntervalMs" with_poll_interval_ms(into PollIntervalMs),
+    required result "result" (into crate::JsonObject), constant result_type "resultType" = Str("complete"),
+    optional meta "_meta" with_meta(into ResultMetaObject), ..extra
 }
 
 /// The state of a task whose request failed.
+///
+/// ```json
+/// {"taskId": "task-1", "status": "failed", "createdAt": "2026-07-28T09:00:00Z",
+///   "lastUpdatedAt": "2026-07-28T09:00:05Z", "ttlMs": 60000, "pollIntervalMs": 5000,
+///   "error": {"code": -32602, "message": "Unknown city: Bren"}, "resultType": "complete"}
+/// ```
 ///
 /// In JSON, `status` is `"failed"` and `resultType` is `"complete"`. Used by [`GetTaskResult`].
 #[derive(Clone, Debug, PartialEq)]
@@ -608,60 +396,23 @@ pub struct GetTaskResultFailed {
     /// Other members.
     pub extra: Extra<Self>,
 }
-
-impl GetTaskResultFailed {
-    /// Creates a `GetTaskResultFailed` from its required members.
-    #[must_use]
-    pub fn new(
-        task_id: impl Into<String>,
-        created_at: impl Into<String>,
-        last_updated_at: impl Into<String>,
-        ttl_ms: impl Into<Option<TtlMs>>,
-        error: impl Into<Error>,
-    ) -> Self {
-        Self {
-            task_id: task_id.into(),
-            status_message: None,
-            created_at: created_at.into(),
-            last_updated_at: last_updated_at.into(),
-            ttl_ms: ttl_ms.into(),
-            poll_interval_ms: None,
-            error: error.into(),
-            meta: None,
-            extra: Default::default(),
-        }
-    }
-
-    /// Sets `statusMessage`.
-    #[must_use]
-    pub fn with_status_message(mut self, status_message: impl Into<String>) -> Self {
-        self.status_message = Some(status_message.into());
-        self
-    }
-
-    /// Sets `pollIntervalMs`.
-    #[must_use]
-    pub fn with_poll_interval_ms(mut self, poll_interval_ms: impl Into<PollIntervalMs>) -> Self {
-        self.poll_interval_ms = Some(poll_interval_ms.into());
-        self
-    }
-
-    /// Sets `_meta`.
-    #[must_use]
-    pub fn with_meta(mut self, meta: impl Into<ResultMetaObject>) -> Self {
-        self.meta = Some(meta.into());
-        self
-    }
-}
-
 codec::object! { GetTaskResultFailed;
-    required task_id "taskId", constant status "status" = Str("failed"), optional status_message "statusMessage",
-    required created_at "createdAt", required last_updated_at "lastUpdatedAt", required ttl_ms "ttlMs",
-    optional poll_interval_ms "pollIntervalMs", required error "error",
-    constant result_type "resultType" = Str("complete"), optional meta "_meta", ..extra
+    required task_id "taskId" (into String), constant status "status" = Str("failed"),
+    optional status_message "statusMessage" with_status_message(into String),
+    required created_at "createdAt" (into String), required last_updated_at "lastUpdatedAt" (into String),
+    required ttl_ms "ttlMs" (into Option<TtlMs>),
+    optional poll_interval_ms "pollIntervalMs" with_poll_interval_ms(into PollIntervalMs),
+    required error "error" (into Error), constant result_type "resultType" = Str("complete"),
+    optional meta "_meta" with_meta(into ResultMetaObject), ..extra
 }
 
 /// The state of a task that was cancelled.
+///
+/// ```json
+/// {"taskId": "task-1", "status": "cancelled", "createdAt": "2026-07-28T09:00:00Z",
+///   "lastUpdatedAt": "2026-07-28T09:00:05Z", "ttlMs": 60000, "pollIntervalMs": 5000,
+///   "resultType": "complete"}
+/// ```
 ///
 /// In JSON, `status` is `"cancelled"` and `resultType` is `"complete"`. Used by [`GetTaskResult`].
 #[derive(Clone, Debug, PartialEq)]
@@ -687,55 +438,13 @@ pub struct GetTaskResultCancelled {
     /// Other members.
     pub extra: Extra<Self>,
 }
-
-impl GetTaskResultCancelled {
-    /// Creates a `GetTaskResultCancelled` from its required members.
-    #[must_use]
-    pub fn new(
-        task_id: impl Into<String>,
-        created_at: impl Into<String>,
-        last_updated_at: impl Into<String>,
-        ttl_ms: impl Into<Option<TtlMs>>,
-    ) -> Self {
-        Self {
-            task_id: task_id.into(),
-            status_message: None,
-            created_at: created_at.into(),
-            last_updated_at: last_updated_at.into(),
-            ttl_ms: ttl_ms.into(),
-            poll_interval_ms: None,
-            meta: None,
-            extra: Default::default(),
-        }
-    }
-
-    /// Sets `statusMessage`.
-    #[must_use]
-    pub fn with_status_message(mut self, status_message: impl Into<String>) -> Self {
-        self.status_message = Some(status_message.into());
-        self
-    }
-
-    /// Sets `pollIntervalMs`.
-    #[must_use]
-    pub fn with_poll_interval_ms(mut self, poll_interval_ms: impl Into<PollIntervalMs>) -> Self {
-        self.poll_interval_ms = Some(poll_interval_ms.into());
-        self
-    }
-
-    /// Sets `_meta`.
-    #[must_use]
-    pub fn with_meta(mut self, meta: impl Into<ResultMetaObject>) -> Self {
-        self.meta = Some(meta.into());
-        self
-    }
-}
-
 codec::object! { GetTaskResultCancelled;
-    required task_id "taskId", constant status "status" = Str("cancelled"), optional status_message "statusMessage",
-    required created_at "createdAt", required last_updated_at "lastUpdatedAt", required ttl_ms "ttlMs",
-    optional poll_interval_ms "pollIntervalMs", constant result_type "resultType" = Str("complete"),
-    optional meta "_meta", ..extra
+    required task_id "taskId" (into String), constant status "status" = Str("cancelled"),
+    optional status_message "statusMessage" with_status_message(into String),
+    required created_at "createdAt" (into String), required last_updated_at "lastUpdatedAt" (into String),
+    required ttl_ms "ttlMs" (into Option<TtlMs>),
+    optional poll_interval_ms "pollIntervalMs" with_poll_interval_ms(into PollIntervalMs),
+    constant result_type "resultType" = Str("complete"), optional meta "_meta" with_meta(into ResultMetaObject), ..extra
 }
 
 /// Delivers responses to a task's input requests.
@@ -743,10 +452,12 @@ codec::object! { GetTaskResultCancelled;
 /// The server acknowledges the request before the task's status changes. Clients continue to poll the task or to listen
 /// to its notifications.
 ///
-/// The `tasks/update` request, sent by the client. In JSON, `jsonrpc` is `"2.0"` and `method` is `"tasks/update"`. Used
-/// by [`ClientRequest`].
+/// ```json
+/// {"jsonrpc": "2.0", "id": 1, "method": "tasks/update", "params": {"taskId": "task-1",
+///   "inputResponses": {}}}
+/// ```
 ///
-/// [`ClientRequest`]: super::ClientRequest
+/// The `tasks/update` request, sent by the client. In JSON, `jsonrpc` is `"2.0"`.
 #[derive(Clone, Debug, PartialEq)]
 pub struct UpdateTaskRequest {
     /// The ID that matches a response to its request. The sender of the request chooses it, and the response repeats
@@ -757,28 +468,19 @@ pub struct UpdateTaskRequest {
     /// Other members.
     pub extra: Extra<Self>,
 }
-
-impl UpdateTaskRequest {
-    /// Creates a `UpdateTaskRequest` from its required members.
-    #[must_use]
-    pub fn new(id: impl Into<RequestId>, params: impl Into<UpdateTaskRequestParams>) -> Self {
-        Self { id: id.into(), params: params.into(), extra: Default::default() }
-    }
-}
-
 codec::object! { UpdateTaskRequest;
-    constant jsonrpc "jsonrpc" = Str("2.0"), required id "id", constant method "method" = Str("tasks/update"),
-    required params "params", ..extra
+    constant jsonrpc "jsonrpc" = Str("2.0"), required id "id" (into RequestId),
+    constant method "method" = Str("tasks/update"), required params "params" (into UpdateTaskRequestParams), ..extra
 }
-
-impl Request for UpdateTaskRequest {
-    const METHOD: &'static str = "tasks/update";
-    const REVISION: Revision = Revision::V2026_07_28;
-    type Params = UpdateTaskRequestParams;
-    type Result = UpdateTaskResult;
+codec::request! { UpdateTaskRequest;
+    "tasks/update" (UpdateTaskRequestParams) -> UpdateTaskResult; Revision::V2026_07_28
 }
 
 /// The acknowledgement of `tasks/update`.
+///
+/// ```json
+/// {"resultType": "complete"}
+/// ```
 ///
 /// The result of [`UpdateTaskRequest`] (`tasks/update`). In JSON, `resultType` is `"complete"`.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -789,24 +491,8 @@ pub struct UpdateTaskResult {
     /// Other members.
     pub extra: Extra<Self>,
 }
-
-impl UpdateTaskResult {
-    /// Creates a `UpdateTaskResult` without optional members.
-    #[must_use]
-    pub fn new() -> Self {
-        Self::default()
-    }
-
-    /// Sets `_meta`.
-    #[must_use]
-    pub fn with_meta(mut self, meta: impl Into<ResultMetaObject>) -> Self {
-        self.meta = Some(meta.into());
-        self
-    }
-}
-
 codec::object! { UpdateTaskResult;
-    constant result_type "resultType" = Str("complete"), optional meta "_meta", ..extra
+    constant result_type "resultType" = Str("complete"), optional meta "_meta" with_meta(into ResultMetaObject), ..extra
 }
 
 codec::serde_impls! {

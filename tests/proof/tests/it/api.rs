@@ -397,7 +397,10 @@ impl Listing<'_> {
         for member in &item.items {
             match member {
                 ImplItem::Const(member) => {
-                    let (kind, value) = (text(&member.ty), text(&member.expr));
+                    let (mut kind, value) = (text(&member.ty), text(&member.expr));
+                    if kind == "crate::Revision" && value.starts_with("Revision::") {
+                        kind = "Revision".to_owned();
+                    }
                     if value == format!("{own:?}") || value == format!("stringify!({own})") {
                         continue;
                     }
@@ -481,7 +484,9 @@ fn signature(signature: &Signature) -> String {
             },
         })
         .collect();
-    format!("{constness}{asyncness}fn{generics}({}){output}{clause}", inputs.join(", "))
+    // Macros write paths of std in full.
+    let inputs = inputs.join(", ").replace("impl::std::convert::Into<", "impl Into<");
+    format!("{constness}{asyncness}fn{generics}({inputs}){output}{clause}")
 }
 
 /// Formats tokens on one line, with conventional spacing.

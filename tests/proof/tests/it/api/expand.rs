@@ -75,6 +75,8 @@ fn parts(tokens: TokenStream) -> Vec<Part> {
                     Some(TokenTree::Ident(fragment)) if is_punct(tokens.get(at + 2), ":") => Some(fragment.to_string()),
                     _ => None,
                 };
+                // In a body, a type can follow, as in `$name: impl Into<T>`.
+                let fragment = fragment.filter(|fragment| fragment != "impl");
                 at += if fragment.is_some() { 4 } else { 2 };
                 parts_found.push(Part::Variable(name.to_string(), fragment.unwrap_or_default()));
             }
