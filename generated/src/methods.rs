@@ -12,7 +12,7 @@ pub(crate) static V2024_11_05: MethodTable = MethodTable::new(
             free_form_result: &[&["_meta"]],
             ..MethodSpec::request("ping")
         },
-        MethodSpec { sent_by_client: true, free_form_result: &[&["_meta"]],..MethodSpec::request("initialize") },
+        MethodSpec { sent_by_client: true, free_form_result: &[&["_meta"]], ..MethodSpec::request("initialize") },
         MethodSpec {
             sent_by_server: true,
             capability: &["roots"],
@@ -90,7 +90,7 @@ pub(crate) static V2024_11_05: MethodTable = MethodTable::new(
             free_form_result: &[&["_meta"]],
             ..MethodSpec::request("resources/unsubscribe")
         },
-        MethodSpec { sent_by_client: true, sent_by_server: true,..MethodSpec::notification("notifications/progress") },
+        MethodSpec { sent_by_client: true, sent_by_server: true, ..MethodSpec::notification("notifications/progress") },
         MethodSpec {
             sent_by_server: true,
             capability: &["sampling"],
@@ -98,7 +98,11 @@ pub(crate) static V2024_11_05: MethodTable = MethodTable::new(
             free_form_result: &[&["_meta"]],
             ..MethodSpec::request("sampling/createMessage")
         },
-        MethodSpec { sent_by_client: true, sent_by_server: true,..MethodSpec::notification("notifications/cancelled") },
+        MethodSpec {
+            sent_by_client: true,
+            sent_by_server: true,
+            ..MethodSpec::notification("notifications/cancelled")
+        },
         MethodSpec {
             sent_by_client: true,
             capability: &["resources"],
@@ -151,7 +155,7 @@ pub(crate) static V2025_03_26: MethodTable = MethodTable::new(
             free_form_result: &[&["_meta"]],
             ..MethodSpec::request("ping")
         },
-        MethodSpec { sent_by_client: true, free_form_result: &[&["_meta"]],..MethodSpec::request("initialize") },
+        MethodSpec { sent_by_client: true, free_form_result: &[&["_meta"]], ..MethodSpec::request("initialize") },
         MethodSpec {
             sent_by_server: true,
             capability: &["roots"],
@@ -230,7 +234,7 @@ pub(crate) static V2025_03_26: MethodTable = MethodTable::new(
             free_form_result: &[&["_meta"]],
             ..MethodSpec::request("resources/unsubscribe")
         },
-        MethodSpec { sent_by_client: true, sent_by_server: true,..MethodSpec::notification("notifications/progress") },
+        MethodSpec { sent_by_client: true, sent_by_server: true, ..MethodSpec::notification("notifications/progress") },
         MethodSpec {
             sent_by_server: true,
             capability: &["sampling"],
@@ -238,7 +242,11 @@ pub(crate) static V2025_03_26: MethodTable = MethodTable::new(
             free_form_result: &[&["_meta"]],
             ..MethodSpec::request("sampling/createMessage")
         },
-        MethodSpec { sent_by_client: true, sent_by_server: true,..MethodSpec::notification("notifications/cancelled") },
+        MethodSpec {
+            sent_by_client: true,
+            sent_by_server: true,
+            ..MethodSpec::notification("notifications/cancelled")
+        },
         MethodSpec {
             sent_by_client: true,
             capability: &["resources"],
@@ -291,7 +299,7 @@ pub(crate) static V2025_06_18: MethodTable = MethodTable::new(
             free_form_result: &[&["_meta"]],
             ..MethodSpec::request("ping")
         },
-        MethodSpec { sent_by_client: true, free_form_result: &[&["_meta"]],..MethodSpec::request("initialize") },
+        MethodSpec { sent_by_client: true, free_form_result: &[&["_meta"]], ..MethodSpec::request("initialize") },
         MethodSpec {
             sent_by_server: true,
             capability: &["roots"],
@@ -381,7 +389,7 @@ pub(crate) static V2025_06_18: MethodTable = MethodTable::new(
             free_form_result: &[&["_meta"]],
             ..MethodSpec::request("resources/unsubscribe")
         },
-        MethodSpec { sent_by_client: true, sent_by_server: true,..MethodSpec::notification("notifications/progress") },
+        MethodSpec { sent_by_client: true, sent_by_server: true, ..MethodSpec::notification("notifications/progress") },
         MethodSpec {
             sent_by_server: true,
             capability: &["sampling"],
@@ -389,7 +397,11 @@ pub(crate) static V2025_06_18: MethodTable = MethodTable::new(
             free_form_result: &[&["_meta"]],
             ..MethodSpec::request("sampling/createMessage")
         },
-        MethodSpec { sent_by_client: true, sent_by_server: true,..MethodSpec::notification("notifications/cancelled") },
+        MethodSpec {
+            sent_by_client: true,
+            sent_by_server: true,
+            ..MethodSpec::notification("notifications/cancelled")
+        },
         MethodSpec {
             sent_by_client: true,
             capability: &["resources"],
@@ -449,7 +461,7 @@ pub(crate) static V2025_11_25: MethodTable = MethodTable::new(
             free_form_result: &[&["_meta"]],
             ..MethodSpec::request("tasks/get")
         },
-        MethodSpec { sent_by_client: true, free_form_result: &[&["_meta"]],..MethodSpec::request("initialize") },
+        MethodSpec { sent_by_client: true, free_form_result: &[&["_meta"]], ..MethodSpec::request("initialize") },
         MethodSpec {
             sent_by_server: true,
             capability: &["roots"],
@@ -624,7 +636,7 @@ pub(crate) static V2025_11_25: MethodTable = MethodTable::new(
             free_form_params: &[&["_meta"]],
             ..MethodSpec::notification("notifications/tools/list_changed")
         },
-        MethodSpec { sent_by_server: true,..MethodSpec::notification("notifications/elicitation/complete") },
+        MethodSpec { sent_by_server: true, ..MethodSpec::notification("notifications/elicitation/complete") },
         MethodSpec {
             sent_by_server: true,
             capability: &["prompts", "listChanged"],
@@ -698,17 +710,17 @@ pub(crate) static V2026_07_28: MethodTable = MethodTable::new(
             subject: Some("uri"),
             ..MethodSpec::request("resources/read")
         },
-        MethodSpec { sent_by_client: true, cacheable: true,..MethodSpec::request("server/discover") },
-        MethodSpec { capability: &["elicitation"],..MethodSpec::request("elicitation/create") },
-        MethodSpec { sent_by_client: true, capability: &["completions"],..MethodSpec::request("completion/complete") },
-        MethodSpec { sent_by_client: true,..MethodSpec::request("subscriptions/listen") },
+        MethodSpec { sent_by_client: true, cacheable: true, ..MethodSpec::request("server/discover") },
+        MethodSpec { capability: &["elicitation"], ..MethodSpec::request("elicitation/create") },
+        MethodSpec { sent_by_client: true, capability: &["completions"], ..MethodSpec::request("completion/complete") },
+        MethodSpec { sent_by_client: true, ..MethodSpec::request("subscriptions/listen") },
         MethodSpec {
             sent_by_server: true,
             capability: &["logging"],
             free_form_params: &[&["data"]],
             ..MethodSpec::notification("notifications/message")
         },
-        MethodSpec { sent_by_server: true,..MethodSpec::notification("notifications/progress") },
+        MethodSpec { sent_by_server: true, ..MethodSpec::notification("notifications/progress") },
         MethodSpec {
             capability: &["sampling"],
             free_form_params: &[
@@ -721,7 +733,11 @@ pub(crate) static V2026_07_28: MethodTable = MethodTable::new(
             free_form_result: &[&["_meta"]],
             ..MethodSpec::request("sampling/createMessage")
         },
-        MethodSpec { sent_by_client: true, sent_by_server: true,..MethodSpec::notification("notifications/cancelled") },
+        MethodSpec {
+            sent_by_client: true,
+            sent_by_server: true,
+            ..MethodSpec::notification("notifications/cancelled")
+        },
         MethodSpec {
             sent_by_client: true,
             cacheable: true,
@@ -749,6 +765,6 @@ pub(crate) static V2026_07_28: MethodTable = MethodTable::new(
             capability: &["resources", "listChanged"],
             ..MethodSpec::notification("notifications/resources/list_changed")
         },
-        MethodSpec { sent_by_server: true,..MethodSpec::notification("notifications/subscriptions/acknowledged") },
+        MethodSpec { sent_by_server: true, ..MethodSpec::notification("notifications/subscriptions/acknowledged") },
     ],
 );

@@ -71,7 +71,8 @@ fn join(lines: &[&str]) -> Option<String> {
         if line.starts_with([')', ']', '}']) && joined.ends_with(',') {
             joined.pop();
         }
-        let is_tight = joined.ends_with(['(', '[']) || line.starts_with([')', ']', '.', '?']);
+        let continues = line.starts_with([')', ']', '.', '?']) && !line.starts_with("..");
+        let is_tight = continues || joined.ends_with(['(', '[']);
         joined.push_str(if is_tight { "" } else { " " });
         joined.push_str(line);
     }
@@ -127,6 +128,7 @@ mod tests {
                 "    Self {\n        a,\n        b: C::new(\n            1,\n        ),\n    }\n",
                 "    Self { a, b: C::new(1) }\n",
             ),
+            ("    Self {\n        a,\n        ..B::new()\n    }\n", "    Self { a, ..B::new() }\n"),
             ("pub struct Self_ {\n    a: A,\n}\n", "pub struct Self_ {\n    a: A,\n}\n"),
             ("use a::{\n    b, c,\n    d,\n};\n", "use a::{b, c, d};\n"),
             (
