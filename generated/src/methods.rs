@@ -12,7 +12,11 @@ pub(crate) static V2024_11_05: MethodTable = MethodTable::new(
             free_form_result: &[&["_meta"]],
             ..MethodSpec::request("ping")
         },
-        MethodSpec { sent_by_client: true, free_form_result: &[&["_meta"]], ..MethodSpec::request("initialize") },
+        MethodSpec {
+            sent_by_client: true,
+            free_form_result: &[&["_meta"]],
+            ..MethodSpec::request("initialize")
+        },
         MethodSpec {
             sent_by_server: true,
             capability: &["roots"],
@@ -90,7 +94,11 @@ pub(crate) static V2024_11_05: MethodTable = MethodTable::new(
             free_form_result: &[&["_meta"]],
             ..MethodSpec::request("resources/unsubscribe")
         },
-        MethodSpec { sent_by_client: true, sent_by_server: true, ..MethodSpec::notification("notifications/progress") },
+        MethodSpec {
+            sent_by_client: true,
+            sent_by_server: true,
+            ..MethodSpec::notification("notifications/progress")
+        },
         MethodSpec {
             sent_by_server: true,
             capability: &["sampling"],
@@ -155,7 +163,11 @@ pub(crate) static V2025_03_26: MethodTable = MethodTable::new(
             free_form_result: &[&["_meta"]],
             ..MethodSpec::request("ping")
         },
-        MethodSpec { sent_by_client: true, free_form_result: &[&["_meta"]], ..MethodSpec::request("initialize") },
+        MethodSpec {
+            sent_by_client: true,
+            free_form_result: &[&["_meta"]],
+            ..MethodSpec::request("initialize")
+        },
         MethodSpec {
             sent_by_server: true,
             capability: &["roots"],
@@ -234,7 +246,11 @@ pub(crate) static V2025_03_26: MethodTable = MethodTable::new(
             free_form_result: &[&["_meta"]],
             ..MethodSpec::request("resources/unsubscribe")
         },
-        MethodSpec { sent_by_client: true, sent_by_server: true, ..MethodSpec::notification("notifications/progress") },
+        MethodSpec {
+            sent_by_client: true,
+            sent_by_server: true,
+            ..MethodSpec::notification("notifications/progress")
+        },
         MethodSpec {
             sent_by_server: true,
             capability: &["sampling"],
@@ -299,7 +315,11 @@ pub(crate) static V2025_06_18: MethodTable = MethodTable::new(
             free_form_result: &[&["_meta"]],
             ..MethodSpec::request("ping")
         },
-        MethodSpec { sent_by_client: true, free_form_result: &[&["_meta"]], ..MethodSpec::request("initialize") },
+        MethodSpec {
+            sent_by_client: true,
+            free_form_result: &[&["_meta"]],
+            ..MethodSpec::request("initialize")
+        },
         MethodSpec {
             sent_by_server: true,
             capability: &["roots"],
@@ -389,7 +409,11 @@ pub(crate) static V2025_06_18: MethodTable = MethodTable::new(
             free_form_result: &[&["_meta"]],
             ..MethodSpec::request("resources/unsubscribe")
         },
-        MethodSpec { sent_by_client: true, sent_by_server: true, ..MethodSpec::notification("notifications/progress") },
+        MethodSpec {
+            sent_by_client: true,
+            sent_by_server: true,
+            ..MethodSpec::notification("notifications/progress")
+        },
         MethodSpec {
             sent_by_server: true,
             capability: &["sampling"],
@@ -461,7 +485,11 @@ pub(crate) static V2025_11_25: MethodTable = MethodTable::new(
             free_form_result: &[&["_meta"]],
             ..MethodSpec::request("tasks/get")
         },
-        MethodSpec { sent_by_client: true, free_form_result: &[&["_meta"]], ..MethodSpec::request("initialize") },
+        MethodSpec {
+            sent_by_client: true,
+            free_form_result: &[&["_meta"]],
+            ..MethodSpec::request("initialize")
+        },
         MethodSpec {
             sent_by_server: true,
             capability: &["roots"],
@@ -636,7 +664,10 @@ pub(crate) static V2025_11_25: MethodTable = MethodTable::new(
             free_form_params: &[&["_meta"]],
             ..MethodSpec::notification("notifications/tools/list_changed")
         },
-        MethodSpec { sent_by_server: true, ..MethodSpec::notification("notifications/elicitation/complete") },
+        MethodSpec {
+            sent_by_server: true,
+            ..MethodSpec::notification("notifications/elicitation/complete")
+        },
         MethodSpec {
             sent_by_server: true,
             capability: &["prompts", "listChanged"],
@@ -710,17 +741,34 @@ pub(crate) static V2026_07_28: MethodTable = MethodTable::new(
             subject: Some("uri"),
             ..MethodSpec::request("resources/read")
         },
-        MethodSpec { sent_by_client: true, cacheable: true, ..MethodSpec::request("server/discover") },
-        MethodSpec { capability: &["elicitation"], ..MethodSpec::request("elicitation/create") },
-        MethodSpec { sent_by_client: true, capability: &["completions"], ..MethodSpec::request("completion/complete") },
-        MethodSpec { sent_by_client: true, ..MethodSpec::request("subscriptions/listen") },
+        MethodSpec {
+            sent_by_client: true,
+            cacheable: true,
+            ..MethodSpec::request("server/discover")
+        },
+        MethodSpec {
+            capability: &["elicitation"],
+            ..MethodSpec::request("elicitation/create")
+        },
+        MethodSpec {
+            sent_by_client: true,
+            capability: &["completions"],
+            ..MethodSpec::request("completion/complete")
+        },
+        MethodSpec {
+            sent_by_client: true,
+            ..MethodSpec::request("subscriptions/listen")
+        },
         MethodSpec {
             sent_by_server: true,
             capability: &["logging"],
             free_form_params: &[&["data"]],
             ..MethodSpec::notification("notifications/message")
         },
-        MethodSpec { sent_by_server: true, ..MethodSpec::notification("notifications/progress") },
+        MethodSpec {
+            sent_by_server: true,
+            ..MethodSpec::notification("notifications/progress")
+        },
         MethodSpec {
             capability: &["sampling"],
             free_form_params: &[
@@ -765,6 +813,9 @@ pub(crate) static V2026_07_28: MethodTable = MethodTable::new(
             capability: &["resources", "listChanged"],
             ..MethodSpec::notification("notifications/resources/list_changed")
         },
-        MethodSpec { sent_by_server: true, ..MethodSpec::notification("notifications/subscriptions/acknowledged") },
+        MethodSpec {
+            sent_by_server: true,
+            ..MethodSpec::notification("notifications/subscriptions/acknowledged")
+        },
     ],
 );

@@ -86,7 +86,11 @@ impl Revision {
             }
             index += 1;
         }
-        Self { index: None, name, legacy: false }
+        Self {
+            index: None,
+            name,
+            legacy: false,
+        }
     }
 
     /// Returns the name on the wire.
@@ -119,7 +123,12 @@ impl Revision {
     /// are invalid. `false` for a custom revision.
     #[must_use]
     pub fn has_resource_not_found_code(self) -> bool {
-        const REVISIONS: &[&str] = &["2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25"];
+        const REVISIONS: &[&str] = &[
+            "2024-11-05",
+            "2025-03-26",
+            "2025-06-18",
+            "2025-11-25",
+        ];
         REVISIONS.contains(&self.name)
     }
 
@@ -213,7 +222,13 @@ impl ::std::fmt::Display for Revision {
 impl ::std::str::FromStr for Revision {
     type Err = crate::Error;
     fn from_str(text: &str) -> Result<Self, crate::Error> {
-        const NAMES: &[&str] = &["2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25", "2026-07-28"];
+        const NAMES: &[&str] = &[
+            "2024-11-05",
+            "2025-03-26",
+            "2025-06-18",
+            "2025-11-25",
+            "2026-07-28",
+        ];
         crate::codec::variant(text, NAMES).map(|index| Self::ALL[index])
     }
 }

@@ -6,7 +6,7 @@ use mcpgen_schema::text::visible;
 use proc_macro2::TokenStream;
 use quote::quote;
 
-use super::width::WIDTH;
+use super::declarations::WIDTH;
 
 /// Stands for the end of a line. Text has none, because its white space becomes spaces.
 const BREAK: char = '\u{2028}';

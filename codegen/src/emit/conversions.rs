@@ -7,8 +7,8 @@ use mcpgen_model::text::names::escape;
 use mcpgen_model::{Bound, Bounds, Condition, Guard, Length, Revision};
 use mcpgen_schema::json::Json;
 
+use crate::emit::declarations::{WIDTH, fill};
 use crate::emit::file::repository_header;
-use crate::emit::width::{WIDTH, fill};
 
 /// Separates the parts of a row between which lines may break. Rows have no other tabs.
 const BREAK: &str = ",\t";

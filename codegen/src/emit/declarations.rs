@@ -3,7 +3,8 @@
 use proc_macro2::{Delimiter, Spacing, TokenStream, TokenTree};
 use quote::ToTokens as _;
 
-use super::width::{WIDTH, fill};
+/// The maximum length of a line.
+pub(super) const WIDTH: usize = 120;
 
 /// Macros that take a list of types. Their lines contain as many types as fit.
 const LISTS: [&str; 2] = ["serde_impls", "json_schema_impls"];
@@ -55,6 +56,28 @@ fn filled(words: &[&Word]) -> String {
         [] => String::new(),
         words => fill(words.iter().map(|word| word.text.as_str()), WIDTH, "    ", "        "),
     }
+}
+
+/// Fills lines with words. `indent` begins the first line, and `hanging` begins the others.
+pub(super) fn fill<'w>(words: impl IntoIterator<Item = &'w str>, width: usize, indent: &str, hanging: &str) -> String {
+    let (mut out, mut line) = (String::new(), indent.to_owned());
+    let mut is_new = true;
+    for word in words {
+        if !is_new && line.len() + 1 + word.len() > width {
+            out.push_str(&line);
+            out.push('\n');
+            line = hanging.to_owned();
+            is_new = true;
+        }
+        if !is_new {
+            line.push(' ');
+        }
+        line.push_str(word);
+        is_new = false;
+    }
+    out.push_str(&line);
+    out.push('\n');
+    out
 }
 
 /// Returns whether a printed line begins the declaration of the type before it.

@@ -12,7 +12,6 @@ use super::comments::wrapped;
 use super::emitter::Item;
 use super::exports::Exports;
 use super::imports::Paths;
-use super::width::widen;
 use super::{Options, declarations, json_schema};
 
 /// The beginning of every file that mcpgen writes.
@@ -48,7 +47,7 @@ fn print(mut file: syn::File) -> String {
         } else {
             let attrs = std::mem::take(&mut file.attrs);
             let one = prettyplease::unparse(&syn::File { attrs, items: vec![item], ..empty() });
-            text.push_str(&wrapped(&widen(&one)));
+            text.push_str(&wrapped(&one));
         }
     }
     if !file.attrs.is_empty() {

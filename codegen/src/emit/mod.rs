@@ -1,6 +1,6 @@
 //! Writes Rust files from the model. `module` emits a revision, with its areas on several threads. For each area,
 //! `emitter` emits items with absolute paths, `imports` shortens the paths, and `file` formats the items.
-//! `declarations` formats macro calls, and `width` joins lines. Each shape of a type has its own file.
+//! `declarations` formats macro calls. Each shape of a type has its own file.
 //!
 //! `exports` computes the names that each area exports, `rust_type` resolves type expressions with typify, and
 //! `methods`, `revisions`, `extensions` and `conversions` write the files that all modules share.
@@ -30,7 +30,6 @@ mod structs;
 mod tokens;
 mod tuples;
 mod unions;
-mod width;
 
 pub(crate) use emitter::Emitter;
 pub use file::MARK;

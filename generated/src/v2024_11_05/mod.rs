@@ -33,57 +33,64 @@ mod sampling;
 mod tools;
 
 pub use self::base::{
-    CancelledNotification, CancelledNotificationParams, InitializeRequest, InitializeRequestParams, InitializeResult,
-    InitializedNotification, InitializedNotificationParams, LoggingMessageNotification,
-    LoggingMessageNotificationParams, PingRequest, PingRequestParams, ProgressNotification, ProgressNotificationParams,
-    RequestId,
+    CancelledNotification, CancelledNotificationParams, InitializeRequest,
+    InitializeRequestParams, InitializeResult, InitializedNotification,
+    InitializedNotificationParams, LoggingMessageNotification,
+    LoggingMessageNotificationParams, PingRequest, PingRequestParams,
+    ProgressNotification, ProgressNotificationParams, RequestId,
 };
 pub use self::capabilities::{
-    ClientCapabilities, ClientCapabilitiesRoots, Implementation, ServerCapabilities, ServerCapabilitiesPrompts,
-    ServerCapabilitiesResources, ServerCapabilitiesTools,
+    ClientCapabilities, ClientCapabilitiesRoots, Implementation, ServerCapabilities,
+    ServerCapabilitiesPrompts, ServerCapabilitiesResources, ServerCapabilitiesTools,
 };
 pub use self::common::{
-    Annotated, AnnotatedAnnotationsPriority, Annotations, Cursor, EmbeddedResource, EmptyResult, ImageContent, Meta,
-    Notification, NotificationParams, PaginatedRequest, PaginatedRequestParams, PaginatedResult, ProgressToken,
-    Request, RequestParams, ResourceContents, Result, Role, TextContent,
+    Annotated, AnnotatedAnnotationsPriority, Annotations, Cursor, EmbeddedResource,
+    EmptyResult, ImageContent, Meta, Notification, NotificationParams, PaginatedRequest,
+    PaginatedRequestParams, PaginatedResult, ProgressToken, Request, RequestParams,
+    ResourceContents, Result, Role, TextContent,
 };
 pub use self::completion::{
-    CompleteRequest, CompleteRequestParams, CompleteRequestParamsArgument, CompleteResult, CompleteResultCompletion,
-    PromptOrResourceReference, PromptReference, ResourceReference,
+    CompleteRequest, CompleteRequestParams, CompleteRequestParamsArgument,
+    CompleteResult, CompleteResultCompletion, PromptOrResourceReference, PromptReference,
+    ResourceReference,
 };
 pub use self::json_rpc::{
-    JsonRpcError, JsonRpcErrorError, JsonRpcMessage, JsonRpcNotification, JsonRpcNotificationParams, JsonRpcRequest,
-    JsonRpcRequestParams, JsonRpcResponse,
+    JsonRpcError, JsonRpcErrorError, JsonRpcMessage, JsonRpcNotification,
+    JsonRpcNotificationParams, JsonRpcRequest, JsonRpcRequestParams, JsonRpcResponse,
 };
 pub use self::logging::{LoggingLevel, SetLevelRequest, SetLevelRequestParams};
 pub use self::messages::{
-    ClientMessage, ClientNotification, ClientNotificationMethod, ClientRequest, ClientRequestMethod, ClientResult,
-    ServerMessage, ServerNotification, ServerNotificationMethod, ServerRequest, ServerRequestMethod, ServerResult,
+    ClientMessage, ClientNotification, ClientNotificationMethod, ClientRequest,
+    ClientRequestMethod, ClientResult, ServerMessage, ServerNotification,
+    ServerNotificationMethod, ServerRequest, ServerRequestMethod, ServerResult,
 };
 pub use self::prompts::{
-    GetPromptRequest, GetPromptRequestParams, GetPromptResult, ListPromptsRequest, ListPromptsRequestParams,
-    ListPromptsResult, Prompt, PromptArgument, PromptListChangedNotification, PromptListChangedNotificationParams,
-    PromptMessage,
+    GetPromptRequest, GetPromptRequestParams, GetPromptResult, ListPromptsRequest,
+    ListPromptsRequestParams, ListPromptsResult, Prompt, PromptArgument,
+    PromptListChangedNotification, PromptListChangedNotificationParams, PromptMessage,
 };
 pub use self::resources::{
-    BlobResourceContents, ListResourceTemplatesRequest, ListResourceTemplatesRequestParams,
-    ListResourceTemplatesResult, ListResourcesRequest, ListResourcesRequestParams, ListResourcesResult,
-    ReadResourceRequest, ReadResourceRequestParams, ReadResourceResult, Resource, ResourceListChangedNotification,
-    ResourceListChangedNotificationParams, ResourceTemplate, ResourceUpdatedNotification,
-    ResourceUpdatedNotificationParams, SubscribeRequest, SubscribeRequestParams, TextOrBlobResourceContents,
+    BlobResourceContents, ListResourceTemplatesRequest,
+    ListResourceTemplatesRequestParams, ListResourceTemplatesResult,
+    ListResourcesRequest, ListResourcesRequestParams, ListResourcesResult,
+    ReadResourceRequest, ReadResourceRequestParams, ReadResourceResult, Resource,
+    ResourceListChangedNotification, ResourceListChangedNotificationParams,
+    ResourceTemplate, ResourceUpdatedNotification, ResourceUpdatedNotificationParams,
+    SubscribeRequest, SubscribeRequestParams, TextOrBlobResourceContents,
     TextResourceContents, UnsubscribeRequest, UnsubscribeRequestParams,
 };
 pub use self::roots::{
-    ListRootsRequest, ListRootsRequestParams, ListRootsResult, Root, RootsListChangedNotification,
-    RootsListChangedNotificationParams,
+    ListRootsRequest, ListRootsRequestParams, ListRootsResult, Root,
+    RootsListChangedNotification, RootsListChangedNotificationParams,
 };
 pub use self::sampling::{
-    CreateMessageRequest, CreateMessageRequestParams, CreateMessageRequestParamsIncludeContext, CreateMessageResult,
-    ModelHint, ModelPreferences, ModelPreferencesCostPriority, ModelPreferencesIntelligencePriority,
+    CreateMessageRequest, CreateMessageRequestParams,
+    CreateMessageRequestParamsIncludeContext, CreateMessageResult, ModelHint,
+    ModelPreferences, ModelPreferencesCostPriority, ModelPreferencesIntelligencePriority,
     ModelPreferencesSpeedPriority, SamplingMessage, TextOrImageContent,
 };
 pub use self::tools::{
-    CallToolRequest, CallToolRequestParams, CallToolResult, CallToolResultContentItem, ListToolsRequest,
-    ListToolsRequestParams, ListToolsResult, Tool, ToolInputSchema, ToolListChangedNotification,
-    ToolListChangedNotificationParams,
+    CallToolRequest, CallToolRequestParams, CallToolResult, CallToolResultContentItem,
+    ListToolsRequest, ListToolsRequestParams, ListToolsResult, Tool, ToolInputSchema,
+    ToolListChangedNotification, ToolListChangedNotificationParams,
 };

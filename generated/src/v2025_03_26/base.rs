@@ -3,7 +3,11 @@
 
 //! Methods without a namespace, such as `ping`.
 
-use super::{ClientCapabilities, EmptyResult, Implementation, LoggingLevel, Meta, ProgressToken, ServerCapabilities};
+use super::{
+    ClientCapabilities, EmptyResult, Implementation, LoggingLevel, Meta, ProgressToken,
+    ServerCapabilities,
+};
+
 use crate::{Extra, Json, JsonObject, Number, Revision, codec};
 
 /// Cancels a request that the sender of the notification has issued.

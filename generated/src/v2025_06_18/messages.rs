@@ -4,12 +4,14 @@
 //! Requests, notifications and methods of each direction, and error codes.
 
 use super::{
-    CallToolRequest, CancelledNotification, CompleteRequest, CreateMessageRequest, ElicitRequest, GetPromptRequest,
-    InitializeRequest, InitializedNotification, ListPromptsRequest, ListResourceTemplatesRequest, ListResourcesRequest,
-    ListRootsRequest, ListToolsRequest, LoggingMessageNotification, PingRequest, ProgressNotification,
-    PromptListChangedNotification, ReadResourceRequest, ResourceListChangedNotification, ResourceUpdatedNotification,
-    Result, RootsListChangedNotification, SetLevelRequest, SubscribeRequest, ToolListChangedNotification,
-    UnsubscribeRequest,
+    CallToolRequest, CancelledNotification, CompleteRequest, CreateMessageRequest,
+    ElicitRequest, GetPromptRequest, InitializeRequest, InitializedNotification,
+    ListPromptsRequest, ListResourceTemplatesRequest, ListResourcesRequest,
+    ListRootsRequest, ListToolsRequest, LoggingMessageNotification, PingRequest,
+    ProgressNotification, PromptListChangedNotification, ReadResourceRequest,
+    ResourceListChangedNotification, ResourceUpdatedNotification, Result,
+    RootsListChangedNotification, SetLevelRequest, SubscribeRequest,
+    ToolListChangedNotification, UnsubscribeRequest,
 };
 
 use crate::{Message, NotificationSet, codec};

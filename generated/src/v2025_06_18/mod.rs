@@ -36,64 +36,73 @@ mod sampling;
 mod tools;
 
 pub use self::base::{
-    CancelledNotification, CancelledNotificationParams, InitializeRequest, InitializeRequestParams, InitializeResult,
-    InitializedNotification, InitializedNotificationParams, LoggingMessageNotification,
-    LoggingMessageNotificationParams, PingRequest, PingRequestParams, ProgressNotification, ProgressNotificationParams,
-    RequestId,
+    CancelledNotification, CancelledNotificationParams, InitializeRequest,
+    InitializeRequestParams, InitializeResult, InitializedNotification,
+    InitializedNotificationParams, LoggingMessageNotification,
+    LoggingMessageNotificationParams, PingRequest, PingRequestParams,
+    ProgressNotification, ProgressNotificationParams, RequestId,
 };
 pub use self::capabilities::{
-    ClientCapabilities, ClientCapabilitiesRoots, Implementation, ServerCapabilities, ServerCapabilitiesPrompts,
-    ServerCapabilitiesResources, ServerCapabilitiesTools,
+    ClientCapabilities, ClientCapabilitiesRoots, Implementation, ServerCapabilities,
+    ServerCapabilitiesPrompts, ServerCapabilitiesResources, ServerCapabilitiesTools,
 };
 pub use self::common::{
-    Annotations, AnnotationsPriority, BaseMetadata, Cursor, EmptyResult, Meta, Notification, NotificationParams,
-    PaginatedRequest, PaginatedRequestParams, PaginatedResult, ProgressToken, Request, RequestParams, ResourceContents,
-    Result, Role,
+    Annotations, AnnotationsPriority, BaseMetadata, Cursor, EmptyResult, Meta,
+    Notification, NotificationParams, PaginatedRequest, PaginatedRequestParams,
+    PaginatedResult, ProgressToken, Request, RequestParams, ResourceContents, Result,
+    Role,
 };
 pub use self::completion::{
-    CompleteRequest, CompleteRequestParams, CompleteRequestParamsArgument, CompleteRequestParamsContext,
-    CompleteResult, CompleteResultCompletion, PromptOrResourceTemplateReference, PromptReference,
-    ResourceTemplateReference,
+    CompleteRequest, CompleteRequestParams, CompleteRequestParamsArgument,
+    CompleteRequestParamsContext, CompleteResult, CompleteResultCompletion,
+    PromptOrResourceTemplateReference, PromptReference, ResourceTemplateReference,
 };
-pub use self::content::{AudioContent, ContentBlock, EmbeddedResource, ImageContent, ResourceLink, TextContent};
+pub use self::content::{
+    AudioContent, ContentBlock, EmbeddedResource, ImageContent, ResourceLink, TextContent,
+};
 pub use self::elicitation::{
-    BooleanSchema, ElicitRequest, ElicitRequestParams, ElicitRequestParamsRequestedSchema, ElicitResult,
-    ElicitResultAction, ElicitResultContentValue, EnumSchema, NumberSchema, NumberSchemaType,
+    BooleanSchema, ElicitRequest, ElicitRequestParams,
+    ElicitRequestParamsRequestedSchema, ElicitResult, ElicitResultAction,
+    ElicitResultContentValue, EnumSchema, NumberSchema, NumberSchemaType,
     PrimitiveSchemaDefinition, StringSchema, StringSchemaFormat,
 };
 pub use self::json_rpc::{
-    JsonRpcError, JsonRpcErrorError, JsonRpcMessage, JsonRpcNotification, JsonRpcNotificationParams, JsonRpcRequest,
-    JsonRpcRequestParams, JsonRpcResponse,
+    JsonRpcError, JsonRpcErrorError, JsonRpcMessage, JsonRpcNotification,
+    JsonRpcNotificationParams, JsonRpcRequest, JsonRpcRequestParams, JsonRpcResponse,
 };
 pub use self::logging::{LoggingLevel, SetLevelRequest, SetLevelRequestParams};
 pub use self::messages::{
-    ClientMessage, ClientNotification, ClientNotificationMethod, ClientRequest, ClientRequestMethod, ClientResult,
-    ServerMessage, ServerNotification, ServerNotificationMethod, ServerRequest, ServerRequestMethod, ServerResult,
+    ClientMessage, ClientNotification, ClientNotificationMethod, ClientRequest,
+    ClientRequestMethod, ClientResult, ServerMessage, ServerNotification,
+    ServerNotificationMethod, ServerRequest, ServerRequestMethod, ServerResult,
 };
 pub use self::prompts::{
-    GetPromptRequest, GetPromptRequestParams, GetPromptResult, ListPromptsRequest, ListPromptsRequestParams,
-    ListPromptsResult, Prompt, PromptArgument, PromptListChangedNotification, PromptListChangedNotificationParams,
-    PromptMessage,
+    GetPromptRequest, GetPromptRequestParams, GetPromptResult, ListPromptsRequest,
+    ListPromptsRequestParams, ListPromptsResult, Prompt, PromptArgument,
+    PromptListChangedNotification, PromptListChangedNotificationParams, PromptMessage,
 };
 pub use self::resources::{
-    BlobResourceContents, ListResourceTemplatesRequest, ListResourceTemplatesRequestParams,
-    ListResourceTemplatesResult, ListResourcesRequest, ListResourcesRequestParams, ListResourcesResult,
-    ReadResourceRequest, ReadResourceRequestParams, ReadResourceResult, Resource, ResourceListChangedNotification,
-    ResourceListChangedNotificationParams, ResourceTemplate, ResourceUpdatedNotification,
-    ResourceUpdatedNotificationParams, SubscribeRequest, SubscribeRequestParams, TextOrBlobResourceContents,
+    BlobResourceContents, ListResourceTemplatesRequest,
+    ListResourceTemplatesRequestParams, ListResourceTemplatesResult,
+    ListResourcesRequest, ListResourcesRequestParams, ListResourcesResult,
+    ReadResourceRequest, ReadResourceRequestParams, ReadResourceResult, Resource,
+    ResourceListChangedNotification, ResourceListChangedNotificationParams,
+    ResourceTemplate, ResourceUpdatedNotification, ResourceUpdatedNotificationParams,
+    SubscribeRequest, SubscribeRequestParams, TextOrBlobResourceContents,
     TextResourceContents, UnsubscribeRequest, UnsubscribeRequestParams,
 };
 pub use self::roots::{
-    ListRootsRequest, ListRootsRequestParams, ListRootsResult, Root, RootsListChangedNotification,
-    RootsListChangedNotificationParams,
+    ListRootsRequest, ListRootsRequestParams, ListRootsResult, Root,
+    RootsListChangedNotification, RootsListChangedNotificationParams,
 };
 pub use self::sampling::{
-    Content, CreateMessageRequest, CreateMessageRequestParams, CreateMessageRequestParamsIncludeContext,
-    CreateMessageResult, ModelHint, ModelPreferences, ModelPreferencesCostPriority,
-    ModelPreferencesIntelligencePriority, ModelPreferencesSpeedPriority, SamplingMessage,
+    Content, CreateMessageRequest, CreateMessageRequestParams,
+    CreateMessageRequestParamsIncludeContext, CreateMessageResult, ModelHint,
+    ModelPreferences, ModelPreferencesCostPriority, ModelPreferencesIntelligencePriority,
+    ModelPreferencesSpeedPriority, SamplingMessage,
 };
 pub use self::tools::{
-    CallToolRequest, CallToolRequestParams, CallToolResult, ListToolsRequest, ListToolsRequestParams, ListToolsResult,
-    Tool, ToolAnnotations, ToolInputSchema, ToolListChangedNotification, ToolListChangedNotificationParams,
-    ToolOutputSchema,
+    CallToolRequest, CallToolRequestParams, CallToolResult, ListToolsRequest,
+    ListToolsRequestParams, ListToolsResult, Tool, ToolAnnotations, ToolInputSchema,
+    ToolListChangedNotification, ToolListChangedNotificationParams, ToolOutputSchema,
 };

@@ -4,8 +4,8 @@
 //! Methods without a namespace, such as `ping`.
 
 use super::{
-    ClientCapabilities, EmptyResult, Implementation, LoggingLevel, Meta, NotificationParams, ProgressToken, RequestId,
-    RequestParams, ServerCapabilities,
+    ClientCapabilities, EmptyResult, Implementation, LoggingLevel, Meta,
+    NotificationParams, ProgressToken, RequestId, RequestParams, ServerCapabilities,
 };
 
 use crate::{Extra, Json, JsonObject, Number, Revision, codec};

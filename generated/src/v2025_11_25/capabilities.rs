@@ -100,7 +100,9 @@ codec::object! { ClientCapabilitiesRoots; optional list_changed "listChanged" wi
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct ClientCapabilitiesSampling {
     /// Support for `includeContext`. If absent, a server should omit `includeContext` or set it to `none`.
-    #[deprecated(note = "since revision 2025-11-25: Do without includeContext, or set it to none.")]
+    #[deprecated(
+        note = "since revision 2025-11-25: Do without includeContext, or set it to none."
+    )]
     pub context: Option<JsonObject>,
     /// Support for tool use. If absent, a server must not send `tools` or `toolChoice`.
     pub tools: Option<JsonObject>,

@@ -400,7 +400,9 @@ pub struct LegacyTitledEnumSchema {
     /// The values of the options.
     pub r#enum: Vec<String>,
     /// The display names of the options, in the order of `enum`. If absent, the values are displayed.
-    #[deprecated(note = "since revision 2025-11-25: Give each option its title in a TitledSingleSelectEnumSchema.")]
+    #[deprecated(
+        note = "since revision 2025-11-25: Give each option its title in a TitledSingleSelectEnumSchema."
+    )]
     pub enum_names: Option<Vec<String>>,
     /// The value (not the title) of the initially selected option.
     pub default: Option<String>,

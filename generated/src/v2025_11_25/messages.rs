@@ -4,13 +4,16 @@
 //! Requests, notifications and methods of each direction, and error codes.
 
 use super::{
-    CallToolRequest, CancelTaskRequest, CancelledNotification, CompleteRequest, CreateMessageRequest, ElicitRequest,
-    ElicitationCompleteNotification, GetPromptRequest, GetTaskPayloadRequest, GetTaskRequest, InitializeRequest,
-    InitializedNotification, ListPromptsRequest, ListResourceTemplatesRequest, ListResourcesRequest, ListRootsRequest,
-    ListTasksRequest, ListToolsRequest, LoggingMessageNotification, PingRequest, ProgressNotification,
-    PromptListChangedNotification, ReadResourceRequest, ResourceListChangedNotification, ResourceUpdatedNotification,
-    Result, RootsListChangedNotification, SetLevelRequest, SubscribeRequest, TaskStatusNotification,
-    ToolListChangedNotification, UnsubscribeRequest,
+    CallToolRequest, CancelTaskRequest, CancelledNotification, CompleteRequest,
+    CreateMessageRequest, ElicitRequest, ElicitationCompleteNotification,
+    GetPromptRequest, GetTaskPayloadRequest, GetTaskRequest, InitializeRequest,
+    InitializedNotification, ListPromptsRequest, ListResourceTemplatesRequest,
+    ListResourcesRequest, ListRootsRequest, ListTasksRequest, ListToolsRequest,
+    LoggingMessageNotification, PingRequest, ProgressNotification,
+    PromptListChangedNotification, ReadResourceRequest, ResourceListChangedNotification,
+    ResourceUpdatedNotification, Result, RootsListChangedNotification, SetLevelRequest,
+    SubscribeRequest, TaskStatusNotification, ToolListChangedNotification,
+    UnsubscribeRequest,
 };
 
 use crate::{ErrorCode, Message, NotificationSet, codec};

@@ -39,73 +39,93 @@ mod tasks;
 mod tools;
 
 pub use self::base::{
-    CancelledNotification, CancelledNotificationParams, InitializeRequest, InitializeRequestParams, InitializeResult,
-    InitializedNotification, LoggingMessageNotification, LoggingMessageNotificationParams, PingRequest,
+    CancelledNotification, CancelledNotificationParams, InitializeRequest,
+    InitializeRequestParams, InitializeResult, InitializedNotification,
+    LoggingMessageNotification, LoggingMessageNotificationParams, PingRequest,
     ProgressNotification, ProgressNotificationParams,
 };
 pub use self::capabilities::{
-    ClientCapabilities, ClientCapabilitiesElicitation, ClientCapabilitiesRoots, ClientCapabilitiesSampling,
-    ClientCapabilitiesTasks, ClientCapabilitiesTasksRequests, ClientCapabilitiesTasksRequestsElicitation,
-    ClientCapabilitiesTasksRequestsSampling, Implementation, ServerCapabilities, ServerCapabilitiesPrompts,
-    ServerCapabilitiesResources, ServerCapabilitiesTasks, ServerCapabilitiesTasksRequests,
-    ServerCapabilitiesTasksRequestsTools, ServerCapabilitiesTools,
+    ClientCapabilities, ClientCapabilitiesElicitation, ClientCapabilitiesRoots,
+    ClientCapabilitiesSampling, ClientCapabilitiesTasks, ClientCapabilitiesTasksRequests,
+    ClientCapabilitiesTasksRequestsElicitation, ClientCapabilitiesTasksRequestsSampling,
+    Implementation, ServerCapabilities, ServerCapabilitiesPrompts,
+    ServerCapabilitiesResources, ServerCapabilitiesTasks,
+    ServerCapabilitiesTasksRequests, ServerCapabilitiesTasksRequestsTools,
+    ServerCapabilitiesTools,
 };
 pub use self::common::{
-    Annotations, AnnotationsPriority, BaseMetadata, Cursor, EmptyResult, Error, Icon, IconTheme, Icons, Meta,
-    Notification, NotificationParams, PaginatedRequest, PaginatedRequestParams, PaginatedResult, ProgressToken,
-    RelatedTaskMetadata, Request, RequestId, RequestParams, ResourceContents, ResourceRequestParams, Result, Role,
+    Annotations, AnnotationsPriority, BaseMetadata, Cursor, EmptyResult, Error, Icon,
+    IconTheme, Icons, Meta, Notification, NotificationParams, PaginatedRequest,
+    PaginatedRequestParams, PaginatedResult, ProgressToken, RelatedTaskMetadata, Request,
+    RequestId, RequestParams, ResourceContents, ResourceRequestParams, Result, Role,
     TaskAugmentedRequestParams, TaskMetadata,
 };
 pub use self::completion::{
-    CompleteRequest, CompleteRequestParams, CompleteRequestParamsArgument, CompleteRequestParamsContext,
-    CompleteResult, CompleteResultCompletion, PromptOrResourceTemplateReference, PromptReference,
-    ResourceTemplateReference,
+    CompleteRequest, CompleteRequestParams, CompleteRequestParamsArgument,
+    CompleteRequestParamsContext, CompleteResult, CompleteResultCompletion,
+    PromptOrResourceTemplateReference, PromptReference, ResourceTemplateReference,
 };
-pub use self::content::{AudioContent, ContentBlock, EmbeddedResource, ImageContent, ResourceLink, TextContent};
+pub use self::content::{
+    AudioContent, ContentBlock, EmbeddedResource, ImageContent, ResourceLink, TextContent,
+};
 pub use self::elicitation::{
-    BooleanSchema, ElicitRequest, ElicitRequestFormParams, ElicitRequestFormParamsRequestedSchema, ElicitRequestParams,
-    ElicitRequestUrlParams, ElicitResult, ElicitResultAction, ElicitResultContentValue,
-    ElicitationCompleteNotification, ElicitationCompleteNotificationParams, EnumSchema, LegacyTitledEnumSchema,
-    MultiSelectEnumSchema, NumberSchema, NumberSchemaType, PrimitiveSchemaDefinition, SingleSelectEnumSchema,
-    StringSchema, StringSchemaFormat, TitledMultiSelectEnumSchema, TitledMultiSelectEnumSchemaItems,
-    TitledMultiSelectEnumSchemaItemsAnyOfItem, TitledSingleSelectEnumSchema, TitledSingleSelectEnumSchemaOneOfItem,
-    UntitledMultiSelectEnumSchema, UntitledMultiSelectEnumSchemaItems, UntitledSingleSelectEnumSchema,
+    BooleanSchema, ElicitRequest, ElicitRequestFormParams,
+    ElicitRequestFormParamsRequestedSchema, ElicitRequestParams, ElicitRequestUrlParams,
+    ElicitResult, ElicitResultAction, ElicitResultContentValue,
+    ElicitationCompleteNotification, ElicitationCompleteNotificationParams, EnumSchema,
+    LegacyTitledEnumSchema, MultiSelectEnumSchema, NumberSchema, NumberSchemaType,
+    PrimitiveSchemaDefinition, SingleSelectEnumSchema, StringSchema, StringSchemaFormat,
+    TitledMultiSelectEnumSchema, TitledMultiSelectEnumSchemaItems,
+    TitledMultiSelectEnumSchemaItemsAnyOfItem, TitledSingleSelectEnumSchema,
+    TitledSingleSelectEnumSchemaOneOfItem, UntitledMultiSelectEnumSchema,
+    UntitledMultiSelectEnumSchemaItems, UntitledSingleSelectEnumSchema,
     UrlElicitationRequiredErrorErrorData,
 };
 pub use self::errors::{UrlElicitationRequiredError, UrlElicitationRequiredErrorError};
 pub use self::json_rpc::{
-    JsonRpcErrorResponse, JsonRpcMessage, JsonRpcNotification, JsonRpcRequest, JsonRpcResponse, JsonRpcResultResponse,
+    JsonRpcErrorResponse, JsonRpcMessage, JsonRpcNotification, JsonRpcRequest,
+    JsonRpcResponse, JsonRpcResultResponse,
 };
 pub use self::logging::{LoggingLevel, SetLevelRequest, SetLevelRequestParams};
 pub use self::messages::{
-    ClientMessage, ClientNotification, ClientNotificationMethod, ClientRequest, ClientRequestMethod, ClientResult,
-    ServerMessage, ServerNotification, ServerNotificationMethod, ServerRequest, ServerRequestMethod, ServerResult,
+    ClientMessage, ClientNotification, ClientNotificationMethod, ClientRequest,
+    ClientRequestMethod, ClientResult, ServerMessage, ServerNotification,
+    ServerNotificationMethod, ServerRequest, ServerRequestMethod, ServerResult,
     URL_ELICITATION_REQUIRED_ERROR,
 };
 pub use self::prompts::{
-    GetPromptRequest, GetPromptRequestParams, GetPromptResult, ListPromptsRequest, ListPromptsResult, Prompt,
-    PromptArgument, PromptListChangedNotification, PromptMessage,
+    GetPromptRequest, GetPromptRequestParams, GetPromptResult, ListPromptsRequest,
+    ListPromptsResult, Prompt, PromptArgument, PromptListChangedNotification,
+    PromptMessage,
 };
 pub use self::resources::{
-    BlobResourceContents, ListResourceTemplatesRequest, ListResourceTemplatesResult, ListResourcesRequest,
-    ListResourcesResult, ReadResourceRequest, ReadResourceRequestParams, ReadResourceResult, Resource,
-    ResourceListChangedNotification, ResourceTemplate, ResourceUpdatedNotification, ResourceUpdatedNotificationParams,
-    SubscribeRequest, SubscribeRequestParams, TextOrBlobResourceContents, TextResourceContents, UnsubscribeRequest,
+    BlobResourceContents, ListResourceTemplatesRequest, ListResourceTemplatesResult,
+    ListResourcesRequest, ListResourcesResult, ReadResourceRequest,
+    ReadResourceRequestParams, ReadResourceResult, Resource,
+    ResourceListChangedNotification, ResourceTemplate, ResourceUpdatedNotification,
+    ResourceUpdatedNotificationParams, SubscribeRequest, SubscribeRequestParams,
+    TextOrBlobResourceContents, TextResourceContents, UnsubscribeRequest,
     UnsubscribeRequestParams,
 };
-pub use self::roots::{ListRootsRequest, ListRootsResult, Root, RootsListChangedNotification};
+pub use self::roots::{
+    ListRootsRequest, ListRootsResult, Root, RootsListChangedNotification,
+};
 pub use self::sampling::{
-    Content, CreateMessageRequest, CreateMessageRequestParams, CreateMessageRequestParamsIncludeContext,
-    CreateMessageResult, ModelHint, ModelPreferences, ModelPreferencesCostPriority,
-    ModelPreferencesIntelligencePriority, ModelPreferencesSpeedPriority, SamplingMessage, SamplingMessageContentBlock,
+    Content, CreateMessageRequest, CreateMessageRequestParams,
+    CreateMessageRequestParamsIncludeContext, CreateMessageResult, ModelHint,
+    ModelPreferences, ModelPreferencesCostPriority, ModelPreferencesIntelligencePriority,
+    ModelPreferencesSpeedPriority, SamplingMessage, SamplingMessageContentBlock,
     ToolChoice, ToolChoiceMode, ToolResultContent, ToolUseContent,
 };
 pub use self::tasks::{
-    CancelTaskRequest, CancelTaskRequestParams, CancelTaskResult, CreateTaskResult, GetTaskPayloadRequest,
-    GetTaskPayloadRequestParams, GetTaskPayloadResult, GetTaskRequest, GetTaskRequestParams, GetTaskResult,
-    ListTasksRequest, ListTasksResult, Task, TaskStatus, TaskStatusNotification, TaskStatusNotificationParams,
+    CancelTaskRequest, CancelTaskRequestParams, CancelTaskResult, CreateTaskResult,
+    GetTaskPayloadRequest, GetTaskPayloadRequestParams, GetTaskPayloadResult,
+    GetTaskRequest, GetTaskRequestParams, GetTaskResult, ListTasksRequest,
+    ListTasksResult, Task, TaskStatus, TaskStatusNotification,
+    TaskStatusNotificationParams,
 };
 pub use self::tools::{
-    CallToolRequest, CallToolRequestParams, CallToolResult, ListToolsRequest, ListToolsResult, Tool, ToolAnnotations,
-    ToolExecution, ToolExecutionTaskSupport, ToolInputSchema, ToolListChangedNotification, ToolOutputSchema,
+    CallToolRequest, CallToolRequestParams, CallToolResult, ListToolsRequest,
+    ListToolsResult, Tool, ToolAnnotations, ToolExecution, ToolExecutionTaskSupport,
+    ToolInputSchema, ToolListChangedNotification, ToolOutputSchema,
 };

@@ -3,7 +3,10 @@
 
 //! Types of the area `prompts`.
 
-use super::{ContentBlock, Icon, Meta, NotificationParams, PaginatedRequestParams, RequestId, Role};
+use super::{
+    ContentBlock, Icon, Meta, NotificationParams, PaginatedRequestParams, RequestId, Role,
+};
+
 use crate::{Extra, JsonObject, Map, Revision, codec};
 
 /// Gets a prompt with its arguments filled in.

@@ -3,7 +3,11 @@
 
 //! Types of the area `resources`.
 
-use super::{Annotations, EmptyResult, Icon, Meta, NotificationParams, PaginatedRequestParams, RequestId};
+use super::{
+    Annotations, EmptyResult, Icon, Meta, NotificationParams, PaginatedRequestParams,
+    RequestId,
+};
+
 use crate::{Extra, JsonObject, Revision, codec};
 
 /// Binary contents of a resource or of a part of one.

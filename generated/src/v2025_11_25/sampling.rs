@@ -4,7 +4,8 @@
 //! Types of the area `sampling`.
 
 use super::{
-    AudioContent, ContentBlock, CreateTaskResult, ImageContent, Meta, RequestId, Role, TaskMetadata, TextContent, Tool,
+    AudioContent, ContentBlock, CreateTaskResult, ImageContent, Meta, RequestId, Role,
+    TaskMetadata, TextContent, Tool,
 };
 
 use crate::{Extra, JsonObject, Number, Revision, codec};
@@ -114,11 +115,15 @@ pub enum CreateMessageRequestParamsIncludeContext {
     None_,
     /// `"thisServer"`: The context of the requesting server. Since 2025-11-25, servers should use it only if the client
     /// declares the `sampling.context` capability.
-    #[deprecated(note = "since revision 2025-11-25: Leave includeContext out, or set it to none.")]
+    #[deprecated(
+        note = "since revision 2025-11-25: Leave includeContext out, or set it to none."
+    )]
     ThisServer,
     /// `"allServers"`: The context of all servers that the client is connected to. Since 2025-11-25, servers should use
     /// it only if the client declares the `sampling.context` capability.
-    #[deprecated(note = "since revision 2025-11-25: Leave includeContext out, or set it to none.")]
+    #[deprecated(
+        note = "since revision 2025-11-25: Leave includeContext out, or set it to none."
+    )]
     AllServers,
 }
 codec::string_enum! { CreateMessageRequestParamsIncludeContext;

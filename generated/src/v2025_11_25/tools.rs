@@ -4,7 +4,8 @@
 //! Types of the area `tools`.
 
 use super::{
-    ContentBlock, CreateTaskResult, Icon, Meta, NotificationParams, PaginatedRequestParams, RequestId, TaskMetadata,
+    ContentBlock, CreateTaskResult, Icon, Meta, NotificationParams,
+    PaginatedRequestParams, RequestId, TaskMetadata,
 };
 
 use crate::{Extra, JsonObject, Map, Revision, codec};

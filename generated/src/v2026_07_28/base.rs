@@ -73,7 +73,9 @@ codec::object! { CancelledNotificationParams;
 /// The `notifications/message` notification, sent by the server. In JSON, `jsonrpc` is `"2.0"`. Since revision
 /// 2024-11-05.
 /// [Specification](https://modelcontextprotocol.io/specification/2026-07-28/schema#loggingmessagenotification)
-#[deprecated(note = "since revision 2026-07-28: Log to stderr where the transport is stdio, or use OpenTelemetry.")]
+#[deprecated(
+    note = "since revision 2026-07-28: Log to stderr where the transport is stdio, or use OpenTelemetry."
+)]
 #[derive(Clone, Debug, PartialEq)]
 pub struct LoggingMessageNotification {
     /// The parameters of the method.
@@ -104,7 +106,9 @@ codec::notification! { LoggingMessageNotification;
 /// [Specification](https://modelcontextprotocol.io/specification/2026-07-28/schema#loggingmessagenotificationparams)
 ///
 /// [`RequestMetaObject`]: super::RequestMetaObject
-#[deprecated(note = "since revision 2026-07-28: Write logs to stderr on the stdio transport, or use OpenTelemetry.")]
+#[deprecated(
+    note = "since revision 2026-07-28: Write logs to stderr on the stdio transport, or use OpenTelemetry."
+)]
 #[derive(Clone, Debug, PartialEq)]
 pub struct LoggingMessageNotificationParams {
     /// The severity of the message.

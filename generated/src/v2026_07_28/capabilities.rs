@@ -45,7 +45,9 @@ pub struct ClientCapabilities {
     )]
     pub roots: Option<crate::JsonObject>,
     /// Support for sampling. Present if servers can request messages from the client's language model.
-    #[deprecated(note = "since revision 2026-07-28: Let the server call the API of a model provider itself.")]
+    #[deprecated(
+        note = "since revision 2026-07-28: Let the server call the API of a model provider itself."
+    )]
     pub sampling: Option<ClientCapabilitiesSampling>,
     /// Support for elicitation. Present if the client can ask its user for input on behalf of a server. An empty object
     /// means that only forms are supported. Since revision 2025-06-18.
@@ -106,11 +108,15 @@ codec::object! { ClientCapabilitiesElicitation;
 /// ```
 ///
 /// Since revision 2025-11-25. Used by [`ClientCapabilities`].
-#[deprecated(note = "since revision 2026-07-28: Let the server call the API of a model provider itself.")]
+#[deprecated(
+    note = "since revision 2026-07-28: Let the server call the API of a model provider itself."
+)]
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct ClientCapabilitiesSampling {
     /// Support for `includeContext`. If absent, a server should omit `includeContext` or set it to `none`.
-    #[deprecated(note = "since revision 2025-11-25: Do without includeContext, or set it to none.")]
+    #[deprecated(
+        note = "since revision 2025-11-25: Do without includeContext, or set it to none."
+    )]
     pub context: Option<JsonObject>,
     /// Support for tool use. If absent, a server must not send `tools` or `toolChoice`.
     pub tools: Option<JsonObject>,

@@ -303,7 +303,9 @@ pub type JsonValue = Json;
 /// [Specification](https://modelcontextprotocol.io/specification/2026-07-28/schema#logginglevel)
 ///
 /// [`LoggingMessageNotificationParams`]: super::LoggingMessageNotificationParams
-#[deprecated(note = "since revision 2026-07-28: Write logs to stderr on the stdio transport, or use OpenTelemetry.")]
+#[deprecated(
+    note = "since revision 2026-07-28: Write logs to stderr on the stdio transport, or use OpenTelemetry."
+)]
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum LoggingLevel {
     /// `"debug"`: Detailed debugging information, such as function entry and exit. Syslog severity 7, the least severe.

@@ -4,8 +4,8 @@
 //! Types of the area `input`.
 
 use super::{
-    CreateMessageRequest, CreateMessageResult, ElicitRequest, ElicitResult, ListRootsRequest, ListRootsResult,
-    RequestMetaObject, ResultMetaObject,
+    CreateMessageRequest, CreateMessageResult, ElicitRequest, ElicitResult,
+    ListRootsRequest, ListRootsResult, RequestMetaObject, ResultMetaObject,
 };
 
 use crate::{Extra, Map, codec};

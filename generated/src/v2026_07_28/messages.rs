@@ -4,10 +4,12 @@
 //! Requests, notifications and methods of each direction, and error codes.
 
 use super::{
-    CallToolRequest, CancelledNotification, CompleteRequest, DiscoverRequest, GetPromptRequest, ListPromptsRequest,
-    ListResourceTemplatesRequest, ListResourcesRequest, ListToolsRequest, LoggingMessageNotification,
-    ProgressNotification, PromptListChangedNotification, ReadResourceRequest, ResourceListChangedNotification,
-    ResourceUpdatedNotification, Result, SubscriptionsAcknowledgedNotification, SubscriptionsListenRequest,
+    CallToolRequest, CancelledNotification, CompleteRequest, DiscoverRequest,
+    GetPromptRequest, ListPromptsRequest, ListResourceTemplatesRequest,
+    ListResourcesRequest, ListToolsRequest, LoggingMessageNotification,
+    ProgressNotification, PromptListChangedNotification, ReadResourceRequest,
+    ResourceListChangedNotification, ResourceUpdatedNotification, Result,
+    SubscriptionsAcknowledgedNotification, SubscriptionsListenRequest,
     ToolListChangedNotification,
 };
 

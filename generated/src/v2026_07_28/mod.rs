@@ -40,79 +40,101 @@ mod subscriptions;
 mod tools;
 
 pub use self::base::{
-    CancelledNotification, CancelledNotificationParams, LoggingMessageNotification, LoggingMessageNotificationParams,
-    ProgressNotification, ProgressNotificationParams,
+    CancelledNotification, CancelledNotificationParams, LoggingMessageNotification,
+    LoggingMessageNotificationParams, ProgressNotification, ProgressNotificationParams,
 };
 pub use self::capabilities::{
-    ClientCapabilities, ClientCapabilitiesElicitation, ClientCapabilitiesSampling, Implementation, ServerCapabilities,
-    ServerCapabilitiesPrompts, ServerCapabilitiesResources, ServerCapabilitiesTools,
+    ClientCapabilities, ClientCapabilitiesElicitation, ClientCapabilitiesSampling,
+    Implementation, ServerCapabilities, ServerCapabilitiesPrompts,
+    ServerCapabilitiesResources, ServerCapabilitiesTools,
 };
 pub use self::common::{
-    Annotations, AnnotationsPriority, BaseMetadata, CacheScope, CacheableResult, Cursor, EmptyResult, Error, Icon,
-    IconTheme, Icons, JsonArray, JsonObject, JsonValue, LoggingLevel, MetaObject, Notification, NotificationMetaObject,
-    NotificationParams, PaginatedRequest, PaginatedRequestParams, PaginatedResult, ProgressToken, Request, RequestId,
-    RequestMetaObject, ResourceContents, ResourceRequestParams, Result, ResultMetaObject, ResultType, Role,
+    Annotations, AnnotationsPriority, BaseMetadata, CacheScope, CacheableResult, Cursor,
+    EmptyResult, Error, Icon, IconTheme, Icons, JsonArray, JsonObject, JsonValue,
+    LoggingLevel, MetaObject, Notification, NotificationMetaObject, NotificationParams,
+    PaginatedRequest, PaginatedRequestParams, PaginatedResult, ProgressToken, Request,
+    RequestId, RequestMetaObject, ResourceContents, ResourceRequestParams, Result,
+    ResultMetaObject, ResultType, Role,
 };
 pub use self::completion::{
-    CompleteRequest, CompleteRequestParams, CompleteRequestParamsArgument, CompleteRequestParamsContext,
-    CompleteResult, CompleteResultCompletion, CompleteResultCompletionValues, CompleteResultResponse,
+    CompleteRequest, CompleteRequestParams, CompleteRequestParamsArgument,
+    CompleteRequestParamsContext, CompleteResult, CompleteResultCompletion,
+    CompleteResultCompletionValues, CompleteResultResponse,
     PromptOrResourceTemplateReference, PromptReference, ResourceTemplateReference,
 };
-pub use self::content::{AudioContent, ContentBlock, EmbeddedResource, ImageContent, ResourceLink, TextContent};
+pub use self::content::{
+    AudioContent, ContentBlock, EmbeddedResource, ImageContent, ResourceLink, TextContent,
+};
 pub use self::elicitation::{
-    BooleanSchema, ElicitRequest, ElicitRequestFormParams, ElicitRequestFormParamsRequestedSchema, ElicitRequestParams,
-    ElicitRequestUrlParams, ElicitResult, ElicitResultAction, ElicitResultContentValue, EnumSchema,
-    LegacyTitledEnumSchema, MultiSelectEnumSchema, NumberSchema, NumberSchemaType, PrimitiveSchemaDefinition,
-    SingleSelectEnumSchema, StringSchema, StringSchemaFormat, TitledMultiSelectEnumSchema,
-    TitledMultiSelectEnumSchemaItems, TitledMultiSelectEnumSchemaItemsAnyOfItem, TitledSingleSelectEnumSchema,
-    TitledSingleSelectEnumSchemaOneOfItem, UntitledMultiSelectEnumSchema, UntitledMultiSelectEnumSchemaItems,
-    UntitledSingleSelectEnumSchema,
+    BooleanSchema, ElicitRequest, ElicitRequestFormParams,
+    ElicitRequestFormParamsRequestedSchema, ElicitRequestParams, ElicitRequestUrlParams,
+    ElicitResult, ElicitResultAction, ElicitResultContentValue, EnumSchema,
+    LegacyTitledEnumSchema, MultiSelectEnumSchema, NumberSchema, NumberSchemaType,
+    PrimitiveSchemaDefinition, SingleSelectEnumSchema, StringSchema, StringSchemaFormat,
+    TitledMultiSelectEnumSchema, TitledMultiSelectEnumSchemaItems,
+    TitledMultiSelectEnumSchemaItemsAnyOfItem, TitledSingleSelectEnumSchema,
+    TitledSingleSelectEnumSchemaOneOfItem, UntitledMultiSelectEnumSchema,
+    UntitledMultiSelectEnumSchemaItems, UntitledSingleSelectEnumSchema,
 };
 pub use self::errors::{
-    HeaderMismatchError, HeaderMismatchErrorError, InternalError, InvalidParamsError, InvalidRequestError,
-    MethodNotFoundError, MissingRequiredClientCapabilityError, MissingRequiredClientCapabilityErrorError,
-    MissingRequiredClientCapabilityErrorErrorData, ParseError, UnsupportedProtocolVersionError,
-    UnsupportedProtocolVersionErrorError, UnsupportedProtocolVersionErrorErrorData,
+    HeaderMismatchError, HeaderMismatchErrorError, InternalError, InvalidParamsError,
+    InvalidRequestError, MethodNotFoundError, MissingRequiredClientCapabilityError,
+    MissingRequiredClientCapabilityErrorError,
+    MissingRequiredClientCapabilityErrorErrorData, ParseError,
+    UnsupportedProtocolVersionError, UnsupportedProtocolVersionErrorError,
+    UnsupportedProtocolVersionErrorErrorData,
 };
 pub use self::input::{
-    InputRequest, InputRequests, InputRequiredResult, InputResponse, InputResponseRequestParams, InputResponses,
+    InputRequest, InputRequests, InputRequiredResult, InputResponse,
+    InputResponseRequestParams, InputResponses,
 };
 pub use self::json_rpc::{
-    JsonRpcErrorResponse, JsonRpcMessage, JsonRpcNotification, JsonRpcRequest, JsonRpcResponse, JsonRpcResultResponse,
+    JsonRpcErrorResponse, JsonRpcMessage, JsonRpcNotification, JsonRpcRequest,
+    JsonRpcResponse, JsonRpcResultResponse,
 };
 pub use self::messages::{
-    ClientMessage, ClientNotification, ClientNotificationMethod, ClientRequest, ClientRequestMethod, ClientResult,
-    HEADER_MISMATCH_ERROR, INTERNAL_ERROR, INVALID_PARAMS_ERROR, INVALID_REQUEST_ERROR, METHOD_NOT_FOUND_ERROR,
-    MISSING_REQUIRED_CLIENT_CAPABILITY_ERROR, PARSE_ERROR, ServerMessage, ServerNotification, ServerNotificationMethod,
-    ServerRequest, ServerRequestMethod, ServerResult, UNSUPPORTED_PROTOCOL_VERSION_ERROR,
+    ClientMessage, ClientNotification, ClientNotificationMethod, ClientRequest,
+    ClientRequestMethod, ClientResult, HEADER_MISMATCH_ERROR, INTERNAL_ERROR,
+    INVALID_PARAMS_ERROR, INVALID_REQUEST_ERROR, METHOD_NOT_FOUND_ERROR,
+    MISSING_REQUIRED_CLIENT_CAPABILITY_ERROR, PARSE_ERROR, ServerMessage,
+    ServerNotification, ServerNotificationMethod, ServerRequest, ServerRequestMethod,
+    ServerResult, UNSUPPORTED_PROTOCOL_VERSION_ERROR,
 };
 pub use self::prompts::{
-    GetPromptRequest, GetPromptRequestParams, GetPromptResult, GetPromptResultResponse, InputRequiredOrGetPromptResult,
-    ListPromptsRequest, ListPromptsResult, ListPromptsResultResponse, Prompt, PromptArgument,
-    PromptListChangedNotification, PromptMessage,
+    GetPromptRequest, GetPromptRequestParams, GetPromptResult, GetPromptResultResponse,
+    InputRequiredOrGetPromptResult, ListPromptsRequest, ListPromptsResult,
+    ListPromptsResultResponse, Prompt, PromptArgument, PromptListChangedNotification,
+    PromptMessage,
 };
 pub use self::resources::{
-    BlobResourceContents, InputRequiredOrReadResourceResult, ListResourceTemplatesRequest, ListResourceTemplatesResult,
-    ListResourceTemplatesResultResponse, ListResourcesRequest, ListResourcesResult, ListResourcesResultResponse,
-    ReadResourceRequest, ReadResourceRequestParams, ReadResourceResult, ReadResourceResultResponse, Resource,
-    ResourceListChangedNotification, ResourceTemplate, ResourceUpdatedNotification, ResourceUpdatedNotificationParams,
-    TextOrBlobResourceContents, TextResourceContents,
+    BlobResourceContents, InputRequiredOrReadResourceResult,
+    ListResourceTemplatesRequest, ListResourceTemplatesResult,
+    ListResourceTemplatesResultResponse, ListResourcesRequest, ListResourcesResult,
+    ListResourcesResultResponse, ReadResourceRequest, ReadResourceRequestParams,
+    ReadResourceResult, ReadResourceResultResponse, Resource,
+    ResourceListChangedNotification, ResourceTemplate, ResourceUpdatedNotification,
+    ResourceUpdatedNotificationParams, TextOrBlobResourceContents, TextResourceContents,
 };
 pub use self::roots::{ListRootsRequest, ListRootsRequestParams, ListRootsResult, Root};
 pub use self::sampling::{
-    Content, CreateMessageRequest, CreateMessageRequestParams, CreateMessageRequestParamsIncludeContext,
-    CreateMessageResult, ModelHint, ModelPreferences, ModelPreferencesCostPriority,
-    ModelPreferencesIntelligencePriority, ModelPreferencesSpeedPriority, SamplingMessage, SamplingMessageContentBlock,
+    Content, CreateMessageRequest, CreateMessageRequestParams,
+    CreateMessageRequestParamsIncludeContext, CreateMessageResult, ModelHint,
+    ModelPreferences, ModelPreferencesCostPriority, ModelPreferencesIntelligencePriority,
+    ModelPreferencesSpeedPriority, SamplingMessage, SamplingMessageContentBlock,
     ToolChoice, ToolChoiceMode, ToolResultContent, ToolUseContent,
 };
-pub use self::server::{DiscoverRequest, DiscoverResult, DiscoverResultResponse, RequestParams};
+pub use self::server::{
+    DiscoverRequest, DiscoverResult, DiscoverResultResponse, RequestParams,
+};
 pub use self::subscriptions::{
-    SubscriptionFilter, SubscriptionsAcknowledgedNotification, SubscriptionsAcknowledgedNotificationParams,
-    SubscriptionsListenRequest, SubscriptionsListenRequestParams, SubscriptionsListenResult,
+    SubscriptionFilter, SubscriptionsAcknowledgedNotification,
+    SubscriptionsAcknowledgedNotificationParams, SubscriptionsListenRequest,
+    SubscriptionsListenRequestParams, SubscriptionsListenResult,
     SubscriptionsListenResultMetaObject, SubscriptionsListenResultResponse,
 };
 pub use self::tools::{
-    CallToolRequest, CallToolRequestParams, CallToolResult, CallToolResultResponse, InputRequiredOrCallToolResult,
-    ListToolsRequest, ListToolsResult, ListToolsResultResponse, Tool, ToolAnnotations, ToolInputSchema,
+    CallToolRequest, CallToolRequestParams, CallToolResult, CallToolResultResponse,
+    InputRequiredOrCallToolResult, ListToolsRequest, ListToolsResult,
+    ListToolsResultResponse, Tool, ToolAnnotations, ToolInputSchema,
     ToolListChangedNotification, ToolOutputSchema,
 };

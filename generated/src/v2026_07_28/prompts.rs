@@ -4,8 +4,9 @@
 //! Types of the area `prompts`.
 
 use super::{
-    CacheScope, ContentBlock, Icon, InputRequiredResult, InputResponses, MetaObject, NotificationParams,
-    PaginatedRequestParams, RequestId, RequestMetaObject, ResultMetaObject, ResultType, Role,
+    CacheScope, ContentBlock, Icon, InputRequiredResult, InputResponses, MetaObject,
+    NotificationParams, PaginatedRequestParams, RequestId, RequestMetaObject,
+    ResultMetaObject, ResultType, Role,
 };
 
 use crate::{Extra, Map, Revision, codec};

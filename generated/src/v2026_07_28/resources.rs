@@ -4,8 +4,9 @@
 //! Types of the area `resources`.
 
 use super::{
-    Annotations, CacheScope, Icon, InputRequiredResult, InputResponses, MetaObject, NotificationMetaObject,
-    NotificationParams, PaginatedRequestParams, RequestId, RequestMetaObject, ResultMetaObject, ResultType,
+    Annotations, CacheScope, Icon, InputRequiredResult, InputResponses, MetaObject,
+    NotificationMetaObject, NotificationParams, PaginatedRequestParams, RequestId,
+    RequestMetaObject, ResultMetaObject, ResultType,
 };
 
 use crate::{Extra, Revision, codec};

@@ -3,7 +3,11 @@
 
 //! Types of the area `sampling`.
 
-use super::{AudioContent, ContentBlock, ImageContent, JsonObject, MetaObject, Role, TextContent, Tool};
+use super::{
+    AudioContent, ContentBlock, ImageContent, JsonObject, MetaObject, Role, TextContent,
+    Tool,
+};
+
 use crate::{Extra, Json, Number, Revision, codec};
 
 /// Requests a message from the client's language model.
@@ -24,7 +28,9 @@ use crate::{Extra, Json, Number, Revision, codec};
 ///
 /// [`InputRequest`]: super::InputRequest
 /// [`InputRequiredResult`]: super::InputRequiredResult
-#[deprecated(note = "since revision 2026-07-28: Call the API of a model provider from the server.")]
+#[deprecated(
+    note = "since revision 2026-07-28: Call the API of a model provider from the server."
+)]
 #[derive(Clone, Debug, PartialEq)]
 pub struct CreateMessageRequest {
     /// The parameters of the method.
@@ -56,7 +62,9 @@ codec::request! { CreateMessageRequest;
 /// [Specification](https://modelcontextprotocol.io/specification/2026-07-28/schema#createmessagerequestparams)
 ///
 /// [`InputRequiredResult`]: super::InputRequiredResult
-#[deprecated(note = "since revision 2026-07-28: Call the API of a model provider directly.")]
+#[deprecated(
+    note = "since revision 2026-07-28: Call the API of a model provider directly."
+)]
 #[derive(Clone, Debug, PartialEq)]
 pub struct CreateMessageRequestParams {
     /// The messages of the conversation so far, in chronological order.
@@ -100,18 +108,24 @@ codec::object! { CreateMessageRequestParams;
 /// The servers whose context the client should add to a prompt.
 ///
 /// Since revision 2024-11-05. Used by [`CreateMessageRequestParams`].
-#[deprecated(note = "since revision 2026-07-28: Call the API of a model provider directly.")]
+#[deprecated(
+    note = "since revision 2026-07-28: Call the API of a model provider directly."
+)]
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum CreateMessageRequestParamsIncludeContext {
     /// `"none"`: No context. This is the default since 2025-11-25.
     None_,
     /// `"thisServer"`: The context of the requesting server. Since 2025-11-25, servers should use it only if the client
     /// declares the `sampling.context` capability.
-    #[deprecated(note = "since revision 2025-11-25: Leave includeContext out, or set it to none.")]
+    #[deprecated(
+        note = "since revision 2025-11-25: Leave includeContext out, or set it to none."
+    )]
     ThisServer,
     /// `"allServers"`: The context of all servers that the client is connected to. Since 2025-11-25, servers should use
     /// it only if the client declares the `sampling.context` capability.
-    #[deprecated(note = "since revision 2025-11-25: Leave includeContext out, or set it to none.")]
+    #[deprecated(
+        note = "since revision 2025-11-25: Leave includeContext out, or set it to none."
+    )]
     AllServers,
 }
 codec::string_enum! { CreateMessageRequestParamsIncludeContext;
@@ -135,7 +149,9 @@ codec::string_enum! { CreateMessageRequestParamsIncludeContext;
 /// [Specification](https://modelcontextprotocol.io/specification/2026-07-28/schema#createmessageresult)
 ///
 /// [`InputResponse`]: super::InputResponse
-#[deprecated(note = "since revision 2026-07-28: Call the API of a model provider directly.")]
+#[deprecated(
+    note = "since revision 2026-07-28: Call the API of a model provider directly."
+)]
 #[derive(Clone, Debug, PartialEq)]
 pub struct CreateMessageResult {
     /// The role of the message. It is `assistant`, because a model generated the message.
@@ -174,7 +190,9 @@ codec::object! { CreateMessageResult;
 /// * JSON type array: `SamplingMessageContentBlockArray`
 ///
 /// Since revision 2025-03-26. Used by [`CreateMessageResult`], [`SamplingMessage`].
-#[deprecated(note = "since revision 2026-07-28: Call the API of a model provider directly.")]
+#[deprecated(
+    note = "since revision 2026-07-28: Call the API of a model provider directly."
+)]
 #[derive(Clone, Debug, PartialEq)]
 pub enum Content {
     /// [`TextContent`]: Text sent to or produced by a language model.
@@ -214,7 +232,9 @@ codec::union! { Content blank SamplingMessageContentBlockArray;
 ///
 /// Since revision 2024-11-05. Used by [`ModelPreferences`].
 /// [Specification](https://modelcontextprotocol.io/specification/2026-07-28/schema#modelhint)
-#[deprecated(note = "since revision 2026-07-28: Call the API of a model provider directly.")]
+#[deprecated(
+    note = "since revision 2026-07-28: Call the API of a model provider directly."
+)]
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct ModelHint {
     /// A substring of a model name. For example, `sonnet` matches any model whose name contains it. The client may
@@ -236,7 +256,9 @@ codec::object! { ModelHint; optional name "name" with_name(into String), ..extra
 ///
 /// Since revision 2024-11-05. Used by [`CreateMessageRequestParams`].
 /// [Specification](https://modelcontextprotocol.io/specification/2026-07-28/schema#modelpreferences)
-#[deprecated(note = "since revision 2026-07-28: Call the API of a model provider directly.")]
+#[deprecated(
+    note = "since revision 2026-07-28: Call the API of a model provider directly."
+)]
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct ModelPreferences {
     /// Hints about the models to use, in order of preference. The client must use the first hint that matches. Hints
@@ -265,7 +287,9 @@ codec::object! { ModelPreferences;
 /// The constructor checks that the value is at least 0 and at most 1.
 ///
 /// Since revision 2024-11-05. Used by [`ModelPreferences`].
-#[deprecated(note = "since revision 2026-07-28: Call the API of a model provider directly.")]
+#[deprecated(
+    note = "since revision 2026-07-28: Call the API of a model provider directly."
+)]
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct ModelPreferencesCostPriority(Number);
 codec::bounded_number! { ModelPreferencesCostPriority(Number) from f64; at_least(Integer(0)), at_most(Integer(1)) }
@@ -275,7 +299,9 @@ codec::bounded_number! { ModelPreferencesCostPriority(Number) from f64; at_least
 /// The constructor checks that the value is at least 0 and at most 1.
 ///
 /// Since revision 2024-11-05. Used by [`ModelPreferences`].
-#[deprecated(note = "since revision 2026-07-28: Call the API of a model provider directly.")]
+#[deprecated(
+    note = "since revision 2026-07-28: Call the API of a model provider directly."
+)]
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct ModelPreferencesIntelligencePriority(Number);
 codec::bounded_number! { ModelPreferencesIntelligencePriority(Number) from f64;
@@ -287,7 +313,9 @@ codec::bounded_number! { ModelPreferencesIntelligencePriority(Number) from f64;
 /// The constructor checks that the value is at least 0 and at most 1.
 ///
 /// Since revision 2024-11-05. Used by [`ModelPreferences`].
-#[deprecated(note = "since revision 2026-07-28: Call the API of a model provider directly.")]
+#[deprecated(
+    note = "since revision 2026-07-28: Call the API of a model provider directly."
+)]
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct ModelPreferencesSpeedPriority(Number);
 codec::bounded_number! { ModelPreferencesSpeedPriority(Number) from f64; at_least(Integer(0)), at_most(Integer(1)) }
@@ -302,7 +330,9 @@ codec::bounded_number! { ModelPreferencesSpeedPriority(Number) from f64; at_leas
 ///
 /// Since revision 2024-11-05. Used by [`CreateMessageRequestParams`].
 /// [Specification](https://modelcontextprotocol.io/specification/2026-07-28/schema#samplingmessage)
-#[deprecated(note = "since revision 2026-07-28: Call the API of a model provider directly.")]
+#[deprecated(
+    note = "since revision 2026-07-28: Call the API of a model provider directly."
+)]
 #[derive(Clone, Debug, PartialEq)]
 pub struct SamplingMessage {
     /// The author of the message: the user or the model.
@@ -332,7 +362,9 @@ codec::object! { SamplingMessage;
 ///
 /// Since revision 2025-11-25. Used by [`Content`].
 /// [Specification](https://modelcontextprotocol.io/specification/2026-07-28/schema#samplingmessagecontentblock)
-#[deprecated(note = "since revision 2026-07-28: Call the API of a model provider directly.")]
+#[deprecated(
+    note = "since revision 2026-07-28: Call the API of a model provider directly."
+)]
 #[derive(Clone, Debug, PartialEq)]
 pub enum SamplingMessageContentBlock {
     /// [`TextContent`]: Text sent to or produced by a language model.
@@ -364,7 +396,9 @@ codec::union! { SamplingMessageContentBlock blank AudioContent;
 ///
 /// Since revision 2025-11-25. Used by [`CreateMessageRequestParams`].
 /// [Specification](https://modelcontextprotocol.io/specification/2026-07-28/schema#toolchoice)
-#[deprecated(note = "since revision 2026-07-28: Call the API of a model provider directly.")]
+#[deprecated(
+    note = "since revision 2026-07-28: Call the API of a model provider directly."
+)]
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct ToolChoice {
     /// Whether the model may, must or must not use tools. If absent, the mode is `auto`.
@@ -377,7 +411,9 @@ codec::object! { ToolChoice; optional mode "mode" with_mode(into ToolChoiceMode)
 /// Whether the model may, must or must not use tools.
 ///
 /// Since revision 2025-11-25. Used by [`ToolChoice`].
-#[deprecated(note = "since revision 2026-07-28: Call the API of a model provider directly.")]
+#[deprecated(
+    note = "since revision 2026-07-28: Call the API of a model provider directly."
+)]
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum ToolChoiceMode {
     /// `"auto"`: The model decides whether to use tools. This is the default.
@@ -401,7 +437,9 @@ codec::string_enum! { ToolChoiceMode; Auto = "auto", Required = "required", None
 ///
 /// In JSON, `type` is `"tool_result"`. Since revision 2025-11-25. Used by [`SamplingMessageContentBlock`], [`Content`].
 /// [Specification](https://modelcontextprotocol.io/specification/2026-07-28/schema#toolresultcontent)
-#[deprecated(note = "since revision 2026-07-28: Call the API of a model provider directly.")]
+#[deprecated(
+    note = "since revision 2026-07-28: Call the API of a model provider directly."
+)]
 #[derive(Clone, Debug, PartialEq)]
 pub struct ToolResultContent {
     /// The `id` of the corresponding [`ToolUseContent`].
@@ -439,7 +477,9 @@ codec::object! { ToolResultContent;
 ///
 /// In JSON, `type` is `"tool_use"`. Since revision 2025-11-25. Used by [`SamplingMessageContentBlock`], [`Content`].
 /// [Specification](https://modelcontextprotocol.io/specification/2026-07-28/schema#toolusecontent)
-#[deprecated(note = "since revision 2026-07-28: Call the API of a model provider directly.")]
+#[deprecated(
+    note = "since revision 2026-07-28: Call the API of a model provider directly."
+)]
 #[derive(Clone, Debug, PartialEq)]
 pub struct ToolUseContent {
     /// The ID of the tool call. The `toolUseId` of the result repeats it.

@@ -3,7 +3,11 @@
 
 //! Types of the area `server`.
 
-use super::{CacheScope, RequestId, RequestMetaObject, ResultMetaObject, ResultType, ServerCapabilities};
+use super::{
+    CacheScope, RequestId, RequestMetaObject, ResultMetaObject, ResultType,
+    ServerCapabilities,
+};
+
 use crate::{Extra, Revision, codec};
 
 /// Gets the supported revisions, the capabilities and other information of the server.

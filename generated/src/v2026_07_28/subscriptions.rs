@@ -3,7 +3,10 @@
 
 //! Types of the area `subscriptions`.
 
-use super::{Implementation, NotificationMetaObject, RequestId, RequestMetaObject, ResultType};
+use super::{
+    Implementation, NotificationMetaObject, RequestId, RequestMetaObject, ResultType,
+};
+
 use crate::{Extra, Revision, codec};
 
 /// The kinds of change notifications that a client subscribes to.

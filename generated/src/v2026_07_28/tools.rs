@@ -4,8 +4,9 @@
 //! Types of the area `tools`.
 
 use super::{
-    CacheScope, ContentBlock, Icon, InputRequiredResult, InputResponses, MetaObject, NotificationParams,
-    PaginatedRequestParams, RequestId, RequestMetaObject, ResultMetaObject, ResultType,
+    CacheScope, ContentBlock, Icon, InputRequiredResult, InputResponses, MetaObject,
+    NotificationParams, PaginatedRequestParams, RequestId, RequestMetaObject,
+    ResultMetaObject, ResultType,
 };
 
 use crate::{Extra, Json, Revision, codec};

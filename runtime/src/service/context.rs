@@ -158,7 +158,7 @@ impl Context {
 
     /// Counts the memory of decoded arguments, which the estimate for the message does not contain, until the request
     /// ends.
-    #[cfg(feature = "schemars")]
+    #[cfg_attr(not(feature = "schemars"), expect(dead_code, reason = "only typed tools decode their arguments"))]
     pub(crate) fn count_decoded(&self, bytes: usize) {
         let of_transport = self.extensions().get::<TransportBudget>();
         of_transport.inspect(|budget| budget.0.count(bytes));

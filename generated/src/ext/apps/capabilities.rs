@@ -3,7 +3,10 @@
 
 //! What clients and servers declare about themselves.
 
-use super::{McpUiDisplayMode, McpUiResourceCsp, McpUiResourcePermissions, RequestId, Tool};
+use super::{
+    McpUiDisplayMode, McpUiResourceCsp, McpUiResourcePermissions, RequestId, Tool,
+};
+
 use crate::{JsonObject, Map, Never, codec};
 
 /// What an app supports.

@@ -4,12 +4,14 @@
 //! Requests, notifications and methods of each direction, and error codes.
 
 use super::{
-    McpUiDownloadFileRequest, McpUiHostContextChangedNotification, McpUiInitializeRequest,
-    McpUiInitializedNotification, McpUiMessageRequest, McpUiOpenLinkRequest, McpUiRequestDisplayModeRequest,
-    McpUiRequestTeardownNotification, McpUiResourceTeardownRequest, McpUiSandboxProxyReadyNotification,
-    McpUiSandboxResourceReadyNotification, McpUiSizeChangedNotification, McpUiToolCancelledNotification,
-    McpUiToolInputNotification, McpUiToolInputPartialNotification, McpUiToolResultNotification,
-    McpUiUpdateModelContextRequest,
+    McpUiDownloadFileRequest, McpUiHostContextChangedNotification,
+    McpUiInitializeRequest, McpUiInitializedNotification, McpUiMessageRequest,
+    McpUiOpenLinkRequest, McpUiRequestDisplayModeRequest,
+    McpUiRequestTeardownNotification, McpUiResourceTeardownRequest,
+    McpUiSandboxProxyReadyNotification, McpUiSandboxResourceReadyNotification,
+    McpUiSizeChangedNotification, McpUiToolCancelledNotification,
+    McpUiToolInputNotification, McpUiToolInputPartialNotification,
+    McpUiToolResultNotification, McpUiUpdateModelContextRequest,
 };
 
 use crate::{Message, NotificationSet, codec};

@@ -23,35 +23,47 @@ mod messages;
 mod ui;
 
 pub use self::capabilities::{
-    McpUiAppCapabilities, McpUiAppCapabilitiesTools, McpUiHostCapabilities, McpUiHostCapabilitiesSampling,
-    McpUiHostCapabilitiesSandbox, McpUiHostCapabilitiesServerResources, McpUiHostCapabilitiesServerTools,
-    McpUiHostContextDeviceCapabilities, McpUiHostContextToolInfo, McpUiSupportedContentBlockModalities,
+    McpUiAppCapabilities, McpUiAppCapabilitiesTools, McpUiHostCapabilities,
+    McpUiHostCapabilitiesSampling, McpUiHostCapabilitiesSandbox,
+    McpUiHostCapabilitiesServerResources, McpUiHostCapabilitiesServerTools,
+    McpUiHostContextDeviceCapabilities, McpUiHostContextToolInfo,
+    McpUiSupportedContentBlockModalities,
 };
-pub use self::common::{McpUiClientCapabilities, McpUiStyleVariableKey, McpUiToolMeta, McpUiToolVisibility};
+pub use self::common::{
+    McpUiClientCapabilities, McpUiStyleVariableKey, McpUiToolMeta, McpUiToolVisibility,
+};
 pub use self::messages::{
-    ClientMessage, ClientNotification, ClientNotificationMethod, ClientRequest, ClientRequestMethod, ServerMessage,
-    ServerNotification, ServerNotificationMethod, ServerRequest, ServerRequestMethod,
+    ClientMessage, ClientNotification, ClientNotificationMethod, ClientRequest,
+    ClientRequestMethod, ServerMessage, ServerNotification, ServerNotificationMethod,
+    ServerRequest, ServerRequestMethod,
 };
 pub use self::ui::{
-    EmbeddedResourceOrResourceLink, McpUiDisplayMode, McpUiDownloadFileRequest, McpUiDownloadFileRequestParams,
-    McpUiDownloadFileResult, McpUiHostContext, McpUiHostContextChangedNotification,
-    McpUiHostContextContainerDimensions, McpUiHostContextPlatform, McpUiHostContextSafeAreaInsets, McpUiHostCss,
-    McpUiHostStyles, McpUiInitializeRequest, McpUiInitializeRequestParams, McpUiInitializeResult,
-    McpUiInitializedNotification, McpUiMessageRequest, McpUiMessageRequestParams, McpUiMessageResult,
-    McpUiOpenLinkRequest, McpUiOpenLinkRequestParams, McpUiOpenLinkResult, McpUiRequestDisplayModeRequest,
-    McpUiRequestDisplayModeRequestParams, McpUiRequestDisplayModeResult, McpUiRequestTeardownNotification,
-    McpUiResourceCsp, McpUiResourceMeta, McpUiResourcePermissions, McpUiResourceTeardownRequest,
-    McpUiResourceTeardownResult, McpUiSandboxProxyReadyNotification, McpUiSandboxResourceReadyNotification,
-    McpUiSandboxResourceReadyNotificationParams, McpUiSizeChangedNotification, McpUiSizeChangedNotificationParams,
-    McpUiStyles, McpUiTheme, McpUiToolCancelledNotification, McpUiToolCancelledNotificationParams,
-    McpUiToolInputNotification, McpUiToolInputNotificationParams, McpUiToolInputPartialNotification,
-    McpUiToolInputPartialNotificationParams, McpUiToolResultNotification, McpUiToolResultNotificationParams,
+    EmbeddedResourceOrResourceLink, McpUiDisplayMode, McpUiDownloadFileRequest,
+    McpUiDownloadFileRequestParams, McpUiDownloadFileResult, McpUiHostContext,
+    McpUiHostContextChangedNotification, McpUiHostContextContainerDimensions,
+    McpUiHostContextPlatform, McpUiHostContextSafeAreaInsets, McpUiHostCss,
+    McpUiHostStyles, McpUiInitializeRequest, McpUiInitializeRequestParams,
+    McpUiInitializeResult, McpUiInitializedNotification, McpUiMessageRequest,
+    McpUiMessageRequestParams, McpUiMessageResult, McpUiOpenLinkRequest,
+    McpUiOpenLinkRequestParams, McpUiOpenLinkResult, McpUiRequestDisplayModeRequest,
+    McpUiRequestDisplayModeRequestParams, McpUiRequestDisplayModeResult,
+    McpUiRequestTeardownNotification, McpUiResourceCsp, McpUiResourceMeta,
+    McpUiResourcePermissions, McpUiResourceTeardownRequest, McpUiResourceTeardownResult,
+    McpUiSandboxProxyReadyNotification, McpUiSandboxResourceReadyNotification,
+    McpUiSandboxResourceReadyNotificationParams, McpUiSizeChangedNotification,
+    McpUiSizeChangedNotificationParams, McpUiStyles, McpUiTheme,
+    McpUiToolCancelledNotification, McpUiToolCancelledNotificationParams,
+    McpUiToolInputNotification, McpUiToolInputNotificationParams,
+    McpUiToolInputPartialNotification, McpUiToolInputPartialNotificationParams,
+    McpUiToolResultNotification, McpUiToolResultNotificationParams,
     McpUiUpdateModelContextRequest, McpUiUpdateModelContextRequestParams,
 };
 
 #[doc(inline)]
 pub use crate::v2026_07_28::{
-    Annotations, AnnotationsPriority, AudioContent, BlobResourceContents, ContentBlock, EmbeddedResource, Icon,
-    IconTheme, ImageContent, Implementation, MetaObject, RequestId, ResourceLink, ResultMetaObject, Role, TextContent,
-    TextOrBlobResourceContents, TextResourceContents, Tool, ToolAnnotations, ToolInputSchema, ToolOutputSchema,
+    Annotations, AnnotationsPriority, AudioContent, BlobResourceContents, ContentBlock,
+    EmbeddedResource, Icon, IconTheme, ImageContent, Implementation, MetaObject,
+    RequestId, ResourceLink, ResultMetaObject, Role, TextContent,
+    TextOrBlobResourceContents, TextResourceContents, Tool, ToolAnnotations,
+    ToolInputSchema, ToolOutputSchema,
 };

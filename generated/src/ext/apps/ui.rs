@@ -4,8 +4,9 @@
 //! Types of the area `ui`.
 
 use super::{
-    ContentBlock, EmbeddedResource, Implementation, McpUiAppCapabilities, McpUiHostCapabilities,
-    McpUiHostContextDeviceCapabilities, McpUiHostContextToolInfo, ResourceLink, ResultMetaObject,
+    ContentBlock, EmbeddedResource, Implementation, McpUiAppCapabilities,
+    McpUiHostCapabilities, McpUiHostContextDeviceCapabilities, McpUiHostContextToolInfo,
+    ResourceLink, ResultMetaObject,
 };
 
 use crate::{Extra, Json, JsonObject, Map, Never, Number, Revision, codec};

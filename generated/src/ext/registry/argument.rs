@@ -224,7 +224,10 @@ impl PositionalArgument {
                                         ),
                                     ),
                                     ("default", codec::Check::Type(codec::JsonTypes::STRING)),
-                                    ("description", codec::Check::Type(codec::JsonTypes::STRING)),
+                                    (
+                                        "description",
+                                        codec::Check::Type(codec::JsonTypes::STRING),
+                                    ),
                                     (
                                         "format",
                                         codec::Check::Values(
@@ -236,9 +239,15 @@ impl PositionalArgument {
                                             ],
                                         ),
                                     ),
-                                    ("isRequired", codec::Check::Type(codec::JsonTypes::BOOLEAN)),
+                                    (
+                                        "isRequired",
+                                        codec::Check::Type(codec::JsonTypes::BOOLEAN),
+                                    ),
                                     ("isSecret", codec::Check::Type(codec::JsonTypes::BOOLEAN)),
-                                    ("placeholder", codec::Check::Type(codec::JsonTypes::STRING)),
+                                    (
+                                        "placeholder",
+                                        codec::Check::Type(codec::JsonTypes::STRING),
+                                    ),
                                     ("value", codec::Check::Type(codec::JsonTypes::STRING)),
                                     (
                                         "variables",
@@ -255,8 +264,14 @@ impl PositionalArgument {
                                             ],
                                         ),
                                     ),
-                                    ("isRepeated", codec::Check::Type(codec::JsonTypes::BOOLEAN)),
-                                    ("type", codec::Check::Values(&[codec::Literal::Str("positional")])),
+                                    (
+                                        "isRepeated",
+                                        codec::Check::Type(codec::JsonTypes::BOOLEAN),
+                                    ),
+                                    (
+                                        "type",
+                                        codec::Check::Values(&[codec::Literal::Str("positional")]),
+                                    ),
                                     ("valueHint", codec::Check::Type(codec::JsonTypes::STRING)),
                                 ],
                                 patterns: &[],
@@ -285,7 +300,10 @@ impl PositionalArgument {
                                         ),
                                     ),
                                     ("default", codec::Check::Type(codec::JsonTypes::STRING)),
-                                    ("description", codec::Check::Type(codec::JsonTypes::STRING)),
+                                    (
+                                        "description",
+                                        codec::Check::Type(codec::JsonTypes::STRING),
+                                    ),
                                     (
                                         "format",
                                         codec::Check::Values(
@@ -297,9 +315,15 @@ impl PositionalArgument {
                                             ],
                                         ),
                                     ),
-                                    ("isRequired", codec::Check::Type(codec::JsonTypes::BOOLEAN)),
+                                    (
+                                        "isRequired",
+                                        codec::Check::Type(codec::JsonTypes::BOOLEAN),
+                                    ),
                                     ("isSecret", codec::Check::Type(codec::JsonTypes::BOOLEAN)),
-                                    ("placeholder", codec::Check::Type(codec::JsonTypes::STRING)),
+                                    (
+                                        "placeholder",
+                                        codec::Check::Type(codec::JsonTypes::STRING),
+                                    ),
                                     ("value", codec::Check::Type(codec::JsonTypes::STRING)),
                                     (
                                         "variables",
@@ -316,8 +340,14 @@ impl PositionalArgument {
                                             ],
                                         ),
                                     ),
-                                    ("isRepeated", codec::Check::Type(codec::JsonTypes::BOOLEAN)),
-                                    ("type", codec::Check::Values(&[codec::Literal::Str("positional")])),
+                                    (
+                                        "isRepeated",
+                                        codec::Check::Type(codec::JsonTypes::BOOLEAN),
+                                    ),
+                                    (
+                                        "type",
+                                        codec::Check::Values(&[codec::Literal::Str("positional")]),
+                                    ),
                                     ("valueHint", codec::Check::Type(codec::JsonTypes::STRING)),
                                 ],
                                 patterns: &[],

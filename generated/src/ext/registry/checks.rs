@@ -18,7 +18,10 @@ pub(super) fn input() -> &'static codec::Check {
                             codec::Check::All(
                                 &[
                                     codec::Check::Type(codec::JsonTypes::ARRAY),
-                                    codec::Check::Items(&[], Some(&codec::Check::Type(codec::JsonTypes::STRING))),
+                                    codec::Check::Items(
+                                        &[],
+                                        Some(&codec::Check::Type(codec::JsonTypes::STRING)),
+                                    ),
                                 ],
                             ),
                         ),

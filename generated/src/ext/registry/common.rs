@@ -326,7 +326,9 @@ impl PackageVersion {
         static CHECK: codec::Check = codec::Check::All(
             &[
                 codec::Check::Length(codec::Length { min: 1, max: None }),
-                codec::Check::Not(&codec::Check::Values(&[codec::Literal::Str("latest")])),
+                codec::Check::Not(
+                    &codec::Check::Values(&[codec::Literal::Str("latest")]),
+                ),
             ],
         );
         &CHECK
@@ -452,9 +454,17 @@ pub struct ServerDetailName(String);
 
 impl ServerDetailName {
     fn checks() -> &'static codec::Check {
-        static PATTERN_0: codec::Pattern = codec::Pattern::new("^[a-zA-Z0-9.-]+/[a-zA-Z0-9._-]+$");
+        static PATTERN_0: codec::Pattern = codec::Pattern::new(
+            "^[a-zA-Z0-9.-]+/[a-zA-Z0-9._-]+$",
+        );
         static CHECK: codec::Check = codec::Check::All(
-            &[codec::Check::Length(codec::Length { min: 3, max: Some(200) }), codec::Check::Pattern(&PATTERN_0)],
+            &[
+                codec::Check::Length(codec::Length {
+                    min: 3,
+                    max: Some(200),
+                }),
+                codec::Check::Pattern(&PATTERN_0),
+            ],
         );
         &CHECK
     }

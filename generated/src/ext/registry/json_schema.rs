@@ -4,12 +4,13 @@
 //! The schema, for `JsonSchema`.
 
 use super::{
-    Argument, Format, Icon, IconMimeType, IconSizesItem, IconSrc, IconTheme, Input, InputWithVariables, KeyValueInput,
-    LocalTransport, NamedArgument, Package, PackageFileSha256, PackageVersion, PositionalArgument,
-    PositionalArgumentWithHint, PositionalArgumentWithValue, RemoteTransport, RemoteTransportSse,
-    RemoteTransportStreamableHttp, Repository, ServerDetail, ServerDetailDescription, ServerDetailMeta,
-    ServerDetailName, ServerDetailTitle, ServerDetailVersion, SseTransport, StdioTransport, StreamableHttpTransport,
-    Url,
+    Argument, Format, Icon, IconMimeType, IconSizesItem, IconSrc, IconTheme, Input,
+    InputWithVariables, KeyValueInput, LocalTransport, NamedArgument, Package,
+    PackageFileSha256, PackageVersion, PositionalArgument, PositionalArgumentWithHint,
+    PositionalArgumentWithValue, RemoteTransport, RemoteTransportSse,
+    RemoteTransportStreamableHttp, Repository, ServerDetail, ServerDetailDescription,
+    ServerDetailMeta, ServerDetailName, ServerDetailTitle, ServerDetailVersion,
+    SseTransport, StdioTransport, StreamableHttpTransport, Url,
 };
 
 use crate::codec;

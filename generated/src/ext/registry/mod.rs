@@ -17,12 +17,18 @@ mod local;
 mod remote;
 
 pub use self::argument::{
-    Argument, NamedArgument, PositionalArgument, PositionalArgumentWithHint, PositionalArgumentWithValue,
+    Argument, NamedArgument, PositionalArgument, PositionalArgumentWithHint,
+    PositionalArgumentWithValue,
 };
 pub use self::common::{
-    Format, Icon, IconMimeType, IconSizesItem, IconSrc, IconTheme, Input, InputWithVariables, KeyValueInput, Package,
-    PackageFileSha256, PackageVersion, Registry, Repository, ServerDetail, ServerDetailDescription, ServerDetailMeta,
+    Format, Icon, IconMimeType, IconSizesItem, IconSrc, IconTheme, Input,
+    InputWithVariables, KeyValueInput, Package, PackageFileSha256, PackageVersion,
+    Registry, Repository, ServerDetail, ServerDetailDescription, ServerDetailMeta,
     ServerDetailName, ServerDetailTitle, ServerDetailVersion, Url,
 };
-pub use self::local::{LocalTransport, SseTransport, StdioTransport, StreamableHttpTransport};
-pub use self::remote::{RemoteTransport, RemoteTransportSse, RemoteTransportStreamableHttp};
+pub use self::local::{
+    LocalTransport, SseTransport, StdioTransport, StreamableHttpTransport,
+};
+pub use self::remote::{
+    RemoteTransport, RemoteTransportSse, RemoteTransportStreamableHttp,
+};

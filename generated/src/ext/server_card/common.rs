@@ -274,9 +274,17 @@ pub struct ServerCardName(String);
 
 impl ServerCardName {
     fn checks() -> &'static codec::Check {
-        static PATTERN_0: codec::Pattern = codec::Pattern::new("^[a-zA-Z0-9.-]+/[a-zA-Z0-9._-]+$");
+        static PATTERN_0: codec::Pattern = codec::Pattern::new(
+            "^[a-zA-Z0-9.-]+/[a-zA-Z0-9._-]+$",
+        );
         static CHECK: codec::Check = codec::Check::All(
-            &[codec::Check::Length(codec::Length { min: 3, max: Some(200) }), codec::Check::Pattern(&PATTERN_0)],
+            &[
+                codec::Check::Length(codec::Length {
+                    min: 3,
+                    max: Some(200),
+                }),
+                codec::Check::Pattern(&PATTERN_0),
+            ],
         );
         &CHECK
     }

@@ -4,8 +4,9 @@
 //! The schema, for `JsonSchema`.
 
 use super::{
-    Format, Input, KeyValueInput, Remote, RemoteType, RemoteUrl, Repository, ServerCard, ServerCardDescription,
-    ServerCardName, ServerCardSchema, ServerCardTitle, ServerCardVersion,
+    Format, Input, KeyValueInput, Remote, RemoteType, RemoteUrl, Repository, ServerCard,
+    ServerCardDescription, ServerCardName, ServerCardSchema, ServerCardTitle,
+    ServerCardVersion,
 };
 
 use crate::codec;

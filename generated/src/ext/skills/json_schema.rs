@@ -4,9 +4,10 @@
 //! The schema, for `JsonSchema`.
 
 use super::{
-    GetSkillRequest, GetSkillRequestParams, GetSkillResult, ListSkillsRequest, ListSkillsResult,
-    ReadResourceDirectoryRequest, ReadResourceDirectoryRequestParams, ReadResourceDirectoryResult, Skill,
-    SkillFrontmatter, SkillResource, SkillResources, SkillResourcesValue, SkillsExtensionCapability,
+    GetSkillRequest, GetSkillRequestParams, GetSkillResult, ListSkillsRequest,
+    ListSkillsResult, ReadResourceDirectoryRequest, ReadResourceDirectoryRequestParams,
+    ReadResourceDirectoryResult, Skill, SkillFrontmatter, SkillResource, SkillResources,
+    SkillResourcesValue, SkillsExtensionCapability,
 };
 
 use crate::codec;

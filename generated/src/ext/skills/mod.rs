@@ -22,21 +22,25 @@ mod skills;
 
 pub use self::common::SkillsExtensionCapability;
 pub use self::messages::{
-    ClientMessage, ClientNotification, ClientNotificationMethod, ClientRequest, ClientRequestMethod, ServerMessage,
-    ServerNotification, ServerNotificationMethod, ServerRequest, ServerRequestMethod,
+    ClientMessage, ClientNotification, ClientNotificationMethod, ClientRequest,
+    ClientRequestMethod, ServerMessage, ServerNotification, ServerNotificationMethod,
+    ServerRequest, ServerRequestMethod,
 };
 pub use self::resources::{
-    ReadResourceDirectoryRequest, ReadResourceDirectoryRequestParams, ReadResourceDirectoryResult,
+    ReadResourceDirectoryRequest, ReadResourceDirectoryRequestParams,
+    ReadResourceDirectoryResult,
 };
 pub use self::skills::{
-    GetSkillRequest, GetSkillRequestParams, GetSkillResult, ListSkillsRequest, ListSkillsResult, Skill,
-    SkillFrontmatter, SkillResource, SkillResources, SkillResourcesValue,
+    GetSkillRequest, GetSkillRequestParams, GetSkillResult, ListSkillsRequest,
+    ListSkillsResult, Skill, SkillFrontmatter, SkillResource, SkillResources,
+    SkillResourcesValue,
 };
 
 #[doc(inline)]
 pub use crate::v2026_07_28::{
-    Annotations, AnnotationsPriority, CacheScope, CacheableResult, ClientCapabilities, ClientCapabilitiesElicitation,
-    ClientCapabilitiesSampling, Icon, IconTheme, Implementation, JsonObject, JsonValue, LoggingLevel, MetaObject,
-    PaginatedRequestParams, PaginatedResult, ProgressToken, RequestId, RequestMetaObject, Resource, ResultMetaObject,
-    ResultType, Role,
+    Annotations, AnnotationsPriority, CacheScope, CacheableResult, ClientCapabilities,
+    ClientCapabilitiesElicitation, ClientCapabilitiesSampling, Icon, IconTheme,
+    Implementation, JsonObject, JsonValue, LoggingLevel, MetaObject,
+    PaginatedRequestParams, PaginatedResult, ProgressToken, RequestId, RequestMetaObject,
+    Resource, ResultMetaObject, ResultType, Role,
 };

@@ -3,7 +3,10 @@
 
 //! Types of the area `skills`.
 
-use super::{CacheScope, PaginatedRequestParams, RequestId, RequestMetaObject, ResultMetaObject};
+use super::{
+    CacheScope, PaginatedRequestParams, RequestId, RequestMetaObject, ResultMetaObject,
+};
+
 use crate::{Extra, Revision, codec};
 
 /// Returns the entry of one skill.

@@ -4,14 +4,16 @@
 //! The schema, for `JsonSchema`.
 
 use super::{
-    CancelTaskRequest, CancelTaskRequestParams, CancelTaskResult, CancelledTask, CompletedTask, CreateTaskResult,
-    DetailedTask, FailedTask, GetTaskRequest, GetTaskRequestParams, GetTaskResult, GetTaskResultCancelled,
-    GetTaskResultCompleted, GetTaskResultFailed, GetTaskResultInputRequired, GetTaskResultWorking, InputRequiredTask,
-    PollIntervalMs, Result, Task, TaskStatus, TaskStatusNotification, TaskStatusNotificationParams,
-    TaskStatusNotificationParamsCancelled, TaskStatusNotificationParamsCompleted, TaskStatusNotificationParamsFailed,
+    CancelTaskRequest, CancelTaskRequestParams, CancelTaskResult, CancelledTask,
+    CompletedTask, CreateTaskResult, DetailedTask, FailedTask, GetTaskRequest,
+    GetTaskRequestParams, GetTaskResult, GetTaskResultCancelled, GetTaskResultCompleted,
+    GetTaskResultFailed, GetTaskResultInputRequired, GetTaskResultWorking,
+    InputRequiredTask, PollIntervalMs, Result, Task, TaskStatus, TaskStatusNotification,
+    TaskStatusNotificationParams, TaskStatusNotificationParamsCancelled,
+    TaskStatusNotificationParamsCompleted, TaskStatusNotificationParamsFailed,
     TaskStatusNotificationParamsInputRequired, TaskStatusNotificationParamsWorking,
-    TaskSubscriptionAcknowledgedNotifications, TaskSubscriptionNotifications, TtlMs, UpdateTaskRequest,
-    UpdateTaskRequestParams, UpdateTaskResult, WorkingTask,
+    TaskSubscriptionAcknowledgedNotifications, TaskSubscriptionNotifications, TtlMs,
+    UpdateTaskRequest, UpdateTaskRequestParams, UpdateTaskResult, WorkingTask,
 };
 
 use crate::codec;

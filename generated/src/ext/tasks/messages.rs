@@ -3,7 +3,10 @@
 
 //! Requests, notifications and methods of each direction, and error codes.
 
-use super::{CancelTaskRequest, GetTaskRequest, TaskStatusNotification, UpdateTaskRequest};
+use super::{
+    CancelTaskRequest, GetTaskRequest, TaskStatusNotification, UpdateTaskRequest,
+};
+
 use crate::{Message, MethodSet, NotificationSet, RequestSet, codec};
 
 /// The requests that a client sends.

@@ -22,40 +22,52 @@ mod messages;
 mod tasks;
 
 pub use self::base::{
-    TaskStatusNotification, TaskStatusNotificationParams, TaskStatusNotificationParamsCancelled,
-    TaskStatusNotificationParamsCompleted, TaskStatusNotificationParamsFailed,
-    TaskStatusNotificationParamsInputRequired, TaskStatusNotificationParamsWorking,
+    TaskStatusNotification, TaskStatusNotificationParams,
+    TaskStatusNotificationParamsCancelled, TaskStatusNotificationParamsCompleted,
+    TaskStatusNotificationParamsFailed, TaskStatusNotificationParamsInputRequired,
+    TaskStatusNotificationParamsWorking,
 };
 pub use self::common::{
-    PollIntervalMs, Task, TaskStatus, TaskSubscriptionAcknowledgedNotifications, TaskSubscriptionNotifications,
-    TasksExtensionCapability, TtlMs,
+    PollIntervalMs, Task, TaskStatus, TaskSubscriptionAcknowledgedNotifications,
+    TaskSubscriptionNotifications, TasksExtensionCapability, TtlMs,
 };
-pub use self::detailed::{CancelledTask, CompletedTask, DetailedTask, FailedTask, InputRequiredTask, WorkingTask};
+pub use self::detailed::{
+    CancelledTask, CompletedTask, DetailedTask, FailedTask, InputRequiredTask,
+    WorkingTask,
+};
 pub use self::messages::{
-    ClientMessage, ClientNotification, ClientNotificationMethod, ClientRequest, ClientRequestMethod, ServerMessage,
-    ServerNotification, ServerNotificationMethod, ServerRequest, ServerRequestMethod,
+    ClientMessage, ClientNotification, ClientNotificationMethod, ClientRequest,
+    ClientRequestMethod, ServerMessage, ServerNotification, ServerNotificationMethod,
+    ServerRequest, ServerRequestMethod,
 };
 pub use self::tasks::{
-    CancelTaskRequest, CancelTaskRequestParams, CancelTaskResult, CreateTaskResult, GetTaskRequest,
-    GetTaskRequestParams, GetTaskResult, GetTaskResultCancelled, GetTaskResultCompleted, GetTaskResultFailed,
-    GetTaskResultInputRequired, GetTaskResultWorking, Result, UpdateTaskRequest, UpdateTaskRequestParams,
+    CancelTaskRequest, CancelTaskRequestParams, CancelTaskResult, CreateTaskResult,
+    GetTaskRequest, GetTaskRequestParams, GetTaskResult, GetTaskResultCancelled,
+    GetTaskResultCompleted, GetTaskResultFailed, GetTaskResultInputRequired,
+    GetTaskResultWorking, Result, UpdateTaskRequest, UpdateTaskRequestParams,
     UpdateTaskResult,
 };
 
 #[doc(inline)]
 pub use crate::v2026_07_28::{
-    Annotations, AnnotationsPriority, AudioContent, BlobResourceContents, BooleanSchema, Content, ContentBlock,
-    CreateMessageRequest, CreateMessageRequestParams, CreateMessageRequestParamsIncludeContext, CreateMessageResult,
-    ElicitRequest, ElicitRequestFormParams, ElicitRequestFormParamsRequestedSchema, ElicitRequestParams,
-    ElicitRequestUrlParams, ElicitResult, ElicitResultAction, ElicitResultContentValue, EmbeddedResource, Error, Icon,
-    IconTheme, ImageContent, Implementation, InputRequest, InputRequests, InputResponse, InputResponses, JsonObject,
-    JsonRpcNotification, JsonRpcRequest, JsonValue, LegacyTitledEnumSchema, ListRootsRequest, ListRootsRequestParams,
-    ListRootsResult, MetaObject, ModelHint, ModelPreferences, ModelPreferencesCostPriority,
-    ModelPreferencesIntelligencePriority, ModelPreferencesSpeedPriority, NotificationMetaObject, NotificationParams,
-    NumberSchema, NumberSchemaType, PrimitiveSchemaDefinition, RequestId, ResourceLink, ResultMetaObject, Role, Root,
-    SamplingMessage, SamplingMessageContentBlock, StringSchema, StringSchemaFormat, TextContent,
-    TextOrBlobResourceContents, TextResourceContents, TitledMultiSelectEnumSchema, TitledMultiSelectEnumSchemaItems,
-    TitledMultiSelectEnumSchemaItemsAnyOfItem, TitledSingleSelectEnumSchema, TitledSingleSelectEnumSchemaOneOfItem,
-    Tool, ToolAnnotations, ToolChoice, ToolChoiceMode, ToolInputSchema, ToolOutputSchema, ToolResultContent,
-    ToolUseContent, UntitledMultiSelectEnumSchema, UntitledMultiSelectEnumSchemaItems, UntitledSingleSelectEnumSchema,
+    Annotations, AnnotationsPriority, AudioContent, BlobResourceContents, BooleanSchema,
+    Content, ContentBlock, CreateMessageRequest, CreateMessageRequestParams,
+    CreateMessageRequestParamsIncludeContext, CreateMessageResult, ElicitRequest,
+    ElicitRequestFormParams, ElicitRequestFormParamsRequestedSchema, ElicitRequestParams,
+    ElicitRequestUrlParams, ElicitResult, ElicitResultAction, ElicitResultContentValue,
+    EmbeddedResource, Error, Icon, IconTheme, ImageContent, Implementation, InputRequest,
+    InputRequests, InputResponse, InputResponses, JsonObject, JsonRpcNotification,
+    JsonRpcRequest, JsonValue, LegacyTitledEnumSchema, ListRootsRequest,
+    ListRootsRequestParams, ListRootsResult, MetaObject, ModelHint, ModelPreferences,
+    ModelPreferencesCostPriority, ModelPreferencesIntelligencePriority,
+    ModelPreferencesSpeedPriority, NotificationMetaObject, NotificationParams,
+    NumberSchema, NumberSchemaType, PrimitiveSchemaDefinition, RequestId, ResourceLink,
+    ResultMetaObject, Role, Root, SamplingMessage, SamplingMessageContentBlock,
+    StringSchema, StringSchemaFormat, TextContent, TextOrBlobResourceContents,
+    TextResourceContents, TitledMultiSelectEnumSchema, TitledMultiSelectEnumSchemaItems,
+    TitledMultiSelectEnumSchemaItemsAnyOfItem, TitledSingleSelectEnumSchema,
+    TitledSingleSelectEnumSchemaOneOfItem, Tool, ToolAnnotations, ToolChoice,
+    ToolChoiceMode, ToolInputSchema, ToolOutputSchema, ToolResultContent, ToolUseContent,
+    UntitledMultiSelectEnumSchema, UntitledMultiSelectEnumSchemaItems,
+    UntitledSingleSelectEnumSchema,
 };

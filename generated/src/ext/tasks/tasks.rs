@@ -3,7 +3,11 @@
 
 //! Types of the area `tasks`.
 
-use super::{Error, InputRequests, InputResponses, PollIntervalMs, RequestId, ResultMetaObject, TaskStatus, TtlMs};
+use super::{
+    Error, InputRequests, InputResponses, PollIntervalMs, RequestId, ResultMetaObject,
+    TaskStatus, TtlMs,
+};
+
 use crate::{Extra, Revision, codec};
 
 /// Requests the cancellation of a task.
