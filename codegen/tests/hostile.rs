@@ -93,6 +93,17 @@ fn protocol(text: &str) -> Value {
     json!({ "$schema": "https://json-schema.org/draft/2020-12/schema", "$defs": definitions })
 }
 
+/// The macros of the core document setters. Names and constants of a schema would not be escaped there.
+#[test]
+fn macros_document_members_by_their_rust_names() {
+    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../generated/src/codec/declare.rs");
+    let text = std::fs::read_to_string(path).expect("the core of the types");
+    let docs: Vec<&str> = text.lines().filter(|line| line.contains("#[doc = concat!")).collect();
+    assert!(docs.len() > 3, "{docs:?}");
+    let foreign: Vec<&&str> = docs.iter().filter(|line| line.contains("_wire") || line.contains("_value")).collect();
+    assert!(foreign.is_empty(), "{foreign:?}");
+}
+
 /// Checks that generated Rust is only what mcpgen writes.
 fn check_rust(path: &str, text: &str) {
     assert!(!is_hidden(text), "{path}: {text:?}");

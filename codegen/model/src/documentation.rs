@@ -14,9 +14,9 @@ pub struct Docs {
     pub since: HashMap<DocTarget, String>,
     /// The last revision that has an item, if a later one lacks it.
     pub until: HashMap<DocTarget, String>,
-    /// How types are used, in Rust.
+    /// Rust examples, by type name.
     pub examples: HashMap<String, String>,
-    /// A JSON text of each type.
+    /// JSON examples, by type name.
     pub json: HashMap<String, String>,
 }
 

@@ -1,6 +1,8 @@
 //! Facts about methods, derived from the model: the capability that a method needs, its subject, and how its result may
 //! be used.
 
+use std::collections::BTreeSet;
+
 use mcpgen_schema::json::Json;
 
 use crate::fixups;
@@ -155,25 +157,24 @@ fn subject(protocol: &Protocol, params: &Params) -> Option<&'static str> {
 }
 
 /// Returns the sorted paths of the members that stay JSON text when a value is decoded: members of the value itself, and
-/// of the elements of its lists.
+/// of the elements of its lists. If the type is a union, they stay text in all variants that have them.
 fn free_form(protocol: &Protocol, content: &Type) -> Vec<Path> {
-    let mut paths = Vec::new();
+    let (mut free, mut typed) = (BTreeSet::new(), BTreeSet::new());
+    let mut add = |path: Path, content: &Type| {
+        let paths = if is_free_form(protocol, content) { &mut free } else { &mut typed };
+        paths.insert(path);
+    };
     for body in structs(protocol, content) {
         for (name, content) in values(protocol, body) {
+            add(vec![name.to_owned()], content);
             let element = if let Type::List(element) = content { protocol.as_struct(element) } else { None };
-            if is_free_form(protocol, content) {
-                paths.push(vec![name.to_owned()]);
-            }
             for (inner, content) in element.into_iter().flat_map(|body| values(protocol, body)) {
-                if is_free_form(protocol, content) {
-                    paths.push([name, ELEMENTS, inner].map(str::to_owned).to_vec());
-                }
+                add([name, ELEMENTS, inner].map(str::to_owned).to_vec(), content);
             }
         }
     }
-    paths.sort();
-    paths.dedup();
-    paths
+    let is_below = |path: &Path| path.len() > 1 && free.contains(&path[..1]);
+    free.iter().filter(|path| !typed.contains(*path) && !is_below(path)).cloned().collect()
 }
 
 /// Returns the members that are values, with their types.

@@ -13,7 +13,7 @@ use crate::direction::MessageSet;
 pub type TypeId = usize;
 
 /// The types of a revision: the definitions in the order of the schema, then the inline types.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug)]
 pub struct Types(Vec<TypeDef>);
 
 /// A named type.

@@ -1,4 +1,4 @@
-//! The schemas of schemas, for references such as `http://json-schema.org/draft-07/schema#`. The copies have only what
+//! The metaschemas, for references such as `http://json-schema.org/draft-07/schema#`. The copies have only what
 //! affects which values are accepted, in keywords that mean the same in all dialects.
 
 use crate::dialect::Dialect;
@@ -10,7 +10,7 @@ pub(crate) struct Metaschema {
 }
 
 impl Metaschema {
-    /// Returns the one with a URI.
+    /// Returns the metaschema with a URI.
     pub(crate) fn of_uri(uri: &str) -> Option<Metaschema> {
         let dialect = Dialect::of_uri(uri)?;
         let json = match dialect {

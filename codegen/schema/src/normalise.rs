@@ -229,7 +229,7 @@ impl Facts<'_> {
                 }
                 other => self.schema(other, &format!("{pointer}/{}", escape(key))),
             };
-            // With the name of a definition, both mean the same.
+            // Once resolved to a definition, a dynamic reference means the same as `$ref`.
             let key = match REFERENCES[1..].contains(&key.as_str()) && self.references.is_some() {
                 true if members.contains_key("$ref") => "$dynamicRef",
                 true => "$ref",

@@ -116,7 +116,7 @@ impl Bundle<'_> {
                 }
             }
         }
-        // The last, because anchors of all other documents matter for them. They refer to no other documents.
+        // Metaschemas come last: an anchor in any other document can change what they refer to.
         for missing in missing_documents(&self.document) {
             if let Some(metaschema) = Metaschema::of_uri(&missing.uri).filter(|_| tried.insert(missing.uri.clone()))
                 && let Err(why) = self.add_metaschema(&missing.uri, &metaschema)?
@@ -145,16 +145,16 @@ impl Bundle<'_> {
         let named = self.named.zip(name);
         let named =
             named.into_iter().flat_map(|(folder, name)| [folder.join(name), folder.join(format!("{name}.json"))]);
-        // A schema that only refers to one elsewhere often has the name of that one.
+        // A stub that only refers to a published schema often has that schema's file name. It must not lead to itself.
         let source = source.or(self.own).and_then(|path| path.canonicalize().ok());
         let named = named.filter(|path| source.is_none() || path.canonicalize().ok() != source);
         relative.into_iter().chain(named).find(|path| path.is_file())
     }
 
-    /// Adds a schema of schemas. Returns the reason if it cannot be added.
+    /// Adds a metaschema. Returns the reason if it cannot be added.
     fn add_metaschema(&mut self, uri: &str, metaschema: &Metaschema) -> Result<Result<(), String>, Error> {
         if metaschema.dynamic_anchor().is_some_and(|anchor| has_dynamic_anchor(&self.document, anchor)) {
-            return Ok(Err("an anchor of this document changes what the other document refers to".to_owned()));
+            return Ok(Err("an anchor of this document changes what that refers to".to_owned()));
         }
         let json = Json::read(uri, metaschema.json.as_bytes())?;
         Ok(self.add(uri, &format!("json-schema-{}", metaschema.dialect), json))

@@ -9,6 +9,7 @@ use crate::document::{Document, is_type};
 use crate::json::Json;
 use crate::json::pointer::{escape, tokens};
 use crate::keywords::is_keyword;
+use crate::metaschemas::Metaschema;
 use crate::uri::{percent_decoded, resolve, split_fragment};
 
 /// The definitions of a document.
@@ -192,7 +193,7 @@ impl Index {
         let mut done = 0;
         while let Some(reference) = index.refs.get(done).cloned() {
             done += 1;
-            // References also lead to schemas in places that are none by the standard.
+            // A reference can point into a place where no keyword expects a schema.
             if let Ok(target) = index.target(document, &reference)
                 && !index.visited.contains(&target)
                 && let Some(json) = document.root.pointer(&target)
@@ -274,15 +275,15 @@ impl Index {
         let target = self.target(document, reference)?;
         let Reference { keyword, text, .. } = reference;
         let (anchor, name) = match *keyword {
-            "$dynamicRef" => ("$dynamicAnchor", split_fragment(text).1),
-            "$recursiveRef" => ("$recursiveAnchor", ""),
+            "$dynamicRef" => ("$dynamicAnchor", percent_decoded(split_fragment(text).1)),
+            "$recursiveRef" => ("$recursiveAnchor", "".into()),
             _ => return Ok(target),
         };
         if *keyword == "$recursiveRef" && text != "#" {
             let why = format!("{} is not \"#\"", quoted(text));
             return Err(Unresolved { why, remedy: "write \"#\", or use `$ref`".to_owned() });
         }
-        match self.dynamic_anchors.get(name) {
+        match self.dynamic_anchors.get(&*name) {
             Some(anchors) if anchors.contains(&target) && anchors.len() > 1 => {
                 let why = format!(
                     "{} can lead to any of {} schemas with this `{anchor}`, depending on where it is reached from",
@@ -303,10 +304,19 @@ impl Index {
         let Some(resource) = self.resources.get(uri) else {
             let container = document.dialect.container();
             let (why, remedy) = match document.refused.get(uri) {
-                Some(why) => (
-                    format!("{} leads to a file that cannot be added: {why}", quoted(text)),
-                    format!("change the file, or copy its definitions to \"#/{container}\""),
-                ),
+                Some(why) => match Metaschema::of_uri(uri) {
+                    Some(metaschema) => (
+                        format!("{} leads to a metaschema, but {why}", quoted(text)),
+                        match metaschema.dynamic_anchor() {
+                            Some(name) if !name.is_empty() => format!("rename the `$dynamicAnchor` {}", quoted(name)),
+                            _ => "remove `$recursiveAnchor`".to_owned(),
+                        },
+                    ),
+                    None => (
+                        format!("{} leads to a file that cannot be added: {why}", quoted(text)),
+                        format!("change the file, or copy its definitions to \"#/{container}\""),
+                    ),
+                },
                 None => (
                     format!("{} is not a reference to a definition of this document", quoted(text)),
                     match uri.rsplit('/').next() {

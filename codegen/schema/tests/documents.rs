@@ -63,7 +63,7 @@ fn references_lead_to_files() {
         ),
         // Before 2019-09, an `$id` beside `$ref` is ignored.
         ("latch.json", &ReadOptions::default(), Ok(vec!["A", "latch", "size", "Size"])),
-        // The schema of schemas. Its own references lead to itself.
+        // A metaschema. Its own references lead to itself.
         (
             "http://json-schema.org/draft-06/schema#/definitions/schemaArray",
             &ReadOptions::default(),
@@ -131,12 +131,17 @@ fn dynamic_references_are_static_or_refused() {
             r##""A": {"$dynamicRef": "#n"}, "N": {"$dynamicAnchor": "n"}, "M": {"$id": "m", "$dynamicAnchor": "k"}"##,
             Ok("N"),
         ),
+        (
+            newest,
+            r##""A": {"$dynamicRef": "#%6E"}, "N": {"$dynamicAnchor": "n"}, "M": {"$id": "m", "$dynamicAnchor": "n"}"##,
+            Err("\"#%6E\" can lead to any of 2 schemas"),
+        ),
         // An anchor with the name of that of the other document changes its meaning.
         (newest, &format!(r#""A": {{"$ref": "{newest}"}}"#), Ok("json-schema-2020-12")),
         (
             newest,
             &format!(r#""A": {{"$ref": "{newest}"}}, "M": {{"$dynamicAnchor": "meta"}}"#),
-            Err("an anchor of this document changes what the other document refers to"),
+            Err("leads to a metaschema, but an anchor of this document changes what that refers to"),
         ),
         (older, r##""A": {"$recursiveRef": "#"}"##, Ok("a")),
         (older, r##""N": {"$id": "n", "$recursiveAnchor": true}, "A": {"$recursiveRef": "#"}"##, Ok("a")),
@@ -244,6 +249,7 @@ fn metaschemas_accept_the_schemas_of_their_dialect() {
 #[test]
 fn remedies_work() {
     let newest = "https://json-schema.org/draft/2020-12/schema";
+    let older = "https://json-schema.org/draft/2019-09/schema";
     for (refused, remedy, accepted) in [
         (
             r#"{"$schema": "http://json-schema.org/draft-04/schema#", "const": 1}"#,
@@ -266,6 +272,16 @@ fn remedies_work() {
                 r##"{{"$schema": "{newest}", "$ref": "#/$defs/A", "$defs": {{"A": {{"$ref": "#/$defs/N"}},
                 "N": {{"$dynamicAnchor": "n"}}, "M": {{"$id": "m", "$dynamicAnchor": "n"}}}}}}"##
             ),
+        ),
+        (
+            &format!(r#"{{"$schema": "{newest}", "$ref": "{newest}", "$dynamicAnchor": "meta"}}"#),
+            "rename the `$dynamicAnchor` \"meta\"",
+            &format!(r#"{{"$schema": "{newest}", "$ref": "{newest}", "$dynamicAnchor": "mine"}}"#),
+        ),
+        (
+            &format!(r#"{{"$schema": "{older}", "$ref": "{older}", "$recursiveAnchor": true}}"#),
+            "remove `$recursiveAnchor`",
+            &format!(r#"{{"$schema": "{older}", "$ref": "{older}"}}"#),
         ),
     ] {
         let read = |text: &str| Document::parse("a.json", text.as_bytes()).and_then(normalise);

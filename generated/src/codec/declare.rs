@@ -95,7 +95,7 @@ macro_rules! __index {
     };
 }
 
-/// Describes the constructor of an object by its required members, and by those that have a default.
+/// The documentation of `new`, by whether it has arguments and fills in defaults.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! __constructor_docs {
@@ -145,7 +145,7 @@ macro_rules! __notification {
 }
 
 /// Implements `RequestSet` for the requests of a direction. The arguments are the variant, type and method of each, the
-/// function with which a visitor visits it, and the field of its ID: one of type `RequestId`, or one `like` it.
+/// function with which a visitor visits it, and the ID field: `id` if its type is `RequestId`, otherwise `id like`.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! __request_set {
@@ -227,7 +227,7 @@ macro_rules! __object {
             }
             $(
                 $(
-                    #[doc = concat!("Sets `", $d_wire, "`.")]
+                    #[doc = concat!("Sets `", stringify!($d_field), "`.")]
                     $(#[$d_attribute])?
                     #[must_use]
                     pub fn $d_setter(
@@ -243,7 +243,7 @@ macro_rules! __object {
                     }
                 )?
                 $(
-                    #[doc = concat!("Sets `", $o_wire, "`.")]
+                    #[doc = concat!("Sets `", stringify!($o_field), "`.")]
                     $(#[$o_attribute])?
                     #[must_use]
                     pub fn $o_setter(
@@ -261,12 +261,12 @@ macro_rules! __object {
                     }
                 )?
                 $(
-                    #[doc = concat!("Whether the constant member `", $f_wire, "`" $(, " (`", stringify!($($f_value)*), "`)")?, " is present.")]
+                    #[doc = concat!("Whether the constant member `", stringify!($f_field), "` is present.")]
                     #[must_use]
                     pub fn $f_getter(&self) -> bool {
                         self.$f_field
                     }
-                    #[doc = concat!("Writes the constant member `", $f_wire, "`" $(, " (`", stringify!($($f_value)*), "`)")?, ", or leaves it out.")]
+                    #[doc = concat!("Writes the constant member `", stringify!($f_field), "`, or leaves it out.")]
                     #[must_use]
                     pub fn $f_setter(mut self, present: bool) -> Self {
                         self.$f_field = present;
@@ -429,7 +429,7 @@ macro_rules! __object_text {
             }
 
             $($(
-                #[doc = concat!("Sets `", $o_wire, "`.")]
+                #[doc = concat!("Sets `", stringify!($o), "`.")]
                 $(#[$o_attribute])?
                 #[must_use]
                 pub fn $o_setter(mut self, $o: impl ::std::convert::Into<$o_type>) -> Self {

@@ -280,7 +280,7 @@ pub fn set<T>(place: &mut T, value: T) {
     std::mem::forget(std::mem::replace(place, value));
 }
 
-/// Sets the ID of a request to an ID that its type, which is not `RequestId`, may not accept. If so, keeps the old one.
+/// Sets an ID field whose type is not `RequestId`. Keeps the old ID if the type does not accept the new one.
 pub fn set_id<T: Decode>(field: &mut T, id: &RequestId) {
     if let Ok(id) = crate::to_value(id).and_then(crate::from_value) {
         *field = id;

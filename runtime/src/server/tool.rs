@@ -31,6 +31,7 @@ use crate::service::context::Context;
 use crate::service::router::ResponseFuture;
 #[cfg(feature = "tasks")]
 use crate::tasks::TaskSupport;
+use crate::transport::DecodedMemory;
 
 /// A tool and its function.
 pub(super) struct ToolEntry {
@@ -78,7 +79,7 @@ impl ToolEntry {
         Fut: Future<Output = T> + Send + 'static,
         T: IntoToolResult,
     {
-        Self::new(info, run(|_, _, arguments| Ok(arguments.object()?), function))
+        Self::new(info, run(|_, _, arguments| Ok((arguments.object()?, None)), function))
     }
 
     fn new(info: ToolInfo, run: Run) -> Result<Self, DefinitionError> {
@@ -182,9 +183,10 @@ impl ToolEntry {
     }
 }
 
-/// Wraps a tool's function. `decode` converts the arguments; if it fails, the function is not called.
+/// Wraps a tool's function. `decode` converts the arguments, and takes memory for them; if it fails, the function is not
+/// called.
 fn run<A, F, Fut, T>(
-    decode: impl Fn(&Context, &str, Arguments) -> Result<A, ToolError> + Send + Sync + 'static,
+    decode: impl Fn(&Context, &str, Arguments) -> Result<(A, Option<DecodedMemory>), ToolError> + Send + Sync + 'static,
     function: F,
 ) -> Run
 where
@@ -195,9 +197,10 @@ where
     Box::new(move |entry, request_context, arguments| {
         let context = Context::clone(&request_context);
         match decode(&context, &entry.tool.name, arguments) {
-            Ok(arguments) => {
+            Ok((arguments, memory)) => {
                 let result = function(request_context, arguments);
                 Box::pin(async move {
+                    let _memory = memory;
                     let result = result.await.into_tool_result();
                     #[cfg(feature = "validate")]
                     let result = match result {
@@ -218,16 +221,20 @@ fn decode_arguments<A: serde::de::DeserializeOwned>(
     context: &Context,
     tool: &str,
     arguments: Arguments,
-) -> Result<A, ToolError> {
+) -> Result<(A, Option<DecodedMemory>), ToolError> {
     let arguments = match arguments {
         Arguments::Raw(arguments) => arguments,
         Arguments::Object(arguments) => arguments.into(),
     };
-    let decoded = arguments.read(|json| {
-        context.count_decoded(json.decoded_bytes());
-        json.deserialize()
+    let read = arguments.read(|json| {
+        let memory = context.take_memory(json.decoded_bytes())?;
+        Ok::<_, ErrorObject>((memory, json.deserialize()))
     });
-    decoded.and_then(|decoded| decoded).or_else(|error| {
+    let (memory, decoded) = match read {
+        Ok(read) => read.map(|(memory, decoded)| (Some(memory), decoded))?,
+        Err(error) => (None, Err(error)),
+    };
+    let decoded = decoded.or_else(|error| {
         // For types such as `()`, an empty object counts as no arguments.
         let is_empty = arguments.read(|json| json.members().is_ok_and(|mut members| members.next().is_none()));
         if let (Ok(true), Ok(nothing)) = (is_empty, crate::jsonrpc::json::decode(None)) {
@@ -238,7 +245,8 @@ fn decode_arguments<A: serde::de::DeserializeOwned>(
         Err(ToolError::failed(format!(
             "invalid arguments for {tool}: {at}{error}. Correct them and call the tool again."
         )))
-    })
+    })?;
+    Ok((decoded, memory))
 }
 
 /// The arguments of a call.

@@ -19,7 +19,7 @@ use crate::protocol::input_requests::InputByKey;
 use crate::protocol::params::{ParamsInterner, ParamsView};
 use crate::protocol::{FixedRevision, Level, RequestInfo, RequestScope, Role};
 use crate::telemetry::{Message, Telemetry};
-use crate::transport::{CountMemory, Extensions, Outbound, Principal, Route, TakenMemory, TransportBudget};
+use crate::transport::{DecodedMemory, Extensions, Outbound, Principal, Route, TakenMemory, TransportBudget};
 
 /// The context of a request or notification: its ID, method, revision, peer and metadata.
 ///
@@ -42,8 +42,8 @@ struct Inner {
     response_sent: AwaitableFlag,
     /// The position in the queue of the connection. Zero if the request was never queued.
     queue_position: AtomicU64,
-    /// What decoded arguments take of the memory of the connection.
-    decoded: Option<TakenMemory>,
+    /// The memory of the requests that run on the connection.
+    memory: Option<Arc<AtomicUsize>>,
 }
 
 /// A flag that is set once and can be awaited.
@@ -136,7 +136,7 @@ impl Context {
             reports: Reports::default(),
             response_sent: AwaitableFlag::default(),
             queue_position: AtomicU64::new(0),
-            decoded: None,
+            memory: None,
         }))
     }
 
@@ -148,27 +148,35 @@ impl Context {
         self
     }
 
-    /// Sets the total to which decoded arguments count. Does nothing if the context has been cloned.
+    /// Sets the memory of the requests that run on the connection. Does nothing if the context has been cloned.
     pub(crate) fn with_memory(mut self, of_connection: &Arc<AtomicUsize>) -> Self {
         if let Some(inner) = Arc::get_mut(&mut self.0) {
-            inner.decoded = Some(TakenMemory::new(of_connection, 0));
+            inner.memory = Some(Arc::clone(of_connection));
         }
         self
     }
 
-    /// Counts the memory of decoded arguments, which the estimate for the message does not contain, until the request
-    /// ends.
+    /// Takes memory for decoded arguments, which the estimate for the message does not contain.
+    ///
+    /// # Errors
+    ///
+    /// Fails if other messages take the memory.
     #[cfg_attr(not(feature = "schemars"), expect(dead_code, reason = "only typed tools decode their arguments"))]
-    pub(crate) fn count_decoded(&self, bytes: usize) {
-        let of_transport = self.extensions().get::<TransportBudget>();
-        of_transport.inspect(|budget| budget.0.count(bytes));
-        self.0.decoded.as_ref().inspect(|taken| taken.count(bytes));
+    pub(crate) fn take_memory(&self, bytes: usize) -> Result<DecodedMemory, ErrorObject> {
+        let too_large =
+            || errors::limit_exceeded("other requests take the memory for these arguments; try again later");
+        let of_transport = match self.extensions().get::<TransportBudget>() {
+            Some(budget) => Some(budget.take(bytes).ok_or_else(too_large)?),
+            None => None,
+        };
+        let of_connection = self.0.memory.as_ref().map(|total| TakenMemory::new(total, bytes));
+        Ok(DecodedMemory { _of_connection: of_connection, _of_transport: of_transport })
     }
 
     /// Creates a context of the same request for a task, which outlives the request.
     #[cfg(feature = "tasks")]
     pub(crate) fn on_task(&self, task_scope: Arc<dyn crate::peer::TaskScope>) -> Self {
-        let Inner { id, method, scope, peer, params_view, extensions, .. } = &*self.0;
+        let Inner { id, method, scope, peer, params_view, extensions, memory, .. } = &*self.0;
         Self(Arc::new(Inner {
             id: id.clone(),
             method: method.clone(),
@@ -180,7 +188,7 @@ impl Context {
             reports: Reports::default(),
             response_sent: AwaitableFlag::default(),
             queue_position: AtomicU64::new(0),
-            decoded: None,
+            memory: memory.clone(),
         }))
     }
 
@@ -188,10 +196,12 @@ impl Context {
     /// because the request has a response already.
     #[cfg(feature = "tasks")]
     pub(crate) fn in_task(&self, input_responses: InputByKey, state: Option<String>) -> Self {
-        let Inner { id, method, scope, params_view, extensions, .. } = &*self.0;
+        let Inner { id, method, scope, params_view, extensions, memory, .. } = &*self.0;
         let peer = Self::no_peer(scope.revision);
         let params_view = ParamsView { input_responses, state, ..params_view.clone() };
-        Self::new(id.clone(), method.clone(), scope.clone(), &peer, params_view).with_extensions(extensions.as_ref())
+        let context = Self::new(id.clone(), method.clone(), scope.clone(), &peer, params_view);
+        let context = context.with_extensions(extensions.as_ref());
+        memory.iter().fold(context, |context, memory| context.with_memory(memory))
     }
 
     fn no_peer(revision: Revision) -> Peer {

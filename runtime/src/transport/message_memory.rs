@@ -85,43 +85,63 @@ fn surplus_at(value: Cursor<'_>, path: &[&str]) -> usize {
     }
 }
 
-/// Memory that counts toward a total until it is dropped.
+/// Memory that counts toward the total of a connection until it is dropped.
 #[derive(Debug)]
 pub(crate) struct TakenMemory {
     total: Arc<AtomicUsize>,
-    bytes: AtomicUsize,
+    bytes: usize,
 }
 
 impl TakenMemory {
     pub(crate) fn new(total: &Arc<AtomicUsize>, bytes: usize) -> Self {
-        let taken = Self { total: Arc::clone(total), bytes: AtomicUsize::new(0) };
-        taken.count(bytes);
-        taken
-    }
-}
-
-impl CountMemory for TakenMemory {
-    fn count(&self, bytes: usize) {
-        self.bytes.fetch_add(bytes, Ordering::Relaxed);
-        self.total.fetch_add(bytes, Ordering::Relaxed);
+        total.fetch_add(bytes, Ordering::Relaxed);
+        Self { total: Arc::clone(total), bytes }
     }
 }
 
 impl Drop for TakenMemory {
     fn drop(&mut self) {
-        self.total.fetch_sub(*self.bytes.get_mut(), Ordering::Relaxed);
+        self.total.fetch_sub(self.bytes, Ordering::Relaxed);
     }
 }
 
-/// A budget that counts what a message takes until it is handled.
-pub(crate) trait CountMemory: Send + Sync {
-    /// Counts memory that is taken already, even if it exceeds the budget. Later messages wait or are refused.
-    fn count(&self, bytes: usize);
+/// The memory of decoded arguments. It counts toward the budget of the transport and the total of the connection until it
+/// is dropped.
+pub(crate) struct DecodedMemory {
+    pub(crate) _of_connection: Option<TakenMemory>,
+    pub(crate) _of_transport: Option<TransportMemory>,
+}
+
+/// A part of the budget of a transport, released on drop.
+pub(crate) struct TransportMemory {
+    budget: TransportBudget,
+    bytes: usize,
+}
+
+impl Drop for TransportMemory {
+    fn drop(&mut self) {
+        self.budget.0.release(self.bytes);
+    }
 }
 
 /// The budget of a transport, which attaches it to the [extensions](super::Inbound::extensions) of a message.
 #[derive(Clone)]
-pub(crate) struct TransportBudget(pub(crate) Arc<dyn CountMemory>);
+pub(crate) struct TransportBudget(pub(crate) Arc<dyn MessageBudget>);
+
+impl TransportBudget {
+    /// Takes memory for the message. Returns `None` if it exceeds the budget.
+    pub(crate) fn take(&self, bytes: usize) -> Option<TransportMemory> {
+        self.0.take(bytes).then(|| TransportMemory { budget: self.clone(), bytes })
+    }
+}
+
+/// A budget from which a message takes memory while it is handled.
+pub(crate) trait MessageBudget: Send + Sync {
+    /// Takes memory, if that does not exceed the budget or no other message takes any.
+    fn take(&self, bytes: usize) -> bool;
+
+    fn release(&self, bytes: usize);
+}
 
 #[cfg(test)]
 mod tests {

@@ -73,7 +73,9 @@ pub(crate) mod supervised_process;
 pub use child_process::ChildProcess;
 pub use inbound::{Extensions, Inbound};
 pub use memory::duplex;
-pub(crate) use message_memory::{CountMemory, Memory, TakenMemory, TransportBudget};
+#[cfg(feature = "http-server")]
+pub(crate) use message_memory::MessageBudget;
+pub(crate) use message_memory::{DecodedMemory, Memory, TakenMemory, TransportBudget};
 pub(crate) use outbound::OutboxPermit;
 pub use outbound::{Metadata, Outbound, Outcome, Route};
 pub use principal::Principal;

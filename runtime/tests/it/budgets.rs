@@ -27,7 +27,7 @@ use crate::support::http_server::{Observed, server};
 use crate::support::requests::{MODERN, modern, read, request, send};
 use crate::support::{self, RawPeer};
 
-/// Returns objects whose index counts four times the length of their text, and up to 20 times with decoded values.
+/// Returns objects that count four times the length of their text, or up to 20 times if their values are charged too.
 fn small_objects(count: usize) -> Value {
     json!(vec![json!({ "a": 0 }); count])
 }

@@ -112,7 +112,7 @@ impl<'p> Examples<'p> {
     /// Adds optional members. Empty objects say little, so only `allow_empty` adds them.
     fn extended(&self, id: TypeId, body: &'p Struct, mut members: Vec<&'p Member>, allow_empty: bool) -> Option<Json> {
         let mut best = self.object(id, &members, &mut vec![id])?;
-        let required = line(&best).len();
+        let required = line(&best).chars().count();
         let (space, mut count) = if required <= WIDTH { (WIDTH, OPTIONAL) } else { (required + SHORT, 1) };
         for member in body.members.iter().filter(|member| is_shown(member)) {
             members.push(member);
@@ -121,7 +121,7 @@ impl<'p> Examples<'p> {
             let object = self.object(id, &members, &mut vec![id]).filter(|object| {
                 let value = object.as_object().and_then(|all| all.get(&member.wire));
                 let says_little = |value: &Json| line(value).contains(TEXT) || is_empty(value) && !allow_empty;
-                line(object).len() <= space && !value.is_some_and(says_little)
+                line(object).chars().count() <= space && !value.is_some_and(says_little)
             });
             match object {
                 Some(object) if count > 0 => (best, count) = (object, count - 1),
@@ -255,7 +255,7 @@ fn line(json: &Json) -> String {
 fn lines(json: &Json) -> Option<String> {
     let whole = line(json);
     let (mut lines, mut current) = (Vec::new(), String::new());
-    for part in whole.split_inclusive(", ") {
+    for part in values(&whole) {
         if !current.is_empty() && current.chars().count() + part.trim_end().chars().count() > WIDTH {
             lines.push(current.trim_end().to_owned());
             current = "  ".to_owned();
@@ -264,6 +264,18 @@ fn lines(json: &Json) -> Option<String> {
     }
     lines.push(current);
     (lines.len() <= LINES).then(|| lines.join("\n"))
+}
+
+/// Splits JSON after each comma that is not in a string.
+fn values(json: &str) -> impl Iterator<Item = &str> {
+    let (mut in_string, mut escaped, mut previous) = (false, false, ' ');
+    json.split_inclusive(move |c: char| {
+        let ends = c == ' ' && previous == ',' && !in_string;
+        in_string ^= c == '"' && !escaped;
+        escaped = c == '\\' && !escaped;
+        previous = c;
+        ends
+    })
 }
 
 #[cfg(test)]
@@ -341,5 +353,8 @@ mod tests {
         assert_eq!(lines(&json(2)).map(|text| text.lines().count()), Some(1));
         assert_eq!(lines(&json(3)).map(|text| text.lines().map(str::len).collect::<Vec<_>>()), Some(vec![88, 45]));
         assert_eq!(lines(&json(9)), None);
+        let text = Json::Array(vec![Json::String("x, \" y".repeat(10)); 2]);
+        assert_eq!(lines(&text).map(|text| text.lines().count()), Some(2));
+        assert_eq!(lines(&text).and_then(|text| Json::parse(&text).ok()), Some(text));
     }
 }

@@ -153,13 +153,10 @@ codec::object! { McpUiHostContext;
     optional safe_area_insets "safeAreaInsets" with_safe_area_insets(into McpUiHostContextSafeAreaInsets), ..extra
 }
 
-/// The maximum size of an app's frame, in pixels.
-///
-/// The schema also has fixed sizes, but no document satisfies both its schema for heights and that for widths. In
-/// effect, it accepts only an empty object.
+/// The size of an app's frame, in pixels: a height or a maximum height, and a width or a maximum width.
 ///
 /// ```json
-/// {"height": 480, "maxHeight": 720, "width": 640}
+/// {"width": 640, "maxHeight": 720}
 /// ```
 ///
 /// Used by [`McpUiHostContext`].

@@ -7,7 +7,7 @@ use http::StatusCode;
 
 use super::host_filter::Refusal;
 use super::quota::{Kind, Quotas};
-use crate::transport::CountMemory;
+use crate::transport::MessageBudget;
 
 /// The memory that messages or sessions may take, in bytes.
 #[derive(Debug)]
@@ -127,9 +127,26 @@ impl Charge {
     }
 }
 
-impl CountMemory for Charge {
-    fn count(&self, bytes: usize) {
+impl MessageBudget for Charge {
+    fn take(&self, bytes: usize) -> bool {
         self.add(bytes);
+        let own = self.bytes.load(Ordering::Relaxed);
+        let of_all = match self.budget.exceeded(self.owner.as_ref()) {
+            None | Some(Exceeded::Alone(_)) => return true,
+            Some(Exceeded::Owner) => {
+                self.owner.as_ref().map_or(0, |owner| self.budget.quotas.of(owner, self.budget.kind))
+            }
+            Some(Exceeded::Total) => self.budget.used.load(Ordering::Relaxed),
+        };
+        let fits = of_all <= own;
+        if !fits {
+            self.remove(bytes);
+        }
+        fits
+    }
+
+    fn release(&self, bytes: usize) {
+        self.remove(bytes);
     }
 }
 
@@ -162,6 +179,10 @@ mod tests {
         of_ann.add(10);
         assert_eq!((budget.exceeded(None), anyone.is_exceeded()), (Some(Exceeded::Total), true));
         of_ann.remove(16);
+        assert!(!of_ann.take(6), "exceeds the share of the owner");
+        assert!(!anyone.take(20), "exceeds the total");
+        assert!(of_ann.take(5) && of_ann.take(0));
+        of_ann.release(5);
         assert_eq!(budget.exceeded(Some(&ann)), None);
         drop((of_ann, anyone));
         assert_eq!((budget.used.load(Ordering::Relaxed), quotas.of(&ann, Kind::MessageBytes)), (0, 0));
