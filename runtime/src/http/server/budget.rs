@@ -179,10 +179,14 @@ mod tests {
         of_ann.add(10);
         assert_eq!((budget.exceeded(None), anyone.is_exceeded()), (Some(Exceeded::Total), true));
         of_ann.remove(16);
-        assert!(!of_ann.take(6), "exceeds the share of the owner");
-        assert!(!anyone.take(20), "exceeds the total");
-        assert!(of_ann.take(5) && of_ann.take(0));
-        of_ann.release(5);
+        let second = charge(Some(&ann), 3).expect("within her share");
+        assert!(!of_ann.take(3), "exceeds the share of the owner");
+        assert!(!anyone.take(8), "exceeds the total");
+        assert!(of_ann.take(2));
+        of_ann.release(2);
+        drop(second);
+        assert!(of_ann.take(6), "nothing else takes her share");
+        of_ann.release(6);
         assert_eq!(budget.exceeded(Some(&ann)), None);
         drop((of_ann, anyone));
         assert_eq!((budget.used.load(Ordering::Relaxed), quotas.of(&ann, Kind::MessageBytes)), (0, 0));
