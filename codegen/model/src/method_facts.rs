@@ -34,7 +34,7 @@ pub struct MethodFacts {
     pub free_form_result: Vec<Path>,
 }
 
-/// The names of members, from the outside in, and [`ELEMENTS`].
+/// The names of members, from the outside in. `*` stands for every element of an array.
 pub type Path = Vec<String>;
 
 /// The segment of a [`Path`] that stands for every element of an array.
