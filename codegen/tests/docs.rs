@@ -131,7 +131,7 @@ fn entries_become_documentation() {
         "/// `\"quiet\"`: A quiet tone.\n",
         "Since revision 2030-01-01.",
         "#[deprecated(note = \"since revision 2030-01-01: Use How.\")]",
-        "| `ping` | [`PingRequest`]",
+        "/// `ping` ([`PingRequest`])",
     ] {
         let flat: String = code.lines().map(|line| format!("{}\n", line.trim_start())).collect();
         assert!(flat.contains(expected), "{expected}\n{flat}");
