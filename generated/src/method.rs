@@ -120,6 +120,12 @@ pub struct MethodSpec {
 }
 
 impl MethodSpec {
+    /// Returns the facts about a method in the newest revision that defines it.
+    #[must_use]
+    pub fn newest(method: &str) -> Option<&'static Self> {
+        Revision::ALL.iter().rev().find_map(|revision| revision.method(method))
+    }
+
     pub(crate) const fn notification(method: &'static str) -> Self {
         Self {
             method,

@@ -37,7 +37,6 @@ pub struct MethodFacts {
 /// The names of members, from the outside in. `*` stands for every element of an array.
 pub type Path = Vec<String>;
 
-/// The segment of a [`Path`] that stands for every element of an array.
 const ELEMENTS: &str = "*";
 
 /// Returns the facts about all methods of a revision, sorted by the length of the method and then by the method.

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::sync::{Arc, OnceLock, Weak};
 
 use mcpgen_types::v2026_07_28::{ListToolsRequest, SubscriptionsListenRequest};
-use mcpgen_types::{ErrorCode, ErrorObject, Json, JsonObject, Request, Revision};
+use mcpgen_types::{ErrorCode, ErrorObject, Json, JsonObject, MethodSpec, Request, Revision};
 use tokio::sync::watch;
 use tokio::task::AbortHandle;
 
@@ -16,7 +16,7 @@ use crate::peer::{CallError, Peer};
 use crate::protocol::conversion::{ConversionError, Revisions};
 use crate::protocol::info::LocalInfo;
 use crate::protocol::modern::{CLIENT_CAPABILITIES, CLIENT_INFO, LOG_LEVEL, PROTOCOL_VERSION};
-use crate::protocol::{Level, TYPES, methods};
+use crate::protocol::{Level, TYPES};
 use crate::server::subscriptions::Subscriptions;
 use crate::service::context::Context;
 use crate::service::router::{AnyRequest, Router};
@@ -125,7 +125,7 @@ impl Relay {
         if !ours.is_legacy() {
             self.ready(ours);
         }
-        if ours.method(&method).is_none() && methods::newest(&method).is_some() {
+        if ours.method(&method).is_none() && MethodSpec::newest(&method).is_some() {
             return Err(errors::method_not_found(&method));
         }
         let asks = |revision: Revision| revision.method(&method).is_some_and(|spec| spec.may_require_input);

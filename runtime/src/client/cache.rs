@@ -6,14 +6,13 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use mcpgen_types::codec::Decode;
-use mcpgen_types::{Json, JsonObject, Request};
+use mcpgen_types::{Json, JsonObject, MethodSpec, Request};
 use tokio::time::Instant;
 
 use super::lenient::{self, DecodePolicy};
 use crate::jsonrpc::json::Picked;
 use crate::peer::{CallError, Peer, member};
 use crate::protocol::change::{Change, is_part};
-use crate::protocol::methods;
 use crate::util::lock::Mutex;
 
 /// Caches the results of one server for as long as they are fresh.
@@ -108,7 +107,7 @@ impl Cache {
         let ttl = ttl.ok().flatten().map_or(Duration::ZERO, Duration::from_millis);
         let Some(expires) = Instant::now()
             .checked_add(ttl)
-            .filter(|_| methods::newest(key.0).is_some_and(|spec| spec.cacheable) && !ttl.is_zero())
+            .filter(|_| MethodSpec::newest(key.0).is_some_and(|spec| spec.cacheable) && !ttl.is_zero())
         else {
             return;
         };

@@ -4,13 +4,13 @@ use std::fmt;
 use std::sync::Arc;
 
 use mcpgen_types::codec::Decode;
-use mcpgen_types::{ErrorKind, Json, Revision};
+use mcpgen_types::{ErrorKind, Json, MethodSpec, Revision};
 
 use super::lenient::{self, DecodePolicy, Problem, Repair, decode_with};
 use crate::jsonrpc::json::Edit;
 use crate::peer::CallError;
+use crate::protocol::TYPES;
 use crate::protocol::conversion::Revisions;
-use crate::protocol::{TYPES, methods};
 
 /// Decodes a client's results.
 #[derive(Clone)]
@@ -52,7 +52,7 @@ const NEW_MEMBERS: [(&str, &str); 3] = [("resultType", "\"complete\""), ("ttlMs"
 /// Adds those [`NEW_MEMBERS`] that `T` requires and the result of an extension's method lacks. The tables of conversions
 /// have only the methods of the protocol. Returns `None` if nothing is missing.
 fn completed<T: Decode>(method: &str, result: &Json) -> Option<Json> {
-    if methods::newest(method).is_some() {
+    if MethodSpec::newest(method).is_some() {
         return None;
     }
     let mut completed = None;

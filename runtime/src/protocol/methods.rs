@@ -48,14 +48,9 @@ pub(crate) fn may_run_as_task(revision: Revision, method: &str) -> bool {
     revision.method(method).is_some_and(|spec| spec.may_run_as_task)
 }
 
-/// Returns the facts about a method in the newest revision that defines it.
-pub(crate) fn newest(method: &str) -> Option<&'static MethodSpec> {
-    Revision::ALL.iter().rev().find_map(|revision| revision.method(method))
-}
-
 /// Returns the facts about a method in a revision or, if the revision does not define it, in the newest one that does.
 pub(crate) fn in_or_near(revision: Revision, method: &str) -> Option<&'static MethodSpec> {
-    revision.method(method).or_else(|| newest(method))
+    revision.method(method).or_else(|| MethodSpec::newest(method))
 }
 
 /// Returns whether a request is for this role. Requests that neither side may send are input requests for clients.

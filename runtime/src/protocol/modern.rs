@@ -7,7 +7,7 @@ use std::sync::{Arc, MutexGuard, Weak};
 
 use mcpgen_types::codec::{Cursor, Decode};
 use mcpgen_types::v2026_07_28::{DiscoverRequest, InputRequest, InputRequiredResult, RequestMetaObject};
-use mcpgen_types::{ErrorCode, ErrorObject, Json, JsonObject, JsonRef, Request, Revision};
+use mcpgen_types::{ErrorCode, ErrorObject, Json, JsonObject, JsonRef, MethodSpec, Request, Revision};
 use serde_json::json;
 
 use crate::jsonrpc::errors;
@@ -17,7 +17,7 @@ use crate::protocol::conversion::Revisions;
 use crate::protocol::info::{
     HandlerCapabilities, LocalInfo, MAX_DECLARATION, PeerInfo, can, check_declarations, missing_for,
 };
-use crate::protocol::{Admission, IncomingRequest, Level, Protocol, RequestInfo, RequestScope, Role, TYPES, methods};
+use crate::protocol::{Admission, IncomingRequest, Level, Protocol, RequestInfo, RequestScope, Role, TYPES};
 use crate::util::lock::Mutex;
 
 /// The member of `_meta` with the revision of a request.
@@ -412,7 +412,7 @@ fn missing_capability(
     params: Option<&JsonObject>,
     declared: &JsonObject,
 ) -> Option<&'static [&'static str]> {
-    let capability = methods::newest(method).map_or(&[][..], |spec| spec.capability);
+    let capability = MethodSpec::newest(method).map_or(&[][..], |spec| spec.capability);
     let params = params.cloned().unwrap_or_default();
     match can(declared.as_ref(), capability) {
         false => Some(capability),
@@ -499,7 +499,7 @@ impl Protocol for Modern {
                 Err(format!("{method}: only sent to subscribers; use Subscriptions"))
             }
             // Notifications that no revision defines belong to extensions, or to schemas that extend a revision.
-            (Role::Client, method) if methods::newest(method).is_some() => {
+            (Role::Client, method) if MethodSpec::newest(method).is_some() => {
                 let supported = supported.unwrap_or(TYPES);
                 Err(format!("{method}: a client cannot send this notification in revision {supported}"))
             }
@@ -541,7 +541,7 @@ impl Protocol for Modern {
     }
 
     fn check_input_request(&self, method: &str, params: Option<&JsonObject>) -> Result<(), ErrorObject> {
-        if methods::newest(method).is_none() {
+        if MethodSpec::newest(method).is_none() {
             return Err(errors::method_not_found(method));
         }
         let path = missing_capability(method, params, &self.capabilities(self.revision()));

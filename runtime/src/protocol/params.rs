@@ -3,11 +3,10 @@
 use std::sync::Arc;
 
 use mcpgen_types::codec::{Cursor, Decode};
-use mcpgen_types::{Json, JsonObject};
+use mcpgen_types::{Json, JsonObject, MethodSpec};
 
 use crate::jsonrpc::json::Picked;
 use crate::protocol::input_requests::InputByKey;
-use crate::protocol::methods;
 
 /// The members that the runtime reads from the params of any request.
 #[derive(Clone, Debug, Default)]
@@ -47,7 +46,7 @@ fn subject<'a>(method: &str, name: Option<Cursor<'a>>, uri: Option<Cursor<'a>>) 
     if name.is_none() && uri.is_none() {
         return None;
     }
-    match methods::newest(method)?.subject? {
+    match MethodSpec::newest(method)?.subject? {
         "name" => name,
         _ => uri,
     }

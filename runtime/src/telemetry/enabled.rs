@@ -5,7 +5,7 @@ use std::future::Future;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use mcpgen_types::{Json, RequestId, Revision};
+use mcpgen_types::{Json, MethodSpec, RequestId, Revision};
 use opentelemetry::context::{FutureExt, WithContext};
 use opentelemetry::global::{self, BoxedTracer};
 use opentelemetry::metrics::{Histogram, Meter, UpDownCounter};
@@ -15,8 +15,8 @@ use opentelemetry::{Context, InstrumentationScope, KeyValue};
 use super::metadata::{MetaExtractor, MetaInjector};
 use super::{Message, Outcome};
 use crate::jsonrpc::json::{self, Picked};
+use crate::protocol::Role;
 use crate::protocol::params::{ParamsInterner, ParamsView};
-use crate::protocol::{Role, methods};
 use crate::util::counted::Counted;
 
 /// The tracer and the instruments of a connection.
@@ -148,7 +148,7 @@ impl Telemetry {
         };
         let active = message.id.map(|_| {
             // Peers choose the names of other methods.
-            let method = methods::newest(message.method).map_or(OTHER, |spec| spec.method);
+            let method = MethodSpec::newest(message.method).map_or(OTHER, |spec| spec.method);
             let method = KeyValue::new("mcp.method.name", method);
             requests.add(1, std::slice::from_ref(&method));
             (requests.clone(), method)
@@ -292,7 +292,7 @@ const TOOL_NAME: &str = "gen_ai.tool.name";
 
 impl<'a> Subject<'a> {
     fn of(method: &str, subject: Option<&'a str>) -> Self {
-        let is_uri = methods::newest(method).and_then(|spec| spec.subject) == Some("uri");
+        let is_uri = MethodSpec::newest(method).and_then(|spec| spec.subject) == Some("uri");
         let attribute = match method.split_once('/') {
             Some(("tools", _)) => Some(TOOL_NAME),
             Some(("prompts", _)) => Some("gen_ai.prompt.name"),

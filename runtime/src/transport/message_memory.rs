@@ -3,8 +3,8 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
+use mcpgen_types::MethodSpec;
 use mcpgen_types::codec::{Cursor, Document};
-use mcpgen_types::{MethodSpec, Revision};
 
 use crate::jsonrpc::json::Picked;
 
@@ -25,7 +25,7 @@ impl Memory {
         let root = document.root();
         let estimate = root.decoded_bytes();
         let decoded = match root.elements() {
-            // Most messages are small. The exact number would not matter.
+            // Most messages are small, and looking for free-form JSON in them would cost more than it saves.
             _ if estimate <= SMALL => estimate,
             Ok(messages) => estimate.saturating_sub(messages.map(free_form_surplus).sum()),
             Err(_) => estimate.saturating_sub(free_form_surplus(root)),
@@ -37,7 +37,8 @@ impl Memory {
     pub(crate) fn of_response(document: &Document<'_>, method: &str) -> Self {
         let root = document.root();
         let [result] = Picked::values(root, &["result"]);
-        let surplus = match (result, spec(method)) {
+        // Results of other revisions are converted to the newest one.
+        let surplus = match (result, MethodSpec::newest(method)) {
             (Some(result), Some(spec)) => surplus(result, spec.free_form_result),
             _ => 0,
         };
@@ -52,16 +53,10 @@ impl Memory {
 /// The maximum estimate that is not corrected for free-form JSON, in bytes.
 const SMALL: usize = 16 << 10;
 
-/// Returns the facts about a method in the newest revision that defines it. Params and results of other revisions are
-/// converted to that one.
-fn spec(method: &str) -> Option<&'static MethodSpec> {
-    Revision::ALL.iter().rev().find_map(|revision| revision.method(method))
-}
-
 /// Returns by how much [`Cursor::decoded_bytes`] exceeds what the free-form JSON of a request or notification takes.
 fn free_form_surplus(message: Cursor<'_>) -> usize {
     let [method, params] = Picked::values(message, &["method", "params"]);
-    let spec = method.and_then(Cursor::as_str).and_then(|method| spec(&method));
+    let spec = method.and_then(Cursor::as_str).and_then(|method| MethodSpec::newest(&method));
     spec.zip(params).map_or(0, |(spec, params)| surplus(params, spec.free_form_params))
 }
 
