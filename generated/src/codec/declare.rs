@@ -691,7 +691,7 @@ macro_rules! __boxed_union {
 macro_rules! __message_set {
     (
         $name:ident blank $blank:ident;
-        $($method:tt $variant:ident $(from($from:ty))? $(boxed($boxed:ty))?),* $(,)?
+        $($method:tt $variant:ident $(from($from:ty))? $(boxed($boxed:ty))? $(never $never:tt)?),* $(,)?
     ) => {
         $(
             $(impl ::std::convert::From<$from> for $name {
@@ -749,6 +749,9 @@ macro_rules! __message_set {
                 ) -> $crate::codec::Result<()> {
                     match index {
                         $(index if index == __Index::$variant as usize => {
+                            $(if $never {
+                                return ::core::result::Result::Err(json.uninhabited(unread));
+                            })?
                             // Drops the blank value, which may have a box.
                             *self = Self::$variant($crate::codec::DecodeInPlace::blank(unread));
                             if let Self::$variant(value) = self {
