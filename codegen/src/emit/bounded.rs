@@ -15,7 +15,7 @@ impl Emitter<'_> {
         };
         let docs = self.docs.bounded(id, bounded);
         let (name, is_empty) = (ident(&self.def(id).rust), self.is_empty(id));
-        let inner = self.resolver.resolve(&bounded.inner)?;
+        let (codec, inner) = (self.codec(), self.rust_type(&bounded.inner)?);
         let (copy, declaration) = match bounds {
             Limit::Bounds(bounds) => {
                 let min = bounds.min.as_ref().map(|bound| limit(bound, ["at_least", "more_than"]));
@@ -23,7 +23,7 @@ impl Emitter<'_> {
                 let (limits, from) =
                     (min.into_iter().chain(max), (bounded.inner == Type::Number).then(|| quote!(from f64)));
                 let limits = quote!(#(#limits),*);
-                (Some(quote!(Copy,)), quote!(mcpgen_core::codec::bounded_number! { #name(#inner) #from; #limits }))
+                (Some(quote!(Copy,)), quote!(#codec::bounded_number! { #name(#inner) #from; #limits }))
             }
             Limit::Length(length) => {
                 let check = if bounded.inner == Type::String { quote!(check_str) } else { quote!(check_items) };
@@ -32,7 +32,7 @@ impl Emitter<'_> {
                 let min = min.map(|min| quote!(at_least(#min)));
                 let limits = min.into_iter().chain(max.map(|max| quote!(at_most(#max))));
                 let limits = quote!(#(#limits),*);
-                (None, quote!(mcpgen_core::codec::bounded_length! { #name(#inner) #check #is_empty; #limits }))
+                (None, quote!(#codec::bounded_length! { #name(#inner) #check #is_empty; #limits }))
             }
         };
         Ok(quote! {

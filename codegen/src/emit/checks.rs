@@ -1,32 +1,13 @@
 //! Types with checks, including undecided unions. Checks are emitted as constants of the core's `Check`.
 
 use mcpgen_model::text::names::{Namespace, field_name};
-use mcpgen_model::{Bound, Bounded, Check, JsonTypes, Length, Limit, Protocol, Type, TypeId, Undecided};
+use mcpgen_model::{Bound, Bounded, Check, JsonTypes, Length, Limit, Type, TypeId, Undecided};
 use mcpgen_schema::Error;
-use proc_macro2::TokenStream;
+use proc_macro2::{Literal, TokenStream};
 use quote::{format_ident, quote};
 
+use super::scope::Scope;
 use super::{Emitter, ident, literal, number_literal};
-
-/// Emits the function `checks`, which returns the checks of a type.
-pub(super) fn checks_function(checks: &[Check]) -> TokenStream {
-    let check = match checks {
-        [check] => check.clone(),
-        checks => Check::All(checks.to_vec()),
-    };
-    function(&quote!(fn checks), &check, &quote!(super::checks))
-}
-
-/// Emits a function for each definition that checks refer to.
-fn definitions(protocol: &Protocol) -> TokenStream {
-    let functions = protocol.checks.iter().map(|(name, check)| {
-        let name = ident(&function_name(name));
-        let docs = format!(" The checks of a value of `{name}`.");
-        let function = function(&quote!(pub(super) fn #name), check, &quote!(self));
-        quote!(#[doc = #docs] #function)
-    });
-    quote!(#(#functions)*)
-}
 
 /// Returns the name of the function for a definition. Different definitions get different names.
 fn function_name(name: &str) -> String {
@@ -38,33 +19,21 @@ fn function_name(name: &str) -> String {
     if is_plain && name.starts_with(|c: char| c.is_ascii_uppercase()) { base } else { format!("{base}_{hash:08x}") }
 }
 
-fn function(head: &TokenStream, check: &Check, path: &TokenStream) -> TokenStream {
-    let mut patterns = Patterns { path, statics: TokenStream::new(), count: 0 };
-    let check = patterns.check(check);
-    let statics = patterns.statics;
-    quote! {
-        #head() -> &'static ::mcpgen_core::codec::Check {
-            #statics
-            static CHECK: ::mcpgen_core::codec::Check = #check;
-            &CHECK
-        }
-    }
-}
-
-/// Emits a check, and a `static` for each regular expression in it.
-struct Patterns<'p> {
+/// Emits a check, and a `static` for each regular expression in it. The file imports `codec`.
+struct CheckWriter<'p> {
+    scope: &'p Scope<'p>,
     /// The path of the functions for definitions.
     path: &'p TokenStream,
     statics: TokenStream,
     count: usize,
 }
 
-impl Patterns<'_> {
+impl CheckWriter<'_> {
     fn pattern(&mut self, pattern: &str) -> TokenStream {
         let name = format_ident!("PATTERN_{}", self.count);
         self.count += 1;
         self.statics.extend(quote! {
-            static #name: ::mcpgen_core::codec::Pattern = ::mcpgen_core::codec::Pattern::new(#pattern);
+            static #name: codec::Pattern = codec::Pattern::new(#pattern);
         });
         quote!(&#name)
     }
@@ -78,10 +47,19 @@ impl Patterns<'_> {
         match check {
             Some(check) => {
                 let check = self.check(check);
-                quote!(::std::option::Option::Some(#check))
+                self.some(&check)
             }
-            None => quote!(::std::option::Option::None),
+            None => self.none(),
         }
+    }
+
+    fn some(&self, value: &TokenStream) -> TokenStream {
+        let some = self.scope.prelude(quote!(::std::option::Option::Some));
+        quote!(#some(#value))
+    }
+
+    fn none(&self) -> TokenStream {
+        self.scope.prelude(quote!(::std::option::Option::None))
     }
 
     fn check(&mut self, check: &Check) -> TokenStream {
@@ -121,15 +99,15 @@ impl Patterns<'_> {
                 quote!(Values(&[#(#values),*]))
             }
             Check::Bounds(bounds) => {
-                let (minimum, maximum) = (bound(bounds.min.as_ref()), bound(bounds.max.as_ref()));
-                quote!(Bounds(::mcpgen_core::codec::Bounds { minimum: #minimum, maximum: #maximum }))
+                let (minimum, maximum) = (self.bound(bounds.min.as_ref()), self.bound(bounds.max.as_ref()));
+                quote!(Bounds(codec::Bounds { minimum: #minimum, maximum: #maximum }))
             }
             Check::MultipleOf(number) => {
                 let number = qualified(&number_literal(number));
                 quote!(MultipleOf(#number))
             }
             Check::Length(limit) => {
-                let limit = length(limit);
+                let limit = self.length(limit);
                 quote!(Length(#limit))
             }
             Check::Pattern(pattern) => {
@@ -137,26 +115,27 @@ impl Patterns<'_> {
                 quote!(Pattern(#pattern))
             }
             Check::ItemCount(limit) => {
-                let limit = length(limit);
+                let limit = self.length(limit);
                 quote!(ItemCount(#limit))
             }
             Check::Items(first, rest) => {
                 let first = self.list(first);
-                match rest {
+                let rest = match rest {
                     Some(rest) => {
                         let rest = self.check(rest);
-                        quote!(Items(#first, ::std::option::Option::Some(&#rest)))
+                        self.some(&quote!(&#rest))
                     }
-                    None => quote!(Items(#first, ::std::option::Option::None)),
-                }
+                    None => self.none(),
+                };
+                quote!(Items(#first, #rest))
             }
             Check::UniqueItems => quote!(UniqueItems),
             Check::Contains(check, limit) => {
-                let (check, limit) = (self.check(check), length(limit));
+                let (check, limit) = (self.check(check), self.length(limit));
                 quote!(Contains(&#check, #limit))
             }
             Check::MemberCount(limit) => {
-                let limit = length(limit);
+                let limit = self.length(limit);
                 quote!(MemberCount(#limit))
             }
             Check::Required(names) => quote!(Required(&[#(#names),*])),
@@ -182,7 +161,7 @@ impl Patterns<'_> {
                     })
                     .collect();
                 let others = self.optional(members.others.as_ref());
-                quote!(Members(&::mcpgen_core::codec::MemberChecks {
+                quote!(Members(&codec::MemberChecks {
                     named: &[#(#named),*],
                     patterns: &[#(#patterns),*],
                     others: #others,
@@ -195,47 +174,68 @@ impl Patterns<'_> {
             Check::Unevaluated(it) => {
                 let base = self.check(&it.base);
                 let (members, items) = (self.optional(it.members.as_ref()), self.optional(it.items.as_ref()));
-                quote!(Unevaluated(&::mcpgen_core::codec::Unevaluated { base: #base, members: #members, items: #items }))
+                quote!(Unevaluated(&codec::Unevaluated { base: #base, members: #members, items: #items }))
             }
         };
-        quote!(::mcpgen_core::codec::Check::#check)
+        quote!(codec::Check::#check)
+    }
+
+    fn length(&self, length: &Length) -> TokenStream {
+        let min = Literal::u64_unsuffixed(length.min);
+        let max = match length.max.map(Literal::u64_unsuffixed) {
+            Some(max) => self.some(&quote!(#max)),
+            None => self.none(),
+        };
+        quote!(codec::Length { min: #min, max: #max })
+    }
+
+    fn bound(&self, bound: Option<&Bound>) -> TokenStream {
+        match bound {
+            None => self.none(),
+            Some(Bound { value, exclusive }) => {
+                let value = qualified(&number_literal(value));
+                self.some(&quote!(codec::Bound { value: #value, exclusive: #exclusive }))
+            }
+        }
     }
 }
 
 /// Adds the path to a literal. In declarations, literals have no path because the macros import the variants.
 fn qualified(literal: &TokenStream) -> TokenStream {
-    quote!(::mcpgen_core::codec::Literal::#literal)
-}
-
-fn length(length: &Length) -> TokenStream {
-    let min = proc_macro2::Literal::u64_unsuffixed(length.min);
-    let max = match length.max.map(proc_macro2::Literal::u64_unsuffixed) {
-        Some(max) => quote!(::std::option::Option::Some(#max)),
-        None => quote!(::std::option::Option::None),
-    };
-    quote!(::mcpgen_core::codec::Length { min: #min, max: #max })
+    quote!(codec::Literal::#literal)
 }
 
 fn json_types(types: JsonTypes) -> TokenStream {
     let types = types.names().map(|name| format_ident!("{}", name.to_uppercase()));
-    let types = types.map(|name| quote!(::mcpgen_core::codec::JsonTypes::#name));
-    types.reduce(|all, next| quote!(#all.union(#next))).unwrap_or_else(|| quote!(::mcpgen_core::codec::JsonTypes::NONE))
-}
-
-fn bound(bound: Option<&Bound>) -> TokenStream {
-    match bound {
-        None => quote!(::std::option::Option::None),
-        Some(Bound { value, exclusive }) => {
-            let value = qualified(&number_literal(value));
-            quote!(::std::option::Option::Some(::mcpgen_core::codec::Bound { value: #value, exclusive: #exclusive }))
-        }
-    }
+    let types = types.map(|name| quote!(codec::JsonTypes::#name));
+    types.reduce(|all, next| quote!(#all.union(#next))).unwrap_or_else(|| quote!(codec::JsonTypes::NONE))
 }
 
 impl Emitter<'_> {
     /// Emits the definitions that checks refer to.
     pub(super) fn check_definitions(&self) -> TokenStream {
-        definitions(self.protocol)
+        let functions = self.protocol.checks.iter().map(|(name, check)| {
+            let name = ident(&function_name(name));
+            let docs = format!(" The checks of a value of `{name}`.");
+            let function = self.check_function(&quote!(pub(super) fn #name), check, &quote!(self));
+            quote!(#[doc = #docs] #function)
+        });
+        quote!(#(#functions)*)
+    }
+
+    /// Emits a function that returns a check.
+    fn check_function(&self, head: &TokenStream, check: &Check, path: &TokenStream) -> TokenStream {
+        let codec = self.codec();
+        let mut writer = CheckWriter { scope: &self.scope, path, statics: TokenStream::new(), count: 0 };
+        let check = writer.check(check);
+        let statics = writer.statics;
+        quote! {
+            #head() -> &'static #codec::Check {
+                #statics
+                static CHECK: #codec::Check = #check;
+                &CHECK
+            }
+        }
     }
 
     /// Emits a value with checks, which include its limit.
@@ -247,16 +247,16 @@ impl Emitter<'_> {
             (Limit::Length(length), _) => Check::ItemCount(length.clone()),
         });
         let checks: Vec<Check> = limit.into_iter().chain(bounded.checks.iter().cloned()).collect();
-        let inner = self.resolver.resolve(&bounded.inner)?;
+        let inner = self.rust_type(&bounded.inner)?;
         Ok(self.checked_type(id, &docs, (&quote!(#inner), &checks), &TokenStream::new()))
     }
 
     pub(super) fn undecided(&mut self, id: TypeId, undecided: &Undecided) -> Result<TokenStream, Error> {
-        let docs = self.docs.undecided(id, undecided);
+        let (docs, codec) = (self.docs.undecided(id, undecided), self.codec());
         let mut methods = Namespace::default();
         let mut accessors = TokenStream::new();
         for variant in &undecided.alternatives {
-            let target = self.resolver.resolve(&variant.content)?;
+            let target = self.rust_type(&variant.content)?;
             let method = format_ident!("{}", methods.claim(&format!("as_{}", field_name(&variant.rust))));
             let docs = format!(" Decodes the value as the alternative `{}`.", variant.rust);
             accessors.extend(quote! {
@@ -265,12 +265,12 @@ impl Emitter<'_> {
                 /// # Errors
                 ///
                 /// Returns an error if the value is not valid for the alternative.
-                pub fn #method(&self) -> ::mcpgen_core::codec::Result<#target> {
-                    ::mcpgen_core::codec::from_json(&self.0)
+                pub fn #method(&self) -> #codec::Result<#target> {
+                    #codec::from_json(&self.0)
                 }
             });
         }
-        let inner = quote!(::mcpgen_core::Json);
+        let inner = self.scope.core("Json");
         Ok(self.checked_type(id, &docs, (&inner, &undecided.checks), &accessors))
     }
 
@@ -281,8 +281,12 @@ impl Emitter<'_> {
         (inner, checks): (&TokenStream, &[Check]),
         accessors: &TokenStream,
     ) -> TokenStream {
-        let (name, is_empty) = (ident(&self.def(id).rust), self.is_empty(id));
-        let checks = checks_function(checks);
+        let (codec, name, is_empty) = (self.codec(), ident(&self.def(id).rust), self.is_empty(id));
+        let check = match checks {
+            [check] => check.clone(),
+            checks => Check::All(checks.to_vec()),
+        };
+        let checks = self.check_function(&quote!(fn checks), &check, &quote!(super::checks));
         quote! {
             #docs
             #[derive(Clone, Debug, PartialEq)]
@@ -293,7 +297,7 @@ impl Emitter<'_> {
                 #checks
             }
 
-            mcpgen_core::codec::checked! { #name(#inner) #is_empty }
+            #codec::checked! { #name(#inner) #is_empty }
         }
     }
 }

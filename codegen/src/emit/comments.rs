@@ -1,5 +1,7 @@
 //! Documentation comments. A comment is one attribute until it is printed, and only then split into lines, because its
-//! width depends on its indentation.
+//! width depends on its indentation. The targets of its links depend on what the file imports.
+
+use std::collections::BTreeSet;
 
 use mcpgen_model::text::markdown::wrap;
 use mcpgen_schema::text::visible;
@@ -22,15 +24,23 @@ pub(crate) fn comment(text: &str) -> TokenStream {
     quote!(#[doc = #text])
 }
 
-/// Splits the comments in printed code into lines.
-pub(super) fn wrapped(code: &str) -> String {
+/// Splits the comments in printed code into lines, with the targets of their links after them, and adds a blank line
+/// between functions.
+pub(super) fn finished(code: &str, link_targets: impl Fn(&str) -> BTreeSet<String>) -> String {
     let mut out = String::with_capacity(code.len() + code.len() / 8);
+    let mut last = "";
     for line in code.lines() {
         let bare = line.trim_start();
         let indentation = &line[..line.len() - bare.len()];
+        if last == "    }" && indentation.len() == 4 {
+            out.push('\n');
+        }
         match bare.strip_prefix("/// ") {
             Some(text) => {
-                for line in wrap(&text.replace(BREAK, "\n"), WIDTH - indentation.len() - "/// ".len()) {
+                let mut lines = wrap(&text.replace(BREAK, "\n"), WIDTH - indentation.len() - "/// ".len());
+                let targets = link_targets(text);
+                lines.extend((!targets.is_empty()).then(String::new));
+                for line in lines.into_iter().chain(targets) {
                     out.push_str(format!("{indentation}/// {line}").trim_end());
                     out.push('\n');
                 }
@@ -40,6 +50,7 @@ pub(super) fn wrapped(code: &str) -> String {
                 out.push('\n');
             }
         }
+        last = line;
     }
     out
 }
@@ -64,7 +75,7 @@ mod tests {
         for (text, expected) in cases {
             let comment = comment(text);
             let file: syn::File = syn::parse_quote!(struct S { #comment field: u8 });
-            let code = wrapped(&prettyplease::unparse(&file));
+            let code = finished(&prettyplease::unparse(&file), |_| BTreeSet::new());
             let printed = code.strip_prefix("struct S {\n").and_then(|code| code.strip_suffix("    field: u8,\n}\n"));
             assert_eq!(printed, Some(expected), "{text:?}");
         }

@@ -7,7 +7,7 @@ use mcpgen_model::text::names::escape;
 use mcpgen_model::{Bound, Bounds, Condition, Guard, Length, Revision};
 use mcpgen_schema::json::Json;
 
-use crate::emit::declarations::{WIDTH, fill};
+use crate::emit::declarations::fill;
 use crate::emit::file::repository_header;
 
 /// Separates the parts of a row between which lines may break. Rows have no other tabs.
@@ -72,7 +72,7 @@ pub(crate) fn file(revisions: &[Revision], rules: &Rules, conversions: &Conversi
         let row = |name: &str| conversions.definitions.keys().position(|known| known == name).unwrap_or(usize::MAX);
         let entry = |ty: &RustType| format!("{} {} {},", escape(&ty.name), ty.class, row(&ty.definition));
         let types: Vec<String> = types.iter().map(entry).collect();
-        let types = fill(types.iter().map(String::as_str), WIDTH, "    ", "    ");
+        let types = fill(types.iter().map(String::as_str), "    ");
         let constant = module.to_uppercase();
         format!("#[cfg(feature = {module:?})]\ncrate::convert::convertible! {{ {constant} {module};\n{types}}}\n")
     });
@@ -83,7 +83,7 @@ pub(crate) fn file(revisions: &[Revision], rules: &Rules, conversions: &Conversi
 fn table(docs: &str, name: &str, rows: impl Iterator<Item = String>) -> String {
     let rows: Vec<String> = rows.map(|row| row + ",").collect();
     let words = rows.iter().flat_map(|row| row.split('\t'));
-    let rows = fill(words, WIDTH, "    ", "    ");
+    let rows = fill(words, "    ");
     format!("/// {docs}\n#[rustfmt::skip]\npub(crate) static {name} = &[\n{rows}];\n")
 }
 

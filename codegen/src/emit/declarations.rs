@@ -6,27 +6,19 @@ use quote::ToTokens as _;
 /// The maximum length of a line.
 pub(super) const WIDTH: usize = 120;
 
-/// Macros that take a list of types. Their lines contain as many types as fit.
-const LISTS: [&str; 2] = ["serde_impls", "json_schema_impls"];
-
 /// Prints a macro call as an item.
 pub(super) fn print(call: &syn::Macro) -> String {
     let path: String = words(call.path.to_token_stream()).into_iter().map(|word| word.text).collect();
-    let is_list = is_one_of(call, &LISTS);
     let words = words(call.tokens.clone());
     let one_line = words.iter().map(|word| word.text.as_str()).collect::<Vec<_>>().join(" ");
     let one_line = format!("{path}! {{ {one_line} }}");
     if one_line.len() <= WIDTH {
         return format!("{one_line}\n");
     }
-    if is_list {
-        let types = fill(words.iter().map(|word| word.text.as_str()), WIDTH, "    ", "    ");
-        return format!("{path}! {{\n{types}}}\n");
-    }
-    let mut entries = words.split_inclusive(|word| word.ends_entry);
+    let mut entries = words.split_inclusive(|word| word.ends_entry).peekable();
     let mut out = format!("{path}! {{");
-    // The name of the type is on the first line.
-    for word in entries.next().unwrap_or_default() {
+    // The name of the type, which ends with a semicolon, is on the first line.
+    for word in entries.next_if(|entry| entry.last().is_some_and(|word| word.text.ends_with(';'))).unwrap_or_default() {
         out.push_str(&format!(" {}", word.text));
     }
     out.push('\n');
@@ -36,12 +28,11 @@ pub(super) fn print(call: &syn::Macro) -> String {
         let is_guard = |word: Option<&Word>| word.is_some_and(|word| word.text.starts_with('['));
         let has_guard = is_guard(entry.first()) || is_guard(line.first().copied());
         if has_guard || 4 + length(line.iter().copied()) + 1 + length(entry) > WIDTH {
-            out.push_str(&filled(&line));
-            line.clear();
+            out.push_str(&fill(line.drain(..).map(|word| word.text.as_str()), "        "));
         }
         line.extend(entry);
     }
-    out.push_str(&filled(&line));
+    out.push_str(&fill(line.into_iter().map(|word| word.text.as_str()), "        "));
     out.push_str("}\n");
     out
 }
@@ -51,48 +42,21 @@ fn length<'w>(words: impl IntoIterator<Item = &'w Word>) -> usize {
     words.into_iter().map(|word| word.text.len() + 1).sum::<usize>().saturating_sub(1)
 }
 
-fn filled(words: &[&Word]) -> String {
-    match words {
-        [] => String::new(),
-        words => fill(words.iter().map(|word| word.text.as_str()), WIDTH, "    ", "        "),
-    }
-}
-
-/// Fills lines with words. `indent` begins the first line, and `hanging` begins the others.
-pub(super) fn fill<'w>(words: impl IntoIterator<Item = &'w str>, width: usize, indent: &str, hanging: &str) -> String {
-    let (mut out, mut line) = (String::new(), indent.to_owned());
-    let mut is_new = true;
+/// Fills indented lines with words. `hanging` begins all lines but the first.
+pub(super) fn fill<'w>(words: impl IntoIterator<Item = &'w str>, hanging: &str) -> String {
+    let (mut out, mut line) = (String::new(), String::new());
     for word in words {
-        if !is_new && line.len() + 1 + word.len() > width {
-            out.push_str(&line);
-            out.push('\n');
-            line = hanging.to_owned();
-            is_new = true;
-        }
-        if !is_new {
+        if line.is_empty() {
+            line = format!("    {word}");
+        } else if line.len() + 1 + word.len() <= WIDTH {
             line.push(' ');
+            line.push_str(word);
+        } else {
+            out.push_str(&format!("{line}\n"));
+            line = format!("{hanging}{word}");
         }
-        line.push_str(word);
-        is_new = false;
     }
-    out.push_str(&line);
-    out.push('\n');
-    out
-}
-
-/// Returns whether a printed line begins the declaration of the type before it.
-pub(super) fn is_declaration(line: &str) -> bool {
-    let call = line.split_once("! {").filter(|(path, _)| !path.contains(char::is_whitespace));
-    call.is_some_and(|(path, _)| !LISTS.iter().any(|list| path.ends_with(list)))
-}
-
-/// Returns whether every identifier in a call is a type or `task`.
-pub(super) fn has_only_types(call: &syn::Macro) -> bool {
-    is_one_of(call, &LISTS) || is_one_of(call, &["request", "notification"])
-}
-
-fn is_one_of(call: &syn::Macro, names: &[&str]) -> bool {
-    call.path.segments.last().is_some_and(|last| names.iter().any(|name| last.ident == name))
+    if line.is_empty() { out } else { format!("{out}{line}\n") }
 }
 
 /// A word: text without spaces.

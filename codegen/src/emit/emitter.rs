@@ -1,67 +1,76 @@
-//! Emits the items of an area, with absolute paths.
+//! Emits the items of an area.
 
 use mcpgen_model::areas::{CHECKS, MESSAGES};
-use mcpgen_model::{Protocol, Shape, TypeDef, TypeId};
+use mcpgen_model::text::names;
+use mcpgen_model::{Protocol, Shape, Type, TypeDef, TypeId};
 use mcpgen_schema::Error;
 use proc_macro2::TokenStream;
-use quote::quote;
+use quote::{ToTokens, format_ident, quote};
 
 use super::blanks::Blanks;
 use super::docs::DocWriter;
 use super::exports::Exports;
 use super::rust_type::Resolver;
+use super::scope::Scope;
 use super::{Options, json_schema};
 
-/// Emits items. Each kind of shape has its own file.
+/// Emits the items of an area. Each kind of shape has its own file.
 pub(crate) struct Emitter<'a> {
     pub(super) protocol: &'a Protocol,
     pub(super) options: &'a Options,
+    exports: &'a Exports,
     pub(super) docs: DocWriter<'a>,
-    pub(super) resolver: Resolver,
     pub(super) blanks: Blanks,
+    /// The names in the file of the area.
+    pub(super) scope: Scope<'a>,
+    resolver: Resolver,
     /// All types. Inline types come directly after the type that contains them.
     order: Vec<TypeId>,
 }
 
-/// A Rust item.
-pub(super) struct Item {
-    /// The type, if it implements serde's traits.
-    pub(super) serde: Option<String>,
-    /// The code.
-    pub(super) tokens: TokenStream,
-}
-
 impl<'a> Emitter<'a> {
-    pub(super) fn new(protocol: &'a Protocol, options: &'a Options) -> Result<Self, Error> {
+    pub(super) fn new(
+        protocol: &'a Protocol,
+        options: &'a Options,
+        exports: &'a Exports,
+        support: &'a syn::Path,
+    ) -> Result<Self, Error> {
         let mut order: Vec<TypeId> = (0..protocol.types.len()).collect();
         // The pointer of an inline type begins with that of the type that contains it.
         order.sort_by(|a, b| protocol.types[*a].pointer.cmp(&protocol.types[*b].pointer).then(a.cmp(b)));
         let (docs, resolver) = (DocWriter::new(protocol, options), Resolver::new(protocol)?);
-        Ok(Emitter { protocol, options, docs, resolver, blanks: Blanks::new(protocol), order })
+        let (blanks, scope) = (Blanks::new(protocol), Scope::new(exports, "", support));
+        Ok(Emitter { protocol, options, exports, docs, blanks, scope, resolver, order })
     }
 
-    /// Emits the items of an area.
-    pub(super) fn area(&mut self, area: &str, exports: &Exports) -> Result<Vec<Item>, Error> {
+    /// Emits the items of an area, each with the declarations that belong to it.
+    pub(super) fn area(&mut self, area: &'a str) -> Result<Vec<TokenStream>, Error> {
+        self.scope = self.scope.of(area);
         let protocol = self.protocol;
         let is_here = |id: &TypeId| protocol.area(*id) == area && !protocol.is_shared(*id);
         let ids: Vec<TypeId> = self.order.iter().copied().filter(is_here).collect();
-        let mut items = ids.into_iter().map(|id| self.item(id)).collect::<Result<Vec<_>, _>>()?;
+        let mut items = ids.iter().map(|id| self.item(*id)).collect::<Result<Vec<_>, _>>()?;
         if area == MESSAGES {
-            let messages = self.messages(&exports.message_names).into_iter();
-            items.extend(messages.map(|tokens| Item { serde: None, tokens }));
+            items.extend(self.messages(&self.exports.message_names));
         }
         if area == json_schema::AREA {
-            items.push(Item { serde: None, tokens: json_schema::tokens(protocol) });
+            items.push(json_schema::tokens(protocol, &self.scope));
         }
         if area == CHECKS {
-            items.push(Item { serde: None, tokens: self.check_definitions() });
+            items.push(self.check_definitions());
+        }
+        let has_serde = |id: &&TypeId| !matches!(self.def(**id).shape, Shape::Alias(..) | Shape::Core(_));
+        let with_serde: Vec<_> =
+            ids.iter().filter(has_serde).map(|id| format_ident!("{}", names::escape(&self.def(*id).rust))).collect();
+        if !with_serde.is_empty() {
+            let codec = self.codec();
+            items.push(quote!(#codec::serde_impls! { #(#with_serde),* }));
         }
         Ok(items)
     }
 
-    fn item(&mut self, id: TypeId) -> Result<Item, Error> {
-        let def = &self.protocol.types[id];
-        let mut tokens = match &def.shape {
+    fn item(&mut self, id: TypeId) -> Result<TokenStream, Error> {
+        let mut tokens = match &self.protocol.types[id].shape {
             Shape::Struct(body) => self.structure(id, body)?,
             Shape::Union(union) => self.union(id, union)?,
             Shape::Tuple(tuple) => self.tuple(id, tuple)?,
@@ -75,8 +84,29 @@ impl<'a> Emitter<'a> {
             Shape::Never => self.never(id),
         };
         tokens.extend(self.method_impl(id)?);
-        let needs_serde = !matches!(def.shape, Shape::Alias(..) | Shape::Core(_));
-        Ok(Item { serde: needs_serde.then(|| def.rust.clone()), tokens })
+        Ok(tokens)
+    }
+
+    /// Returns the Rust type of a type expression.
+    pub(super) fn rust_type(&mut self, content: &Type) -> Result<syn::Type, Error> {
+        let mut rust_type = self.resolver.resolve(content)?;
+        self.scope.shorten(&mut rust_type);
+        Ok(rust_type)
+    }
+
+    pub(super) fn boxed(&self, content: &syn::Type) -> syn::Type {
+        let path = self.scope.prelude(quote!(::std::boxed::Box));
+        syn::parse_quote!(#path<#content>)
+    }
+
+    pub(super) fn optional(&self, content: &impl ToTokens) -> TokenStream {
+        let path = self.scope.prelude(quote!(::std::option::Option));
+        quote!(#path<#content>)
+    }
+
+    /// Returns the module of the core with the macros that declare types.
+    pub(super) fn codec(&self) -> TokenStream {
+        self.scope.core("codec")
     }
 
     /// Returns the keyword that marks a type without values in its declaration.

@@ -7,13 +7,13 @@ use mcpgen_schema::json::Json;
 use proc_macro2::TokenStream;
 use quote::quote;
 
-use super::ident;
+use super::scope::Scope;
 
 /// The area of the implementations, which is also their file.
 pub(super) const AREA: &str = "json_schema";
 
 /// Emits the facts, and the implementations for all types that are not aliases.
-pub(super) fn tokens(protocol: &Protocol) -> TokenStream {
+pub(super) fn tokens(protocol: &Protocol, scope: &Scope<'_>) -> TokenStream {
     let mut definitions = protocol.facts.clone();
     let facts = Json::Object(protocol.facts.clone());
     let mut pairs = Vec::new();
@@ -25,14 +25,15 @@ pub(super) fn tokens(protocol: &Protocol) -> TokenStream {
         if matches!(def.origin, Origin::Inline(_)) {
             definitions.insert(def.name.clone(), inline(&facts, def));
         }
-        let (name, rust) = (&def.name, ident(&def.rust));
+        let (name, rust) = (&def.name, scope.own(&def.rust));
         pairs.push(quote!(#name => #rust));
     }
     let facts = Json::Object(IndexMap::from([("$defs".to_owned(), Json::Object(definitions))])).to_string();
+    let codec = scope.core("codec");
     quote! {
         /// The definitions of the revision, without prose.
         const FACTS: &str = #facts;
-        mcpgen_core::codec::json_schema_impls! { FACTS; #(#pairs),* }
+        #codec::json_schema_impls! { FACTS; #(#pairs),* }
     }
 }
 

@@ -25,9 +25,10 @@ impl Emitter<'_> {
             let error = &self.protocol.error_codes[*index];
             let (rust, code) = (ident(name), proc_macro2::Literal::i64_unsuffixed(error.code));
             let docs = format!(" The error code of [`{}`].", self.def(error.type_id).rust);
+            let error_code = self.scope.core("ErrorCode");
             quote! {
                 #[doc = #docs]
-                pub const #rust: ::mcpgen_core::ErrorCode = ::mcpgen_core::ErrorCode(#code);
+                pub const #rust: #error_code = #error_code(#code);
             }
         }));
         items
@@ -70,15 +71,15 @@ impl Emitter<'_> {
 
     fn method_enum(&self, name: &str, set: MessageSet, union: &Union) -> TokenStream {
         let methods = self.methods(union);
-        let rust = ident(name);
+        let (rust, codec) = (ident(name), self.codec());
         let docs = format!(" The methods of the {}s that a {} sends.", set.kind.as_str(), set.sender.as_str());
         let texts = methods.iter().map(|(method, _)| method);
         let variants: Vec<_> = union.variants.iter().map(|variant| ident(&variant.rust)).collect();
         let variant_docs = methods.iter().map(|(method, id)| self.docs.message(method, *id));
         let declaration = if variants.is_empty() {
-            quote!(mcpgen_core::codec::no_values! { #rust })
+            quote!(#codec::no_values! { #rust })
         } else {
-            quote!(mcpgen_core::codec::string_values! { #rust; #(#variants = #texts,)* })
+            quote!(#codec::string_values! { #rust; #(#variants = #texts,)* })
         };
         quote! {
             #[doc = #docs]
@@ -101,8 +102,9 @@ impl Emitter<'_> {
             } else {
                 quote!(match self { #(Self::#variants(_) => #texts,)* })
             };
+            let trait_name = self.scope.core("MethodSet");
             quote! {
-                impl ::mcpgen_core::MethodSet for #name {
+                impl #trait_name for #name {
                     const METHODS: &'static [&'static str] = &[#(#texts),*];
 
                     fn method(&self) -> &'static str {
@@ -112,18 +114,25 @@ impl Emitter<'_> {
             }
         });
         let set_trait = match set.kind {
-            MessageKind::Notification => quote!(impl ::mcpgen_core::NotificationSet for #name {}),
-            MessageKind::Request if methods.is_empty() => quote!(impl ::mcpgen_core::RequestSet for #name {}),
+            MessageKind::Notification => {
+                let trait_name = self.scope.core("NotificationSet");
+                quote!(impl #trait_name for #name {})
+            }
+            MessageKind::Request if methods.is_empty() => {
+                let trait_name = self.scope.core("RequestSet");
+                quote!(impl #trait_name for #name {})
+            }
             MessageKind::Request => {
                 let requests = methods.iter().zip(&variants).map(|((method, type_id), variant)| {
-                    let request = ident(&self.def(*type_id).rust);
+                    let request = self.scope.own(&self.def(*type_id).rust);
                     let is_task = |request: &Request| request.type_id == *type_id && request.task_result.is_some();
                     let may_be_task = self.protocol.requests.iter().any(is_task);
                     let visit = ident(if may_be_task { "visit_task" } else { "visit" });
                     let id = self.id_field(*type_id);
                     quote!(#variant(#request) #method #visit #id)
                 });
-                quote!(mcpgen_core::codec::request_set! { #name; #(#requests,)* })
+                let codec = self.codec();
+                quote!(#codec::request_set! { #name; #(#requests,)* })
             }
         };
         quote!(#method_set #set_trait)
@@ -142,32 +151,36 @@ impl Emitter<'_> {
 
     fn envelope(&self, side: Side, types: [TypeId; 2], name: &str) -> TokenStream {
         let docs = format!(" A message that a {} sends, with its JSON-RPC envelope.", side.as_str());
-        let [requests, notifications] = types.map(|id| ident(&self.def(id).rust));
-        let rust = ident(name);
-        quote!(#[doc = #docs] pub type #rust = ::mcpgen_core::Message<#requests, #notifications>;)
+        let [requests, notifications] = types.map(|id| self.scope.own(&self.def(id).rust));
+        let (rust, message) = (ident(name), self.scope.core("Message"));
+        quote!(#[doc = #docs] pub type #rust = #message<#requests, #notifications>;)
     }
 
     fn revision(&self) -> TokenStream {
+        let revision = self.scope.core("Revision");
         // Messages that extend a revision belong to it, so that routers serve them to its peers.
         let extended = self.protocol.extends.as_ref().map(|extends| &extends.module);
         match self.options.vendored.as_ref().or(extended) {
             Some(module) => {
                 let constant = format_ident!("{}", module.to_uppercase());
-                quote!(::mcpgen_core::Revision::#constant)
+                quote!(#revision::#constant)
             }
             None => {
-                let revision = &self.protocol.revision;
-                quote!(::mcpgen_core::Revision::custom(#revision))
+                let name = &self.protocol.revision;
+                quote!(#revision::custom(#name))
             }
         }
     }
 
     fn params(&mut self, params: Option<&Params>) -> Result<TokenStream, Error> {
         Ok(match params {
-            None => quote!(::std::option::Option<::mcpgen_core::Json>),
+            None => {
+                let json = self.scope.core("Json");
+                self.optional(&json)
+            }
             Some(Params { content, required }) => {
-                let target = self.resolver.resolve(content)?;
-                if *required { quote!(#target) } else { quote!(::std::option::Option<#target>) }
+                let target = self.rust_type(content)?;
+                if *required { quote!(#target) } else { self.optional(&target) }
             }
         })
     }
@@ -175,18 +188,20 @@ impl Emitter<'_> {
     /// Emits the `Request` or `Notification` impl of a message.
     pub(super) fn method_impl(&mut self, id: TypeId) -> Result<TokenStream, Error> {
         let protocol = self.protocol;
-        let (name, revision) = (ident(&protocol.types[id].rust), self.revision());
+        let name = ident(&protocol.types[id].rust);
         if let Some(notification) = protocol.notifications.iter().find(|known| known.type_id == id) {
             let (method, params) = (&notification.method, self.params(notification.params.as_ref())?);
-            return Ok(quote!(mcpgen_core::codec::notification! { #name; #method(#params); #revision }));
+            let (codec, revision) = (self.codec(), self.revision());
+            return Ok(quote!(#codec::notification! { #name; #method(#params); #revision }));
         }
         let Some(request) = protocol.requests.iter().find(|known| known.type_id == id) else {
             return Ok(TokenStream::new());
         };
         let (method, params) = (&request.method, self.params(request.params.as_ref())?);
-        let result = self.resolver.resolve(&request.result)?;
-        let task = request.task_result.as_ref().map(|task| self.resolver.resolve(task)).transpose()?;
+        let result = self.rust_type(&request.result)?;
+        let task = request.task_result.as_ref().map(|task| self.rust_type(task)).transpose()?;
         let task = task.map(|task| quote!(, task #task));
-        Ok(quote!(mcpgen_core::codec::request! { #name; #method(#params) -> #result #task; #revision }))
+        let (codec, revision) = (self.codec(), self.revision());
+        Ok(quote!(#codec::request! { #name; #method(#params) -> #result #task; #revision }))
     }
 }

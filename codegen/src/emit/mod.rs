@@ -1,6 +1,6 @@
 //! Writes Rust files from the model. `module` emits a revision, with its areas on several threads. For each area,
-//! `emitter` emits items with absolute paths, `imports` shortens the paths, and `file` formats the items.
-//! `declarations` formats macro calls. Each shape of a type has its own file.
+//! `emitter` emits items, whose names `scope` resolves, and `file` formats them. `declarations` formats macro calls. Each
+//! shape of a type has its own file.
 //!
 //! `exports` computes the names that each area exports, `rust_type` resolves type expressions with typify, and
 //! `methods`, `revisions`, `extensions` and `conversions` write the files that all modules share.
@@ -18,7 +18,6 @@ mod enums;
 mod exports;
 pub(crate) mod extensions;
 pub(crate) mod file;
-mod imports;
 mod json_schema;
 mod messages;
 pub(crate) mod methods;
@@ -26,6 +25,7 @@ pub(crate) mod module;
 mod options;
 pub(crate) mod revisions;
 mod rust_type;
+mod scope;
 mod structs;
 mod tokens;
 mod tuples;

@@ -35,7 +35,7 @@ pub(crate) fn emit_titled(
 ) -> Result<BTreeMap<String, String>, Error> {
     let mut files = emit_on(threads(), protocol, options)?;
     let exports = Exports::new(protocol, options);
-    let root = root_with(&[format!(" {title}")], protocol, &exports, options);
+    let root = root_with(&[format!(" {title}")], protocol, &exports, options)?;
     files.insert(
         "mod.rs".to_owned(),
         render("mod.rs", &header(&options.source, &protocol.sha256, &options.command), root)?,
@@ -55,15 +55,16 @@ pub(crate) fn emit_on(
     let next = AtomicUsize::new(0);
     // Tokens are not `Send`, so each thread formats its own areas.
     let emit_areas = || -> Result<Vec<(String, String)>, Error> {
-        let (mut emitter, mut files) = (Emitter::new(protocol, options)?, Vec::new());
+        let support = options.support_path()?;
+        let (mut emitter, mut files) = (Emitter::new(protocol, options, &exports, &support)?, Vec::new());
         while let Some(area) = areas.get(next.fetch_add(1, Ordering::Relaxed)) {
-            let items = emitter.area(area, &exports)?;
-            files.push((format!("{area}.rs"), area_file(area, items, &exports, &header, options)?));
+            let items = emitter.area(area)?;
+            files.push((format!("{area}.rs"), area_file(items, &emitter.scope, &header)?));
         }
         Ok(files)
     };
     let mut files =
-        BTreeMap::from([("mod.rs".to_owned(), render("mod.rs", &header, root(protocol, &exports, options))?)]);
+        BTreeMap::from([("mod.rs".to_owned(), render("mod.rs", &header, root(protocol, &exports, options)?)?)]);
     thread::scope(|scope| {
         let others: Vec<_> = (1..threads.min(areas.len())).map(|_| scope.spawn(emit_areas)).collect();
         files.extend(emit_areas()?);
@@ -80,7 +81,7 @@ pub(crate) fn threads() -> usize {
     thread::available_parallelism().map_or(1, NonZero::get)
 }
 
-fn root(protocol: &Protocol, exports: &Exports, options: &Options) -> TokenStream {
+fn root(protocol: &Protocol, exports: &Exports, options: &Options) -> Result<TokenStream, Error> {
     let counts = format!(
         " {}, {}, {}.",
         counted(protocol.facts.len() as u64, "definitions"),
@@ -105,8 +106,14 @@ fn root(protocol: &Protocol, exports: &Exports, options: &Options) -> TokenStrea
 }
 
 /// Returns `mod.rs` with these lines of documentation.
-fn root_with(lines: &[String], protocol: &Protocol, exports: &Exports, options: &Options) -> TokenStream {
-    let shared = shared(protocol, exports, options);
+fn root_with(
+    lines: &[String],
+    protocol: &Protocol,
+    exports: &Exports,
+    options: &Options,
+) -> Result<TokenStream, Error> {
+    let support = options.support_path()?;
+    let shared = shared(protocol, exports, &support);
     let modules = exports.areas.iter().map(|(area, exported)| {
         let module = syn::Ident::new(area, proc_macro2::Span::call_site());
         let names = exported.iter().map(|name| format_ident!("{}", names::escape(name)));
@@ -125,8 +132,8 @@ fn root_with(lines: &[String], protocol: &Protocol, exports: &Exports, options: 
     let extends = protocol.extends.as_ref().filter(|_| options.vendored.is_none());
     // The file that declares a vendored module has this attribute.
     let deprecated = extends.map(|_| quote!(#![allow(deprecated, reason = "deprecated items remain")]));
-    let has_schema = extends.map(|extends| has_schema(extends, options));
-    quote! {
+    let has_schema = extends.map(|extends| has_schema(extends, &support));
+    Ok(quote! {
         #(#![doc = #lines])*
         #layout
         #deprecated
@@ -134,21 +141,20 @@ fn root_with(lines: &[String], protocol: &Protocol, exports: &Exports, options: 
         #(#exports)*
         #shared
         #has_schema
-    }
+    })
 }
 
 /// Returns the check that `mcpgen-types` has the types of the schema with which the types were compared.
-fn has_schema(extends: &Extends, options: &Options) -> Option<TokenStream> {
-    let support: syn::Path = syn::parse_str(&options.support).ok()?;
+fn has_schema(extends: &Extends, support: &syn::Path) -> TokenStream {
     let Extends { revision, module, digest, .. } = extends;
     let constant = format_ident!("{}", module.to_uppercase());
     let why = format!(
         "this module extends another schema than the one of revision {revision} in mcpgen-types; generate it again with the \
          official schema of {revision}"
     );
-    Some(quote!(
+    quote!(
         const _: () = assert!(#support::Revision::#constant.has_schema(#digest), #why);
-    ))
+    )
 }
 
 fn extension_title(protocol: &Protocol, extends: &Extends) -> String {
@@ -164,9 +170,8 @@ fn extension_title(protocol: &Protocol, extends: &Extends) -> String {
 }
 
 /// Re-exports the types that an extension shares with a revision, and the items that belong to them.
-fn shared(protocol: &Protocol, exports: &Exports, options: &Options) -> Option<TokenStream> {
+fn shared(protocol: &Protocol, exports: &Exports, support: &syn::Path) -> Option<TokenStream> {
     let extends = protocol.extends.as_ref().filter(|extends| !extends.shared.is_empty())?;
-    let support: syn::Path = syn::parse_str(&options.support).ok()?;
     let module = format_ident!("{}", extends.module);
     let types = extends.shared.iter().map(|(id, theirs)| (&protocol.types[*id].rust, theirs));
     let names: BTreeMap<&String, &String> = types.chain(&exports.message_names.shared).collect();

@@ -1,5 +1,7 @@
 //! Options of the generated code.
 
+use mcpgen_schema::Error;
+
 /// Options of the generated code.
 #[derive(Clone, Debug)]
 pub struct Options {
@@ -12,4 +14,21 @@ pub struct Options {
     /// The module of `mcpgen-types`, if this is a vendored revision, or an extension of one. Types of a revision link to
     /// the official pages. Both have `JsonSchema` impls.
     pub vendored: Option<String>,
+}
+
+impl Options {
+    /// Returns the path of the support core.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Usage`] if it is not a path.
+    pub(super) fn support_path(&self) -> Result<syn::Path, Error> {
+        syn::parse_str(&self.support).map_err(|error| {
+            Error::Usage(format!(
+                "`{}` is not the path of a Rust module ({error}); set --support to the path of mcpgen-types, such as \
+                 `::mcpgen_types`",
+                self.support
+            ))
+        })
+    }
 }

@@ -12,8 +12,8 @@ use mcpgen_schema::Error;
 use schemars::schema::{ArrayValidation, InstanceType, ObjectValidation, Schema, SchemaObject, SubschemaValidation};
 use typify::{TypeSpace, TypeSpaceImpl, TypeSpaceSettings};
 
-/// The path of the support core before [`crate::emit::imports`] replaces it.
-pub(super) const CORE: &str = "::mcpgen_core";
+/// Stands for the core in the types that typify resolves. [`super::scope`] replaces it.
+pub(super) const CORE: &str = "mcpgen_core";
 
 /// The Rust types of scalars and of types of the core.
 const LEAVES: &[(&str, &str)] = &[
@@ -39,7 +39,7 @@ impl Resolver {
     pub(super) fn new(protocol: &Protocol) -> Result<Self, Error> {
         guard("the type names", || {
             let mut settings = TypeSpaceSettings::default();
-            settings.with_map_type(format!("{CORE}::Map"));
+            settings.with_map_type(format!("::{CORE}::Map"));
             let mut definitions = Vec::new();
             let named = protocol.types.iter().enumerate().map(|(id, def)| (format!("T{id}"), def.rust.clone()));
             let leaves = LEAVES.iter().map(|(key, path)| ((*key).to_owned(), (*path).to_owned()));
@@ -53,7 +53,7 @@ impl Resolver {
         })
     }
 
-    /// Returns the Rust type of a type expression, with an absolute path. Types of the core are below [`CORE`].
+    /// Returns the Rust type of a type expression, with absolute paths. Types of the core are below [`CORE`].
     ///
     /// # Errors
     /// [`Error::Defect`] if typify fails, or defines a new type.

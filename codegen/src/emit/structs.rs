@@ -22,8 +22,9 @@ impl Emitter<'_> {
         let derived = derives_default.then(|| quote!(Default,));
         let has_default = !body.members.iter().any(|member| self.is_argument(member));
         let default = (has_default && !derives_default).then(|| {
+            let default = self.scope.prelude(quote!(::std::default::Default));
             quote! {
-                impl ::std::default::Default for #name {
+                impl #default for #name {
                     fn default() -> Self {
                         Self::new()
                     }
@@ -55,24 +56,26 @@ impl Emitter<'_> {
                 Content::Value(content) => {
                     let setter = format_ident!("{}", setter_name(&member.rust));
                     let (docs, deprecation) = (self.docs.member(id, member), self.docs.member_deprecation(id, member));
-                    let target = self.resolver.resolve(content)?;
+                    let target = self.rust_type(content)?;
+                    let optional = self.optional(&target);
                     members.extend(quote!(optional #field #wire #deprecation #setter(into #target),));
                     getters.extend(quote! {
                         #docs
                         #[must_use]
-                        pub fn #field(&self) -> ::std::option::Option<#target> {
+                        pub fn #field(&self) -> #optional {
                             self.0.get(#wire)?.decode().ok()
                         }
                     });
                 }
             }
         }
+        let (codec, object) = (self.codec(), self.scope.core("JsonObject"));
         Ok(quote! {
             #docs
             #[derive(Clone, Debug, PartialEq)]
-            pub struct #name(::mcpgen_core::JsonObject);
+            pub struct #name(#object);
 
-            mcpgen_core::codec::object_text! { #name; #members }
+            #codec::object_text! { #name; #members }
             impl #name { #getters }
         })
     }
@@ -86,21 +89,19 @@ impl Emitter<'_> {
                 Content::Constant(_) => fields.extend(quote!(#name: bool,)),
                 Content::Value(content) => {
                     let docs = self.docs.member(id, member);
-                    let mut target = self.resolver.resolve(content)?;
+                    let mut target = self.rust_type(content)?;
                     if member.boxed {
-                        target = syn::parse_quote!(::std::boxed::Box<#target>);
+                        target = self.boxed(&target);
                     }
-                    if !member.required {
-                        target = syn::parse_quote!(::std::option::Option<#target>);
-                    }
+                    let target = if member.required { quote!(#target) } else { self.optional(&target) };
                     fields.extend(quote!(#docs pub #name: #target,));
                 }
             }
         }
         if let Some(PatternMembers { pattern, rust, content }) = &body.pattern {
-            let (docs, name, value) = (self.docs.matching(pattern), ident(rust), self.resolver.resolve(content)?);
-            let owner = quote!(::mcpgen_core::codec::Matching<Self>);
-            let extra = typed_extra(&owner, &value);
+            let (docs, name, value) = (self.docs.matching(pattern), ident(rust), self.rust_type(content)?);
+            let codec = self.codec();
+            let extra = self.typed_extra(&quote!(#codec::Matching<Self>), &value);
             fields.extend(quote!(#docs pub #name: #extra,));
         }
         if let Some(extra) = self.extra(body)? {
@@ -113,12 +114,22 @@ impl Emitter<'_> {
     fn extra(&mut self, body: &Struct) -> Result<Option<TokenStream>, Error> {
         Ok(match &body.rest {
             Rest::Closed => None,
-            Rest::Open => Some(quote!(::mcpgen_core::Extra<Self>)),
+            Rest::Open => {
+                let extra = self.scope.core("Extra");
+                Some(quote!(#extra<Self>))
+            }
             Rest::Typed(content) => {
-                let value = self.resolver.resolve(content)?;
-                Some(typed_extra(&quote!(Self), &value))
+                let value = self.rust_type(content)?;
+                Some(self.typed_extra(&quote!(Self), &value))
             }
         })
+    }
+
+    /// Returns the type of a field for the other members of `owner`, whose values have the type `value`.
+    fn typed_extra(&self, owner: &TokenStream, value: &syn::Type) -> TokenStream {
+        let (extra, map) = (self.scope.core("Extra"), self.scope.core("Map"));
+        let string = self.scope.prelude(quote!(::std::string::String));
+        quote!(#extra<#owner, #map<#string, #value>>)
     }
 
     fn is_argument(&self, member: &Member) -> bool {
@@ -131,16 +142,20 @@ impl Emitter<'_> {
         match (self.protocol.follow(content), member.default.as_ref()?) {
             (Type::Named(id), Json::String(text)) => match &self.protocol.types[*id].shape {
                 Shape::Core(CoreType::ResultType) if text == "complete" => {
-                    Some(quote!(::mcpgen_core::ResultType::COMPLETE))
+                    let result_type = self.scope.core("ResultType");
+                    Some(quote!(#result_type::COMPLETE))
                 }
                 Shape::Enum(values) => {
                     let value = values.iter().find(|value| value.json.as_str() == Some(text))?;
-                    let (name, variant) = (ident(&self.protocol.types[*id].rust), ident(&value.rust));
+                    let (name, variant) = (self.scope.own(&self.protocol.types[*id].rust), ident(&value.rust));
                     Some(quote!(#name::#variant))
                 }
                 _ => None,
             },
-            (Type::String, Json::String(text)) => Some(quote!(::std::convert::From::from(#text))),
+            (Type::String, Json::String(text)) => {
+                let from = self.scope.prelude(quote!(::std::convert::From));
+                Some(quote!(#from::from(#text)))
+            }
             (Type::Boolean, Json::Bool(value)) => Some(quote!(#value)),
             _ => None,
         }
@@ -160,8 +175,8 @@ impl Emitter<'_> {
                 quote!(matching #pattern #name #others)
             }
         };
-        let is_empty = self.is_empty(id);
-        Ok(quote!(mcpgen_core::codec::object! { #name #is_empty; #members #rest }))
+        let (codec, is_empty) = (self.codec(), self.is_empty(id));
+        Ok(quote!(#codec::object! { #name #is_empty; #members #rest }))
     }
 
     /// Emits the declaration of a member.
@@ -177,7 +192,7 @@ impl Emitter<'_> {
             }
             Content::Value(content) => content,
         };
-        let (target, deprecation) = (self.resolver.resolve(content)?, self.docs.member_deprecation(id, member));
+        let (target, deprecation) = (self.rust_type(content)?, self.docs.member_deprecation(id, member));
         let parameter = match self.protocol.follow(content) {
             _ if member.boxed => quote!((boxed #target)),
             Type::Boolean | Type::Signed | Type::Unsigned | Type::Null | Type::Never => quote!((copy #target)),
@@ -193,9 +208,4 @@ impl Emitter<'_> {
 
 fn has_value(member: &Member) -> bool {
     matches!(member.content, Content::Value(_))
-}
-
-/// Returns the type of a field for the other members of `owner`, whose values have the type `value`.
-fn typed_extra(owner: &TokenStream, value: &syn::Type) -> TokenStream {
-    quote!(::mcpgen_core::Extra<#owner, ::mcpgen_core::Map<::std::string::String, #value>>)
 }

@@ -9,19 +9,19 @@ use super::{Emitter, ident};
 
 impl Emitter<'_> {
     pub(super) fn tuple(&mut self, id: TypeId, tuple: &Tuple) -> Result<TokenStream, Error> {
-        let docs = self.docs.tuple(id, tuple);
+        let (docs, codec) = (self.docs.tuple(id, tuple), self.codec());
         let (name, is_empty) = (ident(&self.def(id).rust), self.is_empty(id));
         let mut fields = TokenStream::new();
         for item in &tuple.first {
-            let mut target = self.resolver.resolve(&item.content)?;
+            let mut target = self.rust_type(&item.content)?;
             if item.boxed {
-                target = syn::parse_quote!(::std::boxed::Box<#target>);
+                target = self.boxed(&target);
             }
             fields.extend(quote!(pub #target,));
         }
         if let Some(rest) = &tuple.rest {
-            let rest = self.resolver.resolve(rest)?;
-            fields.extend(quote!(pub ::std::vec::Vec<#rest>,));
+            let (vec, rest) = (self.scope.prelude(quote!(::std::vec::Vec)), self.rust_type(rest)?);
+            fields.extend(quote!(pub #vec<#rest>,));
         }
         let count = tuple.first.len();
         let indices = (0..count).map(Literal::usize_unsuffixed);
@@ -33,7 +33,7 @@ impl Emitter<'_> {
             #[derive(Clone, Debug, PartialEq)]
             pub struct #name(#fields);
 
-            mcpgen_core::codec::tuple! { #name #is_empty; #kind #size; #(#indices),*; #rest }
+            #codec::tuple! { #name #is_empty; #kind #size; #(#indices),*; #rest }
         })
     }
 }

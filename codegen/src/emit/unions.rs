@@ -30,7 +30,7 @@ impl Emitter<'_> {
         let (name, is_empty) = (ident(&self.def(id).rust), self.is_empty(id));
         // The declaration requires a variant. It is not used if the union has no values.
         let blank = self.blanks.variant(id, union).or(union.variants.first()).map(|variant| ident(&variant.rust));
-        let sources = self.sources(union)?;
+        let (codec, sources) = (self.codec(), self.sources(union)?);
         let variants: Vec<TokenStream> = union
             .variants
             .iter()
@@ -44,15 +44,15 @@ impl Emitter<'_> {
         if self.is_message_set(id, union) {
             let methods = self.methods(union).into_iter().map(|(method, _)| method);
             return Ok(quote! {
-                mcpgen_core::codec::message_set! { #name blank #blank; #(#methods #variants,)* }
+                #codec::message_set! { #name blank #blank; #(#methods #variants,)* }
             });
         }
         let guards = union.decision.guards.iter().map(|it| guard(it, &union.variants[it.variant].rust));
         let body = quote!(#name blank #blank #is_empty; #(#variants),*; #(#guards,)*);
         Ok(if self.blanks.allocates_type(id) {
-            quote!(mcpgen_core::codec::boxed_union! { #body })
+            quote!(#codec::boxed_union! { #body })
         } else {
-            quote!(mcpgen_core::codec::union! { #body })
+            quote!(#codec::union! { #body })
         })
     }
 
@@ -66,9 +66,9 @@ impl Emitter<'_> {
         for (index, variant) in union.variants.iter().enumerate() {
             let docs = self.docs.variant(id, union, index);
             let name = ident(&variant.rust);
-            let mut content = self.resolver.resolve(&variant.content)?;
+            let mut content = self.rust_type(&variant.content)?;
             if variant.boxed {
-                content = syn::parse_quote!(::std::boxed::Box<#content>);
+                content = self.boxed(&content);
             }
             variants.extend(quote!(#docs #name(#content),));
         }
@@ -86,7 +86,7 @@ impl Emitter<'_> {
                 sources.push(TokenStream::new());
                 continue;
             }
-            let target = self.resolver.resolve(&variant.content)?;
+            let target = self.rust_type(&variant.content)?;
             let borrowed = (**content == Type::String).then(|| quote!(from_ref(&str)));
             // An integer literal, such as `5.into()`, is an `i64` if no variant has another integer type.
             let is_integer = |content: &&Type| matches!(content, Type::Signed | Type::Unsigned);

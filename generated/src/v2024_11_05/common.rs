@@ -35,8 +35,8 @@ codec::object! { Annotated; optional annotations "annotations" with_annotations(
 /// Since revision 2024-11-05. Used by [`Annotated`], [`EmbeddedResource`], [`ImageContent`], [`Resource`],
 /// [`ResourceTemplate`], [`TextContent`].
 ///
-/// [`Resource`]: super::Resource
 /// [`ResourceTemplate`]: super::ResourceTemplate
+/// [`Resource`]: super::Resource
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Annotations {
     /// The intended audience: the user, the model, or both. If absent, the audience is not specified.

@@ -19,8 +19,8 @@ use crate::{Extra, JsonObject, Number, codec};
 /// [`ResourceTemplate`], [`TextContent`].
 /// [Specification](https://modelcontextprotocol.io/specification/2025-03-26/schema#annotations)
 ///
-/// [`Resource`]: super::Resource
 /// [`ResourceTemplate`]: super::ResourceTemplate
+/// [`Resource`]: super::Resource
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Annotations {
     /// The intended audience: the user, the model, or both. If absent, the audience is not specified.

@@ -12,7 +12,6 @@ use super::{
     ResourceUpdatedNotification, Result, RootsListChangedNotification, SetLevelRequest,
     SubscribeRequest, ToolListChangedNotification, UnsubscribeRequest,
 };
-
 use crate::{Message, NotificationSet, codec};
 
 /// Any notification that a client sends.
@@ -201,6 +200,7 @@ codec::string_values! { ClientRequestMethod;
     GetPrompt = "prompts/get", ListTools = "tools/list", CallTool = "tools/call", SetLevel = "logging/setLevel",
     Complete = "completion/complete",
 }
+
 codec::request_set! { ClientRequest;
     Initialize(InitializeRequest) "initialize" visit, Ping(PingRequest) "ping" visit,
     ListResources(ListResourcesRequest) "resources/list" visit,
@@ -226,6 +226,7 @@ pub enum ServerRequestMethod {
 codec::string_values! { ServerRequestMethod;
     Ping = "ping", CreateMessage = "sampling/createMessage", ListRoots = "roots/list",
 }
+
 codec::request_set! { ServerRequest;
     Ping(PingRequest) "ping" visit, CreateMessage(CreateMessageRequest) "sampling/createMessage" visit,
     ListRoots(ListRootsRequest) "roots/list" visit,

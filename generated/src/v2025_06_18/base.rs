@@ -7,7 +7,6 @@ use super::{
     ClientCapabilities, EmptyResult, Implementation, LoggingLevel, Meta, ProgressToken,
     ServerCapabilities,
 };
-
 use crate::{Extra, Json, JsonObject, Number, Revision, codec};
 
 /// Cancels a request that the sender of the notification has issued.

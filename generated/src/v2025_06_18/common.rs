@@ -21,9 +21,9 @@ use crate::{Extra, JsonObject, Number, codec};
 /// [`AudioContent`]: super::AudioContent
 /// [`EmbeddedResource`]: super::EmbeddedResource
 /// [`ImageContent`]: super::ImageContent
-/// [`Resource`]: super::Resource
 /// [`ResourceLink`]: super::ResourceLink
 /// [`ResourceTemplate`]: super::ResourceTemplate
+/// [`Resource`]: super::Resource
 /// [`TextContent`]: super::TextContent
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Annotations {

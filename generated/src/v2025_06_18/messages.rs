@@ -13,7 +13,6 @@ use super::{
     RootsListChangedNotification, SetLevelRequest, SubscribeRequest,
     ToolListChangedNotification, UnsubscribeRequest,
 };
-
 use crate::{Message, NotificationSet, codec};
 
 /// Any notification that a client sends.
@@ -204,6 +203,7 @@ codec::string_values! { ClientRequestMethod;
     GetPrompt = "prompts/get", ListTools = "tools/list", CallTool = "tools/call", SetLevel = "logging/setLevel",
     Complete = "completion/complete",
 }
+
 codec::request_set! { ClientRequest;
     Initialize(InitializeRequest) "initialize" visit, Ping(PingRequest) "ping" visit,
     ListResources(ListResourcesRequest) "resources/list" visit,
@@ -231,6 +231,7 @@ pub enum ServerRequestMethod {
 codec::string_values! { ServerRequestMethod;
     Ping = "ping", CreateMessage = "sampling/createMessage", ListRoots = "roots/list", Elicit = "elicitation/create",
 }
+
 codec::request_set! { ServerRequest;
     Ping(PingRequest) "ping" visit, CreateMessage(CreateMessageRequest) "sampling/createMessage" visit,
     ListRoots(ListRootsRequest) "roots/list" visit, Elicit(ElicitRequest) "elicitation/create" visit,

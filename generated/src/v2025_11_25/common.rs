@@ -21,9 +21,9 @@ use crate::{Extra, Json, JsonObject, Number, codec};
 /// [`AudioContent`]: super::AudioContent
 /// [`EmbeddedResource`]: super::EmbeddedResource
 /// [`ImageContent`]: super::ImageContent
-/// [`Resource`]: super::Resource
 /// [`ResourceLink`]: super::ResourceLink
 /// [`ResourceTemplate`]: super::ResourceTemplate
+/// [`Resource`]: super::Resource
 /// [`TextContent`]: super::TextContent
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Annotations {
@@ -167,9 +167,9 @@ codec::object! { Error;
 ///
 /// [`Implementation`]: super::Implementation
 /// [`Prompt`]: super::Prompt
-/// [`Resource`]: super::Resource
 /// [`ResourceLink`]: super::ResourceLink
 /// [`ResourceTemplate`]: super::ResourceTemplate
+/// [`Resource`]: super::Resource
 /// [`Tool`]: super::Tool
 #[derive(Clone, Debug, PartialEq)]
 pub struct Icon {

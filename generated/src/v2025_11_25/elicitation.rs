@@ -748,8 +748,8 @@ codec::object! { TitledSingleSelectEnumSchemaOneOfItem;
 ///
 /// Only in revision 2025-11-25. Used by [`UrlElicitationRequiredErrorError`].
 ///
-/// [`UrlElicitationRequiredError`]: super::UrlElicitationRequiredError
 /// [`UrlElicitationRequiredErrorError`]: super::UrlElicitationRequiredErrorError
+/// [`UrlElicitationRequiredError`]: super::UrlElicitationRequiredError
 #[derive(Clone, Debug, PartialEq)]
 pub struct UrlElicitationRequiredErrorErrorData {
     /// The URL elicitations that the user must complete before the request can succeed.

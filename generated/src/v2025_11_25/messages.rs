@@ -15,7 +15,6 @@ use super::{
     SubscribeRequest, TaskStatusNotification, ToolListChangedNotification,
     UnsubscribeRequest,
 };
-
 use crate::{ErrorCode, Message, NotificationSet, codec};
 
 /// Any notification that a client sends.
@@ -252,6 +251,7 @@ codec::string_values! { ClientRequestMethod;
     GetTaskPayload = "tasks/result", CancelTask = "tasks/cancel", ListTasks = "tasks/list",
     SetLevel = "logging/setLevel", Complete = "completion/complete",
 }
+
 codec::request_set! { ClientRequest;
     Initialize(InitializeRequest) "initialize" visit id id, Ping(PingRequest) "ping" visit id id,
     ListResources(ListResourcesRequest) "resources/list" visit id id,
@@ -294,6 +294,7 @@ codec::string_values! { ServerRequestMethod;
     ListTasks = "tasks/list", CreateMessage = "sampling/createMessage", ListRoots = "roots/list",
     Elicit = "elicitation/create",
 }
+
 codec::request_set! { ServerRequest;
     Ping(PingRequest) "ping" visit id id, GetTask(GetTaskRequest) "tasks/get" visit id id,
     GetTaskPayload(GetTaskPayloadRequest) "tasks/result" visit id id,

@@ -6,7 +6,6 @@
 use super::{
     ContentBlock, Icon, Meta, NotificationParams, PaginatedRequestParams, RequestId, Role,
 };
-
 use crate::{Extra, JsonObject, Map, Revision, codec};
 
 /// Gets a prompt with its arguments filled in.

@@ -7,7 +7,6 @@ use super::{
     Annotations, EmptyResult, Icon, Meta, NotificationParams, PaginatedRequestParams,
     RequestId,
 };
-
 use crate::{Extra, JsonObject, Revision, codec};
 
 /// Binary contents of a resource or of a part of one.

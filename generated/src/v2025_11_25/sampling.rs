@@ -7,7 +7,6 @@ use super::{
     AudioContent, ContentBlock, CreateTaskResult, ImageContent, Meta, RequestId, Role,
     TaskMetadata, TextContent, Tool,
 };
-
 use crate::{Extra, JsonObject, Number, Revision, codec};
 
 /// Requests a message from the client's language model.

@@ -7,7 +7,6 @@ use super::{
     ContentBlock, CreateTaskResult, Icon, Meta, NotificationParams,
     PaginatedRequestParams, RequestId, TaskMetadata,
 };
-
 use crate::{Extra, JsonObject, Map, Revision, codec};
 
 /// Calls a tool of the server.

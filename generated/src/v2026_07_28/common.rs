@@ -36,9 +36,9 @@ use crate::{Extra, Json, Number, codec};
 /// [`AudioContent`]: super::AudioContent
 /// [`EmbeddedResource`]: super::EmbeddedResource
 /// [`ImageContent`]: super::ImageContent
-/// [`Resource`]: super::Resource
 /// [`ResourceLink`]: super::ResourceLink
 /// [`ResourceTemplate`]: super::ResourceTemplate
+/// [`Resource`]: super::Resource
 /// [`TextContent`]: super::TextContent
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Annotations {
@@ -214,9 +214,9 @@ codec::object! { Error;
 /// [Specification](https://modelcontextprotocol.io/specification/2026-07-28/schema#icon)
 ///
 /// [`Prompt`]: super::Prompt
-/// [`Resource`]: super::Resource
 /// [`ResourceLink`]: super::ResourceLink
 /// [`ResourceTemplate`]: super::ResourceTemplate
+/// [`Resource`]: super::Resource
 /// [`Tool`]: super::Tool
 #[derive(Clone, Debug, PartialEq)]
 pub struct Icon {

@@ -11,6 +11,14 @@ use crate::{Extra, Map, Revision, codec};
 /// Clients send it while the user types and should debounce it. The result is a [`CompleteResult`] with at most 100
 /// values, most relevant first. Requires the server's `completions` capability.
 ///
+/// ```json
+/// {"jsonrpc": "2.0", "id": 1, "method": "completion/complete",
+///   "params": {"ref": {"type": "ref/prompt", "name": "plan_trip"},
+///   "argument": {"name": "city", "value": "Be"},
+///   "_meta": {"io.modelcontextprotocol/protocolVersion": "2026-07-28",
+///   "io.modelcontextprotocol/clientCapabilities": {}}}}
+/// ```
+///
 /// The `completion/complete` request, sent by the client. In JSON, `jsonrpc` is `"2.0"`. Since revision 2024-11-05.
 /// [Specification](https://modelcontextprotocol.io/specification/2026-07-28/schema#completerequest)
 #[derive(Clone, Debug, PartialEq)]

@@ -7,7 +7,6 @@ use super::{
     CreateMessageRequest, CreateMessageResult, ElicitRequest, ElicitResult,
     ListRootsRequest, ListRootsResult, RequestMetaObject, ResultMetaObject,
 };
-
 use crate::{Extra, Map, codec};
 
 /// A request for input from the client: a sampling request, a request for roots or an elicitation.

@@ -12,7 +12,6 @@ use super::{
     SubscriptionsAcknowledgedNotification, SubscriptionsListenRequest,
     ToolListChangedNotification,
 };
-
 use crate::{ErrorCode, Message, MethodSet, NotificationSet, RequestSet, codec};
 
 /// Any request that a server sends.
@@ -179,6 +178,7 @@ codec::string_values! { ClientRequestMethod;
     ReadResource = "resources/read", SubscriptionsListen = "subscriptions/listen", ListPrompts = "prompts/list",
     GetPrompt = "prompts/get", ListTools = "tools/list", CallTool = "tools/call", Complete = "completion/complete",
 }
+
 codec::request_set! { ClientRequest;
     Discover(DiscoverRequest) "server/discover" visit id id,
     ListResources(ListResourcesRequest) "resources/list" visit id id,

@@ -8,7 +8,6 @@ use super::{
     NotificationParams, PaginatedRequestParams, RequestId, RequestMetaObject,
     ResultMetaObject, ResultType, Role,
 };
-
 use crate::{Extra, Map, Revision, codec};
 
 /// Gets a prompt with its arguments filled in.

@@ -8,7 +8,6 @@ use super::{
     NotificationMetaObject, NotificationParams, PaginatedRequestParams, RequestId,
     RequestMetaObject, ResultMetaObject, ResultType,
 };
-
 use crate::{Extra, Revision, codec};
 
 /// Binary contents of a resource or of a part of one.

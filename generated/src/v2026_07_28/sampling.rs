@@ -7,7 +7,6 @@ use super::{
     AudioContent, ContentBlock, ImageContent, JsonObject, MetaObject, Role, TextContent,
     Tool,
 };
-
 use crate::{Extra, Json, Number, Revision, codec};
 
 /// Requests a message from the client's language model.

@@ -7,7 +7,6 @@ use super::{
     CacheScope, RequestId, RequestMetaObject, ResultMetaObject, ResultType,
     ServerCapabilities,
 };
-
 use crate::{Extra, Revision, codec};
 
 /// Gets the supported revisions, the capabilities and other information of the server.

@@ -6,7 +6,6 @@
 use super::{
     Implementation, NotificationMetaObject, RequestId, RequestMetaObject, ResultType,
 };
-
 use crate::{Extra, Revision, codec};
 
 /// The kinds of change notifications that a client subscribes to.

@@ -8,7 +8,6 @@ use super::{
     NotificationParams, PaginatedRequestParams, RequestId, RequestMetaObject,
     ResultMetaObject, ResultType,
 };
-
 use crate::{Extra, Json, Revision, codec};
 
 /// Calls a tool of the server.

@@ -14,7 +14,7 @@ use crate::{Bounded, Content, CoreType, Limit, Member, Protocol, Shape, Struct, 
 const WIDTH: usize = 92;
 
 /// The maximum number of lines of an example.
-const LINES: usize = 4;
+const LINES: usize = 5;
 
 /// The maximum number of optional members in an example.
 const OPTIONAL: usize = 3;

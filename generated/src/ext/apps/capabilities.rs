@@ -6,7 +6,6 @@
 use super::{
     McpUiDisplayMode, McpUiResourceCsp, McpUiResourcePermissions, RequestId, Tool,
 };
-
 use crate::{JsonObject, Map, Never, codec};
 
 /// What an app supports.

@@ -13,7 +13,6 @@ use super::{
     McpUiToolInputNotification, McpUiToolInputPartialNotification,
     McpUiToolResultNotification, McpUiUpdateModelContextRequest,
 };
-
 use crate::{Message, NotificationSet, codec};
 
 /// The requests that a client sends.
@@ -128,6 +127,7 @@ codec::string_values! { ClientRequestMethod;
     McpUiMessage = "ui/message", McpUiUpdateModelContext = "ui/update-model-context",
     McpUiRequestDisplayMode = "ui/request-display-mode",
 }
+
 codec::request_set! { ClientRequest;
     McpUiInitialize(McpUiInitializeRequest) "ui/initialize" visit,
     McpUiOpenLink(McpUiOpenLinkRequest) "ui/open-link" visit,
@@ -144,6 +144,7 @@ pub enum ServerRequestMethod {
     McpUiResourceTeardown,
 }
 codec::string_values! { ServerRequestMethod; McpUiResourceTeardown = "ui/resource-teardown", }
+
 codec::request_set! { ServerRequest; McpUiResourceTeardown(McpUiResourceTeardownRequest) "ui/resource-teardown" visit, }
 
 /// The methods of the notifications that a client sends.

@@ -8,7 +8,6 @@ use super::{
     McpUiHostCapabilities, McpUiHostContextDeviceCapabilities, McpUiHostContextToolInfo,
     ResourceLink, ResultMetaObject,
 };
-
 use crate::{Extra, Json, JsonObject, Map, Never, Number, Revision, codec};
 
 /// How a host displays an app.

@@ -196,6 +196,11 @@ codec::object! { Repository;
 ///
 /// The recommended location is `server-card` below the URL of the Streamable HTTP endpoint. The card is a hint. What
 /// the server reports in `server/discover` takes precedence, and security decisions must not rely on the card.
+///
+/// ```json
+/// {"$schema": "https://static.modelcontextprotocol.io/schemas/v1/server-card.schema.json",
+///   "name": "com.example/weather", "description": "Weather forecasts for any city.", "version": "1.2.0"}
+/// ```
 #[derive(Clone, Debug, PartialEq)]
 pub struct ServerCard {
     /// The URI of the schema of server cards. Its path contains the version of the format, `v1`. In JSON, it is

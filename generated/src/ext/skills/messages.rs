@@ -49,6 +49,7 @@ pub enum ClientRequestMethod {
 codec::string_values! { ClientRequestMethod;
     ListSkills = "skills/list", GetSkill = "skills/get", ReadResourceDirectory = "resources/directory/read",
 }
+
 codec::request_set! { ClientRequest;
     ListSkills(ListSkillsRequest) "skills/list" visit id id, GetSkill(GetSkillRequest) "skills/get" visit id id,
     ReadResourceDirectory(ReadResourceDirectoryRequest) "resources/directory/read" visit id id,

@@ -6,7 +6,6 @@
 use super::{
     CacheScope, PaginatedRequestParams, RequestId, RequestMetaObject, ResultMetaObject,
 };
-
 use crate::{Extra, Revision, codec};
 
 /// Returns the entry of one skill.
@@ -63,6 +62,14 @@ codec::object! { GetSkillRequestParams;
 
 /// The entry of a skill.
 ///
+/// ```json
+/// {"skill": {"uri": "skill://plan-trip/SKILL.md", "frontmatter": {"name": "plan-trip",
+///   "description": "Plans a trip and suggests what to pack."},
+///   "resources": [{"uri": "skill://plan-trip/SKILL.md",
+///   "digest": "sha256:2cf24dba5fb0a30e26e83b2ac5b9e29e1b161e5c1fa7425e73043362938b9824",
+///   "size": 1024}]}, "ttlMs": 60000, "cacheScope": "public", "resultType": "complete"}
+/// ```
+///
 /// The result of [`GetSkillRequest`] (`skills/get`). In JSON, `resultType` is `"complete"`.
 #[derive(Clone, Debug, PartialEq)]
 pub struct GetSkillResult {
@@ -115,6 +122,12 @@ codec::request! { ListSkillsRequest; "skills/list" (PaginatedRequestParams) -> L
 
 /// A page of skills.
 ///
+/// ```json
+/// {"skills": [{"uri": "skill://plan-trip/SKILL.md",
+///   "frontmatter": {"name": "plan-trip", "description": "Plans a trip and suggests what to pack."},
+///   "resources": "dynamic"}], "ttlMs": 60000, "cacheScope": "public", "resultType": "complete"}
+/// ```
+///
 /// The result of [`ListSkillsRequest`] (`skills/list`). In JSON, `resultType` is `"complete"`.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ListSkillsResult {
@@ -143,6 +156,14 @@ codec::object! { ListSkillsResult;
 ///
 /// `skills/list` and `skills/get` return the same entry. A skill is identified by its URI together with the server, not
 /// by its name, which other skills can share.
+///
+/// ```json
+/// {"uri": "skill://plan-trip/SKILL.md", "frontmatter": {"name": "plan-trip",
+///   "description": "Plans a trip and suggests what to pack."},
+///   "resources": [{"uri": "skill://plan-trip/SKILL.md",
+///   "digest": "sha256:2cf24dba5fb0a30e26e83b2ac5b9e29e1b161e5c1fa7425e73043362938b9824",
+///   "size": 1024}]}
+/// ```
 ///
 /// Used by [`GetSkillResult`], [`ListSkillsResult`].
 #[derive(Clone, Debug, PartialEq)]

@@ -6,7 +6,6 @@
 use super::{
     CancelTaskRequest, GetTaskRequest, TaskStatusNotification, UpdateTaskRequest,
 };
-
 use crate::{Message, MethodSet, NotificationSet, RequestSet, codec};
 
 /// The requests that a client sends.
@@ -59,6 +58,7 @@ pub enum ClientRequestMethod {
 codec::string_values! { ClientRequestMethod;
     GetTask = "tasks/get", UpdateTask = "tasks/update", CancelTask = "tasks/cancel",
 }
+
 codec::request_set! { ClientRequest;
     GetTask(GetTaskRequest) "tasks/get" visit id id, UpdateTask(UpdateTaskRequest) "tasks/update" visit id id,
     CancelTask(CancelTaskRequest) "tasks/cancel" visit id id,

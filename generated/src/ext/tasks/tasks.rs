@@ -7,7 +7,6 @@ use super::{
     Error, InputRequests, InputResponses, PollIntervalMs, RequestId, ResultMetaObject,
     TaskStatus, TtlMs,
 };
-
 use crate::{Extra, Revision, codec};
 
 /// Requests the cancellation of a task.
