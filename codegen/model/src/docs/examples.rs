@@ -352,7 +352,7 @@ mod tests {
         let json = |count: usize| Json::Array(vec![Json::String("x".repeat(40)); count]);
         assert_eq!(lines(&json(2)).map(|text| text.lines().count()), Some(1));
         assert_eq!(lines(&json(3)).map(|text| text.lines().map(str::len).collect::<Vec<_>>()), Some(vec![88, 45]));
-        assert_eq!(lines(&json(9)), None);
+        assert_eq!(lines(&json(11)), None);
         let text = Json::Array(vec![Json::String("x, \" y".repeat(10)); 2]);
         assert_eq!(lines(&text).map(|text| text.lines().count()), Some(2));
         assert_eq!(lines(&text).and_then(|text| Json::parse(&text).ok()), Some(text));
