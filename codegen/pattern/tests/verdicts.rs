@@ -116,6 +116,12 @@ fn agrees_on_patterns_in_use() {
     }
 }
 
+/// Without the flag `u`, which octal escapes such as `\377` are not valid with, `ſ` is not a character of words.
+#[test]
+fn agrees_on_boundaries_without_unicode() {
+    check(r"(?i:\B(?:|\377))", &["aäA\u{2028}ſ"]);
+}
+
 fn pattern() -> impl Strategy<Value = String> {
     let atom = prop::sample::select(ATOMS).prop_map(str::to_owned);
     atom.prop_recursive(3, 12, 3, |inner| {
