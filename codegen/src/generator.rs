@@ -29,6 +29,8 @@ pub struct Generated {
 pub struct Summary {
     /// The revision.
     pub revision: String,
+    /// The kind of contract: `JSON Schema`, `OpenRPC`, ….
+    pub contract: &'static str,
     /// The number of types.
     pub types: usize,
     /// The number of types that belong to the revision that is extended.
@@ -236,10 +238,13 @@ impl Generator {
 }
 
 pub(crate) fn summary(protocol: &Protocol, files: usize) -> Summary {
-    let requests = protocol.requests.iter().filter(|request| !request.senders.is_empty()).count();
+    // Without message sets, the senders are not known. With them, the other requests are embedded in messages.
+    let has_senders = protocol.types.has_message_sets();
+    let requests = protocol.requests.iter().filter(|request| !has_senders || !request.senders.is_empty()).count();
     let idle = protocol.fixups.iter().filter(|fixup| fixup.pointers.is_empty());
     Summary {
         revision: protocol.revision.clone(),
+        contract: protocol.contract,
         types: protocol.types.len(),
         shared: protocol.extends.as_ref().map_or(0, |extends| extends.shared.len()),
         methods: requests + protocol.notifications.len(),

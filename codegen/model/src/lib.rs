@@ -25,7 +25,8 @@ pub mod text;
 // Corrections of official schemas, repeated definitions, and the messages that a schema does not list.
 pub mod fixups;
 mod inline;
-mod mapping;
+// What states a protocol.
+mod contract;
 // The lists of a server: its tools, resources and prompts.
 pub mod snapshot;
 
@@ -49,7 +50,8 @@ pub mod docs;
 pub mod inspect;
 pub mod validate;
 
-pub use build::{Contract, areas, build, extend, model};
+pub use build::{areas, build, extend, model};
+pub use contract::{Contract, Mapping};
 pub use decision::{Condition, Decision, Guard};
 pub use describe::{Outline, Part};
 pub use direction::{MessageKind, MessageSet, Side};
@@ -58,7 +60,6 @@ pub use documentation::{DocEntry, DocTarget, Docs};
 pub use extension::{Extends, Extension, extension_path};
 pub use fixups::Applied;
 pub use inline::{InlineSchemas, NAMES};
-pub use mapping::Mapping;
 pub use mcpgen_schema::check::{Check, MemberChecks, Unevaluated};
 pub use mcpgen_schema::normal::{Bound, Bounds, Length};
 pub use mcpgen_schema::{Json, JsonTypes};

@@ -20,6 +20,8 @@ use crate::types::{Origin, Struct, Type, TypeDef, TypeId, Types};
 pub struct Protocol {
     /// The revision's name.
     pub revision: String,
+    /// The kind of contract that states the protocol, such as `OpenRPC`.
+    pub contract: &'static str,
     /// The name of the schema file in messages.
     pub file: String,
     /// SHA-256 of the schema file, in hex.

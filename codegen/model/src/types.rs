@@ -370,7 +370,15 @@ impl Types {
 impl TypeDef {
     /// Returns whether the type is the union of all messages of one kind that a side sends.
     pub fn is_message_set(&self) -> bool {
-        matches!(&self.shape, Shape::Union(union) if union.messages.is_some())
+        self.message_set().is_some()
+    }
+
+    /// Returns the message set that the type is.
+    pub fn message_set(&self) -> Option<MessageSet> {
+        match &self.shape {
+            Shape::Union(union) => union.messages,
+            _ => None,
+        }
     }
 }
 

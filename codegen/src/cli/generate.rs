@@ -87,12 +87,13 @@ impl GenerateArgs {
                 (changed, true) => format!("{changed} differ"),
                 (changed, false) => format!("{changed} written or removed"),
             };
-            let Summary { revision, types, shared, methods, files, .. } = &summary;
+            let Summary { revision, contract, types, shared, methods, files, .. } = &summary;
+            let contract = if *contract == "JSON Schema" { String::new() } else { format!(" ({contract})") };
             let shared = if *shared == 0 { String::new() } else { format!(" ({shared} shared)") };
             let counted = |count: &usize, unit| counted(*count as u64, unit);
             let (types, methods, files) =
                 (counted(types, "types"), counted(methods, "methods"), counted(files, "files"));
-            answer.text.push_str(&format!("{revision}: {types}{shared}, {methods}, {files}: {state}\n"));
+            answer.text.push_str(&format!("{revision}{contract}: {types}{shared}, {methods}, {files}: {state}\n"));
             answer.notes.extend(summary.warnings().into_iter().map(|warning| format!("warning: {warning}")));
         }
         if answer.differs {

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use mcpgen_model::areas::{CHECKS, MESSAGES};
 use mcpgen_model::text::names::{Namespace, constant_name};
-use mcpgen_model::{MessageKind, MessageSet, Protocol, Side, Tag, TypeDef, TypeId};
+use mcpgen_model::{MessageKind, MessageSet, Protocol, Side, Tag, TypeId};
 
 use super::{Options, json_schema};
 
@@ -84,8 +84,7 @@ impl MessageNames {
     fn new(protocol: &Protocol) -> Self {
         let mut names = Namespace::default();
         protocol.types.iter().for_each(|def| drop(names.claim(&def.rust)));
-        let is_set = |def: &TypeDef, set: MessageSet| def.name == set.definition() && def.is_message_set();
-        let id = |set: MessageSet| protocol.types.iter().position(|def| is_set(def, set));
+        let id = |set: MessageSet| protocol.types.iter().position(|def| def.message_set() == Some(set));
         let mut shared = BTreeMap::new();
         // Collects shared items, and returns whether the module has the item itself. Names in the revision are never
         // numbered, which a test checks.

@@ -146,7 +146,7 @@ impl Emitter<'_> {
         let field = ident(&member.rust);
         let is_core = matches!(self.protocol.follow(content), Type::Named(id)
             if self.protocol.types[*id].shape == Shape::Core(CoreType::RequestId));
-        Some(if is_core && !member.boxed { quote!(id #field) } else { quote!(id like #field) })
+        Some(if is_core && !member.boxed { quote!(id #field) } else { quote!(like #field) })
     }
 
     fn envelope(&self, side: Side, types: [TypeId; 2], name: &str) -> TokenStream {

@@ -145,13 +145,13 @@ macro_rules! __notification {
 }
 
 /// Implements `RequestSet` for the requests of a direction. The arguments are the variant, type and method of each, the
-/// function with which a visitor visits it, and the ID field: `id` if its type is `RequestId`, otherwise `id like`.
+/// function with which a visitor visits it, and the ID field: `id` if its type is `RequestId`, otherwise `like`.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! __request_set {
     (
         $name:ident;
-        $($variant:ident($request:ty) $method:tt $visit:ident $(id $id:ident)? $(id like $other_id:ident)?),* $(,)?
+        $($variant:ident($request:ty) $method:tt $visit:ident $(id $id:ident)? $(like $other_id:ident)?),* $(,)?
     ) => {
         impl $crate::RequestSet for $name {
             fn set_id(&mut self, _id: $crate::RequestId) {

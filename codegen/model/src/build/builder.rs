@@ -4,7 +4,6 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use indexmap::IndexMap;
-use mcpgen_schema::Document;
 use mcpgen_schema::algebra::{Algebra, is_unsigned};
 use mcpgen_schema::check::{Check, Definitions};
 use mcpgen_schema::compile::{of_items, of_schema};
@@ -20,8 +19,8 @@ use crate::build::boxes::{with_boxes, without_recursive_aliases};
 use crate::build::methods::{Messages, error_codes};
 use crate::build::names::{GENERIC_LABELS, Occurrence, with_names};
 use crate::build::unions::{Conflict, absorbing, decide, is_exact};
+use crate::contract::{Contract, Direction, JSON_SCHEMA, MappedMessage, Mapping};
 use crate::fixups::{self, Applied};
-use crate::mapping::{Direction, MappedMessage, Mapping};
 use crate::text::names::{Namespace, field_name, variant_name};
 use crate::{
     AliasRule, Bounded, Condition, Content, CoreType, Decision, Docs, Guard, Item, Limit, Member, MessageKind,
@@ -29,32 +28,16 @@ use crate::{
     Undecided, Union, Value, Variant,
 };
 
-/// What states a protocol: a schema and, if the schema does not list the messages, a mapping that does.
-#[derive(Clone, Debug)]
-pub struct Contract {
-    /// The schema.
-    pub document: Document,
-    /// The messages that the schema does not list.
-    pub mapping: Option<Mapping>,
-    /// New names of inline types, by their generated names.
-    pub names: BTreeMap<String, String>,
-}
-
-impl From<Document> for Contract {
-    fn from(document: Document) -> Self {
-        Self { document, mapping: None, names: BTreeMap::new() }
-    }
-}
-
 /// Reads the model of a revision. For a `released` revision, every fixup must find what it expects.
 ///
 /// # Errors
 ///
 /// [`Error::Schema`] with all problems of the schema.
 pub fn model(contract: impl Into<Contract>, revision: &str, released: bool) -> Result<Protocol, Error> {
-    let Contract { mut document, mapping, names } = contract.into();
+    let (Contract { mut document, mapping, names }, kind) = contract.into().read()?;
     let fixups = fixups::apply(&mut document, revision, released)?;
-    build(normalise(document)?, mapping.as_ref(), &names, fixups, revision)
+    let protocol = build(normalise(document)?, mapping.as_ref(), &names, fixups, revision)?;
+    Ok(Protocol { contract: kind, ..protocol })
 }
 
 /// Builds the model of a revision.
@@ -84,6 +67,7 @@ pub fn build(
     let error_codes = error_codes(&types);
     Ok(Protocol {
         revision: revision.to_owned(),
+        contract: JSON_SCHEMA,
         file: normalised.file.clone(),
         sha256: normalised.sha256.clone(),
         era: messages.era(),
@@ -513,21 +497,21 @@ impl<'a> Builder<'a> {
     /// Adds the message sets that the schema does not define. Does nothing if neither the schema nor the mapping states
     /// directions.
     fn absent_directions(&mut self) {
-        let is_defined = |set: &MessageSet| {
-            let id = self.names.get(set.definition());
-            id.is_some_and(|id| self.types[*id].is_message_set())
-        };
+        let is_defined = |set: &MessageSet| self.types.iter().any(|def| def.message_set() == Some(*set));
         let mapping = self.mapping;
         let is_mapped = mapping.is_some_and(|it| it.messages.iter().any(|it| it.entry.direction.is_some()));
         if !is_mapped && !MessageSet::ALL.iter().any(is_defined) {
             return;
         }
         for messages in MessageSet::ALL {
-            if self.names.contains_key(messages.definition()) {
-                continue;
+            let is_defined = self.types.iter().any(|def| def.message_set() == Some(messages));
+            let Some(union) = Some(messages).filter(|_| !is_defined).and_then(|it| self.mapped(it)) else { continue };
+            // The schema can have a definition of that name which is no message set.
+            let mut name = messages.definition().to_owned();
+            while self.names.contains_key(&name) {
+                name.push_str("Message");
             }
-            let Some(union) = self.mapped(messages) else { continue };
-            let mut def = type_def(messages.definition(), Origin::Absent, &Note::default());
+            let mut def = type_def(&name, Origin::Absent, &Note::default());
             def.shape = Shape::Union(union);
             self.names.insert(def.name.clone(), self.types.len());
             self.types.push(def);

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use mcpgen_schema::Problem;
 use mcpgen_schema::json::{Json, integer};
 
-use crate::mapping::{Direction, MappedMessage, Mapping};
+use crate::contract::{Direction, MappedMessage, Mapping};
 use crate::text::names::{Namespace, constant_name};
 use crate::{
     Content, Era, ErrorCode, MessageKind, MessageSet, Notification, Origin, Params, Request, Shape, Side, Struct, Tag,
@@ -32,8 +32,7 @@ impl Messages {
     ) -> Result<Self, Vec<Problem>> {
         let mut collector = Collector { types, names, found: Messages::default() };
         for messages in MessageSet::ALL {
-            let Some(&union) = names.get(messages.definition()) else { continue };
-            if types[union].is_message_set() {
+            if let Some(union) = types.iter().position(|def| def.message_set() == Some(messages)) {
                 types.uses(union).into_iter().for_each(|type_id| collector.add(type_id, Some(messages)));
             }
         }
@@ -145,7 +144,7 @@ impl Collector<'_> {
             None => params(self.types, type_id),
         };
         let result = match &entry.result {
-            Some(name) => Type::Named(self.definition("result", name)?),
+            Some(name) => self.unwrapped(self.definition("result", name)?),
             None => self.result(&entry.definition),
         };
         let senders = match entry.direction {
@@ -179,10 +178,33 @@ impl Collector<'_> {
             return Type::Named(result);
         }
         if let Some(&response) = names.get(&format!("{stem}Response")) {
-            let body = member(types, response, "body").or_else(|| member(types, response, "result"));
-            return body.map_or(Type::Named(response), |body| body.content);
+            return self.unwrapped(response);
         }
         names.get("EmptyResult").map_or(Type::Object, |&id| Type::Named(id))
+    }
+
+    /// Returns the result in a response: its member `result`, or `body` as in the Debug Adapter Protocol. A response can be a
+    /// union with one that has an `error` instead. Other types are results themselves.
+    fn unwrapped(&self, response: TypeId) -> Type {
+        let types = self.types;
+        let response = Type::Named(response);
+        let Type::Named(id) = types.follow(&response) else { return response };
+        let has = |id: TypeId, name: &str| member(types, id, name);
+        let variants: Vec<TypeId> = match &types[*id].shape {
+            Shape::Union(union) => union.variants.iter().filter_map(|it| it.content.by_value()).collect(),
+            Shape::Undecided(union) => union.alternatives.iter().filter_map(|it| it.content.by_value()).collect(),
+            _ => vec![*id],
+        };
+        let (failures, results): (Vec<TypeId>, Vec<TypeId>) =
+            variants.iter().partition(|id| has(**id, "error").is_some() && has(**id, "result").is_none());
+        match results.as_slice() {
+            [only] if failures.len() + 1 == variants.len() => {
+                let is_envelope = has(*only, "jsonrpc").is_some() || !failures.is_empty();
+                let result = has(*only, "result").filter(|_| is_envelope).or_else(|| has(*only, "body"));
+                result.map_or(response.clone(), |result| result.content)
+            }
+            _ => response,
+        }
     }
 
     /// Returns the task result of a request whose params have a member `task`.

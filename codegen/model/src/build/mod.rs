@@ -10,5 +10,5 @@ mod names;
 mod shared;
 mod unions;
 
-pub use builder::{Contract, build, model};
+pub use builder::{build, model};
 pub use shared::extend;

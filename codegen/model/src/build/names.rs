@@ -97,7 +97,8 @@ pub(super) fn words(name: &str) -> Vec<&str> {
         .collect()
 }
 
-/// Names variants after their content. Names of messages lose the suffix `Request` or `Notification`.
+/// Names variants after their content. Names of messages lose the suffix `Request` or `Notification`, with or without
+/// `Message`.
 fn name_variants(types: &mut [TypeDef]) {
     for id in 0..types.len() {
         let (variants, messages) = match &types[id].shape {
@@ -115,7 +116,9 @@ fn name_variants(types: &mut [TypeDef]) {
             .iter()
             .map(|variant| {
                 let name = content_name(types, &variant.content, &variant.rust);
-                let short = name.strip_suffix(suffix).filter(|short| !short.is_empty()).unwrap_or(&name);
+                let bare = name.strip_suffix("Message").filter(|bare| messages.is_some() && bare.ends_with(suffix));
+                let bare = bare.unwrap_or(&name);
+                let short = bare.strip_suffix(suffix).filter(|short| !short.is_empty()).unwrap_or(bare);
                 names.claim(&type_name(short))
             })
             .collect();

@@ -1,0 +1,81 @@
+//! Adds definitions of whole messages to a schema that defines only their params and results.
+
+use indexmap::IndexMap;
+use mcpgen_schema::{Document, Json};
+
+use super::Message;
+use super::mapping::{Entry, MappedMessage};
+
+/// The definition of the `id` of requests, which is added to schemas without one.
+const REQUEST_ID: &str = "RequestId";
+
+/// Adds a definition for each message, and returns the entries of the messages.
+pub(super) fn with_envelopes(mut document: Document, messages: Vec<Message>) -> (Document, Vec<MappedMessage>) {
+    let container = document.container();
+    let mut definitions = document.definitions().clone();
+    if !definitions.contains_key(REQUEST_ID) {
+        let id = object([("type", Json::Array(vec![text("string"), text("integer")]))]);
+        definitions.insert(REQUEST_ID.to_owned(), id);
+    }
+    let mut entries = Vec::new();
+    for message in messages {
+        let definition = free_name(&definitions, &message.name);
+        definitions.insert(definition.clone(), envelope(container, &message));
+        let is_request = message.result.is_some();
+        let Message { direction, result, .. } = message;
+        let entry = Entry { definition, method: None, params: None, result, direction: Some(direction) };
+        entries.push(MappedMessage { is_request, entry });
+    }
+    if let Json::Object(root) = &mut document.root {
+        root.insert(container.to_owned(), Json::Object(definitions));
+    }
+    (document, entries)
+}
+
+/// Returns the name of a message, with `Message` after it if the contract has another definition of that name.
+pub(super) fn free_name(definitions: &IndexMap<String, Json>, wanted: &str) -> String {
+    let mut name = wanted.to_owned();
+    while definitions.contains_key(&name) {
+        name.push_str("Message");
+    }
+    name
+}
+
+fn envelope(container: &str, message: &Message) -> Json {
+    let mut properties = IndexMap::from([("jsonrpc".to_owned(), constant("2.0"))]);
+    let mut required = vec![text("jsonrpc"), text("method")];
+    if message.result.is_some() {
+        properties.insert("id".to_owned(), reference(container, REQUEST_ID));
+        required.insert(1, text("id"));
+    }
+    properties.insert("method".to_owned(), constant(&message.method));
+    if let Some((params, is_required)) = &message.params {
+        properties.insert("params".to_owned(), reference(container, params));
+        required.extend(is_required.then(|| text("params")));
+    }
+    let description = message.description.iter().map(|it| ("description".to_owned(), text(it)));
+    let shape = [
+        ("type".to_owned(), text("object")),
+        ("properties".to_owned(), Json::Object(properties)),
+        ("required".to_owned(), Json::Array(required)),
+    ];
+    Json::Object(description.chain(shape).collect())
+}
+
+/// Returns a schema of one text, in any dialect.
+fn constant(value: &str) -> Json {
+    object([("enum", Json::Array(vec![text(value)]))])
+}
+
+pub(super) fn reference(container: &str, definition: &str) -> Json {
+    let definition = mcpgen_schema::json::pointer::escape(definition);
+    object([("$ref", text(&format!("#/{container}/{definition}")))])
+}
+
+pub(super) fn object<const N: usize>(members: [(&str, Json); N]) -> Json {
+    Json::Object(members.into_iter().map(|(name, value)| (name.to_owned(), value)).collect())
+}
+
+pub(super) fn text(text: &str) -> Json {
+    Json::String(text.to_owned())
+}

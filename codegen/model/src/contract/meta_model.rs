@@ -1,0 +1,300 @@
+//! The `metaModel.json` of the Language Server Protocol (LSP): requests, notifications, and types of its own grammar.
+
+use std::collections::HashSet;
+
+use indexmap::IndexMap;
+use mcpgen_schema::{Dialect, Document, Error, Json, Problem};
+
+use super::envelopes::{free_name, object, reference, text};
+use super::mapping::Direction;
+use super::{Message, Reader};
+use crate::text::names::type_name;
+
+pub(super) const READER: Reader = Reader { reads, read, name: "LSP metaModel" };
+
+const CONTAINER: &str = "$defs";
+
+fn reads(document: &Document) -> bool {
+    ["requests", "notifications", "structures"].iter().all(|key| matches!(document.root.get(key), Some(Json::Array(_))))
+}
+
+fn read(mut document: Document) -> Result<(Document, Vec<Message>), Error> {
+    let root = std::mem::replace(&mut document.root, Json::Null);
+    let items = |key: &'static str| match root.get(key) {
+        Some(Json::Array(items)) => items.as_slice(),
+        _ => &[],
+    };
+    let structures = items("structures").iter().filter_map(|it| Some((it.get("name")?.as_str()?, it))).collect();
+    let mut reading = Reading { structures, definitions: IndexMap::new(), problems: Vec::new() };
+    for key in ["structures", "enumerations", "typeAliases"] {
+        for (index, item) in items(key).iter().enumerate() {
+            let pointer = format!("/{key}/{index}");
+            let schema = match key {
+                "structures" => reading.structure(&pointer, item),
+                "enumerations" => reading.enumeration(&pointer, item),
+                _ => reading.part(&pointer, item, "type"),
+            };
+            if let (Some(name), Some(schema)) = (reading.text(&pointer, item, "name"), schema) {
+                reading.definitions.insert(name.to_owned(), documented(schema, item));
+            }
+        }
+    }
+    let mut messages = Vec::new();
+    for (key, is_request) in [("requests", true), ("notifications", false)] {
+        for (index, item) in items(key).iter().enumerate() {
+            messages.extend(reading.message(&format!("/{key}/{index}"), item, is_request));
+        }
+    }
+    let Reading { definitions, mut problems, .. } = reading;
+    if !problems.is_empty() {
+        problems.iter_mut().for_each(|problem| problem.file.clone_from(&document.file));
+        return Err(Error::Schema(problems));
+    }
+    document.dialect = Dialect::Draft202012;
+    document.root = object([(CONTAINER, Json::Object(definitions))]);
+    Ok((document, messages))
+}
+
+struct Reading<'a> {
+    structures: IndexMap<&'a str, &'a Json>,
+    definitions: IndexMap<String, Json>,
+    problems: Vec<Problem>,
+}
+
+impl<'a> Reading<'a> {
+    fn problem(&mut self, pointer: &str, why: impl Into<String>) {
+        self.problems.push(Problem {
+            file: String::new(),
+            definition: String::new(),
+            pointer: pointer.to_owned(),
+            keyword: String::new(),
+            why: why.into(),
+            remedy: "write it as metaModel.schema.json of the Language Server Protocol defines it".to_owned(),
+        });
+    }
+
+    fn text(&mut self, pointer: &str, json: &'a Json, key: &str) -> Option<&'a str> {
+        let found = json.get(key).and_then(Json::as_str);
+        if found.is_none() {
+            self.problem(&format!("{pointer}/{key}"), "expected a text");
+        }
+        found
+    }
+
+    fn message(&mut self, pointer: &str, item: &'a Json, is_request: bool) -> Option<Message> {
+        let method = self.text(pointer, item, "method")?;
+        let direction = match self.text(pointer, item, "messageDirection")? {
+            "clientToServer" => Direction::ClientToServer,
+            "serverToClient" => Direction::ServerToClient,
+            "both" => Direction::Both,
+            other => {
+                let why = format!("expected clientToServer, serverToClient or both, found {other:?}");
+                self.problem(&format!("{pointer}/messageDirection"), why);
+                return None;
+            }
+        };
+        let stem = type_name(method);
+        let params = item.get("params").map(|params| self.named(&format!("{pointer}/params"), &stem, "Params", params));
+        let result = match item.get("result") {
+            Some(result) => self.named(&format!("{pointer}/result"), &stem, "Result", result),
+            None => is_request.then(|| self.define(&format!("{stem}Result"), object([("type", text("null"))]))),
+        };
+        let name = item.get("typeName").and_then(Json::as_str).map(str::to_owned);
+        let kind = if is_request { "Request" } else { "Notification" };
+        Some(Message {
+            name: name.unwrap_or_else(|| format!("{stem}{kind}")),
+            method: method.to_owned(),
+            direction,
+            params: params.flatten().map(|params| (params, true)),
+            result,
+            description: item.get("documentation").and_then(Json::as_str).map(str::to_owned),
+        })
+    }
+
+    /// Returns the definition of a type, which is a new one unless the type is a reference.
+    fn named(&mut self, pointer: &str, stem: &str, suffix: &str, json: &'a Json) -> Option<String> {
+        if let (Some("reference"), Some(name)) =
+            (json.get("kind").and_then(Json::as_str), json.get("name").and_then(Json::as_str))
+        {
+            return Some(name.to_owned());
+        }
+        let schema = match json {
+            // Params by position, which no method of LSP has.
+            Json::Array(items) => self.tuple(pointer, items)?,
+            json => self.schema(pointer, json)?,
+        };
+        Some(self.define(&format!("{stem}{suffix}"), schema))
+    }
+
+    fn define(&mut self, name: &str, schema: Json) -> String {
+        let name = free_name(&self.definitions, name);
+        self.definitions.insert(name.clone(), schema);
+        name
+    }
+
+    /// Returns the schema of an object with its own members and those of the structures that it extends.
+    fn structure(&mut self, pointer: &str, item: &'a Json) -> Option<Json> {
+        let mut members = IndexMap::new();
+        self.members(pointer, item, &mut members, &mut HashSet::new());
+        Some(self.object(members))
+    }
+
+    fn object(&mut self, members: IndexMap<&'a str, (String, &'a Json)>) -> Json {
+        let (mut properties, mut required) = (IndexMap::new(), Vec::new());
+        for (name, (pointer, member)) in members {
+            let Some(schema) = self.part(&pointer, member, "type") else { continue };
+            if member.get("optional") != Some(&Json::Bool(true)) {
+                required.push(text(name));
+            }
+            properties.insert(name.to_owned(), documented(schema, member));
+        }
+        object([
+            ("type", text("object")),
+            ("properties", Json::Object(properties)),
+            ("required", Json::Array(required)),
+        ])
+    }
+
+    /// Collects the members of a structure, each with its pointer. Own members replace inherited ones.
+    fn members(
+        &mut self,
+        pointer: &str,
+        item: &'a Json,
+        members: &mut IndexMap<&'a str, (String, &'a Json)>,
+        seen: &mut HashSet<&'a str>,
+    ) {
+        for key in ["extends", "mixins"] {
+            let Some(Json::Array(parents)) = item.get(key) else { continue };
+            for (index, parent) in parents.iter().enumerate() {
+                let here = format!("{pointer}/{key}/{index}");
+                let Some(name) = self.text(&here, parent, "name") else { continue };
+                match self.structures.get(name).copied() {
+                    Some(parent) if seen.insert(name) => {
+                        let index = self.structures.get_index_of(name).unwrap_or_default();
+                        self.members(&format!("/structures/{index}"), parent, members, seen);
+                    }
+                    Some(_) => {}
+                    None => self.problem(&here, format!("there is no structure {name:?}")),
+                }
+            }
+        }
+        let Some(Json::Array(own)) = item.get("properties") else { return };
+        for (index, member) in own.iter().enumerate() {
+            let here = format!("{pointer}/properties/{index}");
+            if let Some(name) = self.text(&here, member, "name") {
+                members.insert(name, (here, member));
+            }
+        }
+    }
+
+    /// Returns the schema of an enumeration. One with custom values accepts every value of its type.
+    fn enumeration(&mut self, pointer: &str, item: &'a Json) -> Option<Json> {
+        let base = self.part(pointer, item, "type")?;
+        let Some(Json::Array(values)) = item.get("values") else {
+            self.problem(&format!("{pointer}/values"), "expected an array of values");
+            return None;
+        };
+        let names = values.iter().filter_map(|value| value.get("name").cloned()).collect();
+        let values: Vec<Json> = values.iter().filter_map(|value| value.get("value").cloned()).collect();
+        let is_open = item.get("supportsCustomValues") == Some(&Json::Bool(true));
+        Some(match (is_open, base) {
+            (false, _) => object([("enum", Json::Array(values)), ("x-enum-varnames", Json::Array(names))]),
+            (true, Json::Object(mut base)) => {
+                base.insert("_enum".to_owned(), Json::Array(values));
+                Json::Object(base)
+            }
+            (true, base) => base,
+        })
+    }
+
+    /// Returns the JSON schema of a type.
+    fn schema(&mut self, pointer: &str, json: &'a Json) -> Option<Json> {
+        let kind = json.get("kind").and_then(Json::as_str).unwrap_or_default();
+        match kind {
+            "" if json.get("name").is_some() => self.base(pointer, json),
+            "base" => self.base(pointer, json),
+            "reference" => Some(reference(CONTAINER, self.text(pointer, json, "name")?)),
+            "array" => {
+                let element = self.part(pointer, json, "element")?;
+                Some(object([("type", text("array")), ("items", element)]))
+            }
+            "map" => {
+                let value = self.part(pointer, json, "value")?;
+                Some(object([("type", text("object")), ("additionalProperties", value)]))
+            }
+            "or" | "and" | "tuple" => {
+                let Some(Json::Array(items)) = json.get("items") else {
+                    self.problem(&format!("{pointer}/items"), "expected an array of types");
+                    return None;
+                };
+                let pointer = format!("{pointer}/items");
+                match kind {
+                    "or" => Some(object([("anyOf", Json::Array(self.parts(&pointer, items)?))])),
+                    "and" => Some(object([("allOf", Json::Array(self.parts(&pointer, items)?))])),
+                    _ => self.tuple(&pointer, items),
+                }
+            }
+            "literal" => {
+                let mut members = IndexMap::new();
+                self.members(&format!("{pointer}/value"), json.get("value")?, &mut members, &mut HashSet::new());
+                Some(self.object(members))
+            }
+            "stringLiteral" | "integerLiteral" | "booleanLiteral" => {
+                Some(object([("const", json.get("value")?.clone())]))
+            }
+            other => {
+                self.problem(&format!("{pointer}/kind"), format!("{other:?} is not a kind of type"));
+                None
+            }
+        }
+    }
+
+    /// Returns the JSON schema of the type in a member.
+    fn part(&mut self, pointer: &str, json: &'a Json, key: &str) -> Option<Json> {
+        self.schema(&format!("{pointer}/{key}"), json.get(key).unwrap_or(&Json::Null))
+    }
+
+    fn parts(&mut self, pointer: &str, items: &'a [Json]) -> Option<Vec<Json>> {
+        let items = items.iter().enumerate();
+        items.map(|(index, item)| self.schema(&format!("{pointer}/{index}"), item)).collect()
+    }
+
+    fn tuple(&mut self, pointer: &str, items: &'a [Json]) -> Option<Json> {
+        let items = self.parts(pointer, items)?;
+        let count = Json::Number(items.len().into());
+        Some(object([
+            ("type", text("array")),
+            ("prefixItems", Json::Array(items)),
+            ("minItems", count.clone()),
+            ("maxItems", count),
+        ]))
+    }
+
+    fn base(&mut self, pointer: &str, json: &'a Json) -> Option<Json> {
+        Some(match self.text(pointer, json, "name")? {
+            "string" | "URI" | "DocumentUri" | "RegExp" => object([("type", text("string"))]),
+            // The range of 32 bits is not checked, so that these are plain integers in Rust.
+            "integer" => object([("type", text("integer"))]),
+            "uinteger" => object([("type", text("integer")), ("minimum", Json::Number(0.into()))]),
+            "decimal" => object([("type", text("number"))]),
+            "boolean" => object([("type", text("boolean"))]),
+            "null" => object([("type", text("null"))]),
+            other => {
+                self.problem(&format!("{pointer}/name"), format!("{other:?} is not a base type"));
+                return None;
+            }
+        })
+    }
+}
+
+/// Adds the documentation of an item to its schema.
+fn documented(schema: Json, item: &Json) -> Json {
+    let Json::Object(mut members) = schema else { return schema };
+    if let Some(documentation) = item.get("documentation") {
+        members.insert("description".to_owned(), documentation.clone());
+    }
+    if item.get("deprecated").is_some() {
+        members.insert("deprecated".to_owned(), Json::Bool(true));
+    }
+    Json::Object(members)
+}

@@ -1,0 +1,254 @@
+//! OpenRPC documents: methods with params, by name or by position, results and errors.
+
+use indexmap::IndexMap;
+use mcpgen_schema::json::pointer::escape;
+use mcpgen_schema::{Dialect, Document, Error, Json, Problem};
+
+use super::envelopes::{free_name, object, reference, text};
+use super::mapping::Direction;
+use super::{Message, Reader};
+use crate::text::names::type_name;
+
+pub(super) const READER: Reader = Reader { reads, read, name: "OpenRPC" };
+
+/// The keyword of the schema that contains its definitions.
+const CONTAINER: &str = "definitions";
+
+/// Where the schemas of an OpenRPC document are.
+const SCHEMAS: &str = "#/components/schemas/";
+
+fn reads(document: &Document) -> bool {
+    document.root.get("openrpc").is_some()
+}
+
+fn read(mut document: Document) -> Result<(Document, Vec<Message>), Error> {
+    let root = std::mem::replace(&mut document.root, Json::Null);
+    let schemas = root.pointer("/components/schemas").and_then(Json::as_object);
+    let definitions = schemas.into_iter().flatten().map(|(name, schema)| (name.clone(), moved(schema)));
+    let mut reading = Reading { root: &root, definitions: definitions.collect(), problems: Vec::new() };
+    reading.errors();
+    let messages = match root.get("methods") {
+        Some(Json::Array(methods)) => {
+            let methods = methods.iter().enumerate();
+            methods.filter_map(|(index, method)| reading.method(&format!("/methods/{index}"), method)).collect()
+        }
+        _ => {
+            reading.problem("/methods", "methods", "expected an array of methods");
+            Vec::new()
+        }
+    };
+    let Reading { definitions, mut problems, .. } = reading;
+    if !problems.is_empty() {
+        problems.iter_mut().for_each(|problem| problem.file.clone_from(&document.file));
+        return Err(Error::Schema(problems));
+    }
+    document.dialect = Dialect::Draft07;
+    document.root = object([(CONTAINER, Json::Object(definitions))]);
+    Ok((document, messages))
+}
+
+struct Reading<'a> {
+    root: &'a Json,
+    definitions: IndexMap<String, Json>,
+    problems: Vec<Problem>,
+}
+
+/// A param or result, with the pointer of its schema.
+struct Descriptor<'a> {
+    name: &'a str,
+    schema: &'a Json,
+    json: &'a Json,
+}
+
+impl<'a> Reading<'a> {
+    fn problem(&mut self, pointer: &str, keyword: &str, why: &str) {
+        self.problems.push(Problem {
+            file: String::new(),
+            definition: String::new(),
+            pointer: pointer.to_owned(),
+            keyword: keyword.to_owned(),
+            why: why.to_owned(),
+            remedy: "write it as the OpenRPC specification defines it".to_owned(),
+        });
+    }
+
+    /// Defines an object for each error of the components, whose `code` is a constant.
+    fn errors(&mut self) {
+        for (name, error) in self.root.pointer("/components/errors").and_then(Json::as_object).into_iter().flatten() {
+            let Some(code @ Json::Number(_)) = error.get("code") else {
+                self.problem(&format!("/components/errors/{}/code", escape(name)), "code", "expected an integer");
+                continue;
+            };
+            let message = error.get("message").filter(|message| message.as_str().is_some());
+            let properties = IndexMap::from([
+                ("code".to_owned(), object([("enum", Json::Array(vec![code.clone()]))])),
+                ("message".to_owned(), object([("type", text("string"))])),
+            ]);
+            let description = message.map(|message| ("description".to_owned(), message.clone()));
+            let shape = [
+                ("type".to_owned(), text("object")),
+                ("properties".to_owned(), Json::Object(properties)),
+                ("required".to_owned(), Json::Array(vec![text("code"), text("message")])),
+            ];
+            let name = free_name(&self.definitions, &format!("{}Error", type_name(&name.to_lowercase())));
+            self.definitions.insert(name, Json::Object(description.into_iter().chain(shape).collect()));
+        }
+    }
+
+    fn method(&mut self, pointer: &str, method: &'a Json) -> Option<Message> {
+        let method = self.resolved(pointer, method)?;
+        let Some(name) = method.get("name").and_then(Json::as_str) else {
+            self.problem(&format!("{pointer}/name"), "name", "expected the name of a method");
+            return None;
+        };
+        let stem = type_name(name);
+        let description = method.get("description").or(method.get("summary")).and_then(Json::as_str);
+        let params = self.params(pointer, &stem, method)?;
+        let result = match method.get("result") {
+            Some(result) => Some(self.result(&format!("{pointer}/result"), &stem, result)?),
+            None => None,
+        };
+        Some(Message {
+            name: format!("{stem}{}", if result.is_some() { "Request" } else { "Notification" }),
+            method: name.to_owned(),
+            direction: Direction::ClientToServer,
+            params,
+            result,
+            description: description.map(str::to_owned),
+        })
+    }
+
+    /// Defines the params of a method: an object, an array, or both, as its `paramStructure` says.
+    fn params(&mut self, pointer: &str, stem: &str, method: &'a Json) -> Option<Option<(String, bool)>> {
+        let Some(Json::Array(params)) = method.get("params") else {
+            self.problem(&format!("{pointer}/params"), "params", "expected an array of params");
+            return None;
+        };
+        if params.is_empty() {
+            return Some(None);
+        }
+        let descriptors = params.iter().enumerate();
+        let descriptors: Vec<Descriptor<'_>> = descriptors
+            .map(|(index, param)| self.descriptor(&format!("{pointer}/params/{index}"), param))
+            .collect::<Option<_>>()?;
+        let is_required = |param: &Descriptor<'_>| param.json.get("required") == Some(&Json::Bool(true));
+        let required = descriptors.iter().any(is_required);
+        let name = match method.get("paramStructure").and_then(Json::as_str) {
+            Some("by-name") => self.define(&format!("{stem}Params"), by_name(&descriptors, is_required)),
+            Some("by-position") => self.define(&format!("{stem}Params"), by_position(&descriptors, is_required)),
+            None | Some("either") => {
+                let by_name = self.define(&format!("{stem}ParamsByName"), by_name(&descriptors, is_required));
+                let by_position =
+                    self.define(&format!("{stem}ParamsByPosition"), by_position(&descriptors, is_required));
+                let either = [by_name, by_position].map(|name| reference(CONTAINER, &name)).into();
+                self.define(&format!("{stem}Params"), object([("anyOf", Json::Array(either))]))
+            }
+            Some(_) => {
+                let why = "expected \"by-name\", \"by-position\" or \"either\"";
+                self.problem(&format!("{pointer}/paramStructure"), "paramStructure", why);
+                return None;
+            }
+        };
+        Some(Some((name, required)))
+    }
+
+    /// Returns the definition of a result, which is a new one unless the result is a reference.
+    fn result(&mut self, pointer: &str, stem: &str, result: &'a Json) -> Option<String> {
+        let Descriptor { schema, json, .. } = self.descriptor(pointer, result)?;
+        let target = schema.get("$ref").and_then(Json::as_str).and_then(|target| target.strip_prefix(SCHEMAS));
+        match target.filter(|name| self.definitions.contains_key(*name)) {
+            Some(name) => Some(name.to_owned()),
+            None => Some(self.define(&format!("{stem}Result"), described(schema, json))),
+        }
+    }
+
+    fn define(&mut self, name: &str, schema: Json) -> String {
+        let name = free_name(&self.definitions, name);
+        self.definitions.insert(name.clone(), schema);
+        name
+    }
+
+    fn descriptor(&mut self, pointer: &str, json: &'a Json) -> Option<Descriptor<'a>> {
+        let json = self.resolved(pointer, json)?;
+        match (json.get("name").and_then(Json::as_str), json.get("schema")) {
+            (Some(name), Some(schema)) => Some(Descriptor { name, schema, json }),
+            _ => {
+                self.problem(pointer, "", "expected a content descriptor with a `name` and a `schema`");
+                None
+            }
+        }
+    }
+
+    /// Follows the reference of a method or content descriptor.
+    fn resolved(&mut self, pointer: &str, json: &'a Json) -> Option<&'a Json> {
+        let Some(target) = json.get("$ref") else { return Some(json) };
+        let found = target.as_str().and_then(|target| self.root.pointer(target.strip_prefix('#')?));
+        if found.is_none() {
+            self.problem(&format!("{pointer}/$ref"), "$ref", &format!("{target} is not in this document"));
+        }
+        found
+    }
+}
+
+/// Returns the schema of a param or result, with its documentation.
+fn described(schema: &Json, descriptor: &Json) -> Json {
+    let mut schema = moved(schema);
+    let documentation = descriptor.get("description").or(descriptor.get("summary"));
+    if let (Json::Object(members), Some(documentation)) = (&mut schema, documentation) {
+        members.entry("description".to_owned()).or_insert_with(|| documentation.clone());
+    }
+    schema
+}
+
+fn by_name<'a>(params: &[Descriptor<'a>], is_required: impl Fn(&Descriptor<'a>) -> bool) -> Json {
+    let properties = params.iter().map(|it| (it.name.to_owned(), described(it.schema, it.json)));
+    let required = params.iter().filter(|it| is_required(it)).map(|it| text(it.name)).collect();
+    object([
+        ("type", text("object")),
+        ("properties", Json::Object(properties.collect())),
+        ("required", Json::Array(required)),
+    ])
+}
+
+fn by_position<'a>(params: &[Descriptor<'a>], is_required: impl Fn(&Descriptor<'a>) -> bool) -> Json {
+    let required = params.iter().rposition(is_required).map_or(0, |last| last + 1);
+    object([
+        ("type", text("array")),
+        ("items", Json::Array(params.iter().map(|it| described(it.schema, it.json)).collect())),
+        ("additionalItems", Json::Bool(false)),
+        ("minItems", Json::Number(required.into())),
+    ])
+}
+
+/// Returns a schema whose references lead to the definitions. A content descriptor in place of a schema, which is a
+/// common mistake, is replaced with its schema.
+fn moved(schema: &Json) -> Json {
+    match schema {
+        Json::Object(members) => match members.get("schema") {
+            Some(inner @ Json::Object(_)) if members.keys().all(|key| DESCRIPTOR.contains(&key.as_str())) => {
+                moved(inner)
+            }
+            _ => Json::Object(
+                members.iter().filter_map(|(key, value)| Some((key.clone(), keyword(key, value)?))).collect(),
+            ),
+        },
+        Json::Array(items) => Json::Array(items.iter().map(moved).collect()),
+        other => other.clone(),
+    }
+}
+
+/// The members of a content descriptor.
+const DESCRIPTOR: [&str; 7] = ["name", "title", "summary", "description", "required", "deprecated", "schema"];
+
+/// Returns the value of a keyword of a schema, or `None` if it belongs to a content descriptor.
+fn keyword(key: &str, value: &Json) -> Option<Json> {
+    match (key, value) {
+        ("name", Json::String(_)) => None,
+        ("$ref", Json::String(target)) => Some(text(&target.replacen(SCHEMAS, &format!("#/{CONTAINER}/"), 1))),
+        ("const" | "default" | "enum" | "example" | "examples", value) => Some(value.clone()),
+        ("definitions" | "dependencies" | "patternProperties" | "properties", Json::Object(schemas)) => {
+            Some(Json::Object(schemas.iter().map(|(name, schema)| (name.clone(), moved(schema))).collect()))
+        }
+        (_, value) => Some(moved(value)),
+    }
+}
