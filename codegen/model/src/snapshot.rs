@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use indexmap::IndexMap;
-use mcpgen_schema::json::Json;
+use mcpgen_schema::json::{Json, without_byte_order_mark};
 use mcpgen_schema::text::hex;
 use mcpgen_schema::{Error, Problem};
 use serde::Deserialize;
@@ -229,7 +229,7 @@ impl Reader {
     /// Reads each tool of a text that is not readable as a whole, such as one with the number `1e999`. Returns `None` if
     /// the tools are not the cause.
     fn tools_one_by_one(&mut self, bytes: &[u8]) -> Option<Json> {
-        let text = std::str::from_utf8(bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes)).ok()?;
+        let text = std::str::from_utf8(without_byte_order_mark(bytes)).ok()?;
         let members = |text| serde_json::from_str::<IndexMap<String, &RawValue>>(text);
         let response = members(text).unwrap_or_default();
         let result = response.get("result").map(|result| members(result.get())).transpose().ok()?;

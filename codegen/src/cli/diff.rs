@@ -8,7 +8,8 @@ use clap::{Args, ColorChoice};
 use jiff::civil::Date;
 use mcpgen_diff::Axis;
 use mcpgen_diff::report::baseline::Baseline;
-use mcpgen_diff::report::contents::{Compared, Report, Subject};
+use mcpgen_diff::report::compared::{Compared, Subject};
+use mcpgen_diff::report::contents::Report;
 use mcpgen_diff::report::formats::{Format, TextOptions};
 use mcpgen_diff::report::judgement::FailOn;
 use mcpgen_diff::report::policy::Policy;
@@ -106,7 +107,7 @@ impl DiffArgs {
             write(path, &baseline.to_text())?;
             baseline.suppress(&mut judgement.findings);
         }
-        let report = Report::new(&compared, &axes, self.fail_on, diff.types, judgement);
+        let report = Report::new(compared, &axes, self.fail_on, diff.types, judgement);
 
         let mut answer = Answer { differs: report.fails(), ..Answer::default() };
         for Output { format, file } in outputs {

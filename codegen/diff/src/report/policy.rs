@@ -13,7 +13,7 @@ use toml::value::Datetime;
 
 use crate::models::{Axis, Finding, Rule, Verdict};
 use crate::report::baseline::Baseline;
-use crate::report::contents::Subject;
+use crate::report::compared::Subject;
 use crate::report::explain;
 use crate::report::judgement::{Judged, Judgement, Suppressed};
 

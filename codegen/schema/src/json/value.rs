@@ -10,6 +10,7 @@ use serde_json::Number;
 
 use crate::error::Error;
 use crate::json::pointer::tokens;
+use crate::json::text::without_byte_order_mark;
 use crate::text::visible_json;
 
 /// A JSON value. Objects compare without regard to order, numbers by value (`1` equals `1.0`).
@@ -40,8 +41,7 @@ impl Json {
     /// # Errors
     /// [`Error::Json`] with line and column.
     pub fn read(file: &str, bytes: &[u8]) -> Result<Json, Error> {
-        let text = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes);
-        serde_json::from_slice(text).map_err(|error| Error::Json {
+        serde_json::from_slice(without_byte_order_mark(bytes)).map_err(|error| Error::Json {
             file: file.to_owned(),
             line: error.line(),
             column: error.column(),

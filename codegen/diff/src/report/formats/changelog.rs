@@ -8,7 +8,8 @@ use mcpgen_schema::json::Json;
 
 use super::markdown::{code, prose};
 use crate::models::{Action, Finding, Senders};
-use crate::report::contents::{Report, Reported, Subject};
+use crate::report::compared::Subject;
+use crate::report::contents::{Report, Reported};
 use crate::report::examples::Example;
 
 /// The sections, in the order of a changelog.

@@ -9,7 +9,7 @@ use crate::report::contents::{Report, Reported};
 
 pub(super) fn render(report: &Report) -> String {
     let mut text = String::new();
-    for entry in report.findings.iter().filter(|entry| entry.judged.suppressed.is_none()) {
+    for entry in report.unsuppressed() {
         annotation(&mut text, report, entry);
     }
     for stale in &report.stale {
@@ -30,9 +30,9 @@ fn annotation(text: &mut String, report: &Report, entry: &Reported) {
         Verdict::Compatible => "notice",
     };
     let mut properties = Vec::new();
-    if let Some(shown) = &entry.shown {
-        properties.push(format!("file={}", property(&shown.file)));
-        properties.push(format!("line={}", shown.line));
+    if let Some((file, line)) = report.shown(entry) {
+        properties.push(format!("file={}", property(file)));
+        properties.push(format!("line={line}"));
     }
     let title = format!("{} {}: {}", entry.judged.severity, finding.rule.id, finding.subject);
     properties.push(format!("title={}", property(&title)));

@@ -7,9 +7,10 @@ use mcpgen_schema::text::visible;
 use similar::{ChangeTag, TextDiff};
 
 use crate::html::{Page, code_spans, escape};
-use crate::models::{Axis, Verdict};
-use crate::report::contents::{Location, Report, Reported, Row};
+use crate::models::{Axis, Finding, Place, Verdict};
+use crate::report::contents::{Report, Reported, Row, axis_in_words};
 use crate::report::judgement::Suppressed;
+use crate::report::source::Source;
 
 pub(super) fn render(report: &Report) -> String {
     let title = format!("{}: {} → {}", report.subject.title(), visible(&report.old.label), visible(&report.new.label));
@@ -40,8 +41,8 @@ const CONTEXT: usize = 3;
 
 fn header(report: &Report) -> String {
     let (word, class) = if report.fails() { ("fails", "breaking") } else { ("passes", "compatible") };
-    let side = |name: &str, input: &crate::report::contents::Input| {
-        format!("{name}: <code>{}</code>, SHA-256 <code>{}</code>", escape(&input.label), &input.sha256[..12])
+    let side = |name: &str, source: &Source| {
+        format!("{name}: <code>{}</code>, SHA-256 <code>{}</code>", escape(&source.label), &source.sha256[..12])
     };
     format!(
         "<h1>{}: {} → {}</h1>\n<p>The check <span class=\"badge {class}\">{word}</span> \
@@ -62,18 +63,17 @@ fn summary(text: &mut String, report: &Report) {
         let _ = write!(text, "<th scope=\"col\" class=\"number\">{verdict}</th>");
     }
     text.push_str("</tr></thead>\n<tbody>\n");
-    let counted = || report.findings.iter().filter(|entry| entry.judged.suppressed.is_none());
     let mut row = |name: &str, verdict_of: &dyn Fn(&Reported) -> Verdict| {
         let _ = write!(text, "<tr><th scope=\"row\">{name}</th>");
         for verdict in Verdict::ALL.iter().rev() {
-            let count = counted().filter(|entry| verdict_of(entry) == *verdict).count();
+            let count = report.unsuppressed().filter(|entry| verdict_of(entry) == *verdict).count();
             let _ = write!(text, "<td class=\"number\">{count}</td>");
         }
         text.push_str("</tr>\n");
     };
     row("severity", &|entry| entry.judged.severity);
     for axis in &report.axes {
-        row(words(*axis), &|entry| entry.judged.finding.verdicts.on(*axis));
+        row(axis_in_words(*axis), &|entry| entry.judged.finding.verdicts.on(*axis));
     }
     text.push_str("</tbody>\n</table>\n");
     let suppressed = report.counts().suppressed();
@@ -94,7 +94,7 @@ fn matrix(text: &mut String, report: &Report, rows: &[Row]) {
     } else {
         text.push_str("<table>\n<thead><tr><th scope=\"col\">Name</th>");
         for (axis, _) in &changed[0].verdicts {
-            let _ = write!(text, "<th scope=\"col\">{}</th>", words(*axis));
+            let _ = write!(text, "<th scope=\"col\">{}</th>", axis_in_words(*axis));
         }
         text.push_str("</tr></thead>\n<tbody>\n");
         for row in changed {
@@ -152,7 +152,7 @@ fn filter(text: &mut String, report: &Report) {
     }
     text.push_str("</fieldset>\n<label>Axis <select name=\"axis\"><option value=\"\">all</option>");
     for axis in report.subject.axes() {
-        let _ = write!(text, "<option value=\"{}\">{}</option>", data_name(*axis), words(*axis));
+        let _ = write!(text, "<option value=\"{}\">{}</option>", data_name(*axis), axis_in_words(*axis));
     }
     text.push_str("</select></label>\n<label>Area <select name=\"area\"><option value=\"\">all</option>");
     let areas: BTreeSet<&str> = report.findings.iter().map(|entry| entry.area.as_str()).collect();
@@ -190,7 +190,7 @@ fn finding(text: &mut String, report: &Report, entry: &Reported, id: &str) {
         .subject
         .axes()
         .iter()
-        .map(|axis| format!("{}: {}", words(*axis), badge(found.verdicts.word(*axis))))
+        .map(|axis| format!("{}: {}", axis_in_words(*axis), badge(found.verdicts.word(*axis))))
         .collect();
     let _ = writeln!(text, "<p><code>{}</code> · {}</p>", escape(found.rule.id), verdicts.join(" · "));
     let _ = writeln!(text, "<p class=\"quiet\">{}</p>", code_spans(&found.rule.meaning));
@@ -205,11 +205,10 @@ fn finding(text: &mut String, report: &Report, entry: &Reported, id: &str) {
 
 /// Writes both schemas. The lines that differ are marked.
 fn sides(text: &mut String, report: &Report, entry: &Reported) {
-    let excerpt = |input: &crate::report::contents::Input, at: &Option<Location>| {
-        let at = at.as_ref()?;
-        Some(input.root.pointer(&at.pointer)?.to_pretty())
-    };
-    let (old, new) = (excerpt(&report.old, &entry.old), excerpt(&report.new, &entry.new));
+    let Finding { old: old_place, new: new_place, .. } = &entry.judged.finding;
+    let excerpt =
+        |source: &Source, place: &Option<Place>| Some(source.text.value(&place.as_ref()?.pointer)?.to_pretty());
+    let (old, new) = (excerpt(&report.old, old_place), excerpt(&report.new, new_place));
     let (before, after) = match (&old, &new) {
         (Some(old), Some(new)) => compared(old, new),
         (old, new) => {
@@ -218,10 +217,14 @@ fn sides(text: &mut String, report: &Report, entry: &Reported) {
         }
     };
     text.push_str("<div class=\"sides\">\n");
-    for (name, input, at, lines) in [("Old", &report.old, &entry.old, before), ("New", &report.new, &entry.new, after)]
+    for (name, source, place, lines) in
+        [("Old", &report.old, old_place, before), ("New", &report.new, new_place, after)]
     {
-        let caption = match at {
-            Some(at) => format!("{name}: {} <code>{}</code>", escape(&at.in_words(input)), escape(&at.pointer)),
+        let caption = match place {
+            Some(place) => {
+                let (line, pointer) = (source.place_in_words(place), &place.pointer);
+                format!("{name}: {} <code>{}</code>", escape(&line), escape(pointer))
+            }
             None => format!("{name}: absent"),
         };
         let _ = write!(text, "<figure><figcaption>{caption}</figcaption>");
@@ -305,16 +308,6 @@ fn data_name(axis: Axis) -> String {
         }
     }
     name
-}
-
-fn words(axis: Axis) -> &'static str {
-    match axis {
-        Axis::OldClientNewServer => "old client, new server",
-        Axis::NewClientOldServer => "new client, old server",
-        Axis::RustApi => "Rust API",
-        Axis::RememberedList => "remembered list",
-        Axis::StoredWorkflow => "stored workflow",
-    }
 }
 
 #[cfg(test)]

@@ -7,7 +7,6 @@ use mcpgen_schema::text::visible;
 use quick_junit::{NonSuccessKind, TestCase, TestCaseStatus, TestSuite};
 
 use crate::report::contents::{Report, Reported};
-use crate::report::judgement::Suppressed;
 
 pub(super) fn render(report: &Report) -> String {
     let found: BTreeSet<&str> = report.findings.iter().map(|entry| entry.judged.finding.rule.id).collect();
@@ -30,32 +29,27 @@ fn finding(report: &Report, entry: &Reported) -> TestCase {
     let judged = &entry.judged;
     let found = &judged.finding;
     let mut description = format!("{}: {}\n{}\n", judged.severity, visible(&found.message), report.verdicts(entry));
-    for (side, input, at) in report.places(entry) {
-        description.push_str(&format!("{side}: {} {}\n", at.in_words(input), visible(&at.pointer)));
+    for (side, source, place) in report.places(entry) {
+        description.push_str(&format!("{side}: {} {}\n", source.place_in_words(place), visible(&place.pointer)));
     }
-    let mut output = None;
-    let mut status = match &judged.suppressed {
-        Some(_) => TestCaseStatus::skipped(),
-        None if report.fails_by(entry) => TestCaseStatus::non_success(NonSuccessKind::Failure),
-        None => TestCaseStatus::success(),
-    };
-    match &judged.suppressed {
-        Some(Suppressed::Ignored(reason)) => drop(status.set_message(format!("ignored: {}", visible(reason)))),
-        Some(Suppressed::InBaseline) => drop(status.set_message("in the baseline")),
-        None if report.fails_by(entry) => {
-            let message = visible(&found.message);
-            status.set_type(judged.severity.as_str()).set_message(&*message).set_description(description);
-        }
-        None => output = Some(description),
+    let (mut status, mut output) = (TestCaseStatus::success(), None);
+    if let Some(suppressed) = &judged.suppressed {
+        status = TestCaseStatus::skipped();
+        status.set_message(suppressed.to_string());
+    } else if report.fails_by(entry) {
+        status = TestCaseStatus::non_success(NonSuccessKind::Failure);
+        status.set_type(judged.severity.as_str()).set_message(&*visible(&found.message)).set_description(description);
+    } else {
+        output = Some(description);
     }
     let name = format!("{} {} [{}]", found.subject, found.detail, judged.fingerprint).replace("  ", " ");
     let mut case = case(found.rule.id, &name, status);
     if let Some(output) = output {
         case.set_system_out(output);
     }
-    if let Some(shown) = &entry.shown {
-        case.extra.insert("file".into(), (&*visible(&shown.file)).into());
-        case.extra.insert("line".into(), shown.line.to_string().into());
+    if let Some((file, line)) = report.shown(entry) {
+        case.extra.insert("file".into(), (&*visible(file)).into());
+        case.extra.insert("line".into(), line.to_string().into());
     }
     case
 }

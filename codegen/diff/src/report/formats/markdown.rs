@@ -6,7 +6,7 @@ use mcpgen_model::text::foreign;
 use mcpgen_schema::text::visible;
 
 use crate::models::{Axis, Bump, Verdict};
-use crate::report::contents::{Report, Reported};
+use crate::report::contents::{Report, Reported, axis_in_words};
 use crate::report::judgement::Suppressed;
 
 /// The maximum number of characters in a comment on GitHub. We count bytes, which are never fewer.
@@ -23,7 +23,8 @@ pub(super) fn render(report: &Report) -> String {
     let stale: Vec<String> = report.stale.iter().map(|stale| format!("- {}\n", prose(stale))).collect();
     section(&mut text, "Stale ignores", &stale, OPEN);
     for severity in [Verdict::Breaking, Verdict::Dangerous, Verdict::Compatible] {
-        let items: Vec<String> = report.of(severity).map(|entry| item(report, entry)).collect();
+        let entries = report.unsuppressed().filter(|entry| entry.judged.severity == severity);
+        let items: Vec<String> = entries.map(|entry| item(report, entry)).collect();
         // Findings are collapsed unless they break or fail the run.
         let open = if report.fail_on.reached(severity) || severity == Verdict::Breaking { OPEN } else { 0 };
         section(&mut text, title(severity), &items, open);
@@ -51,16 +52,16 @@ fn head(report: &Report) -> String {
     }
     let _ = write!(text, ". The check **{outcome}** (`--fail-on {}`).\n\n", report.fail_on.as_str());
     text.push_str("| | breaking | dangerous | compatible |\n|---|--:|--:|--:|\n");
-    let counted = || report.findings.iter().filter(|entry| entry.judged.suppressed.is_none());
     for axis in report.axes.iter().filter(|axis| **axis != Axis::RustApi) {
-        let count = |verdict| counted().filter(|entry| entry.judged.finding.verdicts.on(*axis) == verdict).count();
+        let count =
+            |verdict| report.unsuppressed().filter(|entry| entry.judged.finding.verdicts.on(*axis) == verdict).count();
         let [breaking, dangerous, compatible] = [Verdict::Breaking, Verdict::Dangerous, Verdict::Compatible].map(count);
-        let _ = writeln!(text, "| {} | {breaking} | {dangerous} | {compatible} |", words(*axis));
+        let _ = writeln!(text, "| {} | {breaking} | {dangerous} | {compatible} |", axis_in_words(*axis));
     }
     if report.axes.contains(&Axis::RustApi) {
-        let count = |bump| counted().filter(|entry| entry.judged.finding.verdicts.rust_api == bump).count();
+        let count = |bump| report.unsuppressed().filter(|entry| entry.judged.finding.verdicts.rust_api == bump).count();
         let [major, minor, patch] = [Bump::Major, Bump::Minor, Bump::Patch].map(count);
-        let _ = writeln!(text, "| {} | {major} major | | {minor} minor, {patch} patch |", words(Axis::RustApi));
+        let _ = writeln!(text, "| {} | {major} major | | {minor} minor, {patch} patch |", axis_in_words(Axis::RustApi));
     }
     text.push('\n');
     text
@@ -97,10 +98,10 @@ fn item(report: &Report, entry: &Reported) -> String {
     let finding = &entry.judged.finding;
     let mut text = format!("- {}: {}", code(finding.rule.id), prose(&finding.message));
     let places: Vec<String> =
-        report.places(entry).map(|(side, input, at)| format!("{side} {}", code(&at.in_words(input)))).collect();
+        report.places(entry).map(|(side, source, it)| format!("{side} {}", code(&source.place_in_words(it)))).collect();
     let verdicts = report.verdicts(entry);
     let _ = write!(text, "<br>{}; {verdicts}", places.join(", "));
-    let rust = [&entry.new, &entry.old].into_iter().flatten().find_map(|at| at.rust.as_ref());
+    let rust = report.places(entry).rev().find_map(|(_, _, place)| place.rust.as_ref());
     if let (true, Some(rust)) = (report.axes.contains(&Axis::RustApi), rust) {
         let _ = write!(text, " {}", code(rust));
     }
@@ -121,16 +122,6 @@ fn title(severity: Verdict) -> &'static str {
         Verdict::Breaking => "Breaking",
         Verdict::Dangerous => "Dangerous",
         Verdict::Compatible => "Compatible",
-    }
-}
-
-fn words(axis: Axis) -> &'static str {
-    match axis {
-        Axis::OldClientNewServer => "old client, new server",
-        Axis::NewClientOldServer => "new client, old server",
-        Axis::RustApi => "Rust API",
-        Axis::RememberedList => "remembered list",
-        Axis::StoredWorkflow => "stored workflow",
     }
 }
 

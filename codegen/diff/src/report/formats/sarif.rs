@@ -4,10 +4,11 @@ use mcpgen_schema::text::{visible, visible_json, visible_lines};
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 use serde_json::{Value, json};
 
-use crate::models::{Rule, Verdict};
-use crate::report::contents::{Input, Location, Report, Reported};
+use crate::models::{Place, Rule, Verdict};
+use crate::report::contents::{Report, Reported};
 use crate::report::explain;
 use crate::report::judgement::Suppressed;
+use crate::report::source::Source;
 
 pub(super) fn render(report: &Report) -> String {
     let mut rules: Vec<&Rule> = report.findings.iter().map(|entry| entry.judged.finding.rule).collect();
@@ -68,27 +69,27 @@ fn result(report: &Report, entry: &Reported, rules: &[&Rule]) -> Value {
 /// former parent.
 fn locations(report: &Report, entry: &Reported) -> Vec<Value> {
     let mut locations = Vec::new();
-    if let (None, Some(file), Some(shown)) = (&entry.new, &report.new.file, &entry.shown) {
+    if let (None, Some(file)) = (&entry.judged.finding.new, &report.new.file) {
         locations.push(json!({
-            "physicalLocation": physical(file, shown.line),
+            "physicalLocation": physical(file, entry.line),
             "message": { "text": message(&format!("new ({}): removed", report.new.label)) },
         }));
     }
-    locations.extend(report.places(entry).rev().map(|(side, input, at)| location(side, input, at)));
+    locations.extend(report.places(entry).rev().map(|(side, source, place)| location(side, source, place)));
     locations
 }
 
-fn location(side: &str, input: &Input, at: &Location) -> Value {
-    let mut names = vec![json!({ "fullyQualifiedName": at.pointer, "kind": "member" })];
-    if let Some(rust) = &at.rust {
+fn location(side: &str, source: &Source, place: &Place) -> Value {
+    let mut names = vec![json!({ "fullyQualifiedName": place.pointer, "kind": "member" })];
+    if let Some(rust) = &place.rust {
         names.push(json!({ "fullyQualifiedName": rust, "kind": "type" }));
     }
     let mut location = json!({
         "logicalLocations": names,
-        "message": { "text": message(&format!("{side} ({})", input.label)) },
+        "message": { "text": message(&format!("{side} ({})", source.label)) },
     });
-    if let Some(file) = &at.file {
-        location["physicalLocation"] = physical(file, at.line);
+    if let Some(file) = &source.file {
+        location["physicalLocation"] = physical(file, source.line(place));
     }
     location
 }

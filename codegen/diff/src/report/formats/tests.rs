@@ -12,8 +12,10 @@ use super::hostile::{HOSTILE, active, has_command, is_hidden};
 use super::{Format, TextOptions, github, markdown, sarif};
 use crate::html;
 use crate::models::{Axis, Bump, Finding, Place, Rule, RuleExample, Senders, TypeVerdict, Verdict};
-use crate::report::contents::{Input, Location, Report, Reported, Shown, Subject};
+use crate::report::compared::Subject;
+use crate::report::contents::{Report, Reported};
 use crate::report::judgement::{FailOn, Judged, Judgement, Suppressed};
+use crate::report::source::Source;
 
 /// Rules for the tests, which do not depend on the real ones.
 pub static RULES: LazyLock<[Rule; 3]> = LazyLock::new(|| {
@@ -53,18 +55,14 @@ pub fn finding(rule: usize, subject: &str, detail: &str) -> Finding {
     }
 }
 
-fn location(file: Option<&str>, place: &Place) -> Location {
-    Location { file: file.map(str::to_owned), pointer: place.pointer.clone(), line: 7, rust: place.rust.clone() }
-}
-
 /// Creates a report with these findings in every possible state.
 fn report(findings: Vec<Finding>, files: bool) -> Report {
     let file = files.then_some("schema/ä, b:%.json");
-    let input = |label: &str| Input {
+    let source = |label: &str| Source {
         label: label.into(),
         file: file.map(str::to_owned),
         sha256: "0".repeat(64),
-        root: mcpgen_schema::json::Json::Null,
+        ..Source::default()
     };
     let entry = |(at, finding): (usize, Finding)| {
         let suppressed = match at % 7 {
@@ -72,12 +70,9 @@ fn report(findings: Vec<Finding>, files: bool) -> Report {
             5 => Some(Suppressed::InBaseline),
             _ => None,
         };
-        let (old, new) = (&finding.old, &finding.new);
         Reported {
-            old: old.as_ref().map(|place| location(file, place)),
-            new: new.as_ref().map(|place| location(file, place)),
             area: HOSTILE[3].into(),
-            shown: file.map(|file| Shown { file: file.into(), line: 3 }),
+            line: 3,
             judged: Judged {
                 fingerprint: finding.fingerprint(),
                 severity: finding.verdicts.worst(&Axis::SCHEMAS),
@@ -88,8 +83,8 @@ fn report(findings: Vec<Finding>, files: bool) -> Report {
     };
     Report {
         subject: Subject::Schemas,
-        old: input(HOSTILE[1]),
-        new: input("-"),
+        old: source(HOSTILE[1]),
+        new: source("-"),
         axes: Axis::SCHEMAS.to_vec(),
         fail_on: FailOn::Dangerous,
         findings: findings.into_iter().enumerate().map(entry).collect(),
@@ -274,7 +269,10 @@ fn sarif_matches_the_standard() {
             let rule = &rules[result.rule_index.expect("an index") as usize];
             assert_eq!(result.rule_id.as_ref(), Some(&rule.id));
             let locations = result.locations.as_deref().unwrap_or_default();
-            assert_eq!(locations.len(), if report.new.file.is_some() || entry.new.is_some() { 2 } else { 1 });
+            assert_eq!(
+                locations.len(),
+                if report.new.file.is_some() || entry.judged.finding.new.is_some() { 2 } else { 1 }
+            );
             assert_eq!(result.suppressions.is_some(), entry.judged.suppressed.is_some());
         }
     }

@@ -7,7 +7,6 @@ use mcpgen_schema::text::{visible, visible_lines};
 
 use crate::models::Verdict;
 use crate::report::contents::{Report, Reported};
-use crate::report::judgement::Suppressed;
 
 /// Options of the text format.
 #[derive(Clone, Copy, Debug, Default)]
@@ -56,15 +55,13 @@ fn finding(text: &mut String, report: &Report, entry: &Reported, paint: &Paint) 
     let severity = paint.with(style, judged.severity.as_str());
     let rule = paint.with(BOLD, judged.finding.rule.id);
     let _ = writeln!(text, "{severity} {rule}: {}", visible(&judged.finding.message));
-    for (side, input, at) in report.places(entry) {
-        let rust = at.rust.as_ref().map(|rust| format!(" ({rust})")).unwrap_or_default();
-        let _ = writeln!(text, "  {side}: {} {}{rust}", at.in_words(input), visible(&at.pointer));
+    for (side, source, place) in report.places(entry) {
+        let rust = place.rust.as_ref().map(|rust| format!(" ({rust})")).unwrap_or_default();
+        let _ = writeln!(text, "  {side}: {} {}{rust}", source.place_in_words(place), visible(&place.pointer));
     }
     let _ = writeln!(text, "  {}", report.verdicts(entry));
-    match &judged.suppressed {
-        Some(Suppressed::Ignored(reason)) => drop(writeln!(text, "  ignored: {}", visible(reason))),
-        Some(Suppressed::InBaseline) => text.push_str("  in the baseline\n"),
-        None => {}
+    if let Some(suppressed) = &judged.suppressed {
+        let _ = writeln!(text, "  {suppressed}");
     }
     // The subject begins a line.
     let subject = visible_lines(&visible(&judged.finding.subject));
