@@ -46,7 +46,7 @@ impl ChangelogArgs {
         let diff = compared.diff();
         // A changelog is complete, whatever the project accepts.
         let axes = subject.axes();
-        let mut judgement = Policy::default().judge(diff.findings, axes, None, jiff::civil::Date::MIN);
+        let mut judgement = Policy::default().judge(diff.findings, axes, jiff::civil::Date::MIN);
         judgement.notes = diff.notes;
         let examples = match &compared.models {
             Models::Schemas(protocols) => {

@@ -100,13 +100,19 @@ impl DiffArgs {
         let today = self.today.unwrap_or_else(today);
 
         let diff = compared.diff();
-        let mut judgement = policy.judge(diff.findings, &axes, baseline.as_ref(), today);
-        judgement.notes.extend(diff.notes);
-        if let Some(path) = &self.write_baseline {
-            let baseline = Baseline::of(path, &judgement.findings);
-            write(path, &baseline.to_text())?;
-            baseline.suppress(&mut judgement.findings);
+        let mut judgement = policy.judge(diff.findings, &axes, today);
+        let baseline = match &self.write_baseline {
+            Some(path) => {
+                let written = Baseline::of(path, &judgement.findings);
+                write(path, &written.to_text())?;
+                Some(written)
+            }
+            None => baseline,
+        };
+        if let Some(baseline) = baseline {
+            baseline.suppress(&mut judgement);
         }
+        judgement.notes.extend(diff.notes);
         let report = Report::new(compared, &axes, self.fail_on, diff.types, judgement);
 
         let mut answer = Answer { differs: report.fails(), ..Answer::default() };

@@ -4,7 +4,7 @@ use mcpgen_model::snapshot::Snapshot;
 use mcpgen_model::{Protocol, Status, model};
 use mcpgen_schema::{Document, Error, ReadOptions};
 
-use crate::models::{Axis, Diff, Finding, LIST_RULES, Place, RULES, Rule};
+use crate::models::{Axis, Diff, LIST_RULES, RULES, Rule};
 use crate::report::source::{Locator, Source};
 
 /// What is compared.
@@ -86,52 +86,6 @@ impl Compared {
             Models::Lists(_) => Subject::Lists,
         }
     }
-
-    /// Returns the area of the protocol, or the list, that a finding belongs to.
-    pub(super) fn area(&self, finding: &Finding) -> String {
-        let places = [&finding.old, &finding.new];
-        match &self.models {
-            Models::Schemas(protocols) => {
-                let area = |(place, protocol): (&Option<Place>, &Protocol)| {
-                    // The nearest type around the place: `/$defs/Name`.
-                    let place = &place.as_ref()?.pointer;
-                    let end = place.match_indices('/').nth(2).map_or(place.len(), |(end, _)| end);
-                    let id = protocol.types.iter().position(|def| def.pointer == place[..end])?;
-                    Some(protocol.area(id).to_owned())
-                };
-                let found = places.into_iter().zip(protocols.iter()).rev().find_map(area);
-                found.unwrap_or_else(|| "other".to_owned())
-            }
-            Models::Lists(_) => {
-                let pointer = places.into_iter().rev().flatten().map(|place| place.pointer.as_str()).next();
-                let known = ["resources", "resourceTemplates", "prompts"];
-                let list = pointer.unwrap_or_default().split('/').skip(1).take(2).find(|token| known.contains(token));
-                list.unwrap_or("tools").to_owned()
-            }
-        }
-    }
-
-    /// Returns the line of a finding in the new file if there is one, otherwise in the old file. For a removed item, this is
-    /// the line of its former parent.
-    pub(super) fn line(&self, finding: &Finding) -> usize {
-        match (&finding.old, &finding.new) {
-            (_, Some(place)) if self.new.file.is_some() => self.new.line(place),
-            (Some(place), _) if self.new.file.is_some() => self.new.text.line(&self.pointer_in_new(place)),
-            (Some(place), _) => self.old.line(place),
-            (None, _) => 1,
-        }
-    }
-
-    /// Returns the pointer of an old place in the new schema, whose dialect may be another.
-    fn pointer_in_new(&self, place: &Place) -> String {
-        match &self.models {
-            Models::Schemas(protocols) => {
-                let [from, to] = protocols.each_ref().map(container);
-                place.pointer.replacen(from, to, 1)
-            }
-            Models::Lists(_) => place.pointer.clone(),
-        }
-    }
 }
 
 impl Subject {
@@ -198,10 +152,4 @@ fn draft(source: Source) -> Result<(Source, Protocol), Error> {
     let protocol = model(document, Status::Draft.as_str(), false)?;
     // This digest includes the files that references lead to.
     Ok((Source { sha256: protocol.sha256.clone(), ..source }, protocol))
-}
-
-/// Returns the beginning of the pointers of all definitions.
-fn container(protocol: &Protocol) -> &'static str {
-    let first = protocol.types.first();
-    if first.is_some_and(|def| def.pointer.starts_with("/definitions/")) { "/definitions/" } else { "/$defs/" }
 }

@@ -1,10 +1,12 @@
 //! The contents of a report. The formats use nothing else.
 
 use indexmap::IndexMap;
+use mcpgen_model::Protocol;
+use mcpgen_model::snapshot::ListKind;
 use serde::Serialize;
 
-use crate::models::{Axis, Place, Senders, TypeVerdict, Verdict};
-use crate::report::compared::{Compared, Subject};
+use crate::models::{Axis, Finding, Place, Senders, TypeVerdict, Verdict};
+use crate::report::compared::{Compared, Models, Subject};
 use crate::report::judgement::{FailOn, Judged, Judgement, Suppressed};
 use crate::report::source::Source;
 
@@ -17,29 +19,20 @@ pub struct Report {
     pub old: Source,
     /// The new schema or snapshot.
     pub new: Source,
+    /// What the texts describe.
+    pub models: Models,
     /// The axes.
     pub axes: Vec<Axis>,
     /// The lowest severity that fails the run.
     pub fail_on: FailOn,
     /// All findings, worst first.
-    pub findings: Vec<Reported>,
+    pub findings: Vec<Judged>,
     /// The verdicts on each definition that both schemas have.
     pub types: Vec<TypeVerdict>,
     /// Stale ignores: they match nothing or have expired.
     pub stale: Vec<String>,
     /// Remarks that are not findings.
     pub notes: Vec<String>,
-}
-
-/// A finding with its place in the report.
-#[derive(Debug)]
-pub struct Reported {
-    /// The finding with its severity.
-    pub judged: Judged,
-    /// The area of the protocol, or the list.
-    pub area: String,
-    /// The line to show, in the new file if there is one, otherwise in the old file.
-    pub line: usize,
 }
 
 /// The verdicts on a type, or on an item of a list.
@@ -77,32 +70,27 @@ impl Report {
         types: Vec<TypeVerdict>,
         judgement: Judgement,
     ) -> Report {
-        let Judgement { findings, stale, notes } = judgement;
-        let reported = |judged: Judged| {
-            let finding = &judged.finding;
-            Reported { area: compared.area(finding), line: compared.line(finding), judged }
-        };
-        let findings = findings.into_iter().map(reported).collect();
         let subject = compared.subject();
-        let Compared { old, new, .. } = compared;
-        Report { subject, old, new, axes: axes.to_vec(), fail_on, findings, types, stale, notes }
+        let Compared { old, new, models } = compared;
+        let Judgement { findings, stale, notes } = judgement;
+        Report { subject, old, new, models, axes: axes.to_vec(), fail_on, findings, types, stale, notes }
     }
 
     /// Returns whether the run fails.
     pub fn fails(&self) -> bool {
         let stale = !self.stale.is_empty() && self.fail_on != FailOn::None;
-        stale || self.findings.iter().any(|entry| self.fails_by(entry))
+        stale || self.findings.iter().any(|judged| self.fails_by(judged))
     }
 
     /// Returns whether this finding fails the run.
-    pub fn fails_by(&self, entry: &Reported) -> bool {
-        entry.judged.suppressed.is_none() && self.fail_on.reached(entry.judged.severity)
+    pub fn fails_by(&self, judged: &Judged) -> bool {
+        judged.suppressed.is_none() && self.fail_on.reached(judged.severity)
     }
 
     /// Counts the findings of each kind.
     pub fn counts(&self) -> Counts {
         let mut counts = Counts::default();
-        for Reported { judged, .. } in &self.findings {
+        for judged in &self.findings {
             *match (&judged.suppressed, judged.severity) {
                 (Some(Suppressed::Ignored(_)), _) => &mut counts.ignored,
                 (Some(Suppressed::InBaseline), _) => &mut counts.in_baseline,
@@ -128,63 +116,106 @@ impl Report {
             rest.is_some_and(|rest| rest.is_empty() || rest.starts_with(['.', '[']))
         };
         // The findings are sorted.
-        let worst = self.findings.iter().find(|entry| is_inside(&entry.judged.finding.subject));
+        let worst = self.findings.iter().find(|judged| is_inside(&judged.finding.subject));
         Row {
             name: verdict.name.clone(),
             verdicts: Axis::WIRE.map(|axis| (axis, verdict.on(axis))).to_vec(),
-            finding: worst.map(|entry| entry.judged.fingerprint.clone()),
+            finding: worst.map(|judged| judged.fingerprint.clone()),
         }
     }
 
     fn rows_of_items(&self) -> Vec<Row> {
         let mut rows: IndexMap<String, Row> = IndexMap::new();
-        for entry in &self.findings {
+        for judged in &self.findings {
             // A removed item has no place in the new snapshot, and a new name is shown with the old one.
-            let Some(name) = self.places(entry).find_map(|(_, source, place)| item_name(source, place)) else {
+            let Some(name) = self.places(judged).find_map(|(_, source, place)| item_name(source, place)) else {
                 continue;
             };
-            let key = format!("{} {name}", entry.area);
+            let key = format!("{} {name}", self.area(&judged.finding));
             let row = rows.entry(key).or_insert_with(|| Row {
                 name: name.clone(),
                 verdicts: self.axes.iter().map(|axis| (*axis, Verdict::Compatible)).collect(),
-                finding: Some(entry.judged.fingerprint.clone()),
+                finding: Some(judged.fingerprint.clone()),
             });
             for (axis, verdict) in &mut row.verdicts {
-                *verdict = (*verdict).max(entry.judged.finding.verdicts.on(*axis));
+                *verdict = (*verdict).max(judged.finding.verdicts.on(*axis));
             }
         }
         rows.into_values().collect()
     }
 
     /// Returns the findings that are not suppressed.
-    pub(super) fn unsuppressed(&self) -> impl Iterator<Item = &Reported> {
-        self.findings.iter().filter(|entry| entry.judged.suppressed.is_none())
+    pub(super) fn unsuppressed(&self) -> impl Iterator<Item = &Judged> {
+        self.findings.iter().filter(|judged| judged.suppressed.is_none())
     }
 
     /// Returns the suppressed findings, with the reason.
-    pub(super) fn suppressed(&self) -> impl Iterator<Item = (&Reported, &Suppressed)> {
-        self.findings.iter().filter_map(|entry| Some((entry, entry.judged.suppressed.as_ref()?)))
+    pub(super) fn suppressed(&self) -> impl Iterator<Item = (&Judged, &Suppressed)> {
+        self.findings.iter().filter_map(|judged| Some((judged, judged.suppressed.as_ref()?)))
     }
 
     /// Returns the places of a finding, with the side and its name.
     pub(super) fn places<'a>(
         &'a self,
-        entry: &'a Reported,
+        judged: &'a Judged,
     ) -> impl DoubleEndedIterator<Item = (&'static str, &'a Source, &'a Place)> {
-        let old = entry.judged.finding.old.as_ref().map(|place| ("old", &self.old, place));
-        let new = entry.judged.finding.new.as_ref().map(|place| ("new", &self.new, place));
+        let old = judged.finding.old.as_ref().map(|place| ("old", &self.old, place));
+        let new = judged.finding.new.as_ref().map(|place| ("new", &self.new, place));
         [old, new].into_iter().flatten()
     }
 
-    /// Returns the file and the line to show for a finding, if one of the sides is a file.
-    pub(super) fn shown<'a>(&'a self, entry: &Reported) -> Option<(&'a str, usize)> {
-        let file = self.new.file.as_ref().or(self.old.file.as_ref())?;
-        Some((file, entry.line))
+    /// Returns the area of the protocol, or the list, that a finding belongs to.
+    pub(super) fn area(&self, finding: &Finding) -> &str {
+        let places = [&finding.new, &finding.old].into_iter();
+        match &self.models {
+            Models::Schemas(protocols) => {
+                let found = places.zip(protocols.iter().rev()).find_map(|(place, protocol)| {
+                    // The nearest type around the place: `/$defs/Name`.
+                    let place = &place.as_ref()?.pointer;
+                    let end = place.match_indices('/').nth(2).map_or(place.len(), |(end, _)| end);
+                    let id = protocol.types.iter().position(|def| def.pointer == place[..end])?;
+                    Some(protocol.area(id))
+                });
+                found.unwrap_or("other")
+            }
+            Models::Lists(_) => {
+                let mut tokens = places.flatten().take(1).flat_map(|place| place.pointer.split('/').skip(1).take(2));
+                let list = |token: &str| ListKind::ALL.map(ListKind::member).into_iter().find(|list| *list == token);
+                tokens.find_map(list).unwrap_or("tools")
+            }
+        }
+    }
+
+    /// Returns the file and the line to show for a finding: in the new file if there is one, otherwise in the old file. A
+    /// removed item is shown at its former parent.
+    pub(super) fn shown(&self, Finding { old, new, .. }: &Finding) -> Option<(&str, usize)> {
+        let in_new = || match (old, new) {
+            (_, Some(place)) => self.new.line(place),
+            (Some(place), None) => self.new.text.line(&self.pointer_in_new(place)),
+            (None, None) => 1,
+        };
+        let in_old = || old.as_ref().map_or(1, |place| self.old.line(place));
+        match (&self.old.file, &self.new.file) {
+            (_, Some(file)) => Some((file, in_new())),
+            (Some(file), None) => Some((file, in_old())),
+            (None, None) => None,
+        }
+    }
+
+    /// Returns the pointer of an old place in the new schema, whose dialect may be another.
+    fn pointer_in_new(&self, place: &Place) -> String {
+        match &self.models {
+            Models::Schemas(protocols) => {
+                let [from, to] = protocols.each_ref().map(container);
+                place.pointer.replacen(from, to, 1)
+            }
+            Models::Lists(_) => place.pointer.clone(),
+        }
     }
 
     /// Describes the verdicts on the axes of the report. For Rust, that is the version bump.
-    pub(super) fn verdicts(&self, entry: &Reported) -> String {
-        let verdicts = &entry.judged.finding.verdicts;
+    pub(super) fn verdicts(&self, judged: &Judged) -> String {
+        let verdicts = &judged.finding.verdicts;
         let word = |axis: &Axis| format!("{axis}: {}", verdicts.word(*axis));
         self.axes.iter().map(word).collect::<Vec<_>>().join(", ")
     }
@@ -205,6 +236,12 @@ fn item_name(source: &Source, Place { pointer, .. }: &Place) -> Option<String> {
     let item = ancestors.find(|ancestor| ancestor.ends_with(|c: char| c.is_ascii_digit()))?;
     let text = |name: &&str| source.text.value(&format!("{item}/{name}"))?.as_str().map(str::to_owned);
     ["uri", "uriTemplate", "name"].iter().find_map(text)
+}
+
+/// Returns the beginning of the pointers of all definitions.
+fn container(protocol: &Protocol) -> &'static str {
+    let first = protocol.types.first();
+    if first.is_some_and(|def| def.pointer.starts_with("/definitions/")) { "/definitions/" } else { "/$defs/" }
 }
 
 /// Returns the senders.

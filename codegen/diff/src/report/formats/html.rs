@@ -8,8 +8,8 @@ use similar::{ChangeTag, TextDiff};
 
 use crate::html::{Page, code_spans, escape};
 use crate::models::{Axis, Finding, Place, Verdict};
-use crate::report::contents::{Report, Reported, Row, axis_in_words};
-use crate::report::judgement::Suppressed;
+use crate::report::contents::{Report, Row, axis_in_words};
+use crate::report::judgement::{Judged, Suppressed};
 use crate::report::source::Source;
 
 pub(super) fn render(report: &Report) -> String {
@@ -63,17 +63,17 @@ fn summary(text: &mut String, report: &Report) {
         let _ = write!(text, "<th scope=\"col\" class=\"number\">{verdict}</th>");
     }
     text.push_str("</tr></thead>\n<tbody>\n");
-    let mut row = |name: &str, verdict_of: &dyn Fn(&Reported) -> Verdict| {
+    let mut row = |name: &str, verdict_of: &dyn Fn(&Judged) -> Verdict| {
         let _ = write!(text, "<tr><th scope=\"row\">{name}</th>");
         for verdict in Verdict::ALL.iter().rev() {
-            let count = report.unsuppressed().filter(|entry| verdict_of(entry) == *verdict).count();
+            let count = report.unsuppressed().filter(|judged| verdict_of(judged) == *verdict).count();
             let _ = write!(text, "<td class=\"number\">{count}</td>");
         }
         text.push_str("</tr>\n");
     };
-    row("severity", &|entry| entry.judged.severity);
+    row("severity", &|judged| judged.severity);
     for axis in &report.axes {
-        row(axis_in_words(*axis), &|entry| entry.judged.finding.verdicts.on(*axis));
+        row(axis_in_words(*axis), &|judged| judged.finding.verdicts.on(*axis));
     }
     text.push_str("</tbody>\n</table>\n");
     let suppressed = report.counts().suppressed();
@@ -131,12 +131,12 @@ fn findings(text: &mut String, report: &Report) {
         text.push_str("<p>There are no differences.</p>\n");
     }
     let mut ids: HashMap<&str, usize> = HashMap::new();
-    for entry in &report.findings {
-        let print = entry.judged.fingerprint.as_str();
+    for judged in &report.findings {
+        let print = judged.fingerprint.as_str();
         let count = ids.entry(print).or_default();
         *count += 1;
         let id = if *count == 1 { format!("f-{print}") } else { format!("f-{print}-{count}") };
-        finding(text, report, entry, &id);
+        finding(text, report, judged, &id);
     }
     text.push_str("</section>\n");
 }
@@ -155,7 +155,7 @@ fn filter(text: &mut String, report: &Report) {
         let _ = write!(text, "<option value=\"{}\">{}</option>", data_name(*axis), axis_in_words(*axis));
     }
     text.push_str("</select></label>\n<label>Area <select name=\"area\"><option value=\"\">all</option>");
-    let areas: BTreeSet<&str> = report.findings.iter().map(|entry| entry.area.as_str()).collect();
+    let areas: BTreeSet<&str> = report.findings.iter().map(|judged| report.area(&judged.finding)).collect();
     for area in areas {
         let area = escape(area);
         let _ = write!(text, "<option value=\"{area}\">{area}</option>");
@@ -164,15 +164,15 @@ fn filter(text: &mut String, report: &Report) {
     text.push_str("<output id=\"shown\"></output>\n</form>\n");
 }
 
-fn finding(text: &mut String, report: &Report, entry: &Reported, id: &str) {
-    let judged = &entry.judged;
+fn finding(text: &mut String, report: &Report, judged: &Judged, id: &str) {
     let found = &judged.finding;
-    let search = format!("{} {} {} {}", found.rule.id, found.subject, found.message, entry.area).to_lowercase();
+    let search = format!("{} {} {} {}", found.rule.id, found.subject, found.message, report.area(&judged.finding))
+        .to_lowercase();
     let _ = write!(
         text,
         "<article id=\"{id}\" data-severity=\"{}\" data-area=\"{}\" data-text=\"{}\"",
         judged.severity,
-        escape(&entry.area),
+        escape(report.area(&judged.finding)),
         escape(&search)
     );
     for axis in report.subject.axes() {
@@ -199,13 +199,13 @@ fn finding(text: &mut String, report: &Report, entry: &Reported, id: &str) {
         Some(Suppressed::InBaseline) => text.push_str("<p>In the baseline.</p>\n"),
         None => {}
     }
-    sides(text, report, entry);
+    sides(text, report, judged);
     text.push_str("</article>\n");
 }
 
 /// Writes both schemas. The lines that differ are marked.
-fn sides(text: &mut String, report: &Report, entry: &Reported) {
-    let Finding { old: old_place, new: new_place, .. } = &entry.judged.finding;
+fn sides(text: &mut String, report: &Report, judged: &Judged) {
+    let Finding { old: old_place, new: new_place, .. } = &judged.finding;
     let excerpt =
         |source: &Source, place: &Option<Place>| Some(source.text.value(&place.as_ref()?.pointer)?.to_pretty());
     let (old, new) = (excerpt(&report.old, old_place), excerpt(&report.new, new_place));

@@ -5,8 +5,8 @@ use mcpgen_schema::text::visible_json;
 use serde::Serialize;
 
 use crate::models::{Axis, Place, TypeVerdict, Verdict};
-use crate::report::contents::{Counts, Report, Reported, sides};
-use crate::report::judgement::Suppressed;
+use crate::report::contents::{Counts, Report, sides};
+use crate::report::judgement::{Judged, Suppressed};
 use crate::report::source::Source;
 
 pub(super) fn render(report: &Report) -> String {
@@ -19,7 +19,7 @@ pub(super) fn render(report: &Report) -> String {
         fail_on: report.fail_on.as_str(),
         fails: report.fails(),
         summary: report.counts(),
-        findings: report.findings.iter().map(|entry| FindingJson::of(report, entry)).collect(),
+        findings: report.findings.iter().map(|judged| FindingJson::of(report, judged)).collect(),
         types: report.types.iter().map(TypeJson::of).collect(),
         stale_ignores: &report.stale,
         notes: &report.notes,
@@ -91,14 +91,13 @@ impl<'r> TypeJson<'r> {
 }
 
 impl<'r> FindingJson<'r> {
-    fn of(report: &'r Report, entry: &'r Reported) -> FindingJson<'r> {
-        let judged = &entry.judged;
+    fn of(report: &'r Report, judged: &'r Judged) -> FindingJson<'r> {
         let finding = &judged.finding;
         FindingJson {
             rule: finding.rule.id,
             fingerprint: &judged.fingerprint,
             severity: judged.severity,
-            fails: report.fails_by(entry),
+            fails: report.fails_by(judged),
             subject: &finding.subject,
             detail: &finding.detail,
             message: &finding.message,

@@ -6,14 +6,15 @@ use std::time::Duration;
 use mcpgen_schema::text::visible;
 use quick_junit::{NonSuccessKind, TestCase, TestCaseStatus, TestSuite};
 
-use crate::report::contents::{Report, Reported};
+use crate::report::contents::Report;
+use crate::report::judgement::Judged;
 
 pub(super) fn render(report: &Report) -> String {
-    let found: BTreeSet<&str> = report.findings.iter().map(|entry| entry.judged.finding.rule.id).collect();
+    let found: BTreeSet<&str> = report.findings.iter().map(|judged| judged.finding.rule.id).collect();
     let others = report.subject.rules().into_iter().map(|rule| rule.id).filter(|id| !found.contains(id));
     let mut suite = TestSuite::new(format!("{} -> {}", visible(&report.old.label), visible(&report.new.label)));
     suite.set_time(Duration::ZERO);
-    suite.add_test_cases(report.findings.iter().map(|entry| finding(report, entry)));
+    suite.add_test_cases(report.findings.iter().map(|judged| finding(report, judged)));
     suite.add_test_cases(report.stale.iter().map(|stale| {
         let mut status = TestCaseStatus::non_success(NonSuccessKind::Failure);
         status.set_type("stale-ignore").set_message(&*visible(stale));
@@ -25,18 +26,17 @@ pub(super) fn render(report: &Report) -> String {
     all.to_string().expect("names and texts are XML strings")
 }
 
-fn finding(report: &Report, entry: &Reported) -> TestCase {
-    let judged = &entry.judged;
+fn finding(report: &Report, judged: &Judged) -> TestCase {
     let found = &judged.finding;
-    let mut description = format!("{}: {}\n{}\n", judged.severity, visible(&found.message), report.verdicts(entry));
-    for (side, source, place) in report.places(entry) {
+    let mut description = format!("{}: {}\n{}\n", judged.severity, visible(&found.message), report.verdicts(judged));
+    for (side, source, place) in report.places(judged) {
         description.push_str(&format!("{side}: {} {}\n", source.place_in_words(place), visible(&place.pointer)));
     }
     let (mut status, mut output) = (TestCaseStatus::success(), None);
     if let Some(suppressed) = &judged.suppressed {
         status = TestCaseStatus::skipped();
         status.set_message(suppressed.to_string());
-    } else if report.fails_by(entry) {
+    } else if report.fails_by(judged) {
         status = TestCaseStatus::non_success(NonSuccessKind::Failure);
         status.set_type(judged.severity.as_str()).set_message(&*visible(&found.message)).set_description(description);
     } else {
@@ -47,7 +47,7 @@ fn finding(report: &Report, entry: &Reported) -> TestCase {
     if let Some(output) = output {
         case.set_system_out(output);
     }
-    if let Some((file, line)) = report.shown(entry) {
+    if let Some((file, line)) = report.shown(&judged.finding) {
         case.extra.insert("file".into(), (&*visible(file)).into());
         case.extra.insert("line".into(), line.to_string().into());
     }

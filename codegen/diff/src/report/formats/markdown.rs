@@ -6,8 +6,8 @@ use mcpgen_model::text::foreign;
 use mcpgen_schema::text::visible;
 
 use crate::models::{Axis, Bump, Verdict};
-use crate::report::contents::{Report, Reported, axis_in_words};
-use crate::report::judgement::Suppressed;
+use crate::report::contents::{Report, axis_in_words};
+use crate::report::judgement::{Judged, Suppressed};
 
 /// The maximum number of characters in a comment on GitHub. We count bytes, which are never fewer.
 const LIMIT: usize = 65_536;
@@ -23,13 +23,13 @@ pub(super) fn render(report: &Report) -> String {
     let stale: Vec<String> = report.stale.iter().map(|stale| format!("- {}\n", prose(stale))).collect();
     section(&mut text, "Stale ignores", &stale, OPEN);
     for severity in [Verdict::Breaking, Verdict::Dangerous, Verdict::Compatible] {
-        let entries = report.unsuppressed().filter(|entry| entry.judged.severity == severity);
-        let items: Vec<String> = entries.map(|entry| item(report, entry)).collect();
+        let entries = report.unsuppressed().filter(|judged| judged.severity == severity);
+        let items: Vec<String> = entries.map(|judged| item(report, judged)).collect();
         // Findings are collapsed unless they break or fail the run.
         let open = if report.fail_on.reached(severity) || severity == Verdict::Breaking { OPEN } else { 0 };
         section(&mut text, title(severity), &items, open);
     }
-    let suppressed: Vec<String> = report.suppressed().map(|(entry, why)| quiet(report, entry, why)).collect();
+    let suppressed: Vec<String> = report.suppressed().map(|(judged, why)| quiet(report, judged, why)).collect();
     section(&mut text, "Suppressed", &suppressed, 0);
     let notes: Vec<String> = report.notes.iter().map(|note| format!("- {}\n", prose(note))).collect();
     section(&mut text, "Notes", &notes, OPEN);
@@ -54,12 +54,12 @@ fn head(report: &Report) -> String {
     text.push_str("| | breaking | dangerous | compatible |\n|---|--:|--:|--:|\n");
     for axis in report.axes.iter().filter(|axis| **axis != Axis::RustApi) {
         let count =
-            |verdict| report.unsuppressed().filter(|entry| entry.judged.finding.verdicts.on(*axis) == verdict).count();
+            |verdict| report.unsuppressed().filter(|judged| judged.finding.verdicts.on(*axis) == verdict).count();
         let [breaking, dangerous, compatible] = [Verdict::Breaking, Verdict::Dangerous, Verdict::Compatible].map(count);
         let _ = writeln!(text, "| {} | {breaking} | {dangerous} | {compatible} |", axis_in_words(*axis));
     }
     if report.axes.contains(&Axis::RustApi) {
-        let count = |bump| report.unsuppressed().filter(|entry| entry.judged.finding.verdicts.rust_api == bump).count();
+        let count = |bump| report.unsuppressed().filter(|judged| judged.finding.verdicts.rust_api == bump).count();
         let [major, minor, patch] = [Bump::Major, Bump::Minor, Bump::Patch].map(count);
         let _ = writeln!(text, "| {} | {major} major | | {minor} minor, {patch} patch |", axis_in_words(Axis::RustApi));
     }
@@ -94,14 +94,16 @@ fn section(text: &mut String, title: &str, items: &[String], open: usize) {
     text.push('\n');
 }
 
-fn item(report: &Report, entry: &Reported) -> String {
-    let finding = &entry.judged.finding;
+fn item(report: &Report, judged: &Judged) -> String {
+    let finding = &judged.finding;
     let mut text = format!("- {}: {}", code(finding.rule.id), prose(&finding.message));
-    let places: Vec<String> =
-        report.places(entry).map(|(side, source, it)| format!("{side} {}", code(&source.place_in_words(it)))).collect();
-    let verdicts = report.verdicts(entry);
+    let places: Vec<String> = report
+        .places(judged)
+        .map(|(side, source, it)| format!("{side} {}", code(&source.place_in_words(it))))
+        .collect();
+    let verdicts = report.verdicts(judged);
     let _ = write!(text, "<br>{}; {verdicts}", places.join(", "));
-    let rust = report.places(entry).rev().find_map(|(_, _, place)| place.rust.as_ref());
+    let rust = report.places(judged).rev().find_map(|(_, _, place)| place.rust.as_ref());
     if let (true, Some(rust)) = (report.axes.contains(&Axis::RustApi), rust) {
         let _ = write!(text, " {}", code(rust));
     }
@@ -109,12 +111,12 @@ fn item(report: &Report, entry: &Reported) -> String {
     text
 }
 
-fn quiet(report: &Report, entry: &Reported, why: &Suppressed) -> String {
+fn quiet(report: &Report, judged: &Judged, why: &Suppressed) -> String {
     let why = match why {
         Suppressed::Ignored(reason) => format!("ignored: {}", prose(reason)),
         Suppressed::InBaseline => "in the baseline".to_owned(),
     };
-    format!("{} — {why}\n", item(report, entry).trim_end())
+    format!("{} — {why}\n", item(report, judged).trim_end())
 }
 
 fn title(severity: Verdict) -> &'static str {

@@ -5,13 +5,13 @@ use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 use serde_json::{Value, json};
 
 use crate::models::{Place, Rule, Verdict};
-use crate::report::contents::{Report, Reported};
+use crate::report::contents::Report;
 use crate::report::explain;
-use crate::report::judgement::Suppressed;
+use crate::report::judgement::{Judged, Suppressed};
 use crate::report::source::Source;
 
 pub(super) fn render(report: &Report) -> String {
-    let mut rules: Vec<&Rule> = report.findings.iter().map(|entry| entry.judged.finding.rule).collect();
+    let mut rules: Vec<&Rule> = report.findings.iter().map(|judged| judged.finding.rule).collect();
     rules.sort_by_key(|rule| rule.id);
     rules.dedup_by_key(|rule| rule.id);
     let log = json!({
@@ -28,7 +28,7 @@ pub(super) fn render(report: &Report) -> String {
                 "executionSuccessful": true,
                 "toolExecutionNotifications": notifications(report),
             }],
-            "results": report.findings.iter().map(|entry| result(report, entry, &rules)).collect::<Vec<_>>(),
+            "results": report.findings.iter().map(|judged| result(report, judged, &rules)).collect::<Vec<_>>(),
         }],
     });
     let mut text = serde_json::to_string_pretty(&log).expect("a log is text and numbers");
@@ -46,17 +46,17 @@ fn descriptor(rule: &Rule) -> Value {
     })
 }
 
-fn result(report: &Report, entry: &Reported, rules: &[&Rule]) -> Value {
-    let finding = &entry.judged.finding;
+fn result(report: &Report, judged: &Judged, rules: &[&Rule]) -> Value {
+    let finding = &judged.finding;
     let mut result = json!({
         "ruleId": finding.rule.id,
         "ruleIndex": rules.iter().position(|rule| rule.id == finding.rule.id),
-        "level": level(entry.judged.severity),
-        "message": { "text": message(&format!("{}\n{}", visible(&finding.message), report.verdicts(entry))) },
-        "locations": locations(report, entry),
-        "partialFingerprints": { "mcpgen/v1": entry.judged.fingerprint },
+        "level": level(judged.severity),
+        "message": { "text": message(&format!("{}\n{}", visible(&finding.message), report.verdicts(judged))) },
+        "locations": locations(report, judged),
+        "partialFingerprints": { "mcpgen/v1": judged.fingerprint },
     });
-    let suppressions = match &entry.judged.suppressed {
+    let suppressions = match &judged.suppressed {
         None => return result,
         Some(Suppressed::Ignored(reason)) => json!([{ "kind": "external", "justification": reason }]),
         Some(Suppressed::InBaseline) => json!([{ "kind": "external", "justification": "in the baseline" }]),
@@ -67,15 +67,16 @@ fn result(report: &Report, entry: &Reported, rules: &[&Rule]) -> Value {
 
 /// Returns the locations. The first is the one that viewers show: in the new schema, or, for a removed item, at its
 /// former parent.
-fn locations(report: &Report, entry: &Reported) -> Vec<Value> {
+fn locations(report: &Report, judged: &Judged) -> Vec<Value> {
     let mut locations = Vec::new();
-    if let (None, Some(file)) = (&entry.judged.finding.new, &report.new.file) {
+    let finding = &judged.finding;
+    if let (None, Some(_), Some((file, line))) = (&finding.new, &report.new.file, report.shown(finding)) {
         locations.push(json!({
-            "physicalLocation": physical(file, entry.line),
+            "physicalLocation": physical(file, line),
             "message": { "text": message(&format!("new ({}): removed", report.new.label)) },
         }));
     }
-    locations.extend(report.places(entry).rev().map(|(side, source, place)| location(side, source, place)));
+    locations.extend(report.places(judged).rev().map(|(side, source, place)| location(side, source, place)));
     locations
 }
 
