@@ -174,12 +174,8 @@ struct Row {
 }
 
 fn day(date: &Datetime) -> Result<Date, String> {
-    match (date.date, date.time, date.offset) {
-        (Some(toml::value::Date { year, month, day }), None, None) => {
-            let small = |number: u8| i8::try_from(number).unwrap_or_default();
-            let year = i16::try_from(year).unwrap_or_default();
-            Date::new(year, small(month), small(day)).map_err(|error| error.to_string())
-        }
+    match (date.time, date.offset) {
+        (None, None) => date.to_string().parse().map_err(|error: jiff::Error| error.to_string()),
         _ => Err(format!("{date} is not a plain date")),
     }
 }

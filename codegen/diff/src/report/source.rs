@@ -158,7 +158,6 @@ fn bounded(reader: impl Read, name: &str) -> Result<Vec<u8>, Error> {
 
 /// Returns a path relative to the root of its git repository, as platforms show it, or the path as given.
 fn in_repository(path: &Path) -> String {
-    let shown = |path: &Path| path.to_string_lossy().replace(std::path::MAIN_SEPARATOR, "/");
     let folder = match path.parent() {
         Some(folder) if folder != Path::new("") => folder,
         _ => Path::new("."),
@@ -167,7 +166,7 @@ fn in_repository(path: &Path) -> String {
         let root = folder.ancestors().find(|above| above.join(".git").exists())?;
         Some(folder.strip_prefix(root).ok()?.join(path.file_name()?))
     });
-    shown(&found.unwrap_or_else(|| path.to_owned()))
+    found.as_deref().unwrap_or(path).to_string_lossy().replace(std::path::MAIN_SEPARATOR, "/")
 }
 
 /// Returns a git path relative to the root of the repository. git reads `./x` and `../x` relative to the current

@@ -4,7 +4,6 @@ use std::fmt::Write as _;
 
 use indexmap::IndexMap;
 use mcpgen_model::Side;
-use mcpgen_schema::json::Json;
 
 use super::markdown::{code, prose};
 use crate::models::{Action, Finding, Senders};
@@ -67,18 +66,13 @@ pub fn render(report: &Report, examples: &[Example]) -> String {
         let others = if others.is_empty() { String::new() } else { format!(" (also {})", others.join(", ")) };
         let _ = writeln!(text, "\n{}{others}:", code(first));
         for (label, document) in [(&report.old.label, before), (&report.new.label, after)] {
-            let _ = writeln!(text, "\n{}:\n\n```json\n{}\n```", code(label), indented(document));
+            let _ = write!(text, "\n{}:\n\n```json\n{}```\n", code(label), document.to_pretty());
         }
     }
     for note in &report.notes {
         let _ = writeln!(text, "\nNote: {}.", prose(note));
     }
     text
-}
-
-/// Returns a document as indented JSON.
-fn indented(document: &Json) -> String {
-    document.to_pretty().trim_end().to_owned()
 }
 
 /// Returns the message with the subject as code.

@@ -14,22 +14,22 @@ use crate::report::source::Source;
 
 pub(super) fn render(report: &Report) -> String {
     let title = format!("{}: {} → {}", report.subject.title(), visible(&report.old.label), visible(&report.new.label));
-    let mut main = String::new();
-    summary(&mut main, report);
-    let rows = report.matrix();
-    matrix(&mut main, report, &rows);
-    findings(&mut main, report);
-    remarks(&mut main, report);
-    let mut navigation = vec![("summary", "Summary"), ("types", report.subject.items())];
-    navigation.push(("findings", "Findings"));
+    let mut sections = vec![
+        ("summary", "Summary", summary(report)),
+        ("types", report.subject.items(), matrix(&report.matrix())),
+        ("findings", "Findings", findings(report)),
+    ];
     if !report.stale.is_empty() || !report.notes.is_empty() {
-        navigation.push(("remarks", "Remarks"));
+        sections.push(("remarks", "Remarks", remarks(report)));
     }
+    let section = |(id, title, body): &(&str, &str, String)| {
+        format!("<section aria-labelledby=\"{id}\">\n<h2 id=\"{id}\">{title}</h2>\n{body}</section>\n")
+    };
     let page = Page {
         header: header(report),
         title,
-        navigation: navigation.into_iter().map(|(target, text)| (target.to_owned(), text.to_owned())).collect(),
-        main,
+        navigation: sections.iter().map(|(id, title, _)| ((*id).to_owned(), (*title).to_owned())).collect(),
+        main: sections.iter().map(section).collect(),
         script: include_str!("../../../assets/report.js"),
     };
     page.render()
@@ -56,9 +56,8 @@ fn header(report: &Report) -> String {
     )
 }
 
-fn summary(text: &mut String, report: &Report) {
-    text.push_str("<section aria-labelledby=\"summary\">\n<h2 id=\"summary\">Summary</h2>\n");
-    text.push_str("<table>\n<thead><tr><th scope=\"col\">Findings</th>");
+fn summary(report: &Report) -> String {
+    let mut text = "<table>\n<thead><tr><th scope=\"col\">Findings</th>".to_owned();
     for verdict in Verdict::ALL.iter().rev() {
         let _ = write!(text, "<th scope=\"col\" class=\"number\">{verdict}</th>");
     }
@@ -80,13 +79,12 @@ fn summary(text: &mut String, report: &Report) {
     if !suppressed.is_empty() {
         let _ = writeln!(text, "<p>Suppressed: {}.</p>", escape(&suppressed));
     }
-    text.push_str("</section>\n");
+    text
 }
 
 /// Writes the verdicts on each type or item. Those without differences are only counted.
-fn matrix(text: &mut String, report: &Report, rows: &[Row]) {
-    let items = report.subject.items();
-    let _ = writeln!(text, "<section aria-labelledby=\"types\">\n<h2 id=\"types\">{items}</h2>");
+fn matrix(rows: &[Row]) -> String {
+    let mut text = String::new();
     let (changed, same): (Vec<&Row>, Vec<&Row>) =
         rows.iter().partition(|row| row.verdicts.iter().any(|(_, verdict)| *verdict > Verdict::Compatible));
     if changed.is_empty() {
@@ -121,12 +119,12 @@ fn matrix(text: &mut String, report: &Report, rows: &[Row]) {
             names.join(", ")
         );
     }
-    text.push_str("</section>\n");
+    text
 }
 
-fn findings(text: &mut String, report: &Report) {
-    text.push_str("<section aria-labelledby=\"findings\">\n<h2 id=\"findings\">Findings</h2>\n");
-    filter(text, report);
+fn findings(report: &Report) -> String {
+    let mut text = String::new();
+    filter(&mut text, report);
     if report.findings.is_empty() {
         text.push_str("<p>There are no differences.</p>\n");
     }
@@ -136,9 +134,9 @@ fn findings(text: &mut String, report: &Report) {
         let count = ids.entry(print).or_default();
         *count += 1;
         let id = if *count == 1 { format!("f-{print}") } else { format!("f-{print}-{count}") };
-        finding(text, report, judged, &id);
+        finding(&mut text, report, judged, &id);
     }
-    text.push_str("</section>\n");
+    text
 }
 
 /// Writes the form of the filter. The script shows it.
@@ -166,13 +164,13 @@ fn filter(text: &mut String, report: &Report) {
 
 fn finding(text: &mut String, report: &Report, judged: &Judged, id: &str) {
     let found = &judged.finding;
-    let search = format!("{} {} {} {}", found.rule.id, found.subject, found.message, report.area(&judged.finding))
-        .to_lowercase();
+    let area = report.area(found);
+    let search = format!("{} {} {} {area}", found.rule.id, found.subject, found.message).to_lowercase();
     let _ = write!(
         text,
         "<article id=\"{id}\" data-severity=\"{}\" data-area=\"{}\" data-text=\"{}\"",
         judged.severity,
-        escape(report.area(&judged.finding)),
+        escape(area),
         escape(&search)
     );
     for axis in report.subject.axes() {
@@ -279,18 +277,16 @@ fn compared(old: &str, new: &str) -> (String, String) {
     (before, after)
 }
 
-fn remarks(text: &mut String, report: &Report) {
-    if report.stale.is_empty() && report.notes.is_empty() {
-        return;
-    }
-    text.push_str("<section aria-labelledby=\"remarks\">\n<h2 id=\"remarks\">Remarks</h2>\n<ul>\n");
+fn remarks(report: &Report) -> String {
+    let mut text = "<ul>\n".to_owned();
     for stale in &report.stale {
         let _ = writeln!(text, "<li>{} {}</li>", badge("error"), escape(stale));
     }
     for note in &report.notes {
         let _ = writeln!(text, "<li>{}</li>", escape(note));
     }
-    text.push_str("</ul>\n</section>\n");
+    text.push_str("</ul>\n");
+    text
 }
 
 fn badge(word: &str) -> String {

@@ -22,12 +22,13 @@ pub(super) fn render(report: &Report) -> String {
     let mut text = head(report);
     let stale: Vec<String> = report.stale.iter().map(|stale| format!("- {}\n", prose(stale))).collect();
     section(&mut text, "Stale ignores", &stale, OPEN);
-    for severity in [Verdict::Breaking, Verdict::Dangerous, Verdict::Compatible] {
+    let severities = [Verdict::Breaking, Verdict::Dangerous, Verdict::Compatible];
+    for (severity, title) in severities.into_iter().zip(["Breaking", "Dangerous", "Compatible"]) {
         let entries = report.unsuppressed().filter(|judged| judged.severity == severity);
         let items: Vec<String> = entries.map(|judged| item(report, judged)).collect();
         // Findings are collapsed unless they break or fail the run.
         let open = if report.fail_on.reached(severity) || severity == Verdict::Breaking { OPEN } else { 0 };
-        section(&mut text, title(severity), &items, open);
+        section(&mut text, title, &items, open);
     }
     let suppressed: Vec<String> = report.suppressed().map(|(judged, why)| quiet(report, judged, why)).collect();
     section(&mut text, "Suppressed", &suppressed, 0);
@@ -117,14 +118,6 @@ fn quiet(report: &Report, judged: &Judged, why: &Suppressed) -> String {
         Suppressed::InBaseline => "in the baseline".to_owned(),
     };
     format!("{} — {why}\n", item(report, judged).trim_end())
-}
-
-fn title(severity: Verdict) -> &'static str {
-    match severity {
-        Verdict::Breaking => "Breaking",
-        Verdict::Dangerous => "Dangerous",
-        Verdict::Compatible => "Compatible",
-    }
 }
 
 /// Wraps a name in a code span.

@@ -56,12 +56,13 @@ fn result(report: &Report, judged: &Judged, rules: &[&Rule]) -> Value {
         "locations": locations(report, judged),
         "partialFingerprints": { "mcpgen/v1": judged.fingerprint },
     });
-    let suppressions = match &judged.suppressed {
-        None => return result,
-        Some(Suppressed::Ignored(reason)) => json!([{ "kind": "external", "justification": reason }]),
-        Some(Suppressed::InBaseline) => json!([{ "kind": "external", "justification": "in the baseline" }]),
-    };
-    result["suppressions"] = suppressions;
+    if let Some(suppressed) = &judged.suppressed {
+        let reason = match suppressed {
+            Suppressed::Ignored(reason) => reason,
+            Suppressed::InBaseline => "in the baseline",
+        };
+        result["suppressions"] = json!([{ "kind": "external", "justification": reason }]);
+    }
     result
 }
 
