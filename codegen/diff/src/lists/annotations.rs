@@ -4,8 +4,6 @@ use indexmap::IndexMap;
 use mcpgen_schema::json::Json;
 use mcpgen_schema::json::pointer::escape;
 
-use crate::excerpt::excerpts;
-
 /// A difference between the annotations of two schemas.
 #[derive(Clone, Debug)]
 pub(super) struct Annotation {
@@ -33,6 +31,10 @@ pub(super) enum AnnotationKind {
 const TEXTS: [&str; 6] = ["title", "description", "$comment", "example", "examples", "enumDescriptions"];
 /// Keywords that programs may check.
 const FORMATS: [&str; 6] = ["format", "contentEncoding", "contentMediaType", "contentSchema", "readOnly", "writeOnly"];
+
+/// The characters of an excerpt before the first difference, and after it.
+const BEFORE: usize = 24;
+const AFTER: usize = 72;
 
 /// Keywords with a schema or an array of schemas.
 const SCHEMAS: [&str; 15] = [
@@ -67,6 +69,19 @@ pub(super) fn text_change(old: Option<&Json>, new: Option<&Json>) -> String {
         (_, None) => "was removed".to_owned(),
         _ => "changed".to_owned(),
     }
+}
+
+/// Returns excerpts of two texts around their first difference.
+fn excerpts(old: &str, new: &str) -> (String, String) {
+    let same = old.chars().zip(new.chars()).take_while(|(old, new)| old == new).count();
+    let (begin, end) = (same.saturating_sub(BEFORE), same + AFTER);
+    let excerpt = |text: &str| {
+        let inner: String = text.chars().take(end).skip(begin).collect();
+        let before = if begin > 0 { "…" } else { "" };
+        let after = if text.chars().nth(end).is_some() { "…" } else { "" };
+        format!("{before}{inner}{after}")
+    };
+    (excerpt(old), excerpt(new))
 }
 
 /// Finds the places that both schemas have, and compares their annotations.
@@ -163,4 +178,24 @@ pub(super) fn texts(schema: &Json) -> Vec<String> {
     let mut texts: Vec<String> = texts.map(|(name, value)| format!("{name} {}", value.key())).collect();
     texts.sort_unstable();
     texts
+}
+
+#[cfg(test)]
+mod tests {
+    use super::excerpts;
+
+    #[test]
+    fn shows_the_first_difference() {
+        let long = "x".repeat(200);
+        for (old, new, expected) in [
+            ("Adds.", "Adds numbers.", ("Adds.", "Adds numbers.")),
+            ("", "ä", ("", "ä")),
+            (&format!("{long}a"), &format!("{long}b"), (&format!("…{}a", &long[..24]), &format!("…{}b", &long[..24]))),
+            (&format!("a{long}"), "b", (&format!("a{}…", &long[..71]), "b")),
+            (&long[..72], &long[..10], (&long[..72], &long[..10])),
+        ] {
+            let (old, new) = excerpts(old, new);
+            assert_eq!((old.as_str(), new.as_str()), expected);
+        }
+    }
 }

@@ -149,11 +149,6 @@ impl Report {
         self.findings.iter().filter(|judged| judged.suppressed.is_none())
     }
 
-    /// Returns the suppressed findings, with the reason.
-    pub(super) fn suppressed(&self) -> impl Iterator<Item = (&Judged, &Suppressed)> {
-        self.findings.iter().filter_map(|judged| Some((judged, judged.suppressed.as_ref()?)))
-    }
-
     /// Returns the places of a finding, with the side and its name.
     pub(super) fn places<'a>(
         &'a self,

@@ -30,7 +30,7 @@ pub(super) fn render(report: &Report) -> String {
         let open = if report.fail_on.reached(severity) || severity == Verdict::Breaking { OPEN } else { 0 };
         section(&mut text, title, &items, open);
     }
-    let suppressed: Vec<String> = report.suppressed().map(|(judged, why)| quiet(report, judged, why)).collect();
+    let suppressed: Vec<String> = report.findings.iter().filter_map(|judged| quiet(report, judged)).collect();
     section(&mut text, "Suppressed", &suppressed, 0);
     let notes: Vec<String> = report.notes.iter().map(|note| format!("- {}\n", prose(note))).collect();
     section(&mut text, "Notes", &notes, OPEN);
@@ -112,12 +112,13 @@ fn item(report: &Report, judged: &Judged) -> String {
     text
 }
 
-fn quiet(report: &Report, judged: &Judged, why: &Suppressed) -> String {
-    let why = match why {
+/// Returns a suppressed finding with the reason.
+fn quiet(report: &Report, judged: &Judged) -> Option<String> {
+    let why = match judged.suppressed.as_ref()? {
         Suppressed::Ignored(reason) => format!("ignored: {}", prose(reason)),
         Suppressed::InBaseline => "in the baseline".to_owned(),
     };
-    format!("{} — {why}\n", item(report, judged).trim_end())
+    Some(format!("{} — {why}\n", item(report, judged).trim_end()))
 }
 
 /// Wraps a name in a code span.
