@@ -6,8 +6,8 @@ mod text;
 mod types;
 mod value;
 
-pub use text::{JsonText, without_byte_order_mark};
+pub use text::JsonText;
 pub use types::JsonTypes;
 pub use value::Json;
 pub(crate) use value::Numeric;
-pub use value::{compare, integer, is_integer};
+pub use value::{compare, integer, is_integer, without_byte_order_mark};

@@ -6,8 +6,8 @@ use std::ops::Range;
 
 use serde_json::value::RawValue;
 
-use crate::json::Json;
 use crate::json::pointer::tokens;
+use crate::json::value::{Json, without_byte_order_mark};
 
 /// A JSON text whose values are found by their JSON pointers.
 ///
@@ -78,11 +78,6 @@ impl From<Vec<u8>> for JsonText {
         let line_ends = bytes.iter().enumerate().filter(|(_, byte)| **byte == b'\n').map(|(at, _)| at).collect();
         JsonText { bytes, line_ends, root: Place { range, children: OnceCell::new() } }
     }
-}
-
-/// Returns the text after the byte order mark, if it begins with one.
-pub fn without_byte_order_mark(bytes: &[u8]) -> &[u8] {
-    bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes)
 }
 
 #[cfg(test)]

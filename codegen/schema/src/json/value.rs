@@ -10,7 +10,6 @@ use serde_json::Number;
 
 use crate::error::Error;
 use crate::json::pointer::tokens;
-use crate::json::text::without_byte_order_mark;
 use crate::text::visible_json;
 
 /// A JSON value. Objects compare without regard to order, numbers by value (`1` equals `1.0`).
@@ -151,6 +150,11 @@ impl PartialEq for Json {
             _ => false,
         }
     }
+}
+
+/// Returns the text after the byte order mark, if it begins with one.
+pub fn without_byte_order_mark(bytes: &[u8]) -> &[u8] {
+    bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes)
 }
 
 /// Compares two JSON numbers by value, without rounding.
