@@ -41,8 +41,8 @@ impl Compared {
     /// Reads both sides. `vendored` reads a revision by its name, with our documentation or without it.
     ///
     /// # Errors
-    /// [`Error::Usage`] if a name is malformed or unknown, and the errors of [`Source::read`], of `vendored`, of the schemas
-    /// and of [`Snapshot::parse_leniently`].
+    /// [`Error::Usage`] if a name is malformed or unknown, and the errors of [`Source::read`], of `vendored`, of the
+    /// schemas and of [`Snapshot::parse_leniently`].
     pub fn read(
         subject: Subject,
         (old, new): (&str, &str),
@@ -53,7 +53,8 @@ impl Compared {
         }
         match subject {
             Subject::Schemas => {
-                // Only vendored revisions have our documentation. Next to another schema, its deprecations would be differences.
+                // Only vendored revisions have our documentation. Next to another schema, its deprecations would be
+                // differences.
                 let are_documented = is_revision(old)? && is_revision(new)?;
                 let read = |name| match is_revision(name)? {
                     true => vendored(name, are_documented),

@@ -181,8 +181,8 @@ impl Report {
         }
     }
 
-    /// Returns the file and the line to show for a finding: in the new file if there is one, otherwise in the old file. A
-    /// removed item is shown at its former parent.
+    /// Returns the file and the line to show for a finding: in the new file if there is one, otherwise in the old
+    /// file. A removed item is shown at its former parent.
     pub(super) fn shown(&self, Finding { old, new, .. }: &Finding) -> Option<(&str, usize)> {
         let in_new = || match (old, new) {
             (_, Some(place)) => self.new.line(place),

@@ -1,6 +1,6 @@
 //! Reports of a comparison. `source` reads a text, and `compared` two of them. `policy` applies `mcpgen.toml`, and
-//! `baseline` suppresses earlier findings; the result is a `judgement`. `contents` defines the contents of a report, `formats` writes it,
-//! `examples` shows documents before and after, and `explain` describes rules.
+//! `baseline` suppresses earlier findings; the result is a `judgement`. `contents` defines the contents of a report,
+//! `formats` writes it, `examples` shows documents before and after, and `explain` describes rules.
 
 pub mod baseline;
 pub mod compared;

@@ -11,8 +11,8 @@ use crate::json::value::{Json, without_byte_order_mark};
 
 /// A JSON text whose values are found by their JSON pointers.
 ///
-/// It reads only the objects and arrays around the values that someone asks for, each once. An object or array that is not
-/// valid JSON appears empty.
+/// It reads only the objects and arrays around the values that someone asks for, each once. An object or array that
+/// is not valid JSON appears empty.
 #[derive(Debug, Default)]
 pub struct JsonText {
     bytes: Vec<u8>,
@@ -40,8 +40,8 @@ impl JsonText {
         serde_json::from_slice(&self.bytes[place.range.clone()]).ok()
     }
 
-    /// Returns the 1-based line on which a value or its name begins. If the text does not have the value, this is the line
-    /// of its nearest ancestor.
+    /// Returns the 1-based line on which a value or its name begins. If the text does not have the value, this is the
+    /// line of its nearest ancestor.
     pub fn line(&self, pointer: &str) -> usize {
         let mut place = &self.root;
         for token in tokens(pointer) {
