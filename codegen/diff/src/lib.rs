@@ -19,8 +19,7 @@
 #![cfg_attr(docsrs, feature(doc_cfg))]
 #![warn(clippy::print_stdout)]
 
-// Similar texts.
-pub mod excerpt;
+// Similar names.
 #[cfg(feature = "report")]
 pub mod suggest;
 

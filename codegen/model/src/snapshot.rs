@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use indexmap::IndexMap;
-use mcpgen_schema::json::Json;
+use mcpgen_schema::json::{Json, without_byte_order_mark};
 use mcpgen_schema::text::hex;
 use mcpgen_schema::{Error, Problem};
 use serde::Deserialize;
@@ -229,7 +229,7 @@ impl Reader {
     /// Reads each tool of a text that is not readable as a whole, such as one with the number `1e999`. Returns `None` if
     /// the tools are not the cause.
     fn tools_one_by_one(&mut self, bytes: &[u8]) -> Option<Json> {
-        let text = std::str::from_utf8(bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes)).ok()?;
+        let text = std::str::from_utf8(without_byte_order_mark(bytes)).ok()?;
         let members = |text| serde_json::from_str::<IndexMap<String, &RawValue>>(text);
         let response = members(text).unwrap_or_default();
         let result = response.get("result").map(|result| members(result.get())).transpose().ok()?;
@@ -292,8 +292,7 @@ impl Reader {
                         None => {}
                         Some(Json::Array(items)) => drop(lists.insert(kind, self.list(kind, pointer, items))),
                         Some(other) => {
-                            let why = format!("expected an array, found {}", other.type_name());
-                            self.problem(&pointer, why, &format!("list the {}s here", kind.item()));
+                            self.unexpected(&pointer, "an array", &other, &format!("list the {}s here", kind.item()));
                         }
                     }
                 }
@@ -301,7 +300,7 @@ impl Reader {
                     self.problem(base, "the object has no list", FORMS);
                 }
             }
-            other => self.problem(base, format!("expected lists, found {}", other.type_name()), FORMS),
+            other => self.unexpected(base, "lists", &other, FORMS),
         }
         lists
     }
@@ -342,8 +341,8 @@ impl Reader {
         others: &IndexMap<String, Item>,
     ) -> Option<(String, Item)> {
         let Json::Object(members) = json else {
-            let why = format!("expected a {}, found {}", kind.item(), json.type_name());
-            self.problem(place, why, &format!("write an object with a `{}`", kind.key()));
+            let remedy = format!("write an object with a `{}`", kind.key());
+            self.unexpected(place, &format!("a {}", kind.item()), &json, &remedy);
             return None;
         };
         let item = Item { pointer: place.to_owned(), members };
@@ -379,8 +378,8 @@ impl Reader {
             if let Some(hint) = item.get("annotations").and_then(|annotations| annotations.get(name))
                 && !matches!(hint, Json::Bool(_))
             {
-                let why = format!("expected a boolean, found {}", hint.type_name());
-                self.problem(&format!("{}/annotations/{name}", item.pointer), why, "write true or false");
+                let pointer = format!("{}/annotations/{name}", item.pointer);
+                self.unexpected(&pointer, "a boolean", hint, "write true or false");
             }
         }
         self.object(item, "execution");
@@ -407,8 +406,8 @@ impl Reader {
             Some(Json::Object(_)) => {}
             Some(Json::Bool(_)) if !is_input => {}
             Some(other) => {
-                let why = format!("expected a schema (an object), found {}", other.type_name());
-                self.problem(&pointer, why, "write a JSON Schema, such as {\"type\": \"object\"}");
+                let remedy = "write a JSON Schema, such as {\"type\": \"object\"}";
+                self.unexpected(&pointer, "a schema (an object)", other, remedy);
             }
             None if is_input => {
                 let why = "the tool has no `inputSchema`";
@@ -423,8 +422,8 @@ impl Reader {
             None => return,
             Some(Json::Array(all)) => all,
             Some(other) => {
-                let why = format!("expected an array, found {}", other.type_name());
-                return self.problem(&format!("{}/arguments", item.pointer), why, "list the arguments of the prompt");
+                let pointer = format!("{}/arguments", item.pointer);
+                return self.unexpected(&pointer, "an array", other, "list the arguments of the prompt");
             }
         };
         let mut names = Vec::new();
@@ -447,8 +446,8 @@ impl Reader {
         if let Some(other) = item.get(name)
             && other.as_object().is_none()
         {
-            let why = format!("expected an object, found {}", other.type_name());
-            self.problem(&format!("{}/{name}", item.pointer), why, "write an object, or leave it out");
+            let pointer = format!("{}/{name}", item.pointer);
+            self.unexpected(&pointer, "an object", other, "write an object, or leave it out");
         }
     }
 
@@ -461,8 +460,7 @@ impl Reader {
             }
             Some(Json::String(text)) => Some(text.clone()),
             Some(other) => {
-                let why = format!("expected a string, found {}", other.type_name());
-                self.problem(&pointer, why, "write a string");
+                self.unexpected(&pointer, "a string", other, "write a string");
                 None
             }
             None if required => {
@@ -471,6 +469,10 @@ impl Reader {
             }
             None => None,
         }
+    }
+
+    fn unexpected(&mut self, pointer: &str, expected: &str, found: &Json, remedy: &str) {
+        self.problem(pointer, format!("expected {expected}, found {}", found.type_name()), remedy);
     }
 
     fn problem(&mut self, pointer: &str, why: impl Into<String>, remedy: &str) {

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::Args;
 use mcpgen::{Bindings, BindingsWritten};
-use mcpgen_diff::report::source::SourceText;
+use mcpgen_diff::report::source::Source;
 use mcpgen_schema::Error;
 use mcpgen_schema::text::counted;
 
@@ -36,8 +36,8 @@ pub(super) struct BindingsArgs {
 
 impl BindingsArgs {
     pub(super) fn run(self) -> Result<Answer, Error> {
-        let text = SourceText::read(&self.snapshot)?;
-        let bindings = Bindings::parse(text.name(), &text.bytes)?;
+        let source = Source::read(&self.snapshot)?;
+        let bindings = Bindings::parse(source.name(), source.text.as_bytes())?;
         let written = if self.check { bindings.compare_with(&self.out)? } else { bindings.write_to(&self.out)? };
         let BindingsWritten { tools, skipped, notes, changes, .. } = written;
         let differs = self.check && !changes.changes.is_empty();

@@ -1,7 +1,8 @@
 //! `mcpgen changelog`.
 
 use clap::Args;
-use mcpgen_diff::report::contents::{Compared, Report, Subject};
+use mcpgen_diff::report::compared::{Compared, Models, Subject};
+use mcpgen_diff::report::contents::Report;
 use mcpgen_diff::report::examples::examples;
 use mcpgen_diff::report::formats::changelog;
 use mcpgen_diff::report::judgement::FailOn;
@@ -45,20 +46,21 @@ impl ChangelogArgs {
         let diff = compared.diff();
         // A changelog is complete, whatever the project accepts.
         let axes = subject.axes();
-        let mut judgement = Policy::default().judge(diff.findings, axes, None, jiff::civil::Date::MIN);
+        let mut judgement = Policy::default().judge(diff.findings, axes, jiff::civil::Date::MIN);
         judgement.notes = diff.notes;
-        let report = Report::new(&compared, axes, FailOn::None, diff.types, judgement);
-        let examples = match &compared {
-            Compared::Schemas(old, new) => {
+        let examples = match &compared.models {
+            Models::Schemas(protocols) => {
+                let [old, new] = &**protocols;
                 let rules = match self.root.open() {
                     Ok(workspace) => Rules::read(&workspace.root)?,
                     // Outside a project, the values of new members are placeholders.
                     Err(_) => Rules::default(),
                 };
-                examples(&old.protocol, &new.protocol, &rules)
+                examples(old, new, &rules)
             }
-            Compared::Lists(_) => Vec::new(),
+            Models::Lists(_) => Vec::new(),
         };
+        let report = Report::new(compared, axes, FailOn::None, diff.types, judgement);
         Ok(Answer { text: changelog(&report, &examples), ..Answer::default() })
     }
 }

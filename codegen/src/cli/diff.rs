@@ -8,7 +8,8 @@ use clap::{Args, ColorChoice};
 use jiff::civil::Date;
 use mcpgen_diff::Axis;
 use mcpgen_diff::report::baseline::Baseline;
-use mcpgen_diff::report::contents::{Compared, Report, Subject};
+use mcpgen_diff::report::compared::{Compared, Subject};
+use mcpgen_diff::report::contents::Report;
 use mcpgen_diff::report::formats::{Format, TextOptions};
 use mcpgen_diff::report::judgement::FailOn;
 use mcpgen_diff::report::policy::Policy;
@@ -99,14 +100,20 @@ impl DiffArgs {
         let today = self.today.unwrap_or_else(today);
 
         let diff = compared.diff();
-        let mut judgement = policy.judge(diff.findings, &axes, baseline.as_ref(), today);
-        judgement.notes.extend(diff.notes);
-        if let Some(path) = &self.write_baseline {
-            let baseline = Baseline::of(path, &judgement.findings);
-            write(path, &baseline.to_text())?;
-            baseline.suppress(&mut judgement.findings);
+        let mut judgement = policy.judge(diff.findings, &axes, today);
+        let baseline = match &self.write_baseline {
+            Some(path) => {
+                let written = Baseline::of(path, &judgement.findings);
+                write(path, &written.to_text())?;
+                Some(written)
+            }
+            None => baseline,
+        };
+        if let Some(baseline) = baseline {
+            baseline.suppress(&mut judgement);
         }
-        let report = Report::new(&compared, &axes, self.fail_on, diff.types, judgement);
+        judgement.notes.extend(diff.notes);
+        let report = Report::new(compared, &axes, self.fail_on, diff.types, judgement);
 
         let mut answer = Answer { differs: report.fails(), ..Answer::default() };
         for Output { format, file } in outputs {

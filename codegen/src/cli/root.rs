@@ -4,7 +4,8 @@ use std::path::PathBuf;
 
 use clap::Args;
 use mcpgen::Workspace;
-use mcpgen_diff::report::source::{Source, SourceText};
+use mcpgen_diff::report::source::Source;
+use mcpgen_model::Protocol;
 use mcpgen_schema::Error;
 
 #[derive(Debug, Args)]
@@ -20,13 +21,13 @@ impl Root {
     }
 
     /// Reads a vendored revision or extension to compare it.
-    pub(super) fn source(&self, revision: &str, is_documented: bool) -> Result<Source, Error> {
+    pub(super) fn source(&self, revision: &str, is_documented: bool) -> Result<(Source, Protocol), Error> {
         let workspace = self.open()?;
         let protocol = match is_documented {
             true => workspace.model(revision)?,
             false => workspace.undocumented_model(revision)?,
         };
         let path = workspace.root.join(workspace.schema_path(revision)?);
-        Ok(Source { text: SourceText::of_revision(revision, &path)?, protocol })
+        Ok((Source::of_revision(revision, &path)?, protocol))
     }
 }

@@ -4,8 +4,6 @@ use indexmap::IndexMap;
 use mcpgen_schema::json::Json;
 use mcpgen_schema::json::pointer::escape;
 
-use crate::excerpt::excerpts;
-
 /// A difference between the annotations of two schemas.
 #[derive(Clone, Debug)]
 pub(super) struct Annotation {
@@ -33,6 +31,10 @@ pub(super) enum AnnotationKind {
 const TEXTS: [&str; 6] = ["title", "description", "$comment", "example", "examples", "enumDescriptions"];
 /// Keywords that programs may check.
 const FORMATS: [&str; 6] = ["format", "contentEncoding", "contentMediaType", "contentSchema", "readOnly", "writeOnly"];
+
+/// The characters of an excerpt before the first difference, and after it.
+const BEFORE: usize = 24;
+const AFTER: usize = 72;
 
 /// Keywords with a schema or an array of schemas.
 const SCHEMAS: [&str; 15] = [
@@ -69,60 +71,83 @@ pub(super) fn text_change(old: Option<&Json>, new: Option<&Json>) -> String {
     }
 }
 
+/// Returns excerpts of two texts around their first difference.
+fn excerpts(old: &str, new: &str) -> (String, String) {
+    let same = old.chars().zip(new.chars()).take_while(|(old, new)| old == new).count();
+    let (begin, end) = (same.saturating_sub(BEFORE), same + AFTER);
+    let excerpt = |text: &str| {
+        let inner: String = text.chars().take(end).skip(begin).collect();
+        let before = if begin > 0 { "…" } else { "" };
+        let after = if text.chars().nth(end).is_some() { "…" } else { "" };
+        format!("{before}{inner}{after}")
+    };
+    (excerpt(old), excerpt(new))
+}
+
 /// Finds the places that both schemas have, and compares their annotations.
 pub(super) fn compare(old: &Json, new: &Json) -> Vec<Annotation> {
+    let (old, new) = (subschemas(old), subschemas(new));
     let mut found = Vec::new();
-    schemas((old, new), "", "", &mut found);
+    for (pointer, Subschema { path, keywords: was }) in &old {
+        let Some(Subschema { keywords: is, .. }) = new.get(pointer) else { continue };
+        let removed = was.keys().filter(|keyword| !is.contains_key(*keyword));
+        for keyword in is.keys().chain(removed) {
+            let (before, after) = (was.get(keyword), is.get(keyword));
+            if let Some(kind) = kind(keyword).filter(|_| before != after) {
+                let (old, new) = (before.cloned(), after.cloned());
+                let (keyword, path, pointer) = (keyword.clone(), path.clone(), pointer.clone());
+                found.push(Annotation { kind, keyword, path, pointer, old, new });
+            }
+        }
+    }
     found
 }
 
-fn schemas((old, new): (&Json, &Json), path: &str, pointer: &str, found: &mut Vec<Annotation>) {
-    let (Json::Object(was), Json::Object(is)) = (old, new) else { return };
-    for (keyword, kind) in keywords(was, is) {
-        let (before, after) = (was.get(&keyword), is.get(&keyword));
-        if before != after {
-            let (old, new) = (before.cloned(), after.cloned());
-            let (path, pointer) = (path.to_owned(), pointer.to_owned());
-            found.push(Annotation { kind, keyword, path, pointer, old, new });
-        }
-    }
-    for (keyword, before) in was {
-        let Some(after) = is.get(keyword) else { continue };
-        let down = format!("{pointer}/{}", escape(keyword));
-        if NAMED_SCHEMAS.contains(&keyword.as_str()) {
-            let (Json::Object(before), Json::Object(after)) = (before, after) else { continue };
-            for (name, before) in before {
-                if let Some(after) = after.get(name) {
-                    let path = match keyword.as_str() {
-                        "$defs" | "definitions" => format!("#{name}"),
-                        _ => format!("{path}.{name}"),
-                    };
-                    schemas((before, after), &path, &format!("{down}/{}", escape(name)), found);
-                }
-            }
-        } else if SCHEMAS.contains(&keyword.as_str()) {
-            let path = match keyword.as_str() {
-                "items" | "prefixItems" | "contains" => format!("{path}[]"),
-                "additionalProperties" => format!("{path}.*"),
-                _ => path.to_owned(),
-            };
-            match (before, after) {
-                (Json::Array(before), Json::Array(after)) => {
-                    for (at, pair) in before.iter().zip(after).enumerate() {
-                        schemas(pair, &path, &format!("{down}/{at}"), found);
-                    }
-                }
-                (before, after) => schemas((before, after), &path, &down, found),
-            }
-        }
-    }
+/// A schema, or a schema in it.
+struct Subschema<'s> {
+    /// Its path in names, below that of the root.
+    path: String,
+    keywords: &'s IndexMap<String, Json>,
 }
 
-/// Returns the annotations that either schema has.
-fn keywords(old: &IndexMap<String, Json>, new: &IndexMap<String, Json>) -> Vec<(String, AnnotationKind)> {
-    let mut names: Vec<&String> = new.keys().collect();
-    names.extend(old.keys().filter(|name| !new.contains_key(*name)));
-    names.into_iter().filter_map(|name| Some((name.clone(), kind(name)?))).collect()
+/// Returns a schema and all schemas in it, by their JSON pointers, each before those in it.
+fn subschemas(root: &Json) -> IndexMap<String, Subschema<'_>> {
+    fn collect<'s>(schema: &'s Json, path: String, pointer: String, found: &mut IndexMap<String, Subschema<'s>>) {
+        let Json::Object(keywords) = schema else { return };
+        found.insert(pointer.clone(), Subschema { path: path.clone(), keywords });
+        for (keyword, value) in keywords {
+            let down = format!("{pointer}/{}", escape(keyword));
+            match (keyword.as_str(), value) {
+                (it, Json::Object(named)) if NAMED_SCHEMAS.contains(&it) => {
+                    for (name, schema) in named {
+                        let path = match it {
+                            "$defs" | "definitions" => format!("#{name}"),
+                            _ => format!("{path}.{name}"),
+                        };
+                        collect(schema, path, format!("{down}/{}", escape(name)), found);
+                    }
+                }
+                (it, value) if SCHEMAS.contains(&it) => {
+                    let path = match it {
+                        "items" | "prefixItems" | "contains" => format!("{path}[]"),
+                        "additionalProperties" => format!("{path}.*"),
+                        _ => path.clone(),
+                    };
+                    match value {
+                        Json::Array(items) => items
+                            .iter()
+                            .enumerate()
+                            .for_each(|(at, item)| collect(item, path.clone(), format!("{down}/{at}"), found)),
+                        schema => collect(schema, path, down, found),
+                    }
+                }
+                _ => {}
+            }
+        }
+    }
+    let mut found = IndexMap::new();
+    collect(root, String::new(), String::new(), &mut found);
+    found
 }
 
 fn kind(keyword: &str) -> Option<AnnotationKind> {
@@ -136,52 +161,41 @@ fn kind(keyword: &str) -> Option<AnnotationKind> {
 
 /// Returns a schema without annotations, except defaults.
 pub(super) fn assertions(schema: &Json) -> Json {
-    let Json::Object(members) = schema else { return schema.clone() };
-    let mut kept = IndexMap::new();
-    for (keyword, value) in members {
-        if matches!(kind(keyword), Some(AnnotationKind::Text | AnnotationKind::Format)) {
-            continue;
+    let mut kept = schema.clone();
+    for pointer in subschemas(schema).keys() {
+        if let Some(Json::Object(keywords)) = kept.pointer_mut(pointer) {
+            keywords.retain(|keyword, _| matches!(kind(keyword), None | Some(AnnotationKind::Default)));
         }
-        let value = if NAMED_SCHEMAS.contains(&keyword.as_str()) {
-            match value {
-                Json::Object(named) => {
-                    Json::Object(named.iter().map(|(name, it)| (name.clone(), assertions(it))).collect())
-                }
-                other => other.clone(),
-            }
-        } else if SCHEMAS.contains(&keyword.as_str()) {
-            match value {
-                Json::Array(items) => Json::Array(items.iter().map(assertions).collect()),
-                other => assertions(other),
-            }
-        } else {
-            value.clone()
-        };
-        kept.insert(keyword.clone(), value);
     }
-    Json::Object(kept)
+    kept
 }
 
 /// Returns all texts that models read in a schema, sorted.
 pub(super) fn texts(schema: &Json) -> Vec<String> {
-    let mut found = Vec::new();
-    collect(schema, &mut found);
-    found.sort_unstable();
-    found
+    let subschemas = subschemas(schema);
+    let members = subschemas.values().flat_map(|subschema| subschema.keywords);
+    let texts = members.filter(|(name, _)| kind(name).is_some_and(|kind| kind != AnnotationKind::Default));
+    let mut texts: Vec<String> = texts.map(|(name, value)| format!("{name} {}", value.key())).collect();
+    texts.sort_unstable();
+    texts
 }
 
-fn collect(schema: &Json, found: &mut Vec<String>) {
-    let Json::Object(members) = schema else { return };
-    for (keyword, value) in members {
-        if kind(keyword).is_some_and(|kind| kind != AnnotationKind::Default) {
-            found.push(format!("{keyword} {}", value.key()));
-        } else if NAMED_SCHEMAS.contains(&keyword.as_str()) {
-            value.as_object().into_iter().flatten().for_each(|(_, schema)| collect(schema, found));
-        } else if SCHEMAS.contains(&keyword.as_str()) {
-            match value {
-                Json::Array(items) => items.iter().for_each(|item| collect(item, found)),
-                other => collect(other, found),
-            }
+#[cfg(test)]
+mod tests {
+    use super::excerpts;
+
+    #[test]
+    fn shows_the_first_difference() {
+        let long = "x".repeat(200);
+        for (old, new, expected) in [
+            ("Adds.", "Adds numbers.", ("Adds.", "Adds numbers.")),
+            ("", "ä", ("", "ä")),
+            (&format!("{long}a"), &format!("{long}b"), (&format!("…{}a", &long[..24]), &format!("…{}b", &long[..24]))),
+            (&format!("a{long}"), "b", (&format!("a{}…", &long[..71]), "b")),
+            (&long[..72], &long[..10], (&long[..72], &long[..10])),
+        ] {
+            let (old, new) = excerpts(old, new);
+            assert_eq!((old.as_str(), new.as_str()), expected);
         }
     }
 }

@@ -71,6 +71,7 @@ impl Comparison {
     }
 
     fn lists(&mut self, kind: ListKind, old: &List, new: &List) {
+        let (added_rule, removed_rule) = rules_of(kind);
         let mut added: IndexMap<&str, &Item> = IndexMap::new();
         for (key, after) in &new.items {
             match old.items.get(key) {
@@ -88,24 +89,19 @@ impl Comparison {
             match renamed.get_mut(&unnamed(before)).and_then(Vec::pop).filter(|_| is_telling(kind, before)) {
                 Some((name, after)) => {
                     added.shift_remove(name);
+                    let message = format!("the tool `{key}` was renamed to `{name}`");
                     let places = (Some(&*before.pointer), Some(&*after.pointer));
-                    self.find(
-                        &rules::TOOL_RENAMED,
-                        key,
-                        name,
-                        format!("the tool `{key}` was renamed to `{name}`"),
-                        places,
-                    );
+                    self.find(&rules::TOOL_RENAMED, key, name, message, places);
                 }
                 None => {
                     let message = format!("the {} `{key}` was removed", kind.item());
-                    self.find(removed(kind), key, "", message, (Some(&before.pointer), Some(&new.pointer)));
+                    self.find(removed_rule, key, "", message, (Some(&before.pointer), Some(&new.pointer)));
                 }
             }
         }
         for (key, after) in added {
             let message = format!("the {} `{key}` is new", kind.item());
-            self.find(added_rule(kind), key, "", message, (None, Some(&after.pointer)));
+            self.find(added_rule, key, "", message, (None, Some(&after.pointer)));
         }
     }
 
@@ -278,20 +274,12 @@ fn member_or_item(item: &Item, member: &str) -> String {
     }
 }
 
-fn added_rule(kind: ListKind) -> &'static Rule {
+/// Returns the rules for an added and for a removed item.
+fn rules_of(kind: ListKind) -> (&'static Rule, &'static Rule) {
     match kind {
-        ListKind::Tools => &rules::TOOL_ADDED,
-        ListKind::Resources => &rules::RESOURCE_ADDED,
-        ListKind::ResourceTemplates => &rules::RESOURCE_TEMPLATE_ADDED,
-        ListKind::Prompts => &rules::PROMPT_ADDED,
-    }
-}
-
-fn removed(kind: ListKind) -> &'static Rule {
-    match kind {
-        ListKind::Tools => &rules::TOOL_REMOVED,
-        ListKind::Resources => &rules::RESOURCE_REMOVED,
-        ListKind::ResourceTemplates => &rules::RESOURCE_TEMPLATE_REMOVED,
-        ListKind::Prompts => &rules::PROMPT_REMOVED,
+        ListKind::Tools => (&rules::TOOL_ADDED, &rules::TOOL_REMOVED),
+        ListKind::Resources => (&rules::RESOURCE_ADDED, &rules::RESOURCE_REMOVED),
+        ListKind::ResourceTemplates => (&rules::RESOURCE_TEMPLATE_ADDED, &rules::RESOURCE_TEMPLATE_REMOVED),
+        ListKind::Prompts => (&rules::PROMPT_ADDED, &rules::PROMPT_REMOVED),
     }
 }

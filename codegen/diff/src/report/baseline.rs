@@ -1,13 +1,13 @@
 //! Baselines: lists of findings that are accepted.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::path::Path;
 
 use mcpgen_schema::Error;
 use mcpgen_schema::text::visible;
 
 use crate::models::{Finding, Verdict};
-use crate::report::judgement::{Judged, Suppressed};
+use crate::report::judgement::{Judged, Judgement, Suppressed};
 
 /// Accepted findings: the fingerprint, and the text after it in the file.
 #[derive(Debug)]
@@ -57,12 +57,24 @@ impl Baseline {
         Baseline { file: path.display().to_string(), entries: findings.iter().filter(counts).map(entry).collect() }
     }
 
-    /// Suppresses the findings in the baseline.
-    pub fn suppress(&self, findings: &mut [Judged]) {
-        for judged in findings.iter_mut().filter(|judged| judged.suppressed.is_none()) {
-            if self.entries.contains_key(&judged.fingerprint) {
+    /// Suppresses the findings in the baseline that are not ignored, and notes the entries without a finding.
+    pub fn suppress(&self, judgement: &mut Judgement) {
+        let mut gone: BTreeMap<&String, &String> = self.entries.iter().collect();
+        for judged in &mut judgement.findings {
+            gone.remove(&judged.fingerprint);
+            if judged.suppressed.is_none() && self.entries.contains_key(&judged.fingerprint) {
                 judged.suppressed = Some(Suppressed::InBaseline);
             }
+        }
+        let name = |(print, words): (&&String, &&String)| format!("{print} {}", visible(words)).trim_end().to_owned();
+        let mut names: Vec<String> = gone.iter().take(NAMED).map(name).collect();
+        if gone.len() > NAMED {
+            names.push(format!("and {} more", gone.len() - NAMED));
+        }
+        if !gone.is_empty() {
+            let (file, count, all) = (&self.file, gone.len(), self.entries.len());
+            let names = names.join("; ");
+            judgement.notes.push(format!("{file}: {count} of {all} entries match no finding: {names}"));
         }
     }
 
@@ -72,31 +84,6 @@ impl Baseline {
         lines.sort();
         let lines: String = lines.iter().map(|(words, print)| format!("{print} {words}\n")).collect();
         format!("{HEADER}{lines}")
-    }
-
-    /// Returns whether a finding is listed.
-    pub(super) fn contains(&self, fingerprint: &str) -> bool {
-        self.entries.contains_key(fingerprint)
-    }
-
-    pub(super) fn gone(&self, found: &[&str]) -> Option<String> {
-        let found: BTreeSet<&str> = found.iter().copied().collect();
-        let gone: Vec<(&String, &String)> =
-            self.entries.iter().filter(|(print, _)| !found.contains(print.as_str())).collect();
-        let name = |(print, words): &(&String, &String)| format!("{print} {}", visible(words)).trim_end().to_owned();
-        let mut names: Vec<String> = gone.iter().take(NAMED).map(name).collect();
-        match gone.len() {
-            0 => return None,
-            count if count > NAMED => names.push(format!("and {} more", count - NAMED)),
-            _ => {}
-        }
-        Some(format!(
-            "{}: {} of {} entries match no finding: {}",
-            self.file,
-            gone.len(),
-            self.entries.len(),
-            names.join("; ")
-        ))
     }
 }
 
@@ -114,19 +101,19 @@ mod tests {
         let home = tempfile::tempdir().expect("a folder");
         let path = home.path().join("baseline");
         let findings = || vec![finding(0, "A\nb", "1"), finding(1, "B", "\u{1b}"), finding(2, "C", "compatible")];
-        let judge = |findings, baseline: Option<&Baseline>| {
-            Policy::default().judge(findings, &Axis::WIRE, baseline, date(2026, 1, 1))
-        };
-        std::fs::write(&path, Baseline::of(&path, &judge(findings(), None).findings).to_text()).expect("written");
+        let judge = |findings| Policy::default().judge(findings, &Axis::WIRE, date(2026, 1, 1));
+        std::fs::write(&path, Baseline::of(&path, &judge(findings()).findings).to_text()).expect("written");
         let text = std::fs::read_to_string(&path).expect("text");
         assert_eq!(text.lines().filter(|line| !line.starts_with('#')).count(), 2, "{text}");
 
         let baseline = Baseline::read(&path).expect("a baseline");
-        let judgement = judge(findings(), Some(&baseline));
+        let mut judgement = judge(findings());
+        baseline.suppress(&mut judgement);
         let suppressed: Vec<bool> = judgement.findings.iter().map(|judged| judged.suppressed.is_some()).collect();
         assert_eq!(suppressed, [true, true, false]);
         assert_eq!(judgement.notes, [""; 0]);
-        let later = judge(vec![finding(0, "New", "")], Some(&baseline));
+        let mut later = judge(vec![finding(0, "New", "")]);
+        baseline.suppress(&mut later);
         assert_eq!(later.findings[0].suppressed, None);
         assert!(later.notes[0].contains("2 of 2 entries match no finding"), "{:?}", later.notes);
 

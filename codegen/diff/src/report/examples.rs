@@ -40,7 +40,7 @@ pub fn examples(old: &Protocol, new: &Protocol, rules: &Rules) -> Vec<Example> {
         }
         let (before, after) =
             (smallest_old.document(&def.name, old, DEPTH), smallest_new.document(&def.name, new, DEPTH));
-        let values: Vec<String> = added.iter().map(|name| value_of(&after, name)).collect();
+        let values: Vec<String> = added.iter().filter_map(|name| after.get(name)).map(Json::to_string).collect();
         let same = examples.entry(format!("{added:?} {values:?} {removed:?}")).or_insert(Example {
             definitions: Vec::new(),
             before,
@@ -53,13 +53,6 @@ pub fn examples(old: &Protocol, new: &Protocol, rules: &Rules) -> Vec<Example> {
 
 fn required(object: &Struct) -> impl Iterator<Item = &str> {
     object.members.iter().filter(|member| member.required).map(|member| member.wire.as_str())
-}
-
-fn value_of(document: &Json, name: &str) -> String {
-    match document {
-        Json::Object(members) => members.get(name).map_or_else(String::new, Json::to_string),
-        _ => String::new(),
-    }
 }
 
 /// Makes the smallest documents of a protocol.

@@ -1,5 +1,9 @@
 //! Findings with the severity that the project gives them, and the severity that fails a run.
 
+use std::fmt;
+
+use mcpgen_schema::text::visible;
+
 use crate::models::{Finding, Verdict};
 
 /// Findings with their severities.
@@ -48,6 +52,15 @@ pub enum FailOn {
     Any,
     /// Never fail.
     None,
+}
+
+impl fmt::Display for Suppressed {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Suppressed::Ignored(reason) => write!(f, "ignored: {}", visible(reason)),
+            Suppressed::InBaseline => f.write_str("in the baseline"),
+        }
+    }
 }
 
 impl FailOn {

@@ -1,6 +1,5 @@
 //! The policy of a project: severities and ignores in `mcpgen.toml`.
 
-use std::cell::Cell;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
@@ -12,8 +11,7 @@ use toml::Spanned;
 use toml::value::Datetime;
 
 use crate::models::{Axis, Finding, Rule, Verdict};
-use crate::report::baseline::Baseline;
-use crate::report::contents::Subject;
+use crate::report::compared::Subject;
 use crate::report::explain;
 use crate::report::judgement::{Judged, Judgement, Suppressed};
 
@@ -110,43 +108,28 @@ impl Policy {
         Err(Error::Usage(format!("{place}: {}", explain::unknown(id, rules))))
     }
 
-    /// Sets the severity of findings, and suppresses ignored ones and those in the baseline.
-    pub fn judge(&self, findings: Vec<Finding>, axes: &[Axis], baseline: Option<&Baseline>, today: Date) -> Judgement {
-        let used: Vec<Cell<bool>> = self.ignores.iter().map(|_| Cell::new(false)).collect();
-        let mut found: Vec<&str> = Vec::new();
+    /// Sets the severity of findings, and suppresses ignored ones.
+    pub fn judge(&self, findings: Vec<Finding>, axes: &[Axis], today: Date) -> Judgement {
         let judge = |finding: Finding| {
             let fingerprint = finding.fingerprint();
             let severity = self.severity.get(finding.rule.id).copied();
             let severity = severity.unwrap_or_else(|| finding.verdicts.worst(axes));
-            let mut suppressed = None;
-            if baseline.is_some_and(|baseline| baseline.contains(&fingerprint)) {
-                suppressed = Some(Suppressed::InBaseline);
-            }
-            for (ignore, used) in self.ignores.iter().zip(&used).rev() {
-                if ignore.matches(&finding, &fingerprint) {
-                    used.set(true);
-                    if !ignore.expired(today) {
-                        suppressed = Some(Suppressed::Ignored(ignore.reason.clone()));
-                    }
-                }
-            }
+            let ignore = self.ignores.iter().find(|it| it.matches(&finding, &fingerprint) && !it.expired(today));
+            let suppressed = ignore.map(|ignore| Suppressed::Ignored(ignore.reason.clone()));
             Judged { finding, fingerprint, severity, suppressed }
         };
         let mut findings: Vec<Judged> = findings.into_iter().map(judge).collect();
         findings.sort_by_key(|judged| std::cmp::Reverse(judged.severity));
-        found.extend(findings.iter().map(|judged| judged.fingerprint.as_str()));
-        let notes = baseline.and_then(|baseline| baseline.gone(&found)).into_iter().collect();
-        let stale = self.ignores.iter().zip(&used).filter_map(|(ignore, used)| {
-            let why = match (ignore.expires, used.get()) {
-                (Some(date), _) if ignore.expired(today) => {
-                    format!("expired after {date}; remove it or set a later date")
-                }
-                (_, false) => "matches no finding; remove it".to_owned(),
+        let stale = self.ignores.iter().filter_map(|ignore| {
+            let matches = |judged: &Judged| ignore.matches(&judged.finding, &judged.fingerprint);
+            let why = match ignore.expires {
+                Some(date) if ignore.expired(today) => format!("expired after {date}; remove it or set a later date"),
+                _ if !findings.iter().any(matches) => "matches no finding; remove it".to_owned(),
                 _ => return None,
             };
             Some(format!("{}:{}: stale ignore of {}: it {why}", self.file, ignore.line, ignore.target()))
         });
-        Judgement { stale: stale.collect(), findings, notes }
+        Judgement { stale: stale.collect(), findings, notes: Vec::new() }
     }
 }
 
@@ -191,12 +174,8 @@ struct Row {
 }
 
 fn day(date: &Datetime) -> Result<Date, String> {
-    match (date.date, date.time, date.offset) {
-        (Some(toml::value::Date { year, month, day }), None, None) => {
-            let small = |number: u8| i8::try_from(number).unwrap_or_default();
-            let year = i16::try_from(year).unwrap_or_default();
-            Date::new(year, small(month), small(day)).map_err(|error| error.to_string())
-        }
+    match (date.time, date.offset) {
+        (None, None) => date.to_string().parse().map_err(|error: jiff::Error| error.to_string()),
         _ => Err(format!("{date} is not a plain date")),
     }
 }
@@ -260,7 +239,7 @@ mod tests {
         let policy = policy("[severity]\nalways-breaks = \"compatible\"\nnever-breaks = \"breaking\"\n");
         for axes in [&Axis::WIRE[..], &[Axis::RustApi]] {
             let findings = vec![finding(0, "a", ""), finding(1, "b", ""), finding(2, "c", "")];
-            let judged = policy.judge(findings, axes, None, date(2026, 1, 1)).findings;
+            let judged = policy.judge(findings, axes, date(2026, 1, 1)).findings;
             let found: Vec<(&str, Verdict)> =
                 judged.iter().map(|judged| (judged.finding.subject.as_str(), judged.severity)).collect();
             let own = if axes.len() == 2 { Verdict::Dangerous } else { Verdict::Compatible };
@@ -289,7 +268,7 @@ mod tests {
             let policy = policy(&format!("\n[[ignore]]\nrule = \"always-breaks\"\nreason = \"because\"\n{members}\n"));
             let findings =
                 vec![finding(0, "A.x", "1"), finding(0, "A.x", "2"), finding(0, "B", ""), finding(1, "A.x", "1")];
-            let judgement = policy.judge(findings, &Axis::WIRE, None, date(2026, 6, 15));
+            let judgement = policy.judge(findings, &Axis::WIRE, date(2026, 6, 15));
             let found: Vec<&str> = judgement
                 .findings
                 .iter()

@@ -1,36 +1,35 @@
-//! Reads the schemas or snapshots to compare: a vendored revision, a file, standard input, or a file in a commit.
+//! Reads a text to compare: a vendored revision, a file, standard input, or a file in a commit.
 
 use std::fs::File;
 use std::io::{Read, stdin};
 use std::path::{Component, Path};
 use std::process::{Command, Stdio};
 
-use mcpgen_model::{Protocol, Status, model};
-use mcpgen_schema::{Document, Error, MAX_BYTES, Problem, ReadOptions};
+use mcpgen_schema::json::JsonText;
+use mcpgen_schema::text::{hex, visible};
+use mcpgen_schema::{Error, MAX_BYTES, Problem};
+use serde::Serialize;
+use sha2::{Digest, Sha256};
 
-/// A schema to compare.
-#[derive(Debug)]
-pub struct Source {
-    /// The text.
-    pub text: SourceText,
-    /// The model.
-    pub protocol: Protocol,
-}
+use crate::models::Place;
 
 /// The text of one side of a comparison.
-#[derive(Debug)]
-pub struct SourceText {
+#[derive(Debug, Default, Serialize)]
+pub struct Source {
     /// The name on the command line.
     pub label: String,
     /// The file in reports: relative to the root of its repository, or as given. `None` for standard input.
     pub file: Option<String>,
+    /// SHA-256 of the text and of the files that its references lead to, in hex.
+    pub sha256: String,
     /// The text.
-    pub bytes: Vec<u8>,
+    #[serde(skip)]
+    pub text: JsonText,
 }
 
 /// The kinds of names on the command line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Locator<'a> {
+pub(super) enum Locator<'a> {
     Stdin,
     /// `git:REF:PATH`. Names of refs have no colon, so the first one ends the ref.
     Git(&'a str, &'a str),
@@ -39,57 +38,12 @@ enum Locator<'a> {
 }
 
 impl Source {
-    /// Reads both schemas. `vendored` reads a revision by its name, with our documentation or without it.
-    ///
-    /// # Errors
-    /// [`Error::Usage`] if a name is unknown, and the errors of the document or the workspace.
-    pub fn pair(
-        old: &str,
-        new: &str,
-        vendored: impl Fn(&str, bool) -> Result<Source, Error>,
-    ) -> Result<(Source, Source), Error> {
-        check_names(old, new)?;
-        // Only vendored revisions have our documentation. Next to another schema, its deprecations would be differences.
-        let is_vendored = |name| Ok::<_, Error>(matches!(locator(name)?, Locator::Revision(_)));
-        let are_documented = is_vendored(old)? && is_vendored(new)?;
-        let read = |name| match locator(name)? {
-            Locator::Revision(revision) => vendored(revision, are_documented),
-            _ => Source::draft(SourceText::read(name)?),
-        };
-        Ok((read(old)?, read(new)?))
-    }
-
-    /// Reads a schema that is not vendored. It is treated as a draft: fixups that do not match are not errors.
-    fn draft(text: SourceText) -> Result<Source, Error> {
-        let folder = match locator(&text.label)? {
-            Locator::File(path) => path.parent().map(Path::to_owned),
-            _ => None,
-        };
-        let options = ReadOptions { folder, ..ReadOptions::default() };
-        let mut parsed = Document::parse_with(text.name(), &text.bytes, &options)?;
-        // The names of the files may differ, but the types at the roots are the same.
-        parsed.set_root_name("Root");
-        let protocol = model(parsed, Status::Draft.as_str(), false)?;
-        Ok(Source { text, protocol })
-    }
-}
-
-impl SourceText {
-    /// Reads both texts from files, commits or standard input.
-    ///
-    /// # Errors
-    /// [`Error::Usage`] if a name is malformed, and [`Error::Io`].
-    pub fn pair(old: &str, new: &str) -> Result<(SourceText, SourceText), Error> {
-        check_names(old, new)?;
-        Ok((SourceText::read(old)?, SourceText::read(new)?))
-    }
-
     /// Reads a file, a file in a commit, or standard input.
     ///
     /// # Errors
     /// [`Error::Usage`] if the name is malformed, and [`Error::Io`].
-    pub fn read(name: &str) -> Result<SourceText, Error> {
-        let (file, bytes) = match locator(name)? {
+    pub fn read(name: &str) -> Result<Source, Error> {
+        let (file, bytes) = match Locator::of(name)? {
             Locator::Stdin => (None, bounded(stdin().lock(), "standard input")?),
             Locator::Git(reference, path) => (Some(from_root(path)), git(name, reference, path)?),
             Locator::File(path) => {
@@ -102,49 +56,62 @@ impl SourceText {
                 )));
             }
         };
-        Ok(SourceText { label: name.to_owned(), file, bytes })
+        Ok(Source::new(name, file, bytes))
     }
 
     /// Reads the file of a vendored revision.
     ///
     /// # Errors
     /// [`Error::Io`].
-    pub fn of_revision(revision: &str, path: &Path) -> Result<SourceText, Error> {
+    pub fn of_revision(revision: &str, path: &Path) -> Result<Source, Error> {
         let bytes = std::fs::read(path).map_err(Error::io("reading", path))?;
-        Ok(SourceText { label: revision.to_owned(), file: Some(in_repository(path)), bytes })
+        Ok(Source::new(revision, Some(in_repository(path)), bytes))
+    }
+
+    fn new(label: &str, file: Option<String>, bytes: Vec<u8>) -> Source {
+        Source { label: label.to_owned(), file, sha256: hex(&Sha256::digest(&bytes)), text: JsonText::from(bytes) }
     }
 
     /// Returns the name of the text in messages.
     pub fn name(&self) -> &str {
         if self.label == "-" { "standard input" } else { &self.label }
     }
-}
 
-fn check_names(old: &str, new: &str) -> Result<(), Error> {
-    if (old, new) == ("-", "-") {
-        return Err(Error::Usage("OLD and NEW cannot both be standard input; read one of them from a file".into()));
+    /// Returns the 1-based line of a place.
+    pub(super) fn line(&self, place: &Place) -> usize {
+        self.text.line(&place.pointer)
     }
-    Ok(())
+
+    /// Describes a place: `schema.json:7`.
+    pub(super) fn place_in_words(&self, place: &Place) -> String {
+        format!("{}:{}", visible(self.file.as_deref().unwrap_or(self.name())), self.line(place))
+    }
 }
 
-fn locator(name: &str) -> Result<Locator<'_>, Error> {
-    let path = Path::new(name);
-    if name == "-" {
-        Ok(Locator::Stdin)
-    } else if let Some(rest) = name.strip_prefix("git:") {
-        match rest.split_once(':') {
-            // git would read a ref that begins with a dash as an option.
-            Some((reference, path)) if !reference.is_empty() && !reference.starts_with('-') && !path.is_empty() => {
-                Ok(Locator::Git(reference, path))
+impl<'a> Locator<'a> {
+    /// Recognises a name.
+    ///
+    /// # Errors
+    /// [`Error::Usage`] if it begins with `git:` but is malformed.
+    pub(super) fn of(name: &'a str) -> Result<Locator<'a>, Error> {
+        let path = Path::new(name);
+        if name == "-" {
+            Ok(Locator::Stdin)
+        } else if let Some(rest) = name.strip_prefix("git:") {
+            match rest.split_once(':') {
+                // git would read a ref that begins with a dash as an option.
+                Some((reference, path)) if !reference.is_empty() && !reference.starts_with('-') && !path.is_empty() => {
+                    Ok(Locator::Git(reference, path))
+                }
+                _ => Err(Error::Usage(format!(
+                    "`{name}` is not of the form git:REF:PATH; write, for example, git:main:schema/draft/schema.json"
+                ))),
             }
-            _ => Err(Error::Usage(format!(
-                "`{name}` is not of the form git:REF:PATH; write, for example, git:main:schema/draft/schema.json"
-            ))),
+        } else if path.is_file() || path.components().count() > 1 || path.extension().is_some_and(|end| end == "json") {
+            Ok(Locator::File(path))
+        } else {
+            Ok(Locator::Revision(name))
         }
-    } else if path.is_file() || path.components().count() > 1 || path.extension().is_some_and(|end| end == "json") {
-        Ok(Locator::File(path))
-    } else {
-        Ok(Locator::Revision(name))
     }
 }
 
@@ -191,7 +158,6 @@ fn bounded(reader: impl Read, name: &str) -> Result<Vec<u8>, Error> {
 
 /// Returns a path relative to the root of its git repository, as platforms show it, or the path as given.
 fn in_repository(path: &Path) -> String {
-    let shown = |path: &Path| path.to_string_lossy().replace(std::path::MAIN_SEPARATOR, "/");
     let folder = match path.parent() {
         Some(folder) if folder != Path::new("") => folder,
         _ => Path::new("."),
@@ -200,7 +166,7 @@ fn in_repository(path: &Path) -> String {
         let root = folder.ancestors().find(|above| above.join(".git").exists())?;
         Some(folder.strip_prefix(root).ok()?.join(path.file_name()?))
     });
-    shown(&found.unwrap_or_else(|| path.to_owned()))
+    found.as_deref().unwrap_or(path).to_string_lossy().replace(std::path::MAIN_SEPARATOR, "/")
 }
 
 /// Returns a git path relative to the root of the repository. git reads `./x` and `../x` relative to the current
@@ -240,10 +206,10 @@ mod tests {
             ("git:origin/fix/x:./b.json", Locator::Git("origin/fix/x", "./b.json")),
             ("git:HEAD~3:a:b.json", Locator::Git("HEAD~3", "a:b.json")),
         ] {
-            assert_eq!(locator(name).expect(name), expected, "{name}");
+            assert_eq!(Locator::of(name).expect(name), expected, "{name}");
         }
         for name in ["git:", "git:main", "git::a.json", "git:main:", "git:--output=x:a.json"] {
-            let error = locator(name).expect_err(name).to_string();
+            let error = Locator::of(name).expect_err(name).to_string();
             assert!(error.contains("git:REF:PATH"), "{error}");
         }
     }

@@ -1,12 +1,13 @@
-//! JSON: `value` keeps the order of members, `pointer` escapes tokens of JSON pointers, `lines` finds the lines of
-//! places in a text.
+//! JSON: `value` keeps the order of members, `pointer` escapes tokens of JSON pointers, `text` finds values and
+//! their lines in a text.
 
-pub mod lines;
 pub mod pointer;
+mod text;
 mod types;
 mod value;
 
+pub use text::JsonText;
 pub use types::JsonTypes;
 pub use value::Json;
 pub(crate) use value::Numeric;
-pub use value::{compare, integer, is_integer};
+pub use value::{compare, integer, is_integer, without_byte_order_mark};

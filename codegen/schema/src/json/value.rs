@@ -40,8 +40,7 @@ impl Json {
     /// # Errors
     /// [`Error::Json`] with line and column.
     pub fn read(file: &str, bytes: &[u8]) -> Result<Json, Error> {
-        let text = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes);
-        serde_json::from_slice(text).map_err(|error| Error::Json {
+        serde_json::from_slice(without_byte_order_mark(bytes)).map_err(|error| Error::Json {
             file: file.to_owned(),
             line: error.line(),
             column: error.column(),
@@ -151,6 +150,11 @@ impl PartialEq for Json {
             _ => false,
         }
     }
+}
+
+/// Returns the text after the byte order mark, if it begins with one.
+pub fn without_byte_order_mark(bytes: &[u8]) -> &[u8] {
+    bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes)
 }
 
 /// Compares two JSON numbers by value, without rounding.

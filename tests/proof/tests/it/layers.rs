@@ -131,7 +131,7 @@ const MODEL: Crate = Crate {
 
 const DIFF: Crate = Crate {
     src: concat!(env!("CARGO_MANIFEST_DIR"), "/../../codegen/diff/src"),
-    layers: &["excerpt", "suggest", "models", "lists", "html", "report"],
+    layers: &["suggest", "models", "lists", "html", "report"],
     modules: 30,
 };
 

@@ -4,12 +4,13 @@ use std::fmt::Write as _;
 
 use indexmap::IndexMap;
 use mcpgen_model::Side;
-use mcpgen_schema::json::Json;
 
 use super::markdown::{code, prose};
 use crate::models::{Action, Finding, Senders};
-use crate::report::contents::{Report, Reported, Subject};
+use crate::report::compared::Subject;
+use crate::report::contents::Report;
 use crate::report::examples::Example;
+use crate::report::judgement::Judged;
 
 /// The sections, in the order of a changelog.
 const SECTIONS: [(Action, &str); 9] = [
@@ -29,23 +30,23 @@ pub fn render(report: &Report, examples: &[Example]) -> String {
     let mut text = format!("# From {} to {}\n", code(&report.old.label), code(&report.new.label));
     let mut count = 0;
     for (action, title) in SECTIONS {
-        let entries: Vec<&Reported> = report
+        let entries: Vec<&Judged> = report
             .findings
             .iter()
-            .filter(|it| action_of(report.subject, &it.judged.finding) == action && matters(report, it))
+            .filter(|it| action_of(report.subject, &it.finding) == action && matters(report, it))
             .collect();
         if entries.is_empty() {
             continue;
         }
         count += entries.len();
         let _ = writeln!(text, "\n## {title}");
-        let mut areas: IndexMap<&str, Vec<&Reported>> = IndexMap::new();
-        entries.iter().for_each(|entry| areas.entry(&entry.area).or_default().push(entry));
+        let mut areas: IndexMap<&str, Vec<&Judged>> = IndexMap::new();
+        entries.iter().for_each(|judged| areas.entry(report.area(&judged.finding)).or_default().push(judged));
         areas.sort_unstable_keys();
         for (area, entries) in areas {
             let _ = writeln!(text, "\n### {area}\n");
-            for entry in entries {
-                let finding = &entry.judged.finding;
+            for judged in entries {
+                let finding = &judged.finding;
                 let who = who(report.subject, action, finding).map_or(String::new(), |who| format!("{who}: "));
                 let _ = writeln!(text, "- {who}{}.", prose(&message(finding)));
             }
@@ -65,18 +66,13 @@ pub fn render(report: &Report, examples: &[Example]) -> String {
         let others = if others.is_empty() { String::new() } else { format!(" (also {})", others.join(", ")) };
         let _ = writeln!(text, "\n{}{others}:", code(first));
         for (label, document) in [(&report.old.label, before), (&report.new.label, after)] {
-            let _ = writeln!(text, "\n{}:\n\n```json\n{}\n```", code(label), indented(document));
+            let _ = write!(text, "\n{}:\n\n```json\n{}```\n", code(label), document.to_pretty());
         }
     }
     for note in &report.notes {
         let _ = writeln!(text, "\nNote: {}.", prose(note));
     }
     text
-}
-
-/// Returns a document as indented JSON.
-fn indented(document: &Json) -> String {
-    document.to_pretty().trim_end().to_owned()
 }
 
 /// Returns the message with the subject as code.
@@ -89,8 +85,8 @@ fn message(finding: &Finding) -> String {
 }
 
 /// Leaves out types that nothing sends: a definition by another name, or a base of other types.
-fn matters(report: &Report, entry: &Reported) -> bool {
-    let finding = &entry.judged.finding;
+fn matters(report: &Report, judged: &Judged) -> bool {
+    let finding = &judged.finding;
     let about_names = ["type-added", "type-removed"].contains(&finding.rule.id);
     report.subject == Subject::Lists || !about_names
 }

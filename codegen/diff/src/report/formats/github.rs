@@ -5,12 +5,13 @@ use std::fmt::Write as _;
 use mcpgen_schema::text::{visible, visible_lines};
 
 use crate::models::Verdict;
-use crate::report::contents::{Report, Reported};
+use crate::report::contents::Report;
+use crate::report::judgement::Judged;
 
 pub(super) fn render(report: &Report) -> String {
     let mut text = String::new();
-    for entry in report.findings.iter().filter(|entry| entry.judged.suppressed.is_none()) {
-        annotation(&mut text, report, entry);
+    for judged in report.unsuppressed() {
+        annotation(&mut text, report, judged);
     }
     for stale in &report.stale {
         let _ = writeln!(text, "::error title=stale ignore::{}", message(&visible(stale)));
@@ -22,21 +23,21 @@ pub(super) fn render(report: &Report) -> String {
     text
 }
 
-fn annotation(text: &mut String, report: &Report, entry: &Reported) {
-    let finding = &entry.judged.finding;
-    let command = match entry.judged.severity {
+fn annotation(text: &mut String, report: &Report, judged: &Judged) {
+    let finding = &judged.finding;
+    let command = match judged.severity {
         Verdict::Breaking => "error",
         Verdict::Dangerous => "warning",
         Verdict::Compatible => "notice",
     };
     let mut properties = Vec::new();
-    if let Some(shown) = &entry.shown {
-        properties.push(format!("file={}", property(&shown.file)));
-        properties.push(format!("line={}", shown.line));
+    if let Some((file, line)) = report.shown(&judged.finding) {
+        properties.push(format!("file={}", property(file)));
+        properties.push(format!("line={line}"));
     }
-    let title = format!("{} {}: {}", entry.judged.severity, finding.rule.id, finding.subject);
+    let title = format!("{} {}: {}", judged.severity, finding.rule.id, finding.subject);
     properties.push(format!("title={}", property(&title)));
-    let words = format!("{}\n{}", visible(&finding.message), report.verdicts(entry));
+    let words = format!("{}\n{}", visible(&finding.message), report.verdicts(judged));
     let _ = writeln!(text, "::{command} {}::{}", properties.join(","), message(&words));
 }
 

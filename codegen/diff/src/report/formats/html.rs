@@ -7,28 +7,29 @@ use mcpgen_schema::text::visible;
 use similar::{ChangeTag, TextDiff};
 
 use crate::html::{Page, code_spans, escape};
-use crate::models::{Axis, Verdict};
-use crate::report::contents::{Location, Report, Reported, Row};
-use crate::report::judgement::Suppressed;
+use crate::models::{Axis, Finding, Place, Verdict};
+use crate::report::contents::{Report, Row, axis_in_words};
+use crate::report::judgement::{Judged, Suppressed};
+use crate::report::source::Source;
 
 pub(super) fn render(report: &Report) -> String {
     let title = format!("{}: {} → {}", report.subject.title(), visible(&report.old.label), visible(&report.new.label));
-    let mut main = String::new();
-    summary(&mut main, report);
-    let rows = report.matrix();
-    matrix(&mut main, report, &rows);
-    findings(&mut main, report);
-    remarks(&mut main, report);
-    let mut navigation = vec![("summary", "Summary"), ("types", report.subject.items())];
-    navigation.push(("findings", "Findings"));
+    let mut sections = vec![
+        ("summary", "Summary", summary(report)),
+        ("types", report.subject.items(), matrix(&report.matrix())),
+        ("findings", "Findings", findings(report)),
+    ];
     if !report.stale.is_empty() || !report.notes.is_empty() {
-        navigation.push(("remarks", "Remarks"));
+        sections.push(("remarks", "Remarks", remarks(report)));
     }
+    let section = |(id, title, body): &(&str, &str, String)| {
+        format!("<section aria-labelledby=\"{id}\">\n<h2 id=\"{id}\">{title}</h2>\n{body}</section>\n")
+    };
     let page = Page {
         header: header(report),
         title,
-        navigation: navigation.into_iter().map(|(target, text)| (target.to_owned(), text.to_owned())).collect(),
-        main,
+        navigation: sections.iter().map(|(id, title, _)| ((*id).to_owned(), (*title).to_owned())).collect(),
+        main: sections.iter().map(section).collect(),
         script: include_str!("../../../assets/report.js"),
     };
     page.render()
@@ -40,8 +41,8 @@ const CONTEXT: usize = 3;
 
 fn header(report: &Report) -> String {
     let (word, class) = if report.fails() { ("fails", "breaking") } else { ("passes", "compatible") };
-    let side = |name: &str, input: &crate::report::contents::Input| {
-        format!("{name}: <code>{}</code>, SHA-256 <code>{}</code>", escape(&input.label), &input.sha256[..12])
+    let side = |name: &str, source: &Source| {
+        format!("{name}: <code>{}</code>, SHA-256 <code>{}</code>", escape(&source.label), &source.sha256[..12])
     };
     format!(
         "<h1>{}: {} → {}</h1>\n<p>The check <span class=\"badge {class}\">{word}</span> \
@@ -55,38 +56,35 @@ fn header(report: &Report) -> String {
     )
 }
 
-fn summary(text: &mut String, report: &Report) {
-    text.push_str("<section aria-labelledby=\"summary\">\n<h2 id=\"summary\">Summary</h2>\n");
-    text.push_str("<table>\n<thead><tr><th scope=\"col\">Findings</th>");
+fn summary(report: &Report) -> String {
+    let mut text = "<table>\n<thead><tr><th scope=\"col\">Findings</th>".to_owned();
     for verdict in Verdict::ALL.iter().rev() {
         let _ = write!(text, "<th scope=\"col\" class=\"number\">{verdict}</th>");
     }
     text.push_str("</tr></thead>\n<tbody>\n");
-    let counted = || report.findings.iter().filter(|entry| entry.judged.suppressed.is_none());
-    let mut row = |name: &str, verdict_of: &dyn Fn(&Reported) -> Verdict| {
+    let mut row = |name: &str, verdict_of: &dyn Fn(&Judged) -> Verdict| {
         let _ = write!(text, "<tr><th scope=\"row\">{name}</th>");
         for verdict in Verdict::ALL.iter().rev() {
-            let count = counted().filter(|entry| verdict_of(entry) == *verdict).count();
+            let count = report.unsuppressed().filter(|judged| verdict_of(judged) == *verdict).count();
             let _ = write!(text, "<td class=\"number\">{count}</td>");
         }
         text.push_str("</tr>\n");
     };
-    row("severity", &|entry| entry.judged.severity);
+    row("severity", &|judged| judged.severity);
     for axis in &report.axes {
-        row(words(*axis), &|entry| entry.judged.finding.verdicts.on(*axis));
+        row(axis_in_words(*axis), &|judged| judged.finding.verdicts.on(*axis));
     }
     text.push_str("</tbody>\n</table>\n");
     let suppressed = report.counts().suppressed();
     if !suppressed.is_empty() {
         let _ = writeln!(text, "<p>Suppressed: {}.</p>", escape(&suppressed));
     }
-    text.push_str("</section>\n");
+    text
 }
 
 /// Writes the verdicts on each type or item. Those without differences are only counted.
-fn matrix(text: &mut String, report: &Report, rows: &[Row]) {
-    let items = report.subject.items();
-    let _ = writeln!(text, "<section aria-labelledby=\"types\">\n<h2 id=\"types\">{items}</h2>");
+fn matrix(rows: &[Row]) -> String {
+    let mut text = String::new();
     let (changed, same): (Vec<&Row>, Vec<&Row>) =
         rows.iter().partition(|row| row.verdicts.iter().any(|(_, verdict)| *verdict > Verdict::Compatible));
     if changed.is_empty() {
@@ -94,7 +92,7 @@ fn matrix(text: &mut String, report: &Report, rows: &[Row]) {
     } else {
         text.push_str("<table>\n<thead><tr><th scope=\"col\">Name</th>");
         for (axis, _) in &changed[0].verdicts {
-            let _ = write!(text, "<th scope=\"col\">{}</th>", words(*axis));
+            let _ = write!(text, "<th scope=\"col\">{}</th>", axis_in_words(*axis));
         }
         text.push_str("</tr></thead>\n<tbody>\n");
         for row in changed {
@@ -121,24 +119,24 @@ fn matrix(text: &mut String, report: &Report, rows: &[Row]) {
             names.join(", ")
         );
     }
-    text.push_str("</section>\n");
+    text
 }
 
-fn findings(text: &mut String, report: &Report) {
-    text.push_str("<section aria-labelledby=\"findings\">\n<h2 id=\"findings\">Findings</h2>\n");
-    filter(text, report);
+fn findings(report: &Report) -> String {
+    let mut text = String::new();
+    filter(&mut text, report);
     if report.findings.is_empty() {
         text.push_str("<p>There are no differences.</p>\n");
     }
     let mut ids: HashMap<&str, usize> = HashMap::new();
-    for entry in &report.findings {
-        let print = entry.judged.fingerprint.as_str();
+    for judged in &report.findings {
+        let print = judged.fingerprint.as_str();
         let count = ids.entry(print).or_default();
         *count += 1;
         let id = if *count == 1 { format!("f-{print}") } else { format!("f-{print}-{count}") };
-        finding(text, report, entry, &id);
+        finding(&mut text, report, judged, &id);
     }
-    text.push_str("</section>\n");
+    text
 }
 
 /// Writes the form of the filter. The script shows it.
@@ -152,10 +150,10 @@ fn filter(text: &mut String, report: &Report) {
     }
     text.push_str("</fieldset>\n<label>Axis <select name=\"axis\"><option value=\"\">all</option>");
     for axis in report.subject.axes() {
-        let _ = write!(text, "<option value=\"{}\">{}</option>", data_name(*axis), words(*axis));
+        let _ = write!(text, "<option value=\"{}\">{}</option>", data_name(*axis), axis_in_words(*axis));
     }
     text.push_str("</select></label>\n<label>Area <select name=\"area\"><option value=\"\">all</option>");
-    let areas: BTreeSet<&str> = report.findings.iter().map(|entry| entry.area.as_str()).collect();
+    let areas: BTreeSet<&str> = report.findings.iter().map(|judged| report.area(&judged.finding)).collect();
     for area in areas {
         let area = escape(area);
         let _ = write!(text, "<option value=\"{area}\">{area}</option>");
@@ -164,15 +162,15 @@ fn filter(text: &mut String, report: &Report) {
     text.push_str("<output id=\"shown\"></output>\n</form>\n");
 }
 
-fn finding(text: &mut String, report: &Report, entry: &Reported, id: &str) {
-    let judged = &entry.judged;
+fn finding(text: &mut String, report: &Report, judged: &Judged, id: &str) {
     let found = &judged.finding;
-    let search = format!("{} {} {} {}", found.rule.id, found.subject, found.message, entry.area).to_lowercase();
+    let area = report.area(found);
+    let search = format!("{} {} {} {area}", found.rule.id, found.subject, found.message).to_lowercase();
     let _ = write!(
         text,
         "<article id=\"{id}\" data-severity=\"{}\" data-area=\"{}\" data-text=\"{}\"",
         judged.severity,
-        escape(&entry.area),
+        escape(area),
         escape(&search)
     );
     for axis in report.subject.axes() {
@@ -190,7 +188,7 @@ fn finding(text: &mut String, report: &Report, entry: &Reported, id: &str) {
         .subject
         .axes()
         .iter()
-        .map(|axis| format!("{}: {}", words(*axis), badge(found.verdicts.word(*axis))))
+        .map(|axis| format!("{}: {}", axis_in_words(*axis), badge(found.verdicts.word(*axis))))
         .collect();
     let _ = writeln!(text, "<p><code>{}</code> · {}</p>", escape(found.rule.id), verdicts.join(" · "));
     let _ = writeln!(text, "<p class=\"quiet\">{}</p>", code_spans(&found.rule.meaning));
@@ -199,17 +197,16 @@ fn finding(text: &mut String, report: &Report, entry: &Reported, id: &str) {
         Some(Suppressed::InBaseline) => text.push_str("<p>In the baseline.</p>\n"),
         None => {}
     }
-    sides(text, report, entry);
+    sides(text, report, judged);
     text.push_str("</article>\n");
 }
 
 /// Writes both schemas. The lines that differ are marked.
-fn sides(text: &mut String, report: &Report, entry: &Reported) {
-    let excerpt = |input: &crate::report::contents::Input, at: &Option<Location>| {
-        let at = at.as_ref()?;
-        Some(input.root.pointer(&at.pointer)?.to_pretty())
-    };
-    let (old, new) = (excerpt(&report.old, &entry.old), excerpt(&report.new, &entry.new));
+fn sides(text: &mut String, report: &Report, judged: &Judged) {
+    let Finding { old: old_place, new: new_place, .. } = &judged.finding;
+    let excerpt =
+        |source: &Source, place: &Option<Place>| Some(source.text.value(&place.as_ref()?.pointer)?.to_pretty());
+    let (old, new) = (excerpt(&report.old, old_place), excerpt(&report.new, new_place));
     let (before, after) = match (&old, &new) {
         (Some(old), Some(new)) => compared(old, new),
         (old, new) => {
@@ -218,10 +215,14 @@ fn sides(text: &mut String, report: &Report, entry: &Reported) {
         }
     };
     text.push_str("<div class=\"sides\">\n");
-    for (name, input, at, lines) in [("Old", &report.old, &entry.old, before), ("New", &report.new, &entry.new, after)]
+    for (name, source, place, lines) in
+        [("Old", &report.old, old_place, before), ("New", &report.new, new_place, after)]
     {
-        let caption = match at {
-            Some(at) => format!("{name}: {} <code>{}</code>", escape(&at.in_words(input)), escape(&at.pointer)),
+        let caption = match place {
+            Some(place) => {
+                let (line, pointer) = (source.place_in_words(place), &place.pointer);
+                format!("{name}: {} <code>{}</code>", escape(&line), escape(pointer))
+            }
             None => format!("{name}: absent"),
         };
         let _ = write!(text, "<figure><figcaption>{caption}</figcaption>");
@@ -276,18 +277,16 @@ fn compared(old: &str, new: &str) -> (String, String) {
     (before, after)
 }
 
-fn remarks(text: &mut String, report: &Report) {
-    if report.stale.is_empty() && report.notes.is_empty() {
-        return;
-    }
-    text.push_str("<section aria-labelledby=\"remarks\">\n<h2 id=\"remarks\">Remarks</h2>\n<ul>\n");
+fn remarks(report: &Report) -> String {
+    let mut text = "<ul>\n".to_owned();
     for stale in &report.stale {
         let _ = writeln!(text, "<li>{} {}</li>", badge("error"), escape(stale));
     }
     for note in &report.notes {
         let _ = writeln!(text, "<li>{}</li>", escape(note));
     }
-    text.push_str("</ul>\n</section>\n");
+    text.push_str("</ul>\n");
+    text
 }
 
 fn badge(word: &str) -> String {
@@ -305,16 +304,6 @@ fn data_name(axis: Axis) -> String {
         }
     }
     name
-}
-
-fn words(axis: Axis) -> &'static str {
-    match axis {
-        Axis::OldClientNewServer => "old client, new server",
-        Axis::NewClientOldServer => "new client, old server",
-        Axis::RustApi => "Rust API",
-        Axis::RememberedList => "remembered list",
-        Axis::StoredWorkflow => "stored workflow",
-    }
 }
 
 #[cfg(test)]

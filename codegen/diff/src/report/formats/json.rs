@@ -4,28 +4,22 @@ use indexmap::IndexMap;
 use mcpgen_schema::text::visible_json;
 use serde::Serialize;
 
-use crate::models::{Axis, TypeVerdict, Verdict};
-use crate::report::contents::{Input, Location, Report, Reported, sides};
-use crate::report::judgement::Suppressed;
+use crate::models::{Axis, Place, TypeVerdict, Verdict};
+use crate::report::contents::{Counts, Report, sides};
+use crate::report::judgement::{Judged, Suppressed};
+use crate::report::source::Source;
 
 pub(super) fn render(report: &Report) -> String {
-    let counts = report.counts();
     let form = ReportJson {
         version: 1,
         subject: report.subject.as_str(),
-        old: SchemaJson::of(&report.old),
-        new: SchemaJson::of(&report.new),
+        old: &report.old,
+        new: &report.new,
         axes: &report.axes,
         fail_on: report.fail_on.as_str(),
         fails: report.fails(),
-        summary: SummaryJson {
-            breaking: counts.breaking,
-            dangerous: counts.dangerous,
-            compatible: counts.compatible,
-            ignored: counts.ignored,
-            in_baseline: counts.in_baseline,
-        },
-        findings: report.findings.iter().map(|entry| FindingJson::of(report, entry)).collect(),
+        summary: report.counts(),
+        findings: report.findings.iter().map(|judged| FindingJson::of(report, judged)).collect(),
         types: report.types.iter().map(TypeJson::of).collect(),
         stale_ignores: &report.stale,
         notes: &report.notes,
@@ -39,32 +33,16 @@ pub(super) fn render(report: &Report) -> String {
 struct ReportJson<'r> {
     version: u32,
     subject: &'static str,
-    old: SchemaJson<'r>,
-    new: SchemaJson<'r>,
+    old: &'r Source,
+    new: &'r Source,
     axes: &'r [Axis],
     fail_on: &'static str,
     fails: bool,
-    summary: SummaryJson,
+    summary: Counts,
     findings: Vec<FindingJson<'r>>,
     types: Vec<TypeJson<'r>>,
     stale_ignores: &'r [String],
     notes: &'r [String],
-}
-
-#[derive(Serialize)]
-struct SchemaJson<'r> {
-    label: &'r str,
-    file: Option<&'r str>,
-    sha256: &'r str,
-}
-
-#[derive(Serialize)]
-struct SummaryJson {
-    breaking: usize,
-    dangerous: usize,
-    compatible: usize,
-    ignored: usize,
-    in_baseline: usize,
 }
 
 #[derive(Serialize)]
@@ -112,28 +90,21 @@ impl<'r> TypeJson<'r> {
     }
 }
 
-impl<'r> SchemaJson<'r> {
-    fn of(input: &'r Input) -> SchemaJson<'r> {
-        SchemaJson { label: &input.label, file: input.file.as_deref(), sha256: &input.sha256 }
-    }
-}
-
 impl<'r> FindingJson<'r> {
-    fn of(report: &Report, entry: &'r Reported) -> FindingJson<'r> {
-        let judged = &entry.judged;
+    fn of(report: &'r Report, judged: &'r Judged) -> FindingJson<'r> {
         let finding = &judged.finding;
         FindingJson {
             rule: finding.rule.id,
             fingerprint: &judged.fingerprint,
             severity: judged.severity,
-            fails: report.fails_by(entry),
+            fails: report.fails_by(judged),
             subject: &finding.subject,
             detail: &finding.detail,
             message: &finding.message,
             senders: sides(finding.senders),
             verdicts: report.subject.axes().iter().map(|axis| (axis.as_str(), finding.verdicts.word(*axis))).collect(),
-            old: entry.old.as_ref().map(PlaceJson::of),
-            new: entry.new.as_ref().map(PlaceJson::of),
+            old: finding.old.as_ref().map(|place| PlaceJson::of(&report.old, place)),
+            new: finding.new.as_ref().map(|place| PlaceJson::of(&report.new, place)),
             suppressed: judged.suppressed.as_ref().map(|suppressed| match suppressed {
                 Suppressed::Ignored(reason) => SuppressedJson { by: "ignore", reason: Some(reason) },
                 Suppressed::InBaseline => SuppressedJson { by: "baseline", reason: None },
@@ -143,7 +114,8 @@ impl<'r> FindingJson<'r> {
 }
 
 impl<'r> PlaceJson<'r> {
-    fn of(at: &'r Location) -> PlaceJson<'r> {
-        PlaceJson { file: at.file.as_deref(), line: at.line, pointer: &at.pointer, rust: at.rust.as_deref() }
+    fn of(source: &'r Source, place: &'r Place) -> PlaceJson<'r> {
+        let Place { pointer, rust } = place;
+        PlaceJson { file: source.file.as_deref(), line: source.line(place), pointer, rust: rust.as_deref() }
     }
 }

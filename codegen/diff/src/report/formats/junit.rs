@@ -6,15 +6,15 @@ use std::time::Duration;
 use mcpgen_schema::text::visible;
 use quick_junit::{NonSuccessKind, TestCase, TestCaseStatus, TestSuite};
 
-use crate::report::contents::{Report, Reported};
-use crate::report::judgement::Suppressed;
+use crate::report::contents::Report;
+use crate::report::judgement::Judged;
 
 pub(super) fn render(report: &Report) -> String {
-    let found: BTreeSet<&str> = report.findings.iter().map(|entry| entry.judged.finding.rule.id).collect();
+    let found: BTreeSet<&str> = report.findings.iter().map(|judged| judged.finding.rule.id).collect();
     let others = report.subject.rules().into_iter().map(|rule| rule.id).filter(|id| !found.contains(id));
     let mut suite = TestSuite::new(format!("{} -> {}", visible(&report.old.label), visible(&report.new.label)));
     suite.set_time(Duration::ZERO);
-    suite.add_test_cases(report.findings.iter().map(|entry| finding(report, entry)));
+    suite.add_test_cases(report.findings.iter().map(|judged| finding(report, judged)));
     suite.add_test_cases(report.stale.iter().map(|stale| {
         let mut status = TestCaseStatus::non_success(NonSuccessKind::Failure);
         status.set_type("stale-ignore").set_message(&*visible(stale));
@@ -26,36 +26,30 @@ pub(super) fn render(report: &Report) -> String {
     all.to_string().expect("names and texts are XML strings")
 }
 
-fn finding(report: &Report, entry: &Reported) -> TestCase {
-    let judged = &entry.judged;
+fn finding(report: &Report, judged: &Judged) -> TestCase {
     let found = &judged.finding;
-    let mut description = format!("{}: {}\n{}\n", judged.severity, visible(&found.message), report.verdicts(entry));
-    for (side, input, at) in report.places(entry) {
-        description.push_str(&format!("{side}: {} {}\n", at.in_words(input), visible(&at.pointer)));
+    let mut description = format!("{}: {}\n{}\n", judged.severity, visible(&found.message), report.verdicts(judged));
+    for (side, source, place) in report.places(judged) {
+        description.push_str(&format!("{side}: {} {}\n", source.place_in_words(place), visible(&place.pointer)));
     }
-    let mut output = None;
-    let mut status = match &judged.suppressed {
-        Some(_) => TestCaseStatus::skipped(),
-        None if report.fails_by(entry) => TestCaseStatus::non_success(NonSuccessKind::Failure),
-        None => TestCaseStatus::success(),
-    };
-    match &judged.suppressed {
-        Some(Suppressed::Ignored(reason)) => drop(status.set_message(format!("ignored: {}", visible(reason)))),
-        Some(Suppressed::InBaseline) => drop(status.set_message("in the baseline")),
-        None if report.fails_by(entry) => {
-            let message = visible(&found.message);
-            status.set_type(judged.severity.as_str()).set_message(&*message).set_description(description);
-        }
-        None => output = Some(description),
+    let (mut status, mut output) = (TestCaseStatus::success(), None);
+    if let Some(suppressed) = &judged.suppressed {
+        status = TestCaseStatus::skipped();
+        status.set_message(suppressed.to_string());
+    } else if report.fails_by(judged) {
+        status = TestCaseStatus::non_success(NonSuccessKind::Failure);
+        status.set_type(judged.severity.as_str()).set_message(&*visible(&found.message)).set_description(description);
+    } else {
+        output = Some(description);
     }
     let name = format!("{} {} [{}]", found.subject, found.detail, judged.fingerprint).replace("  ", " ");
     let mut case = case(found.rule.id, &name, status);
     if let Some(output) = output {
         case.set_system_out(output);
     }
-    if let Some(shown) = &entry.shown {
-        case.extra.insert("file".into(), (&*visible(&shown.file)).into());
-        case.extra.insert("line".into(), shown.line.to_string().into());
+    if let Some((file, line)) = report.shown(&judged.finding) {
+        case.extra.insert("file".into(), (&*visible(file)).into());
+        case.extra.insert("line".into(), line.to_string().into());
     }
     case
 }

@@ -6,8 +6,8 @@ use mcpgen_model::text::foreign;
 use mcpgen_schema::text::visible;
 
 use crate::models::{Axis, Bump, Verdict};
-use crate::report::contents::{Report, Reported};
-use crate::report::judgement::Suppressed;
+use crate::report::contents::{Report, axis_in_words};
+use crate::report::judgement::{Judged, Suppressed};
 
 /// The maximum number of characters in a comment on GitHub. We count bytes, which are never fewer.
 const LIMIT: usize = 65_536;
@@ -22,13 +22,15 @@ pub(super) fn render(report: &Report) -> String {
     let mut text = head(report);
     let stale: Vec<String> = report.stale.iter().map(|stale| format!("- {}\n", prose(stale))).collect();
     section(&mut text, "Stale ignores", &stale, OPEN);
-    for severity in [Verdict::Breaking, Verdict::Dangerous, Verdict::Compatible] {
-        let items: Vec<String> = report.of(severity).map(|entry| item(report, entry)).collect();
+    let severities = [Verdict::Breaking, Verdict::Dangerous, Verdict::Compatible];
+    for (severity, title) in severities.into_iter().zip(["Breaking", "Dangerous", "Compatible"]) {
+        let entries = report.unsuppressed().filter(|judged| judged.severity == severity);
+        let items: Vec<String> = entries.map(|judged| item(report, judged)).collect();
         // Findings are collapsed unless they break or fail the run.
         let open = if report.fail_on.reached(severity) || severity == Verdict::Breaking { OPEN } else { 0 };
-        section(&mut text, title(severity), &items, open);
+        section(&mut text, title, &items, open);
     }
-    let suppressed: Vec<String> = report.suppressed().map(|(entry, why)| quiet(report, entry, why)).collect();
+    let suppressed: Vec<String> = report.findings.iter().filter_map(|judged| quiet(report, judged)).collect();
     section(&mut text, "Suppressed", &suppressed, 0);
     let notes: Vec<String> = report.notes.iter().map(|note| format!("- {}\n", prose(note))).collect();
     section(&mut text, "Notes", &notes, OPEN);
@@ -51,16 +53,16 @@ fn head(report: &Report) -> String {
     }
     let _ = write!(text, ". The check **{outcome}** (`--fail-on {}`).\n\n", report.fail_on.as_str());
     text.push_str("| | breaking | dangerous | compatible |\n|---|--:|--:|--:|\n");
-    let counted = || report.findings.iter().filter(|entry| entry.judged.suppressed.is_none());
     for axis in report.axes.iter().filter(|axis| **axis != Axis::RustApi) {
-        let count = |verdict| counted().filter(|entry| entry.judged.finding.verdicts.on(*axis) == verdict).count();
+        let count =
+            |verdict| report.unsuppressed().filter(|judged| judged.finding.verdicts.on(*axis) == verdict).count();
         let [breaking, dangerous, compatible] = [Verdict::Breaking, Verdict::Dangerous, Verdict::Compatible].map(count);
-        let _ = writeln!(text, "| {} | {breaking} | {dangerous} | {compatible} |", words(*axis));
+        let _ = writeln!(text, "| {} | {breaking} | {dangerous} | {compatible} |", axis_in_words(*axis));
     }
     if report.axes.contains(&Axis::RustApi) {
-        let count = |bump| counted().filter(|entry| entry.judged.finding.verdicts.rust_api == bump).count();
+        let count = |bump| report.unsuppressed().filter(|judged| judged.finding.verdicts.rust_api == bump).count();
         let [major, minor, patch] = [Bump::Major, Bump::Minor, Bump::Patch].map(count);
-        let _ = writeln!(text, "| {} | {major} major | | {minor} minor, {patch} patch |", words(Axis::RustApi));
+        let _ = writeln!(text, "| {} | {major} major | | {minor} minor, {patch} patch |", axis_in_words(Axis::RustApi));
     }
     text.push('\n');
     text
@@ -93,14 +95,16 @@ fn section(text: &mut String, title: &str, items: &[String], open: usize) {
     text.push('\n');
 }
 
-fn item(report: &Report, entry: &Reported) -> String {
-    let finding = &entry.judged.finding;
+fn item(report: &Report, judged: &Judged) -> String {
+    let finding = &judged.finding;
     let mut text = format!("- {}: {}", code(finding.rule.id), prose(&finding.message));
-    let places: Vec<String> =
-        report.places(entry).map(|(side, input, at)| format!("{side} {}", code(&at.in_words(input)))).collect();
-    let verdicts = report.verdicts(entry);
+    let places: Vec<String> = report
+        .places(judged)
+        .map(|(side, source, it)| format!("{side} {}", code(&source.place_in_words(it))))
+        .collect();
+    let verdicts = report.verdicts(judged);
     let _ = write!(text, "<br>{}; {verdicts}", places.join(", "));
-    let rust = [&entry.new, &entry.old].into_iter().flatten().find_map(|at| at.rust.as_ref());
+    let rust = report.places(judged).rev().find_map(|(_, _, place)| place.rust.as_ref());
     if let (true, Some(rust)) = (report.axes.contains(&Axis::RustApi), rust) {
         let _ = write!(text, " {}", code(rust));
     }
@@ -108,30 +112,13 @@ fn item(report: &Report, entry: &Reported) -> String {
     text
 }
 
-fn quiet(report: &Report, entry: &Reported, why: &Suppressed) -> String {
-    let why = match why {
+/// Returns a suppressed finding with the reason.
+fn quiet(report: &Report, judged: &Judged) -> Option<String> {
+    let why = match judged.suppressed.as_ref()? {
         Suppressed::Ignored(reason) => format!("ignored: {}", prose(reason)),
         Suppressed::InBaseline => "in the baseline".to_owned(),
     };
-    format!("{} — {why}\n", item(report, entry).trim_end())
-}
-
-fn title(severity: Verdict) -> &'static str {
-    match severity {
-        Verdict::Breaking => "Breaking",
-        Verdict::Dangerous => "Dangerous",
-        Verdict::Compatible => "Compatible",
-    }
-}
-
-fn words(axis: Axis) -> &'static str {
-    match axis {
-        Axis::OldClientNewServer => "old client, new server",
-        Axis::NewClientOldServer => "new client, old server",
-        Axis::RustApi => "Rust API",
-        Axis::RememberedList => "remembered list",
-        Axis::StoredWorkflow => "stored workflow",
-    }
+    Some(format!("{} — {why}\n", item(report, judged).trim_end()))
 }
 
 /// Wraps a name in a code span.

@@ -4,13 +4,14 @@ use mcpgen_schema::text::{visible, visible_json, visible_lines};
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 use serde_json::{Value, json};
 
-use crate::models::{Rule, Verdict};
-use crate::report::contents::{Input, Location, Report, Reported};
+use crate::models::{Place, Rule, Verdict};
+use crate::report::contents::Report;
 use crate::report::explain;
-use crate::report::judgement::Suppressed;
+use crate::report::judgement::{Judged, Suppressed};
+use crate::report::source::Source;
 
 pub(super) fn render(report: &Report) -> String {
-    let mut rules: Vec<&Rule> = report.findings.iter().map(|entry| entry.judged.finding.rule).collect();
+    let mut rules: Vec<&Rule> = report.findings.iter().map(|judged| judged.finding.rule).collect();
     rules.sort_by_key(|rule| rule.id);
     rules.dedup_by_key(|rule| rule.id);
     let log = json!({
@@ -27,7 +28,7 @@ pub(super) fn render(report: &Report) -> String {
                 "executionSuccessful": true,
                 "toolExecutionNotifications": notifications(report),
             }],
-            "results": report.findings.iter().map(|entry| result(report, entry, &rules)).collect::<Vec<_>>(),
+            "results": report.findings.iter().map(|judged| result(report, judged, &rules)).collect::<Vec<_>>(),
         }],
     });
     let mut text = serde_json::to_string_pretty(&log).expect("a log is text and numbers");
@@ -45,50 +46,52 @@ fn descriptor(rule: &Rule) -> Value {
     })
 }
 
-fn result(report: &Report, entry: &Reported, rules: &[&Rule]) -> Value {
-    let finding = &entry.judged.finding;
+fn result(report: &Report, judged: &Judged, rules: &[&Rule]) -> Value {
+    let finding = &judged.finding;
     let mut result = json!({
         "ruleId": finding.rule.id,
         "ruleIndex": rules.iter().position(|rule| rule.id == finding.rule.id),
-        "level": level(entry.judged.severity),
-        "message": { "text": message(&format!("{}\n{}", visible(&finding.message), report.verdicts(entry))) },
-        "locations": locations(report, entry),
-        "partialFingerprints": { "mcpgen/v1": entry.judged.fingerprint },
+        "level": level(judged.severity),
+        "message": { "text": message(&format!("{}\n{}", visible(&finding.message), report.verdicts(judged))) },
+        "locations": locations(report, judged),
+        "partialFingerprints": { "mcpgen/v1": judged.fingerprint },
     });
-    let suppressions = match &entry.judged.suppressed {
-        None => return result,
-        Some(Suppressed::Ignored(reason)) => json!([{ "kind": "external", "justification": reason }]),
-        Some(Suppressed::InBaseline) => json!([{ "kind": "external", "justification": "in the baseline" }]),
-    };
-    result["suppressions"] = suppressions;
+    if let Some(suppressed) = &judged.suppressed {
+        let reason = match suppressed {
+            Suppressed::Ignored(reason) => reason,
+            Suppressed::InBaseline => "in the baseline",
+        };
+        result["suppressions"] = json!([{ "kind": "external", "justification": reason }]);
+    }
     result
 }
 
 /// Returns the locations. The first is the one that viewers show: in the new schema, or, for a removed item, at its
 /// former parent.
-fn locations(report: &Report, entry: &Reported) -> Vec<Value> {
+fn locations(report: &Report, judged: &Judged) -> Vec<Value> {
     let mut locations = Vec::new();
-    if let (None, Some(file), Some(shown)) = (&entry.new, &report.new.file, &entry.shown) {
+    let finding = &judged.finding;
+    if let (None, Some(_), Some((file, line))) = (&finding.new, &report.new.file, report.shown(finding)) {
         locations.push(json!({
-            "physicalLocation": physical(file, shown.line),
+            "physicalLocation": physical(file, line),
             "message": { "text": message(&format!("new ({}): removed", report.new.label)) },
         }));
     }
-    locations.extend(report.places(entry).rev().map(|(side, input, at)| location(side, input, at)));
+    locations.extend(report.places(judged).rev().map(|(side, source, place)| location(side, source, place)));
     locations
 }
 
-fn location(side: &str, input: &Input, at: &Location) -> Value {
-    let mut names = vec![json!({ "fullyQualifiedName": at.pointer, "kind": "member" })];
-    if let Some(rust) = &at.rust {
+fn location(side: &str, source: &Source, place: &Place) -> Value {
+    let mut names = vec![json!({ "fullyQualifiedName": place.pointer, "kind": "member" })];
+    if let Some(rust) = &place.rust {
         names.push(json!({ "fullyQualifiedName": rust, "kind": "type" }));
     }
     let mut location = json!({
         "logicalLocations": names,
-        "message": { "text": message(&format!("{side} ({})", input.label)) },
+        "message": { "text": message(&format!("{side} ({})", source.label)) },
     });
-    if let Some(file) = &at.file {
-        location["physicalLocation"] = physical(file, at.line);
+    if let Some(file) = &source.file {
+        location["physicalLocation"] = physical(file, source.line(place));
     }
     location
 }

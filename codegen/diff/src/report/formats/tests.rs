@@ -3,6 +3,7 @@
 use std::sync::LazyLock;
 
 use mcpgen_model::text::foreign;
+use mcpgen_schema::Document;
 use mcpgen_schema::text::{visible, visible_json, visible_lines};
 use quick_xml::events::Event;
 use quick_xml::reader::Reader;
@@ -12,8 +13,10 @@ use super::hostile::{HOSTILE, active, has_command, is_hidden};
 use super::{Format, TextOptions, github, markdown, sarif};
 use crate::html;
 use crate::models::{Axis, Bump, Finding, Place, Rule, RuleExample, Senders, TypeVerdict, Verdict};
-use crate::report::contents::{Input, Location, Report, Reported, Shown, Subject};
+use crate::report::compared::{Models, Subject};
+use crate::report::contents::Report;
 use crate::report::judgement::{FailOn, Judged, Judgement, Suppressed};
+use crate::report::source::Source;
 
 /// Rules for the tests, which do not depend on the real ones.
 pub static RULES: LazyLock<[Rule; 3]> = LazyLock::new(|| {
@@ -53,46 +56,39 @@ pub fn finding(rule: usize, subject: &str, detail: &str) -> Finding {
     }
 }
 
-fn location(file: Option<&str>, place: &Place) -> Location {
-    Location { file: file.map(str::to_owned), pointer: place.pointer.clone(), line: 7, rust: place.rust.clone() }
-}
-
 /// Creates a report with these findings in every possible state.
 fn report(findings: Vec<Finding>, files: bool) -> Report {
     let file = files.then_some("schema/ä, b:%.json");
-    let input = |label: &str| Input {
+    let source = |label: &str| Source {
         label: label.into(),
         file: file.map(str::to_owned),
         sha256: "0".repeat(64),
-        root: mcpgen_schema::json::Json::Null,
+        ..Source::default()
     };
-    let entry = |(at, finding): (usize, Finding)| {
+    let protocol = || {
+        let schema = br#"{"$defs": {"A": {"type": "string"}, "B": {"type": "string"}}}"#;
+        let document = Document::parse("schema.json", schema).expect("a schema");
+        let mut protocol = mcpgen_model::model(document, "draft", false).expect("a model");
+        protocol.areas.fill(HOSTILE[3].into());
+        protocol
+    };
+    let judged = |(at, finding): (usize, Finding)| {
         let suppressed = match at % 7 {
             3 => Some(Suppressed::Ignored(HOSTILE[3].into())),
             5 => Some(Suppressed::InBaseline),
             _ => None,
         };
-        let (old, new) = (&finding.old, &finding.new);
-        Reported {
-            old: old.as_ref().map(|place| location(file, place)),
-            new: new.as_ref().map(|place| location(file, place)),
-            area: HOSTILE[3].into(),
-            shown: file.map(|file| Shown { file: file.into(), line: 3 }),
-            judged: Judged {
-                fingerprint: finding.fingerprint(),
-                severity: finding.verdicts.worst(&Axis::SCHEMAS),
-                suppressed,
-                finding,
-            },
-        }
+        let severity = finding.verdicts.worst(&Axis::SCHEMAS);
+        Judged { fingerprint: finding.fingerprint(), severity, suppressed, finding }
     };
     Report {
         subject: Subject::Schemas,
-        old: input(HOSTILE[1]),
-        new: input("-"),
+        old: source(HOSTILE[1]),
+        new: source("-"),
+        models: Models::Schemas(Box::new([protocol(), protocol()])),
         axes: Axis::SCHEMAS.to_vec(),
         fail_on: FailOn::Dangerous,
-        findings: findings.into_iter().enumerate().map(entry).collect(),
+        findings: findings.into_iter().enumerate().map(judged).collect(),
         types: vec![TypeVerdict {
             name: HOSTILE[2].into(),
             senders: Senders::BOTH,
@@ -198,7 +194,7 @@ fn text_has_no_hidden_characters() {
         assert_eq!(anstream::adapter::strip_str(&colored).to_string(), plain);
         assert!(report.findings.is_empty() || colored != plain);
         for entry in &report.findings {
-            assert!(plain.contains(&entry.judged.fingerprint));
+            assert!(plain.contains(&entry.fingerprint));
         }
     }
 }
@@ -241,7 +237,7 @@ fn close(schema: &mut Value) {
 fn github_has_one_command_per_line() {
     for report in reports() {
         let text = Format::Github.render(&report, TextOptions::default());
-        let counted = report.findings.iter().filter(|entry| entry.judged.suppressed.is_none());
+        let counted = report.findings.iter().filter(|entry| entry.suppressed.is_none());
         assert_eq!(text.lines().count(), counted.count() + report.stale.len() + report.notes.len());
         for line in text.lines().filter(|line| !line.starts_with("note: ")) {
             let (properties, _) = line.strip_prefix("::").and_then(|line| line.split_once("::")).expect("a command");
@@ -274,8 +270,8 @@ fn sarif_matches_the_standard() {
             let rule = &rules[result.rule_index.expect("an index") as usize];
             assert_eq!(result.rule_id.as_ref(), Some(&rule.id));
             let locations = result.locations.as_deref().unwrap_or_default();
-            assert_eq!(locations.len(), if report.new.file.is_some() || entry.new.is_some() { 2 } else { 1 });
-            assert_eq!(result.suppressions.is_some(), entry.judged.suppressed.is_some());
+            assert_eq!(locations.len(), if report.new.file.is_some() || entry.finding.new.is_some() { 2 } else { 1 });
+            assert_eq!(result.suppressions.is_some(), entry.suppressed.is_some());
         }
     }
 }
@@ -347,7 +343,7 @@ fn junit_has_correct_counts() {
             assert_eq!(found, Some(count.to_string().as_str()), "{name}");
         }
         assert_eq!(failures, report.findings.iter().filter(|it| report.fails_by(it)).count() + report.stale.len());
-        assert_eq!(skipped, report.suppressed().count());
+        assert_eq!(skipped, report.findings.iter().filter(|it| it.suppressed.is_some()).count());
     }
 }
 
@@ -410,7 +406,7 @@ fn without_code(text: &str) -> String {
 fn judgements_are_sorted_by_severity() {
     let findings = vec![finding(2, "a", ""), finding(1, "b", ""), finding(0, "c", ""), finding(0, "d", "")];
     let today = jiff::civil::date(2026, 1, 1);
-    let Judgement { findings, .. } = crate::report::policy::Policy::default().judge(findings, &Axis::WIRE, None, today);
+    let Judgement { findings, .. } = crate::report::policy::Policy::default().judge(findings, &Axis::WIRE, today);
     let subjects: Vec<&str> = findings.iter().map(|judged| judged.finding.subject.as_str()).collect();
     assert_eq!(subjects, ["c", "d", "b", "a"]);
 }

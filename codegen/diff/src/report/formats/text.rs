@@ -6,8 +6,8 @@ use anstyle::{AnsiColor, Style};
 use mcpgen_schema::text::{visible, visible_lines};
 
 use crate::models::Verdict;
-use crate::report::contents::{Report, Reported};
-use crate::report::judgement::Suppressed;
+use crate::report::contents::Report;
+use crate::report::judgement::Judged;
 
 /// Options of the text format.
 #[derive(Clone, Copy, Debug, Default)]
@@ -21,13 +21,13 @@ pub struct TextOptions {
 pub(super) fn render(report: &Report, options: TextOptions) -> String {
     let paint = Paint(options.color);
     let mut text = format!("{} -> {}\n", visible(&report.old.label), visible(&report.new.label));
-    let shown = |entry: &&Reported| {
-        let counts = entry.judged.severity > Verdict::Compatible || report.fails_by(entry);
-        options.all || (counts && entry.judged.suppressed.is_none())
+    let shown = |judged: &&Judged| {
+        let counts = judged.severity > Verdict::Compatible || report.fails_by(judged);
+        options.all || (counts && judged.suppressed.is_none())
     };
-    for entry in report.findings.iter().filter(shown) {
+    for judged in report.findings.iter().filter(shown) {
         text.push('\n');
-        finding(&mut text, report, entry, &paint);
+        finding(&mut text, report, judged, &paint);
     }
     text.push('\n');
     for stale in &report.stale {
@@ -46,8 +46,7 @@ const COMPATIBLE: Style = AnsiColor::Green.on_default();
 const BOLD: Style = Style::new().bold();
 const DIMMED: Style = Style::new().dimmed();
 
-fn finding(text: &mut String, report: &Report, entry: &Reported, paint: &Paint) {
-    let judged = &entry.judged;
+fn finding(text: &mut String, report: &Report, judged: &Judged, paint: &Paint) {
     let style = match judged.severity {
         Verdict::Breaking => BREAKING,
         Verdict::Dangerous => DANGEROUS,
@@ -56,15 +55,13 @@ fn finding(text: &mut String, report: &Report, entry: &Reported, paint: &Paint) 
     let severity = paint.with(style, judged.severity.as_str());
     let rule = paint.with(BOLD, judged.finding.rule.id);
     let _ = writeln!(text, "{severity} {rule}: {}", visible(&judged.finding.message));
-    for (side, input, at) in report.places(entry) {
-        let rust = at.rust.as_ref().map(|rust| format!(" ({rust})")).unwrap_or_default();
-        let _ = writeln!(text, "  {side}: {} {}{rust}", at.in_words(input), visible(&at.pointer));
+    for (side, source, place) in report.places(judged) {
+        let rust = place.rust.as_ref().map(|rust| format!(" ({rust})")).unwrap_or_default();
+        let _ = writeln!(text, "  {side}: {} {}{rust}", source.place_in_words(place), visible(&place.pointer));
     }
-    let _ = writeln!(text, "  {}", report.verdicts(entry));
-    match &judged.suppressed {
-        Some(Suppressed::Ignored(reason)) => drop(writeln!(text, "  ignored: {}", visible(reason))),
-        Some(Suppressed::InBaseline) => text.push_str("  in the baseline\n"),
-        None => {}
+    let _ = writeln!(text, "  {}", report.verdicts(judged));
+    if let Some(suppressed) = &judged.suppressed {
+        let _ = writeln!(text, "  {suppressed}");
     }
     // The subject begins a line.
     let subject = visible_lines(&visible(&judged.finding.subject));

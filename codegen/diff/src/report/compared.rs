@@ -1,0 +1,156 @@
+//! Reads what is compared, and compares it.
+
+use mcpgen_model::snapshot::Snapshot;
+use mcpgen_model::{Protocol, Status, model};
+use mcpgen_schema::{Document, Error, ReadOptions};
+
+use crate::models::{Axis, Diff, LIST_RULES, RULES, Rule};
+use crate::report::source::{Locator, Source};
+
+/// What is compared.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, strum::IntoStaticStr)]
+#[strum(serialize_all = "kebab-case")]
+pub enum Subject {
+    /// Two schemas.
+    Schemas,
+    /// The lists of a server at two times.
+    Lists,
+}
+
+/// The two sides of a comparison.
+#[derive(Debug)]
+pub struct Compared {
+    /// The old schema or snapshot.
+    pub old: Source,
+    /// The new schema or snapshot.
+    pub new: Source,
+    /// What the texts describe.
+    pub models: Models,
+}
+
+/// What two texts describe, old before new.
+#[derive(Debug)]
+pub enum Models {
+    /// Two schemas.
+    Schemas(Box<[Protocol; 2]>),
+    /// The lists of a server at two times.
+    Lists([Snapshot; 2]),
+}
+
+impl Compared {
+    /// Reads both sides. `vendored` reads a revision by its name, with our documentation or without it.
+    ///
+    /// # Errors
+    /// [`Error::Usage`] if a name is malformed or unknown, and the errors of [`Source::read`], of `vendored`, of the
+    /// schemas and of [`Snapshot::parse_leniently`].
+    pub fn read(
+        subject: Subject,
+        (old, new): (&str, &str),
+        vendored: impl Fn(&str, bool) -> Result<(Source, Protocol), Error>,
+    ) -> Result<Compared, Error> {
+        if (old, new) == ("-", "-") {
+            return Err(Error::Usage("OLD and NEW cannot both be standard input; read one of them from a file".into()));
+        }
+        match subject {
+            Subject::Schemas => {
+                // Only vendored revisions have our documentation. Next to another schema, its deprecations would be
+                // differences.
+                let are_documented = is_revision(old)? && is_revision(new)?;
+                let read = |name| match is_revision(name)? {
+                    true => vendored(name, are_documented),
+                    false => draft(Source::read(name)?),
+                };
+                let ((old, before), (new, after)) = (read(old)?, read(new)?);
+                Ok(Compared { old, new, models: Models::Schemas(Box::new([before, after])) })
+            }
+            Subject::Lists => {
+                let (old, new) = (Source::read(old)?, Source::read(new)?);
+                let snapshot = |source: &Source| Snapshot::parse_leniently(source.name(), source.text.as_bytes());
+                let models = Models::Lists([snapshot(&old)?, snapshot(&new)?]);
+                Ok(Compared { old, new, models })
+            }
+        }
+    }
+
+    /// Compares.
+    pub fn diff(&self) -> Diff {
+        match &self.models {
+            Models::Schemas(protocols) => crate::models::diff(&protocols[0], &protocols[1]),
+            Models::Lists([old, new]) => crate::lists::diff(old, new),
+        }
+    }
+
+    /// Returns what is compared.
+    pub fn subject(&self) -> Subject {
+        match self.models {
+            Models::Schemas(_) => Subject::Schemas,
+            Models::Lists(_) => Subject::Lists,
+        }
+    }
+}
+
+impl Subject {
+    /// Returns the name in reports.
+    pub fn as_str(self) -> &'static str {
+        self.into()
+    }
+
+    /// Returns the axes of such a comparison.
+    pub fn axes(self) -> &'static [Axis] {
+        match self {
+            Subject::Schemas => &Axis::SCHEMAS,
+            Subject::Lists => &Axis::LISTS,
+        }
+    }
+
+    /// Returns the axes that decide severities by default.
+    pub fn default_axes(self) -> &'static [Axis] {
+        match self {
+            Subject::Schemas => &Axis::WIRE,
+            Subject::Lists => &Axis::LISTS,
+        }
+    }
+
+    /// Returns the rules of such a comparison. The schemas in lists also have findings by the rules of schemas.
+    pub fn rules(self) -> Vec<&'static Rule> {
+        match self {
+            Subject::Schemas => RULES.clone(),
+            Subject::Lists => LIST_RULES.iter().chain(RULES.iter()).copied().collect(),
+        }
+    }
+
+    /// Returns the title of the verdicts on types or items.
+    pub(super) fn items(self) -> &'static str {
+        match self {
+            Subject::Schemas => "Types",
+            Subject::Lists => "Items",
+        }
+    }
+
+    /// Returns the title of a report.
+    pub(super) fn title(self) -> &'static str {
+        match self {
+            Subject::Schemas => "Schema diff",
+            Subject::Lists => "Tool list diff",
+        }
+    }
+}
+
+fn is_revision(name: &str) -> Result<bool, Error> {
+    Ok(matches!(Locator::of(name)?, Locator::Revision(_)))
+}
+
+/// Reads the model of a schema that is not vendored. It is treated as a draft: fixups that do not match are not errors.
+fn draft(source: Source) -> Result<(Source, Protocol), Error> {
+    let folder = match Locator::of(&source.label)? {
+        Locator::File(path) => path.parent().map(ToOwned::to_owned),
+        _ => None,
+    };
+    let options = ReadOptions { folder, ..ReadOptions::default() };
+    let mut document = Document::parse_with(source.name(), source.text.as_bytes(), &options)?;
+    // The names of the files may differ, but the types at the roots are the same.
+    document.set_root_name("Root");
+    let protocol = model(document, Status::Draft.as_str(), false)?;
+    // This digest includes the files that references lead to.
+    Ok((Source { sha256: protocol.sha256.clone(), ..source }, protocol))
+}
