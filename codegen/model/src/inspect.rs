@@ -21,6 +21,8 @@ use crate::{AliasRule, Content, Origin, Params, Protocol, Shape, Side, TypeDef, 
 #[derive(Debug, Serialize)]
 pub struct Inspection<'p> {
     version: u32,
+    #[serde(skip)]
+    title: String,
     revision: &'p str,
     era: &'static str,
     sha256: &'p str,
@@ -157,7 +159,9 @@ pub fn inspect(protocol: &Protocol) -> Result<Inspection<'_>, Error> {
         code: error.code,
         r#type: &protocol.types[error.type_id].name,
     });
-    let fixups = protocol.fixups.iter().map(|applied| {
+    // Other schemas need none of the fixups.
+    let fixups = protocol.fixups.iter().filter(|it| !it.pointers.is_empty() || it.is_for(&protocol.revision));
+    let fixups = fixups.map(|applied| {
         let known = FIXUPS.iter().find(|fixup| fixup.name == applied.name);
         FixupRow {
             name: applied.name,
@@ -168,6 +172,7 @@ pub fn inspect(protocol: &Protocol) -> Result<Inspection<'_>, Error> {
     });
     Ok(Inspection {
         version: 1,
+        title: protocol.title(),
         revision: &protocol.revision,
         era: protocol.era.as_str(),
         sha256: &protocol.sha256,
@@ -394,7 +399,7 @@ impl Inspection<'_> {
 
 impl fmt::Display for Inspection<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        writeln!(f, "MCP {} ({})", self.revision, self.era)?;
+        writeln!(f, "{}", visible(&self.title))?;
         writeln!(f, "sha256 {}", self.sha256)?;
         let (definitions, types) = (self.definitions as u64, self.types.len() as u64);
         writeln!(f, "{}, {}", counted(definitions, "definitions"), counted(types, "types"))?;

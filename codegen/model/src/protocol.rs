@@ -12,7 +12,7 @@ use crate::documentation::Docs;
 use crate::extension::Extends;
 use crate::fixups::Applied;
 use crate::messages::{ErrorCode, Notification, Request, Tag};
-use crate::revision::Era;
+use crate::revision::{Era, Status};
 use crate::types::{Origin, Struct, Type, TypeDef, TypeId, Types};
 
 /// A revision of the protocol.
@@ -51,6 +51,15 @@ pub struct Protocol {
 }
 
 impl Protocol {
+    /// Returns the name and era of a revision, or the file and the kind of another contract.
+    pub fn title(&self) -> String {
+        if self.revision == Status::Draft.as_str() {
+            format!("{}, {}", self.file.rsplit(['/', '\\']).next().unwrap_or_default(), self.contract)
+        } else {
+            format!("MCP {} ({})", self.revision, self.era.as_str())
+        }
+    }
+
     /// Returns the type with this schema name.
     pub fn find(&self, name: &str) -> Option<&TypeDef> {
         self.types.iter().find(|def| def.name == name && !matches!(def.origin, Origin::Inline(_)))

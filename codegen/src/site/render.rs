@@ -23,15 +23,15 @@ pub fn render(protocol: &Protocol, revisions: &[Protocol]) -> String {
     navigation.push(("methods".to_owned(), "Methods".to_owned()));
     site.methods(&mut main);
     site.types(&mut main, &mut navigation);
+    let title = protocol.title();
     let header = format!(
-        "<h1>MCP {}</h1>\n<p class=\"quiet\">{}, {}, {}. SHA-256 of the schema: <code>{}</code></p>\n",
-        escape(&protocol.revision),
+        "<h1>{}</h1>\n<p class=\"quiet\">{}, {}, {}. SHA-256 of the schema: <code>{}</code></p>\n",
+        escape(&title),
         counted(protocol.requests.len() as u64, "requests"),
         counted(protocol.notifications.len() as u64, "notifications"),
         counted(protocol.types.len() as u64, "types"),
         escape(&protocol.sha256),
     );
-    let title = format!("MCP {}", protocol.revision);
     Page { title, header, navigation, main, script: include_str!("../../assets/site.js") }.render()
 }
 

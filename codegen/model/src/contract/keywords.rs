@@ -42,7 +42,8 @@ fn read(document: Document) -> Result<(Document, Vec<Message>), Error> {
         method: method.to_owned(),
         direction,
         params: Some((name.clone(), true)),
-        result: results.get(method).cloned(),
+        // A method can be that of a request and of a notification.
+        result: results.get(method).filter(|_| !name.ends_with("Notification")).cloned(),
         description: definition.get("description").and_then(Json::as_str).map(str::to_owned),
     });
     let messages = messages.collect();

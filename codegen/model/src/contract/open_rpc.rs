@@ -90,7 +90,7 @@ impl<'a> Reading<'a> {
                 ("properties".to_owned(), Json::Object(properties)),
                 ("required".to_owned(), Json::Array(vec![text("code"), text("message")])),
             ];
-            let name = free_name(&self.definitions, &format!("{}Error", type_name(&name.to_lowercase())));
+            let name = free_name(&self.definitions, &format!("{}Error", type_name(name)));
             self.definitions.insert(name, Json::Object(description.into_iter().chain(shape).collect()));
         }
     }

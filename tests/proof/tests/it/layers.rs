@@ -106,7 +106,7 @@ const MODEL: Crate = Crate {
         "text",
         "fixups",
         "inline",
-        "mapping",
+        "contract",
         "snapshot",
         "decision",
         "direction",

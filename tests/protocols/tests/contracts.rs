@@ -1,0 +1,188 @@
+//! Compares models with counts taken from the contracts themselves, and decodes and encodes traffic.
+
+use std::collections::BTreeSet;
+use std::path::Path;
+
+use mcpgen_model::{Contract, Mapping, Protocol, Side};
+use mcpgen_protocols as protocols;
+use mcpgen_schema::Document;
+use mcpgen_types::codec::{Decode, Encode};
+use serde_json::Value;
+
+/// A message: its method, its sender, and whether it is a request.
+type Message = (String, &'static str, bool);
+
+/// Reads a contract without mcpgen's readers.
+fn contract(file: &str) -> Option<(Value, Protocol)> {
+    let here = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let path = [here.join("contracts").join(file), here.join("../../../shared/family").join(file)];
+    let Some(path) = path.iter().find(|path| path.is_file()) else {
+        eprintln!("NOTE: ../../../shared/family/{file} is missing, so it is not tested");
+        return None;
+    };
+    let json = serde_json::from_str(&std::fs::read_to_string(path).expect("a contract")).expect("JSON");
+    let mut contract = Contract::from(Document::read(path).expect("a document"));
+    let messages = here.join("contracts").join(file.split('-').next().unwrap_or_default()).with_extension("toml");
+    contract.mapping = messages.is_file().then(|| Mapping::read(&messages).expect("a mapping"));
+    Some((json, mcpgen_model::model(contract, "test", false).expect("a model")))
+}
+
+/// Returns the messages of a model, once for each sender.
+fn messages(protocol: &Protocol) -> BTreeSet<Message> {
+    let requests = protocol.requests.iter().map(|it| (&it.method, &it.senders, true));
+    let notifications = protocol.notifications.iter().map(|it| (&it.method, &it.senders, false));
+    let all = requests.chain(notifications);
+    all.flat_map(|(method, senders, is_request)| {
+        senders.iter().map(move |sender| (method.clone(), sender.as_str(), is_request))
+    })
+    .collect()
+}
+
+fn senders(direction: &str) -> &'static [&'static str] {
+    match direction {
+        "clientToServer" | "agent" => &["client"],
+        "serverToClient" | "client" => &["server"],
+        "both" | "protocol" => &["client", "server"],
+        other => panic!("unknown direction {other}"),
+    }
+}
+
+#[track_caller]
+fn check(file: &str, count: usize, expected: impl Fn(&Value) -> Vec<(String, &'static [&'static str], bool)>) {
+    let Some((json, protocol)) = contract(file) else { return };
+    let expected: BTreeSet<Message> = expected(&json)
+        .into_iter()
+        .flat_map(|(method, senders, is_request)| senders.iter().map(move |it| (method.clone(), *it, is_request)))
+        .collect();
+    assert_eq!(messages(&protocol), expected, "{file}");
+    assert_eq!(protocol.requests.len() + protocol.notifications.len(), count, "{file}");
+}
+
+/// The messages of definitions with `x-method`.
+fn by_keyword(json: &Value) -> Vec<(String, &'static [&'static str], bool)> {
+    let definitions = json["$defs"].as_object().expect("definitions");
+    let methods = definitions.iter().filter(|(name, it)| it.get("x-method").is_some() && !name.ends_with("Response"));
+    methods
+        .map(|(name, it)| {
+            let method = it["x-method"].as_str().expect("a method").to_owned();
+            (method, senders(it["x-side"].as_str().expect("a side")), name.ends_with("Request"))
+        })
+        .collect()
+}
+
+fn by_direction(json: &Value) -> Vec<(String, &'static [&'static str], bool)> {
+    let of = |key: &str, is_request| {
+        let items = json[key].as_array().expect("messages").clone();
+        items.into_iter().map(move |it| {
+            let method = it["method"].as_str().expect("a method").to_owned();
+            (method, senders(it["messageDirection"].as_str().expect("a direction")), is_request)
+        })
+    };
+    of("requests", true).chain(of("notifications", false)).collect()
+}
+
+fn by_methods(json: &Value) -> Vec<(String, &'static [&'static str], bool)> {
+    let methods = json["methods"].as_array().expect("methods").iter();
+    methods
+        .map(|it| (it["name"].as_str().expect("a name").to_owned(), &["client"][..], it.get("result").is_some()))
+        .collect()
+}
+
+/// The requests in the union `A2ARequest`, which clients send.
+fn by_union(json: &Value) -> Vec<(String, &'static [&'static str], bool)> {
+    let definitions = &json["definitions"];
+    let requests = definitions["A2ARequest"]["anyOf"].as_array().expect("requests").iter();
+    requests
+        .map(|it| {
+            let name = it["$ref"].as_str().expect("a reference").rsplit('/').next().expect("a name");
+            let method = definitions[name]["properties"]["method"]["const"].as_str().expect("a method");
+            (method.to_owned(), &["client"][..], true)
+        })
+        .collect()
+}
+
+#[test]
+fn models_have_all_messages_of_the_contracts() {
+    check("chat.json", 4, by_keyword);
+    check("queue.json", 6, by_direction);
+    check("sums.json", 4, by_methods);
+    check("acp-v1.json", 25, by_keyword);
+    check("lsp-3.17-metaModel.json", 93, by_direction);
+    check("starknet-openrpc.json", 25, by_methods);
+    check("a2a-0.3.0.json", 10, by_union);
+}
+
+#[test]
+fn each_side_has_unions_of_its_messages() {
+    for file in ["chat.json", "queue.json", "sums.json", "acp-v1.json", "lsp-3.17-metaModel.json", "a2a-0.3.0.json"] {
+        let Some((_, protocol)) = contract(file) else { continue };
+        for set in mcpgen_model::MessageSet::ALL {
+            let union = protocol.types.iter().position(|def| def.message_set() == Some(set));
+            let union = union.unwrap_or_else(|| panic!("{file}: no union for {set:?}"));
+            let sent = messages(&protocol).into_iter().filter(|(_, sender, is_request)| {
+                *sender == set.sender.as_str() && *is_request == (set.kind == mcpgen_model::MessageKind::Request)
+            });
+            assert_eq!(protocol.uses(union).len(), sent.count(), "{file}: {set:?}");
+        }
+    }
+}
+
+/// A result is that of the method, not its whole response.
+#[test]
+fn results_are_not_responses() {
+    let Some((_, protocol)) = contract("a2a-0.3.0.json") else { return };
+    let result = |method: &str| {
+        let request = protocol.requests.iter().find(|it| it.method == method && it.senders == [Side::Client]);
+        match &request.unwrap_or_else(|| panic!("{method}")).result {
+            mcpgen_model::Type::Named(id) => protocol.types[*id].rust.clone(),
+            other => format!("{other:?}"),
+        }
+    };
+    assert_eq!(result("message/send"), "TaskOrMessage");
+    assert_eq!(result("tasks/get"), "Task");
+    assert_eq!(result("agent/getAuthenticatedExtendedCard"), "AgentCard");
+}
+
+/// Decodes and encodes each line of a file in `traffic`.
+#[track_caller]
+fn round_trips<T: Decode + Encode + PartialEq + std::fmt::Debug>(file: &str) {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("traffic").join(file);
+    let text = std::fs::read_to_string(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
+    assert!(text.lines().count() > 1, "{file}");
+    for line in text.lines() {
+        let message: T = mcpgen_types::from_str(line).unwrap_or_else(|error| panic!("{file}: {error}\n{line}"));
+        let encoded = mcpgen_types::to_string(&message);
+        let [before, after] = [line, encoded.as_str()].map(|it| serde_json::from_str::<Value>(it).expect("JSON"));
+        assert_eq!(after, before, "{file}");
+        assert_eq!(mcpgen_types::from_str::<T>(&encoded).ok(), Some(message), "{file}");
+    }
+}
+
+#[test]
+fn traffic_survives_decoding_and_encoding() {
+    round_trips::<protocols::chat::ClientMessage>("chat.client.jsonl");
+    round_trips::<protocols::chat::ServerMessage>("chat.server.jsonl");
+    round_trips::<protocols::queue::ClientMessage>("queue.client.jsonl");
+    round_trips::<protocols::queue::ServerMessage>("queue.server.jsonl");
+    round_trips::<protocols::sums::ClientMessage>("sums.client.jsonl");
+}
+
+#[cfg(published)]
+#[test]
+fn traffic_of_published_contracts_survives_decoding_and_encoding() {
+    round_trips::<protocols::acp::ClientMessage>("acp.client.jsonl");
+    round_trips::<protocols::acp::ServerMessage>("acp.server.jsonl");
+    round_trips::<protocols::lsp::ClientMessage>("lsp.client.jsonl");
+    round_trips::<protocols::lsp::ServerMessage>("lsp.server.jsonl");
+    round_trips::<protocols::starknet::ClientMessage>("starknet.client.jsonl");
+    round_trips::<protocols::a2a::ClientMessage>("a2a.client.jsonl");
+}
+
+#[test]
+fn messages_of_other_methods_are_errors() {
+    let error = mcpgen_types::from_str::<protocols::chat::ClientRequestMessage>(
+        r#"{"jsonrpc": "2.0", "id": 1, "method": "room/leave", "params": {}}"#,
+    );
+    let error = error.expect_err("an unknown method").to_string();
+    assert!(error.contains("room/leave") || error.contains("method"), "{error}");
+}
