@@ -38,7 +38,6 @@ pub mod json;
 
 pub mod algebra;
 pub mod check;
-pub mod compile;
 mod dialect;
 mod document;
 pub mod evaluate;
@@ -48,8 +47,6 @@ mod json_types;
 mod keywords;
 mod limits;
 mod lower;
-mod lower_checks;
-mod lower_types;
 mod metaschemas;
 pub mod normal;
 mod normalise;

@@ -1,0 +1,106 @@
+//! Lowers the keywords of strings and numbers, and reads numbers.
+
+use serde_json::Number;
+
+use super::types::Typed;
+use super::{Keywords, Lower};
+use crate::check::Check;
+use crate::dialect::Dialect;
+use crate::failure::describe;
+use crate::json::{Json, compare, integer};
+use crate::normal::{Bound, Bounds, Kind, Length};
+use crate::text::pattern;
+
+impl Lower<'_> {
+    /// Lowers `minLength`, `maxLength` and `pattern`.
+    pub(super) fn string(&mut self, of: Keywords<'_>) -> Typed {
+        let length = self.length(of, "minLength", "maxLength");
+        let expressed = Check::of_length(&length, Check::Length);
+        let pattern = match of.get("pattern") {
+            None => None,
+            Some(Json::String(text)) => {
+                self.pattern(text, of, "pattern");
+                Some(Check::Pattern(text.clone()))
+            }
+            Some(other) => {
+                self.expected(of, "pattern", "a regular expression", describe(other));
+                None
+            }
+        };
+        Typed {
+            kind: Kind::String(length),
+            is_free: expressed.is_none(),
+            expressed: expressed.into_iter().collect(),
+            others: pattern.into_iter().collect(),
+        }
+    }
+
+    /// Reports a regular expression that is not one.
+    pub(super) fn pattern(&mut self, text: &str, of: Keywords<'_>, keyword: &str) {
+        if let Err(error) = pattern::compile(text) {
+            let text = Json::String(text.to_owned());
+            let why = format!("{text} cannot be compiled as a regular expression of ECMA-262: {error}");
+            self.problem(of, keyword, why, "correct the expression");
+        }
+    }
+
+    /// Lowers `minimum`, `maximum`, their exclusive variants, and `multipleOf`.
+    pub(super) fn number(&mut self, of: Keywords<'_>, kind: fn(Bounds) -> Kind) -> Typed {
+        let bounds = self.bounds(of);
+        let expressed = Check::of_bounds(&bounds);
+        let divisor = match of.get("multipleOf") {
+            None => None,
+            Some(Json::Number(number)) if compare(number, &Number::from(0)).is_gt() => Some(number.clone()),
+            Some(other) => {
+                self.expected(of, "multipleOf", "a number above 0", describe(other));
+                None
+            }
+        };
+        Typed {
+            kind: kind(bounds),
+            is_free: expressed.is_none(),
+            expressed: expressed.into_iter().collect(),
+            others: divisor.map(Check::MultipleOf).into_iter().collect(),
+        }
+    }
+
+    fn bounds(&mut self, of: Keywords<'_>) -> Bounds {
+        let [min, max] =
+            [("minimum", "exclusiveMinimum"), ("maximum", "exclusiveMaximum")].map(|(limit, exclusive)| {
+                // In draft-04, the second keyword makes the first exclusive.
+                let flag = match of.get(exclusive) {
+                    Some(Json::Bool(flag)) if self.dialect == Dialect::Draft04 => Some(*flag),
+                    _ => None,
+                };
+                let limit = self.number_of(of, limit).map(|value| Bound { value, exclusive: flag == Some(true) });
+                let exclusive = if flag.is_none() { self.number_of(of, exclusive) } else { None };
+                [limit, exclusive.map(|value| Bound { value, exclusive: true })]
+            });
+        let [a, b] = [0, 1].map(|index| Bounds { min: min[index].clone(), max: max[index].clone() });
+        a.and(&b)
+    }
+
+    /// Reads two keywords that limit a number of characters, items or members.
+    pub(super) fn length(&mut self, of: Keywords<'_>, min: &str, max: &str) -> Length {
+        Length { min: self.count(of, min).unwrap_or(0), max: self.count(of, max) }
+    }
+
+    pub(super) fn count(&mut self, of: Keywords<'_>, keyword: &str) -> Option<u64> {
+        let number = self.number_of(of, keyword)?;
+        let count = integer(&number).and_then(|count| u64::try_from(count).ok());
+        if count.is_none() {
+            self.expected(of, keyword, "an integer of at least 0", number);
+        }
+        count
+    }
+
+    fn number_of(&mut self, of: Keywords<'_>, keyword: &str) -> Option<Number> {
+        match of.get(keyword)? {
+            Json::Number(number) => Some(number.clone()),
+            other => {
+                self.expected(of, keyword, "a number", other.type_name());
+                None
+            }
+        }
+    }
+}
