@@ -1,7 +1,6 @@
 //! Lowers the keywords of arrays.
 
-use super::types::Typed;
-use super::{Keywords, Lower, Lowered};
+use super::{Keywords, Lower, Lowered, Typed};
 use crate::check::Check;
 use crate::dialect::Dialect;
 use crate::failure::describe;
@@ -10,15 +9,15 @@ use crate::normal::{Array, Kind, Length, Schema};
 
 impl Lower<'_> {
     pub(super) fn array(&mut self, of: Keywords<'_>) -> Typed {
-        let length = self.length(of, "minItems", "maxItems");
-        let mut expressed: Vec<Check> = Check::of_length(&length, Check::ItemCount).into_iter().collect();
-        let mut others = Vec::new();
         let any = Schema::at(of.pointer, Kind::Any);
-        let (first, first_checks, rest) = self.items(of);
+        let length = self.length(of, "minItems", "maxItems");
+        let mut expressed = Vec::from_iter(Check::of_length(&length, Check::ItemCount));
+        let mut others = Vec::new();
+        let (first, checks, rest) = self.items(of);
         let (items, rest) = rest.map(|Lowered { schema, check }| (schema, Box::new(check))).unzip();
         let mut array = Array { first, items: items.unwrap_or_else(|| any.clone()), length };
-        if !first_checks.is_empty() || rest.is_some() {
-            let check = Check::Items(first_checks, rest);
+        if !checks.is_empty() || rest.is_some() {
+            let check = Check::Items(checks, rest);
             // Next to a reference, the schemas of the first items become a check, so that the reference is kept.
             if of.is_refinement() && !array.first.is_empty() {
                 array = Array { first: Vec::new(), items: any, ..array };
@@ -27,28 +26,31 @@ impl Lower<'_> {
                 expressed.push(check);
             }
         }
-        match of.get("uniqueItems") {
-            None | Some(Json::Bool(false)) => {}
-            Some(Json::Bool(true)) => others.push(Check::UniqueItems),
-            Some(other) => self.expected(of, "uniqueItems", "true or false", describe(other)),
-        }
+        let unique = self.read(of, "uniqueItems", "true or false", |json| match json {
+            Json::Bool(unique) => Some(*unique),
+            _ => None,
+        });
+        others.extend((unique == Some(true)).then_some(Check::UniqueItems));
         others.extend(self.contains(of));
-        Typed { kind: Kind::Array(Box::new(array)), is_free: expressed.is_empty(), expressed, others }
+        Typed::new(Kind::Array(Box::new(array)), expressed, others)
     }
 
     /// Lowers `prefixItems`, `items` and `additionalItems`: the schemas of the first items, and that of all others.
     fn items(&mut self, of: Keywords<'_>) -> (Vec<Schema>, Vec<Check>, Option<Lowered>) {
         let has_item_lists = self.dialect.has_item_lists();
         let (list, rest) = if has_item_lists { ("items", "additionalItems") } else { ("prefixItems", "items") };
-        let rest = self.subschema(of, rest);
+        let mut rest = self.subschema(of, rest);
         let (first, checks) = match of.get(list) {
             Some(Json::Array(listed)) => self.list(listed, &of.at(list)),
-            // Without a list, `additionalItems` has no effect.
-            _ if has_item_lists => return (Vec::new(), Vec::new(), self.subschema(of, list)),
-            None => (Vec::new(), Vec::new()),
+            _ if has_item_lists => {
+                // Without a list, `additionalItems` has no effect.
+                rest = self.subschema(of, list);
+                Default::default()
+            }
+            None => Default::default(),
             Some(other) => {
                 self.expected(of, list, "an array of schemas", describe(other));
-                (Vec::new(), Vec::new())
+                Default::default()
             }
         };
         (first, checks, rest)

@@ -19,14 +19,12 @@ use crate::check::{Check, Unevaluated};
 use crate::dialect::Dialect;
 use crate::document::Document;
 use crate::error::Problem;
+use crate::failure::describe;
 use crate::json::Json;
 use crate::json::pointer::escape;
-use crate::keywords::{dialects_of, is_annotation};
+use crate::keywords::refusal;
 use crate::normal::{Kind, Schema};
 use crate::references::{Definition, References};
-
-pub(crate) use combinators::OneOf;
-use types::Assertions;
 
 /// Lowers the schemas of one document.
 pub(crate) struct Lower<'a> {
@@ -52,6 +50,33 @@ pub(crate) struct Lowered {
 impl Lowered {
     fn at(pointer: &str, kind: Kind, check: Check) -> Self {
         Lowered { schema: Schema::at(pointer, kind), check }
+    }
+}
+
+/// A `oneOf`. It is lowered like `anyOf`, which is equivalent if the subschemas are disjoint. Otherwise, a check is
+/// added.
+pub(crate) struct OneOf {
+    /// The name of a placeholder for the check. It is replaced when it is known whether the check is needed.
+    pub marker: String,
+    pub subschemas: Vec<Schema>,
+    pub check: Check,
+}
+
+/// What the keywords for one JSON type assert.
+struct Typed {
+    kind: Kind,
+    /// Whether the kind accepts all values of the type.
+    is_free: bool,
+    /// The assertions that the kind expresses.
+    expressed: Vec<Check>,
+    /// The assertions that it does not express.
+    others: Vec<Check>,
+}
+
+impl Typed {
+    fn new(kind: Kind, expressed: impl IntoIterator<Item = Check>, others: impl IntoIterator<Item = Check>) -> Self {
+        let (expressed, others) = (Vec::from_iter(expressed), Vec::from_iter(others));
+        Typed { kind, is_free: expressed.is_empty(), expressed, others }
     }
 }
 
@@ -108,15 +133,16 @@ impl<'a> Lower<'a> {
             }
         };
         let mut lowered = self.assertions(of);
-        lowered.schema.note = annotations::note(of);
+        lowered.schema.note = of.note();
         lowered
     }
 
-    /// Lowers the schema that a keyword contains.
+    /// Lowers the subschema of a keyword.
     fn subschema(&mut self, of: Keywords<'_>, keyword: &str) -> Option<Lowered> {
         Some(self.schema(of.get(keyword)?, &of.at(keyword)))
     }
 
+    /// Lowers the assertions of all keywords.
     fn assertions(&mut self, of: Keywords<'_>) -> Lowered {
         let references = self.dialect.references().iter();
         let mut references: Vec<Lowered> = references.filter_map(|keyword| self.reference(of, keyword)).collect();
@@ -126,12 +152,17 @@ impl<'a> Lower<'a> {
             return reference;
         }
         self.refuse_unknown(of);
-        let Assertions { mut schema, mut checks, mut untyped } = self.types(of);
+        // All assertions, and those of them that the schema does not include yet.
+        let (mut checks, mut untyped) = (Vec::new(), Vec::new());
+        let mut schema = self.types(of, &mut checks, &mut untyped);
         for reference in references {
             schema = and(schema, reference.schema, of.pointer);
             checks.push(reference.check);
         }
-        let combinations = self.combinations(of, &mut checks);
+        let [(all_of, all), (any_of, any), (one_of, one)] =
+            ["allOf", "anyOf", "oneOf"].map(|keyword| self.subschemas(of, keyword).unzip());
+        let one = one.map(Check::One);
+        checks.extend(all.map(Check::all).into_iter().chain(any.map(Check::any)).chain(one.clone()));
         let logic = self.logic(of);
         checks.extend(logic.iter().cloned());
         let mut check = Check::all(checks);
@@ -148,8 +179,15 @@ impl<'a> Lower<'a> {
             schema = Schema::at(of.pointer, Kind::Never);
         }
         schema = and(schema, Schema::at(of.pointer, Kind::Any).checked(untyped), of.pointer);
-        for combination in combinations {
-            schema = self.combine(schema, combination, of);
+        let each = |base: &Schema, schemas: Vec<Schema>| -> Vec<Schema> {
+            schemas.into_iter().map(|schema| and(base.clone(), schema, of.pointer)).collect()
+        };
+        schema = all_of.into_iter().flatten().fold(schema, |all, schema| and(all, schema, of.pointer));
+        if let Some(schemas) = any_of {
+            schema = Schema::at(of.pointer, Kind::union(each(&schema, schemas)));
+        }
+        if let (Some(schemas), Some(check)) = (one_of, one) {
+            schema = self.one_of(each(&schema, schemas), check, of);
         }
         Lowered { schema, check }
     }
@@ -173,34 +211,29 @@ impl<'a> Lower<'a> {
 
     /// Reports the keywords that the dialect does not have.
     fn refuse_unknown(&mut self, of: Keywords<'_>) {
-        let dialect = self.dialect;
-        for keyword in of.json.keys() {
-            let since = dialects_of(keyword);
-            let is_known = is_annotation(keyword) || since.is_some_and(|since| since.contains(&dialect));
-            if is_known || self.document.annotations.contains(keyword) {
-                continue;
+        for keyword in of.json.keys().filter(|keyword| !self.document.annotations.contains(keyword)) {
+            if let Some((why, remedy)) = refusal(keyword, self.dialect) {
+                self.problem(of, keyword, why, remedy);
             }
-            let (why, remedy) = match since {
-                Some(since) => {
-                    let nearest = if since[0] > dialect { since.first() } else { since.last() }.unwrap_or(&dialect);
-                    let remedy = format!("write the schema in {nearest} and declare it in `$schema`, or remove it");
-                    (format!("the dialect {dialect} does not have this keyword"), remedy)
-                }
-                None if keyword == "nullable" => (
-                    "mcpgen does not read this keyword of OpenAPI".to_owned(),
-                    "add \"null\" to `type`, or an alternative of the type `null`, and remove it".to_owned(),
-                ),
-                None => (
-                    "mcpgen does not implement this keyword".to_owned(),
-                    "remove it or, if it is an annotation, name it (`--annotation`, `ReadOptions::annotations`)"
-                        .to_owned(),
-                ),
-            };
-            self.problem(of, keyword, why, remedy);
         }
     }
 
-    /// Reports a value that a keyword does not allow.
+    /// Reads a keyword, and reports a value that it does not allow.
+    fn read<'k, T>(
+        &mut self,
+        of: Keywords<'k>,
+        keyword: &str,
+        expected: &str,
+        read: impl FnOnce(&'k Json) -> Option<T>,
+    ) -> Option<T> {
+        let value = of.get(keyword)?;
+        let read = read(value);
+        if read.is_none() {
+            self.expected(of, keyword, expected, describe(value));
+        }
+        read
+    }
+
     fn expected(&mut self, of: Keywords<'_>, keyword: &str, expected: &str, found: impl fmt::Display) {
         let why = format!("expected {expected}, found {found}");
         self.problem(of, keyword, why, format!("write {expected}"));

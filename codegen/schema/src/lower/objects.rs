@@ -2,10 +2,8 @@
 
 use indexmap::IndexMap;
 
-use super::types::Typed;
-use super::{Keywords, Lower, Lowered, and, below};
+use super::{Keywords, Lower, Lowered, Typed, and, below};
 use crate::check::{Check, MemberChecks};
-use crate::failure::describe;
 use crate::json::Json;
 use crate::json_types::JsonTypes;
 use crate::normal::{Kind, Object, PatternProperty, Property, Schema};
@@ -38,7 +36,8 @@ impl Lower<'_> {
             object.additional = any;
         }
         self.properties(of, &mut object, &mut members.named);
-        let required = self.required(of);
+        let required = of.get("required").map(|json| self.names(json, "required", &of.at("required")));
+        let required = required.unwrap_or_default();
         for name in &required {
             if let Some(property) = object.properties.get_mut(name) {
                 property.required = true;
@@ -54,7 +53,7 @@ impl Lower<'_> {
         let (mut expressed, mut others) = (Vec::from_iter(required), Vec::new());
         if is_expressed { &mut expressed } else { &mut others }.extend(members);
         others.extend(Check::of_length(&self.length(of, "minProperties", "maxProperties"), Check::MemberCount));
-        others.extend(self.names(of));
+        others.extend(self.property_names(of));
         self.dependencies(of, &mut others);
         let shaping = ["properties", "required", "additionalProperties"];
         let is_free = object.pattern.is_none() && !shaping.iter().any(|keyword| of.get(keyword).is_some());
@@ -95,8 +94,8 @@ impl Lower<'_> {
     }
 
     fn pattern_properties(&mut self, of: Keywords<'_>) -> (Vec<PatternProperty>, Vec<(String, Check)>) {
-        let members = self.members(of, "patternProperties");
-        let lowered = members.map(|(pattern, json)| {
+        let members = self.read(of, "patternProperties", "an object", Json::as_object);
+        let lowered = members.into_iter().flatten().map(|(pattern, json)| {
             self.pattern(pattern, of, "patternProperties");
             let Lowered { schema, check } = self.schema(json, &below(&of.at("patternProperties"), pattern));
             (PatternProperty { pattern: pattern.clone(), schema }, (pattern.clone(), check))
@@ -105,7 +104,7 @@ impl Lower<'_> {
     }
 
     /// Lowers `propertyNames`.
-    fn names(&mut self, of: Keywords<'_>) -> Option<Check> {
+    fn property_names(&mut self, of: Keywords<'_>) -> Option<Check> {
         let check = self.subschema(of, "propertyNames")?.check;
         // Names are strings.
         let is_free = match &check {
@@ -119,68 +118,37 @@ impl Lower<'_> {
     /// Lowers `dependentRequired`, `dependentSchemas`, and `dependencies`, which combines them.
     fn dependencies(&mut self, of: Keywords<'_>, checks: &mut Vec<Check>) {
         for keyword in ["dependentRequired", "dependencies", "dependentSchemas"] {
-            for (name, json) in self.members(of, keyword) {
+            let members = self.read(of, keyword, "an object", Json::as_object);
+            for (name, json) in members.into_iter().flatten() {
                 let here = below(&of.at(keyword), name);
-                let check = match json {
-                    Json::Array(names) if keyword != "dependentSchemas" => {
-                        Check::Required(self.member_names(names, keyword, &here))
-                    }
-                    other if keyword == "dependentRequired" => {
-                        let why = format!("expected an array of names, found {}", other.type_name());
-                        self.problem_at(&here, keyword, why, "write an array of member names");
-                        continue;
-                    }
-                    json => self.schema(json, &here).check,
+                let is_names =
+                    keyword == "dependentRequired" || (keyword == "dependencies" && matches!(json, Json::Array(_)));
+                let check = if is_names {
+                    Check::Required(self.names(json, keyword, &here))
+                } else {
+                    self.schema(json, &here).check
                 };
                 checks.push(Check::IfPresent(name.clone(), Box::new(check)));
             }
         }
     }
 
-    fn required(&mut self, of: Keywords<'_>) -> Vec<String> {
-        let (why, remedy) = match of.get("required") {
-            None => return Vec::new(),
-            Some(Json::Array(names)) if names.len() <= MAX_PROPERTIES => {
-                return self.member_names(names, "required", &of.at("required"));
-            }
-            Some(Json::Array(names)) => {
-                let why = format!("{} names are more than the limit of {MAX_PROPERTIES}", names.len());
-                (why, "use additionalProperties")
-            }
-            Some(other) => {
-                let why = format!("expected an array of names, found {}", other.type_name());
-                (why, "write an array of member names")
+    /// Reads a list of members' names.
+    fn names(&mut self, json: &Json, keyword: &str, pointer: &str) -> Vec<String> {
+        let (why, remedy) = match json {
+            Json::Array(names) if names.len() > MAX_PROPERTIES => (
+                format!("{} names are more than the limit of {MAX_PROPERTIES}", names.len()),
+                "use additionalProperties",
+            ),
+            Json::Array(names) => match names.iter().find(|name| name.as_str().is_none()) {
+                None => return names.iter().filter_map(Json::as_str).map(str::to_owned).collect(),
+                Some(name) => (format!("{name} is not the name of a member"), "write an array of member names"),
+            },
+            other => {
+                (format!("expected an array of names, found {}", other.type_name()), "write an array of member names")
             }
         };
-        self.problem(of, "required", why, remedy);
+        self.problem_at(pointer, keyword, why, remedy);
         Vec::new()
-    }
-
-    fn member_names(&mut self, names: &[Json], keyword: &str, pointer: &str) -> Vec<String> {
-        let mut found = Vec::new();
-        for name in names {
-            match name.as_str() {
-                Some(name) => found.push(name.to_owned()),
-                None => {
-                    let why = format!("{name} is not the name of a member");
-                    self.problem_at(pointer, keyword, why, "write an array of member names");
-                }
-            }
-        }
-        found
-    }
-
-    /// Returns the members of an object that a keyword has as its value.
-    fn members<'k>(
-        &mut self,
-        of: Keywords<'k>,
-        keyword: &str,
-    ) -> impl Iterator<Item = (&'k String, &'k Json)> + use<'k> {
-        let value = of.get(keyword);
-        let members = value.and_then(Json::as_object);
-        if let Some(other) = value.filter(|_| members.is_none()) {
-            self.expected(of, keyword, "an object", describe(other));
-        }
-        members.into_iter().flatten()
     }
 }

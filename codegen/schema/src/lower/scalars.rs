@@ -2,11 +2,9 @@
 
 use serde_json::Number;
 
-use super::types::Typed;
-use super::{Keywords, Lower};
+use super::{Keywords, Lower, Typed};
 use crate::check::Check;
 use crate::dialect::Dialect;
-use crate::failure::describe;
 use crate::json::{Json, compare, integer};
 use crate::normal::{Bound, Bounds, Kind, Length};
 use crate::text::pattern;
@@ -16,52 +14,30 @@ impl Lower<'_> {
     pub(super) fn string(&mut self, of: Keywords<'_>) -> Typed {
         let length = self.length(of, "minLength", "maxLength");
         let expressed = Check::of_length(&length, Check::Length);
-        let pattern = match of.get("pattern") {
-            None => None,
-            Some(Json::String(text)) => {
-                self.pattern(text, of, "pattern");
-                Some(Check::Pattern(text.clone()))
-            }
-            Some(other) => {
-                self.expected(of, "pattern", "a regular expression", describe(other));
-                None
-            }
-        };
-        Typed {
-            kind: Kind::String(length),
-            is_free: expressed.is_none(),
-            expressed: expressed.into_iter().collect(),
-            others: pattern.into_iter().collect(),
-        }
+        let pattern = self.read(of, "pattern", "a regular expression", Json::as_str);
+        let pattern = pattern.map(|text| self.pattern(text, of, "pattern"));
+        Typed::new(Kind::String(length), expressed, pattern.map(Check::Pattern))
     }
 
-    /// Reports a regular expression that is not one.
-    pub(super) fn pattern(&mut self, text: &str, of: Keywords<'_>, keyword: &str) {
+    /// Returns a regular expression. Reports a text that is not one.
+    pub(super) fn pattern(&mut self, text: &str, of: Keywords<'_>, keyword: &str) -> String {
         if let Err(error) = pattern::compile(text) {
             let text = Json::String(text.to_owned());
             let why = format!("{text} cannot be compiled as a regular expression of ECMA-262: {error}");
             self.problem(of, keyword, why, "correct the expression");
         }
+        text.to_owned()
     }
 
     /// Lowers `minimum`, `maximum`, their exclusive variants, and `multipleOf`.
     pub(super) fn number(&mut self, of: Keywords<'_>, kind: fn(Bounds) -> Kind) -> Typed {
         let bounds = self.bounds(of);
         let expressed = Check::of_bounds(&bounds);
-        let divisor = match of.get("multipleOf") {
-            None => None,
-            Some(Json::Number(number)) if compare(number, &Number::from(0)).is_gt() => Some(number.clone()),
-            Some(other) => {
-                self.expected(of, "multipleOf", "a number above 0", describe(other));
-                None
-            }
-        };
-        Typed {
-            kind: kind(bounds),
-            is_free: expressed.is_none(),
-            expressed: expressed.into_iter().collect(),
-            others: divisor.map(Check::MultipleOf).into_iter().collect(),
-        }
+        let divisor = self.read(of, "multipleOf", "a number above 0", |json| match json {
+            Json::Number(number) if compare(number, &Number::from(0)).is_gt() => Some(number.clone()),
+            _ => None,
+        });
+        Typed::new(kind(bounds), expressed, divisor.map(Check::MultipleOf))
     }
 
     fn bounds(&mut self, of: Keywords<'_>) -> Bounds {

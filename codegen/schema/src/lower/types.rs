@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use super::{Keywords, Lower, and};
+use super::{Keywords, Lower, Typed, and};
 use crate::check::Check;
 use crate::json::Json;
 use crate::json_types::JsonTypes;
@@ -14,40 +14,19 @@ const TYPES: &[&str] = &["null", "boolean", "number", "string", "array", "object
 /// The maximum number of values of an `enum`.
 const MAX_VALUES: usize = 5_000;
 
-/// What the keywords of a schema assert.
-pub(super) struct Assertions {
-    /// What types express, with the checks that belong to one of them.
-    pub schema: Schema,
-    /// All assertions.
-    pub checks: Vec<Check>,
-    /// Those of them that the schema does not include.
-    pub untyped: Vec<Check>,
-}
-
-/// What the keywords for one JSON type assert.
-pub(super) struct Typed {
-    pub kind: Kind,
-    /// Whether the kind accepts all values of the type.
-    pub is_free: bool,
-    /// The assertions that the kind expresses.
-    pub expressed: Vec<Check>,
-    /// The assertions that it does not express.
-    pub others: Vec<Check>,
-}
-
 impl Lower<'_> {
-    /// Lowers all assertions except references and combinators.
-    pub(super) fn types(&mut self, of: Keywords<'_>) -> Assertions {
+    /// Lowers all assertions except references and combinators. Adds them to `checks`, and to `untyped` those that the
+    /// returned schema does not include.
+    pub(super) fn types(&mut self, of: Keywords<'_>, checks: &mut Vec<Check>, untyped: &mut Vec<Check>) -> Schema {
         let names = self.type_names(of);
         let types: JsonTypes = names.iter().map(|name| JsonTypes::named(name)).collect();
         let values = self.values(of);
-        let mut checks = Vec::new();
         let has_types = |value: &Json| types.contains(JsonTypes::of(value));
         if types != JsonTypes::ALL && !values.as_ref().is_some_and(|values| values.iter().all(has_types)) {
             checks.push(Check::Type(types));
         }
         checks.extend(values.clone().map(Check::Values));
-        let (mut kinds, mut untyped, mut is_free) = (Vec::new(), Vec::new(), types == JsonTypes::ALL);
+        let (mut kinds, mut is_free) = (Vec::new(), types == JsonTypes::ALL);
         for name in names {
             let Typed { kind, is_free: is_kind_free, expressed, others } = self.one_type(name, of);
             is_free &= is_kind_free && (others.is_empty() || of.is_refinement());
@@ -64,11 +43,11 @@ impl Lower<'_> {
         for name in TYPES.iter().filter(|name| !types.intersects(JsonTypes::named(name))) {
             self.one_type(name, of);
         }
-        let mut schema = Schema::at(of.pointer, if is_free { Kind::Any } else { Kind::union(kinds) });
-        if let Some(values) = values {
-            schema = and(schema, Schema::at(of.pointer, Kind::Values(values)), of.pointer);
+        let schema = Schema::at(of.pointer, if is_free { Kind::Any } else { Kind::union(kinds) });
+        match values {
+            Some(values) => and(schema, Schema::at(of.pointer, Kind::Values(values)), of.pointer),
+            None => schema,
         }
-        Assertions { schema, checks, untyped }
     }
 
     fn type_names(&mut self, of: Keywords<'_>) -> Vec<&'static str> {
@@ -99,10 +78,9 @@ impl Lower<'_> {
 
     /// Lowers the keywords that apply to one JSON type.
     fn one_type(&mut self, name: &str, of: Keywords<'_>) -> Typed {
-        let free = |kind| Typed { kind, is_free: true, expressed: Vec::new(), others: Vec::new() };
         match name {
-            "null" => free(Kind::Null),
-            "boolean" => free(Kind::Boolean),
+            "null" => Typed::new(Kind::Null, [], []),
+            "boolean" => Typed::new(Kind::Boolean, [], []),
             "string" => self.string(of),
             "array" => self.array(of),
             "object" => self.object(of),
@@ -113,7 +91,6 @@ impl Lower<'_> {
 
     /// Lowers `enum` and `const`.
     fn values(&mut self, of: Keywords<'_>) -> Option<Vec<Json>> {
-        let constant = of.get("const").map(|value| vec![value.clone()]);
         let listed = match of.get("enum") {
             None => None,
             Some(Json::Array(values)) if values.len() > MAX_VALUES => {
@@ -130,11 +107,10 @@ impl Lower<'_> {
                 None
             }
         };
-        match (constant, listed) {
-            (Some(constant), Some(listed)) => {
-                Some(constant.into_iter().filter(|value| listed.contains(value)).collect())
-            }
-            (constant, listed) => constant.or(listed),
+        match (of.get("const"), listed) {
+            (Some(constant), Some(listed)) if !listed.contains(constant) => Some(Vec::new()),
+            (Some(constant), _) => Some(vec![constant.clone()]),
+            (None, listed) => listed,
         }
     }
 }
