@@ -24,8 +24,8 @@
 //! [`normalise()`] runs all of these.
 //!
 //! The check of a schema contains all its assertions, its normal form only those checks that types do not express.
-//! [`evaluate`] evaluates checks on a document, and [`failure`] describes a violation. [`guard`] defines the guards that
-//! select the variant of a union.
+//! [`evaluate`] evaluates checks on a document, and [`failure`] describes a violation. [`guard`] defines the guards
+//! that select the variant of a union.
 
 #![warn(clippy::print_stdout)]
 

@@ -1,8 +1,9 @@
 //! Lowers schemas: one walk over the keywords of a schema yields its normal form and its check. The grammar is closed:
 //! a keyword that `keywords` does not list is an error with its JSON pointer.
 //!
-//! Each keyword is read in one place, which reports its problems: those for one JSON type in `types`, `scalars`, `arrays` and
-//! `objects`, those that combine subschemas in `combinators`, and `$ref` here. `annotations` reads what asserts nothing.
+//! Each keyword is read in one place, which reports its problems: `type`, `enum` and `const` in `types`, those for one
+//! JSON type in `scalars`, `arrays` and `objects`, `allOf`, `not`, `if` and the like in `combinators`, and `$ref` and
+//! `unevaluated…` here. `annotations` reads what asserts nothing.
 
 mod annotations;
 mod arrays;
@@ -65,7 +66,7 @@ pub(crate) struct OneOf {
 /// What the keywords for one JSON type assert.
 struct Typed {
     kind: Kind,
-    /// Whether the kind accepts all values of the type.
+    /// Whether no keyword shapes the kind.
     is_free: bool,
     /// The assertions that the kind expresses.
     expressed: Vec<Check>,
@@ -142,7 +143,6 @@ impl<'a> Lower<'a> {
         Some(self.schema(of.get(keyword)?, &of.at(keyword)))
     }
 
-    /// Lowers the assertions of all keywords.
     fn assertions(&mut self, of: Keywords<'_>) -> Lowered {
         let references = self.dialect.references().iter();
         let mut references: Vec<Lowered> = references.filter_map(|keyword| self.reference(of, keyword)).collect();
@@ -170,6 +170,7 @@ impl<'a> Lower<'a> {
             [None, None] => untyped.extend(logic),
             others => {
                 let [members, items] = others.map(|lowered| Some(lowered?.check));
+                // What is unevaluated depends on all checks, so the schema includes all of them.
                 check = Check::Unevaluated(Box::new(Unevaluated { base: check, members, items }));
                 untyped.push(check.clone());
             }
