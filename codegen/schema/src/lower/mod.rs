@@ -161,9 +161,8 @@ impl<'a> Lower<'a> {
         }
         let [(all_of, all), (any_of, any), (one_of, one)] =
             ["allOf", "anyOf", "oneOf"].map(|keyword| self.subschemas(of, keyword).unzip());
-        let one = one.map(Check::One);
+        let (one, logic) = (one.map(Check::One), self.logic(of));
         checks.extend(all.map(Check::all).into_iter().chain(any.map(Check::any)).chain(one.clone()));
-        let logic = self.logic(of);
         checks.extend(logic.iter().cloned());
         let mut check = Check::all(checks);
         match ["unevaluatedProperties", "unevaluatedItems"].map(|keyword| self.subschema(of, keyword)) {
