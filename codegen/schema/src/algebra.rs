@@ -9,7 +9,6 @@ use indexmap::IndexMap;
 use serde_json::Number;
 
 use crate::check::{Check, Definitions};
-use crate::compile::of_object;
 use crate::json::{Json, integer};
 use crate::json_types::JsonTypes;
 use crate::normal::{Array, Bound, Bounds, Kind, Object, Property, Schema, first_integer};
@@ -176,7 +175,7 @@ impl<'a> Algebra<'a> {
             // An object type can have only one pattern, so the pattern of `b` becomes a check.
             let weak = Object { properties: b.properties.clone(), pattern: None, additional: Schema::any() };
             let met = Schema::at("", self.meet_objects(a, &weak, depth)?);
-            return Ok(self.checked(met, of_object(b)));
+            return Ok(self.checked(met, b.checks()));
         }
         let mut properties = IndexMap::new();
         for name in a.properties.keys().chain(b.properties.keys().filter(|name| !a.properties.contains_key(*name))) {

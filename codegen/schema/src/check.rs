@@ -86,6 +86,38 @@ pub struct Unevaluated {
 pub type Definitions = IndexMap<String, Check>;
 
 impl Check {
+    /// Creates a check that holds if all of these hold.
+    pub(crate) fn all(mut checks: Vec<Check>) -> Check {
+        checks.retain(|check| *check != Check::Anything);
+        match checks.len() {
+            0 => Check::Anything,
+            1 => checks.remove(0),
+            _ => Check::All(checks),
+        }
+    }
+
+    /// Creates a check that holds if any of these holds.
+    pub(crate) fn any(checks: Vec<Check>) -> Check {
+        let values = |check: &Check| match check {
+            Check::Values(values) => Some(values.clone()),
+            _ => None,
+        };
+        match checks.iter().map(values).collect::<Option<Vec<_>>>() {
+            Some(lists) => Check::Values(lists.concat()),
+            None => Check::Any(checks),
+        }
+    }
+
+    /// Creates the check of a number's limits, or returns `None` if there are none.
+    pub(crate) fn of_bounds(bounds: &Bounds) -> Option<Check> {
+        (!bounds.is_free()).then(|| Check::Bounds(bounds.clone()))
+    }
+
+    /// Like [`Self::of_bounds`], for limits of a length.
+    pub(crate) fn of_length(length: &Length, check: fn(Length) -> Check) -> Option<Check> {
+        (!length.is_free()).then(|| check(length.clone()))
+    }
+
     /// Collects the definitions that the check applies to the same value.
     pub fn direct<'c>(&'c self, names: &mut Vec<&'c str>) {
         match self {

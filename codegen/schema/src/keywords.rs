@@ -60,7 +60,7 @@ const ANNOTATIONS: &[&str] = &[
 ];
 
 /// Returns whether a keyword does not affect which values are accepted.
-pub(crate) fn is_annotation(keyword: &str) -> bool {
+fn is_annotation(keyword: &str) -> bool {
     ANNOTATIONS.contains(&keyword) || CONTAINERS.contains(&keyword) || keyword.starts_with("x-")
 }
 
@@ -70,7 +70,7 @@ pub(crate) fn is_keyword(keyword: &str) -> bool {
 }
 
 /// Returns the dialects that have a keyword, or `None` if mcpgen does not implement it.
-pub(crate) fn dialects_of(keyword: &str) -> Option<&'static [Dialect]> {
+fn dialects_of(keyword: &str) -> Option<&'static [Dialect]> {
     let all = &Dialect::ALL;
     match keyword {
         "type"
@@ -113,6 +113,28 @@ pub(crate) fn dialects_of(keyword: &str) -> Option<&'static [Dialect]> {
         "prefixItems" | "$dynamicAnchor" | "$dynamicRef" => Some(&all[4..]),
         _ => None,
     }
+}
+
+/// Returns why a dialect does not accept a keyword, and a remedy.
+pub(crate) fn refusal(keyword: &str, dialect: Dialect) -> Option<(String, String)> {
+    let (why, remedy) = match dialects_of(keyword) {
+        _ if is_annotation(keyword) => return None,
+        Some(since) if since.contains(&dialect) => return None,
+        Some(since) => {
+            let nearest = if since[0] > dialect { since.first() } else { since.last() }.unwrap_or(&dialect);
+            let remedy = format!("write the schema in {nearest} and declare it in `$schema`, or remove it");
+            return Some((format!("the dialect {dialect} does not have this keyword"), remedy));
+        }
+        None if keyword == "nullable" => (
+            "mcpgen does not read this keyword of OpenAPI",
+            "add \"null\" to `type`, or an alternative of the type `null`, and remove it",
+        ),
+        None => (
+            "mcpgen does not implement this keyword",
+            "remove it or, if it is an annotation, name it (`--annotation`, `ReadOptions::annotations`)",
+        ),
+    };
+    Some((why.to_owned(), remedy.to_owned()))
 }
 
 #[cfg(test)]

@@ -14,18 +14,18 @@
 //! The stages, each in its file:
 //!
 //! ```text
-//! file -> read -> Document -> References -> lower -> Schema (normal) -> algebra -> Normalised
-//!                                \-> compile -> Check
+//! file -> read -> Document -> References -> lower -> Schema, Check -> algebra -> Normalised
 //! ```
 //!
 //! `read` reads a [`Document`] in a [`Dialect`], with the files that its references lead to. `references` finds its
-//! definitions and the targets of references, which `uri` resolves; those to the standard's own schemas lead to `metaschemas`. `lower`
-//! translates the keywords of `keywords` into the normal form ([`normal`], with `limits`), `lower_types` those that apply to one JSON type. [`algebra`] compares the values that schemas accept.
+//! definitions and the targets of references, which `uri` resolves; those to the standard's own schemas lead to
+//! `metaschemas`. `lower` reads the keywords, which `keywords` lists: one walk yields the normal form of a schema
+//! ([`normal`], with `limits`) and its check ([`check`]). [`algebra`] compares the values that schemas accept.
 //! [`normalise()`] runs all of these.
 //!
-//! [`check`] defines checks: the assertions that types do not express. `lower_checks` reports problems in them,
-//! [`compile`] creates them from a schema, [`evaluate`] evaluates them on a document, and [`failure`] describes a
-//! violation. [`guard`] defines the guards that select the variant of a union.
+//! The check of a schema contains all its assertions, its normal form only those checks that types do not express.
+//! [`evaluate`] evaluates checks on a document, and [`failure`] describes a violation. [`guard`] defines the guards
+//! that select the variant of a union.
 
 #![warn(clippy::print_stdout)]
 
@@ -38,7 +38,6 @@ pub mod json;
 
 pub mod algebra;
 pub mod check;
-pub mod compile;
 mod dialect;
 mod document;
 pub mod evaluate;
@@ -48,8 +47,6 @@ mod json_types;
 mod keywords;
 mod limits;
 mod lower;
-mod lower_checks;
-mod lower_types;
 mod metaschemas;
 pub mod normal;
 mod normalise;

@@ -5,8 +5,9 @@
 
 use indexmap::IndexMap;
 
-use crate::check::Check;
+use crate::check::{Check, MemberChecks};
 use crate::json::Json;
+use crate::json_types::JsonTypes;
 pub use crate::limits::{Bound, Bounds, Length};
 pub use crate::limits::{first_integer, last_integer};
 use crate::text::pattern;
@@ -190,6 +191,32 @@ impl Schema {
         }
     }
 
+    /// Returns a check that accepts the same values.
+    pub fn to_check(&self) -> Check {
+        let typed = |types, checks: Vec<Check>| Check::all([Check::Type(types)].into_iter().chain(checks).collect());
+        match &self.kind {
+            Kind::Any => Check::Anything,
+            Kind::Never => Check::Nothing,
+            Kind::Null => Check::Type(JsonTypes::NULL),
+            Kind::Boolean => Check::Type(JsonTypes::BOOLEAN),
+            Kind::String(length) => typed(JsonTypes::STRING, Vec::from_iter(Check::of_length(length, Check::Length))),
+            Kind::Integer(bounds) => typed(JsonTypes::INTEGER, Vec::from_iter(Check::of_bounds(bounds))),
+            Kind::Number(bounds) => typed(JsonTypes::NUMBER, Vec::from_iter(Check::of_bounds(bounds))),
+            Kind::Array(array) => {
+                let length = Check::of_length(&array.length, Check::ItemCount);
+                typed(JsonTypes::ARRAY, length.into_iter().chain(array.items_check()).collect())
+            }
+            Kind::Object(object) => typed(JsonTypes::OBJECT, object.checks()),
+            Kind::Values(values) => Check::Values(values.clone()),
+            Kind::Union(variants) => Check::Any(variants.iter().map(Schema::to_check).collect()),
+            Kind::Ref(name) => Check::Definition(name.clone()),
+            Kind::Checked(inner, checks) => {
+                Check::all([inner.to_check()].into_iter().chain(checks.iter().cloned()).collect())
+            }
+            Kind::All(schemas) => Check::all(schemas.iter().map(Schema::to_check).collect()),
+        }
+    }
+
     /// Creates the schema that accepts everything.
     pub fn any() -> Schema {
         Schema::at("", Kind::Any)
@@ -237,6 +264,14 @@ impl Array {
     pub fn schema_of(&self, index: usize) -> &Schema {
         self.first.get(index).unwrap_or(&self.items)
     }
+
+    /// Returns the check of the items, or `None` if all items are allowed.
+    pub fn items_check(&self) -> Option<Check> {
+        let first: Vec<Check> = self.first.iter().map(Schema::to_check).collect();
+        let rest = Some(self.items.to_check()).filter(|check| *check != Check::Anything);
+        let is_free = rest.is_none() && first.iter().all(|check| *check == Check::Anything);
+        (!is_free).then(|| Check::Items(first, rest.map(Box::new)))
+    }
 }
 
 impl PatternProperty {
@@ -268,6 +303,23 @@ impl Object {
     /// Returns the schemas of the members that are not named.
     pub fn others(&self) -> impl Iterator<Item = &Schema> {
         self.pattern.iter().map(|it| &it.schema).chain([&self.additional])
+    }
+
+    /// Returns the checks of the members.
+    pub fn checks(&self) -> Vec<Check> {
+        let required = self.properties.iter().filter(|(_, property)| property.required);
+        let required: Vec<String> = required.map(|(name, _)| name.clone()).collect();
+        let named = self.properties.iter().map(|(name, property)| (name.clone(), property.schema.to_check()));
+        let patterns = self.pattern.iter().map(|it| (it.pattern.clone(), it.schema.to_check()));
+        let members = MemberChecks {
+            named: named.collect(),
+            patterns: patterns.collect(),
+            others: Some(self.additional.to_check()).filter(|check| *check != Check::Anything),
+        };
+        let mut known = members.named.iter().chain(&members.patterns);
+        let is_free = members.others.is_none() && known.all(|(_, check)| *check == Check::Anything);
+        let required = (!required.is_empty()).then_some(Check::Required(required));
+        required.into_iter().chain((!is_free).then(|| Check::Members(Box::new(members)))).collect()
     }
 
     /// Returns whether the member must be present.

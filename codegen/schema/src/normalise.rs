@@ -6,13 +6,12 @@ use indexmap::IndexMap;
 
 use crate::algebra::{Algebra, Unresolved, replace_never};
 use crate::check::{Check, Definitions};
-use crate::compile::Compile;
 use crate::document::Document;
 use crate::error::{Error, Problem};
 use crate::graph;
 use crate::json::Json;
 use crate::json::pointer::escape;
-use crate::lower::{Lower, OneOf};
+use crate::lower::{Lower, Lowered, OneOf};
 use crate::normal::{Kind, Schema};
 use crate::references::References;
 
@@ -40,19 +39,16 @@ pub struct Normalised {
 /// [`Error::Schema`] with all problems of the schema.
 pub fn normalise(document: Document) -> Result<Normalised, Error> {
     let references = References::of(&document);
-    let mut lower = Lower {
-        file: &document.file,
-        dialect: document.dialect,
-        annotations: &document.annotations,
-        references: &references,
-        problems: Vec::new(),
-        one_ofs: Vec::new(),
-    };
     let located = &references.definitions;
-    let mut lowered: IndexMap<String, Schema> =
-        located.iter().map(|(name, definition)| (name.clone(), lower.definition(name, definition))).collect();
-    let (mut problems, one_ofs) = (lower.problems, lower.one_ofs);
-    // Some schemas are lowered twice, as a part of the type and as a check. Their problems are reported once.
+    let mut lower = Lower::new(&document, &references);
+    let (mut lowered, mut checks) = (IndexMap::new(), Definitions::new());
+    for (name, definition) in located {
+        let Lowered { schema, check } = lower.definition(name, definition);
+        lowered.insert(name.clone(), schema);
+        checks.insert(name.clone(), check);
+    }
+    let Lower { mut problems, one_ofs, .. } = lower;
+    // A definition inside another one is lowered as a part of it, too.
     let mut seen = BTreeSet::new();
     problems.retain(|it| seen.insert((it.pointer.clone(), it.keyword.clone(), it.why.clone())));
     let problem = |definition: &str, pointer: &str, keyword: &str, why: &str, remedy: &str| Problem {
@@ -64,12 +60,7 @@ pub fn normalise(document: Document) -> Result<Normalised, Error> {
         remedy: remedy.to_owned(),
     };
 
-    let compile = Compile { dialect: document.dialect, references: &references };
-    let checks: Definitions = located
-        .iter()
-        .map(|(name, definition)| (name.clone(), compile.schema(definition.json, &definition.pointer)))
-        .collect();
-    for name in circular(&lowered, &checks) {
+    for name in circular(&checks) {
         let why = "the definition refers to itself without an array or an object in between, so it has no meaning";
         problems.push(problem(&name, &located[&name].pointer, "$ref", why, "break the cycle"));
     }
@@ -165,30 +156,17 @@ fn propagate_never(definitions: &mut IndexMap<String, Schema>) {
 }
 
 /// Returns the definitions that contain themselves without an array or an object in between.
-fn circular(definitions: &IndexMap<String, Schema>, checks: &Definitions) -> Vec<String> {
-    fn direct<'s>(schema: &'s Schema, found: &mut Vec<&'s str>) {
-        match &schema.kind {
-            Kind::Ref(name) => found.push(name),
-            Kind::Union(schemas) | Kind::All(schemas) => schemas.iter().for_each(|schema| direct(schema, found)),
-            Kind::Checked(inner, _) => direct(inner, found),
-            _ => {}
-        }
-    }
-    let edges: Vec<Vec<usize>> = definitions
-        .iter()
-        .map(|(name, schema)| {
+fn circular(checks: &Definitions) -> Vec<String> {
+    let edges: Vec<Vec<usize>> = checks
+        .values()
+        .map(|check| {
             let mut names = Vec::new();
-            direct(schema, &mut names);
-            let mut in_checks = Vec::new();
-            if let Some(check) = checks.get(name) {
-                check.direct(&mut in_checks);
-            }
-            names.extend(in_checks);
-            names.into_iter().filter_map(|name| definitions.get_index_of(name)).collect()
+            check.direct(&mut names);
+            names.into_iter().filter_map(|name| checks.get_index_of(name)).collect()
         })
         .collect();
     let on_a_circle = graph::cycles(&edges);
-    definitions.keys().zip(on_a_circle).filter(|(_, cycle)| cycle.is_some()).map(|(name, _)| name.clone()).collect()
+    checks.keys().zip(on_a_circle).filter(|(_, cycle)| cycle.is_some()).map(|(name, _)| name.clone()).collect()
 }
 
 /// Removes prose from schemas.

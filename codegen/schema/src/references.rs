@@ -13,7 +13,7 @@ use crate::metaschemas::Metaschema;
 use crate::uri::{percent_decoded, resolve, split_fragment};
 
 /// The definitions of a document.
-pub struct References<'d> {
+pub(crate) struct References<'d> {
     /// The definitions by name: the entries of `definitions` and `$defs`, the root if it is a type, and all other
     /// targets of references.
     pub definitions: IndexMap<String, Definition<'d>>,
@@ -22,7 +22,7 @@ pub struct References<'d> {
 }
 
 /// A definition and its location.
-pub struct Definition<'d> {
+pub(crate) struct Definition<'d> {
     /// Its JSON pointer.
     pub pointer: String,
     /// Its schema.
@@ -31,7 +31,7 @@ pub struct Definition<'d> {
 
 /// The problem of a reference without a target.
 #[derive(Clone, Debug)]
-pub struct Unresolved {
+pub(crate) struct Unresolved {
     /// The reason.
     pub why: String,
     /// What the author can do.
@@ -69,7 +69,7 @@ struct Index {
 
 impl<'d> References<'d> {
     /// Finds all definitions and references.
-    pub fn of(document: &'d Document) -> References<'d> {
+    pub(crate) fn of(document: &'d Document) -> References<'d> {
         let index = Index::of(document);
         let mut references = References { definitions: IndexMap::new(), targets: HashMap::new() };
         let mut names = HashMap::new();
@@ -105,7 +105,7 @@ impl<'d> References<'d> {
     }
 
     /// Returns the definition that a keyword of a schema refers to.
-    pub fn target(&self, pointer: &str, keyword: &str) -> Option<&Result<String, Unresolved>> {
+    pub(crate) fn target(&self, pointer: &str, keyword: &str) -> Option<&Result<String, Unresolved>> {
         self.targets.get(&format!("{pointer}/{keyword}"))
     }
 

@@ -6,7 +6,6 @@ use std::collections::{BTreeMap, BTreeSet};
 use indexmap::IndexMap;
 use mcpgen_schema::algebra::{Algebra, is_unsigned};
 use mcpgen_schema::check::{Check, Definitions};
-use mcpgen_schema::compile::{of_items, of_schema};
 use mcpgen_schema::json::Json;
 use mcpgen_schema::json::pointer::unescape;
 use mcpgen_schema::normal::{
@@ -276,7 +275,7 @@ impl<'a> Builder<'a> {
         if array.length.min < count || array.first.len() > MAX_TUPLE {
             let length = (!array.length.is_free()).then(|| Limit::Length(array.length.clone()));
             let inner = Type::List(Box::new(Type::Any));
-            return Shape::Bounded(Bounded { inner, limit: length, checks: of_items(array).into_iter().collect() });
+            return Shape::Bounded(Bounded { inner, limit: length, checks: array.items_check().into_iter().collect() });
         }
         let length = array.length.clone();
         if !is_tuple(array) {
@@ -328,7 +327,7 @@ impl<'a> Builder<'a> {
 
     /// Returns the shape of a union that no guard decides.
     fn undecided(&mut self, variants: &[Schema], conflict: Conflict, mut checks: Vec<Check>, at: &Occurrence) -> Shape {
-        checks.insert(0, Check::Any(variants.iter().map(of_schema).collect()));
+        checks.insert(0, Check::Any(variants.iter().map(Schema::to_check).collect()));
         let alternatives = variants
             .iter()
             .zip(variant_labels(variants))

@@ -1,0 +1,43 @@
+//! Reads annotations: keywords that assert nothing.
+
+use indexmap::IndexSet;
+
+use super::Keywords;
+use crate::json::Json;
+use crate::json::pointer::unescape;
+use crate::normal::{Discriminator, Note};
+
+/// The maximum number of known values of an open enumeration.
+const MAX_KNOWN_VALUES: usize = 1_000;
+
+impl Keywords<'_> {
+    pub(super) fn note(self) -> Note {
+        Note {
+            pointer: self.pointer.to_owned(),
+            description: self.get("description").and_then(Json::as_str).map(str::to_owned),
+            default: self.get("default").cloned(),
+            deprecated: self.get("deprecated") == Some(&Json::Bool(true)),
+            known_values: self.known_values(),
+            discriminator: self.discriminator(),
+        }
+    }
+
+    /// Reads `_enum`.
+    fn known_values(self) -> Vec<String> {
+        let Some(Json::Array(values)) = self.get("_enum") else { return Vec::new() };
+        let known: IndexSet<&str> = values.iter().filter_map(Json::as_str).take(MAX_KNOWN_VALUES).collect();
+        known.into_iter().map(str::to_owned).collect()
+    }
+
+    /// Reads `discriminator`, as OpenAPI defines it.
+    pub(super) fn discriminator(self) -> Option<Discriminator> {
+        let json = self.get("discriminator")?;
+        let property = json.get("propertyName")?.as_str()?.to_owned();
+        let mapping = json.get("mapping").and_then(Json::as_object).into_iter().flatten();
+        let mapping = mapping.filter_map(|(value, target)| {
+            let name = target.as_str()?.rsplit(['/', '#']).next()?;
+            Some((value.clone(), unescape(name)))
+        });
+        Some(Discriminator { property, mapping: mapping.collect() })
+    }
+}

@@ -1,0 +1,69 @@
+//! Lowers the keywords of arrays.
+
+use super::{Keywords, Lower, Lowered, Typed};
+use crate::check::Check;
+use crate::dialect::Dialect;
+use crate::failure::describe;
+use crate::json::Json;
+use crate::normal::{Array, Kind, Length, Schema};
+
+impl Lower<'_> {
+    pub(super) fn array(&mut self, of: Keywords<'_>) -> Typed {
+        let any = Schema::at(of.pointer, Kind::Any);
+        let length = self.length(of, "minItems", "maxItems");
+        let mut expressed = Vec::from_iter(Check::of_length(&length, Check::ItemCount));
+        let mut others = Vec::new();
+        let (first, checks, rest) = self.items(of);
+        let (items, rest) = rest.map(|Lowered { schema, check }| (schema, Box::new(check))).unzip();
+        let mut array = Array { first, items: items.unwrap_or_else(|| any.clone()), length };
+        if !checks.is_empty() || rest.is_some() {
+            let check = Check::Items(checks, rest);
+            // Next to a reference, the schemas of the first items become a check, so that the reference is kept.
+            if of.is_refinement() && !array.first.is_empty() {
+                array = Array { first: Vec::new(), items: any, ..array };
+                others.push(check);
+            } else {
+                expressed.push(check);
+            }
+        }
+        let unique = self.read(of, "uniqueItems", "true or false", |json| match json {
+            Json::Bool(unique) => Some(*unique),
+            _ => None,
+        });
+        others.extend((unique == Some(true)).then_some(Check::UniqueItems));
+        others.extend(self.contains(of));
+        Typed::new(Kind::Array(Box::new(array)), expressed, others)
+    }
+
+    /// Lowers `prefixItems`, `items` and `additionalItems`: the schemas of the first items, and that of all others.
+    fn items(&mut self, of: Keywords<'_>) -> (Vec<Schema>, Vec<Check>, Option<Lowered>) {
+        let has_item_lists = self.dialect.has_item_lists();
+        let (list, rest) = if has_item_lists { ("items", "additionalItems") } else { ("prefixItems", "items") };
+        let mut rest = self.subschema(of, rest);
+        let (first, checks) = match of.get(list) {
+            Some(Json::Array(listed)) => self.list(listed, &of.at(list)),
+            _ if has_item_lists => {
+                // Without a list, `additionalItems` has no effect.
+                rest = self.subschema(of, list);
+                Default::default()
+            }
+            None => Default::default(),
+            Some(other) => {
+                self.expected(of, list, "an array of schemas", describe(other));
+                Default::default()
+            }
+        };
+        (first, checks, rest)
+    }
+
+    /// Lowers `contains`, `minContains` and `maxContains`.
+    fn contains(&mut self, of: Keywords<'_>) -> Option<Check> {
+        let count = Length { min: self.count(of, "minContains").unwrap_or(1), max: self.count(of, "maxContains") };
+        let check = Check::Contains(Box::new(self.subschema(of, "contains")?.check), count);
+        Some(match self.dialect {
+            // In 2019-09, `contains` does not evaluate items. `not` discards evaluated items.
+            Dialect::Draft201909 => Check::Not(Box::new(Check::Not(Box::new(check)))),
+            _ => check,
+        })
+    }
+}

@@ -1,0 +1,63 @@
+//! Lowers `allOf`, `anyOf`, `oneOf`, `not`, and `if` with `then` and `else`.
+
+use super::{Keywords, Lower, Lowered, OneOf, below};
+use crate::check::Check;
+use crate::json::Json;
+use crate::normal::{Kind, Schema};
+
+/// The maximum number of subschemas. To decide a union, every variant is compared with every other.
+const MAX_SUBSCHEMAS: usize = 500;
+
+impl Lower<'_> {
+    /// Lowers the subschemas of `allOf`, `anyOf` or `oneOf`.
+    pub(super) fn subschemas(&mut self, of: Keywords<'_>, keyword: &str) -> Option<(Vec<Schema>, Vec<Check>)> {
+        match of.get(keyword)? {
+            Json::Array(items) if items.len() > MAX_SUBSCHEMAS => {
+                let why = format!("{} subschemas are more than the limit of {MAX_SUBSCHEMAS}", items.len());
+                self.problem(of, keyword, why, "write fewer subschemas");
+            }
+            Json::Array(items) if items.is_empty() => {
+                self.problem(of, keyword, "the list is empty", "add a subschema, or write `false`");
+            }
+            Json::Array(items) => return Some(self.list(items, &of.at(keyword))),
+            other => self.expected(of, keyword, "an array of schemas", other.type_name()),
+        }
+        None
+    }
+
+    /// Lowers a list of schemas.
+    pub(super) fn list(&mut self, schemas: &[Json], pointer: &str) -> (Vec<Schema>, Vec<Check>) {
+        let lowered = schemas.iter().enumerate();
+        let lowered = lowered.map(|(index, json)| self.schema(json, &below(pointer, &index.to_string())));
+        lowered.map(|Lowered { schema, check }| (schema, check)).unzip()
+    }
+
+    /// Lowers a `oneOf` like an `anyOf`, with a placeholder for the check. Whether the subschemas are disjoint is known
+    /// only after all definitions are lowered.
+    pub(super) fn one_of(&mut self, subschemas: Vec<Schema>, check: Check, of: Keywords<'_>) -> Schema {
+        let mut union = Schema::at(of.pointer, Kind::union(subschemas.clone()));
+        if subschemas.len() == 1 {
+            return union;
+        }
+        union.note.discriminator = of.discriminator();
+        let marker = format!("{}/oneOf", of.pointer);
+        self.one_ofs.push(OneOf { marker: marker.clone(), subschemas, check });
+        union.checked(vec![Check::Definition(marker)])
+    }
+
+    /// Lowers `not`, and `if` with `then` and `else`.
+    pub(super) fn logic(&mut self, of: Keywords<'_>) -> Vec<Check> {
+        let [not, condition, then, otherwise] =
+            ["not", "if", "then", "else"].map(|keyword| Some(self.subschema(of, keyword)?.check));
+        let not = not.map(|check| match check {
+            Check::Anything => Check::Nothing,
+            Check::Nothing => Check::Anything,
+            check => Check::Not(Box::new(check)),
+        });
+        let condition = condition.map(|condition| {
+            let [then, otherwise] = [then, otherwise].map(|branch| branch.unwrap_or(Check::Anything));
+            Check::If(Box::new([condition, then, otherwise]))
+        });
+        not.into_iter().chain(condition).collect()
+    }
+}

@@ -1,0 +1,273 @@
+//! Lowers schemas: one walk over the keywords of a schema yields its normal form and its check. The grammar is closed:
+//! a keyword that `keywords` does not list is an error with its JSON pointer.
+//!
+//! Each keyword is read in one place, which reports its problems: `type`, `enum` and `const` in `types`, those for one
+//! JSON type in `scalars`, `arrays` and `objects`, `allOf`, `not`, `if` and the like in `combinators`, and `$ref` and
+//! `unevaluated…` here. `annotations` reads what asserts nothing.
+
+mod annotations;
+mod arrays;
+mod combinators;
+mod objects;
+mod scalars;
+mod types;
+
+use std::fmt;
+
+use indexmap::IndexMap;
+
+use crate::check::{Check, Unevaluated};
+use crate::dialect::Dialect;
+use crate::document::Document;
+use crate::error::Problem;
+use crate::failure::describe;
+use crate::json::Json;
+use crate::json::pointer::escape;
+use crate::keywords::refusal;
+use crate::normal::{Kind, Schema};
+use crate::references::{Definition, References};
+
+/// Lowers the schemas of one document.
+pub(crate) struct Lower<'a> {
+    document: &'a Document,
+    dialect: Dialect,
+    references: &'a References<'a>,
+    /// The name of the definition that is being lowered.
+    definition: &'a str,
+    /// The problems found so far.
+    pub problems: Vec<Problem>,
+    /// The `oneOf`s found so far. They are checked later, when references can be followed.
+    pub one_ofs: Vec<OneOf>,
+}
+
+/// A schema in both forms.
+pub(crate) struct Lowered {
+    /// The normal form: types, with the checks that they do not express.
+    pub schema: Schema,
+    /// The check that holds for exactly the values that the schema accepts.
+    pub check: Check,
+}
+
+impl Lowered {
+    fn at(pointer: &str, kind: Kind, check: Check) -> Self {
+        Lowered { schema: Schema::at(pointer, kind), check }
+    }
+}
+
+/// A `oneOf`. It is lowered like `anyOf`, which is equivalent if the subschemas are disjoint. Otherwise, a check is
+/// added.
+pub(crate) struct OneOf {
+    /// The name of a placeholder for the check. It is replaced when it is known whether the check is needed.
+    pub marker: String,
+    pub subschemas: Vec<Schema>,
+    pub check: Check,
+}
+
+/// What the keywords for one JSON type assert.
+struct Typed {
+    kind: Kind,
+    /// Whether no keyword shapes the kind.
+    is_free: bool,
+    /// The assertions that the kind expresses.
+    expressed: Vec<Check>,
+    /// The assertions that it does not express.
+    others: Vec<Check>,
+}
+
+impl Typed {
+    fn new(kind: Kind, expressed: impl IntoIterator<Item = Check>, others: impl IntoIterator<Item = Check>) -> Self {
+        let (expressed, others) = (Vec::from_iter(expressed), Vec::from_iter(others));
+        Typed { kind, is_free: expressed.is_empty(), expressed, others }
+    }
+}
+
+/// The keywords of a schema, and its JSON pointer.
+#[derive(Clone, Copy)]
+struct Keywords<'k> {
+    json: &'k IndexMap<String, Json>,
+    pointer: &'k str,
+}
+
+impl<'k> Keywords<'k> {
+    fn get(self, keyword: &str) -> Option<&'k Json> {
+        self.json.get(keyword)
+    }
+
+    /// Returns the JSON pointer of a keyword.
+    fn at(self, keyword: &str) -> String {
+        below(self.pointer, keyword)
+    }
+
+    /// Returns whether the schema only narrows other schemas. Checks then apply to the whole schema, which keeps the
+    /// references in it.
+    fn is_refinement(self) -> bool {
+        const OTHERS: [&str; 6] = ["$ref", "$dynamicRef", "$recursiveRef", "allOf", "anyOf", "oneOf"];
+        self.get("type").is_none() && OTHERS.iter().any(|keyword| self.get(keyword).is_some())
+    }
+}
+
+fn below(pointer: &str, token: &str) -> String {
+    format!("{pointer}/{}", escape(token))
+}
+
+impl<'a> Lower<'a> {
+    pub(crate) fn new(document: &'a Document, references: &'a References<'a>) -> Self {
+        let dialect = document.dialect;
+        Lower { document, dialect, references, definition: "", problems: Vec::new(), one_ofs: Vec::new() }
+    }
+
+    /// Lowers one definition.
+    pub(crate) fn definition(&mut self, name: &'a str, definition: &Definition<'_>) -> Lowered {
+        self.definition = name;
+        self.schema(definition.json, &definition.pointer)
+    }
+
+    fn schema(&mut self, json: &Json, pointer: &str) -> Lowered {
+        let of = match json {
+            Json::Bool(true) => return Lowered::at(pointer, Kind::Any, Check::Anything),
+            Json::Bool(false) => return Lowered::at(pointer, Kind::Never, Check::Nothing),
+            Json::Object(json) => Keywords { json, pointer },
+            other => {
+                let why = format!("expected a schema (an object or a boolean), found {}", other.type_name());
+                self.problem_at(pointer, "", why, "write a schema here");
+                return Lowered::at(pointer, Kind::Any, Check::Anything);
+            }
+        };
+        let mut lowered = self.assertions(of);
+        lowered.schema.note = of.note();
+        lowered
+    }
+
+    /// Lowers the subschema of a keyword.
+    fn subschema(&mut self, of: Keywords<'_>, keyword: &str) -> Option<Lowered> {
+        Some(self.schema(of.get(keyword)?, &of.at(keyword)))
+    }
+
+    fn assertions(&mut self, of: Keywords<'_>) -> Lowered {
+        let references = self.dialect.references().iter();
+        let mut references: Vec<Lowered> = references.filter_map(|keyword| self.reference(of, keyword)).collect();
+        if self.dialect.ignores_beside_ref()
+            && let Some(reference) = references.pop()
+        {
+            return reference;
+        }
+        self.refuse_unknown(of);
+        // All assertions, and those of them that the schema does not include yet.
+        let (mut checks, mut untyped) = (Vec::new(), Vec::new());
+        let mut schema = self.types(of, &mut checks, &mut untyped);
+        for reference in references {
+            schema = and(schema, reference.schema, of.pointer);
+            checks.push(reference.check);
+        }
+        let [(all_of, all), (any_of, any), (one_of, one)] =
+            ["allOf", "anyOf", "oneOf"].map(|keyword| self.subschemas(of, keyword).unzip());
+        let (one, logic) = (one.map(Check::One), self.logic(of));
+        checks.extend(all.map(Check::all).into_iter().chain(any.map(Check::any)).chain(one.clone()));
+        checks.extend(logic.iter().cloned());
+        let mut check = Check::all(checks);
+        match ["unevaluatedProperties", "unevaluatedItems"].map(|keyword| self.subschema(of, keyword)) {
+            [None, None] => untyped.extend(logic),
+            others => {
+                let [members, items] = others.map(|lowered| Some(lowered?.check));
+                // What is unevaluated depends on all checks, so the schema includes all of them.
+                check = Check::Unevaluated(Box::new(Unevaluated { base: check, members, items }));
+                untyped.push(check.clone());
+            }
+        }
+        untyped.retain(|check| *check != Check::Anything);
+        if untyped.contains(&Check::Nothing) {
+            schema = Schema::at(of.pointer, Kind::Never);
+        }
+        schema = and(schema, Schema::at(of.pointer, Kind::Any).checked(untyped), of.pointer);
+        let each = |base: &Schema, schemas: Vec<Schema>| -> Vec<Schema> {
+            schemas.into_iter().map(|schema| and(base.clone(), schema, of.pointer)).collect()
+        };
+        schema = all_of.into_iter().flatten().fold(schema, |all, schema| and(all, schema, of.pointer));
+        if let Some(schemas) = any_of {
+            schema = Schema::at(of.pointer, Kind::union(each(&schema, schemas)));
+        }
+        if let (Some(schemas), Some(check)) = (one_of, one) {
+            schema = self.one_of(each(&schema, schemas), check, of);
+        }
+        Lowered { schema, check }
+    }
+
+    /// Lowers `$ref`, or another keyword that refers to a schema.
+    fn reference(&mut self, of: Keywords<'_>, keyword: &str) -> Option<Lowered> {
+        let target = of.get(keyword)?;
+        let (why, remedy) = match self.references.target(of.pointer, keyword) {
+            Some(Ok(name)) => {
+                return Some(Lowered::at(of.pointer, Kind::Ref(name.clone()), Check::Definition(name.clone())));
+            }
+            Some(Err(unresolved)) => (unresolved.why.clone(), unresolved.remedy.clone()),
+            None => (
+                format!("{target} is not a reference to a definition of this document"),
+                format!("write \"#/{}/NAME\"", self.dialect.container()),
+            ),
+        };
+        self.problem(of, keyword, why, remedy);
+        Some(Lowered::at(of.pointer, Kind::Any, Check::Anything))
+    }
+
+    /// Reports the keywords that the dialect does not have.
+    fn refuse_unknown(&mut self, of: Keywords<'_>) {
+        for keyword in of.json.keys().filter(|keyword| !self.document.annotations.contains(keyword)) {
+            if let Some((why, remedy)) = refusal(keyword, self.dialect) {
+                self.problem(of, keyword, why, remedy);
+            }
+        }
+    }
+
+    /// Reads a keyword, and reports a value that it does not allow.
+    fn read<'k, T>(
+        &mut self,
+        of: Keywords<'k>,
+        keyword: &str,
+        expected: &str,
+        read: impl FnOnce(&'k Json) -> Option<T>,
+    ) -> Option<T> {
+        let value = of.get(keyword)?;
+        let read = read(value);
+        if read.is_none() {
+            self.expected(of, keyword, expected, describe(value));
+        }
+        read
+    }
+
+    fn expected(&mut self, of: Keywords<'_>, keyword: &str, expected: &str, found: impl fmt::Display) {
+        let why = format!("expected {expected}, found {found}");
+        self.problem(of, keyword, why, format!("write {expected}"));
+    }
+
+    fn problem(&mut self, of: Keywords<'_>, keyword: &str, why: impl Into<String>, remedy: impl Into<String>) {
+        self.problem_at(&of.at(keyword), keyword, why, remedy);
+    }
+
+    fn problem_at(&mut self, pointer: &str, keyword: &str, why: impl Into<String>, remedy: impl Into<String>) {
+        self.problems.push(Problem {
+            file: self.document.file.clone(),
+            definition: self.definition.to_owned(),
+            pointer: pointer.to_owned(),
+            keyword: keyword.to_owned(),
+            why: why.into(),
+            remedy: remedy.into(),
+        });
+    }
+}
+
+/// Returns the intersection of two schemas. It is computed later, when references can be followed.
+fn and(a: Schema, b: Schema, pointer: &str) -> Schema {
+    match (a.kind, b.kind) {
+        (Kind::Any, kind) => Schema { kind, note: b.note },
+        (kind, Kind::Any) => Schema { kind, note: a.note },
+        // A list, because the algebra limits the depth.
+        (Kind::All(mut schemas), kind) if a.note.pointer == pointer => {
+            schemas.push(Schema { kind, note: b.note });
+            Schema { kind: Kind::All(schemas), note: a.note }
+        }
+        (x, y) => {
+            let schemas = vec![Schema { kind: x, note: a.note }, Schema { kind: y, note: b.note }];
+            Schema::at(pointer, Kind::All(schemas))
+        }
+    }
+}
