@@ -188,6 +188,9 @@ pub trait MethodSet: DecodeInPlace + Encode {
     /// The names of the methods.
     const METHODS: &'static [&'static str];
 
+    /// Whether all results of the protocol are objects. If so, a message with another result is not valid.
+    const RESULTS_ARE_OBJECTS: bool = true;
+
     /// Decodes a message whose method is `METHODS[index]` into this value, which must be blank.
     ///
     /// # Errors

@@ -13,7 +13,7 @@ use crate::extension::Extends;
 use crate::fixups::Applied;
 use crate::messages::{ErrorCode, Notification, Request, Tag};
 use crate::revision::{Era, Status};
-use crate::types::{Origin, Struct, Type, TypeDef, TypeId, Types};
+use crate::types::{Origin, Shape, Struct, Type, TypeDef, TypeId, Types};
 
 /// A revision of the protocol.
 #[derive(Clone, Debug)]
@@ -93,6 +93,27 @@ impl Protocol {
     /// Returns the types that a type refers to directly.
     pub fn uses(&self, id: TypeId) -> Vec<TypeId> {
         self.types.uses(id)
+    }
+
+    /// Returns whether the results of all requests are objects.
+    pub fn results_are_objects(&self) -> bool {
+        self.requests.iter().all(|request| self.is_object(&request.result, 0))
+    }
+
+    fn is_object(&self, content: &Type, depth: usize) -> bool {
+        const MAX_DEPTH: usize = 16;
+        match self.follow(content) {
+            Type::Object | Type::Map(_) => true,
+            Type::Named(id) if depth < MAX_DEPTH => match &self.types[*id].shape {
+                Shape::Struct(_) => true,
+                Shape::Union(union) => union.variants.iter().all(|it| self.is_object(&it.content, depth + 1)),
+                Shape::Undecided(union) => union.alternatives.iter().all(|it| self.is_object(&it.content, depth + 1)),
+                Shape::Bounded(bounded) => self.is_object(&bounded.inner, depth + 1),
+                Shape::Newtype(inner) => self.is_object(inner, depth + 1),
+                _ => false,
+            },
+            _ => false,
+        }
     }
 
     /// Returns whether the schema defines batches: several messages in an array.

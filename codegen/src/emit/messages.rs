@@ -103,9 +103,15 @@ impl Emitter<'_> {
                 quote!(match self { #(Self::#variants(_) => #texts,)* })
             };
             let trait_name = self.scope.core("MethodSet");
+            let results = (!self.protocol.results_are_objects()).then(|| {
+                quote!(
+                    const RESULTS_ARE_OBJECTS: bool = false;
+                )
+            });
             quote! {
                 impl #trait_name for #name {
                     const METHODS: &'static [&'static str] = &[#(#texts),*];
+                    #results
 
                     fn method(&self) -> &'static str {
                         #method

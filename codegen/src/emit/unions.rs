@@ -43,8 +43,9 @@ impl Emitter<'_> {
             .collect();
         if self.is_message_set(id, union) {
             let methods = self.methods(union).into_iter().map(|(method, _)| method);
+            let results = (!self.protocol.results_are_objects()).then(|| quote!(results_are_objects false));
             return Ok(quote! {
-                #codec::message_set! { #name blank #blank; #(#methods #variants,)* }
+                #codec::message_set! { #name blank #blank #results; #(#methods #variants,)* }
             });
         }
         let guards = union.decision.guards.iter().map(|it| guard(it, &union.variants[it.variant].rust));

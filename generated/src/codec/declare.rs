@@ -690,7 +690,7 @@ macro_rules! __boxed_union {
 #[macro_export]
 macro_rules! __message_set {
     (
-        $name:ident blank $blank:ident;
+        $name:ident blank $blank:ident $(results_are_objects $results_are_objects:tt)?;
         $($method:tt $variant:ident $(from($from:ty))? $(boxed($boxed:ty))? $(never $never:tt)?),* $(,)?
     ) => {
         $(
@@ -739,6 +739,7 @@ macro_rules! __message_set {
             }
             impl $crate::MethodSet for $name {
                 const METHODS: &'static [&'static str] = &[$($method),*];
+                $(const RESULTS_ARE_OBJECTS: bool = $results_are_objects;)?
 
                 #[allow(irrefutable_let_patterns, reason = "a set may have only one message")]
                 fn read_method(

@@ -275,7 +275,7 @@ impl<R: RequestSet, N: NotificationSet, T: Decode> DecodeInPlace for Message<R, 
                     message.notification.read_method(method, json.body(), unread)?;
                 }
             }
-            Kind::Response => codec::set(self, Self::Response(envelope.response()?)),
+            Kind::Response => codec::set(self, Self::Response(envelope.response(R::RESULTS_ARE_OBJECTS)?)),
             Kind::Error => codec::set(self, Self::Error(envelope.error()?)),
         }
         Ok(())

@@ -104,13 +104,11 @@ impl<'a> Envelope<'a> {
         }
     }
 
-    pub(super) fn response<T: Decode>(&self) -> Result<ResponseMessage<T>, Error> {
+    pub(super) fn response<T: Decode>(&self, is_object: bool) -> Result<ResponseMessage<T>, Error> {
         let id = self.id()?;
         match self.member(RESULT) {
-            Some(result) if result.is_object() => {
-                Ok(ResponseMessage { id, result: T::decode(result)?, extra: self.extra()? })
-            }
-            Some(result) => Err(result.mismatch("object")),
+            Some(result) if is_object && !result.is_object() => Err(result.mismatch("object")),
+            Some(result) => Ok(ResponseMessage { id, result: T::decode(result)?, extra: self.extra()? }),
             None => Err(self.json.missing("result")),
         }
     }

@@ -3,8 +3,8 @@
 use indexmap::IndexMap;
 use mcpgen_schema::{Document, Json};
 
-use super::Message;
 use super::mapping::{Entry, MappedMessage};
+use super::reader::Message;
 
 /// The definition of the `id` of requests, which is added to schemas without one.
 const REQUEST_ID: &str = "RequestId";

@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use mcpgen_schema::{Document, Error, Json, Problem};
 
 use super::mapping::Direction;
-use super::{Message, Reader};
+use super::reader::{Message, Reader};
 
 pub(super) const READER: Reader = Reader { reads, read, name: "JSON Schema with x-method" };
 

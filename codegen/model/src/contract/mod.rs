@@ -5,6 +5,7 @@ mod keywords;
 mod mapping;
 mod meta_model;
 mod open_rpc;
+mod reader;
 
 use std::collections::BTreeMap;
 
@@ -12,6 +13,7 @@ use mcpgen_schema::{Document, Error};
 
 pub use mapping::Mapping;
 pub(crate) use mapping::{Direction, MappedMessage};
+use reader::Reader;
 
 /// What states a protocol: a document and, if it does not list the messages, a mapping that does.
 #[derive(Clone, Debug)]
@@ -30,37 +32,11 @@ impl From<Document> for Contract {
     }
 }
 
-/// Reads one kind of contract.
-struct Reader {
-    /// Returns whether a document is such a contract.
-    reads: fn(&Document) -> bool,
-    /// Returns the schema with the types, and the messages that it does not contain.
-    read: fn(Document) -> Result<(Document, Vec<Message>), Error>,
-    /// The name of such contracts.
-    name: &'static str,
-}
-
 /// The readers. Other documents are JSON schemas whose unions, such as `ClientRequest`, list the messages.
 const READERS: [Reader; 3] = [open_rpc::READER, meta_model::READER, keywords::READER];
 
 /// The kind of other documents.
 pub(crate) const JSON_SCHEMA: &str = "JSON Schema";
-
-/// A message of which the contract states the params and not the whole.
-struct Message {
-    /// The name of the definition that it becomes.
-    name: String,
-    /// The method.
-    method: String,
-    /// Its sender.
-    direction: Direction,
-    /// The definition of its params, and whether they are required.
-    params: Option<(String, bool)>,
-    /// The definition of the result. A notification has none.
-    result: Option<String>,
-    /// Its documentation.
-    description: Option<String>,
-}
 
 impl Contract {
     /// Returns a contract whose document is a JSON schema with all messages as definitions, and the name of the kind of

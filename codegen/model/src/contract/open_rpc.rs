@@ -6,7 +6,7 @@ use mcpgen_schema::{Dialect, Document, Error, Json, Problem};
 
 use super::envelopes::{free_name, object, reference, text};
 use super::mapping::Direction;
-use super::{Message, Reader};
+use super::reader::{Message, Reader};
 use crate::text::names::type_name;
 
 pub(super) const READER: Reader = Reader { reads, read, name: "OpenRPC" };
