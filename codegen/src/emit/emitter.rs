@@ -1,6 +1,6 @@
 //! Emits the items of an area.
 
-use mcpgen_model::areas::{CHECKS, MESSAGES};
+use mcpgen_model::areas::{CHECKS, JSON_SCHEMA, MESSAGES};
 use mcpgen_model::text::names;
 use mcpgen_model::{Protocol, Shape, Type, TypeDef, TypeId};
 use mcpgen_schema::Error;
@@ -53,7 +53,7 @@ impl<'a> Emitter<'a> {
         if area == MESSAGES {
             items.extend(self.messages(&self.exports.message_names));
         }
-        if area == json_schema::AREA {
+        if area == JSON_SCHEMA {
             items.push(json_schema::tokens(protocol, &self.scope));
         }
         if area == CHECKS {

@@ -3,11 +3,11 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use mcpgen_model::areas::{CHECKS, MESSAGES};
+use mcpgen_model::areas::{CHECKS, JSON_SCHEMA, MESSAGES};
 use mcpgen_model::text::names::{Namespace, constant_name};
 use mcpgen_model::{MessageKind, MessageSet, Protocol, Side, Tag, TypeId};
 
-use super::{Options, json_schema};
+use super::Options;
 
 /// The area of types that an extension shares with a revision. It has no file: the root re-exports them.
 const SHARED: &str = "";
@@ -53,7 +53,7 @@ impl Exports {
             homes.insert(name, area.to_owned());
         }
         if options.vendored.is_some() {
-            areas.insert(json_schema::AREA.to_owned(), BTreeSet::new());
+            areas.insert(JSON_SCHEMA.to_owned(), BTreeSet::new());
         }
         if !protocol.checks.is_empty() {
             areas.insert(CHECKS.to_owned(), BTreeSet::new());

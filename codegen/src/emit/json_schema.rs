@@ -9,9 +9,6 @@ use quote::quote;
 
 use super::scope::Scope;
 
-/// The area of the implementations, which is also their file.
-pub(super) const AREA: &str = "json_schema";
-
 /// Emits the facts, and the implementations for all types that are not aliases.
 pub(super) fn tokens(protocol: &Protocol, scope: &Scope<'_>) -> TokenStream {
     let mut definitions = protocol.facts.clone();

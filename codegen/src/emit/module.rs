@@ -6,6 +6,7 @@ use std::panic::resume_unwind;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 
+use mcpgen_model::areas::JSON_SCHEMA;
 use mcpgen_model::text::foreign::{cell, code};
 use mcpgen_model::text::names;
 use mcpgen_model::{DocTarget, Extends, Extension, Protocol, Side};
@@ -17,7 +18,7 @@ use quote::{format_ident, quote};
 use super::emitter::Emitter;
 use super::exports::Exports;
 use super::file::{area_file, header, render};
-use super::{Options, ident, json_schema};
+use super::{Options, ident};
 
 /// Emits the module of a revision. Returns the text of each file by its name.
 ///
@@ -117,7 +118,7 @@ fn root_with(
     let modules = exports.areas.iter().map(|(area, exported)| {
         let module = syn::Ident::new(area, proc_macro2::Span::call_site());
         let names = exported.iter().map(|name| format_ident!("{}", names::escape(name)));
-        let gate = (area == json_schema::AREA).then(|| quote!(#[cfg(feature = "schemars")]));
+        let gate = (area == JSON_SCHEMA).then(|| quote!(#[cfg(feature = "schemars")]));
         let exports = (!exported.is_empty()).then(|| quote!(pub use self::#module::{#(#names),*};));
         (quote!(#gate mod #module;), exports)
     });

@@ -11,6 +11,8 @@ use crate::{Content, ErrorCode, Shape, TypeDef, TypeId, Types};
 pub const COMMON: &str = "common";
 /// Checks of definitions that other checks refer to. This area exports no types.
 pub const CHECKS: &str = "checks";
+/// The implementations of `JsonSchema`.
+pub const JSON_SCHEMA: &str = "json_schema";
 /// Message and method enums of all areas.
 pub const MESSAGES: &str = "messages";
 /// Methods without a namespace: `initialize`, `ping`, `notifications/cancelled`, ….
@@ -150,7 +152,7 @@ pub fn area_of_method(method: &str) -> String {
 /// Returns the name of an area as a module name. It differs from the names of all other files.
 fn area_name(name: &str) -> String {
     match module_name(name) {
-        taken if [COMMON, MESSAGES, JSON_RPC, CHECKS, "mod", "json_schema"].contains(&taken.as_str()) => {
+        taken if [COMMON, MESSAGES, JSON_RPC, CHECKS, JSON_SCHEMA, "mod"].contains(&taken.as_str()) => {
             format!("{taken}_")
         }
         free => free,
