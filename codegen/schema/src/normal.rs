@@ -34,6 +34,8 @@ pub struct Note {
     pub deprecated: bool,
     /// The values that `_enum` lists: some of the strings that the schema accepts.
     pub known_values: Vec<String>,
+    /// The names that `x-enum-varnames` gives to the values of `enum`.
+    pub value_names: Vec<(Json, String)>,
     /// `discriminator`.
     pub discriminator: Option<Discriminator>,
 }

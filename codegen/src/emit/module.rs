@@ -127,6 +127,7 @@ fn root_with(
     let layout = options.vendored.is_none().then(|| {
         quote! {
             #![allow(clippy::doc_lazy_continuation, clippy::doc_overindented_list_items, reason = "the schema's own prose")]
+            #![allow(clippy::module_inception, reason = "the name of an area can be that of the module")]
             #![allow(dead_code, unused_imports, reason = "few crates use all types")]
         }
     });

@@ -186,3 +186,52 @@ fn messages_of_other_methods_are_errors() {
     let error = error.expect_err("an unknown method").to_string();
     assert!(error.contains("room/leave") || error.contains("method"), "{error}");
 }
+
+#[test]
+fn enumerations_have_the_names_of_the_contract() {
+    assert_eq!(mcpgen_types::to_string(&protocols::queue::Priority::High), "2");
+    assert_eq!(protocols::sums::TOO_LARGE_ERROR.0, 7);
+}
+
+/// Every message names the place and what is expected there.
+#[test]
+fn contracts_with_mistakes_are_refused() {
+    let cases = [
+        (
+            r#"{"$defs": {"A": {"type": "object", "x-method": "a", "x-side": "nobody"}}}"#,
+            r#"/$defs/A/x-side: definition `A`: keyword `x-side`: expected "agent", "client" or "protocol", found nobody"#,
+        ),
+        (r#"{"$defs": {"A": {"x-method": 1, "x-side": "agent"}}}"#, "/$defs/A/x-method: definition `A`"),
+        (r#"{"openrpc": "1.3.2"}"#, "/methods: keyword `methods`: expected an array of methods"),
+        (
+            r#"{"openrpc": "1.3.2", "methods": [{"name": "a", "params": [{"name": "b"}]}]}"#,
+            "/methods/0/params/0: expected a content descriptor with a `name` and a `schema`",
+        ),
+        (
+            r##"{"openrpc": "1.3.2", "methods": [{"name": "a", "params": [{"$ref": "#/components/x"}]}]}"##,
+            "/methods/0/params/0/$ref: keyword `$ref`: \"#/components/x\" is not in this document",
+        ),
+        (
+            r#"{"openrpc": "1.3.2", "methods": [{"name": "a", "paramStructure": "any", "params": [{"name": "b", "schema": {}}]}]}"#,
+            "/methods/0/paramStructure: keyword `paramStructure`: expected \"by-name\", \"by-position\" or \"either\"",
+        ),
+        (
+            r#"{"requests": [], "notifications": [{"method": "a", "messageDirection": "up"}], "structures": []}"#,
+            "/notifications/0/messageDirection: expected clientToServer, serverToClient or both, found \"up\"",
+        ),
+        (
+            r#"{"requests": [], "notifications": [], "structures": [{"name": "A", "properties": [{"name": "b", "type": {"kind": "list"}}]}]}"#,
+            "/structures/0/properties/0/type/kind: \"list\" is not a kind of type",
+        ),
+        (
+            r#"{"requests": [], "notifications": [], "structures": [{"name": "A", "extends": [{"kind": "reference", "name": "B"}], "properties": []}]}"#,
+            "/structures/0/extends/0: there is no structure \"B\"",
+        ),
+    ];
+    for (text, expected) in cases {
+        let document = Document::parse("a.json", text.as_bytes()).expect("a document");
+        let error = mcpgen_model::model(document, "test", false).expect_err(text).to_string();
+        assert!(error.contains(expected), "{error}");
+        assert!(error.contains("help: write"), "{error}");
+    }
+}

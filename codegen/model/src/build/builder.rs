@@ -147,7 +147,7 @@ impl<'a> Builder<'a> {
             Kind::Object(object) if is_struct(object) => Shape::Struct(self.body(object, at)),
             Kind::Object(object) if object.pattern.is_some() => self.matching_map(object, at),
             Kind::Array(array) if !array.first.is_empty() => self.array(array, at),
-            Kind::Values(values) => Shape::Enum(enumeration(values)),
+            Kind::Values(values) => Shape::Enum(enumeration(values, &schema.note)),
             Kind::String(length) if length.is_free() && !schema.note.known_values.is_empty() => {
                 Shape::OpenEnum(open_enumeration(&schema.note.known_values))
             }
@@ -201,7 +201,7 @@ impl<'a> Builder<'a> {
                 Type::Named(id)
             }
             Kind::Object(object) => self.shared(schema, at, |builder| Shape::Struct(builder.body(object, at))),
-            Kind::Values(values) => self.shared(schema, at, |_| Shape::Enum(enumeration(values))),
+            Kind::Values(values) => self.shared(schema, at, |_| Shape::Enum(enumeration(values, &schema.note))),
             Kind::Union(variants) => match nullable(variants) {
                 Some(rest) => {
                     Type::Nullable(Box::new(self.content(&Schema { kind: rest, note: schema.note.clone() }, at)))
@@ -699,12 +699,14 @@ fn open_enumeration(values: &[String]) -> Vec<Value> {
 }
 
 /// Returns the values of an enumeration with their names.
-fn enumeration(values: &[Json]) -> Vec<Value> {
+fn enumeration(values: &[Json], note: &Note) -> Vec<Value> {
     let mut names = Namespace::default();
     values
         .iter()
         .map(|json| {
+            let given = note.value_names.iter().find(|(value, _)| value == json).map(|(_, name)| variant_name(name));
             let wanted = match json {
+                _ if given.as_ref().is_some_and(|name| !name.is_empty()) => given.unwrap_or_default(),
                 Json::String(text) if text.is_empty() => "Empty".to_owned(),
                 Json::String(text) => variant_name(text),
                 Json::Number(number) => {

@@ -4,13 +4,14 @@ use indexmap::IndexMap;
 use mcpgen_schema::{Document, Json};
 
 use super::mapping::{Entry, MappedMessage};
-use super::reader::Message;
+use super::reader::{Contents, Message};
 
 /// The definition of the `id` of requests, which is added to schemas without one.
 const REQUEST_ID: &str = "RequestId";
 
 /// Adds a definition for each message, and returns the entries of the messages.
-pub(super) fn with_envelopes(mut document: Document, messages: Vec<Message>) -> (Document, Vec<MappedMessage>) {
+pub(super) fn with_envelopes(contents: Contents) -> (Document, Vec<MappedMessage>) {
+    let Contents { schema: mut document, messages } = contents;
     let container = document.container();
     let mut definitions = document.definitions().clone();
     if !definitions.contains_key(REQUEST_ID) {

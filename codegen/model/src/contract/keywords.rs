@@ -6,48 +6,55 @@ use std::collections::BTreeMap;
 use mcpgen_schema::{Document, Error, Json, Problem};
 
 use super::mapping::Direction;
-use super::reader::{Message, Reader};
+use super::reader::{Contents, Message, Reader};
 
-pub(super) const READER: Reader = Reader { reads, read, name: "JSON Schema with x-method" };
+/// Reads the keywords `x-method` and `x-side`.
+pub(super) struct MethodKeywords;
 
-fn reads(document: &Document) -> bool {
-    document.definitions().values().any(|definition| definition.get("x-method").is_some())
-}
+impl Reader for MethodKeywords {
+    fn name(&self) -> &'static str {
+        "JSON Schema with x-method"
+    }
 
-fn read(document: Document) -> Result<(Document, Vec<Message>), Error> {
-    let mut problems = Vec::new();
-    let (mut params, mut results) = (Vec::new(), BTreeMap::new());
-    for (name, definition) in document.definitions() {
-        let Some(method) = definition.get("x-method") else { continue };
-        match (method.as_str(), direction(definition)) {
-            (None, _) => problems.push(problem(&document, name, "x-method", method, "the name of a method")),
-            (_, None) => {
-                let found = definition.get("x-side").unwrap_or(&Json::Null);
-                problems.push(problem(&document, name, "x-side", found, "\"agent\", \"client\" or \"protocol\""));
-            }
-            (Some(method), Some(direction)) => {
-                if name.ends_with("Response") || name.ends_with("Result") {
-                    results.insert(method, name.clone());
-                } else {
-                    params.push((name, method, direction, definition));
+    fn reads(&self, document: &Document) -> bool {
+        document.definitions().values().any(|definition| definition.get("x-method").is_some())
+    }
+
+    fn read(&self, document: Document) -> Result<Contents, Error> {
+        let mut problems = Vec::new();
+        let (mut params, mut results) = (Vec::new(), BTreeMap::new());
+        for (name, definition) in document.definitions() {
+            let Some(method) = definition.get("x-method") else { continue };
+            match (method.as_str(), direction(definition)) {
+                (None, _) => problems.push(problem(&document, name, "x-method", method, "the name of a method")),
+                (_, None) => {
+                    let found = definition.get("x-side").unwrap_or(&Json::Null);
+                    problems.push(problem(&document, name, "x-side", found, "\"agent\", \"client\" or \"protocol\""));
+                }
+                (Some(method), Some(direction)) => {
+                    if name.ends_with("Response") || name.ends_with("Result") {
+                        results.insert(method, name.clone());
+                    } else {
+                        params.push((name, method, direction, definition));
+                    }
                 }
             }
         }
+        if !problems.is_empty() {
+            return Err(Error::Schema(problems));
+        }
+        let messages = params.into_iter().map(|(name, method, direction, definition)| Message {
+            name: format!("{name}Message"),
+            method: method.to_owned(),
+            direction,
+            params: Some((name.clone(), true)),
+            // A method can be that of a request and of a notification.
+            result: results.get(method).filter(|_| !name.ends_with("Notification")).cloned(),
+            description: definition.get("description").and_then(Json::as_str).map(str::to_owned),
+        });
+        let messages = messages.collect();
+        Ok(Contents { schema: document, messages })
     }
-    if !problems.is_empty() {
-        return Err(Error::Schema(problems));
-    }
-    let messages = params.into_iter().map(|(name, method, direction, definition)| Message {
-        name: format!("{name}Message"),
-        method: method.to_owned(),
-        direction,
-        params: Some((name.clone(), true)),
-        // A method can be that of a request and of a notification.
-        result: results.get(method).filter(|_| !name.ends_with("Notification")).cloned(),
-        description: definition.get("description").and_then(Json::as_str).map(str::to_owned),
-    });
-    let messages = messages.collect();
-    Ok((document, messages))
 }
 
 /// Returns who sends the params. `x-side` is the side that receives them, and that answers with the result.

@@ -7,52 +7,61 @@ use mcpgen_schema::{Dialect, Document, Error, Json, Problem};
 
 use super::envelopes::{free_name, object, reference, text};
 use super::mapping::Direction;
-use super::reader::{Message, Reader};
+use super::reader::{Contents, Message, Reader};
 use crate::text::names::type_name;
-
-pub(super) const READER: Reader = Reader { reads, read, name: "LSP metaModel" };
 
 const CONTAINER: &str = "$defs";
 
-fn reads(document: &Document) -> bool {
-    ["requests", "notifications", "structures"].iter().all(|key| matches!(document.root.get(key), Some(Json::Array(_))))
-}
+/// Reads `metaModel.json`.
+pub(super) struct MetaModel;
 
-fn read(mut document: Document) -> Result<(Document, Vec<Message>), Error> {
-    let root = std::mem::replace(&mut document.root, Json::Null);
-    let items = |key: &'static str| match root.get(key) {
-        Some(Json::Array(items)) => items.as_slice(),
-        _ => &[],
-    };
-    let structures = items("structures").iter().filter_map(|it| Some((it.get("name")?.as_str()?, it))).collect();
-    let mut reading = Reading { structures, definitions: IndexMap::new(), problems: Vec::new() };
-    for key in ["structures", "enumerations", "typeAliases"] {
-        for (index, item) in items(key).iter().enumerate() {
-            let pointer = format!("/{key}/{index}");
-            let schema = match key {
-                "structures" => reading.structure(&pointer, item),
-                "enumerations" => reading.enumeration(&pointer, item),
-                _ => reading.part(&pointer, item, "type"),
-            };
-            if let (Some(name), Some(schema)) = (reading.text(&pointer, item, "name"), schema) {
-                reading.definitions.insert(name.to_owned(), documented(schema, item));
+impl Reader for MetaModel {
+    fn name(&self) -> &'static str {
+        "LSP metaModel"
+    }
+
+    fn reads(&self, document: &Document) -> bool {
+        ["requests", "notifications", "structures"]
+            .iter()
+            .all(|key| matches!(document.root.get(key), Some(Json::Array(_))))
+    }
+
+    fn read(&self, mut document: Document) -> Result<Contents, Error> {
+        let root = std::mem::replace(&mut document.root, Json::Null);
+        let items = |key: &'static str| match root.get(key) {
+            Some(Json::Array(items)) => items.as_slice(),
+            _ => &[],
+        };
+        let structures = items("structures").iter().filter_map(|it| Some((it.get("name")?.as_str()?, it))).collect();
+        let mut reading = Reading { structures, definitions: IndexMap::new(), problems: Vec::new() };
+        for key in ["structures", "enumerations", "typeAliases"] {
+            for (index, item) in items(key).iter().enumerate() {
+                let pointer = format!("/{key}/{index}");
+                let schema = match key {
+                    "structures" => reading.structure(&pointer, item),
+                    "enumerations" => reading.enumeration(&pointer, item),
+                    _ => reading.part(&pointer, item, "type"),
+                };
+                if let (Some(name), Some(schema)) = (reading.text(&pointer, item, "name"), schema) {
+                    reading.definitions.insert(name.to_owned(), documented(schema, item));
+                }
             }
         }
-    }
-    let mut messages = Vec::new();
-    for (key, is_request) in [("requests", true), ("notifications", false)] {
-        for (index, item) in items(key).iter().enumerate() {
-            messages.extend(reading.message(&format!("/{key}/{index}"), item, is_request));
+        let mut messages = Vec::new();
+        for (key, is_request) in [("requests", true), ("notifications", false)] {
+            for (index, item) in items(key).iter().enumerate() {
+                messages.extend(reading.message(&format!("/{key}/{index}"), item, is_request));
+            }
         }
+        let Reading { definitions, mut problems, .. } = reading;
+        if !problems.is_empty() {
+            problems.iter_mut().for_each(|problem| problem.file.clone_from(&document.file));
+            return Err(Error::Schema(problems));
+        }
+        document.dialect = Dialect::Draft202012;
+        document.root = object([(CONTAINER, Json::Object(definitions))]);
+        Ok(Contents { schema: document, messages })
     }
-    let Reading { definitions, mut problems, .. } = reading;
-    if !problems.is_empty() {
-        problems.iter_mut().for_each(|problem| problem.file.clone_from(&document.file));
-        return Err(Error::Schema(problems));
-    }
-    document.dialect = Dialect::Draft202012;
-    document.root = object([(CONTAINER, Json::Object(definitions))]);
-    Ok((document, messages))
 }
 
 struct Reading<'a> {

@@ -32,10 +32,10 @@ impl From<Document> for Contract {
     }
 }
 
-/// The readers. Other documents are JSON schemas whose unions, such as `ClientRequest`, list the messages.
-const READERS: [Reader; 3] = [open_rpc::READER, meta_model::READER, keywords::READER];
+/// The readers of contracts whose messages are not definitions.
+const READERS: [&dyn Reader; 3] = [&open_rpc::OpenRpc, &meta_model::MetaModel, &keywords::MethodKeywords];
 
-/// The kind of other documents.
+/// The name of other contracts: JSON schemas whose unions, such as `ClientRequest`, or constants are the messages.
 pub(crate) const JSON_SCHEMA: &str = "JSON Schema";
 
 impl Contract {
@@ -46,15 +46,14 @@ impl Contract {
     ///
     /// [`Error::Schema`] if the document is not a valid contract of its kind.
     pub(crate) fn read(self) -> Result<(Self, &'static str), Error> {
-        let Some(reader) = READERS.iter().find(|reader| (reader.reads)(&self.document)) else {
+        let Some(reader) = READERS.iter().find(|reader| reader.reads(&self.document)) else {
             return Ok((self, JSON_SCHEMA));
         };
-        let (document, messages) = (reader.read)(self.document)?;
-        let (document, listed) = envelopes::with_envelopes(document, messages);
+        let (document, listed) = envelopes::with_envelopes(reader.read(self.document)?);
         let mapping = match self.mapping {
             Some(mapping) => Mapping { messages: listed.into_iter().chain(mapping.messages).collect(), ..mapping },
             None => Mapping { file: document.file.clone(), messages: listed },
         };
-        Ok((Self { document, mapping: Some(mapping), ..self }, reader.name))
+        Ok((Self { document, mapping: Some(mapping), ..self }, reader.name()))
     }
 }

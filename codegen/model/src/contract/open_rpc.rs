@@ -6,10 +6,8 @@ use mcpgen_schema::{Dialect, Document, Error, Json, Problem};
 
 use super::envelopes::{free_name, object, reference, text};
 use super::mapping::Direction;
-use super::reader::{Message, Reader};
+use super::reader::{Contents, Message, Reader};
 use crate::text::names::type_name;
-
-pub(super) const READER: Reader = Reader { reads, read, name: "OpenRPC" };
 
 /// The keyword of the schema that contains its definitions.
 const CONTAINER: &str = "definitions";
@@ -17,34 +15,43 @@ const CONTAINER: &str = "definitions";
 /// Where the schemas of an OpenRPC document are.
 const SCHEMAS: &str = "#/components/schemas/";
 
-fn reads(document: &Document) -> bool {
-    document.root.get("openrpc").is_some()
-}
+/// Reads OpenRPC documents.
+pub(super) struct OpenRpc;
 
-fn read(mut document: Document) -> Result<(Document, Vec<Message>), Error> {
-    let root = std::mem::replace(&mut document.root, Json::Null);
-    let schemas = root.pointer("/components/schemas").and_then(Json::as_object);
-    let definitions = schemas.into_iter().flatten().map(|(name, schema)| (name.clone(), moved(schema)));
-    let mut reading = Reading { root: &root, definitions: definitions.collect(), problems: Vec::new() };
-    reading.errors();
-    let messages = match root.get("methods") {
-        Some(Json::Array(methods)) => {
-            let methods = methods.iter().enumerate();
-            methods.filter_map(|(index, method)| reading.method(&format!("/methods/{index}"), method)).collect()
-        }
-        _ => {
-            reading.problem("/methods", "methods", "expected an array of methods");
-            Vec::new()
-        }
-    };
-    let Reading { definitions, mut problems, .. } = reading;
-    if !problems.is_empty() {
-        problems.iter_mut().for_each(|problem| problem.file.clone_from(&document.file));
-        return Err(Error::Schema(problems));
+impl Reader for OpenRpc {
+    fn name(&self) -> &'static str {
+        "OpenRPC"
     }
-    document.dialect = Dialect::Draft07;
-    document.root = object([(CONTAINER, Json::Object(definitions))]);
-    Ok((document, messages))
+
+    fn reads(&self, document: &Document) -> bool {
+        document.root.get("openrpc").is_some()
+    }
+
+    fn read(&self, mut document: Document) -> Result<Contents, Error> {
+        let root = std::mem::replace(&mut document.root, Json::Null);
+        let schemas = root.pointer("/components/schemas").and_then(Json::as_object);
+        let definitions = schemas.into_iter().flatten().map(|(name, schema)| (name.clone(), moved(schema)));
+        let mut reading = Reading { root: &root, definitions: definitions.collect(), problems: Vec::new() };
+        reading.errors();
+        let messages = match root.get("methods") {
+            Some(Json::Array(methods)) => {
+                let methods = methods.iter().enumerate();
+                methods.filter_map(|(index, method)| reading.method(&format!("/methods/{index}"), method)).collect()
+            }
+            _ => {
+                reading.problem("/methods", "methods", "expected an array of methods");
+                Vec::new()
+            }
+        };
+        let Reading { definitions, mut problems, .. } = reading;
+        if !problems.is_empty() {
+            problems.iter_mut().for_each(|problem| problem.file.clone_from(&document.file));
+            return Err(Error::Schema(problems));
+        }
+        document.dialect = Dialect::Draft07;
+        document.root = object([(CONTAINER, Json::Object(definitions))]);
+        Ok(Contents { schema: document, messages })
+    }
 }
 
 struct Reading<'a> {

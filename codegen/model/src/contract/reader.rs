@@ -5,13 +5,27 @@ use mcpgen_schema::{Document, Error};
 use super::mapping::Direction;
 
 /// Reads one kind of contract.
-pub(super) struct Reader {
+pub(super) trait Reader: Sync {
+    /// Returns the name of such contracts.
+    fn name(&self) -> &'static str;
+
     /// Returns whether a document is such a contract.
-    pub(super) reads: fn(&Document) -> bool,
+    fn reads(&self, document: &Document) -> bool;
+
     /// Returns the schema with the types, and the messages that it does not contain.
-    pub(super) read: fn(Document) -> Result<(Document, Vec<Message>), Error>,
-    /// The name of such contracts.
-    pub(super) name: &'static str,
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Schema`] if the document is not valid.
+    fn read(&self, document: Document) -> Result<Contents, Error>;
+}
+
+/// What a contract contains.
+pub(super) struct Contents {
+    /// A JSON schema with the types.
+    pub(super) schema: Document,
+    /// The messages that it does not contain.
+    pub(super) messages: Vec<Message>,
 }
 
 /// A message of which the contract states the params and not the whole.

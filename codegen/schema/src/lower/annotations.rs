@@ -18,6 +18,7 @@ impl Keywords<'_> {
             default: self.get("default").cloned(),
             deprecated: self.get("deprecated") == Some(&Json::Bool(true)),
             known_values: self.known_values(),
+            value_names: self.value_names(),
             discriminator: self.discriminator(),
         }
     }
@@ -27,6 +28,17 @@ impl Keywords<'_> {
         let Some(Json::Array(values)) = self.get("_enum") else { return Vec::new() };
         let known: IndexSet<&str> = values.iter().filter_map(Json::as_str).take(MAX_KNOWN_VALUES).collect();
         known.into_iter().map(str::to_owned).collect()
+    }
+
+    /// Reads `x-enum-varnames`, the names of the values in `enum`.
+    fn value_names(self) -> Vec<(Json, String)> {
+        match (self.get("enum"), self.get("x-enum-varnames")) {
+            (Some(Json::Array(values)), Some(Json::Array(names))) if values.len() == names.len() => {
+                let named = values.iter().zip(names);
+                named.filter_map(|(value, name)| Some((value.clone(), name.as_str()?.to_owned()))).collect()
+            }
+            _ => Vec::new(),
+        }
     }
 
     /// Reads `discriminator`, as OpenAPI defines it.
