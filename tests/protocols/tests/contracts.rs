@@ -190,10 +190,17 @@ fn messages_of_other_methods_are_errors() {
 #[test]
 fn enumerations_have_the_names_of_the_contract() {
     assert_eq!(mcpgen_types::to_string(&protocols::queue::Priority::High), "2");
-    assert_eq!(protocols::sums::TOO_LARGE_ERROR.0, 7);
 }
 
 /// Every message names the place and what is expected there.
+#[test]
+fn errors_have_the_codes_of_the_contract() {
+    assert_eq!(protocols::chat::ROOM_IS_FULL_ERROR.0, -32001);
+    assert_eq!(protocols::queue::PARSE_ERROR.0, -32700);
+    assert_eq!(protocols::queue::QUEUE_FULL_ERROR.0, -32800);
+    assert_eq!(protocols::sums::TOO_LARGE_ERROR.0, 7);
+}
+
 #[test]
 fn contracts_with_mistakes_are_refused() {
     let cases = [

@@ -4,19 +4,28 @@ use indexmap::IndexMap;
 use mcpgen_schema::{Document, Json};
 
 use super::mapping::{Entry, MappedMessage};
-use super::reader::{Contents, Message};
+use super::reader::{Contents, ErrorCode, Message};
 
 /// The definition of the `id` of requests, which is added to schemas without one.
 const REQUEST_ID: &str = "RequestId";
 
-/// Adds a definition for each message, and returns the entries of the messages.
+/// Adds a definition for each message and error, and returns the entries of the messages.
 pub(super) fn with_envelopes(contents: Contents) -> (Document, Vec<MappedMessage>) {
-    let Contents { schema: mut document, messages } = contents;
+    let Contents { schema: mut document, messages, errors } = contents;
     let container = document.container();
     let mut definitions = document.definitions().clone();
     if !definitions.contains_key(REQUEST_ID) {
         let id = object([("type", Json::Array(vec![text("string"), text("integer")]))]);
         definitions.insert(REQUEST_ID.to_owned(), id);
+    }
+    for ErrorCode { name, code, description } in errors {
+        // For example, the errors of `NotFound` and `ParseError` are `NotFoundError` and `ParseError`.
+        let name = free_name(&definitions, &format!("{}Error", name.strip_suffix("Error").unwrap_or(&name)));
+        let properties = [
+            ("code", object([("enum", Json::Array(vec![Json::Number(code)]))])),
+            ("message", object([("type", text("string"))])),
+        ];
+        definitions.insert(name, structure(object(properties), &["code", "message"], description.as_deref()));
     }
     let mut entries = Vec::new();
     for message in messages {
@@ -44,23 +53,25 @@ pub(super) fn free_name(definitions: &IndexMap<String, Json>, wanted: &str) -> S
 
 fn envelope(container: &str, message: &Message) -> Json {
     let mut properties = IndexMap::from([("jsonrpc".to_owned(), constant("2.0"))]);
-    let mut required = vec![text("jsonrpc"), text("method")];
+    let mut required = vec!["jsonrpc", "method"];
     if message.result.is_some() {
         properties.insert("id".to_owned(), reference(container, REQUEST_ID));
-        required.insert(1, text("id"));
+        required.insert(1, "id");
     }
     properties.insert("method".to_owned(), constant(&message.method));
     if let Some((params, is_required)) = &message.params {
         properties.insert("params".to_owned(), reference(container, params));
-        required.extend(is_required.then(|| text("params")));
+        required.extend(is_required.then_some("params"));
     }
-    let description = message.description.iter().map(|it| ("description".to_owned(), text(it)));
-    let shape = [
-        ("type".to_owned(), text("object")),
-        ("properties".to_owned(), Json::Object(properties)),
-        ("required".to_owned(), Json::Array(required)),
-    ];
-    Json::Object(description.chain(shape).collect())
+    structure(Json::Object(properties), &required, message.description.as_deref())
+}
+
+/// Returns the schema of an object.
+fn structure(properties: Json, required: &[&str], description: Option<&str>) -> Json {
+    let required = required.iter().map(|name| text(name)).collect();
+    let shape = [("type", text("object")), ("properties", properties), ("required", Json::Array(required))];
+    let all = description.map(|it| ("description", text(it))).into_iter().chain(shape);
+    Json::Object(all.map(|(name, value)| (name.to_owned(), value)).collect())
 }
 
 /// Returns a schema of one text, in any dialect.

@@ -6,7 +6,8 @@ use std::collections::BTreeMap;
 use mcpgen_schema::{Document, Error, Json, Problem};
 
 use super::mapping::Direction;
-use super::reader::{Contents, Message, Reader};
+use super::reader::{Contents, ErrorCode, Message, Reader};
+use crate::text::names::type_name;
 
 /// Reads the keywords `x-method` and `x-side`.
 pub(super) struct MethodKeywords;
@@ -52,8 +53,8 @@ impl Reader for MethodKeywords {
             result: results.get(method).filter(|_| !name.ends_with("Notification")).cloned(),
             description: definition.get("description").and_then(Json::as_str).map(str::to_owned),
         });
-        let messages = messages.collect();
-        Ok(Contents { schema: document, messages })
+        let (messages, errors) = (messages.collect(), error_codes(&document));
+        Ok(Contents { schema: document, messages, errors })
     }
 }
 
@@ -65,6 +66,18 @@ fn direction(definition: &Json) -> Option<Direction> {
         "protocol" | "both" => Some(Direction::Both),
         _ => None,
     }
+}
+
+/// Returns the errors in the definition `ErrorCode`, whose alternatives are constants with a title.
+fn error_codes(document: &Document) -> Vec<ErrorCode> {
+    let alternatives = document.definitions().get("ErrorCode").and_then(|it| it.get("anyOf").or(it.get("oneOf")));
+    let Some(Json::Array(alternatives)) = alternatives else { return Vec::new() };
+    let errors = alternatives.iter().filter_map(|alternative| {
+        let Json::Number(code) = alternative.get("const")? else { return None };
+        let description = alternative.get("description").and_then(Json::as_str).map(str::to_owned);
+        Some(ErrorCode { name: type_name(alternative.get("title")?.as_str()?), code: code.clone(), description })
+    });
+    errors.collect()
 }
 
 fn problem(document: &Document, definition: &str, keyword: &str, found: &Json, expected: &str) -> Problem {

@@ -7,7 +7,7 @@ use mcpgen_schema::{Dialect, Document, Error, Json, Problem};
 
 use super::envelopes::{free_name, object, reference, text};
 use super::mapping::Direction;
-use super::reader::{Contents, Message, Reader};
+use super::reader::{Contents, ErrorCode, Message, Reader};
 use crate::text::names::type_name;
 
 const CONTAINER: &str = "$defs";
@@ -53,6 +53,7 @@ impl Reader for MetaModel {
                 messages.extend(reading.message(&format!("/{key}/{index}"), item, is_request));
             }
         }
+        let errors = items("enumerations").iter().filter(|it| is_error_codes(it)).flat_map(error_codes).collect();
         let Reading { definitions, mut problems, .. } = reading;
         if !problems.is_empty() {
             problems.iter_mut().for_each(|problem| problem.file.clone_from(&document.file));
@@ -60,7 +61,7 @@ impl Reader for MetaModel {
         }
         document.dialect = Dialect::Draft202012;
         document.root = object([(CONTAINER, Json::Object(definitions))]);
-        Ok(Contents { schema: document, messages })
+        Ok(Contents { schema: document, messages, errors })
     }
 }
 
@@ -306,4 +307,22 @@ fn documented(schema: Json, item: &Json) -> Json {
         members.insert("deprecated".to_owned(), Json::Bool(true));
     }
     Json::Object(members)
+}
+
+fn is_error_codes(enumeration: &Json) -> bool {
+    enumeration.get("name").and_then(Json::as_str).is_some_and(|name| name.ends_with("ErrorCodes"))
+}
+
+/// Returns the errors that an enumeration of codes lists.
+fn error_codes(enumeration: &Json) -> Vec<ErrorCode> {
+    let Some(Json::Array(values)) = enumeration.get("values") else { return Vec::new() };
+    let code = |value: &Json| match value.get("value")? {
+        Json::Number(code) => Some(code.clone()),
+        _ => None,
+    };
+    let errors = values.iter().filter_map(|value| {
+        let description = value.get("documentation").and_then(Json::as_str).map(str::to_owned);
+        Some(ErrorCode { name: value.get("name")?.as_str()?.to_owned(), code: code(value)?, description })
+    });
+    errors.collect()
 }

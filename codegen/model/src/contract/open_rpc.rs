@@ -6,7 +6,7 @@ use mcpgen_schema::{Dialect, Document, Error, Json, Problem};
 
 use super::envelopes::{free_name, object, reference, text};
 use super::mapping::Direction;
-use super::reader::{Contents, Message, Reader};
+use super::reader::{Contents, ErrorCode, Message, Reader};
 use crate::text::names::type_name;
 
 /// The keyword of the schema that contains its definitions.
@@ -32,7 +32,7 @@ impl Reader for OpenRpc {
         let schemas = root.pointer("/components/schemas").and_then(Json::as_object);
         let definitions = schemas.into_iter().flatten().map(|(name, schema)| (name.clone(), moved(schema)));
         let mut reading = Reading { root: &root, definitions: definitions.collect(), problems: Vec::new() };
-        reading.errors();
+        let errors = reading.errors();
         let messages = match root.get("methods") {
             Some(Json::Array(methods)) => {
                 let methods = methods.iter().enumerate();
@@ -50,7 +50,7 @@ impl Reader for OpenRpc {
         }
         document.dialect = Dialect::Draft07;
         document.root = object([(CONTAINER, Json::Object(definitions))]);
-        Ok(Contents { schema: document, messages })
+        Ok(Contents { schema: document, messages, errors })
     }
 }
 
@@ -79,27 +79,20 @@ impl<'a> Reading<'a> {
         });
     }
 
-    /// Defines an object for each error of the components, whose `code` is a constant.
-    fn errors(&mut self) {
+    /// Returns the errors of the components.
+    fn errors(&mut self) -> Vec<ErrorCode> {
+        let mut errors = Vec::new();
         for (name, error) in self.root.pointer("/components/errors").and_then(Json::as_object).into_iter().flatten() {
-            let Some(code @ Json::Number(_)) = error.get("code") else {
-                self.problem(&format!("/components/errors/{}/code", escape(name)), "code", "expected an integer");
-                continue;
-            };
-            let message = error.get("message").filter(|message| message.as_str().is_some());
-            let properties = IndexMap::from([
-                ("code".to_owned(), object([("enum", Json::Array(vec![code.clone()]))])),
-                ("message".to_owned(), object([("type", text("string"))])),
-            ]);
-            let description = message.map(|message| ("description".to_owned(), message.clone()));
-            let shape = [
-                ("type".to_owned(), text("object")),
-                ("properties".to_owned(), Json::Object(properties)),
-                ("required".to_owned(), Json::Array(vec![text("code"), text("message")])),
-            ];
-            let name = free_name(&self.definitions, &format!("{}Error", type_name(name)));
-            self.definitions.insert(name, Json::Object(description.into_iter().chain(shape).collect()));
+            match error.get("code") {
+                Some(Json::Number(code)) => errors.push(ErrorCode {
+                    name: type_name(name),
+                    code: code.clone(),
+                    description: error.get("message").and_then(Json::as_str).map(str::to_owned),
+                }),
+                _ => self.problem(&format!("/components/errors/{}/code", escape(name)), "code", "expected an integer"),
+            }
         }
+        errors
     }
 
     fn method(&mut self, pointer: &str, method: &'a Json) -> Option<Message> {

@@ -1,6 +1,7 @@
 //! What a reader of contracts is, and what it returns.
 
 use mcpgen_schema::{Document, Error};
+use serde_json::Number;
 
 use super::mapping::Direction;
 
@@ -26,6 +27,18 @@ pub(super) struct Contents {
     pub(super) schema: Document,
     /// The messages that it does not contain.
     pub(super) messages: Vec<Message>,
+    /// The errors that it does not contain.
+    pub(super) errors: Vec<ErrorCode>,
+}
+
+/// An error that a response can have.
+pub(super) struct ErrorCode {
+    /// The name, such as `NotFound`.
+    pub(super) name: String,
+    /// The code.
+    pub(super) code: Number,
+    /// What it means.
+    pub(super) description: Option<String>,
 }
 
 /// A message of which the contract states the params and not the whole.
