@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use mcpgen_model::conservation::conservation;
-use mcpgen_model::{Contract, Mapping, Protocol, Revision, check_name, extend, model};
+use mcpgen_model::{Contract, Mapping, MessageSet, Protocol, Revision, check_name, extend, model};
 use mcpgen_schema::text::visible;
 use mcpgen_schema::{Document, Error, ReadOptions};
 
@@ -43,6 +43,8 @@ pub struct Summary {
     pub changed: usize,
     /// The fixups that did not match.
     pub idle_fixups: Vec<&'static str>,
+    /// The unions of messages that have another name than in MCP, because the schema defines a type of that name.
+    pub renamed_unions: Vec<(&'static str, String)>,
     /// The messages that nobody sends, because no union of messages lists them.
     pub unsent_messages: Vec<String>,
 }
@@ -241,6 +243,10 @@ pub(crate) fn summary(protocol: &Protocol, files: usize) -> Summary {
     // Without message sets, the senders are not known. With them, the other requests are embedded in messages.
     let has_senders = protocol.types.has_message_sets();
     let requests = protocol.requests.iter().filter(|request| !has_senders || !request.senders.is_empty()).count();
+    let renamed = MessageSet::ALL.into_iter().filter_map(|set| {
+        let union = protocol.types.iter().find(|def| def.message_set() == Some(set))?;
+        (union.name != set.definition()).then(|| (set.definition(), union.rust.clone()))
+    });
     let idle = protocol.fixups.iter().filter(|fixup| fixup.pointers.is_empty());
     Summary {
         revision: protocol.revision.clone(),
@@ -251,6 +257,7 @@ pub(crate) fn summary(protocol: &Protocol, files: usize) -> Summary {
         files,
         changed: 0,
         idle_fixups: idle.map(|fixup| fixup.name).collect(),
+        renamed_unions: renamed.collect(),
         unsent_messages: protocol.unsent_messages().into_iter().map(str::to_owned).collect(),
     }
 }

@@ -265,6 +265,25 @@ fn generates_one_schema_into_a_folder() {
 }
 
 #[test]
+fn names_the_kind_of_contract() {
+    const CHAT: &str = r#"{"$defs": {
+        "JoinRequest": { "type": "object", "x-method": "room/join", "x-side": "agent" },
+        "JoinResponse": { "type": "object", "x-method": "room/join", "x-side": "agent" },
+        "ClientRequest": { "type": "object" }
+    }}"#;
+    let project = Project::empty();
+    project.write("chat.json", CHAT);
+    let command = ["generate", "--schema", "chat.json", "--revision", "chat", "--out", "src/chat"];
+    project.run(&command).exits(0).prints(&[
+        "chat (JSON Schema with x-method): ",
+        " 1 method, ",
+        "note: chat: the schema has a definition ClientRequest, so the union of these messages is ClientRequestMessage",
+    ]);
+    let inspected = project.run(&["inspect", "chat.json"]);
+    inspected.exits(0).prints(&["chat.json, JSON Schema with x-method", "room/join  (JoinRequest) -> JoinResponse"]);
+}
+
+#[test]
 fn generates_what_a_schema_adds_to_a_revision() {
     const BASE: &str = r##"{
         "$defs": {

@@ -368,7 +368,9 @@ impl Inspection<'_> {
     }
 
     fn fixups(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        heading(f, "Fixups", self.fixups.len())?;
+        if !self.fixups.is_empty() {
+            heading(f, "Fixups", self.fixups.len())?;
+        }
         for fixup in &self.fixups {
             writeln!(f, "  {}: {}", fixup.name, fixup.reason)?;
             match fixup.pointers {

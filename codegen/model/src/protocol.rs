@@ -12,7 +12,7 @@ use crate::documentation::Docs;
 use crate::extension::Extends;
 use crate::fixups::Applied;
 use crate::messages::{ErrorCode, Notification, Request, Tag};
-use crate::revision::{Era, Status};
+use crate::revision::{Era, Status, schema_path};
 use crate::types::{Origin, Shape, Struct, Type, TypeDef, TypeId, Types};
 
 /// A revision of the protocol.
@@ -53,7 +53,8 @@ pub struct Protocol {
 impl Protocol {
     /// Returns the name and era of a revision, or the file and the kind of another contract.
     pub fn title(&self) -> String {
-        if self.revision == Status::Draft.as_str() {
+        let draft = Status::Draft.as_str();
+        if self.revision == draft && self.file != schema_path(draft) {
             format!("{}, {}", self.file.rsplit(['/', '\\']).next().unwrap_or_default(), self.contract)
         } else {
             format!("MCP {} ({})", self.revision, self.era.as_str())

@@ -94,6 +94,12 @@ impl GenerateArgs {
             let (types, methods, files) =
                 (counted(types, "types"), counted(methods, "methods"), counted(files, "files"));
             answer.text.push_str(&format!("{revision}{contract}: {types}{shared}, {methods}, {files}: {state}\n"));
+            let renamed = summary.renamed_unions.iter().map(|(name, ours)| {
+                format!(
+                    "note: {revision}: the schema has a definition {name}, so the union of these messages is {ours}"
+                )
+            });
+            answer.notes.extend(renamed);
             answer.notes.extend(summary.warnings().into_iter().map(|warning| format!("warning: {warning}")));
         }
         if answer.differs {
