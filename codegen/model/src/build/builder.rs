@@ -18,12 +18,12 @@ use crate::build::boxes::{with_boxes, without_recursive_aliases};
 use crate::build::methods::{Messages, error_codes};
 use crate::build::names::{GENERIC_LABELS, Occurrence, with_names};
 use crate::build::unions::{Conflict, absorbing, decide, is_exact};
-use crate::contract::{Contract, Direction, JSON_SCHEMA, MappedMessage, Mapping};
+use crate::contract::{Contract, JSON_SCHEMA, MappedMessage, Mapping};
 use crate::fixups::{self, Applied};
 use crate::text::names::{Namespace, field_name, variant_name};
 use crate::{
     AliasRule, Bounded, Condition, Content, CoreType, Decision, Docs, Guard, Item, Limit, Member, MessageKind,
-    MessageSet, Origin, PatternMembers, Protocol, Rest, Shape, Side, Struct, Tag, Tuple, Type, TypeDef, TypeId, Types,
+    MessageSet, Origin, PatternMembers, Protocol, Rest, Shape, Struct, Tag, Tuple, Type, TypeDef, TypeId, Types,
     Undecided, Union, Value, Variant,
 };
 
@@ -524,11 +524,7 @@ impl<'a> Builder<'a> {
         let mut union = Union { messages: Some(messages), ..Union::default() };
         let mapping = self.mapping;
         for MappedMessage { is_request, entry } in mapping.into_iter().flat_map(|mapping| &mapping.messages) {
-            let direction = match messages.sender {
-                Side::Client => Direction::ClientToServer,
-                Side::Server => Direction::ServerToClient,
-            };
-            let is_sent = entry.direction.is_some_and(|it| it == direction || it == Direction::Both);
+            let is_sent = entry.direction.is_some_and(|it| it.senders().contains(&messages.sender));
             if !is_sent || *is_request != (messages.kind == MessageKind::Request) {
                 continue;
             }

@@ -5,11 +5,11 @@ use std::collections::{BTreeMap, BTreeSet};
 use mcpgen_schema::Problem;
 use mcpgen_schema::json::{Json, integer};
 
-use crate::contract::{Direction, MappedMessage, Mapping};
+use crate::contract::{MappedMessage, Mapping};
 use crate::text::names::{Namespace, constant_name};
 use crate::{
-    Content, Era, ErrorCode, MessageKind, MessageSet, Notification, Origin, Params, Request, Shape, Side, Struct, Tag,
-    Type, TypeId, Types,
+    Content, Era, ErrorCode, MessageKind, MessageSet, Notification, Origin, Params, Request, Shape, Struct, Tag, Type,
+    TypeId, Types,
 };
 
 /// The requests and notifications of both sides.
@@ -147,12 +147,7 @@ impl Collector<'_> {
             Some(name) => self.unwrapped(self.definition("result", name)?),
             None => self.result(&entry.definition),
         };
-        let senders = match entry.direction {
-            None => Vec::new(),
-            Some(Direction::ClientToServer) => vec![Side::Client],
-            Some(Direction::ServerToClient) => vec![Side::Server],
-            Some(Direction::Both) => vec![Side::Client, Side::Server],
-        };
+        let senders = entry.direction.map_or_else(Vec::new, |direction| direction.senders().to_vec());
         self.found.requests.retain(|known| known.type_id != type_id);
         self.found.notifications.retain(|known| known.type_id != type_id);
         if *is_request {

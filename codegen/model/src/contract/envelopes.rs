@@ -1,17 +1,28 @@
 //! Adds definitions of whole messages to a schema that defines only their params and results.
 
+use std::collections::HashSet;
+
 use indexmap::IndexMap;
-use mcpgen_schema::{Document, Json};
+use mcpgen_schema::{Document, Error, Json};
 
 use super::mapping::{Entry, MappedMessage};
-use super::reader::{Contents, ErrorCode, Message};
+use super::reader::{Contents, ErrorCode, Message, Problems};
+use crate::direction::MessageSet;
+
+/// The maximum number of messages of a contract.
+const MAX_MESSAGES: usize = 1_000;
 
 /// The definition of the `id` of requests, which is added to schemas without one.
 const REQUEST_ID: &str = "RequestId";
 
 /// Adds a definition for each message and error, and returns the entries of the messages.
-pub(super) fn with_envelopes(contents: Contents) -> (Document, Vec<MappedMessage>) {
+///
+/// # Errors
+///
+/// [`Error::Schema`] if a side sends two messages of one kind with the same method, or if there are too many messages.
+pub(super) fn with_envelopes(contents: Contents) -> Result<(Document, Vec<MappedMessage>), Error> {
     let Contents { schema: mut document, messages, errors } = contents;
+    check(&document, &messages)?;
     let container = document.container();
     let mut definitions = document.definitions().clone();
     if !definitions.contains_key(REQUEST_ID) {
@@ -22,7 +33,7 @@ pub(super) fn with_envelopes(contents: Contents) -> (Document, Vec<MappedMessage
         // For example, the errors of `NotFound` and `ParseError` are `NotFoundError` and `ParseError`.
         let name = free_name(&definitions, &format!("{}Error", name.strip_suffix("Error").unwrap_or(&name)));
         let properties = [
-            ("code", object([("enum", Json::Array(vec![Json::Number(code)]))])),
+            ("code", object([("enum", Json::Array(vec![Json::Number(code.into())]))])),
             ("message", object([("type", text("string"))])),
         ];
         definitions.insert(name, structure(object(properties), &["code", "message"], description.as_deref()));
@@ -39,13 +50,31 @@ pub(super) fn with_envelopes(contents: Contents) -> (Document, Vec<MappedMessage
     if let Json::Object(root) = &mut document.root {
         root.insert(container.to_owned(), Json::Object(definitions));
     }
-    (document, entries)
+    Ok((document, entries))
 }
 
-/// Returns the name of a message, with `Message` after it if the contract has another definition of that name.
+fn check(document: &Document, messages: &[Message]) -> Result<(), Error> {
+    let mut problems = Problems::of(document, "rename or remove one of them");
+    let mut known = HashSet::new();
+    for message in messages {
+        for &sender in message.direction.senders() {
+            if !known.insert((sender, message.result.is_some(), &message.method)) {
+                let why = format!("another message of the {} has the method {:?}", sender.as_str(), message.method);
+                problems.add(&message.pointer, why);
+            }
+        }
+    }
+    if messages.len() > MAX_MESSAGES {
+        let why = format!("{} messages are more than the limit of {MAX_MESSAGES}", messages.len());
+        problems.add_with("", why, "split the contract");
+    }
+    problems.into_result()
+}
+
+/// Returns the name of a definition, with `Message` after it if the contract has another definition of that name.
 pub(super) fn free_name(definitions: &IndexMap<String, Json>, wanted: &str) -> String {
     let mut name = wanted.to_owned();
-    while definitions.contains_key(&name) {
+    while definitions.contains_key(&name) || MessageSet::named(&name).is_some() {
         name.push_str("Message");
     }
     name

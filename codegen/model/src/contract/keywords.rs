@@ -1,12 +1,12 @@
 //! JSON schemas whose definitions say what they are with the keywords `x-method` and `x-side`, such as that of the Agent
 //! Client Protocol (ACP).
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
-use mcpgen_schema::{Document, Error, Json, Problem};
+use mcpgen_schema::{Document, Error, Json};
 
 use super::mapping::Direction;
-use super::reader::{Contents, ErrorCode, Message, Reader};
+use super::reader::{Contents, ErrorCode, Message, Problems, Reader, code};
 use crate::text::names::type_name;
 
 /// Reads the keywords `x-method` and `x-side`.
@@ -22,38 +22,46 @@ impl Reader for MethodKeywords {
     }
 
     fn read(&self, document: Document) -> Result<Contents, Error> {
-        let mut problems = Vec::new();
+        let mut problems = Problems::of(&document, "add the definition, or correct its `x-method` or `x-side`");
         let (mut params, mut results) = (Vec::new(), BTreeMap::new());
         for (name, definition) in document.definitions() {
             let Some(method) = definition.get("x-method") else { continue };
-            match (method.as_str(), direction(definition)) {
-                (None, _) => problems.push(problem(&document, name, "x-method", method, "the name of a method")),
-                (_, None) => {
-                    let found = definition.get("x-side").unwrap_or(&Json::Null);
-                    problems.push(problem(&document, name, "x-side", found, "\"agent\", \"client\" or \"protocol\""));
-                }
-                (Some(method), Some(direction)) => {
-                    if name.ends_with("Response") || name.ends_with("Result") {
-                        results.insert(method, name.clone());
-                    } else {
-                        params.push((name, method, direction, definition));
-                    }
-                }
+            let pointer = document.pointer(name);
+            let (Some(method), Some(direction)) = (method.as_str(), direction(definition)) else {
+                let expected = "expected the name of a method, and \"agent\", \"client\" or \"both\" as `x-side`";
+                problems.add_with(&pointer, expected, "write `x-method` and `x-side`");
+                continue;
+            };
+            if !name.ends_with("Response") {
+                params.push((name, pointer, method, direction, definition));
+            } else if let Some(other) = results.insert((method, direction), name) {
+                problems.add(&pointer, format!("{other} is the result of {method:?} too"));
             }
         }
-        if !problems.is_empty() {
-            return Err(Error::Schema(problems));
-        }
-        let messages = params.into_iter().map(|(name, method, direction, definition)| Message {
-            name: format!("{name}Message"),
-            method: method.to_owned(),
-            direction,
-            params: Some((name.clone(), true)),
+        let mut messages = Vec::new();
+        let mut answered = BTreeSet::new();
+        for (name, pointer, method, direction, definition) in params {
             // A method can be that of a request and of a notification.
-            result: results.get(method).filter(|_| !name.ends_with("Notification")).cloned(),
-            description: definition.get("description").and_then(Json::as_str).map(str::to_owned),
-        });
-        let (messages, errors) = (messages.collect(), error_codes(&document));
+            let result = results.get(&(method, direction)).filter(|_| !name.ends_with("Notification"));
+            if result.is_none() && name.ends_with("Request") {
+                problems.add(&pointer, format!("no definition `…Response` has the method {method:?} of this request"));
+            }
+            answered.extend(result.map(|_| (method, direction)));
+            messages.push(Message {
+                pointer,
+                name: format!("{name}Message"),
+                method: method.to_owned(),
+                direction,
+                params: Some((name.clone(), true)),
+                result: result.map(|result| (*result).clone()),
+                description: definition.get("description").and_then(Json::as_str).map(str::to_owned),
+            });
+        }
+        for (key, name) in results.iter().filter(|(key, _)| !answered.contains(key)) {
+            problems.add(&document.pointer(name), format!("no definition `…Request` has the method {:?}", key.0));
+        }
+        problems.into_result()?;
+        let errors = error_codes(&document);
         Ok(Contents { schema: document, messages, errors })
     }
 }
@@ -73,20 +81,9 @@ fn error_codes(document: &Document) -> Vec<ErrorCode> {
     let alternatives = document.definitions().get("ErrorCode").and_then(|it| it.get("anyOf").or(it.get("oneOf")));
     let Some(Json::Array(alternatives)) = alternatives else { return Vec::new() };
     let errors = alternatives.iter().filter_map(|alternative| {
-        let Json::Number(code) = alternative.get("const")? else { return None };
+        let code = code(alternative.get("const"))?;
         let description = alternative.get("description").and_then(Json::as_str).map(str::to_owned);
-        Some(ErrorCode { name: type_name(alternative.get("title")?.as_str()?), code: code.clone(), description })
+        Some(ErrorCode { name: type_name(alternative.get("title")?.as_str()?), code, description })
     });
     errors.collect()
-}
-
-fn problem(document: &Document, definition: &str, keyword: &str, found: &Json, expected: &str) -> Problem {
-    Problem {
-        file: document.file.clone(),
-        definition: definition.to_owned(),
-        pointer: format!("{}/{keyword}", document.pointer(definition)),
-        keyword: keyword.to_owned(),
-        why: format!("expected {expected}, found {}", found.plain()),
-        remedy: format!("write {expected}"),
-    }
 }

@@ -18,6 +18,8 @@ use std::path::Path;
 use mcpgen_schema::{Error, Problem};
 use serde::Deserialize;
 
+use crate::direction::Side;
+
 /// The messages of a protocol.
 #[derive(Clone, Debug, Default)]
 pub struct Mapping {
@@ -53,7 +55,7 @@ pub struct Entry {
 }
 
 /// The direction of a message.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Direction {
     /// From the client to the server.
@@ -62,6 +64,17 @@ pub enum Direction {
     ServerToClient,
     /// Either side sends it.
     Both,
+}
+
+impl Direction {
+    /// Returns the sides that send the message.
+    pub(crate) fn senders(self) -> &'static [Side] {
+        match self {
+            Direction::ClientToServer => &[Side::Client],
+            Direction::ServerToClient => &[Side::Server],
+            Direction::Both => &[Side::Client, Side::Server],
+        }
+    }
 }
 
 impl Mapping {

@@ -1,16 +1,17 @@
 //! The `metaModel.json` of the Language Server Protocol (LSP): requests, notifications, and types of its own grammar.
 
-use std::collections::HashSet;
-
 use indexmap::IndexMap;
-use mcpgen_schema::{Dialect, Document, Error, Json, Problem};
+use mcpgen_schema::{Dialect, Document, Error, Json};
 
 use super::envelopes::{free_name, object, reference, text};
 use super::mapping::Direction;
-use super::reader::{Contents, ErrorCode, Message, Reader};
+use super::reader::{Contents, ErrorCode, Message, Problems, Reader, code};
 use crate::text::names::type_name;
 
 const CONTAINER: &str = "$defs";
+
+/// The maximum number of structures from which one inherits.
+const MAX_INHERITED: usize = 100;
 
 /// Reads `metaModel.json`.
 pub(super) struct MetaModel;
@@ -21,9 +22,8 @@ impl Reader for MetaModel {
     }
 
     fn reads(&self, document: &Document) -> bool {
-        ["requests", "notifications", "structures"]
-            .iter()
-            .all(|key| matches!(document.root.get(key), Some(Json::Array(_))))
+        let is_list = |key: &&&str| matches!(document.root.get(key), Some(Json::Array(_)));
+        ["requests", "notifications", "structures"].iter().filter(is_list).count() > 1
     }
 
     fn read(&self, mut document: Document) -> Result<Contents, Error> {
@@ -33,7 +33,9 @@ impl Reader for MetaModel {
             _ => &[],
         };
         let structures = items("structures").iter().filter_map(|it| Some((it.get("name")?.as_str()?, it))).collect();
-        let mut reading = Reading { structures, definitions: IndexMap::new(), problems: Vec::new() };
+        let remedy = "write it as metaModel.schema.json of the Language Server Protocol defines it";
+        let problems = Problems::of(&document, remedy);
+        let mut reading = Reading { structures, definitions: IndexMap::new(), problems };
         for key in ["structures", "enumerations", "typeAliases"] {
             for (index, item) in items(key).iter().enumerate() {
                 let pointer = format!("/{key}/{index}");
@@ -42,8 +44,10 @@ impl Reader for MetaModel {
                     "enumerations" => reading.enumeration(&pointer, item),
                     _ => reading.part(&pointer, item, "type"),
                 };
-                if let (Some(name), Some(schema)) = (reading.text(&pointer, item, "name"), schema) {
-                    reading.definitions.insert(name.to_owned(), documented(schema, item));
+                if let (Some(name), Some(schema)) = (reading.text(&pointer, item, "name"), schema)
+                    && reading.definitions.insert(name.to_owned(), documented(schema, item)).is_some()
+                {
+                    reading.problems.add(&format!("{pointer}/name"), format!("another type has the name {name:?}"));
                 }
             }
         }
@@ -54,11 +58,8 @@ impl Reader for MetaModel {
             }
         }
         let errors = items("enumerations").iter().filter(|it| is_error_codes(it)).flat_map(error_codes).collect();
-        let Reading { definitions, mut problems, .. } = reading;
-        if !problems.is_empty() {
-            problems.iter_mut().for_each(|problem| problem.file.clone_from(&document.file));
-            return Err(Error::Schema(problems));
-        }
+        let Reading { definitions, problems, .. } = reading;
+        problems.into_result()?;
         document.dialect = Dialect::Draft202012;
         document.root = object([(CONTAINER, Json::Object(definitions))]);
         Ok(Contents { schema: document, messages, errors })
@@ -68,25 +69,14 @@ impl Reader for MetaModel {
 struct Reading<'a> {
     structures: IndexMap<&'a str, &'a Json>,
     definitions: IndexMap<String, Json>,
-    problems: Vec<Problem>,
+    problems: Problems,
 }
 
 impl<'a> Reading<'a> {
-    fn problem(&mut self, pointer: &str, why: impl Into<String>) {
-        self.problems.push(Problem {
-            file: String::new(),
-            definition: String::new(),
-            pointer: pointer.to_owned(),
-            keyword: String::new(),
-            why: why.into(),
-            remedy: "write it as metaModel.schema.json of the Language Server Protocol defines it".to_owned(),
-        });
-    }
-
     fn text(&mut self, pointer: &str, json: &'a Json, key: &str) -> Option<&'a str> {
         let found = json.get(key).and_then(Json::as_str);
         if found.is_none() {
-            self.problem(&format!("{pointer}/{key}"), "expected a text");
+            self.problems.add(&format!("{pointer}/{key}"), "expected a text");
         }
         found
     }
@@ -99,7 +89,7 @@ impl<'a> Reading<'a> {
             "both" => Direction::Both,
             other => {
                 let why = format!("expected clientToServer, serverToClient or both, found {other:?}");
-                self.problem(&format!("{pointer}/messageDirection"), why);
+                self.problems.add(&format!("{pointer}/messageDirection"), why);
                 return None;
             }
         };
@@ -111,7 +101,11 @@ impl<'a> Reading<'a> {
         };
         let name = item.get("typeName").and_then(Json::as_str).map(str::to_owned);
         let kind = if is_request { "Request" } else { "Notification" };
+        if !is_request && result.is_some() {
+            self.problems.add(&format!("{pointer}/result"), "a notification has no result");
+        }
         Some(Message {
+            pointer: pointer.to_owned(),
             name: name.unwrap_or_else(|| format!("{stem}{kind}")),
             method: method.to_owned(),
             direction,
@@ -145,7 +139,7 @@ impl<'a> Reading<'a> {
     /// Returns the schema of an object with its own members and those of the structures that it extends.
     fn structure(&mut self, pointer: &str, item: &'a Json) -> Option<Json> {
         let mut members = IndexMap::new();
-        self.members(pointer, item, &mut members, &mut HashSet::new());
+        self.members(pointer, item, &mut members, &mut Vec::new());
         Some(self.object(members))
     }
 
@@ -171,20 +165,25 @@ impl<'a> Reading<'a> {
         pointer: &str,
         item: &'a Json,
         members: &mut IndexMap<&'a str, (String, &'a Json)>,
-        seen: &mut HashSet<&'a str>,
+        inherited: &mut Vec<&'a str>,
     ) {
         for key in ["extends", "mixins"] {
             let Some(Json::Array(parents)) = item.get(key) else { continue };
             for (index, parent) in parents.iter().enumerate() {
                 let here = format!("{pointer}/{key}/{index}");
                 let Some(name) = self.text(&here, parent, "name") else { continue };
-                match self.structures.get(name).copied() {
-                    Some(parent) if seen.insert(name) => {
-                        let index = self.structures.get_index_of(name).unwrap_or_default();
-                        self.members(&format!("/structures/{index}"), parent, members, seen);
+                match self.structures.get_full(name) {
+                    Some(_) if inherited.contains(&name) => {}
+                    Some((index, _, &parent)) if inherited.len() < MAX_INHERITED => {
+                        inherited.push(name);
+                        self.members(&format!("/structures/{index}"), parent, members, inherited);
                     }
-                    Some(_) => {}
-                    None => self.problem(&here, format!("there is no structure {name:?}")),
+                    Some(_) => {
+                        let why = format!("it inherits from more than {MAX_INHERITED} structures");
+                        self.problems.add_with(&here, why, "merge structures");
+                        return;
+                    }
+                    None => self.problems.add(&here, format!("there is no structure {name:?}")),
                 }
             }
         }
@@ -201,16 +200,22 @@ impl<'a> Reading<'a> {
     fn enumeration(&mut self, pointer: &str, item: &'a Json) -> Option<Json> {
         let base = self.part(pointer, item, "type")?;
         let Some(Json::Array(values)) = item.get("values") else {
-            self.problem(&format!("{pointer}/values"), "expected an array of values");
+            self.problems.add(&format!("{pointer}/values"), "expected an array of values");
             return None;
         };
-        let names = values.iter().filter_map(|value| value.get("name").cloned()).collect();
-        let values: Vec<Json> = values.iter().filter_map(|value| value.get("value").cloned()).collect();
+        let (mut names, mut known) = (Vec::new(), Vec::new());
+        for (index, entry) in values.iter().enumerate() {
+            let here = format!("{pointer}/values/{index}");
+            if let (Some(name), Some(value)) = (self.text(&here, entry, "name"), self.value(&here, entry)) {
+                names.push(text(name));
+                known.push(value.clone());
+            }
+        }
         let is_open = item.get("supportsCustomValues") == Some(&Json::Bool(true));
         Some(match (is_open, base) {
-            (false, _) => object([("enum", Json::Array(values)), ("x-enum-varnames", Json::Array(names))]),
+            (false, _) => object([("enum", Json::Array(known)), ("x-enum-varnames", Json::Array(names))]),
             (true, Json::Object(mut base)) => {
-                base.insert("_enum".to_owned(), Json::Array(values));
+                base.insert("_enum".to_owned(), Json::Array(known));
                 Json::Object(base)
             }
             (true, base) => base,
@@ -234,7 +239,7 @@ impl<'a> Reading<'a> {
             }
             "or" | "and" | "tuple" => {
                 let Some(Json::Array(items)) = json.get("items") else {
-                    self.problem(&format!("{pointer}/items"), "expected an array of types");
+                    self.problems.add(&format!("{pointer}/items"), "expected an array of types");
                     return None;
                 };
                 let pointer = format!("{pointer}/items");
@@ -246,17 +251,30 @@ impl<'a> Reading<'a> {
             }
             "literal" => {
                 let mut members = IndexMap::new();
-                self.members(&format!("{pointer}/value"), json.get("value")?, &mut members, &mut HashSet::new());
+                let value = self.value(pointer, json)?;
+                self.members(&format!("{pointer}/value"), value, &mut members, &mut Vec::new());
                 Some(self.object(members))
             }
             "stringLiteral" | "integerLiteral" | "booleanLiteral" => {
-                Some(object([("const", json.get("value")?.clone())]))
+                Some(object([("const", self.value(pointer, json)?.clone())]))
+            }
+            "" => {
+                self.problems.add(pointer, "expected a type");
+                None
             }
             other => {
-                self.problem(&format!("{pointer}/kind"), format!("{other:?} is not a kind of type"));
+                self.problems.add(&format!("{pointer}/kind"), format!("{other:?} is not a kind of type"));
                 None
             }
         }
+    }
+
+    fn value(&mut self, pointer: &str, json: &'a Json) -> Option<&'a Json> {
+        let found = json.get("value");
+        if found.is_none() {
+            self.problems.add(&format!("{pointer}/value"), "expected a value");
+        }
+        found
     }
 
     /// Returns the JSON schema of the type in a member.
@@ -290,7 +308,7 @@ impl<'a> Reading<'a> {
             "boolean" => object([("type", text("boolean"))]),
             "null" => object([("type", text("null"))]),
             other => {
-                self.problem(&format!("{pointer}/name"), format!("{other:?} is not a base type"));
+                self.problems.add(&format!("{pointer}/name"), format!("{other:?} is not a base type"));
                 return None;
             }
         })
@@ -316,13 +334,9 @@ fn is_error_codes(enumeration: &Json) -> bool {
 /// Returns the errors that an enumeration of codes lists.
 fn error_codes(enumeration: &Json) -> Vec<ErrorCode> {
     let Some(Json::Array(values)) = enumeration.get("values") else { return Vec::new() };
-    let code = |value: &Json| match value.get("value")? {
-        Json::Number(code) => Some(code.clone()),
-        _ => None,
-    };
     let errors = values.iter().filter_map(|value| {
         let description = value.get("documentation").and_then(Json::as_str).map(str::to_owned);
-        Some(ErrorCode { name: value.get("name")?.as_str()?.to_owned(), code: code(value)?, description })
+        Some(ErrorCode { name: value.get("name")?.as_str()?.to_owned(), code: code(value.get("value"))?, description })
     });
     errors.collect()
 }

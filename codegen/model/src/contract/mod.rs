@@ -11,8 +11,8 @@ use std::collections::BTreeMap;
 
 use mcpgen_schema::{Document, Error};
 
+pub(crate) use mapping::MappedMessage;
 pub use mapping::Mapping;
-pub(crate) use mapping::{Direction, MappedMessage};
 use reader::Reader;
 
 /// What states a protocol: a document and, if it does not list the messages, a mapping that does.
@@ -49,7 +49,7 @@ impl Contract {
         let Some(reader) = READERS.iter().find(|reader| reader.reads(&self.document)) else {
             return Ok((self, JSON_SCHEMA));
         };
-        let (document, listed) = envelopes::with_envelopes(reader.read(self.document)?);
+        let (document, listed) = envelopes::with_envelopes(reader.read(self.document)?)?;
         let mapping = match self.mapping {
             Some(mapping) => Mapping { messages: listed.into_iter().chain(mapping.messages).collect(), ..mapping },
             None => Mapping { file: document.file.clone(), messages: listed },

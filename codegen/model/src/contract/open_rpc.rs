@@ -1,12 +1,14 @@
 //! OpenRPC documents: methods with params, by name or by position, results and errors.
 
+use std::collections::HashSet;
+
 use indexmap::IndexMap;
 use mcpgen_schema::json::pointer::escape;
-use mcpgen_schema::{Dialect, Document, Error, Json, Problem};
+use mcpgen_schema::{Dialect, Document, Error, Json};
 
 use super::envelopes::{free_name, object, reference, text};
 use super::mapping::Direction;
-use super::reader::{Contents, ErrorCode, Message, Reader};
+use super::reader::{Contents, ErrorCode, Message, Problems, Reader, code};
 use crate::text::names::type_name;
 
 /// The keyword of the schema that contains its definitions.
@@ -31,7 +33,8 @@ impl Reader for OpenRpc {
         let root = std::mem::replace(&mut document.root, Json::Null);
         let schemas = root.pointer("/components/schemas").and_then(Json::as_object);
         let definitions = schemas.into_iter().flatten().map(|(name, schema)| (name.clone(), moved(schema)));
-        let mut reading = Reading { root: &root, definitions: definitions.collect(), problems: Vec::new() };
+        let problems = Problems::of(&document, "write it as the OpenRPC specification defines it");
+        let mut reading = Reading { root: &root, definitions: definitions.collect(), problems };
         let errors = reading.errors();
         let messages = match root.get("methods") {
             Some(Json::Array(methods)) => {
@@ -39,15 +42,12 @@ impl Reader for OpenRpc {
                 methods.filter_map(|(index, method)| reading.method(&format!("/methods/{index}"), method)).collect()
             }
             _ => {
-                reading.problem("/methods", "methods", "expected an array of methods");
+                reading.problems.add("/methods", "expected an array of methods");
                 Vec::new()
             }
         };
-        let Reading { definitions, mut problems, .. } = reading;
-        if !problems.is_empty() {
-            problems.iter_mut().for_each(|problem| problem.file.clone_from(&document.file));
-            return Err(Error::Schema(problems));
-        }
+        let Reading { definitions, problems, .. } = reading;
+        problems.into_result()?;
         document.dialect = Dialect::Draft07;
         document.root = object([(CONTAINER, Json::Object(definitions))]);
         Ok(Contents { schema: document, messages, errors })
@@ -57,7 +57,7 @@ impl Reader for OpenRpc {
 struct Reading<'a> {
     root: &'a Json,
     definitions: IndexMap<String, Json>,
-    problems: Vec<Problem>,
+    problems: Problems,
 }
 
 /// A param or result, with the pointer of its schema.
@@ -68,28 +68,17 @@ struct Descriptor<'a> {
 }
 
 impl<'a> Reading<'a> {
-    fn problem(&mut self, pointer: &str, keyword: &str, why: &str) {
-        self.problems.push(Problem {
-            file: String::new(),
-            definition: String::new(),
-            pointer: pointer.to_owned(),
-            keyword: keyword.to_owned(),
-            why: why.to_owned(),
-            remedy: "write it as the OpenRPC specification defines it".to_owned(),
-        });
-    }
-
     /// Returns the errors of the components.
     fn errors(&mut self) -> Vec<ErrorCode> {
         let mut errors = Vec::new();
         for (name, error) in self.root.pointer("/components/errors").and_then(Json::as_object).into_iter().flatten() {
-            match error.get("code") {
-                Some(Json::Number(code)) => errors.push(ErrorCode {
+            match code(error.get("code")) {
+                Some(code) => errors.push(ErrorCode {
                     name: type_name(name),
-                    code: code.clone(),
+                    code,
                     description: error.get("message").and_then(Json::as_str).map(str::to_owned),
                 }),
-                _ => self.problem(&format!("/components/errors/{}/code", escape(name)), "code", "expected an integer"),
+                _ => self.problems.add(&format!("/components/errors/{}/code", escape(name)), "expected an integer"),
             }
         }
         errors
@@ -98,7 +87,7 @@ impl<'a> Reading<'a> {
     fn method(&mut self, pointer: &str, method: &'a Json) -> Option<Message> {
         let method = self.resolved(pointer, method)?;
         let Some(name) = method.get("name").and_then(Json::as_str) else {
-            self.problem(&format!("{pointer}/name"), "name", "expected the name of a method");
+            self.problems.add(&format!("{pointer}/name"), "expected the name of a method");
             return None;
         };
         let stem = type_name(name);
@@ -109,6 +98,7 @@ impl<'a> Reading<'a> {
             None => None,
         };
         Some(Message {
+            pointer: pointer.to_owned(),
             name: format!("{stem}{}", if result.is_some() { "Request" } else { "Notification" }),
             method: name.to_owned(),
             direction: Direction::ClientToServer,
@@ -121,7 +111,7 @@ impl<'a> Reading<'a> {
     /// Defines the params of a method: an object, an array, or both, as its `paramStructure` says.
     fn params(&mut self, pointer: &str, stem: &str, method: &'a Json) -> Option<Option<(String, bool)>> {
         let Some(Json::Array(params)) = method.get("params") else {
-            self.problem(&format!("{pointer}/params"), "params", "expected an array of params");
+            self.problems.add(&format!("{pointer}/params"), "expected an array of params");
             return None;
         };
         if params.is_empty() {
@@ -145,7 +135,7 @@ impl<'a> Reading<'a> {
             }
             Some(_) => {
                 let why = "expected \"by-name\", \"by-position\" or \"either\"";
-                self.problem(&format!("{pointer}/paramStructure"), "paramStructure", why);
+                self.problems.add(&format!("{pointer}/paramStructure"), why);
                 return None;
             }
         };
@@ -173,20 +163,27 @@ impl<'a> Reading<'a> {
         match (json.get("name").and_then(Json::as_str), json.get("schema")) {
             (Some(name), Some(schema)) => Some(Descriptor { name, schema, json }),
             _ => {
-                self.problem(pointer, "", "expected a content descriptor with a `name` and a `schema`");
+                self.problems.add(pointer, "expected a content descriptor with a `name` and a `schema`");
                 None
             }
         }
     }
 
-    /// Follows the reference of a method or content descriptor.
+    /// Follows the references of a method or content descriptor.
     fn resolved(&mut self, pointer: &str, json: &'a Json) -> Option<&'a Json> {
-        let Some(target) = json.get("$ref") else { return Some(json) };
-        let found = target.as_str().and_then(|target| self.root.pointer(target.strip_prefix('#')?));
-        if found.is_none() {
-            self.problem(&format!("{pointer}/$ref"), "$ref", &format!("{target} is not in this document"));
+        let (mut found, mut seen) = (json, HashSet::new());
+        while let Some(target) = found.get("$ref") {
+            let next = target.as_str().and_then(|target| self.root.pointer(target.strip_prefix('#')?));
+            match next.filter(|_| seen.insert(target.key())) {
+                Some(next) => found = next,
+                None => {
+                    let why = format!("{target} leads to nothing in this document, or to itself");
+                    self.problems.add(&format!("{pointer}/$ref"), why);
+                    return None;
+                }
+            }
         }
-        found
+        Some(found)
     }
 }
 

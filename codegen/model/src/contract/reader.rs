@@ -1,7 +1,7 @@
 //! What a reader of contracts is, and what it returns.
 
-use mcpgen_schema::{Document, Error};
-use serde_json::Number;
+use mcpgen_schema::json::integer;
+use mcpgen_schema::{Document, Error, Json, Problem};
 
 use super::mapping::Direction;
 
@@ -36,13 +36,15 @@ pub(super) struct ErrorCode {
     /// The name, such as `NotFound`.
     pub(super) name: String,
     /// The code.
-    pub(super) code: Number,
+    pub(super) code: i64,
     /// What it means.
     pub(super) description: Option<String>,
 }
 
 /// A message of which the contract states the params and not the whole.
 pub(super) struct Message {
+    /// The JSON pointer of the place that states it.
+    pub(super) pointer: String,
     /// The name of the definition that it becomes.
     pub(super) name: String,
     /// The method.
@@ -55,4 +57,48 @@ pub(super) struct Message {
     pub(super) result: Option<String>,
     /// Its documentation.
     pub(super) description: Option<String>,
+}
+
+/// The problems of a contract.
+pub(super) struct Problems {
+    file: String,
+    remedy: &'static str,
+    found: Vec<Problem>,
+}
+
+impl Problems {
+    /// Creates an empty list. The remedy is that of all problems without another one.
+    pub(super) fn of(document: &Document, remedy: &'static str) -> Self {
+        Self { file: document.file.clone(), remedy, found: Vec::new() }
+    }
+
+    pub(super) fn add(&mut self, pointer: &str, why: impl Into<String>) {
+        self.add_with(pointer, why, self.remedy);
+    }
+
+    pub(super) fn add_with(&mut self, pointer: &str, why: impl Into<String>, remedy: &str) {
+        self.found.push(Problem {
+            file: self.file.clone(),
+            definition: String::new(),
+            pointer: pointer.to_owned(),
+            keyword: String::new(),
+            why: why.into(),
+            remedy: remedy.to_owned(),
+        });
+    }
+
+    /// # Errors
+    ///
+    /// [`Error::Schema`] if there is a problem.
+    pub(super) fn into_result(self) -> Result<(), Error> {
+        if self.found.is_empty() { Ok(()) } else { Err(Error::Schema(self.found)) }
+    }
+}
+
+/// Returns the code of an error, if it is an integer.
+pub(super) fn code(json: Option<&Json>) -> Option<i64> {
+    match json? {
+        Json::Number(number) => i64::try_from(integer(number)?).ok(),
+        _ => None,
+    }
 }
