@@ -160,6 +160,10 @@ pub(crate) struct MissingDocument {
 
 /// Returns the documents that references lead to, and that are not part of this one.
 pub(crate) fn missing_documents(document: &Document) -> Vec<MissingDocument> {
+    // The index takes much longer.
+    if !may_leave_document(&document.root) {
+        return Vec::new();
+    }
     let index = Index::of(document);
     let missing = index.refs.iter().filter_map(|Reference { text, base, .. }| {
         let uri = document_uri(base, text);
@@ -167,6 +171,20 @@ pub(crate) fn missing_documents(document: &Document) -> Vec<MissingDocument> {
         is_missing.then(|| MissingDocument { uri, reference: text.clone(), base: base.clone() })
     });
     missing.collect()
+}
+
+/// Returns whether a reference may lead to another document.
+fn may_leave_document(json: &Json) -> bool {
+    match json {
+        Json::Object(members) => members.iter().any(|(key, value)| match value {
+            Json::String(text) => {
+                ["$ref", "$dynamicRef", "$recursiveRef"].contains(&key.as_str()) && !text.starts_with('#')
+            }
+            value => may_leave_document(value),
+        }),
+        Json::Array(items) => items.iter().any(may_leave_document),
+        _ => false,
+    }
 }
 
 /// Returns whether a document has `$dynamicAnchor`s with a name.

@@ -12,7 +12,7 @@ use serde_json::Value;
 /// A message: its method, its sender, and whether it is a request.
 type Message = (String, &'static str, bool);
 
-/// Reads a contract without mcpgen's readers.
+/// Returns the JSON of a contract, and its model.
 fn contract(file: &str) -> Option<(Value, Protocol)> {
     let here = Path::new(env!("CARGO_MANIFEST_DIR"));
     let path = [here.join("contracts").join(file), here.join("../../../shared/family").join(file)];
