@@ -3,6 +3,7 @@
 use std::collections::HashSet;
 
 use indexmap::IndexMap;
+use mcpgen_schema::json::pointer::escape;
 use mcpgen_schema::{Document, Error, Json};
 
 use super::mapping::{Entry, MappedMessage};
@@ -109,7 +110,8 @@ fn constant(value: &str) -> Json {
 }
 
 pub(super) fn reference(container: &str, definition: &str) -> Json {
-    let definition = mcpgen_schema::json::pointer::escape(definition);
+    // A fragment of a URI is percent-encoded.
+    let definition = escape(definition).replace('%', "%25");
     object([("$ref", text(&format!("#/{container}/{definition}")))])
 }
 
