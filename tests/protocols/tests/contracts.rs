@@ -243,6 +243,18 @@ fn contracts_with_mistakes_are_refused() {
             "/methods/0/paramStructure: expected \"by-name\", \"by-position\" or \"either\"",
         ),
         (
+            r#"{"openrpc": "1.3.2", "methods": [{"name": "a", "paramStructure": 1, "params": [{"name": "b", "schema": {}}]}]}"#,
+            "/methods/0/paramStructure: expected \"by-name\", \"by-position\" or \"either\"",
+        ),
+        (
+            r#"{"openrpc": "1.3.2", "methods": [{"name": "a", "params": [{"name": "b", "schema": {}}, {"name": "b", "schema": {}}]}]}"#,
+            "/methods/0/params/1/name: another param has the name \"b\"",
+        ),
+        (
+            r#"{"openrpc": "1.3.2", "methods": [{"name": "a", "params": [{"name": "b", "required": "true", "schema": {}}]}]}"#,
+            "/methods/0/params/0/required: expected true or false",
+        ),
+        (
             r#"{"openrpc": "1.3.2", "methods": [], "components": {"errors": {"A": {"code": 1.5, "message": ""}}}}"#,
             "/components/errors/A/code: expected an integer",
         ),

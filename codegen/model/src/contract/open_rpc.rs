@@ -123,7 +123,14 @@ impl<'a> Reading<'a> {
             .collect::<Option<_>>()?;
         let is_required = |param: &Descriptor<'_>| param.json.get("required") == Some(&Json::Bool(true));
         let required = descriptors.iter().any(is_required);
-        let name = match method.get("paramStructure").and_then(Json::as_str) {
+        let mut names = HashSet::new();
+        for (index, param) in descriptors.iter().enumerate() {
+            if !names.insert(param.name) {
+                let why = format!("another param has the name {:?}", param.name);
+                self.problems.add(&format!("{pointer}/params/{index}/name"), why);
+            }
+        }
+        let name = match method.get("paramStructure").map(Json::plain).as_deref() {
             Some("by-name") => self.define(&format!("{stem}Params"), by_name(&descriptors, is_required)),
             Some("by-position") => self.define(&format!("{stem}Params"), by_position(&descriptors, is_required)),
             None | Some("either") => {
@@ -160,6 +167,9 @@ impl<'a> Reading<'a> {
 
     fn descriptor(&mut self, pointer: &str, json: &'a Json) -> Option<Descriptor<'a>> {
         let json = self.resolved(pointer, json)?;
+        if json.get("required").is_some_and(|required| !matches!(required, Json::Bool(_))) {
+            self.problems.add(&format!("{pointer}/required"), "expected true or false");
+        }
         match (json.get("name").and_then(Json::as_str), json.get("schema")) {
             (Some(name), Some(schema)) => Some(Descriptor { name, schema, json }),
             _ => {
