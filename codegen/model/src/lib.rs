@@ -25,7 +25,7 @@ pub mod text;
 // Corrections of official schemas, repeated definitions, and the messages that a schema does not list.
 pub mod fixups;
 mod inline;
-// What states a protocol.
+// Contracts, which define a protocol.
 mod contract;
 // The lists of a server: its tools, resources and prompts.
 pub mod snapshot;
@@ -51,7 +51,7 @@ pub mod inspect;
 pub mod validate;
 
 pub use build::{areas, build, extend, model};
-pub use contract::{Contract, Mapping};
+pub use contract::{Contract, JSON_SCHEMA, Mapping};
 pub use decision::{Condition, Decision, Guard};
 pub use describe::{Outline, Part};
 pub use direction::{MessageKind, MessageSet, Side};

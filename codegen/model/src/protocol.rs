@@ -20,7 +20,7 @@ use crate::types::{Origin, Shape, Struct, Type, TypeDef, TypeId, Types};
 pub struct Protocol {
     /// The revision's name.
     pub revision: String,
-    /// The kind of contract that states the protocol, such as `OpenRPC`.
+    /// The kind of contract that defines the protocol, such as `OpenRPC`.
     pub contract: &'static str,
     /// The name of the schema file in messages.
     pub file: String,

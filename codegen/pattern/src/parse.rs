@@ -174,7 +174,7 @@ impl<'p> Parser<'p> {
         }
         for (text, negated) in [(r"\b", false), (r"\B", true)] {
             if self.skip(text) {
-                // Only in Unicode mode does case matter: there, `ſ` equals `s`.
+                // Case only matters in Unicode mode, where `ſ` equals `s`.
                 let flags = Flags { ignore_case: flags.ignore_case && self.unicode, ..flags };
                 let word = self.classes.index(r"\w", flags, self.unicode)?;
                 return Ok(Node::Assert(Assertion::Boundary { word: word as u32, negated }));

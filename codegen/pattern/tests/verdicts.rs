@@ -116,7 +116,7 @@ fn agrees_on_patterns_in_use() {
     }
 }
 
-/// Without the flag `u`, which octal escapes such as `\377` are not valid with, `ſ` is not a character of words.
+/// The escape `\377` is not valid with the flag `u`. Without the flag, `ſ` is not a word character.
 #[test]
 fn agrees_on_boundaries_without_unicode() {
     check(r"(?i:\B(?:|\377))", &["aäA\u{2028}ſ"]);

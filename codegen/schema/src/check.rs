@@ -108,12 +108,12 @@ impl Check {
         }
     }
 
-    /// Creates the check of a number's limits, or returns `None` if there are none.
+    /// Returns the check of the bounds of a number. Without bounds, there is no check.
     pub(crate) fn of_bounds(bounds: &Bounds) -> Option<Check> {
         (!bounds.is_free()).then(|| Check::Bounds(bounds.clone()))
     }
 
-    /// Like [`Self::of_bounds`], for limits of a length.
+    /// Like [`Self::of_bounds`], for a length.
     pub(crate) fn of_length(length: &Length, check: fn(Length) -> Check) -> Option<Check> {
         (!length.is_free()).then(|| check(length.clone()))
     }

@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 use clap::Args;
 use mcpgen::{Generated, Generator, SUPPORT, Summary, vendored};
+use mcpgen_model::JSON_SCHEMA;
 use mcpgen_schema::Error;
 use mcpgen_schema::text::counted;
 
@@ -88,7 +89,7 @@ impl GenerateArgs {
                 (changed, false) => format!("{changed} written or removed"),
             };
             let Summary { revision, contract, types, shared, methods, files, .. } = &summary;
-            let contract = if *contract == "JSON Schema" { String::new() } else { format!(" ({contract})") };
+            let contract = if *contract == JSON_SCHEMA { String::new() } else { format!(" ({contract})") };
             let shared = if *shared == 0 { String::new() } else { format!(" ({shared} shared)") };
             let counted = |count: &usize, unit| counted(*count as u64, unit);
             let (types, methods, files) =

@@ -26,7 +26,7 @@ pub(crate) fn comment(text: &str) -> TokenStream {
 
 /// Splits the comments in printed code into lines, with the targets of their links after them, and adds a blank line
 /// between functions.
-pub(super) fn finished(code: &str, link_targets: impl Fn(&str) -> BTreeSet<String>) -> String {
+pub(super) fn finish(code: &str, link_targets: impl Fn(&str) -> BTreeSet<String>) -> String {
     let mut out = String::with_capacity(code.len() + code.len() / 8);
     let mut last = "";
     for line in code.lines() {
@@ -75,7 +75,7 @@ mod tests {
         for (text, expected) in cases {
             let comment = comment(text);
             let file: syn::File = syn::parse_quote!(struct S { #comment field: u8 });
-            let code = finished(&prettyplease::unparse(&file), |_| BTreeSet::new());
+            let code = finish(&prettyplease::unparse(&file), |_| BTreeSet::new());
             let printed = code.strip_prefix("struct S {\n").and_then(|code| code.strip_suffix("    field: u8,\n}\n"));
             assert_eq!(printed, Some(expected), "{text:?}");
         }

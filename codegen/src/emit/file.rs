@@ -8,7 +8,7 @@ use mcpgen_schema::text::visible;
 use proc_macro2::TokenStream;
 use quote::quote;
 
-use super::comments::finished;
+use super::comments::finish;
 use super::declarations;
 use super::scope::Scope;
 
@@ -89,7 +89,7 @@ impl Printer {
                 Some(call) => self.text.push_str(&declarations::print(call)),
                 None => {
                     let code = prettyplease::unparse(&syn::File { items: vec![item], ..empty() });
-                    self.text.push_str(&finished(&code, &link_targets));
+                    self.text.push_str(&finish(&code, &link_targets));
                 }
             }
             self.last = Some(kind);

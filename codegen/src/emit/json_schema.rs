@@ -22,7 +22,7 @@ pub(super) fn tokens(protocol: &Protocol, scope: &Scope<'_>) -> TokenStream {
         if matches!(def.origin, Origin::Inline(_)) {
             definitions.insert(def.name.clone(), inline(&facts, def));
         }
-        let (name, rust) = (&def.name, scope.own(&def.rust));
+        let (name, rust) = (&def.name, scope.module_type(&def.rust));
         pairs.push(quote!(#name => #rust));
     }
     let facts = Json::Object(IndexMap::from([("$defs".to_owned(), Json::Object(definitions))])).to_string();

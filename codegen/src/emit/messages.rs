@@ -130,7 +130,7 @@ impl Emitter<'_> {
             }
             MessageKind::Request => {
                 let requests = methods.iter().zip(&variants).map(|((method, type_id), variant)| {
-                    let request = self.scope.own(&self.def(*type_id).rust);
+                    let request = self.scope.module_type(&self.def(*type_id).rust);
                     let is_task = |request: &Request| request.type_id == *type_id && request.task_result.is_some();
                     let may_be_task = self.protocol.requests.iter().any(is_task);
                     let visit = ident(if may_be_task { "visit_task" } else { "visit" });
@@ -157,7 +157,7 @@ impl Emitter<'_> {
 
     fn envelope(&self, side: Side, types: [TypeId; 2], name: &str) -> TokenStream {
         let docs = format!(" A message that a {} sends, with its JSON-RPC envelope.", side.as_str());
-        let [requests, notifications] = types.map(|id| self.scope.own(&self.def(id).rust));
+        let [requests, notifications] = types.map(|id| self.scope.module_type(&self.def(id).rust));
         let (rust, message) = (ident(name), self.scope.core("Message"));
         quote!(#[doc = #docs] pub type #rust = #message<#requests, #notifications>;)
     }

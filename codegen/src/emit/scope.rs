@@ -39,7 +39,7 @@ impl<'a> Scope<'a> {
     }
 
     /// Returns a type of the module, imported from its area.
-    pub(super) fn own(&self, name: &str) -> Ident {
+    pub(super) fn module_type(&self, name: &str) -> Ident {
         if self.exports.home(name).is_some_and(|home| home != self.area) {
             self.from_siblings.borrow_mut().insert(name.to_owned());
         }
@@ -118,7 +118,7 @@ impl VisitMut for Shorten<'_, '_> {
         let Some(last) = path.segments.last().cloned() else { return };
         let name = last.ident.to_string();
         if path.leading_colon.is_none() {
-            self.0.own(&name);
+            self.0.module_type(&name);
             return;
         }
         let is_core = path.segments.first().is_some_and(|first| first.ident == CORE);

@@ -147,7 +147,7 @@ impl Emitter<'_> {
                 }
                 Shape::Enum(values) => {
                     let value = values.iter().find(|value| value.json.as_str() == Some(text))?;
-                    let (name, variant) = (self.scope.own(&self.protocol.types[*id].rust), ident(&value.rust));
+                    let (name, variant) = (self.scope.module_type(&self.protocol.types[*id].rust), ident(&value.rust));
                     Some(quote!(#name::#variant))
                 }
                 _ => None,

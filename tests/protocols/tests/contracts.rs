@@ -295,6 +295,26 @@ fn contracts_with_mistakes_are_refused() {
     }
 }
 
+/// Inherited members are not copied without limit.
+#[test]
+fn many_inherited_members_are_refused() {
+    let member = |index: usize| format!(r#"{{"name": "m{index}", "type": {{"kind": "base", "name": "string"}}}}"#);
+    let members: Vec<String> = (0..2_000).map(member).collect();
+    let heir = |index: usize| {
+        format!(r#"{{"name": "S{index}", "extends": [{{"kind": "reference", "name": "A"}}], "properties": []}}"#)
+    };
+    let heirs: Vec<String> = (0..2_000).map(heir).collect();
+    let text = format!(
+        r#"{{"requests": [], "structures": [{{"name": "A", "properties": [{}]}}, {}]}}"#,
+        members.join(","),
+        heirs.join(",")
+    );
+    let document = Document::parse("a.json", text.as_bytes()).expect("a document");
+    let error = mcpgen_model::model(document, "test", false).expect_err("too many members").to_string();
+    let expected = "a.json#/structures/50: all structures together have more than 100000 members\n  help: inherit less";
+    assert_eq!(error, expected);
+}
+
 /// Reading a chain of 10,000 structures neither overflows the stack nor takes long.
 #[test]
 fn long_chains_are_refused() {

@@ -20,7 +20,7 @@ use crate::build::names::{GENERIC_LABELS, Occurrence, with_names};
 use crate::build::unions::{Conflict, absorbing, decide, is_exact};
 use crate::contract::{Contract, JSON_SCHEMA, MappedMessage, Mapping};
 use crate::fixups::{self, Applied};
-use crate::text::names::{Namespace, field_name, variant_name};
+use crate::text::names::{Namespace, field_name, message_name, variant_name};
 use crate::{
     AliasRule, Bounded, Condition, Content, CoreType, Decision, Docs, Guard, Item, Limit, Member, MessageKind,
     MessageSet, Origin, PatternMembers, Protocol, Rest, Shape, Struct, Tag, Tuple, Type, TypeDef, TypeId, Types,
@@ -496,26 +496,27 @@ impl<'a> Builder<'a> {
     /// Adds the message sets that the schema does not define. Does nothing if neither the schema nor the mapping states
     /// directions.
     fn absent_directions(&mut self) {
-        let is_defined = |set: &MessageSet| self.types.iter().any(|def| def.message_set() == Some(*set));
         let mapping = self.mapping;
         let is_mapped = mapping.is_some_and(|it| it.messages.iter().any(|it| it.entry.direction.is_some()));
-        if !is_mapped && !MessageSet::ALL.iter().any(is_defined) {
+        if !is_mapped && !MessageSet::ALL.into_iter().any(|set| self.defines(set)) {
             return;
         }
         for messages in MessageSet::ALL {
-            let is_defined = self.types.iter().any(|def| def.message_set() == Some(messages));
-            let Some(union) = Some(messages).filter(|_| !is_defined).and_then(|it| self.mapped(it)) else { continue };
-            // The schema can have a definition of that name which is no message set.
-            let mut name = messages.definition().to_owned();
-            while self.names.contains_key(&name) {
-                name.push_str("Message");
+            if self.defines(messages) {
+                continue;
             }
+            let Some(union) = self.mapped(messages) else { continue };
+            let name = message_name(messages.definition(), |name| self.names.contains_key(name));
             let mut def = type_def(&name, Origin::Absent, &Note::default());
             def.shape = Shape::Union(union);
             self.names.insert(def.name.clone(), self.types.len());
             self.types.push(def);
             self.occurrences.push(Vec::new());
         }
+    }
+
+    fn defines(&self, set: MessageSet) -> bool {
+        self.types.iter().any(|def| def.message_set() == Some(set))
     }
 
     /// Returns the union of the messages that the mapping lists for a set. Returns `None` if a message has no constant

@@ -144,7 +144,7 @@ impl Collector<'_> {
             None => params(self.types, type_id),
         };
         let result = match &entry.result {
-            Some(name) => self.unwrapped(self.definition("result", name)?),
+            Some(name) => self.result_of_response(self.definition("result", name)?),
             None => self.result(&entry.definition),
         };
         let senders = entry.direction.map_or_else(Vec::new, |direction| direction.senders().to_vec());
@@ -173,14 +173,14 @@ impl Collector<'_> {
             return Type::Named(result);
         }
         if let Some(&response) = names.get(&format!("{stem}Response")) {
-            return self.unwrapped(response);
+            return self.result_of_response(response);
         }
         names.get("EmptyResult").map_or(Type::Object, |&id| Type::Named(id))
     }
 
     /// Returns the result in a response: its member `result`, or `body` as in the Debug Adapter Protocol. A response can be a
     /// union with one that has an `error` instead. Other types are results themselves.
-    fn unwrapped(&self, response: TypeId) -> Type {
+    fn result_of_response(&self, response: TypeId) -> Type {
         let types = self.types;
         let response = Type::Named(response);
         let Type::Named(id) = types.follow(&response) else { return response };

@@ -9,6 +9,7 @@ use mcpgen_schema::{Document, Error, Json};
 use super::mapping::{Entry, MappedMessage};
 use super::reader::{Contents, ErrorCode, Message, Problems};
 use crate::direction::MessageSet;
+use crate::text::names::message_name;
 
 /// The maximum number of messages of a contract.
 const MAX_MESSAGES: usize = 1_000;
@@ -72,13 +73,9 @@ fn check(document: &Document, messages: &[Message]) -> Result<(), Error> {
     problems.into_result()
 }
 
-/// Returns the name of a definition, with `Message` after it if the contract has another definition of that name.
+/// Returns a name that neither a definition nor a union of messages has.
 pub(super) fn free_name(definitions: &IndexMap<String, Json>, wanted: &str) -> String {
-    let mut name = wanted.to_owned();
-    while definitions.contains_key(&name) || MessageSet::named(&name).is_some() {
-        name.push_str("Message");
-    }
-    name
+    message_name(wanted, |name| definitions.contains_key(name) || MessageSet::named(name).is_some())
 }
 
 fn envelope(container: &str, message: &Message) -> Json {

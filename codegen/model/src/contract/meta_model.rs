@@ -13,6 +13,9 @@ const CONTAINER: &str = "$defs";
 /// The maximum number of structures from which one inherits.
 const MAX_INHERITED: usize = 100;
 
+/// The maximum number of members of all structures, with those that they inherit. LSP 3.17 has 956.
+const MAX_MEMBERS: usize = 100_000;
+
 /// Reads `metaModel.json`.
 pub(super) struct MetaModel;
 
@@ -35,7 +38,7 @@ impl Reader for MetaModel {
         let structures = items("structures").iter().filter_map(|it| Some((it.get("name")?.as_str()?, it))).collect();
         let remedy = "write it as metaModel.schema.json of the Language Server Protocol defines it";
         let problems = Problems::of(&document, remedy);
-        let mut reading = Reading { structures, definitions: IndexMap::new(), problems };
+        let mut reading = Reading { structures, definitions: IndexMap::new(), members: 0, problems };
         for key in ["structures", "enumerations", "typeAliases"] {
             for (index, item) in items(key).iter().enumerate() {
                 let pointer = format!("/{key}/{index}");
@@ -69,6 +72,8 @@ impl Reader for MetaModel {
 struct Reading<'a> {
     structures: IndexMap<&'a str, &'a Json>,
     definitions: IndexMap<String, Json>,
+    /// The number of members of the structures that were read.
+    members: usize,
     problems: Problems,
 }
 
@@ -138,8 +143,17 @@ impl<'a> Reading<'a> {
 
     /// Returns the schema of an object with its own members and those of the structures that it extends.
     fn structure(&mut self, pointer: &str, item: &'a Json) -> Option<Json> {
+        if self.members > MAX_MEMBERS {
+            return None;
+        }
         let mut members = IndexMap::new();
         self.members(pointer, item, &mut members, &mut Vec::new());
+        self.members += members.len();
+        if self.members > MAX_MEMBERS {
+            let why = format!("all structures together have more than {MAX_MEMBERS} members");
+            self.problems.add_with(pointer, why, "inherit less");
+            return None;
+        }
         Some(self.object(members))
     }
 

@@ -1,4 +1,5 @@
-//! Reads what states a protocol. Each kind of contract has a reader, which returns a JSON schema and the messages.
+//! Reads contracts, which define a protocol. Each kind of contract has a reader, which returns a JSON schema and the
+//! messages.
 
 mod envelopes;
 mod keywords;
@@ -15,7 +16,7 @@ pub(crate) use mapping::MappedMessage;
 pub use mapping::Mapping;
 use reader::Reader;
 
-/// What states a protocol: a document and, if it does not list the messages, a mapping that does.
+/// The definition of a protocol: a document and, if it does not list the messages, a mapping that does.
 #[derive(Clone, Debug)]
 pub struct Contract {
     /// The document.
@@ -35,8 +36,8 @@ impl From<Document> for Contract {
 /// The readers of contracts whose messages are not definitions.
 const READERS: [&dyn Reader; 3] = [&open_rpc::OpenRpc, &meta_model::MetaModel, &keywords::MethodKeywords];
 
-/// The name of other contracts: JSON schemas whose unions, such as `ClientRequest`, or constants are the messages.
-pub(crate) const JSON_SCHEMA: &str = "JSON Schema";
+/// The name of all other contracts: JSON schemas in which the messages are definitions.
+pub const JSON_SCHEMA: &str = "JSON Schema";
 
 impl Contract {
     /// Returns a contract whose document is a JSON schema with all messages as definitions, and the name of the kind of

@@ -1,4 +1,4 @@
-//! What a reader of contracts is, and what it returns.
+//! Readers of contracts, and what they return.
 
 use mcpgen_schema::json::integer;
 use mcpgen_schema::{Document, Error, Json, Problem};
@@ -37,13 +37,13 @@ pub(super) struct ErrorCode {
     pub(super) name: String,
     /// The code.
     pub(super) code: i64,
-    /// What it means.
+    /// Its meaning.
     pub(super) description: Option<String>,
 }
 
-/// A message of which the contract states the params and not the whole.
+/// A message for which the contract defines only the params and the result.
 pub(super) struct Message {
-    /// The JSON pointer of the place that states it.
+    /// The JSON pointer of its definition in the contract.
     pub(super) pointer: String,
     /// The name of the definition that it becomes.
     pub(super) name: String,
@@ -67,7 +67,7 @@ pub(super) struct Problems {
 }
 
 impl Problems {
-    /// Creates an empty list. The remedy is that of all problems without another one.
+    /// Creates an empty list with the default remedy.
     pub(super) fn of(document: &Document, remedy: &'static str) -> Self {
         Self { file: document.file.clone(), remedy, found: Vec::new() }
     }

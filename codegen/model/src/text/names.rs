@@ -54,6 +54,15 @@ pub fn escape(name: &str) -> String {
     }
 }
 
+/// Returns the name of a message, with `Message` after it while another definition has the name.
+pub(crate) fn message_name(wanted: &str, is_taken: impl Fn(&str) -> bool) -> String {
+    let mut name = wanted.to_owned();
+    while is_taken(&name) {
+        name.push_str("Message");
+    }
+    name
+}
+
 /// Returns the name of a setter, without the `r#` of a raw field name.
 pub fn setter_name(field: &str) -> String {
     format!("with_{field}")
