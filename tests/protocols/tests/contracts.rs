@@ -178,6 +178,26 @@ fn traffic_of_published_contracts_survives_decoding_and_encoding() {
     round_trips::<protocols::a2a::ClientMessage>("a2a.client.jsonl");
 }
 
+/// The page has an example of each kind of contract.
+#[test]
+fn examples_of_the_page_are_contracts() {
+    let page = include_str!("../../../codegen/docs/own-schemas.md");
+    let (_, section) = page.split_once("## Contracts that mcpgen reads\n").expect("the section");
+    let (section, _) = section.split_once("\n## ").expect("the end of the section");
+    let examples = section.split("```json\n").skip(1).filter_map(|rest| rest.split("```").next());
+    let read = examples.map(|text| {
+        let document = Document::parse("page.json", text.as_bytes()).expect("a document");
+        let protocol = mcpgen_model::model(document, "test", false).expect("a contract");
+        let requests: Vec<String> = protocol.requests.into_iter().map(|request| request.method).collect();
+        (protocol.contract, requests.join(", "))
+    });
+    let expected = [("OpenRPC", "add"), ("JSON Schema with x-method", "room/join"), ("LSP metaModel", "shutdown")];
+    assert_eq!(read.collect::<Vec<_>>(), expected.map(|(kind, method)| (kind, method.to_owned())));
+    let messages =
+        section.split("```toml\n").nth(1).and_then(|rest| rest.split("```").next()).expect("a block of TOML");
+    assert_eq!(Mapping::parse("jobs.toml", messages).expect("a mapping").messages.len(), 1);
+}
+
 #[test]
 fn messages_of_other_methods_are_errors() {
     let error = mcpgen_types::from_str::<protocols::chat::ClientRequestMessage>(
