@@ -109,8 +109,8 @@ impl Generator {
     /// they refer to are equal, and, for requests, their results are equal. Prose is not compared. The crate needs the
     /// feature of `mcpgen-types` for the revision, such as `v2026_07_28`.
     ///
-    /// All messages belong to the revision: `REVISION` of new ones is the constant of `mcpgen_types::Revision` too. So
-    /// routers serve them on connections of that revision.
+    /// All messages belong to the revision, which is the `VERSION` of new ones too. So routers serve them on connections of
+    /// that revision.
     ///
     /// ```no_run
     /// # fn main() -> Result<(), mcpgen::Error> {

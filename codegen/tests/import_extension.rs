@@ -70,7 +70,7 @@ fn equal_definitions_become_types_of_the_revision() {
     let module = project.read("generated/src/ext/where_/mod.rs");
     assert!(module.contains("pub use crate::v2020_01_01::Place;") && !module.contains("v2020_01_01::Size"), "{module}");
     let area = project.read("generated/src/ext/where_/base.rs");
-    assert!(area.contains("; Revision::V2020_01_01 }"), "{area}");
+    assert!(area.contains("; \"2020-01-01\" }"), "{area}");
     assert!(project.read("generated/src/revisions.rs").contains("pub mod ext;"));
     let features = project.read("generated/Cargo.toml");
     assert!(features.contains("all-extensions = [\"ext-where\"]"), "{features}");

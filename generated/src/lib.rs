@@ -21,10 +21,12 @@ mod id;
 mod json;
 mod message;
 mod method;
+mod method_spec;
 mod never;
 mod number;
 mod result_type;
 mod rpc;
+mod version;
 
 pub mod codec;
 #[cfg(feature = "convert")]
@@ -46,12 +48,14 @@ pub use json::{Json, JsonObject, JsonRef};
 pub use map::Map;
 pub use message::{ErrorMessage, Message, NotificationMessage, RequestMessage, ResponseMessage};
 pub use method::{
-    MethodSet, MethodSpec, Notification, NotificationSet, Params, Request, RequestSet, RequestTypeVisitor, TaskRequest,
+    MethodSet, Notification, NotificationSet, Params, Request, RequestSet, RequestTypeVisitor, TaskRequest,
 };
+pub use method_spec::MethodSpec;
 pub use never::Never;
 pub use number::{NotFinite, Number};
 pub use result_type::ResultType;
 pub use rpc::{ErrorCode, ErrorId, ErrorObject};
+pub use version::Version;
 
 // The enum `Revision` and one module per revision, written by the generator.
 include!("revisions.rs");

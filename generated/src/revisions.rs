@@ -75,10 +75,11 @@ impl Revision {
     ];
     /// The latest released revision.
     pub const LATEST: Self = Self::V2026_07_28;
-    /// Returns the revision with this name, for types that are generated from other schemas. If this crate does
-    /// not know the name, the revision is new and has no handshake.
+    /// Returns the revision of a message, such as that of [`Request::VERSION`](crate::Request::VERSION). If this
+    /// crate does not know the version, the revision is new and has no handshake.
     #[must_use]
-    pub const fn custom(name: &'static str) -> Self {
+    pub const fn of(version: crate::Version) -> Self {
+        let name = version.as_str();
         let mut index = 0;
         while index < Self::ALL.len() {
             if crate::codec::is_equal(Self::ALL[index].name, name) {
@@ -91,6 +92,12 @@ impl Revision {
             name,
             legacy: false,
         }
+    }
+
+    /// Returns the version of the revision's messages.
+    #[must_use]
+    pub const fn version(self) -> crate::Version {
+        crate::Version::new(self.name)
     }
 
     /// Returns the name on the wire.
@@ -169,8 +176,8 @@ impl Revision {
         self.method_table()?.get(method)
     }
 
-    fn method_table(self) -> Option<&'static crate::method::MethodTable> {
-        static TABLES: &[&crate::method::MethodTable] = &[
+    fn method_table(self) -> Option<&'static crate::method_spec::MethodTable> {
+        static TABLES: &[&crate::method_spec::MethodTable] = &[
             &crate::methods::V2024_11_05,
             &crate::methods::V2025_03_26,
             &crate::methods::V2025_06_18,

@@ -2,7 +2,7 @@
 #![cfg(all(feature = "convert", feature = "all-revisions"))]
 
 use mcpgen_types::convert::{Conversion, Policy, convert, convert_equal, convert_with};
-use mcpgen_types::{Json, Revision, v2024_11_05, v2025_06_18, v2025_11_25, v2026_07_28};
+use mcpgen_types::{Json, Revision, Version, v2024_11_05, v2025_06_18, v2025_11_25, v2026_07_28};
 
 const V1: Revision = Revision::V2024_11_05;
 const V3: Revision = Revision::V2025_06_18;
@@ -210,5 +210,5 @@ fn types_and_methods_of_one_revision_have_no_conversion() {
     assert_eq!(Conversion::of_params("server/discover", V5, V4), None);
     assert_eq!(Conversion::of_result("initialize", V4, V5), None);
     assert_eq!(Conversion::of_type::<v2025_11_25::Task>(V5), None);
-    assert_eq!(Conversion::of_definition("Tool", V4, Revision::custom("draft")), None);
+    assert_eq!(Conversion::of_definition("Tool", V4, Revision::of(Version::new("draft"))), None);
 }

@@ -5,7 +5,7 @@ use mcpgen_types::codec::{self, Condition, Document, Guard, JsonTypes, Literal, 
 use mcpgen_types::{
     Error, ErrorCode, ErrorId, ErrorKind, ErrorObject, Extra, Json, JsonObject, KnownMembers, Message, MethodSet,
     Never, NotificationSet, Number, ProgressToken, Request, RequestId, RequestMessage, RequestSet, ResponseMessage,
-    ResultType, Revision, TaskRequest, Value,
+    ResultType, TaskRequest, Value, Version,
 };
 use serde_json::json;
 
@@ -496,7 +496,7 @@ mod types {
 
     impl Request for OldPing {
         const METHOD: &'static str = "ping";
-        const REVISION: Revision = Revision::custom("test");
+        const VERSION: Version = Version::new("test");
         type Params = Option<JsonObject>;
         type Result = Tool;
     }

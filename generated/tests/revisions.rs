@@ -1,6 +1,6 @@
 //! Checks the generated facts about revisions and their methods against tables written by hand from the specification.
 
-use mcpgen_types::{MethodSpec, Revision};
+use mcpgen_types::{MethodSpec, Revision, Version};
 
 /// Returns the methods of a revision that satisfy a condition.
 fn methods(revision: Revision, holds: impl Fn(&MethodSpec) -> bool) -> Vec<&'static str> {
@@ -55,13 +55,13 @@ fn revisions_have_the_rules_of_the_specification() {
     assert_eq!(of(Revision::has_resource_not_found_code), legacy);
     assert_eq!(of(Revision::has_standard_headers), ["2026-07-28"]);
     assert_eq!(Revision::LATEST, Revision::V2026_07_28);
-    let custom = Revision::custom("2024-11-05-custom");
+    let custom = Revision::of(Version::new("2024-11-05-custom"));
     assert!(!custom.has_schema("") && Revision::ALL.iter().all(|revision| !revision.has_schema("")));
     let digest = "e26f29f8c461db9254d84b42f766a95e90da5866ff6b2d15495805dfecf99d44";
     assert_eq!(Revision::ALL.iter().filter(|revision| revision.has_schema(digest)).count(), 1);
     assert!(Revision::V2026_07_28.has_schema(digest));
     assert!(!custom.has_priming_events() && !custom.has_standard_headers());
-    assert_eq!(Revision::custom("2025-11-25"), Revision::V2025_11_25, "a known name is the known revision");
-    assert!(Revision::V2025_11_25 < Revision::custom("2026-01-01"));
-    assert!(Revision::custom("2026-01-01") < Revision::V2026_07_28);
+    assert_eq!(Revision::of(Version::new("2025-11-25")), Revision::V2025_11_25, "a known name is the known revision");
+    assert!(Revision::V2025_11_25 < Revision::of(Version::new("2026-01-01")));
+    assert!(Revision::of(Version::new("2026-01-01")) < Revision::V2026_07_28);
 }

@@ -132,11 +132,11 @@ impl RequestTypeVisitor for Describe {
     type Output = (&'static str, Revision, bool);
 
     fn visit<R: Request>(self) -> Self::Output {
-        (R::METHOD, R::REVISION, false)
+        (R::METHOD, Revision::of(R::VERSION), false)
     }
 
     fn visit_task<R: TaskRequest>(self) -> Self::Output {
-        (R::METHOD, R::REVISION, true)
+        (R::METHOD, Revision::of(R::VERSION), true)
     }
 }
 

@@ -17,7 +17,6 @@ use super::{Options, json_schema};
 /// Emits the items of an area. Each kind of shape has its own file.
 pub(crate) struct Emitter<'a> {
     pub(super) protocol: &'a Protocol,
-    pub(super) options: &'a Options,
     exports: &'a Exports,
     pub(super) docs: DocWriter<'a>,
     pub(super) blanks: Blanks,
@@ -40,7 +39,7 @@ impl<'a> Emitter<'a> {
         order.sort_by(|a, b| protocol.types[*a].pointer.cmp(&protocol.types[*b].pointer).then(a.cmp(b)));
         let (docs, resolver) = (DocWriter::new(protocol, options), Resolver::new(protocol)?);
         let (blanks, scope) = (Blanks::new(protocol), Scope::new(exports, "", support));
-        Ok(Emitter { protocol, options, exports, docs, blanks, scope, resolver, order })
+        Ok(Emitter { protocol, exports, docs, blanks, scope, resolver, order })
     }
 
     /// Emits the items of an area, each with the declarations that belong to it.

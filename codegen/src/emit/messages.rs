@@ -5,7 +5,7 @@ use mcpgen_model::{
 };
 use mcpgen_schema::Error;
 use proc_macro2::TokenStream;
-use quote::{format_ident, quote};
+use quote::quote;
 
 use super::exports::MessageNames;
 use super::{Emitter, ident};
@@ -162,20 +162,10 @@ impl Emitter<'_> {
         quote!(#[doc = #docs] pub type #rust = #message<#requests, #notifications>;)
     }
 
-    fn revision(&self) -> TokenStream {
-        let revision = self.scope.core("Revision");
-        // Messages that extend a revision belong to it, so that routers serve them to its peers.
-        let extended = self.protocol.extends.as_ref().map(|extends| &extends.module);
-        match self.options.vendored.as_ref().or(extended) {
-            Some(module) => {
-                let constant = format_ident!("{}", module.to_uppercase());
-                quote!(#revision::#constant)
-            }
-            None => {
-                let name = &self.protocol.revision;
-                quote!(#revision::custom(#name))
-            }
-        }
+    /// Returns the version of the messages. Messages that extend a revision belong to it, so that routers serve them to
+    /// its peers.
+    fn version(&self) -> &str {
+        self.protocol.extends.as_ref().map_or(&self.protocol.revision, |extends| &extends.revision)
     }
 
     fn params(&mut self, params: Option<&Params>) -> Result<TokenStream, Error> {
@@ -197,8 +187,8 @@ impl Emitter<'_> {
         let name = ident(&protocol.types[id].rust);
         if let Some(notification) = protocol.notifications.iter().find(|known| known.type_id == id) {
             let (method, params) = (&notification.method, self.params(notification.params.as_ref())?);
-            let (codec, revision) = (self.codec(), self.revision());
-            return Ok(quote!(#codec::notification! { #name; #method(#params); #revision }));
+            let (codec, version) = (self.codec(), self.version());
+            return Ok(quote!(#codec::notification! { #name; #method(#params); #version }));
         }
         let Some(request) = protocol.requests.iter().find(|known| known.type_id == id) else {
             return Ok(TokenStream::new());
@@ -207,7 +197,7 @@ impl Emitter<'_> {
         let result = self.rust_type(&request.result)?;
         let task = request.task_result.as_ref().map(|task| self.rust_type(task)).transpose()?;
         let task = task.map(|task| quote!(, task #task));
-        let (codec, revision) = (self.codec(), self.revision());
-        Ok(quote!(#codec::request! { #name; #method(#params) -> #result #task; #revision }))
+        let (codec, version) = (self.codec(), self.version());
+        Ok(quote!(#codec::request! { #name; #method(#params) -> #result #task; #version }))
     }
 }

@@ -20,7 +20,7 @@ pub(crate) fn file(revisions: &[Revision], models: &[Protocol]) -> Result<String
         let rows = method_facts(protocol).into_iter().map(row);
         quote!(#[doc = #docs] pub(crate) static #constant: MethodTable = MethodTable::new(&[#(#rows),*]);)
     });
-    render("methods.rs", &header, quote!(use crate::method::{MethodSpec, MethodTable}; #(#tables)*))
+    render("methods.rs", &header, quote!(use crate::method_spec::{MethodSpec, MethodTable}; #(#tables)*))
 }
 
 /// Emits a row. Omits members that have their default values.

@@ -94,10 +94,11 @@ fn tokens(revisions: &[Revision], models: &[Protocol], extensions: Option<TokenS
 
             #latest
 
-            /// Returns the revision with this name, for types that are generated from other schemas. If this crate does
-            /// not know the name, the revision is new and has no handshake.
+            /// Returns the revision of a message, such as that of [`Request::VERSION`](crate::Request::VERSION). If this
+            /// crate does not know the version, the revision is new and has no handshake.
             #[must_use]
-            pub const fn custom(name: &'static str) -> Self {
+            pub const fn of(version: crate::Version) -> Self {
+                let name = version.as_str();
                 let mut index = 0;
                 while index < Self::ALL.len() {
                     if crate::codec::is_equal(Self::ALL[index].name, name) {
@@ -106,6 +107,12 @@ fn tokens(revisions: &[Revision], models: &[Protocol], extensions: Option<TokenS
                     index += 1;
                 }
                 Self { index: None, name, legacy: false }
+            }
+
+            /// Returns the version of the revision's messages.
+            #[must_use]
+            pub const fn version(self) -> crate::Version {
+                crate::Version::new(self.name)
             }
 
             /// Returns the name on the wire.
@@ -151,8 +158,8 @@ fn tokens(revisions: &[Revision], models: &[Protocol], extensions: Option<TokenS
                 self.method_table()?.get(method)
             }
 
-            fn method_table(self) -> Option<&'static crate::method::MethodTable> {
-                static TABLES: &[&crate::method::MethodTable] = &[#(&crate::methods::#constants),*];
+            fn method_table(self) -> Option<&'static crate::method_spec::MethodTable> {
+                static TABLES: &[&crate::method_spec::MethodTable] = &[#(&crate::methods::#constants),*];
                 TABLES.get(self.index?).copied()
             }
 

@@ -114,14 +114,14 @@ macro_rules! __constructor_docs {
 }
 
 /// Implements `Request`, and `TaskRequest` if it has a result in a task. The arguments are the method, the params, the
-/// results and the revision.
+/// results and the version.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! __request {
-    ($name:ident; $method:literal ($params:ty) -> $result:ty $(, task $task:ty)?; $revision:expr) => {
+    ($name:ident; $method:literal ($params:ty) -> $result:ty $(, task $task:ty)?; $version:literal) => {
         impl $crate::Request for $name {
             const METHOD: &'static str = $method;
-            const REVISION: $crate::Revision = $revision;
+            const VERSION: $crate::Version = $crate::Version::new($version);
             type Params = $params;
             type Result = $result;
         }
@@ -131,14 +131,14 @@ macro_rules! __request {
     };
 }
 
-/// Implements `Notification`. The arguments are the method, the params and the revision.
+/// Implements `Notification`. The arguments are the method, the params and the version.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! __notification {
-    ($name:ident; $method:literal ($params:ty); $revision:expr) => {
+    ($name:ident; $method:literal ($params:ty); $version:literal) => {
         impl $crate::Notification for $name {
             const METHOD: &'static str = $method;
-            const REVISION: $crate::Revision = $revision;
+            const VERSION: $crate::Version = $crate::Version::new($version);
             type Params = $params;
         }
     };

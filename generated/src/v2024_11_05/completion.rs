@@ -3,7 +3,7 @@
 
 //! Types of the area `completion`.
 
-use crate::{Extra, JsonObject, Revision, codec};
+use crate::{Extra, JsonObject, codec};
 
 /// Requests suggestions for an argument of a prompt or a variable of a resource URI.
 ///
@@ -28,9 +28,7 @@ codec::object! { CompleteRequest;
     constant method "method" = Str("completion/complete"), required params "params" (into CompleteRequestParams),
     ..extra
 }
-codec::request! { CompleteRequest;
-    "completion/complete" (CompleteRequestParams) -> CompleteResult; Revision::V2024_11_05
-}
+codec::request! { CompleteRequest; "completion/complete" (CompleteRequestParams) -> CompleteResult; "2024-11-05" }
 
 /// The argument to complete and the text entered so far.
 ///

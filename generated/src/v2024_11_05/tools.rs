@@ -4,7 +4,7 @@
 //! Types of the area `tools`.
 
 use super::{EmbeddedResource, ImageContent, TextContent};
-use crate::{Extra, JsonObject, Map, Revision, codec};
+use crate::{Extra, JsonObject, Map, codec};
 
 /// Calls a tool of the server.
 ///
@@ -28,7 +28,7 @@ pub struct CallToolRequest {
 codec::object! { CallToolRequest;
     constant method "method" = Str("tools/call"), required params "params" (into CallToolRequestParams), ..extra
 }
-codec::request! { CallToolRequest; "tools/call" (CallToolRequestParams) -> CallToolResult; Revision::V2024_11_05 }
+codec::request! { CallToolRequest; "tools/call" (CallToolRequestParams) -> CallToolResult; "2024-11-05" }
 
 /// The name and arguments of a tool to call.
 ///
@@ -136,9 +136,7 @@ codec::object! { ListToolsRequest;
     constant method "method" = Str("tools/list"), optional params "params" with_params(into ListToolsRequestParams),
     ..extra
 }
-codec::request! { ListToolsRequest;
-    "tools/list" (Option<ListToolsRequestParams>) -> ListToolsResult; Revision::V2024_11_05
-}
+codec::request! { ListToolsRequest; "tools/list" (Option<ListToolsRequestParams>) -> ListToolsResult; "2024-11-05" }
 
 /// The page of tools to return.
 ///
@@ -264,7 +262,7 @@ codec::object! { ToolListChangedNotification;
     optional params "params" with_params(into ToolListChangedNotificationParams), ..extra
 }
 codec::notification! { ToolListChangedNotification;
-    "notifications/tools/list_changed" (Option<ToolListChangedNotificationParams>); Revision::V2024_11_05
+    "notifications/tools/list_changed" (Option<ToolListChangedNotificationParams>); "2024-11-05"
 }
 
 /// The parameters of the `notifications/tools/list_changed` notification, which contain only metadata.

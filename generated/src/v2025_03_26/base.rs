@@ -7,7 +7,7 @@ use super::{
     ClientCapabilities, EmptyResult, Implementation, LoggingLevel, Meta, ProgressToken,
     ServerCapabilities,
 };
-use crate::{Extra, Json, JsonObject, Number, Revision, codec};
+use crate::{Extra, Json, JsonObject, Number, codec};
 
 /// Cancels a request that the sender of the notification has issued.
 ///
@@ -32,9 +32,7 @@ codec::object! { CancelledNotification;
     constant method "method" = Str("notifications/cancelled"),
     required params "params" (into CancelledNotificationParams), ..extra
 }
-codec::notification! { CancelledNotification;
-    "notifications/cancelled" (CancelledNotificationParams); Revision::V2025_03_26
-}
+codec::notification! { CancelledNotification; "notifications/cancelled" (CancelledNotificationParams); "2025-03-26" }
 
 /// The ID of the request to cancel and the reason.
 ///
@@ -82,7 +80,7 @@ pub struct InitializeRequest {
 codec::object! { InitializeRequest;
     constant method "method" = Str("initialize"), required params "params" (into InitializeRequestParams), ..extra
 }
-codec::request! { InitializeRequest; "initialize" (InitializeRequestParams) -> InitializeResult; Revision::V2025_03_26 }
+codec::request! { InitializeRequest; "initialize" (InitializeRequestParams) -> InitializeResult; "2025-03-26" }
 
 /// The protocol revision, capabilities and implementation of a client.
 ///
@@ -174,7 +172,7 @@ codec::object! { InitializedNotification;
     optional params "params" with_params(into InitializedNotificationParams), ..extra
 }
 codec::notification! { InitializedNotification;
-    "notifications/initialized" (Option<InitializedNotificationParams>); Revision::V2025_03_26
+    "notifications/initialized" (Option<InitializedNotificationParams>); "2025-03-26"
 }
 
 /// The parameters of the `notifications/initialized` notification, which contain only metadata.
@@ -215,7 +213,7 @@ codec::object! { LoggingMessageNotification;
     required params "params" (into LoggingMessageNotificationParams), ..extra
 }
 codec::notification! { LoggingMessageNotification;
-    "notifications/message" (LoggingMessageNotificationParams); Revision::V2025_03_26
+    "notifications/message" (LoggingMessageNotificationParams); "2025-03-26"
 }
 
 /// A log message of the server.
@@ -265,7 +263,7 @@ pub struct PingRequest {
 codec::object! { PingRequest;
     constant method "method" = Str("ping"), optional params "params" with_params(into PingRequestParams), ..extra
 }
-codec::request! { PingRequest; "ping" (Option<PingRequestParams>) -> EmptyResult; Revision::V2025_03_26 }
+codec::request! { PingRequest; "ping" (Option<PingRequestParams>) -> EmptyResult; "2025-03-26" }
 
 /// The optional metadata of a ping.
 ///
@@ -304,9 +302,7 @@ codec::object! { ProgressNotification;
     constant method "method" = Str("notifications/progress"),
     required params "params" (into ProgressNotificationParams), ..extra
 }
-codec::notification! { ProgressNotification;
-    "notifications/progress" (ProgressNotificationParams); Revision::V2025_03_26
-}
+codec::notification! { ProgressNotification; "notifications/progress" (ProgressNotificationParams); "2025-03-26" }
 
 /// The progress of a request.
 ///

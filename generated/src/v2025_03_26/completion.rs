@@ -3,7 +3,7 @@
 
 //! Types of the area `completion`.
 
-use crate::{Extra, JsonObject, Revision, codec};
+use crate::{Extra, JsonObject, codec};
 
 /// Requests suggestions for an argument of a prompt or a variable of a resource template.
 ///
@@ -28,9 +28,7 @@ codec::object! { CompleteRequest;
     constant method "method" = Str("completion/complete"), required params "params" (into CompleteRequestParams),
     ..extra
 }
-codec::request! { CompleteRequest;
-    "completion/complete" (CompleteRequestParams) -> CompleteResult; Revision::V2025_03_26
-}
+codec::request! { CompleteRequest; "completion/complete" (CompleteRequestParams) -> CompleteResult; "2025-03-26" }
 
 /// The argument to complete and the text entered so far.
 ///

@@ -4,7 +4,7 @@
 //! Types of the area `logging`.
 
 use super::EmptyResult;
-use crate::{Extra, Revision, codec};
+use crate::{Extra, codec};
 
 /// The severity of a log message, as defined by syslog (RFC 5424).
 ///
@@ -59,7 +59,7 @@ pub struct SetLevelRequest {
 codec::object! { SetLevelRequest;
     constant method "method" = Str("logging/setLevel"), required params "params" (into SetLevelRequestParams), ..extra
 }
-codec::request! { SetLevelRequest; "logging/setLevel" (SetLevelRequestParams) -> EmptyResult; Revision::V2025_03_26 }
+codec::request! { SetLevelRequest; "logging/setLevel" (SetLevelRequestParams) -> EmptyResult; "2025-03-26" }
 
 /// The minimum severity of the log messages that the client wants to receive.
 ///

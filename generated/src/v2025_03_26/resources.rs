@@ -4,7 +4,7 @@
 //! Types of the area `resources`.
 
 use super::{Annotations, EmptyResult};
-use crate::{Extra, JsonObject, Revision, codec};
+use crate::{Extra, JsonObject, codec};
 
 /// Binary contents of a resource or of a part of one.
 ///
@@ -76,8 +76,7 @@ codec::object! { ListResourceTemplatesRequest;
     optional params "params" with_params(into ListResourceTemplatesRequestParams), ..extra
 }
 codec::request! { ListResourceTemplatesRequest;
-    "resources/templates/list" (Option<ListResourceTemplatesRequestParams>) -> ListResourceTemplatesResult;
-    Revision::V2025_03_26
+    "resources/templates/list" (Option<ListResourceTemplatesRequestParams>) -> ListResourceTemplatesResult; "2025-03-26"
 }
 
 /// The page of resource templates to return.
@@ -144,7 +143,7 @@ codec::object! { ListResourcesRequest;
     optional params "params" with_params(into ListResourcesRequestParams), ..extra
 }
 codec::request! { ListResourcesRequest;
-    "resources/list" (Option<ListResourcesRequestParams>) -> ListResourcesResult; Revision::V2025_03_26
+    "resources/list" (Option<ListResourcesRequestParams>) -> ListResourcesResult; "2025-03-26"
 }
 
 /// The page of resources to return.
@@ -213,7 +212,7 @@ codec::object! { ReadResourceRequest;
     constant method "method" = Str("resources/read"), required params "params" (into ReadResourceRequestParams), ..extra
 }
 codec::request! { ReadResourceRequest;
-    "resources/read" (ReadResourceRequestParams) -> ReadResourceResult; Revision::V2025_03_26
+    "resources/read" (ReadResourceRequestParams) -> ReadResourceResult; "2025-03-26"
 }
 
 /// The URI of a resource to read.
@@ -320,7 +319,7 @@ codec::object! { ResourceListChangedNotification;
     optional params "params" with_params(into ResourceListChangedNotificationParams), ..extra
 }
 codec::notification! { ResourceListChangedNotification;
-    "notifications/resources/list_changed" (Option<ResourceListChangedNotificationParams>); Revision::V2025_03_26
+    "notifications/resources/list_changed" (Option<ResourceListChangedNotificationParams>); "2025-03-26"
 }
 
 /// The parameters of the `notifications/resources/list_changed` notification, which contain only metadata.
@@ -392,7 +391,7 @@ codec::object! { ResourceUpdatedNotification;
     required params "params" (into ResourceUpdatedNotificationParams), ..extra
 }
 codec::notification! { ResourceUpdatedNotification;
-    "notifications/resources/updated" (ResourceUpdatedNotificationParams); Revision::V2025_03_26
+    "notifications/resources/updated" (ResourceUpdatedNotificationParams); "2025-03-26"
 }
 
 /// The URI of a resource that has changed.
@@ -435,9 +434,7 @@ codec::object! { SubscribeRequest;
     constant method "method" = Str("resources/subscribe"), required params "params" (into SubscribeRequestParams),
     ..extra
 }
-codec::request! { SubscribeRequest;
-    "resources/subscribe" (SubscribeRequestParams) -> EmptyResult; Revision::V2025_03_26
-}
+codec::request! { SubscribeRequest; "resources/subscribe" (SubscribeRequestParams) -> EmptyResult; "2025-03-26" }
 
 /// The URI of a resource to watch for changes.
 ///
@@ -502,9 +499,7 @@ codec::object! { UnsubscribeRequest;
     constant method "method" = Str("resources/unsubscribe"), required params "params" (into UnsubscribeRequestParams),
     ..extra
 }
-codec::request! { UnsubscribeRequest;
-    "resources/unsubscribe" (UnsubscribeRequestParams) -> EmptyResult; Revision::V2025_03_26
-}
+codec::request! { UnsubscribeRequest; "resources/unsubscribe" (UnsubscribeRequestParams) -> EmptyResult; "2025-03-26" }
 
 /// The URI of a resource to stop watching.
 ///

@@ -4,7 +4,7 @@
 //! Types of the area `roots`.
 
 use super::Meta;
-use crate::{Extra, JsonObject, Revision, codec};
+use crate::{Extra, JsonObject, codec};
 
 /// Lists the roots of the client, the directories and files that the server should work on.
 ///
@@ -28,9 +28,7 @@ codec::object! { ListRootsRequest;
     constant method "method" = Str("roots/list"), optional params "params" with_params(into ListRootsRequestParams),
     ..extra
 }
-codec::request! { ListRootsRequest;
-    "roots/list" (Option<ListRootsRequestParams>) -> ListRootsResult; Revision::V2025_03_26
-}
+codec::request! { ListRootsRequest; "roots/list" (Option<ListRootsRequestParams>) -> ListRootsResult; "2025-03-26" }
 
 /// The metadata of a server's request for the client's roots.
 ///
@@ -112,7 +110,7 @@ codec::object! { RootsListChangedNotification;
     optional params "params" with_params(into RootsListChangedNotificationParams), ..extra
 }
 codec::notification! { RootsListChangedNotification;
-    "notifications/roots/list_changed" (Option<RootsListChangedNotificationParams>); Revision::V2025_03_26
+    "notifications/roots/list_changed" (Option<RootsListChangedNotificationParams>); "2025-03-26"
 }
 
 /// The parameters of the `notifications/roots/list_changed` notification, which contain only metadata.

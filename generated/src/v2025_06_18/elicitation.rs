@@ -3,7 +3,7 @@
 
 //! Types of the area `elicitation`.
 
-use crate::{Extra, JsonObject, Map, Number, Revision, codec};
+use crate::{Extra, JsonObject, Map, Number, codec};
 
 /// A form field for a boolean.
 ///
@@ -53,7 +53,7 @@ pub struct ElicitRequest {
 codec::object! { ElicitRequest;
     constant method "method" = Str("elicitation/create"), required params "params" (into ElicitRequestParams), ..extra
 }
-codec::request! { ElicitRequest; "elicitation/create" (ElicitRequestParams) -> ElicitResult; Revision::V2025_06_18 }
+codec::request! { ElicitRequest; "elicitation/create" (ElicitRequestParams) -> ElicitResult; "2025-06-18" }
 
 /// A form that the server asks the user to fill in.
 ///

@@ -4,7 +4,7 @@
 //! Types of the area `prompts`.
 
 use super::{ContentBlock, Role};
-use crate::{Extra, JsonObject, Map, Revision, codec};
+use crate::{Extra, JsonObject, Map, codec};
 
 /// Gets a prompt with its arguments filled in.
 ///
@@ -27,7 +27,7 @@ pub struct GetPromptRequest {
 codec::object! { GetPromptRequest;
     constant method "method" = Str("prompts/get"), required params "params" (into GetPromptRequestParams), ..extra
 }
-codec::request! { GetPromptRequest; "prompts/get" (GetPromptRequestParams) -> GetPromptResult; Revision::V2025_06_18 }
+codec::request! { GetPromptRequest; "prompts/get" (GetPromptRequestParams) -> GetPromptResult; "2025-06-18" }
 
 /// The name and arguments of a prompt.
 ///
@@ -101,7 +101,7 @@ codec::object! { ListPromptsRequest;
     ..extra
 }
 codec::request! { ListPromptsRequest;
-    "prompts/list" (Option<ListPromptsRequestParams>) -> ListPromptsResult; Revision::V2025_06_18
+    "prompts/list" (Option<ListPromptsRequestParams>) -> ListPromptsResult; "2025-06-18"
 }
 
 /// The page of prompts to return.
@@ -231,7 +231,7 @@ codec::object! { PromptListChangedNotification;
     optional params "params" with_params(into PromptListChangedNotificationParams), ..extra
 }
 codec::notification! { PromptListChangedNotification;
-    "notifications/prompts/list_changed" (Option<PromptListChangedNotificationParams>); Revision::V2025_06_18
+    "notifications/prompts/list_changed" (Option<PromptListChangedNotificationParams>); "2025-06-18"
 }
 
 /// The parameters of the `notifications/prompts/list_changed` notification, which contain only metadata.

@@ -4,7 +4,7 @@
 //! Types of the area `resources`.
 
 use super::{Annotations, EmptyResult};
-use crate::{Extra, JsonObject, Revision, codec};
+use crate::{Extra, JsonObject, codec};
 
 /// Binary contents of a resource or of a part of one.
 ///
@@ -79,8 +79,7 @@ codec::object! { ListResourceTemplatesRequest;
     optional params "params" with_params(into ListResourceTemplatesRequestParams), ..extra
 }
 codec::request! { ListResourceTemplatesRequest;
-    "resources/templates/list" (Option<ListResourceTemplatesRequestParams>) -> ListResourceTemplatesResult;
-    Revision::V2025_06_18
+    "resources/templates/list" (Option<ListResourceTemplatesRequestParams>) -> ListResourceTemplatesResult; "2025-06-18"
 }
 
 /// The page of resource templates to return.
@@ -147,7 +146,7 @@ codec::object! { ListResourcesRequest;
     optional params "params" with_params(into ListResourcesRequestParams), ..extra
 }
 codec::request! { ListResourcesRequest;
-    "resources/list" (Option<ListResourcesRequestParams>) -> ListResourcesResult; Revision::V2025_06_18
+    "resources/list" (Option<ListResourcesRequestParams>) -> ListResourcesResult; "2025-06-18"
 }
 
 /// The page of resources to return.
@@ -216,7 +215,7 @@ codec::object! { ReadResourceRequest;
     constant method "method" = Str("resources/read"), required params "params" (into ReadResourceRequestParams), ..extra
 }
 codec::request! { ReadResourceRequest;
-    "resources/read" (ReadResourceRequestParams) -> ReadResourceResult; Revision::V2025_06_18
+    "resources/read" (ReadResourceRequestParams) -> ReadResourceResult; "2025-06-18"
 }
 
 /// The URI of a resource to read.
@@ -328,7 +327,7 @@ codec::object! { ResourceListChangedNotification;
     optional params "params" with_params(into ResourceListChangedNotificationParams), ..extra
 }
 codec::notification! { ResourceListChangedNotification;
-    "notifications/resources/list_changed" (Option<ResourceListChangedNotificationParams>); Revision::V2025_06_18
+    "notifications/resources/list_changed" (Option<ResourceListChangedNotificationParams>); "2025-06-18"
 }
 
 /// The parameters of the `notifications/resources/list_changed` notification, which contain only metadata.
@@ -406,7 +405,7 @@ codec::object! { ResourceUpdatedNotification;
     required params "params" (into ResourceUpdatedNotificationParams), ..extra
 }
 codec::notification! { ResourceUpdatedNotification;
-    "notifications/resources/updated" (ResourceUpdatedNotificationParams); Revision::V2025_06_18
+    "notifications/resources/updated" (ResourceUpdatedNotificationParams); "2025-06-18"
 }
 
 /// The URI of a resource that has changed.
@@ -449,9 +448,7 @@ codec::object! { SubscribeRequest;
     constant method "method" = Str("resources/subscribe"), required params "params" (into SubscribeRequestParams),
     ..extra
 }
-codec::request! { SubscribeRequest;
-    "resources/subscribe" (SubscribeRequestParams) -> EmptyResult; Revision::V2025_06_18
-}
+codec::request! { SubscribeRequest; "resources/subscribe" (SubscribeRequestParams) -> EmptyResult; "2025-06-18" }
 
 /// The URI of a resource to watch for changes.
 ///
@@ -519,9 +516,7 @@ codec::object! { UnsubscribeRequest;
     constant method "method" = Str("resources/unsubscribe"), required params "params" (into UnsubscribeRequestParams),
     ..extra
 }
-codec::request! { UnsubscribeRequest;
-    "resources/unsubscribe" (UnsubscribeRequestParams) -> EmptyResult; Revision::V2025_06_18
-}
+codec::request! { UnsubscribeRequest; "resources/unsubscribe" (UnsubscribeRequestParams) -> EmptyResult; "2025-06-18" }
 
 /// The URI of a resource to stop watching.
 ///

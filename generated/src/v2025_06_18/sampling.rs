@@ -4,7 +4,7 @@
 //! Types of the area `sampling`.
 
 use super::{AudioContent, ImageContent, Role, TextContent};
-use crate::{Extra, JsonObject, Number, Revision, codec};
+use crate::{Extra, JsonObject, Number, codec};
 
 /// Requests a message from the client's language model.
 ///
@@ -30,7 +30,7 @@ codec::object! { CreateMessageRequest;
     required params "params" (into CreateMessageRequestParams), ..extra
 }
 codec::request! { CreateMessageRequest;
-    "sampling/createMessage" (CreateMessageRequestParams) -> CreateMessageResult; Revision::V2025_06_18
+    "sampling/createMessage" (CreateMessageRequestParams) -> CreateMessageResult; "2025-06-18"
 }
 
 /// A conversation for the client's language model to continue, with the settings for generating the next message.

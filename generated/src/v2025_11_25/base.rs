@@ -7,7 +7,7 @@ use super::{
     ClientCapabilities, EmptyResult, Implementation, LoggingLevel, Meta,
     NotificationParams, ProgressToken, RequestId, RequestParams, ServerCapabilities,
 };
-use crate::{Extra, Json, JsonObject, Number, Revision, codec};
+use crate::{Extra, Json, JsonObject, Number, codec};
 
 /// Cancels a request that the sender of the notification has issued.
 ///
@@ -32,9 +32,7 @@ codec::object! { CancelledNotification;
     constant jsonrpc "jsonrpc" = Str("2.0"), constant method "method" = Str("notifications/cancelled"),
     required params "params" (into CancelledNotificationParams), ..extra
 }
-codec::notification! { CancelledNotification;
-    "notifications/cancelled" (CancelledNotificationParams); Revision::V2025_11_25
-}
+codec::notification! { CancelledNotification; "notifications/cancelled" (CancelledNotificationParams); "2025-11-25" }
 
 /// The ID of the request to cancel and the reason.
 ///
@@ -93,7 +91,7 @@ codec::object! { InitializeRequest;
     constant jsonrpc "jsonrpc" = Str("2.0"), required id "id" (into RequestId),
     constant method "method" = Str("initialize"), required params "params" (into InitializeRequestParams), ..extra
 }
-codec::request! { InitializeRequest; "initialize" (InitializeRequestParams) -> InitializeResult; Revision::V2025_11_25 }
+codec::request! { InitializeRequest; "initialize" (InitializeRequestParams) -> InitializeResult; "2025-11-25" }
 
 /// The protocol revision, capabilities and implementation of a client.
 ///
@@ -189,9 +187,7 @@ codec::object! { InitializedNotification;
     constant jsonrpc "jsonrpc" = Str("2.0"), constant method "method" = Str("notifications/initialized"),
     optional params "params" with_params(into NotificationParams), ..extra
 }
-codec::notification! { InitializedNotification;
-    "notifications/initialized" (Option<NotificationParams>); Revision::V2025_11_25
-}
+codec::notification! { InitializedNotification; "notifications/initialized" (Option<NotificationParams>); "2025-11-25" }
 
 /// Sends a log message of the server to the client.
 ///
@@ -219,7 +215,7 @@ codec::object! { LoggingMessageNotification;
     required params "params" (into LoggingMessageNotificationParams), ..extra
 }
 codec::notification! { LoggingMessageNotification;
-    "notifications/message" (LoggingMessageNotificationParams); Revision::V2025_11_25
+    "notifications/message" (LoggingMessageNotificationParams); "2025-11-25"
 }
 
 /// A log message of the server.
@@ -277,7 +273,7 @@ codec::object! { PingRequest;
     constant jsonrpc "jsonrpc" = Str("2.0"), required id "id" (into RequestId), constant method "method" = Str("ping"),
     optional params "params" with_params(into RequestParams), ..extra
 }
-codec::request! { PingRequest; "ping" (Option<RequestParams>) -> EmptyResult; Revision::V2025_11_25 }
+codec::request! { PingRequest; "ping" (Option<RequestParams>) -> EmptyResult; "2025-11-25" }
 
 /// Reports the progress of a request.
 ///
@@ -306,9 +302,7 @@ codec::object! { ProgressNotification;
     constant jsonrpc "jsonrpc" = Str("2.0"), constant method "method" = Str("notifications/progress"),
     required params "params" (into ProgressNotificationParams), ..extra
 }
-codec::notification! { ProgressNotification;
-    "notifications/progress" (ProgressNotificationParams); Revision::V2025_11_25
-}
+codec::notification! { ProgressNotification; "notifications/progress" (ProgressNotificationParams); "2025-11-25" }
 
 /// The progress of a request.
 ///

@@ -4,7 +4,7 @@
 //! Types of the area `completion`.
 
 use super::{Meta, RequestId};
-use crate::{Extra, JsonObject, Map, Revision, codec};
+use crate::{Extra, JsonObject, Map, codec};
 
 /// Requests suggestions for an argument of a prompt or a variable of a resource template.
 ///
@@ -34,9 +34,7 @@ codec::object! { CompleteRequest;
     constant method "method" = Str("completion/complete"), required params "params" (into CompleteRequestParams),
     ..extra
 }
-codec::request! { CompleteRequest;
-    "completion/complete" (CompleteRequestParams) -> CompleteResult; Revision::V2025_11_25
-}
+codec::request! { CompleteRequest; "completion/complete" (CompleteRequestParams) -> CompleteResult; "2025-11-25" }
 
 /// The argument to complete and the text entered so far.
 ///

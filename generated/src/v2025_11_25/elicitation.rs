@@ -4,7 +4,7 @@
 //! Types of the area `elicitation`.
 
 use super::{CreateTaskResult, Meta, RequestId, TaskMetadata};
-use crate::{Extra, JsonObject, Map, Number, Revision, codec};
+use crate::{Extra, JsonObject, Map, Number, codec};
 
 /// A form field for a boolean.
 ///
@@ -63,7 +63,7 @@ codec::object! { ElicitRequest;
     constant method "method" = Str("elicitation/create"), required params "params" (into ElicitRequestParams), ..extra
 }
 codec::request! { ElicitRequest;
-    "elicitation/create" (ElicitRequestParams) -> ElicitResult, task CreateTaskResult; Revision::V2025_11_25
+    "elicitation/create" (ElicitRequestParams) -> ElicitResult, task CreateTaskResult; "2025-11-25"
 }
 
 /// A form that the server asks the user to fill in.
@@ -314,7 +314,7 @@ codec::object! { ElicitationCompleteNotification;
     required params "params" (into ElicitationCompleteNotificationParams), ..extra
 }
 codec::notification! { ElicitationCompleteNotification;
-    "notifications/elicitation/complete" (ElicitationCompleteNotificationParams); Revision::V2025_11_25
+    "notifications/elicitation/complete" (ElicitationCompleteNotificationParams); "2025-11-25"
 }
 
 /// The ID of a URL elicitation that the user has completed.

@@ -4,7 +4,7 @@
 //! Types of the area `logging`.
 
 use super::{EmptyResult, Meta, RequestId};
-use crate::{Extra, Revision, codec};
+use crate::{Extra, codec};
 
 /// The severity of a log message, as defined by syslog (RFC 5424).
 ///
@@ -63,7 +63,7 @@ codec::object! { SetLevelRequest;
     constant jsonrpc "jsonrpc" = Str("2.0"), required id "id" (into RequestId),
     constant method "method" = Str("logging/setLevel"), required params "params" (into SetLevelRequestParams), ..extra
 }
-codec::request! { SetLevelRequest; "logging/setLevel" (SetLevelRequestParams) -> EmptyResult; Revision::V2025_11_25 }
+codec::request! { SetLevelRequest; "logging/setLevel" (SetLevelRequestParams) -> EmptyResult; "2025-11-25" }
 
 /// The minimum severity of the log messages that the client wants to receive.
 ///

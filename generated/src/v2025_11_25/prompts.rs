@@ -6,7 +6,7 @@
 use super::{
     ContentBlock, Icon, Meta, NotificationParams, PaginatedRequestParams, RequestId, Role,
 };
-use crate::{Extra, JsonObject, Map, Revision, codec};
+use crate::{Extra, JsonObject, Map, codec};
 
 /// Gets a prompt with its arguments filled in.
 ///
@@ -33,7 +33,7 @@ codec::object! { GetPromptRequest;
     constant jsonrpc "jsonrpc" = Str("2.0"), required id "id" (into RequestId),
     constant method "method" = Str("prompts/get"), required params "params" (into GetPromptRequestParams), ..extra
 }
-codec::request! { GetPromptRequest; "prompts/get" (GetPromptRequestParams) -> GetPromptResult; Revision::V2025_11_25 }
+codec::request! { GetPromptRequest; "prompts/get" (GetPromptRequestParams) -> GetPromptResult; "2025-11-25" }
 
 /// The name and arguments of a prompt.
 ///
@@ -116,7 +116,7 @@ codec::object! { ListPromptsRequest;
     ..extra
 }
 codec::request! { ListPromptsRequest;
-    "prompts/list" (Option<PaginatedRequestParams>) -> ListPromptsResult; Revision::V2025_11_25
+    "prompts/list" (Option<PaginatedRequestParams>) -> ListPromptsResult; "2025-11-25"
 }
 
 /// A page of the server's prompts.
@@ -233,7 +233,7 @@ codec::object! { PromptListChangedNotification;
     optional params "params" with_params(into NotificationParams), ..extra
 }
 codec::notification! { PromptListChangedNotification;
-    "notifications/prompts/list_changed" (Option<NotificationParams>); Revision::V2025_11_25
+    "notifications/prompts/list_changed" (Option<NotificationParams>); "2025-11-25"
 }
 
 /// A message of a prompt.

@@ -7,7 +7,7 @@ use super::{
     Annotations, EmptyResult, Icon, Meta, NotificationParams, PaginatedRequestParams,
     RequestId,
 };
-use crate::{Extra, JsonObject, Revision, codec};
+use crate::{Extra, JsonObject, codec};
 
 /// Binary contents of a resource or of a part of one.
 ///
@@ -87,7 +87,7 @@ codec::object! { ListResourceTemplatesRequest;
     optional params "params" with_params(into PaginatedRequestParams), ..extra
 }
 codec::request! { ListResourceTemplatesRequest;
-    "resources/templates/list" (Option<PaginatedRequestParams>) -> ListResourceTemplatesResult; Revision::V2025_11_25
+    "resources/templates/list" (Option<PaginatedRequestParams>) -> ListResourceTemplatesResult; "2025-11-25"
 }
 
 /// A page of the server's resource templates.
@@ -142,7 +142,7 @@ codec::object! { ListResourcesRequest;
     ..extra
 }
 codec::request! { ListResourcesRequest;
-    "resources/list" (Option<PaginatedRequestParams>) -> ListResourcesResult; Revision::V2025_11_25
+    "resources/list" (Option<PaginatedRequestParams>) -> ListResourcesResult; "2025-11-25"
 }
 
 /// A page of the server's resources.
@@ -200,7 +200,7 @@ codec::object! { ReadResourceRequest;
     constant method "method" = Str("resources/read"), required params "params" (into ReadResourceRequestParams), ..extra
 }
 codec::request! { ReadResourceRequest;
-    "resources/read" (ReadResourceRequestParams) -> ReadResourceResult; Revision::V2025_11_25
+    "resources/read" (ReadResourceRequestParams) -> ReadResourceResult; "2025-11-25"
 }
 
 /// The URI of a resource to read.
@@ -322,7 +322,7 @@ codec::object! { ResourceListChangedNotification;
     optional params "params" with_params(into NotificationParams), ..extra
 }
 codec::notification! { ResourceListChangedNotification;
-    "notifications/resources/list_changed" (Option<NotificationParams>); Revision::V2025_11_25
+    "notifications/resources/list_changed" (Option<NotificationParams>); "2025-11-25"
 }
 
 /// A template for the URIs of a group of resources.
@@ -391,7 +391,7 @@ codec::object! { ResourceUpdatedNotification;
     required params "params" (into ResourceUpdatedNotificationParams), ..extra
 }
 codec::notification! { ResourceUpdatedNotification;
-    "notifications/resources/updated" (ResourceUpdatedNotificationParams); Revision::V2025_11_25
+    "notifications/resources/updated" (ResourceUpdatedNotificationParams); "2025-11-25"
 }
 
 /// The URI of a resource that has changed.
@@ -445,9 +445,7 @@ codec::object! { SubscribeRequest;
     constant method "method" = Str("resources/subscribe"), required params "params" (into SubscribeRequestParams),
     ..extra
 }
-codec::request! { SubscribeRequest;
-    "resources/subscribe" (SubscribeRequestParams) -> EmptyResult; Revision::V2025_11_25
-}
+codec::request! { SubscribeRequest; "resources/subscribe" (SubscribeRequestParams) -> EmptyResult; "2025-11-25" }
 
 /// The URI of a resource to watch for changes.
 ///
@@ -526,9 +524,7 @@ codec::object! { UnsubscribeRequest;
     constant method "method" = Str("resources/unsubscribe"), required params "params" (into UnsubscribeRequestParams),
     ..extra
 }
-codec::request! { UnsubscribeRequest;
-    "resources/unsubscribe" (UnsubscribeRequestParams) -> EmptyResult; Revision::V2025_11_25
-}
+codec::request! { UnsubscribeRequest; "resources/unsubscribe" (UnsubscribeRequestParams) -> EmptyResult; "2025-11-25" }
 
 /// The URI of a resource to stop watching.
 ///

@@ -4,7 +4,7 @@
 //! Types of the area `roots`.
 
 use super::{NotificationParams, RequestId, RequestParams};
-use crate::{Extra, JsonObject, Revision, codec};
+use crate::{Extra, JsonObject, codec};
 
 /// Lists the roots of the client, the directories and files that the server should work on.
 ///
@@ -31,7 +31,7 @@ codec::object! { ListRootsRequest;
     constant jsonrpc "jsonrpc" = Str("2.0"), required id "id" (into RequestId),
     constant method "method" = Str("roots/list"), optional params "params" with_params(into RequestParams), ..extra
 }
-codec::request! { ListRootsRequest; "roots/list" (Option<RequestParams>) -> ListRootsResult; Revision::V2025_11_25 }
+codec::request! { ListRootsRequest; "roots/list" (Option<RequestParams>) -> ListRootsResult; "2025-11-25" }
 
 /// The directories and files that the server should work on.
 ///
@@ -107,7 +107,7 @@ codec::object! { RootsListChangedNotification;
     optional params "params" with_params(into NotificationParams), ..extra
 }
 codec::notification! { RootsListChangedNotification;
-    "notifications/roots/list_changed" (Option<NotificationParams>); Revision::V2025_11_25
+    "notifications/roots/list_changed" (Option<NotificationParams>); "2025-11-25"
 }
 
 codec::serde_impls! { ListRootsRequest, ListRootsResult, Root, RootsListChangedNotification }

@@ -7,7 +7,7 @@ use super::{
     AudioContent, ContentBlock, CreateTaskResult, ImageContent, Meta, RequestId, Role,
     TaskMetadata, TextContent, Tool,
 };
-use crate::{Extra, JsonObject, Number, Revision, codec};
+use crate::{Extra, JsonObject, Number, codec};
 
 /// Requests a message from the client's language model.
 ///
@@ -39,8 +39,7 @@ codec::object! { CreateMessageRequest;
     required params "params" (into CreateMessageRequestParams), ..extra
 }
 codec::request! { CreateMessageRequest;
-    "sampling/createMessage" (CreateMessageRequestParams) -> CreateMessageResult, task CreateTaskResult;
-    Revision::V2025_11_25
+    "sampling/createMessage" (CreateMessageRequestParams) -> CreateMessageResult, task CreateTaskResult; "2025-11-25"
 }
 
 /// A conversation for the client's language model to continue, with the settings for generating the next message.

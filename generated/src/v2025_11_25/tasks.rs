@@ -4,7 +4,7 @@
 //! Types of the area `tasks`.
 
 use super::{PaginatedRequestParams, RequestId};
-use crate::{Extra, JsonObject, Revision, codec};
+use crate::{Extra, JsonObject, codec};
 
 /// Cancels a task.
 ///
@@ -32,9 +32,7 @@ codec::object! { CancelTaskRequest;
     constant jsonrpc "jsonrpc" = Str("2.0"), required id "id" (into RequestId),
     constant method "method" = Str("tasks/cancel"), required params "params" (into CancelTaskRequestParams), ..extra
 }
-codec::request! { CancelTaskRequest;
-    "tasks/cancel" (CancelTaskRequestParams) -> CancelTaskResult; Revision::V2025_11_25
-}
+codec::request! { CancelTaskRequest; "tasks/cancel" (CancelTaskRequestParams) -> CancelTaskResult; "2025-11-25" }
 
 /// The ID of the task to cancel.
 ///
@@ -148,7 +146,7 @@ codec::object! { GetTaskPayloadRequest;
     constant method "method" = Str("tasks/result"), required params "params" (into GetTaskPayloadRequestParams), ..extra
 }
 codec::request! { GetTaskPayloadRequest;
-    "tasks/result" (GetTaskPayloadRequestParams) -> GetTaskPayloadResult; Revision::V2025_11_25
+    "tasks/result" (GetTaskPayloadRequestParams) -> GetTaskPayloadResult; "2025-11-25"
 }
 
 /// The ID of the task whose result is requested.
@@ -216,7 +214,7 @@ codec::object! { GetTaskRequest;
     constant jsonrpc "jsonrpc" = Str("2.0"), required id "id" (into RequestId),
     constant method "method" = Str("tasks/get"), required params "params" (into GetTaskRequestParams), ..extra
 }
-codec::request! { GetTaskRequest; "tasks/get" (GetTaskRequestParams) -> GetTaskResult; Revision::V2025_11_25 }
+codec::request! { GetTaskRequest; "tasks/get" (GetTaskRequestParams) -> GetTaskResult; "2025-11-25" }
 
 /// The ID of the task to query.
 ///
@@ -303,9 +301,7 @@ codec::object! { ListTasksRequest;
     constant method "method" = Str("tasks/list"), optional params "params" with_params(into PaginatedRequestParams),
     ..extra
 }
-codec::request! { ListTasksRequest;
-    "tasks/list" (Option<PaginatedRequestParams>) -> ListTasksResult; Revision::V2025_11_25
-}
+codec::request! { ListTasksRequest; "tasks/list" (Option<PaginatedRequestParams>) -> ListTasksResult; "2025-11-25" }
 
 /// A page of the requestor's tasks.
 ///
@@ -433,7 +429,7 @@ codec::object! { TaskStatusNotification;
     required params "params" (into TaskStatusNotificationParams), ..extra
 }
 codec::notification! { TaskStatusNotification;
-    "notifications/tasks/status" (TaskStatusNotificationParams); Revision::V2025_11_25
+    "notifications/tasks/status" (TaskStatusNotificationParams); "2025-11-25"
 }
 
 /// The new state of a task whose status has changed.

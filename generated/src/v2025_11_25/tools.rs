@@ -7,7 +7,7 @@ use super::{
     ContentBlock, CreateTaskResult, Icon, Meta, NotificationParams,
     PaginatedRequestParams, RequestId, TaskMetadata,
 };
-use crate::{Extra, JsonObject, Map, Revision, codec};
+use crate::{Extra, JsonObject, Map, codec};
 
 /// Calls a tool of the server.
 ///
@@ -37,7 +37,7 @@ codec::object! { CallToolRequest;
     constant method "method" = Str("tools/call"), required params "params" (into CallToolRequestParams), ..extra
 }
 codec::request! { CallToolRequest;
-    "tools/call" (CallToolRequestParams) -> CallToolResult, task CreateTaskResult; Revision::V2025_11_25
+    "tools/call" (CallToolRequestParams) -> CallToolResult, task CreateTaskResult; "2025-11-25"
 }
 
 /// The name and arguments of a tool to call.
@@ -135,9 +135,7 @@ codec::object! { ListToolsRequest;
     constant method "method" = Str("tools/list"), optional params "params" with_params(into PaginatedRequestParams),
     ..extra
 }
-codec::request! { ListToolsRequest;
-    "tools/list" (Option<PaginatedRequestParams>) -> ListToolsResult; Revision::V2025_11_25
-}
+codec::request! { ListToolsRequest; "tools/list" (Option<PaginatedRequestParams>) -> ListToolsResult; "2025-11-25" }
 
 /// A page of the server's tools.
 ///
@@ -394,7 +392,7 @@ codec::object! { ToolListChangedNotification;
     optional params "params" with_params(into NotificationParams), ..extra
 }
 codec::notification! { ToolListChangedNotification;
-    "notifications/tools/list_changed" (Option<NotificationParams>); Revision::V2025_11_25
+    "notifications/tools/list_changed" (Option<NotificationParams>); "2025-11-25"
 }
 
 codec::serde_impls! {

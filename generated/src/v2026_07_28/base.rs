@@ -4,7 +4,7 @@
 //! Methods without a namespace, such as `ping`.
 
 use super::{LoggingLevel, NotificationMetaObject, ProgressToken, RequestId};
-use crate::{Extra, Json, Number, Revision, codec};
+use crate::{Extra, Json, Number, codec};
 
 /// Cancels a client's request or, if sent by the server, ends a subscription.
 ///
@@ -29,9 +29,7 @@ codec::object! { CancelledNotification;
     constant jsonrpc "jsonrpc" = Str("2.0"), constant method "method" = Str("notifications/cancelled"),
     required params "params" (into CancelledNotificationParams), ..extra
 }
-codec::notification! { CancelledNotification;
-    "notifications/cancelled" (CancelledNotificationParams); Revision::V2026_07_28
-}
+codec::notification! { CancelledNotification; "notifications/cancelled" (CancelledNotificationParams); "2026-07-28" }
 
 /// The ID of the request to cancel and the reason.
 ///
@@ -88,7 +86,7 @@ codec::object! { LoggingMessageNotification;
     required params "params" (into LoggingMessageNotificationParams), ..extra
 }
 codec::notification! { LoggingMessageNotification;
-    "notifications/message" (LoggingMessageNotificationParams); Revision::V2026_07_28
+    "notifications/message" (LoggingMessageNotificationParams); "2026-07-28"
 }
 
 /// A log message that the server sends while it processes a request.
@@ -151,9 +149,7 @@ codec::object! { ProgressNotification;
     constant jsonrpc "jsonrpc" = Str("2.0"), constant method "method" = Str("notifications/progress"),
     required params "params" (into ProgressNotificationParams), ..extra
 }
-codec::notification! { ProgressNotification;
-    "notifications/progress" (ProgressNotificationParams); Revision::V2026_07_28
-}
+codec::notification! { ProgressNotification; "notifications/progress" (ProgressNotificationParams); "2026-07-28" }
 
 /// The progress of a request.
 ///

@@ -4,7 +4,7 @@
 //! Types of the area `completion`.
 
 use super::{RequestId, RequestMetaObject, ResultMetaObject, ResultType};
-use crate::{Extra, Map, Revision, codec};
+use crate::{Extra, Map, codec};
 
 /// Requests suggestions for an argument of a prompt or a variable of a resource template.
 ///
@@ -36,9 +36,7 @@ codec::object! { CompleteRequest;
     constant method "method" = Str("completion/complete"), required params "params" (into CompleteRequestParams),
     ..extra
 }
-codec::request! { CompleteRequest;
-    "completion/complete" (CompleteRequestParams) -> CompleteResult; Revision::V2026_07_28
-}
+codec::request! { CompleteRequest; "completion/complete" (CompleteRequestParams) -> CompleteResult; "2026-07-28" }
 
 /// The argument to complete and the text entered so far.
 ///

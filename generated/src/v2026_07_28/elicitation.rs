@@ -3,7 +3,7 @@
 
 //! Types of the area `elicitation`.
 
-use crate::{Extra, Map, Number, Revision, codec};
+use crate::{Extra, Map, Number, codec};
 
 /// A form field for a boolean.
 ///
@@ -59,7 +59,7 @@ pub struct ElicitRequest {
 codec::object! { ElicitRequest;
     constant method "method" = Str("elicitation/create"), required params "params" (into ElicitRequestParams), ..extra
 }
-codec::request! { ElicitRequest; "elicitation/create" (ElicitRequestParams) -> ElicitResult; Revision::V2026_07_28 }
+codec::request! { ElicitRequest; "elicitation/create" (ElicitRequestParams) -> ElicitResult; "2026-07-28" }
 
 /// A form that the server asks the user to fill in.
 ///

@@ -8,7 +8,7 @@ use super::{
     NotificationParams, PaginatedRequestParams, RequestId, RequestMetaObject,
     ResultMetaObject, ResultType, Role,
 };
-use crate::{Extra, Map, Revision, codec};
+use crate::{Extra, Map, codec};
 
 /// Gets a prompt with its arguments filled in.
 ///
@@ -39,7 +39,7 @@ codec::object! { GetPromptRequest;
     constant method "method" = Str("prompts/get"), required params "params" (into GetPromptRequestParams), ..extra
 }
 codec::request! { GetPromptRequest;
-    "prompts/get" (GetPromptRequestParams) -> InputRequiredOrGetPromptResult; Revision::V2026_07_28
+    "prompts/get" (GetPromptRequestParams) -> InputRequiredOrGetPromptResult; "2026-07-28"
 }
 
 /// The name and arguments of a prompt.
@@ -204,9 +204,7 @@ codec::object! { ListPromptsRequest;
     constant jsonrpc "jsonrpc" = Str("2.0"), required id "id" (into RequestId),
     constant method "method" = Str("prompts/list"), required params "params" (into PaginatedRequestParams), ..extra
 }
-codec::request! { ListPromptsRequest;
-    "prompts/list" (PaginatedRequestParams) -> ListPromptsResult; Revision::V2026_07_28
-}
+codec::request! { ListPromptsRequest; "prompts/list" (PaginatedRequestParams) -> ListPromptsResult; "2026-07-28" }
 
 /// A page of the server's prompts.
 ///
@@ -381,7 +379,7 @@ codec::object! { PromptListChangedNotification;
     optional params "params" with_params(into NotificationParams), ..extra
 }
 codec::notification! { PromptListChangedNotification;
-    "notifications/prompts/list_changed" (Option<NotificationParams>); Revision::V2026_07_28
+    "notifications/prompts/list_changed" (Option<NotificationParams>); "2026-07-28"
 }
 
 /// A message of a prompt.

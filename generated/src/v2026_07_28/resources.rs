@@ -8,7 +8,7 @@ use super::{
     NotificationMetaObject, NotificationParams, PaginatedRequestParams, RequestId,
     RequestMetaObject, ResultMetaObject, ResultType,
 };
-use crate::{Extra, Revision, codec};
+use crate::{Extra, codec};
 
 /// Binary contents of a resource or of a part of one.
 ///
@@ -90,7 +90,7 @@ codec::object! { ListResourceTemplatesRequest;
     ..extra
 }
 codec::request! { ListResourceTemplatesRequest;
-    "resources/templates/list" (PaginatedRequestParams) -> ListResourceTemplatesResult; Revision::V2026_07_28
+    "resources/templates/list" (PaginatedRequestParams) -> ListResourceTemplatesResult; "2026-07-28"
 }
 
 /// A page of the server's resource templates.
@@ -188,9 +188,7 @@ codec::object! { ListResourcesRequest;
     constant jsonrpc "jsonrpc" = Str("2.0"), required id "id" (into RequestId),
     constant method "method" = Str("resources/list"), required params "params" (into PaginatedRequestParams), ..extra
 }
-codec::request! { ListResourcesRequest;
-    "resources/list" (PaginatedRequestParams) -> ListResourcesResult; Revision::V2026_07_28
-}
+codec::request! { ListResourcesRequest; "resources/list" (PaginatedRequestParams) -> ListResourcesResult; "2026-07-28" }
 
 /// A page of the server's resources.
 ///
@@ -292,7 +290,7 @@ codec::object! { ReadResourceRequest;
     constant method "method" = Str("resources/read"), required params "params" (into ReadResourceRequestParams), ..extra
 }
 codec::request! { ReadResourceRequest;
-    "resources/read" (ReadResourceRequestParams) -> InputRequiredOrReadResourceResult; Revision::V2026_07_28
+    "resources/read" (ReadResourceRequestParams) -> InputRequiredOrReadResourceResult; "2026-07-28"
 }
 
 /// The URI of a resource to read.
@@ -523,7 +521,7 @@ codec::object! { ResourceListChangedNotification;
     optional params "params" with_params(into NotificationParams), ..extra
 }
 codec::notification! { ResourceListChangedNotification;
-    "notifications/resources/list_changed" (Option<NotificationParams>); Revision::V2026_07_28
+    "notifications/resources/list_changed" (Option<NotificationParams>); "2026-07-28"
 }
 
 /// A template for the URIs of a group of resources.
@@ -605,7 +603,7 @@ codec::object! { ResourceUpdatedNotification;
     required params "params" (into ResourceUpdatedNotificationParams), ..extra
 }
 codec::notification! { ResourceUpdatedNotification;
-    "notifications/resources/updated" (ResourceUpdatedNotificationParams); Revision::V2026_07_28
+    "notifications/resources/updated" (ResourceUpdatedNotificationParams); "2026-07-28"
 }
 
 /// The URI of a resource that has changed.

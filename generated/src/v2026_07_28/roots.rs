@@ -4,7 +4,7 @@
 //! Types of the area `roots`.
 
 use super::MetaObject;
-use crate::{Extra, Revision, codec};
+use crate::{Extra, codec};
 
 /// Lists the roots of the client, the directories and files that the server should work on.
 ///
@@ -35,9 +35,7 @@ codec::object! { ListRootsRequest;
     constant method "method" = Str("roots/list"), optional params "params" with_params(into ListRootsRequestParams),
     ..extra
 }
-codec::request! { ListRootsRequest;
-    "roots/list" (Option<ListRootsRequestParams>) -> ListRootsResult; Revision::V2026_07_28
-}
+codec::request! { ListRootsRequest; "roots/list" (Option<ListRootsRequestParams>) -> ListRootsResult; "2026-07-28" }
 
 /// The metadata of a request for the client's roots in an [`InputRequiredResult`].
 ///

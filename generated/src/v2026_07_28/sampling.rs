@@ -7,7 +7,7 @@ use super::{
     AudioContent, ContentBlock, ImageContent, JsonObject, MetaObject, Role, TextContent,
     Tool,
 };
-use crate::{Extra, Json, Number, Revision, codec};
+use crate::{Extra, Json, Number, codec};
 
 /// Requests a message from the client's language model.
 ///
@@ -42,7 +42,7 @@ codec::object! { CreateMessageRequest;
     required params "params" (into CreateMessageRequestParams), ..extra
 }
 codec::request! { CreateMessageRequest;
-    "sampling/createMessage" (CreateMessageRequestParams) -> CreateMessageResult; Revision::V2026_07_28
+    "sampling/createMessage" (CreateMessageRequestParams) -> CreateMessageResult; "2026-07-28"
 }
 
 /// A conversation for the client's language model to continue, with the settings for generating the next message.

@@ -7,7 +7,7 @@ use super::{
     CacheScope, RequestId, RequestMetaObject, ResultMetaObject, ResultType,
     ServerCapabilities,
 };
-use crate::{Extra, Revision, codec};
+use crate::{Extra, codec};
 
 /// Gets the supported revisions, the capabilities and other information of the server.
 ///
@@ -38,7 +38,7 @@ codec::object! { DiscoverRequest;
     constant jsonrpc "jsonrpc" = Str("2.0"), required id "id" (into RequestId),
     constant method "method" = Str("server/discover"), required params "params" (into RequestParams), ..extra
 }
-codec::request! { DiscoverRequest; "server/discover" (RequestParams) -> DiscoverResult; Revision::V2026_07_28 }
+codec::request! { DiscoverRequest; "server/discover" (RequestParams) -> DiscoverResult; "2026-07-28" }
 
 /// The revisions and features that a server supports.
 ///

@@ -6,7 +6,7 @@
 use super::{
     Implementation, NotificationMetaObject, RequestId, RequestMetaObject, ResultType,
 };
-use crate::{Extra, Revision, codec};
+use crate::{Extra, codec};
 
 /// The kinds of change notifications that a client subscribes to.
 ///
@@ -66,7 +66,7 @@ codec::object! { SubscriptionsAcknowledgedNotification;
     required params "params" (into SubscriptionsAcknowledgedNotificationParams), ..extra
 }
 codec::notification! { SubscriptionsAcknowledgedNotification;
-    "notifications/subscriptions/acknowledged" (SubscriptionsAcknowledgedNotificationParams); Revision::V2026_07_28
+    "notifications/subscriptions/acknowledged" (SubscriptionsAcknowledgedNotificationParams); "2026-07-28"
 }
 
 /// The part of a subscription that the server accepted.
@@ -130,7 +130,7 @@ codec::object! { SubscriptionsListenRequest;
     required params "params" (into SubscriptionsListenRequestParams), ..extra
 }
 codec::request! { SubscriptionsListenRequest;
-    "subscriptions/listen" (SubscriptionsListenRequestParams) -> SubscriptionsListenResult; Revision::V2026_07_28
+    "subscriptions/listen" (SubscriptionsListenRequestParams) -> SubscriptionsListenResult; "2026-07-28"
 }
 
 /// The notifications that a client wants to receive on a new subscription stream.

@@ -8,7 +8,7 @@ use super::{
     NotificationParams, PaginatedRequestParams, RequestId, RequestMetaObject,
     ResultMetaObject, ResultType,
 };
-use crate::{Extra, Json, Revision, codec};
+use crate::{Extra, Json, codec};
 
 /// Calls a tool of the server.
 ///
@@ -39,9 +39,7 @@ codec::object! { CallToolRequest;
     constant jsonrpc "jsonrpc" = Str("2.0"), required id "id" (into RequestId),
     constant method "method" = Str("tools/call"), required params "params" (into CallToolRequestParams), ..extra
 }
-codec::request! { CallToolRequest;
-    "tools/call" (CallToolRequestParams) -> InputRequiredOrCallToolResult; Revision::V2026_07_28
-}
+codec::request! { CallToolRequest; "tools/call" (CallToolRequestParams) -> InputRequiredOrCallToolResult; "2026-07-28" }
 
 /// The name and arguments of a tool to call.
 ///
@@ -232,7 +230,7 @@ codec::object! { ListToolsRequest;
     constant jsonrpc "jsonrpc" = Str("2.0"), required id "id" (into RequestId),
     constant method "method" = Str("tools/list"), required params "params" (into PaginatedRequestParams), ..extra
 }
-codec::request! { ListToolsRequest; "tools/list" (PaginatedRequestParams) -> ListToolsResult; Revision::V2026_07_28 }
+codec::request! { ListToolsRequest; "tools/list" (PaginatedRequestParams) -> ListToolsResult; "2026-07-28" }
 
 /// A page of the server's tools.
 ///
@@ -513,7 +511,7 @@ codec::object! { ToolListChangedNotification;
     optional params "params" with_params(into NotificationParams), ..extra
 }
 codec::notification! { ToolListChangedNotification;
-    "notifications/tools/list_changed" (Option<NotificationParams>); Revision::V2026_07_28
+    "notifications/tools/list_changed" (Option<NotificationParams>); "2026-07-28"
 }
 
 codec::serde_impls! {

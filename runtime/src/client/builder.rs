@@ -9,7 +9,7 @@ use mcpgen_types::v2026_07_28::{
     ElicitResult, ListRootsRequest, ListRootsResult, LoggingMessageNotification, LoggingMessageNotificationParams,
     Root,
 };
-use mcpgen_types::{ErrorObject, Json, Params, Request};
+use mcpgen_types::{ErrorObject, Json, Params, Request, Revision};
 
 use super::connect::connect;
 use super::decoder::ResultDecoder;
@@ -219,7 +219,7 @@ impl ClientBuilder {
         Fut: Future<Output = Result<T, ErrorObject>> + Send + 'static,
     {
         self.handlers = self.handlers.raw_request(None, R::METHOD, move |request| {
-            let revisions = Revisions { from: request.context.revision(), to: R::REVISION };
+            let revisions = Revisions { from: request.context.revision(), to: Revision::of(R::VERSION) };
             match decode::<R>(revisions, request.params.as_ref()) {
                 Ok(params) => {
                     let result = handler(request.context, params);

@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use mcpgen_types::codec::Decode;
-use mcpgen_types::{Json, JsonObject, MethodSpec, Request};
+use mcpgen_types::{Json, JsonObject, MethodSpec, Request, Revision};
 use tokio::time::Instant;
 
 use super::lenient::{self, DecodePolicy};
@@ -65,7 +65,7 @@ impl Cache {
         let result = match cached {
             Some(result) => result,
             None => {
-                let result = peer.request_as::<Json>(R::METHOD, R::REVISION, params).await?;
+                let result = peer.request_as::<Json>(R::METHOD, Revision::of(R::VERSION), params).await?;
                 if self.invalidations.load(Ordering::SeqCst) == invalidations {
                     self.insert(key, uri, &result);
                 }

@@ -89,7 +89,7 @@ pub(crate) async fn complete<R: MultiRoundTrip>(
 ) -> Result<R::Complete, CallError> {
     let invalid =
         |error: mcpgen_types::Error| CallError::Invalid(error.with_type_name(format!("{} result", R::METHOD)).into());
-    let revisions = Revisions { from: R::REVISION, to: revision };
+    let revisions = Revisions { from: Revision::of(R::VERSION), to: revision };
     let rounds = Rounds { peer, requests, limits, method: R::METHOD, revisions };
     let result = rounds.run(member(&params), |params| peer.raw_request(R::METHOD, Some(params)).send()).await?;
     let result = revisions.reversed().result(R::METHOD, &result).map_err(|error| CallError::Invalid(error.into()))?;

@@ -40,7 +40,7 @@ impl Peer {
 
     /// Creates a request. [`send`](RequestBuilder::send) sends it.
     pub fn request<R: Request>(&self, params: R::Params) -> RequestBuilder<R::Result> {
-        self.request_as(R::METHOD, R::REVISION, member(&params))
+        self.request_as(R::METHOD, Revision::of(R::VERSION), member(&params))
     }
 
     /// Like [`request`](Self::request), but for a custom method. Params and result are serde types.

@@ -17,7 +17,7 @@ impl Peer {
     /// Returns [`NotAllowed`](CallError::NotAllowed) if the notification is not allowed now, and
     /// [`Closed`](CallError::Closed) if the connection is closed.
     pub async fn notify<N: Notification>(&self, params: N::Params) -> Result<(), CallError> {
-        self.notify_as(N::METHOD, Some(N::REVISION), member(&params)).await
+        self.notify_as(N::METHOD, Some(Revision::of(N::VERSION)), member(&params)).await
     }
 
     /// Like [`notify`](Self::notify), but for a custom method. The params are a serde type.

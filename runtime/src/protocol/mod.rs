@@ -20,7 +20,7 @@ use mcpgen_types::v2026_07_28::DiscoverRequest;
 use mcpgen_types::{Request, Revision};
 
 /// The revision of the types that servers and clients use, on connections of any revision.
-pub(crate) const TYPES: Revision = DiscoverRequest::REVISION;
+pub(crate) const TYPES: Revision = Revision::of(DiscoverRequest::VERSION);
 
 pub use log_level::Level;
 pub use role::Role;

@@ -2,7 +2,7 @@
 
 use mcpgen_types::codec::Encode;
 use mcpgen_types::convert::Convertible;
-use mcpgen_types::{ErrorObject, Json, JsonObject, Request};
+use mcpgen_types::{ErrorObject, Json, JsonObject, Request, Revision};
 
 use crate::jsonrpc::errors;
 use crate::protocol::TYPES;
@@ -12,7 +12,7 @@ use crate::service::router::{self, AnyRequest};
 
 /// Decodes the params of a request of any revision as params of the newest types.
 pub(super) fn params<R: Request>(mut request: AnyRequest) -> Result<R::Params, ErrorObject> {
-    let revisions = Revisions { from: request.context.revision(), to: R::REVISION };
+    let revisions = Revisions { from: request.context.revision(), to: Revision::of(R::VERSION) };
     if revisions.from != revisions.to {
         let params = request.params.take().unwrap_or_else(|| Json::from(&JsonObject::new()));
         let converted = revisions.params(R::METHOD, &params).map_err(ConversionError::into_response)?;

@@ -354,7 +354,7 @@ impl Context {
 
     /// Decodes the client's response to the input request with this key.
     pub(crate) fn decode_input<R: Request>(&self, key: &str, response: &Json) -> Result<R::Result, ErrorObject> {
-        let revisions = Revisions { from: self.revision(), to: R::REVISION };
+        let revisions = Revisions { from: self.revision(), to: Revision::of(R::VERSION) };
         let decoded = match revisions.from == revisions.to {
             true => response.decode(),
             false => revisions.result(R::METHOD, response).map_err(ConversionError::into_response)?.decode(),

@@ -186,7 +186,7 @@ impl Router {
         Fut: Future<Output = Result<T, E>> + Send + 'static,
         E: Into<ErrorObject>,
     {
-        self.raw_request(Some(R::REVISION), R::METHOD, move |request| match params::<R>(&request) {
+        self.raw_request(Some(Revision::of(R::VERSION)), R::METHOD, move |request| match params::<R>(&request) {
             Ok(params) => encoded(handler(request.context, params)),
             Err(error) => Box::pin(ready(Err(errors::invalid_params(&error)))),
         })
@@ -215,7 +215,7 @@ impl Router {
                 }
             }
         };
-        add(&mut self.routes().notifications, Some(N::REVISION), N::METHOD.into(), Arc::new(handle));
+        add(&mut self.routes().notifications, Some(Revision::of(N::VERSION)), N::METHOD.into(), Arc::new(handle));
         self
     }
 

@@ -8,7 +8,7 @@ use mcpgen_types::ext::tasks::{
 };
 use mcpgen_types::v2025_11_25::{Task, TaskMetadata, TaskStatus};
 use mcpgen_types::v2026_07_28::CallToolRequest;
-use mcpgen_types::{ErrorObject, Json, JsonObject, Map, Params, Request};
+use mcpgen_types::{ErrorObject, Json, JsonObject, Map, Params, Request, Revision};
 
 use super::input::TaskInput;
 use super::rounds::TaskRounds;
@@ -79,7 +79,9 @@ impl TasksExtension {
                 }
             }
         };
-        router.raw_request(Some(CallToolRequest::REVISION), CallToolRequest::METHOD, handle).extension(self)
+        router
+            .raw_request(Some(Revision::of(CallToolRequest::VERSION)), CallToolRequest::METHOD, handle)
+            .extension(self)
     }
 
     /// Returns whether a call runs as a task.
@@ -187,7 +189,7 @@ impl Extension for TasksExtension {
                 let this = get.clone();
                 async move { this.get(&context, &params.task_id).await }
             })
-            .raw_request(Some(UpdateTaskRequest::REVISION), UpdateTaskRequest::METHOD, move |request| {
+            .raw_request(Some(Revision::of(UpdateTaskRequest::VERSION)), UpdateTaskRequest::METHOD, move |request| {
                 let this = update.clone();
                 encoded(async move {
                     let (id, responses) = update_params(request.params)?;

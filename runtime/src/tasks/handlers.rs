@@ -8,7 +8,7 @@ use mcpgen_types::v2025_11_25::{
     CancelTaskRequest, GetTaskPayloadRequest, GetTaskRequest, ListTasksRequest, ListTasksResult, Task, TaskMetadata,
     TaskStatus,
 };
-use mcpgen_types::{ErrorCode, ErrorObject, Json, Params, Request, TaskRequest};
+use mcpgen_types::{ErrorCode, ErrorObject, Json, Params, Request, Revision, TaskRequest};
 use serde_json::json;
 
 use super::create::ID_LENGTH;
@@ -71,7 +71,7 @@ impl Tasks {
                 }
             }
         };
-        self.add_task_requests(router.raw_request(Some(R::REVISION), R::METHOD, handle))
+        self.add_task_requests(router.raw_request(Some(Revision::of(R::VERSION)), R::METHOD, handle))
     }
 
     /// Adds handlers for the `tasks/*` requests.

@@ -183,7 +183,7 @@ async fn falls_back_to_initialize() {
 
 #[tokio::test]
 async fn repeats_discover_in_a_revision_that_the_server_supports() {
-    let older = Revision::custom("2026-01-01");
+    let older = Revision::of(mcpgen_types::Version::new("2026-01-01"));
     let options = LocalInfo { revisions: vec![Revision::V2026_07_28, older], ..LocalInfo::new("client", "1") };
     for (rounds, expected) in [(1, Some(older)), (2, None)] {
         let (mut remote, client) = client(options.clone());

@@ -18,7 +18,7 @@ mod tests {
         let Message::Request(request) = message else { panic!("expected a request") };
         let ClientRequest::Greet(request) = request.into_parts().1;
         assert_eq!(request.params.name.get(), "Ada");
-        assert_eq!((GreetRequest::METHOD, GreetRequest::REVISION.as_str()), ("greetings/greet", "greetings-1"));
+        assert_eq!((GreetRequest::METHOD, GreetRequest::VERSION.as_str()), ("greetings/greet", "greetings-1"));
         Ok(())
     }
 

@@ -94,10 +94,10 @@ fn message_sets_are_complete() {
 
 #[test]
 fn new_messages_belong_to_the_revision() {
-    assert_eq!(acme::SearchToolsRequest::REVISION, Revision::V2026_07_28);
-    assert_eq!(acme::ListResourcesRequest::REVISION, Revision::V2026_07_28);
-    assert_eq!(acme::ToolsSearchedNotification::REVISION, Revision::V2026_07_28);
-    assert_eq!(acme::CallToolRequest::REVISION, Revision::V2026_07_28);
+    assert_eq!(acme::SearchToolsRequest::VERSION, Revision::V2026_07_28.version());
+    assert_eq!(acme::ListResourcesRequest::VERSION, Revision::V2026_07_28.version());
+    assert_eq!(acme::ToolsSearchedNotification::VERSION, Revision::V2026_07_28.version());
+    assert_eq!(acme::CallToolRequest::VERSION, Revision::V2026_07_28.version());
 }
 
 /// Connects a client to a server with only a router of the module's types. The server sends ratings to `ratings`.

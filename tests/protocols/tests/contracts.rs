@@ -81,11 +81,15 @@ fn by_direction(json: &Value) -> Vec<(String, &'static [&'static str], bool)> {
     of("requests", true).chain(of("notifications", false)).collect()
 }
 
+/// OpenRPC has no directions. `contracts/sums.toml` has one of its methods.
 fn by_methods(json: &Value) -> Vec<(String, &'static [&'static str], bool)> {
     let methods = json["methods"].as_array().expect("methods").iter();
-    methods
-        .map(|it| (it["name"].as_str().expect("a name").to_owned(), &["client"][..], it.get("result").is_some()))
-        .collect()
+    let message = |method: &Value| {
+        let name = method["name"].as_str().expect("a name").to_owned();
+        let senders = if name == "overflow" { &["server"][..] } else { &["client"] };
+        (name, senders, method.get("result").is_some())
+    };
+    methods.map(message).collect()
 }
 
 /// The requests in the union `A2ARequest`, which clients send.
@@ -105,7 +109,7 @@ fn by_union(json: &Value) -> Vec<(String, &'static [&'static str], bool)> {
 fn models_have_all_messages_of_the_contracts() {
     check("chat.json", 4, by_keyword);
     check("queue.json", 6, by_direction);
-    check("sums.json", 4, by_methods);
+    check("sums.json", 5, by_methods);
     check("acp-v1.json", 25, by_keyword);
     check("lsp-3.17-metaModel.json", 93, by_direction);
     check("starknet-openrpc.json", 25, by_methods);
@@ -208,6 +212,14 @@ fn messages_of_other_methods_are_errors() {
 }
 
 #[test]
+fn keys_of_maps_have_the_type_of_the_contract() {
+    let decode = |text| mcpgen_types::from_str::<protocols::queue::PushParams>(text);
+    assert!(decode(r#"{"jobs": [], "limits": {"-1": 5}}"#).is_ok());
+    let error = decode(r#"{"jobs": [], "limits": {"one": 5}}"#).expect_err("a key that is no integer").to_string();
+    assert!(error.contains("limits.one: name: expected a string that matches"), "{error}");
+}
+
+#[test]
 fn enumerations_have_the_names_of_the_contract() {
     assert_eq!(mcpgen_types::to_string(&protocols::queue::Priority::High), "2");
 }
@@ -218,6 +230,7 @@ fn errors_have_the_codes_of_the_contract() {
     assert_eq!(protocols::queue::PARSE_ERROR.0, -32700);
     assert_eq!(protocols::queue::QUEUE_FULL_ERROR.0, -32800);
     assert_eq!(protocols::sums::TOO_LARGE_ERROR.0, 7);
+    assert_eq!(protocols::sums::SUMS_ARE_LOCKED_ERROR.0, 8);
 }
 
 /// Every message names the place and what is expected there.
@@ -277,6 +290,34 @@ fn contracts_with_mistakes_are_refused() {
         (
             r#"{"openrpc": "1.3.2", "methods": [], "components": {"errors": {"A": {"code": 1.5, "message": ""}}}}"#,
             "/components/errors/A/code: expected an integer",
+        ),
+        (
+            r#"{"openrpc": "1.3.2", "methods": [{"name": "a", "params": [], "errors": [{"message": ""}]}]}"#,
+            "/methods/0/errors/0/code: expected an integer",
+        ),
+        (
+            r#"{"openrpc": "1.3.2", "methods": [], "components": {"schemas": {"A": {"minimun": 1}}}}"#,
+            "a.json#/components/schemas/A/minimun: ",
+        ),
+        (
+            r#"{"openrpc": "1.3.2", "methods": [{"name": "a", "params": [{"name": "b/c", "schema": {"minimun": 1}}]}]}"#,
+            "a.json#/methods/0/params/0/schema/minimun: ",
+        ),
+        (
+            r#"{"openrpc": "1.3.2", "methods": [{"name": "a", "params": [], "result": {"name": "b", "schema": {"minimun": 1}}}]}"#,
+            "a.json#/methods/0/result/schema/minimun: ",
+        ),
+        (
+            r##"{"openrpc": "1.3.2", "methods": [{"name": "a", "params": [{"$ref": "#/components/contentDescriptors/B"}]}], "components": {"contentDescriptors": {"B": {"name": "b", "schema": {"items": {"minimun": 1}}}}}}"##,
+            "a.json#/components/contentDescriptors/B/schema/items/minimun: ",
+        ),
+        (
+            r#"{"requests": [], "structures": [{"name": "A", "properties": [{"name": "b", "type": {"kind": "reference", "name": "C"}}]}]}"#,
+            "a.json#/structures/0/properties/0/type: ",
+        ),
+        (
+            r#"{"requests": [{"method": "a", "messageDirection": "both", "params": {"kind": "reference", "name": "C"}}], "structures": []}"#,
+            "a.json#/requests/0/params: there is no definition \"C\"",
         ),
         (
             r#"{"requests": [], "notifications": [{"method": "a", "messageDirection": "up"}], "structures": []}"#,

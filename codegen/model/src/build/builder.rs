@@ -33,10 +33,11 @@ use crate::{
 ///
 /// [`Error::Schema`] with all problems of the schema.
 pub fn model(contract: impl Into<Contract>, revision: &str, released: bool) -> Result<Protocol, Error> {
-    let (Contract { mut document, mapping, names }, kind) = contract.into().read()?;
-    let fixups = fixups::apply(&mut document, revision, released)?;
-    let protocol = build(normalise(document)?, mapping.as_ref(), &names, fixups, revision)?;
-    Ok(Protocol { contract: kind, ..protocol })
+    contract.into().read(|Contract { mut document, mapping, names }, kind| {
+        let fixups = fixups::apply(&mut document, revision, released)?;
+        let protocol = build(normalise(document)?, mapping.as_ref(), &names, fixups, revision)?;
+        Ok(Protocol { contract: kind, ..protocol })
+    })
 }
 
 /// Builds the model of a revision.

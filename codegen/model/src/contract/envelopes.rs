@@ -21,17 +21,18 @@ const REQUEST_ID: &str = "RequestId";
 ///
 /// # Errors
 ///
-/// [`Error::Schema`] if a side sends two messages of one kind with the same method, or if there are too many messages.
-pub(super) fn with_envelopes(contents: Contents) -> Result<(Document, Vec<MappedMessage>), Error> {
-    let Contents { schema: mut document, messages, errors } = contents;
-    check(&document, &messages)?;
+/// [`Error::Schema`] if a side sends two messages of one kind with the same method, if a message has params or a result
+/// without a definition, or if there are too many messages.
+pub(super) fn add(contents: &mut Contents) -> Result<Vec<MappedMessage>, Error> {
+    let Contents { schema: document, messages, errors, origins } = contents;
+    check(document, messages)?;
     let container = document.container();
     let mut definitions = document.definitions().clone();
     if !definitions.contains_key(REQUEST_ID) {
         let id = object([("type", Json::Array(vec![text("string"), text("integer")]))]);
         definitions.insert(REQUEST_ID.to_owned(), id);
     }
-    for ErrorCode { name, code, description } in errors {
+    for ErrorCode { name, code, description } in std::mem::take(errors) {
         // For example, the errors of `NotFound` and `ParseError` are `NotFoundError` and `ParseError`.
         let name = free_name(&definitions, &format!("{}Error", name.strip_suffix("Error").unwrap_or(&name)));
         let properties = [
@@ -41,8 +42,9 @@ pub(super) fn with_envelopes(contents: Contents) -> Result<(Document, Vec<Mapped
         definitions.insert(name, structure(object(properties), &["code", "message"], description.as_deref()));
     }
     let mut entries = Vec::new();
-    for message in messages {
+    for message in std::mem::take(messages) {
         let definition = free_name(&definitions, &message.name);
+        origins.add(format!("/{container}/{}", escape(&definition)), message.pointer.as_str());
         definitions.insert(definition.clone(), envelope(container, &message));
         let is_request = message.result.is_some();
         let Message { direction, result, .. } = message;
@@ -52,7 +54,7 @@ pub(super) fn with_envelopes(contents: Contents) -> Result<(Document, Vec<Mapped
     if let Json::Object(root) = &mut document.root {
         root.insert(container.to_owned(), Json::Object(definitions));
     }
-    Ok((document, entries))
+    Ok(entries)
 }
 
 fn check(document: &Document, messages: &[Message]) -> Result<(), Error> {
@@ -64,6 +66,12 @@ fn check(document: &Document, messages: &[Message]) -> Result<(), Error> {
                 let why = format!("another message of the {} has the method {:?}", sender.as_str(), message.method);
                 problems.add(&message.pointer, why);
             }
+        }
+        let params = message.params.iter().map(|(name, _)| ("params", name));
+        let result = message.result.iter().map(|name| ("result", name));
+        for (member, name) in params.chain(result).filter(|(_, name)| !document.definitions().contains_key(*name)) {
+            let why = format!("there is no definition {name:?}");
+            problems.add_with(&format!("{}/{member}", message.pointer), why, "correct the name");
         }
     }
     if messages.len() > MAX_MESSAGES {

@@ -6,6 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use mcpgen_schema::{Document, Error, Json};
 
 use super::mapping::Direction;
+use super::origins::Origins;
 use super::reader::{Contents, ErrorCode, Message, Problems, Reader, code};
 use crate::text::names::type_name;
 
@@ -62,7 +63,7 @@ impl Reader for MethodKeywords {
         }
         problems.into_result()?;
         let errors = error_codes(&document);
-        Ok(Contents { schema: document, messages, errors })
+        Ok(Contents { schema: document, messages, errors, origins: Origins::default() })
     }
 }
 

@@ -116,6 +116,26 @@ impl Mapping {
         if problems.is_empty() { Ok(mapping) } else { Err(Error::Schema(problems)) }
     }
 
+    /// Adds the messages that a contract lists. An entry with the same definition replaces a listed message, but keeps its
+    /// direction and result if the entry has none.
+    pub(super) fn with_listed(mut self, listed: Vec<MappedMessage>) -> Self {
+        let mut added = Vec::new();
+        for message in listed {
+            let same = |it: &&mut MappedMessage| {
+                it.is_request == message.is_request && it.entry.definition == message.entry.definition
+            };
+            match self.messages.iter_mut().find(same) {
+                Some(MappedMessage { entry, .. }) => {
+                    entry.direction = entry.direction.or(message.entry.direction);
+                    entry.result = entry.result.take().or(message.entry.result);
+                }
+                None => added.push(message),
+            }
+        }
+        self.messages.splice(0..0, added);
+        self
+    }
+
     /// Returns the name of the file, without its folder.
     pub fn file_name(&self) -> &str {
         self.file.rsplit(['/', '\\']).next().unwrap_or_default()

@@ -1,10 +1,12 @@
 //! The `metaModel.json` of the Language Server Protocol (LSP): requests, notifications, and types of its own grammar.
 
 use indexmap::IndexMap;
+use mcpgen_schema::json::pointer::escape;
 use mcpgen_schema::{Dialect, Document, Error, Json};
 
 use super::envelopes::{free_name, object, reference, text};
 use super::mapping::Direction;
+use super::origins::Origins;
 use super::reader::{Contents, ErrorCode, Message, Problems, Reader, code};
 use crate::text::names::type_name;
 
@@ -38,7 +40,8 @@ impl Reader for MetaModel {
         let structures = items("structures").iter().filter_map(|it| Some((it.get("name")?.as_str()?, it))).collect();
         let remedy = "write it as metaModel.schema.json of the Language Server Protocol defines it";
         let problems = Problems::of(&document, remedy);
-        let mut reading = Reading { structures, definitions: IndexMap::new(), members: 0, problems };
+        let (definitions, origins) = (IndexMap::new(), Origins::default());
+        let mut reading = Reading { structures, definitions, members: 0, origins, problems };
         for key in ["structures", "enumerations", "typeAliases"] {
             for (index, item) in items(key).iter().enumerate() {
                 let pointer = format!("/{key}/{index}");
@@ -47,11 +50,11 @@ impl Reader for MetaModel {
                     "enumerations" => reading.enumeration(&pointer, item),
                     _ => reading.part(&pointer, item, "type"),
                 };
-                if let (Some(name), Some(schema)) = (reading.text(&pointer, item, "name"), schema)
-                    && reading.definitions.insert(name.to_owned(), documented(schema, item)).is_some()
-                {
+                let (Some(name), Some(schema)) = (reading.text(&pointer, item, "name"), schema) else { continue };
+                if reading.definitions.insert(name.to_owned(), documented(schema, item)).is_some() {
                     reading.problems.add(&format!("{pointer}/name"), format!("another type has the name {name:?}"));
                 }
+                reading.origins.add(definition(name), pointer);
             }
         }
         let mut messages = Vec::new();
@@ -61,11 +64,11 @@ impl Reader for MetaModel {
             }
         }
         let errors = items("enumerations").iter().filter(|it| is_error_codes(it)).flat_map(error_codes).collect();
-        let Reading { definitions, problems, .. } = reading;
+        let Reading { definitions, origins, problems, .. } = reading;
         problems.into_result()?;
         document.dialect = Dialect::Draft202012;
         document.root = object([(CONTAINER, Json::Object(definitions))]);
-        Ok(Contents { schema: document, messages, errors })
+        Ok(Contents { schema: document, messages, errors, origins })
     }
 }
 
@@ -74,6 +77,7 @@ struct Reading<'a> {
     definitions: IndexMap<String, Json>,
     /// The number of members of the structures that were read.
     members: usize,
+    origins: Origins,
     problems: Problems,
 }
 
@@ -102,7 +106,9 @@ impl<'a> Reading<'a> {
         let params = item.get("params").map(|params| self.named(&format!("{pointer}/params"), &stem, "Params", params));
         let result = match item.get("result") {
             Some(result) => self.named(&format!("{pointer}/result"), &stem, "Result", result),
-            None => is_request.then(|| self.define(&format!("{stem}Result"), object([("type", text("null"))]))),
+            None => {
+                is_request.then(|| self.define(pointer, &format!("{stem}Result"), object([("type", text("null"))])))
+            }
         };
         let name = item.get("typeName").and_then(Json::as_str).map(str::to_owned);
         let kind = if is_request { "Request" } else { "Notification" };
@@ -116,7 +122,7 @@ impl<'a> Reading<'a> {
             direction,
             params: params.flatten().map(|params| (params, true)),
             result,
-            description: item.get("documentation").and_then(Json::as_str).map(str::to_owned),
+            description: documentation(item),
         })
     }
 
@@ -132,11 +138,12 @@ impl<'a> Reading<'a> {
             Json::Array(items) => self.tuple(pointer, items)?,
             json => self.schema(pointer, json)?,
         };
-        Some(self.define(&format!("{stem}{suffix}"), schema))
+        Some(self.define(pointer, &format!("{stem}{suffix}"), schema))
     }
 
-    fn define(&mut self, name: &str, schema: Json) -> String {
+    fn define(&mut self, pointer: &str, name: &str, schema: Json) -> String {
         let name = free_name(&self.definitions, name);
+        self.origins.add(definition(&name), pointer);
         self.definitions.insert(name.clone(), schema);
         name
     }
@@ -153,6 +160,12 @@ impl<'a> Reading<'a> {
             let why = format!("all structures together have more than {MAX_MEMBERS} members");
             self.problems.add_with(pointer, why, "inherit less");
             return None;
+        }
+        if let Some(name) = item.get("name").and_then(Json::as_str) {
+            for (member, (pointer, _)) in &members {
+                let place = format!("{}/properties/{}", definition(name), escape(member));
+                self.origins.add(place, format!("{pointer}/type"));
+            }
         }
         Some(self.object(members))
     }
@@ -248,8 +261,17 @@ impl<'a> Reading<'a> {
                 Some(object([("type", text("array")), ("items", element)]))
             }
             "map" => {
-                let value = self.part(pointer, json, "value")?;
-                Some(object([("type", text("object")), ("additionalProperties", value)]))
+                let (key, value) = (self.part(pointer, json, "key")?, self.part(pointer, json, "value")?);
+                let value = ("additionalProperties", value);
+                Some(match key.get("type").and_then(Json::as_str) {
+                    Some("integer") => {
+                        let digits = object([("pattern", text("^-?[0-9]+$"))]);
+                        object([("type", text("object")), ("propertyNames", digits), value])
+                    }
+                    // The base types of keys are texts.
+                    Some(_) => object([("type", text("object")), value]),
+                    None => object([("type", text("object")), ("propertyNames", key), value]),
+                })
             }
             "or" | "and" | "tuple" => {
                 let Some(Json::Array(items)) = json.get("items") else {
@@ -329,11 +351,29 @@ impl<'a> Reading<'a> {
     }
 }
 
+/// Returns the pointer of a definition.
+fn definition(name: &str) -> String {
+    format!("/{CONTAINER}/{}", escape(name))
+}
+
+/// Returns the documentation of an item, and the version in which it appeared.
+fn documentation(item: &Json) -> Option<String> {
+    let of = |key| item.get(key).and_then(Json::as_str);
+    let documentation = of("documentation").unwrap_or_default();
+    // Documentation often repeats `since`.
+    let since = of("since").filter(|_| !documentation.contains("@since")).map(|since| format!("Since {since}."));
+    let proposed = item.get("proposed") == Some(&Json::Bool(true)) && !documentation.contains("@proposed");
+    let proposed = proposed.then(|| "Proposed: it may change.".to_owned());
+    let written = (!documentation.is_empty()).then(|| documentation.to_owned());
+    let paragraphs: Vec<String> = [written, since, proposed].into_iter().flatten().collect();
+    (!paragraphs.is_empty()).then(|| paragraphs.join("\n\n"))
+}
+
 /// Adds the documentation of an item to its schema.
 fn documented(schema: Json, item: &Json) -> Json {
     let Json::Object(mut members) = schema else { return schema };
-    if let Some(documentation) = item.get("documentation") {
-        members.insert("description".to_owned(), documentation.clone());
+    if let Some(documentation) = documentation(item) {
+        members.insert("description".to_owned(), text(&documentation));
     }
     if item.get("deprecated").is_some() {
         members.insert("deprecated".to_owned(), Json::Bool(true));

@@ -6,6 +6,7 @@ mod keywords;
 mod mapping;
 mod meta_model;
 mod open_rpc;
+mod origins;
 mod reader;
 
 use std::collections::BTreeMap;
@@ -14,7 +15,7 @@ use mcpgen_schema::{Document, Error};
 
 pub(crate) use mapping::MappedMessage;
 pub use mapping::Mapping;
-use reader::Reader;
+use reader::{Contents, Reader};
 
 /// The definition of a protocol: a document and, if it does not list the messages, a mapping that does.
 #[derive(Clone, Debug)]
@@ -40,21 +41,25 @@ const READERS: [&dyn Reader; 3] = [&open_rpc::OpenRpc, &meta_model::MetaModel, &
 pub const JSON_SCHEMA: &str = "JSON Schema";
 
 impl Contract {
-    /// Returns a contract whose document is a JSON schema with all messages as definitions, and the name of the kind of
-    /// contract that it was.
+    /// Calls `build` with a contract whose document is a JSON schema with all messages as definitions, and with the name
+    /// of the kind of contract that it was. Problems refer to the contract as it was.
     ///
     /// # Errors
     ///
-    /// [`Error::Schema`] if the document is not a valid contract of its kind.
-    pub(crate) fn read(self) -> Result<(Self, &'static str), Error> {
+    /// The errors of `build`, and [`Error::Schema`] if the document is not a valid contract of its kind.
+    pub(crate) fn read<T>(self, build: impl FnOnce(Self, &'static str) -> Result<T, Error>) -> Result<T, Error> {
         let Some(reader) = READERS.iter().find(|reader| reader.reads(&self.document)) else {
-            return Ok((self, JSON_SCHEMA));
+            return build(self, JSON_SCHEMA);
         };
-        let (document, listed) = envelopes::with_envelopes(reader.read(self.document)?)?;
+        let file = self.document.file.clone();
+        let mut contents = reader.read(self.document)?;
+        let listed = envelopes::add(&mut contents)?;
+        let Contents { schema: document, origins, .. } = contents;
         let mapping = match self.mapping {
-            Some(mapping) => Mapping { messages: listed.into_iter().chain(mapping.messages).collect(), ..mapping },
-            None => Mapping { file: document.file.clone(), messages: listed },
+            Some(mapping) => mapping.with_listed(listed),
+            None => Mapping { file: file.clone(), messages: listed },
         };
-        Ok((Self { document, mapping: Some(mapping), ..self }, reader.name()))
+        let contract = Self { document, mapping: Some(mapping), ..self };
+        build(contract, reader.name()).map_err(|error| origins.restore(&file, error))
     }
 }

@@ -1,6 +1,6 @@
 //! OpenRPC documents: methods with params, by name or by position, results and errors.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 
 use indexmap::IndexMap;
 use mcpgen_schema::json::pointer::escape;
@@ -8,6 +8,7 @@ use mcpgen_schema::{Dialect, Document, Error, Json};
 
 use super::envelopes::{free_name, object, reference, text};
 use super::mapping::Direction;
+use super::origins::Origins;
 use super::reader::{Contents, ErrorCode, Message, Problems, Reader, code};
 use crate::text::names::type_name;
 
@@ -16,6 +17,9 @@ const CONTAINER: &str = "definitions";
 
 /// Where the schemas of an OpenRPC document are.
 const SCHEMAS: &str = "#/components/schemas/";
+
+/// Where the content descriptors are that several methods share.
+const DESCRIPTORS: &str = "/components/contentDescriptors/";
 
 /// Reads OpenRPC documents.
 pub(super) struct OpenRpc;
@@ -34,8 +38,17 @@ impl Reader for OpenRpc {
         let schemas = root.pointer("/components/schemas").and_then(Json::as_object);
         let definitions = schemas.into_iter().flatten().map(|(name, schema)| (name.clone(), moved(schema)));
         let problems = Problems::of(&document, "write it as the OpenRPC specification defines it");
-        let mut reading = Reading { root: &root, definitions: definitions.collect(), problems };
-        let errors = reading.errors();
+        let mut origins = Origins::default();
+        origins.add_copy(format!("/{CONTAINER}"), "/components/schemas");
+        let mut reading = Reading {
+            root: &root,
+            definitions: definitions.collect(),
+            descriptors: HashMap::new(),
+            errors: Vec::new(),
+            origins,
+            problems,
+        };
+        reading.errors();
         let messages = match root.get("methods") {
             Some(Json::Array(methods)) => {
                 let methods = methods.iter().enumerate();
@@ -46,52 +59,77 @@ impl Reader for OpenRpc {
                 Vec::new()
             }
         };
-        let Reading { definitions, problems, .. } = reading;
+        let Reading { definitions, errors, origins, problems, .. } = reading;
         problems.into_result()?;
         document.dialect = Dialect::Draft07;
         document.root = object([(CONTAINER, Json::Object(definitions))]);
-        Ok(Contents { schema: document, messages, errors })
+        Ok(Contents { schema: document, messages, errors, origins })
     }
 }
 
 struct Reading<'a> {
     root: &'a Json,
     definitions: IndexMap<String, Json>,
+    /// The definitions of content descriptors to which methods refer, by their pointers.
+    descriptors: HashMap<String, String>,
+    errors: Vec<ErrorCode>,
+    origins: Origins,
     problems: Problems,
 }
 
-/// A param or result, with the pointer of its schema.
+/// A param or result.
 struct Descriptor<'a> {
     name: &'a str,
     schema: &'a Json,
     json: &'a Json,
+    /// The pointer of the schema.
+    pointer: String,
+}
+
+impl Descriptor<'_> {
+    fn is_required(&self) -> bool {
+        self.json.get("required") == Some(&Json::Bool(true))
+    }
 }
 
 impl<'a> Reading<'a> {
-    /// Returns the errors of the components.
-    fn errors(&mut self) -> Vec<ErrorCode> {
-        let mut errors = Vec::new();
+    /// Reads the errors of the components.
+    fn errors(&mut self) {
         for (name, error) in self.root.pointer("/components/errors").and_then(Json::as_object).into_iter().flatten() {
-            match code(error.get("code")) {
-                Some(code) => errors.push(ErrorCode {
-                    name: type_name(name),
-                    code,
-                    description: error.get("message").and_then(Json::as_str).map(str::to_owned),
-                }),
-                _ => self.problems.add(&format!("/components/errors/{}/code", escape(name)), "expected an integer"),
+            self.error(&format!("/components/errors/{}", escape(name)), name, error);
+        }
+    }
+
+    /// Reads the errors of a method. Their messages become their names. Errors of the components have names already.
+    fn errors_of(&mut self, pointer: &str, method: &'a Json) {
+        let Some(Json::Array(errors)) = method.get("errors") else { return };
+        for (index, error) in errors.iter().enumerate().filter(|(_, error)| error.get("$ref").is_none()) {
+            let is_known = code(error.get("code")).is_some_and(|code| self.errors.iter().any(|it| it.code == code));
+            if !is_known {
+                let name = error.get("message").and_then(Json::as_str).unwrap_or_default();
+                self.error(&format!("{pointer}/errors/{index}"), name, error);
             }
         }
-        errors
+    }
+
+    fn error(&mut self, pointer: &str, name: &str, error: &Json) {
+        let description = error.get("message").and_then(Json::as_str).map(str::to_owned);
+        match code(error.get("code")) {
+            Some(code) => self.errors.push(ErrorCode { name: type_name(name), code, description }),
+            None => self.problems.add(&format!("{pointer}/code"), "expected an integer"),
+        }
     }
 
     fn method(&mut self, pointer: &str, method: &'a Json) -> Option<Message> {
-        let method = self.resolved(pointer, method)?;
+        let (method, pointer) = self.resolved(pointer, method)?;
+        let pointer = pointer.as_str();
         let Some(name) = method.get("name").and_then(Json::as_str) else {
             self.problems.add(&format!("{pointer}/name"), "expected the name of a method");
             return None;
         };
         let stem = type_name(name);
         let description = method.get("description").or(method.get("summary")).and_then(Json::as_str);
+        self.errors_of(pointer, method);
         let params = self.params(pointer, &stem, method)?;
         let result = match method.get("result") {
             Some(result) => Some(self.result(&format!("{pointer}/result"), &stem, result)?),
@@ -121,8 +159,7 @@ impl<'a> Reading<'a> {
         let descriptors: Vec<Descriptor<'_>> = descriptors
             .map(|(index, param)| self.descriptor(&format!("{pointer}/params/{index}"), param))
             .collect::<Option<_>>()?;
-        let is_required = |param: &Descriptor<'_>| param.json.get("required") == Some(&Json::Bool(true));
-        let required = descriptors.iter().any(is_required);
+        let required = descriptors.iter().any(Descriptor::is_required);
         let mut names = HashSet::new();
         for (index, param) in descriptors.iter().enumerate() {
             if !names.insert(param.name) {
@@ -130,15 +167,15 @@ impl<'a> Reading<'a> {
                 self.problems.add(&format!("{pointer}/params/{index}/name"), why);
             }
         }
-        let name = match method.get("paramStructure").map(Json::plain).as_deref() {
-            Some("by-name") => self.define(&format!("{stem}Params"), by_name(&descriptors, is_required)),
-            Some("by-position") => self.define(&format!("{stem}Params"), by_position(&descriptors, is_required)),
+        let structure = method.get("paramStructure").map(Json::plain);
+        let name = match structure.as_deref() {
+            Some("by-name") => self.by_name(&format!("{stem}Params"), &descriptors),
+            Some("by-position") => self.by_position(&format!("{stem}Params"), &descriptors),
             None | Some("either") => {
-                let by_name = self.define(&format!("{stem}ParamsByName"), by_name(&descriptors, is_required));
-                let by_position =
-                    self.define(&format!("{stem}ParamsByPosition"), by_position(&descriptors, is_required));
+                let by_name = self.by_name(&format!("{stem}ParamsByName"), &descriptors);
+                let by_position = self.by_position(&format!("{stem}ParamsByPosition"), &descriptors);
                 let either = [by_name, by_position].map(|name| reference(CONTAINER, &name)).into();
-                self.define(&format!("{stem}Params"), object([("anyOf", Json::Array(either))]))
+                self.define(&format!("{stem}Params"), object([("anyOf", Json::Array(either))]), &[])
             }
             Some(_) => {
                 let why = "expected \"by-name\", \"by-position\" or \"either\"";
@@ -151,41 +188,87 @@ impl<'a> Reading<'a> {
 
     /// Returns the definition of a result, which is a new one unless the result is a reference.
     fn result(&mut self, pointer: &str, stem: &str, result: &'a Json) -> Option<String> {
-        let Descriptor { schema, json, .. } = self.descriptor(pointer, result)?;
+        let Descriptor { schema, json, pointer, .. } = self.descriptor(pointer, result)?;
         let target = schema.get("$ref").and_then(Json::as_str).and_then(|target| target.strip_prefix(SCHEMAS));
         match target.filter(|name| self.definitions.contains_key(*name)) {
             Some(name) => Some(name.to_owned()),
-            None => Some(self.define(&format!("{stem}Result"), described(schema, json))),
+            None => Some(self.define(&format!("{stem}Result"), described(schema, json), &[(String::new(), &pointer)])),
         }
     }
 
-    fn define(&mut self, name: &str, schema: Json) -> String {
+    fn by_name(&mut self, name: &str, params: &[Descriptor<'a>]) -> String {
+        let properties = params.iter().map(|it| (it.name.to_owned(), self.param(it))).collect();
+        let required = params.iter().filter(|it| it.is_required()).map(|it| text(it.name)).collect();
+        let schema = object([
+            ("type", text("object")),
+            ("properties", Json::Object(properties)),
+            ("required", Json::Array(required)),
+        ]);
+        let origins = params.iter().map(|it| (format!("/properties/{}", escape(it.name)), &*it.pointer));
+        self.define(name, schema, &origins.collect::<Vec<_>>())
+    }
+
+    fn by_position(&mut self, name: &str, params: &[Descriptor<'a>]) -> String {
+        let required = params.iter().rposition(Descriptor::is_required).map_or(0, |last| last + 1);
+        let schema = object([
+            ("type", text("array")),
+            ("items", Json::Array(params.iter().map(|it| self.param(it)).collect())),
+            ("additionalItems", Json::Bool(false)),
+            ("minItems", Json::Number(required.into())),
+        ]);
+        let origins = params.iter().enumerate().map(|(index, it)| (format!("/items/{index}"), &*it.pointer));
+        self.define(name, schema, &origins.collect::<Vec<_>>())
+    }
+
+    /// Returns the schema of a param. A descriptor in the components becomes a definition, because many methods can refer
+    /// to it.
+    fn param(&mut self, param: &Descriptor<'a>) -> Json {
+        let Some(name) = param.pointer.strip_prefix(DESCRIPTORS).filter(|_| param.schema.get("$ref").is_none()) else {
+            return described(param.schema, param.json);
+        };
+        let name = type_name(name.strip_suffix("/schema").unwrap_or(name));
+        let known = self.descriptors.get(&param.pointer).cloned();
+        let definition = known.unwrap_or_else(|| {
+            let schema = described(param.schema, param.json);
+            self.define(&name, schema, &[(String::new(), &param.pointer)])
+        });
+        let schema = reference(CONTAINER, &definition);
+        self.descriptors.insert(param.pointer.clone(), definition);
+        schema
+    }
+
+    /// Adds a definition. `origins` are the parts of it that are copies of schemas in the document.
+    fn define(&mut self, name: &str, schema: Json, origins: &[(String, &str)]) -> String {
         let name = free_name(&self.definitions, name);
+        for (part, pointer) in origins {
+            self.origins.add_copy(format!("/{CONTAINER}/{}{part}", escape(&name)), *pointer);
+        }
         self.definitions.insert(name.clone(), schema);
         name
     }
 
     fn descriptor(&mut self, pointer: &str, json: &'a Json) -> Option<Descriptor<'a>> {
-        let json = self.resolved(pointer, json)?;
+        let (json, pointer) = self.resolved(pointer, json)?;
         if json.get("required").is_some_and(|required| !matches!(required, Json::Bool(_))) {
             self.problems.add(&format!("{pointer}/required"), "expected true or false");
         }
         match (json.get("name").and_then(Json::as_str), json.get("schema")) {
-            (Some(name), Some(schema)) => Some(Descriptor { name, schema, json }),
+            (Some(name), Some(schema)) => Some(Descriptor { name, schema, json, pointer: format!("{pointer}/schema") }),
             _ => {
-                self.problems.add(pointer, "expected a content descriptor with a `name` and a `schema`");
+                self.problems.add(&pointer, "expected a content descriptor with a `name` and a `schema`");
                 None
             }
         }
     }
 
-    /// Follows the references of a method or content descriptor.
-    fn resolved(&mut self, pointer: &str, json: &'a Json) -> Option<&'a Json> {
-        let (mut found, mut seen) = (json, HashSet::new());
+    /// Follows the references of a method or content descriptor. Returns it with its pointer.
+    fn resolved(&mut self, pointer: &str, json: &'a Json) -> Option<(&'a Json, String)> {
+        let (mut found, mut place, mut seen) = (json, pointer, HashSet::new());
         while let Some(target) = found.get("$ref") {
-            let next = target.as_str().and_then(|target| self.root.pointer(target.strip_prefix('#')?));
+            let next = target.as_str().and_then(|target| target.strip_prefix('#'));
+            let next = next.and_then(|target| Some((self.root.pointer(target)?, target)));
             match next.filter(|_| seen.insert(target.key())) {
-                Some(next) => found = next,
+                Some(next) => (found, place) = next,
                 None => {
                     let why = format!("{target} leads to nothing in this document, or to itself");
                     self.problems.add(&format!("{pointer}/$ref"), why);
@@ -193,7 +276,7 @@ impl<'a> Reading<'a> {
                 }
             }
         }
-        Some(found)
+        Some((found, place.to_owned()))
     }
 }
 
@@ -205,26 +288,6 @@ fn described(schema: &Json, descriptor: &Json) -> Json {
         members.entry("description".to_owned()).or_insert_with(|| documentation.clone());
     }
     schema
-}
-
-fn by_name<'a>(params: &[Descriptor<'a>], is_required: impl Fn(&Descriptor<'a>) -> bool) -> Json {
-    let properties = params.iter().map(|it| (it.name.to_owned(), described(it.schema, it.json)));
-    let required = params.iter().filter(|it| is_required(it)).map(|it| text(it.name)).collect();
-    object([
-        ("type", text("object")),
-        ("properties", Json::Object(properties.collect())),
-        ("required", Json::Array(required)),
-    ])
-}
-
-fn by_position<'a>(params: &[Descriptor<'a>], is_required: impl Fn(&Descriptor<'a>) -> bool) -> Json {
-    let required = params.iter().rposition(is_required).map_or(0, |last| last + 1);
-    object([
-        ("type", text("array")),
-        ("items", Json::Array(params.iter().map(|it| described(it.schema, it.json)).collect())),
-        ("additionalItems", Json::Bool(false)),
-        ("minItems", Json::Number(required.into())),
-    ])
 }
 
 /// Returns a schema whose references lead to the definitions. A content descriptor in place of a schema, which is a

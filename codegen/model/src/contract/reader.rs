@@ -4,6 +4,7 @@ use mcpgen_schema::json::integer;
 use mcpgen_schema::{Document, Error, Json, Problem};
 
 use super::mapping::Direction;
+use super::origins::Origins;
 
 /// Reads one kind of contract.
 pub(super) trait Reader: Sync {
@@ -29,6 +30,8 @@ pub(super) struct Contents {
     pub(super) messages: Vec<Message>,
     /// The errors that it does not contain.
     pub(super) errors: Vec<ErrorCode>,
+    /// Where its parts come from, if they are not where they were in the contract.
+    pub(super) origins: Origins,
 }
 
 /// An error that a response can have.

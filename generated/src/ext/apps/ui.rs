@@ -8,7 +8,7 @@ use super::{
     McpUiHostCapabilities, McpUiHostContextDeviceCapabilities, McpUiHostContextToolInfo,
     ResourceLink, ResultMetaObject,
 };
-use crate::{Extra, Json, JsonObject, Map, Never, Number, Revision, codec};
+use crate::{Extra, Json, JsonObject, Map, Never, Number, codec};
 
 /// How a host displays an app.
 ///
@@ -43,7 +43,7 @@ codec::object! { McpUiDownloadFileRequest;
     else refuse_other
 }
 codec::request! { McpUiDownloadFileRequest;
-    "ui/download-file" (McpUiDownloadFileRequestParams) -> McpUiDownloadFileResult; Revision::V2026_07_28
+    "ui/download-file" (McpUiDownloadFileRequestParams) -> McpUiDownloadFileResult; "2026-07-28"
 }
 
 /// The files to save.
@@ -231,7 +231,7 @@ codec::object! { McpUiHostContextChangedNotification;
     required params "params" (into McpUiHostContext), else refuse_other
 }
 codec::notification! { McpUiHostContextChangedNotification;
-    "ui/notifications/host-context-changed" (McpUiHostContext); Revision::V2026_07_28
+    "ui/notifications/host-context-changed" (McpUiHostContext); "2026-07-28"
 }
 
 /// CSS that an app can insert.
@@ -287,7 +287,7 @@ codec::object! { McpUiInitializeRequest;
     else refuse_other
 }
 codec::request! { McpUiInitializeRequest;
-    "ui/initialize" (McpUiInitializeRequestParams) -> McpUiInitializeResult; Revision::V2026_07_28
+    "ui/initialize" (McpUiInitializeRequestParams) -> McpUiInitializeResult; "2026-07-28"
 }
 
 /// What the app is and supports.
@@ -358,7 +358,7 @@ codec::object! { McpUiInitializedNotification;
     optional params "params" with_params(into Map<String, Never>), else refuse_other
 }
 codec::notification! { McpUiInitializedNotification;
-    "ui/notifications/initialized" (Option<Map<String, Never>>); Revision::V2026_07_28
+    "ui/notifications/initialized" (Option<Map<String, Never>>); "2026-07-28"
 }
 
 /// Adds a message to the conversation on behalf of the user.
@@ -378,9 +378,7 @@ codec::object! { McpUiMessageRequest;
     constant method "method" = Str("ui/message"), required params "params" (into McpUiMessageRequestParams),
     else refuse_other
 }
-codec::request! { McpUiMessageRequest;
-    "ui/message" (McpUiMessageRequestParams) -> McpUiMessageResult; Revision::V2026_07_28
-}
+codec::request! { McpUiMessageRequest; "ui/message" (McpUiMessageRequestParams) -> McpUiMessageResult; "2026-07-28" }
 
 /// The message to add to the conversation.
 ///
@@ -431,7 +429,7 @@ codec::object! { McpUiOpenLinkRequest;
     else refuse_other
 }
 codec::request! { McpUiOpenLinkRequest;
-    "ui/open-link" (McpUiOpenLinkRequestParams) -> McpUiOpenLinkResult; Revision::V2026_07_28
+    "ui/open-link" (McpUiOpenLinkRequestParams) -> McpUiOpenLinkResult; "2026-07-28"
 }
 
 /// The link to open.
@@ -481,8 +479,7 @@ codec::object! { McpUiRequestDisplayModeRequest;
     required params "params" (into McpUiRequestDisplayModeRequestParams), else refuse_other
 }
 codec::request! { McpUiRequestDisplayModeRequest;
-    "ui/request-display-mode" (McpUiRequestDisplayModeRequestParams) -> McpUiRequestDisplayModeResult;
-    Revision::V2026_07_28
+    "ui/request-display-mode" (McpUiRequestDisplayModeRequestParams) -> McpUiRequestDisplayModeResult; "2026-07-28"
 }
 
 /// The display mode that the app prefers.
@@ -532,7 +529,7 @@ codec::object! { McpUiRequestTeardownNotification;
     optional params "params" with_params(into Map<String, Never>), else refuse_other
 }
 codec::notification! { McpUiRequestTeardownNotification;
-    "ui/notifications/request-teardown" (Option<Map<String, Never>>); Revision::V2026_07_28
+    "ui/notifications/request-teardown" (Option<Map<String, Never>>); "2026-07-28"
 }
 
 /// The origins that an app connects to and loads from.
@@ -633,7 +630,7 @@ codec::object! { McpUiResourceTeardownRequest;
     else refuse_other
 }
 codec::request! { McpUiResourceTeardownRequest;
-    "ui/resource-teardown" (Map<String, Never>) -> McpUiResourceTeardownResult; Revision::V2026_07_28
+    "ui/resource-teardown" (Map<String, Never>) -> McpUiResourceTeardownResult; "2026-07-28"
 }
 
 /// Reports that the app has finished its work.
@@ -658,7 +655,7 @@ codec::object! { McpUiSandboxProxyReadyNotification;
     required params "params" (into Map<String, Never>), else refuse_other
 }
 codec::notification! { McpUiSandboxProxyReadyNotification;
-    "ui/notifications/sandbox-proxy-ready" (Map<String, Never>); Revision::V2026_07_28
+    "ui/notifications/sandbox-proxy-ready" (Map<String, Never>); "2026-07-28"
 }
 
 /// Passes the app's HTML to the outer frame of a host on the web. It is internal to hosts.
@@ -678,7 +675,7 @@ codec::object! { McpUiSandboxResourceReadyNotification;
     required params "params" (into McpUiSandboxResourceReadyNotificationParams), else refuse_other
 }
 codec::notification! { McpUiSandboxResourceReadyNotification;
-    "ui/notifications/sandbox-resource-ready" (McpUiSandboxResourceReadyNotificationParams); Revision::V2026_07_28
+    "ui/notifications/sandbox-resource-ready" (McpUiSandboxResourceReadyNotificationParams); "2026-07-28"
 }
 
 /// The HTML of an app, and the configuration of its sandbox.
@@ -722,7 +719,7 @@ codec::object! { McpUiSizeChangedNotification;
     required params "params" (into McpUiSizeChangedNotificationParams), else refuse_other
 }
 codec::notification! { McpUiSizeChangedNotification;
-    "ui/notifications/size-changed" (McpUiSizeChangedNotificationParams); Revision::V2026_07_28
+    "ui/notifications/size-changed" (McpUiSizeChangedNotificationParams); "2026-07-28"
 }
 
 /// The size of the app's content.
@@ -875,7 +872,7 @@ codec::object! { McpUiToolCancelledNotification;
     required params "params" (into McpUiToolCancelledNotificationParams), else refuse_other
 }
 codec::notification! { McpUiToolCancelledNotification;
-    "ui/notifications/tool-cancelled" (McpUiToolCancelledNotificationParams); Revision::V2026_07_28
+    "ui/notifications/tool-cancelled" (McpUiToolCancelledNotificationParams); "2026-07-28"
 }
 
 /// Why a tool call was cancelled.
@@ -911,7 +908,7 @@ codec::object! { McpUiToolInputNotification;
     required params "params" (into McpUiToolInputNotificationParams), else refuse_other
 }
 codec::notification! { McpUiToolInputNotification;
-    "ui/notifications/tool-input" (McpUiToolInputNotificationParams); Revision::V2026_07_28
+    "ui/notifications/tool-input" (McpUiToolInputNotificationParams); "2026-07-28"
 }
 
 /// The arguments of a tool call.
@@ -948,7 +945,7 @@ codec::object! { McpUiToolInputPartialNotification;
     required params "params" (into McpUiToolInputPartialNotificationParams), else refuse_other
 }
 codec::notification! { McpUiToolInputPartialNotification;
-    "ui/notifications/tool-input-partial" (McpUiToolInputPartialNotificationParams); Revision::V2026_07_28
+    "ui/notifications/tool-input-partial" (McpUiToolInputPartialNotificationParams); "2026-07-28"
 }
 
 /// The incomplete arguments of a tool call.
@@ -985,7 +982,7 @@ codec::object! { McpUiToolResultNotification;
     required params "params" (into McpUiToolResultNotificationParams), else refuse_other
 }
 codec::notification! { McpUiToolResultNotification;
-    "ui/notifications/tool-result" (McpUiToolResultNotificationParams); Revision::V2026_07_28
+    "ui/notifications/tool-result" (McpUiToolResultNotificationParams); "2026-07-28"
 }
 
 /// The result of a tool call.
@@ -1037,7 +1034,7 @@ codec::object! { McpUiUpdateModelContextRequest;
     required params "params" (into McpUiUpdateModelContextRequestParams), else refuse_other
 }
 codec::request! { McpUiUpdateModelContextRequest;
-    "ui/update-model-context" (McpUiUpdateModelContextRequestParams) -> JsonObject; Revision::V2026_07_28
+    "ui/update-model-context" (McpUiUpdateModelContextRequestParams) -> JsonObject; "2026-07-28"
 }
 
 /// What the model learns about the app.

@@ -4,7 +4,7 @@
 //! Types of the area `resources`.
 
 use super::{RequestId, RequestMetaObject, Resource, ResultMetaObject};
-use crate::{Extra, Revision, codec};
+use crate::{Extra, codec};
 
 /// Lists the direct children of a directory.
 ///
@@ -36,8 +36,7 @@ codec::object! { ReadResourceDirectoryRequest;
     required params "params" (into ReadResourceDirectoryRequestParams), ..extra
 }
 codec::request! { ReadResourceDirectoryRequest;
-    "resources/directory/read" (ReadResourceDirectoryRequestParams) -> ReadResourceDirectoryResult;
-    Revision::V2026_07_28
+    "resources/directory/read" (ReadResourceDirectoryRequestParams) -> ReadResourceDirectoryResult; "2026-07-28"
 }
 
 /// The directory to list.

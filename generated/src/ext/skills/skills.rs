@@ -6,7 +6,7 @@
 use super::{
     CacheScope, PaginatedRequestParams, RequestId, RequestMetaObject, ResultMetaObject,
 };
-use crate::{Extra, Revision, codec};
+use crate::{Extra, codec};
 
 /// Returns the entry of one skill.
 ///
@@ -35,7 +35,7 @@ codec::object! { GetSkillRequest;
     constant jsonrpc "jsonrpc" = Str("2.0"), required id "id" (into RequestId),
     constant method "method" = Str("skills/get"), required params "params" (into GetSkillRequestParams), ..extra
 }
-codec::request! { GetSkillRequest; "skills/get" (GetSkillRequestParams) -> GetSkillResult; Revision::V2026_07_28 }
+codec::request! { GetSkillRequest; "skills/get" (GetSkillRequestParams) -> GetSkillResult; "2026-07-28" }
 
 /// The skill to return.
 ///
@@ -118,7 +118,7 @@ codec::object! { ListSkillsRequest;
     constant jsonrpc "jsonrpc" = Str("2.0"), required id "id" (into RequestId),
     constant method "method" = Str("skills/list"), required params "params" (into PaginatedRequestParams), ..extra
 }
-codec::request! { ListSkillsRequest; "skills/list" (PaginatedRequestParams) -> ListSkillsResult; Revision::V2026_07_28 }
+codec::request! { ListSkillsRequest; "skills/list" (PaginatedRequestParams) -> ListSkillsResult; "2026-07-28" }
 
 /// A page of skills.
 ///

@@ -4,7 +4,7 @@
 //! Methods without a namespace, such as `ping`.
 
 use super::{Error, InputRequests, NotificationMetaObject, PollIntervalMs, TtlMs};
-use crate::{Extra, Revision, codec};
+use crate::{Extra, codec};
 
 /// The state of a task whose request is in progress.
 ///
@@ -243,9 +243,7 @@ codec::object! { TaskStatusNotification;
     constant jsonrpc "jsonrpc" = Str("2.0"), constant method "method" = Str("notifications/tasks"),
     required params "params" (into TaskStatusNotificationParams), ..extra
 }
-codec::notification! { TaskStatusNotification;
-    "notifications/tasks" (TaskStatusNotificationParams); Revision::V2026_07_28
-}
+codec::notification! { TaskStatusNotification; "notifications/tasks" (TaskStatusNotificationParams); "2026-07-28" }
 
 /// The state of a task after a change.
 ///

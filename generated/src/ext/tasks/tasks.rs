@@ -7,7 +7,7 @@ use super::{
     Error, InputRequests, InputResponses, PollIntervalMs, RequestId, ResultMetaObject,
     TaskStatus, TtlMs,
 };
-use crate::{Extra, Revision, codec};
+use crate::{Extra, codec};
 
 /// Requests the cancellation of a task.
 ///
@@ -33,9 +33,7 @@ codec::object! { CancelTaskRequest;
     constant jsonrpc "jsonrpc" = Str("2.0"), required id "id" (into RequestId),
     constant method "method" = Str("tasks/cancel"), required params "params" (into CancelTaskRequestParams), ..extra
 }
-codec::request! { CancelTaskRequest;
-    "tasks/cancel" (CancelTaskRequestParams) -> CancelTaskResult; Revision::V2026_07_28
-}
+codec::request! { CancelTaskRequest; "tasks/cancel" (CancelTaskRequestParams) -> CancelTaskResult; "2026-07-28" }
 
 /// The acknowledgement of `tasks/cancel`.
 ///
@@ -126,7 +124,7 @@ codec::object! { GetTaskRequest;
     constant jsonrpc "jsonrpc" = Str("2.0"), required id "id" (into RequestId),
     constant method "method" = Str("tasks/get"), required params "params" (into GetTaskRequestParams), ..extra
 }
-codec::request! { GetTaskRequest; "tasks/get" (GetTaskRequestParams) -> GetTaskResult; Revision::V2026_07_28 }
+codec::request! { GetTaskRequest; "tasks/get" (GetTaskRequestParams) -> GetTaskResult; "2026-07-28" }
 
 /// The current state of a task.
 ///
@@ -475,9 +473,7 @@ codec::object! { UpdateTaskRequest;
     constant jsonrpc "jsonrpc" = Str("2.0"), required id "id" (into RequestId),
     constant method "method" = Str("tasks/update"), required params "params" (into UpdateTaskRequestParams), ..extra
 }
-codec::request! { UpdateTaskRequest;
-    "tasks/update" (UpdateTaskRequestParams) -> UpdateTaskResult; Revision::V2026_07_28
-}
+codec::request! { UpdateTaskRequest; "tasks/update" (UpdateTaskRequestParams) -> UpdateTaskResult; "2026-07-28" }
 
 /// The acknowledgement of `tasks/update`.
 ///
