@@ -188,12 +188,15 @@ impl<'a> Reading<'a> {
 
     /// Returns the definition of a result, which is a new one unless the result is a reference.
     fn result(&mut self, pointer: &str, stem: &str, result: &'a Json) -> Option<String> {
-        let Descriptor { schema, json, pointer, .. } = self.descriptor(pointer, result)?;
-        let target = schema.get("$ref").and_then(Json::as_str).and_then(|target| target.strip_prefix(SCHEMAS));
-        match target.filter(|name| self.definitions.contains_key(*name)) {
-            Some(name) => Some(name.to_owned()),
-            None => Some(self.define(&format!("{stem}Result"), described(schema, json), &[(String::new(), &pointer)])),
+        let result = self.descriptor(pointer, result)?;
+        let target = result.schema.get("$ref").and_then(Json::as_str).and_then(|target| target.strip_prefix(SCHEMAS));
+        if let Some(name) = target.filter(|name| self.definitions.contains_key(*name)) {
+            return Some(name.to_owned());
         }
+        Some(self.shared(&result).unwrap_or_else(|| {
+            let schema = described(result.schema, result.json);
+            self.define(&format!("{stem}Result"), schema, &[(String::new(), &result.pointer)])
+        }))
     }
 
     fn by_name(&mut self, name: &str, params: &[Descriptor<'a>]) -> String {
@@ -220,21 +223,24 @@ impl<'a> Reading<'a> {
         self.define(name, schema, &origins.collect::<Vec<_>>())
     }
 
-    /// Returns the schema of a param. A descriptor in the components becomes a definition, because many methods can refer
-    /// to it.
     fn param(&mut self, param: &Descriptor<'a>) -> Json {
-        let Some(name) = param.pointer.strip_prefix(DESCRIPTORS).filter(|_| param.schema.get("$ref").is_none()) else {
-            return described(param.schema, param.json);
-        };
-        let name = type_name(name.strip_suffix("/schema").unwrap_or(name));
-        let known = self.descriptors.get(&param.pointer).cloned();
-        let definition = known.unwrap_or_else(|| {
-            let schema = described(param.schema, param.json);
-            self.define(&name, schema, &[(String::new(), &param.pointer)])
-        });
-        let schema = reference(CONTAINER, &definition);
-        self.descriptors.insert(param.pointer.clone(), definition);
-        schema
+        let is_reference = param.schema.get("$ref").is_some();
+        match if is_reference { None } else { self.shared(param) } {
+            Some(name) => reference(CONTAINER, &name),
+            // A reference keeps the documentation of the param.
+            None => described(param.schema, param.json),
+        }
+    }
+
+    /// Returns the definition of a content descriptor of the components. Many methods can refer to it.
+    fn shared(&mut self, descriptor: &Descriptor<'a>) -> Option<String> {
+        let name = descriptor.pointer.strip_prefix(DESCRIPTORS)?.strip_suffix("/schema")?;
+        if !self.descriptors.contains_key(&descriptor.pointer) {
+            let schema = described(descriptor.schema, descriptor.json);
+            let name = self.define(&type_name(name), schema, &[(String::new(), &descriptor.pointer)]);
+            self.descriptors.insert(descriptor.pointer.clone(), name);
+        }
+        self.descriptors.get(&descriptor.pointer).cloned()
     }
 
     /// Adds a definition. `origins` are the parts of it that are copies of schemas in the document.
