@@ -7,7 +7,7 @@
 
 #![allow(deprecated, reason = "what the newest revision deprecates is still served")]
 
-use mcpgen_runtime::protocol::Level;
+use mcpgen_runtime::mcp::{Level, Progress};
 use mcpgen_runtime::transport::{ChildProcess, lines};
 use mcpgen_runtime::{Client, Limits, LocalInfo, Router, connect};
 use mcpgen_types::{ErrorObject, Json, JsonObject, JsonRef, Revision, Value, v2025_11_25, v2026_07_28};
@@ -107,8 +107,9 @@ mod legacy {
         println!("tools: {}", listed.tools.iter().map(|tool| tool.name.as_str()).collect::<Vec<_>>().join(", "));
         for (name, arguments) in calls() {
             let params = CallToolRequestParams::new(name).with_arguments(arguments);
-            let call =
-                peer.request::<CallToolRequest>(params).on_progress(|now| println!("progress: {}", now.progress));
+            let call = peer
+                .request::<CallToolRequest>(params)
+                .on_progress(|now: Progress| println!("progress: {}", now.progress));
             let content = call.await.map(|result| mcpgen_types::to_string(&result.content));
             print_result(name, content.map_err(|error| error.to_string()));
         }
@@ -149,7 +150,7 @@ mod modern {
                 // A single round, with progress notifications.
                 "wait" => {
                     let request = client.peer.request::<CallToolRequest>(params);
-                    let result = request.on_progress(|now| println!("progress: {}", now.progress)).await;
+                    let result = request.on_progress(|now: Progress| println!("progress: {}", now.progress)).await;
                     result
                         .map(|result| Json::from(&result).get("content").map_or_else(String::new, |it| it.to_string()))
                 }

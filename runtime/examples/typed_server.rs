@@ -13,9 +13,9 @@ mod listen;
 use std::borrow::Cow;
 use std::time::Duration;
 
-use mcpgen_runtime::protocol::Level;
+use mcpgen_runtime::context::Context;
+use mcpgen_runtime::mcp::Level;
 use mcpgen_runtime::server::subscriptions::Subscriptions;
-use mcpgen_runtime::service::context::Context;
 use mcpgen_runtime::transport::{lines, stdio};
 use mcpgen_runtime::{LocalInfo, Router, serve, tasks};
 use mcpgen_types::{ErrorCode, ErrorObject, JsonObject, JsonRef, v2025_11_25, v2026_07_28};
@@ -136,7 +136,7 @@ mod legacy {
 
 /// Handlers of the modern revision: a tool returns its input requests, and the client repeats the call with the input.
 mod modern {
-    use mcpgen_runtime::protocol::change::Change;
+    use mcpgen_runtime::mcp::change::Change;
     use mcpgen_runtime::server::subscriptions::Subscriptions;
 
     use super::v2026_07_28::{

@@ -91,17 +91,21 @@
 pub mod bridge;
 pub mod client;
 pub mod connection;
+pub mod context;
+mod error;
 #[cfg(any(doc, doctest))]
 pub mod guide;
 #[cfg(any(feature = "http-server", feature = "http-client"))]
 pub mod http;
 pub mod jsonrpc;
+pub mod mcp;
+pub mod observer;
 pub mod peer;
 pub mod prelude;
 pub mod protocol;
 pub mod replicas;
+pub mod router;
 pub mod server;
-pub mod service;
 #[cfg(feature = "skills")]
 pub mod skills;
 #[cfg(feature = "tasks")]
@@ -114,13 +118,13 @@ mod util;
 
 pub use client::{Client, ClientBuilder, connect};
 pub use connection::{Connection, Limits};
-pub use peer::outbox::Closed;
-pub use peer::{CallError, Peer};
-pub use protocol::info::LocalInfo;
+pub use context::Context;
+pub use error::{CallError, Closed};
+pub use mcp::extension::Extension;
+pub use mcp::info::LocalInfo;
+pub use peer::Peer;
+pub use router::Router;
 pub use server::{Server, ServerBuilder, serve};
-pub use service::context::Context;
-pub use service::extension::Extension;
-pub use service::router::Router;
 
 /// Compiles the examples of the README.
 #[cfg(all(doctest, feature = "schemars", feature = "stdio"))]

@@ -17,10 +17,10 @@
 pub use mcpgen_types::{ErrorObject, Json, JsonObject, JsonRef, Revision};
 
 pub use crate::client::{Client, ClientBuilder};
+pub use crate::context::Context;
+pub use crate::mcp::change::Change;
+pub use crate::mcp::extension::Extension;
+pub use crate::mcp::info::LocalInfo;
 pub use crate::peer::{CallError, Peer};
-pub use crate::protocol::change::Change;
-pub use crate::protocol::info::LocalInfo;
+pub use crate::router::Router;
 pub use crate::server::{RequestContext, ServeError, Server, ServerBuilder, Structured, ToolError, ToolInfo, serve};
-pub use crate::service::context::Context;
-pub use crate::service::extension::Extension;
-pub use crate::service::router::Router;

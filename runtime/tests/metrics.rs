@@ -14,7 +14,7 @@ use std::time::Duration;
 use http_body_util::BodyExt;
 use mcpgen_runtime::Server;
 use mcpgen_runtime::http::server::{Endpoint, EndpointOptions};
-use mcpgen_runtime::protocol::change::Change;
+use mcpgen_runtime::mcp::change::Change;
 use mcpgen_runtime::replicas::{MemoryHub, Replicas};
 use opentelemetry::{KeyValue, global};
 use opentelemetry_sdk::metrics::data::{AggregatedMetrics, MetricData};

@@ -49,7 +49,7 @@ pub(super) fn root(header: &str, source: &str, tools: &[ToolBinding<'_>]) -> Res
         #![allow(dead_code, unused_imports, reason = "few crates call all tools")]
         #(#modules)*
         use mcpgen_runtime::client::{#structured Client, TypedCallError};
-        use mcpgen_runtime::service::router::RequestService;
+        use mcpgen_runtime::router::RequestService;
         #json
         #content
         #(#exports)*

@@ -7,7 +7,7 @@ use std::time::{Duration, SystemTime};
 use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
 use futures_util::stream::BoxStream;
-use mcpgen_runtime::protocol::change::Change;
+use mcpgen_runtime::mcp::change::Change;
 use mcpgen_runtime::replicas::{
     Answer, BusEvent, ChangeBus, EventStore, ExchangeBus, ForwardedRequest, ForwardedResponse, Home, JournalEntry,
     ReplayGuard, SessionStore, StoreError, StoredEvent, StoredSession, StoredStream, StreamId,

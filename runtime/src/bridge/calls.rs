@@ -8,8 +8,9 @@ use mcpgen_types::Json;
 use tokio::sync::{mpsc, oneshot};
 use tokio::time::Instant;
 
-use crate::peer::{Call, CallError, Peer, Progress};
-use crate::service::context::Context;
+use crate::context::Context;
+use crate::mcp::Progress;
+use crate::peer::{Call, CallError, Peer};
 use crate::util::expiring_map::ExpiringMap;
 use crate::util::lock::Mutex;
 use crate::util::random::random;

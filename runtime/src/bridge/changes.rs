@@ -9,14 +9,14 @@ use mcpgen_types::{ErrorObject, Json, JsonObject, Params, Request, Revision};
 use serde_json::json;
 
 use super::relay::{Relay, Watch, error_response};
+use crate::context::Context;
 use crate::jsonrpc::errors;
+use crate::mcp::change::Change;
+use crate::mcp::conversion::{ConversionError, Revisions};
+use crate::mcp::{Level, RequestScope, TYPES};
 use crate::peer::CallError;
-use crate::protocol::change::Change;
-use crate::protocol::conversion::{ConversionError, Revisions};
-use crate::protocol::{Level, RequestScope, TYPES};
+use crate::router::AnyNotification;
 use crate::server::subscriptions::MAX_RESOURCE_SUBSCRIPTIONS;
-use crate::service::context::Context;
-use crate::service::router::AnyNotification;
 
 impl Relay {
     /// Subscribes to the lists of a modern server. A legacy server sends their changes without a subscription.
@@ -165,12 +165,12 @@ impl Relay {
         };
         if self.is_client_legacy {
             let Some((client, revision)) = self.client().await else { return };
-            if client.protocol().wants_log(&RequestScope::of(revision), level) {
+            if client.revision_rules().wants_log(&RequestScope::of(revision), level) {
                 self.send_to_client(from, METHOD, params).await;
             }
             return;
         }
-        let wants = |context: &Context| context.peer().protocol().wants_log(context.scope(), level);
+        let wants = |context: &Context| context.peer().revision_rules().wants_log(context.request_scope(), level);
         let Some(context) = self.calls.find(wants) else {
             return tracing::debug!(level = level.as_str(), "no call of the client wants this log message");
         };

@@ -9,7 +9,7 @@ use mcpgen_types::{JsonObject, Revision};
 
 use crate::jsonrpc::envelope::{Envelope, Frame};
 use crate::jsonrpc::json::Picked;
-use crate::protocol::modern::{CLIENT_CAPABILITIES, CLIENT_INFO};
+use crate::mcp::modern::{CLIENT_CAPABILITIES, CLIENT_INFO};
 use crate::transport::{Inbound, Incoming, ReceiveError};
 
 /// What a client declares in its first request: in `initialize`, or in the metadata of any other.

@@ -7,12 +7,12 @@ use super::calls::{Input, InteractiveCall, OpenCall};
 use super::relay::{Relay, error_response};
 use crate::client::RoundLimits;
 use crate::client::mrtr::Rounds;
+use crate::context::Context;
 use crate::jsonrpc::errors;
+use crate::mcp::TYPES;
+use crate::mcp::conversion::{ConversionError, Revisions};
 use crate::peer::CallError;
-use crate::protocol::TYPES;
-use crate::protocol::conversion::{ConversionError, Revisions};
-use crate::service::context::Context;
-use crate::service::router::{AnyRequest, Router};
+use crate::router::{AnyRequest, Router};
 
 /// The maximum number of requests for input that wait for a call.
 const INPUTS: usize = 64;

@@ -55,12 +55,13 @@ use tower::BoxError;
 use self::greeting::Greeting;
 use self::relay::{Relay, Slot};
 use crate::client::{Client, ClientBuilder};
-use crate::connection::{Connection, Limits};
+use crate::connection::Limits;
 use crate::jsonrpc::errors;
-use crate::protocol::config::ServerConfig;
-use crate::protocol::info::{LocalInfo, PeerInfo};
-use crate::protocol::{Role, TYPES};
-use crate::service::router::Router;
+use crate::mcp::config::ServerConfig;
+use crate::mcp::info::{LocalInfo, PeerInfo};
+use crate::mcp::{Role, TYPES};
+use crate::router::Router;
+use crate::telemetry::{Telemetry, connection};
 use crate::transport::{Incoming, Outgoing};
 use crate::util::error_chain::debug_as_message;
 
@@ -129,7 +130,7 @@ impl Bridge {
         let protocol = ServerConfig::from(config).protocol(&router.handled(Role::Server));
         // The connection to the server has the capabilities of this client.
         let protocol = protocol.pass_log_level_on().initialize_once();
-        let connection = Connection::new(router.clone(), router, Arc::new(protocol), self.limits);
+        let connection = connection(router.clone(), router, Arc::new(protocol), self.limits, &Telemetry::default());
         let client = connection.peer().clone();
         relay.connected(client.clone());
         // Messages of the server wait until here. The router of the server's connection must not keep the relay alive,

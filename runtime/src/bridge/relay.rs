@@ -11,15 +11,15 @@ use tokio::task::AbortHandle;
 use super::calls::{Calls, OpenCall};
 use super::greeting::Greeting;
 use crate::client::Client;
+use crate::context::Context;
 use crate::jsonrpc::errors;
+use crate::mcp::conversion::{ConversionError, Revisions};
+use crate::mcp::info::LocalInfo;
+use crate::mcp::modern::{CLIENT_CAPABILITIES, CLIENT_INFO, LOG_LEVEL, PROTOCOL_VERSION};
+use crate::mcp::{Level, TYPES};
 use crate::peer::{CallError, Peer};
-use crate::protocol::conversion::{ConversionError, Revisions};
-use crate::protocol::info::LocalInfo;
-use crate::protocol::modern::{CLIENT_CAPABILITIES, CLIENT_INFO, LOG_LEVEL, PROTOCOL_VERSION};
-use crate::protocol::{Level, TYPES};
+use crate::router::{AnyRequest, Router};
 use crate::server::subscriptions::Subscriptions;
-use crate::service::context::Context;
-use crate::service::router::{AnyRequest, Router};
 use crate::util::lock::Mutex;
 
 /// The state of a bridge: the connections to the client and to the server, and what they are used for.

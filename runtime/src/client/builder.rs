@@ -17,13 +17,13 @@ use super::handle::Client;
 use super::handshake::{ConnectOptions, HandshakeError};
 use super::lenient::{DecodePolicy, Repair};
 use crate::connection::Limits;
+use crate::context::Context;
 use crate::jsonrpc::errors;
-use crate::protocol::Level;
-use crate::protocol::conversion::{ConversionError, Revisions};
-use crate::protocol::info::LocalInfo;
-use crate::service::context::Context;
-use crate::service::extension::Extension;
-use crate::service::router::Router;
+use crate::mcp::Level;
+use crate::mcp::conversion::{ConversionError, Revisions};
+use crate::mcp::extension::Extension;
+use crate::mcp::info::LocalInfo;
+use crate::router::Router;
 use crate::transport::{Incoming, Outgoing};
 
 /// Configures a [`Client`] and connects it to a server.

@@ -6,13 +6,13 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use mcpgen_types::codec::Decode;
-use mcpgen_types::{Json, JsonObject, MethodSpec, Request, Revision};
+use mcpgen_types::{Json, JsonObject, MethodSpec, Request};
 use tokio::time::Instant;
 
 use super::lenient::{self, DecodePolicy};
 use crate::jsonrpc::json::Picked;
+use crate::mcp::change::{Change, is_part};
 use crate::peer::{CallError, Peer, member};
-use crate::protocol::change::{Change, is_part};
 use crate::util::lock::Mutex;
 
 /// Caches the results of one server for as long as they are fresh.
@@ -65,7 +65,7 @@ impl Cache {
         let result = match cached {
             Some(result) => result,
             None => {
-                let result = peer.request_as::<Json>(R::METHOD, Revision::of(R::VERSION), params).await?;
+                let result = peer.request_as::<Json>(R::METHOD, R::VERSION, params).await?;
                 if self.invalidations.load(Ordering::SeqCst) == invalidations {
                     self.insert(key, uri, &result);
                 }

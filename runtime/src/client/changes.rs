@@ -9,10 +9,11 @@ use mcpgen_types::{Json, JsonObject};
 use super::handle::Client;
 use super::subscribed::Subscribed;
 use super::subscription::Subscription;
-use crate::peer::outbox::Closed;
-use crate::peer::{CallError, ChangeListener, Peer};
-use crate::protocol::change::{Change, Filter, Pending};
-use crate::service::router::RequestService;
+use crate::error::Closed;
+use crate::mcp::change::{Change, Filter, Pending};
+use crate::mcp::change_listeners::ChangeListener;
+use crate::peer::{CallError, Peer};
+use crate::router::RequestService;
 
 impl<S: RequestService> Client<S> {
     /// Subscribes to changes, in every revision. In 2026-07-28 this sends `subscriptions/listen`. In legacy revisions, in which
@@ -22,7 +23,7 @@ impl<S: RequestService> Client<S> {
     ///
     /// ```
     /// # use mcpgen_runtime::{Client, Server};
-    /// # use mcpgen_runtime::protocol::change::Change;
+    /// # use mcpgen_runtime::mcp::change::Change;
     /// use mcpgen_types::v2026_07_28::SubscriptionFilter;
     ///
     /// # tokio::runtime::Builder::new_current_thread().enable_all().build()?.block_on(async {
@@ -49,7 +50,7 @@ impl<S: RequestService> Client<S> {
         }
         let inbox = Arc::new(Inbox { filter: Filter::from(&filter), pending: Pending::default() });
         let receiver = Arc::clone(&inbox);
-        let listener = self.peer.listen_to_changes(move |method, params| receiver.receive(method, params));
+        let listener = self.peer.change_listeners().add(move |method, params| receiver.receive(method, params));
         let subscribed = Subscribed::new(self.peer.clone(), Arc::clone(&self.subscribed));
         let mut changes = Legacy { inbox, _listener: listener, subscribed };
         for uri in filter.resource_subscriptions.iter().flatten() {

@@ -13,10 +13,11 @@ use super::handshake::{ConnectOptions, HandshakeError, Start, negotiate};
 use super::limits::{PageLimits, RoundLimits};
 use super::tool_cache::ToolCache;
 use crate::connection::{Connection, Limits};
-use crate::protocol::Role;
-use crate::protocol::dual::DualProtocol;
-use crate::protocol::modern::request_meta_object;
-use crate::service::router::{RequestService, Router};
+use crate::mcp::dual::DualProtocol;
+use crate::mcp::modern::request_meta_object;
+use crate::mcp::{Mcp, Role};
+use crate::router::{RequestService, Router};
+use crate::telemetry::Telemetry;
 use crate::transport::{Incoming, Outgoing};
 use crate::util::lock::Mutex;
 
@@ -63,11 +64,12 @@ pub(crate) async fn connect_with<S: RequestService, F: Future<Output = ()> + Sen
     let protocol = Arc::new(DualProtocol::new(Role::Client, options.local_info.clone(), handled.clone(), |modern| {
         modern.result_rules(reading)
     }));
-    let connection = Connection::new(requests.clone(), handlers, protocol.clone(), limits);
-    let peer = connection.peer().clone();
     let tool_cache = Arc::<ToolCache>::default();
     let listed = Arc::clone(&tool_cache);
-    peer.on_list_changed(move |method| listed.list_changed(method));
+    let mcp = Mcp::new(protocol.clone()).on_list_changed(move |method| listed.list_changed(method));
+    let observer = Telemetry::default().observer(protocol.clone());
+    let connection = Connection::observed(requests.clone(), handlers, mcp, limits, observer);
+    let peer = connection.peer().clone();
     let ended = CancellationToken::new();
     let at_end = ended.clone().drop_guard();
     let mut running = Running(Some(tokio::spawn(async move {

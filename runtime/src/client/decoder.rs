@@ -8,9 +8,9 @@ use mcpgen_types::{ErrorKind, Json, MethodSpec, Revision};
 
 use super::lenient::{self, DecodePolicy, Problem, Repair, decode_with};
 use crate::jsonrpc::json::Edit;
+use crate::mcp::TYPES;
+use crate::mcp::conversion::Revisions;
 use crate::peer::CallError;
-use crate::protocol::TYPES;
-use crate::protocol::conversion::Revisions;
 
 /// Decodes a client's results.
 #[derive(Clone)]

@@ -16,10 +16,10 @@ use super::mrtr::{self, MultiRoundTrip};
 use super::subscribed::SubscribedUris;
 use super::subscription::Subscription;
 use super::tool_cache::ToolCache;
+use crate::mcp::conversion::Revisions;
+use crate::mcp::{Level, TYPES};
 use crate::peer::{CallError, DisconnectOnDrop, Peer};
-use crate::protocol::conversion::Revisions;
-use crate::protocol::{Level, TYPES};
-use crate::service::router::{RequestService, Router};
+use crate::router::{RequestService, Router};
 use crate::util::lock::Mutex;
 
 /// A client that is connected to a server. Clones are handles to the same connection.

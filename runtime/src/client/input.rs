@@ -4,12 +4,12 @@ use mcpgen_types::Json;
 use mcpgen_types::v2026_07_28::InputRequest;
 use tower::ServiceExt;
 
+use crate::context::Context;
 use crate::jsonrpc::errors;
+use crate::mcp::input_requests::method_and_params;
+use crate::mcp::{RequestScope, TYPES};
 use crate::peer::{CallError, Peer};
-use crate::protocol::input_requests::method_and_params;
-use crate::protocol::{RequestScope, TYPES};
-use crate::service::context::Context;
-use crate::service::router::{AnyRequest, RequestService};
+use crate::router::{AnyRequest, RequestService};
 
 /// Handles one input request, and returns its result.
 pub(super) async fn handle_input_request(

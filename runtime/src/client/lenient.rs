@@ -17,7 +17,7 @@ use serde_json::json;
 use tower::BoxError;
 
 use crate::jsonrpc::json;
-use crate::protocol::conversion::ConversionError;
+use crate::mcp::conversion::ConversionError;
 
 /// How results are read.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

@@ -17,9 +17,9 @@ use tokio::time::Instant;
 use super::handle::Client;
 use super::mrtr::{MultiRoundTrip, Rounds};
 use super::pages::Pages;
+use crate::mcp::Level;
 use crate::peer::{Call, CallError};
-use crate::protocol::Level;
-use crate::service::router::RequestService;
+use crate::router::RequestService;
 
 impl<S: RequestService> Client<S> {
     /// Lists the server's tools.

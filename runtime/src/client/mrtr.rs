@@ -15,10 +15,10 @@ use mcpgen_types::{Json, JsonObject, Request, Revision, counted};
 use super::input::handle_input_request;
 use super::limits::RoundLimits;
 use crate::jsonrpc::json::Picked;
+use crate::mcp::TYPES;
+use crate::mcp::conversion::{ConversionError, Revisions};
 use crate::peer::{CallError, Peer, member};
-use crate::protocol::TYPES;
-use crate::protocol::conversion::{ConversionError, Revisions};
-use crate::service::router::RequestService;
+use crate::router::RequestService;
 
 /// A request whose result may request input from the client.
 pub trait MultiRoundTrip: Request<Result: Send + 'static, Params: Send> {

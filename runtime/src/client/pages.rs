@@ -8,9 +8,9 @@ use mcpgen_types::{Json, JsonObject, Request, counted};
 
 use super::handle::Client;
 use crate::jsonrpc::json::Picked;
+use crate::mcp::header_params;
 use crate::peer::CallError;
-use crate::protocol::header_params;
-use crate::service::router::RequestService;
+use crate::router::RequestService;
 
 /// Reads a list page by page. Created by [`Client::pages`].
 #[must_use = "no page is requested before `next` is called"]

@@ -12,7 +12,7 @@ use mcpgen_types::v2026_07_28::{Resource, TextOrBlobResourceContents};
 use mcpgen_types::{JsonObject, Request};
 
 use super::handle::Client;
-use crate::service::router::RequestService;
+use crate::router::RequestService;
 use crate::skills::{SkillError, SkillsExtension, uri, verify};
 
 /// A skill whose `SKILL.md` a client has read and verified. Created by [`Client::load_skill`].

@@ -13,10 +13,10 @@ use serde_json::json;
 use tokio::sync::Notify;
 use tokio::time::Instant;
 
+use crate::mcp::TYPES;
+use crate::mcp::change::{Change, Filter, Pending};
+use crate::mcp::conversion::Revisions;
 use crate::peer::{Call, CallError, Peer};
-use crate::protocol::TYPES;
-use crate::protocol::change::{Change, Filter, Pending};
-use crate::protocol::conversion::Revisions;
 use crate::util::lock::Mutex;
 
 /// A client's subscription. Dropping it ends the subscription.

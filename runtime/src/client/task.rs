@@ -16,7 +16,7 @@ use super::input::handle_input_request;
 use super::limits::RoundLimits;
 use crate::jsonrpc::json::Picked;
 use crate::peer::{CallError, Peer};
-use crate::service::router::RequestService;
+use crate::router::RequestService;
 
 /// The time between two polls, if the server suggests none.
 const POLL_INTERVAL: Duration = Duration::from_secs(1);

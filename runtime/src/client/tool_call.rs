@@ -16,8 +16,9 @@ use super::handle::Client;
 #[cfg(feature = "validate")]
 use super::tool_cache::CachedTools;
 use crate::jsonrpc::errors;
-use crate::peer::{Call, CallError, Progress};
-use crate::service::router::RequestService;
+use crate::mcp::Progress;
+use crate::peer::{Call, CallError};
+use crate::router::RequestService;
 use crate::util::lock::Mutex;
 
 /// A call of a tool that is not sent yet. `.await` sends it. Created by [`Client::tool`].

@@ -17,9 +17,9 @@ use super::handle::Client;
 use super::task::{CancelOnDrop, pause};
 use super::tool_call::ToolCall;
 use crate::jsonrpc::json::Picked;
+use crate::mcp::methods::may_run_as_task;
 use crate::peer::{Call, CallError, Peer};
-use crate::protocol::methods::may_run_as_task;
-use crate::service::router::RequestService;
+use crate::router::RequestService;
 use crate::tasks::TaskSupport;
 
 /// Returns the tools on a page of `tools/list`, and whether each runs only as a task. The page is in the revision of the
@@ -90,7 +90,9 @@ impl<S: RequestService> ToolCall<'_, S> {
         loop {
             tokio::select! {
                 biased;
-                Some(report) = reports.next() => (on_progress.lock())(report),
+                Some(report) = reports.next() => if let Ok(report) = report.decode() {
+                    (on_progress.lock())(report);
+                },
                 result = &mut result => return result,
             }
         }

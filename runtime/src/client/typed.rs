@@ -6,7 +6,7 @@ use mcpgen_types::{Error, Json, JsonObject};
 
 use super::handle::Client;
 use crate::peer::CallError;
-use crate::service::router::RequestService;
+use crate::router::RequestService;
 
 /// A result of a tool with an output schema.
 #[derive(Clone, Debug, PartialEq)]

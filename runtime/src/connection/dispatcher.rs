@@ -1,26 +1,25 @@
 //! Dispatches incoming messages: requests to the executor, responses to their calls, notifications to their handlers.
 
 use std::borrow::Cow;
-use std::collections::hash_map::Entry;
 use std::sync::Arc;
 use std::time::Duration;
 
 use mcpgen_types::codec::{Cursor, Document};
-use mcpgen_types::{ErrorId, ErrorObject, Json, JsonObject, ProgressToken, RequestId};
+use mcpgen_types::{ErrorId, ErrorObject, Json, RequestId};
 
 use super::executor::{Executor, Task};
 use super::limits::Limits;
 use super::notification_queue::NotificationQueue;
 use super::response::{batch_response, invalid_message_response, no_response, rejection, response};
 use super::shared::Shared;
+use crate::context::{Context, Parts, extensions_of};
+use crate::error::CallError;
 use crate::jsonrpc::envelope::{Envelope, Invalid, batch};
 use crate::jsonrpc::errors;
-use crate::peer::{CallError, Peer, Progress};
-use crate::protocol::params::{ParamsInterner, ParamsView};
-use crate::protocol::{Admission, IncomingRequest, Protocol, RequestScope};
-use crate::service::context::Context;
-use crate::service::router::{AnyNotification, AnyRequest, RequestService, Router};
-use crate::telemetry::{Message, Outcome};
+use crate::observer::{Observed, Outcome};
+use crate::peer::Peer;
+use crate::protocol::{Admission, Effect, Received};
+use crate::router::{AnyNotification, AnyRequest, RequestService, Router};
 use crate::transport::{Extensions, Inbound, Memory, Outbound, Skipped, Undelivered};
 
 /// Dispatches the incoming messages of a connection. Sends exactly one response per request.
@@ -29,7 +28,6 @@ pub(super) struct Dispatcher<S> {
     shared: Arc<Shared>,
     notification_queue: NotificationQueue,
     executor: Executor<S>,
-    interner: ParamsInterner,
 }
 
 /// A message without its params or result, which are not decoded yet.
@@ -47,18 +45,16 @@ impl<S: RequestService> Dispatcher<S> {
     pub(super) fn new(
         service: S,
         notifications: Router,
-        protocol: Arc<dyn Protocol>,
         limits: Limits,
         peer: Peer,
         notification_queue: NotificationQueue,
     ) -> Self {
-        let shared = Arc::new(Shared::new(protocol, limits, peer));
+        let shared = Arc::new(Shared::new(limits, peer));
         Self {
             notifications,
             executor: Executor::new(service, Arc::clone(&shared), notification_queue.clone()),
             shared,
             notification_queue,
-            interner: ParamsInterner::default(),
         }
     }
 
@@ -67,8 +63,8 @@ impl<S: RequestService> Dispatcher<S> {
         let is_batch = inbound.is_batch();
         let extensions = std::mem::take(&mut inbound.extensions);
         let extensions = (!extensions.is_empty()).then(|| Arc::new(extensions));
-        if is_batch && !self.shared.protocol.allows_batches() {
-            return self.send(invalid_message_response(ErrorId::Null, errors::not_in_batches())).await;
+        if is_batch && let Err(error) = self.shared.peer.erased_protocol().check_batch() {
+            return self.send(invalid_message_response(ErrorId::Null, error)).await;
         }
         let mut memory = Memory::default();
         let dispatched = match inbound.into_document() {
@@ -118,7 +114,7 @@ impl<S: RequestService> Dispatcher<S> {
             Err(invalid) => (Err(invalid), None),
         };
         let body = place.map(|place| Json::extract(document, place)).transpose();
-        Ok(self.receive(head, body, extensions)?.map(Task::Request))
+        Ok(self.receive(head, body, false, extensions)?.map(Task::Request))
     }
 
     fn dispatch_batch(
@@ -140,17 +136,7 @@ impl<S: RequestService> Dispatcher<S> {
                 }
                 Err(invalid) => (Err(invalid), Ok(None)),
             };
-            let received = match head {
-                // It would end the session of the batch.
-                Ok(Head::Request { id, method }) if method == "initialize" => {
-                    Err(rejection(id, errors::invalid_request("initialize: expected outside of a batch")))
-                }
-                head => self.receive(head, body, extensions),
-            };
-            match received {
-                Ok(Some(request)) if !request.context.revision().is_legacy() => {
-                    responses.extend(self.shared.reject(&request, errors::not_in_batches()));
-                }
+            match self.receive(head, body, true, extensions) {
                 Ok(request) => requests.extend(request),
                 Err(response) => responses.push(response),
             }
@@ -197,15 +183,16 @@ impl<S: RequestService> Dispatcher<S> {
         &mut self,
         head: Result<Head, Invalid>,
         body: Body,
+        in_batch: bool,
         extensions: Option<&Arc<Extensions>>,
     ) -> Result<Option<AnyRequest>, Outbound> {
         match head {
             Ok(Head::Request { id, method }) => match body {
-                Ok(params) => return self.request(id, method, params, extensions),
+                Ok(params) => return self.request(id, method, params, in_batch, extensions),
                 Err(error) => return Err(rejection(id, errors::invalid_params(&error.at_key("params")))),
             },
             Ok(Head::Notification { method }) => match body {
-                Ok(params) => self.notification(method, params, extensions),
+                Ok(params) => self.notification(method, params, in_batch, extensions),
                 Err(error) => {
                     let error = error.at_key("params");
                     tracing::warn!(method = &*method, %error, "ignoring an invalid notification");
@@ -230,101 +217,107 @@ impl<S: RequestService> Dispatcher<S> {
         id: RequestId,
         method: Cow<'static, str>,
         params: Option<Json>,
+        in_batch: bool,
         extensions: Option<&Arc<Extensions>>,
     ) -> Result<Option<AnyRequest>, Outbound> {
-        let mut open_requests = self.shared.open_requests();
-        let is_pending = || errors::invalid_request("a request with this ID is still pending");
-        let open = match open_requests.entry(id.clone()) {
-            // A new session frees the IDs of the session before.
-            Entry::Occupied(open) if method != "initialize" || !open.get().revision().is_legacy() => {
-                return Err(rejection(id, is_pending()));
-            }
-            open => open,
-        };
-        let params_view = ParamsView::at(&method, params.as_ref(), &mut self.interner);
-        match self.shared.protocol.admit(&IncomingRequest {
+        let shared = &self.shared;
+        let mut open_requests = shared.open_requests();
+        let open = open_requests.get(&id);
+        let received = Received {
+            id: Some(&id),
             method: &method,
             params: params.as_ref(),
-            meta: &params_view.meta,
-        }) {
+            in_batch,
+            open,
+            extensions: extensions_of(extensions),
+        };
+        let mut parts = Some(Parts {
+            id: Some(id.clone()),
+            method: method.clone(),
+            connection: shared.peer.connection(),
+            extensions: extensions.cloned(),
+            memory: Some(Arc::clone(&shared.memory)),
+        });
+        let admission = shared.peer.erased_protocol().admit(&received, &mut parts);
+        let record = |outcome| Observed::received(shared.peer.observer(), &received, None).end(outcome);
+        match admission {
             Err(error) => {
-                self.record(&id, &method, &params_view, Outcome::Error(&error));
+                record(Outcome::Error(&error));
                 Err(rejection(id, error))
             }
-            Ok(Admission::Respond(result)) => {
-                self.record(&id, &method, &params_view, Outcome::Result(&result));
-                Err(response(id, Ok(result)))
-            }
-            Ok(Admission::NewSession(result)) => {
-                self.record(&id, &method, &params_view, Outcome::Result(&result));
-                // Modern requests belong to no session.
-                let ended: Vec<(RequestId, Context)> =
-                    open_requests.extract_if(|_, context| context.revision().is_legacy()).collect();
+            Ok(Admission::NewSession { result, ends }) if open.is_none_or(ends) => {
+                record(Outcome::Result(&result));
+                let ended: Vec<(RequestId, Context)> = open_requests.extract_if(|_, context| ends(context)).collect();
                 drop(open_requests);
                 ended.iter().for_each(|(id, context)| self.cancel_request(id, context));
                 self.shared.peer.begin_session();
                 Err(response(id, Ok(result)))
             }
-            Ok(Admission::Handle(scope)) => {
-                let Entry::Vacant(open) = open else { return Err(rejection(id, is_pending())) };
-                let context = Context::new(Some(id), method.clone(), scope, &self.shared.peer, params_view)
-                    .with_extensions(extensions)
-                    .with_memory(&self.shared.memory);
-                open.insert(context.clone());
+            Ok(_) if open.is_some() => {
+                Err(rejection(id, errors::invalid_request("a request with this ID is still pending")))
+            }
+            Ok(Admission::Respond(result) | Admission::NewSession { result, .. }) => {
+                record(Outcome::Result(&result));
+                Err(response(id, Ok(result)))
+            }
+            Ok(Admission::Handle(_, context)) => {
+                open_requests.insert(id, context.clone());
                 Ok(Some(AnyRequest { method, params, context }))
             }
             Ok(Admission::Drop(why)) => {
                 tracing::warn!(method = &*method, why, "dropping a request");
-                self.shared.peer.send_now(no_response(&id));
+                shared.peer.send_now(no_response(&id));
                 Ok(None)
             }
         }
     }
 
-    /// Records a request that needs no handler.
-    fn record(&self, id: &RequestId, method: &str, params_view: &ParamsView, outcome: Outcome<'_>) {
-        let message = Message {
-            method,
-            id: Some(id),
-            subject: params_view.subject.as_deref(),
-            meta: Some(&params_view.meta),
-            ..Message::default()
+    fn notification(
+        &mut self,
+        method: Cow<'static, str>,
+        params: Option<Json>,
+        in_batch: bool,
+        extensions: Option<&Arc<Extensions>>,
+    ) {
+        let peer = &self.shared.peer;
+        let received = Received {
+            id: None,
+            method: &method,
+            params: params.as_ref(),
+            in_batch,
+            open: None,
+            extensions: extensions_of(extensions),
         };
-        self.shared.peer.telemetry().receive(message).end(outcome);
+        let mut parts = Some(Parts {
+            id: None,
+            method: method.clone(),
+            connection: peer.connection(),
+            extensions: extensions.cloned(),
+            memory: None,
+        });
+        let is_handled = |version| self.notifications.handles_notification(version, &method);
+        let Some((effect, context)) = peer.erased_protocol().classify(&received, &mut parts, &is_handled) else {
+            return;
+        };
+        let has_effect = match effect {
+            Effect::None => false,
+            Effect::Cancel(id) => self.cancel(&id),
+            Effect::Progress(id, report) => peer.report_progress(&id, report),
+            Effect::Deliver(id) => peer.deliver(&id, &method, params.as_ref()),
+            Effect::End(id) => peer.end_subscription(&id),
+        };
+        if let Some(context) = context.filter(|_| !has_effect) {
+            self.notification_queue.push(AnyNotification { method, params, context });
+        }
     }
 
-    fn notification(&mut self, method: Cow<'static, str>, params: Option<Json>, extensions: Option<&Arc<Extensions>>) {
-        match &*method {
-            "notifications/cancelled" => self.cancel(&members(params.as_ref())),
-            "notifications/progress" => self.progress(&members(params.as_ref())),
-            method if method.ends_with("/list_changed") || method == "notifications/resources/updated" => {
-                self.shared.peer.changed(method, params.as_ref());
-            }
-            _ => {}
+    /// Cancels a request that has no response yet. Returns whether there is one with this ID.
+    fn cancel(&mut self, id: &RequestId) -> bool {
+        let open = self.shared.open_requests().get(id).cloned();
+        if let Some(context) = &open {
+            self.cancel_request(id, context);
         }
-        let Some(revision) = self.shared.protocol.notification_revision(&method, params.as_ref()) else { return };
-        let is_handled = self.notifications.handles_notification(revision, &method);
-        if !is_handled && !self.shared.peer.has_subscriptions() {
-            return;
-        }
-        let params_view = ParamsView::at(&method, params.as_ref(), &mut self.interner);
-        let context = Context::new(None, method.clone(), RequestScope::of(revision), &self.shared.peer, params_view)
-            .with_extensions(extensions);
-        let message = AnyNotification { method, params, context };
-        if self.shared.peer.notify_subscription(&message.method, message.params.as_ref(), message.context.meta())
-            || !is_handled
-        {
-            return;
-        }
-        self.notification_queue.push(message);
-    }
-
-    /// Cancels a request that has no response yet.
-    fn cancel(&mut self, params: &JsonObject) {
-        let Some(id) = params.get("requestId").and_then(|id| id.decode().ok()) else { return };
-        self.shared.peer.end_subscription(&id);
-        let Some(context) = self.shared.open_requests().get(&id).cloned() else { return };
-        self.cancel_request(&id, &context);
+        open.is_some()
     }
 
     fn cancel_request(&mut self, id: &RequestId, context: &Context) {
@@ -334,18 +327,6 @@ impl<S: RequestService> Dispatcher<S> {
         } else {
             context.cancel();
         }
-    }
-
-    fn progress(&self, params: &JsonObject) {
-        let number = |name: &str| params.get(name).and_then(|number| number.as_f64());
-        let token = params.get("progressToken").and_then(|token| token.decode().ok());
-        let (Some(token), Some(progress)) = (token, number("progress")) else { return };
-        let id = match token {
-            ProgressToken::Integer(id) => RequestId::Integer(id),
-            ProgressToken::String(id) => RequestId::String(id),
-        };
-        let message = params.get("message").and_then(|message| Some(message.as_str()?.into_owned()));
-        self.shared.peer.report_progress(&id, Progress { progress, total: number("total"), message });
     }
 
     /// Sends a response now if the outbox has room. Otherwise queues it like a request, so that the connection keeps
@@ -385,9 +366,4 @@ fn parts<'m>(envelope: Envelope<'m>, router: &Router) -> (Head, Option<Cursor<'m
         Envelope::Response { id, result } => (Head::Response { id }, Some(result)),
         Envelope::Error { id, error } => (Head::Error { id, error }, None),
     }
-}
-
-/// Decodes params that are an object. Returns an empty object for all others.
-fn members(params: Option<&Json>) -> JsonObject {
-    params.and_then(|params| params.decode().ok()).unwrap_or_default()
 }

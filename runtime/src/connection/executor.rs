@@ -16,11 +16,10 @@ use super::notification_queue::NotificationQueue;
 use super::queue::Queue;
 use super::response::{batch_response, no_response, response};
 use super::shared::Shared;
+use crate::context::Context;
 use crate::jsonrpc::errors;
 use crate::peer::Peer;
-use crate::protocol::methods;
-use crate::service::context::Context;
-use crate::service::router::{AnyRequest, RequestService};
+use crate::router::{AnyRequest, RequestService};
 use crate::transport::{Memory, Outbound, TakenMemory};
 
 /// Runs the requests of a connection.
@@ -31,7 +30,7 @@ pub(super) struct Executor<S> {
     /// Queued requests and responses, with the memory that they take once they run.
     queue: Queue<(Task, usize)>,
     running: JoinSet<()>,
-    /// Running requests whose method [is long-lived](methods::is_long_lived).
+    /// Running requests whose method [is long-lived](crate::protocol::Rules::long_lived).
     long_lived: JoinSet<()>,
     inline: InlinePoll,
 }
@@ -61,7 +60,7 @@ impl<S: RequestService> Executor<S> {
     /// the incoming message, or the length of the response for [`Task::Response`].
     pub(super) async fn admit(&mut self, task: Task, memory: Memory) {
         let limits = &self.shared.limits;
-        let is_long_lived = matches!(&task, Task::Request(request) if methods::is_long_lived(&request.method));
+        let is_long_lived = matches!(&task, Task::Request(request) if self.shared.is_long_lived(&request.method));
         if is_long_lived && self.long_lived.len() < limits.long_lived && self.has_memory(memory.total()) {
             self.long_lived.spawn(self.run(task, memory.total()));
             return;

@@ -12,13 +12,12 @@ use tracing::Instrument;
 use super::limits::Limits;
 use super::response::response;
 use super::shared::Shared;
+use crate::context::Context;
 use crate::jsonrpc::errors;
+use crate::observer::{Observed, Outcome};
 use crate::peer::OpenInputRequest;
-use crate::protocol::Role;
-use crate::protocol::methods;
-use crate::service::context::Context;
-use crate::service::router::{AnyRequest, RequestService};
-use crate::telemetry::Outcome;
+use crate::protocol::Received;
+use crate::router::{AnyRequest, RequestService};
 use crate::transport::Outbound;
 
 /// Handles a request, whose context is `context`, with the service and within the connection's limits. Returns its
@@ -29,16 +28,23 @@ pub(super) fn handle<'a, S: RequestService>(
     context: &'a Context,
     request: AnyRequest,
 ) -> impl Future<Output = Option<Outbound>> + Send + use<'a, S> {
-    let is_input_request = shared.protocol.role() == Some(Role::Client);
-    let input_request = is_input_request.then(|| shared.peer.begin_input_request());
+    let input_request = shared.rules.pauses_timeouts.then(|| shared.peer.begin_input_request());
     let guard = RequestGuard { shared, context, _input_request: input_request };
     let Limits { handler_timeout, handler_timeouts, .. } = &shared.limits;
-    let general = handler_timeout.filter(|_| !methods::is_long_lived(&request.method));
+    let general = handler_timeout.filter(|_| !shared.is_long_lived(&request.method));
     let limit = handler_timeouts.get(&*request.method).copied().or(general);
-    let operation = shared.peer.telemetry().receive(context.described());
-    let scope = operation.scope();
+    let received = Received {
+        id: context.id(),
+        method: &request.method,
+        params: request.params.as_ref(),
+        in_batch: false,
+        open: None,
+        extensions: context.extensions(),
+    };
+    let operation = Observed::received(shared.peer.observer(), &received, Some(context));
     let id = context.id().map(tracing::field::display);
-    let span = tracing::info_span!("request", method = &*request.method, subject = context.subject(), id);
+    let subject = shared.peer.erased_protocol().subject(context);
+    let span = tracing::info_span!("request", method = &*request.method, subject, id);
     let work = async move {
         // Moves the whole guard into the future, not only its fields.
         let RequestGuard { shared, context, .. } = &guard;
@@ -57,24 +63,24 @@ pub(super) fn handle<'a, S: RequestService>(
             }
             // The handler is dropped here: it may hold what `finish` waits for, and it may panic.
         };
-        let handled = AssertUnwindSafe(handled).catch_unwind().await;
+        let handled = operation.run(AssertUnwindSafe(handled).catch_unwind()).await;
         context.finish().await;
         let result = handled.unwrap_or_else(|_| {
             tracing::error!("a handler panicked");
             (!context.is_cancelled()).then(|| Err(errors::internal()))
         })?;
-        let result = shared.protocol.complete_response(&context.info(), result);
+        let result = shared.peer.erased_protocol().finish_response(context, result);
         operation.end(Outcome::from(&result));
         Some(response(context.id()?.clone(), result))
     };
-    scope.instrument(work).instrument(span)
+    work.instrument(span)
 }
 
 /// Cancels the request and removes it from the open requests when dropped.
 struct RequestGuard<'a> {
     shared: &'a Shared,
     context: &'a Context,
-    /// Pauses the timeouts of a client's calls.
+    /// Pauses the timeouts of calls.
     _input_request: Option<OpenInputRequest>,
 }
 

@@ -12,9 +12,10 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio::task::JoinSet;
 
 use super::limits::Limits;
+use crate::observer::{Observed, Outcome};
 use crate::peer::Peer;
-use crate::service::router::{AnyNotification, Router};
-use crate::telemetry::Outcome;
+use crate::protocol::Received;
+use crate::router::{AnyNotification, Router};
 use crate::util::lock::Mutex;
 
 /// The sending half of the queue.
@@ -103,22 +104,29 @@ async fn handle_notifications(
 ) {
     while let Some(QueuedNotification { notification, room: _room }) = queue.recv().await {
         let method = notification.method.clone();
-        let operation = notification.context.peer().telemetry().receive(notification.context.described());
-        let scope = operation.scope();
+        let received = Received {
+            id: None,
+            method: &method,
+            params: notification.params.as_ref(),
+            in_batch: false,
+            open: None,
+            extensions: notification.context.extensions(),
+        };
+        let operation = Observed::received(peer.observer(), &received, Some(&notification.context));
         let handled = async {
             tokio::select! {
                 () = router.handle_notification(notification) => Outcome::Done,
                 after = crate::util::time::expired(limit) => {
                     tracing::error!(method = &*method, ?after, "a notification handler timed out");
-                    Outcome::Failed { kind: "timeout", message: "the handler timed out".to_owned() }
+                    Outcome::HandlerFailed("timeout")
                 }
             }
         };
         // A handler that times out may also panic when it is dropped.
-        let handled = AssertUnwindSafe(scope.instrument(handled)).catch_unwind().await;
+        let handled = operation.run(AssertUnwindSafe(handled).catch_unwind()).await;
         operation.end(handled.unwrap_or_else(|_| {
             tracing::error!(method = &*method, "a notification handler panicked");
-            Outcome::Failed { kind: "panic", message: "the handler panicked".to_owned() }
+            Outcome::HandlerFailed("panic")
         }));
         peer.backlog().remove();
     }

@@ -12,18 +12,18 @@ use tokio::time::Instant;
 use super::dispatcher::Dispatcher;
 use super::limits::Limits;
 use super::notification_queue::NotificationQueue;
+use crate::error::CallError;
+use crate::observer::Observer;
+use crate::peer::Peer;
 use crate::peer::outbox::{Lines, Outbox};
-use crate::peer::{CallError, Peer};
-use crate::protocol::{Protocol, Role};
-use crate::service::router::{RequestService, Router};
-use crate::telemetry::Telemetry;
+use crate::protocol::Protocol;
+use crate::router::{RequestService, Router};
 use crate::transport::{Incoming, Outgoing, ReceiveError};
 
 /// A connection that is not running yet. Start it with [`run`](Self::run).
 pub struct Connection<S> {
     service: S,
     notifications: Router,
-    protocol: Arc<dyn Protocol>,
     limits: Limits,
     peer: Peer,
     written: Lines,
@@ -31,22 +31,21 @@ pub struct Connection<S> {
 
 impl<S: RequestService> Connection<S> {
     /// Creates a connection that passes requests to `service` and notifications to `notifications`.
-    pub fn new(service: S, notifications: Router, protocol: Arc<dyn Protocol>, limits: Limits) -> Self {
-        Self::with_telemetry(service, notifications, protocol, limits, Telemetry::default())
+    pub fn new(service: S, notifications: Router, protocol: impl Protocol, limits: Limits) -> Self {
+        Self::observed(service, notifications, protocol, limits, None)
     }
 
-    /// Like [`new`](Self::new), with the telemetry of other connections.
-    pub(crate) fn with_telemetry(
+    /// Like [`new`](Self::new), with an observer of the connection's messages.
+    pub fn observed(
         service: S,
         notifications: Router,
-        protocol: Arc<dyn Protocol>,
+        protocol: impl Protocol,
         limits: Limits,
-        telemetry: Telemetry,
+        observer: Option<Arc<dyn Observer>>,
     ) -> Self {
-        let side = protocol.role().unwrap_or(Role::Server);
-        let (outbox, written) = Outbox::new(limits.outbox_bytes, side, telemetry);
-        let peer = Peer::new(outbox, Arc::clone(&protocol), limits.idle_timeout, limits.call_timeout);
-        Self { service, notifications, protocol, limits, peer, written }
+        let (outbox, written) = Outbox::new(limits.outbox_bytes, observer);
+        let peer = Peer::new(outbox, Arc::new(protocol), limits.idle_timeout, limits.call_timeout);
+        Self { service, notifications, limits, peer, written }
     }
 
     /// Returns the peer.
@@ -65,16 +64,15 @@ impl<S: RequestService> Connection<S> {
     /// Fails if reading or writing fails, or if the outgoing messages cannot be written within
     /// [`Limits::drain_timeout`]. The end of `incoming` is not an error.
     pub async fn run(self, incoming: impl Incoming, outgoing: impl Outgoing) -> io::Result<()> {
-        let Self { service, notifications, protocol, limits, peer, written } = self;
+        let Self { service, notifications, limits, peer, written } = self;
         let (notification_queue, notification_handler) =
             NotificationQueue::new(notifications.clone(), peer.clone(), &limits);
         peer.set_transport_needs(outgoing.has_request_streams(), outgoing.needs_metadata());
         let mut writer = tokio::spawn(write(written, outgoing));
         let _end = End { peer: peer.clone(), writer: writer.abort_handle() };
         let drain = limits.drain_timeout;
-        let session = Session { peer: peer.clone(), started: Instant::now() };
-        let mut dispatcher =
-            Dispatcher::new(service, notifications, protocol, limits, peer.clone(), notification_queue);
+        let started = Instant::now();
+        let mut dispatcher = Dispatcher::new(service, notifications, limits, peer.clone(), notification_queue);
         let mut incoming = std::pin::pin!(incoming);
         let mut disconnected = std::pin::pin!(peer.disconnected());
         let (mut read, mut wrote) = (Ok(()), None);
@@ -121,7 +119,9 @@ impl<S: RequestService> Connection<S> {
         drop(dispatcher);
         notification_handler.finish(left()).await;
         peer.disconnect();
-        session.end(&read);
+        if let Some(observer) = peer.observer() {
+            observer.ended(started.elapsed(), read.as_ref().err());
+        }
         let wrote = match wrote {
             Some(wrote) => wrote,
             None => match tokio::time::timeout(left().max(drain.min(LAST_WRITE)), &mut writer).await {
@@ -144,23 +144,6 @@ const IN_A_ROW: u32 = 16;
 
 /// How long the last messages may take to be written if the handlers have used up [`Limits::drain_timeout`].
 const LAST_WRITE: Duration = Duration::from_secs(1);
-
-/// A connection, for metrics.
-struct Session {
-    peer: Peer,
-    started: Instant,
-}
-
-impl Session {
-    /// Records the duration of a legacy session. Modern revisions have no sessions.
-    fn end(self, read: &io::Result<()>) {
-        let revision = self.peer.peer_info().map(|peer_info| peer_info.revision).filter(|it| it.is_legacy());
-        if let Some((role, revision)) = self.peer.protocol().role().zip(revision) {
-            let error = read.is_err().then_some("io_error");
-            self.peer.telemetry().record_session(role, revision, self.started.elapsed(), error);
-        }
-    }
-}
 
 /// Disconnects the peer and aborts writing when it is dropped.
 struct End {

@@ -8,15 +8,15 @@ use mcpgen_types::{ErrorObject, RequestId};
 
 use super::limits::Limits;
 use super::response::rejection;
+use crate::context::Context;
 use crate::peer::Peer;
-use crate::protocol::Protocol;
-use crate::service::context::Context;
-use crate::service::router::AnyRequest;
+use crate::protocol::Rules;
+use crate::router::AnyRequest;
 use crate::transport::Outbound;
 use crate::util::lock::Mutex;
 
 pub(super) struct Shared {
-    pub(super) protocol: Arc<dyn Protocol>,
+    pub(super) rules: Rules,
     pub(super) limits: Limits,
     pub(super) peer: Peer,
     /// The memory of running requests, in bytes.
@@ -30,8 +30,13 @@ pub(super) struct Shared {
 pub(super) type OpenRequests = HashMap<RequestId, Context, foldhash::quality::RandomState>;
 
 impl Shared {
-    pub(super) fn new(protocol: Arc<dyn Protocol>, limits: Limits, peer: Peer) -> Self {
-        Self { protocol, limits, peer, memory: Arc::default(), open_requests: Mutex::default() }
+    pub(super) fn new(limits: Limits, peer: Peer) -> Self {
+        let rules = peer.erased_protocol().rules();
+        Self { rules, limits, peer, memory: Arc::default(), open_requests: Mutex::default() }
+    }
+
+    pub(super) fn is_long_lived(&self, method: &str) -> bool {
+        self.rules.long_lived.contains(&method)
     }
 
     pub(super) fn open_requests(&self) -> MutexGuard<'_, OpenRequests> {

@@ -7,7 +7,7 @@ use base64::engine::general_purpose::STANDARD;
 use http::{HeaderMap, HeaderName, HeaderValue};
 use mcpgen_types::{JsonObject, JsonRef, Revision};
 
-use crate::protocol::header_params::Header;
+use crate::mcp::header_params::Header;
 
 /// The protocol revision of a message.
 pub const PROTOCOL_VERSION: HeaderName = HeaderName::from_static("mcp-protocol-version");

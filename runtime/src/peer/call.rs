@@ -9,29 +9,27 @@ use std::time::Duration;
 
 use futures_util::future::OptionFuture;
 use mcpgen_types::codec::Decode;
-use mcpgen_types::{Json, Request, RequestId, Revision};
+use mcpgen_types::{Json, Request, RequestId, Version};
 use serde::{Serialize, de::DeserializeOwned};
-use serde_json::{Value, json};
 use tokio::sync::{mpsc, oneshot};
 use tokio::time::{Instant, sleep_until};
 use tower::BoxError;
 
-use super::error::CallError;
 use super::handle::{Peer, Shared};
 use super::message::member;
-use super::outbox::Closed;
 use super::pending::{OnNotification, PendingRequest};
-use super::progress::Progress;
-use super::task_scope::CallOfTask;
+use crate::error::{CallError, Closed};
 use crate::jsonrpc::json;
-use crate::telemetry::{Operation, Outcome};
+use crate::observer::{Observed, Outcome};
+use crate::protocol::Sending;
 use crate::transport::Outbound;
 
 impl Peer {
     /// Sends a request at once, and returns the call, a future for its result. Dropping the call cancels the request.
     ///
-    /// If the queue of outgoing messages is full, the request waits for room while the call is awaited. On behalf of a
-    /// task, the request is sent once the task's status is updated, while the call is awaited.
+    /// If the queue of outgoing messages is full, the request waits for room while the call is awaited. If the protocol
+    /// has something to do [before the call](crate::protocol::Protocol::before_call), such as to update the status of a
+    /// task, it does so while the call is awaited, too.
     ///
     /// Use [`request`](Self::request) to set timeouts, or to receive progress.
     pub fn call<R: Request<Result: 'static>>(&self, params: R::Params) -> Call<R::Result> {
@@ -40,7 +38,7 @@ impl Peer {
 
     /// Creates a request. [`send`](RequestBuilder::send) sends it.
     pub fn request<R: Request>(&self, params: R::Params) -> RequestBuilder<R::Result> {
-        self.request_as(R::METHOD, Revision::of(R::VERSION), member(&params))
+        self.request_as(R::METHOD, R::VERSION, member(&params))
     }
 
     /// Like [`request`](Self::request), but for a custom method. Params and result are serde types.
@@ -80,23 +78,23 @@ impl Peer {
         Ok(ProgressReports { reports, _guard: CancelOnDrop { peer: self.clone(), id, notify: false } })
     }
 
-    /// Like [`request`](Self::request), but takes a method, a revision and encoded params.
+    /// Like [`request`](Self::request), but takes a method, a version and encoded params.
     pub(crate) fn request_as<T: Decode>(
         &self,
         method: &'static str,
-        revision: Revision,
+        version: Version,
         params: Option<Json>,
     ) -> RequestBuilder<T> {
         let decode = move |result: Json| {
             result.decode().map_err(|error| error.with_type_name(format!("{method} result")).into())
         };
-        self.builder(method, Some(revision), params, Box::new(decode))
+        self.builder(method, Some(version), params, Box::new(decode))
     }
 
     fn builder<T>(
         &self,
         method: &str,
-        revision: Option<Revision>,
+        version: Option<Version>,
         params: Option<Json>,
         decode: Box<Decoder<T>>,
     ) -> RequestBuilder<T> {
@@ -105,7 +103,7 @@ impl Peer {
             id: RequestId::Integer(self.shared.next_id.fetch_add(1, Ordering::Relaxed)),
             peer: self.clone(),
             method: method.to_owned(),
-            revision,
+            version,
             params,
             decode,
             idle_timeout,
@@ -118,7 +116,7 @@ impl Peer {
 }
 
 type Decoder<T> = dyn FnOnce(Json) -> Result<T, BoxError> + Send;
-type OnProgress = Box<dyn FnMut(Progress) + Send>;
+type OnProgress = Box<dyn FnMut(&Json) + Send>;
 
 /// A request that is not sent yet. [`send`](Self::send) sends it, and so does `.await`.
 #[must_use = "a request is not sent before `send` is called or it is awaited"]
@@ -126,7 +124,7 @@ pub struct RequestBuilder<T> {
     peer: Peer,
     id: RequestId,
     method: String,
-    revision: Option<Revision>,
+    version: Option<Version>,
     params: Option<Json>,
     decode: Box<Decoder<T>>,
     idle_timeout: Option<Duration>,
@@ -158,9 +156,12 @@ impl<T: 'static> RequestBuilder<T> {
         self
     }
 
-    /// Requests progress reports, and passes each of them to `report`.
-    pub fn on_progress(mut self, report: impl FnMut(Progress) + Send + 'static) -> Self {
-        self.on_progress = Some(Box::new(report));
+    /// Requests progress reports, and passes each of them to `report`. Logs and ignores reports of another type.
+    pub fn on_progress<U: Decode>(mut self, mut report: impl FnMut(U) + Send + 'static) -> Self {
+        self.on_progress = Some(Box::new(move |received| match received.decode() {
+            Ok(received) => report(received),
+            Err(error) => tracing::warn!(%error, "ignoring an invalid progress report"),
+        }));
         self
     }
 
@@ -185,42 +186,34 @@ impl<T: 'static> RequestBuilder<T> {
     /// Sends the request at once, like [`Peer::call`], and returns the call.
     pub fn send(self) -> Call<T> {
         let id = self.id.clone();
-        let Some(task_scope) = self.peer.task_scope.clone() else {
+        let before = self.peer.context.as_ref().and_then(|context| self.peer.erased_protocol().before_call(context));
+        let Some(before) = before else {
             let sent = self.start();
             return Call { id, result: Box::pin(async move { sent?.result().await }) };
         };
         let result = async move {
-            self.check()?;
-            let _call = CallOfTask::start(task_scope).await;
+            let _during = before.await;
             self.start()?.result().await
         };
         Call { id, result: Box::pin(result) }
     }
 
-    /// Checks whether the request may be sent now.
-    fn check(&self) -> Result<(), CallError> {
-        let (scope, params) = (self.peer.scope.as_ref(), self.params.as_ref());
-        self.peer.protocol().may_send(scope, &self.method, self.revision, params).map_err(CallError::NotAllowed)?;
-        Ok(())
-    }
-
     /// Queues the request, and makes it pending.
     fn start(mut self) -> Result<SentRequest<T>, CallError> {
-        self.check()?;
-        let params = self.peer.protocol().complete_params(&self.method, self.params.take());
-        let params = params.map_err(|why| CallError::Invalid(why.into()))?;
-        let operation = self.peer.telemetry().send(self.peer.described(Some(&self.id), &self.method, params.as_ref()));
-        let mut params = self.peer.with_task_scope(operation.inject(params))?;
-        let (progress, reports) = match self.on_progress {
-            None => (None, None),
-            Some(_) => {
-                params = with_progress_token(params, &self.id)?;
-                let (progress, reports) = mpsc::channel(REPORTS);
-                (Some(progress), Some(reports))
-            }
+        let mut sending = Sending {
+            id: Some(&self.id),
+            method: &self.method,
+            version: self.version,
+            params: self.params.take(),
+            on_behalf_of: self.peer.context.as_ref(),
+            wants_progress: self.on_progress.is_some(),
+            can_cancel: true,
         };
+        self.peer.erased_protocol().before_send(&mut sending)?;
+        let operation = Observed::sending(self.peer.observer(), &mut sending);
+        let Sending { params, can_cancel, .. } = sending;
         let message = self.peer.message(Some(&self.id), &self.method, params.as_ref());
-        let may_cancel = self.peer.protocol().may_cancel(&self.method, params.as_ref());
+        let (progress, reports) = self.on_progress.is_some().then(|| mpsc::channel(REPORTS)).unzip();
         let (sender, response) = oneshot::channel();
         let pending = PendingRequest {
             method: self.method,
@@ -233,12 +226,12 @@ impl<T: 'static> RequestBuilder<T> {
         // From here on, dropping the guard removes the request again.
         let mut guard = CancelOnDrop { peer: self.peer, id: self.id, notify: false };
         let unsent = guard.peer.try_send(message).err();
-        guard.notify = unsent.is_none() && may_cancel;
+        guard.notify = unsent.is_none() && can_cancel;
         Ok(SentRequest {
             guard,
             operation,
             unsent,
-            may_cancel,
+            can_cancel,
             response,
             reports,
             on_progress: self.on_progress,
@@ -257,12 +250,6 @@ impl<T: Send + 'static> IntoFuture for RequestBuilder<T> {
     fn into_future(self) -> Call<T> {
         self.send()
     }
-}
-
-/// Adds a progress token. It is the request's ID, which is unique on the connection.
-fn with_progress_token(params: Option<Json>, id: &RequestId) -> Result<Option<Json>, CallError> {
-    let params = json::with_meta(params, &[("progressToken", mcpgen_types::to_string(id))], true);
-    params.map_err(|why| CallError::Invalid(why.into()))
 }
 
 /// A call: a request that is sent, and a future for its result. Dropping it before the response arrives cancels the
@@ -304,12 +291,12 @@ impl<T> fmt::Debug for Call<T> {
 struct SentRequest<T> {
     guard: CancelOnDrop,
     /// The span of the request, until its outcome is known.
-    operation: Operation,
+    operation: Observed,
     /// The request if the outbox had no room for it.
     unsent: Option<Outbound>,
-    may_cancel: bool,
+    can_cancel: bool,
     response: oneshot::Receiver<Result<Json, CallError>>,
-    reports: Option<mpsc::Receiver<Progress>>,
+    reports: Option<mpsc::Receiver<Json>>,
     on_progress: Option<OnProgress>,
     decode: Box<Decoder<T>>,
     started: Instant,
@@ -320,7 +307,7 @@ struct SentRequest<T> {
 impl<T> SentRequest<T> {
     async fn result(mut self) -> Result<T, CallError> {
         let response = self.response().await;
-        self.operation.end(response.as_ref().map_or_else(CallError::outcome, Outcome::Result));
+        self.operation.end(response.as_ref().map_or_else(Outcome::from, Outcome::Result));
         (self.decode)(response?).map_err(CallError::Invalid)
     }
 
@@ -345,7 +332,7 @@ impl<T> SentRequest<T> {
                 Some(sent) = &mut sending => {
                     sent?;
                     sending = OptionFuture::default();
-                    self.guard.notify = self.may_cancel;
+                    self.guard.notify = self.can_cancel;
                 }
                 // Polled before the reports, so that an endless series of them cannot delay the timeout.
                 () = at(end) => return Err(CallError::Timeout(self.timeout.unwrap_or_default())),
@@ -365,9 +352,9 @@ impl<T> SentRequest<T> {
         }
     }
 
-    fn report(&mut self, report: Progress) {
+    fn report(&mut self, report: Json) {
         if let Some(on_progress) = &mut self.on_progress {
-            on_progress(report);
+            on_progress(&report);
         }
     }
 }
@@ -375,13 +362,13 @@ impl<T> SentRequest<T> {
 /// The progress reports for a request that has its response.
 #[cfg(feature = "tasks")]
 pub(crate) struct ProgressReports {
-    reports: mpsc::Receiver<Progress>,
+    reports: mpsc::Receiver<Json>,
     _guard: CancelOnDrop,
 }
 
 #[cfg(feature = "tasks")]
 impl ProgressReports {
-    pub(crate) async fn next(&mut self) -> Option<Progress> {
+    pub(crate) async fn next(&mut self) -> Option<Json> {
         self.reports.recv().await
     }
 }
@@ -414,11 +401,9 @@ impl Drop for CancelOnDrop {
         if !(self.notify && was_pending) {
             return;
         }
-        let mut params = json!({ "requestId": mcpgen_types::to_value(&self.id).unwrap_or_default() });
-        if let Some((name, value)) = self.peer.task_scope.as_ref().map(|task_scope| task_scope.meta()) {
-            params["_meta"] = json!({ name: serde_json::from_str::<Value>(&value).unwrap_or_default() });
-        }
-        let params = Json::from(&params);
-        self.peer.send_now(self.peer.message(None, "notifications/cancelled", Some(&params)));
+        let Some(cancellation) = self.peer.erased_protocol().cancellation(&self.id, self.peer.context.as_ref()) else {
+            return;
+        };
+        self.peer.send_now(self.peer.message(None, &cancellation.method, cancellation.params.as_ref()));
     }
 }

@@ -1,39 +1,31 @@
 //! The peer of a connection.
 
+use std::any::Any;
 use std::fmt;
 use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
-use mcpgen_types::{ErrorObject, Json, JsonObject, RequestId};
+use mcpgen_types::{ErrorObject, Json, RequestId};
 use tokio_util::sync::CancellationToken;
 
 use super::backlog::Backlog;
-use super::change_listeners::{ChangeListener, ChangeListeners};
-use super::error::CallError;
 use super::input_requests::{InputRequests, OpenInputRequest};
 use super::message;
-use super::outbox::{Closed, Outbox};
+use super::outbox::Outbox;
 use super::pending::PendingRequests;
-use super::progress::Progress;
-use super::task_scope::TaskScope;
-use crate::jsonrpc::json;
-use crate::protocol::info::PeerInfo;
-use crate::protocol::modern::SUBSCRIPTION_ID;
-use crate::protocol::{Protocol, RequestScope};
-use crate::telemetry::{Message, Telemetry};
+use crate::context::Context;
+use crate::error::{CallError, Closed};
+use crate::observer::Observer;
+use crate::protocol::{ErasedProtocol, Protocol};
 use crate::transport::{Metadata, Outbound, Route};
 
 /// The peer of a connection. Clones refer to the same peer.
 #[derive(Clone)]
 pub struct Peer {
     pub(super) shared: Arc<Shared>,
-    /// The scope of the request or notification on whose behalf messages are sent.
-    pub(super) scope: Option<RequestScope>,
-    /// The ID of the request on whose behalf messages are sent.
-    request: Option<RequestId>,
-    /// The task on whose behalf messages are sent.
-    pub(super) task_scope: Option<Arc<dyn TaskScope>>,
+    /// The message on whose behalf messages are sent.
+    pub(super) context: Option<Context>,
     /// Keeps the connection open, if this peer is a handle of a client.
     _connection: Option<Arc<DisconnectOnDrop>>,
 }
@@ -49,7 +41,7 @@ impl Drop for DisconnectOnDrop {
 
 pub(super) struct Shared {
     pub(super) outbox: Outbox,
-    pub(super) protocol: Arc<dyn Protocol>,
+    pub(super) protocol: Arc<dyn ErasedProtocol>,
     pub(super) next_id: AtomicI64,
     pub(super) pending: PendingRequests,
     /// The number of sessions that ended before the current one.
@@ -60,21 +52,28 @@ pub(super) struct Shared {
     /// Cancelled when no more messages will be received.
     receiving_ended: CancellationToken,
     backlog: Backlog,
-    change_listeners: ChangeListeners,
     /// Why the connection failed, once it has.
     failure: OnceLock<String>,
-    /// Called before any other receiver of a `list_changed` notification.
-    on_list_changed: OnceLock<OnListChanged>,
 }
 
-/// A callback that takes the method of a `list_changed` notification.
-type OnListChanged = Box<dyn Fn(&str) + Send + Sync>;
+impl Context {
+    /// Returns the peer. Messages that you send with it belong to this message, so that they reach the same client, and
+    /// sending fails if the protocol does not allow them on behalf of it.
+    #[must_use]
+    pub fn peer(&self) -> Peer {
+        match Arc::downcast(Arc::clone(&self.parts().connection)) {
+            Ok(shared) => Peer { context: Some(self.clone()), ..Peer::of(shared) },
+            // Only connections create contexts.
+            Err(_) => unreachable!("a context without a connection"),
+        }
+    }
+}
 
 impl Peer {
     /// Creates the peer of a connection, with the default timeouts of its calls.
     pub(crate) fn new(
         outbox: Outbox,
-        protocol: Arc<dyn Protocol>,
+        protocol: Arc<dyn ErasedProtocol>,
         idle_timeout: Option<Duration>,
         timeout: Option<Duration>,
     ) -> Self {
@@ -89,19 +88,19 @@ impl Peer {
             timeout,
             receiving_ended: CancellationToken::new(),
             backlog: Backlog::default(),
-            change_listeners: ChangeListeners::default(),
             failure: OnceLock::new(),
-            on_list_changed: OnceLock::new(),
         }))
     }
 
-    fn of(shared: Arc<Shared>) -> Self {
-        Self { shared, scope: None, request: None, task_scope: None, _connection: None }
+    /// Creates a peer that is not connected.
+    pub(crate) fn disconnected_from(protocol: impl Protocol) -> Self {
+        let peer = Self::new(Outbox::new(1, None).0, Arc::new(protocol), None, None);
+        peer.disconnect();
+        peer
     }
 
-    /// Returns the peer for messages on behalf of a request, or of a notification, which has no ID.
-    pub(crate) fn on_behalf(&self, scope: RequestScope, request: Option<RequestId>) -> Self {
-        Self { scope: Some(scope), request, ..self.of_connection() }
+    fn of(shared: Arc<Shared>) -> Self {
+        Self { shared, context: None, _connection: None }
     }
 
     /// Returns the peer for messages that do not belong to a request or a task.
@@ -109,10 +108,9 @@ impl Peer {
         Self::of(Arc::clone(&self.shared))
     }
 
-    /// Returns the peer for messages on behalf of a task, which may outlive its request.
-    #[cfg(feature = "tasks")]
-    pub(crate) fn on_task(&self, task_scope: Arc<dyn TaskScope>) -> Self {
-        Self { task_scope: Some(task_scope), ..self.clone() }
+    /// Returns the state of the peer, for a [context](crate::context::Parts).
+    pub(crate) fn connection(&self) -> Arc<dyn Any + Send + Sync> {
+        Arc::clone(&self.shared) as _
     }
 
     /// Returns a guard that ends the connection when it is dropped.
@@ -141,48 +139,18 @@ impl Peer {
         self.shared.session.load(Ordering::SeqCst)
     }
 
-    /// Returns the information that the peer has declared about itself. Returns `None` if it is not known yet, or if
-    /// the peer declares it with each request.
-    pub fn peer_info(&self) -> Option<Arc<PeerInfo>> {
-        self.shared.protocol.peer_info()
+    /// Returns the protocol of the connection, if it has this type.
+    #[must_use]
+    pub fn protocol<P: Protocol>(&self) -> Option<&P> {
+        (&*self.shared.protocol as &dyn Any).downcast_ref()
     }
 
-    /// Checks whether the peer may request this input in its result.
-    pub(crate) fn check_input_request(&self, method: &str, params: Option<&JsonObject>) -> Result<(), CallError> {
-        let asked = self.shared.protocol.check_input_request(method, params);
-        asked.map_err(|error| CallError::Input { method: method.to_owned(), error })
-    }
-
-    pub(crate) fn protocol(&self) -> &dyn Protocol {
+    pub(crate) fn erased_protocol(&self) -> &dyn ErasedProtocol {
         &*self.shared.protocol
     }
 
-    pub(crate) fn telemetry(&self) -> &Telemetry {
-        self.shared.outbox.telemetry()
-    }
-
-    /// Describes an outgoing message for telemetry.
-    pub(super) fn described<'a>(
-        &self,
-        id: Option<&'a RequestId>,
-        method: &'a str,
-        params: Option<&'a Json>,
-    ) -> Message<'a> {
-        let revision = match &self.scope {
-            Some(scope) => Some(scope.revision),
-            None if cfg!(feature = "opentelemetry") => self.peer_info().map(|peer_info| peer_info.revision),
-            None => None,
-        };
-        Message { method, id, revision, params, ..Message::default() }
-    }
-
-    /// Adds to the params the task on whose behalf messages are sent.
-    pub(super) fn with_task_scope(&self, params: Option<Json>) -> Result<Option<Json>, CallError> {
-        let Some(task_scope) = &self.task_scope else { return Ok(params) };
-        if task_scope.has_ended() {
-            return Err(CallError::NotAllowed("the task that sends this message has ended".to_owned()));
-        }
-        json::with_meta(params, &[task_scope.meta()], true).map_err(|why| CallError::Invalid(why.into()))
+    pub(crate) fn observer(&self) -> Option<&Arc<dyn Observer>> {
+        self.shared.outbox.observer()
     }
 
     pub(crate) async fn send(&self, message: Outbound) -> Result<(), Closed> {
@@ -206,7 +174,8 @@ impl Peer {
             method: method.to_owned(),
             params: params.cloned(),
         });
-        let route = self.request.clone().map_or(Route::Connection, Route::Request);
+        let request = self.context.as_ref().and_then(Context::id);
+        let route = request.cloned().map_or(Route::Connection, Route::Request);
         Outbound::new(route, message::encode(id, method, params)).with_metadata(metadata)
     }
 
@@ -223,12 +192,8 @@ impl Peer {
     /// Completes a pending request with its response. Ignores a response without a pending request.
     pub(crate) fn complete(&self, id: &RequestId, response: Result<Json, CallError>) {
         if let Some(request) = self.shared.pending.remove(id) {
-            let read = |result| {
-                self.shared
-                    .protocol
-                    .process_result(&request.method, result)
-                    .map_err(|why| CallError::Invalid(why.into()))
-            };
+            let read =
+                |result| self.shared.protocol.receive_result(&request.method, result).map_err(CallError::Invalid);
             // The caller may just have dropped the call.
             let _ = request.response.send(response.and_then(read));
         }
@@ -243,22 +208,18 @@ impl Peer {
         }
     }
 
-    /// Ends a subscription that the server has cancelled. Ignores other requests, which a server cannot cancel.
-    pub(crate) fn end_subscription(&self, id: &RequestId) {
-        if self.shared.pending.is_subscription(id) {
+    /// Ends a pending request to which notifications are delivered. Returns whether there is one with this ID.
+    pub(crate) fn end_subscription(&self, id: &RequestId) -> bool {
+        let is_subscription = self.shared.pending.is_subscription(id);
+        if is_subscription {
             self.complete(id, Err(CallError::SubscriptionEnded));
         }
+        is_subscription
     }
 
-    /// Returns whether any pending call is a subscription.
-    pub(crate) fn has_subscriptions(&self) -> bool {
-        self.shared.pending.has_subscriptions()
-    }
-
-    /// Passes a notification to the subscription that it belongs to. Returns false if it belongs to none.
-    pub(crate) fn notify_subscription(&self, method: &str, params: Option<&Json>, meta: &JsonObject) -> bool {
-        let id = meta.get(SUBSCRIPTION_ID).and_then(|id| id.decode().ok());
-        id.is_some_and(|id| self.shared.pending.notify(&id, method, params))
+    /// Passes a notification to the pending request with this ID. Returns whether there is one that takes it.
+    pub(crate) fn deliver(&self, id: &RequestId, method: &str, params: Option<&Json>) -> bool {
+        self.shared.pending.notify(id, method, params)
     }
 
     /// Records that this side handles a request for input, such as a question to the user. Until the result is dropped,
@@ -267,30 +228,9 @@ impl Peer {
         self.shared.input_requests.begin()
     }
 
-    /// Passes a progress report to the pending request with this token.
-    pub(crate) fn report_progress(&self, token: &RequestId, progress: Progress) {
-        self.shared.pending.report_progress(token, progress);
-    }
-
-    /// Sets the callback for `list_changed` notifications. Only the first call has an effect.
-    pub(crate) fn on_list_changed(&self, callback: impl Fn(&str) + Send + Sync + 'static) {
-        let _ = self.shared.on_list_changed.set(Box::new(callback));
-    }
-
-    /// Adds a callback for notifications of changed lists and resources, until the result is dropped.
-    pub(crate) fn listen_to_changes(
-        &self,
-        callback: impl Fn(&str, Option<&Json>) + Send + Sync + 'static,
-    ) -> ChangeListener {
-        self.shared.change_listeners.add(callback)
-    }
-
-    /// Calls the callbacks for a notification of a changed list or resource.
-    pub(crate) fn changed(&self, method: &str, params: Option<&Json>) {
-        if let Some(callback) = self.shared.on_list_changed.get().filter(|_| method.ends_with("/list_changed")) {
-            callback(method);
-        }
-        self.shared.change_listeners.call(method, params);
+    /// Passes a progress report to the pending request with this ID. Returns whether there is one that wants reports.
+    pub(crate) fn report_progress(&self, id: &RequestId, report: Json) -> bool {
+        self.shared.pending.report_progress(id, report)
     }
 
     /// Records why the connection failed. Only the first reason is kept.
@@ -350,6 +290,29 @@ impl Peer {
     pub fn disconnect(&self) {
         self.shared.outbox.close();
         self.shared.pending.close();
+    }
+}
+
+impl Context {
+    /// Sends a notification about the request, before its response. Sends nothing once the response is being sent, and
+    /// gives up if the request ends while the outbox is full.
+    pub async fn report(&self, method: &str, params: Option<Json>) {
+        let Some(_sending) = self.begin_report().await else { return };
+        let peer = self.peer();
+        tokio::select! {
+            // Failing to notify a disconnected peer is harmless.
+            _ = peer.raw_notify(method, params) => {}
+            () = self.cancelled() => {}
+        }
+    }
+
+    /// Waits until the response is in the outbox, so that later messages follow it, or the peer is disconnected.
+    pub async fn responded(&self) {
+        let peer = self.peer();
+        tokio::select! {
+            () = self.wait_for_response_sent() => {}
+            () = peer.disconnected() => {}
+        }
     }
 }
 

@@ -1,13 +1,14 @@
 //! Notifications to the peer.
 
-use mcpgen_types::{Json, Notification, Revision};
+use mcpgen_types::{Json, Notification, Version};
 use serde::Serialize;
 
-use super::error::CallError;
 use super::handle::Peer;
 use super::message::member;
+use crate::error::CallError;
 use crate::jsonrpc::json;
-use crate::telemetry::Outcome;
+use crate::observer::{Observed, Outcome};
+use crate::protocol::Sending;
 
 impl Peer {
     /// Sends a notification. Waits until the queue has room for it.
@@ -17,7 +18,7 @@ impl Peer {
     /// Returns [`NotAllowed`](CallError::NotAllowed) if the notification is not allowed now, and
     /// [`Closed`](CallError::Closed) if the connection is closed.
     pub async fn notify<N: Notification>(&self, params: N::Params) -> Result<(), CallError> {
-        self.notify_as(N::METHOD, Some(Revision::of(N::VERSION)), member(&params)).await
+        self.notify_as(N::METHOD, Some(N::VERSION), member(&params)).await
     }
 
     /// Like [`notify`](Self::notify), but for a custom method. The params are a serde type.
@@ -40,13 +41,20 @@ impl Peer {
         self.notify_as(method, None, params).await
     }
 
-    async fn notify_as(&self, method: &str, revision: Option<Revision>, params: Option<Json>) -> Result<(), CallError> {
-        let scope = self.scope.as_ref();
-        self.protocol().may_send(scope, method, revision, params.as_ref()).map_err(CallError::NotAllowed)?;
-        let operation = self.telemetry().send(self.described(None, method, params.as_ref()));
-        let params = self.with_task_scope(operation.inject(params))?;
-        let sent = self.notify_unchecked(method, params).await;
-        operation.end(sent.as_ref().map_or_else(CallError::outcome, |()| Outcome::Done));
+    async fn notify_as(&self, method: &str, version: Option<Version>, params: Option<Json>) -> Result<(), CallError> {
+        let mut sending = Sending {
+            id: None,
+            method,
+            version,
+            params,
+            on_behalf_of: self.context.as_ref(),
+            wants_progress: false,
+            can_cancel: false,
+        };
+        self.erased_protocol().before_send(&mut sending)?;
+        let operation = Observed::sending(self.observer(), &mut sending);
+        let sent = self.notify_unchecked(method, sending.params).await;
+        operation.end(sent.as_ref().map_or_else(Outcome::from, |()| Outcome::Done));
         sent
     }
 

@@ -6,17 +6,12 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, TryAcquireError, mpsc};
 use tokio_util::sync::CancellationToken;
 
-use crate::protocol::Role;
-use crate::telemetry::Telemetry;
-use crate::transport::{Outbound, OutboxPermit};
-
-/// The connection is closed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("the connection is closed")]
-pub struct Closed;
+use crate::error::Closed;
+use crate::observer::Observer;
+use crate::transport::{Outbound, OutboxPermit, QueueGauge};
 
 /// The sending half of the queue of outgoing messages.
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 pub(crate) struct Outbox {
     /// The queue. `None` ends the writer.
     lines: mpsc::UnboundedSender<Option<Outbound>>,
@@ -28,8 +23,8 @@ pub(crate) struct Outbox {
     /// Whether the transport uses [`Outbound::metadata`].
     needs_metadata: Arc<AtomicBool>,
     closed: CancellationToken,
-    side: Role,
-    telemetry: Telemetry,
+    observer: Option<Arc<dyn Observer>>,
+    gauge: Option<QueueGauge>,
 }
 
 /// The receiving half of the queue. `None` ends it.
@@ -37,7 +32,7 @@ pub(crate) type Lines = mpsc::UnboundedReceiver<Option<Outbound>>;
 
 impl Outbox {
     /// Creates an outbox with room for `capacity` bytes, at least one, and the receiver for its writer.
-    pub(crate) fn new(capacity: u32, side: Role, telemetry: Telemetry) -> (Self, Lines) {
+    pub(crate) fn new(capacity: u32, observer: Option<Arc<dyn Observer>>) -> (Self, Lines) {
         let (lines, written) = mpsc::unbounded_channel();
         let capacity = capacity.max(1);
         (
@@ -48,8 +43,8 @@ impl Outbox {
                 has_streams: Arc::default(),
                 needs_metadata: Arc::default(),
                 closed: CancellationToken::new(),
-                side,
-                telemetry,
+                gauge: observer.as_ref().and_then(|observer| observer.queue_gauge()),
+                observer,
             },
             written,
         )
@@ -91,12 +86,11 @@ impl Outbox {
     }
 
     fn permit(&self, bytes: OwnedSemaphorePermit) -> OutboxPermit {
-        let counted = self.telemetry.count_queued(self.side, bytes.num_permits());
-        OutboxPermit::new(bytes, Some(counted))
+        OutboxPermit::new(bytes, self.gauge.clone())
     }
 
-    pub(super) fn telemetry(&self) -> &Telemetry {
-        &self.telemetry
+    pub(super) fn observer(&self) -> Option<&Arc<dyn Observer>> {
+        self.observer.as_ref()
     }
 
     fn size(&self, message: &Outbound) -> u32 {
@@ -154,7 +148,7 @@ mod tests {
     #[tokio::test]
     async fn queues_ends_of_requests_only_with_streams() {
         for has_streams in [false, true] {
-            let (outbox, lines) = Outbox::new(10, Role::Server, Telemetry::default());
+            let (outbox, lines) = Outbox::new(10, None);
             outbox.set_needs(has_streams, false);
             let unanswered = Route::NoResponse(RequestId::String("id".repeat(1000)));
             outbox.send_now(Outbound::new(unanswered, Vec::new())).expect("open");

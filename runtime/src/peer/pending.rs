@@ -2,29 +2,24 @@
 
 use std::collections::HashMap;
 use std::sync::MutexGuard;
-use std::sync::atomic::{AtomicUsize, Ordering};
 
 use mcpgen_types::{Json, RequestId};
 use tokio::sync::{mpsc, oneshot};
 
-use super::error::CallError;
-use super::outbox::Closed;
-use super::progress::Progress;
+use crate::error::{CallError, Closed};
 use crate::util::lock::Mutex;
 
 /// The pending requests of a connection.
 pub(super) struct PendingRequests {
     /// `None` once the connection is closed.
     requests: Mutex<Option<HashMap<RequestId, PendingRequest>>>,
-    /// The number of pending requests with a callback for notifications.
-    subscriptions: AtomicUsize,
 }
 
 /// A pending request.
 pub(super) struct PendingRequest {
     pub(super) method: String,
     pub(super) response: oneshot::Sender<Result<Json, CallError>>,
-    pub(super) progress: Option<mpsc::Sender<Progress>>,
+    pub(super) progress: Option<mpsc::Sender<Json>>,
     pub(super) on_notification: Option<OnNotification>,
     /// Whether an error that matches no request is the response to this one.
     pub(super) takes_unmatched_errors: bool,
@@ -35,7 +30,7 @@ pub(crate) type OnNotification = Box<dyn Fn(&str, Option<&Json>) + Send + Sync>;
 
 impl PendingRequests {
     pub(super) fn new() -> Self {
-        Self { requests: Mutex::new(Some(HashMap::new())), subscriptions: AtomicUsize::new(0) }
+        Self { requests: Mutex::new(Some(HashMap::new())) }
     }
 
     /// Adds a request.
@@ -46,20 +41,13 @@ impl PendingRequests {
     pub(super) fn insert(&self, id: RequestId, request: PendingRequest) -> Result<(), Closed> {
         let mut requests = self.lock();
         let requests = requests.as_mut().ok_or(Closed)?;
-        if request.on_notification.is_some() {
-            self.subscriptions.fetch_add(1, Ordering::Relaxed);
-        }
         requests.insert(id, request);
         Ok(())
     }
 
     pub(super) fn remove(&self, id: &RequestId) -> Option<PendingRequest> {
         let mut requests = self.lock();
-        let request = requests.as_mut()?.remove(id)?;
-        if request.on_notification.is_some() {
-            self.subscriptions.fetch_sub(1, Ordering::Relaxed);
-        }
-        Some(request)
+        requests.as_mut()?.remove(id)
     }
 
     /// Returns the method of a request.
@@ -79,25 +67,17 @@ impl PendingRequests {
     pub(super) fn clear(&self) {
         if let Some(requests) = self.lock().as_mut() {
             requests.clear();
-            self.subscriptions.store(0, Ordering::Relaxed);
         }
     }
 
     /// Removes all requests, which fails their calls. No more can be added.
     pub(super) fn close(&self) {
-        let mut requests = self.lock();
-        requests.take();
-        self.subscriptions.store(0, Ordering::Relaxed);
+        self.lock().take();
     }
 
     /// Returns the number of requests. `None` once the connection is closed.
     pub(super) fn len(&self) -> Option<usize> {
         self.lock().as_ref().map(HashMap::len)
-    }
-
-    /// Returns whether any request has a callback for notifications. Takes no lock.
-    pub(super) fn has_subscriptions(&self) -> bool {
-        self.subscriptions.load(Ordering::Relaxed) > 0
     }
 
     /// Returns whether this request has a callback for notifications.
@@ -118,12 +98,17 @@ impl PendingRequests {
         }
     }
 
-    /// Passes a progress report to a request. Drops it if the request's queue of reports is full.
-    pub(super) fn report_progress(&self, id: &RequestId, progress: Progress) {
-        if let Some(request) = self.lock().as_ref().and_then(|requests| requests.get(id))
-            && let Some(reports) = &request.progress
-        {
-            let _ = reports.try_send(progress);
+    /// Passes a progress report to a request. Drops it if the request's queue of reports is full. Returns whether there is
+    /// a request that wants reports.
+    pub(super) fn report_progress(&self, id: &RequestId, report: Json) -> bool {
+        let requests = self.lock();
+        let request = requests.as_ref().and_then(|requests| requests.get(id));
+        match request.and_then(|request| request.progress.as_ref()) {
+            Some(reports) => {
+                let _ = reports.try_send(report);
+                true
+            }
+            None => false,
         }
     }
 

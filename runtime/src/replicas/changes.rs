@@ -4,7 +4,7 @@ use futures_util::future::BoxFuture;
 use futures_util::stream::BoxStream;
 
 use super::error::StoreError;
-use crate::protocol::change::Change;
+use crate::mcp::change::Change;
 
 /// Passes changes of tools, prompts, resources and tasks to all replicas.
 ///

@@ -14,7 +14,7 @@ use super::exchange::{Answer, ExchangeBus, ForwardedRequest, ForwardedResponse};
 use super::rate_limiter::{Decision, RateLimiter};
 use super::replay_guard::ReplayGuard;
 use super::sessions::{Home, JournalEntry, SessionStore, StoredSession};
-use crate::protocol::change::Change;
+use crate::mcp::change::Change;
 use crate::telemetry::StoreTelemetry;
 
 /// A store whose operations are recorded. It implements the same traits as the store.

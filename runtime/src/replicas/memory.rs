@@ -16,7 +16,7 @@ use super::error::StoreError;
 use super::events::{EventStore, StoredEvent, StoredStream, StreamId};
 use super::exchange::{Answer, ExchangeBus, ForwardedRequest, ForwardedResponse};
 use super::sessions::{Home, JournalEntry, SessionStore, StoredSession};
-use crate::protocol::change::Change;
+use crate::mcp::change::Change;
 use crate::util::lock::Mutex;
 
 /// The number of changes that a slow subscriber may be behind.

@@ -9,8 +9,8 @@ use mcpgen_types::{Json, JsonObject};
 
 use super::builder::ServerBuilder;
 use super::tool::ToolInfo;
-use crate::service::context::Context;
-use crate::service::extension::Extension;
+use crate::context::Context;
+use crate::mcp::extension::Extension;
 
 /// The MIME type of apps.
 pub const APP_MIME_TYPE: &str = "text/html;profile=mcp-app";

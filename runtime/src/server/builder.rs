@@ -28,13 +28,13 @@ use super::subscriptions::Subscriptions;
 use super::template::TemplateEntry;
 use super::tool::{ToolEntry, ToolInfo};
 use crate::connection::Limits;
-use crate::protocol::cache_hints::{CacheHint, CacheHints};
-use crate::protocol::change::Change;
-use crate::protocol::info::LocalInfo;
+use crate::context::Context;
+use crate::mcp::cache_hints::{CacheHint, CacheHints};
+use crate::mcp::change::Change;
+use crate::mcp::extension::Extension;
+use crate::mcp::info::LocalInfo;
 use crate::replicas::{ChangeBus, RateLimiter, Replicas};
-use crate::service::context::Context;
-use crate::service::extension::Extension;
-use crate::service::router::{RequestService, Router};
+use crate::router::{RequestService, Router};
 #[cfg(feature = "tasks")]
 use crate::tasks::TasksExtension;
 use crate::util::lock::Mutex;
@@ -610,7 +610,7 @@ impl ServerBuilder {
     ///
     /// ```
     /// use mcpgen_runtime::Server;
-    /// use mcpgen_runtime::protocol::change::Change;
+    /// use mcpgen_runtime::mcp::change::Change;
     ///
     /// let server = Server::builder("notes", "1.0.0")
     ///     .change_filter(|caller, change| match change {

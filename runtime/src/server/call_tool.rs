@@ -13,12 +13,12 @@ use super::conversion;
 use super::state::Server;
 use super::tool::{Arguments, ToolEntry};
 use super::tool_error::ToolError;
+use crate::context::Context;
 use crate::jsonrpc::errors;
 use crate::jsonrpc::json::Picked;
-use crate::protocol::methods::may_run_as_task;
+use crate::mcp::methods::may_run_as_task;
 use crate::replicas::{Decision, RateLimiter};
-use crate::service::context::Context;
-use crate::service::router::{AnyRequest, ResponseFuture};
+use crate::router::{AnyRequest, ResponseFuture};
 
 /// A call of a tool.
 struct Call {

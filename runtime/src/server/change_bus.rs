@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use futures_util::StreamExt;
 
-use crate::protocol::change::{Change, Filter, Pending};
+use crate::mcp::change::{Change, Filter, Pending};
 use crate::replicas::{BusEvent, ChangeBus};
 
 /// The connection of a server to a [`ChangeBus`].

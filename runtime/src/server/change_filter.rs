@@ -4,7 +4,7 @@ use std::fmt;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 
-use crate::protocol::change::Change;
+use crate::mcp::change::Change;
 
 /// Returns whether a caller may be notified of a change.
 pub(super) type ChangeFilter = Arc<dyn Fn(&str, &Change) -> bool + Send + Sync>;

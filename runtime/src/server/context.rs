@@ -24,12 +24,12 @@ use super::form::check_answer;
 #[cfg(feature = "request-state")]
 use super::rounds::Rounds;
 use super::tool_error::ToolError;
-use crate::protocol::TYPES;
-use crate::protocol::conversion::Revisions;
+use crate::context::Context;
+use crate::mcp::TYPES;
+use crate::mcp::conversion::Revisions;
 #[cfg(feature = "tasks")]
-use crate::protocol::input_requests::InputByKey;
-use crate::protocol::input_requests::method_and_params;
-use crate::service::context::Context;
+use crate::mcp::input_requests::InputByKey;
+use crate::mcp::input_requests::method_and_params;
 #[cfg(feature = "tasks")]
 use crate::tasks::TaskInput;
 use crate::util::lock::Mutex;

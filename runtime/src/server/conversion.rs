@@ -4,11 +4,11 @@ use mcpgen_types::codec::Encode;
 use mcpgen_types::convert::Convertible;
 use mcpgen_types::{ErrorObject, Json, JsonObject, Request, Revision};
 
+use crate::context::Context;
 use crate::jsonrpc::errors;
-use crate::protocol::TYPES;
-use crate::protocol::conversion::{ConversionError, Revisions};
-use crate::service::context::Context;
-use crate::service::router::{self, AnyRequest};
+use crate::mcp::TYPES;
+use crate::mcp::conversion::{ConversionError, Revisions};
+use crate::router::{self, AnyRequest};
 
 /// Decodes the params of a request of any revision as params of the newest types.
 pub(super) fn params<R: Request>(mut request: AnyRequest) -> Result<R::Params, ErrorObject> {

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 #[cfg(feature = "request-state")]
 use super::request_state::RequestStateError;
-use crate::protocol::header_params::HeaderError;
+use crate::mcp::header_params::HeaderError;
 use crate::util::error_chain::{debug_as_message, error_chain};
 
 debug_as_message!(DefinitionError, ServeError);

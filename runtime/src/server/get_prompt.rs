@@ -10,8 +10,8 @@ use super::error::DefinitionError;
 use super::prompt::Arguments;
 use super::state::{CompletionKey, CompletionOf, Server, State};
 use super::tool_error::ResultOrInput;
+use crate::context::Context;
 use crate::jsonrpc::errors;
-use crate::service::context::Context;
 use crate::util::similar::did_you_mean;
 
 impl Server {

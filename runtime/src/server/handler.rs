@@ -7,9 +7,9 @@ use mcpgen_types::{ErrorObject, Request};
 
 use super::conversion::{encode, params};
 use super::state::Server;
+use crate::context::Context;
 use crate::jsonrpc::errors;
-use crate::service::context::Context;
-use crate::service::router::Router;
+use crate::router::Router;
 
 /// Adds a handler of `R` for every revision. Before `is_declared` returns true, the method is unknown.
 pub(super) fn handle<R, T, F, Fut>(

@@ -8,8 +8,8 @@ use mcpgen_types::Json;
 use serde_json::json;
 
 use super::change_filter::CallerFilter;
+use crate::mcp::change::{Change, Filter, Pending};
 use crate::peer::Peer;
-use crate::protocol::change::{Change, Filter, Pending};
 use crate::server::subscriptions::{MAX_RESOURCE_SUBSCRIPTIONS, MAX_SUBSCRIPTION_BYTES};
 
 /// The connections that are notified of changes.
@@ -144,13 +144,13 @@ mod tests {
 
     use super::*;
     use crate::connection::{Connection, Limits};
-    use crate::protocol::FixedRevision;
-    use crate::service::router::Router;
+    use crate::mcp::FixedRevision;
+    use crate::router::Router;
 
     fn connection() -> Connection<Router> {
         let legacy = Revision::ALL.iter().rfind(|revision| revision.is_legacy()).expect("a legacy revision");
         let protocol = Arc::new(FixedRevision(*legacy));
-        Connection::new(Router::new(), Router::new(), protocol, Limits::default())
+        Connection::new(Router::new(), Router::new(), crate::mcp::Mcp::new(protocol), Limits::default())
     }
 
     #[tokio::test]

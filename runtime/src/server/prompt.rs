@@ -14,8 +14,8 @@ use serde_json::{Map, Value};
 use super::context::RequestContext;
 use super::registry::Entry;
 use super::tool_error::ToolError;
-use crate::protocol::change::Change;
-use crate::service::context::Context;
+use crate::context::Context;
+use crate::mcp::change::Change;
 
 /// A prompt and its function.
 pub(super) struct PromptEntry {

@@ -10,10 +10,10 @@ use super::into_contents::Contents;
 use super::listeners::listener;
 use super::state::Server;
 use super::tool_error::ResultOrInput;
+use crate::context::Context;
 use crate::jsonrpc::errors;
-use crate::protocol::change::Change;
-use crate::service::context::Context;
-use crate::service::router::AnyRequest;
+use crate::mcp::change::Change;
+use crate::router::AnyRequest;
 
 impl Server {
     pub(super) async fn read_resource(
@@ -70,7 +70,7 @@ impl Server {
             return Err(errors::resource_not_found(request.context.revision(), uri));
         }
         let mut listeners = self.0.listeners.lock();
-        let listener = listener(&mut listeners, request.context.peer(), filter);
+        let listener = listener(&mut listeners, &request.context.peer(), filter);
         match subscribes {
             true => listener.subscribe(uri).map_err(|_| errors::limit_exceeded(TOO_MANY_SUBSCRIPTIONS))?,
             false => listener.unsubscribe(uri),

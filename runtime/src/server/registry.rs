@@ -10,9 +10,9 @@ use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use mcpgen_types::ErrorObject;
 
 use super::error::DefinitionError;
+use crate::context::Context;
 use crate::jsonrpc::errors;
-use crate::protocol::change::Change;
-use crate::service::context::Context;
+use crate::mcp::change::Change;
 use crate::util::lock::RwLock;
 use crate::util::similar::did_you_mean;
 

@@ -38,10 +38,10 @@ use mcpgen_types::{ErrorObject, counted};
 use serde::{Serialize, de::DeserializeOwned};
 use sha2::Sha256;
 
+use crate::context::Context;
 use crate::jsonrpc::errors;
 pub use crate::replicas::ReplayGuard;
 use crate::replicas::StoreError;
-use crate::service::context::Context;
 use crate::util::expiring_map::ExpiringMap;
 use crate::util::lock::Mutex;
 use crate::util::random::random;

@@ -9,8 +9,8 @@ use mcpgen_types::v2026_07_28::Resource;
 use super::context::RequestContext;
 use super::into_contents::{Contents, IntoContents};
 use super::registry::Entry;
-use crate::protocol::change::Change;
-use crate::service::context::Context;
+use crate::context::Context;
+use crate::mcp::change::Change;
 
 /// A resource and the function that reads it.
 pub(super) struct ResourceEntry {

@@ -8,9 +8,9 @@ use tokio::sync::OnceCell;
 
 use super::request_state::{RequestState, RequestStateCodec};
 use super::tool_error::ToolError;
+use crate::context::Context;
 use crate::jsonrpc::json;
-use crate::protocol::input_requests::InputByKey;
-use crate::service::context::Context;
+use crate::mcp::input_requests::InputByKey;
 use crate::util::lock::Mutex;
 
 /// The state of a multi-round call.

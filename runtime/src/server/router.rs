@@ -14,9 +14,9 @@ use super::handler::handle;
 use super::listeners;
 use super::registry::Entry as _;
 use super::state::Server;
+use crate::context::Context;
 use crate::jsonrpc::errors;
-use crate::service::context::Context;
-use crate::service::router::Router;
+use crate::router::Router;
 
 impl Server {
     /// Returns a router with the server's handlers and layers. You can add more handlers to it.
@@ -33,7 +33,7 @@ impl Server {
             None => router,
         };
         let changes = config.extensions.iter().chain(&config.layers);
-        changes.fold(router, |router, change| change(router)).for_every_revision()
+        changes.fold(router, |router, change| change(router)).for_every_version()
     }
 
     fn list_routes(&self, router: Router) -> Router {
@@ -100,7 +100,7 @@ impl Server {
         let server = self.clone();
         router.custom_notification("notifications/initialized", move |context: Context, _: Value| {
             let filter = server.caller_filter(&context);
-            listeners::listener(&mut server.0.listeners.lock(), context.peer(), filter);
+            listeners::listener(&mut server.0.listeners.lock(), &context.peer(), filter);
             async {}
         })
     }

@@ -8,10 +8,11 @@ use futures_util::StreamExt;
 use super::error::ServeError;
 use super::state::Server;
 use crate::connection::{Connection, Limits};
-use crate::protocol::Role;
-use crate::protocol::config::ServerConfig;
-use crate::protocol::info::HandlerCapabilities;
-use crate::service::router::Router;
+use crate::mcp::Role;
+use crate::mcp::config::ServerConfig;
+use crate::mcp::info::HandlerCapabilities;
+use crate::router::Router;
+use crate::telemetry::{Telemetry, connection};
 use crate::transport::{Incoming, Outgoing};
 
 /// Serves a connection until the client closes it.
@@ -76,7 +77,8 @@ impl IntoConnection for Server {
         let (router, config) = (self.router(), self.config()?);
         // The handlers work in every revision, and `config` has all capabilities.
         let protocol = config.protocol(&HandlerCapabilities::default());
-        Ok(Connection::new(router.clone(), router, Arc::new(protocol), self.0.config.limits.clone()))
+        let limits = self.0.config.limits.clone();
+        Ok(connection(router.clone(), router, Arc::new(protocol), limits, &Telemetry::default()))
     }
 }
 
@@ -98,7 +100,7 @@ impl<C: Into<ServerConfig>> IntoConnection for (C, Router, Limits) {
             return Err(ServeError::NoRevision(revisions.join(", ")));
         }
         let protocol = config.protocol(&handlers);
-        Ok(Connection::new(router.clone(), router, Arc::new(protocol), limits))
+        Ok(connection(router.clone(), router, Arc::new(protocol), limits, &Telemetry::default()))
     }
 }
 

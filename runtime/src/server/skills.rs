@@ -20,11 +20,11 @@ use super::registry::{decode_cursor, encode_cursor};
 use super::resource::ResourceEntry;
 use super::state::Server;
 use crate::jsonrpc::errors;
-use crate::protocol::TYPES;
-use crate::protocol::change::Change;
-use crate::protocol::conversion::{ConversionError, Revisions};
-use crate::protocol::info::LocalInfo;
-use crate::service::router::{AnyRequest, Router};
+use crate::mcp::TYPES;
+use crate::mcp::change::Change;
+use crate::mcp::conversion::{ConversionError, Revisions};
+use crate::mcp::info::LocalInfo;
+use crate::router::{AnyRequest, Router};
 use crate::skills::{Conflict, DIRECTORY, SkillFile, Skills, SkillsExtension, verify};
 use crate::util::lock::RwLock;
 

@@ -29,16 +29,16 @@ use super::subscriptions::Subscriptions;
 use super::template::TemplateEntry;
 use super::tool::ToolEntry;
 use crate::connection::Limits;
-use crate::protocol::cache_hints::CacheHints;
-use crate::protocol::change::Change;
-use crate::protocol::config::ServerConfig;
-use crate::protocol::info::LocalInfo;
+use crate::context::Context;
+use crate::mcp::cache_hints::CacheHints;
+use crate::mcp::change::Change;
+use crate::mcp::config::ServerConfig;
+#[cfg(feature = "tasks")]
+use crate::mcp::extension::Extension as _;
+use crate::mcp::info::LocalInfo;
 use crate::replicas::BusEvent;
 use crate::replicas::RateLimiter;
-use crate::service::context::Context;
-#[cfg(feature = "tasks")]
-use crate::service::extension::Extension as _;
-use crate::service::router::Router;
+use crate::router::Router;
 #[cfg(feature = "skills")]
 use crate::skills::Skills;
 #[cfg(feature = "tasks")]

@@ -23,11 +23,11 @@ use serde_json::json;
 use tokio_util::sync::CancellationToken;
 
 use super::change_filter::CallerFilter;
+use crate::context::Context;
 use crate::jsonrpc::errors;
-use crate::protocol::change::{Change, Filter, Pending, TASK_IDS, TASK_NOTIFICATION};
-use crate::protocol::info::{LocalInfo, can};
-use crate::protocol::modern::SUBSCRIPTION_ID;
-use crate::service::context::Context;
+use crate::mcp::change::{Change, Filter, Pending, TASK_IDS, TASK_NOTIFICATION};
+use crate::mcp::info::{LocalInfo, can};
+use crate::mcp::modern::SUBSCRIPTION_ID;
 #[cfg(feature = "tasks")]
 use crate::tasks::{TasksExtension, WatchedTasks};
 use crate::util::lock::Mutex;
@@ -187,11 +187,12 @@ impl Subscriptions {
             }
             notify(change.method(), params).await;
         };
+        let peer = context.peer();
         loop {
             tokio::select! {
                 biased;
                 () = self.0.closed.cancelled() => break,
-                () = context.peer().receiving_ended() => break,
+                () = peer.receiving_ended() => break,
                 change = subscribed.pending.next() => notify_change(change).await,
                 mut params = tasks.next() => {
                     params.insert("_meta", &meta);

@@ -9,10 +9,10 @@ use mcpgen_types::{ErrorCode, ErrorObject, Request};
 use super::context::RequestContext;
 use super::state::Server;
 use super::tool::{Arguments, ToolEntry};
-use crate::protocol::input_requests::InputByKey;
-use crate::protocol::methods::may_run_as_task;
-use crate::service::context::Context;
-use crate::service::router::{AnyRequest, ResponseFuture};
+use crate::context::Context;
+use crate::mcp::input_requests::InputByKey;
+use crate::mcp::methods::may_run_as_task;
+use crate::router::{AnyRequest, ResponseFuture};
 use crate::tasks::{TaskInput, TaskSupport, TasksExtension, task_metadata};
 
 impl Server {

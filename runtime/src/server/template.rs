@@ -14,8 +14,8 @@ use super::context::RequestContext;
 use super::error::DefinitionError;
 use super::into_contents::{Contents, IntoContents};
 use super::registry::Entry;
-use crate::protocol::change::Change;
-use crate::service::context::Context;
+use crate::context::Context;
+use crate::mcp::change::Change;
 
 /// A resource template and the function that reads its resources.
 pub(super) struct TemplateEntry {

@@ -22,13 +22,13 @@ use super::schema;
 use super::tool_error::{Failure, ResultOrInput, ToolError};
 #[cfg(feature = "validate")]
 use super::validate::Schemas;
+use crate::context::Context;
 use crate::jsonrpc::errors;
-use crate::protocol::change::Change;
-use crate::protocol::header_params::{self, Header};
+use crate::mcp::change::Change;
+use crate::mcp::header_params::{self, Header};
 #[cfg(feature = "tasks")]
-use crate::protocol::methods::may_run_as_task;
-use crate::service::context::Context;
-use crate::service::router::ResponseFuture;
+use crate::mcp::methods::may_run_as_task;
+use crate::router::ResponseFuture;
 #[cfg(feature = "tasks")]
 use crate::tasks::TaskSupport;
 use crate::transport::DecodedMemory;

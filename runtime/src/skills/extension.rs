@@ -2,7 +2,7 @@
 
 use mcpgen_types::ext::skills::SkillsExtensionCapability;
 
-use crate::service::extension::Extension;
+use crate::mcp::extension::Extension;
 
 /// The extension `io.modelcontextprotocol/skills`, which servers declare.
 ///

@@ -1,7 +1,7 @@
 //! Requests that run as tasks of the peer.
 
 use mcpgen_types::v2025_11_25::GetTaskPayloadRequest;
-use mcpgen_types::{Json, JsonObject, Request, Revision, TaskRequest};
+use mcpgen_types::{Json, JsonObject, Request, TaskRequest};
 use serde_json::json;
 
 use crate::peer::{Call, Peer, RequestBuilder, member};
@@ -11,13 +11,13 @@ impl Peer {
     pub fn call_task<R: TaskRequest<TaskResult: 'static>>(&self, params: R::Params) -> Call<R::TaskResult> {
         let mut params: JsonObject = member(&params).and_then(|params| params.decode().ok()).unwrap_or_default();
         params.insert_if_absent("task", JsonObject::new());
-        self.request_as(R::METHOD, Revision::of(R::VERSION), Some(params.into())).send()
+        self.request_as(R::METHOD, R::VERSION, Some(params.into())).send()
     }
 
     /// Creates a request that waits for a task and returns the result of the task's request. Set
     /// [`idle_timeout`](RequestBuilder::idle_timeout) to the time that the task may take.
     pub fn task_result<R: TaskRequest>(&self, id: &str) -> RequestBuilder<R::Result> {
         let params = Json::from(&json!({ "taskId": id }));
-        self.request_as(GetTaskPayloadRequest::METHOD, Revision::of(R::VERSION), Some(params))
+        self.request_as(GetTaskPayloadRequest::METHOD, R::VERSION, Some(params))
     }
 }

@@ -13,9 +13,9 @@ use tokio_util::sync::CancellationToken;
 use super::runner::{Ending, RunningTask};
 use super::state::{Slot, Tasks};
 use super::store::{StoredTask, timestamp};
+use crate::context::Context;
 use crate::jsonrpc::errors;
-use crate::service::context::Context;
-use crate::service::router::ResponseFuture;
+use crate::router::ResponseFuture;
 use crate::telemetry::Scope;
 use crate::util::random::random;
 

@@ -8,7 +8,7 @@ use mcpgen_types::ext::tasks::{
 };
 use mcpgen_types::v2025_11_25::{Task, TaskMetadata, TaskStatus};
 use mcpgen_types::v2026_07_28::CallToolRequest;
-use mcpgen_types::{ErrorObject, Json, JsonObject, Map, Params, Request, Revision};
+use mcpgen_types::{ErrorObject, Json, JsonObject, Map, Params, Request};
 
 use super::input::TaskInput;
 use super::rounds::TaskRounds;
@@ -16,10 +16,10 @@ use super::runner::Ending;
 use super::state::Tasks;
 use super::store::{StoredTask, TaskChange};
 use super::support::TaskSupport;
+use crate::context::Context;
 use crate::jsonrpc::errors;
-use crate::service::context::Context;
-use crate::service::extension::Extension;
-use crate::service::router::{self, AnyRequest, RequestHandler, ResponseFuture, Router, encoded};
+use crate::mcp::extension::Extension;
+use crate::router::{self, AnyRequest, RequestHandler, ResponseFuture, Router, encoded};
 
 /// The extension `io.modelcontextprotocol/tasks`: tool calls that run as tasks in revision 2026-07-28.
 ///
@@ -48,7 +48,7 @@ impl TasksExtension {
     }
 
     /// Adds a handler of `tools/call` to a router, whose calls can run as tasks, and the handlers of the extension.
-    /// Declare the extension with [`ServerConfig::extension`](crate::protocol::config::ServerConfig::extension).
+    /// Declare the extension with [`ServerConfig::extension`](crate::mcp::config::ServerConfig::extension).
     ///
     /// `support` returns whether a call can run as a task. Its argument is the name of the tool. Calls run as tasks for
     /// clients that have the extension; a call that must run as a task is rejected for other clients.
@@ -79,9 +79,7 @@ impl TasksExtension {
                 }
             }
         };
-        router
-            .raw_request(Some(Revision::of(CallToolRequest::VERSION)), CallToolRequest::METHOD, handle)
-            .extension(self)
+        router.raw_request(Some(CallToolRequest::VERSION), CallToolRequest::METHOD, handle).extension(self)
     }
 
     /// Returns whether a call runs as a task.
@@ -189,7 +187,7 @@ impl Extension for TasksExtension {
                 let this = get.clone();
                 async move { this.get(&context, &params.task_id).await }
             })
-            .raw_request(Some(Revision::of(UpdateTaskRequest::VERSION)), UpdateTaskRequest::METHOD, move |request| {
+            .raw_request(Some(UpdateTaskRequest::VERSION), UpdateTaskRequest::METHOD, move |request| {
                 let this = update.clone();
                 encoded(async move {
                     let (id, responses) = update_params(request.params)?;

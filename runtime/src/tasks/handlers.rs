@@ -8,7 +8,7 @@ use mcpgen_types::v2025_11_25::{
     CancelTaskRequest, GetTaskPayloadRequest, GetTaskRequest, ListTasksRequest, ListTasksResult, Task, TaskMetadata,
     TaskStatus,
 };
-use mcpgen_types::{ErrorCode, ErrorObject, Json, Params, Request, Revision, TaskRequest};
+use mcpgen_types::{ErrorCode, ErrorObject, Json, Params, Request, TaskRequest};
 use serde_json::json;
 
 use super::create::ID_LENGTH;
@@ -16,11 +16,11 @@ use super::runner::{CANCELLED, cancelled};
 use super::state::Tasks;
 use super::store::{TaskChange, has_ended};
 use super::support::TaskSupport;
+use crate::context::Context;
 use crate::jsonrpc::errors;
 use crate::jsonrpc::json::{Picked, with_meta};
-use crate::protocol::legacy::RELATED_TASK;
-use crate::service::context::Context;
-use crate::service::router::{AnyRequest, RequestHandler, ResponseFuture, Router, encoded};
+use crate::mcp::legacy::RELATED_TASK;
+use crate::router::{AnyRequest, RequestHandler, ResponseFuture, Router, encoded};
 
 impl Tasks {
     /// Adds two things to a router: a handler that can also run as a task, and handlers for the `tasks/*` requests.
@@ -71,7 +71,7 @@ impl Tasks {
                 }
             }
         };
-        self.add_task_requests(router.raw_request(Some(Revision::of(R::VERSION)), R::METHOD, handle))
+        self.add_task_requests(router.raw_request(Some(R::VERSION), R::METHOD, handle))
     }
 
     /// Adds handlers for the `tasks/*` requests.
@@ -189,5 +189,5 @@ pub(crate) fn task_metadata(request: &AnyRequest) -> Result<Option<TaskMetadata>
 fn declared<R: Request>(context: &Context) -> bool {
     let mut path = vec!["tasks", "requests"];
     path.extend(R::METHOD.split('/'));
-    context.peer().protocol().has_declared(&path)
+    context.peer().revision_rules().has_declared(&path)
 }

@@ -9,7 +9,7 @@ use super::runner::cancelled;
 use super::state::Tasks;
 use super::store::{StoredTask, TaskChange};
 use crate::jsonrpc::errors;
-use crate::protocol::modern::missing_input_capabilities;
+use crate::mcp::modern::missing_input_capabilities;
 
 /// Requests input from the client of a running task. Clones belong to the same task.
 ///
@@ -96,7 +96,7 @@ mod tests {
     use serde_json::json;
 
     use super::*;
-    use crate::service::context::Context;
+    use crate::context::Context;
     use crate::tasks::{InMemoryTaskStore, TaskLimits};
 
     fn requests(keys: &[&str]) -> InputRequests {

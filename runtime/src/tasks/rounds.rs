@@ -12,10 +12,10 @@ use super::input::TaskInput;
 use super::runner::Ending;
 use super::state::Tasks;
 use super::store::TaskOutcome;
+use crate::context::Context;
 use crate::jsonrpc::errors;
 use crate::jsonrpc::json::Picked;
-use crate::service::context::Context;
-use crate::service::router::ResponseFuture;
+use crate::router::ResponseFuture;
 
 /// A task of the extension that runs in this process.
 ///

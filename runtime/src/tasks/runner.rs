@@ -16,12 +16,13 @@ use tokio_util::sync::CancellationToken;
 use super::state::{MIN_POLL_INTERVAL, Tasks};
 use super::store::{TaskChange, TaskOutcome, has_ended};
 use super::support::TaskLimits;
+use crate::context::Context;
 use crate::jsonrpc::errors;
 use crate::jsonrpc::json::Picked;
-use crate::peer::{Peer, TaskScope};
-use crate::protocol::legacy::RELATED_TASK;
-use crate::service::context::Context;
-use crate::service::router::ResponseFuture;
+use crate::mcp::legacy::RELATED_TASK;
+use crate::mcp::task_scope::TaskScope;
+use crate::peer::Peer;
+use crate::router::ResponseFuture;
 
 /// The state of a task that runs in this process.
 pub(super) struct RunningTask {
@@ -84,7 +85,7 @@ impl RunningTask {
         let handed = inside.clone();
         let ran = async {
             let run = async {
-                context.sent().await;
+                context.responded().await;
                 run(handed).await
             };
             tokio::select! {

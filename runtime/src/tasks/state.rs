@@ -12,8 +12,8 @@ use tokio_util::sync::CancellationToken;
 use super::memory::InMemoryTaskStore;
 use super::store::{StoredTask, TaskChange, TaskStore, has_ended};
 use super::support::TaskLimits;
+use crate::context::Context;
 use crate::jsonrpc::errors;
-use crate::service::context::Context;
 use crate::util::lock::Mutex;
 
 /// Runs requests as tasks. Clones share their tasks.

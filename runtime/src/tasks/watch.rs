@@ -10,7 +10,7 @@ use tokio::time::Instant;
 use super::extension::{TasksExtension, state_of};
 use super::state::{Changes, Tasks};
 use super::store::has_ended;
-use crate::service::context::Context;
+use crate::context::Context;
 
 /// Tasks whose changes a client is notified of.
 pub(crate) struct WatchedTasks {

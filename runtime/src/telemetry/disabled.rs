@@ -1,56 +1,37 @@
 //! Telemetry without the feature `opentelemetry`: does nothing, and costs nothing.
 
+#[cfg(feature = "tasks")]
 use std::future::Future;
-use std::time::Duration;
+use std::sync::Arc;
 
-use mcpgen_types::{Json, Revision};
-
-use super::{Message, Outcome};
-use crate::protocol::Role;
-use crate::util::counted::Counted;
+use crate::mcp::RevisionRules;
+use crate::observer::Observer;
 
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Telemetry {}
 
 impl Telemetry {
-    pub(crate) fn receive(&self, _: Message<'_>) -> Operation {
-        Operation
-    }
-
-    pub(crate) fn send(&self, _: Message<'_>) -> Operation {
-        Operation
+    #[allow(clippy::unused_self, reason = "like that with the feature")]
+    pub(crate) fn observer(&self, _: Arc<dyn RevisionRules>) -> Option<Arc<dyn Observer>> {
+        None
     }
 
     #[cfg(feature = "http-server")]
+    #[allow(clippy::unused_self, reason = "like that with the feature")]
     pub(crate) fn count_session(&self) -> Counted {
-        Counted {}
+        Counted
     }
-
-    pub(crate) fn count_queued(&self, _: Role, _: usize) -> Counted {
-        Counted {}
-    }
-
-    pub(crate) fn record_session(&self, _: Role, _: Revision, _: Duration, _: Option<&str>) {}
 }
 
-pub(crate) struct Operation;
+#[cfg(feature = "http-server")]
+#[derive(Debug)]
+pub(crate) struct Counted;
 
-impl Operation {
-    pub(crate) fn scope(&self) -> Scope {
-        Scope
-    }
-
-    pub(crate) fn inject(&self, params: Option<Json>) -> Option<Json> {
-        params
-    }
-
-    pub(crate) fn end(self, _: Outcome<'_>) {}
-}
-
+#[cfg(feature = "tasks")]
 pub(crate) struct Scope;
 
+#[cfg(feature = "tasks")]
 impl Scope {
-    #[cfg(feature = "tasks")]
     pub(crate) fn current() -> Self {
         Self
     }

@@ -1,25 +1,32 @@
 //! Telemetry with OpenTelemetry's global providers.
 
 use std::borrow::Cow;
+#[cfg(feature = "tasks")]
 use std::future::Future;
+use std::io;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use mcpgen_types::{Json, MethodSpec, RequestId, Revision};
+use mcpgen_types::{Json, JsonObject, MethodSpec, RequestId, Version};
+#[cfg(feature = "tasks")]
 use opentelemetry::context::{FutureExt, WithContext};
 use opentelemetry::global::{self, BoxedTracer};
 use opentelemetry::metrics::{Histogram, Meter, UpDownCounter};
 use opentelemetry::trace::{Link, SpanKind, Status, TraceContextExt, Tracer};
 use opentelemetry::{Context, InstrumentationScope, KeyValue};
 
+#[cfg(feature = "http-server")]
+use super::counted::Counted;
 use super::metadata::{MetaExtractor, MetaInjector};
-use super::{Message, Outcome};
+use crate::error::CallError;
 use crate::jsonrpc::json::{self, Picked};
-use crate::protocol::Role;
-use crate::protocol::params::{ParamsInterner, ParamsView};
-use crate::util::counted::Counted;
+use crate::mcp::params::{ParamsInterner, ParamsView};
+use crate::mcp::{RevisionRules, Role};
+use crate::observer::{self, Observer, Outcome};
+use crate::protocol::{Received, Sending};
+use crate::transport::{Extensions, QueueGauge};
 
-/// The tracer and the instruments of a connection.
+/// The tracer and the instruments of connections.
 #[derive(Clone, Debug)]
 pub(crate) struct Telemetry(Arc<Instruments>);
 
@@ -90,39 +97,22 @@ fn histogram(meter: &Meter, name: &'static str, description: &'static str) -> Hi
 }
 
 impl Telemetry {
-    /// Starts the server span of a received message. Its parent is the trace context in `_meta`, or else the current
-    /// span.
-    pub(crate) fn receive(&self, message: Message<'_>) -> Operation {
-        let current = Context::current();
-        let meta = message.meta;
-        let parent = meta.map_or_else(
-            || current.clone(),
-            |meta| global::get_text_map_propagator(|propagator| propagator.extract(&MetaExtractor::new(meta))),
-        );
-        let is_remote = parent.span().span_context().is_remote();
-        // The span of the transport, such as that of an HTTP request, is linked.
-        let ambient = current.span().span_context().clone();
-        let links = if is_remote && ambient.is_valid() { vec![Link::with_context(ambient)] } else { Vec::new() };
-        self.start(Role::Server, message, message.subject, parent, links)
-    }
-
-    /// Starts the client span of a message to be sent. Its parent is the current span.
-    pub(crate) fn send(&self, message: Message<'_>) -> Operation {
-        let view = ParamsView::at(message.method, message.params, &mut ParamsInterner::default());
-        self.start(Role::Client, message, view.subject.as_deref(), Context::current(), Vec::new())
+    /// Returns the observer of a connection with these rules.
+    pub(crate) fn observer(&self, rules: Arc<dyn RevisionRules>) -> Option<Arc<dyn Observer>> {
+        Some(Arc::new(ConnectionTelemetry { telemetry: self.clone(), rules }))
     }
 
     fn start(
         &self,
         side: Role,
-        message: Message<'_>,
+        message: &Message<'_>,
         subject: Option<&str>,
         parent: Context,
         links: Vec<Link>,
     ) -> Operation {
         let subject = Subject::of(message.method, subject);
         let mut attributes = vec![KeyValue::new("mcp.method.name", message.method.to_owned())];
-        attributes.extend(message.revision.map(|revision| KeyValue::new("mcp.protocol.version", revision.as_str())));
+        attributes.extend(message.version.map(|version| KeyValue::new("mcp.protocol.version", version.as_str())));
         attributes.extend(subject.attributes());
         let mut of_span = attributes.clone();
         of_span.extend(message.id.map(|id| KeyValue::new("jsonrpc.request.id", id_in_words(id))));
@@ -167,34 +157,102 @@ impl Telemetry {
     /// Counts a session until the result is dropped.
     #[cfg(feature = "http-server")]
     pub(crate) fn count_session(&self) -> Counted {
-        Counted::new(&self.0.active_sessions, 1)
+        Counted::new(&self.0.active_sessions)
+    }
+}
+
+/// A request or notification, as spans and metrics describe it.
+struct Message<'a> {
+    method: &'a str,
+    id: Option<&'a RequestId>,
+    version: Option<Version>,
+    extensions: Option<&'a Extensions>,
+}
+
+/// The telemetry of a connection.
+struct ConnectionTelemetry {
+    telemetry: Telemetry,
+    rules: Arc<dyn RevisionRules>,
+}
+
+impl ConnectionTelemetry {
+    fn side(&self) -> Role {
+        self.rules.role().unwrap_or(Role::Server)
+    }
+}
+
+impl Observer for ConnectionTelemetry {
+    /// Starts the server span of a received message. Its parent is the trace context in `_meta`, or else the current
+    /// span.
+    fn received(
+        &self,
+        message: &Received<'_>,
+        context: Option<&crate::Context>,
+    ) -> Option<Box<dyn observer::Operation>> {
+        let view = context.is_none().then(|| view(message.method, message.params));
+        let (meta, subject): (&JsonObject, _) = match (context, &view) {
+            (Some(context), _) => (context.meta(), context.subject()),
+            (None, Some(view)) => (&view.meta, view.subject.as_deref()),
+            (None, None) => return None,
+        };
+        let current = Context::current();
+        let parent = global::get_text_map_propagator(|propagator| propagator.extract(&MetaExtractor::new(meta)));
+        let is_remote = parent.span().span_context().is_remote();
+        // The span of the transport, such as that of an HTTP request, is linked.
+        let ambient = current.span().span_context().clone();
+        let links = if is_remote && ambient.is_valid() { vec![Link::with_context(ambient)] } else { Vec::new() };
+        let message = Message {
+            method: message.method,
+            id: message.id,
+            version: context.map(crate::Context::version),
+            extensions: context.map(crate::Context::extensions),
+        };
+        Some(Box::new(self.telemetry.start(Role::Server, &message, subject, parent, links)))
     }
 
-    /// Counts the bytes of a queued message until the result is dropped.
-    pub(crate) fn count_queued(&self, side: Role, bytes: usize) -> Counted {
-        let queues = match side {
-            Role::Server => &self.0.server_queues,
-            Role::Client => &self.0.client_queues,
+    /// Starts the client span of a message to be sent. Its parent is the current span. Writes the trace context into
+    /// `_meta` of the params.
+    fn sending(&self, sending: &mut Sending<'_>) -> Option<Box<dyn observer::Operation>> {
+        let subject = view(sending.method, sending.params.as_ref()).subject;
+        let of_connection = || self.rules.peer_info().map(|peer_info| peer_info.revision.version());
+        let message = Message {
+            method: sending.method,
+            id: sending.id,
+            version: sending.on_behalf_of.map(crate::Context::version).or_else(of_connection),
+            extensions: None,
         };
-        Counted::new(queues, bytes)
+        let operation =
+            self.telemetry.start(Role::Client, &message, subject.as_deref(), Context::current(), Vec::new());
+        sending.params = operation.inject(sending.params.take());
+        Some(Box::new(operation))
     }
 
-    /// Records the duration of a legacy session.
-    pub(crate) fn record_session(&self, side: Role, revision: Revision, duration: Duration, error: Option<&str>) {
-        let sessions = match side {
-            Role::Server => &self.0.server_sessions,
-            Role::Client => &self.0.client_sessions,
-        };
+    fn queue_gauge(&self) -> Option<QueueGauge> {
+        let Instruments { client_queues, server_queues, .. } = &*self.telemetry.0;
+        let queues = if self.side() == Role::Server { server_queues } else { client_queues }.clone();
+        Some(Arc::new(move |bytes| queues.add(bytes, &[])))
+    }
+
+    /// Records the duration of a legacy session. Modern revisions have no sessions.
+    fn ended(&self, after: Duration, error: Option<&io::Error>) {
+        let revision = self.rules.peer_info().map(|peer_info| peer_info.revision);
+        let Some(revision) = revision.filter(|revision| revision.is_legacy()) else { return };
+        let Instruments { client_sessions, server_sessions, .. } = &*self.telemetry.0;
+        let sessions = if self.side() == Role::Server { server_sessions } else { client_sessions };
         let mut attributes = vec![KeyValue::new("mcp.protocol.version", revision.as_str())];
-        attributes.extend(error.map(|error| KeyValue::new("error.type", error.to_owned())));
-        sessions.record(duration.as_secs_f64(), &attributes);
+        attributes.extend(error.map(|_| KeyValue::new("error.type", "io_error")));
+        sessions.record(after.as_secs_f64(), &attributes);
     }
+}
+
+fn view(method: &str, params: Option<&Json>) -> ParamsView {
+    ParamsView::at(method, params, &mut ParamsInterner::default())
 }
 
 /// A request or notification that has a span, until its outcome is known.
 ///
-/// If it is dropped before [`end`](Self::end), it counts as cancelled.
-pub(crate) struct Operation {
+/// If it is dropped before its end, it counts as cancelled.
+struct Operation {
     context: Context,
     durations: Histogram<f64>,
     attributes: Vec<KeyValue>,
@@ -206,13 +264,8 @@ pub(crate) struct Operation {
 }
 
 impl Operation {
-    /// Returns the scope in which the operation is the current span.
-    pub(crate) fn scope(&self) -> Scope {
-        Scope(self.context.clone())
-    }
-
     /// Writes the trace context into `_meta` of the params. Params that are an array have no `_meta`, and stay as they are.
-    pub(crate) fn inject(&self, params: Option<Json>) -> Option<Json> {
+    fn inject(&self, params: Option<Json>) -> Option<Json> {
         let mut injector = MetaInjector::default();
         global::get_text_map_propagator(|propagator| propagator.inject_context(&self.context, &mut injector));
         if injector.0.is_empty() {
@@ -221,18 +274,6 @@ impl Operation {
         let members: Vec<(&str, String)> =
             injector.0.iter().map(|(name, value)| (name.as_str(), value.clone())).collect();
         json::with_meta(params.clone(), &members, true).unwrap_or(params)
-    }
-
-    /// Ends the span and records the duration.
-    pub(crate) fn end(mut self, outcome: Outcome<'_>) {
-        match outcome {
-            Outcome::Result(result) if self.is_tool_call && is_error(result) => {
-                self.fail("tool_error".into(), None, "")
-            }
-            Outcome::Done | Outcome::Result(_) => self.finish(Vec::new()),
-            Outcome::Error(error) => self.fail(error.code.0.to_string().into(), Some(error.code.0), &error.message),
-            Outcome::Failed { kind, message } => self.fail(kind.into(), None, &message),
-        }
     }
 
     fn fail(&mut self, kind: Cow<'static, str>, code: Option<i64>, message: &str) {
@@ -255,6 +296,40 @@ impl Operation {
     }
 }
 
+impl observer::Operation for Operation {
+    fn enter(&self, poll: &mut dyn FnMut()) {
+        let _current = self.context.clone().attach();
+        poll();
+    }
+
+    /// Ends the span and records the duration.
+    fn end(mut self: Box<Self>, outcome: Outcome<'_>) {
+        match outcome {
+            Outcome::Result(result) if self.is_tool_call && is_error(result) => {
+                self.fail("tool_error".into(), None, "");
+            }
+            Outcome::Error(error) => self.fail(error.code.0.to_string().into(), Some(error.code.0), &error.message),
+            Outcome::Failed(error) => self.fail(error_type(error).into(), None, &error.to_string()),
+            Outcome::HandlerFailed(why) => self.fail(why.into(), None, ""),
+            _ => self.finish(Vec::new()),
+        }
+    }
+}
+
+/// Returns the `error.type` of a call that failed without a response.
+fn error_type(error: &CallError) -> &'static str {
+    match error {
+        CallError::Invalid(_) => "invalid_result",
+        CallError::Timeout(_) => "timeout",
+        CallError::NotAllowed(_) => "not_allowed",
+        CallError::Input { .. } => "input_not_provided",
+        CallError::Undelivered(_) => "undelivered",
+        CallError::ToolFailed { .. } => "tool_error",
+        CallError::SubscriptionEnded => "subscription_ended",
+        _ => "connection_closed",
+    }
+}
+
 impl Drop for Operation {
     fn drop(&mut self) {
         if !self.has_ended {
@@ -264,10 +339,11 @@ impl Drop for Operation {
 }
 
 /// A context in which futures run.
+#[cfg(feature = "tasks")]
 pub(crate) struct Scope(Context);
 
+#[cfg(feature = "tasks")]
 impl Scope {
-    #[cfg(feature = "tasks")]
     pub(crate) fn current() -> Self {
         Self(Context::current())
     }

@@ -23,6 +23,8 @@
 //!
 //! [semantic conventions for MCP]: https://opentelemetry.io/docs/specs/semconv/gen-ai/mcp/
 
+#[cfg(all(feature = "opentelemetry", feature = "http-server"))]
+mod counted;
 #[cfg(not(feature = "opentelemetry"))]
 mod disabled;
 #[cfg(feature = "opentelemetry")]
@@ -32,58 +34,35 @@ mod metadata;
 #[cfg(feature = "opentelemetry")]
 mod store;
 
-use mcpgen_types::{ErrorObject, Json, JsonObject, RequestId, Revision};
+use std::sync::Arc;
 
+#[cfg(all(feature = "opentelemetry", feature = "http-server"))]
+pub(crate) use counted::Counted;
+#[cfg(all(not(feature = "opentelemetry"), feature = "http-server"))]
+pub(crate) use disabled::Counted;
 #[cfg(all(not(feature = "opentelemetry"), feature = "tasks"))]
 pub(crate) use disabled::Scope;
 #[cfg(not(feature = "opentelemetry"))]
-pub(crate) use disabled::{Operation, Telemetry};
+pub(crate) use disabled::Telemetry;
 #[cfg(all(feature = "opentelemetry", feature = "tasks"))]
 pub(crate) use enabled::Scope;
 #[cfg(feature = "opentelemetry")]
-pub(crate) use enabled::{Operation, Telemetry};
+pub(crate) use enabled::Telemetry;
 #[cfg(feature = "opentelemetry")]
 pub(crate) use store::StoreTelemetry;
 
-use crate::transport::Extensions;
+use crate::connection::{Connection, Limits};
+use crate::mcp::{Mcp, RevisionRules};
+use crate::router::{RequestService, Router};
 
-/// A request or a notification, as spans and metrics describe it.
-#[derive(Clone, Copy, Default)]
-#[cfg_attr(not(feature = "opentelemetry"), allow(dead_code, reason = "only OpenTelemetry reads the members"))]
-pub(crate) struct Message<'a> {
-    pub(crate) method: &'a str,
-    /// The ID of a request. `None` for a notification.
-    pub(crate) id: Option<&'a RequestId>,
-    pub(crate) revision: Option<Revision>,
-    /// The params of an outgoing message, or `None` if `subject` and `meta` are known.
-    pub(crate) params: Option<&'a Json>,
-    /// The name of the tool or prompt, or the URI of the resource.
-    pub(crate) subject: Option<&'a str>,
-    /// `_meta` of an incoming message.
-    pub(crate) meta: Option<&'a JsonObject>,
-    /// The data that the transport attached to an incoming message.
-    pub(crate) extensions: Option<&'a Extensions>,
-}
-
-/// The outcome of a request or a notification.
-#[cfg_attr(not(feature = "opentelemetry"), allow(dead_code, reason = "only OpenTelemetry reads the members"))]
-pub(crate) enum Outcome<'a> {
-    /// A notification was sent or handled.
-    Done,
-    Result(&'a Json),
-    Error(&'a ErrorObject),
-    /// No response arrived. `kind` is the `error.type`.
-    Failed {
-        kind: &'static str,
-        message: String,
-    },
-}
-
-impl<'a> From<&'a Result<Json, ErrorObject>> for Outcome<'a> {
-    fn from(result: &'a Result<Json, ErrorObject>) -> Self {
-        match result {
-            Ok(result) => Self::Result(result),
-            Err(error) => Self::Error(error),
-        }
-    }
+/// Creates a connection of MCP, whose messages are observed.
+pub(crate) fn connection<S: RequestService>(
+    service: S,
+    notifications: Router,
+    rules: Arc<dyn RevisionRules>,
+    limits: Limits,
+    telemetry: &Telemetry,
+) -> Connection<S> {
+    let observer = telemetry.observer(Arc::clone(&rules));
+    Connection::observed(service, notifications, Mcp::new(rules), limits, observer)
 }

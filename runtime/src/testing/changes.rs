@@ -4,7 +4,7 @@ use futures_util::StreamExt;
 use futures_util::future::join_all;
 
 use super::{soon, unique};
-use crate::protocol::change::Change;
+use crate::mcp::change::Change;
 use crate::replicas::{BusEvent, ChangeBus};
 
 /// The number of changes that a subscriber does not read at first.

@@ -77,7 +77,7 @@ pub use memory::duplex;
 pub(crate) use message_memory::MessageBudget;
 pub(crate) use message_memory::{DecodedMemory, Memory, TakenMemory, TransportBudget};
 pub(crate) use outbound::OutboxPermit;
-pub use outbound::{Metadata, Outbound, Outcome, Route};
+pub use outbound::{Metadata, Outbound, Outcome, QueueGauge, Route};
 pub use principal::Principal;
 pub use seam::{Incoming, Outgoing, ReceiveError, Skipped, Undelivered};
 pub use sink::{FnSink, sink};

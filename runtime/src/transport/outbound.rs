@@ -1,5 +1,7 @@
 //! Outgoing messages, which a connection passes to transports.
 
+use std::fmt;
+use std::sync::Arc;
 use std::time::Duration;
 
 use mcpgen_types::codec::Cursor;
@@ -7,7 +9,6 @@ use mcpgen_types::{Json, RequestId};
 use tokio::sync::OwnedSemaphorePermit;
 
 use crate::jsonrpc::envelope::{Envelope, scan_bytes};
-use crate::util::counted::Counted;
 
 /// An outgoing message, and the incoming request that it belongs to.
 ///
@@ -26,27 +27,46 @@ pub struct Outbound {
     pub(crate) permit: Option<OutboxPermit>,
 }
 
+/// Counts the bytes that are queued for writing: takes the number of bytes that were added, or its negative.
+pub type QueueGauge = Arc<dyn Fn(i64) + Send + Sync>;
+
 /// A message's share of the outbox, until it is dropped.
-#[derive(Debug)]
 pub(crate) struct OutboxPermit {
-    bytes: OwnedSemaphorePermit,
-    /// Counts the bytes in the metrics.
-    counted: Option<Counted>,
+    /// `None` once the share has been added to another one.
+    bytes: Option<OwnedSemaphorePermit>,
+    gauge: Option<QueueGauge>,
 }
 
 impl OutboxPermit {
-    pub(crate) fn new(bytes: OwnedSemaphorePermit, counted: Option<Counted>) -> Self {
-        Self { bytes, counted }
+    pub(crate) fn new(bytes: OwnedSemaphorePermit, gauge: Option<QueueGauge>) -> Self {
+        let permit = Self { bytes: Some(bytes), gauge };
+        permit.count(1);
+        permit
     }
 
     /// Adds another message's share of the same outbox.
-    pub(crate) fn merge(&mut self, other: Self) {
-        self.bytes.merge(other.bytes);
-        match (&mut self.counted, other.counted) {
-            (Some(counted), Some(other)) => counted.merge(other),
-            (counted @ None, other) => *counted = other,
-            (Some(_), None) => {}
+    pub(crate) fn merge(&mut self, mut other: Self) {
+        if let (Some(bytes), Some(others)) = (&mut self.bytes, other.bytes.take()) {
+            bytes.merge(others);
         }
+    }
+
+    fn count(&self, sign: i64) {
+        if let (Some(gauge), Some(bytes)) = (&self.gauge, &self.bytes) {
+            gauge(sign * i64::try_from(bytes.num_permits()).unwrap_or(i64::MAX));
+        }
+    }
+}
+
+impl Drop for OutboxPermit {
+    fn drop(&mut self) {
+        self.count(-1);
+    }
+}
+
+impl fmt::Debug for OutboxPermit {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("OutboxPermit").field("bytes", &self.bytes).finish_non_exhaustive()
     }
 }
 

@@ -1,6 +1,5 @@
 //! Small additions to the standard library.
 
-pub(crate) mod counted;
 pub(crate) mod error_chain;
 #[cfg(any(feature = "bridge", feature = "handles", feature = "request-state", feature = "tasks"))]
 pub(crate) mod expiring_map;

@@ -9,8 +9,8 @@ use futures_util::future::BoxFuture;
 use http_body_util::BodyExt;
 use mcpgen_runtime::client::handshake::HandshakeError;
 use mcpgen_runtime::http::server::{Endpoint, EndpointOptions};
-use mcpgen_runtime::protocol::FixedRevision;
-use mcpgen_runtime::protocol::info::MAX_DECLARATION;
+use mcpgen_runtime::mcp::FixedRevision;
+use mcpgen_runtime::mcp::info::MAX_DECLARATION;
 use mcpgen_runtime::replicas::{
     Home, JournalEntry, MemoryHub, MemoryStores, Replicas, SessionStore, StoreError, StoredSession,
 };

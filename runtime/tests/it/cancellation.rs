@@ -5,8 +5,8 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use futures_util::FutureExt;
-use mcpgen_runtime::protocol::FixedRevision;
-use mcpgen_runtime::service::context::Context;
+use mcpgen_runtime::context::Context;
+use mcpgen_runtime::mcp::FixedRevision;
 use mcpgen_runtime::{Limits, Router};
 use mcpgen_types::{ErrorObject, Revision};
 use serde_json::{Value, json};

@@ -8,9 +8,9 @@ use std::time::Duration;
 
 use mcpgen_runtime::client::cache::Cache;
 use mcpgen_runtime::jsonrpc::errors;
+use mcpgen_runtime::mcp::Level;
+use mcpgen_runtime::mcp::cache_hints::CacheHint;
 use mcpgen_runtime::peer::CallError;
-use mcpgen_runtime::protocol::Level;
-use mcpgen_runtime::protocol::cache_hints::CacheHint;
 use mcpgen_runtime::server::{RequestContext, ToolError};
 use mcpgen_runtime::transport::{self, lines};
 use mcpgen_runtime::{Client, ClientBuilder, Server, serve};

@@ -7,11 +7,11 @@ use std::time::Duration;
 
 use futures_util::{StreamExt, stream};
 use mcpgen_runtime::connection::{Connection, Limits};
+use mcpgen_runtime::context::Context;
 use mcpgen_runtime::jsonrpc::errors;
+use mcpgen_runtime::mcp::FixedRevision;
 use mcpgen_runtime::peer::{CallError, Peer};
-use mcpgen_runtime::protocol::FixedRevision;
-use mcpgen_runtime::service::context::Context;
-use mcpgen_runtime::service::router::Router;
+use mcpgen_runtime::router::Router;
 use mcpgen_runtime::transport::lines;
 use mcpgen_types::v2025_11_25::{
     CallToolRequest, CallToolRequestParams, CallToolResult, ContentBlock, EmptyResult, PingRequest, TextContent,
@@ -175,7 +175,7 @@ async fn reports_progress_before_the_result() {
     let peer = both(reporting());
     let reports = Arc::new(std::sync::Mutex::new(Vec::new()));
     let received = reports.clone();
-    let call = peer.request::<CallToolRequest>(call("a")).on_progress(move |report| {
+    let call = peer.request::<CallToolRequest>(call("a")).on_progress(move |report: mcpgen_runtime::mcp::Progress| {
         received.lock().expect("no panic").push(report.progress);
     });
     call.await.expect("a result");
@@ -205,7 +205,7 @@ async fn progress_extends_only_the_idle_timeout() {
     });
     let peer = both(router);
     let start = |steps: &str| {
-        let call = peer.request::<CallToolRequest>(call(steps)).on_progress(|_| {});
+        let call = peer.request::<CallToolRequest>(call(steps)).on_progress(|_: mcpgen_runtime::mcp::Progress| {});
         call.idle_timeout(Duration::from_secs(1)).timeout(Duration::from_secs(5))
     };
     start("6").await.expect("each step in time");
@@ -239,7 +239,8 @@ async fn dropping_a_connection_closes_it() {
     let (here, there) = tokio::io::duplex(4096);
     let (reader, writer) = tokio::io::split(there);
     let protocol = Arc::new(FixedRevision(Revision::V2025_11_25));
-    let connection = Connection::new(echoes(), Router::new(), protocol, Limits::default());
+    let connection =
+        Connection::new(echoes(), Router::new(), mcpgen_runtime::mcp::Mcp::new(protocol), Limits::default());
     let peer = connection.peer().clone();
     let running = tokio::spawn(connection.run(lines::receive(reader, 1 << 20), lines::send(writer)));
     let mut remote = RawPeer::new(here);
@@ -282,7 +283,7 @@ async fn endless_messages_do_not_delay_requests() {
     let (here, there) = tokio::io::duplex(4096);
     let (limits, protocol) =
         (Limits { in_flight: 1, ..Limits::default() }, Arc::new(FixedRevision(Revision::V2025_11_25)));
-    let connection = Connection::new(router, Router::new(), protocol, limits);
+    let connection = Connection::new(router, Router::new(), mcpgen_runtime::mcp::Mcp::new(protocol), limits);
     let peer = connection.peer().clone();
     let running = tokio::spawn(connection.run(messages, lines::send(there)));
     let mut remote = RawPeer::new(here);
@@ -468,7 +469,7 @@ async fn rejects_an_incomplete_message() {
 /// Any tower layer works as middleware. These reject some requests and count the others.
 #[tokio::test]
 async fn accepts_tower_middleware() {
-    use mcpgen_runtime::service::router::AnyRequest;
+    use mcpgen_runtime::router::AnyRequest;
     use tower::{ServiceBuilder, ServiceExt};
 
     let counted = Arc::new(AtomicUsize::new(0));
@@ -486,7 +487,8 @@ async fn accepts_tower_middleware() {
     let service = tower::util::BoxCloneService::new(service);
     let (mut remote, ()) = RawPeer::connect(|pipe| {
         let protocol = Arc::new(FixedRevision(Revision::V2025_11_25));
-        let connection = Connection::new(service, Router::new(), protocol, Limits::default());
+        let connection =
+            Connection::new(service, Router::new(), mcpgen_runtime::mcp::Mcp::new(protocol), Limits::default());
         let (reader, writer) = tokio::io::split(pipe);
         tokio::spawn(connection.run(lines::receive(reader, 1 << 20), lines::send(writer)));
     });
@@ -623,7 +625,7 @@ async fn ignores_progress_with_unknown_tokens() {
     let reports = Arc::new(AtomicUsize::new(0));
     for _ in 0..10 {
         let counter = reports.clone();
-        let call = peer.request::<CallToolRequest>(call("a")).on_progress(move |_| {
+        let call = peer.request::<CallToolRequest>(call("a")).on_progress(move |_: mcpgen_runtime::mcp::Progress| {
             counter.fetch_add(1, Ordering::Relaxed);
         });
         calls.push(tokio::spawn(call.send()));
@@ -673,7 +675,7 @@ async fn peers_that_flood_each_other_do_not_deadlock() {
 /// Handlers and layers can be tested without a connection.
 #[tokio::test]
 async fn a_router_works_without_a_connection() {
-    use mcpgen_runtime::service::router::AnyRequest;
+    use mcpgen_runtime::router::AnyRequest;
 
     let params = Json::from(&json!({ "name": "a" }));
     let context = Context::detached(Revision::V2025_11_25);

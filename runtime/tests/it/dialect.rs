@@ -24,14 +24,17 @@ fn server() -> Server {
 
 fn connect() -> RawPeer {
     let server = server();
-    let protocol = server
-        .config()
-        .expect("a valid server")
-        .protocol(&Router::new().handled(mcpgen_runtime::protocol::Role::Server));
+    let protocol =
+        server.config().expect("a valid server").protocol(&Router::new().handled(mcpgen_runtime::mcp::Role::Server));
     let router = dialect::handlers(server.router());
     let (remote, ()) = RawPeer::connect(|pipe| {
         let (reader, writer) = tokio::io::split(pipe);
-        let connection = Connection::new(router.clone(), router, Arc::new(protocol), Limits::default());
+        let connection = Connection::new(
+            router.clone(),
+            router,
+            mcpgen_runtime::mcp::Mcp::new(Arc::new(protocol)),
+            Limits::default(),
+        );
         tokio::spawn(connection.run(dialect::incoming(lines::receive(reader, 1 << 20)), lines::send(writer)));
     });
     remote

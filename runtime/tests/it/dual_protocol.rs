@@ -4,8 +4,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use mcpgen_runtime::client::handshake::{ConnectOptions, HandshakeError, ProbeOutcome, probe_outcome};
+use mcpgen_runtime::mcp::config::ServerConfig;
 use mcpgen_runtime::peer::CallError;
-use mcpgen_runtime::protocol::config::ServerConfig;
 use mcpgen_runtime::transport::{self, lines};
 use mcpgen_runtime::{Client, Closed, Limits, LocalInfo, Router, connect, serve};
 use mcpgen_types::{ErrorObject, Json, JsonObject, Revision, v2025_03_26, v2025_06_18, v2025_11_25, v2026_07_28};
@@ -455,8 +455,7 @@ fn initialize(id: impl Into<Value>, revision: &str) -> String {
 fn both() -> RawPeer {
     let handlers = router();
     let protocol = Arc::new(
-        ServerConfig::from(local_info("server", "both"))
-            .protocol(&handlers.handled(mcpgen_runtime::protocol::Role::Server)),
+        ServerConfig::from(local_info("server", "both")).protocol(&handlers.handled(mcpgen_runtime::mcp::Role::Server)),
     );
     RawPeer::connect(|pipe| support::run(handlers, protocol, Limits::default(), pipe)).0
 }

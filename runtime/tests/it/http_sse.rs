@@ -233,9 +233,11 @@ async fn calls_methods_over_http_sse() {
             let reports = Arc::<AtomicUsize>::default();
             let count = Arc::clone(&reports);
             let progress = Json::from(&json!({ "name": "progress" }));
-            let progress = client.peer.raw_request("tools/call", Some(progress)).on_progress(move |_| {
-                count.fetch_add(1, Ordering::SeqCst);
-            });
+            let progress = client.peer.raw_request("tools/call", Some(progress)).on_progress(
+                move |_: mcpgen_runtime::mcp::Progress| {
+                    count.fetch_add(1, Ordering::SeqCst);
+                },
+            );
             progress.await.expect("a response");
             assert_eq!(reports.load(Ordering::SeqCst), 3);
             if client.revision() >= Revision::V2025_06_18 {

@@ -4,12 +4,12 @@ use std::sync::Arc;
 
 use mcpgen_runtime::client::handshake::HandshakeError;
 use mcpgen_runtime::connection::Limits;
+use mcpgen_runtime::mcp::info::LocalInfo;
+use mcpgen_runtime::mcp::legacy::InitializeError;
+use mcpgen_runtime::mcp::legacy::Legacy;
+use mcpgen_runtime::mcp::{Level, Role};
 use mcpgen_runtime::peer::{CallError, Peer};
-use mcpgen_runtime::protocol::info::LocalInfo;
-use mcpgen_runtime::protocol::legacy::InitializeError;
-use mcpgen_runtime::protocol::legacy::Legacy;
-use mcpgen_runtime::protocol::{Level, Role};
-use mcpgen_runtime::service::router::Router;
+use mcpgen_runtime::router::Router;
 use mcpgen_runtime::transport::lines;
 use mcpgen_runtime::{Client, connect};
 use mcpgen_types::{ErrorObject, Json, Revision, v2024_11_05, v2025_03_26, v2025_11_25};

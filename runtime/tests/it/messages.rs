@@ -12,7 +12,7 @@ fn connect(is_supported: impl Fn(Revision) -> bool, add: impl FnOnce(ServerBuild
     let local_info = LocalInfo::new("notes", "1").retain_revisions(is_supported);
     let server = add(ServerBuilder::from(local_info)).build();
     let (router, config) = (server.router(), server.config().expect("a valid server"));
-    let handled = mcpgen_runtime::Router::new().handled(mcpgen_runtime::protocol::Role::Server);
+    let handled = mcpgen_runtime::Router::new().handled(mcpgen_runtime::mcp::Role::Server);
     let protocol = std::sync::Arc::new(config.protocol(&handled));
     RawPeer::connect(|pipe| run(router, protocol, mcpgen_runtime::Limits::default(), pipe)).0
 }

@@ -8,10 +8,10 @@ use std::time::Duration;
 use futures_util::FutureExt;
 use mcpgen_runtime::client::handshake::ConnectOptions;
 use mcpgen_runtime::client::{RoundLimits, mrtr};
+use mcpgen_runtime::context::Context;
+use mcpgen_runtime::mcp::config::ServerConfig;
 use mcpgen_runtime::peer::CallError;
-use mcpgen_runtime::protocol::config::ServerConfig;
 use mcpgen_runtime::server::request_state::{InMemoryReplayGuard, ReplayGuard, RequestStateCodec, RequestStateError};
-use mcpgen_runtime::service::context::Context;
 use mcpgen_runtime::transport::lines;
 use mcpgen_runtime::{Client, Limits, LocalInfo, Router, connect};
 use mcpgen_types::v2026_07_28::{
@@ -129,8 +129,7 @@ fn codec() -> RequestStateCodec {
 fn server(codec: RequestStateCodec) -> RawPeer {
     let router = router(codec);
     let protocol = Arc::new(
-        ServerConfig::from(LocalInfo::new("server", "1"))
-            .protocol(&router.handled(mcpgen_runtime::protocol::Role::Server)),
+        ServerConfig::from(LocalInfo::new("server", "1")).protocol(&router.handled(mcpgen_runtime::mcp::Role::Server)),
     );
     RawPeer::connect(|pipe| support::run(router, protocol, Limits::default(), pipe)).0
 }

@@ -3,9 +3,9 @@
 
 use std::sync::Arc;
 
-use mcpgen_runtime::protocol::Level;
-use mcpgen_runtime::protocol::Role;
-use mcpgen_runtime::protocol::change::Change;
+use mcpgen_runtime::mcp::Level;
+use mcpgen_runtime::mcp::Role;
+use mcpgen_runtime::mcp::change::Change;
 use mcpgen_runtime::server::{RequestContext, ToolError};
 use mcpgen_runtime::{CallError, Limits, Peer, Router, Server};
 use mcpgen_types::v2026_07_28::{Resource, Tool, ToolInputSchema};

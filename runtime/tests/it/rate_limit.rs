@@ -48,7 +48,7 @@ impl Session {
             server
                 .config()
                 .expect("a valid server")
-                .protocol(&Router::new().handled(mcpgen_runtime::protocol::Role::Server)),
+                .protocol(&Router::new().handled(mcpgen_runtime::mcp::Role::Server)),
         );
         let router = server.router();
         Self(RawPeer::connect(|pipe| support::run(router, protocol, Limits::default(), pipe)).0)

@@ -10,7 +10,7 @@ use futures_util::future::BoxFuture;
 use http_body_util::BodyExt;
 use mcpgen_runtime::Server;
 use mcpgen_runtime::http::server::{Body, Endpoint, EndpointOptions, Health};
-use mcpgen_runtime::protocol::change::Change;
+use mcpgen_runtime::mcp::change::Change;
 use mcpgen_runtime::replicas::{
     Answer, ExchangeBus, ForwardedRequest, ForwardedResponse, Home, MemoryHub, MemoryStores, Replicas, SessionStore,
     StoreError,

@@ -5,9 +5,9 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use mcpgen_runtime::protocol::Level;
-use mcpgen_runtime::protocol::cache_hints::CacheHint;
-use mcpgen_runtime::protocol::change::Change;
+use mcpgen_runtime::mcp::Level;
+use mcpgen_runtime::mcp::cache_hints::CacheHint;
+use mcpgen_runtime::mcp::change::Change;
 #[cfg(feature = "schemars")]
 use mcpgen_runtime::server::ToolInfo;
 use mcpgen_runtime::server::{DefinitionError, RequestContext, ServeError, Structured, ToolError};
@@ -144,7 +144,7 @@ struct Session {
 impl Session {
     async fn with(server: &Server, revision: Revision, capabilities: Value) -> Self {
         let (router, config) = (server.router(), server.config().expect("a valid server"));
-        let protocol = Arc::new(config.protocol(&Router::new().handled(mcpgen_runtime::protocol::Role::Server)));
+        let protocol = Arc::new(config.protocol(&Router::new().handled(mcpgen_runtime::mcp::Role::Server)));
         let (mut remote, _) = RawPeer::connect(|pipe| support::run(router, protocol, Limits::default(), pipe));
         if revision.is_legacy() {
             let params = json!({
@@ -890,7 +890,7 @@ async fn rejects_input_requests_that_the_revision_does_not_support() {
 
 #[tokio::test]
 async fn layers_can_reject_calls() {
-    let guard = |request: mcpgen_runtime::service::router::AnyRequest| match request.context.subject() {
+    let guard = |request: mcpgen_runtime::router::AnyRequest| match request.context.subject() {
         Some("nothing") => Err(ErrorObject::new(-32001, "not for you")),
         _ => Ok(request),
     };

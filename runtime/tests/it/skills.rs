@@ -6,7 +6,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use mcpgen_runtime::protocol::cache_hints::CacheHint;
+use mcpgen_runtime::mcp::cache_hints::CacheHint;
 use mcpgen_runtime::skills::{SkillError, Skills, SkillsExtension};
 use mcpgen_runtime::{CallError, Client, ClientBuilder, Server, serve, transport};
 use mcpgen_types::ext::skills::{ListSkillsRequest, Skill};

@@ -7,9 +7,9 @@ use std::time::Duration;
 use mcpgen_runtime::client::handshake::ConnectOptions;
 use mcpgen_runtime::client::subscription::{Subscription, follow};
 use mcpgen_runtime::jsonrpc::errors;
+use mcpgen_runtime::mcp::change::Change;
+use mcpgen_runtime::mcp::config::ServerConfig;
 use mcpgen_runtime::peer::CallError;
-use mcpgen_runtime::protocol::change::Change;
-use mcpgen_runtime::protocol::config::ServerConfig;
 use mcpgen_runtime::server::subscriptions::Subscriptions;
 use mcpgen_runtime::transport::{self, lines};
 use mcpgen_runtime::{Client, Limits, LocalInfo, Router, connect, serve};
@@ -30,7 +30,7 @@ fn server(limits: Limits) -> (RawPeer, Subscriptions) {
     let subscriptions = Subscriptions::of(&local_info());
     let handlers = Router::new().request::<SubscriptionsListenRequest>(subscriptions.handler());
     let protocol =
-        Arc::new(ServerConfig::from(local_info()).protocol(&handlers.handled(mcpgen_runtime::protocol::Role::Server)));
+        Arc::new(ServerConfig::from(local_info()).protocol(&handlers.handled(mcpgen_runtime::mcp::Role::Server)));
     let (remote, _) = RawPeer::connect(|pipe| support::run(handlers, protocol, limits, pipe));
     (remote, subscriptions)
 }
@@ -146,7 +146,7 @@ async fn subscriptions_use_their_own_limit_and_do_not_time_out() {
         .request::<SubscriptionsListenRequest>(subscriptions.handler())
         .custom_request("custom/now", |_, _: Value| async { Ok::<_, mcpgen_types::ErrorObject>(json!({})) });
     let protocol =
-        Arc::new(ServerConfig::from(local_info()).protocol(&handlers.handled(mcpgen_runtime::protocol::Role::Server)));
+        Arc::new(ServerConfig::from(local_info()).protocol(&handlers.handled(mcpgen_runtime::mcp::Role::Server)));
     let (mut remote, _) = RawPeer::connect(|pipe| support::run(handlers, protocol, limits, pipe));
     for id in 1..=2 {
         remote.request(&listen(id, json!({ "toolsListChanged": true }))).await;

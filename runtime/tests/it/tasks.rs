@@ -7,11 +7,11 @@ use std::time::Duration;
 
 use futures_util::future::BoxFuture;
 
+use mcpgen_runtime::context::Context;
 use mcpgen_runtime::jsonrpc::errors;
+use mcpgen_runtime::mcp::Level;
+use mcpgen_runtime::mcp::config::ServerConfig;
 use mcpgen_runtime::peer::CallError;
-use mcpgen_runtime::protocol::Level;
-use mcpgen_runtime::protocol::config::ServerConfig;
-use mcpgen_runtime::service::context::Context;
 use mcpgen_runtime::tasks::{
     InMemoryTaskStore, StoredTask, TaskChange, TaskLimits, TaskStore, TaskSupport, Tasks, capability,
 };
@@ -104,7 +104,7 @@ fn local_info() -> LocalInfo {
 async fn server_of(local_info: LocalInfo, tasks: Tasks) -> RawPeer {
     let handlers = router(&tasks);
     let protocol =
-        Arc::new(ServerConfig::from(local_info).protocol(&handlers.handled(mcpgen_runtime::protocol::Role::Server)));
+        Arc::new(ServerConfig::from(local_info).protocol(&handlers.handled(mcpgen_runtime::mcp::Role::Server)));
     let (mut remote, _) = RawPeer::connect(|pipe| support::run(handlers, protocol, Limits::default(), pipe));
     let params = json!({
         "protocolVersion": "2025-11-25", "capabilities": { "roots": {} }, "clientInfo": { "name": "c", "version": "1" },
@@ -593,7 +593,7 @@ async fn clients_and_servers_can_both_run_tasks() {
     let handlers = server_tasks.on::<CallToolRequest>(handlers.clone(), support, move |context, params| {
         let router = handlers.clone();
         async move {
-            let request = mcpgen_runtime::service::router::AnyRequest {
+            let request = mcpgen_runtime::router::AnyRequest {
                 method: "tools/call".into(),
                 params: Some(mcpgen_types::Json::from(&params)),
                 context,

@@ -4,8 +4,8 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use mcpgen_runtime::connection::Limits;
+use mcpgen_runtime::mcp::change::Change;
 use mcpgen_runtime::peer::CallError;
-use mcpgen_runtime::protocol::change::Change;
 use mcpgen_runtime::server::{RequestContext, Structured, ToolInfo};
 use mcpgen_runtime::{Client, ClientBuilder, Server, serve, transport};
 use mcpgen_types::v2026_07_28::{CallToolResult, ImageContent, Resource, SubscriptionFilter, TextContent};
@@ -68,7 +68,7 @@ async fn calls_have_progress_and_timeouts_in_every_revision() {
         let steps = |steps: u32| client.tool("slow").arguments(json!({ "steps": steps }));
         let reports = Arc::new(Mutex::new(Vec::new()));
         let reader = Arc::clone(&reports);
-        let report = move |progress: mcpgen_runtime::peer::Progress| {
+        let report = move |progress: mcpgen_runtime::mcp::Progress| {
             reader.lock().expect("no panic").push(progress.progress);
         };
         // Each step takes 50 seconds, less than the idle timeout of 60.

@@ -5,7 +5,7 @@ use std::io::Write;
 use std::time::Instant;
 
 use mcpgen_runtime::jsonrpc::envelope::{Envelope, Frame, scan_bytes};
-use mcpgen_runtime::protocol::modern::PROTOCOL_VERSION;
+use mcpgen_runtime::mcp::modern::PROTOCOL_VERSION;
 use mcpgen_types::codec::Cursor;
 use mcpgen_types::traffic::PendingRequests;
 use mcpgen_types::{ErrorId, JsonObject, JsonRef, RequestId, Revision};

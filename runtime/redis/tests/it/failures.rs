@@ -8,7 +8,7 @@ use bytes::Bytes;
 use futures_util::{FutureExt, StreamExt, stream};
 use http::{HeaderMap, Method, StatusCode, Uri};
 use mcpgen_redis::RedisStores;
-use mcpgen_runtime::protocol::change::Change;
+use mcpgen_runtime::mcp::change::Change;
 use mcpgen_runtime::replicas::{
     BusEvent, ChangeBus, EventStore, ExchangeBus, ForwardedRequest, ForwardedResponse, Home, JournalEntry, RateLimiter,
     SessionStore, StoredEvent, StoredSession, StreamId,

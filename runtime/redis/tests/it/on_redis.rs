@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use mcpgen_redis::{OnRedis, RedisStores};
 use mcpgen_runtime::http::server::{Endpoint, EndpointOptions};
-use mcpgen_runtime::protocol::change::Change;
+use mcpgen_runtime::mcp::change::Change;
 use mcpgen_runtime::server::{ToolError, ToolInfo};
 use mcpgen_runtime::tasks::TaskSupport;
 use mcpgen_runtime::{Server, ServerBuilder};

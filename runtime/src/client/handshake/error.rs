@@ -4,8 +4,8 @@ use std::time::Duration;
 
 use mcpgen_types::Revision;
 
+use crate::mcp::legacy::InitializeError;
 use crate::peer::CallError;
-use crate::protocol::legacy::InitializeError;
 use crate::util::error_chain::debug_as_message;
 
 debug_as_message!(HandshakeError);

@@ -6,9 +6,9 @@ use super::error::HandshakeError;
 use super::options::ConnectOptions;
 use super::probe::{ProbeOutcome, listed, probe_outcome, supported};
 use super::start::Start;
-use crate::peer::outbox::Closed;
+use crate::error::Closed;
+use crate::mcp::dual::DualProtocol;
 use crate::peer::{Call, CallError, Peer};
-use crate::protocol::dual::DualProtocol;
 use crate::util::error_chain::error_chain;
 
 /// Negotiates the revision of the connection, and completes the handshake if the revision has one.

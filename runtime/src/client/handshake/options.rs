@@ -4,8 +4,8 @@ use std::time::Duration;
 
 use mcpgen_types::Revision;
 
-use crate::protocol::info::LocalInfo;
-use crate::protocol::modern::ResultRules;
+use crate::mcp::info::LocalInfo;
+use crate::mcp::modern::ResultRules;
 
 /// The options of a client's connection. Convert a [`LocalInfo`] to get the defaults.
 #[derive(Clone, Debug)]

@@ -9,8 +9,8 @@ use tokio::sync::watch;
 
 use crate::http::headers::{self, METHOD, NAME};
 use crate::jsonrpc::json::Picked;
-use crate::protocol::header_params::Header;
-use crate::protocol::modern::PROTOCOL_VERSION as VERSION_KEY;
+use crate::mcp::header_params::Header;
+use crate::mcp::modern::PROTOCOL_VERSION as VERSION_KEY;
 
 /// A message to send.
 pub(super) struct OutgoingMessage {

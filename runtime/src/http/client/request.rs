@@ -16,7 +16,7 @@ use super::response::{ResponseBody, check_status, negotiated_version, read_begin
 use super::state::{PendingRequest, Restarts, SessionHeaders, Shared};
 use crate::http::headers::SESSION;
 use crate::jsonrpc::envelope::{Envelope, scan};
-use crate::protocol::header_params::{self, Header};
+use crate::mcp::header_params::{self, Header};
 use crate::transport::{Inbound, ReceiveError, Undelivered};
 
 /// How long a cancellation waits for the response headers of the request that it cancels.

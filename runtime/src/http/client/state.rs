@@ -15,7 +15,7 @@ use super::error::HttpError;
 use super::message::OutgoingMessage;
 use super::options::ClientOptions;
 use super::queue::{QueueLimit, QueuedMessage};
-use crate::protocol::header_params::Header;
+use crate::mcp::header_params::Header;
 use crate::transport::{Inbound, ReceiveError};
 use crate::util::lock::Mutex;
 

@@ -32,12 +32,12 @@ use super::state::{Caller, Found, RegistryGuard, Shared};
 use crate::connection::Connection;
 use crate::http::headers::LAST_EVENT;
 use crate::jsonrpc::errors;
-use crate::protocol::Role;
-use crate::protocol::config::ServerConfig;
-use crate::protocol::info::HandlerCapabilities;
+use crate::mcp::Role;
+use crate::mcp::config::ServerConfig;
+use crate::mcp::info::HandlerCapabilities;
 use crate::replicas::Replicas;
-use crate::service::router::{RequestService, Router};
-use crate::telemetry::Telemetry;
+use crate::router::{RequestService, Router};
+use crate::telemetry::{self, Telemetry};
 use crate::transport::{self, Extensions, Inbound, Outcome, Principal, TransportBudget};
 use crate::util::lock::Mutex;
 use crate::util::random::random;
@@ -299,15 +299,9 @@ impl<S: RequestService + Sync> Endpoint<S> {
     /// Creates a connection for one sessionless message.
     fn connection(&self) -> Connection<S> {
         let shared = &self.shared;
-        let (protocol, limits) = (shared.config().modern(&shared.handled), shared.options.limits.clone());
-        let telemetry = shared.telemetry.clone();
-        Connection::with_telemetry(
-            self.requests.clone(),
-            shared.handlers.clone(),
-            Arc::new(protocol),
-            limits,
-            telemetry,
-        )
+        let (rules, limits) = (shared.config().modern(&shared.handled), shared.options.limits.clone());
+        let (requests, handlers) = (self.requests.clone(), shared.handlers.clone());
+        telemetry::connection(requests, handlers, Arc::new(rules), limits, &shared.telemetry)
     }
 
     /// Begins a session.

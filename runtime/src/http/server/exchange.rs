@@ -17,7 +17,7 @@ use super::permit::Permit;
 use crate::connection::Connection;
 use crate::http::sse;
 use crate::jsonrpc::errors;
-use crate::service::router::RequestService;
+use crate::router::RequestService;
 use crate::transport::{self, Inbound, Outbound, Outcome, Route};
 
 /// A request in progress. Dropping it cancels the request, because the client has closed the response.

@@ -8,7 +8,7 @@ use http::request::Parts;
 
 use super::host_filter::AllowedHosts;
 use crate::connection::Limits;
-use crate::protocol::header_params::Header;
+use crate::mcp::header_params::Header;
 use crate::replicas::Replicas;
 
 /// Settings of an [`Endpoint`](super::Endpoint): allowed hosts and limits.
@@ -78,7 +78,7 @@ pub struct EndpointOptions {
     /// request's extensions, if an authentication layer has attached one.
     pub owner: Option<Owner>,
     /// Returns the arguments of a tool that clients repeat in headers, by tool name.
-    /// [`headers`](crate::protocol::header_params::headers) extracts them from a tool's schema. A
+    /// [`headers`](crate::mcp::header_params::headers) extracts them from a tool's schema. A
     /// [`Server`](crate::Server) sets this for its own tools.
     pub tool_headers: Option<ToolHeaders>,
     /// The stores that several processes share, so that a request of a session may reach any of them. Create the

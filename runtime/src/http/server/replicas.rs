@@ -24,10 +24,10 @@ use super::session::{self, Identity, Session, SessionGuard};
 use super::session_record::SessionRecord;
 use super::state::{Caller, Found, RemoteHome, Shared};
 use crate::http::headers::SESSION;
-use crate::protocol::change::Change;
-use crate::protocol::info::can;
+use crate::mcp::change::Change;
+use crate::mcp::info::can;
 use crate::replicas::{ForwardedRequest, ForwardedResponse, Home, Replicas, StoreError, StoredSession};
-use crate::service::router::RequestService;
+use crate::router::RequestService;
 use crate::transport::{Inbound, Principal};
 
 /// How often a replica renews its sessions in the store. Renewing also finds the sessions that have moved to another

@@ -6,8 +6,8 @@ use mcpgen_types::{ErrorId, ErrorObject, Json, JsonObject, RequestId};
 use crate::http::headers;
 use crate::jsonrpc::envelope::{Envelope, Frame, Invalid};
 use crate::jsonrpc::json::Picked;
-use crate::protocol::methods::state_change;
-use crate::protocol::modern::{CLIENT_CAPABILITIES, PROTOCOL_VERSION as VERSION_KEY};
+use crate::mcp::methods::state_change;
+use crate::mcp::modern::{CLIENT_CAPABILITIES, PROTOCOL_VERSION as VERSION_KEY};
 use crate::transport::Inbound;
 
 /// The parts of a POST body that the HTTP transport uses.

@@ -27,13 +27,13 @@ use crate::connection::Connection;
 use crate::http::headers::SESSION;
 use crate::http::sse;
 use crate::jsonrpc::errors;
-use crate::protocol::Protocol;
-use crate::protocol::change::Change;
-use crate::protocol::legacy::Legacy;
-use crate::protocol::methods::subscribed_uri;
+use crate::mcp::RevisionRules;
+use crate::mcp::change::Change;
+use crate::mcp::legacy::Legacy;
+use crate::mcp::methods::subscribed_uri;
 use crate::replicas::{JournalEntry, StoreError, StoredStream};
-use crate::service::router::{RequestService, Router};
-use crate::telemetry::Telemetry;
+use crate::router::{RequestService, Router};
+use crate::telemetry::{self, Telemetry};
 use crate::transport::{self, Inbound, Outbound, OutboxPermit, Outcome, Principal, Route};
 use crate::util::lock::Mutex;
 
@@ -204,7 +204,7 @@ impl Session {
             replay: options.replay,
             keep_alive: options.keep_alive,
         });
-        let connection = Connection::with_telemetry(service, handlers, protocol, options.limits.clone(), telemetry);
+        let connection = telemetry::connection(service, handlers, protocol, options.limits.clone(), &telemetry);
         (Arc::clone(&session), session.run(connection, arrived, options.idle))
     }
 

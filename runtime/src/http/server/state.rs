@@ -17,12 +17,11 @@ use super::options::EndpointOptions;
 use super::permit::Limiter;
 use super::registry::Registry;
 use super::session::{Session, SessionGuard};
-use crate::protocol::config::ServerConfig;
-use crate::protocol::info::HandlerCapabilities;
-use crate::service::router::Router;
-use crate::telemetry::Telemetry;
+use crate::mcp::config::ServerConfig;
+use crate::mcp::info::HandlerCapabilities;
+use crate::router::Router;
+use crate::telemetry::{Counted, Telemetry};
 use crate::transport::Inbound;
-use crate::util::counted::Counted;
 use crate::util::lock::Mutex;
 
 pub(super) struct Shared {

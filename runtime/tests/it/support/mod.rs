@@ -20,16 +20,16 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use mcpgen_runtime::connection::{Connection, Limits};
+use mcpgen_runtime::mcp::{Mcp, RevisionRules};
 use mcpgen_runtime::peer::Peer;
-use mcpgen_runtime::protocol::Protocol;
-use mcpgen_runtime::service::router::Router;
+use mcpgen_runtime::router::Router;
 use mcpgen_runtime::transport::lines;
 use serde_json::Value;
 use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader, DuplexStream, Lines, ReadHalf, WriteHalf};
 
 /// Runs a connection over a pipe.
-pub(crate) fn run(router: Router, protocol: Arc<dyn Protocol>, limits: Limits, pipe: DuplexStream) -> Peer {
-    let connection = Connection::new(router.clone(), router, protocol, limits);
+pub(crate) fn run(router: Router, rules: Arc<dyn RevisionRules>, limits: Limits, pipe: DuplexStream) -> Peer {
+    let connection = Connection::new(router.clone(), router, Mcp::new(rules), limits);
     let peer = connection.peer().clone();
     let (reader, writer) = tokio::io::split(pipe);
     tokio::spawn(connection.run(lines::receive(reader, 1 << 20), lines::send(writer)));

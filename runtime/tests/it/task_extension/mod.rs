@@ -10,9 +10,9 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
+use mcpgen_runtime::mcp::change::Change;
+use mcpgen_runtime::mcp::config::ServerConfig;
 use mcpgen_runtime::peer::CallError;
-use mcpgen_runtime::protocol::change::Change;
-use mcpgen_runtime::protocol::config::ServerConfig;
 use mcpgen_runtime::server::{RequestContext, ToolError, ToolInfo};
 use mcpgen_runtime::tasks::{InMemoryTaskStore, TaskLimits, TaskSupport, Tasks, TasksExtension};
 use mcpgen_runtime::{Client, ClientBuilder, Context, Limits, LocalInfo, Router, Server, serve, transport};
@@ -182,7 +182,7 @@ fn request(id: &str, method: &str, params: Value, has_extension: bool) -> String
 
 fn raw_peer(server: &Server) -> RawPeer {
     let router = server.router();
-    let handled = router.handled(mcpgen_runtime::protocol::Role::Server);
+    let handled = router.handled(mcpgen_runtime::mcp::Role::Server);
     let protocol = Arc::new(server.config().expect("a valid server").protocol(&handled));
     RawPeer::connect(|pipe| support::run(router, protocol, Limits::default(), pipe)).0
 }

@@ -5,7 +5,7 @@ use std::future::ready;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use mcpgen_runtime::protocol::Level;
+use mcpgen_runtime::mcp::Level;
 use mcpgen_runtime::transport::lines;
 use mcpgen_runtime::{Client, Router, Server, serve};
 use mcpgen_types::v2026_07_28::{Tool, ToolInputSchema};

@@ -447,9 +447,9 @@ fn finds_upward_imports() {
         ("client", ""),
     ];
     let table: &[(&str, &[&str])] = &[
-        ("use crate::protocol::Role;", &[]),
+        ("use crate::mcp::Role;", &[]),
         ("use crate::peer::outbox::Outbox;", &[]),
-        ("use crate::service::router::Router;", &["service::router"]),
+        ("use crate::router::Router;", &["service::router"]),
         ("use crate::{protocol, service};", &["service"]),
         ("use crate::{protocol::{Role, client}, server::{Server}};", &["server"]),
         ("fn run() { loop { crate::client::connect() } }", &["client"]),

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use mcpgen_runtime::protocol::Level;
+use mcpgen_runtime::mcp::Level;
 use mcpgen_runtime::server::{DefinitionError, RequestContext};
 use mcpgen_runtime::{Server, ServerBuilder};
 use mcpgen_types::v2026_07_28::Prompt;

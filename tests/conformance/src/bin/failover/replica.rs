@@ -7,7 +7,7 @@ use axum::serve::ListenerExt;
 use mcpgen_redis::{RedisOptions, RedisStores};
 use mcpgen_runtime::Server;
 use mcpgen_runtime::http::server::EndpointOptions;
-use mcpgen_runtime::protocol::change::Change;
+use mcpgen_runtime::mcp::change::Change;
 use mcpgen_runtime::replicas::Replicas;
 use mcpgen_runtime::server::{RequestContext, ToolError, ToolInfo};
 use mcpgen_runtime::tasks::{TaskLimits, TaskSupport, Tasks};

@@ -1,17 +1,20 @@
-//! The errors of calls and notifications.
+//! The errors of calls.
 
 use std::time::Duration;
 
 use mcpgen_types::ErrorObject;
 use tower::BoxError;
 
-use super::outbox::Closed;
 use crate::jsonrpc::errors;
-use crate::telemetry::Outcome;
 use crate::transport::Undelivered;
 use crate::util::error_chain::debug_as_message;
 
 debug_as_message!(CallError);
+
+/// The connection is closed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("the connection is closed")]
+pub struct Closed;
 
 /// The reason why a request or a notification failed.
 #[derive(thiserror::Error)]
@@ -63,22 +66,6 @@ pub enum CallError {
 }
 
 impl CallError {
-    /// Describes the failure for telemetry.
-    pub(super) fn outcome(&self) -> Outcome<'_> {
-        let kind = match self {
-            Self::ErrorResponse(error) => return Outcome::Error(error),
-            Self::Invalid(_) => "invalid_result",
-            Self::Timeout(_) => "timeout",
-            Self::NotAllowed(_) => "not_allowed",
-            Self::Input { .. } => "input_not_provided",
-            Self::Undelivered(_) => "undelivered",
-            Self::ToolFailed { .. } => "tool_error",
-            Self::SubscriptionEnded => "subscription_ended",
-            Self::ConnectionFailed(_) | Self::Closed(_) => "connection_closed",
-        };
-        Outcome::Failed { kind, message: self.to_string() }
-    }
-
     /// Returns whether the peer rejected the request because it has too many others, with error code
     /// [`BUSY`](errors::BUSY). The request was not handled, so it can be sent again later.
     #[must_use]

@@ -1,4 +1,4 @@
-//! Routes requests and notifications to handlers by method and revision.
+//! Routes requests and notifications to handlers by method and version.
 
 use std::borrow::Cow;
 use std::collections::HashMap;
@@ -9,15 +9,13 @@ use std::sync::Arc;
 use std::task::{Context as TaskContext, Poll};
 
 use mcpgen_types::codec::Encode;
-use mcpgen_types::{ErrorObject, Json, JsonObject, Notification, Params, Request, Revision};
+use mcpgen_types::{ErrorObject, Json, Notification, Params, Request, Version};
 use serde::{Serialize, de::DeserializeOwned};
 use tower::{BoxError, Layer, Service, ServiceExt};
 
+use crate::context::Context;
 use crate::jsonrpc::errors;
 use crate::jsonrpc::json;
-use crate::protocol::Role;
-use crate::protocol::info::HandlerCapabilities;
-use crate::service::context::Context;
 
 /// An incoming request whose params are not decoded yet.
 #[derive(Clone, Debug)]
@@ -105,7 +103,7 @@ where
     type Future = Fut;
 }
 
-/// Routes requests and notifications to their handlers by revision and method.
+/// Routes requests and notifications to their handlers by version and method.
 ///
 /// A router is a [`Service`] for requests. Clones share their handlers; adding a handler to a clone does not change the
 /// original.
@@ -118,38 +116,35 @@ struct Routes {
     notifications: Handlers<NotificationFn>,
     fallback: Option<RequestFn>,
     notification_fallback: Option<NotificationFn>,
-    /// Whether all revisions are supported, also those without handlers of their own.
-    is_for_every_revision: bool,
+    /// Whether all versions are supported, even those without handlers of their own.
+    is_for_every_version: bool,
 }
 
-/// The handlers of each method and their revisions. Handlers of custom methods have no revision. The peer cannot add keys,
+/// The handlers of each method and their versions. Handlers of custom methods have no version. The peer cannot add keys,
 /// so the hash function may be a fast one.
-type Handlers<H> = HashMap<Cow<'static, str>, Vec<(Option<Revision>, H)>, foldhash::fast::RandomState>;
+type Handlers<H> = HashMap<Cow<'static, str>, Vec<(Option<Version>, H)>, foldhash::fast::RandomState>;
 
-fn add<H>(handlers: &mut Handlers<H>, revision: Option<Revision>, method: Cow<'static, str>, handler: H) {
+fn add<H>(handlers: &mut Handlers<H>, version: Option<Version>, method: Cow<'static, str>, handler: H) {
     let of_method = handlers.entry(method).or_default();
-    of_method.retain(|(known, _)| *known != revision);
-    of_method.push((revision, handler));
+    of_method.retain(|(known, _)| *known != version);
+    of_method.push((version, handler));
 }
 
-fn find<'h, H>(handlers: &'h Handlers<H>, revision: Revision, method: &str) -> Option<&'h H> {
+fn find<'h, H>(handlers: &'h Handlers<H>, version: Version, method: &str) -> Option<&'h H> {
     let of_method = handlers.get(method)?;
     let of = |wanted| of_method.iter().find(|(known, _)| *known == wanted).map(|(_, handler)| handler);
-    of(Some(revision)).or_else(|| of(None))
+    of(Some(version)).or_else(|| of(None))
 }
 
-/// Decodes the params of a request. Ignores invalid entries of `inputResponses`: [`Context::input`] decodes each entry
-/// with the type of its input request, so an entry that nobody reads must not fail the request.
+/// Decodes the params of a request. If they are not valid, the protocol may repair them.
 pub(crate) fn params<R: Request>(request: &AnyRequest) -> Result<R::Params, mcpgen_types::Error> {
-    let decoded = R::Params::from_member(request.params.as_ref());
-    match (&decoded, &request.params) {
-        (Err(error), Some(params)) if error.path().starts_with("/params/inputResponses/") => {
-            let mut others: JsonObject = params.decode()?;
-            others.remove("inputResponses");
-            R::Params::from_member(Some(&Json::from(&others)))
+    let AnyRequest { params, context, .. } = request;
+    R::Params::from_member(params.as_ref()).or_else(|error| {
+        match context.peer().erased_protocol().repair_params(context, params.as_ref(), &error) {
+            Some(repaired) => R::Params::from_member(Some(&repaired)),
+            None => Err(error),
         }
-        _ => decoded,
-    }
+    })
 }
 
 /// Encodes the result of a handler's future.
@@ -171,7 +166,7 @@ impl Router {
         Arc::make_mut(&mut self.0)
     }
 
-    /// Adds a handler for requests of type `R`. Replaces an earlier handler of the same method and revision.
+    /// Adds a handler for requests of type `R`. Replaces an earlier handler of the same method and version.
     #[must_use]
     pub fn request<R: Request>(self, handler: impl RequestHandler<R>) -> Self {
         self.encoded_request::<R, R::Result, _, _, _>(handler)
@@ -186,24 +181,24 @@ impl Router {
         Fut: Future<Output = Result<T, E>> + Send + 'static,
         E: Into<ErrorObject>,
     {
-        self.raw_request(Some(Revision::of(R::VERSION)), R::METHOD, move |request| match params::<R>(&request) {
+        self.raw_request(Some(R::VERSION), R::METHOD, move |request| match params::<R>(&request) {
             Ok(params) => encoded(handler(request.context, params)),
             Err(error) => Box::pin(ready(Err(errors::invalid_params(&error)))),
         })
     }
 
-    /// Adds a handler that receives the undecoded params, for one revision or, with `None`, for all of them.
+    /// Adds a handler that receives the undecoded params, for one version or, with `None`, for all of them.
     pub(crate) fn raw_request(
         mut self,
-        revision: Option<Revision>,
+        version: Option<Version>,
         method: &'static str,
         handler: impl Fn(AnyRequest) -> ResponseFuture + Send + Sync + 'static,
     ) -> Self {
-        add(&mut self.routes().requests, revision, method.into(), Arc::new(handler));
+        add(&mut self.routes().requests, version, method.into(), Arc::new(handler));
         self
     }
 
-    /// Adds a handler for notifications of type `N`. Replaces an earlier handler of the same method and revision.
+    /// Adds a handler for notifications of type `N`. Replaces an earlier handler of the same method and version.
     #[must_use]
     pub fn notification<N: Notification>(mut self, handler: impl NotificationHandler<N>) -> Self {
         let handle = move |message: AnyNotification| -> Pin<Box<dyn Future<Output = ()> + Send>> {
@@ -215,11 +210,11 @@ impl Router {
                 }
             }
         };
-        add(&mut self.routes().notifications, Some(Revision::of(N::VERSION)), N::METHOD.into(), Arc::new(handle));
+        add(&mut self.routes().notifications, Some(N::VERSION), N::METHOD.into(), Arc::new(handle));
         self
     }
 
-    /// Adds a handler for a custom request method, in every revision.
+    /// Adds a handler for a custom request method, in every version.
     ///
     /// Params and result can be any types that implement serde's traits. Absent params are decoded from `null`.
     #[must_use]
@@ -247,7 +242,7 @@ impl Router {
         self
     }
 
-    /// Adds a handler for a custom notification method, in every revision.
+    /// Adds a handler for a custom notification method, in every version.
     ///
     /// Params can be any type that implements serde's traits. Absent params are decoded from `null`.
     #[must_use]
@@ -318,12 +313,12 @@ impl Router {
             notifications,
             fallback: Some(call),
             notification_fallback,
-            is_for_every_revision: false,
+            is_for_every_version: false,
         }))
     }
 
     /// Replaces the handlers of all requests and notifications.
-    pub(super) fn map_handlers(
+    pub(crate) fn map_handlers(
         mut self,
         request: impl Fn(RequestFn) -> RequestFn,
         notification: impl Fn(NotificationFn) -> NotificationFn,
@@ -338,18 +333,18 @@ impl Router {
         self
     }
 
-    /// Adds the handlers of another router, except its fallback. They replace those of the same method and revision.
-    pub(super) fn with_handlers_of(mut self, other: &Self) -> Self {
+    /// Adds the handlers of another router, except its fallback. They replace those of the same method and version.
+    pub(crate) fn with_handlers_of(mut self, other: &Self) -> Self {
         let routes = self.routes();
-        routes.is_for_every_revision |= other.0.is_for_every_revision;
+        routes.is_for_every_version |= other.0.is_for_every_version;
         for (method, handlers) in &other.0.requests {
-            for (revision, handler) in handlers {
-                add(&mut routes.requests, *revision, method.clone(), Arc::clone(handler));
+            for (version, handler) in handlers {
+                add(&mut routes.requests, *version, method.clone(), Arc::clone(handler));
             }
         }
         for (method, handlers) in &other.0.notifications {
-            for (revision, handler) in handlers {
-                add(&mut routes.notifications, *revision, method.clone(), Arc::clone(handler));
+            for (version, handler) in handlers {
+                add(&mut routes.notifications, *version, method.clone(), Arc::clone(handler));
             }
         }
         self
@@ -363,35 +358,37 @@ impl Router {
         known.cloned().unwrap_or_else(|| method.to_owned().into())
     }
 
-    /// Declares that the present handlers work in every revision, so that a handler of one revision, which is added later,
+    /// Declares that the present handlers work in every version, so that a handler of one version, which is added later,
     /// does not exclude the others.
-    pub(crate) fn for_every_revision(mut self) -> Self {
-        self.routes().is_for_every_revision = true;
+    pub(crate) fn for_every_version(mut self) -> Self {
+        self.routes().is_for_every_version = true;
         self
     }
 
-    /// Returns the revisions that have at least one request handler of their own, oldest first.
+    /// Returns whether the router was [declared](Self::for_every_version) to support every version.
+    pub(crate) fn is_for_every_version(&self) -> bool {
+        self.0.is_for_every_version
+    }
+
+    /// Returns the versions that have at least one request handler of their own, ordered by name.
     #[must_use]
-    pub fn revisions(&self) -> Vec<Revision> {
-        let mut found: Vec<Revision> =
-            self.0.requests.values().flatten().filter_map(|(revision, _)| *revision).collect();
+    pub fn versions(&self) -> Vec<Version> {
+        let mut found: Vec<Version> = self.0.requests.values().flatten().filter_map(|(version, _)| *version).collect();
         found.sort_unstable();
         found.dedup();
         found
     }
 
-    /// Returns the capabilities that the handlers provide, for a server or a client.
+    /// Returns whether a request has a handler in this version.
     #[must_use]
-    pub fn handled(&self, side: Role) -> HandlerCapabilities {
-        let handles = |revision, method: &str| find(&self.0.requests, revision, method).is_some();
-        let revisions = if self.0.is_for_every_revision { Vec::new() } else { self.revisions() };
-        HandlerCapabilities::new(side, revisions, handles)
+    pub fn handles(&self, version: Version, method: &str) -> bool {
+        find(&self.0.requests, version, method).is_some()
     }
 
     /// Handles a request. If no handler matches, the fallback does; without one, the request fails with "method not
     /// found".
     pub fn handle_request(&self, request: AnyRequest) -> ResponseFuture {
-        let known = find(&self.0.requests, request.context.revision(), &request.method);
+        let known = find(&self.0.requests, request.context.version(), &request.method);
         match known.or(self.0.fallback.as_ref()) {
             Some(handle) => handle(request),
             None => Box::pin(ready(Err(self.unknown_method(&request)))),
@@ -399,30 +396,27 @@ impl Router {
     }
 
     fn unknown_method(&self, request: &AnyRequest) -> ErrorObject {
-        let revision = request.context.revision();
+        let version = request.context.version();
         let known = self.0.requests.keys().map(|method| &**method);
-        errors::unknown_method(
-            &request.method,
-            known.filter(|method| find(&self.0.requests, revision, method).is_some()),
-        )
+        errors::unknown_method(&request.method, known.filter(|method| self.handles(version, method)))
     }
 
-    /// Returns whether a notification has a handler in this revision.
+    /// Returns whether a notification has a handler in this version.
     #[must_use]
-    pub fn handles_notification(&self, revision: Revision, method: &str) -> bool {
-        self.notification_handler(revision, method).is_some()
+    pub fn handles_notification(&self, version: Version, method: &str) -> bool {
+        self.notification_handler(version, method).is_some()
     }
 
     /// Handles a notification. Ignores it if it has no handler.
     pub fn handle_notification(&self, message: AnyNotification) -> Pin<Box<dyn Future<Output = ()> + Send>> {
-        match self.notification_handler(message.context.revision(), &message.method) {
+        match self.notification_handler(message.context.version(), &message.method) {
             Some(handle) => handle(message),
             None => Box::pin(ready(())),
         }
     }
 
-    fn notification_handler(&self, revision: Revision, method: &str) -> Option<&NotificationFn> {
-        find(&self.0.notifications, revision, method).or(self.0.notification_fallback.as_ref())
+    fn notification_handler(&self, version: Version, method: &str) -> Option<&NotificationFn> {
+        find(&self.0.notifications, version, method).or(self.0.notification_fallback.as_ref())
     }
 }
 

@@ -9,8 +9,8 @@ use serde_json::json;
 
 use crate::jsonrpc::errors;
 use crate::jsonrpc::json::with_meta;
-use crate::protocol::info::{HandlerCapabilities, LocalInfo, PeerInfo, check_declarations, missing_for};
-use crate::protocol::{Admission, IncomingRequest, Level, Protocol, RequestInfo, RequestScope, Role, methods};
+use crate::mcp::info::{HandlerCapabilities, LocalInfo, PeerInfo, check_declarations, missing_for};
+use crate::mcp::{Admission, IncomingRequest, Level, RequestInfo, RequestScope, RevisionRules, Role, methods};
 use crate::util::lock::Mutex;
 
 /// The member of `_meta` that names the task a message belongs to (2025-11-25).
@@ -221,7 +221,7 @@ pub enum InitializeError {
     /// A member is missing or has the wrong type.
     #[error("initialize: expected {0} in the result")]
     Missing(&'static str),
-    /// A member is longer than [`MAX_DECLARATION`](crate::protocol::info::MAX_DECLARATION).
+    /// A member is longer than [`MAX_DECLARATION`](crate::mcp::info::MAX_DECLARATION).
     #[error("initialize: result{0}")]
     TooLong(String),
     /// The server selected a revision that this client does not support.
@@ -244,7 +244,7 @@ fn missing_for_params(method: &str, peer_info: &PeerInfo, params: &Json) -> Opti
     Some(format!("{method}: the peer has not declared the capability {}", missing_for.join(".")))
 }
 
-impl Protocol for Legacy {
+impl RevisionRules for Legacy {
     fn admit(&self, request: &IncomingRequest<'_>) -> Result<Admission, ErrorObject> {
         let IncomingRequest { method, params, .. } = *request;
         let peer_info = self.state().peer_info.clone();

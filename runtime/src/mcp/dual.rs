@@ -8,10 +8,10 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use mcpgen_types::{ErrorObject, Json, JsonObject, Revision};
 
-use crate::protocol::info::{HandlerCapabilities, LocalInfo, PeerInfo};
-use crate::protocol::legacy::Legacy;
-use crate::protocol::modern::Modern;
-use crate::protocol::{Admission, IncomingRequest, Level, Protocol, RequestInfo, RequestScope, Role};
+use crate::mcp::info::{HandlerCapabilities, LocalInfo, PeerInfo};
+use crate::mcp::legacy::Legacy;
+use crate::mcp::modern::Modern;
+use crate::mcp::{Admission, IncomingRequest, Level, RequestInfo, RequestScope, RevisionRules, Role};
 
 /// The protocol rules of one side of a connection that supports legacy revisions, modern revisions, or both.
 #[derive(Debug)]
@@ -80,7 +80,7 @@ impl DualProtocol {
     }
 
     /// Returns the rules for messages that do not belong to a request.
-    fn current(&self) -> &dyn Protocol {
+    fn current(&self) -> &dyn RevisionRules {
         let is_legacy = match self.role {
             Role::Client => self.is_legacy.load(Ordering::Acquire),
             Role::Server => self.legacy.as_ref().is_some_and(Legacy::is_initialized),
@@ -88,7 +88,7 @@ impl DualProtocol {
         self.rules(is_legacy)
     }
 
-    fn rules(&self, is_legacy: bool) -> &dyn Protocol {
+    fn rules(&self, is_legacy: bool) -> &dyn RevisionRules {
         match (&self.legacy, &self.modern) {
             (Some(legacy), modern) if is_legacy || modern.is_none() => legacy,
             (_, Some(modern)) => modern,
@@ -96,12 +96,12 @@ impl DualProtocol {
         }
     }
 
-    fn rules_of(&self, scope: &RequestScope) -> &dyn Protocol {
+    fn rules_of(&self, scope: &RequestScope) -> &dyn RevisionRules {
         self.rules(scope.revision.is_legacy())
     }
 }
 
-impl Protocol for DualProtocol {
+impl RevisionRules for DualProtocol {
     fn admit(&self, request: &IncomingRequest<'_>) -> Result<Admission, ErrorObject> {
         let starts_legacy = matches!(request.method, "initialize" | "ping") && self.legacy.is_some();
         match self.role {

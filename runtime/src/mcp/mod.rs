@@ -1,10 +1,13 @@
-//! The rules of the Model Context Protocol, without I/O.
+//! The Model Context Protocol: the rules of its revisions, without I/O, and [`Mcp`], which applies them to a connection.
 
 pub mod cache_hints;
 pub mod change;
+pub(crate) mod change_listeners;
 pub mod config;
+mod context;
 pub mod conversion;
 pub mod dual;
+pub mod extension;
 pub mod header_params;
 pub mod info;
 pub(crate) mod input_requests;
@@ -13,8 +16,13 @@ mod log_level;
 pub(crate) mod methods;
 pub mod modern;
 pub(crate) mod params;
+mod peer;
+mod progress;
+mod protocol;
 mod role;
+mod router;
 mod rules;
+pub(crate) mod task_scope;
 
 use mcpgen_types::v2026_07_28::DiscoverRequest;
 use mcpgen_types::{Request, Revision};
@@ -22,6 +30,9 @@ use mcpgen_types::{Request, Revision};
 /// The revision of the types that servers and clients use, on connections of any revision.
 pub(crate) const TYPES: Revision = Revision::of(DiscoverRequest::VERSION);
 
+pub use context::{Scope, Trace};
 pub use log_level::Level;
+pub use progress::Progress;
+pub use protocol::Mcp;
 pub use role::Role;
-pub use rules::{Admission, FixedRevision, IncomingRequest, Protocol, RequestInfo, RequestScope};
+pub use rules::{Admission, FixedRevision, IncomingRequest, RequestInfo, RequestScope, RevisionRules};

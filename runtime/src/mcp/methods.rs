@@ -4,11 +4,9 @@ use mcpgen_types::{MethodSpec, Revision};
 
 use super::Role;
 
-/// Returns whether the response to a request of this method is sent only when something else ends, such as a
-/// subscription or a task. The schemas do not contain this fact.
-pub(crate) fn is_long_lived(method: &str) -> bool {
-    matches!(method, "subscriptions/listen" | "tasks/result")
-}
+/// The requests whose response is sent only when something else ends, such as a subscription or a task. The schemas do
+/// not contain this fact.
+pub(crate) const LONG_LIVED: [&str; 2] = ["subscriptions/listen", "tasks/result"];
 
 /// Returns the key of the part of a session's state that a message of this method changes, and whether the message
 /// resets that part. `uri` returns the URI in the params. The schemas do not contain this fact.

@@ -6,7 +6,7 @@ use mcpgen_types::codec::{Cursor, Decode};
 use mcpgen_types::{Json, JsonObject, MethodSpec};
 
 use crate::jsonrpc::json::Picked;
-use crate::protocol::input_requests::InputByKey;
+use crate::mcp::input_requests::InputByKey;
 
 /// The members that the runtime reads from the params of any request.
 #[derive(Clone, Debug, Default)]

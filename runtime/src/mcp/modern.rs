@@ -12,12 +12,12 @@ use serde_json::json;
 
 use crate::jsonrpc::errors;
 use crate::jsonrpc::json::{Edit, Picked, with_meta};
-use crate::protocol::cache_hints::CacheHints;
-use crate::protocol::conversion::Revisions;
-use crate::protocol::info::{
+use crate::mcp::cache_hints::CacheHints;
+use crate::mcp::conversion::Revisions;
+use crate::mcp::info::{
     HandlerCapabilities, LocalInfo, MAX_DECLARATION, PeerInfo, can, check_declarations, missing_for,
 };
-use crate::protocol::{Admission, IncomingRequest, Level, Protocol, RequestInfo, RequestScope, Role, TYPES};
+use crate::mcp::{Admission, IncomingRequest, Level, RequestInfo, RequestScope, RevisionRules, Role, TYPES};
 use crate::util::lock::Mutex;
 
 /// The member of `_meta` with the revision of a request.
@@ -402,7 +402,7 @@ pub(crate) fn missing_input_capabilities<'r>(
     requests: impl Iterator<Item = &'r InputRequest>,
     declared: &JsonObject,
 ) -> Vec<&'static [&'static str]> {
-    let requests = requests.map(crate::protocol::input_requests::method_and_params);
+    let requests = requests.map(crate::mcp::input_requests::method_and_params);
     requests.filter_map(|(method, params)| missing_capability(&method, params.as_ref(), declared)).collect()
 }
 
@@ -433,7 +433,7 @@ fn with_allowed_code(error: ErrorObject) -> ErrorObject {
     ErrorObject { code, ..error }
 }
 
-impl Protocol for Modern {
+impl RevisionRules for Modern {
     fn admit(&self, request: &IncomingRequest<'_>) -> Result<Admission, ErrorObject> {
         if self.role == Role::Client {
             return Ok(Admission::Drop("servers do not send requests in this revision"));

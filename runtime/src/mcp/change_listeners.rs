@@ -13,7 +13,7 @@ type Callback = Arc<dyn Fn(&str, Option<&Json>) + Send + Sync>;
 
 /// The callbacks of a connection.
 #[derive(Clone, Default)]
-pub(super) struct ChangeListeners(Arc<Mutex<State>>);
+pub(crate) struct ChangeListeners(Arc<Mutex<State>>);
 
 #[derive(Default)]
 struct State {
@@ -23,7 +23,7 @@ struct State {
 
 impl ChangeListeners {
     /// Adds a callback, until the result is dropped.
-    pub(super) fn add(&self, callback: impl Fn(&str, Option<&Json>) + Send + Sync + 'static) -> ChangeListener {
+    pub(crate) fn add(&self, callback: impl Fn(&str, Option<&Json>) + Send + Sync + 'static) -> ChangeListener {
         let mut state = self.0.lock();
         let key = state.next_key;
         state.next_key += 1;
@@ -31,7 +31,7 @@ impl ChangeListeners {
         ChangeListener { listeners: self.clone(), key }
     }
 
-    pub(super) fn call(&self, method: &str, params: Option<&Json>) {
+    pub(crate) fn call(&self, method: &str, params: Option<&Json>) {
         // Called without the lock, because a callback may drop a listener.
         let callbacks: Vec<Callback> = self.0.lock().callbacks.values().cloned().collect();
         for callback in callbacks {

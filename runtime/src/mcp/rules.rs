@@ -8,9 +8,8 @@ use super::info::PeerInfo;
 use super::log_level::Level;
 use super::role::Role;
 
-/// The rules of a kind of revisions. The dispatcher applies them to incoming messages before it calls a handler, and to
-/// outgoing messages before it sends them.
-pub trait Protocol: Send + Sync + 'static {
+/// The rules of a kind of revisions. [`Mcp`](super::Mcp) applies them to the messages of a connection.
+pub trait RevisionRules: Send + Sync + 'static {
     /// Decides whether a request is handled, gets a response at once, or is dropped.
     ///
     /// # Errors
@@ -64,7 +63,7 @@ pub trait Protocol: Send + Sync + 'static {
         Ok(params)
     }
 
-    /// Returns whether to send `notifications/cancelled` when the caller drops this request.
+    /// Returns whether to notify the peer when the caller drops this request.
     fn may_cancel(&self, _method: &str, _params: Option<&Json>) -> bool {
         true
     }
@@ -169,7 +168,7 @@ impl RequestScope {
 #[derive(Clone, Copy, Debug)]
 pub struct FixedRevision(pub Revision);
 
-impl Protocol for FixedRevision {
+impl RevisionRules for FixedRevision {
     fn admit(&self, _: &IncomingRequest<'_>) -> Result<Admission, ErrorObject> {
         Ok(Admission::Handle(RequestScope::of(self.0)))
     }

@@ -7,13 +7,13 @@ use mcpgen_types::{ErrorObject, Json, JsonObject};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
-use super::context::Context;
-use super::router::{AnyNotification, AnyRequest, ResponseFuture, Router};
+use crate::context::Context;
 use crate::jsonrpc::errors;
+use crate::mcp::config::ServerConfig;
+use crate::mcp::info::{LocalInfo, PeerInfo, can};
+use crate::mcp::modern::CLIENT_CAPABILITIES;
 use crate::peer::Peer;
-use crate::protocol::config::ServerConfig;
-use crate::protocol::info::{LocalInfo, PeerInfo, can};
-use crate::protocol::modern::CLIENT_CAPABILITIES;
+use crate::router::{AnyNotification, AnyRequest, ResponseFuture, Router};
 
 /// The capability that contains the settings of all extensions.
 const CAPABILITY: &str = "extensions";
@@ -158,7 +158,7 @@ impl Peer {
     ///
     /// Fails if the settings do not have the type of the extension's settings.
     pub fn extension<E: Extension>(&self) -> Result<Option<E::Settings>, ErrorObject> {
-        settings::<E>(self.protocol().peer_info().as_deref())
+        settings::<E>(self.revision_rules().peer_info().as_deref())
     }
 }
 
@@ -194,7 +194,7 @@ impl Router {
 
 /// Checks whether a request of an extension may be handled.
 fn admit(context: &Context, method: &str, identifier: &'static str) -> Result<(), ErrorObject> {
-    if !context.peer().protocol().has_declared(&[CAPABILITY, identifier]) {
+    if !context.peer().revision_rules().has_declared(&[CAPABILITY, identifier]) {
         return Err(errors::method_not_found(method));
     }
     match require(context, identifier) {
@@ -211,7 +211,8 @@ fn require(context: &Context, identifier: &'static str) -> Result<(), ErrorObjec
 /// Returns whether a notification of an extension may be handled.
 fn is_known(context: &Context, identifier: &str) -> bool {
     let path = [CAPABILITY, identifier];
-    let protocol = context.peer().protocol();
+    let peer = context.peer();
+    let protocol = peer.revision_rules();
     if !protocol.has_declared(&path) {
         return false;
     }

@@ -1,0 +1,329 @@
+//! The rules of a protocol on top of JSON-RPC.
+
+use std::any::Any;
+use std::borrow::Cow;
+
+use futures_util::future::BoxFuture;
+use mcpgen_types::codec::Encode;
+use mcpgen_types::{ErrorObject, Json, JsonObject, RequestId, Version};
+use tower::BoxError;
+
+use crate::context::{Context, Parts};
+use crate::error::CallError;
+use crate::jsonrpc::errors;
+use crate::transport::Extensions;
+
+/// The rules of a protocol: which messages may be sent when, which version they belong to, and what its own
+/// notifications do. A connection applies them to all messages. All methods but two have defaults.
+pub trait Protocol: Send + Sync + 'static {
+    /// What the protocol knows of a message. Handlers get it from [`Context::scope`].
+    type Scope: Send + Sync + 'static;
+
+    /// Returns the rules that hold for the whole connection. Called once.
+    fn rules(&self) -> Rules {
+        Rules::default()
+    }
+
+    /// Checks whether the peer may send a batch now. By default, it may not.
+    ///
+    /// # Errors
+    ///
+    /// Returns the error response to the batch.
+    fn check_batch(&self) -> Result<(), ErrorObject> {
+        Err(errors::invalid_request("batches are not supported; send one message at a time"))
+    }
+
+    /// Decides whether a request is handled, gets a response at once, or is dropped.
+    ///
+    /// # Errors
+    ///
+    /// Returns the error response if the request is not allowed, or not allowed yet.
+    fn admit(&self, request: &Received<'_>) -> Result<Admission<Self::Scope>, ErrorObject>;
+
+    /// Returns the version of a notification, and what it does. `None` drops it.
+    fn classify(&self, notification: &Received<'_>) -> Option<Notice<Self::Scope>>;
+
+    /// Returns the name of what a request is about, such as a tool, for logs.
+    fn subject<'c>(&self, _context: &'c Context) -> Option<&'c str> {
+        None
+    }
+
+    /// Corrects the params of a request that do not have the type of its handler. By default, they are an error.
+    fn repair_params(&self, _context: &Context, _params: Option<&Json>, _error: &mcpgen_types::Error) -> Option<Json> {
+        None
+    }
+
+    /// Completes a handler's result or error before it is sent.
+    ///
+    /// # Errors
+    ///
+    /// Returns the error to send if the handler failed, or if its result is not valid for the request.
+    fn finish_response(&self, _context: &Context, result: Result<Json, ErrorObject>) -> Result<Json, ErrorObject> {
+        result
+    }
+
+    /// Checks and completes a request or notification before it is sent.
+    ///
+    /// # Errors
+    ///
+    /// Returns the error of the call if the message may not be sent now.
+    fn before_send(&self, _message: &mut Sending<'_>) -> Result<(), CallError> {
+        Ok(())
+    }
+
+    /// Called before a request is sent on behalf of another one. The request is sent when the future completes. Its value
+    /// is dropped when the call ends.
+    fn before_call(&self, _context: &Context) -> Option<BoxFuture<'static, Box<dyn Any + Send>>> {
+        None
+    }
+
+    /// Processes the result of a request that was sent. It is called before any later message is processed.
+    ///
+    /// # Errors
+    ///
+    /// Returns the reason if the result is not valid.
+    fn receive_result(&self, _method: &str, result: Json) -> Result<Json, BoxError> {
+        Ok(result)
+    }
+
+    /// Returns the notification that cancels a request that was sent, possibly on behalf of another message. By default,
+    /// the peer is not notified.
+    fn cancellation(&self, _id: &RequestId, _on_behalf_of: Option<&Context>) -> Option<Notification> {
+        None
+    }
+}
+
+/// The rules that hold for the whole connection.
+#[derive(Clone, Debug, Default)]
+#[non_exhaustive]
+pub struct Rules {
+    /// The methods whose requests last until something else ends, such as a subscription. They have limits of their own;
+    /// see [`Limits::long_lived`](crate::Limits::long_lived).
+    pub long_lived: &'static [&'static str],
+    /// Whether the idle timeouts of calls do not run while this side handles a request, such as a question to the user.
+    pub pauses_timeouts: bool,
+    /// Whether `"params": null` means that there are no params. Otherwise it is an error.
+    pub null_params: bool,
+    /// The response to a cancelled request. By default, it gets none.
+    pub cancelled: Option<ErrorObject>,
+}
+
+/// A request or notification that was received.
+#[derive(Clone, Copy, Debug)]
+#[non_exhaustive]
+pub struct Received<'a> {
+    /// The ID of a request.
+    pub id: Option<&'a RequestId>,
+    /// The method.
+    pub method: &'a str,
+    /// The params, not decoded yet; `None` if absent.
+    pub params: Option<&'a Json>,
+    /// Whether it is part of a batch.
+    pub in_batch: bool,
+    /// The request with the same ID that has no response yet, if there is one. Such a request is refused, unless it
+    /// [begins a session](Admission::NewSession).
+    pub open: Option<&'a Context>,
+    /// The values that the transport attached.
+    pub extensions: &'a Extensions,
+}
+
+impl Received<'_> {
+    /// Returns a member of the params.
+    #[must_use]
+    pub fn param(&self, name: &str) -> Option<Json> {
+        self.params.and_then(|params| Some(params.get(name)?.to_json()))
+    }
+}
+
+/// A request or notification that is about to be sent.
+#[derive(Debug)]
+#[non_exhaustive]
+pub struct Sending<'a> {
+    /// The ID of a request.
+    pub id: Option<&'a RequestId>,
+    /// The method.
+    pub method: &'a str,
+    /// The version that defines the message, or `None` if the message is not typed.
+    pub version: Option<Version>,
+    /// The encoded params.
+    pub params: Option<Json>,
+    /// The message on behalf of which it is sent.
+    pub on_behalf_of: Option<&'a Context>,
+    /// Whether the caller wants reports of progress.
+    pub wants_progress: bool,
+    /// Whether the peer is notified if the caller drops the call, with [`Protocol::cancellation`].
+    pub can_cancel: bool,
+}
+
+impl Sending<'_> {
+    /// Sets a member of the params.
+    ///
+    /// # Errors
+    ///
+    /// Fails if the params are not an object.
+    pub fn set_param(&mut self, name: &str, value: &impl Encode) -> Result<(), CallError> {
+        let members = self.params.as_ref().map(|params| params.decode::<JsonObject>()).transpose();
+        let mut members = members.map_err(|error| CallError::Invalid(error.into()))?.unwrap_or_default();
+        members.insert(name, Json::from(value));
+        self.params = Some(members.into());
+        Ok(())
+    }
+}
+
+/// The decision about a request.
+#[derive(Clone, Debug)]
+pub enum Admission<S> {
+    /// Call the handler for this version, with this scope.
+    Handle(Version, S),
+    /// Send this result at once, without calling a handler.
+    Respond(Json),
+    /// Send this result at once. It begins a new session: requests that were sent to the client before fail, and those for
+    /// which `ends` returns true are cancelled.
+    NewSession {
+        /// The result.
+        result: Json,
+        /// Returns whether a request belongs to the session before.
+        ends: fn(&Context) -> bool,
+    },
+    /// Ignore the request and send no response, for this reason.
+    Drop(&'static str),
+}
+
+/// What a notification does.
+#[derive(Clone, Debug)]
+pub struct Notice<S> {
+    /// The version that its handler has.
+    pub version: Version,
+    /// The scope for its handler.
+    pub scope: S,
+    /// Its effect. A notification that has an effect is not passed to a handler.
+    pub effect: Effect,
+}
+
+impl<S> Notice<S> {
+    /// Creates a notice for a handler.
+    pub fn new(version: Version, scope: S) -> Self {
+        Self { version, scope, effect: Effect::None }
+    }
+
+    /// Sets the effect.
+    #[must_use]
+    pub fn with_effect(self, effect: Effect) -> Self {
+        Self { effect, ..self }
+    }
+}
+
+/// The effect of a notification on a request, if there is a request with the ID.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub enum Effect {
+    /// It has none.
+    None,
+    /// Cancels a request that was received.
+    Cancel(RequestId),
+    /// Reports the progress of a request that was sent.
+    Progress(RequestId, Json),
+    /// Belongs to a request that was sent, such as a subscription.
+    Deliver(RequestId),
+    /// Ends a request that was sent and to which notifications are delivered.
+    End(RequestId),
+}
+
+/// A notification to send.
+#[derive(Clone, Debug)]
+pub struct Notification {
+    /// The method.
+    pub method: Cow<'static, str>,
+    /// The encoded params.
+    pub params: Option<Json>,
+}
+
+impl Notification {
+    /// Creates a notification.
+    pub fn new(method: impl Into<Cow<'static, str>>, params: &impl Encode) -> Self {
+        Self { method: method.into(), params: Some(Json::from(params)) }
+    }
+}
+
+/// A [`Protocol`] whose type of scope is known only to its contexts.
+pub(crate) trait ErasedProtocol: Any + Send + Sync {
+    fn rules(&self) -> Rules;
+    fn check_batch(&self) -> Result<(), ErrorObject>;
+    /// Takes the parts if the request is handled.
+    fn admit(&self, request: &Received<'_>, parts: &mut Option<Parts>) -> Result<Admission<Context>, ErrorObject>;
+    /// Takes the parts if `is_handled` returns true for the version.
+    fn classify(
+        &self,
+        notification: &Received<'_>,
+        parts: &mut Option<Parts>,
+        is_handled: &dyn Fn(Version) -> bool,
+    ) -> Option<(Effect, Option<Context>)>;
+    fn subject<'c>(&self, context: &'c Context) -> Option<&'c str>;
+    fn repair_params(&self, context: &Context, params: Option<&Json>, error: &mcpgen_types::Error) -> Option<Json>;
+    fn finish_response(&self, context: &Context, result: Result<Json, ErrorObject>) -> Result<Json, ErrorObject>;
+    fn before_send(&self, message: &mut Sending<'_>) -> Result<(), CallError>;
+    fn before_call(&self, context: &Context) -> Option<BoxFuture<'static, Box<dyn Any + Send>>>;
+    fn receive_result(&self, method: &str, result: Json) -> Result<Json, BoxError>;
+    fn cancellation(&self, id: &RequestId, on_behalf_of: Option<&Context>) -> Option<Notification>;
+}
+
+impl<P: Protocol> ErasedProtocol for P {
+    fn rules(&self) -> Rules {
+        Protocol::rules(self)
+    }
+
+    fn check_batch(&self) -> Result<(), ErrorObject> {
+        Protocol::check_batch(self)
+    }
+
+    fn admit(&self, request: &Received<'_>, parts: &mut Option<Parts>) -> Result<Admission<Context>, ErrorObject> {
+        Ok(match Protocol::admit(self, request)? {
+            Admission::Handle(version, scope) => match parts.take() {
+                Some(parts) => Admission::Handle(version, Context::new(parts, version, scope)),
+                None => return Err(errors::internal()),
+            },
+            Admission::Respond(result) => Admission::Respond(result),
+            Admission::NewSession { result, ends } => Admission::NewSession { result, ends },
+            Admission::Drop(why) => Admission::Drop(why),
+        })
+    }
+
+    fn classify(
+        &self,
+        notification: &Received<'_>,
+        parts: &mut Option<Parts>,
+        is_handled: &dyn Fn(Version) -> bool,
+    ) -> Option<(Effect, Option<Context>)> {
+        let Notice { version, scope, effect } = Protocol::classify(self, notification)?;
+        let parts = if is_handled(version) { parts.take() } else { None };
+        Some((effect, parts.map(|parts| Context::new(parts, version, scope))))
+    }
+
+    fn subject<'c>(&self, context: &'c Context) -> Option<&'c str> {
+        Protocol::subject(self, context)
+    }
+
+    fn repair_params(&self, context: &Context, params: Option<&Json>, error: &mcpgen_types::Error) -> Option<Json> {
+        Protocol::repair_params(self, context, params, error)
+    }
+
+    fn finish_response(&self, context: &Context, result: Result<Json, ErrorObject>) -> Result<Json, ErrorObject> {
+        Protocol::finish_response(self, context, result)
+    }
+
+    fn before_send(&self, message: &mut Sending<'_>) -> Result<(), CallError> {
+        Protocol::before_send(self, message)
+    }
+
+    fn before_call(&self, context: &Context) -> Option<BoxFuture<'static, Box<dyn Any + Send>>> {
+        Protocol::before_call(self, context)
+    }
+
+    fn receive_result(&self, method: &str, result: Json) -> Result<Json, BoxError> {
+        Protocol::receive_result(self, method, result)
+    }
+
+    fn cancellation(&self, id: &RequestId, on_behalf_of: Option<&Context>) -> Option<Notification> {
+        Protocol::cancellation(self, id, on_behalf_of)
+    }
+}

@@ -1,0 +1,20 @@
+//! Counts what exists at the moment.
+
+use opentelemetry::metrics::UpDownCounter;
+
+/// Adds one to a counter, and subtracts it when it is dropped.
+#[derive(Debug)]
+pub(crate) struct Counted(UpDownCounter<i64>);
+
+impl Counted {
+    pub(super) fn new(counter: &UpDownCounter<i64>) -> Self {
+        counter.add(1, &[]);
+        Self(counter.clone())
+    }
+}
+
+impl Drop for Counted {
+    fn drop(&mut self) {
+        self.0.add(-1, &[]);
+    }
+}
