@@ -109,7 +109,7 @@ mod legacy {
             let params = CallToolRequestParams::new(name).with_arguments(arguments);
             let call = peer
                 .request::<CallToolRequest>(params)
-                .on_progress(|now: Progress| println!("progress: {}", now.progress));
+                .on_progress(|now: super::Progress| println!("progress: {}", now.progress));
             let content = call.await.map(|result| mcpgen_types::to_string(&result.content));
             print_result(name, content.map_err(|error| error.to_string()));
         }
@@ -150,7 +150,8 @@ mod modern {
                 // A single round, with progress notifications.
                 "wait" => {
                     let request = client.peer.request::<CallToolRequest>(params);
-                    let result = request.on_progress(|now: Progress| println!("progress: {}", now.progress)).await;
+                    let result =
+                        request.on_progress(|now: super::Progress| println!("progress: {}", now.progress)).await;
                     result
                         .map(|result| Json::from(&result).get("content").map_or_else(String::new, |it| it.to_string()))
                 }

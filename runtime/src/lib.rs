@@ -70,11 +70,14 @@
 //!
 //! * [`jsonrpc`] classifies messages in one pass. Params stay JSON until the handler's type is known.
 //! * A [`transport`] is a stream of messages and a sink for them.
-//! * [`protocol`] decides which revision a message belongs to and whether it may be sent now.
-//! * [`telemetry`] records spans and metrics (feature `opentelemetry`).
+//! * A handler receives a [`Context`] besides its params.
+//! * A [`protocol`] decides which version a message belongs to and whether it may be sent now. An [`observer`] sees each
+//!   message.
 //! * [`peer`] sends requests and notifications to the peer.
-//! * [`service`] finds the handler by revision and method. Any tower layer around the router is middleware.
+//! * [`router`] finds the handler by version and method. Any tower layer around the router is middleware.
 //! * [`connection`] runs all of this within [`Limits`] and sends exactly one response per request.
+//! * [`mcp`] is the Model Context Protocol. The modules above know nothing of it.
+//! * [`telemetry`] records spans and metrics (feature `opentelemetry`).
 //! * `tasks` (feature `tasks`) runs requests as tasks, whose results the client fetches later.
 //! * [`replicas`] has the traits of state that several processes share.
 //! * `testing` (feature `testing`) has contract tests for implementations of these traits.

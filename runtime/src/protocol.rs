@@ -11,7 +11,7 @@ use tower::BoxError;
 use crate::context::{Context, Parts};
 use crate::error::CallError;
 use crate::jsonrpc::errors;
-use crate::transport::Extensions;
+use crate::transport::{Extensions, FreeForm};
 
 /// The rules of a protocol: which messages may be sent when, which version they belong to, and what its own
 /// notifications do. A connection applies them to all messages. All methods but two have defaults.
@@ -46,6 +46,11 @@ pub trait Protocol: Send + Sync + 'static {
     /// Returns the name of what a request is about, such as a tool, for logs.
     fn subject<'c>(&self, _context: &'c Context) -> Option<&'c str> {
         None
+    }
+
+    /// Returns where the messages of a method have free-form JSON, for [`Limits::memory`](crate::Limits::memory).
+    fn free_form(&self, _method: &str) -> FreeForm {
+        FreeForm::default()
     }
 
     /// Corrects the params of a request that do not have the type of its handler. By default, they are an error.
@@ -259,6 +264,7 @@ pub(crate) trait ErasedProtocol: Any + Send + Sync {
         is_handled: &dyn Fn(Version) -> bool,
     ) -> Option<(Effect, Option<Context>)>;
     fn subject<'c>(&self, context: &'c Context) -> Option<&'c str>;
+    fn free_form(&self, method: &str) -> FreeForm;
     fn repair_params(&self, context: &Context, params: Option<&Json>, error: &mcpgen_types::Error) -> Option<Json>;
     fn finish_response(&self, context: &Context, result: Result<Json, ErrorObject>) -> Result<Json, ErrorObject>;
     fn before_send(&self, message: &mut Sending<'_>) -> Result<(), CallError>;
@@ -301,6 +307,10 @@ impl<P: Protocol> ErasedProtocol for P {
 
     fn subject<'c>(&self, context: &'c Context) -> Option<&'c str> {
         Protocol::subject(self, context)
+    }
+
+    fn free_form(&self, method: &str) -> FreeForm {
+        Protocol::free_form(self, method)
     }
 
     fn repair_params(&self, context: &Context, params: Option<&Json>, error: &mcpgen_types::Error) -> Option<Json> {

@@ -13,6 +13,7 @@ use super::greeting::Greeting;
 use crate::client::Client;
 use crate::context::Context;
 use crate::jsonrpc::errors;
+use crate::mcp;
 use crate::mcp::conversion::{ConversionError, Revisions};
 use crate::mcp::info::LocalInfo;
 use crate::mcp::modern::{CLIENT_CAPABILITIES, CLIENT_INFO, LOG_LEVEL, PROTOCOL_VERSION};
@@ -247,13 +248,13 @@ impl Relay {
 }
 
 fn is_header_mismatch(result: &Result<Json, CallError>) -> bool {
-    matches!(result, Err(CallError::ErrorResponse(error)) if error.code.0 == errors::HEADER_MISMATCH)
+    matches!(result, Err(CallError::ErrorResponse(error)) if error.code.0 == mcp::errors::HEADER_MISMATCH)
 }
 
 /// Returns the error response for a call that failed on the other side.
 pub(super) fn error_response(error: CallError, revision: Revision) -> ErrorObject {
     match error {
-        CallError::ErrorResponse(error) if errors::is_resource_not_found(&error) => {
+        CallError::ErrorResponse(error) if mcp::errors::is_resource_not_found(&error) => {
             let code = match revision.has_resource_not_found_code() {
                 true => ErrorCode::RESOURCE_NOT_FOUND,
                 false => ErrorCode::INVALID_PARAMS,

@@ -15,7 +15,7 @@ use serde::de::DeserializeOwned;
 use super::handle::Client;
 #[cfg(feature = "validate")]
 use super::tool_cache::CachedTools;
-use crate::jsonrpc::errors;
+use crate::mcp;
 use crate::mcp::Progress;
 use crate::peer::{Call, CallError};
 use crate::router::RequestService;
@@ -173,7 +173,7 @@ impl<'c, S: RequestService> ToolCall<'c, S> {
         match client.finish::<CallToolRequest, _>(params.clone(), send).await {
             // Over HTTP, a tool may require headers that the client does not know, because the list of tools is
             // outdated or was never requested. Request it and retry.
-            Err(CallError::ErrorResponse(error)) if error.code.0 == errors::HEADER_MISMATCH => {
+            Err(CallError::ErrorResponse(error)) if error.code.0 == mcp::errors::HEADER_MISMATCH => {
                 client.tool_cache.clear();
                 client.tools().await?;
                 client.finish::<CallToolRequest, _>(params, send).await

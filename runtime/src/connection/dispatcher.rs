@@ -67,7 +67,7 @@ impl<S: RequestService> Dispatcher<S> {
             return self.send(invalid_message_response(ErrorId::Null, error)).await;
         }
         let mut memory = Memory::default();
-        let dispatched = match inbound.into_document() {
+        let dispatched = match inbound.into_document(&|method| self.shared.peer.erased_protocol().free_form(method)) {
             Ok((document, of_document)) => {
                 let limit = self.shared.limits.memory;
                 memory = of_document;
@@ -96,7 +96,8 @@ impl<S: RequestService> Dispatcher<S> {
     /// Returns the memory of a response to a pending request.
     fn memory_of_response(&self, document: &Document<'_>) -> Option<Memory> {
         let Ok(Envelope::Response { id, .. }) = Envelope::read(document) else { return None };
-        Some(Memory::of_response(document, &self.shared.peer.pending_method(&id)?))
+        let Shared { peer, .. } = &*self.shared;
+        Some(Memory::of_response(document, peer.erased_protocol().free_form(&peer.pending_method(&id)?)))
     }
 
     /// Processes a single message. Returns a request that needs a handler as a task, and an immediate response as an

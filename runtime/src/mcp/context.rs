@@ -1,62 +1,25 @@
 //! What a handler of MCP knows of a message.
 
 use std::borrow::Cow;
-use std::fmt;
-use std::sync::{Arc, LazyLock};
+use std::sync::Arc;
 use std::time::Duration;
 
-use mcpgen_types::{ErrorObject, Json, JsonObject, ProgressToken, Request, RequestId, Revision};
+use mcpgen_types::{ErrorObject, Json, JsonObject, ProgressToken, Request, Revision};
 use serde_json::json;
-use tokio::sync::Mutex;
 
 use super::conversion::{ConversionError, Revisions};
 use super::info::PeerInfo;
 #[cfg(feature = "tasks")]
 use super::input_requests::InputByKey;
 use super::params::{ParamsInterner, ParamsView};
+use super::scope::{Scope, scope};
+#[cfg(feature = "tasks")]
 use super::task_scope::TaskScope;
 use super::{FixedRevision, Level, Mcp, RequestInfo, RequestScope};
 use crate::context::{Context, Parts};
 use crate::jsonrpc::errors;
 use crate::peer::Peer;
 use crate::transport::{Outbound, Route};
-
-/// What MCP knows of a message.
-pub struct Scope {
-    request: RequestScope,
-    params_view: ParamsView,
-    /// The last progress that was reported. Locked while a report is sent, which keeps them in order.
-    last_progress: Mutex<f64>,
-    /// The task on whose behalf messages are sent.
-    task: Option<Arc<dyn TaskScope>>,
-}
-
-impl fmt::Debug for Scope {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Scope").field("request", &self.request).finish_non_exhaustive()
-    }
-}
-
-impl Scope {
-    pub(super) fn new(request: RequestScope, params_view: ParamsView) -> Self {
-        Self { request, params_view, last_progress: Mutex::new(f64::NEG_INFINITY), task: None }
-    }
-
-    pub(super) fn request(&self) -> &RequestScope {
-        &self.request
-    }
-
-    pub(super) fn task(&self) -> Option<&Arc<dyn TaskScope>> {
-        self.task.as_ref()
-    }
-}
-
-/// The scope of a message of MCP. A message of another protocol has an empty one.
-fn scope(context: &Context) -> &Scope {
-    static EMPTY: LazyLock<Scope> =
-        LazyLock::new(|| Scope::new(RequestScope::of(Revision::LATEST), ParamsView::default()));
-    context.scope().unwrap_or(&EMPTY)
-}
 
 impl Context {
     /// Creates a context without a connection, for testing handlers and layers. Its peer is disconnected.
@@ -137,7 +100,7 @@ impl Context {
     pub fn require(&self, capability: &[&str]) -> Result<(), ErrorObject> {
         match self.peer_info().is_some_and(|peer_info| peer_info.can(capability)) {
             true => Ok(()),
-            false => Err(errors::missing_capabilities(&[capability])),
+            false => Err(super::errors::missing_capabilities(&[capability])),
         }
     }
 
@@ -243,14 +206,6 @@ impl Context {
 
 fn no_peer(revision: Revision) -> Peer {
     Peer::disconnected_from(Mcp::new(Arc::new(FixedRevision(revision))))
-}
-
-/// Returns the ID of the request whose progress token this is: the tokens that a peer sends are the IDs of its requests.
-pub(super) fn request_id(token: ProgressToken) -> RequestId {
-    match token {
-        ProgressToken::Integer(id) => RequestId::Integer(id),
-        ProgressToken::String(id) => RequestId::String(id),
-    }
 }
 
 /// The trace context of a request. The values are not validated.

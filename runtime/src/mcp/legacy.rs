@@ -7,8 +7,8 @@ use std::sync::{Arc, MutexGuard};
 use mcpgen_types::{ErrorCode, ErrorObject, Json, JsonObject, Revision};
 use serde_json::json;
 
+use super::meta::with_meta;
 use crate::jsonrpc::errors;
-use crate::jsonrpc::json::with_meta;
 use crate::mcp::info::{HandlerCapabilities, LocalInfo, PeerInfo, check_declarations, missing_for};
 use crate::mcp::{Admission, IncomingRequest, Level, RequestInfo, RequestScope, RevisionRules, Role, methods};
 use crate::util::lock::Mutex;

@@ -3,6 +3,7 @@
 use mcpgen_types::{MethodSpec, Revision};
 
 use super::Role;
+use crate::transport::FreeForm;
 
 /// The requests whose response is sent only when something else ends, such as a subscription or a task. The schemas do
 /// not contain this fact.
@@ -39,6 +40,16 @@ const SUBSCRIPTION: &str = "resources/subscribe ";
 /// clients request these lists from every server, and fail if the response is an error.
 pub(crate) fn may_be_undeclared(method: &str) -> bool {
     matches!(method, "prompts/list" | "resources/list" | "resources/templates/list" | "tools/list")
+}
+
+/// Returns where the messages of a method have free-form JSON in the newest revision, to which those of others are
+/// converted.
+pub(crate) fn free_form(method: &str) -> FreeForm {
+    let spec = MethodSpec::newest(method);
+    spec.map_or_else(FreeForm::default, |spec| FreeForm {
+        params: spec.free_form_params,
+        result: spec.free_form_result,
+    })
 }
 
 /// Returns whether clients of a revision can request that a request of this method runs as a task.

@@ -7,12 +7,14 @@ pub mod config;
 mod context;
 pub mod conversion;
 pub mod dual;
+pub mod errors;
 pub mod extension;
 pub mod header_params;
 pub mod info;
 pub(crate) mod input_requests;
 pub mod legacy;
 mod log_level;
+pub(crate) mod meta;
 pub(crate) mod methods;
 pub mod modern;
 pub(crate) mod params;
@@ -22,6 +24,7 @@ mod protocol;
 mod role;
 mod router;
 mod rules;
+mod scope;
 pub(crate) mod task_scope;
 
 use mcpgen_types::v2026_07_28::DiscoverRequest;
@@ -30,9 +33,10 @@ use mcpgen_types::{Request, Revision};
 /// The revision of the types that servers and clients use, on connections of any revision.
 pub(crate) const TYPES: Revision = Revision::of(DiscoverRequest::VERSION);
 
-pub use context::{Scope, Trace};
+pub use context::Trace;
 pub use log_level::Level;
 pub use progress::Progress;
 pub use protocol::Mcp;
 pub use role::Role;
 pub use rules::{Admission, FixedRevision, IncomingRequest, RequestInfo, RequestScope, RevisionRules};
+pub use scope::Scope;

@@ -10,8 +10,9 @@ use mcpgen_types::v2026_07_28::{DiscoverRequest, InputRequest, InputRequiredResu
 use mcpgen_types::{ErrorCode, ErrorObject, Json, JsonObject, JsonRef, MethodSpec, Request, Revision};
 use serde_json::json;
 
+use super::meta::with_meta;
 use crate::jsonrpc::errors;
-use crate::jsonrpc::json::{Edit, Picked, with_meta};
+use crate::jsonrpc::json::{Edit, Picked};
 use crate::mcp::cache_hints::CacheHints;
 use crate::mcp::conversion::Revisions;
 use crate::mcp::info::{
@@ -203,7 +204,7 @@ impl Modern {
     }
 
     fn unsupported(&self, requested: &str) -> ErrorObject {
-        errors::unsupported_version(self.supported.iter().copied(), requested)
+        super::errors::unsupported_version(self.supported.iter().copied(), requested)
     }
 
     /// Returns the result of `server/discover`.
@@ -340,7 +341,7 @@ impl Modern {
         let nothing = JsonObject::new();
         let declared = request.scope.peer_info.as_ref().map_or(&nothing, |peer_info| &peer_info.capabilities);
         let missing = missing_input_capabilities(required.input_requests.iter().flat_map(|it| it.values()), declared);
-        if missing.is_empty() { Ok(()) } else { Err(errors::missing_capabilities(&missing)) }
+        if missing.is_empty() { Ok(()) } else { Err(super::errors::missing_capabilities(&missing)) }
     }
 
     /// Reads the peer info from the result of `server/discover`.
@@ -545,7 +546,7 @@ impl RevisionRules for Modern {
             return Err(errors::method_not_found(method));
         }
         let path = missing_capability(method, params, &self.capabilities(self.revision()));
-        path.map_or(Ok(()), |path| Err(errors::missing_capabilities(&[path])))
+        path.map_or(Ok(()), |path| Err(super::errors::missing_capabilities(&[path])))
     }
 
     fn has_declared(&self, capability: &[&str]) -> bool {

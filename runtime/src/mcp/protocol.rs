@@ -10,16 +10,17 @@ use serde_json::json;
 use tower::BoxError;
 
 use super::change_listeners::ChangeListeners;
-use super::context::{Scope, request_id};
-use super::methods;
 use super::modern::SUBSCRIPTION_ID;
 use super::params::{ParamsInterner, ParamsView};
+use super::scope::{Scope, request_id};
 use super::task_scope::CallOfTask;
 use super::{IncomingRequest, RequestScope, RevisionRules, Role};
+use super::{meta, methods};
 use crate::context::Context;
 use crate::error::CallError;
-use crate::jsonrpc::{errors, json};
+use crate::jsonrpc::errors;
 use crate::protocol::{Admission, Effect, Notice, Notification, Protocol, Received, Rules, Sending};
+use crate::transport::FreeForm;
 use crate::util::lock::Mutex;
 
 /// The Model Context Protocol on a connection.
@@ -111,7 +112,7 @@ impl Protocol for Mcp {
     }
 
     fn check_batch(&self) -> Result<(), ErrorObject> {
-        if self.rules.allows_batches() { Ok(()) } else { Err(errors::not_in_batches()) }
+        if self.rules.allows_batches() { Ok(()) } else { Err(super::errors::not_in_batches()) }
     }
 
     fn admit(&self, request: &Received<'_>) -> Result<Admission<Scope>, ErrorObject> {
@@ -128,7 +129,7 @@ impl Protocol for Mcp {
         let incoming = IncomingRequest { method: request.method, params: request.params, meta: &view.meta };
         Ok(match self.rules.admit(&incoming)? {
             super::Admission::Handle(scope) if request.in_batch && !scope.revision.is_legacy() => {
-                return Err(errors::not_in_batches());
+                return Err(super::errors::not_in_batches());
             }
             super::Admission::Handle(scope) => Admission::Handle(scope.revision.version(), Scope::new(scope, view)),
             super::Admission::Respond(result) => Admission::Respond(result),
@@ -156,6 +157,10 @@ impl Protocol for Mcp {
 
     fn subject<'c>(&self, context: &'c Context) -> Option<&'c str> {
         context.subject()
+    }
+
+    fn free_form(&self, method: &str) -> FreeForm {
+        methods::free_form(method)
     }
 
     /// Removes invalid entries of `inputResponses`: [`Context::input`] decodes each entry with the type of its input
@@ -188,7 +193,7 @@ impl Protocol for Mcp {
         if message.wants_progress {
             // The progress token is the request's ID, which is unique on the connection.
             let token = ("progressToken", mcpgen_types::to_string(id));
-            message.params = json::with_meta(message.params.take(), &[token], true).map_err(invalid)?;
+            message.params = meta::with_meta(message.params.take(), &[token], true).map_err(invalid)?;
         }
         message.can_cancel = self.rules.may_cancel(message.method, message.params.as_ref());
         Ok(())
@@ -220,7 +225,7 @@ impl Mcp {
         if task.has_ended() {
             return Err(CallError::NotAllowed("the task that sends this message has ended".to_owned()));
         }
-        let params = json::with_meta(message.params.take(), &[task.meta()], true);
+        let params = meta::with_meta(message.params.take(), &[task.meta()], true);
         message.params = params.map_err(|why| CallError::Invalid(why.into()))?;
         Ok(())
     }

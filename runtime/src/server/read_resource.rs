@@ -12,6 +12,7 @@ use super::state::Server;
 use super::tool_error::ResultOrInput;
 use crate::context::Context;
 use crate::jsonrpc::errors;
+use crate::mcp;
 use crate::mcp::change::Change;
 use crate::router::AnyRequest;
 
@@ -23,7 +24,7 @@ impl Server {
     ) -> Result<ResultOrInput<ReadResourceResult>, ErrorObject> {
         let (uri, revision) = (params.uri, context.revision());
         let context = self.request_context(context, || "{}".to_owned());
-        let not_found = || errors::resource_not_found(revision, &uri);
+        let not_found = || mcp::errors::resource_not_found(revision, &uri);
         match self.start_reading(&uri, context).ok_or_else(not_found)?.await {
             Ok(Some(contents)) => Ok(ResultOrInput::Result(ReadResourceResult::new(contents, 0, CacheScope::Private))),
             Ok(None) => Err(not_found()),
@@ -67,7 +68,7 @@ impl Server {
         }
         let filter = self.caller_filter(&request.context);
         if subscribes && !filter.allows(&Change::Resource(uri.to_owned())) {
-            return Err(errors::resource_not_found(request.context.revision(), uri));
+            return Err(mcp::errors::resource_not_found(request.context.revision(), uri));
         }
         let mut listeners = self.0.listeners.lock();
         let listener = listener(&mut listeners, &request.context.peer(), filter);

@@ -25,6 +25,7 @@ use tokio_util::sync::CancellationToken;
 use super::change_filter::CallerFilter;
 use crate::context::Context;
 use crate::jsonrpc::errors;
+use crate::mcp;
 use crate::mcp::change::{Change, Filter, Pending, TASK_IDS, TASK_NOTIFICATION};
 use crate::mcp::info::{LocalInfo, can};
 use crate::mcp::modern::SUBSCRIPTION_ID;
@@ -165,7 +166,7 @@ impl Subscriptions {
         let accepted = self.accept(requested, &filter);
         let refused = |uri: &&String| !filter.allows(&Change::Resource((*uri).clone()));
         if let Some(uri) = accepted.resource_subscriptions.iter().flatten().find(refused) {
-            return Err(errors::resource_not_found(context.revision(), uri));
+            return Err(mcp::errors::resource_not_found(context.revision(), uri));
         }
         let meta = json!({ SUBSCRIPTION_ID: mcpgen_types::to_value(id).unwrap_or_default() });
         let mut acknowledged =

@@ -18,8 +18,9 @@ use super::store::{TaskChange, has_ended};
 use super::support::TaskSupport;
 use crate::context::Context;
 use crate::jsonrpc::errors;
-use crate::jsonrpc::json::{Picked, with_meta};
+use crate::jsonrpc::json::Picked;
 use crate::mcp::legacy::RELATED_TASK;
+use crate::mcp::meta::with_meta;
 use crate::router::{AnyRequest, RequestHandler, ResponseFuture, Router, encoded};
 
 impl Tasks {

@@ -8,7 +8,7 @@ use mcpgen_types::{ErrorObject, Json, JsonObject, Map};
 use super::runner::cancelled;
 use super::state::Tasks;
 use super::store::{StoredTask, TaskChange};
-use crate::jsonrpc::errors;
+use crate::mcp;
 use crate::mcp::modern::missing_input_capabilities;
 
 /// Requests input from the client of a running task. Clones belong to the same task.
@@ -52,7 +52,7 @@ impl TaskInput {
     fn encode(&self, requests: &InputRequests) -> Result<Map<String, Json>, ErrorObject> {
         let missing = missing_input_capabilities(requests.values(), &self.declared);
         if !missing.is_empty() {
-            return Err(errors::missing_capabilities(&missing));
+            return Err(mcp::errors::missing_capabilities(&missing));
         }
         Ok(requests.iter().map(|(key, request)| (key, Json::from(request))).collect())
     }
@@ -154,6 +154,6 @@ mod tests {
     async fn rejects_requests_that_the_client_does_not_support() {
         let (input, _) = input(json!({})).await;
         let error = input.request(&requests(&["a"])).await.expect_err("no capability");
-        assert_eq!(error.code.0, errors::MISSING_CAPABILITY);
+        assert_eq!(error.code.0, mcp::errors::MISSING_CAPABILITY);
     }
 }

@@ -19,7 +19,8 @@ use opentelemetry::{Context, InstrumentationScope, KeyValue};
 use super::counted::Counted;
 use super::metadata::{MetaExtractor, MetaInjector};
 use crate::error::CallError;
-use crate::jsonrpc::json::{self, Picked};
+use crate::jsonrpc::json::Picked;
+use crate::mcp::meta;
 use crate::mcp::params::{ParamsInterner, ParamsView};
 use crate::mcp::{RevisionRules, Role};
 use crate::observer::{self, Observer, Outcome};
@@ -273,7 +274,7 @@ impl Operation {
         }
         let members: Vec<(&str, String)> =
             injector.0.iter().map(|(name, value)| (name.as_str(), value.clone())).collect();
-        json::with_meta(params.clone(), &members, true).unwrap_or(params)
+        meta::with_meta(params.clone(), &members, true).unwrap_or(params)
     }
 
     fn fail(&mut self, kind: Cow<'static, str>, code: Option<i64>, message: &str) {

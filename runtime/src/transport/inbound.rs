@@ -1,9 +1,11 @@
 //! Incoming messages, which transports pass to a connection.
 
+use std::sync::OnceLock;
+
 pub use http::Extensions;
 use mcpgen_types::codec::Document;
 
-use super::message_memory::Memory;
+use super::message_memory::{FreeForm, Memory};
 use crate::jsonrpc::envelope::{Frame, Invalid, not_text, scan};
 
 /// An incoming message or batch, and the values that the transport attaches to it.
@@ -27,9 +29,16 @@ pub struct Inbound {
 #[derive(Clone, Debug)]
 struct Parsed {
     document: Result<Document<'static>, Invalid>,
-    memory: Memory,
+    memory: OnceLock<Memory>,
     size: usize,
     is_batch: bool,
+}
+
+impl Parsed {
+    fn memory(&self, free_form: &dyn Fn(&str) -> FreeForm) -> Memory {
+        let memory = || self.document.as_ref().map_or(Memory::default(), |document| Memory::of(document, free_form));
+        *self.memory.get_or_init(memory)
+    }
 }
 
 impl Inbound {
@@ -47,8 +56,8 @@ impl Inbound {
 
     /// Returns the memory that the message takes. A message that is not parsed yet counts only its bytes.
     #[cfg(feature = "http-server")]
-    pub(crate) fn memory(&self) -> Memory {
-        let parsed = self.parsed.as_ref().map(|parsed| parsed.memory);
+    pub(crate) fn memory(&self, free_form: &dyn Fn(&str) -> FreeForm) -> Memory {
+        let parsed = self.parsed.as_ref().map(|parsed| parsed.memory(free_form));
         parsed.unwrap_or(Memory { held: self.bytes.capacity(), decoded: 0 })
     }
 
@@ -89,24 +98,27 @@ impl Inbound {
     }
 
     /// Returns the parsed message, and its memory.
-    pub(crate) fn into_document(self) -> Result<(Document<'static>, Memory), Invalid> {
+    pub(crate) fn into_document(
+        self,
+        free_form: &dyn Fn(&str) -> FreeForm,
+    ) -> Result<(Document<'static>, Memory), Invalid> {
         match self.parsed {
             None => parse(self.bytes).map(|document| {
-                let memory = Memory::of(&document);
+                let memory = Memory::of(&document, free_form);
                 (document, memory)
             }),
-            Some(parsed) => parsed.document.map(|document| (document, parsed.memory)),
+            Some(parsed) => {
+                let memory = parsed.memory(free_form);
+                parsed.document.map(|document| (document, memory))
+            }
         }
     }
 
     /// Parses the message, unless it is parsed already.
     pub(crate) fn document(&mut self) -> Result<&Document<'static>, Invalid> {
         let (size, is_batch, bytes) = (self.size(), self.is_batch(), &mut self.bytes);
-        let parse = || {
-            let document = parse(std::mem::take(bytes));
-            let memory = document.as_ref().map_or(Memory::default(), Memory::of);
-            Box::new(Parsed { document, memory, size, is_batch })
-        };
+        let parse =
+            || Box::new(Parsed { document: parse(std::mem::take(bytes)), memory: OnceLock::new(), size, is_batch });
         self.parsed.get_or_insert_with(parse).document.as_ref().map_err(Clone::clone)
     }
 }
@@ -151,7 +163,7 @@ mod tests {
                 assert_eq!(found, *expected);
                 assert!(message.bytes.is_empty() && message.parsed.is_some(), "the bytes became the parsed document");
             }
-            assert_eq!(message.clone().into_document().is_ok(), message.into_bytes().is_ok());
+            assert_eq!(message.clone().into_document(&|_| FreeForm::default()).is_ok(), message.into_bytes().is_ok());
         }
     }
 }

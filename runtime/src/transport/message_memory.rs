@@ -3,7 +3,6 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use mcpgen_types::MethodSpec;
 use mcpgen_types::codec::{Cursor, Document};
 
 use crate::jsonrpc::json::Picked;
@@ -18,30 +17,36 @@ pub(crate) struct Memory {
     pub(crate) decoded: usize,
 }
 
+/// The paths of free-form JSON in the messages of a method, such as `["arguments"]`. `"*"` stands for every element of an
+/// array. Such JSON remains text, so it takes less memory than decoded values.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct FreeForm {
+    /// The paths in the params.
+    pub params: &'static [&'static [&'static str]],
+    /// The paths in the result.
+    pub result: &'static [&'static [&'static str]],
+}
+
 impl Memory {
     /// Returns the memory of a message or batch. Nothing in a response counts as free-form; see
     /// [`of_response`](Self::of_response).
-    pub(crate) fn of(document: &Document<'_>) -> Self {
+    pub(crate) fn of(document: &Document<'_>, free_form: &dyn Fn(&str) -> FreeForm) -> Self {
         let root = document.root();
         let estimate = root.decoded_bytes();
         let decoded = match root.elements() {
             // Most messages are small, and looking for free-form JSON in them would cost more than it saves.
             _ if estimate <= SMALL => estimate,
-            Ok(messages) => estimate.saturating_sub(messages.map(free_form_surplus).sum()),
-            Err(_) => estimate.saturating_sub(free_form_surplus(root)),
+            Ok(messages) => estimate.saturating_sub(messages.map(|it| free_form_surplus(it, free_form)).sum()),
+            Err(_) => estimate.saturating_sub(free_form_surplus(root, free_form)),
         };
         Self { held: document.owned_bytes(), decoded }
     }
 
-    /// Returns the memory of the response to a request of this method.
-    pub(crate) fn of_response(document: &Document<'_>, method: &str) -> Self {
+    /// Returns the memory of a response.
+    pub(crate) fn of_response(document: &Document<'_>, free_form: FreeForm) -> Self {
         let root = document.root();
         let [result] = Picked::values(root, &["result"]);
-        // Results of other revisions are converted to the newest one.
-        let surplus = match (result, MethodSpec::newest(method)) {
-            (Some(result), Some(spec)) => surplus(result, spec.free_form_result),
-            _ => 0,
-        };
+        let surplus = result.map_or(0, |result| surplus(result, free_form.result));
         Self { held: document.owned_bytes(), decoded: root.decoded_bytes().saturating_sub(surplus) }
     }
 
@@ -54,10 +59,10 @@ impl Memory {
 const SMALL: usize = 16 << 10;
 
 /// Returns by how much [`Cursor::decoded_bytes`] exceeds what the free-form JSON of a request or notification takes.
-fn free_form_surplus(message: Cursor<'_>) -> usize {
+fn free_form_surplus(message: Cursor<'_>, free_form: &dyn Fn(&str) -> FreeForm) -> usize {
     let [method, params] = Picked::values(message, &["method", "params"]);
-    let spec = method.and_then(Cursor::as_str).and_then(|method| MethodSpec::newest(&method));
-    spec.zip(params).map_or(0, |(spec, params)| surplus(params, spec.free_form_params))
+    let method = method.and_then(Cursor::as_str);
+    method.zip(params).map_or(0, |(method, params)| surplus(params, free_form(&method).params))
 }
 
 fn surplus(value: Cursor<'_>, paths: &[&[&str]]) -> usize {
@@ -148,22 +153,29 @@ mod tests {
         let request =
             |method: &str, params: &str| format!(r#"{{"jsonrpc":"2.0","id":1,"method":"{method}","params":{params}}}"#);
         let arguments = format!(r#"{{"name":"a","arguments":{load}}}"#);
-        let schemas = format!(r#"[{{"name":"a","inputSchema":{{"x":{load}}}}},{{"name":"b","outputSchema":{load}}}]"#);
+        let schemas = format!(r#"[{{"name":"a","input":{{"x":{load}}}}},{{"name":"b","output":{load}}}]"#);
+        let free_form = |method: &str| match method {
+            "call" => FreeForm { params: &[&["arguments"]], result: &[&["structured"]] },
+            "list" => FreeForm { params: &[], result: &[&["all", "*", "input"], &["all", "*", "output"]] },
+            _ => FreeForm::default(),
+        };
         let table: [(String, Option<&str>, bool); 9] = [
-            (request("tools/call", &arguments), None, true),
-            (format!("[{},1]", request("tools/call", &arguments)), None, true),
-            (request("tools/call", &format!(r#"{{"name":"a","other":{load}}}"#)), None, false),
-            (request("prompts/get", &arguments), None, false),
-            (request("example/call", &arguments), None, false),
-            (format!(r#"{{"id":1,"result":{{"structuredContent":{load}}}}}"#), Some("tools/call"), true),
-            (format!(r#"{{"id":1,"result":{{"content":{load}}}}}"#), Some("tools/call"), false),
-            (format!(r#"{{"id":1,"result":{{"tools":{schemas}}}}}"#), Some("tools/list"), true),
-            (format!(r#"{{"id":1,"result":{{"tools":{schemas}}}}}"#), Some("example/list"), false),
+            (request("call", &arguments), None, true),
+            (format!("[{},1]", request("call", &arguments)), None, true),
+            (request("call", &format!(r#"{{"name":"a","other":{load}}}"#)), None, false),
+            (request("list", &arguments), None, false),
+            (request("other", &arguments), None, false),
+            (format!(r#"{{"id":1,"result":{{"structured":{load}}}}}"#), Some("call"), true),
+            (format!(r#"{{"id":1,"result":{{"content":{load}}}}}"#), Some("call"), false),
+            (format!(r#"{{"id":1,"result":{{"all":{schemas}}}}}"#), Some("list"), true),
+            (format!(r#"{{"id":1,"result":{{"all":{schemas}}}}}"#), Some("other"), false),
         ];
         for (text, response_to, is_free_form) in table {
             let document = Document::read(&*text).expect("JSON");
-            let memory =
-                response_to.map_or_else(|| Memory::of(&document), |method| Memory::of_response(&document, method));
+            let memory = match response_to {
+                Some(method) => Memory::of_response(&document, free_form(method)),
+                None => Memory::of(&document, &free_form),
+            };
             assert_eq!(memory.held, document.owned_bytes());
             let estimate = document.root().decoded_bytes();
             let shown = text.get(..80).unwrap_or(&text);

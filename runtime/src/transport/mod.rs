@@ -73,6 +73,7 @@ pub(crate) mod supervised_process;
 pub use child_process::ChildProcess;
 pub use inbound::{Extensions, Inbound};
 pub use memory::duplex;
+pub use message_memory::FreeForm;
 #[cfg(feature = "http-server")]
 pub(crate) use message_memory::MessageBudget;
 pub(crate) use message_memory::{DecodedMemory, Memory, TakenMemory, TransportBudget};

@@ -26,15 +26,15 @@ mod tests {
 
     #[test]
     fn suggests_only_similar_names() {
-        let known = ["add_note", "delete_note", "tools/list", "resources/list"];
+        let known = ["add_note", "delete_note", "books/list", "authors/list"];
         for (name, expected) in [
             ("addNote", "; did you mean \"add_note\"?"),
             ("add-note", "; did you mean \"add_note\"?"),
-            ("tool/list", "; did you mean \"tools/list\"?"),
-            ("tools.list", "; did you mean \"tools/list\"?"),
+            ("book/list", "; did you mean \"books/list\"?"),
+            ("books.list", "; did you mean \"books/list\"?"),
             ("weather", ""),
             ("", ""),
-            (&"tools/list".repeat(100), ""),
+            (&"books/list".repeat(100), ""),
         ] {
             assert_eq!(did_you_mean(name, known), expected, "{name}");
         }

@@ -7,7 +7,6 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use mcpgen_runtime::client::cache::Cache;
-use mcpgen_runtime::jsonrpc::errors;
 use mcpgen_runtime::mcp::Level;
 use mcpgen_runtime::mcp::cache_hints::CacheHint;
 use mcpgen_runtime::peer::CallError;
@@ -102,7 +101,7 @@ async fn all_methods_work_in_every_revision() {
         let Err(CallError::ErrorResponse(error)) = client.read_resource("x:").await else {
             panic!("expected an error response")
         };
-        assert!(errors::is_resource_not_found(&error), "{revision} {error}");
+        assert!(mcpgen_runtime::mcp::errors::is_resource_not_found(&error), "{revision} {error}");
 
         assert_eq!(client.subscribe("file:///a").await.is_ok(), revision.is_legacy(), "{revision}");
         assert_eq!(client.unsubscribe("file:///a").await.is_ok(), revision.is_legacy(), "{revision}");

@@ -8,7 +8,6 @@ use std::time::Duration;
 
 use mcpgen_runtime::client::cache::Cache;
 use mcpgen_runtime::client::handshake::ConnectOptions;
-use mcpgen_runtime::jsonrpc::errors;
 use mcpgen_runtime::mcp::cache_hints::{CacheHint, CacheHints};
 use mcpgen_runtime::mcp::change::Change;
 use mcpgen_runtime::mcp::config::ServerConfig;
@@ -49,7 +48,7 @@ fn router() -> Router {
         })
         .request::<ReadResourceRequest>(|context, params| async move {
             match params.uri.as_str() {
-                "file:///none" => Err(errors::resource_not_found(context.revision(), &params.uri)),
+                "file:///none" => Err(mcpgen_runtime::mcp::errors::resource_not_found(context.revision(), &params.uri)),
                 uri => {
                     Ok(ReadResourceResult::new(vec![TextResourceContents::new(uri, "").into()], 0, CacheScope::Private)
                         .into())
@@ -361,10 +360,10 @@ fn recognizes_both_codes_for_missing_resources() {
         (ErrorObject::new(-32602, "gone").with_data(uri.clone()), true),
         (ErrorObject::new(-32602, "wrong"), false),
         (ErrorObject::new(-32603, "failed").with_data(uri), false),
-        (errors::resource_not_found(Revision::V2025_11_25, "x"), true),
-        (errors::resource_not_found(Revision::V2026_07_28, "x"), true),
+        (mcpgen_runtime::mcp::errors::resource_not_found(Revision::V2025_11_25, "x"), true),
+        (mcpgen_runtime::mcp::errors::resource_not_found(Revision::V2026_07_28, "x"), true),
     ] {
-        assert_eq!(errors::is_resource_not_found(&error), expected, "{error}");
+        assert_eq!(mcpgen_runtime::mcp::errors::is_resource_not_found(&error), expected, "{error}");
     }
 }
 

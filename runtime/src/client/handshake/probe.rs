@@ -2,7 +2,7 @@
 
 use mcpgen_types::{ErrorObject, Json, JsonRef, Revision};
 
-use crate::jsonrpc::errors;
+use crate::mcp;
 use crate::peer::CallError;
 
 /// The outcome of a `server/discover` request.
@@ -54,7 +54,7 @@ pub fn probe_outcome(ours: &[Revision], response: &Result<Json, CallError>) -> P
 
 /// Returns whether only a server of a modern revision responds with this error.
 pub(super) fn is_modern_rejection(error: &ErrorObject) -> bool {
-    matches!(error.code.0, errors::HEADER_MISMATCH | errors::MISSING_CAPABILITY)
+    matches!(error.code.0, mcp::errors::HEADER_MISMATCH | mcp::errors::MISSING_CAPABILITY)
 }
 
 fn knows_legacy(versions: &[String]) -> bool {
@@ -79,6 +79,6 @@ fn strings(array: JsonRef<'_>) -> Option<Vec<String>> {
 
 /// Returns the supported revisions from the error with which modern servers reject a revision.
 pub(super) fn supported(error: &ErrorObject) -> Option<Vec<String>> {
-    let data = error.data.as_ref().filter(|_| error.code.0 == errors::UNSUPPORTED_VERSION)?;
+    let data = error.data.as_ref().filter(|_| error.code.0 == mcp::errors::UNSUPPORTED_VERSION)?;
     strings(data.get("supported")?)
 }

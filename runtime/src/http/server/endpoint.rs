@@ -31,7 +31,7 @@ use super::session::{self, Identity, PostedMessage, SESSION_COST, Session, Sessi
 use super::state::{Caller, Found, RegistryGuard, Shared};
 use crate::connection::Connection;
 use crate::http::headers::LAST_EVENT;
-use crate::jsonrpc::errors;
+use crate::mcp;
 use crate::mcp::Role;
 use crate::mcp::config::ServerConfig;
 use crate::mcp::info::HandlerCapabilities;
@@ -206,7 +206,7 @@ impl<S: RequestService + Sync> Endpoint<S> {
         };
         let session = Arc::clone(&used.0);
         if posted.is_batch && !session.takes_batches() {
-            let error = errors::not_in_batches();
+            let error = mcp::errors::not_in_batches();
             return Ok(body::error(StatusCode::BAD_REQUEST, ErrorId::Absent, error));
         }
         let requests = permit.map(|permit| (posted.ids(), permit));
@@ -262,7 +262,7 @@ impl<S: RequestService + Sync> Endpoint<S> {
         // A legacy client that sends `initialize` does not know these headers. Its error lists the supported revisions.
         let is_initialize = posted.is_initialize && !posted.has_metadata;
         if let Some(why) = shared.check(&caller.parts, &posted, method).err().filter(|_| !is_initialize) {
-            let error = errors::header_mismatch(&why);
+            let error = mcp::errors::header_mismatch(&why);
             return Ok(body::error(StatusCode::BAD_REQUEST, ErrorId::Id(id), error));
         }
         let (owner, of_message) = (caller.owner.as_ref(), Arc::clone(&memory));

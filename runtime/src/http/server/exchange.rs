@@ -17,6 +17,7 @@ use super::permit::Permit;
 use crate::connection::Connection;
 use crate::http::sse;
 use crate::jsonrpc::errors;
+use crate::mcp;
 use crate::router::RequestService;
 use crate::transport::{self, Inbound, Outbound, Outcome, Route};
 
@@ -126,9 +127,9 @@ fn status(outcome: Outcome) -> StatusCode {
     match outcome {
         Outcome::Failed(METHOD_NOT_FOUND) | Outcome::Refused(METHOD_NOT_FOUND) => StatusCode::NOT_FOUND,
         Outcome::Refused(_)
-        | Outcome::Failed(errors::HEADER_MISMATCH | errors::MISSING_CAPABILITY | errors::UNSUPPORTED_VERSION) => {
-            StatusCode::BAD_REQUEST
-        }
+        | Outcome::Failed(
+            mcp::errors::HEADER_MISMATCH | mcp::errors::MISSING_CAPABILITY | mcp::errors::UNSUPPORTED_VERSION,
+        ) => StatusCode::BAD_REQUEST,
         Outcome::Result | Outcome::Failed(_) => StatusCode::OK,
     }
 }

@@ -30,7 +30,7 @@ use crate::jsonrpc::errors;
 use crate::mcp::RevisionRules;
 use crate::mcp::change::Change;
 use crate::mcp::legacy::Legacy;
-use crate::mcp::methods::subscribed_uri;
+use crate::mcp::methods::{self, subscribed_uri};
 use crate::replicas::{JournalEntry, StoreError, StoredStream};
 use crate::router::{RequestService, Router};
 use crate::telemetry::{self, Telemetry};
@@ -521,8 +521,8 @@ impl Session {
         if self.has_ended() {
             return Err(not_found());
         }
-        let room =
-            Arc::clone(&self.inbox_room).try_acquire_many_owned(inbox_cost(arrived.memory().total(), self.inbox_bytes));
+        let room = Arc::clone(&self.inbox_room)
+            .try_acquire_many_owned(inbox_cost(arrived.memory(&methods::free_form).total(), self.inbox_bytes));
         let room = room.map_err(|_| Refusal::busy("too many unhandled messages in this session"))?;
         let delivery = Delivery { arrived, _room: room };
         let Some((ids, permit)) = requests else {

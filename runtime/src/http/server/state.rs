@@ -19,6 +19,7 @@ use super::registry::Registry;
 use super::session::{Session, SessionGuard};
 use crate::mcp::config::ServerConfig;
 use crate::mcp::info::HandlerCapabilities;
+use crate::mcp::methods;
 use crate::router::Router;
 use crate::telemetry::{Counted, Telemetry};
 use crate::transport::Inbound;
@@ -100,7 +101,7 @@ impl Shared {
     pub(super) fn charge(&self, inbound: &mut Inbound, owner: Option<&Arc<str>>) -> Result<Arc<Charge>, Refusal> {
         // What is not JSON takes no memory. Reading it fails later.
         let _ = inbound.document();
-        let memory = inbound.memory().total().max(MESSAGE_COST);
+        let memory = inbound.memory(&methods::free_form).total().max(MESSAGE_COST);
         let charge = self.message_memory.charge(owner, memory);
         charge.map(Arc::new).map_err(|exceeded| self.message_memory.refusal(exceeded))
     }

@@ -1,0 +1,57 @@
+//! What MCP knows of a message.
+
+use std::fmt;
+use std::sync::{Arc, LazyLock};
+
+use mcpgen_types::{ProgressToken, RequestId, Revision};
+use tokio::sync::Mutex;
+
+use super::RequestScope;
+use super::params::ParamsView;
+use super::task_scope::TaskScope;
+use crate::context::Context;
+
+/// What MCP knows of a message.
+pub struct Scope {
+    pub(super) request: RequestScope,
+    pub(super) params_view: ParamsView,
+    /// The last progress that was reported. Locked while a report is sent, which keeps them in order.
+    pub(super) last_progress: Mutex<f64>,
+    /// The task on whose behalf messages are sent.
+    pub(super) task: Option<Arc<dyn TaskScope>>,
+}
+
+impl fmt::Debug for Scope {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Scope").field("request", &self.request).finish_non_exhaustive()
+    }
+}
+
+impl Scope {
+    pub(super) fn new(request: RequestScope, params_view: ParamsView) -> Self {
+        Self { request, params_view, last_progress: Mutex::new(f64::NEG_INFINITY), task: None }
+    }
+
+    pub(super) fn request(&self) -> &RequestScope {
+        &self.request
+    }
+
+    pub(super) fn task(&self) -> Option<&Arc<dyn TaskScope>> {
+        self.task.as_ref()
+    }
+}
+
+/// Returns the scope of a message. A message of another protocol has an empty one.
+pub(super) fn scope(context: &Context) -> &Scope {
+    static EMPTY: LazyLock<Scope> =
+        LazyLock::new(|| Scope::new(RequestScope::of(Revision::LATEST), ParamsView::default()));
+    context.scope().unwrap_or(&EMPTY)
+}
+
+/// Returns the ID of the request whose progress token this is: the tokens that a peer sends are the IDs of its requests.
+pub(super) fn request_id(token: ProgressToken) -> RequestId {
+    match token {
+        ProgressToken::Integer(id) => RequestId::Integer(id),
+        ProgressToken::String(id) => RequestId::String(id),
+    }
+}
