@@ -2,7 +2,7 @@
 
 use std::future::{Future, poll_fn};
 use std::io;
-use std::pin::pin;
+use std::pin::Pin;
 use std::sync::Arc;
 use std::task::Poll;
 use std::time::Duration;
@@ -93,15 +93,13 @@ impl Observed {
     }
 
     /// Runs a future within the operation.
-    pub(crate) async fn run<F: Future>(&self, future: F) -> F::Output {
-        let mut future = pin!(future);
-        poll_fn(|cx| {
+    pub(crate) fn run<F: Future>(&self, mut future: Pin<&mut F>) -> impl Future<Output = F::Output> {
+        poll_fn(move |cx| {
             let Some(operation) = &self.0 else { return future.as_mut().poll(cx) };
             let mut polled = Poll::Pending;
             operation.enter(&mut || polled = future.as_mut().poll(cx));
             polled
         })
-        .await
     }
 
     pub(crate) fn end(self, outcome: Outcome<'_>) {

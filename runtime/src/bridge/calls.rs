@@ -28,7 +28,8 @@ impl OpenCall {
     /// Sends a request on behalf of the request with this context. It has no timeout, because its sender has one.
     pub(super) fn send(peer: &Peer, method: &str, params: Option<Json>, context: &Context) -> Self {
         let (report, reports) = mpsc::channel(REPORTS);
-        let request = peer.raw_request(method, params).idle_timeout(None).timeout(None);
+        let request =
+            peer.raw_request(method, params).idle_timeout(None).timeout(None).notification_wait(Duration::ZERO);
         let request = match context.progress_token() {
             Some(_) => request.on_progress(move |progress| drop(report.try_send(progress))),
             None => request,

@@ -1,5 +1,7 @@
 //! Requests of the server to the client: sampling, elicitation and roots.
 
+use std::time::Duration;
+
 use mcpgen_types::{ErrorCode, ErrorObject, Json, JsonObject, Revision};
 use tokio::sync::{mpsc, oneshot};
 
@@ -121,7 +123,8 @@ impl Relay {
 async fn ask_legacy(method: &str, params: Option<Json>, context: &Context) -> Result<Json, ErrorObject> {
     let revisions = Revisions { from: TYPES, to: context.revision() };
     let params = convert(revisions, method, params)?;
-    let call = context.peer().raw_request(method, params).idle_timeout(None).timeout(None);
+    let call =
+        context.peer().raw_request(method, params).idle_timeout(None).timeout(None).notification_wait(Duration::ZERO);
     let result = call.send().await.map_err(|error| error_response(error, TYPES))?;
     revisions.reversed().result(method, &result).map_err(ConversionError::into_response)
 }

@@ -50,12 +50,7 @@ impl<S: RequestService> Dispatcher<S> {
         notification_queue: NotificationQueue,
     ) -> Self {
         let shared = Arc::new(Shared::new(limits, peer));
-        Self {
-            notifications,
-            executor: Executor::new(service, Arc::clone(&shared), notification_queue.clone()),
-            shared,
-            notification_queue,
-        }
+        Self { notifications, executor: Executor::new(service, Arc::clone(&shared)), shared, notification_queue }
     }
 
     /// Dispatches an incoming message or batch.
@@ -183,10 +178,14 @@ impl<S: RequestService> Dispatcher<S> {
     fn receive(
         &mut self,
         head: Result<Head, Invalid>,
-        body: Body,
+        mut body: Body,
         in_batch: bool,
         extensions: Option<&Arc<Extensions>>,
     ) -> Result<Option<AnyRequest>, Outbound> {
+        let is_message = matches!(head, Ok(Head::Request { .. } | Head::Notification { .. }));
+        if self.shared.rules.null_params && is_message {
+            body = body.map(|params| params.filter(|params| params.text() != "null"));
+        }
         match head {
             Ok(Head::Request { id, method }) => match body {
                 Ok(params) => return self.request(id, method, params, in_batch, extensions),
@@ -324,7 +323,9 @@ impl<S: RequestService> Dispatcher<S> {
     fn cancel_request(&mut self, id: &RequestId, context: &Context) {
         if self.executor.remove_queued(context) {
             self.shared.open_requests().remove(id);
-            self.shared.peer.send_now(no_response(id));
+            let cancelled = self.shared.rules.cancelled.clone();
+            let answer = cancelled.map_or_else(|| no_response(id), |error| rejection(id.clone(), error));
+            self.shared.peer.send_now(answer);
         } else {
             context.cancel();
         }

@@ -12,13 +12,12 @@ use tokio::task::JoinSet;
 
 use super::handler::handle;
 use super::inline_poll::InlinePoll;
-use super::notification_queue::NotificationQueue;
 use super::queue::Queue;
 use super::response::{batch_response, no_response, response};
 use super::shared::Shared;
 use crate::context::Context;
 use crate::jsonrpc::errors;
-use crate::peer::Peer;
+use crate::peer::{Mark, Peer};
 use crate::router::{AnyRequest, RequestService};
 use crate::transport::{Memory, Outbound, TakenMemory};
 
@@ -26,13 +25,20 @@ use crate::transport::{Memory, Outbound, TakenMemory};
 pub(super) struct Executor<S> {
     service: S,
     shared: Arc<Shared>,
-    notification_queue: NotificationQueue,
-    /// Queued requests and responses, with the memory that they take once they run.
-    queue: Queue<(Task, usize)>,
+    /// Queued requests and responses.
+    queue: Queue<Queued>,
     running: JoinSet<()>,
     /// Running requests whose method [is long-lived](crate::protocol::Rules::long_lived).
     long_lived: JoinSet<()>,
     inline: InlinePoll,
+}
+
+struct Queued {
+    task: Task,
+    /// The memory that it takes once it runs.
+    memory: usize,
+    /// Where the message is among the notifications.
+    received: Mark,
 }
 
 pub(super) enum Task {
@@ -44,11 +50,10 @@ pub(super) enum Task {
 }
 
 impl<S: RequestService> Executor<S> {
-    pub(super) fn new(service: S, shared: Arc<Shared>, notification_queue: NotificationQueue) -> Self {
+    pub(super) fn new(service: S, shared: Arc<Shared>) -> Self {
         Self {
             service,
             shared,
-            notification_queue,
             queue: Queue::new(),
             running: JoinSet::new(),
             long_lived: JoinSet::new(),
@@ -62,11 +67,11 @@ impl<S: RequestService> Executor<S> {
         let limits = &self.shared.limits;
         let is_long_lived = matches!(&task, Task::Request(request) if self.shared.is_long_lived(&request.method));
         if is_long_lived && self.long_lived.len() < limits.long_lived && self.has_memory(memory.total()) {
-            self.long_lived.spawn(self.run(task, memory.total()));
+            self.long_lived.spawn(self.run(self.received(task, memory.total())));
             return;
         }
         if !is_long_lived && self.queue.is_empty() && self.has_room(memory.total()) {
-            return self.start(task, memory.total()).await;
+            return self.start(self.received(task, memory.total())).await;
         }
         let room = limits.queued_request_bytes.saturating_sub(self.queue.size());
         if !is_long_lived && self.queue.len() < limits.queued_requests && memory.held <= room {
@@ -74,7 +79,7 @@ impl<S: RequestService> Executor<S> {
                 Task::Request(request) => Some(request.context.clone()),
                 Task::Batch(..) | Task::Response(_) => None,
             };
-            let position = self.queue.push(memory.held, (task, memory.total()));
+            let position = self.queue.push(memory.held, self.received(task, memory.total()));
             if let Some(context) = context {
                 context.set_queue_position(position);
             }
@@ -84,6 +89,10 @@ impl<S: RequestService> Executor<S> {
         if let Some(response) = self.reject(task) {
             let _ = self.shared.peer.send(response).await;
         }
+    }
+
+    fn received(&self, task: Task, memory: usize) -> Queued {
+        Queued { task, memory, received: self.shared.peer.backlog().mark() }
     }
 
     /// Rejects a task and returns the response to send instead.
@@ -118,13 +127,13 @@ impl<S: RequestService> Executor<S> {
 
     /// Starts a queued task if the limits allow it, or waits until a running one ends. Cancel safe.
     pub(super) async fn advance(&mut self) {
-        if let Some(memory) = self.queue.first().map(|(_, memory)| *memory)
+        if let Some(memory) = self.queue.first().map(|queued| queued.memory)
             && self.has_room(memory)
         {
             // Tasks may complete at their first poll, so this must yield to other tasks.
             tokio::task::coop::consume_budget().await;
-            if let Some((task, memory)) = self.queue.pop() {
-                self.start(task, memory).await;
+            if let Some(queued) = self.queue.pop() {
+                self.start(queued).await;
             }
             return;
         }
@@ -139,36 +148,40 @@ impl<S: RequestService> Executor<S> {
     }
 
     /// Starts a task. Spawns it only if it does not complete at its first poll.
-    async fn start(&mut self, task: Task, memory: usize) {
-        let mut task = Some(task);
+    async fn start(&mut self, queued: Queued) {
+        let mut queued = Some(queued);
         poll_fn(|cx| {
-            if let Some(task) = task.take() {
-                self.poll_or_spawn(task, memory, cx);
+            if let Some(queued) = queued.take() {
+                self.poll_or_spawn(queued, cx);
             }
             Poll::Ready(())
         })
         .await;
     }
 
-    fn poll_or_spawn(&mut self, task: Task, memory: usize, cx: &mut TaskContext<'_>) {
-        // If earlier notifications are still queued, their handlers should get a chance to run before this request.
-        let spawn_handlers = self.shared.limits.spawn_handlers;
-        if spawn_handlers || self.inline.spawns_next() || !self.notification_queue.is_empty() {
-            self.running.spawn(self.run(task, memory));
+    fn poll_or_spawn(&mut self, queued: Queued, cx: &mut TaskContext<'_>) {
+        let work = self.run(queued);
+        if self.shared.limits.spawn_handlers || self.inline.spawns_next() {
+            self.running.spawn(work);
             return;
         }
-        let work = self.run(task, memory);
         if let Some(pending) = self.inline.poll(work, cx) {
             self.running.spawn(pending);
         }
     }
 
-    /// Returns a future that executes the task and sends the response.
-    fn run(&self, task: Task, memory: usize) -> impl Future<Output = ()> + Send + use<S> {
+    /// Returns a future that executes the task, once earlier notifications are handled, and sends the response.
+    fn run(&self, Queued { task, memory, received }: Queued) -> impl Future<Output = ()> + Send + use<S> {
         let (service, shared) = (self.service.clone(), Arc::clone(&self.shared));
         let memory = TakenMemory::new(&self.shared.memory, memory);
         async move {
             let _memory = memory;
+            let limit = shared.limits.notification_wait;
+            if !matches!(task, Task::Response(_))
+                && let Some(earlier) = shared.peer.wait_for_notifications(received, limit)
+            {
+                earlier.await;
+            }
             match task {
                 Task::Request(request) => {
                     let context = request.context.clone();

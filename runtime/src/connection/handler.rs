@@ -21,7 +21,7 @@ use crate::router::{AnyRequest, RequestService};
 use crate::transport::Outbound;
 
 /// Handles a request, whose context is `context`, with the service and within the connection's limits. Returns its
-/// response, or `None` if the request was cancelled.
+/// response, or `None` if the request was cancelled and the protocol has no response for that.
 pub(super) fn handle<'a, S: RequestService>(
     service: S,
     shared: &'a Shared,
@@ -43,8 +43,8 @@ pub(super) fn handle<'a, S: RequestService>(
     };
     let operation = Observed::received(shared.peer.observer(), &received, Some(context));
     let id = context.id().map(tracing::field::display);
-    let subject = shared.peer.erased_protocol().subject(context);
-    let span = tracing::info_span!("request", method = &*request.method, subject, id);
+    let subject = || shared.peer.erased_protocol().subject(context);
+    let span = tracing::info_span!("request", method = &*request.method, subject = subject(), id);
     let work = async move {
         // Moves the whole guard into the future, not only its fields.
         let RequestGuard { shared, context, .. } = &guard;
@@ -63,13 +63,16 @@ pub(super) fn handle<'a, S: RequestService>(
             }
             // The handler is dropped here: it may hold what `finish` waits for, and it may panic.
         };
-        let handled = operation.run(AssertUnwindSafe(handled).catch_unwind()).await;
+        let handled = operation.run(pin!(AssertUnwindSafe(handled).catch_unwind())).await;
         context.finish().await;
         let result = handled.unwrap_or_else(|_| {
             tracing::error!("a handler panicked");
             (!context.is_cancelled()).then(|| Err(errors::internal()))
-        })?;
-        let result = shared.peer.erased_protocol().finish_response(context, result);
+        });
+        let result = match result {
+            Some(result) => shared.peer.erased_protocol().finish_response(context, result),
+            None => Err(shared.rules.cancelled.clone()?),
+        };
         operation.end(Outcome::from(&result));
         Some(response(context.id()?.clone(), result))
     };

@@ -43,6 +43,10 @@ pub struct Limits {
     pub idle_timeout: Option<Duration>,
     /// How long a call waits for its response in total, regardless of progress. Defaults to 30 minutes.
     pub call_timeout: Option<Duration>,
+    /// How long a message waits for the handlers of the notifications that arrived before it: a request before it is
+    /// handled, and a call once its response has arrived. Then a warning names the notification, and the message goes on.
+    /// `None` waits as long as the handlers take. A call that such a handler makes does not wait. Defaults to 1 second.
+    pub notification_wait: Option<Duration>,
     /// How long running requests and queued messages may take to finish after the connection stops reading. This
     /// covers requests, queued notifications and writing. Writing gets at least one second of it. Defaults to 10
     /// seconds.
@@ -65,6 +69,7 @@ impl Default for Limits {
             handler_timeouts: HashMap::new(),
             idle_timeout: Some(Duration::from_secs(60)),
             call_timeout: Some(Duration::from_secs(30 * 60)),
+            notification_wait: Some(Duration::from_secs(1)),
             drain_timeout: Duration::from_secs(10),
         }
     }

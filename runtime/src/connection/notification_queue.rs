@@ -1,6 +1,7 @@
 //! The queue of incoming notifications.
 
 use std::panic::AssertUnwindSafe;
+use std::pin::pin;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -25,6 +26,7 @@ pub(super) struct NotificationQueue {
     /// The free capacity, with one permit per byte.
     room: Arc<Semaphore>,
     capacity: usize,
+    peer: Peer,
     handler: NotificationHandler,
 }
 
@@ -48,10 +50,10 @@ impl NotificationQueue {
     pub(super) fn new(router: Router, peer: Peer, limits: &Limits) -> (Self, NotificationHandler) {
         let (sender, receiver) = mpsc::channel(limits.queued_notifications.clamp(1, 1 << 20));
         let capacity = limits.queued_notification_bytes.clamp(1, u32::MAX as usize);
-        let handled = handle_notifications(router, peer, receiver, limits.handler_timeout);
+        let handled = handle_notifications(router, peer.clone(), receiver, limits.handler_timeout);
         let handler = HandlerTask { not_started: Some(handled.boxed()), running: JoinSet::new() };
         let handler = NotificationHandler(Arc::new(Mutex::new(handler)));
-        (Self { sender, room: Arc::new(Semaphore::new(capacity)), capacity, handler: handler.clone() }, handler)
+        (Self { sender, room: Arc::new(Semaphore::new(capacity)), capacity, peer, handler: handler.clone() }, handler)
     }
 
     /// Queues a notification. Drops it with a warning if there is no room.
@@ -66,17 +68,13 @@ impl NotificationQueue {
                 "dropping a notification: the queue would exceed `Limits::queued_notification_bytes`"
             );
         };
-        notification.context.peer().backlog().add();
-        if let Err(error) = self.sender.try_send(QueuedNotification { notification, room }) {
-            let (TrySendError::Full(dropped) | TrySendError::Closed(dropped)) = &error;
-            dropped.notification.context.peer().backlog().remove();
-            tracing::warn!(method = &*dropped.notification.method, "dropping a notification: its queue is full");
+        match self.sender.try_send(QueuedNotification { notification, room }) {
+            Ok(()) => self.peer.backlog().add(),
+            Err(TrySendError::Full(dropped) | TrySendError::Closed(dropped)) => {
+                tracing::warn!(method = &*dropped.notification.method, "dropping a notification: its queue is full");
+            }
         }
         self.handler.start();
-    }
-
-    pub(super) fn is_empty(&self) -> bool {
-        self.sender.capacity() == self.sender.max_capacity()
     }
 }
 
@@ -123,11 +121,11 @@ async fn handle_notifications(
             }
         };
         // A handler that times out may also panic when it is dropped.
-        let handled = operation.run(AssertUnwindSafe(handled).catch_unwind()).await;
+        let handled = pin!(AssertUnwindSafe(handled).catch_unwind());
+        let handled = peer.backlog().handle(peer.connection_key(), method.clone(), operation.run(handled)).await;
         operation.end(handled.unwrap_or_else(|_| {
             tracing::error!(method = &*method, "a notification handler panicked");
             Outcome::HandlerFailed("panic")
         }));
-        peer.backlog().remove();
     }
 }

@@ -14,8 +14,8 @@ use super::limits::Limits;
 use super::notification_queue::NotificationQueue;
 use crate::error::CallError;
 use crate::observer::Observer;
-use crate::peer::Peer;
 use crate::peer::outbox::{Lines, Outbox};
+use crate::peer::{Peer, Timeouts};
 use crate::protocol::Protocol;
 use crate::router::{RequestService, Router};
 use crate::transport::{Incoming, Outgoing, ReceiveError};
@@ -44,7 +44,9 @@ impl<S: RequestService> Connection<S> {
         observer: Option<Arc<dyn Observer>>,
     ) -> Self {
         let (outbox, written) = Outbox::new(limits.outbox_bytes, observer);
-        let peer = Peer::new(outbox, Arc::new(protocol), limits.idle_timeout, limits.call_timeout);
+        let timeouts =
+            Timeouts { idle: limits.idle_timeout, total: limits.call_timeout, notifications: limits.notification_wait };
+        let peer = Peer::new(outbox, Arc::new(protocol), timeouts);
         Self { service, notifications, limits, peer, written }
     }
 

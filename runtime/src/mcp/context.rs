@@ -85,7 +85,9 @@ impl Context {
     }
 
     pub(crate) fn info(&self) -> RequestInfo<'_> {
-        RequestInfo { method: self.method(), subject: self.subject(), meta: self.meta(), scope: self.request_scope() }
+        let Scope { request, params_view, .. } = scope(self);
+        let subject = params_view.subject.as_deref();
+        RequestInfo { method: self.method(), subject, meta: &params_view.meta, scope: request }
     }
 
     pub(crate) fn request_scope(&self) -> &RequestScope {

@@ -1,32 +1,111 @@
 //! The notifications that were received and are not handled yet.
 
+use std::borrow::Cow;
+use std::future::Future;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
 
-use tokio::sync::watch;
+use tokio::sync::Notify;
+use tokio::time::Instant;
+
+use crate::util::lock::Mutex;
 
 /// Counts the notifications of a connection.
 #[derive(Debug, Default)]
 pub(crate) struct Backlog {
     received: AtomicU64,
-    handled: watch::Sender<u64>,
+    handled: AtomicU64,
+    has_handled: Notify,
+    /// The notification that is being handled, and since when.
+    current: Mutex<Option<(Cow<'static, str>, Instant)>>,
 }
+
+tokio::task_local! {
+    /// The connection whose notification the current task handles.
+    static HANDLES: usize;
+}
+
+/// A point in the messages of a connection: the number of notifications that precede it.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Mark(u64);
 
 impl Backlog {
     /// Counts a notification that was received.
     pub(crate) fn add(&self) {
-        self.received.fetch_add(1, Ordering::Relaxed);
+        self.received.fetch_add(1, Ordering::SeqCst);
     }
 
-    /// Counts a notification that was handled or dropped.
-    pub(crate) fn remove(&self) {
-        self.handled.send_modify(|handled| *handled += 1);
+    /// Returns the current point.
+    pub(crate) fn mark(&self) -> Mark {
+        Mark(self.received.load(Ordering::SeqCst))
+    }
+
+    /// Returns whether the notifications before a point are handled.
+    pub(crate) fn is_handled(&self, Mark(mark): Mark) -> bool {
+        self.handled.load(Ordering::SeqCst) >= mark
+    }
+
+    /// Runs the handler of the next notification of a connection. Counts it as handled when it ends, even by a panic.
+    pub(crate) async fn handle<F: Future>(
+        &self,
+        connection: usize,
+        method: Cow<'static, str>,
+        handler: F,
+    ) -> F::Output {
+        *self.current.lock() = Some((method, Instant::now()));
+        let _handled = Handled(self);
+        HANDLES.scope(connection, handler).await
+    }
+
+    /// Waits until the notifications before a point are handled, for at most `limit`. Then logs the one that takes long.
+    ///
+    /// Does not wait in the handler of a notification of the same connection, which would wait for itself.
+    pub(crate) async fn wait(&self, connection: usize, mark: Mark, limit: Option<Duration>) {
+        if HANDLES.try_with(|handled| *handled == connection).unwrap_or(false) {
+            return;
+        }
+        let started = self.current.lock().as_ref().map_or_else(Instant::now, |(_, since)| *since);
+        // A handler that takes longer than the limit delays only the messages that arrive within the limit.
+        let end = limit.and_then(|limit| started.checked_add(limit));
+        loop {
+            let mut has_handled = std::pin::pin!(self.has_handled.notified());
+            has_handled.as_mut().enable();
+            if self.is_handled(mark) {
+                return;
+            }
+            match end {
+                None => has_handled.await,
+                Some(end) => {
+                    if tokio::time::timeout_at(end, has_handled).await.is_err() {
+                        let current = self.current.lock();
+                        let method = current.as_ref().map(|(method, _)| &**method);
+                        tracing::warn!(
+                            method,
+                            ?limit,
+                            "the handlers of notifications take longer than `Limits::notification_wait`, so later \
+                             messages overtake them"
+                        );
+                        return;
+                    }
+                }
+            }
+        }
     }
 
     /// Waits until all notifications that were received before this call are handled.
     #[cfg(feature = "bridge")]
     pub(crate) async fn cleared(&self) {
-        let received = self.received.load(Ordering::Relaxed);
-        // Waiting cannot fail, because `self` has the sender.
-        let _ = self.handled.subscribe().wait_for(|handled| *handled >= received).await;
+        self.wait(usize::MAX, self.mark(), None).await;
+    }
+}
+
+/// A notification that is being handled, until this is dropped.
+struct Handled<'a>(&'a Backlog);
+
+impl Drop for Handled<'_> {
+    fn drop(&mut self) {
+        *self.0.current.lock() = None;
+        self.0.handled.fetch_add(1, Ordering::SeqCst);
+        self.0.has_handled.notify_waiters();
     }
 }

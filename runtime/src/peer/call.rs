@@ -15,9 +15,9 @@ use tokio::sync::{mpsc, oneshot};
 use tokio::time::{Instant, sleep_until};
 use tower::BoxError;
 
-use super::handle::{Peer, Shared};
+use super::handle::{Peer, Timeouts};
 use super::message::member;
-use super::pending::{OnNotification, PendingRequest};
+use super::pending::{OnNotification, PendingRequest, Response};
 use crate::error::{CallError, Closed};
 use crate::jsonrpc::json;
 use crate::observer::{Observed, Outcome};
@@ -98,7 +98,7 @@ impl Peer {
         params: Option<Json>,
         decode: Box<Decoder<T>>,
     ) -> RequestBuilder<T> {
-        let Shared { idle_timeout, timeout, .. } = *self.shared;
+        let Timeouts { idle, total, notifications } = self.shared.timeouts;
         RequestBuilder {
             id: RequestId::Integer(self.shared.next_id.fetch_add(1, Ordering::Relaxed)),
             peer: self.clone(),
@@ -106,8 +106,9 @@ impl Peer {
             version,
             params,
             decode,
-            idle_timeout,
-            timeout,
+            idle_timeout: idle,
+            timeout: total,
+            notification_wait: notifications,
             on_progress: None,
             on_notification: None,
             takes_unmatched_errors: false,
@@ -129,6 +130,7 @@ pub struct RequestBuilder<T> {
     decode: Box<Decoder<T>>,
     idle_timeout: Option<Duration>,
     timeout: Option<Duration>,
+    notification_wait: Option<Duration>,
     on_progress: Option<OnProgress>,
     on_notification: Option<OnNotification>,
     takes_unmatched_errors: bool,
@@ -153,6 +155,13 @@ impl<T: 'static> RequestBuilder<T> {
     /// Sets the total time limit, which progress reports do not extend. `None` means no limit.
     pub fn timeout(mut self, timeout: impl Into<Option<Duration>>) -> Self {
         self.timeout = timeout.into();
+        self
+    }
+
+    /// Sets how long the call waits, once it has its response, until the notifications that arrived before are handled. See
+    /// [`Limits::notification_wait`](crate::Limits::notification_wait), which is the default.
+    pub fn notification_wait(mut self, limit: impl Into<Option<Duration>>) -> Self {
+        self.notification_wait = limit.into();
         self
     }
 
@@ -239,6 +248,7 @@ impl<T: 'static> RequestBuilder<T> {
             started: Instant::now(),
             idle_timeout: self.idle_timeout,
             timeout: self.timeout,
+            notification_wait: self.notification_wait,
         })
     }
 }
@@ -295,13 +305,14 @@ struct SentRequest<T> {
     /// The request if the outbox had no room for it.
     unsent: Option<Outbound>,
     can_cancel: bool,
-    response: oneshot::Receiver<Result<Json, CallError>>,
+    response: oneshot::Receiver<Response>,
     reports: Option<mpsc::Receiver<Json>>,
     on_progress: Option<OnProgress>,
     decode: Box<Decoder<T>>,
     started: Instant,
     idle_timeout: Option<Duration>,
     timeout: Option<Duration>,
+    notification_wait: Option<Duration>,
 }
 
 impl<T> SentRequest<T> {
@@ -327,7 +338,11 @@ impl<T> SentRequest<T> {
                     while let Some(report) = self.reports.as_mut().and_then(|reports| reports.try_recv().ok()) {
                         self.report(report);
                     }
-                    return response.map_err(|_| Closed)?;
+                    let (response, received) = response.map_err(|_| Closed)?;
+                    if let Some(earlier) = self.guard.peer.wait_for_notifications(received, self.notification_wait) {
+                        earlier.await;
+                    }
+                    return response;
                 }
                 Some(sent) = &mut sending => {
                     sent?;

@@ -6,10 +6,11 @@ use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
+use futures_util::future::BoxFuture;
 use mcpgen_types::{ErrorObject, Json, RequestId};
 use tokio_util::sync::CancellationToken;
 
-use super::backlog::Backlog;
+use super::backlog::{Backlog, Mark};
 use super::input_requests::{InputRequests, OpenInputRequest};
 use super::message;
 use super::outbox::Outbox;
@@ -30,6 +31,14 @@ pub struct Peer {
     _connection: Option<Arc<DisconnectOnDrop>>,
 }
 
+/// The default timeouts of calls.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Timeouts {
+    pub(crate) idle: Option<Duration>,
+    pub(crate) total: Option<Duration>,
+    pub(crate) notifications: Option<Duration>,
+}
+
 /// Disconnects a peer when it is dropped.
 pub(crate) struct DisconnectOnDrop(Peer);
 
@@ -47,8 +56,7 @@ pub(super) struct Shared {
     /// The number of sessions that ended before the current one.
     session: AtomicU64,
     pub(super) input_requests: InputRequests,
-    pub(super) idle_timeout: Option<Duration>,
-    pub(super) timeout: Option<Duration>,
+    pub(super) timeouts: Timeouts,
     /// Cancelled when no more messages will be received.
     receiving_ended: CancellationToken,
     backlog: Backlog,
@@ -71,12 +79,7 @@ impl Context {
 
 impl Peer {
     /// Creates the peer of a connection, with the default timeouts of its calls.
-    pub(crate) fn new(
-        outbox: Outbox,
-        protocol: Arc<dyn ErasedProtocol>,
-        idle_timeout: Option<Duration>,
-        timeout: Option<Duration>,
-    ) -> Self {
+    pub(crate) fn new(outbox: Outbox, protocol: Arc<dyn ErasedProtocol>, timeouts: Timeouts) -> Self {
         Self::of(Arc::new(Shared {
             outbox,
             protocol,
@@ -84,8 +87,7 @@ impl Peer {
             pending: PendingRequests::new(),
             session: AtomicU64::new(0),
             input_requests: InputRequests::default(),
-            idle_timeout,
-            timeout,
+            timeouts,
             receiving_ended: CancellationToken::new(),
             backlog: Backlog::default(),
             failure: OnceLock::new(),
@@ -94,7 +96,7 @@ impl Peer {
 
     /// Creates a peer that is not connected.
     pub(crate) fn disconnected_from(protocol: impl Protocol) -> Self {
-        let peer = Self::new(Outbox::new(1, None).0, Arc::new(protocol), None, None);
+        let peer = Self::new(Outbox::new(1, None).0, Arc::new(protocol), Timeouts::default());
         peer.disconnect();
         peer
     }
@@ -195,7 +197,7 @@ impl Peer {
             let read =
                 |result| self.shared.protocol.receive_result(&request.method, result).map_err(CallError::Invalid);
             // The caller may just have dropped the call.
-            let _ = request.response.send(response.and_then(read));
+            let _ = request.response.send((response.and_then(read), self.shared.backlog.mark()));
         }
     }
 
@@ -259,6 +261,26 @@ impl Peer {
     /// Returns the counter of the notifications that are not handled yet.
     pub(crate) fn backlog(&self) -> &Backlog {
         &self.shared.backlog
+    }
+
+    /// Returns a future that waits until the notifications before a point are handled, for at most `limit`, or the
+    /// connection has ended. Returns `None` if they are handled, as almost always.
+    pub(crate) fn wait_for_notifications(
+        &self,
+        before: Mark,
+        limit: Option<Duration>,
+    ) -> Option<BoxFuture<'static, ()>> {
+        if self.shared.backlog.is_handled(before) {
+            return None;
+        }
+        let peer = self.of_connection();
+        Some(Box::pin(async move {
+            tokio::select! {
+                biased;
+                () = peer.shared.backlog.wait(peer.connection_key(), before, limit) => {}
+                () = peer.disconnected() => {}
+            }
+        }))
     }
 
     /// Waits until the notifications that were received before this call are handled, or the connection has ended.

@@ -15,9 +15,10 @@ mod notify;
 pub(crate) mod outbox;
 mod pending;
 
+pub(crate) use backlog::Mark;
 pub use call::{Call, RequestBuilder};
-pub(crate) use handle::DisconnectOnDrop;
 pub use handle::Peer;
+pub(crate) use handle::{DisconnectOnDrop, Timeouts};
 
 pub use crate::error::CallError;
 pub(crate) use input_requests::OpenInputRequest;

@@ -6,6 +6,7 @@ use std::sync::MutexGuard;
 use mcpgen_types::{Json, RequestId};
 use tokio::sync::{mpsc, oneshot};
 
+use super::backlog::Mark;
 use crate::error::{CallError, Closed};
 use crate::util::lock::Mutex;
 
@@ -18,12 +19,15 @@ pub(super) struct PendingRequests {
 /// A pending request.
 pub(super) struct PendingRequest {
     pub(super) method: String,
-    pub(super) response: oneshot::Sender<Result<Json, CallError>>,
+    pub(super) response: oneshot::Sender<Response>,
     pub(super) progress: Option<mpsc::Sender<Json>>,
     pub(super) on_notification: Option<OnNotification>,
     /// Whether an error that matches no request is the response to this one.
     pub(super) takes_unmatched_errors: bool,
 }
+
+/// A response, and where it is among the notifications.
+pub(super) type Response = (Result<Json, CallError>, Mark);
 
 /// A callback for the notifications of a subscription. It takes the method and the params.
 pub(crate) type OnNotification = Box<dyn Fn(&str, Option<&Json>) + Send + Sync>;

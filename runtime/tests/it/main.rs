@@ -31,6 +31,7 @@ mod messages;
 mod modern;
 mod multi_round;
 mod new_session;
+mod own_protocol;
 mod rate_limit;
 mod replicas;
 mod reserved_keys;

@@ -1,5 +1,7 @@
 //! Sends the requests of the handshake.
 
+use std::time::Duration;
+
 use mcpgen_types::{Json, Revision};
 
 use super::error::HandshakeError;
@@ -109,7 +111,8 @@ async fn discover(
 ) -> Reply {
     protocol.select_revision(revision);
     // The probe has no timeout: it stays pending until the revision is decided.
-    let probe = peer.raw_request("server/discover", None).idle_timeout(None).timeout(None);
+    let probe =
+        peer.raw_request("server/discover", None).idle_timeout(None).timeout(None).notification_wait(Duration::ZERO);
     let mut probe = probe.takes_unmatched_errors().send();
     let sends_both = options.treats_silence_as_legacy() && options.local_info.revisions_of_kind(true).next().is_some();
     let patience = if sends_both { start.patience(options.discover_timeout) } else { options.discover_timeout };
@@ -160,10 +163,12 @@ async fn initialize(peer: &Peer, protocol: &DualProtocol) -> Result<Revision, Ha
 async fn perform_initialize(peer: &Peer, protocol: &DualProtocol) -> Result<Revision, HandshakeError> {
     let legacy = protocol.legacy().ok_or(HandshakeError::NoRevision)?;
     // The result is processed before any later message; see `Protocol::process_result`.
-    peer.raw_request("initialize", Some(legacy.initialize_params())).await.map_err(|error| match error {
-        CallError::Timeout(limit) => HandshakeError::InitializeTimeout(limit),
-        error => error.into(),
-    })?;
+    peer.raw_request("initialize", Some(legacy.initialize_params())).notification_wait(Duration::ZERO).await.map_err(
+        |error| match error {
+            CallError::Timeout(limit) => HandshakeError::InitializeTimeout(limit),
+            error => error.into(),
+        },
+    )?;
     if let Some(error) = legacy.take_error() {
         return Err(error.into());
     }
