@@ -2,6 +2,7 @@
 
 use std::borrow::Cow;
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use mcpgen_types::{ErrorObject, Json, JsonObject, ProgressToken, Request, Revision};
@@ -11,6 +12,8 @@ use super::conversion::{ConversionError, Revisions};
 use super::info::PeerInfo;
 #[cfg(feature = "tasks")]
 use super::input_requests::InputByKey;
+#[cfg(feature = "tasks")]
+use super::params::Round;
 use super::params::{ParamsInterner, ParamsView};
 use super::scope::{Scope, scope};
 #[cfg(feature = "tasks")]
@@ -57,9 +60,10 @@ impl Context {
     /// Creates a context of the same request for a round of a task, with the client's input. Its peer is disconnected,
     /// because the request has a response already.
     #[cfg(feature = "tasks")]
-    pub(crate) fn in_task(&self, input_responses: InputByKey, state: Option<String>) -> Self {
+    pub(crate) fn in_task(&self, responses: InputByKey, state: Option<String>) -> Self {
         let Scope { request, params_view, .. } = scope(self);
-        let params_view = ParamsView { input_responses, state, ..params_view.clone() };
+        let round = Some(Box::new(Round { responses, state }));
+        let params_view = ParamsView { round, ..params_view.clone() };
         let parts = Parts { connection: no_peer(request.revision).connection(), ..self.parts().clone() };
         Self::new(parts, self.version(), Scope::new(request.clone(), params_view))
     }
@@ -118,7 +122,7 @@ impl Context {
     ///
     /// Fails if the response is not a valid result of `R`.
     pub fn input<R: Request>(&self, key: &str) -> Result<Option<R::Result>, ErrorObject> {
-        let response = scope(self).params_view.input_responses.get(key);
+        let response = scope(self).params_view.round.as_ref().and_then(|round| round.responses.get(key));
         response.map(|response| self.decode_input::<R>(key, response)).transpose()
     }
 
@@ -140,7 +144,7 @@ impl Context {
     /// trust it.
     #[must_use]
     pub fn request_state(&self) -> Option<&str> {
-        scope(self).params_view.state.as_deref()
+        scope(self).params_view.round.as_ref()?.state.as_deref()
     }
 
     /// Closes the SSE stream on which the client awaits the response, and asks it to reconnect after `retry`.
@@ -173,21 +177,24 @@ impl Context {
     /// value reported, or once the response is being sent.
     pub async fn progress(&self, progress: f64, total: Option<f64>, message: Option<&str>) {
         let Some(token) = self.progress_token() else { return };
-        let mut last = scope(self).last_progress.lock().await;
-        // JSON has no infinity and no NaN.
-        if !progress.is_finite() || progress <= *last {
-            return;
-        }
-        *last = progress;
-        let token = mcpgen_types::to_value(&token).unwrap_or_default();
-        let mut params = json!({ "progressToken": token, "progress": progress });
-        if let Some(total) = total.filter(|total| total.is_finite()) {
-            params["total"] = json!(total);
-        }
-        if let Some(message) = message {
-            params["message"] = json!(message);
-        }
-        self.report("notifications/progress", Some(params.into())).await;
+        let last = &scope(self).last_progress;
+        let params = || {
+            // JSON has no infinity and no NaN.
+            if !progress.is_finite() || progress <= f64::from_bits(last.load(Ordering::Relaxed)) {
+                return None;
+            }
+            last.store(progress.to_bits(), Ordering::Relaxed);
+            let token = mcpgen_types::to_value(&token).unwrap_or_default();
+            let mut params = json!({ "progressToken": token, "progress": progress });
+            if let Some(total) = total.filter(|total| total.is_finite()) {
+                params["total"] = json!(total);
+            }
+            if let Some(message) = message {
+                params["message"] = json!(message);
+            }
+            Some(params.into())
+        };
+        self.report("notifications/progress", params).await;
     }
 
     /// Sends a log message to the peer.
@@ -202,7 +209,7 @@ impl Context {
         if let Some(logger) = logger {
             params.insert("logger", logger);
         }
-        self.report("notifications/message", Some(params.into())).await;
+        self.report("notifications/message", || Some(params.into())).await;
     }
 }
 

@@ -14,9 +14,16 @@ pub(crate) struct ParamsView {
     pub(crate) meta: Arc<JsonObject>,
     /// The name of a tool or a prompt, or the URI of a resource.
     pub(crate) subject: Option<Arc<str>>,
+    /// Boxed, because few requests have it.
+    pub(crate) round: Option<Box<Round>>,
+}
+
+/// The input of a client for the next round of a request.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Round {
     /// The member `inputResponses`.
-    pub(crate) input_responses: InputByKey,
-    /// The request state.
+    pub(crate) responses: InputByKey,
+    /// The member `requestState`.
     pub(crate) state: Option<String>,
 }
 
@@ -29,14 +36,15 @@ impl ParamsView {
 
     fn of(method: &str, params: Cursor<'_>, interner: &mut ParamsInterner) -> Self {
         const NAMES: [&str; 5] = ["_meta", "name", "uri", "inputResponses", "requestState"];
-        let [meta, name, uri, input_responses, state] = Picked::values(params, &NAMES);
+        let [meta, name, uri, responses, state] = Picked::values(params, &NAMES);
+        let round = || {
+            let responses = responses.and_then(|responses| InputByKey::decode(responses).ok());
+            Box::new(Round { responses: responses.unwrap_or_default(), state: state.and_then(|it| it.string().ok()) })
+        };
         Self {
             meta: interner.meta(meta),
             subject: subject(method, name, uri).and_then(Cursor::as_str).map(|subject| interner.subject(&subject)),
-            input_responses: input_responses
-                .and_then(|responses| InputByKey::decode(responses).ok())
-                .unwrap_or_default(),
-            state: state.and_then(|state| state.string().ok()),
+            round: (responses.is_some() || state.is_some()).then(round),
         }
     }
 }

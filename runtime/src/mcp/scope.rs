@@ -1,10 +1,10 @@
 //! What MCP knows of a message.
 
 use std::fmt;
+use std::sync::atomic::AtomicU64;
 use std::sync::{Arc, LazyLock};
 
 use mcpgen_types::{ProgressToken, RequestId, Revision};
-use tokio::sync::Mutex;
 
 use super::RequestScope;
 use super::params::ParamsView;
@@ -15,8 +15,8 @@ use crate::context::Context;
 pub struct Scope {
     pub(super) request: RequestScope,
     pub(super) params_view: ParamsView,
-    /// The last progress that was reported. Locked while a report is sent, which keeps them in order.
-    pub(super) last_progress: Mutex<f64>,
+    /// The last progress that was reported, as the bits of an `f64`.
+    pub(super) last_progress: AtomicU64,
     /// The task on whose behalf messages are sent.
     pub(super) task: Option<Arc<dyn TaskScope>>,
 }
@@ -29,7 +29,7 @@ impl fmt::Debug for Scope {
 
 impl Scope {
     pub(super) fn new(request: RequestScope, params_view: ParamsView) -> Self {
-        Self { request, params_view, last_progress: Mutex::new(f64::NEG_INFINITY), task: None }
+        Self { request, params_view, last_progress: AtomicU64::new(f64::NEG_INFINITY.to_bits()), task: None }
     }
 
     pub(super) fn request(&self) -> &RequestScope {

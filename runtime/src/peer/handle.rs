@@ -316,14 +316,16 @@ impl Peer {
 }
 
 impl Context {
-    /// Sends a notification about the request, before its response. Sends nothing once the response is being sent, and
-    /// gives up if the request ends while the outbox is full.
-    pub async fn report(&self, method: &str, params: Option<Json>) {
+    /// Sends a notification about the request, before its response. Calls `params` once earlier ones are sent. Sends
+    /// nothing if it returns `None`, or once the response is being sent, and gives up if the request ends while the outbox
+    /// is full.
+    pub async fn report(&self, method: &str, params: impl FnOnce() -> Option<Json>) {
         let Some(_sending) = self.begin_report().await else { return };
+        let Some(params) = params() else { return };
         let peer = self.peer();
         tokio::select! {
             // Failing to notify a disconnected peer is harmless.
-            _ = peer.raw_notify(method, params) => {}
+            _ = peer.raw_notify(method, Some(params)) => {}
             () = self.cancelled() => {}
         }
     }
