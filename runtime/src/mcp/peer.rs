@@ -2,7 +2,9 @@
 
 use std::sync::{Arc, LazyLock};
 
-use mcpgen_types::{Json, JsonObject, Revision};
+#[cfg(feature = "http-client")]
+use mcpgen_types::Json;
+use mcpgen_types::{JsonObject, Revision};
 
 use super::change_listeners::ChangeListeners;
 use super::info::PeerInfo;
@@ -29,6 +31,7 @@ impl Peer {
     }
 
     /// Calls the callbacks for a notification of a changed list or resource.
+    #[cfg(feature = "http-client")]
     pub(crate) fn changed(&self, method: &str, params: Option<&Json>) {
         if let Some(mcp) = self.protocol::<Mcp>() {
             mcp.changed(method, params);

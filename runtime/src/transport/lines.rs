@@ -1,17 +1,16 @@
 //! Newline-delimited messages over any reader and writer.
 
 use std::io;
-use std::pin::Pin;
-use std::task::{Context, Poll};
 
-use futures_util::{Sink, StreamExt};
+use futures_util::StreamExt;
 use memchr::memchr;
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio_util::bytes::{Buf, BufMut, BytesMut};
-use tokio_util::codec::{Decoder, Encoder, FramedRead, FramedWrite};
+use tokio_util::codec::{Decoder, Encoder, FramedRead};
 
+use super::framed_sink::FramedSink;
 use super::inbound::Inbound;
-use super::outbound::{Outbound, OutboxPermit};
+use super::outbound::Outbound;
 use super::scan::Scanner;
 use super::seam::{Incoming, Outgoing, ReceiveError};
 
@@ -31,45 +30,7 @@ pub fn receive<R: AsyncRead + Send + 'static>(reader: R, line_limit: usize) -> i
 
 /// Creates a sink that writes each message to a writer as one line. Messages must not contain line feeds.
 pub fn send<W: AsyncWrite + Send + 'static>(writer: W) -> impl Outgoing + use<W> {
-    LineSink { lines: Box::pin(FramedWrite::new(writer, Lines::new(0))), permit: None }
-}
-
-/// Writes messages as lines. Releases their shares of the outbox together, once they are flushed, because releasing each
-/// one takes a lock.
-struct LineSink<W> {
-    lines: Pin<Box<FramedWrite<W, Lines>>>,
-    permit: Option<OutboxPermit>,
-}
-
-impl<W: AsyncWrite + Send + 'static> Outgoing for LineSink<W> {}
-
-impl<W: AsyncWrite> Sink<Outbound> for LineSink<W> {
-    type Error = io::Error;
-
-    fn poll_ready(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
-        self.lines.as_mut().poll_ready(context)
-    }
-
-    fn start_send(mut self: Pin<&mut Self>, mut message: Outbound) -> io::Result<()> {
-        match (&mut self.permit, message.permit.take()) {
-            (Some(permit), Some(other)) => permit.merge(other),
-            (permit @ None, other) => *permit = other,
-            (Some(_), None) => {}
-        }
-        self.lines.as_mut().start_send(message)
-    }
-
-    fn poll_flush(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
-        let flushed = self.lines.as_mut().poll_flush(context);
-        if flushed.is_ready() {
-            self.permit = None;
-        }
-        flushed
-    }
-
-    fn poll_close(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
-        self.lines.as_mut().poll_close(context)
-    }
+    FramedSink::new(writer, Lines::new(0))
 }
 
 /// The codec for newline-delimited messages.

@@ -53,6 +53,8 @@
 
 #[cfg(feature = "stdio")]
 pub(crate) mod child_process;
+pub mod content_length;
+mod framed_sink;
 mod inbound;
 pub mod lines;
 mod memory;

@@ -1,0 +1,219 @@
+//! Messages with a header, as in the [Language Server Protocol], over any reader and writer.
+//!
+//! Each message follows a line `Content-Length: <bytes>`, possibly other headers, and a blank line.
+//!
+//! [Language Server Protocol]: https://microsoft.github.io/language-server-protocol/specifications/lsp/3.17/specification/#baseProtocol
+
+use std::io;
+
+use futures_util::StreamExt;
+use memchr::memmem;
+use tokio::io::{AsyncRead, AsyncWrite};
+use tokio_util::bytes::{Buf, BufMut, BytesMut};
+use tokio_util::codec::{Decoder, Encoder, FramedRead};
+
+use super::framed_sink::FramedSink;
+use super::inbound::Inbound;
+use super::outbound::Outbound;
+use super::scan::Scanner;
+use super::seam::{Incoming, Outgoing, ReceiveError};
+
+/// The maximum length of the header of a message, in bytes.
+const HEADER_LIMIT: usize = 4 << 10;
+
+/// Creates a stream of the messages on a reader.
+///
+/// A message of more than `message_limit` bytes yields [`ReceiveError::TooLong`], and reading continues after it. A header
+/// without a valid `Content-Length`, or of more than 4 KiB, ends the stream with an error, because nothing tells where the
+/// next message begins. So does an end of the stream within a message.
+pub fn receive<R: AsyncRead + Send + 'static>(reader: R, message_limit: usize) -> impl Incoming + use<R> {
+    FramedRead::new(reader, ContentLength { message_limit, body: None }).map(|message| match message {
+        Ok(message) => message.map(Inbound::new),
+        Err(error) => Err(error.into()),
+    })
+}
+
+/// Creates a sink that writes each message to a writer, after its header.
+pub fn send<W: AsyncWrite + Send + 'static>(writer: W) -> impl Outgoing + use<W> {
+    FramedSink::new(writer, ContentLength { message_limit: 0, body: None })
+}
+
+/// The codec for messages with a header.
+#[derive(Debug)]
+struct ContentLength {
+    message_limit: usize,
+    /// The message whose header was read.
+    body: Option<Body>,
+}
+
+#[derive(Debug)]
+struct Body {
+    /// The bytes that remain.
+    length: usize,
+    /// Identifies the message while it is skipped, because it is too long.
+    skipped: Option<Box<Scanner>>,
+}
+
+impl ContentLength {
+    /// Takes a header from the buffer, and returns the length of the message. Returns `None` if the header is incomplete.
+    fn header(&self, buffer: &mut BytesMut) -> io::Result<Option<usize>> {
+        const END: &[u8] = b"\r\n\r\n";
+        let Some(end) = memmem::find(buffer.get(..HEADER_LIMIT.min(buffer.len())).unwrap_or_default(), END) else {
+            return match buffer.len() >= HEADER_LIMIT {
+                true => Err(invalid(format!("the header of a message is longer than {HEADER_LIMIT} bytes"))),
+                false => Ok(None),
+            };
+        };
+        let header = buffer.split_to(end + END.len());
+        let header = String::from_utf8_lossy(&header);
+        let fields = header.lines().filter_map(|line| line.split_once(':'));
+        let lengths: Vec<&str> = fields
+            .filter(|(name, _)| name.trim().eq_ignore_ascii_case("content-length"))
+            .map(|(_, length)| length.trim())
+            .collect();
+        match lengths.as_slice() {
+            [length] => match length.parse() {
+                Ok(length) => Ok(Some(length)),
+                Err(_) => Err(invalid(format!("{length:?} is not a valid Content-Length"))),
+            },
+            [] => Err(invalid("the header of a message has no Content-Length".to_owned())),
+            _ => Err(invalid("the header of a message has more than one Content-Length".to_owned())),
+        }
+    }
+}
+
+fn invalid(why: String) -> io::Error {
+    io::Error::new(io::ErrorKind::InvalidData, why)
+}
+
+impl Decoder for ContentLength {
+    /// Messages that are too long are items and not codec errors, because a codec error ends the stream.
+    type Item = Result<Vec<u8>, ReceiveError>;
+    type Error = io::Error;
+
+    fn decode(&mut self, buffer: &mut BytesMut) -> io::Result<Option<Self::Item>> {
+        if self.body.is_none() {
+            let Some(length) = self.header(buffer)? else { return Ok(None) };
+            let skipped = (length > self.message_limit).then(Box::default);
+            self.body = Some(Body { length, skipped });
+        }
+        let Some(body) = &mut self.body else { return Ok(None) };
+        let Some(scanner) = &mut body.skipped else {
+            if buffer.len() < body.length {
+                return Ok(None);
+            }
+            let message = buffer.split_to(body.length);
+            self.body = None;
+            return Ok(Some(Ok(message.to_vec())));
+        };
+        let part = buffer.split_to(buffer.len().min(body.length));
+        body.length -= part.len();
+        scanner.scan(&part);
+        if body.length > 0 {
+            return Ok(None);
+        }
+        let message = std::mem::take(&mut **scanner).finish();
+        self.body = None;
+        Ok(Some(Err(ReceiveError::TooLong { limit: self.message_limit, message })))
+    }
+
+    fn decode_eof(&mut self, buffer: &mut BytesMut) -> io::Result<Option<Self::Item>> {
+        match self.decode(buffer)? {
+            None if self.body.is_some() || buffer.has_remaining() => Err(io::ErrorKind::UnexpectedEof.into()),
+            message => Ok(message),
+        }
+    }
+}
+
+impl Encoder<Outbound> for ContentLength {
+    type Error = io::Error;
+
+    fn encode(&mut self, message: Outbound, buffer: &mut BytesMut) -> io::Result<()> {
+        let message = &message.bytes;
+        if message.is_empty() {
+            return Ok(());
+        }
+        let header = format!("Content-Length: {}\r\n\r\n", message.len());
+        buffer.reserve(header.len() + message.len());
+        buffer.put_slice(header.as_bytes());
+        buffer.put_slice(message);
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use futures_util::SinkExt;
+    use tokio::io::{AsyncReadExt, AsyncWriteExt};
+
+    use super::*;
+
+    /// Returns the messages and errors received if the bytes arrive in pieces of this size.
+    async fn received(bytes: &[u8], piece: usize) -> Vec<String> {
+        let (mut writer, reader) = tokio::io::duplex(piece);
+        let bytes = bytes.to_vec();
+        // The reader stops at an error.
+        tokio::spawn(async move { writer.write_all(&bytes).await });
+        let describe = |item: Result<Inbound, ReceiveError>| match item {
+            Ok(message) => String::from_utf8(message.into_bytes().expect("not parsed")).expect("text"),
+            Err(error) => error.to_string().split(';').next().unwrap_or_default().to_owned(),
+        };
+        receive(reader, 8).map(describe).collect().await
+    }
+
+    #[tokio::test]
+    async fn reads_messages_in_any_chunking() {
+        let long = format!("X: {}\r\nContent-Length: 1\r\n\r\na", "x".repeat(HEADER_LIMIT));
+        let table: &[(&str, &[&str])] = &[
+            ("", &[]),
+            ("Content-Length: 1\r\n\r\naContent-Length: 2\r\n\r\nb\n", &["a", "b\n"]),
+            ("content-length:0001\r\nContent-Type: a; charset=utf-8\r\n\r\na", &["a"]),
+            ("Content-Length: 0\r\n\r\nContent-Length: 1\r\n\r\na", &["", "a"]),
+            (
+                "Content-Length: 9\r\n\r\n123456789Content-Length: 1\r\n\r\na",
+                &["a message is longer than 8 bytes", "a"],
+            ),
+            ("Content-Length: 2\r\n\r\na", &["unexpected end of file"]),
+            ("Content-Length: 12\r\n\r\n123456789", &["unexpected end of file"]),
+            ("Content-Len", &["unexpected end of file"]),
+            ("Content-Length: 1\n\na", &["unexpected end of file"]),
+            ("Content-Length: -1\r\n\r\na", &["\"-1\" is not a valid Content-Length"]),
+            ("Length: 1\r\n\r\na", &["the header of a message has no Content-Length"]),
+            (
+                "Content-Length: 1\r\nContent-Length: 2\r\n\r\na",
+                &["the header of a message has more than one Content-Length"],
+            ),
+            (&long, &["the header of a message is longer than 4096 bytes"]),
+        ];
+        for (bytes, expected) in table {
+            for piece in [1, 2, 3, 7, 100, 10_000] {
+                assert_eq!(received(bytes.as_bytes(), piece).await, *expected, "{bytes:.80?} in pieces of {piece}");
+            }
+        }
+    }
+
+    /// A message that is too long is skipped, and refused with its ID.
+    #[tokio::test]
+    async fn names_a_request_that_is_too_long() {
+        let bytes = b"Content-Length: 40\r\n\r\n{\"jsonrpc\":\"2.0\",\"id\":7,\"method\":\"read\"}";
+        let received: Vec<_> = receive(&bytes[..], 8).collect().await;
+        let is_request = |message: &Result<Inbound, ReceiveError>| {
+            matches!(message, Err(ReceiveError::TooLong { message: super::super::Skipped::Request(id), .. })
+                if *id == mcpgen_types::RequestId::Integer(7))
+        };
+        assert!(received.len() == 1 && received.iter().all(is_request), "{received:?}");
+    }
+
+    #[tokio::test]
+    async fn writes_messages_after_their_headers() {
+        let (writer, mut reader) = tokio::io::duplex(100);
+        let mut outgoing = std::pin::pin!(send(writer));
+        for message in ["{}", "", "[ä]"] {
+            outgoing.send(message.as_bytes().to_vec().into()).await.expect("an open reader");
+        }
+        outgoing.close().await.expect("an open reader");
+        let mut written = String::new();
+        reader.read_to_string(&mut written).await.expect("text");
+        assert_eq!(written, "Content-Length: 2\r\n\r\n{}Content-Length: 4\r\n\r\n[ä]");
+    }
+}
