@@ -14,6 +14,9 @@ use tokio::process::{Child, ChildStderr, ChildStdin, ChildStdout, Command};
 pub(crate) struct Peer {
     pub(crate) input: ChildStdin,
     pub(crate) output: ChildStdout,
+    /// The folder with the program and its dependencies.
+    #[allow(dead_code, reason = "few tests need it")]
+    pub(crate) folder: PathBuf,
     /// What it reports on standard error.
     pub(crate) reports: Reports,
 }
@@ -21,7 +24,7 @@ pub(crate) struct Peer {
 /// The lines that a program writes to standard error, as JSON. Kills the program when it is dropped.
 pub(crate) struct Reports {
     lines: Lines<BufReader<ChildStderr>>,
-    _child: Child,
+    child: Child,
 }
 
 impl Reports {
@@ -31,6 +34,12 @@ impl Reports {
         let line = tokio::time::timeout(Duration::from_secs(60), self.lines.next_line()).await;
         let line = line.expect("a line in time").expect("text").expect("the program is running");
         serde_json::from_str(&line).unwrap_or_else(|_| panic!("not a report: {line}"))
+    }
+
+    /// Waits until the program has ended. Returns whether it succeeded.
+    #[allow(dead_code, reason = "not all peers end")]
+    pub(crate) async fn exited(mut self) -> bool {
+        self.child.wait().await.is_ok_and(|status| status.success())
     }
 }
 
@@ -50,7 +59,7 @@ pub(crate) fn node(program: &str, arguments: &[&str]) -> Option<Peer> {
         .expect("Node starts");
     let (input, output) = (child.stdin.take().expect("piped"), child.stdout.take().expect("piped"));
     let lines = BufReader::new(child.stderr.take().expect("piped")).lines();
-    Some(Peer { input, output, reports: Reports { lines, _child: child } })
+    Some(Peer { input, output, folder: folder.clone(), reports: Reports { lines, child } })
 }
 
 /// Installs the dependencies of the programs. Returns the folder, or `None` without Node.
