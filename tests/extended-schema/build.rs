@@ -1,4 +1,4 @@
-//! Generates the modules of schemas that extend revisions.
+//! Generates the modules of schemas that extend revisions, and that of a protocol of its own.
 
 use std::path::PathBuf;
 
@@ -12,6 +12,8 @@ fn main() -> Result<()> {
     println!("cargo::rerun-if-changed=../../schema");
     extended("acme", "2026-07-28", "modern.json")?;
     extended("legacy", "2025-11-25", "legacy.json")?;
+    println!("cargo::rerun-if-changed=jobs.json");
+    Generator::new("jobs.json", "jobs-1").build_script("jobs")?;
     unchanged()
 }
 

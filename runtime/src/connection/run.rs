@@ -2,7 +2,7 @@
 
 use std::fmt;
 use std::io;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use futures_util::{SinkExt, StreamExt};
@@ -16,43 +16,65 @@ use crate::error::CallError;
 use crate::observer::Observer;
 use crate::peer::outbox::{Lines, Outbox};
 use crate::peer::{Peer, Timeouts};
-use crate::protocol::Protocol;
+use crate::protocol::{ErasedProtocol, Protocol};
 use crate::router::{RequestService, Router};
 use crate::transport::{Incoming, Outgoing, ReceiveError};
 
 /// A connection that is not running yet. Start it with [`run`](Self::run).
-pub struct Connection<S> {
+pub struct Connection<S = Router> {
     service: S,
-    notifications: Router,
+    router: Router,
+    protocol: Arc<dyn ErasedProtocol>,
     limits: Limits,
-    peer: Peer,
-    written: Lines,
+    observer: Option<Arc<dyn Observer>>,
+    /// The peer, and the queue of the messages that it sends. Created when it is first needed.
+    peer: OnceLock<(Peer, Lines)>,
+}
+
+impl Connection {
+    /// Creates a connection whose requests and notifications a router handles, with the rules of a protocol.
+    pub fn new(router: Router, protocol: impl Protocol) -> Self {
+        Self {
+            service: router.clone(),
+            router,
+            protocol: Arc::new(protocol),
+            limits: Limits::default(),
+            observer: None,
+            peer: OnceLock::new(),
+        }
+    }
 }
 
 impl<S: RequestService> Connection<S> {
-    /// Creates a connection that passes requests to `service` and notifications to `notifications`.
-    pub fn new(service: S, notifications: Router, protocol: impl Protocol, limits: Limits) -> Self {
-        Self::observed(service, notifications, protocol, limits, None)
+    /// Sets the limits. Call this before [`peer`](Self::peer).
+    #[must_use]
+    pub fn limits(self, limits: Limits) -> Self {
+        Self { limits, peer: OnceLock::new(), ..self }
     }
 
-    /// Like [`new`](Self::new), with an observer of the connection's messages.
-    pub fn observed(
-        service: S,
-        notifications: Router,
-        protocol: impl Protocol,
-        limits: Limits,
-        observer: Option<Arc<dyn Observer>>,
-    ) -> Self {
-        let (outbox, written) = Outbox::new(limits.outbox_bytes, observer);
-        let timeouts =
-            Timeouts { idle: limits.idle_timeout, total: limits.call_timeout, notifications: limits.notification_wait };
-        let peer = Peer::new(outbox, Arc::new(protocol), timeouts);
-        Self { service, notifications, limits, peer, written }
+    /// Sets an observer of all messages. Call this before [`peer`](Self::peer).
+    #[must_use]
+    pub fn observer(self, observer: Option<Arc<dyn Observer>>) -> Self {
+        Self { observer, peer: OnceLock::new(), ..self }
+    }
+
+    /// Passes requests to a service, such as the router wrapped in middleware. The router handles the notifications.
+    #[must_use]
+    pub fn requests_to<T: RequestService>(self, service: T) -> Connection<T> {
+        let Self { router, protocol, limits, observer, peer, .. } = self;
+        Connection { service, router, protocol, limits, observer, peer }
     }
 
     /// Returns the peer.
     pub fn peer(&self) -> &Peer {
-        &self.peer
+        &self.peer.get_or_init(|| self.new_peer()).0
+    }
+
+    fn new_peer(&self) -> (Peer, Lines) {
+        let Limits { outbox_bytes, idle_timeout, call_timeout, notification_wait, .. } = self.limits;
+        let (outbox, written) = Outbox::new(outbox_bytes, self.observer.clone());
+        let timeouts = Timeouts { idle: idle_timeout, total: call_timeout, notifications: notification_wait };
+        (Peer::new(outbox, Arc::clone(&self.protocol), timeouts), written)
     }
 
     /// Runs the connection.
@@ -66,7 +88,9 @@ impl<S: RequestService> Connection<S> {
     /// Fails if reading or writing fails, or if the outgoing messages cannot be written within
     /// [`Limits::drain_timeout`]. The end of `incoming` is not an error.
     pub async fn run(self, incoming: impl Incoming, outgoing: impl Outgoing) -> io::Result<()> {
-        let Self { service, notifications, limits, peer, written } = self;
+        self.peer();
+        let Self { service, router: notifications, limits, peer, .. } = self;
+        let Some((peer, written)) = peer.into_inner() else { return Ok(()) };
         let (notification_queue, notification_handler) =
             NotificationQueue::new(notifications.clone(), peer.clone(), &limits);
         peer.set_transport_needs(outgoing.has_request_streams(), outgoing.needs_metadata());
@@ -137,7 +161,10 @@ impl<S: RequestService> Connection<S> {
 
 impl<S> fmt::Debug for Connection<S> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Connection").field("limits", &self.limits).field("peer", &self.peer).finish_non_exhaustive()
+        f.debug_struct("Connection")
+            .field("limits", &self.limits)
+            .field("peer", &self.peer.get().map(|(peer, _)| peer))
+            .finish_non_exhaustive()
     }
 }
 

@@ -143,14 +143,14 @@ mod tests {
     use mcpgen_types::Revision;
 
     use super::*;
-    use crate::connection::{Connection, Limits};
+    use crate::connection::Connection;
     use crate::mcp::FixedRevision;
     use crate::router::Router;
 
     fn connection() -> Connection<Router> {
         let legacy = Revision::ALL.iter().rfind(|revision| revision.is_legacy()).expect("a legacy revision");
         let protocol = Arc::new(FixedRevision(*legacy));
-        Connection::new(Router::new(), Router::new(), crate::mcp::Mcp::new(protocol), Limits::default())
+        Connection::new(Router::new(), crate::mcp::Mcp::new(protocol))
     }
 
     #[tokio::test]

@@ -64,5 +64,5 @@ pub(crate) fn connection<S: RequestService>(
     telemetry: &Telemetry,
 ) -> Connection<S> {
     let observer = telemetry.observer(Arc::clone(&rules));
-    Connection::observed(service, notifications, Mcp::new(rules), limits, observer)
+    Connection::new(notifications, Mcp::new(rules)).requests_to(service).limits(limits).observer(observer)
 }

@@ -7,8 +7,8 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use mcpgen_runtime::bridge::Bridge;
-use mcpgen_runtime::mcp::Level;
 use mcpgen_runtime::mcp::change::Change;
+use mcpgen_runtime::mcp::{Level, Progress};
 use mcpgen_runtime::server::ToolError;
 use mcpgen_runtime::{CallError, Client, ClientBuilder, Server, serve, transport};
 use mcpgen_types::v2026_07_28::{
@@ -195,16 +195,14 @@ async fn relays_progress_and_cancellation() {
         let seen = Arc::clone(&reports);
         let params = mcpgen_types::Json::from(&json!({ "name": "count", "arguments": {} }));
         let request = bridged.client.peer.raw_request("tools/call", Some(params));
-        let call = request.on_progress(move |report: mcpgen_runtime::mcp::Progress| {
-            seen.lock().expect("no panic").push(report.progress)
-        });
+        let call = request.on_progress(move |report: Progress| seen.lock().expect("no panic").push(report.progress));
         timeout(DEADLINE, call.send()).await.expect("in time").expect("a result");
         assert_eq!(*reports.lock().expect("no panic"), [1.0, 2.0]);
         let (begun, mut has_begun) = tokio::sync::mpsc::channel(1);
         let params = mcpgen_types::Json::from(&json!({ "name": "wait", "arguments": {} }));
         let request = bridged.client.peer.raw_request("tools/call", Some(params));
         let call = request
-            .on_progress(move |_: mcpgen_runtime::mcp::Progress| {
+            .on_progress(move |_: Progress| {
                 let _ = begun.try_send(());
             })
             .send();

@@ -9,7 +9,7 @@ use futures_util::{StreamExt, stream};
 use mcpgen_runtime::connection::{Connection, Limits};
 use mcpgen_runtime::context::Context;
 use mcpgen_runtime::jsonrpc::errors;
-use mcpgen_runtime::mcp::FixedRevision;
+use mcpgen_runtime::mcp::{FixedRevision, Mcp, Progress};
 use mcpgen_runtime::peer::{CallError, Peer};
 use mcpgen_runtime::router::Router;
 use mcpgen_runtime::transport::lines;
@@ -175,7 +175,7 @@ async fn reports_progress_before_the_result() {
     let peer = both(reporting());
     let reports = Arc::new(std::sync::Mutex::new(Vec::new()));
     let received = reports.clone();
-    let call = peer.request::<CallToolRequest>(call("a")).on_progress(move |report: mcpgen_runtime::mcp::Progress| {
+    let call = peer.request::<CallToolRequest>(call("a")).on_progress(move |report: Progress| {
         received.lock().expect("no panic").push(report.progress);
     });
     call.await.expect("a result");
@@ -205,7 +205,7 @@ async fn progress_extends_only_the_idle_timeout() {
     });
     let peer = both(router);
     let start = |steps: &str| {
-        let call = peer.request::<CallToolRequest>(call(steps)).on_progress(|_: mcpgen_runtime::mcp::Progress| {});
+        let call = peer.request::<CallToolRequest>(call(steps)).on_progress(|_: Progress| {});
         call.idle_timeout(Duration::from_secs(1)).timeout(Duration::from_secs(5))
     };
     start("6").await.expect("each step in time");
@@ -239,8 +239,7 @@ async fn dropping_a_connection_closes_it() {
     let (here, there) = tokio::io::duplex(4096);
     let (reader, writer) = tokio::io::split(there);
     let protocol = Arc::new(FixedRevision(Revision::V2025_11_25));
-    let connection =
-        Connection::new(echoes(), Router::new(), mcpgen_runtime::mcp::Mcp::new(protocol), Limits::default());
+    let connection = Connection::new(Router::new(), Mcp::new(protocol)).requests_to(echoes());
     let peer = connection.peer().clone();
     let running = tokio::spawn(connection.run(lines::receive(reader, 1 << 20), lines::send(writer)));
     let mut remote = RawPeer::new(here);
@@ -283,7 +282,7 @@ async fn endless_messages_do_not_delay_requests() {
     let (here, there) = tokio::io::duplex(4096);
     let (limits, protocol) =
         (Limits { in_flight: 1, ..Limits::default() }, Arc::new(FixedRevision(Revision::V2025_11_25)));
-    let connection = Connection::new(router, Router::new(), mcpgen_runtime::mcp::Mcp::new(protocol), limits);
+    let connection = Connection::new(Router::new(), Mcp::new(protocol)).requests_to(router).limits(limits);
     let peer = connection.peer().clone();
     let running = tokio::spawn(connection.run(messages, lines::send(there)));
     let mut remote = RawPeer::new(here);
@@ -487,8 +486,7 @@ async fn accepts_tower_middleware() {
     let service = tower::util::BoxCloneService::new(service);
     let (mut remote, ()) = RawPeer::connect(|pipe| {
         let protocol = Arc::new(FixedRevision(Revision::V2025_11_25));
-        let connection =
-            Connection::new(service, Router::new(), mcpgen_runtime::mcp::Mcp::new(protocol), Limits::default());
+        let connection = Connection::new(Router::new(), Mcp::new(protocol)).requests_to(service);
         let (reader, writer) = tokio::io::split(pipe);
         tokio::spawn(connection.run(lines::receive(reader, 1 << 20), lines::send(writer)));
     });
@@ -625,7 +623,7 @@ async fn ignores_progress_with_unknown_tokens() {
     let reports = Arc::new(AtomicUsize::new(0));
     for _ in 0..10 {
         let counter = reports.clone();
-        let call = peer.request::<CallToolRequest>(call("a")).on_progress(move |_: mcpgen_runtime::mcp::Progress| {
+        let call = peer.request::<CallToolRequest>(call("a")).on_progress(move |_: Progress| {
             counter.fetch_add(1, Ordering::Relaxed);
         });
         calls.push(tokio::spawn(call.send()));

@@ -5,8 +5,9 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use futures_util::StreamExt;
+use mcpgen_runtime::mcp::Mcp;
 use mcpgen_runtime::transport::lines;
-use mcpgen_runtime::{Connection, Limits, Router, Server};
+use mcpgen_runtime::{Connection, Router, Server};
 use mcpgen_types::v2025_11_25::{CallToolResult, InitializeResult};
 use mcpgen_types::v2026_07_28::{Prompt, Resource, Tool, ToolInputSchema};
 use serde_json::{Value, json};
@@ -29,12 +30,7 @@ fn connect() -> RawPeer {
     let router = dialect::handlers(server.router());
     let (remote, ()) = RawPeer::connect(|pipe| {
         let (reader, writer) = tokio::io::split(pipe);
-        let connection = Connection::new(
-            router.clone(),
-            router,
-            mcpgen_runtime::mcp::Mcp::new(Arc::new(protocol)),
-            Limits::default(),
-        );
+        let connection = Connection::new(router, Mcp::new(Arc::new(protocol)));
         tokio::spawn(connection.run(dialect::incoming(lines::receive(reader, 1 << 20)), lines::send(writer)));
     });
     remote

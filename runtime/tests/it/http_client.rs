@@ -18,8 +18,8 @@ use mcpgen_runtime::client::handshake::HandshakeError;
 use mcpgen_runtime::client::{Changes, ClientBuilder, ConnectError};
 use mcpgen_runtime::http::client::{Authorize, AuthorizeRequest, ClientOptions, HttpError};
 use mcpgen_runtime::http::server::{Endpoint, EndpointOptions};
-use mcpgen_runtime::mcp::Level;
 use mcpgen_runtime::mcp::change::Change;
+use mcpgen_runtime::mcp::{Level, Progress};
 use mcpgen_runtime::peer::CallError;
 use mcpgen_runtime::server::RequestContext;
 use mcpgen_runtime::{Client, LocalInfo, Server, ServerBuilder};
@@ -112,10 +112,9 @@ async fn calls_every_method_in_every_revision() {
         let reports = Arc::<AtomicUsize>::default();
         let count = Arc::clone(&reports);
         let params = mcpgen_types::Json::from(&json!({ "name": "progress" }));
-        let progress =
-            client.peer.raw_request("tools/call", Some(params)).on_progress(move |_: mcpgen_runtime::mcp::Progress| {
-                count.fetch_add(1, Ordering::SeqCst);
-            });
+        let progress = client.peer.raw_request("tools/call", Some(params)).on_progress(move |_: Progress| {
+            count.fetch_add(1, Ordering::SeqCst);
+        });
         progress.await.expect("a response");
         assert_eq!(reports.load(Ordering::SeqCst), 3);
         assert_eq!(text(&call("region", json!({ "region": "ü\n" })).await), "stored");

@@ -13,6 +13,7 @@ use futures_util::future::BoxFuture;
 use http::{HeaderMap, HeaderValue};
 use mcpgen_runtime::client::{ClientBuilder, ConnectError};
 use mcpgen_runtime::http::client::{Authorize, AuthorizeRequest, ClientOptions, OpenSseError};
+use mcpgen_runtime::mcp::Progress;
 use mcpgen_runtime::peer::CallError;
 use mcpgen_runtime::transport::{self, Inbound};
 use mcpgen_runtime::{Client, LocalInfo};
@@ -233,11 +234,9 @@ async fn calls_methods_over_http_sse() {
             let reports = Arc::<AtomicUsize>::default();
             let count = Arc::clone(&reports);
             let progress = Json::from(&json!({ "name": "progress" }));
-            let progress = client.peer.raw_request("tools/call", Some(progress)).on_progress(
-                move |_: mcpgen_runtime::mcp::Progress| {
-                    count.fetch_add(1, Ordering::SeqCst);
-                },
-            );
+            let progress = client.peer.raw_request("tools/call", Some(progress)).on_progress(move |_: Progress| {
+                count.fetch_add(1, Ordering::SeqCst);
+            });
             progress.await.expect("a response");
             assert_eq!(reports.load(Ordering::SeqCst), 3);
             if client.revision() >= Revision::V2025_06_18 {

@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
-use mcpgen_runtime::connection::{Connection, Limits};
-use mcpgen_runtime::mcp::FixedRevision;
+use mcpgen_runtime::connection::Connection;
+use mcpgen_runtime::mcp::{FixedRevision, Mcp};
 use mcpgen_runtime::peer::{CallError, Peer};
 use mcpgen_runtime::router::Router;
 use mcpgen_runtime::transport::lines;
@@ -19,8 +19,7 @@ fn connect() -> (RawPeer, Peer) {
     let (here, there) = tokio::io::duplex(64);
     let handlers = Router::new().custom_request("echo", |_, params: Value| async move { Ok::<_, ErrorObject>(params) });
     let protocol = Arc::new(FixedRevision(Revision::V2025_11_25));
-    let connection =
-        Connection::new(handlers.clone(), handlers, mcpgen_runtime::mcp::Mcp::new(protocol), Limits::default());
+    let connection = Connection::new(handlers, Mcp::new(protocol));
     let peer = connection.peer().clone();
     let (reader, writer) = tokio::io::split(there);
     tokio::spawn(connection.run(lines::receive(reader, LIMIT), lines::send(writer)));

@@ -12,7 +12,7 @@ use mcpgen_runtime::mcp::cache_hints::{CacheHint, CacheHints};
 use mcpgen_runtime::mcp::change::Change;
 use mcpgen_runtime::mcp::config::ServerConfig;
 use mcpgen_runtime::mcp::modern::{Modern, ResultRules};
-use mcpgen_runtime::mcp::{Level, Role};
+use mcpgen_runtime::mcp::{Level, Mcp, Progress, Role};
 use mcpgen_runtime::peer::{CallError, Peer};
 use mcpgen_runtime::transport::lines;
 use mcpgen_runtime::{Client, Connection, Limits, LocalInfo, Router, connect};
@@ -429,7 +429,7 @@ async fn a_client_sends_its_metadata_with_each_request() {
         let own = json!({ "name": "a", "_meta": { "io.modelcontextprotocol/logLevel": "debug", "mine": [1] } });
         let _ = peer.raw_request("tools/call", Some(Json::from(&own))).await;
         let _ = peer.custom_request::<_, Value>("custom/none", &json!(null)).expect("params").await;
-        let _ = peer.raw_request("tools/call", None).on_progress(|_: mcpgen_runtime::mcp::Progress| {}).await;
+        let _ = peer.raw_request("tools/call", None).on_progress(|_: Progress| {}).await;
     });
     let mut with_more = expected.clone();
     (with_more["io.modelcontextprotocol/logLevel"], with_more["mine"]) = (json!("debug"), json!([1]));
@@ -550,8 +550,7 @@ async fn caches_fresh_results() {
 async fn serves_only_modern_revisions() {
     let protocol = Modern::new(Role::Server, local_info()).cache_hints(CacheHints::default());
     let (incoming, outgoing) = mcpgen_runtime::transport::duplex();
-    let connection =
-        Connection::new(router(), router(), mcpgen_runtime::mcp::Mcp::new(Arc::new(protocol)), Limits::default());
+    let connection = Connection::new(router(), Mcp::new(Arc::new(protocol)));
     tokio::spawn(connection.run(incoming.0, incoming.1));
     let options = client_info().retain_revisions(|revision| !revision.is_legacy());
     let client = connect(options, Router::new(), Router::new(), outgoing.0, outgoing.1, Limits::default()).await;

@@ -64,7 +64,7 @@ impl Protocol for Editor {
 }
 
 fn run(router: Router, limits: Limits, pipe: DuplexStream) -> Peer {
-    let connection = Connection::new(router.clone(), router, Editor, limits);
+    let connection = Connection::new(router, Editor).limits(limits);
     let peer = connection.peer().clone();
     let (reader, writer) = tokio::io::split(pipe);
     tokio::spawn(connection.run(lines::receive(reader, 1 << 20), lines::send(writer)));

@@ -3,8 +3,9 @@
 #![deny(warnings, missing_docs)]
 
 include!(concat!(env!("OUT_DIR"), "/acme.include.rs"));
+include!(concat!(env!("OUT_DIR"), "/jobs.include.rs"));
 
-/// Runs the program of the chapter on schemas that extend a revision.
+/// Runs the programs of the page.
 #[cfg(doctest)]
 #[doc = include_str!("../../../codegen/docs/own-schemas.md")]
 struct OwnSchemas;

@@ -31,6 +31,12 @@ fn equal_definitions_are_the_types_of_the_revision() {
 }
 
 #[test]
+fn the_page_shows_the_protocol() {
+    let page = include_str!("../../../codegen/docs/own-schemas.md");
+    assert!(page.contains(&format!("```json\n{}```", include_str!("../jobs.json"))));
+}
+
+#[test]
 fn the_page_shows_the_definitions_of_the_request() {
     let page = include_str!("../../../codegen/docs/own-schemas.md");
     let (_, section) = page.split_once("## Write the schema\n").expect("the section");

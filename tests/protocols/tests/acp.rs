@@ -12,7 +12,7 @@ use mcpgen_protocols::acp::{
     RequestPermissionOutcome, RequestPermissionRequestMessage, RequestPermissionResponse, SessionNotification,
     SessionNotificationMessage, StopReason,
 };
-use mcpgen_runtime::connection::{Connection, Limits};
+use mcpgen_runtime::connection::Connection;
 use mcpgen_runtime::peer::{CallError, Peer};
 use mcpgen_runtime::protocol::{Admission, Effect, Notice, Notification, Protocol, Received, Rules};
 use mcpgen_runtime::transport::{self, Incoming, Outgoing, lines};
@@ -52,7 +52,7 @@ impl Protocol for Acp {
 }
 
 fn run(router: Router, (incoming, outgoing): (impl Incoming, impl Outgoing)) -> Peer {
-    let connection = Connection::new(router.clone(), router, Acp, Limits::default());
+    let connection = Connection::new(router, Acp);
     let peer = connection.peer().clone();
     tokio::spawn(connection.run(incoming, outgoing));
     peer

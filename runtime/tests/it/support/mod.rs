@@ -29,7 +29,7 @@ use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader, DuplexStream, Lines, 
 
 /// Runs a connection over a pipe.
 pub(crate) fn run(router: Router, rules: Arc<dyn RevisionRules>, limits: Limits, pipe: DuplexStream) -> Peer {
-    let connection = Connection::new(router.clone(), router, Mcp::new(rules), limits);
+    let connection = Connection::new(router, Mcp::new(rules)).limits(limits);
     let peer = connection.peer().clone();
     let (reader, writer) = tokio::io::split(pipe);
     tokio::spawn(connection.run(lines::receive(reader, 1 << 20), lines::send(writer)));
