@@ -33,10 +33,6 @@ pub struct Change {
 ///
 /// Generated files (they begin with [`MARK`]) that are not in `files` are removed. Other files are never changed. After
 /// an error, all files are as before.
-///
-/// # Errors
-///
-/// [`Error::Usage`] if it would overwrite a file that mcpgen did not write; [`Error::Io`].
 pub(crate) fn sync(dir: &Path, files: &BTreeMap<String, String>, check: bool) -> Result<Changes, Error> {
     let mut changes = Changes::default();
     for (path, text) in files {
@@ -140,9 +136,6 @@ fn stale(dir: &Path, prefix: &str, wanted: &BTreeMap<String, String>, changes: &
 ///
 /// New texts are written to a temporary folder next to `dir`, on the same file system. Then only renames remain, which
 /// can be undone.
-///
-/// # Errors
-/// [`Error::Io`].
 pub(crate) fn replace(dir: &Path, changes: &[Change]) -> Result<(), Error> {
     if changes.is_empty() {
         return Ok(());

@@ -68,24 +68,15 @@ pub fn conservation(protocol: &Protocol) -> Result<BTreeMap<Outcome, usize>, Err
         } else if is_named {
             continue;
         }
-        problems.push(problem(
-            protocol,
-            &def.name,
-            &def.pointer,
-            &format!("the Rust name `{}` is not unique", def.rust),
-        ));
+        let why = format!("the Rust name `{}` is not unique", def.rust);
+        problems.push(problem(protocol, &def.name, &def.pointer, &why));
     }
     problems.extend(lost.into_iter().map(|name| problem(protocol, name, "", "it has no type")));
     if problems.is_empty() { Ok(outcomes) } else { Err(Error::Schema(problems)) }
 }
 
 fn problem(protocol: &Protocol, definition: &str, pointer: &str, why: &str) -> Problem {
-    Problem {
-        file: protocol.file.clone(),
-        definition: definition.to_owned(),
-        pointer: pointer.to_owned(),
-        keyword: String::new(),
-        why: format!("{why}, which is a defect of mcpgen"),
-        remedy: "please report this with the schema".to_owned(),
-    }
+    let why = format!("{why}, which is a defect of mcpgen");
+    let problem = Problem::new(&protocol.file, pointer, why, "please report this with the schema");
+    Problem { definition: definition.to_owned(), ..problem }
 }

@@ -1,7 +1,7 @@
 //! Types in words.
 
 use mcpgen_schema::json::Json;
-use mcpgen_schema::normal::{Bound, Bounds, Length};
+use mcpgen_schema::normal::Length;
 use mcpgen_schema::text::counted;
 
 use crate::protocol::Protocol;
@@ -93,7 +93,7 @@ impl Protocol {
             Shape::OpenEnum(known) => outline("a string, such as", values(known)),
             Shape::Bounded(Bounded { inner, limit, checks }) => {
                 let limit = limit.as_ref().map(|limit| match limit {
-                    Limit::Bounds(limit) => bounds(limit),
+                    Limit::Bounds(limit) => limit.to_string(),
                     Limit::Length(limit) if matches!(inner, Type::List(_)) => length(limit, "items"),
                     Limit::Length(limit) => length(limit, "characters"),
                 });
@@ -113,14 +113,6 @@ impl Protocol {
             Shape::Never => outline("no values", Vec::new()),
         }
     }
-}
-
-fn bounds(limit: &Bounds) -> String {
-    let side = |bound: &Option<Bound>, inclusive: &str, exclusive: &str| {
-        bound.as_ref().map(|bound| format!("{} {}", if bound.exclusive { exclusive } else { inclusive }, bound.value))
-    };
-    let sides = [side(&limit.min, "at least", "more than"), side(&limit.max, "at most", "less than")];
-    sides.into_iter().flatten().collect::<Vec<_>>().join(" and ")
 }
 
 fn length(limit: &Length, unit: &str) -> String {

@@ -91,25 +91,17 @@ impl fmt::Display for DocTarget {
 
 /// The two forms of an entry: a text or a table.
 #[derive(Deserialize)]
-#[serde(untagged)]
+#[serde(untagged, deny_unknown_fields)]
 enum TextOrTable {
     Text(String),
-    Table(Table),
-}
-
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-struct Table {
-    doc: String,
-    deprecated_since: Option<String>,
-    replacement: Option<String>,
+    Table { doc: String, deprecated_since: Option<String>, replacement: Option<String> },
 }
 
 impl From<TextOrTable> for DocEntry {
     fn from(entry: TextOrTable) -> Self {
         let (doc, deprecated_since, replacement) = match entry {
             TextOrTable::Text(doc) => (doc, None, None),
-            TextOrTable::Table(Table { doc, deprecated_since, replacement }) => (doc, deprecated_since, replacement),
+            TextOrTable::Table { doc, deprecated_since, replacement } => (doc, deprecated_since, replacement),
         };
         Self { doc: doc.trim().to_owned(), deprecated_since, replacement }
     }

@@ -205,19 +205,17 @@ pub fn apply(document: &mut Document, revision: &str, released: bool) -> Result<
             if !fixup.revisions.contains(&revision) {
                 continue;
             }
-            problems.push(Problem {
-                file: document.file.clone(),
-                definition: fixup.definition.replace('*', ""),
-                pointer: match fixup.definition {
-                    "*" => String::new(),
-                    name => format!("{}{}", document.pointer(name), fixup.pointer),
-                },
-                keyword: String::new(),
-                why: format!("the fixup `{}` for {revision} does not find {} at this place", fixup.name, fixup.expects),
-                remedy: format!(
-                    "check that this is the schema of {revision}; if upstream corrected it, remove the revision from the fixup"
-                ),
-            });
+            let pointer = match fixup.definition {
+                "*" => String::new(),
+                name => format!("{}{}", document.pointer(name), fixup.pointer),
+            };
+            let why =
+                format!("the fixup `{}` for {revision} does not find {} at this place", fixup.name, fixup.expects);
+            let remedy = format!(
+                "check that this is the schema of {revision}; if upstream corrected it, remove the revision from the fixup"
+            );
+            let definition = fixup.definition.replace('*', "");
+            problems.push(Problem { definition, ..Problem::new(&document.file, pointer, why, remedy) });
         }
         applied.push(Applied { name: fixup.name, pointers });
     }

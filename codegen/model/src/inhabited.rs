@@ -1,7 +1,7 @@
 //! Finds the types that have values.
 
 use crate::protocol::Protocol;
-use crate::types::{Bounded, Content, Shape, Struct, Type};
+use crate::types::{Bounded, Member, Shape, Type};
 
 impl Protocol {
     /// Returns for each type its position in an order in which the types that it needs come first. `None` if it has no
@@ -31,7 +31,7 @@ fn has_value(shape: &Shape, order: &[Option<usize>]) -> bool {
         _ => true,
     };
     match shape {
-        Shape::Struct(body) => required(body).all(has),
+        Shape::Struct(body) => body.members.iter().filter(|it| it.required).filter_map(Member::value).all(has),
         Shape::Union(union) => union.variants.iter().any(|variant| has(&variant.content)),
         Shape::Tuple(tuple) => tuple.first.iter().all(|item| has(&item.content)),
         Shape::Enum(values) => !values.is_empty(),
@@ -39,12 +39,4 @@ fn has_value(shape: &Shape, order: &[Option<usize>]) -> bool {
         Shape::OpenEnum(_) | Shape::Core(_) | Shape::Undecided(_) => true,
         Shape::Never => false,
     }
-}
-
-/// Returns the types of the required fields.
-fn required(body: &Struct) -> impl Iterator<Item = &Type> {
-    body.members.iter().filter(|member| member.required).filter_map(|member| match &member.content {
-        Content::Value(content) => Some(content),
-        Content::Constant(_) => None,
-    })
 }

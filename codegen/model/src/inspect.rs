@@ -15,7 +15,7 @@ use crate::conservation::{Outcome, conservation};
 use crate::decision::{self, Decision};
 use crate::describe::{Outline, Part};
 use crate::fixups::FIXUPS;
-use crate::{AliasRule, Content, Origin, Params, Protocol, Shape, Side, TypeDef, TypeId};
+use crate::{AliasRule, Content, Message, Origin, Protocol, Shape, TypeDef, TypeId};
 
 /// The description of a protocol. `Display` writes it for people, `Serialize` as the documented JSON.
 #[derive(Debug, Serialize)]
@@ -140,20 +140,15 @@ struct DefinitionRow<'p> {
 /// [`Error::Schema`] if a definition has no type, which is a defect of mcpgen.
 pub fn inspect(protocol: &Protocol) -> Result<Inspection<'_>, Error> {
     let outcomes = conservation(protocol)?;
-    let requests = protocol.requests.iter().map(|request| RequestRow {
-        message: message(protocol, &request.method, request.type_id, &request.senders, request.params.as_ref()),
-        result: protocol.describe(&request.result),
-        task_result: request.task_result.as_ref().map(|content| protocol.describe(content)),
+    let requests = protocol.messages().filter_map(|message| {
+        let request = message.request?;
+        Some(RequestRow {
+            message: row(protocol, message),
+            result: protocol.describe(&request.result),
+            task_result: request.task_result.as_ref().map(|content| protocol.describe(content)),
+        })
     });
-    let notifications = protocol.notifications.iter().map(|notification| {
-        message(
-            protocol,
-            &notification.method,
-            notification.type_id,
-            &notification.senders,
-            notification.params.as_ref(),
-        )
-    });
+    let notifications = protocol.messages().filter(|message| message.request.is_none());
     let error_codes = protocol.error_codes.iter().map(|error| ErrorCodeRow {
         name: &error.rust,
         code: error.code,
@@ -178,7 +173,7 @@ pub fn inspect(protocol: &Protocol) -> Result<Inspection<'_>, Error> {
         sha256: &protocol.sha256,
         definitions: protocol.facts.len(),
         requests: requests.collect(),
-        notifications: notifications.collect(),
+        notifications: notifications.map(|message| row(protocol, message)).collect(),
         error_codes: error_codes.collect(),
         types: (0..protocol.types.len()).map(|id| entry(protocol, id)).collect(),
         unions: protocol.types.iter().filter_map(|def| union(protocol, def)).collect(),
@@ -187,19 +182,13 @@ pub fn inspect(protocol: &Protocol) -> Result<Inspection<'_>, Error> {
     })
 }
 
-fn message<'p>(
-    protocol: &'p Protocol,
-    method: &'p str,
-    type_id: usize,
-    senders: &[Side],
-    params: Option<&Params>,
-) -> NotificationRow<'p> {
+fn row<'p>(protocol: &'p Protocol, message: Message<'p>) -> NotificationRow<'p> {
     NotificationRow {
-        method,
-        r#type: &protocol.types[type_id].name,
-        senders: senders.iter().map(|side| side.as_str()).collect(),
-        params: params.map(|params| protocol.describe(&params.content)),
-        params_required: params.is_some_and(|params| params.required),
+        method: message.method,
+        r#type: &protocol.types[message.type_id].name,
+        senders: message.senders.iter().map(|side| side.as_str()).collect(),
+        params: message.params.map(|params| protocol.describe(&params.content)),
+        params_required: message.params.is_some_and(|params| params.required),
     }
 }
 

@@ -63,7 +63,7 @@ pub use inline::{InlineSchemas, NAMES};
 pub use mcpgen_schema::check::{Check, MemberChecks, Unevaluated};
 pub use mcpgen_schema::normal::{Bound, Bounds, Length};
 pub use mcpgen_schema::{Json, JsonTypes};
-pub use messages::{ErrorCode, Notification, Params, Request, Tag};
+pub use messages::{ErrorCode, Message, Notification, Params, Request, Tag};
 pub use protocol::Protocol;
 pub use revision::{Era, Revision, Rule, Status, check_name, schema_path};
 pub use types::{

@@ -1,9 +1,7 @@
 //! Requests, notifications and error codes.
 
-use mcpgen_schema::json::Json;
-
 use crate::direction::{MessageKind, Side};
-use crate::types::{Content, Shape, Struct, Type, TypeDef, TypeId};
+use crate::types::{Shape, Struct, Type, TypeDef, TypeId};
 
 /// A request and its results.
 #[derive(Clone, Debug)]
@@ -33,6 +31,34 @@ pub struct Notification {
     pub senders: Vec<Side>,
     /// The type of `params`, if the schema names it.
     pub params: Option<Params>,
+}
+
+/// What requests and notifications have in common.
+#[derive(Clone, Copy, Debug)]
+pub struct Message<'p> {
+    /// The method.
+    pub method: &'p str,
+    /// The message's type.
+    pub type_id: TypeId,
+    /// The senders. Empty for a request that is embedded in other messages.
+    pub senders: &'p [Side],
+    /// The type of `params`, if the schema names it.
+    pub params: Option<&'p Params>,
+    /// The request, unless it is a notification.
+    pub request: Option<&'p Request>,
+}
+
+impl<'p> Message<'p> {
+    /// Returns its kind.
+    pub fn kind(self) -> MessageKind {
+        if self.request.is_some() { MessageKind::Request } else { MessageKind::Notification }
+    }
+
+    /// Returns the types of its params, its result and its task result.
+    pub fn contents(self) -> impl Iterator<Item = &'p Type> {
+        let results = self.request.into_iter().flat_map(|it| [Some(&it.result), it.task_result.as_ref()]);
+        self.params.map(|params| &params.content).into_iter().chain(results.flatten())
+    }
 }
 
 /// The `params` of a message.
@@ -77,11 +103,7 @@ impl Tag<'_> {
 
 /// Returns the text of a required constant member.
 fn constant<'p>(body: &'p Struct, name: &str) -> Option<&'p str> {
-    let member = body.members.iter().find(|member| member.wire == name && member.required)?;
-    match &member.content {
-        Content::Constant(Json::String(text)) => Some(text),
-        _ => None,
-    }
+    body.member(name).filter(|member| member.required)?.constant()?.as_str()
 }
 
 /// An error code in the schema.

@@ -3,10 +3,11 @@
 
 use std::collections::BTreeSet;
 
+use heck::ToLowerCamelCase as _;
 use mcpgen_schema::json::Json;
 
 use crate::fixups;
-use crate::{Content, Member, Notification, Params, Protocol, Request, Shape, Side, Struct, Type};
+use crate::{Content, Member, Message, Params, Protocol, Shape, Side, Struct, Type};
 
 /// Facts about a method of a revision.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -41,56 +42,38 @@ const ELEMENTS: &str = "*";
 
 /// Returns the facts about all methods of a revision, sorted by the length of the method and then by the method.
 pub fn method_facts(protocol: &Protocol) -> Vec<MethodFacts> {
-    let requests = protocol.requests.iter().map(|request| of_request(protocol, request));
-    let notifications = protocol.notifications.iter().map(|notification| of_notification(protocol, notification));
-    let mut facts: Vec<MethodFacts> = requests.chain(notifications).collect();
+    let mut facts: Vec<MethodFacts> = protocol.messages().map(|message| facts_of(protocol, message)).collect();
     facts.sort_by(|a, b| (a.method.len(), &a.method).cmp(&(b.method.len(), &b.method)));
     facts
 }
 
-fn of_request(protocol: &Protocol, request: &Request) -> MethodFacts {
-    let receivers = receivers(request);
-    let results = structs(protocol, &request.result);
-    let has = |names: &[&str]| results.iter().any(|body| names.iter().all(|name| member(body, name).is_some()));
+fn facts_of(protocol: &Protocol, message: Message<'_>) -> MethodFacts {
+    let Message { method, senders, params, request, .. } = message;
+    let is_request = request.is_some();
+    let declared_by = if is_request { receivers(senders) } else { senders.to_vec() };
+    let results = request.map_or_else(Vec::new, |request| structs(protocol, &request.result));
+    let has = |names: &[&str]| results.iter().any(|body| names.iter().all(|name| body.member(name).is_some()));
     MethodFacts {
-        method: request.method.clone(),
-        is_request: true,
-        senders: request.senders.clone(),
-        capability: capability(protocol, &receivers, &request.method),
-        may_run_as_task: may_run_as_task(protocol, &receivers, &request.method),
-        subject: request.params.as_ref().and_then(|params| subject(protocol, params)),
+        method: method.to_owned(),
+        is_request,
+        senders: senders.to_vec(),
+        capability: capability(protocol, &declared_by, method),
+        may_run_as_task: is_request && may_run_as_task(protocol, &declared_by, method),
+        subject: params.filter(|_| is_request).and_then(|params| subject(protocol, params)),
         cacheable: has(&["ttlMs", "cacheScope"]),
         may_require_input: has(&["inputRequests", "requestState"]),
-        free_form_params: request.params.as_ref().map_or_else(Vec::new, |params| free_form(protocol, &params.content)),
-        free_form_result: free_form(protocol, &request.result),
-    }
-}
-
-fn of_notification(protocol: &Protocol, notification: &Notification) -> MethodFacts {
-    MethodFacts {
-        method: notification.method.clone(),
-        is_request: false,
-        senders: notification.senders.clone(),
-        capability: capability(protocol, &notification.senders, &notification.method),
-        may_run_as_task: false,
-        subject: None,
-        cacheable: false,
-        may_require_input: false,
-        free_form_params: notification
-            .params
-            .as_ref()
-            .map_or_else(Vec::new, |params| free_form(protocol, &params.content)),
-        free_form_result: Vec::new(),
+        free_form_params: params.map_or_else(Vec::new, |params| free_form(protocol, &params.content)),
+        free_form_result: request.map_or_else(Vec::new, |request| free_form(protocol, &request.result)),
     }
 }
 
 /// Returns the sides that receive a request. Clients receive embedded requests.
-fn receivers(request: &Request) -> Vec<Side> {
+fn receivers(senders: &[Side]) -> Vec<Side> {
     let of = |side: &Side| match side {
         Side::Client => Side::Server,
         Side::Server => Side::Client,
     };
-    if request.senders.is_empty() { vec![Side::Client] } else { request.senders.iter().map(of).collect() }
+    if senders.is_empty() { vec![Side::Client] } else { senders.iter().map(of).collect() }
 }
 
 /// Returns the path of a method's capability, which has the name of the method's first segment, in the singular or the
@@ -103,7 +86,7 @@ fn capability(protocol: &Protocol, declared_by: &[Side], method: &str) -> Vec<St
     }
     let method = method.strip_prefix("notifications/").unwrap_or(method);
     let Some((area, action)) = method.split_once('/') else { return Vec::new() };
-    let last = camel_case(action.rsplit('/').next().unwrap_or(action));
+    let last = action.rsplit('/').next().unwrap_or(action).to_lower_camel_case();
     for side in declared_by {
         for name in [area.to_owned(), format!("{area}s")] {
             let whole = vec![name];
@@ -131,16 +114,13 @@ fn find<'p>(protocol: &'p Protocol, side: Side, path: &[String]) -> Option<&'p M
         Side::Client => "ClientCapabilities",
         Side::Server => "ServerCapabilities",
     };
-    let id = protocol.types.iter().position(|def| def.name == definition)?;
+    let id = protocol.types.named(definition)?;
     let (last, above) = path.split_last()?;
     let mut body = protocol.as_struct(&Type::Named(id))?;
     for name in above {
-        match &member(body, name)?.content {
-            Content::Value(content) => body = protocol.as_struct(content)?,
-            Content::Constant(_) => return None,
-        }
+        body = protocol.as_struct(body.member(name)?.value()?)?;
     }
-    member(body, last)
+    body.member(last)
 }
 
 /// Returns the member of the params with the subject: `name` or `uri`, if it is a required string.
@@ -151,7 +131,7 @@ fn subject(protocol: &Protocol, params: &Params) -> Option<&'static str> {
             Content::Value(content) => member.required && matches!(protocol.follow(content), Type::String),
             Content::Constant(value) => matches!(value, Json::String(_)),
         };
-        bodies.iter().any(|body| member(body, name).is_some_and(is_text))
+        bodies.iter().any(|body| body.member(name).is_some_and(is_text))
     })
 }
 
@@ -178,10 +158,7 @@ fn free_form(protocol: &Protocol, content: &Type) -> Vec<Path> {
 
 /// Returns the members that are values, with their types.
 fn values<'p>(protocol: &'p Protocol, body: &'p Struct) -> impl Iterator<Item = (&'p str, &'p Type)> {
-    body.members.iter().filter_map(|member| match &member.content {
-        Content::Value(content) => Some((&*member.wire, protocol.follow(content))),
-        Content::Constant(_) => None,
-    })
+    body.members.iter().filter_map(|member| Some((&*member.wire, protocol.follow(member.value()?))))
 }
 
 fn is_free_form(protocol: &Protocol, content: &Type) -> bool {
@@ -208,17 +185,4 @@ fn structs<'p>(protocol: &'p Protocol, content: &'p Type) -> Vec<&'p Struct> {
         }
         _ => Vec::new(),
     }
-}
-
-fn member<'p>(body: &'p Struct, name: &str) -> Option<&'p Member> {
-    body.members.iter().find(|member| member.wire == name)
-}
-
-fn camel_case(snake_case: &str) -> String {
-    let mut words = snake_case.split('_');
-    let first = words.next().unwrap_or_default().to_owned();
-    words.fold(first, |text, word| {
-        let mut letters = word.chars();
-        text + &letters.next().map_or(String::new(), |first| first.to_uppercase().to_string()) + letters.as_str()
-    })
 }

@@ -11,7 +11,7 @@ use sha2::{Digest, Sha256};
 use crate::documentation::Docs;
 use crate::extension::Extends;
 use crate::fixups::Applied;
-use crate::messages::{ErrorCode, Notification, Request, Tag};
+use crate::messages::{ErrorCode, Message, Notification, Request, Tag};
 use crate::revision::{Era, Status, schema_path};
 use crate::types::{Origin, Shape, Struct, Type, TypeDef, TypeId, Types};
 
@@ -138,9 +138,24 @@ impl Protocol {
 
     /// Returns the method of a request or notification, by its type.
     pub fn method_of(&self, id: TypeId) -> Option<&str> {
-        let request = self.requests.iter().find(|request| request.type_id == id).map(|request| &request.method);
-        let notification = || self.notifications.iter().find(|it| it.type_id == id).map(|it| &it.method);
-        request.or_else(notification).map(String::as_str)
+        Some(self.message(id)?.method)
+    }
+
+    /// Returns the request or notification with this type.
+    pub fn message(&self, id: TypeId) -> Option<Message<'_>> {
+        self.messages().find(|message| message.type_id == id)
+    }
+
+    /// Returns all requests, then all notifications.
+    pub fn messages(&self) -> impl Iterator<Item = Message<'_>> {
+        let requests = self.requests.iter().map(|it| {
+            let Request { method, type_id, senders, params, .. } = it;
+            Message { method, type_id: *type_id, senders, params: params.as_ref(), request: Some(it) }
+        });
+        let notifications = self.notifications.iter().map(|Notification { method, type_id, senders, params }| {
+            Message { method, type_id: *type_id, senders, params: params.as_ref(), request: None }
+        });
+        requests.chain(notifications)
     }
 
     /// Returns the result in a whole response (`XResultResponse`).
@@ -150,7 +165,7 @@ impl Protocol {
             return None;
         }
         let result = def.name.strip_suffix("Response").filter(|result| result.ends_with("Result"))?;
-        self.types.iter().position(|def| def.name == result)
+        self.types.named(result)
     }
 }
 

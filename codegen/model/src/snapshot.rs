@@ -6,7 +6,6 @@ use indexmap::IndexMap;
 use mcpgen_schema::json::{Json, without_byte_order_mark};
 use mcpgen_schema::text::hex;
 use mcpgen_schema::{Error, Problem};
-use serde::Deserialize;
 use serde_json::value::RawValue;
 use sha2::{Digest, Sha256};
 
@@ -21,7 +20,8 @@ pub struct Snapshot {
 }
 
 /// A kind of list.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, strum::IntoStaticStr)]
+#[strum(serialize_all = "camelCase")]
 pub enum ListKind {
     /// The result of `tools/list`.
     Tools,
@@ -58,12 +58,7 @@ impl ListKind {
 
     /// Returns the member of a result that has the list.
     pub fn member(self) -> &'static str {
-        match self {
-            ListKind::Tools => "tools",
-            ListKind::Resources => "resources",
-            ListKind::ResourceTemplates => "resourceTemplates",
-            ListKind::Prompts => "prompts",
-        }
+        self.into()
     }
 
     /// Returns the name of one item in messages.
@@ -239,7 +234,7 @@ impl Reader {
         let mut items = Vec::new();
         for (at, tool) in tools.into_iter().enumerate() {
             items.push(Json::parse(tool.get()).unwrap_or_else(|error| {
-                let name = serde_json::from_str(tool.get()).ok().map(|Named { name }| name);
+                let name = members(tool.get()).ok().and_then(|all| serde_json::from_str(all.get("name")?.get()).ok());
                 let why = error.to_string();
                 // The position is that in the tool.
                 let why = why.split(" at line ").next().unwrap_or_default().to_owned();
@@ -476,21 +471,8 @@ impl Reader {
     }
 
     fn problem(&mut self, pointer: &str, why: impl Into<String>, remedy: &str) {
-        self.problems.push(Problem {
-            file: self.file.clone(),
-            definition: String::new(),
-            pointer: pointer.to_owned(),
-            keyword: String::new(),
-            why: why.into(),
-            remedy: remedy.to_owned(),
-        });
+        self.problems.push(Problem::new(&self.file, pointer, why, remedy));
     }
-}
-
-/// The name of an item whose other members may be unreadable.
-#[derive(Deserialize)]
-struct Named {
-    name: String,
 }
 
 /// The forms of a snapshot.

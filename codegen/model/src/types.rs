@@ -119,6 +119,12 @@ pub struct Struct {
 }
 
 impl Struct {
+    /// Returns the member with this name on the wire.
+    #[must_use]
+    pub fn member(&self, wire: &str) -> Option<&Member> {
+        self.members.iter().find(|member| member.wire == wire)
+    }
+
     /// Returns whether the object is itself a JSON Schema, of which only a few keywords are restricted. Its Rust type keeps
     /// it as JSON text.
     #[must_use]
@@ -133,7 +139,7 @@ impl Struct {
             ("required", Content::Value(Type::List(of))) => !member.required && **of == Type::String,
             _ => false,
         };
-        let has = |keyword: &str| self.members.iter().any(|member| member.wire == keyword);
+        let has = |keyword: &str| self.member(keyword).is_some();
         let is_open = self.rest == Rest::Open && self.pattern.is_none();
         // An object with the constant `type` alone may be something else.
         is_open && (has("$schema") || has("type") && has("properties")) && self.members.iter().all(is_keyword)
@@ -199,6 +205,26 @@ pub struct Member {
     pub default: Option<Json>,
     /// Whether the value is in a box.
     pub boxed: bool,
+}
+
+impl Member {
+    /// Returns its type, or `None` if it is a constant.
+    #[must_use]
+    pub fn value(&self) -> Option<&Type> {
+        match &self.content {
+            Content::Value(content) => Some(content),
+            Content::Constant(_) => None,
+        }
+    }
+
+    /// Returns its constant value, or `None` if it is not a constant.
+    #[must_use]
+    pub fn constant(&self) -> Option<&Json> {
+        match &self.content {
+            Content::Constant(value) => Some(value),
+            Content::Value(_) => None,
+        }
+    }
 }
 
 /// The content of a member.
@@ -327,6 +353,11 @@ impl Types {
         Self(self.0.into_iter().enumerate().map(|(id, def)| replace(id, def)).collect())
     }
 
+    /// Returns the type with this name.
+    pub fn named(&self, name: &str) -> Option<TypeId> {
+        self.iter().position(|def| def.name == name)
+    }
+
     /// Follows aliases.
     pub fn follow<'a>(&'a self, mut content: &'a Type) -> &'a Type {
         for _ in 0..=self.len() {
@@ -400,66 +431,55 @@ impl Shape {
         }
     }
 
+    /// Returns the assertions that its Rust type does not express.
+    pub fn checks(&self) -> &[Check] {
+        match self {
+            Shape::Bounded(Bounded { checks, .. }) | Shape::Undecided(Undecided { checks, .. }) => checks,
+            _ => &[],
+        }
+    }
+
     /// Calls `seen` for every type expression of the shape.
     pub fn visit(&self, seen: &mut dyn FnMut(&Type)) {
-        match self {
-            Shape::Struct(body) => {
-                for member in &body.members {
-                    if let Content::Value(content) = &member.content {
-                        seen(content);
-                    }
-                }
-                if let Some(pattern) = &body.pattern {
-                    seen(&pattern.content);
-                }
-                if let Rest::Typed(content) = &body.rest {
-                    seen(content);
-                }
-            }
-            Shape::Tuple(tuple) => {
-                tuple.first.iter().for_each(|item| seen(&item.content));
-                if let Some(rest) = &tuple.rest {
-                    seen(rest);
-                }
-            }
-            Shape::Union(union) => union.variants.iter().for_each(|variant| seen(&variant.content)),
-            Shape::Undecided(it) => it.alternatives.iter().for_each(|variant| seen(&variant.content)),
-            Shape::Bounded(Bounded { inner, .. }) => seen(inner),
-            Shape::Alias(content, _) | Shape::Newtype(content) => seen(content),
-            Shape::Enum(_) | Shape::OpenEnum(_) | Shape::Core(_) | Shape::Never => {}
-        }
+        visit_contents!(self, seen, iter);
     }
 
     /// Calls `change` for every type expression of the shape.
     pub fn visit_mut(&mut self, change: &mut dyn FnMut(&mut Type)) {
-        match self {
-            Shape::Struct(body) => {
-                for member in &mut body.members {
-                    if let Content::Value(content) = &mut member.content {
-                        change(content);
-                    }
-                }
-                if let Some(pattern) = &mut body.pattern {
-                    change(&mut pattern.content);
-                }
-                if let Rest::Typed(content) = &mut body.rest {
-                    change(content);
-                }
-            }
-            Shape::Tuple(tuple) => {
-                tuple.first.iter_mut().for_each(|item| change(&mut item.content));
-                if let Some(rest) = &mut tuple.rest {
-                    change(rest);
-                }
-            }
-            Shape::Union(union) => union.variants.iter_mut().for_each(|variant| change(&mut variant.content)),
-            Shape::Undecided(it) => it.alternatives.iter_mut().for_each(|variant| change(&mut variant.content)),
-            Shape::Bounded(Bounded { inner, .. }) => change(inner),
-            Shape::Alias(content, _) | Shape::Newtype(content) => change(content),
-            Shape::Enum(_) | Shape::OpenEnum(_) | Shape::Core(_) | Shape::Never => {}
-        }
+        visit_contents!(self, change, iter_mut, mut);
     }
 }
+
+/// Calls a function for every type expression of a shape.
+macro_rules! visit_contents {
+    ($shape:ident, $seen:ident, $iter:ident $(, $mut:ident)?) => {
+        match $shape {
+            Shape::Struct(Struct { members, pattern, rest }) => {
+                for member in members.$iter() {
+                    if let Content::Value(content) = &$($mut)? member.content {
+                        $seen(content);
+                    }
+                }
+                pattern.$iter().for_each(|pattern| $seen(&$($mut)? pattern.content));
+                if let Rest::Typed(content) = rest {
+                    $seen(content);
+                }
+            }
+            Shape::Tuple(Tuple { first, rest }) => {
+                first.$iter().for_each(|item| $seen(&$($mut)? item.content));
+                rest.$iter().for_each($seen);
+            }
+            Shape::Union(Union { variants, .. }) | Shape::Undecided(Undecided { alternatives: variants, .. }) => {
+                variants.$iter().for_each(|variant| $seen(&$($mut)? variant.content));
+            }
+            Shape::Bounded(Bounded { inner: content, .. }) | Shape::Alias(content, _) | Shape::Newtype(content) => {
+                $seen(content);
+            }
+            Shape::Enum(_) | Shape::OpenEnum(_) | Shape::Core(_) | Shape::Never => {}
+        }
+    };
+}
+use visit_contents;
 
 impl Type {
     /// Calls `seen` for every named type of the expression.

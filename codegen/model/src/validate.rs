@@ -33,7 +33,6 @@ fn depth(json: &Json) -> usize {
     }
 }
 
-/// Validates documents of a protocol.
 pub(crate) struct Validator<'p> {
     protocol: &'p Protocol,
     /// The types that have values.
@@ -135,7 +134,7 @@ impl<'p> Validator<'p> {
     fn structure(&self, body: &Struct, json: &Json) -> Result {
         let Json::Object(members) = json else { return Err(Failure::mismatch("object", json)) };
         for (name, value) in members {
-            let result = match body.members.iter().find(|member| member.wire == *name).map(|member| &member.content) {
+            let result = match body.member(name).map(|member| &member.content) {
                 Some(Content::Constant(constant)) if constant == value => Ok(()),
                 Some(Content::Constant(constant)) => {
                     Err(Failure::expected(format_args!("constant {}", literal(constant)), describe(value)))

@@ -5,14 +5,12 @@ use std::ops::Range;
 use crate::Error;
 use crate::class::{Class, Classes, Flags};
 
-/// The structure of a pattern.
 pub(crate) struct Pattern {
     pub(crate) node: Node,
     /// The lookarounds, inner ones first.
     pub(crate) lookarounds: Vec<Lookaround>,
     pub(crate) classes: Vec<Class>,
     pub(crate) back_references: Vec<BackReference>,
-    /// The number of groups.
     pub(crate) groups: usize,
 }
 

@@ -5,7 +5,6 @@ use crate::class::Class;
 use crate::parse::{Assertion, BackReference, Node, Pattern, Repeat};
 use crate::steps::{Fuel, TooExpensive};
 
-/// A compiled pattern.
 #[derive(Debug)]
 pub(crate) struct Program {
     pub(crate) ops: Vec<Op>,

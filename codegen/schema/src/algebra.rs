@@ -4,6 +4,7 @@
 
 use std::cell::Cell;
 use std::collections::BTreeSet;
+use std::convert::Infallible;
 
 use indexmap::IndexMap;
 use serde_json::Number;
@@ -16,7 +17,6 @@ use crate::normal::{Array, Bound, Bounds, Kind, Object, Property, Schema, first_
 /// The definitions that references lead to.
 pub struct Algebra<'a> {
     definitions: &'a IndexMap<String, Schema>,
-    /// The checks of all definitions.
     checks: &'a Definitions,
     steps: Cell<u32>,
     proofs: Cell<u32>,
@@ -64,33 +64,10 @@ impl<'a> Algebra<'a> {
                 }
                 self.resolve_at(&all, depth + 1)?.kind
             }
-            Kind::Array(array) => {
-                let first = array.first.iter().map(|item| self.resolve_at(item, depth)).collect::<Result<_, _>>()?;
-                let items = self.resolve_at(&array.items, depth)?;
-                array_kind(Array { first, items, length: array.length.clone() })
-            }
-            Kind::Object(object) => {
-                let mut properties = IndexMap::new();
-                for (name, property) in &object.properties {
-                    let schema = self.resolve_at(&property.schema, depth)?;
-                    properties.insert(name.clone(), Property { required: property.required, schema });
-                }
-                let pattern = object.pattern.as_ref();
-                let pattern = pattern.map(|it| it.try_map(|schema| self.resolve_at(schema, depth))).transpose()?;
-                object_kind(Object { properties, pattern, additional: self.resolve_at(&object.additional, depth)? })
-            }
-            Kind::Union(variants) => {
-                Kind::union(variants.iter().map(|m| self.resolve_at(m, depth)).collect::<Result<_, _>>()?)
-            }
-            Kind::Checked(inner, checks) => match self.resolve_at(inner, depth)?.checked(checks.clone()).kind {
+            kind => match kind.try_map(&mut |part| self.resolve_at(part, depth))? {
                 Kind::Checked(inner, checks) => self.checked(*inner, checks),
-                kind => kind,
+                kind => empty_is_never(kind),
             },
-            Kind::String(length) if length.is_empty() => Kind::Never,
-            Kind::Integer(bounds) if bounds.is_empty(true) => Kind::Never,
-            Kind::Number(bounds) if bounds.is_empty(false) => Kind::Never,
-            Kind::Values(values) if values.is_empty() => Kind::Never,
-            other => other.clone(),
         };
         Ok(Schema { kind, note: schema.note.clone() })
     }
@@ -159,7 +136,7 @@ impl<'a> Algebra<'a> {
                     .map(|index| self.meet(x.schema_of(index), y.schema_of(index), depth))
                     .collect::<Result<_, _>>()?;
                 let items = self.meet(&x.items, &y.items, depth)?;
-                array_kind(Array { first, items, length: x.length.and(&y.length) })
+                Kind::array(Array { first, items, length: x.length.and(&y.length) })
             }
             (Kind::Object(x), Kind::Object(y)) => self.meet_objects(x, y, depth)?,
             _ => Kind::Never,
@@ -188,7 +165,7 @@ impl<'a> Algebra<'a> {
             (Some(x), None) => Some(x.try_map(|schema| self.meet(schema, &b.additional, depth))?),
             (None, Some(y)) => Some(y.try_map(|schema| self.meet(&a.additional, schema, depth))?),
         };
-        Ok(object_kind(Object { properties, pattern, additional: self.meet(&a.additional, &b.additional, depth)? }))
+        Ok(Kind::object(Object { properties, pattern, additional: self.meet(&a.additional, &b.additional, depth)? }))
     }
 
     fn filter(&self, values: &[Json], schema: &Schema) -> Kind {
@@ -307,6 +284,11 @@ impl<'a> Algebra<'a> {
     pub fn disjoint(&self, a: &Schema, b: &Schema) -> bool {
         self.proofs.set(0);
         self.disjoint_in(a, b, &mut Pairs::new(), 0)
+    }
+
+    /// Returns whether it is proven that no value is accepted by two of these.
+    pub fn are_disjoint(&self, schemas: &[Schema]) -> bool {
+        schemas.iter().enumerate().all(|(index, a)| schemas[index + 1..].iter().all(|b| self.disjoint(a, b)))
     }
 
     fn disjoint_in(&self, a: &Schema, b: &Schema, seen: &mut Pairs, depth: u32) -> bool {
@@ -472,49 +454,12 @@ impl<'a> Algebra<'a> {
 pub fn replace_never(schema: &Schema, never: &BTreeSet<String>) -> Schema {
     let kind = match &schema.kind {
         Kind::Ref(name) if never.contains(name) => Kind::Never,
-        Kind::Array(array) => {
-            let first = array.first.iter().map(|item| replace_never(item, never)).collect();
-            array_kind(Array { first, items: replace_never(&array.items, never), length: array.length.clone() })
+        kind => {
+            let Ok(kind) = kind.try_map(&mut |part| Ok::<_, Infallible>(replace_never(part, never)));
+            kind
         }
-        Kind::Object(object) => {
-            let properties = object.properties.iter().map(|(name, property)| {
-                let schema = replace_never(&property.schema, never);
-                (name.clone(), Property { required: property.required, schema })
-            });
-            object_kind(Object {
-                properties: properties.collect(),
-                pattern: object.pattern.as_ref().map(|it| it.map(|schema| replace_never(schema, never))),
-                additional: replace_never(&object.additional, never),
-            })
-        }
-        Kind::Union(variants) => Kind::union(variants.iter().map(|variant| replace_never(variant, never)).collect()),
-        Kind::Checked(inner, checks) => replace_never(inner, never).checked(checks.clone()).kind,
-        other => other.clone(),
     };
     Schema { kind, note: schema.note.clone() }
-}
-
-/// Creates an array schema, or `Never` if it accepts no value.
-fn array_kind(mut array: Array) -> Kind {
-    if !array.first.is_empty() {
-        // If no value is valid for an item, the array ends before this item.
-        let end = array.first.iter().position(|item| item.kind == Kind::Never);
-        let end = end.or((array.items.kind == Kind::Never).then_some(array.first.len()));
-        let max = end.map(|end| end as u64).into_iter().chain(array.length.max).min();
-        array.length.max = max;
-        array.first.truncate(max.and_then(|max| usize::try_from(max).ok()).unwrap_or(usize::MAX));
-    }
-    let is_impossible = array.length.min > array.first.len() as u64 && array.items.kind == Kind::Never;
-    if array.length.is_empty() || is_impossible { Kind::Never } else { Kind::Array(Box::new(array)) }
-}
-
-/// Creates an object schema, or `Never` if it accepts no value.
-fn object_kind(object: Object) -> Kind {
-    if object.properties.values().any(|property| property.required && property.schema.kind == Kind::Never) {
-        Kind::Never
-    } else {
-        Kind::Object(Box::new(object))
-    }
 }
 
 fn empty_is_never(kind: Kind) -> Kind {

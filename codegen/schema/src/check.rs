@@ -120,63 +120,47 @@ impl Check {
 
     /// Collects the definitions that the check applies to the same value.
     pub fn direct<'c>(&'c self, names: &mut Vec<&'c str>) {
-        match self {
-            Check::Definition(name) => names.push(name),
-            Check::All(checks) | Check::Any(checks) | Check::One(checks) => {
-                checks.iter().for_each(|check| check.direct(names));
-            }
-            Check::Not(check) | Check::IfPresent(_, check) => check.direct(names),
-            Check::If(parts) => parts.iter().for_each(|check| check.direct(names)),
-            Check::Unevaluated(unevaluated) => unevaluated.base.direct(names),
-            _ => {}
-        }
+        self.visit(true, &mut |check| names.extend(check.definition()));
     }
 
     /// Collects all definitions that the check refers to.
     pub fn definitions<'c>(&'c self, names: &mut Vec<&'c str>) {
-        match self {
-            Check::Items(first, rest) => {
-                first.iter().chain(rest.as_deref()).for_each(|check| check.definitions(names));
-            }
-            Check::Contains(check, _) | Check::Names(check) | Check::Not(check) | Check::IfPresent(_, check) => {
-                check.definitions(names);
-            }
-            Check::Members(members) => {
-                let checks = members.named.iter().chain(&members.patterns).map(|(_, check)| check);
-                checks.chain(&members.others).for_each(|check| check.definitions(names));
-            }
-            Check::Unevaluated(it) => {
-                let checks = [Some(&it.base), it.members.as_ref(), it.items.as_ref()];
-                checks.into_iter().flatten().for_each(|check| check.definitions(names));
-            }
-            Check::All(checks) | Check::Any(checks) | Check::One(checks) => {
-                checks.iter().for_each(|check| check.definitions(names));
-            }
-            Check::If(parts) => parts.iter().for_each(|check| check.definitions(names)),
-            other => other.direct(names),
-        }
+        self.visit(false, &mut |check| names.extend(check.definition()));
     }
 
     /// Returns whether the check contains a regular expression. Definitions that it refers to are not searched.
     pub fn has_patterns(&self) -> bool {
-        let any = |checks: &[Check]| checks.iter().any(Check::has_patterns);
+        let mut found = false;
+        self.visit(false, &mut |check| match check {
+            Check::Pattern(_) => found = true,
+            Check::Members(members) => found |= !members.patterns.is_empty(),
+            _ => {}
+        });
+        found
+    }
+
+    fn definition(&self) -> Option<&str> {
+        if let Check::Definition(name) = self { Some(name) } else { None }
+    }
+
+    /// Calls `seen` for the check and for all checks in it, or only for those on the same value.
+    fn visit<'c>(&'c self, is_same_value: bool, seen: &mut dyn FnMut(&'c Check)) {
+        seen(self);
+        let mut visit = |check: &'c Check| check.visit(is_same_value, seen);
         match self {
-            Check::Pattern(_) => true,
-            Check::All(checks) | Check::Any(checks) | Check::One(checks) => any(checks),
-            Check::If(parts) => any(&parts[..]),
-            Check::Items(first, rest) => any(first) || rest.as_deref().is_some_and(Check::has_patterns),
-            Check::Contains(check, _) | Check::Names(check) | Check::Not(check) | Check::IfPresent(_, check) => {
-                check.has_patterns()
-            }
+            Check::All(checks) | Check::Any(checks) | Check::One(checks) => checks.iter().for_each(visit),
+            Check::If(parts) => parts.iter().for_each(visit),
+            Check::Not(check) | Check::IfPresent(_, check) => visit(check),
+            Check::Unevaluated(it) if is_same_value => visit(&it.base),
+            _ if is_same_value => {}
+            Check::Unevaluated(it) => [&it.base].into_iter().chain(&it.members).chain(&it.items).for_each(visit),
+            Check::Items(first, rest) => first.iter().chain(rest.as_deref()).for_each(visit),
+            Check::Contains(check, _) | Check::Names(check) => visit(check),
             Check::Members(members) => {
-                let mut checks = members.named.iter().map(|(_, check)| check).chain(&members.others);
-                !members.patterns.is_empty() || checks.any(Check::has_patterns)
+                let checks = members.named.iter().chain(&members.patterns).map(|(_, check)| check);
+                checks.chain(&members.others).for_each(visit);
             }
-            Check::Unevaluated(it) => {
-                let others = [it.members.as_ref(), it.items.as_ref()];
-                it.base.has_patterns() || others.into_iter().flatten().any(Check::has_patterns)
-            }
-            _ => false,
+            _ => {}
         }
     }
 }

@@ -121,24 +121,16 @@ pub(crate) fn declared_dialect(members: &IndexMap<String, Json>) -> Option<Diale
 
 fn dialect(file: &str, root: &Json, given: Option<Dialect>) -> Result<Dialect, Error> {
     let problem = |pointer: &str, keyword: &str, why: String, remedy: &str| Problem {
-        file: file.to_owned(),
-        definition: String::new(),
-        pointer: pointer.to_owned(),
         keyword: keyword.to_owned(),
-        why,
-        remedy: remedy.to_owned(),
+        ..Problem::new(file, pointer, why, remedy)
     };
+    const ANOTHER: &str = "use a JSON Schema, such as that of an MCP revision";
     let members = match root {
         Json::Object(members) => members,
         Json::Bool(_) => return Ok(given.unwrap_or(Dialect::Draft202012)),
         other => {
             let why = format!("expected a schema document (an object), found {}", other.type_name());
-            return Err(Error::Schema(vec![problem(
-                "",
-                "",
-                why,
-                "use a JSON Schema, such as that of an MCP revision",
-            )]));
+            return Err(Error::Schema(vec![problem("", "", why, ANOTHER)]));
         }
     };
     let mut problems = Vec::new();
@@ -177,12 +169,7 @@ fn dialect(file: &str, root: &Json, given: Option<Dialect>) -> Result<Dialect, E
         }
     }
     if problems.is_empty() && !has_definitions && !is_type(root) {
-        problems.push(problem(
-            "",
-            dialect.container(),
-            "the document defines no types".into(),
-            "use a JSON Schema, such as that of an MCP revision",
-        ));
+        problems.push(problem("", dialect.container(), "the document defines no types".into(), ANOTHER));
     }
     if problems.is_empty() { Ok(dialect) } else { Err(Error::Schema(problems)) }
 }

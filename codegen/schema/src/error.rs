@@ -70,6 +70,19 @@ pub struct Problem {
     pub remedy: String,
 }
 
+impl Problem {
+    /// Creates a problem that is neither about a definition nor about a keyword.
+    pub fn new(
+        file: impl Into<String>,
+        pointer: impl Into<String>,
+        why: impl Into<String>,
+        remedy: impl Into<String>,
+    ) -> Self {
+        let (file, pointer, why, remedy) = (file.into(), pointer.into(), why.into(), remedy.into());
+        Problem { file, definition: String::new(), pointer, keyword: String::new(), why, remedy }
+    }
+}
+
 impl fmt::Display for Problem {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}#{}: ", visible(&self.file), visible(&self.pointer))?;

@@ -22,7 +22,6 @@ pub struct Failure {
 /// The address of a value.
 pub(crate) type Place = usize;
 
-/// A step of a path.
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum Step {
     Key(String),

@@ -59,7 +59,6 @@ const ANNOTATIONS: &[&str] = &[
     "id",
 ];
 
-/// Returns whether a keyword does not affect which values are accepted.
 fn is_annotation(keyword: &str) -> bool {
     ANNOTATIONS.contains(&keyword) || CONTAINERS.contains(&keyword) || keyword.starts_with("x-")
 }

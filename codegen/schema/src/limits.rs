@@ -1,5 +1,7 @@
 //! Limits of numbers and lengths.
 
+use std::fmt;
+
 use serde_json::Number;
 
 use crate::json::{compare, integer};
@@ -57,15 +59,8 @@ impl Bounds {
 
     /// Returns whether a number is within the bounds.
     pub fn contain(&self, number: &Number) -> bool {
-        let above = self.min.as_ref().is_none_or(|bound| {
-            let order = compare(number, &bound.value);
-            order.is_gt() || (order.is_eq() && !bound.exclusive)
-        });
-        above
-            && self.max.as_ref().is_none_or(|bound| {
-                let order = compare(number, &bound.value);
-                order.is_lt() || (order.is_eq() && !bound.exclusive)
-            })
+        let only = Some(Bound { value: number.clone(), exclusive: false });
+        self.include(&Bounds { min: only.clone(), max: only })
     }
 
     /// Returns whether no number is within the bounds, or no integer if `integers` is set.
@@ -81,6 +76,17 @@ impl Bounds {
     /// Returns whether every number within `other` is within these bounds.
     pub fn include(&self, other: &Bounds) -> bool {
         self.and(other) == *other
+    }
+}
+
+/// Describes the bounds, as in `at least 1 and less than 5`.
+impl fmt::Display for Bounds {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let side = |bound: &Option<Bound>, inclusive: &str, exclusive: &str| {
+            bound.as_ref().map(|it| format!("{} {}", if it.exclusive { exclusive } else { inclusive }, it.value))
+        };
+        let sides = [side(&self.min, "at least", "more than"), side(&self.max, "at most", "less than")];
+        f.write_str(&sides.into_iter().flatten().collect::<Vec<_>>().join(" and "))
     }
 }
 

@@ -3,6 +3,8 @@
 //! There is no `allOf`, no keyword next to a reference, and no list of types. Everything that an assertion keyword of
 //! the accepted grammar can express has exactly one representation.
 
+use std::convert::Infallible;
+
 use indexmap::IndexMap;
 
 use crate::check::{Check, MemberChecks};
@@ -163,34 +165,19 @@ impl Schema {
         }
     }
 
-    /// Replaces each check in the schema, or removes it.
-    pub fn map_checks(&mut self, replace: &dyn Fn(&Check) -> Option<Check>) {
-        match &mut self.kind {
+    /// Returns a copy in which each check is replaced or removed.
+    #[must_use]
+    pub fn map_checks(&self, replace: &dyn Fn(&Check) -> Option<Check>) -> Schema {
+        let kind = match &self.kind {
             Kind::Checked(inner, checks) => {
-                inner.map_checks(replace);
-                *checks = checks.iter().filter_map(replace).collect();
-                if checks.is_empty() {
-                    self.kind = std::mem::replace(&mut inner.kind, Kind::Any);
-                }
+                inner.map_checks(replace).checked(checks.iter().filter_map(replace).collect()).kind
             }
-            Kind::Array(array) => {
-                array.first.iter_mut().for_each(|item| item.map_checks(replace));
-                array.items.map_checks(replace);
+            kind => {
+                let Ok(kind) = kind.try_map(&mut |part| Ok::<_, Infallible>(part.map_checks(replace)));
+                kind
             }
-            Kind::Object(object) => {
-                object.properties.values_mut().for_each(|property| property.schema.map_checks(replace));
-                object.pattern.iter_mut().for_each(|pattern| pattern.schema.map_checks(replace));
-                object.additional.map_checks(replace);
-            }
-            Kind::Union(schemas) => {
-                schemas.iter_mut().for_each(|schema| schema.map_checks(replace));
-                // A variant without its checks can be a union.
-                let schemas = std::mem::take(schemas);
-                self.kind = Kind::union(schemas);
-            }
-            Kind::All(schemas) => schemas.iter_mut().for_each(|schema| schema.map_checks(replace)),
-            _ => {}
-        }
+        };
+        Schema { kind, note: self.note.clone() }
     }
 
     /// Returns a check that accepts the same values.
@@ -244,6 +231,51 @@ impl Kind {
             _ => texts(&flat).map_or(Kind::Union(flat), Kind::Values),
         }
     }
+
+    /// Creates an array schema, or `Never` if it accepts no value.
+    pub(crate) fn array(mut array: Array) -> Kind {
+        if !array.first.is_empty() {
+            // If no value is valid for an item, the array ends before this item.
+            let end = array.first.iter().position(|item| item.kind == Kind::Never);
+            let end = end.or((array.items.kind == Kind::Never).then_some(array.first.len()));
+            let max = end.map(|end| end as u64).into_iter().chain(array.length.max).min();
+            array.length.max = max;
+            array.first.truncate(max.and_then(|max| usize::try_from(max).ok()).unwrap_or(usize::MAX));
+        }
+        let is_impossible = array.length.min > array.first.len() as u64 && array.items.kind == Kind::Never;
+        if array.length.is_empty() || is_impossible { Kind::Never } else { Kind::Array(Box::new(array)) }
+    }
+
+    /// Creates an object schema, or `Never` if it accepts no value.
+    pub(crate) fn object(object: Object) -> Kind {
+        if object.properties.values().any(|property| property.required && property.schema.kind == Kind::Never) {
+            Kind::Never
+        } else {
+            Kind::Object(Box::new(object))
+        }
+    }
+
+    /// Returns a copy with other schemas in it.
+    pub(crate) fn try_map<E>(&self, part: &mut dyn FnMut(&Schema) -> Result<Schema, E>) -> Result<Kind, E> {
+        Ok(match self {
+            Kind::Array(array) => {
+                let first = array.first.iter().map(&mut *part).collect::<Result<_, _>>()?;
+                Kind::array(Array { first, items: part(&array.items)?, length: array.length.clone() })
+            }
+            Kind::Object(object) => {
+                let mut properties = IndexMap::new();
+                for (name, Property { required, schema }) in &object.properties {
+                    properties.insert(name.clone(), Property { required: *required, schema: part(schema)? });
+                }
+                let pattern = object.pattern.as_ref().map(|it| it.try_map(&mut *part)).transpose()?;
+                Kind::object(Object { properties, pattern, additional: part(&object.additional)? })
+            }
+            Kind::Union(variants) => Kind::union(variants.iter().map(part).collect::<Result<_, _>>()?),
+            Kind::All(schemas) => Kind::All(schemas.iter().map(part).collect::<Result<_, _>>()?),
+            Kind::Checked(inner, checks) => part(inner)?.checked(checks.clone()).kind,
+            other => other.clone(),
+        })
+    }
 }
 
 /// Returns the values of a union of enumerations, if all of them are texts.
@@ -278,11 +310,6 @@ impl Array {
 
 impl PatternProperty {
     /// Returns the same pattern with another schema.
-    pub fn map(&self, change: impl FnOnce(&Schema) -> Schema) -> PatternProperty {
-        PatternProperty { pattern: self.pattern.clone(), schema: change(&self.schema) }
-    }
-
-    /// Like [`Self::map`], for a change that can fail.
     pub fn try_map<E>(&self, change: impl FnOnce(&Schema) -> Result<Schema, E>) -> Result<PatternProperty, E> {
         Ok(PatternProperty { pattern: self.pattern.clone(), schema: change(&self.schema)? })
     }

@@ -52,12 +52,9 @@ pub fn normalise(document: Document) -> Result<Normalised, Error> {
     let mut seen = BTreeSet::new();
     problems.retain(|it| seen.insert((it.pointer.clone(), it.keyword.clone(), it.why.clone())));
     let problem = |definition: &str, pointer: &str, keyword: &str, why: &str, remedy: &str| Problem {
-        file: document.file.clone(),
         definition: definition.to_owned(),
-        pointer: pointer.to_owned(),
         keyword: keyword.to_owned(),
-        why: why.to_owned(),
-        remedy: remedy.to_owned(),
+        ..Problem::new(&document.file, pointer, why, remedy)
     };
 
     for name in circular(&checks) {
@@ -72,56 +69,46 @@ pub fn normalise(document: Document) -> Result<Normalised, Error> {
     let algebra = Algebra::new(&lowered, &checks);
     let mut definitions = IndexMap::new();
     for (name, schema) in &lowered {
-        match algebra.resolve(schema) {
-            Ok(schema) => drop(definitions.insert(name.clone(), schema)),
+        let why = match algebra.resolve(schema) {
+            Ok(schema) => {
+                definitions.insert(name.clone(), schema);
+                continue;
+            }
             Err(Unresolved::Recursive) => {
-                let why = "the intersection of recursive or deeply nested definitions cannot be computed";
-                problems.push(problem(name, &schema.note.pointer, "allOf", why, "write the members without `allOf`"));
+                "the intersection of recursive or deeply nested definitions cannot be computed"
             }
-            Err(Unresolved::TooLarge) => {
-                let why = "the intersection is too large";
-                problems.push(problem(name, &schema.note.pointer, "allOf", why, "write the members without `allOf`"));
-            }
-        }
+            Err(Unresolved::TooLarge) => "the intersection is too large",
+        };
+        problems.push(problem(name, &schema.note.pointer, "allOf", why, "write the members without `allOf`"));
     }
     if !problems.is_empty() {
         return Err(Error::Schema(problems));
     }
     propagate_never(&mut definitions);
     let container = document.container();
-    let facts = located
-        .iter()
-        .map(|(name, definition)| {
-            let facts = Facts { container, references: Some(&references) };
-            (name.clone(), facts.schema(definition.json, &definition.pointer))
-        })
-        .collect();
-    let pointers = located.iter().map(|(name, definition)| (name.clone(), definition.pointer.clone())).collect();
+    let facts = Facts { container, references: Some(&references) };
+    let facts = located.iter().map(|(name, it)| (name.clone(), facts.schema(it.json, &it.pointer))).collect();
+    let pointers = located.iter().map(|(name, it)| (name.clone(), it.pointer.clone())).collect();
     let (file, sha256) = (document.file.clone(), document.sha256.clone());
     Ok(Normalised { file, sha256, definitions, checks, pointers, facts })
 }
 
 /// Replaces the marker of each `oneOf` by its check, or by nothing if its subschemas are disjoint.
 fn settle_one_ofs(lowered: &mut IndexMap<String, Schema>, checks: &Definitions, one_ofs: Vec<OneOf>) {
+    if one_ofs.is_empty() {
+        return;
+    }
     let algebra = Algebra::new(lowered, checks);
     let settled: HashMap<String, Option<Check>> = one_ofs
         .into_iter()
-        .map(|one_of| {
-            let mut pairs = one_of
-                .subschemas
-                .iter()
-                .enumerate()
-                .flat_map(|(i, a)| one_of.subschemas[i + 1..].iter().map(move |b| (a, b)));
-            let is_disjoint = pairs.all(|(a, b)| algebra.disjoint(a, b));
-            (one_of.marker, (!is_disjoint).then_some(one_of.check))
+        .map(|OneOf { marker, subschemas, check }| {
+            let is_disjoint = algebra.are_disjoint(&subschemas);
+            (marker, (!is_disjoint).then_some(check))
         })
         .collect();
     for schema in lowered.values_mut() {
-        schema.map_checks(&|check| match check {
-            Check::Definition(marker) => match settled.get(marker) {
-                Some(settled) => settled.clone(),
-                None => Some(check.clone()),
-            },
+        *schema = schema.map_checks(&|check| match check {
+            Check::Definition(marker) if settled.contains_key(marker) => settled[marker].clone(),
             _ => Some(check.clone()),
         });
     }

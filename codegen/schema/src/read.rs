@@ -12,7 +12,7 @@ use crate::error::{Error, Problem};
 use crate::json::Json;
 use crate::json::pointer::escape;
 use crate::metaschemas::Metaschema;
-use crate::references::{MissingDocument, has_dynamic_anchor, missing_documents};
+use crate::references::{MissingDocument, free_name, has_dynamic_anchor, missing_documents};
 use crate::text::hex;
 use crate::uri::split_fragment;
 
@@ -97,9 +97,6 @@ struct Bundle<'a> {
 impl Bundle<'_> {
     /// Adds all documents that references lead to, directly or through others. A reference without a file stays, and is
     /// reported with the other problems of the schema.
-    ///
-    /// # Errors
-    /// [`Error::Io`] and [`Error::Json`] of the files that exist.
     fn complete(mut self) -> Result<Document, Error> {
         let mut tried = HashSet::new();
         let mut is_complete = false;
@@ -198,27 +195,14 @@ impl Bundle<'_> {
         };
         let definitions = root.entry(container.to_owned()).or_insert_with(|| Json::Object(IndexMap::new()));
         let Json::Object(definitions) = definitions else { return Err("the schema has no definitions".to_owned()) };
-        let name = free_name(definitions, name);
+        let name = free_name(definitions, name.to_owned());
         self.document.added.insert(format!("/{container}/{}", escape(&name)), uri.to_owned());
         definitions.insert(name, json);
         Ok(())
     }
 }
 
-/// Returns a name for an added document: the given one, with a number if a definition has it already.
-fn free_name(definitions: &IndexMap<String, Json>, name: &str) -> String {
-    let numbered = (2..).map(|number| format!("{name}{number}"));
-    let mut names = std::iter::once(name.to_owned()).chain(numbered);
-    names.find(|name| !definitions.contains_key(name)).unwrap_or_default()
-}
-
 fn too_large(file: &str, size: u64) -> Error {
-    Error::Schema(vec![Problem {
-        file: file.to_owned(),
-        definition: String::new(),
-        pointer: String::new(),
-        keyword: String::new(),
-        why: format!("the file has {size} bytes, more than the limit of {MAX_BYTES}"),
-        remedy: "check the path; official schemas have less than 200 KB".into(),
-    }])
+    let why = format!("the file has {size} bytes, more than the limit of {MAX_BYTES}");
+    Error::Schema(vec![Problem::new(file, "", why, "check the path; official schemas have less than 200 KB")])
 }

@@ -45,7 +45,6 @@ struct Reference {
     pointer: String,
     keyword: &'static str,
     text: String,
-    /// The base URI.
     base: String,
 }
 
@@ -61,14 +60,12 @@ struct Index {
     refs: Vec<Reference>,
     /// The pointers of the entries of `definitions` and `$defs`, by depth.
     entries: BTreeMap<usize, Vec<String>>,
-    /// The pointers of all visited schemas.
     visited: HashSet<String>,
     /// The pointers of schemas below the root with `$schema`, which were once separate documents.
     embedded: HashSet<String>,
 }
 
 impl<'d> References<'d> {
-    /// Finds all definitions and references.
     pub(crate) fn of(document: &'d Document) -> References<'d> {
         let index = Index::of(document);
         let mut references = References { definitions: IndexMap::new(), targets: HashMap::new() };
@@ -127,8 +124,7 @@ impl<'d> References<'d> {
     fn name_of(&self, pointer: &str, names: &HashMap<String, String>) -> String {
         let all: Vec<String> = tokens(pointer).collect();
         let is_entry = all.len() >= 2 && CONTAINERS.contains(&all[all.len() - 2].as_str());
-        let last = all.last().cloned().unwrap_or_default();
-        let mut name = last;
+        let mut name = all.last().cloned().unwrap_or_default();
         if !is_entry || self.definitions.contains_key(&name) {
             let mut ends = pointer.match_indices('/').map(|(end, _)| &pointer[..end]);
             let parent = ends.rfind(|end| names.contains_key(*end)).unwrap_or_default();
@@ -138,14 +134,15 @@ impl<'d> References<'d> {
             let parent = names.get(parent).map_or("", String::as_str);
             name = [parent, &path.join(".")].into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join(".");
         }
-        let mut unique = name.clone();
-        let mut number = 2;
-        while self.definitions.contains_key(&unique) {
-            unique = format!("{name}{number}");
-            number += 1;
-        }
-        unique
+        free_name(&self.definitions, name)
     }
+}
+
+/// Returns a name for a new definition: the wanted one, with a number if another definition has it already.
+pub(crate) fn free_name<T>(definitions: &IndexMap<String, T>, wanted: String) -> String {
+    let numbered = (2_usize..).map(|number| format!("{wanted}{number}"));
+    let mut names = std::iter::once(wanted.clone()).chain(numbered);
+    names.find(|name| !definitions.contains_key(name)).unwrap_or(wanted)
 }
 
 /// A document that a reference leads to, and that is not part of the one with the reference.
@@ -187,7 +184,6 @@ fn may_leave_document(json: &Json) -> bool {
     }
 }
 
-/// Returns whether a document has `$dynamicAnchor`s with a name.
 pub(crate) fn has_dynamic_anchor(document: &Document, name: &str) -> bool {
     Index::of(document).dynamic_anchors.contains_key(name)
 }

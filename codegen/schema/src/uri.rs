@@ -2,7 +2,6 @@
 
 use std::borrow::Cow;
 
-/// The parts of a reference.
 struct Parts<'a> {
     scheme: Option<&'a str>,
     authority: Option<&'a str>,
@@ -53,41 +52,21 @@ fn parts(uri: &str) -> Parts<'_> {
 }
 
 fn merge(base: &Parts<'_>, target: &Parts<'_>) -> String {
-    let (scheme, authority, path, query);
-    if target.scheme.is_some() {
-        (scheme, authority) = (target.scheme, target.authority);
-        (path, query) = (without_dots(target.path), target.query);
-    } else if target.authority.is_some() {
-        (scheme, authority) = (base.scheme, target.authority);
-        (path, query) = (without_dots(target.path), target.query);
-    } else {
-        (scheme, authority) = (base.scheme, base.authority);
-        path = match target.path {
-            "" => base.path.to_owned(),
-            absolute if absolute.starts_with('/') => without_dots(absolute),
-            relative => {
-                let folder = base.path.rfind('/').map_or("", |end| &base.path[..=end]);
-                let folder = if folder.is_empty() && base.authority.is_some() { "/" } else { folder };
-                without_dots(&format!("{folder}{relative}"))
-            }
-        };
-        query = if target.path.is_empty() { target.query.or(base.query) } else { target.query };
-    }
-    let mut uri = String::new();
-    if let Some(scheme) = scheme {
-        uri.push_str(scheme);
-        uri.push(':');
-    }
-    if let Some(authority) = authority {
-        uri.push_str("//");
-        uri.push_str(authority);
-    }
-    uri.push_str(&path);
-    if let Some(query) = query {
-        uri.push('?');
-        uri.push_str(query);
-    }
-    uri
+    let (scheme, authority, path, query) = match target.path {
+        path if target.scheme.is_some() => (target.scheme, target.authority, without_dots(path), target.query),
+        path if target.authority.is_some() => (base.scheme, target.authority, without_dots(path), target.query),
+        "" => (base.scheme, base.authority, base.path.to_owned(), target.query.or(base.query)),
+        path if path.starts_with('/') => (base.scheme, base.authority, without_dots(path), target.query),
+        path => {
+            let folder = base.path.rfind('/').map_or("", |end| &base.path[..=end]);
+            let folder = if folder.is_empty() && base.authority.is_some() { "/" } else { folder };
+            (base.scheme, base.authority, without_dots(&format!("{folder}{path}")), target.query)
+        }
+    };
+    let scheme = scheme.map(|scheme| format!("{scheme}:")).unwrap_or_default();
+    let authority = authority.map(|authority| format!("//{authority}")).unwrap_or_default();
+    let query = query.map(|query| format!("?{query}")).unwrap_or_default();
+    format!("{scheme}{authority}{path}{query}")
 }
 
 fn without_dots(path: &str) -> String {

@@ -11,7 +11,6 @@ use crate::emit::comments::comment;
 use crate::emit::file::render;
 use crate::emit::ident;
 
-/// Returns the text of the file.
 pub(super) fn root(header: &str, source: &str, tools: &[ToolBinding<'_>]) -> Result<String, Error> {
     let title = format!(" Functions for the tools in {}.", code(source));
     let typed =

@@ -162,11 +162,9 @@ fn malformed(tool: &Malformed) -> String {
     format!("{}: {what}: {}", visible(&tool.name), visible(&problems.join("; ")))
 }
 
-/// A module of bindings.
 struct Module {
     /// The text of each file, by its path.
     files: BTreeMap<String, String>,
-    /// The number of tools.
     tools: usize,
     skipped: Vec<String>,
     notes: Vec<String>,

@@ -31,7 +31,6 @@ pub(super) struct Names {
 /// A tool, its function, and its schemas.
 #[derive(Debug)]
 pub(super) struct ToolBinding<'s> {
-    /// The name of the tool.
     pub(super) tool: &'s str,
     /// The name of the function, not escaped.
     pub(super) function: String,
@@ -44,12 +43,10 @@ pub(super) struct ToolBinding<'s> {
 /// A schema of a tool, and the module of its types.
 #[derive(Debug)]
 pub(super) struct SchemaBinding {
-    /// The name of the tool.
     tool: String,
     /// "arguments" or "result".
     part: &'static str,
     schema: Json,
-    /// The name of the module.
     pub(super) module: String,
     /// The name of the type in the root.
     pub(super) exported: String,

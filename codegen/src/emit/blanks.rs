@@ -1,8 +1,7 @@
 //! Blank values: the initial values of fields, which decoding replaces.
 
-use mcpgen_model::{Bounded, Content, Protocol, Shape, Type, TypeId, Union, Variant};
+use mcpgen_model::{Bounded, Protocol, Shape, Type, TypeId, Union, Variant};
 
-/// Determines which types have a blank value.
 pub(super) struct Blanks {
     /// The order in which the types were found. `None` if a type has no value, and so no blank value.
     rank: Vec<Option<usize>>,
@@ -24,9 +23,9 @@ impl Blanks {
 
     fn shape_allocates(&self, id: TypeId, shape: &Shape) -> bool {
         match shape {
-            Shape::Struct(body) => body.members.iter().any(|member| match &member.content {
-                Content::Value(content) => member.required && (member.boxed || self.allocates(content)),
-                Content::Constant(_) => false,
+            Shape::Struct(body) => body.members.iter().any(|member| {
+                let allocates = |content| member.boxed || self.allocates(content);
+                member.required && member.value().is_some_and(allocates)
             }),
             Shape::Union(union) => {
                 self.variant(id, union).is_some_and(|variant| variant.boxed || self.allocates(&variant.content))

@@ -212,7 +212,6 @@ fn json_types(types: JsonTypes) -> TokenStream {
 }
 
 impl Emitter<'_> {
-    /// Emits the definitions that checks refer to.
     pub(super) fn check_definitions(&self) -> TokenStream {
         let functions = self.protocol.checks.iter().map(|(name, check)| {
             let name = ident(&function_name(name));
@@ -223,7 +222,6 @@ impl Emitter<'_> {
         quote!(#(#functions)*)
     }
 
-    /// Emits a function that returns a check.
     fn check_function(&self, head: &TokenStream, check: &Check, path: &TokenStream) -> TokenStream {
         let codec = self.codec();
         let mut writer = CheckWriter { scope: &self.scope, path, statics: TokenStream::new(), count: 0 };

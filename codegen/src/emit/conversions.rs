@@ -31,7 +31,6 @@ use crate::convert::shape::{
 };
 ";
 
-/// Returns the text of the file.
 pub(crate) fn file(revisions: &[Revision], rules: &Rules, conversions: &Conversions) -> String {
     let count = revisions.len();
     let header = repository_header(&format!("the schemas and {PATH}")) + IMPORTS;

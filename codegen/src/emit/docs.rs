@@ -6,8 +6,8 @@ use heck::ToLowerCamelCase as _;
 use mcpgen_model::text::foreign::{code, line, prose};
 use mcpgen_model::text::markdown::{is_prose, links};
 use mcpgen_model::{
-    AliasRule, Bounded, Content, DocEntry, DocTarget, Limit, Member, Origin, Protocol, Request, Shape, Side, Tuple,
-    Type, TypeId, Undecided, Union, Value,
+    AliasRule, Bounded, DocEntry, DocTarget, Limit, Member, Origin, Protocol, Request, Shape, Side, Tuple, Type,
+    TypeId, Undecided, Union, Value,
 };
 use proc_macro2::TokenStream;
 use quote::quote;
@@ -15,7 +15,6 @@ use quote::quote;
 use super::Options;
 use super::comments::comment;
 
-/// Writes documentation comments.
 pub(super) struct DocWriter<'a> {
     protocol: &'a Protocol,
     options: &'a Options,
@@ -52,14 +51,12 @@ impl<'a> DocWriter<'a> {
             AliasRule::AnyJson => self.type_docs(id, &["The schema accepts every JSON value here.".to_owned()]),
             AliasRule::Absorbed(variants) => {
                 let variants: Vec<String> = variants.iter().map(|variant| code(variant)).collect();
-                self.type_docs(
-                    id,
-                    &[format!(
-                        "In the schema, this is a union. This type accepts everything that the other variants accept: {}. \
-                         The method of the request determines the variant of a result.",
-                        variants.join(", ")
-                    )],
-                )
+                let fact = format!(
+                    "In the schema, this is a union. This type accepts everything that the other variants accept: {}. \
+                     The method of the request determines the variant of a result.",
+                    variants.join(", ")
+                );
+                self.type_docs(id, &[fact])
             }
         }
     }
@@ -88,17 +85,7 @@ impl<'a> DocWriter<'a> {
     pub(super) fn bounded(&self, id: TypeId, bounded: &Bounded) -> TokenStream {
         let limit = match &bounded.limit {
             None => return self.type_docs(id, &[CHECKED.to_owned()]),
-            Some(Limit::Bounds(bounds)) => {
-                let min = bounds
-                    .min
-                    .as_ref()
-                    .map(|b| format!("{} {}", if b.exclusive { "more than" } else { "at least" }, b.value));
-                let max = bounds
-                    .max
-                    .as_ref()
-                    .map(|b| format!("{} {}", if b.exclusive { "less than" } else { "at most" }, b.value));
-                format!("the value is {}", min.into_iter().chain(max).collect::<Vec<_>>().join(" and "))
-            }
+            Some(Limit::Bounds(bounds)) => format!("the value is {bounds}"),
             Some(Limit::Length(length)) => {
                 let min = (length.min > 0).then(|| format!("at least {}", length.min));
                 let max = length.max.map(|max| format!("at most {max}"));
@@ -173,12 +160,9 @@ impl<'a> DocWriter<'a> {
 
     fn users(&self, id: TypeId) -> Option<String> {
         // The role of a type already names these.
-        let (request, is_message) =
-            (self.request(id).map(|(_, request)| request.type_id), self.protocol.method_of(id).is_some());
-        let sends = |user: TypeId| match &self.protocol.types[user].shape {
-            Shape::Union(union) => union.messages.is_some(),
-            _ => false,
-        };
+        let request = self.request(id).map(|(_, request)| request.type_id);
+        let is_message = self.protocol.message(id).is_some();
+        let sends = |user: TypeId| self.protocol.types[user].is_message_set();
         let is_new = |user: &TypeId| request != Some(*user) && !(is_message && sends(*user));
         let users: Vec<TypeId> = self.users.get(&id)?.iter().copied().filter(is_new).collect();
         if users.is_empty() {
@@ -218,7 +202,6 @@ impl<'a> DocWriter<'a> {
         text
     }
 
-    /// Emits the attribute of a deprecated item.
     fn deprecation(&self, entry: &DocEntry) -> TokenStream {
         let Some(since) = &entry.deprecated_since else { return TokenStream::new() };
         let replacement = entry.replacement.as_ref().map(|text| format!(": {}", text.replace(['[', ']', '`'], "")));
@@ -230,15 +213,11 @@ impl<'a> DocWriter<'a> {
     fn constants(&self, id: TypeId) -> Option<String> {
         let Shape::Struct(body) = &self.protocol.types[id].shape else { return None };
         // The role of a message names its method.
-        let is_message = self.protocol.method_of(id).is_some();
-        let constants =
-            body.members.iter().filter(|member| member.required && !(is_message && member.wire == "method"));
-        let constants: Vec<String> = constants
-            .filter_map(|member| match &member.content {
-                Content::Constant(value) => Some(format!("{} is {}", code(&member.wire), code(&value.to_string()))),
-                Content::Value(_) => None,
-            })
-            .collect();
+        let is_message = self.protocol.message(id).is_some();
+        let shown = body.members.iter().filter(|member| member.required && !(is_message && member.wire == "method"));
+        let constants = shown.filter_map(|member| Some((&member.wire, member.constant()?.to_string())));
+        let constants = constants.map(|(wire, value)| format!("{} is {}", code(wire), code(&value)));
+        let constants: Vec<String> = constants.collect();
         (!constants.is_empty()).then(|| format!("In JSON, {}.", constants.join(" and ")))
     }
 
@@ -259,12 +238,9 @@ impl<'a> DocWriter<'a> {
     /// Describes how a method uses the type.
     fn role(&self, id: TypeId) -> Option<String> {
         let protocol = self.protocol;
-        if let Some(request) = protocol.requests.iter().find(|request| request.type_id == id) {
-            return Some(format!("The {} request{}.", code(&request.method), self.sent_by(&request.senders)));
-        }
-        if let Some(notification) = protocol.notifications.iter().find(|notification| notification.type_id == id) {
-            let by = self.sent_by(&notification.senders);
-            return Some(format!("The {} notification{by}.", code(&notification.method)));
+        if let Some(message) = protocol.message(id) {
+            let (kind, by) = (message.kind().as_str(), self.sent_by(message.senders));
+            return Some(format!("The {} {kind}{by}.", code(message.method)));
         }
         if let Some((part, request)) = self.request(id) {
             let rust = &protocol.types[request.type_id].rust;
@@ -343,10 +319,8 @@ impl<'a> DocWriter<'a> {
     /// Describes facts that a field's signature does not show: an unusual JSON name, and `null`.
     fn signature_facts(&self, member: &Member) -> Option<String> {
         let wire = code(&member.wire);
-        let is_nullable = match &member.content {
-            Content::Value(content) => matches!(self.protocol.follow(content), Type::Nullable(_)),
-            Content::Constant(_) => false,
-        };
+        let content = member.value().map(|content| self.protocol.follow(content));
+        let is_nullable = matches!(content, Some(Type::Nullable(_)));
         match (member.required, is_nullable) {
             (true, true) => Some(format!("The member {wire} is required. `None` is `null`.")),
             (false, true) => Some(format!("The member {wire} is optional. `Some(None)` is `null`.")),

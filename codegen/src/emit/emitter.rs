@@ -14,7 +14,6 @@ use super::rust_type::Resolver;
 use super::scope::Scope;
 use super::{Options, json_schema};
 
-/// Emits the items of an area. Each kind of shape has its own file.
 pub(crate) struct Emitter<'a> {
     pub(super) protocol: &'a Protocol,
     exports: &'a Exports,
@@ -86,7 +85,6 @@ impl<'a> Emitter<'a> {
         Ok(tokens)
     }
 
-    /// Returns the Rust type of a type expression.
     pub(super) fn rust_type(&mut self, content: &Type) -> Result<syn::Type, Error> {
         let mut rust_type = self.resolver.resolve(content)?;
         self.scope.shorten(&mut rust_type);

@@ -20,7 +20,6 @@ pub(super) struct Exports {
     sizes: BTreeMap<String, usize>,
     /// The area of each name. Names of shared types have the area [`SHARED`].
     homes: BTreeMap<String, String>,
-    /// The names of items that are not types of the model.
     pub(super) message_names: MessageNames,
 }
 

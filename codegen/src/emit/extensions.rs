@@ -7,10 +7,6 @@ use quote::{format_ident, quote};
 
 use crate::emit::file::{render, repository_header};
 
-/// Returns the text of the file.
-///
-/// # Errors
-/// [`Error::Defect`].
 pub(crate) fn file(extensions: &[Extension]) -> Result<String, Error> {
     render("ext/mod.rs", &repository_header("schema/extensions.toml"), tokens(extensions))
 }

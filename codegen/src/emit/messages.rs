@@ -1,7 +1,7 @@
 //! Methods, messages, envelopes and error codes of a revision.
 
 use mcpgen_model::{
-    Condition, Content, CoreType, MessageKind, MessageSet, Params, Request, Shape, Side, Tag, Type, TypeId, Union,
+    Condition, CoreType, Message, MessageKind, MessageSet, Params, Shape, Side, Tag, Type, TypeId, Union,
 };
 use mcpgen_schema::Error;
 use proc_macro2::TokenStream;
@@ -11,7 +11,6 @@ use super::exports::MessageNames;
 use super::{Emitter, ident};
 
 impl Emitter<'_> {
-    /// Emits the method enums, message sets, envelopes and error codes.
     pub(super) fn messages(&self, names: &MessageNames) -> Vec<TokenStream> {
         let mut items = Vec::new();
         for (set, id, name) in &names.method_enums {
@@ -47,10 +46,9 @@ impl Emitter<'_> {
 
     fn method(&self, id: TypeId) -> Option<String> {
         let body = self.protocol.as_struct(&Type::Named(id));
-        let constant = body.and_then(|body| body.members.iter().find(|member| member.wire == "method"));
-        match constant.map(|member| &member.content) {
-            Some(Content::Constant(json)) => json.as_str().map(str::to_owned),
-            _ => Tag::of(self.def(id)).map(|tag| tag.method.to_owned()),
+        match body.and_then(|body| body.member("method")?.constant()) {
+            Some(json) => json.as_str().map(str::to_owned),
+            None => Tag::of(self.def(id)).map(|tag| tag.method.to_owned()),
         }
     }
 
@@ -131,8 +129,8 @@ impl Emitter<'_> {
             MessageKind::Request => {
                 let requests = methods.iter().zip(&variants).map(|((method, type_id), variant)| {
                     let request = self.scope.module_type(&self.def(*type_id).rust);
-                    let is_task = |request: &Request| request.type_id == *type_id && request.task_result.is_some();
-                    let may_be_task = self.protocol.requests.iter().any(is_task);
+                    let message = self.protocol.message(*type_id);
+                    let may_be_task = message.is_some_and(|it| it.request.is_some_and(|it| it.task_result.is_some()));
                     let visit = ident(if may_be_task { "visit_task" } else { "visit" });
                     let id = self.id_field(*type_id);
                     quote!(#variant(#request) #method #visit #id)
@@ -147,10 +145,9 @@ impl Emitter<'_> {
     /// Returns the field of a request's ID, if its type has one.
     fn id_field(&self, request: TypeId) -> Option<TokenStream> {
         let body = self.protocol.as_struct(&Type::Named(request))?;
-        let member = body.members.iter().find(|member| member.wire == "id")?;
-        let Content::Value(content) = &member.content else { return None };
+        let member = body.member("id")?;
         let field = ident(&member.rust);
-        let is_core = matches!(self.protocol.follow(content), Type::Named(id)
+        let is_core = matches!(self.protocol.follow(member.value()?), Type::Named(id)
             if self.protocol.types[*id].shape == Shape::Core(CoreType::RequestId));
         Some(if is_core && !member.boxed { quote!(id #field) } else { quote!(like #field) })
     }
@@ -183,17 +180,14 @@ impl Emitter<'_> {
 
     /// Emits the `Request` or `Notification` impl of a message.
     pub(super) fn method_impl(&mut self, id: TypeId) -> Result<TokenStream, Error> {
-        let protocol = self.protocol;
-        let name = ident(&protocol.types[id].rust);
-        if let Some(notification) = protocol.notifications.iter().find(|known| known.type_id == id) {
-            let (method, params) = (&notification.method, self.params(notification.params.as_ref())?);
-            let (codec, version) = (self.codec(), self.version());
-            return Ok(quote!(#codec::notification! { #name; #method(#params); #version }));
-        }
-        let Some(request) = protocol.requests.iter().find(|known| known.type_id == id) else {
+        let Some(Message { method, params, request, .. }) = self.protocol.message(id) else {
             return Ok(TokenStream::new());
         };
-        let (method, params) = (&request.method, self.params(request.params.as_ref())?);
+        let (name, params) = (ident(&self.def(id).rust), self.params(params)?);
+        let Some(request) = request else {
+            let (codec, version) = (self.codec(), self.version());
+            return Ok(quote!(#codec::notification! { #name; #method(#params); #version }));
+        };
         let result = self.rust_type(&request.result)?;
         let task = request.task_result.as_ref().map(|task| self.rust_type(task)).transpose()?;
         let task = task.map(|task| quote!(, task #task));

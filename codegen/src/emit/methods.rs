@@ -8,10 +8,6 @@ use quote::{format_ident, quote};
 
 use crate::emit::file::{render, repository_header};
 
-/// Returns the text of the file.
-///
-/// # Errors
-/// [`Error::Defect`].
 pub(crate) fn file(revisions: &[Revision], models: &[Protocol]) -> Result<String, Error> {
     let header = repository_header("the schemas");
     let tables = revisions.iter().zip(models).map(|(revision, protocol)| {

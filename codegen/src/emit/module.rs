@@ -9,7 +9,7 @@ use std::thread;
 use mcpgen_model::areas::JSON_SCHEMA;
 use mcpgen_model::text::foreign::{cell, code};
 use mcpgen_model::text::names;
-use mcpgen_model::{DocTarget, Extends, Extension, Protocol, Side};
+use mcpgen_model::{DocTarget, Extends, Extension, Message, Protocol, Side};
 use mcpgen_schema::Error;
 use mcpgen_schema::text::counted;
 use proc_macro2::TokenStream;
@@ -37,10 +37,8 @@ pub(crate) fn emit_titled(
     let mut files = emit_on(threads(), protocol, options)?;
     let exports = Exports::new(protocol, options);
     let root = root_with(&[format!(" {title}")], protocol, &exports, options)?;
-    files.insert(
-        "mod.rs".to_owned(),
-        render("mod.rs", &header(&options.source, &protocol.sha256, &options.command), root)?,
-    );
+    let header = header(&options.source, &protocol.sha256, &options.command);
+    files.insert("mod.rs".to_owned(), render("mod.rs", &header, root)?);
     Ok(files)
 }
 
@@ -77,7 +75,6 @@ pub(crate) fn emit_on(
     })
 }
 
-/// Returns the number of threads that can run in parallel.
 pub(crate) fn threads() -> usize {
     thread::available_parallelism().map_or(1, NonZero::get)
 }
@@ -186,16 +183,14 @@ fn shared(protocol: &Protocol, exports: &Exports, support: &syn::Path) -> Option
 
 /// Returns the lines of a table of methods by area and sender.
 fn map(protocol: &Protocol) -> Vec<String> {
-    let requests = protocol.requests.iter().map(|it| (it.type_id, &it.method, &it.senders));
-    let notifications = protocol.notifications.iter().map(|it| (it.type_id, &it.method, &it.senders));
     let mut areas: BTreeMap<&str, [Vec<String>; 2]> = BTreeMap::new();
-    for (id, method, senders) in requests.chain(notifications) {
-        if protocol.is_shared(id) {
+    for Message { method, type_id, senders, .. } in protocol.messages() {
+        if protocol.is_shared(type_id) {
             continue;
         }
-        let def = &protocol.types[id];
+        let def = &protocol.types[type_id];
         let link = format!("[{}](self::{})", cell(method), names::escape(&def.rust));
-        let cells = areas.entry(protocol.area(id)).or_default();
+        let cells = areas.entry(protocol.area(type_id)).or_default();
         for (cell, side) in cells.iter_mut().zip([Side::Client, Side::Server]) {
             // Embedded requests occur in the server's results.
             let is_inside = senders.is_empty() && side == Side::Server;

@@ -7,10 +7,6 @@ use quote::{format_ident, quote};
 
 use crate::emit::file::{render, repository_header};
 
-/// Returns the text of the file.
-///
-/// # Errors
-/// [`Error::Defect`].
 pub(crate) fn file(revisions: &[Revision], models: &[Protocol], has_extensions: bool) -> Result<String, Error> {
     let header = repository_header("schema/revisions.toml");
     let extensions = has_extensions.then(|| {

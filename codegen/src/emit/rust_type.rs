@@ -25,17 +25,12 @@ const LEAVES: &[(&str, &str)] = &[
     ("Object", "::mcpgen_core::JsonObject"),
 ];
 
-/// Resolves type expressions to Rust types.
 pub(super) struct Resolver {
     space: TypeSpace,
     known: HashMap<Type, syn::Type>,
 }
 
 impl Resolver {
-    /// Creates a resolver for the types of a protocol.
-    ///
-    /// # Errors
-    /// [`Error::Defect`] if typify fails.
     pub(super) fn new(protocol: &Protocol) -> Result<Self, Error> {
         guard("the type names", || {
             let mut settings = TypeSpaceSettings::default();
@@ -54,9 +49,6 @@ impl Resolver {
     }
 
     /// Returns the Rust type of a type expression, with absolute paths. Types of the core are below [`CORE`].
-    ///
-    /// # Errors
-    /// [`Error::Defect`] if typify fails, or defines a new type.
     pub(super) fn resolve(&mut self, content: &Type) -> Result<syn::Type, Error> {
         if let Some(known) = self.known.get(content) {
             return Ok(known.clone());

@@ -78,7 +78,6 @@ impl<'a> Scope<'a> {
         Shorten(self).visit_type_mut(rust_type);
     }
 
-    /// Returns the `use` declarations of the file.
     pub(super) fn imports(&self) -> TokenStream {
         let (support, core, siblings) = (self.support, self.from_core.borrow(), self.from_siblings.borrow());
         let core = (!core.is_empty()).then(|| {

@@ -18,7 +18,7 @@ impl Emitter<'_> {
         let docs = self.docs.definition(id);
         let name = ident(&self.def(id).rust);
         let fields = self.fields(id, body)?;
-        let derives_default = !body.members.iter().any(|member| has_value(member) && member.required);
+        let derives_default = !body.members.iter().any(|member| member.required && member.value().is_some());
         let derived = derives_default.then(|| quote!(Default,));
         let has_default = !body.members.iter().any(|member| self.is_argument(member));
         let default = (has_default && !derives_default).then(|| {
@@ -133,13 +133,12 @@ impl Emitter<'_> {
     }
 
     fn is_argument(&self, member: &Member) -> bool {
-        member.required && has_value(member) && self.default_value(member).is_none()
+        member.required && member.value().is_some() && self.default_value(member).is_none()
     }
 
     /// Returns the expression for a required member's `default`, if its type has a simple one.
     fn default_value(&self, member: &Member) -> Option<TokenStream> {
-        let Content::Value(content) = &member.content else { return None };
-        match (self.protocol.follow(content), member.default.as_ref()?) {
+        match (self.protocol.follow(member.value()?), member.default.as_ref()?) {
             (Type::Named(id), Json::String(text)) => match &self.protocol.types[*id].shape {
                 Shape::Core(CoreType::ResultType) if text == "complete" => {
                     let result_type = self.scope.core("ResultType");
@@ -179,7 +178,6 @@ impl Emitter<'_> {
         Ok(quote!(#codec::object! { #name #is_empty; #members #rest }))
     }
 
-    /// Emits the declaration of a member.
     fn declared(&mut self, id: TypeId, member: &Member) -> Result<TokenStream, Error> {
         let (field, wire, setter) = (ident(&member.rust), &member.wire, format_ident!("{}", setter_name(&member.rust)));
         let content = match &member.content {
@@ -204,8 +202,4 @@ impl Emitter<'_> {
             (false, _) => quote!(optional #field #wire #deprecation #setter #parameter,),
         })
     }
-}
-
-fn has_value(member: &Member) -> bool {
-    matches!(member.content, Content::Value(_))
 }

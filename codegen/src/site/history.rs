@@ -28,20 +28,17 @@ impl<'p> History<'p> {
         History { revisions }
     }
 
-    /// Returns the first revision that has a method.
     pub(super) fn method_since(&self, method: &str) -> Option<&'p str> {
         self.first(|protocol| methods(protocol).contains(method))
     }
 
-    /// Returns the first revision that has a type.
     pub(super) fn type_since(&self, name: &str) -> Option<&'p str> {
         self.first(|protocol| protocol.find(name).is_some())
     }
 
-    /// Returns the first revision in which a type has a member.
     pub(super) fn member_since(&self, name: &str, member: &str) -> Option<&'p str> {
         self.first(|protocol| match protocol.find(name).map(|def| &def.shape) {
-            Some(Shape::Struct(body)) => body.members.iter().any(|it| it.wire == member),
+            Some(Shape::Struct(body)) => body.member(member).is_some(),
             _ => false,
         })
     }
@@ -76,8 +73,7 @@ impl Changes {
 }
 
 fn methods(protocol: &Protocol) -> BTreeSet<&str> {
-    let requests = protocol.requests.iter().map(|it| it.method.as_str());
-    requests.chain(protocol.notifications.iter().map(|it| it.method.as_str())).collect()
+    protocol.messages().map(|message| message.method).collect()
 }
 
 fn types(protocol: &Protocol) -> BTreeSet<&str> {

@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 
 use mcpgen_diff::html::{Page, code_spans, escape};
 use mcpgen_model::{
-    Content, DocTarget, Member, Outline, Params, Part, Protocol, Rest, Shape, Side, Struct, Type, TypeDef, TypeId,
+    Content, DocTarget, Member, Message, Outline, Part, Protocol, Rest, Shape, Struct, Type, TypeDef, TypeId,
 };
 use mcpgen_schema::text::counted;
 
@@ -42,7 +42,6 @@ struct Site<'p> {
     users: BTreeMap<TypeId, BTreeSet<User<'p>>>,
 }
 
-/// Something that uses a type.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum User<'p> {
     Method(&'p str),
@@ -56,25 +55,12 @@ fn users(protocol: &Protocol) -> BTreeMap<TypeId, BTreeSet<User<'_>>> {
             users.entry(used).or_default().insert(User::Type(&def.rust));
         }
     }
-    let mut by_method = |method: &'_ str, content: &Type| {
-        let name =
-            protocol.requests.iter().map(|it| &it.method).chain(protocol.notifications.iter().map(|it| &it.method));
-        let name = name.into_iter().find(|name| *name == method);
-        content.visit(&mut |id| {
-            if let Some(name) = name {
-                users.entry(id).or_default().insert(User::Method(name));
-            }
-        });
-    };
-    for request in &protocol.requests {
-        by_method(&request.method, &Type::Named(request.type_id));
-        request.params.iter().for_each(|params| by_method(&request.method, &params.content));
-        by_method(&request.method, &request.result);
-        request.task_result.iter().for_each(|result| by_method(&request.method, result));
-    }
-    for notification in &protocol.notifications {
-        by_method(&notification.method, &Type::Named(notification.type_id));
-        notification.params.iter().for_each(|params| by_method(&notification.method, &params.content));
+    for message in protocol.messages() {
+        let mut add = |id| {
+            users.entry(id).or_default().insert(User::Method(message.method));
+        };
+        add(message.type_id);
+        message.contents().for_each(|content| content.visit(&mut add));
     }
     users
 }
@@ -120,21 +106,16 @@ impl Site<'_> {
     /// Links a name if this revision has it.
     fn mention(&self, name: &str, prefix: &str) -> String {
         let target = match prefix {
-            "m-" => self.has_method(name).then(|| name.to_owned()),
+            "m-" => self.protocol.messages().any(|message| message.method == name).then(|| name.to_owned()),
             _ => self.protocol.find(name).map(|def| def.rust.clone()),
         };
         let code = format!("<code>{}</code>", escape(name));
         target.map_or(code.clone(), |target| format!("<a href=\"#{prefix}{}\">{code}</a>", escape(&target)))
     }
 
-    fn has_method(&self, name: &str) -> bool {
-        let requests = self.protocol.requests.iter().map(|it| &it.method);
-        requests.chain(self.protocol.notifications.iter().map(|it| &it.method)).any(|method| method == name)
-    }
-
     fn methods(&self, text: &mut String) {
         text.push_str("<section aria-labelledby=\"methods\">\n<h2 id=\"methods\">Methods</h2>\n");
-        if self.protocol.requests.is_empty() && self.protocol.notifications.is_empty() {
+        if self.protocol.messages().next().is_none() {
             text.push_str("<p>The schema has no methods.</p>\n</section>\n");
             return;
         }
@@ -143,29 +124,18 @@ impl Site<'_> {
             let _ = write!(text, "<th scope=\"col\">{name}</th>");
         }
         text.push_str("</tr></thead>\n<tbody>\n");
-        for it in &self.protocol.requests {
-            let mut result = self.expression(&it.result);
-            if let Some(task) = &it.task_result {
-                let _ = write!(result, ", or {} for a task", self.expression(task));
-            }
-            let kind = if it.senders.is_empty() { "embedded request" } else { "request" };
-            self.method(text, &it.method, kind, &it.senders, it.params.as_ref(), &result);
-        }
-        for it in &self.protocol.notifications {
-            self.method(text, &it.method, "notification", &it.senders, it.params.as_ref(), "");
-        }
+        self.protocol.messages().for_each(|message| self.method(text, message));
         text.push_str("</tbody>\n</table>\n</section>\n");
     }
 
-    fn method(
-        &self,
-        text: &mut String,
-        name: &str,
-        kind: &str,
-        senders: &[Side],
-        params: Option<&Params>,
-        result: &str,
-    ) {
+    fn method(&self, text: &mut String, message: Message<'_>) {
+        let Message { method: name, senders, params, request, .. } = message;
+        let mut result = request.map_or_else(String::new, |request| self.expression(&request.result));
+        if let Some(task) = request.and_then(|request| request.task_result.as_ref()) {
+            let _ = write!(result, ", or {} for a task", self.expression(task));
+        }
+        let embedded = if request.is_some() && senders.is_empty() { "embedded " } else { "" };
+        let kind = message.kind().as_str();
         let senders: Vec<&str> = senders.iter().map(|side| side.as_str()).collect();
         let params = params.map(|params| {
             let optional = if params.required { "" } else { " (optional)" };
@@ -175,7 +145,7 @@ impl Site<'_> {
         let doc = self.doc(&DocTarget::Method(name.to_owned()));
         let _ = writeln!(
             text,
-            "<tr><th scope=\"row\" id=\"m-{id}\"><code>{id}</code>{doc}</th><td>{kind}</td><td>{}</td><td>{}</td>\
+            "<tr><th scope=\"row\" id=\"m-{id}\"><code>{id}</code>{doc}</th><td>{embedded}{kind}</td><td>{}</td><td>{}</td>\
              <td>{result}</td><td class=\"since\">{}</td></tr>",
             senders.join(", "),
             params.unwrap_or_default(),
@@ -232,12 +202,9 @@ impl Site<'_> {
         };
         // Only users of the generator need to know why no guard decides a union.
         let notes = if matches!(def.shape, Shape::Undecided(_)) { Vec::new() } else { notes };
-        let members: Vec<&Member> = parts
-            .iter()
-            .filter_map(|part| if let Part::Member(member) = part { Some(*member) } else { None })
-            .collect();
-        if !members.is_empty() {
-            self.members(text, def, &members);
+        match &def.shape {
+            Shape::Struct(Struct { members, .. }) if !members.is_empty() => self.members(text, def, members),
+            _ => {}
         }
         let parts = parts.into_iter().filter_map(|part| match part {
             Part::Member(_) => None,
@@ -254,7 +221,7 @@ impl Site<'_> {
         }
     }
 
-    fn members(&self, text: &mut String, def: &TypeDef, members: &[&Member]) {
+    fn members(&self, text: &mut String, def: &TypeDef, members: &[Member]) {
         text.push_str("<table>\n<thead><tr>");
         for name in ["Member", "Type", "Presence", "Since"] {
             let _ = write!(text, "<th scope=\"col\">{name}</th>");

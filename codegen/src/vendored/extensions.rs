@@ -47,9 +47,6 @@ impl Workspace {
     }
 
     /// Adds the row of an extension, or replaces the row with the same name.
-    ///
-    /// # Errors
-    /// [`Error::Usage`] if a name is not valid or has another meaning already.
     pub(crate) fn with_extension(mut self, row: Extension) -> Result<Workspace, Error> {
         check_name(&row.name)?;
         check_feature(&row.feature)?;
@@ -78,7 +75,6 @@ impl Workspace {
         self.extensions.iter().find(|row| row.name == name)
     }
 
-    /// Reads the model of a vendored extension.
     pub(super) fn extension_model(&self, row: &Extension, core: &Protocol) -> Result<Protocol, Error> {
         let (document, mapping) = self.extension_contract(row)?;
         let protocol = self.docs.document(self.extended(document, mapping, row, core)?, &Lifetimes::default());
@@ -134,7 +130,6 @@ impl Workspace {
         }))
     }
 
-    /// Returns the text of `schema/extensions.toml`.
     #[cfg(feature = "cli")]
     pub(crate) fn extensions_toml(&self) -> String {
         let rows = toml::to_string(&Rows { extension: self.extensions.clone() }).expect("rows are tables of text");

@@ -3,7 +3,7 @@
 
 use std::path::Path;
 
-use mcpgen_model::{Bounded, Check, Protocol, Shape, Undecided};
+use mcpgen_model::{Check, Protocol, Shape};
 use mcpgen_schema::Error;
 
 use crate::vendored::workspace::Workspace;
@@ -14,9 +14,6 @@ const BEGIN: &str = "# Kept by `mcpgen generate`: begin\n";
 const END: &str = "# end\n";
 
 /// Updates the region, or with `check` only returns the change.
-///
-/// # Errors
-/// [`Error::Usage`] if the file has no such region; [`Error::Io`].
 pub(super) fn sync(workspace: &Workspace, extensions: &[Protocol], check: bool) -> Result<Option<Change>, Error> {
     let path = workspace.root.join(PATH);
     let before = match std::fs::read_to_string(&path) {
@@ -61,10 +58,7 @@ fn needs(protocol: &Protocol) -> Vec<String> {
 fn has_patterns(protocol: &Protocol) -> bool {
     let in_shape = |shape: &Shape| match shape {
         Shape::Struct(body) => body.pattern.is_some(),
-        Shape::Bounded(Bounded { checks, .. }) | Shape::Undecided(Undecided { checks, .. }) => {
-            checks.iter().any(Check::has_patterns)
-        }
-        _ => false,
+        shape => shape.checks().iter().any(Check::has_patterns),
     };
     let mut own = protocol.types.iter().enumerate().filter(|(id, _)| !protocol.is_shared(*id));
     protocol.checks.values().any(Check::has_patterns) || own.any(|(_, def)| in_shape(&def.shape))

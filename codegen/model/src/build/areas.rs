@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use crate::build::methods::Messages;
 use crate::build::names::words;
 use crate::text::names::module_name;
-use crate::{Content, ErrorCode, Shape, TypeDef, TypeId, Types};
+use crate::{ErrorCode, Shape, TypeDef, TypeId, Types};
 
 /// Types shared by several areas.
 pub const COMMON: &str = "common";
@@ -42,8 +42,7 @@ pub(super) fn areas(types: &Types, messages: &Messages, error_codes: &[ErrorCode
     let mut areas = own.clone();
     for id in unused {
         let def = &types[id];
-        let is_messages = matches!(&def.shape, Shape::Union(union) if union.messages.is_some());
-        let area = if is_messages || ["ClientResult", "ServerResult"].contains(&def.name.as_str()) {
+        let area = if def.is_message_set() || ["ClientResult", "ServerResult"].contains(&def.name.as_str()) {
             MESSAGES.to_owned()
         } else if def.rust.starts_with("JsonRpc") {
             JSON_RPC.to_owned()
@@ -115,10 +114,8 @@ fn declarations(types: &Types) -> impl Iterator<Item = TypeId> {
         Shape::Struct(body) => Some(body),
         _ => None,
     });
-    bodies.flat_map(|body| &body.members).filter_map(|member| match &member.content {
-        Content::Value(content) if is_declaration(&member.wire) => content.by_value(),
-        _ => None,
-    })
+    let members = bodies.flat_map(|body| &body.members).filter(|member| is_declaration(&member.wire));
+    members.filter_map(|member| member.value()?.by_value())
 }
 
 fn is_declaration(member: &str) -> bool {

@@ -47,7 +47,7 @@ pub(super) fn with_boxes(mut types: Vec<TypeDef>) -> Vec<TypeDef> {
         match &mut def.shape {
             Shape::Struct(body) => {
                 for member in &mut body.members {
-                    member.boxed = matches!(&member.content, Content::Value(content) if on_cycle(content));
+                    member.boxed = member.value().is_some_and(on_cycle);
                 }
             }
             Shape::Union(union) => {

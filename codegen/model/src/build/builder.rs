@@ -7,10 +7,8 @@ use indexmap::IndexMap;
 use mcpgen_schema::algebra::{Algebra, is_unsigned};
 use mcpgen_schema::check::{Check, Definitions};
 use mcpgen_schema::json::Json;
-use mcpgen_schema::json::pointer::unescape;
-use mcpgen_schema::normal::{
-    Array, Bounds, Discriminator, Kind, Length, Note, Object, Property, Schema, first_integer,
-};
+use mcpgen_schema::json::pointer::tokens;
+use mcpgen_schema::normal::{Array, Bounds, Discriminator, Kind, Length, Note, Object, Schema, first_integer};
 use mcpgen_schema::{Error, Normalised, Problem, normalise};
 
 use crate::build::areas::areas;
@@ -187,39 +185,25 @@ impl<'a> Builder<'a> {
                     Type::Map(Box::new(self.content(&object.additional, &at.below("Value"))))
                 }
             }
-            Kind::Object(object) if !is_struct(object) => {
-                self.shared(schema, at, |builder| builder.matching_map(object, at))
-            }
-            Kind::Array(array) if !array.first.is_empty() => {
-                self.shared(schema, at, |builder| builder.array(array, at))
-            }
-            Kind::String(length) if length.is_free() && !schema.note.known_values.is_empty() => {
-                self.shared(schema, at, |_| Shape::OpenEnum(open_enumeration(&schema.note.known_values)))
-            }
-            Kind::Object(object) if at.own || GENERIC_LABELS.contains(&at.label.as_str()) => {
+            Kind::Object(object) if is_struct(object) && (at.own || GENERIC_LABELS.contains(&at.label.as_str())) => {
                 let id = self.inline(schema, at);
                 self.types[id].shape = Shape::Struct(self.body(object, at));
                 Type::Named(id)
             }
-            Kind::Object(object) => self.shared(schema, at, |builder| Shape::Struct(builder.body(object, at))),
-            Kind::Values(values) => self.shared(schema, at, |_| Shape::Enum(enumeration(values, &schema.note))),
             Kind::Union(variants) => match nullable(variants) {
                 Some(rest) => {
                     Type::Nullable(Box::new(self.content(&Schema { kind: rest, note: schema.note.clone() }, at)))
                 }
                 None => match absorbing(variants, self.algebra) {
                     Some(variant) => self.content(&variants[variant], at),
-                    None => {
-                        let discriminator = schema.note.discriminator.as_ref();
-                        self.shared(schema, at, |builder| builder.union(variants, discriminator, at))
-                    }
+                    None => self.shared(schema, at),
                 },
             },
-            Kind::Checked(inner, checks) => self.shared(schema, at, |builder| builder.checked(inner, checks, at)),
-            kind => match self.limited(kind, at) {
-                Some(bounded) => self.shared(schema, at, |_| Shape::Bounded(bounded)),
-                None => self.plain(kind, at),
-            },
+            Kind::Object(_) | Kind::Values(_) | Kind::Checked(..) => self.shared(schema, at),
+            Kind::Array(array) if !array.first.is_empty() => self.shared(schema, at),
+            Kind::String(_) if !schema.note.known_values.is_empty() => self.shared(schema, at),
+            kind if limit(kind).is_some() => self.shared(schema, at),
+            kind => self.plain(kind, at),
         }
     }
 
@@ -246,18 +230,10 @@ impl<'a> Builder<'a> {
         }
     }
 
-    /// Returns the limit of a scalar or list, unless its Rust type enforces the limit.
+    /// Returns a scalar or list with its limit, unless its Rust type enforces the limit.
     fn limited(&mut self, kind: &Kind, at: &Occurrence) -> Option<Bounded> {
-        let limit = match kind {
-            Kind::String(length) if !length.is_free() => Limit::Length(length.clone()),
-            Kind::Array(array) if array.first.is_empty() && !array.length.is_free() => {
-                Limit::Length(array.length.clone())
-            }
-            Kind::Number(bounds) if !bounds.is_free() => Limit::Bounds(bounds.clone()),
-            Kind::Integer(bounds) if !bounds.is_free() && !is_all_unsigned(bounds) => Limit::Bounds(bounds.clone()),
-            _ => return None,
-        };
-        Some(Bounded { inner: self.plain(kind, at), limit: Some(limit), checks: Vec::new() })
+        let limit = Some(limit(kind)?);
+        Some(Bounded { inner: self.plain(kind, at), limit, checks: Vec::new() })
     }
 
     /// Returns the shape of an object whose members all match a pattern.
@@ -329,16 +305,14 @@ impl<'a> Builder<'a> {
     /// Returns the shape of a union that no guard decides.
     fn undecided(&mut self, variants: &[Schema], conflict: Conflict, mut checks: Vec<Check>, at: &Occurrence) -> Shape {
         checks.insert(0, Check::Any(variants.iter().map(Schema::to_check).collect()));
-        let alternatives = variants
-            .iter()
-            .zip(variant_labels(variants))
-            .map(|(variant, label)| {
-                let content = self.content(variant, &at.below(&label));
-                Variant { rust: label, content, boxed: false }
-            })
-            .collect();
+        let labels = variant_labels(variants);
+        let alternatives = variants.iter().zip(&labels).map(|(it, label)| self.variant(it, label, at)).collect();
         let Conflict { a, b, example } = conflict;
         Shape::Undecided(Undecided { alternatives, checks, conflict: (a, b), example })
+    }
+
+    fn variant(&mut self, schema: &Schema, label: &str, at: &Occurrence) -> Variant {
+        Variant { rust: label.to_owned(), content: self.content(schema, &at.below(label)), boxed: false }
     }
 
     fn body(&mut self, object: &Object, at: &Occurrence) -> Struct {
@@ -349,12 +323,8 @@ impl<'a> Builder<'a> {
         let is_message = object.requires("method");
         let members = object.properties.iter().map(|(wire, property)| {
             let note = &property.schema.note;
-            let constant = match &self.algebra.follow(&property.schema).map(|schema| &schema.kind) {
-                Some(Kind::Values(values)) if values.len() == 1 => Some(values[0].clone()),
-                _ => None,
-            };
-            let content = match constant {
-                Some(value) => Content::Constant(value),
+            let content = match self.algebra.follow(&property.schema).and_then(constant) {
+                Some(value) => Content::Constant(value.clone()),
                 None => {
                     let own = is_message && wire == "params";
                     Content::Value(self.content(&property.schema, &Occurrence { own, ..at.below(wire) }))
@@ -411,14 +381,7 @@ impl<'a> Builder<'a> {
         let kept: Vec<usize> =
             (0..variants.len()).filter(|index| decision.guards.iter().any(|guard| guard.variant == *index)).collect();
         let labels = variant_labels(variants);
-        let variants = kept
-            .iter()
-            .map(|&index| {
-                let label = labels[index].clone();
-                let content = self.content(&variants[index], &at.below(&label));
-                Variant { rust: label, content, boxed: false }
-            })
-            .collect();
+        let variants = kept.iter().map(|&index| self.variant(&variants[index], &labels[index], at)).collect();
         Shape::Union(Union { variants, decision: decision.renumbered(&kept), absorbed, messages: None })
     }
 
@@ -434,13 +397,13 @@ impl<'a> Builder<'a> {
     fn messages(&mut self, schema: &Schema, messages: Option<MessageSet>, at: &Occurrence) -> Shape {
         let mut variants = Vec::new();
         self.flatten(schema, &mut variants);
-        let mut union = Union { variants: Vec::new(), decision: Decision::default(), absorbed: Vec::new(), messages };
+        let mut union = Union { messages, ..Union::default() };
         let mut methods = BTreeMap::new();
         for variant in variants {
             let Some(method) = self.method_of(&variant) else {
                 let why = format!("`{}` has no required member `method` with a constant text", readable(&variant));
                 let remedy = "add a required member `method` with `{\"const\": \"…\"}`";
-                self.problem(at, &variant.note.pointer, "", &why, remedy);
+                self.problem(at, &variant.note.pointer, &why, remedy);
                 continue;
             };
             let content = match self.copied_definition(&variant) {
@@ -450,15 +413,13 @@ impl<'a> Builder<'a> {
             match methods.insert(method.clone(), content.clone()) {
                 Some(known) if known != content => {
                     let why = format!("two messages of one direction have the method {method:?}");
-                    self.problem(at, &variant.note.pointer, "", &why, "use a different method for each message");
+                    self.problem(at, &variant.note.pointer, &why, "use a different method for each message");
                     continue;
                 }
                 Some(_) => continue,
                 None => {}
             }
-            let when = vec![Condition::Value(vec!["method".into()], vec![Json::String(method)])];
-            union.decision.guards.push(Guard { when, variant: union.variants.len() });
-            union.variants.push(Variant { rust: String::new(), content, boxed: false });
+            union.add_message(vec![Condition::Value(vec!["method".into()], vec![Json::String(method)])], content);
         }
         Shape::Union(union)
     }
@@ -479,10 +440,7 @@ impl<'a> Builder<'a> {
     fn method_of(&self, schema: &Schema) -> Option<String> {
         let Kind::Object(object) = &self.algebra.follow(schema)?.kind else { return None };
         let method = object.properties.get("method").filter(|property| property.required)?;
-        match &self.algebra.follow(&method.schema)?.kind {
-            Kind::Values(values) if values.len() == 1 => values[0].as_str().map(str::to_owned),
-            _ => None,
-        }
+        constant(self.algebra.follow(&method.schema)?)?.as_str().map(str::to_owned)
     }
 
     /// Returns the definition that is equal to an inline message.
@@ -536,8 +494,7 @@ impl<'a> Builder<'a> {
             if union.decision.guards.iter().any(|guard| guard.when == when) {
                 return None;
             }
-            union.decision.guards.push(Guard { when, variant: union.variants.len() });
-            union.variants.push(Variant { rust: String::new(), content: Type::Named(id), boxed: false });
+            union.add_message(when, Type::Named(id));
         }
         Some(union)
     }
@@ -552,7 +509,7 @@ impl<'a> Builder<'a> {
     }
 
     /// Returns an inline type. Equal inline types are merged.
-    fn shared(&mut self, schema: &Schema, at: &Occurrence, shape: impl FnOnce(&mut Self) -> Shape) -> Type {
+    fn shared(&mut self, schema: &Schema, at: &Occurrence) -> Type {
         let label = if matches!(schema.kind, Kind::Values(_) | Kind::Union(_)) { "" } else { &at.label };
         let mut key = format!("{label} {}", fingerprint(schema));
         if let Some(discriminator) = &schema.note.discriminator {
@@ -567,22 +524,23 @@ impl<'a> Builder<'a> {
         }
         let id = self.inline(schema, at);
         self.known.insert(key, id);
-        let shape = shape(self);
-        self.types[id].shape = shape;
+        self.types[id].shape = self.shape(schema, at);
         Type::Named(id)
     }
 
-    fn problem(&mut self, at: &Occurrence, pointer: &str, keyword: &str, why: &str, remedy: &str) {
+    fn problem(&mut self, at: &Occurrence, pointer: &str, why: &str, remedy: &str) {
         // The problem may be in a different definition from that of the union.
-        let within = pointer.split('/').nth(2).map(unescape);
-        self.problems.push(Problem {
-            file: self.normalised.file.clone(),
-            definition: within.unwrap_or_else(|| at.definition.clone()),
-            pointer: pointer.to_owned(),
-            keyword: keyword.to_owned(),
-            why: why.to_owned(),
-            remedy: remedy.to_owned(),
-        });
+        let definition = tokens(pointer).nth(1).unwrap_or_else(|| at.definition.clone());
+        let problem = Problem::new(&self.normalised.file, pointer, why, remedy);
+        self.problems.push(Problem { definition, ..problem });
+    }
+}
+
+impl Union {
+    /// Adds a message, whose variant gets its name later.
+    fn add_message(&mut self, when: Vec<Condition>, content: Type) {
+        self.decision.guards.push(Guard { when, variant: self.variants.len() });
+        self.variants.push(Variant { rust: String::new(), content, boxed: false });
     }
 }
 
@@ -645,12 +603,7 @@ fn distinct(normalised: &Normalised) -> BTreeMap<String, TypeId> {
 pub(super) fn used_checks<'t>(types: impl IntoIterator<Item = &'t TypeDef>, all: &Definitions) -> Definitions {
     let mut names: Vec<&str> = Vec::new();
     for def in types {
-        let checks = match &def.shape {
-            Shape::Bounded(bounded) => &bounded.checks,
-            Shape::Undecided(undecided) => &undecided.checks,
-            _ => continue,
-        };
-        checks.iter().for_each(|check| check.definitions(&mut names));
+        def.shape.checks().iter().for_each(|check| check.definitions(&mut names));
     }
     let mut used: BTreeSet<&str> = BTreeSet::new();
     while let Some(name) = names.pop() {
@@ -661,6 +614,19 @@ pub(super) fn used_checks<'t>(types: impl IntoIterator<Item = &'t TypeDef>, all:
         }
     }
     all.iter().filter(|(name, _)| used.contains(name.as_str())).map(|(n, c)| (n.clone(), c.clone())).collect()
+}
+
+/// Returns the limit of a scalar or list, unless its Rust type enforces the limit.
+fn limit(kind: &Kind) -> Option<Limit> {
+    match kind {
+        Kind::String(length) if !length.is_free() => Some(Limit::Length(length.clone())),
+        Kind::Array(array) if array.first.is_empty() && !array.length.is_free() => {
+            Some(Limit::Length(array.length.clone()))
+        }
+        Kind::Number(bounds) if !bounds.is_free() => Some(Limit::Bounds(bounds.clone())),
+        Kind::Integer(bounds) if !bounds.is_free() && !is_all_unsigned(bounds) => Some(Limit::Bounds(bounds.clone())),
+        _ => None,
+    }
 }
 
 /// Returns whether the bounds are those of `u64`.
@@ -725,14 +691,11 @@ fn enumeration(values: &[Json], note: &Note) -> Vec<Value> {
 fn variant_labels(variants: &[Schema]) -> Vec<String> {
     let constants = |schema: &Schema| -> IndexMap<String, String> {
         let Kind::Object(object) = &schema.unchecked().kind else { return IndexMap::new() };
-        let constant = |property: &Property| match &property.schema.kind {
-            Kind::Values(values) if values.len() == 1 => {
-                values[0].as_str().filter(|it| !it.is_empty()).map(str::to_owned)
-            }
-            _ => None,
-        };
-        let members = object.properties.iter();
-        members.filter_map(|(name, property)| Some((name.clone(), constant(property)?))).collect()
+        let members = object.properties.iter().filter_map(|(name, property)| {
+            let constant = constant(&property.schema)?.as_str().filter(|it| !it.is_empty())?;
+            Some((name.clone(), constant.to_owned()))
+        });
+        members.collect()
     };
     let objects: Vec<_> = variants.iter().map(constants).collect();
     let is_distinct = |name: &str| {
@@ -744,6 +707,14 @@ fn variant_labels(variants: &[Schema]) -> Vec<String> {
         tag.map_or_else(|| variant_label(schema), |(_, tag)| variant_name(tag))
     };
     variants.iter().zip(&objects).map(label).collect()
+}
+
+/// Returns the only value that a schema accepts.
+fn constant(schema: &Schema) -> Option<&Json> {
+    match &schema.kind {
+        Kind::Values(values) if values.len() == 1 => values.first(),
+        _ => None,
+    }
 }
 
 /// Names a variant without such a constant.

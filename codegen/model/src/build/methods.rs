@@ -3,16 +3,14 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use mcpgen_schema::Problem;
-use mcpgen_schema::json::{Json, integer};
 
 use crate::contract::{MappedMessage, Mapping};
 use crate::text::names::{Namespace, constant_name};
 use crate::{
-    Content, Era, ErrorCode, MessageKind, MessageSet, Notification, Origin, Params, Request, Shape, Struct, Tag, Type,
+    Era, ErrorCode, MessageKind, MessageSet, Notification, Origin, Params, Request, Shape, Side, Struct, Tag, Type,
     TypeId, Types,
 };
 
-/// The requests and notifications of both sides.
 #[derive(Default)]
 pub(super) struct Messages {
     pub(super) requests: Vec<Request>,
@@ -21,10 +19,6 @@ pub(super) struct Messages {
 
 impl Messages {
     /// Collects the messages.
-    ///
-    /// # Errors
-    ///
-    /// The problems of the mapping.
     pub(super) fn of(
         types: &Types,
         names: &BTreeMap<String, TypeId>,
@@ -63,27 +57,35 @@ impl Collector<'_> {
         let Some(Tag { method, kind, .. }) = Tag::of(&self.types[type_id]) else { return };
         let (method, kind) = (method.to_owned(), messages.map_or(kind, |messages| messages.kind));
         let side = messages.map(|messages| messages.sender);
+        let Messages { requests, notifications } = &mut self.found;
+        let known = match kind {
+            MessageKind::Request => requests.iter_mut().find(|it| it.type_id == type_id).map(|it| &mut it.senders),
+            _ => notifications.iter_mut().find(|it| it.type_id == type_id).map(|it| &mut it.senders),
+        };
+        if let Some(senders) = known {
+            senders.extend(side);
+            return;
+        }
         let params = params(self.types, type_id);
-        if kind == MessageKind::Request {
-            if let Some(known) = self.found.requests.iter_mut().find(|known| known.type_id == type_id) {
-                known.senders.extend(side);
-                return;
+        let result = (kind == MessageKind::Request).then(|| self.result(&self.types[type_id].name));
+        self.push(method, type_id, side.into_iter().collect(), params, result);
+    }
+
+    /// Adds a request, or a notification if there is no result.
+    fn push(
+        &mut self,
+        method: String,
+        type_id: TypeId,
+        senders: Vec<Side>,
+        params: Option<Params>,
+        result: Option<Type>,
+    ) {
+        match result {
+            Some(result) => {
+                let task_result = self.task_result(params.as_ref());
+                self.found.requests.push(Request { method, type_id, senders, params, result, task_result });
             }
-            let task_result = self.task_result(params.as_ref());
-            let result = self.result(&self.types[type_id].name);
-            let senders = side.into_iter().collect();
-            self.found.requests.push(Request { method, type_id, senders, params, result, task_result });
-        } else {
-            if let Some(known) = self.found.notifications.iter_mut().find(|known| known.type_id == type_id) {
-                known.senders.extend(side);
-                return;
-            }
-            self.found.notifications.push(Notification {
-                method,
-                type_id,
-                senders: side.into_iter().collect(),
-                params,
-            });
+            None => self.found.notifications.push(Notification { method, type_id, senders, params }),
         }
     }
 
@@ -144,18 +146,14 @@ impl Collector<'_> {
             None => params(self.types, type_id),
         };
         let result = match &entry.result {
-            Some(name) => self.result_of_response(self.definition("result", name)?),
-            None => self.result(&entry.definition),
+            _ if !is_request => None,
+            Some(name) => Some(self.result_of_response(self.definition("result", name)?)),
+            None => Some(self.result(&entry.definition)),
         };
         let senders = entry.direction.map_or_else(Vec::new, |direction| direction.senders().to_vec());
         self.found.requests.retain(|known| known.type_id != type_id);
         self.found.notifications.retain(|known| known.type_id != type_id);
-        if *is_request {
-            let task_result = self.task_result(params.as_ref());
-            self.found.requests.push(Request { method, type_id, senders, params, result, task_result });
-        } else {
-            self.found.notifications.push(Notification { method, type_id, senders, params });
-        }
+        self.push(method, type_id, senders, params, result);
         Ok(())
     }
 
@@ -205,9 +203,7 @@ impl Collector<'_> {
     /// Returns the task result of a request whose params have a member `task`.
     fn task_result(&self, params: Option<&Params>) -> Option<Type> {
         let Self { types, names, .. } = self;
-        let carries_task = |content: &Type| {
-            types.as_struct(content).is_some_and(|body| body.members.iter().any(|member| member.wire == "task"))
-        };
+        let carries_task = |content: &Type| types.as_struct(content).is_some_and(|body| body.member("task").is_some());
         let content = types.follow(&params?.content);
         let any = match content {
             Type::Named(id) => match &types[*id].shape {
@@ -244,11 +240,8 @@ fn params(types: &Types, type_id: TypeId) -> Option<Params> {
 }
 
 fn member(types: &Types, type_id: TypeId, wire: &str) -> Option<Params> {
-    let member = body(types, type_id)?.members.iter().find(|member| member.wire == wire)?;
-    match &member.content {
-        Content::Value(content) => Some(Params { content: content.clone(), required: member.required }),
-        Content::Constant(_) => Some(Params { content: Type::Any, required: member.required }),
-    }
+    let member = body(types, type_id)?.member(wire)?;
+    Some(Params { content: member.value().cloned().unwrap_or(Type::Any), required: member.required })
 }
 
 /// Returns the error codes that are constants in a definition, as its member `code` or as `code` in its member `error`.
@@ -257,21 +250,13 @@ pub(super) fn error_codes(types: &Types) -> Vec<ErrorCode> {
     let mut names = Namespace::default();
     for (type_id, def) in types.iter().enumerate().filter(|(_, def)| def.origin == Origin::Definition) {
         let Some(body) = body(types, type_id) else { continue };
-        let inner =
-            body.members.iter().find(|member| member.wire == "error").and_then(|member| match &member.content {
-                Content::Value(content) => types.as_struct(content),
-                Content::Constant(_) => None,
-            });
-        let Some(code) = code(body).or_else(|| code(inner?)) else { continue };
+        let inner = || types.as_struct(body.member("error")?.value()?);
+        let Some(code) = code(body).or_else(|| code(inner()?)) else { continue };
         codes.push(ErrorCode { code, type_id, rust: names.claim(&constant_name(&def.name)) });
     }
     codes
 }
 
 fn code(body: &Struct) -> Option<i64> {
-    let member = body.members.iter().find(|member| member.wire == "code")?;
-    match &member.content {
-        Content::Constant(Json::Number(number)) => i64::try_from(integer(number)?).ok(),
-        _ => None,
-    }
+    body.member("code")?.constant()?.as_i64()
 }

@@ -11,9 +11,6 @@ use crate::text::names::{Namespace, field_name, type_name};
 use crate::{MessageKind, MessageSet, Origin, Shape, Type, TypeDef, TypeId, Union, Variant};
 
 /// Names all types and their variants. `given` has new names of inline types, by their generated names.
-///
-/// # Errors
-/// [`Error::Usage`] if there is no inline type with a generated name, or if a new name is not free.
 pub(super) fn with_names(
     mut types: Vec<TypeDef>,
     occurrences: &[Vec<Occurrence>],

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use mcpgen_schema::check::Check;
 
 use crate::build::builder::used_checks;
-use crate::{Bounded, Extends, Member, Origin, Params, Protocol, Shape, Type, TypeId, Undecided, Variant};
+use crate::{Extends, Member, Origin, Protocol, Shape, Type, TypeId, Variant};
 
 /// Returns the model of an extension of `core`: definitions that are equal to definitions of `core` with the same name
 /// become the types of `core`, together with the inline types in them.
@@ -56,55 +56,39 @@ impl Pairs<'_> {
             return false;
         }
         self.equal.insert(a, b);
-        self.shapes(&ours.shape, &theirs.shape) && self.requests(a, b) && self.notifications(a, b)
+        self.shapes(&ours.shape, &theirs.shape) && self.messages(a, b)
     }
 
-    /// Compares what `Request` states about two types. A request whose result differs is a different type, because a type
-    /// implements the trait once.
-    fn requests(&mut self, a: TypeId, b: TypeId) -> bool {
-        let of = |protocol: &'_ Protocol, id| protocol.requests.iter().position(|request| request.type_id == id);
-        let (a, b) = match (of(self.extension, a), of(self.core, b)) {
-            (None, None) => return true,
-            (Some(a), Some(b)) => (&self.extension.requests[a], &self.core.requests[b]),
-            _ => return false,
+    /// Compares what the traits of messages state about two types. A request whose result differs is a different type,
+    /// because a type implements the trait once.
+    fn messages(&mut self, a: TypeId, b: TypeId) -> bool {
+        let stated = |protocol: &Protocol, id| {
+            let message = protocol.message(id)?;
+            let mut contents: Vec<Type> = message.contents().cloned().collect();
+            let mut taken = Vec::new();
+            contents.iter_mut().for_each(|content| take_types(content, &mut taken));
+            let required = message.params.map(|params| params.required);
+            Some(((message.kind(), message.method.to_owned(), required, contents), taken))
         };
-        a.method == b.method
-            && self.params(a.params.as_ref(), b.params.as_ref())
-            && self.content(&a.result, &b.result)
-            && match (&a.task_result, &b.task_result) {
-                (None, None) => true,
-                (Some(a), Some(b)) => self.content(a, b),
-                _ => false,
-            }
-    }
-
-    fn notifications(&mut self, a: TypeId, b: TypeId) -> bool {
-        let of = |protocol: &'_ Protocol, id| protocol.notifications.iter().position(|known| known.type_id == id);
-        match (of(self.extension, a), of(self.core, b)) {
+        match (stated(self.extension, a), stated(self.core, b)) {
             (None, None) => true,
-            (Some(a), Some(b)) => {
-                let (a, b) = (&self.extension.notifications[a], &self.core.notifications[b]);
-                a.method == b.method && self.params(a.params.as_ref(), b.params.as_ref())
+            (Some((ours, our_types)), Some((theirs, their_types))) => {
+                ours == theirs && self.all(our_types, their_types)
             }
             _ => false,
         }
     }
 
-    fn params(&mut self, a: Option<&Params>, b: Option<&Params>) -> bool {
-        match (a, b) {
-            (None, None) => true,
-            (Some(a), Some(b)) => a.required == b.required && self.content(&a.content, &b.content),
-            _ => false,
-        }
+    fn all(&mut self, ours: Vec<TypeId>, theirs: Vec<TypeId>) -> bool {
+        ours.len() == theirs.len() && ours.into_iter().zip(theirs).all(|(a, b)| self.types(a, b))
     }
 
     fn shapes(&mut self, a: &Shape, b: &Shape) -> bool {
         let (mut a, mut b) = (plain(a), plain(b));
-        let (ours, theirs) = (take_types(&mut a), take_types(&mut b));
-        a == b
-            && self.checks(checks_of(&a))
-            && ours.len() == theirs.len()
-            && ours.into_iter().zip(theirs).all(|(a, b)| self.types(a, b))
+        let [mut ours, mut theirs] = [Vec::new(), Vec::new()];
+        a.visit_mut(&mut |content| take_types(content, &mut ours));
+        b.visit_mut(&mut |content| take_types(content, &mut theirs));
+        a == b && self.checks(a.checks()) && self.all(ours, theirs)
     }
 
     /// Compares the definitions that checks refer to.
@@ -124,16 +108,6 @@ impl Pairs<'_> {
             ours.into_iter().for_each(|check| check.definitions(&mut open));
         }
         true
-    }
-
-    fn content(&mut self, a: &Type, b: &Type) -> bool {
-        match (a, b) {
-            (Type::Named(a), Type::Named(b)) => self.types(*a, *b),
-            (Type::List(a), Type::List(b)) | (Type::Map(a), Type::Map(b)) | (Type::Nullable(a), Type::Nullable(b)) => {
-                self.content(a, b)
-            }
-            (a, b) => a == b,
-        }
     }
 }
 
@@ -174,16 +148,7 @@ fn unname(variant: &mut Variant) {
     variant.boxed = false;
 }
 
-/// Removes the named types from a shape, and returns them in order.
-fn take_types(shape: &mut Shape) -> Vec<TypeId> {
-    let mut taken = Vec::new();
-    shape.visit_mut(&mut |content| content.visit_mut(&mut |id| taken.push(std::mem::take(id))));
-    taken
-}
-
-fn checks_of(shape: &Shape) -> &[Check] {
-    match shape {
-        Shape::Bounded(Bounded { checks, .. }) | Shape::Undecided(Undecided { checks, .. }) => checks,
-        _ => &[],
-    }
+/// Moves the named types of a type expression to a list.
+fn take_types(content: &mut Type, taken: &mut Vec<TypeId>) {
+    content.visit_mut(&mut |id| taken.push(std::mem::take(id)));
 }

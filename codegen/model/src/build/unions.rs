@@ -32,8 +32,7 @@ pub(super) fn decide(
 ) -> Result<Decision, Conflict> {
     let mut search = Search { variants, discriminator, algebra, decision: Decision::default() };
     let all: Vec<usize> = (0..variants.len()).collect();
-    search.decision.overlapping =
-        all.iter().any(|&a| all[a + 1..].iter().any(|&b| !algebra.disjoint(&variants[a], &variants[b])));
+    search.decision.overlapping = !algebra.are_disjoint(variants);
     search.by_type(all)?;
     Ok(search.decision)
 }
@@ -262,26 +261,21 @@ impl<'a> Search<'a> {
     fn by_tag(&self, candidates: &[Candidate<'_>], paths: &[KeyPath<'_>]) -> Option<Split> {
         let mut best: Option<(usize, bool, Split)> = None;
         for path in paths {
-            let Some(values) = path.at.iter().map(|at| at.values()).collect::<Option<Vec<_>>>() else { continue };
-            let mut groups = group_by_value(candidates, &values);
-            let absent: Vec<usize> = candidates
-                .iter()
-                .zip(&path.at)
-                .filter(|(_, at)| !at.required)
-                .map(|(candidate, _)| candidate.variant)
-                .collect();
-            let distinct = groups.len();
+            let at = || candidates.iter().zip(&path.at);
+            let values = at().map(|(candidate, at)| Some((candidate.variant, at.values()?)));
+            let Some(values) = values.collect::<Option<Vec<_>>>() else { continue };
+            let mut split = group_by_value(&path.segments, &values);
+            let absent = at().filter(|(_, at)| !at.required).map(|(candidate, _)| candidate.variant);
+            let absent: Vec<usize> = absent.collect();
+            let distinct = split.len();
             let required = absent.is_empty();
             if !required {
-                groups.push((Condition::Absent(path.segments.clone()), absent));
+                split.push((Some(Condition::Absent(path.segments.clone())), absent));
             }
-            let smaller = groups.iter().all(|(_, variants)| variants.len() < candidates.len());
+            let smaller = split.iter().all(|(_, variants)| variants.len() < candidates.len());
             let better = best.as_ref().is_none_or(|(count, all, _)| (distinct, required) > (*count, *all));
             if distinct > 1 && smaller && better {
-                let split = groups
-                    .into_iter()
-                    .map(|(condition, variants)| (Some(at_path(condition, &path.segments)), variants));
-                best = Some((distinct, required, split.collect()));
+                best = Some((distinct, required, split));
             }
         }
         best.map(|(_, _, split)| split)
@@ -290,21 +284,16 @@ impl<'a> Search<'a> {
     /// Splits by a member that is constant in some variants and not in the others.
     fn by_open_tag(&self, candidates: &[Candidate<'_>], paths: &[KeyPath<'_>], declared: bool) -> Option<Split> {
         paths.iter().find_map(|path| {
-            let (mut tagged, mut values, mut rest) = (Vec::new(), Vec::new(), Vec::new());
+            let (mut tagged, mut rest) = (Vec::new(), Vec::new());
             for (candidate, at) in candidates.iter().zip(&path.at) {
                 match at.values() {
-                    Some(known) if at.required => {
-                        tagged.push(Candidate { variant: candidate.variant, objects: Vec::new() });
-                        values.push(known);
-                    }
+                    Some(values) if at.required => tagged.push((candidate.variant, values)),
                     _ => rest.push((candidate.variant, at)),
                 }
             }
             let usable = !tagged.is_empty() && !rest.is_empty() && rest.iter().all(|(_, at)| !declared || at.declared);
             usable.then(|| {
-                let groups = group_by_value(&tagged, &values).into_iter();
-                let mut split: Split =
-                    groups.map(|(condition, m)| (Some(at_path(condition, &path.segments)), m)).collect();
+                let mut split = group_by_value(&path.segments, &tagged);
                 split.push((None, rest.into_iter().map(|(variant, _)| variant).collect()));
                 split
             })
@@ -324,9 +313,10 @@ impl<'a> Search<'a> {
                     side.into_iter().map(|(candidate, _)| candidate.variant).collect()
                 };
                 let values = with.iter().map(|(_, at)| at.values()).collect::<Option<Vec<_>>>();
+                let segments = path.segments.clone();
                 let condition = match values {
-                    Some(values) => Condition::Value(path.segments.clone(), distinct(values.concat())),
-                    None => Condition::Present(path.segments.clone()),
+                    Some(values) => Condition::Value(segments, distinct(values.concat())),
+                    None => Condition::Present(segments),
                 };
                 let rest = required_only_by(candidates, paths, &without);
                 best = Some((evenness, vec![(Some(condition), variants(with)), (rest, variants(without))]));
@@ -337,18 +327,12 @@ impl<'a> Search<'a> {
 
     /// Splits enumerations by the value.
     fn by_whole_value(&self, group: &[usize]) -> Option<Split> {
-        let values: Vec<Vec<Json>> = group
-            .iter()
-            .map(|&variant| match &self.algebra.follow(&self.variants[variant])?.kind {
-                Kind::Values(values) => Some(values.clone()),
-                _ => None,
-            })
-            .collect::<Option<_>>()?;
-        let candidates: Vec<Candidate<'_>> =
-            group.iter().map(|&variant| Candidate { variant, objects: Vec::new() }).collect();
-        let groups = group_by_value(&candidates, &values);
-        let smaller = groups.iter().all(|(_, variants)| variants.len() < group.len());
-        smaller.then(|| groups.into_iter().map(|(condition, variants)| (Some(condition), variants)).collect())
+        let values = group.iter().map(|&variant| match &self.algebra.follow(&self.variants[variant])?.kind {
+            Kind::Values(values) => Some((variant, values.clone())),
+            _ => None,
+        });
+        let split = group_by_value(&[], &values.collect::<Option<Vec<_>>>()?);
+        split.iter().all(|(_, variants)| variants.len() < group.len()).then_some(split)
     }
 
     /// Splits off a variant that another one contains, by a key that only the contained one knows. Without such a key,
@@ -528,33 +512,16 @@ fn distinct(values: Vec<Json>) -> Vec<Json> {
     distinct
 }
 
-/// Groups values that lead to the same variants. The caller sets the path.
-fn group_by_value(candidates: &[Candidate<'_>], values: &[Vec<Json>]) -> Vec<(Condition, Vec<usize>)> {
+/// Splits variants by their values at a path. Values that lead to the same variants are one condition.
+fn group_by_value(path: &[String], known: &[(usize, Vec<Json>)]) -> Split {
     let mut groups: Vec<(Vec<Json>, Vec<usize>)> = Vec::new();
-    let mut done: Vec<&Json> = Vec::new();
-    for value in values.iter().flatten() {
-        if done.contains(&value) {
-            continue;
-        }
-        done.push(value);
-        let takers: Vec<usize> = candidates
-            .iter()
-            .zip(values)
-            .filter(|(_, known)| known.contains(value))
-            .map(|(candidate, _)| candidate.variant)
-            .collect();
+    for value in distinct(known.iter().flat_map(|(_, values)| values).cloned().collect()) {
+        let takers = known.iter().filter(|(_, values)| values.contains(&value)).map(|(variant, _)| *variant);
+        let takers: Vec<usize> = takers.collect();
         match groups.iter_mut().find(|(_, variants)| *variants == takers) {
-            Some((known, _)) => known.push(value.clone()),
-            None => groups.push((vec![value.clone()], takers)),
+            Some((values, _)) => values.push(value),
+            None => groups.push((vec![value], takers)),
         }
     }
-    groups.into_iter().map(|(values, variants)| (Condition::Value(Vec::new(), values), variants)).collect()
-}
-
-/// Sets the path of a condition on a value.
-fn at_path(condition: Condition, segments: &[String]) -> Condition {
-    match condition {
-        Condition::Value(_, values) => Condition::Value(segments.to_vec(), values),
-        other => other,
-    }
+    groups.into_iter().map(|(values, variants)| (Some(Condition::Value(path.to_vec(), values)), variants)).collect()
 }

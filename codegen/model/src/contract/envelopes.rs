@@ -18,11 +18,6 @@ const MAX_MESSAGES: usize = 1_000;
 const REQUEST_ID: &str = "RequestId";
 
 /// Adds a definition for each message and error, and returns the entries of the messages.
-///
-/// # Errors
-///
-/// [`Error::Schema`] if a side sends two messages of one kind with the same method, if a message has params or a result
-/// without a definition, or if there are too many messages.
 pub(super) fn add(contents: &mut Contents) -> Result<Vec<MappedMessage>, Error> {
     let Contents { schema: document, messages, errors, origins } = contents;
     check(document, messages)?;

@@ -7,10 +7,9 @@ use mcpgen_schema::{Document, Error, Json};
 
 use super::mapping::Direction;
 use super::origins::Origins;
-use super::reader::{Contents, ErrorCode, Message, Problems, Reader, code};
+use super::reader::{Contents, ErrorCode, Message, Problems, Reader};
 use crate::text::names::type_name;
 
-/// Reads the keywords `x-method` and `x-side`.
 pub(super) struct MethodKeywords;
 
 impl Reader for MethodKeywords {
@@ -82,7 +81,7 @@ fn error_codes(document: &Document) -> Vec<ErrorCode> {
     let alternatives = document.definitions().get("ErrorCode").and_then(|it| it.get("anyOf").or(it.get("oneOf")));
     let Some(Json::Array(alternatives)) = alternatives else { return Vec::new() };
     let errors = alternatives.iter().filter_map(|alternative| {
-        let code = code(alternative.get("const"))?;
+        let code = alternative.get("const")?.as_i64()?;
         let description = alternative.get("description").and_then(Json::as_str).map(str::to_owned);
         Some(ErrorCode { name: type_name(alternative.get("title")?.as_str()?), code, description })
     });

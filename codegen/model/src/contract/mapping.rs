@@ -148,12 +148,5 @@ impl Mapping {
 }
 
 fn problem(file: &str, definition: &str, key: &str, why: String, remedy: &str) -> Problem {
-    Problem {
-        file: file.to_owned(),
-        definition: definition.to_owned(),
-        pointer: String::new(),
-        keyword: key.to_owned(),
-        why,
-        remedy: remedy.to_owned(),
-    }
+    Problem { definition: definition.to_owned(), keyword: key.to_owned(), ..Problem::new(file, "", why, remedy) }
 }

@@ -7,7 +7,7 @@ use mcpgen_schema::{Dialect, Document, Error, Json};
 use super::envelopes::{free_name, object, reference, text};
 use super::mapping::Direction;
 use super::origins::Origins;
-use super::reader::{Contents, ErrorCode, Message, Problems, Reader, code};
+use super::reader::{Contents, ErrorCode, Message, Problems, Reader};
 use crate::text::names::type_name;
 
 const CONTAINER: &str = "$defs";
@@ -18,7 +18,6 @@ const MAX_INHERITED: usize = 100;
 /// The maximum number of members of all structures, with those that they inherit. LSP 3.17 has 956.
 const MAX_MEMBERS: usize = 100_000;
 
-/// Reads `metaModel.json`.
 pub(super) struct MetaModel;
 
 impl Reader for MetaModel {
@@ -249,7 +248,6 @@ impl<'a> Reading<'a> {
         })
     }
 
-    /// Returns the JSON schema of a type.
     fn schema(&mut self, pointer: &str, json: &'a Json) -> Option<Json> {
         let kind = json.get("kind").and_then(Json::as_str).unwrap_or_default();
         match kind {
@@ -390,7 +388,11 @@ fn error_codes(enumeration: &Json) -> Vec<ErrorCode> {
     let Some(Json::Array(values)) = enumeration.get("values") else { return Vec::new() };
     let errors = values.iter().filter_map(|value| {
         let description = value.get("documentation").and_then(Json::as_str).map(str::to_owned);
-        Some(ErrorCode { name: value.get("name")?.as_str()?.to_owned(), code: code(value.get("value"))?, description })
+        Some(ErrorCode {
+            name: value.get("name")?.as_str()?.to_owned(),
+            code: value.get("value")?.as_i64()?,
+            description,
+        })
     });
     errors.collect()
 }

@@ -43,10 +43,6 @@ pub const JSON_SCHEMA: &str = "JSON Schema";
 impl Contract {
     /// Calls `build` with a contract whose document is a JSON schema with all messages as definitions, and with the name
     /// of the kind of contract that it was. Problems refer to the contract as it was.
-    ///
-    /// # Errors
-    ///
-    /// The errors of `build`, and [`Error::Schema`] if the document is not a valid contract of its kind.
     pub(crate) fn read<T>(self, build: impl FnOnce(Self, &'static str) -> Result<T, Error>) -> Result<T, Error> {
         let Some(reader) = READERS.iter().find(|reader| reader.reads(&self.document)) else {
             return build(self, JSON_SCHEMA);

@@ -9,7 +9,7 @@ use mcpgen_schema::{Dialect, Document, Error, Json};
 use super::envelopes::{free_name, object, reference, text};
 use super::mapping::Direction;
 use super::origins::Origins;
-use super::reader::{Contents, ErrorCode, Message, Problems, Reader, code};
+use super::reader::{Contents, ErrorCode, Message, Problems, Reader};
 use crate::text::names::type_name;
 
 /// The keyword of the schema that contains its definitions.
@@ -21,7 +21,6 @@ const SCHEMAS: &str = "#/components/schemas/";
 /// Where the content descriptors are that several methods share.
 const DESCRIPTORS: &str = "/components/contentDescriptors/";
 
-/// Reads OpenRPC documents.
 pub(super) struct OpenRpc;
 
 impl Reader for OpenRpc {
@@ -104,7 +103,7 @@ impl<'a> Reading<'a> {
     fn errors_of(&mut self, pointer: &str, method: &'a Json) {
         let Some(Json::Array(errors)) = method.get("errors") else { return };
         for (index, error) in errors.iter().enumerate().filter(|(_, error)| error.get("$ref").is_none()) {
-            let is_known = code(error.get("code")).is_some_and(|code| self.errors.iter().any(|it| it.code == code));
+            let is_known = code(error).is_some_and(|code| self.errors.iter().any(|it| it.code == code));
             if !is_known {
                 let name = error.get("message").and_then(Json::as_str).unwrap_or_default();
                 self.error(&format!("{pointer}/errors/{index}"), name, error);
@@ -114,7 +113,7 @@ impl<'a> Reading<'a> {
 
     fn error(&mut self, pointer: &str, name: &str, error: &Json) {
         let description = error.get("message").and_then(Json::as_str).map(str::to_owned);
-        match code(error.get("code")) {
+        match code(error) {
             Some(code) => self.errors.push(ErrorCode { name: type_name(name), code, description }),
             None => self.problems.add(&format!("{pointer}/code"), "expected an integer"),
         }
@@ -284,6 +283,10 @@ impl<'a> Reading<'a> {
         }
         Some((found, place.to_owned()))
     }
+}
+
+fn code(error: &Json) -> Option<i64> {
+    error.get("code")?.as_i64()
 }
 
 /// Returns the schema of a param or result, with its documentation.

@@ -1,7 +1,6 @@
 //! Readers of contracts, and what they return.
 
-use mcpgen_schema::json::integer;
-use mcpgen_schema::{Document, Error, Json, Problem};
+use mcpgen_schema::{Document, Error, Problem};
 
 use super::mapping::Direction;
 use super::origins::Origins;
@@ -15,10 +14,6 @@ pub(super) trait Reader: Sync {
     fn reads(&self, document: &Document) -> bool;
 
     /// Returns the schema with the types, and the messages that it does not contain.
-    ///
-    /// # Errors
-    ///
-    /// [`Error::Schema`] if the document is not valid.
     fn read(&self, document: Document) -> Result<Contents, Error>;
 }
 
@@ -38,7 +33,6 @@ pub(super) struct Contents {
 pub(super) struct ErrorCode {
     /// The name, such as `NotFound`.
     pub(super) name: String,
-    /// The code.
     pub(super) code: i64,
     /// Its meaning.
     pub(super) description: Option<String>,
@@ -50,7 +44,6 @@ pub(super) struct Message {
     pub(super) pointer: String,
     /// The name of the definition that it becomes.
     pub(super) name: String,
-    /// The method.
     pub(super) method: String,
     /// Its sender.
     pub(super) direction: Direction,
@@ -62,7 +55,6 @@ pub(super) struct Message {
     pub(super) description: Option<String>,
 }
 
-/// The problems of a contract.
 pub(super) struct Problems {
     file: String,
     remedy: &'static str,
@@ -80,28 +72,10 @@ impl Problems {
     }
 
     pub(super) fn add_with(&mut self, pointer: &str, why: impl Into<String>, remedy: &str) {
-        self.found.push(Problem {
-            file: self.file.clone(),
-            definition: String::new(),
-            pointer: pointer.to_owned(),
-            keyword: String::new(),
-            why: why.into(),
-            remedy: remedy.to_owned(),
-        });
+        self.found.push(Problem::new(&self.file, pointer, why, remedy));
     }
 
-    /// # Errors
-    ///
-    /// [`Error::Schema`] if there is a problem.
     pub(super) fn into_result(self) -> Result<(), Error> {
         if self.found.is_empty() { Ok(()) } else { Err(Error::Schema(self.found)) }
-    }
-}
-
-/// Returns the code of an error, if it is an integer.
-pub(super) fn code(json: Option<&Json>) -> Option<i64> {
-    match json? {
-        Json::Number(number) => i64::try_from(integer(number)?).ok(),
-        _ => None,
     }
 }

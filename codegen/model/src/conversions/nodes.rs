@@ -8,7 +8,6 @@ use mcpgen_schema::{Json, JsonTypes};
 use crate::conversions::rules::Rules;
 use crate::{Bounded, Condition, Content, CoreType, Guard, Limit, Protocol, Rest, Shape, Struct, Type, TypeId};
 
-/// The index of a node.
 pub(super) type NodeId = usize;
 
 /// The values that a type accepts.
@@ -78,7 +77,6 @@ pub enum Others {
     Closed,
 }
 
-/// The graph of all revisions.
 pub(super) struct Graph<'m> {
     pub(super) nodes: Vec<Node>,
     rules: &'m Rules,
@@ -110,13 +108,17 @@ impl<'m> Nodes<'_, 'm> {
     /// Returns the node of a type expression.
     pub(super) fn of(&mut self, content: &'m Type) -> NodeId {
         let content = self.resolve(content);
-        if let Some(known) = self.known.get(content) {
+        self.node_of(content.clone(), |nodes| nodes.node(content))
+    }
+
+    fn node_of(&mut self, content: Type, node: impl FnOnce(&mut Self) -> Node) -> NodeId {
+        if let Some(known) = self.known.get(&content) {
             return *known;
         }
         // Types can be recursive, so the node gets its place before its content is known.
         let id = self.push(Node::Any);
-        self.known.insert(content.clone(), id);
-        self.graph.nodes[id] = self.node(content);
+        self.known.insert(content, id);
+        self.graph.nodes[id] = node(self);
         id
     }
 
@@ -229,16 +231,9 @@ impl<'m> Nodes<'_, 'm> {
     fn respelled(&mut self, name: &str) -> Option<(usize, NodeId)> {
         let rule = self.graph.rules.respelled.iter().position(|rule| rule.definition == name)?;
         let other = &self.graph.rules.respelled[rule].other;
-        let other = self.protocol.types.iter().position(|def| def.name == *other)?;
+        let other = self.protocol.types.named(other)?;
         self.graph.used_rules.insert(self.graph.rules.respelled[rule].name.clone());
-        let known = self.known.get(&Type::Named(other)).copied();
-        let node = known.unwrap_or_else(|| {
-            let id = self.push(Node::Any);
-            self.known.insert(Type::Named(other), id);
-            self.graph.nodes[id] = self.named(other);
-            id
-        });
-        Some((rule, node))
+        Some((rule, self.node_of(Type::Named(other), |nodes| nodes.named(other))))
     }
 
     fn constant(&mut self, value: &Json) -> NodeId {

@@ -216,7 +216,6 @@ impl Rules {
         self.member(owner, member).is_some_and(|rule| self.members[rule].action == Action::Kept)
     }
 
-    /// Returns the names of all rules.
     pub(super) fn names(&self) -> impl Iterator<Item = &str> {
         let renamed = self.renamed.iter().map(|rule| rule.name.as_str());
         let members = self.members.iter().map(|rule| rule.name.as_str());

@@ -225,8 +225,7 @@ impl<'p> Examples<'p> {
 
 /// Returns whether an example may contain an optional member.
 fn is_shown(member: &Member) -> bool {
-    let is_value = matches!(member.content, Content::Value(_));
-    is_value && !member.required && !member.deprecated && !member.wire.starts_with(['_', '$'])
+    member.value().is_some() && !member.required && !member.deprecated && !member.wire.starts_with(['_', '$'])
 }
 
 fn has_scalar_default(member: &Member) -> bool {

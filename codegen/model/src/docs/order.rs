@@ -4,13 +4,12 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use crate::docs::book::DocBook;
 use crate::docs::targets::is_shared;
-use crate::{Content, DocTarget, Protocol, Shape, TypeDef};
+use crate::{DocTarget, Protocol, Shape, TypeDef};
 
 /// Marks the place of the members that the shared order does not name.
 const OTHERS: &str = "...";
 
 impl DocBook {
-    /// Returns the order of each type.
     pub(super) fn ranks_of_types(&self, protocol: &Protocol) -> Vec<Ranks<'_>> {
         protocol.types.iter().map(|def| self.ranks(protocol, def)).collect()
     }
@@ -69,7 +68,7 @@ impl DocBook {
 pub(super) fn sorted(mut def: TypeDef, ranks: &Ranks<'_>) -> TypeDef {
     match &mut def.shape {
         Shape::Struct(body) => {
-            body.members.sort_by_key(|member| ranks.of(&member.wire, matches!(member.content, Content::Constant(_))));
+            body.members.sort_by_key(|member| ranks.of(&member.wire, member.constant().is_some()));
         }
         Shape::Enum(values) | Shape::OpenEnum(values) => {
             values.sort_by_key(|value| ranks.of(&value.json.plain(), false));
@@ -83,7 +82,7 @@ pub(super) fn sorted(mut def: TypeDef, ranks: &Ranks<'_>) -> TypeDef {
 fn ordered(def: &TypeDef) -> Vec<String> {
     match &def.shape {
         Shape::Struct(body) => {
-            let fields = body.members.iter().filter(|member| matches!(member.content, Content::Value(_)));
+            let fields = body.members.iter().filter(|member| member.value().is_some());
             fields.map(|member| member.wire.clone()).collect()
         }
         Shape::Enum(values) | Shape::OpenEnum(values) => values.iter().map(|value| value.json.plain()).collect(),
@@ -94,7 +93,7 @@ fn ordered(def: &TypeDef) -> Vec<String> {
 /// Returns the names that an order may list: those of constants, which come first otherwise.
 fn constants(def: &TypeDef) -> Vec<String> {
     let Shape::Struct(body) = &def.shape else { return Vec::new() };
-    let constants = body.members.iter().filter(|member| matches!(member.content, Content::Constant(_)));
+    let constants = body.members.iter().filter(|member| member.constant().is_some());
     constants.map(|member| member.wire.clone()).collect()
 }
 

@@ -1,14 +1,12 @@
 //! Everything in a revision that an entry can document.
 
-use crate::{Content, DocTarget, Origin, Protocol, Shape, TypeDef};
+use crate::{DocTarget, Origin, Protocol, Shape, TypeDef};
 
-/// Returns everything in a revision that an entry can document.
 pub(super) fn targets(protocol: &Protocol) -> impl Iterator<Item = DocTarget> {
-    let methods = protocol.requests.iter().map(|request| &request.method);
-    let methods = methods.chain(protocol.notifications.iter().map(|notification| &notification.method));
+    let methods = protocol.messages().map(|message| DocTarget::Method(message.method.to_owned()));
     let types: Vec<DocTarget> = protocol.types.iter().flat_map(in_type).collect();
     let module = protocol.extends.iter().map(|_| DocTarget::Module);
-    module.chain(types).chain(methods.map(|method| DocTarget::Method(method.clone())))
+    module.chain(types).chain(methods)
 }
 
 /// Returns a type and everything in it.
@@ -16,7 +14,7 @@ fn in_type(def: &TypeDef) -> Vec<DocTarget> {
     let name = || def.name.clone();
     let inner: Vec<DocTarget> = match &def.shape {
         Shape::Struct(body) => {
-            let fields = body.members.iter().filter(|member| matches!(member.content, Content::Value(_)));
+            let fields = body.members.iter().filter(|member| member.value().is_some());
             fields.map(|member| DocTarget::Member(name(), member.wire.clone())).collect()
         }
         Shape::Enum(values) | Shape::OpenEnum(values) => {
@@ -43,21 +41,18 @@ pub(super) fn is_shared(protocol: &Protocol, target: &DocTarget) -> bool {
         | DocTarget::Variant(name, _) => name,
         DocTarget::Module => return false,
         DocTarget::Method(method) => {
-            let requests = protocol.requests.iter().map(|request| (&request.method, request.type_id));
-            let notifications = protocol.notifications.iter().map(|it| (&it.method, it.type_id));
-            let mut messages = requests.chain(notifications).filter(|(known, _)| *known == method);
-            return messages.next().is_some_and(|(_, id)| protocol.is_shared(id));
+            let message = protocol.messages().find(|message| message.method == method);
+            return message.is_some_and(|message| protocol.is_shared(message.type_id));
         }
     };
-    protocol.types.iter().position(|def| def.name == *name).is_some_and(|id| protocol.is_shared(id))
+    protocol.types.named(name).is_some_and(|id| protocol.is_shared(id))
 }
 
 /// Returns whether a target needs no entry because the generator documents it: the type of a message, a whole response,
 /// or a direction without messages.
 pub(super) fn needs_no_entry(protocol: &Protocol, target: &DocTarget) -> bool {
     let DocTarget::Type(name) = target else { return false };
-    let id = protocol.types.iter().position(|def| def.name == *name);
-    id.is_some_and(|id| {
+    protocol.types.named(name).is_some_and(|id| {
         let is_absent = protocol.types[id].origin == Origin::Absent;
         is_absent || protocol.method_of(id).is_some() || protocol.result_in_response(id).is_some()
     })

@@ -64,6 +64,14 @@ impl Json {
         }
     }
 
+    /// Returns a number that is an integer of 64 bits.
+    pub fn as_i64(&self) -> Option<i64> {
+        match self {
+            Json::Number(number) => i64::try_from(integer(number)?).ok(),
+            _ => None,
+        }
+    }
+
     /// Returns a member of an object.
     pub fn get(&self, key: &str) -> Option<&Json> {
         self.as_object()?.get(key)

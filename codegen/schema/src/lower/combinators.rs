@@ -25,7 +25,6 @@ impl Lower<'_> {
         None
     }
 
-    /// Lowers a list of schemas.
     pub(super) fn list(&mut self, schemas: &[Json], pointer: &str) -> (Vec<Schema>, Vec<Check>) {
         let lowered = schemas.iter().enumerate();
         let lowered = lowered.map(|(index, json)| self.schema(json, &below(pointer, &index.to_string())));

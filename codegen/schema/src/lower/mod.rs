@@ -116,7 +116,6 @@ impl<'a> Lower<'a> {
         Lower { document, dialect, references, definition: "", problems: Vec::new(), one_ofs: Vec::new() }
     }
 
-    /// Lowers one definition.
     pub(crate) fn definition(&mut self, name: &'a str, definition: &Definition<'_>) -> Lowered {
         self.definition = name;
         self.schema(definition.json, &definition.pointer)
@@ -138,7 +137,6 @@ impl<'a> Lower<'a> {
         lowered
     }
 
-    /// Lowers the subschema of a keyword.
     fn subschema(&mut self, of: Keywords<'_>, keyword: &str) -> Option<Lowered> {
         Some(self.schema(of.get(keyword)?, &of.at(keyword)))
     }
@@ -244,14 +242,9 @@ impl<'a> Lower<'a> {
     }
 
     fn problem_at(&mut self, pointer: &str, keyword: &str, why: impl Into<String>, remedy: impl Into<String>) {
-        self.problems.push(Problem {
-            file: self.document.file.clone(),
-            definition: self.definition.to_owned(),
-            pointer: pointer.to_owned(),
-            keyword: keyword.to_owned(),
-            why: why.into(),
-            remedy: remedy.into(),
-        });
+        let problem = Problem::new(&self.document.file, pointer, why, remedy);
+        let (definition, keyword) = (self.definition.to_owned(), keyword.to_owned());
+        self.problems.push(Problem { definition, keyword, ..problem });
     }
 }
 

@@ -103,7 +103,6 @@ impl Lower<'_> {
         lowered.unzip()
     }
 
-    /// Lowers `propertyNames`.
     fn property_names(&mut self, of: Keywords<'_>) -> Option<Check> {
         let check = self.subschema(of, "propertyNames")?.check;
         // Names are strings.
