@@ -91,11 +91,10 @@ fn generated(dir: &Path, path: &str) -> Result<Option<Vec<u8>>, Error> {
             _ => {}
         }
     }
-    match full.symlink_metadata() {
-        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
-        Err(error) => Err(Error::io("reading", full)(error)),
-        Ok(metadata) if !metadata.is_file() => Err(in_the_way(&full)),
-        Ok(_) => {
+    match Error::unless_missing(full.symlink_metadata(), &full)? {
+        None => Ok(None),
+        Some(metadata) if !metadata.is_file() => Err(in_the_way(&full)),
+        Some(_) => {
             let bytes = fs::read(&full).map_err(Error::io("reading", &full))?;
             if bytes.starts_with(MARK.as_bytes()) { Ok(Some(bytes)) } else { Err(in_the_way(&full)) }
         }
@@ -109,10 +108,7 @@ fn in_the_way(path: &Path) -> Error {
 /// Finds outdated generated files below `dir`.
 fn stale(dir: &Path, prefix: &str, wanted: &BTreeMap<String, String>, changes: &mut Vec<Change>) -> Result<(), Error> {
     let folder = dir.join(prefix);
-    let entries = match fs::read_dir(&folder) {
-        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
-        entries => entries.map_err(Error::io("reading", &folder))?,
-    };
+    let Some(entries) = Error::unless_missing(fs::read_dir(&folder), &folder)? else { return Ok(()) };
     for entry in entries {
         let entry = entry.map_err(Error::io("reading", &folder))?;
         // Names of generated files are UTF-8.

@@ -54,10 +54,7 @@ impl InlineSchemas {
     /// [`Error::Io`], and [`Error::Usage`] if the file is malformed or a reason is missing.
     pub fn read(root: &Path) -> Result<BTreeMap<String, InlineSchemas>, Error> {
         let path = root.join(NAMES);
-        if !path.is_file() {
-            return Ok(BTreeMap::new());
-        }
-        let text = std::fs::read_to_string(&path).map_err(Error::io("reading", &path))?;
+        let text = Error::unless_missing(std::fs::read_to_string(&path), &path)?.unwrap_or_default();
         let all: BTreeMap<String, InlineSchemas> =
             toml::from_str(&text).map_err(|error| Error::Usage(format!("{}: {error}", path.display())))?;
         for (name, inline) in &all {

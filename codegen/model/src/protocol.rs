@@ -73,7 +73,9 @@ impl Protocol {
 
     /// Returns the SHA-256 of the definitions without prose, in hex. It does not depend on the order of members.
     pub fn digest(&self) -> String {
-        hex(&Sha256::digest(sorted(&Json::Object(self.facts.clone())).to_string()))
+        let mut facts = Json::Object(self.facts.clone());
+        sort(&mut facts);
+        hex(&Sha256::digest(facts.to_string()))
     }
 
     /// Returns the area of a type, which determines the file.
@@ -169,16 +171,14 @@ impl Protocol {
     }
 }
 
-/// Returns the value with the members of each object sorted by name.
-fn sorted(json: &Json) -> Json {
+/// Sorts the members of each object by name.
+fn sort(json: &mut Json) {
     match json {
         Json::Object(members) => {
-            let mut members: IndexMap<String, Json> =
-                members.iter().map(|(name, value)| (name.clone(), sorted(value))).collect();
             members.sort_unstable_keys();
-            Json::Object(members)
+            members.values_mut().for_each(sort);
         }
-        Json::Array(items) => Json::Array(items.iter().map(sorted).collect()),
-        other => other.clone(),
+        Json::Array(items) => items.iter_mut().for_each(sort),
+        _ => {}
     }
 }

@@ -116,9 +116,6 @@ impl Revision {
 }
 
 impl Status {
-    /// All statuses.
-    pub const ALL: [Status; 2] = [Status::Released, Status::Draft];
-
     /// Returns the name of the status.
     pub fn as_str(self) -> &'static str {
         self.into()

@@ -392,6 +392,19 @@ impl Types {
         used
     }
 
+    /// Returns the other types that refer directly to each type.
+    pub fn users(&self) -> Vec<Vec<TypeId>> {
+        let mut users = vec![Vec::new(); self.len()];
+        for user in 0..self.len() {
+            for used in self.uses(user) {
+                if used != user && users[used].last() != Some(&user) {
+                    users[used].push(user);
+                }
+            }
+        }
+        users
+    }
+
     /// Returns whether the messages of each direction are known.
     pub fn has_message_sets(&self) -> bool {
         self.iter().any(TypeDef::is_message_set)
@@ -428,6 +441,16 @@ impl Shape {
             Shape::Newtype(_) => "newtype",
             Shape::Core(_) => "core",
             Shape::Never => "never",
+        }
+    }
+
+    /// Returns the variants of a union, decided or not.
+    pub fn variants(&self) -> &[Variant] {
+        match self {
+            Shape::Union(Union { variants, .. }) | Shape::Undecided(Undecided { alternatives: variants, .. }) => {
+                variants
+            }
+            _ => &[],
         }
     }
 

@@ -1,5 +1,6 @@
 //! Validates documents with the model. Results and messages are those of the generated types.
 
+use mcpgen_schema::JsonTypes;
 use mcpgen_schema::check::Check;
 use mcpgen_schema::evaluate::{choose, matches};
 pub use mcpgen_schema::failure::Failure;
@@ -48,35 +49,33 @@ impl<'p> Validator<'p> {
 
     /// Validates a value of a type expression.
     pub(crate) fn content(&self, content: &Type, json: &Json) -> Result {
+        let types = match content {
+            Type::Null => JsonTypes::NULL,
+            Type::Boolean => JsonTypes::BOOLEAN,
+            Type::String => JsonTypes::STRING,
+            Type::Number => JsonTypes::NUMBER,
+            Type::Object | Type::Map(_) => JsonTypes::OBJECT,
+            Type::List(_) => JsonTypes::ARRAY,
+            _ => JsonTypes::ALL,
+        };
+        if !types.contains(JsonTypes::of(json)) {
+            return Err(Failure::mismatch(&types.words(), json));
+        }
         match (content, json) {
-            (Type::Any, _) | (Type::Null, Json::Null) | (Type::Boolean, Json::Bool(_)) => Ok(()),
-            (Type::String, Json::String(_)) | (Type::Number, Json::Number(_)) | (Type::Object, Json::Object(_)) => {
-                Ok(())
-            }
             (Type::Never, _) => Err(Failure::new("no value is valid here")),
-            (Type::Null, _) => Err(Failure::mismatch("null", json)),
-            (Type::Boolean, _) => Err(Failure::mismatch("boolean", json)),
-            (Type::String, _) => Err(Failure::mismatch("string", json)),
-            (Type::Number, _) => Err(Failure::mismatch("number", json)),
-            (Type::Object | Type::Map(_), other) if other.as_object().is_none() => {
-                Err(Failure::mismatch("object", json))
-            }
             (Type::Signed, _) => whole(json, i64::MIN.into(), i64::MAX.into()),
             (Type::Unsigned, _) => whole(json, 0.into(), u64::MAX.into()),
             (Type::List(inner), Json::Array(items)) => items
                 .iter()
                 .enumerate()
                 .try_for_each(|(index, item)| self.content(inner, item).map_err(|error| error.at_index(index))),
-            (Type::List(_), _) => Err(Failure::mismatch("array", json)),
-            (Type::Map(inner), _) => json
-                .as_object()
-                .into_iter()
-                .flatten()
+            (Type::Map(inner), Json::Object(members)) => members
+                .iter()
                 .try_for_each(|(name, member)| self.content(inner, member).map_err(|error| error.at_key(name))),
             (Type::Nullable(_), Json::Null) => Ok(()),
             (Type::Nullable(inner), _) => self.content(inner, json),
             (Type::Named(id), _) => self.named(*id, json),
-            (Type::Object, _) => Ok(()),
+            _ => Ok(()),
         }
     }
 

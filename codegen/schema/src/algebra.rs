@@ -10,7 +10,7 @@ use indexmap::IndexMap;
 use serde_json::Number;
 
 use crate::check::{Check, Definitions};
-use crate::json::{Json, integer};
+use crate::json::Json;
 use crate::json_types::JsonTypes;
 use crate::normal::{Array, Bound, Bounds, Kind, Object, Property, Schema, first_integer};
 
@@ -169,7 +169,8 @@ impl<'a> Algebra<'a> {
     }
 
     fn filter(&self, values: &[Json], schema: &Schema) -> Kind {
-        Kind::Values(values.iter().filter(|value| self.accepts(schema, value)).cloned().collect())
+        let accepts = self.accepting(schema);
+        Kind::Values(values.iter().filter(|value| accepts(value)).cloned().collect())
     }
 
     /// Returns the target of a reference. References are checked when they are lowered.
@@ -190,28 +191,12 @@ impl<'a> Algebra<'a> {
 
     /// Returns whether a value is valid.
     pub fn accepts(&self, schema: &Schema, value: &Json) -> bool {
-        let Some(schema) = self.follow(schema) else { return false };
-        match (&schema.kind, value) {
-            (Kind::Any, _) | (Kind::Null, Json::Null) | (Kind::Boolean, Json::Bool(_)) => true,
-            (Kind::String(length), Json::String(text)) => length.contains(text.chars().count() as u64),
-            (Kind::Integer(bounds), Json::Number(number)) => integer(number).is_some() && bounds.contain(number),
-            (Kind::Number(bounds), Json::Number(number)) => bounds.contain(number),
-            (Kind::Array(array), Json::Array(items)) => {
-                array.length.contains(items.len() as u64)
-                    && items.iter().enumerate().all(|(index, item)| self.accepts(array.schema_of(index), item))
-            }
-            (Kind::Object(object), Json::Object(members)) => {
-                object.properties.iter().all(|(name, property)| !property.required || members.contains_key(name))
-                    && members.iter().all(|(name, member)| self.accepts(object.schema_of(name), member))
-            }
-            (Kind::Values(values), _) => values.contains(value),
-            (Kind::Union(variants), _) => variants.iter().any(|variant| self.accepts(variant, value)),
-            (Kind::All(schemas), _) => schemas.iter().all(|schema| self.accepts(schema, value)),
-            (Kind::Checked(inner, checks), _) => {
-                self.accepts(inner, value) && checks.iter().all(|check| check.accepts(value, self.checks))
-            }
-            _ => false,
-        }
+        self.accepting(schema)(value)
+    }
+
+    fn accepting(&self, schema: &Schema) -> impl Fn(&Json) -> bool {
+        let check = schema.to_check();
+        move |value| check.accepts(value, self.checks)
     }
 
     /// Returns whether it is proven that `large` accepts everything that `small` accepts.
@@ -238,7 +223,7 @@ impl<'a> Algebra<'a> {
             (_, Kind::Ref(name)) => return self.contains_in(large, self.target(name), assumed, depth),
             (Kind::Ref(name), _) => return self.contains_in(self.target(name), small, assumed, depth),
             (_, Kind::Union(variants)) => return variants.iter().all(|m| self.contains_in(large, m, assumed, depth)),
-            (_, Kind::Values(values)) => return values.iter().all(|value| self.accepts(large, value)),
+            (_, Kind::Values(values)) => return values.iter().all(self.accepting(large)),
             (Kind::Union(variants), _) => return variants.iter().any(|m| self.contains_in(m, small, assumed, depth)),
             (_, Kind::All(schemas)) => return schemas.iter().any(|m| self.contains_in(large, m, assumed, depth)),
             (_, Kind::Checked(inner, _)) => return self.contains_in(large, inner, assumed, depth),
@@ -305,8 +290,8 @@ impl<'a> Algebra<'a> {
             (_, Kind::Ref(name)) => return self.disjoint_in(a, self.target(name), seen, depth),
             (Kind::All(schemas), _) => return schemas.iter().any(|m| self.disjoint_in(m, b, seen, depth)),
             (_, Kind::All(schemas)) => return schemas.iter().any(|m| self.disjoint_in(a, m, seen, depth)),
-            (Kind::Values(values), _) => return !values.iter().any(|value| self.accepts(b, value)),
-            (_, Kind::Values(values)) => return !values.iter().any(|value| self.accepts(a, value)),
+            (Kind::Values(values), _) => return !values.iter().any(self.accepting(b)),
+            (_, Kind::Values(values)) => return !values.iter().any(self.accepting(a)),
             (Kind::Checked(inner, _), _) => return self.disjoint_in(inner, b, seen, depth),
             (_, Kind::Checked(inner, _)) => return self.disjoint_in(a, inner, seen, depth),
             (Kind::Union(variants), _) => return variants.iter().all(|m| self.disjoint_in(m, b, seen, depth)),

@@ -1,7 +1,7 @@
 //! Errors. Each message names the place and the remedy.
 
 use std::fmt;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use crate::text::visible;
 
@@ -50,6 +50,17 @@ impl Error {
     pub fn io(action: &'static str, path: impl Into<PathBuf>) -> impl FnOnce(std::io::Error) -> Error {
         let path = path.into();
         move |source| Error::Io { action, path, source }
+    }
+
+    /// Returns what was read from a file, or `None` if there is no such file.
+    ///
+    /// # Errors
+    /// [`Error::Io`] if the file could not be read.
+    pub fn unless_missing<T>(read: std::io::Result<T>, path: &Path) -> Result<Option<T>, Error> {
+        match read {
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(None),
+            read => read.map(Some).map_err(Error::io("reading", path)),
+        }
     }
 }
 

@@ -1,6 +1,6 @@
-//! The names of JSON types, the types of values, and operators of sets of types, which `json/types.rs` defines.
+//! The names of JSON types, and the types of values.
 
-use std::ops::{BitAnd, BitOr, Sub};
+use std::ops::BitOr;
 
 use crate::json::{Json, is_integer};
 
@@ -57,7 +57,7 @@ impl JsonTypes {
 
     /// Returns whether the two sets have a type in common.
     pub fn intersects(self, other: Self) -> bool {
-        !(self & other).is_empty()
+        !self.intersection(other).is_empty()
     }
 }
 
@@ -69,25 +69,9 @@ impl BitOr for JsonTypes {
     }
 }
 
-impl BitAnd for JsonTypes {
-    type Output = Self;
-
-    fn bitand(self, other: Self) -> Self {
-        self.intersection(other)
-    }
-}
-
-impl Sub for JsonTypes {
-    type Output = Self;
-
-    fn sub(self, other: Self) -> Self {
-        self.each().filter(|one| !other.contains(*one)).collect()
-    }
-}
-
 impl FromIterator<JsonTypes> for JsonTypes {
     fn from_iter<I: IntoIterator<Item = JsonTypes>>(sets: I) -> Self {
-        sets.into_iter().fold(Self::NONE, |all, set| all | set)
+        sets.into_iter().fold(Self::NONE, Self::union)
     }
 }
 
@@ -112,6 +96,5 @@ mod tests {
             assert!(JsonTypes::ALL.contains(types));
         }
         assert_eq!(JsonTypes::ALL.each().collect::<JsonTypes>(), JsonTypes::ALL);
-        assert_eq!((JsonTypes::NUMBER - JsonTypes::INTEGER), JsonTypes::FRACTION);
     }
 }

@@ -26,8 +26,6 @@ pub struct Normalised {
     pub definitions: IndexMap<String, Schema>,
     /// The definitions as checks.
     pub checks: Definitions,
-    /// The JSON pointers of the definitions.
-    pub pointers: IndexMap<String, String>,
     /// The definitions as JSON without prose, with references to `$defs`. The `JsonSchema` impls return
     /// them.
     pub facts: IndexMap<String, Json>,
@@ -88,9 +86,8 @@ pub fn normalise(document: Document) -> Result<Normalised, Error> {
     let container = document.container();
     let facts = Facts { container, references: Some(&references) };
     let facts = located.iter().map(|(name, it)| (name.clone(), facts.schema(it.json, &it.pointer))).collect();
-    let pointers = located.iter().map(|(name, it)| (name.clone(), it.pointer.clone())).collect();
     let (file, sha256) = (document.file.clone(), document.sha256.clone());
-    Ok(Normalised { file, sha256, definitions, checks, pointers, facts })
+    Ok(Normalised { file, sha256, definitions, checks, facts })
 }
 
 /// Replaces the marker of each `oneOf` by its check, or by nothing if its subschemas are disjoint.

@@ -7,8 +7,8 @@ use proc_macro2::TokenStream;
 use quote::{format_ident, quote};
 
 use super::tool::{SchemaBinding, ToolBinding};
-use crate::emit::comments::comment;
-use crate::emit::file::render;
+use crate::emit::comments::Comments;
+use crate::emit::file::render_with;
 use crate::emit::ident;
 
 pub(super) fn root(header: &str, source: &str, tools: &[ToolBinding<'_>]) -> Result<String, Error> {
@@ -28,7 +28,8 @@ pub(super) fn root(header: &str, source: &str, tools: &[ToolBinding<'_>]) -> Res
             quote!(pub use self::#module::#rust as #exported;)
         })
     });
-    let functions = tools.iter().map(function);
+    let comments = Comments::default();
+    let functions = tools.iter().map(|tool| function(tool, &comments));
     let structured = tools.iter().any(|tool| tool.result.is_some()).then(|| quote!(StructuredResult,));
     let content = tools.iter().any(|tool| tool.result.is_none()).then(|| {
         quote!(
@@ -54,10 +55,10 @@ pub(super) fn root(header: &str, source: &str, tools: &[ToolBinding<'_>]) -> Res
         #(#exports)*
         #(#functions)*
     };
-    render("mod.rs", header, tokens)
+    render_with(&comments, "mod.rs", header, tokens)
 }
 
-fn function(tool: &ToolBinding<'_>) -> TokenStream {
+fn function(tool: &ToolBinding<'_>, comments: &Comments) -> TokenStream {
     let (name, function) = (tool.tool, ident(&tool.function));
     let arguments = match &tool.arguments.rust {
         Ok(_) => type_of(&tool.arguments),
@@ -70,7 +71,7 @@ fn function(tool: &ToolBinding<'_>) -> TokenStream {
             (quote!(call_tool_structured), quote!(StructuredResult<#content>))
         }
     };
-    let docs = comment(&docs(tool));
+    let docs = comments.emit(&docs(tool));
     quote! {
         #docs
         pub async fn #function<S: RequestService>(

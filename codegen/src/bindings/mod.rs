@@ -14,7 +14,9 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use crate::build_script::{include_in_build, instruction};
+use crate::emit::Options;
 use crate::emit::file::header;
+use crate::generator::SUPPORT;
 use crate::write::Changes;
 use crate::write::sync;
 use mcpgen_model::snapshot::{ListKind, Malformed, Snapshot, problems};
@@ -118,12 +120,12 @@ impl Bindings {
     }
 
     fn sync(&self, out: &Path, check: bool) -> Result<BindingsWritten, Error> {
-        let Module { files, tools, skipped, notes } = self.module()?;
-        Ok(BindingsWritten { tools, skipped, notes, changes: sync(out, &files, check)? })
-    }
-
-    fn module(&self) -> Result<Module, Error> {
-        let command = format!("mcpgen bindings {} --out DIR", self.source);
+        let options = Options {
+            support: SUPPORT.to_owned(),
+            command: format!("mcpgen bindings {} --out DIR", self.source),
+            source: self.source.clone(),
+            vendored: None,
+        };
         let (mut names, mut files) = (Names::default(), BTreeMap::new());
         let mut tools = Vec::new();
         let all = self.snapshot.malformed.iter().filter(|item| item.kind == ListKind::Tools);
@@ -145,12 +147,12 @@ impl Bindings {
             )));
         }
         for schema in tools.iter_mut().flat_map(ToolBinding::schemas_mut) {
-            schema.emit(&self.source, &self.snapshot.sha256, &command, &mut files);
+            schema.emit(&options, &self.snapshot.sha256, &mut files);
         }
-        let header = header(&self.source, &self.snapshot.sha256, &command);
+        let header = header(&self.source, &self.snapshot.sha256, &options.command);
         files.insert("mod.rs".to_owned(), functions::root(&header, &self.source, &tools)?);
         let notes = kept.into_iter().map(malformed).chain(tools.iter().flat_map(ToolBinding::notes)).collect();
-        Ok(Module { files, tools: tools.len(), skipped, notes })
+        Ok(BindingsWritten { tools: tools.len(), skipped, notes, changes: sync(out, &files, check)? })
     }
 }
 
@@ -160,12 +162,4 @@ fn malformed(tool: &Malformed) -> String {
     let problems: Vec<String> = tool.problems.iter().map(problem).collect();
     let what = if tool.is_kept { "left out" } else { "skipped" };
     format!("{}: {what}: {}", visible(&tool.name), visible(&problems.join("; ")))
-}
-
-struct Module {
-    /// The text of each file, by its path.
-    files: BTreeMap<String, String>,
-    tools: usize,
-    skipped: Vec<String>,
-    notes: Vec<String>,
 }

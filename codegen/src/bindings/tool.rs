@@ -14,7 +14,6 @@ use mcpgen_schema::{Dialect, Document, ReadOptions};
 
 use crate::emit::Options;
 use crate::emit::module::emit_titled;
-use crate::generator::SUPPORT;
 
 /// Types that the root imports.
 pub(super) const IMPORTED_TYPES: [&str; 2] = ["CallToolResult", "StructuredResult"];
@@ -105,8 +104,8 @@ impl<'s> ToolBinding<'s> {
 
 impl SchemaBinding {
     /// Emits the module, unless mcpgen cannot read the schema.
-    pub(super) fn emit(&mut self, source: &str, sha256: &str, command: &str, files: &mut BTreeMap<String, String>) {
-        match self.module(source, sha256, command) {
+    pub(super) fn emit(&mut self, options: &Options, sha256: &str, files: &mut BTreeMap<String, String>) {
+        match self.module(options, sha256) {
             Ok((rust, module)) => {
                 files.extend(module.into_iter().map(|(path, text)| (format!("{}/{path}", self.module), text)));
                 self.rust = Ok(rust);
@@ -121,23 +120,17 @@ impl SchemaBinding {
     }
 
     /// Returns the name of the type at the root of the schema, and the files of the module.
-    fn module(&self, source: &str, sha256: &str, command: &str) -> Result<(String, BTreeMap<String, String>), Error> {
+    fn module(&self, options: &Options, sha256: &str) -> Result<(String, BTreeMap<String, String>), Error> {
         let protocol = self.model(sha256)?;
         conservation(&protocol)?;
         let root = protocol.types.iter().find(|def| def.pointer.is_empty() && def.origin == Origin::Definition);
         let missing = || Error::Usage("the schema has no type at its root".to_owned());
         let rust = root.ok_or_else(missing)?.rust.clone();
-        let options = Options {
-            support: SUPPORT.to_owned(),
-            command: command.to_owned(),
-            source: source.to_owned(),
-            vendored: None,
-        };
         let title = match self.part {
             "arguments" => format!("The arguments of the tool {}.", code(&self.tool)),
             _ => format!("The structured content of the results of the tool {}.", code(&self.tool)),
         };
-        Ok((rust, emit_titled(&protocol, &options, &title)?))
+        Ok((rust, emit_titled(&protocol, options, &title)?))
     }
 
     fn model(&self, sha256: &str) -> Result<Protocol, Error> {

@@ -194,5 +194,5 @@ fn today() -> Date {
 }
 
 fn write(path: &Path, text: &str) -> Result<(), Error> {
-    std::fs::write(path, text).map_err(|source| Error::Io { action: "writing", path: path.to_owned(), source })
+    std::fs::write(path, text).map_err(Error::io("writing", path))
 }

@@ -5,7 +5,6 @@ use std::path::Path;
 
 use clap::{Args, ValueEnum};
 use mcpgen::site;
-use mcpgen_diff::suggest::did_you_mean;
 use mcpgen_model::inspect::inspect;
 use mcpgen_model::{Content, DocTarget, Outline, Part, Protocol, Shape, Status, TypeDef, TypeId, model};
 use mcpgen_schema::Error;
@@ -13,7 +12,7 @@ use mcpgen_schema::text::{counted, visible, visible_lines};
 
 use super::answer::Answer;
 use super::root::Root;
-use super::schema_args::SchemaArgs;
+use super::schema_args::{SchemaArgs, find_type};
 
 /// Show the methods, types, unions, fixups and definitions of a revision
 ///
@@ -110,11 +109,7 @@ impl InspectArgs {
 fn texts(protocol: &Protocol, names: &[String]) -> Result<String, Error> {
     let mut text = String::new();
     for name in names {
-        let id = protocol.types.iter().position(|def| def.name == *name || def.rust == *name).ok_or_else(|| {
-            let known = protocol.types.iter().flat_map(|def| [def.name.as_str(), def.rust.as_str()]);
-            let hint = did_you_mean(name, known).map_or(String::new(), |hint| format!("; {hint}"));
-            Error::Usage(format!("there is no type `{name}` in {}{hint}", protocol.revision))
-        })?;
+        let id = find_type(protocol, name, &protocol.revision)?;
         if !text.is_empty() {
             text.push('\n');
         }

@@ -29,11 +29,7 @@ impl ManArgs {
             }
         };
         let mut text = Vec::new();
-        clap_mangen::Man::new(page).render(&mut text).map_err(|source| Error::Io {
-            action: "writing",
-            path: "the manual page".into(),
-            source,
-        })?;
+        clap_mangen::Man::new(page).render(&mut text).map_err(Error::io("writing", "the manual page"))?;
         Ok(Answer { text: String::from_utf8_lossy(&text).into_owned(), ..Answer::default() })
     }
 }

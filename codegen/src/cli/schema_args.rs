@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use clap::Args;
 use mcpgen_diff::suggest::did_you_mean;
-use mcpgen_model::{Contract, Mapping, Protocol, Status, model};
+use mcpgen_model::{Contract, Mapping, Protocol, Status, TypeId, model};
 use mcpgen_schema::{Dialect, Document, Error, ReadOptions};
 
 use super::root::Root;
@@ -52,7 +52,7 @@ impl SchemaArgs {
             return model(self.read(path)?, Status::Draft.as_str(), false);
         }
         let workspace = root.open()?;
-        let hint = did_you_mean(subject, workspace.names()).map_or(String::new(), |hint| format!("; {hint}"));
+        let hint = hint(subject, workspace.names());
         workspace.schema_path(subject).map_err(|error| Error::Usage(format!("{error}{hint}")))?;
         workspace.model(subject)
     }
@@ -61,4 +61,16 @@ impl SchemaArgs {
         let document = Document::read_with(path, &self.options())?;
         Ok(Contract { document, mapping: self.mapping()?, names: BTreeMap::new() })
     }
+}
+
+/// Finds a type by its name in the schema or in Rust. Errors name the schema as `subject`.
+pub(super) fn find_type(protocol: &Protocol, name: &str, subject: &str) -> Result<TypeId, Error> {
+    protocol.types.iter().position(|def| def.name == name || def.rust == name).ok_or_else(|| {
+        let known = protocol.types.iter().flat_map(|def| [def.name.as_str(), def.rust.as_str()]);
+        Error::Usage(format!("there is no type `{name}` in {subject}{}", hint(name, known)))
+    })
+}
+
+fn hint<'k>(name: &str, known: impl IntoIterator<Item = &'k str>) -> String {
+    did_you_mean(name, known).map_or(String::new(), |hint| format!("; {hint}"))
 }

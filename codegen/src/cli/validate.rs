@@ -4,7 +4,6 @@ use std::io::Read as _;
 use std::path::PathBuf;
 
 use clap::Args;
-use mcpgen_diff::suggest::did_you_mean;
 use mcpgen_model::validate::validate;
 use mcpgen_schema::Error;
 use mcpgen_schema::json::Json;
@@ -12,7 +11,7 @@ use mcpgen_schema::text::visible;
 
 use super::answer::Answer;
 use super::root::Root;
-use super::schema_args::SchemaArgs;
+use super::schema_args::{SchemaArgs, find_type};
 
 /// Validate documents against a type of a schema, with the error messages of the generated types
 ///
@@ -44,13 +43,7 @@ pub(super) struct ValidateArgs {
 impl ValidateArgs {
     pub(super) fn run(self) -> Result<Answer, Error> {
         let protocol = self.options.model(&self.schema, &self.root)?;
-        let is_wanted = |name: &String| *name == self.type_name;
-        let found = protocol.types.iter().position(|def| is_wanted(&def.name) || is_wanted(&def.rust));
-        let id = found.ok_or_else(|| {
-            let known = protocol.types.iter().flat_map(|def| [def.name.as_str(), def.rust.as_str()]);
-            let hint = did_you_mean(&self.type_name, known).map_or(String::new(), |hint| format!("; {hint}"));
-            Error::Usage(format!("there is no type `{}` in {}{hint}", self.type_name, self.schema))
-        })?;
+        let id = find_type(&protocol, &self.type_name, &self.schema)?;
         let stdin = vec![PathBuf::from("-")];
         let documents = if self.documents.is_empty() { &stdin } else { &self.documents };
         let mut answer = Answer::default();

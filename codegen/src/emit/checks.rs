@@ -44,48 +44,30 @@ impl CheckWriter<'_> {
     }
 
     fn optional(&mut self, check: Option<&Check>) -> TokenStream {
-        match check {
-            Some(check) => {
-                let check = self.check(check);
-                self.some(&check)
+        let check = check.map(|check| self.check(check));
+        self.option(check)
+    }
+
+    fn option(&self, value: Option<TokenStream>) -> TokenStream {
+        match value {
+            Some(value) => {
+                let some = self.scope.prelude(quote!(::std::option::Option::Some));
+                quote!(#some(#value))
             }
-            None => self.none(),
+            None => self.scope.prelude(quote!(::std::option::Option::None)),
         }
-    }
-
-    fn some(&self, value: &TokenStream) -> TokenStream {
-        let some = self.scope.prelude(quote!(::std::option::Option::Some));
-        quote!(#some(#value))
-    }
-
-    fn none(&self) -> TokenStream {
-        self.scope.prelude(quote!(::std::option::Option::None))
     }
 
     fn check(&mut self, check: &Check) -> TokenStream {
         let check = match check {
             Check::Anything => quote!(Anything),
             Check::Nothing => quote!(Nothing),
-            Check::All(checks) => {
-                let checks = self.list(checks);
-                quote!(All(#checks))
-            }
-            Check::Any(checks) => {
-                let checks = self.list(checks);
-                quote!(Any(#checks))
-            }
-            Check::One(checks) => {
-                let checks = self.list(checks);
-                quote!(One(#checks))
-            }
-            Check::Not(check) => {
-                let check = self.check(check);
-                quote!(Not(&#check))
-            }
-            Check::If(parts) => {
-                let parts = self.list(&parts[..]);
-                quote!(If(#parts))
-            }
+            Check::All(checks) => self.combined("All", checks),
+            Check::Any(checks) => self.combined("Any", checks),
+            Check::One(checks) => self.combined("One", checks),
+            Check::If(parts) => self.combined("If", &parts[..]),
+            Check::Not(check) => self.nested("Not", check),
+            Check::Names(check) => self.nested("Names", check),
             Check::Definition(name) => {
                 let (path, name) = (self.path, ident(&function_name(name)));
                 quote!(Definition(#path::#name))
@@ -106,27 +88,17 @@ impl CheckWriter<'_> {
                 let number = qualified(&number_literal(number));
                 quote!(MultipleOf(#number))
             }
-            Check::Length(limit) => {
-                let limit = self.length(limit);
-                quote!(Length(#limit))
-            }
+            Check::Length(limit) => self.limited("Length", limit),
+            Check::ItemCount(limit) => self.limited("ItemCount", limit),
+            Check::MemberCount(limit) => self.limited("MemberCount", limit),
             Check::Pattern(pattern) => {
                 let pattern = self.pattern(pattern);
                 quote!(Pattern(#pattern))
             }
-            Check::ItemCount(limit) => {
-                let limit = self.length(limit);
-                quote!(ItemCount(#limit))
-            }
             Check::Items(first, rest) => {
                 let first = self.list(first);
-                let rest = match rest {
-                    Some(rest) => {
-                        let rest = self.check(rest);
-                        self.some(&quote!(&#rest))
-                    }
-                    None => self.none(),
-                };
+                let rest = rest.as_deref().map(|rest| self.check(rest)).map(|rest| quote!(&#rest));
+                let rest = self.option(rest);
                 quote!(Items(#first, #rest))
             }
             Check::UniqueItems => quote!(UniqueItems),
@@ -134,36 +106,21 @@ impl CheckWriter<'_> {
                 let (check, limit) = (self.check(check), self.length(limit));
                 quote!(Contains(&#check, #limit))
             }
-            Check::MemberCount(limit) => {
-                let limit = self.length(limit);
-                quote!(MemberCount(#limit))
-            }
             Check::Required(names) => quote!(Required(&[#(#names),*])),
-            Check::Names(check) => {
-                let check = self.check(check);
-                quote!(Names(&#check))
-            }
             Check::Members(members) => {
-                let named: Vec<TokenStream> = members
-                    .named
-                    .iter()
-                    .map(|(name, check)| {
-                        let check = self.check(check);
-                        quote!((#name, #check))
-                    })
-                    .collect();
-                let patterns: Vec<TokenStream> = members
-                    .patterns
-                    .iter()
-                    .map(|(pattern, check)| {
-                        let (pattern, check) = (self.pattern(pattern), self.check(check));
-                        quote!((#pattern, #check))
-                    })
-                    .collect();
+                let (mut named, mut patterns) = (TokenStream::new(), TokenStream::new());
+                for (name, check) in &members.named {
+                    let check = self.check(check);
+                    named.extend(quote!((#name, #check),));
+                }
+                for (pattern, check) in &members.patterns {
+                    let (pattern, check) = (self.pattern(pattern), self.check(check));
+                    patterns.extend(quote!((#pattern, #check),));
+                }
                 let others = self.optional(members.others.as_ref());
                 quote!(Members(&codec::MemberChecks {
-                    named: &[#(#named),*],
-                    patterns: &[#(#patterns),*],
+                    named: &[#named],
+                    patterns: &[#patterns],
                     others: #others,
                 }))
             }
@@ -180,23 +137,34 @@ impl CheckWriter<'_> {
         quote!(codec::Check::#check)
     }
 
+    fn combined(&mut self, kind: &str, checks: &[Check]) -> TokenStream {
+        let (kind, checks) = (ident(kind), self.list(checks));
+        quote!(#kind(#checks))
+    }
+
+    fn nested(&mut self, kind: &str, check: &Check) -> TokenStream {
+        let (kind, check) = (ident(kind), self.check(check));
+        quote!(#kind(&#check))
+    }
+
+    fn limited(&self, kind: &str, limit: &Length) -> TokenStream {
+        let (kind, limit) = (ident(kind), self.length(limit));
+        quote!(#kind(#limit))
+    }
+
     fn length(&self, length: &Length) -> TokenStream {
         let min = Literal::u64_unsuffixed(length.min);
-        let max = match length.max.map(Literal::u64_unsuffixed) {
-            Some(max) => self.some(&quote!(#max)),
-            None => self.none(),
-        };
+        let max = length.max.map(Literal::u64_unsuffixed).map(|max| quote!(#max));
+        let max = self.option(max);
         quote!(codec::Length { min: #min, max: #max })
     }
 
     fn bound(&self, bound: Option<&Bound>) -> TokenStream {
-        match bound {
-            None => self.none(),
-            Some(Bound { value, exclusive }) => {
-                let value = qualified(&number_literal(value));
-                self.some(&quote!(codec::Bound { value: #value, exclusive: #exclusive }))
-            }
-        }
+        let bound = bound.map(|Bound { value, exclusive }| {
+            let value = qualified(&number_literal(value));
+            quote!(codec::Bound { value: #value, exclusive: #exclusive })
+        });
+        self.option(bound)
     }
 }
 

@@ -1,6 +1,10 @@
 //! Documentation comments. A comment is one attribute until it is printed, and only then split into lines, because its
 //! width depends on its indentation. The targets of its links depend on what the file imports.
+//!
+//! The attributes of [`Comments`] have only the numbers of the texts, because long literals take time: they would be
+//! escaped, parsed and printed.
 
+use std::cell::RefCell;
 use std::collections::BTreeSet;
 
 use mcpgen_model::text::markdown::wrap;
@@ -10,23 +14,32 @@ use quote::quote;
 
 use super::declarations::WIDTH;
 
-/// Stands for the end of a line. Text has none, because its white space becomes spaces.
-const BREAK: char = '\u{2028}';
+/// Begins the number of a text in an attribute. Text has none, because invisible characters are escaped.
+const NUMBER: &str = "\u{2028}";
 
-/// Emits a documentation comment, or nothing for an empty text.
-pub(crate) fn comment(text: &str) -> TokenStream {
-    if text.is_empty() {
-        return TokenStream::new();
+/// The texts of comments.
+#[derive(Default)]
+pub(crate) struct Comments(RefCell<Vec<String>>);
+
+impl Comments {
+    /// Emits a documentation comment, or nothing for an empty text.
+    pub(crate) fn emit(&self, text: &str) -> TokenStream {
+        if text.is_empty() {
+            return TokenStream::new();
+        }
+        let line = |line: &str| visible(&line.replace(char::is_whitespace, " ")).into_owned();
+        let lines: Vec<String> = text.lines().map(line).collect();
+        let mut texts = self.0.borrow_mut();
+        let number = format!(" {NUMBER}{}", texts.len());
+        texts.push(lines.join("\n"));
+        quote!(#[doc = #number])
     }
-    let line = |line: &str| visible(&line.replace(char::is_whitespace, " ")).into_owned();
-    let lines: Vec<String> = text.lines().map(line).collect();
-    let text = format!(" {}", lines.join(&BREAK.to_string()));
-    quote!(#[doc = #text])
 }
 
 /// Splits the comments in printed code into lines, with the targets of their links after them, and adds a blank line
 /// between functions.
-pub(super) fn finish(code: &str, link_targets: impl Fn(&str) -> BTreeSet<String>) -> String {
+pub(super) fn finish(code: &str, comments: &Comments, link_targets: impl Fn(&str) -> BTreeSet<String>) -> String {
+    let texts = comments.0.borrow();
     let mut out = String::with_capacity(code.len() + code.len() / 8);
     let mut last = "";
     for line in code.lines() {
@@ -37,7 +50,9 @@ pub(super) fn finish(code: &str, link_targets: impl Fn(&str) -> BTreeSet<String>
         }
         match bare.strip_prefix("/// ") {
             Some(text) => {
-                let mut lines = wrap(&text.replace(BREAK, "\n"), WIDTH - indentation.len() - "/// ".len());
+                let number = text.strip_prefix(NUMBER).and_then(|number| number.parse::<usize>().ok());
+                let text = number.and_then(|number| texts.get(number)).map_or(text, String::as_str);
+                let mut lines = wrap(text, WIDTH - indentation.len() - "/// ".len());
                 let targets = link_targets(text);
                 lines.extend((!targets.is_empty()).then(String::new));
                 for line in lines.into_iter().chain(targets) {
@@ -73,9 +88,10 @@ mod tests {
             (&long, &format!("    /// {}\n    /// {}\n", "word ".repeat(22).trim_end(), "word ".repeat(8).trim_end())),
         ];
         for (text, expected) in cases {
-            let comment = comment(text);
+            let comments = Comments::default();
+            let comment = comments.emit(text);
             let file: syn::File = syn::parse_quote!(struct S { #comment field: u8 });
-            let code = finish(&prettyplease::unparse(&file), |_| BTreeSet::new());
+            let code = finish(&prettyplease::unparse(&file), &comments, |_| BTreeSet::new());
             let printed = code.strip_prefix("struct S {\n").and_then(|code| code.strip_suffix("    field: u8,\n}\n"));
             assert_eq!(printed, Some(expected), "{text:?}");
         }

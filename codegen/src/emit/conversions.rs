@@ -1,8 +1,6 @@
 //! `generated/src/conversions.rs`: the types of all revisions as tables for conversions, in dense lines.
 
-use mcpgen_model::conversions::{
-    Action, Conversions, MemberNode, Node, ObjectNode, OtherValues, Others, PATH, Rules, RustType,
-};
+use mcpgen_model::conversions::{Action, Conversions, MemberNode, Node, ObjectNode, PATH, Rules, RustType};
 use mcpgen_model::text::names::escape;
 use mcpgen_model::{Bound, Bounds, Condition, Guard, Length, Revision};
 use mcpgen_schema::json::Json;
@@ -88,9 +86,7 @@ fn table(docs: &str, name: &str, rows: impl Iterator<Item = String>) -> String {
 
 fn shape(node: &Node) -> String {
     match node {
-        Node::Any => "Any".to_owned(),
-        Node::Never => "Never".to_owned(),
-        Node::Boolean => "Boolean".to_owned(),
+        Node::Any | Node::Never | Node::Boolean => format!("{node:?}"),
         Node::String(limits) => format!("String({})", length(limits)),
         Node::Integer { unsigned, bounds: limits } => format!("Integer({unsigned},{})", bounds(limits)),
         Node::Number(limits) => format!("Number({})", bounds(limits)),
@@ -107,12 +103,7 @@ fn shape(node: &Node) -> String {
 
 fn object_shape(ObjectNode { members, others, respelled }: &ObjectNode) -> String {
     let members: Vec<String> = members.iter().map(member).collect();
-    let others = match others {
-        Others::Open => "Open".to_owned(),
-        Others::Typed(content) => format!("Typed({content})"),
-        Others::Closed => "Closed".to_owned(),
-    };
-    format!("Object(&[{}],{others},{respelled:?})", members.join(BREAK))
+    format!("Object(&[{}],{others:?},{respelled:?})", members.join(BREAK))
 }
 
 fn member(MemberNode { name, required, content, rule }: &MemberNode) -> String {
@@ -141,20 +132,8 @@ fn condition(condition: &Condition) -> String {
 
 fn action(action: &Action) -> String {
     match action {
-        Action::Default { value, others } => {
-            let others = match others {
-                OtherValues::Lost => "Lost",
-                OtherValues::Refused => "Refused",
-                OtherValues::Kept => "Kept",
-            };
-            format!("Rule::Default({}, OtherValues::{others})", literal(value))
-        }
-        Action::Revision => "Rule::Revision".to_owned(),
-        Action::Unique => "Rule::Unique".to_owned(),
-        Action::Kept => "Rule::Kept".to_owned(),
-        Action::Needed => "Rule::Needed".to_owned(),
-        Action::Given => "Rule::Given".to_owned(),
-        Action::Unwrapped => "Rule::Unwrapped".to_owned(),
+        Action::Default { value, others } => format!("Rule::Default({}, OtherValues::{others:?})", literal(value)),
+        unit => format!("Rule::{unit:?}"),
     }
 }
 

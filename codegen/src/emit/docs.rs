@@ -1,7 +1,5 @@
 //! Writes documentation comments: our documentation or the schema's, then facts.
 
-use std::collections::BTreeMap;
-
 use heck::ToLowerCamelCase as _;
 use mcpgen_model::text::foreign::{code, line, prose};
 use mcpgen_model::text::markdown::{is_prose, links};
@@ -13,12 +11,13 @@ use proc_macro2::TokenStream;
 use quote::quote;
 
 use super::Options;
-use super::comments::comment;
+use super::comments::Comments;
 
 pub(super) struct DocWriter<'a> {
     protocol: &'a Protocol,
     options: &'a Options,
-    users: BTreeMap<TypeId, Vec<TypeId>>,
+    users: Vec<Vec<TypeId>>,
+    pub(super) comments: Comments,
 }
 
 /// The maximum number of users that a type's documentation names.
@@ -29,16 +28,7 @@ const CHECKED: &str = "Checked against the schema when it is created.";
 
 impl<'a> DocWriter<'a> {
     pub(super) fn new(protocol: &'a Protocol, options: &'a Options) -> Self {
-        let mut users: BTreeMap<TypeId, Vec<TypeId>> = BTreeMap::new();
-        for user in 0..protocol.types.len() {
-            for used in protocol.uses(user) {
-                let known = users.entry(used).or_default();
-                if used != user && !known.contains(&user) {
-                    known.push(user);
-                }
-            }
-        }
-        DocWriter { protocol, options, users }
+        DocWriter { protocol, options, users: protocol.types.users(), comments: Comments::default() }
     }
 
     pub(super) fn definition(&self, id: TypeId) -> TokenStream {
@@ -108,7 +98,7 @@ impl<'a> DocWriter<'a> {
     }
 
     pub(super) fn matching(&self, pattern: &str) -> TokenStream {
-        comment(&format!("Members whose names match {}.", code(pattern)))
+        self.comments.emit(&format!("Members whose names match {}.", code(pattern)))
     }
 
     pub(super) fn undecided(&self, id: TypeId, undecided: &Undecided) -> TokenStream {
@@ -154,7 +144,7 @@ impl<'a> DocWriter<'a> {
         paragraphs.extend((!footer.is_empty()).then(|| footer.join(" ")));
         let example = self.protocol.docs.example(&def.name);
         paragraphs.extend(example.map(|example| format!("# Example\n\n```\n{example}\n```")));
-        let text = comment(&paragraphs.join("\n\n"));
+        let text = self.comments.emit(&paragraphs.join("\n\n"));
         quote!(#text #deprecation)
     }
 
@@ -164,7 +154,7 @@ impl<'a> DocWriter<'a> {
         let is_message = self.protocol.message(id).is_some();
         let sends = |user: TypeId| self.protocol.types[user].is_message_set();
         let is_new = |user: &TypeId| request != Some(*user) && !(is_message && sends(*user));
-        let users: Vec<TypeId> = self.users.get(&id)?.iter().copied().filter(is_new).collect();
+        let users: Vec<TypeId> = self.users[id].iter().copied().filter(is_new).collect();
         if users.is_empty() {
             return None;
         }
@@ -274,7 +264,7 @@ impl<'a> DocWriter<'a> {
         match &def.origin {
             Origin::Definition => format!("The definition {} of the schema.", code(&def.name)),
             Origin::Absent => format!("{}, which has no variants in this revision.", code(&def.name)),
-            Origin::Inline(pointers) => match self.users.get(&id).and_then(|users| users.first()) {
+            Origin::Inline(pointers) => match self.users[id].first() {
                 Some(user) => {
                     let rust = &protocol.types[*user].rust;
                     format!("A value in [`{rust}`], at {} in the schema.", code(&pointers[0]))
@@ -312,7 +302,7 @@ impl<'a> DocWriter<'a> {
             }
             _ => format!("The member {}. {facts}", code(&member.wire)),
         };
-        let text = comment(text.trim_end());
+        let text = self.comments.emit(text.trim_end());
         quote!(#text #deprecation)
     }
 
@@ -341,7 +331,7 @@ impl<'a> DocWriter<'a> {
 
     fn titled(&self, title: &str, id: TypeId) -> TokenStream {
         let gist = self.gist(id).map_or_else(String::new, |gist| format!(": {gist}"));
-        comment(&format!("{title}{gist}"))
+        self.comments.emit(&format!("{title}{gist}"))
     }
 
     pub(super) fn variant(&self, id: TypeId, union: &Union, index: usize) -> TokenStream {
@@ -355,8 +345,8 @@ impl<'a> DocWriter<'a> {
         let place = DocTarget::Variant(self.protocol.types[id].name.clone(), variant.rust.clone());
         let described = format!("{}.", self.describe(&variant.content));
         match self.protocol.docs.of(&place) {
-            Some(entry) => comment(&format!("{}\n\nType: {described}", self.linked(&entry.doc))),
-            None => comment(&described),
+            Some(entry) => self.comments.emit(&format!("{}\n\nType: {described}", self.linked(&entry.doc))),
+            None => self.comments.emit(&described),
         }
     }
 
@@ -366,10 +356,10 @@ impl<'a> DocWriter<'a> {
         match self.protocol.docs.of(&place) {
             Some(entry) => {
                 let (text, deprecation) = (self.linked(&entry.doc), self.deprecation(entry));
-                let text = comment(&format!("{wire}: {text}"));
+                let text = self.comments.emit(&format!("{wire}: {text}"));
                 quote!(#text #deprecation)
             }
-            None => comment(&wire),
+            None => self.comments.emit(&wire),
         }
     }
 }

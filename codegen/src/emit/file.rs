@@ -8,7 +8,7 @@ use mcpgen_schema::text::visible;
 use proc_macro2::TokenStream;
 use quote::quote;
 
-use super::comments::finish;
+use super::comments::{Comments, finish};
 use super::declarations;
 use super::scope::Scope;
 
@@ -29,16 +29,26 @@ pub(crate) fn repository_header(source: &str) -> String {
 }
 
 pub(crate) fn render(file: &str, header: &str, tokens: TokenStream) -> Result<String, Error> {
-    let mut printer = Printer::default();
+    render_with(&Comments::default(), file, header, tokens)
+}
+
+/// Like [`render`], with comments.
+pub(crate) fn render_with(comments: &Comments, file: &str, header: &str, tokens: TokenStream) -> Result<String, Error> {
+    let mut printer = Printer::new(comments);
     printer.print(parse(file, tokens)?, |_| BTreeSet::new());
     Ok(format!("{header}{}", printer.text))
 }
 
 /// Formats the items of an area one by one, so that a file with 10,000 types is never one syntax tree.
-pub(super) fn area_file(items: Vec<TokenStream>, scope: &Scope<'_>, header: &str) -> Result<String, Error> {
+pub(super) fn area_file(
+    items: Vec<TokenStream>,
+    scope: &Scope<'_>,
+    comments: &Comments,
+    header: &str,
+) -> Result<String, Error> {
     let (area, imports) = (scope.area(), scope.imports());
     let (name, title) = (format!("{area}.rs"), title(area));
-    let mut printer = Printer::default();
+    let mut printer = Printer::new(comments);
     printer.print(parse(&name, quote!(#![doc = #title] #imports))?, |_| BTreeSet::new());
     for tokens in items {
         printer.print(parse(&name, tokens)?, |comment| scope.link_targets(comment));
@@ -52,8 +62,8 @@ fn parse(file: &str, tokens: TokenStream) -> Result<syn::File, Error> {
 }
 
 /// Prints items with blank lines between them. prettyplease prints all but the declarations.
-#[derive(Default)]
-struct Printer {
+struct Printer<'c> {
+    comments: &'c Comments,
     text: String,
     last: Option<Kind>,
 }
@@ -67,7 +77,11 @@ enum Kind {
     Other,
 }
 
-impl Printer {
+impl<'c> Printer<'c> {
+    fn new(comments: &'c Comments) -> Self {
+        Printer { comments, text: String::new(), last: None }
+    }
+
     fn print(&mut self, file: syn::File, link_targets: impl Fn(&str) -> BTreeSet<String>) {
         let syn::File { attrs, items, .. } = file;
         if !attrs.is_empty() {
@@ -86,7 +100,7 @@ impl Printer {
                 Some(call) => self.text.push_str(&declarations::print(call)),
                 None => {
                     let code = prettyplease::unparse(&syn::File { items: vec![item], ..empty() });
-                    self.text.push_str(&finish(&code, &link_targets));
+                    self.text.push_str(&finish(&code, self.comments, &link_targets));
                 }
             }
             self.last = Some(kind);

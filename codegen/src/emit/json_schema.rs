@@ -4,6 +4,7 @@
 use indexmap::IndexMap;
 use mcpgen_model::{Origin, Protocol, Shape, TypeDef};
 use mcpgen_schema::json::Json;
+use mcpgen_schema::json::pointer::unescape;
 use proc_macro2::TokenStream;
 use quote::quote;
 
@@ -12,7 +13,6 @@ use super::scope::Scope;
 /// Emits the facts, and the implementations for all types that are not aliases.
 pub(super) fn tokens(protocol: &Protocol, scope: &Scope<'_>) -> TokenStream {
     let mut definitions = protocol.facts.clone();
-    let facts = Json::Object(protocol.facts.clone());
     let mut pairs = Vec::new();
     for (id, def) in protocol.types.iter().enumerate() {
         let has_impl = matches!(def.shape, Shape::Alias(..) | Shape::Core(_)) || protocol.is_shared(id);
@@ -20,7 +20,7 @@ pub(super) fn tokens(protocol: &Protocol, scope: &Scope<'_>) -> TokenStream {
             continue;
         }
         if matches!(def.origin, Origin::Inline(_)) {
-            definitions.insert(def.name.clone(), inline(&facts, def));
+            definitions.insert(def.name.clone(), inline(&protocol.facts, def));
         }
         let (name, rust) = (&def.name, scope.module_type(&def.rust));
         pairs.push(quote!(#name => #rust));
@@ -36,7 +36,9 @@ pub(super) fn tokens(protocol: &Protocol, scope: &Scope<'_>) -> TokenStream {
 
 /// Returns the schema of an inline type. If the type results from an intersection, it has no schema in the document,
 /// and the returned one accepts everything.
-fn inline(facts: &Json, def: &TypeDef) -> Json {
-    let pointer = def.pointer.splitn(3, '/').nth(2).map(|rest| format!("/{rest}"));
-    pointer.and_then(|pointer| facts.pointer(&pointer).cloned()).unwrap_or(Json::Bool(true))
+fn inline(facts: &IndexMap<String, Json>, def: &TypeDef) -> Json {
+    let mut place = def.pointer.splitn(4, '/').skip(2);
+    let definition = place.next().and_then(|name| facts.get(&unescape(name)));
+    let below = place.next().map(|rest| format!("/{rest}"));
+    definition.and_then(|it| it.pointer(&below.unwrap_or_default()).cloned()).unwrap_or(Json::Bool(true))
 }

@@ -58,7 +58,7 @@ pub(crate) fn emit_on(
         let (mut emitter, mut files) = (Emitter::new(protocol, options, &exports, &support)?, Vec::new());
         while let Some(area) = areas.get(next.fetch_add(1, Ordering::Relaxed)) {
             let items = emitter.area(area)?;
-            files.push((format!("{area}.rs"), area_file(items, &emitter.scope, &header)?));
+            files.push((format!("{area}.rs"), area_file(items, &emitter.scope, &emitter.docs.comments, &header)?));
         }
         Ok(files)
     };

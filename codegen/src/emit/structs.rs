@@ -7,7 +7,6 @@ use mcpgen_schema::json::Json;
 use proc_macro2::TokenStream;
 use quote::{format_ident, quote};
 
-use super::comments::comment;
 use super::{Emitter, ident, literal};
 
 impl Emitter<'_> {
@@ -105,7 +104,7 @@ impl Emitter<'_> {
             fields.extend(quote!(#docs pub #name: #extra,));
         }
         if let Some(extra) = self.extra(body)? {
-            let docs = comment("Other members.");
+            let docs = self.docs.comments.emit("Other members.");
             fields.extend(quote!(#docs pub extra: #extra,));
         }
         Ok(fields)

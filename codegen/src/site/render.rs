@@ -39,7 +39,7 @@ struct Site<'p> {
     protocol: &'p Protocol,
     history: History<'p>,
     /// The types that use each type, and the methods.
-    users: BTreeMap<TypeId, BTreeSet<User<'p>>>,
+    users: Vec<BTreeSet<User<'p>>>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -48,16 +48,13 @@ enum User<'p> {
     Type(&'p str),
 }
 
-fn users(protocol: &Protocol) -> BTreeMap<TypeId, BTreeSet<User<'_>>> {
-    let mut users: BTreeMap<TypeId, BTreeSet<User<'_>>> = BTreeMap::new();
-    for (id, def) in protocol.types.iter().enumerate() {
-        for used in protocol.uses(id).into_iter().filter(|used| *used != id) {
-            users.entry(used).or_default().insert(User::Type(&def.rust));
-        }
-    }
+fn users(protocol: &Protocol) -> Vec<BTreeSet<User<'_>>> {
+    let types = protocol.types.users().into_iter();
+    let types = types.map(|users| users.into_iter().map(|id| User::Type(&protocol.types[id].rust)).collect());
+    let mut users: Vec<BTreeSet<User<'_>>> = types.collect();
     for message in protocol.messages() {
-        let mut add = |id| {
-            users.entry(id).or_default().insert(User::Method(message.method));
+        let mut add = |id: TypeId| {
+            users[id].insert(User::Method(message.method));
         };
         add(message.type_id);
         message.contents().for_each(|content| content.visit(&mut add));
@@ -119,11 +116,7 @@ impl Site<'_> {
             text.push_str("<p>The schema has no methods.</p>\n</section>\n");
             return;
         }
-        text.push_str("<table>\n<thead><tr>");
-        for name in ["Method", "Kind", "Sent by", "Params", "Result", "Since"] {
-            let _ = write!(text, "<th scope=\"col\">{name}</th>");
-        }
-        text.push_str("</tr></thead>\n<tbody>\n");
+        begin_table(text, &["Method", "Kind", "Sent by", "Params", "Result", "Since"]);
         self.protocol.messages().for_each(|message| self.method(text, message));
         text.push_str("</tbody>\n</table>\n</section>\n");
     }
@@ -186,7 +179,7 @@ impl Site<'_> {
             writeln!(text, "<a class=\"permalink\" href=\"#t-{name}\" aria-label=\"Link to {name}\">#</a></header>");
         text.push_str(&self.doc(&DocTarget::Type(def.name.clone())));
         self.shape(text, def);
-        let users: Vec<String> = self.users.get(&id).into_iter().flatten().map(|user| user.link()).collect();
+        let users: Vec<String> = self.users[id].iter().map(|user| user.link()).collect();
         if !users.is_empty() {
             let _ = writeln!(text, "<p class=\"quiet\">Used by {}</p>", users.join(", "));
         }
@@ -222,11 +215,7 @@ impl Site<'_> {
     }
 
     fn members(&self, text: &mut String, def: &TypeDef, members: &[Member]) {
-        text.push_str("<table>\n<thead><tr>");
-        for name in ["Member", "Type", "Presence", "Since"] {
-            let _ = write!(text, "<th scope=\"col\">{name}</th>");
-        }
-        text.push_str("</tr></thead>\n<tbody>\n");
+        begin_table(text, &["Member", "Type", "Presence", "Since"]);
         for member in members {
             let content = match &member.content {
                 Content::Constant(value) => format!("always <code>{}</code>", escape(&value.to_string())),
@@ -264,6 +253,11 @@ impl Site<'_> {
         let first = entry.map(|entry| entry.doc.split("\n\n").next().unwrap_or_default());
         first.map_or(String::new(), |first| format!("<p>{}</p>\n", code_spans(first)))
     }
+}
+
+fn begin_table(text: &mut String, columns: &[&str]) {
+    let columns: String = columns.iter().map(|name| format!("<th scope=\"col\">{name}</th>")).collect();
+    let _ = write!(text, "<table>\n<thead><tr>{columns}</tr></thead>\n<tbody>\n");
 }
 
 impl User<'_> {

@@ -32,10 +32,7 @@ impl Workspace {
     /// Adds the rows of `schema/extensions.toml`.
     pub(super) fn read_extensions(mut self) -> Result<Workspace, Error> {
         let path = self.root.join(EXTENSIONS);
-        if !path.is_file() {
-            return Ok(self);
-        }
-        let text = std::fs::read_to_string(&path).map_err(Error::io("reading", &path))?;
+        let text = Error::unless_missing(std::fs::read_to_string(&path), &path)?.unwrap_or_default();
         let rows: Rows = toml::from_str(&text).map_err(|error| Error::Usage(format!("{}: {error}", path.display())))?;
         for row in rows.extension {
             if self.extension(&row.name).is_some() {
@@ -88,13 +85,8 @@ impl Workspace {
         let path = self.root.join(&file);
         let bytes = std::fs::read(&path).map_err(Error::io("reading", &path))?;
         let mapping = self.root.join(mapping_path(&row.name));
-        let mapping = match mapping.is_file() {
-            true => {
-                let text = std::fs::read_to_string(&mapping).map_err(Error::io("reading", &mapping))?;
-                Some(Mapping::parse(mapping_path(&row.name), &text)?)
-            }
-            false => None,
-        };
+        let mapping = Error::unless_missing(std::fs::read_to_string(&mapping), &mapping)?;
+        let mapping = mapping.map(|text| Mapping::parse(mapping_path(&row.name), &text)).transpose()?;
         Ok((Document::parse_with(file, &bytes, &read_options(&row.name))?, mapping))
     }
 

@@ -1,6 +1,8 @@
 //! Generates the modules of all vendored revisions and extensions.
 
 use std::collections::BTreeMap;
+use std::panic::resume_unwind;
+use std::thread;
 
 use mcpgen_model::conservation::conservation;
 use mcpgen_model::conversions::{Rules, conversions};
@@ -34,24 +36,16 @@ const EVALUATE: &str = "codec/evaluate";
 pub fn generate(workspace: &Workspace, check: bool) -> Result<Generated, Error> {
     let models = workspace.models()?;
     let extensions = workspace.extension_models(&models)?;
-    let rules = Rules::read(&workspace.root)?;
-    let tables = conversion_tables::file(&workspace.revisions, &rules, &conversions(&models, &rules)?);
-    let mut files = BTreeMap::from([
-        ("conversions.rs".to_owned(), tables),
-        ("methods.rs".to_owned(), methods::file(&workspace.revisions, &models)?),
-        ("revisions.rs".to_owned(), revisions::file(&workspace.revisions, &models, !extensions.is_empty())?),
-    ]);
-    files.extend(evaluate::SHARED.map(|(path, text)| {
-        let (_, name) = path.rsplit_once('/').unwrap_or_default();
-        (format!("{EVALUATE}/{name}"), repository_header(&format!("codegen/schema/src/{path}")) + text)
-    }));
-    if !extensions.is_empty() {
-        files.insert(format!("{EXTENSIONS}/mod.rs"), extensions::file(&workspace.extensions)?);
-    }
     let mut summaries = Vec::new();
     let jobs = jobs(workspace, &models, &extensions);
     let threads_of_each = threads().div_ceil(jobs.len().max(1));
-    for (job, module) in jobs.iter().zip(in_parallel(&jobs, |job| module(job, threads_of_each))) {
+    let (files, modules) = thread::scope(|scope| {
+        let modules = scope.spawn(|| in_parallel(&jobs, |job| module(job, threads_of_each)));
+        let files = shared_files(workspace, &models);
+        (files, modules.join().unwrap_or_else(|cause| resume_unwind(cause)))
+    });
+    let mut files = files?;
+    for (job, module) in jobs.iter().zip(modules) {
         let (summary, module) = module?;
         summaries.push(summary);
         files.extend(module.into_iter().map(|(path, text)| (format!("{}/{path}", job.folder), text)));
@@ -67,6 +61,26 @@ pub fn generate(workspace: &Workspace, check: bool) -> Result<Generated, Error> 
         summary.changed = changes.changes.iter().filter(|change| change.path.starts_with(&folder)).count();
     }
     Ok(Generated { revisions: summaries, changes })
+}
+
+/// Returns the files that do not belong to one revision or extension.
+fn shared_files(workspace: &Workspace, models: &[Protocol]) -> Result<BTreeMap<String, String>, Error> {
+    let has_extensions = !workspace.extensions.is_empty();
+    let rules = Rules::read(&workspace.root)?;
+    let tables = conversion_tables::file(&workspace.revisions, &rules, &conversions(models, &rules)?);
+    let mut files = BTreeMap::from([
+        ("conversions.rs".to_owned(), tables),
+        ("methods.rs".to_owned(), methods::file(&workspace.revisions, models)?),
+        ("revisions.rs".to_owned(), revisions::file(&workspace.revisions, models, has_extensions)?),
+    ]);
+    files.extend(evaluate::SHARED.map(|(path, text)| {
+        let (_, name) = path.rsplit_once('/').unwrap_or_default();
+        (format!("{EVALUATE}/{name}"), repository_header(&format!("codegen/schema/src/{path}")) + text)
+    }));
+    if has_extensions {
+        files.insert(format!("{EXTENSIONS}/mod.rs"), extensions::file(&workspace.extensions)?);
+    }
+    Ok(files)
 }
 
 /// The summary of a revision, and the text of its files.

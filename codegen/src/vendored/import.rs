@@ -1,9 +1,10 @@
 //! Imports an official schema into the workspace: the schema without its prose, and a row in `revisions.toml` or
 //! `extensions.toml`.
 
+use std::fs;
 use std::path::{Path, PathBuf};
-use std::{fs, io};
 
+use clap::Args;
 use mcpgen_model::{
     Era, Extension, Mapping, Protocol, Revision, Status, check_name, extension_path, model, schema_path,
 };
@@ -13,31 +14,50 @@ use crate::vendored::extensions::{default_status, mapping_path, read_options};
 use crate::vendored::workspace::{SCHEMAS, Workspace};
 use crate::write::{Change, Changes, replace};
 
-/// The options of an import.
-#[derive(Clone, Debug, Default)]
-pub struct Import {
-    /// The name of the revision.
-    pub revision: String,
-    /// The status. By default, released if the name is a date.
+/// The options of an import of a revision or an extension.
+#[derive(Clone, Debug, Default, Args)]
+pub struct ImportOptions {
+    /// The version of the extension: a release, a date or a commit [default: draft]
+    #[arg(long, value_name = "VERSION", requires = "extension")]
+    pub version: Option<String>,
+    /// Whether the schema is final [default: released if the name of the revision is a date, or if the version of the
+    /// extension is neither `draft` nor a commit]
+    #[arg(long, value_enum)]
     pub status: Option<Status>,
-    /// The era. By default, legacy if `ClientRequest` contains `initialize`.
+    /// How connections begin [default: legacy if clients send `initialize`]
+    #[arg(long, value_enum)]
     pub era: Option<Era>,
-    /// The path in the upstream repository. By default, `schema/<revision>/schema.json`.
+    /// The path of the file in the upstream repository [default: schema/REV/schema.json, or the name of the file]
+    #[arg(long, value_name = "PATH")]
     pub upstream: Option<String>,
-    /// Whether an existing revision may change.
+    /// The revision whose types the extension uses [default: the newest released one]
+    #[arg(long, value_name = "REV", requires = "extension")]
+    pub core: Option<String>,
+    /// The Rust module of the extension, below `ext` [default: its name]
+    #[arg(long, value_name = "NAME", requires = "extension")]
+    pub module: Option<String>,
+    /// The feature of the extension [default: ext-NAME]
+    #[arg(long, value_name = "NAME", requires = "extension")]
+    pub feature: Option<String>,
+    /// A file that lists the messages of the extension, with their directions
+    #[arg(long, value_name = "FILE", requires = "extension")]
+    pub protocol: Option<PathBuf>,
+    /// Change an existing revision or extension
+    #[arg(long)]
     pub accept: bool,
 }
 
 /// The result of an import.
 #[derive(Clone, Debug)]
-pub struct Imported {
-    /// The row of the revision.
-    pub row: Revision,
+pub struct Imported<Row> {
+    /// The row of the revision or extension.
+    pub row: Row,
     /// The model of the schema.
     pub protocol: Protocol,
     /// The files below [`SCHEMAS`] that the import creates or changes.
     pub changes: Changes,
-    /// Whether the changes were written. `false` if they would change an existing revision, and `accept` is not set.
+    /// Whether the changes were written. `false` if they would change an existing revision or extension, and `accept` is
+    /// not set.
     pub written: bool,
     /// The released revision that is equal to the draft. Such a draft is not imported.
     pub same_as: Option<String>,
@@ -47,22 +67,26 @@ pub struct Imported {
 ///
 /// # Errors
 /// The problems of the file; [`Error::Usage`] if the name of the revision is not valid; [`Error::Io`].
-pub fn import(workspace: Workspace, file: &Path, import: &Import) -> Result<Imported, Error> {
-    let name = &import.revision;
+pub fn import(
+    workspace: Workspace,
+    file: &Path,
+    name: &str,
+    options: &ImportOptions,
+) -> Result<Imported<Revision>, Error> {
     check_name(name)?;
     let document = Document::read(file)?;
-    let status = import.status.unwrap_or(Status::of(name));
+    let status = options.status.unwrap_or(Status::of(name));
     let text = facts_only(&document);
     let protocol = model(document, name, status == Status::Released)?;
     model(Document::parse(schema_path(name), text.as_bytes())?, name, status == Status::Released)?;
 
-    let era = import.era.unwrap_or(protocol.era);
+    let era = options.era.unwrap_or(protocol.era);
     let row = Revision {
-        name: name.clone(),
+        name: name.to_owned(),
         status,
         era,
         rules: workspace.rules(name, era),
-        upstream: import.upstream.clone().unwrap_or_else(|| schema_path(name)),
+        upstream: options.upstream.clone().unwrap_or_else(|| schema_path(name)),
         sha256: protocol.sha256.clone(),
     };
     let folder = workspace.root.join(SCHEMAS);
@@ -73,44 +97,8 @@ pub fn import(workspace: Workspace, file: &Path, import: &Import) -> Result<Impo
     let is_new = workspace.revision(name).is_err() && !workspace.root.join(schema_path(name)).exists();
     let workspace = workspace.with(row.clone())?;
     let files = [("revisions.toml".to_owned(), workspace.to_toml()), (format!("{name}/schema.json"), text)];
-    let (changes, written) = write(&folder, files, is_new || import.accept)?;
+    let (changes, written) = write(&folder, files, is_new || options.accept)?;
     Ok(Imported { row, protocol, changes, written, same_as: None })
-}
-
-/// The options of an import of an extension.
-#[derive(Clone, Debug, Default)]
-pub struct ImportExtension {
-    /// The name of the extension.
-    pub name: String,
-    /// The version. By default, `draft`.
-    pub version: Option<String>,
-    /// The status. By default, a draft if the version is `draft` or the digest of a commit.
-    pub status: Option<Status>,
-    /// The revision whose types the extension uses. By default, that of an earlier import, or the newest released one.
-    pub core: Option<String>,
-    /// The repository and the path in it. By default, that of an earlier import, or the name of the file.
-    pub upstream: Option<String>,
-    /// The Rust module. By default, that of an earlier import, or the name.
-    pub module: Option<String>,
-    /// The feature. By default, that of an earlier import, or `ext-` and the name.
-    pub feature: Option<String>,
-    /// The file that lists the messages and their directions. By default, that of an earlier import.
-    pub mapping: Option<PathBuf>,
-    /// Whether an existing extension may change.
-    pub accept: bool,
-}
-
-/// The result of an import of an extension.
-#[derive(Clone, Debug)]
-pub struct ImportedExtension {
-    /// The row of the extension.
-    pub row: Extension,
-    /// The model of the schema.
-    pub protocol: Protocol,
-    /// The files below [`SCHEMAS`] that the import creates or changes.
-    pub changes: Changes,
-    /// Whether the changes were written. `false` if they would change an existing extension, and `accept` is not set.
-    pub written: bool,
 }
 
 /// Imports the schema of an extension. Nothing is written unless the generator understands both the file and the text
@@ -121,23 +109,23 @@ pub struct ImportedExtension {
 pub fn import_extension(
     workspace: Workspace,
     file: &Path,
-    import: &ImportExtension,
-) -> Result<ImportedExtension, Error> {
-    let name = &import.name;
+    name: &str,
+    options: &ImportOptions,
+) -> Result<Imported<Extension>, Error> {
     check_name(name)?;
     let mapping_file = workspace.root.join(mapping_path(name));
-    let mapping_text = match &import.mapping {
+    let mapping_text = match &options.protocol {
         Some(path) => Some(fs::read_to_string(path).map_err(Error::io("reading", path))?),
         None => read(&mapping_file)?,
     };
     let mapping = mapping_text.as_ref().map(|text| Mapping::parse(mapping_path(name), text)).transpose()?;
-    let options = read_options(name);
-    let document = Document::read_with(file, &options)?;
-    let row = extension_row(&workspace, file, import, &document)?;
+    let reading = read_options(name);
+    let document = Document::read_with(file, &reading)?;
+    let row = extension_row(&workspace, file, name, options, &document)?;
     let core = workspace.model(&row.core)?;
     let text = facts_only(&document);
     workspace.extended(document, mapping.clone(), &row, &core)?;
-    let document = Document::parse_with(extension_path(name), text.as_bytes(), &options)?;
+    let document = Document::parse_with(extension_path(name), text.as_bytes(), &reading)?;
     let protocol = workspace.extended(document, mapping, &row, &core)?;
 
     let is_new = workspace.extension(name).is_none() && !workspace.root.join(extension_path(name)).exists();
@@ -146,37 +134,37 @@ pub fn import_extension(
     let below = |path: String| path.strip_prefix("schema/").map(str::to_owned).unwrap_or(path);
     let mapping = mapping_text.map(|text| (below(mapping_path(name)), text));
     let files = [("extensions.toml".to_owned(), workspace.extensions_toml()), (below(extension_path(name)), text)];
-    let (changes, written) = write(&folder, files.into_iter().chain(mapping), is_new || import.accept)?;
-    Ok(ImportedExtension { row, protocol, changes, written })
+    let (changes, written) = write(&folder, files.into_iter().chain(mapping), is_new || options.accept)?;
+    Ok(Imported { row, protocol, changes, written, same_as: None })
 }
 
 fn extension_row(
     workspace: &Workspace,
     file: &Path,
-    import: &ImportExtension,
+    name: &str,
+    options: &ImportOptions,
     document: &Document,
 ) -> Result<Extension, Error> {
-    let name = &import.name;
     let known = workspace.extension(name);
     let newest = || workspace.revisions.iter().rfind(|row| row.status == Status::Released).map(|row| row.name.clone());
-    let core = import.core.clone().or_else(|| known.map(|row| row.core.clone())).or_else(newest);
+    let core = options.core.clone().or_else(|| known.map(|row| row.core.clone())).or_else(newest);
     let core = core.ok_or_else(|| {
         Error::Usage("an extension extends a released revision, and none is imported; import one first".to_owned())
     })?;
     let file_name = || file.file_name().unwrap_or_default().to_string_lossy().into_owned();
-    let version = import.version.clone().unwrap_or_else(|| "draft".to_owned());
+    let version = options.version.clone().unwrap_or_else(|| "draft".to_owned());
     let or_known = |given: &Option<String>, of: fn(&Extension) -> &String| {
         given.clone().or_else(|| known.map(|row| of(row).clone()))
     };
     Ok(Extension {
-        name: name.clone(),
-        status: import.status.unwrap_or_else(|| default_status(&version)),
+        name: name.to_owned(),
+        status: options.status.unwrap_or_else(|| default_status(&version)),
         version,
         core,
-        upstream: or_known(&import.upstream, |row| &row.upstream).unwrap_or_else(file_name),
+        upstream: or_known(&options.upstream, |row| &row.upstream).unwrap_or_else(file_name),
         sha256: document.sha256.clone(),
-        module: or_known(&import.module, |row| &row.module).unwrap_or_else(|| Extension::module_of(name)),
-        feature: or_known(&import.feature, |row| &row.feature).unwrap_or_else(|| Extension::feature_of(name)),
+        module: or_known(&options.module, |row| &row.module).unwrap_or_else(|| Extension::module_of(name)),
+        feature: or_known(&options.feature, |row| &row.feature).unwrap_or_else(|| Extension::feature_of(name)),
     })
 }
 
@@ -216,9 +204,6 @@ fn released_twin(workspace: &Workspace, name: &str, status: Status, text: &str) 
 }
 
 fn read(path: &Path) -> Result<Option<String>, Error> {
-    match fs::read(path) {
-        Ok(bytes) => Ok(Some(String::from_utf8_lossy(&bytes).into_owned())),
-        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
-        Err(error) => Err(Error::io("reading", path)(error)),
-    }
+    let bytes = Error::unless_missing(fs::read(path), path)?;
+    Ok(bytes.map(|bytes| String::from_utf8_lossy(&bytes).into_owned()))
 }

@@ -16,12 +16,9 @@ const END: &str = "# end\n";
 /// Updates the region, or with `check` only returns the change.
 pub(super) fn sync(workspace: &Workspace, extensions: &[Protocol], check: bool) -> Result<Option<Change>, Error> {
     let path = workspace.root.join(PATH);
-    let before = match std::fs::read_to_string(&path) {
-        Ok(text) => text.replace("\r\n", "\n"),
-        // A project without this crate has no features to update.
-        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(None),
-        Err(error) => return Err(Error::io("reading", path)(error)),
-    };
+    // A project without this crate has no features to update.
+    let Some(before) = Error::unless_missing(std::fs::read_to_string(&path), &path)? else { return Ok(None) };
+    let before = before.replace("\r\n", "\n");
     let after = replaced(&before, &features(workspace, extensions)).ok_or_else(|| no_region(&path))?;
     if before == after {
         return Ok(None);

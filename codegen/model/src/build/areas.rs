@@ -85,10 +85,7 @@ fn split_common(types: &Types, error_codes: &[ErrorCode], uses: &[Vec<TypeId>], 
             new.insert(area);
         }
     }
-    let mut users: Vec<Vec<TypeId>> = vec![Vec::new(); uses.len()];
-    uses.iter()
-        .enumerate()
-        .for_each(|(user, used)| used.iter().filter(|used| **used != user).for_each(|used| users[*used].push(user)));
+    let users = types.users();
     loop {
         let only = |id: TypeId| {
             let found: BTreeSet<&String> = users[id].iter().map(|user| &areas[*user]).collect();

@@ -18,7 +18,7 @@ use crate::build::names::{GENERIC_LABELS, Occurrence, with_names};
 use crate::build::unions::{Conflict, absorbing, decide, is_exact};
 use crate::contract::{Contract, JSON_SCHEMA, MappedMessage, Mapping};
 use crate::fixups::{self, Applied};
-use crate::text::names::{Namespace, field_name, message_name, variant_name};
+use crate::text::names::{Namespace, field_name, message_name, type_name};
 use crate::{
     AliasRule, Bounded, Condition, Content, CoreType, Decision, Docs, Guard, Item, Limit, Member, MessageKind,
     MessageSet, Origin, PatternMembers, Protocol, Rest, Shape, Struct, Tag, Tuple, Type, TypeDef, TypeId, Types,
@@ -408,7 +408,7 @@ impl<'a> Builder<'a> {
             };
             let content = match self.copied_definition(&variant) {
                 Some(id) => Type::Named(id),
-                None => self.content(&variant, &at.below(&variant_name(&method))),
+                None => self.content(&variant, &at.below(&type_name(&method))),
             };
             match methods.insert(method.clone(), content.clone()) {
                 Some(known) if known != content => {
@@ -658,7 +658,7 @@ fn nullable(variants: &[Schema]) -> Option<Kind> {
 fn open_enumeration(values: &[String]) -> Vec<Value> {
     let mut names = Namespace::default();
     names.claim("Other");
-    let name = |text: &String| if text.is_empty() { "Empty".to_owned() } else { variant_name(text) };
+    let name = |text: &String| if text.is_empty() { "Empty".to_owned() } else { type_name(text) };
     values.iter().map(|text| Value { json: Json::String(text.clone()), rust: names.claim(&name(text)) }).collect()
 }
 
@@ -668,11 +668,11 @@ fn enumeration(values: &[Json], note: &Note) -> Vec<Value> {
     values
         .iter()
         .map(|json| {
-            let given = note.value_names.iter().find(|(value, _)| value == json).map(|(_, name)| variant_name(name));
+            let given = note.value_names.iter().find(|(value, _)| value == json).map(|(_, name)| type_name(name));
             let wanted = match json {
                 _ if given.as_ref().is_some_and(|name| !name.is_empty()) => given.unwrap_or_default(),
                 Json::String(text) if text.is_empty() => "Empty".to_owned(),
-                Json::String(text) => variant_name(text),
+                Json::String(text) => type_name(text),
                 Json::Number(number) => {
                     format!("Number{}", number.to_string().replace('-', "Minus").replace('.', "_").replace('+', ""))
                 }
@@ -704,7 +704,7 @@ fn variant_labels(variants: &[Schema]) -> Vec<String> {
     };
     let label = |(schema, object): (&Schema, &IndexMap<String, String>)| {
         let tag = object.iter().find(|(name, _)| is_distinct(name)).or(object.first());
-        tag.map_or_else(|| variant_label(schema), |(_, tag)| variant_name(tag))
+        tag.map_or_else(|| variant_label(schema), |(_, tag)| type_name(tag))
     };
     variants.iter().zip(&objects).map(label).collect()
 }

@@ -184,8 +184,9 @@ impl Collector<'_> {
         let Type::Named(id) = types.follow(&response) else { return response };
         let has = |id: TypeId, name: &str| member(types, id, name);
         let variants: Vec<TypeId> = match &types[*id].shape {
-            Shape::Union(union) => union.variants.iter().filter_map(|it| it.content.by_value()).collect(),
-            Shape::Undecided(union) => union.alternatives.iter().filter_map(|it| it.content.by_value()).collect(),
+            shape @ (Shape::Union(_) | Shape::Undecided(_)) => {
+                shape.variants().iter().filter_map(|it| it.content.by_value()).collect()
+            }
             _ => vec![*id],
         };
         let (failures, results): (Vec<TypeId>, Vec<TypeId>) =

@@ -8,7 +8,7 @@ use mcpgen_schema::Error;
 
 use crate::inline::NAMES;
 use crate::text::names::{Namespace, field_name, type_name};
-use crate::{MessageKind, MessageSet, Origin, Shape, Type, TypeDef, TypeId, Union, Variant};
+use crate::{MessageKind, MessageSet, Origin, Shape, Type, TypeDef, TypeId, Undecided, Union, Variant};
 
 /// Names all types and their variants. `given` has new names of inline types, by their generated names.
 pub(super) fn with_names(
@@ -98,33 +98,24 @@ pub(super) fn words(name: &str) -> Vec<&str> {
 /// `Message`.
 fn name_variants(types: &mut [TypeDef]) {
     for id in 0..types.len() {
-        let (variants, messages) = match &types[id].shape {
-            Shape::Union(union) => (&union.variants, union.messages),
-            Shape::Undecided(undecided) => (&undecided.alternatives, None),
-            _ => continue,
-        };
+        let messages = types[id].message_set();
         let suffix = match messages {
             Some(MessageSet { kind: MessageKind::Request, .. }) => "Request",
             Some(MessageSet { kind: MessageKind::Notification, .. }) => "Notification",
             None => "",
         };
         let mut names = Namespace::default();
-        let named: Vec<String> = variants
-            .iter()
-            .map(|variant| {
-                let name = content_name(types, &variant.content, &variant.rust);
-                let bare = name.strip_suffix("Message").filter(|bare| messages.is_some() && bare.ends_with(suffix));
-                let bare = bare.unwrap_or(&name);
-                let short = bare.strip_suffix(suffix).filter(|short| !short.is_empty()).unwrap_or(bare);
-                names.claim(&type_name(short))
-            })
-            .collect();
-        let variants = match &mut types[id].shape {
-            Shape::Union(union) => Some(&mut union.variants),
-            Shape::Undecided(undecided) => Some(&mut undecided.alternatives),
-            _ => None,
-        };
-        if let Some(variants) = variants {
+        let named = types[id].shape.variants().iter().map(|variant| {
+            let name = content_name(types, &variant.content, &variant.rust);
+            let bare = name.strip_suffix("Message").filter(|bare| messages.is_some() && bare.ends_with(suffix));
+            let bare = bare.unwrap_or(&name);
+            let short = bare.strip_suffix(suffix).filter(|short| !short.is_empty()).unwrap_or(bare);
+            names.claim(&type_name(short))
+        });
+        let named: Vec<String> = named.collect();
+        if let Shape::Union(Union { variants, .. }) | Shape::Undecided(Undecided { alternatives: variants, .. }) =
+            &mut types[id].shape
+        {
             variants.iter_mut().zip(named).for_each(|(variant, name)| variant.rust = name);
         }
     }

@@ -157,7 +157,7 @@ impl<'a> Search<'a> {
             let takers: Vec<usize> = group.iter().copied().filter(accepts).collect();
             match groups.iter_mut().find(|(_, variants)| *variants == takers) {
                 _ if takers.is_empty() => {}
-                Some((types, _)) => *types = *types | one,
+                Some((types, _)) => *types = types.union(one),
                 None => groups.push((one, takers)),
             }
         }

@@ -10,60 +10,54 @@ use super::origins::Origins;
 use super::reader::{Contents, ErrorCode, Message, Problems, Reader};
 use crate::text::names::type_name;
 
-pub(super) struct MethodKeywords;
+pub(super) const METHOD_KEYWORDS: Reader = Reader { name: "JSON Schema with x-method", reads, read };
 
-impl Reader for MethodKeywords {
-    fn name(&self) -> &'static str {
-        "JSON Schema with x-method"
-    }
+fn reads(document: &Document) -> bool {
+    document.definitions().values().any(|definition| definition.get("x-method").is_some())
+}
 
-    fn reads(&self, document: &Document) -> bool {
-        document.definitions().values().any(|definition| definition.get("x-method").is_some())
+fn read(document: Document) -> Result<Contents, Error> {
+    let mut problems = Problems::of(&document, "add the definition, or correct its `x-method` or `x-side`");
+    let (mut params, mut results) = (Vec::new(), BTreeMap::new());
+    for (name, definition) in document.definitions() {
+        let Some(method) = definition.get("x-method") else { continue };
+        let pointer = document.pointer(name);
+        let (Some(method), Some(direction)) = (method.as_str(), direction(definition)) else {
+            let expected = "expected the name of a method, and \"agent\", \"client\" or \"both\" as `x-side`";
+            problems.add_with(&pointer, expected, "write `x-method` and `x-side`");
+            continue;
+        };
+        if !name.ends_with("Response") {
+            params.push((name, pointer, method, direction, definition));
+        } else if let Some(other) = results.insert((method, direction), name) {
+            problems.add(&pointer, format!("{other} is the result of {method:?} too"));
+        }
     }
-
-    fn read(&self, document: Document) -> Result<Contents, Error> {
-        let mut problems = Problems::of(&document, "add the definition, or correct its `x-method` or `x-side`");
-        let (mut params, mut results) = (Vec::new(), BTreeMap::new());
-        for (name, definition) in document.definitions() {
-            let Some(method) = definition.get("x-method") else { continue };
-            let pointer = document.pointer(name);
-            let (Some(method), Some(direction)) = (method.as_str(), direction(definition)) else {
-                let expected = "expected the name of a method, and \"agent\", \"client\" or \"both\" as `x-side`";
-                problems.add_with(&pointer, expected, "write `x-method` and `x-side`");
-                continue;
-            };
-            if !name.ends_with("Response") {
-                params.push((name, pointer, method, direction, definition));
-            } else if let Some(other) = results.insert((method, direction), name) {
-                problems.add(&pointer, format!("{other} is the result of {method:?} too"));
-            }
+    let mut messages = Vec::new();
+    let mut answered = BTreeSet::new();
+    for (name, pointer, method, direction, definition) in params {
+        // A method can be that of a request and of a notification.
+        let result = results.get(&(method, direction)).filter(|_| !name.ends_with("Notification"));
+        if result.is_none() && name.ends_with("Request") {
+            problems.add(&pointer, format!("no definition `…Response` has the method {method:?} of this request"));
         }
-        let mut messages = Vec::new();
-        let mut answered = BTreeSet::new();
-        for (name, pointer, method, direction, definition) in params {
-            // A method can be that of a request and of a notification.
-            let result = results.get(&(method, direction)).filter(|_| !name.ends_with("Notification"));
-            if result.is_none() && name.ends_with("Request") {
-                problems.add(&pointer, format!("no definition `…Response` has the method {method:?} of this request"));
-            }
-            answered.extend(result.map(|_| (method, direction)));
-            messages.push(Message {
-                pointer,
-                name: format!("{name}Message"),
-                method: method.to_owned(),
-                direction,
-                params: Some((name.clone(), true)),
-                result: result.map(|result| (*result).clone()),
-                description: definition.get("description").and_then(Json::as_str).map(str::to_owned),
-            });
-        }
-        for (key, name) in results.iter().filter(|(key, _)| !answered.contains(key)) {
-            problems.add(&document.pointer(name), format!("no definition `…Request` has the method {:?}", key.0));
-        }
-        problems.into_result()?;
-        let errors = error_codes(&document);
-        Ok(Contents { schema: document, messages, errors, origins: Origins::default() })
+        answered.extend(result.map(|_| (method, direction)));
+        messages.push(Message {
+            pointer,
+            name: format!("{name}Message"),
+            method: method.to_owned(),
+            direction,
+            params: Some((name.clone(), true)),
+            result: result.map(|result| (*result).clone()),
+            description: definition.get("description").and_then(Json::as_str).map(str::to_owned),
+        });
     }
+    for (key, name) in results.iter().filter(|(key, _)| !answered.contains(key)) {
+        problems.add(&document.pointer(name), format!("no definition `…Request` has the method {:?}", key.0));
+    }
+    problems.into_result()?;
+    let errors = error_codes(&document);
+    Ok(Contents { schema: document, messages, errors, origins: Origins::default() })
 }
 
 /// Returns who sends the params. `x-side` is the side that receives them, and that answers with the result.

@@ -18,57 +18,51 @@ const MAX_INHERITED: usize = 100;
 /// The maximum number of members of all structures, with those that they inherit. LSP 3.17 has 956.
 const MAX_MEMBERS: usize = 100_000;
 
-pub(super) struct MetaModel;
+pub(super) const META_MODEL: Reader = Reader { name: "LSP metaModel", reads, read };
 
-impl Reader for MetaModel {
-    fn name(&self) -> &'static str {
-        "LSP metaModel"
-    }
+fn reads(document: &Document) -> bool {
+    let is_list = |key: &&&str| matches!(document.root.get(key), Some(Json::Array(_)));
+    ["requests", "notifications", "structures"].iter().filter(is_list).count() > 1
+}
 
-    fn reads(&self, document: &Document) -> bool {
-        let is_list = |key: &&&str| matches!(document.root.get(key), Some(Json::Array(_)));
-        ["requests", "notifications", "structures"].iter().filter(is_list).count() > 1
-    }
-
-    fn read(&self, mut document: Document) -> Result<Contents, Error> {
-        let root = std::mem::replace(&mut document.root, Json::Null);
-        let items = |key: &'static str| match root.get(key) {
-            Some(Json::Array(items)) => items.as_slice(),
-            _ => &[],
-        };
-        let structures = items("structures").iter().filter_map(|it| Some((it.get("name")?.as_str()?, it))).collect();
-        let remedy = "write it as metaModel.schema.json of the Language Server Protocol defines it";
-        let problems = Problems::of(&document, remedy);
-        let (definitions, origins) = (IndexMap::new(), Origins::default());
-        let mut reading = Reading { structures, definitions, members: 0, origins, problems };
-        for key in ["structures", "enumerations", "typeAliases"] {
-            for (index, item) in items(key).iter().enumerate() {
-                let pointer = format!("/{key}/{index}");
-                let schema = match key {
-                    "structures" => reading.structure(&pointer, item),
-                    "enumerations" => reading.enumeration(&pointer, item),
-                    _ => reading.part(&pointer, item, "type"),
-                };
-                let (Some(name), Some(schema)) = (reading.text(&pointer, item, "name"), schema) else { continue };
-                if reading.definitions.insert(name.to_owned(), documented(schema, item)).is_some() {
-                    reading.problems.add(&format!("{pointer}/name"), format!("another type has the name {name:?}"));
-                }
-                reading.origins.add(definition(name), pointer);
+fn read(mut document: Document) -> Result<Contents, Error> {
+    let root = std::mem::replace(&mut document.root, Json::Null);
+    let items = |key: &'static str| match root.get(key) {
+        Some(Json::Array(items)) => items.as_slice(),
+        _ => &[],
+    };
+    let structures = items("structures").iter().filter_map(|it| Some((it.get("name")?.as_str()?, it))).collect();
+    let remedy = "write it as metaModel.schema.json of the Language Server Protocol defines it";
+    let problems = Problems::of(&document, remedy);
+    let (definitions, origins) = (IndexMap::new(), Origins::default());
+    let mut reading = Reading { structures, definitions, members: 0, origins, problems };
+    for key in ["structures", "enumerations", "typeAliases"] {
+        for (index, item) in items(key).iter().enumerate() {
+            let pointer = format!("/{key}/{index}");
+            let schema = match key {
+                "structures" => reading.structure(&pointer, item),
+                "enumerations" => reading.enumeration(&pointer, item),
+                _ => reading.part(&pointer, item, "type"),
+            };
+            let (Some(name), Some(schema)) = (reading.text(&pointer, item, "name"), schema) else { continue };
+            if reading.definitions.insert(name.to_owned(), documented(schema, item)).is_some() {
+                reading.problems.add(&format!("{pointer}/name"), format!("another type has the name {name:?}"));
             }
+            reading.origins.add(definition(name), pointer);
         }
-        let mut messages = Vec::new();
-        for (key, is_request) in [("requests", true), ("notifications", false)] {
-            for (index, item) in items(key).iter().enumerate() {
-                messages.extend(reading.message(&format!("/{key}/{index}"), item, is_request));
-            }
-        }
-        let errors = items("enumerations").iter().filter(|it| is_error_codes(it)).flat_map(error_codes).collect();
-        let Reading { definitions, origins, problems, .. } = reading;
-        problems.into_result()?;
-        document.dialect = Dialect::Draft202012;
-        document.root = object([(CONTAINER, Json::Object(definitions))]);
-        Ok(Contents { schema: document, messages, errors, origins })
     }
+    let mut messages = Vec::new();
+    for (key, is_request) in [("requests", true), ("notifications", false)] {
+        for (index, item) in items(key).iter().enumerate() {
+            messages.extend(reading.message(&format!("/{key}/{index}"), item, is_request));
+        }
+    }
+    let errors = items("enumerations").iter().filter(|it| is_error_codes(it)).flat_map(error_codes).collect();
+    let Reading { definitions, origins, problems, .. } = reading;
+    problems.into_result()?;
+    document.dialect = Dialect::Draft202012;
+    document.root = object([(CONTAINER, Json::Object(definitions))]);
+    Ok(Contents { schema: document, messages, errors, origins })
 }
 
 struct Reading<'a> {

@@ -35,7 +35,7 @@ impl From<Document> for Contract {
 }
 
 /// The readers of contracts whose messages are not definitions.
-const READERS: [&dyn Reader; 3] = [&open_rpc::OpenRpc, &meta_model::MetaModel, &keywords::MethodKeywords];
+const READERS: [Reader; 3] = [open_rpc::OPEN_RPC, meta_model::META_MODEL, keywords::METHOD_KEYWORDS];
 
 /// The name of all other contracts: JSON schemas in which the messages are definitions.
 pub const JSON_SCHEMA: &str = "JSON Schema";
@@ -44,11 +44,11 @@ impl Contract {
     /// Calls `build` with a contract whose document is a JSON schema with all messages as definitions, and with the name
     /// of the kind of contract that it was. Problems refer to the contract as it was.
     pub(crate) fn read<T>(self, build: impl FnOnce(Self, &'static str) -> Result<T, Error>) -> Result<T, Error> {
-        let Some(reader) = READERS.iter().find(|reader| reader.reads(&self.document)) else {
+        let Some(reader) = READERS.iter().find(|reader| (reader.reads)(&self.document)) else {
             return build(self, JSON_SCHEMA);
         };
         let file = self.document.file.clone();
-        let mut contents = reader.read(self.document)?;
+        let mut contents = (reader.read)(self.document)?;
         let listed = envelopes::add(&mut contents)?;
         let Contents { schema: document, origins, .. } = contents;
         let mapping = match self.mapping {
@@ -56,6 +56,6 @@ impl Contract {
             None => Mapping { file: file.clone(), messages: listed },
         };
         let contract = Self { document, mapping: Some(mapping), ..self };
-        build(contract, reader.name()).map_err(|error| origins.restore(&file, error))
+        build(contract, reader.name).map_err(|error| origins.restore(&file, error))
     }
 }

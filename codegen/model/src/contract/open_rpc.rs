@@ -21,49 +21,43 @@ const SCHEMAS: &str = "#/components/schemas/";
 /// Where the content descriptors are that several methods share.
 const DESCRIPTORS: &str = "/components/contentDescriptors/";
 
-pub(super) struct OpenRpc;
+pub(super) const OPEN_RPC: Reader = Reader { name: "OpenRPC", reads, read };
 
-impl Reader for OpenRpc {
-    fn name(&self) -> &'static str {
-        "OpenRPC"
-    }
+fn reads(document: &Document) -> bool {
+    document.root.get("openrpc").is_some()
+}
 
-    fn reads(&self, document: &Document) -> bool {
-        document.root.get("openrpc").is_some()
-    }
-
-    fn read(&self, mut document: Document) -> Result<Contents, Error> {
-        let root = std::mem::replace(&mut document.root, Json::Null);
-        let schemas = root.pointer("/components/schemas").and_then(Json::as_object);
-        let definitions = schemas.into_iter().flatten().map(|(name, schema)| (name.clone(), moved(schema)));
-        let problems = Problems::of(&document, "write it as the OpenRPC specification defines it");
-        let mut origins = Origins::default();
-        origins.add_copy(format!("/{CONTAINER}"), "/components/schemas");
-        let mut reading = Reading {
-            root: &root,
-            definitions: definitions.collect(),
-            descriptors: HashMap::new(),
-            errors: Vec::new(),
-            origins,
-            problems,
-        };
-        reading.errors();
-        let messages = match root.get("methods") {
-            Some(Json::Array(methods)) => {
-                let methods = methods.iter().enumerate();
-                methods.filter_map(|(index, method)| reading.method(&format!("/methods/{index}"), method)).collect()
-            }
-            _ => {
-                reading.problems.add("/methods", "expected an array of methods");
-                Vec::new()
-            }
-        };
-        let Reading { definitions, errors, origins, problems, .. } = reading;
-        problems.into_result()?;
-        document.dialect = Dialect::Draft07;
-        document.root = object([(CONTAINER, Json::Object(definitions))]);
-        Ok(Contents { schema: document, messages, errors, origins })
-    }
+fn read(mut document: Document) -> Result<Contents, Error> {
+    let root = std::mem::replace(&mut document.root, Json::Null);
+    let schemas = root.pointer("/components/schemas").and_then(Json::as_object);
+    let definitions = schemas.into_iter().flatten().map(|(name, schema)| (name.clone(), moved(schema)));
+    let problems = Problems::of(&document, "write it as the OpenRPC specification defines it");
+    let mut origins = Origins::default();
+    origins.add_copy(format!("/{CONTAINER}"), "/components/schemas");
+    let mut reading = Reading {
+        root: &root,
+        definitions: definitions.collect(),
+        descriptors: HashMap::new(),
+        errors: Vec::new(),
+        origins,
+        problems,
+    };
+    reading.errors();
+    let messages = match root.get("methods") {
+        Some(Json::Array(methods)) => {
+            let methods = methods.iter().enumerate();
+            methods.filter_map(|(index, method)| reading.method(&format!("/methods/{index}"), method)).collect()
+        }
+        _ => {
+            reading.problems.add("/methods", "expected an array of methods");
+            Vec::new()
+        }
+    };
+    let Reading { definitions, errors, origins, problems, .. } = reading;
+    problems.into_result()?;
+    document.dialect = Dialect::Draft07;
+    document.root = object([(CONTAINER, Json::Object(definitions))]);
+    Ok(Contents { schema: document, messages, errors, origins })
 }
 
 struct Reading<'a> {

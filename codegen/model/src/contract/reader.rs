@@ -6,15 +6,13 @@ use super::mapping::Direction;
 use super::origins::Origins;
 
 /// Reads one kind of contract.
-pub(super) trait Reader: Sync {
-    /// Returns the name of such contracts.
-    fn name(&self) -> &'static str;
-
+pub(super) struct Reader {
+    /// The name of such contracts.
+    pub(super) name: &'static str,
     /// Returns whether a document is such a contract.
-    fn reads(&self, document: &Document) -> bool;
-
+    pub(super) reads: fn(&Document) -> bool,
     /// Returns the schema with the types, and the messages that it does not contain.
-    fn read(&self, document: Document) -> Result<Contents, Error>;
+    pub(super) read: fn(Document) -> Result<Contents, Error>,
 }
 
 /// What a contract contains.

@@ -52,14 +52,10 @@ pub fn conversions(models: &[Protocol], rules: &Rules) -> Result<Conversions, Er
         }
         types.sort_by(|a, b| a.name.cmp(&b.name));
         conversions.types.push(types);
-        for request in &protocol.requests {
-            let params = request.params.as_ref().map_or(0, |params| nodes.of(&params.content));
-            let result = nodes.of(&request.result);
-            set(&mut conversions.methods, &request.method, models.len(), index, (params, result));
-        }
-        for notification in &protocol.notifications {
-            let params = notification.params.as_ref().map_or(0, |params| nodes.of(&params.content));
-            set(&mut conversions.methods, &notification.method, models.len(), index, (params, 0));
+        for message in protocol.messages() {
+            let params = message.params.map_or(0, |params| nodes.of(&params.content));
+            let result = message.request.map_or(0, |request| nodes.of(&request.result));
+            set(&mut conversions.methods, message.method, models.len(), index, (params, result));
         }
     }
     check_rules(&graph, rules, &conversions)?;

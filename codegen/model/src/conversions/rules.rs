@@ -163,11 +163,8 @@ impl Rules {
     /// [`Error::Io`]; [`Error::Usage`] if the file is malformed.
     pub fn read(root: &Path) -> Result<Rules, Error> {
         let path = root.join(PATH);
-        match std::fs::read_to_string(&path) {
-            Ok(text) => Rules::parse(&text),
-            Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(Rules::default()),
-            Err(error) => Err(Error::io("reading", path)(error)),
-        }
+        let text = Error::unless_missing(std::fs::read_to_string(&path), &path)?;
+        text.map_or_else(|| Ok(Rules::default()), |text| Rules::parse(&text))
     }
 
     fn parse(text: &str) -> Result<Rules, Error> {

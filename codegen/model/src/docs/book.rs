@@ -167,14 +167,8 @@ impl DocBook {
 
     fn own_entry(&self, revision: &str, target: &DocTarget) -> Option<DocEntry> {
         match target {
-            DocTarget::Type(name) => {
-                let entry = self.types.get(name)?;
-                Some(entry.to_entry(entry.overrides.get(revision)))
-            }
-            DocTarget::Method(method) => {
-                let entry = self.methods.get(method)?;
-                Some(entry.to_entry(entry.overrides.get(revision)))
-            }
+            DocTarget::Type(name) => self.types.get(name).map(|it| it.to_entry(it.overrides.get(revision))),
+            DocTarget::Method(method) => self.methods.get(method).map(|it| it.to_entry(it.overrides.get(revision))),
             DocTarget::Member(name, member) => {
                 let own = self.types.get(name).and_then(|entry| {
                     let over = entry.overrides.get(revision).and_then(|over| over.members.get(member));

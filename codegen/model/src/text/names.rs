@@ -34,11 +34,6 @@ pub fn constant_name(name: &str) -> String {
     identifier(&spaced(name).to_shouty_snake_case(), "CONSTANT")
 }
 
-/// Converts a value of an enumeration to `CamelCase`.
-pub fn variant_name(value: &str) -> String {
-    type_name(value)
-}
-
 /// Converts a name to that of a file and module.
 pub fn module_name(name: &str) -> String {
     let name = identifier(&spaced(name).to_snake_case(), "area");
