@@ -192,12 +192,20 @@ mod tests {
 
     #[test]
     fn reports_what_the_generated_types_report() {
-        let schema = br#"{"$defs": {
+        let schema = br##"{"$defs": {
             "Names": {"type": "object", "additionalProperties": {"type": "string"}},
             "Point": {"type": "object", "properties": {"x": {"type": "integer"}}, "additionalProperties": false},
             "RequestId": {"type": ["string", "integer"]},
-            "Tree": {"type": "array"}
-        }}"#;
+            "Tree": {"type": "array"},
+            "Named": {"type": "object", "properties": {"n": {"type": "string"}}, "required": ["n"]},
+            "Open": {"type": "object", "properties": {"m": {"type": "string"}}},
+            "HasNamed": {"anyOf": [
+                {"type": "object", "properties": {"a": {"$ref": "#/$defs/Named"}, "b": {"type": "string"}}},
+                {"type": "object", "properties": {"a": {"$ref": "#/$defs/Named"}, "b": {"type": "string"}, "c": true}}
+            ]},
+            "HasOpen": {"type": "object", "properties": {"a": {"$ref": "#/$defs/Open"}, "b": {"type": "string"}}},
+            "Either": {"anyOf": [{"$ref": "#/$defs/HasNamed"}, {"$ref": "#/$defs/HasOpen"}]}
+        }}"##;
         let protocol = crate::model(Document::parse("test.json", schema).expect("a schema"), "draft", false);
         let protocol = protocol.expect("a model");
         let [deepest, too_deep] = [100, 101].map(|depth| "[".repeat(depth) + &"]".repeat(depth));
@@ -207,6 +215,8 @@ mod tests {
             ("RequestId", "1e300", Some("expected at most 9223372036854775807, found 1e300")),
             ("RequestId", "1.5", Some("expected string or integer, found number 1.5")),
             ("Tree", &deepest, None),
+            // A containment that is not proven for one variant is not known for the next.
+            ("Either", r#"{"a": {}}"#, None),
             ("Tree", &too_deep, Some("nested more than 100 levels deep")),
         ] {
             let id = protocol.types.iter().position(|def| def.name == name).expect("a type");

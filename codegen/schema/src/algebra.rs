@@ -6,7 +6,7 @@ use std::cell::Cell;
 use std::collections::BTreeSet;
 use std::convert::Infallible;
 
-use indexmap::IndexMap;
+use indexmap::{IndexMap, IndexSet};
 use serde_json::Number;
 
 use crate::check::{Check, Definitions};
@@ -38,7 +38,7 @@ const MAX_STEPS: u32 = 50_000;
 /// The number of pairs of nodes after which a proof is abandoned.
 const MAX_PROOF: u32 = 50_000;
 
-type Pairs = BTreeSet<(String, String)>;
+type Pairs = IndexSet<(String, String)>;
 
 impl<'a> Algebra<'a> {
     /// Creates an algebra for these definitions.
@@ -212,24 +212,32 @@ impl<'a> Algebra<'a> {
         }
         let depth = depth + 1;
         match (&large.kind, &small.kind) {
-            (Kind::Any, _) | (_, Kind::Never) => return true,
-            (Kind::Ref(a), Kind::Ref(b)) if a == b => return true,
-            (Kind::All(schemas), _) => return schemas.iter().all(|m| self.contains_in(m, small, assumed, depth)),
+            (Kind::Any, _) | (_, Kind::Never) => true,
+            (Kind::Ref(a), Kind::Ref(b)) if a == b => true,
+            (Kind::All(schemas), _) => schemas.iter().all(|m| self.contains_in(m, small, assumed, depth)),
             (Kind::Checked(inner, checks), Kind::Checked(other, known)) => {
                 let holds = checks.iter().all(|check| known.contains(check));
-                return holds && self.contains_in(inner, other, assumed, depth);
+                holds && self.contains_in(inner, other, assumed, depth)
             }
-            (Kind::Ref(a), Kind::Ref(b)) if !assumed.insert((a.clone(), b.clone())) => return true,
-            (_, Kind::Ref(name)) => return self.contains_in(large, self.target(name), assumed, depth),
-            (Kind::Ref(name), _) => return self.contains_in(self.target(name), small, assumed, depth),
-            (_, Kind::Union(variants)) => return variants.iter().all(|m| self.contains_in(large, m, assumed, depth)),
-            (_, Kind::Values(values)) => return values.iter().all(self.accepting(large)),
-            (Kind::Union(variants), _) => return variants.iter().any(|m| self.contains_in(m, small, assumed, depth)),
-            (_, Kind::All(schemas)) => return schemas.iter().any(|m| self.contains_in(large, m, assumed, depth)),
-            (_, Kind::Checked(inner, _)) => return self.contains_in(large, inner, assumed, depth),
-            _ => {}
-        }
-        match (&large.kind, &small.kind) {
+            (Kind::Ref(a), Kind::Ref(b)) => {
+                let before = assumed.len();
+                if !assumed.insert((a.clone(), b.clone())) {
+                    return true;
+                }
+                let holds = self.contains_in(large, self.target(b), assumed, depth);
+                if !holds {
+                    // What follows from a wrong assumption is not proven.
+                    assumed.truncate(before);
+                }
+                holds
+            }
+            (_, Kind::Ref(name)) => self.contains_in(large, self.target(name), assumed, depth),
+            (Kind::Ref(name), _) => self.contains_in(self.target(name), small, assumed, depth),
+            (_, Kind::Union(variants)) => variants.iter().all(|m| self.contains_in(large, m, assumed, depth)),
+            (_, Kind::Values(values)) => values.iter().all(self.accepting(large)),
+            (Kind::Union(variants), _) => variants.iter().any(|m| self.contains_in(m, small, assumed, depth)),
+            (_, Kind::All(schemas)) => schemas.iter().any(|m| self.contains_in(large, m, assumed, depth)),
+            (_, Kind::Checked(inner, _)) => self.contains_in(large, inner, assumed, depth),
             (Kind::Null, Kind::Null) | (Kind::Boolean, Kind::Boolean) => true,
             (Kind::String(a), Kind::String(b)) => a.includes(b),
             (Kind::Number(a), Kind::Number(b) | Kind::Integer(b)) | (Kind::Integer(a), Kind::Integer(b)) => {
@@ -283,22 +291,19 @@ impl<'a> Algebra<'a> {
         }
         let depth = depth + 1;
         match (&a.kind, &b.kind) {
-            (Kind::Never, _) | (_, Kind::Never) => return true,
-            (Kind::Any, _) | (_, Kind::Any) => return false,
-            (Kind::Ref(x), Kind::Ref(y)) if x == y || !seen.insert((x.clone(), y.clone())) => return false,
-            (Kind::Ref(name), _) => return self.disjoint_in(self.target(name), b, seen, depth),
-            (_, Kind::Ref(name)) => return self.disjoint_in(a, self.target(name), seen, depth),
-            (Kind::All(schemas), _) => return schemas.iter().any(|m| self.disjoint_in(m, b, seen, depth)),
-            (_, Kind::All(schemas)) => return schemas.iter().any(|m| self.disjoint_in(a, m, seen, depth)),
-            (Kind::Values(values), _) => return !values.iter().any(self.accepting(b)),
-            (_, Kind::Values(values)) => return !values.iter().any(self.accepting(a)),
-            (Kind::Checked(inner, _), _) => return self.disjoint_in(inner, b, seen, depth),
-            (_, Kind::Checked(inner, _)) => return self.disjoint_in(a, inner, seen, depth),
-            (Kind::Union(variants), _) => return variants.iter().all(|m| self.disjoint_in(m, b, seen, depth)),
-            (_, Kind::Union(variants)) => return variants.iter().all(|m| self.disjoint_in(a, m, seen, depth)),
-            _ => {}
-        }
-        match (&a.kind, &b.kind) {
+            (Kind::Never, _) | (_, Kind::Never) => true,
+            (Kind::Any, _) | (_, Kind::Any) => false,
+            (Kind::Ref(x), Kind::Ref(y)) if x == y || !seen.insert((x.clone(), y.clone())) => false,
+            (Kind::Ref(name), _) => self.disjoint_in(self.target(name), b, seen, depth),
+            (_, Kind::Ref(name)) => self.disjoint_in(a, self.target(name), seen, depth),
+            (Kind::All(schemas), _) => schemas.iter().any(|m| self.disjoint_in(m, b, seen, depth)),
+            (_, Kind::All(schemas)) => schemas.iter().any(|m| self.disjoint_in(a, m, seen, depth)),
+            (Kind::Values(values), _) => !values.iter().any(self.accepting(b)),
+            (_, Kind::Values(values)) => !values.iter().any(self.accepting(a)),
+            (Kind::Checked(inner, _), _) => self.disjoint_in(inner, b, seen, depth),
+            (_, Kind::Checked(inner, _)) => self.disjoint_in(a, inner, seen, depth),
+            (Kind::Union(variants), _) => variants.iter().all(|m| self.disjoint_in(m, b, seen, depth)),
+            (_, Kind::Union(variants)) => variants.iter().all(|m| self.disjoint_in(a, m, seen, depth)),
             (Kind::Null, Kind::Null) | (Kind::Boolean, Kind::Boolean) => false,
             (Kind::String(x), Kind::String(y)) => x.and(y).is_empty(),
             (Kind::Number(x), Kind::Number(y)) => x.and(y).is_empty(false),

@@ -1,52 +1,24 @@
 //! The keywords that mcpgen knows.
 
+use std::collections::{HashMap, HashSet};
+use std::ops::Range;
+use std::sync::LazyLock;
+
 use crate::dialect::{CONTAINERS, Dialect};
 
 /// Keywords that do not affect which values are accepted, besides those that begin with `x-`.
 const ANNOTATIONS: &[&str] = &[
     // The standard, with JSON Hyper-Schema and OpenAPI.
-    "title",
-    "description",
-    "$comment",
-    "example",
-    "examples",
-    "default",
-    "deprecated",
-    "readOnly",
-    "writeOnly",
-    "format",
-    "contentEncoding",
-    "contentMediaType",
-    "contentSchema",
-    "links",
+    "title description $comment example examples default deprecated readOnly writeOnly format",
+    "contentEncoding contentMediaType contentSchema links",
     // A comment in documents that are older than `$comment`.
     "//",
     // Settings of VS Code extensions, and other editors.
-    "allowComments",
-    "allowTrailingCommas",
-    "defaultSnippets",
-    "deprecationMessage",
-    "doNotSuggest",
-    "editPresentation",
-    "enumDescriptions",
-    "enumItemLabels",
-    "enumNames",
-    "errorMessage",
-    "ignoreSync",
-    "markdownDeprecationMessage",
-    "markdownDescription",
-    "markdownEnumDescriptions",
-    "meta:enum",
-    "patternErrorMessage",
-    "suggestSortText",
+    "allowComments allowTrailingCommas defaultSnippets deprecationMessage doNotSuggest editPresentation",
+    "enumDescriptions enumItemLabels enumNames errorMessage ignoreSync markdownDeprecationMessage markdownDescription",
+    "markdownEnumDescriptions meta:enum patternErrorMessage suggestSortText",
     // Generators of TypeScript and Java.
-    "tsEnumNames",
-    "tsType",
-    "existingJavaType",
-    "javaEnumNames",
-    "javaInterfaces",
-    "javaName",
-    "javaType",
+    "tsEnumNames tsType existingJavaType javaEnumNames javaInterfaces javaName javaType",
     // Names the member that decides a union.
     "discriminator",
     // The known values of an open enum, as in the Debug Adapter Protocol.
@@ -59,8 +31,23 @@ const ANNOTATIONS: &[&str] = &[
     "id",
 ];
 
+/// The other keywords, with the positions in [`Dialect::ALL`] of the dialects that have them.
+const ASSERTIONS: &[(Range<usize>, &str)] = &[
+    (0..5, "type enum properties required additionalProperties patternProperties items minimum maximum"),
+    (0..5, "exclusiveMinimum exclusiveMaximum multipleOf minLength maxLength pattern minItems maxItems uniqueItems"),
+    (0..5, "minProperties maxProperties anyOf oneOf allOf not $ref dependencies"),
+    (0..4, "additionalItems"),
+    (1..5, "$id const contains propertyNames"),
+    (2..5, "if then else"),
+    (3..5, "dependentRequired dependentSchemas unevaluatedProperties unevaluatedItems minContains maxContains $anchor"),
+    (3..4, "$recursiveAnchor $recursiveRef"),
+    (4..5, "prefixItems $dynamicAnchor $dynamicRef"),
+];
+
 fn is_annotation(keyword: &str) -> bool {
-    ANNOTATIONS.contains(&keyword) || CONTAINERS.contains(&keyword) || keyword.starts_with("x-")
+    static NAMES: LazyLock<HashSet<&str>> =
+        LazyLock::new(|| ANNOTATIONS.iter().flat_map(|names| names.split(' ')).chain(CONTAINERS).collect());
+    NAMES.contains(keyword) || keyword.starts_with("x-")
 }
 
 /// Returns whether mcpgen knows a keyword.
@@ -70,48 +57,11 @@ pub(crate) fn is_keyword(keyword: &str) -> bool {
 
 /// Returns the dialects that have a keyword, or `None` if mcpgen does not implement it.
 fn dialects_of(keyword: &str) -> Option<&'static [Dialect]> {
-    let all = &Dialect::ALL;
-    match keyword {
-        "type"
-        | "enum"
-        | "properties"
-        | "required"
-        | "additionalProperties"
-        | "patternProperties"
-        | "items"
-        | "minimum"
-        | "maximum"
-        | "exclusiveMinimum"
-        | "exclusiveMaximum"
-        | "multipleOf"
-        | "minLength"
-        | "maxLength"
-        | "pattern"
-        | "minItems"
-        | "maxItems"
-        | "uniqueItems"
-        | "minProperties"
-        | "maxProperties"
-        | "anyOf"
-        | "oneOf"
-        | "allOf"
-        | "not"
-        | "$ref"
-        | "dependencies" => Some(all),
-        "additionalItems" => Some(&all[..4]),
-        "$id" | "const" | "contains" | "propertyNames" => Some(&all[1..]),
-        "if" | "then" | "else" => Some(&all[2..]),
-        "dependentRequired"
-        | "dependentSchemas"
-        | "unevaluatedProperties"
-        | "unevaluatedItems"
-        | "minContains"
-        | "maxContains"
-        | "$anchor" => Some(&all[3..]),
-        "$recursiveAnchor" | "$recursiveRef" => Some(&all[3..4]),
-        "prefixItems" | "$dynamicAnchor" | "$dynamicRef" => Some(&all[4..]),
-        _ => None,
-    }
+    static DIALECTS: LazyLock<HashMap<&str, &[Dialect]>> = LazyLock::new(|| {
+        let rows = ASSERTIONS.iter().map(|(dialects, names)| (&Dialect::ALL[dialects.clone()], names.split(' ')));
+        rows.flat_map(|(dialects, names)| names.map(move |name| (name, dialects))).collect()
+    });
+    DIALECTS.get(keyword).copied()
 }
 
 /// Returns why a dialect does not accept a keyword, and a remedy.
@@ -144,7 +94,8 @@ mod tests {
     fn annotations_are_documented() {
         let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../README.md");
         let text = std::fs::read_to_string(path).expect("a page");
-        let undocumented: Vec<_> = ANNOTATIONS.iter().filter(|name| !text.contains(&format!("`{name}`"))).collect();
+        let names = ANNOTATIONS.iter().flat_map(|names| names.split(' '));
+        let undocumented: Vec<_> = names.filter(|name| !text.contains(&format!("`{name}`"))).collect();
         assert!(undocumented.is_empty(), "{undocumented:?}");
     }
 }

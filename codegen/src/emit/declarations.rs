@@ -6,40 +6,33 @@ use quote::ToTokens as _;
 /// The maximum length of a line.
 pub(super) const WIDTH: usize = 120;
 
+/// Stands for a space where lines do not break. Tokens have none, because literals escape it.
+const SPACE: &str = "\u{1}";
+
 /// Prints a macro call as an item.
 pub(super) fn print(call: &syn::Macro) -> String {
-    let path: String = words(call.path.to_token_stream()).into_iter().map(|word| word.text).collect();
-    let words = words(call.tokens.clone());
-    let one_line = words.iter().map(|word| word.text.as_str()).collect::<Vec<_>>().join(" ");
-    let one_line = format!("{path}! {{ {one_line} }}");
-    if one_line.len() <= WIDTH {
-        return format!("{one_line}\n");
-    }
-    let mut entries = words.split_inclusive(|word| word.ends_entry).peekable();
-    let mut out = format!("{path}! {{");
-    // The name of the type, which ends with a semicolon, is on the first line.
-    for word in entries.next_if(|entry| entry.last().is_some_and(|word| word.text.ends_with(';'))).unwrap_or_default() {
-        out.push_str(&format!(" {}", word.text));
-    }
-    out.push('\n');
-    let mut line: Vec<&Word> = Vec::new();
-    for entry in entries {
-        // Each guard of a union has its own line.
-        let is_guard = |word: Option<&Word>| word.is_some_and(|word| word.text.starts_with('['));
-        let has_guard = is_guard(entry.first()) || is_guard(line.first().copied());
-        if has_guard || 4 + length(line.iter().copied()) + 1 + length(entry) > WIDTH {
-            out.push_str(&fill(line.drain(..).map(|word| word.text.as_str()), "        "));
+    let path = text(call.path.to_token_stream()).replace(' ', "");
+    let text = text(call.tokens.clone());
+    let mut out = format!("{path}! {{ {} }}\n", text.trim_end().replace('\n', " "));
+    if out.len() > WIDTH + 1 {
+        let mut entries = text.lines().peekable();
+        // The name of the type, which ends with a semicolon, is on the first line.
+        let name = entries.next_if(|entry| entry.ends_with(';')).map(|name| format!(" {name}"));
+        out = format!("{path}! {{{}\n", name.unwrap_or_default());
+        let mut line = String::new();
+        for entry in entries {
+            // Each guard of a union has its own line.
+            let has_guard = entry.starts_with('[') || line.starts_with('[');
+            if has_guard || 4 + line.len() + 1 + entry.len() > WIDTH {
+                out.push_str(&fill(line.split_ascii_whitespace(), "        "));
+                line.clear();
+            }
+            line = format!("{line} {entry}").trim_start().to_owned();
         }
-        line.extend(entry);
+        out.push_str(&fill(line.split_ascii_whitespace(), "        "));
+        out.push_str("}\n");
     }
-    out.push_str(&fill(line.into_iter().map(|word| word.text.as_str()), "        "));
-    out.push_str("}\n");
-    out
-}
-
-/// Returns the length of words with spaces between them.
-fn length<'w>(words: impl IntoIterator<Item = &'w Word>) -> usize {
-    words.into_iter().map(|word| word.text.len() + 1).sum::<usize>().saturating_sub(1)
+    out.replace(SPACE, " ")
 }
 
 /// Fills indented lines with words. `hanging` begins all lines but the first.
@@ -59,28 +52,22 @@ pub(super) fn fill<'w>(words: impl IntoIterator<Item = &'w str>, hanging: &str) 
     if line.is_empty() { out } else { format!("{out}{line}\n") }
 }
 
-/// A word: text without spaces.
-struct Word {
+/// Writes tokens, spaced like rustfmt does. Each entry is a line: it ends with a comma or semicolon outside of brackets.
+fn text(tokens: TokenStream) -> String {
+    let mut writer = Writer::default();
+    writer.tokens(tokens, true);
+    writer.text
+}
+
+#[derive(Default)]
+struct Writer {
     text: String,
-    /// Whether the word ends with a comma or semicolon outside of brackets.
-    ends_entry: bool,
-}
-
-/// Splits tokens into words, spaced like rustfmt does.
-fn words(tokens: TokenStream) -> Vec<Word> {
-    let mut words = Words { done: Vec::new(), is_tight: false };
-    words.push_all(tokens, true);
-    words.done
-}
-
-struct Words {
-    done: Vec<Word>,
     /// Whether the next token continues the last word.
     is_tight: bool,
 }
 
-impl Words {
-    fn push_all(&mut self, tokens: TokenStream, is_outside: bool) {
+impl Writer {
+    fn tokens(&mut self, tokens: TokenStream, is_outside: bool) {
         // The characters of an operator such as `=>`.
         let mut operator = String::new();
         for token in tokens {
@@ -105,10 +92,10 @@ impl Words {
     }
 
     fn push(&mut self, text: &str) {
-        match self.done.last_mut().filter(|_| self.is_tight) {
-            Some(last) => last.text.push_str(text),
-            None => self.done.push(Word { text: text.to_owned(), ends_entry: false }),
+        if !self.is_tight && !self.text.is_empty() && !self.text.ends_with('\n') {
+            self.text.push(' ');
         }
+        self.text.push_str(&text.replace(' ', SPACE));
         self.is_tight = false;
     }
 
@@ -117,8 +104,8 @@ impl Words {
             "," | ";" => {
                 self.is_tight = true;
                 self.push(text);
-                if let Some(last) = self.done.last_mut() {
-                    last.ends_entry = is_outside;
+                if is_outside {
+                    self.text.push('\n');
                 }
             }
             "=" | "=>" | "->" => self.push(text),
@@ -128,7 +115,7 @@ impl Words {
             }
             // `::`, `.`, `<`, `>`
             _ => {
-                self.is_tight |= self.done.last().is_some_and(|last| !last.text.ends_with(','));
+                self.is_tight |= !self.text.ends_with([',', '\n']);
                 self.push(text);
                 self.is_tight = !text.ends_with('>');
             }
@@ -143,21 +130,20 @@ impl Words {
             Delimiter::None => ("", ""),
         };
         // There is no space between the name in a call and its parentheses.
-        let is_after_name = self.done.last().is_some_and(|last| !last.text.ends_with('"'));
-        self.is_tight |= delimiter == Delimiter::Parenthesis && is_after_name;
-        let is_attribute = self.done.last().is_some_and(|last| last.text == "#");
+        self.is_tight |= delimiter == Delimiter::Parenthesis && !self.text.ends_with('"');
+        let is_attribute = self.text.ends_with('#');
         self.push(open);
         self.is_tight = true;
-        let first = self.done.len().saturating_sub(1);
+        let start = self.text.len();
         let idents = tokens.clone().into_iter().take(2).filter(|token| matches!(token, TokenTree::Ident(_)));
         let is_phrase = is_attribute || idents.count() == 2;
-        self.push_all(tokens, false);
+        self.tokens(tokens, false);
         self.is_tight = true;
         self.push(close);
-        // An attribute or a phrase such as `(into Vec<T>)` is one word, so that it stays on one line.
+        // Lines do not break in an attribute or in a phrase such as `(into Vec<T>)`.
         if is_phrase {
-            let words: Vec<String> = self.done.drain(first..).map(|word| word.text).collect();
-            self.done.push(Word { text: words.join(" "), ends_entry: false });
+            let phrase = self.text.split_off(start);
+            self.text.push_str(&phrase.replace(' ', SPACE));
         }
     }
 }

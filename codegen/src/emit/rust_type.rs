@@ -9,13 +9,14 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use mcpgen_model::{Protocol, Type};
 use mcpgen_schema::Error;
-use schemars::schema::{ArrayValidation, InstanceType, ObjectValidation, Schema, SchemaObject, SubschemaValidation};
+use schemars::schema::Schema;
+use serde_json::{Value, json};
 use typify::{TypeSpace, TypeSpaceImpl, TypeSpaceSettings};
 
 /// Stands for the core in the types that typify resolves. [`super::scope`] replaces it.
 pub(super) const CORE: &str = "mcpgen_core";
 
-/// The Rust types of scalars and of types of the core.
+/// The Rust types of scalars and of types of the core, by the names of their variants in [`Type`].
 const LEAVES: &[(&str, &str)] = &[
     ("Any", "::mcpgen_core::Json"),
     ("Never", "::mcpgen_core::Never"),
@@ -55,7 +56,8 @@ impl Resolver {
         }
         let space = &mut self.space;
         let resolved: syn::Type = guard("a type expression", || {
-            let id = space.add_type(&schema(content)).map_err(|error| error.to_string())?;
+            let schema = serde_json::from_value(schema(content)).map_err(|error| error.to_string())?;
+            let id = space.add_type(&schema).map_err(|error| error.to_string())?;
             let found = space.get_type(&id).map_err(|error| error.to_string())?;
             if matches!(
                 found.details(),
@@ -76,39 +78,16 @@ fn guard<T>(item: &str, ask: impl FnOnce() -> Result<T, String>) -> Result<T, Er
     answer.map_err(|why| Error::Defect(format!("mcpgen found no Rust type for {item}: {why}")))
 }
 
-fn schema(content: &Type) -> Schema {
-    let reference = |key: String| Schema::new_ref(format!("#/definitions/{key}"));
-    let of_type = |instance_type: InstanceType| SchemaObject {
-        instance_type: Some(instance_type.into()),
-        ..SchemaObject::default()
-    };
+fn schema(content: &Type) -> Value {
     match content {
-        Type::Named(id) => reference(format!("T{id}")),
-        Type::Any => reference("Any".into()),
-        Type::Never => reference("Never".into()),
-        Type::Signed => reference("Signed".into()),
-        Type::Unsigned => reference("Unsigned".into()),
-        Type::Number => reference("Number".into()),
-        Type::Object => reference("Object".into()),
-        Type::Null => of_type(InstanceType::Null).into(),
-        Type::Boolean => of_type(InstanceType::Boolean).into(),
-        Type::String => of_type(InstanceType::String).into(),
-        Type::List(inner) => {
-            let items = ArrayValidation { items: Some(schema(inner).into()), ..ArrayValidation::default() };
-            SchemaObject { array: Some(Box::new(items)), ..of_type(InstanceType::Array) }.into()
-        }
-        Type::Map(inner) => {
-            let values = ObjectValidation {
-                additional_properties: Some(Box::new(schema(inner))),
-                ..ObjectValidation::default()
-            };
-            SchemaObject { object: Some(Box::new(values)), ..of_type(InstanceType::Object) }.into()
-        }
-        Type::Nullable(inner) => {
-            let either = vec![schema(inner), of_type(InstanceType::Null).into()];
-            let either = SubschemaValidation { one_of: Some(either), ..SubschemaValidation::default() };
-            SchemaObject { subschemas: Some(Box::new(either)), ..SchemaObject::default() }.into()
-        }
+        Type::Named(id) => json!({"$ref": format!("#/definitions/T{id}")}),
+        Type::Null => json!({"type": "null"}),
+        Type::Boolean => json!({"type": "boolean"}),
+        Type::String => json!({"type": "string"}),
+        Type::List(inner) => json!({"type": "array", "items": schema(inner)}),
+        Type::Map(inner) => json!({"type": "object", "additionalProperties": schema(inner)}),
+        Type::Nullable(inner) => json!({"oneOf": [schema(inner), {"type": "null"}]}),
+        leaf => json!({"$ref": format!("#/definitions/{leaf:?}")}),
     }
 }
 

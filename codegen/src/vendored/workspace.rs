@@ -29,6 +29,13 @@ const HEADER: &str = "\
 # one of its era; correct them here if the specification has changed.
 ";
 
+#[derive(Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Rows {
+    #[serde(default)]
+    revision: Vec<Revision>,
+}
+
 /// A project root and its revisions.
 #[derive(Clone, Debug)]
 pub struct Workspace {
@@ -83,12 +90,6 @@ impl Workspace {
     }
 
     fn read(root: &Path) -> Result<Workspace, Error> {
-        #[derive(Deserialize)]
-        #[serde(deny_unknown_fields)]
-        struct Rows {
-            #[serde(default)]
-            revision: Vec<Revision>,
-        }
         let path = root.join(REVISIONS);
         let text = std::fs::read_to_string(&path).map_err(Error::io("reading", &path))?;
         let rows: Rows = toml::from_str(&text).map_err(|error| Error::Usage(format!("{}: {error}", path.display())))?;
@@ -234,11 +235,7 @@ impl Workspace {
 
     /// Returns the text of `schema/revisions.toml`.
     pub fn to_toml(&self) -> String {
-        #[derive(Serialize)]
-        struct Rows<'a> {
-            revision: &'a [Revision],
-        }
-        let rows = toml::to_string(&Rows { revision: &self.revisions }).expect("rows are tables of text");
+        let rows = toml::to_string(&Rows { revision: self.revisions.clone() }).expect("rows are tables of text");
         format!("{HEADER}\n{rows}")
     }
 }
