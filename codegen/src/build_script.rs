@@ -34,20 +34,3 @@ pub(crate) fn include_in_build<T>(
 pub(crate) fn instruction(name: &str, value: &str) -> String {
     format!("cargo::{name}={}", visible(value))
 }
-
-#[cfg(test)]
-mod tests {
-    use super::instruction;
-    use crate::emit::file::header;
-    use crate::hostile::{HOSTILE, is_hidden};
-
-    #[test]
-    fn foreign_text_adds_no_lines() {
-        for hostile in HOSTILE {
-            for (text, lines) in [(instruction("warning", hostile), 1), (header(hostile, "", hostile), 3)] {
-                assert_eq!(text.lines().count(), lines, "{text:?}");
-                assert!(!is_hidden(&text) && !text.contains("##["), "{text:?}");
-            }
-        }
-    }
-}

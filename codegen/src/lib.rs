@@ -27,10 +27,6 @@ mod write;
 
 mod build_script;
 
-#[cfg(test)]
-#[path = "../tests/support/hostile.rs"]
-mod hostile;
-
 // One schema -> Rust files.
 mod generator;
 

@@ -157,11 +157,11 @@ pub fn inspect(protocol: &Protocol) -> Result<Inspection<'_>, Error> {
     // Other schemas need none of the fixups.
     let fixups = protocol.fixups.iter().filter(|it| !it.pointers.is_empty() || it.is_for(&protocol.revision));
     let fixups = fixups.map(|applied| {
-        let known = FIXUPS.iter().find(|fixup| fixup.name == applied.name);
+        let known = FIXUPS.schemas.iter().find(|fixup| fixup.name == applied.name);
         FixupRow {
             name: applied.name,
-            reason: known.map_or("", |fixup| fixup.reason),
-            link: known.map_or("", |fixup| fixup.link),
+            reason: known.map_or("", |fixup| &fixup.reason),
+            link: known.map_or("", |fixup| &fixup.link),
             pointers: &applied.pointers,
         }
     });

@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 use heck::ToLowerCamelCase as _;
 use mcpgen_schema::json::Json;
 
-use crate::fixups;
+use crate::fixups::FIXUPS;
 use crate::{Content, Member, Message, Params, Protocol, Shape, Side, Struct, Type};
 
 /// Facts about a method of a revision.
@@ -79,10 +79,9 @@ fn receivers(senders: &[Side]) -> Vec<Side> {
 /// Returns the path of a method's capability, which has the name of the method's first segment, in the singular or the
 /// plural. If the capability has a member with the name of the last segment, the path includes it.
 fn capability(protocol: &Protocol, declared_by: &[Side], method: &str) -> Vec<String> {
-    if let Some(fixup) = fixups::CAPABILITIES.iter().find(|fixup| fixup.method == method) {
-        let path: Vec<String> = fixup.capability.iter().map(|name| (*name).to_owned()).collect();
-        let exists = |side: &Side| find(protocol, *side, &path).is_some();
-        return if declared_by.iter().any(exists) { path } else { Vec::new() };
+    if let Some(fixup) = FIXUPS.capabilities.iter().find(|fixup| fixup.method == method) {
+        let exists = |side: &Side| find(protocol, *side, &fixup.capability).is_some();
+        return if declared_by.iter().any(exists) { fixup.capability.clone() } else { Vec::new() };
     }
     let method = method.strip_prefix("notifications/").unwrap_or(method);
     let Some((area, action)) = method.split_once('/') else { return Vec::new() };

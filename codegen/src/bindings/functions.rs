@@ -8,7 +8,7 @@ use quote::{format_ident, quote};
 
 use super::tool::{SchemaBinding, ToolBinding};
 use crate::emit::comments::Comments;
-use crate::emit::file::render_with;
+use crate::emit::file::render;
 use crate::emit::ident;
 
 pub(super) fn root(header: &str, source: &str, tools: &[ToolBinding<'_>]) -> Result<String, Error> {
@@ -55,7 +55,7 @@ pub(super) fn root(header: &str, source: &str, tools: &[ToolBinding<'_>]) -> Res
         #(#exports)*
         #(#functions)*
     };
-    render_with(&comments, "mod.rs", header, tokens)
+    render("mod.rs", header, tokens, &comments)
 }
 
 fn function(tool: &ToolBinding<'_>, comments: &Comments) -> TokenStream {

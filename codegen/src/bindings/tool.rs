@@ -13,7 +13,7 @@ use mcpgen_schema::text::visible;
 use mcpgen_schema::{Dialect, Document, ReadOptions};
 
 use crate::emit::Options;
-use crate::emit::module::emit_titled;
+use crate::emit::module::{emit_on, threads};
 
 /// Types that the root imports.
 pub(super) const IMPORTED_TYPES: [&str; 2] = ["CallToolResult", "StructuredResult"];
@@ -130,7 +130,7 @@ impl SchemaBinding {
             "arguments" => format!("The arguments of the tool {}.", code(&self.tool)),
             _ => format!("The structured content of the results of the tool {}.", code(&self.tool)),
         };
-        Ok((rust, emit_titled(&protocol, options, &title)?))
+        Ok((rust, emit_on(threads(), &protocol, options, Some(&title))?))
     }
 
     fn model(&self, sha256: &str) -> Result<Protocol, Error> {

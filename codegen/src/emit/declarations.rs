@@ -147,36 +147,3 @@ impl Writer {
         }
     }
 }
-
-#[cfg(test)]
-mod tests {
-    use super::print;
-
-    #[test]
-    fn fills_lines_with_entries() {
-        let cases = [
-            ("a::b! { Name }", "a::b! { Name }\n"),
-            (
-                "b! { Name(Vec<Map<String,X>>) from f64; at_least(Integer(-1)), at_most(Integer(2)) }",
-                "b! { Name(Vec<Map<String, X>>) from f64; at_least(Integer(-1)), at_most(Integer(2)) }\n",
-            ),
-            (
-                "b! { N; required r#type \"a\" (into Map<String,X>), constant b \"b\" = Str(\"x, y\"), ..extra }",
-                "b! { N; required r#type \"a\" (into Map<String, X>), constant b \"b\" = Str(\"x, y\"), ..extra }\n",
-            ),
-            (
-                "b! { LongNameOfAType; optional a \"a\" #[deprecated(note=\"since, b\")] with_a(copy bool), optional b \"b\" with_b(into String), }",
-                "b! { LongNameOfAType;\n    optional a \"a\" #[deprecated(note = \"since, b\")] with_a(copy bool), optional b \"b\" with_b(into String),\n}\n",
-            ),
-            ("b! { Call; \"a/b\" (P) -> R, task T; V::V1 }", "b! { Call; \"a/b\" (P) -> R, task T; V::V1 }\n"),
-            (
-                "b! { OneOfSeveralTypesWithALongName blank A; A from(String, &str), B, [Value(&[\"t\"], &[Null]), Type(J::A.union(J::B))] => A, [] => B, }",
-                "b! { OneOfSeveralTypesWithALongName blank A;\n    A from(String, &str), B,\n    [Value(&[\"t\"], &[Null]), Type(J::A.union(J::B))] => A,\n    [] => B,\n}\n",
-            ),
-        ];
-        for (source, printed) in cases {
-            let item: syn::ItemMacro = syn::parse_str(source).expect("a macro");
-            assert_eq!(print(&item.mac), printed);
-        }
-    }
-}

@@ -5,10 +5,11 @@ use mcpgen_schema::Error;
 use proc_macro2::TokenStream;
 use quote::{format_ident, quote};
 
+use crate::emit::comments::Comments;
 use crate::emit::file::{render, repository_header};
 
 pub(crate) fn file(extensions: &[Extension]) -> Result<String, Error> {
-    render("ext/mod.rs", &repository_header("schema/extensions.toml"), tokens(extensions))
+    render("ext/mod.rs", &repository_header("schema/extensions.toml"), tokens(extensions), &Comments::default())
 }
 
 fn tokens(extensions: &[Extension]) -> TokenStream {

@@ -28,12 +28,7 @@ pub(crate) fn repository_header(source: &str) -> String {
     format!("{MARK} from {source}.\n// Do not edit: run `{COMMAND}`.\n\n")
 }
 
-pub(crate) fn render(file: &str, header: &str, tokens: TokenStream) -> Result<String, Error> {
-    render_with(&Comments::default(), file, header, tokens)
-}
-
-/// Like [`render`], with comments.
-pub(crate) fn render_with(comments: &Comments, file: &str, header: &str, tokens: TokenStream) -> Result<String, Error> {
+pub(crate) fn render(file: &str, header: &str, tokens: TokenStream, comments: &Comments) -> Result<String, Error> {
     let mut printer = Printer::new(comments);
     printer.print(parse(file, tokens)?, |_| BTreeSet::new());
     Ok(format!("{header}{}", printer.text))

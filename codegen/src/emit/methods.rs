@@ -6,6 +6,7 @@ use mcpgen_schema::Error;
 use proc_macro2::TokenStream;
 use quote::{format_ident, quote};
 
+use crate::emit::comments::Comments;
 use crate::emit::file::{render, repository_header};
 
 pub(crate) fn file(revisions: &[Revision], models: &[Protocol]) -> Result<String, Error> {
@@ -16,7 +17,8 @@ pub(crate) fn file(revisions: &[Revision], models: &[Protocol]) -> Result<String
         let rows = method_facts(protocol).into_iter().map(row);
         quote!(#[doc = #docs] pub(crate) static #constant: MethodTable = MethodTable::new(&[#(#rows),*]);)
     });
-    render("methods.rs", &header, quote!(use crate::method_spec::{MethodSpec, MethodTable}; #(#tables)*))
+    let tokens = quote!(use crate::method_spec::{MethodSpec, MethodTable}; #(#tables)*);
+    render("methods.rs", &header, tokens, &Comments::default())
 }
 
 /// Emits a row. Omits members that have their default values.

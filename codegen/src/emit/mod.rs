@@ -2,7 +2,7 @@
 //! `emitter` emits items, whose names `scope` resolves, and `file` formats them. `declarations` formats macro calls. Each
 //! shape of a type has its own file.
 //!
-//! `exports` computes the names that each area exports, `rust_type` resolves type expressions with typify, and
+//! `parallel` has the threads, `exports` computes the names that each area exports, `rust_type` resolves type expressions with typify, and
 //! `methods`, `revisions`, `extensions` and `conversions` write the files that all modules share.
 
 mod aliases;
@@ -23,6 +23,7 @@ mod messages;
 pub(crate) mod methods;
 pub(crate) mod module;
 mod options;
+pub(crate) mod parallel;
 pub(crate) mod revisions;
 mod rust_type;
 mod scope;

@@ -2,7 +2,6 @@
 
 use std::collections::BTreeMap;
 use std::num::NonZero;
-use std::panic::resume_unwind;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 
@@ -15,9 +14,11 @@ use mcpgen_schema::text::counted;
 use proc_macro2::TokenStream;
 use quote::{format_ident, quote};
 
+use super::comments::Comments;
 use super::emitter::Emitter;
 use super::exports::Exports;
 use super::file::{area_file, header, render};
+use super::parallel::in_parallel;
 use super::{Options, ident};
 
 /// Emits the module of a revision. Returns the text of each file by its name.
@@ -25,28 +26,16 @@ use super::{Options, ident};
 /// # Errors
 /// [`Error::Defect`], or [`Error::Usage`] if `options.support` is not a path.
 pub fn emit(protocol: &Protocol, options: &Options) -> Result<BTreeMap<String, String>, Error> {
-    emit_on(threads(), protocol, options)
+    emit_on(threads(), protocol, options, None)
 }
 
-/// Like [`emit`], but the documentation of the module is `title`, for a schema that is not a protocol.
-pub(crate) fn emit_titled(
-    protocol: &Protocol,
-    options: &Options,
-    title: &str,
-) -> Result<BTreeMap<String, String>, Error> {
-    let mut files = emit_on(threads(), protocol, options)?;
-    let exports = Exports::new(protocol, options);
-    let root = root_with(&[format!(" {title}")], protocol, &exports, options)?;
-    let header = header(&options.source, &protocol.sha256, &options.command);
-    files.insert("mod.rs".to_owned(), render("mod.rs", &header, root)?);
-    Ok(files)
-}
-
-/// Like [`emit`], but on the given number of threads, which does not affect the text.
+/// Like [`emit`], but on the given number of threads, which does not affect the text. If the schema is not a protocol,
+/// the documentation of the module is `title`.
 pub(crate) fn emit_on(
     threads: usize,
     protocol: &Protocol,
     options: &Options,
+    title: Option<&str>,
 ) -> Result<BTreeMap<String, String>, Error> {
     let exports = Exports::new(protocol, options);
     let header = header(&options.source, &protocol.sha256, &options.command);
@@ -62,24 +51,22 @@ pub(crate) fn emit_on(
         }
         Ok(files)
     };
-    let mut files =
-        BTreeMap::from([("mod.rs".to_owned(), render("mod.rs", &header, root(protocol, &exports, options)?)?)]);
-    thread::scope(|scope| {
-        let others: Vec<_> = (1..threads.min(areas.len())).map(|_| scope.spawn(emit_areas)).collect();
-        files.extend(emit_areas()?);
-        for thread in others {
-            // Propagates a panic to this thread.
-            files.extend(thread.join().unwrap_or_else(|cause| resume_unwind(cause))?);
-        }
-        Ok(files)
-    })
+    let lines = title.map_or_else(|| documentation(protocol, options), |title| vec![format!(" {title}")]);
+    let root = root(&lines, protocol, &exports, options)?;
+    let mut files = BTreeMap::from([("mod.rs".to_owned(), render("mod.rs", &header, root, &Comments::default())?)]);
+    let threads: Vec<usize> = (0..threads.min(areas.len())).collect();
+    for emitted in in_parallel(&threads, |_| emit_areas()) {
+        files.extend(emitted?);
+    }
+    Ok(files)
 }
 
 pub(crate) fn threads() -> usize {
     thread::available_parallelism().map_or(1, NonZero::get)
 }
 
-fn root(protocol: &Protocol, exports: &Exports, options: &Options) -> Result<TokenStream, Error> {
+/// Returns the lines of the documentation of a module.
+fn documentation(protocol: &Protocol, options: &Options) -> Vec<String> {
     let counts = format!(
         " {}, {}, {}.",
         counted(protocol.facts.len() as u64, "definitions"),
@@ -100,16 +87,11 @@ fn root(protocol: &Protocol, exports: &Exports, options: &Options) -> Result<Tok
     };
     lines.extend([title, String::new(), counts]);
     lines.extend(map(protocol));
-    root_with(&lines, protocol, exports, options)
+    lines
 }
 
 /// Returns `mod.rs` with these lines of documentation.
-fn root_with(
-    lines: &[String],
-    protocol: &Protocol,
-    exports: &Exports,
-    options: &Options,
-) -> Result<TokenStream, Error> {
+fn root(lines: &[String], protocol: &Protocol, exports: &Exports, options: &Options) -> Result<TokenStream, Error> {
     let support = options.support_path()?;
     let shared = shared(protocol, exports, &support);
     let modules = exports.areas.iter().map(|(area, exported)| {
@@ -226,7 +208,7 @@ mod tests {
                 source: schema_path(&row.name),
                 vendored: Some(row.module()),
             };
-            let [alone, together] = [1, 3].map(|threads| emit_on(threads, &protocol, &options).expect("code"));
+            let [alone, together] = [1, 3].map(|threads| emit_on(threads, &protocol, &options, None).expect("code"));
             assert_eq!(alone, together, "{}", row.name);
         }
     }

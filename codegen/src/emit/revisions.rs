@@ -5,6 +5,7 @@ use mcpgen_schema::Error;
 use proc_macro2::TokenStream;
 use quote::{format_ident, quote};
 
+use crate::emit::comments::Comments;
 use crate::emit::file::{render, repository_header};
 
 pub(crate) fn file(revisions: &[Revision], models: &[Protocol], has_extensions: bool) -> Result<String, Error> {
@@ -14,7 +15,7 @@ pub(crate) fn file(revisions: &[Revision], models: &[Protocol], has_extensions: 
             pub mod ext;
         )
     });
-    render("revisions.rs", &header, tokens(revisions, models, extensions))
+    render("revisions.rs", &header, tokens(revisions, models, extensions), &Comments::default())
 }
 
 fn tokens(revisions: &[Revision], models: &[Protocol], extensions: Option<TokenStream>) -> TokenStream {

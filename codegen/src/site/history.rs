@@ -4,11 +4,6 @@ use std::collections::BTreeSet;
 
 use mcpgen_model::{Origin, Protocol, Shape};
 
-/// The revisions of a protocol, oldest first.
-pub(super) struct History<'p> {
-    revisions: &'p [Protocol],
-}
-
 /// What a revision added to the one before, and removed from it.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(super) struct Step {
@@ -23,46 +18,37 @@ pub(super) struct Changes {
     pub(super) removed: Vec<String>,
 }
 
-impl<'p> History<'p> {
-    pub(super) fn of(revisions: &'p [Protocol]) -> History<'p> {
-        History { revisions }
-    }
+pub(super) fn method_since<'p>(revisions: &'p [Protocol], method: &str) -> Option<&'p str> {
+    first(revisions, |protocol| methods(protocol).contains(method))
+}
 
-    pub(super) fn method_since(&self, method: &str) -> Option<&'p str> {
-        self.first(|protocol| methods(protocol).contains(method))
-    }
+pub(super) fn type_since<'p>(revisions: &'p [Protocol], name: &str) -> Option<&'p str> {
+    first(revisions, |protocol| protocol.find(name).is_some())
+}
 
-    pub(super) fn type_since(&self, name: &str) -> Option<&'p str> {
-        self.first(|protocol| protocol.find(name).is_some())
-    }
+pub(super) fn member_since<'p>(revisions: &'p [Protocol], name: &str, member: &str) -> Option<&'p str> {
+    first(revisions, |protocol| match protocol.find(name).map(|def| &def.shape) {
+        Some(Shape::Struct(body)) => body.member(member).is_some(),
+        _ => false,
+    })
+}
 
-    pub(super) fn member_since(&self, name: &str, member: &str) -> Option<&'p str> {
-        self.first(|protocol| match protocol.find(name).map(|def| &def.shape) {
-            Some(Shape::Struct(body)) => body.member(member).is_some(),
-            _ => false,
-        })
-    }
+/// Returns the oldest revision that has something. `revisions` are in order, oldest first.
+fn first(revisions: &[Protocol], has: impl Fn(&Protocol) -> bool) -> Option<&str> {
+    revisions.iter().find(|protocol| has(protocol)).map(|protocol| protocol.revision.as_str())
+}
 
-    /// Compares each revision with the one before.
-    pub(super) fn steps(&self) -> Vec<Step> {
-        let nothing = BTreeSet::new();
-        let mut before = (nothing.clone(), nothing);
-        let step = |protocol: &'p Protocol| {
-            let now = (methods(protocol), types(protocol));
-            let step = Step {
-                revision: protocol.revision.clone(),
-                methods: Changes::between(&before.0, &now.0),
-                types: Changes::between(&before.1, &now.1),
-            };
-            before = now;
-            step
-        };
-        self.revisions.iter().map(step).collect()
-    }
-
-    fn first(&self, has: impl Fn(&Protocol) -> bool) -> Option<&'p str> {
-        self.revisions.iter().find(|protocol| has(protocol)).map(|protocol| protocol.revision.as_str())
-    }
+/// Compares each revision with the one before.
+pub(super) fn steps(revisions: &[Protocol]) -> Vec<Step> {
+    let mut before = (BTreeSet::new(), BTreeSet::new());
+    let steps = revisions.iter().map(|protocol| {
+        let now = (methods(protocol), types(protocol));
+        let methods = Changes::between(&before.0, &now.0);
+        let types = Changes::between(&before.1, &now.1);
+        before = now;
+        Step { revision: protocol.revision.clone(), methods, types }
+    });
+    steps.collect()
 }
 
 impl Changes {

@@ -9,11 +9,11 @@ use mcpgen_model::{
 };
 use mcpgen_schema::text::counted;
 
-use crate::site::history::{Changes, History};
+use crate::site::history::{self, Changes};
 
 /// Describes a protocol. `revisions` has all revisions, oldest first, or is empty.
 pub fn render(protocol: &Protocol, revisions: &[Protocol]) -> String {
-    let site = Site { protocol, history: History::of(revisions), users: users(protocol) };
+    let site = Site { protocol, revisions, users: users(protocol) };
     let mut main = String::new();
     let mut navigation = Vec::new();
     if !revisions.is_empty() {
@@ -37,7 +37,7 @@ pub fn render(protocol: &Protocol, revisions: &[Protocol]) -> String {
 
 struct Site<'p> {
     protocol: &'p Protocol,
-    history: History<'p>,
+    revisions: &'p [Protocol],
     /// The types that use each type, and the methods.
     users: Vec<BTreeSet<User<'p>>>,
 }
@@ -67,7 +67,7 @@ impl Site<'_> {
         text.push_str(
             "<section aria-labelledby=\"timeline\">\n<h2 id=\"timeline\">Timeline</h2>\n<ol class=\"timeline\">\n",
         );
-        for (at, step) in self.history.steps().iter().enumerate() {
+        for (at, step) in history::steps(self.revisions).iter().enumerate() {
             let current = if step.revision == self.protocol.revision { ", this page" } else { "" };
             let _ = writeln!(text, "<li><strong>{}</strong>{current}", escape(&step.revision));
             if at == 0 {
@@ -142,7 +142,7 @@ impl Site<'_> {
              <td>{result}</td><td class=\"since\">{}</td></tr>",
             senders.join(", "),
             params.unwrap_or_default(),
-            escape(self.history.method_since(name).unwrap_or_default()),
+            escape(history::method_since(self.revisions, name).unwrap_or_default()),
         );
     }
 
@@ -172,7 +172,7 @@ impl Site<'_> {
         if def.deprecated {
             text.push_str("<span class=\"badge dangerous\">deprecated</span>");
         }
-        if let Some(since) = self.history.type_since(&def.name) {
+        if let Some(since) = history::type_since(self.revisions, &def.name) {
             let _ = write!(text, "<span class=\"quiet\">since {}</span>", escape(since));
         }
         let _ =
@@ -227,7 +227,7 @@ impl Site<'_> {
                 text,
                 "<tr><th scope=\"row\"><code>{}</code></th><td>{content}{doc}</td><td>{presence}</td><td class=\"since\">{}</td></tr>",
                 escape(&member.wire),
-                escape(self.history.member_since(&def.name, &member.wire).unwrap_or_default()),
+                escape(history::member_since(self.revisions, &def.name, &member.wire).unwrap_or_default()),
             );
         }
         text.push_str("</tbody>\n</table>\n");

@@ -8,7 +8,7 @@ use mcpgen_model::{Contract, Extension, Mapping, Protocol, Status, check_name, e
 use mcpgen_schema::{Document, Error, ReadOptions};
 use serde::{Deserialize, Serialize};
 
-use crate::vendored::parallel::{all, in_parallel};
+use crate::emit::parallel::{all, in_parallel};
 use crate::vendored::workspace::Workspace;
 
 /// The list of vendored extensions, below the root. A project without it has no extensions.

@@ -11,10 +11,10 @@ use mcpgen_schema::{Error, evaluate};
 
 use crate::emit::file::{COMMAND, repository_header};
 use crate::emit::module::{emit_on, threads};
+use crate::emit::parallel::in_parallel;
 use crate::emit::{Options, conversions as conversion_tables, extensions, methods, revisions};
 use crate::generator::{Generated, Summary, summary};
 use crate::vendored::manifest;
-use crate::vendored::parallel::in_parallel;
 use crate::vendored::workspace::Workspace;
 use crate::write::sync;
 
@@ -117,6 +117,6 @@ fn jobs<'p>(workspace: &Workspace, models: &'p [Protocol], extensions: &'p [Prot
 
 fn module(job: &Job<'_>, threads: usize) -> Result<Module, Error> {
     conservation(job.protocol)?;
-    let files = emit_on(threads, job.protocol, &job.options)?;
+    let files = emit_on(threads, job.protocol, &job.options, None)?;
     Ok((summary(job.protocol, files.len()), files))
 }

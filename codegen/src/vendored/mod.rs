@@ -8,7 +8,6 @@ mod generate;
 #[cfg(feature = "cli")]
 pub mod import;
 mod manifest;
-mod parallel;
 mod workspace;
 
 pub use generate::{GENERATED, generate};

@@ -13,7 +13,7 @@ use mcpgen_model::{Era, Rule};
 use mcpgen_schema::{Document, Error};
 use serde::{Deserialize, Serialize};
 
-use crate::vendored::parallel::{all, in_parallel};
+use crate::emit::parallel::{all, in_parallel};
 
 /// The folder of the schemas, below the root.
 #[cfg(feature = "cli")]

@@ -97,7 +97,7 @@ fn envelope(container: &str, message: &Message) -> Json {
 }
 
 /// Returns the schema of an object.
-fn structure(properties: Json, required: &[&str], description: Option<&str>) -> Json {
+pub(super) fn structure(properties: Json, required: &[&str], description: Option<&str>) -> Json {
     let required = required.iter().map(|name| text(name)).collect();
     let shape = [("type", text("object")), ("properties", properties), ("required", Json::Array(required))];
     let all = description.map(|it| ("description", text(it))).into_iter().chain(shape);

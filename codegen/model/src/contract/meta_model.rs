@@ -4,7 +4,7 @@ use indexmap::IndexMap;
 use mcpgen_schema::json::pointer::escape;
 use mcpgen_schema::{Dialect, Document, Error, Json};
 
-use super::envelopes::{free_name, object, reference, text};
+use super::envelopes::{free_name, object, reference, structure, text};
 use super::mapping::Direction;
 use super::origins::Origins;
 use super::reader::{Contents, ErrorCode, Message, Problems, Reader};
@@ -91,8 +91,7 @@ impl<'a> Reading<'a> {
             "both" => Direction::Both,
             other => {
                 let why = format!("expected clientToServer, serverToClient or both, found {other:?}");
-                self.problems.add(&format!("{pointer}/messageDirection"), why);
-                return None;
+                return self.problems.refuse(&format!("{pointer}/messageDirection"), why);
             }
         };
         let stem = type_name(method);
@@ -168,15 +167,11 @@ impl<'a> Reading<'a> {
         for (name, (pointer, member)) in members {
             let Some(schema) = self.part(&pointer, member, "type") else { continue };
             if member.get("optional") != Some(&Json::Bool(true)) {
-                required.push(text(name));
+                required.push(name);
             }
             properties.insert(name.to_owned(), documented(schema, member));
         }
-        object([
-            ("type", text("object")),
-            ("properties", Json::Object(properties)),
-            ("required", Json::Array(required)),
-        ])
+        structure(Json::Object(properties), &required, None)
     }
 
     /// Collects the members of a structure, each with its pointer. Own members replace inherited ones.
@@ -220,8 +215,7 @@ impl<'a> Reading<'a> {
     fn enumeration(&mut self, pointer: &str, item: &'a Json) -> Option<Json> {
         let base = self.part(pointer, item, "type")?;
         let Some(Json::Array(values)) = item.get("values") else {
-            self.problems.add(&format!("{pointer}/values"), "expected an array of values");
-            return None;
+            return self.problems.refuse(&format!("{pointer}/values"), "expected an array of values");
         };
         let (mut names, mut known) = (Vec::new(), Vec::new());
         for (index, entry) in values.iter().enumerate() {
@@ -267,8 +261,7 @@ impl<'a> Reading<'a> {
             }
             "or" | "and" | "tuple" => {
                 let Some(Json::Array(items)) = json.get("items") else {
-                    self.problems.add(&format!("{pointer}/items"), "expected an array of types");
-                    return None;
+                    return self.problems.refuse(&format!("{pointer}/items"), "expected an array of types");
                 };
                 let pointer = format!("{pointer}/items");
                 match kind {
@@ -286,14 +279,8 @@ impl<'a> Reading<'a> {
             "stringLiteral" | "integerLiteral" | "booleanLiteral" => {
                 Some(object([("const", self.value(pointer, json)?.clone())]))
             }
-            "" => {
-                self.problems.add(pointer, "expected a type");
-                None
-            }
-            other => {
-                self.problems.add(&format!("{pointer}/kind"), format!("{other:?} is not a kind of type"));
-                None
-            }
+            "" => self.problems.refuse(pointer, "expected a type"),
+            other => self.problems.refuse(&format!("{pointer}/kind"), format!("{other:?} is not a kind of type")),
         }
     }
 
@@ -336,8 +323,7 @@ impl<'a> Reading<'a> {
             "boolean" => object([("type", text("boolean"))]),
             "null" => object([("type", text("null"))]),
             other => {
-                self.problems.add(&format!("{pointer}/name"), format!("{other:?} is not a base type"));
-                return None;
+                return self.problems.refuse(&format!("{pointer}/name"), format!("{other:?} is not a base type"));
             }
         })
     }

@@ -6,7 +6,7 @@ use indexmap::IndexMap;
 use mcpgen_schema::json::pointer::escape;
 use mcpgen_schema::{Dialect, Document, Error, Json};
 
-use super::envelopes::{free_name, object, reference, text};
+use super::envelopes::{free_name, object, reference, structure, text};
 use super::mapping::Direction;
 use super::origins::Origins;
 use super::reader::{Contents, ErrorCode, Message, Problems, Reader};
@@ -117,8 +117,7 @@ impl<'a> Reading<'a> {
         let (method, pointer) = self.resolved(pointer, method)?;
         let pointer = pointer.as_str();
         let Some(name) = method.get("name").and_then(Json::as_str) else {
-            self.problems.add(&format!("{pointer}/name"), "expected the name of a method");
-            return None;
+            return self.problems.refuse(&format!("{pointer}/name"), "expected the name of a method");
         };
         let stem = type_name(name);
         let description = method.get("description").or(method.get("summary")).and_then(Json::as_str);
@@ -142,8 +141,7 @@ impl<'a> Reading<'a> {
     /// Defines the params of a method: an object, an array, or both, as its `paramStructure` says.
     fn params(&mut self, pointer: &str, stem: &str, method: &'a Json) -> Option<Option<(String, bool)>> {
         let Some(Json::Array(params)) = method.get("params") else {
-            self.problems.add(&format!("{pointer}/params"), "expected an array of params");
-            return None;
+            return self.problems.refuse(&format!("{pointer}/params"), "expected an array of params");
         };
         if params.is_empty() {
             return Some(None);
@@ -172,8 +170,7 @@ impl<'a> Reading<'a> {
             }
             Some(_) => {
                 let why = "expected \"by-name\", \"by-position\" or \"either\"";
-                self.problems.add(&format!("{pointer}/paramStructure"), why);
-                return None;
+                return self.problems.refuse(&format!("{pointer}/paramStructure"), why);
             }
         };
         Some(Some((name, required)))
@@ -194,12 +191,8 @@ impl<'a> Reading<'a> {
 
     fn by_name(&mut self, name: &str, params: &[Descriptor<'a>]) -> String {
         let properties = params.iter().map(|it| (it.name.to_owned(), self.param(it))).collect();
-        let required = params.iter().filter(|it| it.is_required()).map(|it| text(it.name)).collect();
-        let schema = object([
-            ("type", text("object")),
-            ("properties", Json::Object(properties)),
-            ("required", Json::Array(required)),
-        ]);
+        let required: Vec<&str> = params.iter().filter(|it| it.is_required()).map(|it| it.name).collect();
+        let schema = structure(Json::Object(properties), &required, None);
         let origins = params.iter().map(|it| (format!("/properties/{}", escape(it.name)), &*it.pointer));
         self.define(name, schema, &origins.collect::<Vec<_>>())
     }
@@ -253,10 +246,7 @@ impl<'a> Reading<'a> {
         }
         match (json.get("name").and_then(Json::as_str), json.get("schema")) {
             (Some(name), Some(schema)) => Some(Descriptor { name, schema, json, pointer: format!("{pointer}/schema") }),
-            _ => {
-                self.problems.add(&pointer, "expected a content descriptor with a `name` and a `schema`");
-                None
-            }
+            _ => self.problems.refuse(&pointer, "expected a content descriptor with a `name` and a `schema`"),
         }
     }
 
@@ -270,8 +260,7 @@ impl<'a> Reading<'a> {
                 Some(next) => (found, place) = next,
                 None => {
                     let why = format!("{target} leads to nothing in this document, or to itself");
-                    self.problems.add(&format!("{pointer}/$ref"), why);
-                    return None;
+                    return self.problems.refuse(&format!("{pointer}/$ref"), why);
                 }
             }
         }

@@ -69,6 +69,12 @@ impl Problems {
         self.add_with(pointer, why, self.remedy);
     }
 
+    /// Adds a problem of a part that is not read.
+    pub(super) fn refuse<T>(&mut self, pointer: &str, why: impl Into<String>) -> Option<T> {
+        self.add(pointer, why);
+        None
+    }
+
     pub(super) fn add_with(&mut self, pointer: &str, why: impl Into<String>, remedy: &str) {
         self.found.push(Problem::new(&self.file, pointer, why, remedy));
     }

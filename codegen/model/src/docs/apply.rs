@@ -61,10 +61,8 @@ impl DocBook {
 
     /// Returns the examples for an extension or the newest revision, for which those of revisions are written.
     fn examples(&self, protocol: &Protocol, lifetimes: &Lifetimes) -> HashMap<String, String> {
-        let book = match &protocol.extends {
-            Some(_) => self.extensions.get(&protocol.revision),
-            None => Some(self).filter(|_| lifetimes.newest.as_ref() == Some(&protocol.revision)),
-        };
+        let has_examples = protocol.extends.is_some() || lifetimes.newest.as_ref() == Some(&protocol.revision);
+        let book = self.of(protocol).filter(|_| has_examples);
         let of = |def: &TypeDef| {
             let example = book?.types.get(&def.name)?.example.as_ref()?;
             Some((def.name.clone(), example.trim().to_owned()))

@@ -16,8 +16,9 @@ pub const FOLDER: &str = "schema/docs";
 /// The folder of the entries of extensions, below [`FOLDER`]: a file for each extension.
 const EXTENSIONS: &str = "extensions";
 
-/// All entries.
-#[derive(Clone, Debug, Default)]
+/// All entries, or those of a file.
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(default, deny_unknown_fields)]
 pub struct DocBook {
     /// The documentation of the module, if these are the entries of an extension.
     pub(super) module: Option<DocEntry>,
@@ -30,6 +31,7 @@ pub struct DocBook {
     /// Values for examples, by the name of a member, or by a type and a member: `Tool.name`.
     pub(super) samples: BTreeMap<String, Json>,
     /// The entries of extensions, by the name of the extension.
+    #[serde(skip)]
     pub(super) extensions: BTreeMap<String, DocBook>,
 }
 
@@ -77,22 +79,6 @@ pub(super) struct Override {
     pub(super) values: BTreeMap<String, DocEntry>,
 }
 
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-pub(super) struct File {
-    module: Option<DocEntry>,
-    #[serde(default)]
-    order: Vec<String>,
-    #[serde(default)]
-    pub(super) types: BTreeMap<String, TypeEntry>,
-    #[serde(default)]
-    methods: BTreeMap<String, MethodEntry>,
-    #[serde(default)]
-    members: BTreeMap<String, DocEntry>,
-    #[serde(default)]
-    pub(super) samples: BTreeMap<String, Json>,
-}
-
 impl DocBook {
     /// Reads the entries below a root. Without the folder, there are no entries.
     ///
@@ -124,8 +110,8 @@ impl DocBook {
     fn add(&mut self, path: &Path) -> Result<(), Error> {
         let text = std::fs::read_to_string(path).map_err(Error::io("reading", path))?;
         let wrong = |why: String| Error::Usage(format!("{}: {why}", path.display()));
-        let file: File = toml::from_str(&text).map_err(|error| wrong(error.to_string()))?;
-        let File { module, order, types, methods, members, samples } = file;
+        let file: DocBook = toml::from_str(&text).map_err(|error| wrong(error.to_string()))?;
+        let DocBook { module, order, types, methods, members, samples, .. } = file;
         self.module = module;
         if !order.is_empty() && !std::mem::replace(&mut self.order, order).is_empty() {
             return Err(wrong("the shared order is in another file as well; merge them".to_owned()));

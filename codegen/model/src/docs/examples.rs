@@ -67,7 +67,7 @@ impl DocBook {
     }
 
     /// Returns the entries of an extension or of the revisions.
-    fn of(&self, protocol: &Protocol) -> Option<&DocBook> {
+    pub(super) fn of(&self, protocol: &Protocol) -> Option<&DocBook> {
         match &protocol.extends {
             Some(_) => self.extensions.get(&protocol.revision),
             None => Some(self),
@@ -299,8 +299,7 @@ mod tests {
     fn example(name: &str, book: &str) -> Result<Option<String>, String> {
         let document = Document::parse("test.json", SCHEMA).expect("a schema");
         let protocol = crate::model(document, "draft", false).expect("a model");
-        let file: crate::docs::book::File = toml::from_str(book).expect("a book");
-        let book = DocBook { types: file.types, samples: file.samples, ..DocBook::default() };
+        let book: DocBook = toml::from_str(book).expect("a book");
         let [protocol] = book.with_json([protocol]).map_err(|error| error.to_string())?;
         Ok(protocol.docs.json(name).map(str::to_owned))
     }

@@ -98,12 +98,16 @@ fn identifier(name: &str, fallback: &str) -> String {
     }
 }
 
-/// The length of `abstract`, `continue` and `override`.
-const LONGEST_KEYWORD: usize = 8;
+/// The keywords of edition 2024, used or reserved.
+const KEYWORDS: [&str; 52] = [
+    "Self", "abstract", "as", "async", "await", "become", "box", "break", "const", "continue", "crate", "do", "dyn",
+    "else", "enum", "extern", "false", "final", "fn", "for", "gen", "if", "impl", "in", "let", "loop", "macro",
+    "match", "mod", "move", "mut", "override", "priv", "pub", "ref", "return", "self", "static", "struct", "super",
+    "trait", "true", "try", "type", "typeof", "unsafe", "unsized", "use", "virtual", "where", "while", "yield",
+];
 
 fn is_keyword(name: &str) -> bool {
-    // syn does not know the keyword that edition 2024 adds.
-    name == "gen" || (name.len() <= LONGEST_KEYWORD && syn::parse_str::<syn::Ident>(name).is_err())
+    KEYWORDS.contains(&name)
 }
 
 /// A set of unique names. Appends numbers to duplicates.

@@ -175,9 +175,9 @@ fn judged(protocol: &Protocol, schema: &Value) -> Option<(Value, Judge)> {
     let report = inspected(protocol);
     let mut schema = schema.clone();
     for reported in list(&report["fixups"]) {
-        let fixup = FIXUPS.iter().find(|fixup| reported["name"] == fixup.name)?;
+        let fixup = FIXUPS.schemas.iter().find(|fixup| reported["name"] == fixup.name)?;
         for pointer in list(&reported["pointers"]) {
-            *schema.pointer_mut(text(pointer))? = serde_json::from_str(fixup.becomes).ok()?;
+            *schema.pointer_mut(text(pointer))? = serde_json::from_str(&fixup.becomes).ok()?;
         }
     }
     let mut decided = BTreeMap::new();
