@@ -143,6 +143,25 @@ impl Item {
         });
         named.collect()
     }
+
+    /// Returns the path of a member that is optional or inside an optional one, without the pointer of the item.
+    fn optional_path<'p>(&self, pointer: &'p str) -> Option<&'p str> {
+        let path = pointer.strip_prefix(&self.pointer)?.strip_prefix('/')?;
+        OPTIONAL.contains(&path.split('/').next()?).then_some(path)
+    }
+
+    /// Removes a member at this path. An item of an array stays, because others are found by their index.
+    fn remove(&mut self, path: &str) {
+        let (parents, name) = path.rsplit_once('/').map_or((None, path), |(parents, name)| (Some(parents), name));
+        let mut members = Some(&mut self.members);
+        for parent in parents.into_iter().flat_map(|parents| parents.split('/')) {
+            members = members.and_then(|members| match members.get_mut(parent) {
+                Some(Json::Object(members)) => Some(members),
+                _ => None,
+            });
+        }
+        members.and_then(|members| members.shift_remove(name));
+    }
 }
 
 /// A malformed item.
@@ -183,27 +202,6 @@ pub fn problems(malformed: Vec<Malformed>) -> Vec<Problem> {
             .map(move |problem| Problem { why: format!("{} `{name}`: {}", kind.item(), problem.why), ..problem })
     });
     named.collect()
-}
-
-impl Item {
-    /// Returns the path of a member that is optional or inside an optional one, without the pointer of the item.
-    fn optional_path<'p>(&self, pointer: &'p str) -> Option<&'p str> {
-        let path = pointer.strip_prefix(&self.pointer)?.strip_prefix('/')?;
-        OPTIONAL.contains(&path.split('/').next()?).then_some(path)
-    }
-
-    /// Removes a member at this path. An item of an array stays, because others are found by their index.
-    fn remove(&mut self, path: &str) {
-        let (parents, name) = path.rsplit_once('/').map_or((None, path), |(parents, name)| (Some(parents), name));
-        let mut members = Some(&mut self.members);
-        for parent in parents.into_iter().flat_map(|parents| parents.split('/')) {
-            members = members.and_then(|members| match members.get_mut(parent) {
-                Some(Json::Object(members)) => Some(members),
-                _ => None,
-            });
-        }
-        members.and_then(|members| members.shift_remove(name));
-    }
 }
 
 /// Reads lists and collects problems.

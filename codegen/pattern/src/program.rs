@@ -45,7 +45,6 @@ pub(crate) enum Op {
     Progress(u32),
 }
 
-/// The maximum number of instructions.
 const MAX_OPS: usize = 32_768;
 
 impl Program {

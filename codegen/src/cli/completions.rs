@@ -31,6 +31,7 @@ pub(super) struct CompletionsArgs {
 enum List {
     /// The revisions.
     Revisions,
+    // An argument with these can also be a file.
     /// The revisions and the extensions.
     Names,
 }
@@ -41,8 +42,6 @@ enum Values {
     Fixed(Vec<&'static str>),
     /// Names of the project.
     Listed(List),
-    /// Names of the project, or files.
-    ListedOrFile(List),
 }
 
 impl CompletionsArgs {
@@ -80,7 +79,7 @@ impl List {
 fn values(argument: &Arg) -> Option<Values> {
     let [name] = argument.get_value_names()? else { return None };
     match name.as_str() {
-        "REV|FILE" | "NAME|FILE" | "OLD" | "NEW" => Some(Values::ListedOrFile(List::Names)),
+        "REV|FILE" | "NAME|FILE" | "OLD" | "NEW" => Some(Values::Listed(List::Names)),
         "REV" => Some(Values::Listed(List::Revisions)),
         "RULE" => Some(Values::Fixed(RULES.iter().chain(LIST_RULES.iter()).map(|rule| rule.id).collect())),
         _ => None,
@@ -128,9 +127,7 @@ fn script(shell: Shell, cli: Command) -> String {
 fn with_values(argument: Arg) -> Arg {
     match values(&argument) {
         Some(Values::Fixed(names)) => argument.value_parser(PossibleValuesParser::new(names)),
-        Some(Values::Listed(list) | Values::ListedOrFile(list)) => {
-            argument.value_parser(PossibleValuesParser::new([list.texts().0]))
-        }
+        Some(Values::Listed(list)) => argument.value_parser(PossibleValuesParser::new([list.texts().0])),
         None => argument,
     }
 }
@@ -149,8 +146,7 @@ fn zsh_function(name: &str, list: List) -> String {
 fn fish_positional(command: &str, values: &Values) -> String {
     let (files, names) = match values {
         Values::Fixed(names) => ("-f ", names.join(" ")),
-        Values::Listed(list) => ("-f ", format!("({})", list.texts().1)),
-        Values::ListedOrFile(list) => ("", format!("({})", list.texts().1)),
+        Values::Listed(list) => (if *list == List::Names { "" } else { "-f " }, format!("({})", list.texts().1)),
     };
     format!("complete -c mcpgen -n \"__fish_mcpgen_using_subcommand {command}\" {files}-a \"{names}\"\n")
 }

@@ -80,9 +80,7 @@ impl InspectArgs {
             _ => Ok(Vec::new()),
         }
     }
-}
 
-impl InspectArgs {
     /// Lists the problems of a schema, and its undecided unions.
     fn check(&self, path: &Path) -> Result<Answer, Error> {
         let model = self.options.read(path).and_then(|document| model(document, Status::Draft.as_str(), false));

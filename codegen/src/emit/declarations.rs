@@ -3,7 +3,6 @@
 use proc_macro2::{Delimiter, Spacing, TokenStream, TokenTree};
 use quote::ToTokens as _;
 
-/// The maximum length of a line.
 pub(super) const WIDTH: usize = 120;
 
 /// Stands for a space where lines do not break. Tokens have none, because literals escape it.

@@ -23,7 +23,6 @@ pub(super) struct DocWriter<'a> {
 /// The maximum number of users that a type's documentation names.
 const NAMED_USERS: usize = 6;
 
-/// The note in the documentation of types with checks.
 const CHECKED: &str = "Checked against the schema when it is created.";
 
 impl<'a> DocWriter<'a> {

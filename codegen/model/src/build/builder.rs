@@ -499,7 +499,6 @@ impl<'a> Builder<'a> {
         Some(union)
     }
 
-    /// Adds an inline type.
     fn inline(&mut self, schema: &Schema, at: &Occurrence) -> TypeId {
         let mut note = schema.note.clone();
         note.pointer.clone_from(&at.pointer);

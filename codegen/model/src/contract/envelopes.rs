@@ -11,7 +11,6 @@ use super::reader::{Contents, ErrorCode, Message, Problems};
 use crate::direction::MessageSet;
 use crate::text::names::message_name;
 
-/// The maximum number of messages of a contract.
 const MAX_MESSAGES: usize = 1_000;
 
 /// The definition of the `id` of requests, which is added to schemas without one.

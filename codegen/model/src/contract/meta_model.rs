@@ -329,7 +329,6 @@ impl<'a> Reading<'a> {
     }
 }
 
-/// Returns the pointer of a definition.
 fn definition(name: &str) -> String {
     format!("/{CONTAINER}/{}", escape(name))
 }

@@ -13,7 +13,6 @@ use crate::{Bounded, Content, CoreType, Limit, Member, Protocol, Shape, Struct, 
 /// The maximum length of a line. rustdoc shows as much on a screen of usual width.
 const WIDTH: usize = 92;
 
-/// The maximum number of lines of an example.
 const LINES: usize = 5;
 
 /// The maximum number of optional members in an example.

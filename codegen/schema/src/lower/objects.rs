@@ -9,7 +9,6 @@ use crate::json_types::JsonTypes;
 use crate::normal::{Kind, Object, PatternProperty, Property, Schema};
 use crate::text::pattern;
 
-/// The maximum number of named members of an object.
 const MAX_PROPERTIES: usize = 20_000;
 
 impl Lower<'_> {
