@@ -93,14 +93,13 @@ pub trait Protocol: Send + Sync + 'static {
 
     /// Returns the notification that cancels a request that was sent, possibly on behalf of another message. By default,
     /// the peer is not notified.
-    fn cancellation(&self, _id: &RequestId, _on_behalf_of: Option<&Context>) -> Option<Notification> {
+    fn cancellation(&self, _id: &RequestId, _on_behalf_of: Option<&Context>) -> Option<Cancellation> {
         None
     }
 }
 
 /// The rules that hold for the whole connection.
 #[derive(Clone, Debug, Default)]
-#[non_exhaustive]
 pub struct Rules {
     /// The methods whose requests last until something else ends, such as a subscription. They have limits of their own;
     /// see [`Limits::long_lived`](crate::Limits::long_lived).
@@ -234,17 +233,17 @@ pub enum Effect {
     End(RequestId),
 }
 
-/// A notification to send.
+/// A notification that cancels a request.
 #[derive(Clone, Debug)]
-pub struct Notification {
+pub struct Cancellation {
     /// The method.
     pub method: Cow<'static, str>,
     /// The encoded params.
     pub params: Option<Json>,
 }
 
-impl Notification {
-    /// Creates a notification.
+impl Cancellation {
+    /// Creates a cancellation.
     pub fn new(method: impl Into<Cow<'static, str>>, params: &impl Encode) -> Self {
         Self { method: method.into(), params: Some(Json::from(params)) }
     }
@@ -270,7 +269,7 @@ pub(crate) trait ErasedProtocol: Any + Send + Sync {
     fn before_send(&self, message: &mut Sending<'_>) -> Result<(), CallError>;
     fn before_call(&self, context: &Context) -> Option<BoxFuture<'static, Box<dyn Any + Send>>>;
     fn receive_result(&self, method: &str, result: Json) -> Result<Json, BoxError>;
-    fn cancellation(&self, id: &RequestId, on_behalf_of: Option<&Context>) -> Option<Notification>;
+    fn cancellation(&self, id: &RequestId, on_behalf_of: Option<&Context>) -> Option<Cancellation>;
 }
 
 impl<P: Protocol> ErasedProtocol for P {
@@ -333,7 +332,7 @@ impl<P: Protocol> ErasedProtocol for P {
         Protocol::receive_result(self, method, result)
     }
 
-    fn cancellation(&self, id: &RequestId, on_behalf_of: Option<&Context>) -> Option<Notification> {
+    fn cancellation(&self, id: &RequestId, on_behalf_of: Option<&Context>) -> Option<Cancellation> {
         Protocol::cancellation(self, id, on_behalf_of)
     }
 }

@@ -16,6 +16,7 @@ use tower::{BoxError, Layer, Service, ServiceExt};
 use crate::context::Context;
 use crate::jsonrpc::errors;
 use crate::jsonrpc::json;
+use crate::protocol::Received;
 
 /// An incoming request whose params are not decoded yet.
 #[derive(Clone, Debug)]
@@ -37,6 +38,22 @@ pub struct AnyNotification {
     pub params: Option<Json>,
     /// The context: ID, peer, metadata and so on.
     pub context: Context,
+}
+
+impl AnyRequest {
+    pub(crate) fn received(&self) -> Received<'_> {
+        received(&self.context, &self.method, self.params.as_ref())
+    }
+}
+
+impl AnyNotification {
+    pub(crate) fn received(&self) -> Received<'_> {
+        received(&self.context, &self.method, self.params.as_ref())
+    }
+}
+
+fn received<'a>(context: &'a Context, method: &'a str, params: Option<&'a Json>) -> Received<'a> {
+    Received { id: context.id(), method, params, in_batch: false, open: None, extensions: context.extensions() }
 }
 
 /// A service that handles requests, such as a [`Router`] or a router wrapped in middleware.

@@ -16,7 +16,6 @@ use crate::context::Context;
 use crate::jsonrpc::errors;
 use crate::observer::{Observed, Outcome};
 use crate::peer::OpenInputRequest;
-use crate::protocol::Received;
 use crate::router::{AnyRequest, RequestService};
 use crate::transport::Outbound;
 
@@ -33,15 +32,7 @@ pub(super) fn handle<'a, S: RequestService>(
     let Limits { handler_timeout, handler_timeouts, .. } = &shared.limits;
     let general = handler_timeout.filter(|_| !shared.is_long_lived(&request.method));
     let limit = handler_timeouts.get(&*request.method).copied().or(general);
-    let received = Received {
-        id: context.id(),
-        method: &request.method,
-        params: request.params.as_ref(),
-        in_batch: false,
-        open: None,
-        extensions: context.extensions(),
-    };
-    let operation = Observed::received(shared.peer.observer(), &received, Some(context));
+    let operation = Observed::received(shared.peer.observer(), &request.received(), Some(context));
     let id = context.id().map(tracing::field::display);
     let subject = || shared.peer.erased_protocol().subject(context);
     let span = tracing::info_span!("request", method = &*request.method, subject = subject(), id);

@@ -26,8 +26,8 @@ pub struct Limits {
     /// The maximum memory of the params of all queued notifications, in bytes: their text and its index. More are dropped
     /// with a warning. A notification may be larger if no other is queued. Defaults to 16 MiB.
     pub queued_notification_bytes: usize,
-    /// The maximum number of running `subscriptions/listen` and `tasks/result` requests. More are rejected. They do not
-    /// count toward `in_flight`, and `handler_timeout` does not apply to them. Defaults to 256.
+    /// The maximum number of running [long-lived](crate::protocol::Rules::long_lived) requests, such as subscriptions. More
+    /// are rejected. They do not count toward `in_flight`, and `handler_timeout` does not apply to them. Defaults to 256.
     pub long_lived: usize,
     /// The maximum number of bytes queued for writing. Sending waits while the queue is full. Defaults to 4 MiB.
     pub outbox_bytes: u32,

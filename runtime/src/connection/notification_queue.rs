@@ -15,7 +15,6 @@ use tokio::task::JoinSet;
 use super::limits::Limits;
 use crate::observer::{Observed, Outcome};
 use crate::peer::Peer;
-use crate::protocol::Received;
 use crate::router::{AnyNotification, Router};
 use crate::util::lock::Mutex;
 
@@ -102,15 +101,7 @@ async fn handle_notifications(
 ) {
     while let Some(QueuedNotification { notification, room: _room }) = queue.recv().await {
         let method = notification.method.clone();
-        let received = Received {
-            id: None,
-            method: &method,
-            params: notification.params.as_ref(),
-            in_batch: false,
-            open: None,
-            extensions: notification.context.extensions(),
-        };
-        let operation = Observed::received(peer.observer(), &received, Some(&notification.context));
+        let operation = Observed::received(peer.observer(), &notification.received(), Some(&notification.context));
         let handled = async {
             tokio::select! {
                 () = router.handle_notification(notification) => Outcome::Done,

@@ -60,7 +60,7 @@ impl<S: RequestService> Connection<S> {
 
     /// Passes requests to a service, such as the router wrapped in middleware. The router handles the notifications.
     #[must_use]
-    pub fn requests_to<T: RequestService>(self, service: T) -> Connection<T> {
+    pub fn service<T: RequestService>(self, service: T) -> Connection<T> {
         let Self { router, protocol, limits, observer, peer, .. } = self;
         Connection { service, router, protocol, limits, observer, peer }
     }

@@ -19,7 +19,7 @@ use super::{meta, methods};
 use crate::context::Context;
 use crate::error::CallError;
 use crate::jsonrpc::errors;
-use crate::protocol::{Admission, Effect, Notice, Notification, Protocol, Received, Rules, Sending};
+use crate::protocol::{Admission, Cancellation, Effect, Notice, Protocol, Received, Rules, Sending};
 use crate::transport::FreeForm;
 use crate::util::lock::Mutex;
 
@@ -208,13 +208,13 @@ impl Protocol for Mcp {
         self.rules.process_result(method, result).map_err(Into::into)
     }
 
-    fn cancellation(&self, id: &RequestId, on_behalf_of: Option<&Context>) -> Option<Notification> {
+    fn cancellation(&self, id: &RequestId, on_behalf_of: Option<&Context>) -> Option<Cancellation> {
         let mut params = json!({ "requestId": mcpgen_types::to_value(id).unwrap_or_default() });
         if let Some(task) = on_behalf_of.and_then(|context| context.scope::<Scope>()?.task()) {
             let (name, value) = task.meta();
             params["_meta"] = json!({ name: serde_json::from_str::<serde_json::Value>(&value).unwrap_or_default() });
         }
-        Some(Notification { method: "notifications/cancelled".into(), params: Some(Json::from(&params)) })
+        Some(Cancellation { method: "notifications/cancelled".into(), params: Some(Json::from(&params)) })
     }
 }
 

@@ -64,5 +64,5 @@ pub(crate) fn connection<S: RequestService>(
     telemetry: &Telemetry,
 ) -> Connection<S> {
     let observer = telemetry.observer(Arc::clone(&rules));
-    Connection::new(notifications, Mcp::new(rules)).requests_to(service).limits(limits).observer(observer)
+    Connection::new(notifications, Mcp::new(rules)).service(service).limits(limits).observer(observer)
 }

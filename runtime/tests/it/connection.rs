@@ -239,7 +239,7 @@ async fn dropping_a_connection_closes_it() {
     let (here, there) = tokio::io::duplex(4096);
     let (reader, writer) = tokio::io::split(there);
     let protocol = Arc::new(FixedRevision(Revision::V2025_11_25));
-    let connection = Connection::new(Router::new(), Mcp::new(protocol)).requests_to(echoes());
+    let connection = Connection::new(Router::new(), Mcp::new(protocol)).service(echoes());
     let peer = connection.peer().clone();
     let running = tokio::spawn(connection.run(lines::receive(reader, 1 << 20), lines::send(writer)));
     let mut remote = RawPeer::new(here);
@@ -282,7 +282,7 @@ async fn endless_messages_do_not_delay_requests() {
     let (here, there) = tokio::io::duplex(4096);
     let (limits, protocol) =
         (Limits { in_flight: 1, ..Limits::default() }, Arc::new(FixedRevision(Revision::V2025_11_25)));
-    let connection = Connection::new(Router::new(), Mcp::new(protocol)).requests_to(router).limits(limits);
+    let connection = Connection::new(Router::new(), Mcp::new(protocol)).service(router).limits(limits);
     let peer = connection.peer().clone();
     let running = tokio::spawn(connection.run(messages, lines::send(there)));
     let mut remote = RawPeer::new(here);
@@ -486,7 +486,7 @@ async fn accepts_tower_middleware() {
     let service = tower::util::BoxCloneService::new(service);
     let (mut remote, ()) = RawPeer::connect(|pipe| {
         let protocol = Arc::new(FixedRevision(Revision::V2025_11_25));
-        let connection = Connection::new(Router::new(), Mcp::new(protocol)).requests_to(service);
+        let connection = Connection::new(Router::new(), Mcp::new(protocol)).service(service);
         let (reader, writer) = tokio::io::split(pipe);
         tokio::spawn(connection.run(lines::receive(reader, 1 << 20), lines::send(writer)));
     });

@@ -8,7 +8,7 @@ use std::time::Duration;
 use mcpgen_runtime::connection::{Connection, Limits};
 use mcpgen_runtime::jsonrpc::errors;
 use mcpgen_runtime::peer::{CallError, Peer};
-use mcpgen_runtime::protocol::{Admission, Effect, Notice, Notification, Protocol, Received, Rules, Sending};
+use mcpgen_runtime::protocol::{Admission, Cancellation, Effect, Notice, Protocol, Received, Rules, Sending};
 use mcpgen_runtime::transport::lines;
 use mcpgen_runtime::{Context, Router};
 use mcpgen_types::{ErrorCode, ErrorObject, Json, RequestId, Version};
@@ -27,10 +27,11 @@ impl Protocol for Editor {
     type Scope = ();
 
     fn rules(&self) -> Rules {
-        let mut rules = Rules::default();
-        rules.null_params = true;
-        rules.cancelled = Some(ErrorObject::new(ErrorCode(-32800), "cancelled"));
-        rules
+        Rules {
+            null_params: true,
+            cancelled: Some(ErrorObject::new(ErrorCode(-32800), "cancelled")),
+            ..Rules::default()
+        }
     }
 
     fn admit(&self, request: &Received<'_>) -> Result<Admission<()>, ErrorObject> {
@@ -58,8 +59,8 @@ impl Protocol for Editor {
         }
     }
 
-    fn cancellation(&self, id: &RequestId, _: Option<&Context>) -> Option<Notification> {
-        Some(Notification::new("$/cancel", &Json::from(&json!({ "id": mcpgen_types::to_value(id).ok()? }))))
+    fn cancellation(&self, id: &RequestId, _: Option<&Context>) -> Option<Cancellation> {
+        Some(Cancellation::new("$/cancel", &Json::from(&json!({ "id": mcpgen_types::to_value(id).ok()? }))))
     }
 }
 

@@ -14,7 +14,7 @@ use mcpgen_protocols::acp::{
 };
 use mcpgen_runtime::connection::Connection;
 use mcpgen_runtime::peer::{CallError, Peer};
-use mcpgen_runtime::protocol::{Admission, Effect, Notice, Notification, Protocol, Received, Rules};
+use mcpgen_runtime::protocol::{Admission, Cancellation, Effect, Notice, Protocol, Received, Rules};
 use mcpgen_runtime::transport::{self, Incoming, Outgoing, lines};
 use mcpgen_runtime::{Context, Router};
 use mcpgen_types::{ErrorCode, ErrorObject, Json, Request, RequestId, Version};
@@ -30,9 +30,7 @@ impl Protocol for Acp {
     type Scope = ();
 
     fn rules(&self) -> Rules {
-        let mut rules = Rules::default();
-        rules.cancelled = Some(ErrorObject::new(ErrorCode(-32800), "Request cancelled"));
-        rules
+        Rules { cancelled: Some(ErrorObject::new(ErrorCode(-32800), "Request cancelled")), ..Rules::default() }
     }
 
     fn admit(&self, _: &Received<'_>) -> Result<Admission<()>, ErrorObject> {
@@ -45,9 +43,9 @@ impl Protocol for Acp {
         Some(Notice::new(VERSION, ()).with_effect(effect))
     }
 
-    fn cancellation(&self, id: &RequestId, _: Option<&Context>) -> Option<Notification> {
+    fn cancellation(&self, id: &RequestId, _: Option<&Context>) -> Option<Cancellation> {
         let id = mcpgen_types::to_value(id).ok()?;
-        Some(Notification::new("$/cancel_request", &Json::from(&json!({ "requestId": id }))))
+        Some(Cancellation::new("$/cancel_request", &Json::from(&json!({ "requestId": id }))))
     }
 }
 

@@ -17,7 +17,7 @@ use mcpgen_protocols::lsp::{
 use mcpgen_runtime::connection::{Connection, Limits};
 use mcpgen_runtime::jsonrpc::errors;
 use mcpgen_runtime::peer::{CallError, Peer};
-use mcpgen_runtime::protocol::{Admission, Effect, Notice, Notification, Protocol, Received, Rules, Sending};
+use mcpgen_runtime::protocol::{Admission, Cancellation, Effect, Notice, Protocol, Received, Rules, Sending};
 use mcpgen_runtime::router::AnyRequest;
 use mcpgen_runtime::transport::content_length;
 use mcpgen_runtime::{Context, Router};
@@ -35,10 +35,11 @@ impl Protocol for Lsp {
     type Scope = ();
 
     fn rules(&self) -> Rules {
-        let mut rules = Rules::default();
-        rules.null_params = true;
-        rules.cancelled = Some(ErrorObject::new(ErrorCode(-32800), "the request was cancelled"));
-        rules
+        Rules {
+            null_params: true,
+            cancelled: Some(ErrorObject::new(ErrorCode(-32800), "the request was cancelled")),
+            ..Rules::default()
+        }
     }
 
     fn admit(&self, _: &Received<'_>) -> Result<Admission<()>, ErrorObject> {
@@ -62,9 +63,9 @@ impl Protocol for Lsp {
         }
     }
 
-    fn cancellation(&self, id: &RequestId, _: Option<&Context>) -> Option<Notification> {
+    fn cancellation(&self, id: &RequestId, _: Option<&Context>) -> Option<Cancellation> {
         let id = mcpgen_types::to_value(id).ok()?;
-        Some(Notification::new("$/cancelRequest", &Json::from(&json!({ "id": id }))))
+        Some(Cancellation::new("$/cancelRequest", &Json::from(&json!({ "id": id }))))
     }
 }
 
