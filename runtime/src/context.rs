@@ -12,7 +12,8 @@ use tokio::sync::{Mutex, MutexGuard, Notify};
 use crate::jsonrpc::errors;
 use crate::transport::{DecodedMemory, Extensions, Principal, TakenMemory, TransportBudget};
 
-/// The context of a request or notification: its ID, method, version, peer, and what its protocol knows of it.
+/// The context of a request or notification: its ID, method, version and peer, and the data that its protocol keeps about
+/// it.
 ///
 /// Every handler receives one. It is cheap to clone, and clones refer to the same message.
 #[derive(Clone)]
@@ -31,7 +32,7 @@ struct Inner<S: ?Sized> {
     scope: S,
 }
 
-/// What the connection knows of a message.
+/// The data that the connection keeps about a message.
 #[derive(Clone)]
 pub(crate) struct Parts {
     pub(crate) id: Option<RequestId>,
@@ -106,7 +107,7 @@ impl Context {
         Self::new(self.0.parts.clone(), self.0.version, scope)
     }
 
-    /// Returns what the protocol of this type of [scope](crate::protocol::Protocol::Scope) knows of the message. Returns
+    /// Returns the data that the protocol keeps about the message, its [scope](crate::protocol::Protocol::Scope). Returns
     /// `None` if the connection has another protocol.
     #[must_use]
     pub fn scope<S: 'static>(&self) -> Option<&S> {

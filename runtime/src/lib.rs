@@ -71,8 +71,8 @@
 //! * [`jsonrpc`] classifies messages in one pass. Params stay JSON until the handler's type is known.
 //! * A [`transport`] is a stream of messages and a sink for them.
 //! * A handler receives a [`Context`] besides its params.
-//! * A [`protocol`] decides which version a message belongs to and whether it may be sent now. An [`observer`] sees each
-//!   message.
+//! * A [`protocol`] decides which version a message belongs to and whether it may be sent now. An [`observer`] sees the
+//!   messages that are sent and handled.
 //! * [`peer`] sends requests and notifications to the peer.
 //! * [`router`] finds the handler by version and method. Any tower layer around the router is middleware.
 //! * [`connection`] runs all of this within [`Limits`] and sends exactly one response per request.

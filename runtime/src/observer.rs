@@ -16,15 +16,15 @@ use crate::transport::QueueGauge;
 
 /// Observes the messages of a connection.
 pub trait Observer: Send + Sync + 'static {
-    /// Called when a request or notification was received. `context` is `None` if the message is answered without a
-    /// handler.
+    /// Called before the handler of a request or notification. `context` is `None` for a request that is answered without
+    /// a handler. Not called for requests that are rejected because of a limit, or for notifications without a handler.
     fn received(&self, message: &Received<'_>, context: Option<&Context>) -> Option<Box<dyn Operation>>;
 
     /// Called before a request or notification is sent. It may change the params, for example to add a trace context.
     fn sending(&self, message: &mut Sending<'_>) -> Option<Box<dyn Operation>>;
 
     /// Returns a function that counts the bytes that are queued for writing. It is called with the bytes of each message
-    /// that is queued, and with the negative number when it is written.
+    /// that is queued, and again with the negated size once it is written.
     fn queue_gauge(&self) -> Option<QueueGauge> {
         None
     }

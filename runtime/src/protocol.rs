@@ -16,7 +16,7 @@ use crate::transport::{Extensions, FreeForm};
 /// The rules of a protocol: which messages may be sent when, which version they belong to, and what its own
 /// notifications do. A connection applies them to all messages. All methods but two have defaults.
 pub trait Protocol: Send + Sync + 'static {
-    /// What the protocol knows of a message. Handlers get it from [`Context::scope`].
+    /// The data that the protocol keeps about a message. Handlers get it from [`Context::scope`].
     type Scope: Send + Sync + 'static;
 
     /// Returns the rules that hold for the whole connection. Called once.
@@ -196,18 +196,18 @@ pub enum Admission<S> {
 /// What a notification does.
 #[derive(Clone, Debug)]
 pub struct Notice<S> {
-    /// The version that its handler has.
-    pub version: Version,
+    /// The version that its handler has. `None` for a notification that has an effect, but no handler.
+    pub version: Option<Version>,
     /// The scope for its handler.
     pub scope: S,
-    /// Its effect. A notification that has an effect is not passed to a handler.
+    /// Its effect. A notification whose effect finds its request is not passed to a handler.
     pub effect: Effect,
 }
 
 impl<S> Notice<S> {
     /// Creates a notice for a handler.
     pub fn new(version: Version, scope: S) -> Self {
-        Self { version, scope, effect: Effect::None }
+        Self { version: Some(version), scope, effect: Effect::None }
     }
 
     /// Sets the effect.
@@ -300,8 +300,11 @@ impl<P: Protocol> ErasedProtocol for P {
         is_handled: &dyn Fn(Version) -> bool,
     ) -> Option<(Effect, Option<Context>)> {
         let Notice { version, scope, effect } = Protocol::classify(self, notification)?;
-        let parts = if is_handled(version) { parts.take() } else { None };
-        Some((effect, parts.map(|parts| Context::new(parts, version, scope))))
+        let context = match version.filter(|version| is_handled(*version)) {
+            Some(version) => parts.take().map(|parts| Context::new(parts, version, scope)),
+            None => None,
+        };
+        Some((effect, context))
     }
 
     fn subject<'c>(&self, context: &'c Context) -> Option<&'c str> {

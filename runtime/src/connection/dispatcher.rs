@@ -16,7 +16,6 @@ use crate::context::{Context, Parts, extensions_of};
 use crate::error::CallError;
 use crate::jsonrpc::envelope::{Envelope, Invalid, batch};
 use crate::jsonrpc::errors;
-use crate::observer::{Observed, Outcome};
 use crate::peer::Peer;
 use crate::protocol::{Admission, Effect, Received};
 use crate::router::{AnyNotification, AnyRequest, RequestService, Router};
@@ -146,7 +145,7 @@ impl<S: RequestService> Dispatcher<S> {
 
     /// Handles a message that was skipped because it exceeds the limit of the transport.
     pub(super) async fn message_too_long(&mut self, limit: usize, message: Skipped) {
-        self.refuse(message, &format!("is longer than {limit} bytes"), "the line limit").await;
+        self.refuse(message, &format!("is longer than {limit} bytes"), "the transport's limit").await;
     }
 
     /// Refuses a message that exceeds a limit. `why` follows the kind of message in the error.
@@ -192,7 +191,7 @@ impl<S: RequestService> Dispatcher<S> {
                 Err(error) => return Err(rejection(id, errors::invalid_params(&error.at_key("params")))),
             },
             Ok(Head::Notification { method }) => match body {
-                Ok(params) => self.notification(method, params, in_batch, extensions),
+                Ok(params) => return self.notification(method, params, in_batch, extensions).map_or(Ok(None), Err),
                 Err(error) => {
                     let error = error.at_key("params");
                     tracing::warn!(method = &*method, %error, "ignoring an invalid notification");
@@ -220,44 +219,28 @@ impl<S: RequestService> Dispatcher<S> {
         in_batch: bool,
         extensions: Option<&Arc<Extensions>>,
     ) -> Result<Option<AnyRequest>, Outbound> {
-        let shared = &self.shared;
-        let mut open_requests = shared.open_requests();
-        let open = open_requests.get(&id);
+        let mut open_requests = self.shared.open_requests();
         let received = Received {
             id: Some(&id),
             method: &method,
             params: params.as_ref(),
             in_batch,
-            open,
+            open: open_requests.get(&id),
             extensions: extensions_of(extensions),
         };
-        let mut parts = Some(Parts {
-            id: Some(id.clone()),
-            method: method.clone(),
-            connection: shared.peer.connection(),
-            extensions: extensions.cloned(),
-            memory: Some(Arc::clone(&shared.memory)),
-        });
-        let admission = shared.peer.erased_protocol().admit(&received, &mut parts);
-        let record = |outcome| Observed::received(shared.peer.observer(), &received, None).end(outcome);
-        match admission {
-            Err(error) => {
-                record(Outcome::Error(&error));
-                Err(rejection(id, error))
-            }
-            Ok(Admission::NewSession { result, ends }) if open.is_none_or(ends) => {
-                record(Outcome::Result(&result));
+        match self.shared.admit(&received, method.clone(), extensions) {
+            Err(error) => Err(rejection(id, error)),
+            Ok(Admission::Respond(result)) => Err(response(id, Ok(result))),
+            Ok(Admission::NewSession { result, ends }) => {
                 let ended: Vec<(RequestId, Context)> = open_requests.extract_if(|_, context| ends(context)).collect();
                 drop(open_requests);
-                ended.iter().for_each(|(id, context)| self.cancel_request(id, context));
+                // Their client has been replaced by another one, which expects no responses to them.
+                for (id, context) in &ended {
+                    if self.cancel_request(id, context).is_some() {
+                        self.shared.peer.send_now(no_response(id));
+                    }
+                }
                 self.shared.peer.begin_session();
-                Err(response(id, Ok(result)))
-            }
-            Ok(_) if open.is_some() => {
-                Err(rejection(id, errors::invalid_request("a request with this ID is still pending")))
-            }
-            Ok(Admission::Respond(result) | Admission::NewSession { result, .. }) => {
-                record(Outcome::Result(&result));
                 Err(response(id, Ok(result)))
             }
             Ok(Admission::Handle(_, context)) => {
@@ -266,7 +249,7 @@ impl<S: RequestService> Dispatcher<S> {
             }
             Ok(Admission::Drop(why)) => {
                 tracing::warn!(method = &*method, why, "dropping a request");
-                shared.peer.send_now(no_response(&id));
+                self.shared.peer.send_now(no_response(&id));
                 Ok(None)
             }
         }
@@ -278,7 +261,7 @@ impl<S: RequestService> Dispatcher<S> {
         params: Option<Json>,
         in_batch: bool,
         extensions: Option<&Arc<Extensions>>,
-    ) {
+    ) -> Option<Outbound> {
         let peer = &self.shared.peer;
         let received = Received {
             id: None,
@@ -296,12 +279,16 @@ impl<S: RequestService> Dispatcher<S> {
             memory: None,
         });
         let is_handled = |version| self.notifications.handles_notification(version, &method);
-        let Some((effect, context)) = peer.erased_protocol().classify(&received, &mut parts, &is_handled) else {
-            return;
-        };
+        let (effect, context) = peer.erased_protocol().classify(&received, &mut parts, &is_handled)?;
         let has_effect = match effect {
             Effect::None => false,
-            Effect::Cancel(id) => self.cancel(&id),
+            Effect::Cancel(id) => {
+                let open = self.shared.open_requests().get(&id).cloned();
+                if let Some(cancelled) = open {
+                    return self.cancel_request(&id, &cancelled);
+                }
+                false
+            }
             Effect::Progress(id, report) => peer.report_progress(&id, report),
             Effect::Deliver(id) => peer.deliver(&id, &method, params.as_ref()),
             Effect::End(id) => peer.end_subscription(&id),
@@ -309,26 +296,22 @@ impl<S: RequestService> Dispatcher<S> {
         if let Some(context) = context.filter(|_| !has_effect) {
             self.notification_queue.push(AnyNotification { method, params, context });
         }
+        None
     }
 
-    /// Cancels a request that has no response yet. Returns whether there is one with this ID.
-    fn cancel(&mut self, id: &RequestId) -> bool {
-        let open = self.shared.open_requests().get(id).cloned();
-        if let Some(context) = &open {
-            self.cancel_request(id, context);
-        }
-        open.is_some()
-    }
-
-    fn cancel_request(&mut self, id: &RequestId, context: &Context) {
-        if self.executor.remove_queued(context) {
-            self.shared.open_requests().remove(id);
-            let cancelled = self.shared.rules.cancelled.clone();
-            let answer = cancelled.map_or_else(|| no_response(id), |error| rejection(id.clone(), error));
-            self.shared.peer.send_now(answer);
-        } else {
+    /// Cancels a request that has no response yet. Returns the response if it was queued, and the protocol has a response
+    /// to cancelled requests. A running request sends its own.
+    fn cancel_request(&mut self, id: &RequestId, context: &Context) -> Option<Outbound> {
+        if !self.executor.remove_queued(context) {
             context.cancel();
+            return None;
         }
+        self.shared.open_requests().remove(id);
+        let Some(error) = self.shared.rules.cancelled.clone() else {
+            self.shared.peer.send_now(no_response(id));
+            return None;
+        };
+        Some(rejection(id.clone(), error))
     }
 
     /// Sends a response now if the outbox has room. Otherwise queues it like a request, so that the connection keeps

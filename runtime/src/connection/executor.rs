@@ -180,7 +180,13 @@ impl<S: RequestService> Executor<S> {
             if !matches!(task, Task::Response(_))
                 && let Some(earlier) = shared.peer.wait_for_notifications(received, limit)
             {
-                earlier.await;
+                match &task {
+                    Task::Request(request) => tokio::select! {
+                        () = earlier => {}
+                        () = request.context.cancelled() => {}
+                    },
+                    _ => earlier.await,
+                }
             }
             match task {
                 Task::Request(request) => {

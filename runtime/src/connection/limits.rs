@@ -45,7 +45,8 @@ pub struct Limits {
     pub call_timeout: Option<Duration>,
     /// How long a message waits for the handlers of the notifications that arrived before it: a request before it is
     /// handled, and a call once its response has arrived. Then a warning names the notification, and the message goes on.
-    /// `None` waits as long as the handlers take. A call that such a handler makes does not wait. Defaults to 1 second.
+    /// `None` waits as long as the handlers take. A call that such a handler makes does not wait, unless a task makes it
+    /// that the handler has spawned and awaits: without a limit, they would wait for each other. Defaults to 1 second.
     pub notification_wait: Option<Duration>,
     /// How long running requests and queued messages may take to finish after the connection stops reading. This
     /// covers requests, queued notifications and writing. Writing gets at least one second of it. Defaults to 10

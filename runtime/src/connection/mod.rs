@@ -6,6 +6,7 @@
 //!   need a task.
 //! * `handler` handles one request with the service. `response` creates responses.
 //! * `shared` is the state that the requests of a connection share.
+//! * `one_shot` handles a request that arrives alone, without a connection.
 
 mod dispatcher;
 mod executor;
@@ -13,10 +14,12 @@ mod handler;
 mod inline_poll;
 mod limits;
 mod notification_queue;
+mod one_shot;
 mod queue;
 mod response;
 mod run;
 mod shared;
 
 pub use limits::Limits;
+pub use one_shot::{Exchange, OneShot};
 pub use run::Connection;

@@ -19,7 +19,6 @@ use crate::router::{AnyNotification, Router};
 use crate::util::lock::Mutex;
 
 /// The sending half of the queue.
-#[derive(Clone)]
 pub(super) struct NotificationQueue {
     sender: mpsc::Sender<QueuedNotification>,
     /// The free capacity, with one permit per byte.

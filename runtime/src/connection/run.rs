@@ -49,13 +49,20 @@ impl<S: RequestService> Connection<S> {
     /// Sets the limits. Call this before [`peer`](Self::peer).
     #[must_use]
     pub fn limits(self, limits: Limits) -> Self {
-        Self { limits, peer: OnceLock::new(), ..self }
+        Self { limits, ..self.without_peer() }
     }
 
     /// Sets an observer of all messages. Call this before [`peer`](Self::peer).
     #[must_use]
     pub fn observer(self, observer: Option<Arc<dyn Observer>>) -> Self {
-        Self { observer, peer: OnceLock::new(), ..self }
+        Self { observer, ..self.without_peer() }
+    }
+
+    fn without_peer(mut self) -> Self {
+        if let Some((peer, _)) = self.peer.take() {
+            peer.disconnect();
+        }
+        self
     }
 
     /// Passes requests to a service, such as the router wrapped in middleware. The router handles the notifications.

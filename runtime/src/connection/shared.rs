@@ -1,5 +1,6 @@
 //! State that all requests of a connection share.
 
+use std::borrow::Cow;
 use std::collections::HashMap;
 use std::sync::atomic::AtomicUsize;
 use std::sync::{Arc, MutexGuard};
@@ -8,11 +9,13 @@ use mcpgen_types::{ErrorObject, RequestId};
 
 use super::limits::Limits;
 use super::response::rejection;
-use crate::context::Context;
+use crate::context::{Context, Parts};
+use crate::jsonrpc::errors;
+use crate::observer::{Observed, Outcome};
 use crate::peer::Peer;
-use crate::protocol::Rules;
+use crate::protocol::{Admission, Received, Rules};
 use crate::router::AnyRequest;
-use crate::transport::Outbound;
+use crate::transport::{Extensions, Outbound};
 use crate::util::lock::Mutex;
 
 pub(super) struct Shared {
@@ -41,6 +44,36 @@ impl Shared {
 
     pub(super) fn open_requests(&self) -> MutexGuard<'_, OpenRequests> {
         self.open_requests.lock()
+    }
+
+    /// Lets the protocol decide about a request. Observes it if no handler is called.
+    pub(super) fn admit(
+        &self,
+        request: &Received<'_>,
+        method: Cow<'static, str>,
+        extensions: Option<&Arc<Extensions>>,
+    ) -> Result<Admission<Context>, ErrorObject> {
+        let mut parts = Some(Parts {
+            id: request.id.cloned(),
+            method,
+            connection: self.peer.connection(),
+            extensions: extensions.cloned(),
+            memory: Some(Arc::clone(&self.memory)),
+        });
+        let admission = match (self.peer.erased_protocol().admit(request, &mut parts), request.open) {
+            (Ok(Admission::NewSession { result, ends }), Some(open)) if ends(open) => {
+                Ok(Admission::NewSession { result, ends })
+            }
+            (Ok(_), Some(_)) => Err(errors::invalid_request("a request with this ID is still pending")),
+            (admission, _) => admission,
+        };
+        let outcome = match &admission {
+            Err(error) => Outcome::Error(error),
+            Ok(Admission::Respond(result) | Admission::NewSession { result, .. }) => Outcome::Result(result),
+            Ok(Admission::Handle(..) | Admission::Drop(_)) => return admission,
+        };
+        Observed::received(self.peer.observer(), request, None).end(outcome);
+        admission
     }
 
     /// Removes a request that has ended. A request of a new session may have the same ID, and stays.

@@ -1,4 +1,4 @@
-//! What a handler of MCP knows of a message.
+//! The methods of [`Context`] for MCP.
 
 use std::borrow::Cow;
 use std::sync::Arc;

@@ -1,4 +1,4 @@
-//! What a peer knows of the other side of a connection of MCP.
+//! The methods of [`Peer`] for MCP.
 
 use std::sync::{Arc, LazyLock};
 

@@ -145,14 +145,13 @@ impl Protocol for Mcp {
         }
         let view = self.view(notification);
         let effect = self.effect(notification, &view);
-        let revision = match self.rules.notification_revision(method, notification.params) {
-            Some(revision) => revision,
-            // It can cancel a request before the handshake is complete, but has no handler.
-            None if !matches!(effect, Effect::None) => Revision::of(mcpgen_types::Version::new("")),
-            None => return None,
-        };
-        let notice = Notice::new(revision.version(), Scope::new(RequestScope::of(revision), view));
-        Some(notice.with_effect(effect))
+        let revision = self.rules.notification_revision(method, notification.params);
+        // It can cancel a request before the handshake is complete, but has no handler then.
+        if revision.is_none() && matches!(effect, Effect::None) {
+            return None;
+        }
+        let scope = Scope::new(RequestScope::of(revision.unwrap_or(Revision::LATEST)), view);
+        Some(Notice { version: revision.map(Revision::version), scope, effect })
     }
 
     fn subject<'c>(&self, context: &'c Context) -> Option<&'c str> {

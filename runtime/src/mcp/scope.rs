@@ -1,4 +1,4 @@
-//! What MCP knows of a message.
+//! The data that MCP keeps about a message.
 
 use std::fmt;
 use std::sync::atomic::AtomicU64;
@@ -11,7 +11,7 @@ use super::params::ParamsView;
 use super::task_scope::TaskScope;
 use crate::context::Context;
 
-/// What MCP knows of a message.
+/// The data that MCP keeps about a message.
 pub struct Scope {
     pub(super) request: RequestScope,
     pub(super) params_view: ParamsView,
@@ -41,7 +41,7 @@ impl Scope {
     }
 }
 
-/// Returns the scope of a message. A message of another protocol has an empty one.
+/// Returns the scope of a message, or an empty one if the connection has another protocol.
 pub(super) fn scope(context: &Context) -> &Scope {
     static EMPTY: LazyLock<Scope> =
         LazyLock::new(|| Scope::new(RequestScope::of(Revision::LATEST), ParamsView::default()));

@@ -16,8 +16,16 @@ pub(crate) struct Backlog {
     received: AtomicU64,
     handled: AtomicU64,
     has_handled: Notify,
-    /// The notification that is being handled, and since when.
-    current: Mutex<Option<(Cow<'static, str>, Instant)>>,
+    current: Mutex<Option<Current>>,
+}
+
+/// The notification that is being handled.
+#[derive(Debug)]
+struct Current {
+    method: Cow<'static, str>,
+    since: Instant,
+    /// Whether a warning says that it takes long.
+    is_reported: bool,
 }
 
 tokio::task_local! {
@@ -52,7 +60,7 @@ impl Backlog {
         method: Cow<'static, str>,
         handler: F,
     ) -> F::Output {
-        *self.current.lock() = Some((method, Instant::now()));
+        *self.current.lock() = Some(Current { method, since: Instant::now(), is_reported: false });
         let _handled = Handled(self);
         HANDLES.scope(connection, handler).await
     }
@@ -64,7 +72,7 @@ impl Backlog {
         if HANDLES.try_with(|handled| *handled == connection).unwrap_or(false) {
             return;
         }
-        let started = self.current.lock().as_ref().map_or_else(Instant::now, |(_, since)| *since);
+        let started = self.current.lock().as_ref().map_or_else(Instant::now, |current| current.since);
         // A handler that takes longer than the limit delays only the messages that arrive within the limit.
         let end = limit.and_then(|limit| started.checked_add(limit));
         loop {
@@ -76,19 +84,26 @@ impl Backlog {
             match end {
                 None => has_handled.await,
                 Some(end) => {
-                    if tokio::time::timeout_at(end, has_handled).await.is_err() {
-                        let current = self.current.lock();
-                        let method = current.as_ref().map(|(method, _)| &**method);
-                        tracing::warn!(
-                            method,
-                            ?limit,
-                            "the handlers of notifications take longer than `Limits::notification_wait`, so later \
-                             messages overtake them"
-                        );
-                        return;
+                    let is_late = end <= Instant::now() || tokio::time::timeout_at(end, has_handled).await.is_err();
+                    if is_late {
+                        return self.report(limit);
                     }
                 }
             }
+        }
+    }
+
+    /// Warns of a handler that takes longer than the limit, once.
+    fn report(&self, limit: Option<Duration>) {
+        let mut current = self.current.lock();
+        if let Some(current) = current.as_mut().filter(|current| !current.is_reported) {
+            current.is_reported = true;
+            tracing::warn!(
+                method = &*current.method,
+                ?limit,
+                "the handler of a notification takes longer than `Limits::notification_wait`, so later messages \
+                 overtake it"
+            );
         }
     }
 

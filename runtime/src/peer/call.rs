@@ -117,7 +117,8 @@ impl Peer {
 }
 
 type Decoder<T> = dyn FnOnce(Json) -> Result<T, BoxError> + Send;
-type OnProgress = Box<dyn FnMut(&Json) + Send>;
+/// Takes a report, and returns whether it is valid.
+type OnProgress = Box<dyn FnMut(&Json) -> bool + Send>;
 
 /// A request that is not sent yet. [`send`](Self::send) sends it, and so does `.await`.
 #[must_use = "a request is not sent before `send` is called or it is awaited"]
@@ -159,7 +160,7 @@ impl<T: 'static> RequestBuilder<T> {
     }
 
     /// Sets how long the call waits, once it has its response, until the notifications that arrived before are handled. See
-    /// [`Limits::notification_wait`](crate::Limits::notification_wait), which is the default.
+    /// [`Limits::notification_wait`](crate::Limits::notification_wait), which is the default. With zero, it does not wait.
     pub fn notification_wait(mut self, limit: impl Into<Option<Duration>>) -> Self {
         self.notification_wait = limit.into();
         self
@@ -168,8 +169,14 @@ impl<T: 'static> RequestBuilder<T> {
     /// Requests progress reports, and passes each of them to `report`. Logs and ignores reports of another type.
     pub fn on_progress<U: Decode>(mut self, mut report: impl FnMut(U) + Send + 'static) -> Self {
         self.on_progress = Some(Box::new(move |received| match received.decode() {
-            Ok(received) => report(received),
-            Err(error) => tracing::warn!(%error, "ignoring an invalid progress report"),
+            Ok(received) => {
+                report(received);
+                true
+            }
+            Err(error) => {
+                tracing::warn!(%error, "ignoring an invalid progress report");
+                false
+            }
         }));
         self
     }
@@ -201,24 +208,33 @@ impl<T: 'static> RequestBuilder<T> {
             return Call { id, result: Box::pin(async move { sent?.result().await }) };
         };
         let result = async move {
+            // A call that is not allowed fails before anything happens for it.
+            self.sending(self.params.clone(), false)?;
             let _during = before.await;
             self.start()?.result().await
         };
         Call { id, result: Box::pin(result) }
     }
 
-    /// Queues the request, and makes it pending.
-    fn start(mut self) -> Result<SentRequest<T>, CallError> {
+    /// Lets the protocol check and complete the request.
+    fn sending(&self, params: Option<Json>, wants_progress: bool) -> Result<Sending<'_>, CallError> {
         let mut sending = Sending {
             id: Some(&self.id),
             method: &self.method,
             version: self.version,
-            params: self.params.take(),
+            params,
             on_behalf_of: self.peer.context.as_ref(),
-            wants_progress: self.on_progress.is_some(),
+            wants_progress,
             can_cancel: true,
         };
         self.peer.erased_protocol().before_send(&mut sending)?;
+        Ok(sending)
+    }
+
+    /// Queues the request, and makes it pending.
+    fn start(mut self) -> Result<SentRequest<T>, CallError> {
+        let params = self.params.take();
+        let mut sending = self.sending(params, self.on_progress.is_some())?;
         let operation = Observed::sending(self.peer.observer(), &mut sending);
         let Sending { params, can_cancel, .. } = sending;
         let message = self.peer.message(Some(&self.id), &self.method, params.as_ref());
@@ -336,11 +352,14 @@ impl<T> SentRequest<T> {
                 response = &mut self.response => {
                     // Deliver the reports that arrived before the response.
                     while let Some(report) = self.reports.as_mut().and_then(|reports| reports.try_recv().ok()) {
-                        self.report(report);
+                        self.report(&report);
                     }
                     let (response, received) = response.map_err(|_| Closed)?;
                     if let Some(earlier) = self.guard.peer.wait_for_notifications(received, self.notification_wait) {
-                        earlier.await;
+                        tokio::select! {
+                            () = earlier => {}
+                            () = at(end) => {}
+                        }
                     }
                     return response;
                 }
@@ -352,8 +371,9 @@ impl<T> SentRequest<T> {
                 // Polled before the reports, so that an endless series of them cannot delay the timeout.
                 () = at(end) => return Err(CallError::Timeout(self.timeout.unwrap_or_default())),
                 Some(report) = next(&mut self.reports) => {
-                    idle_end = after(Instant::now(), self.idle_timeout);
-                    self.report(report);
+                    if self.report(&report) {
+                        idle_end = after(Instant::now(), self.idle_timeout);
+                    }
                 }
                 () = at(idle_end) => {
                     let idle_timeout = self.idle_timeout.unwrap_or_default();
@@ -367,10 +387,8 @@ impl<T> SentRequest<T> {
         }
     }
 
-    fn report(&mut self, report: Json) {
-        if let Some(on_progress) = &mut self.on_progress {
-            on_progress(&report);
-        }
+    fn report(&mut self, report: &Json) -> bool {
+        self.on_progress.as_mut().is_some_and(|on_progress| on_progress(report))
     }
 }
 

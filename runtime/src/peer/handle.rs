@@ -66,7 +66,8 @@ pub(super) struct Shared {
 
 impl Context {
     /// Returns the peer. Messages that you send with it belong to this message, so that they reach the same client, and
-    /// sending fails if the protocol does not allow them on behalf of it.
+    /// sending fails if the protocol forbids them in this context. To keep the peer, use
+    /// [`of_connection`](Peer::of_connection).
     #[must_use]
     pub fn peer(&self) -> Peer {
         match Arc::downcast(Arc::clone(&self.parts().connection)) {
@@ -105,8 +106,10 @@ impl Peer {
         Self { shared, context: None, _connection: None }
     }
 
-    /// Returns the peer for messages that do not belong to a request or a task.
-    pub(crate) fn of_connection(&self) -> Self {
+    /// Returns the peer for messages that belong to the connection, and not to the message of a [`Context`]. Use it to keep
+    /// a peer: that of a context keeps its message in memory, with the data that the transport attached.
+    #[must_use]
+    pub fn of_connection(&self) -> Self {
         Self::of(Arc::clone(&self.shared))
     }
 
@@ -270,7 +273,7 @@ impl Peer {
         before: Mark,
         limit: Option<Duration>,
     ) -> Option<BoxFuture<'static, ()>> {
-        if self.shared.backlog.is_handled(before) {
+        if limit == Some(Duration::ZERO) || self.shared.backlog.is_handled(before) {
             return None;
         }
         let peer = self.of_connection();
@@ -330,7 +333,8 @@ impl Context {
         }
     }
 
-    /// Waits until the response is in the outbox, so that later messages follow it, or the peer is disconnected.
+    /// Waits until the response is in the outbox, so that later messages follow it, or the peer is disconnected. In the
+    /// context of a notification, which has no response, it waits until the peer is disconnected.
     pub async fn responded(&self) {
         let peer = self.peer();
         tokio::select! {

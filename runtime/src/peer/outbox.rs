@@ -50,6 +50,18 @@ impl Outbox {
         )
     }
 
+    /// Adds a gauge to that of the observer.
+    pub(crate) fn with_gauge(mut self, added: Option<QueueGauge>) -> Self {
+        self.gauge = match (self.gauge.take(), added) {
+            (Some(known), Some(added)) => Some(Arc::new(move |bytes| {
+                known(bytes);
+                added(bytes);
+            })),
+            (known, added) => known.or(added),
+        };
+        self
+    }
+
     /// Queues a message. Waits for room, in the order of the calls. A message larger than the capacity waits until the
     /// whole capacity is free.
     ///

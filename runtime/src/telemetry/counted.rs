@@ -1,4 +1,4 @@
-//! Counts what exists at the moment.
+//! A counter that is decremented on drop.
 
 use opentelemetry::metrics::UpDownCounter;
 

@@ -55,7 +55,7 @@ use crate::connection::{Connection, Limits};
 use crate::mcp::{Mcp, RevisionRules};
 use crate::router::{RequestService, Router};
 
-/// Creates a connection of MCP, whose messages are observed.
+/// Creates an MCP connection with telemetry.
 pub(crate) fn connection<S: RequestService>(
     service: S,
     notifications: Router,

@@ -16,7 +16,7 @@ use super::framed_sink::FramedSink;
 use super::inbound::Inbound;
 use super::outbound::Outbound;
 use super::scan::Scanner;
-use super::seam::{Incoming, Outgoing, ReceiveError};
+use super::seam::{Incoming, Outgoing, ReceiveError, Skipped};
 
 /// The maximum length of the header of a message, in bytes.
 const HEADER_LIMIT: usize = 4 << 10;
@@ -50,8 +50,15 @@ struct ContentLength {
 struct Body {
     /// The bytes that remain.
     length: usize,
-    /// Identifies the message while it is skipped, because it is too long.
-    skipped: Option<Box<Scanner>>,
+    /// Present if the message is too long, and skipped.
+    skipped: Option<Box<SkippedBody>>,
+}
+
+/// Identifies a message that is skipped.
+#[derive(Debug, Default)]
+struct SkippedBody {
+    scanner: Scanner,
+    found: Option<Skipped>,
 }
 
 impl ContentLength {
@@ -73,8 +80,8 @@ impl ContentLength {
             .collect();
         match lengths.as_slice() {
             [length] => match length.parse() {
-                Ok(length) => Ok(Some(length)),
-                Err(_) => Err(invalid(format!("{length:?} is not a valid Content-Length"))),
+                Ok(size) if length.bytes().all(|byte| byte.is_ascii_digit()) => Ok(Some(size)),
+                _ => Err(invalid(format!("{length:?} is not a valid Content-Length"))),
             },
             [] => Err(invalid("the header of a message has no Content-Length".to_owned())),
             _ => Err(invalid("the header of a message has more than one Content-Length".to_owned())),
@@ -98,7 +105,7 @@ impl Decoder for ContentLength {
             self.body = Some(Body { length, skipped });
         }
         let Some(body) = &mut self.body else { return Ok(None) };
-        let Some(scanner) = &mut body.skipped else {
+        let Some(skipped) = &mut body.skipped else {
             if buffer.len() < body.length {
                 return Ok(None);
             }
@@ -108,11 +115,14 @@ impl Decoder for ContentLength {
         };
         let part = buffer.split_to(buffer.len().min(body.length));
         body.length -= part.len();
-        scanner.scan(&part);
+        if skipped.found.is_none() {
+            skipped.found = skipped.scanner.scan(&part);
+        }
         if body.length > 0 {
             return Ok(None);
         }
-        let message = std::mem::take(&mut **scanner).finish();
+        let SkippedBody { scanner, found } = std::mem::take(&mut **skipped);
+        let message = found.unwrap_or_else(|| scanner.finish());
         self.body = None;
         Ok(Some(Err(ReceiveError::TooLong { limit: self.message_limit, message })))
     }
@@ -178,6 +188,7 @@ mod tests {
             ("Content-Len", &["unexpected end of file"]),
             ("Content-Length: 1\n\na", &["unexpected end of file"]),
             ("Content-Length: -1\r\n\r\na", &["\"-1\" is not a valid Content-Length"]),
+            ("Content-Length: +1\r\n\r\na", &["\"+1\" is not a valid Content-Length"]),
             ("Length: 1\r\n\r\na", &["the header of a message has no Content-Length"]),
             (
                 "Content-Length: 1\r\nContent-Length: 2\r\n\r\na",
@@ -198,7 +209,7 @@ mod tests {
         let bytes = b"Content-Length: 40\r\n\r\n{\"jsonrpc\":\"2.0\",\"id\":7,\"method\":\"read\"}";
         let received: Vec<_> = receive(&bytes[..], 8).collect().await;
         let is_request = |message: &Result<Inbound, ReceiveError>| {
-            matches!(message, Err(ReceiveError::TooLong { message: super::super::Skipped::Request(id), .. })
+            matches!(message, Err(ReceiveError::TooLong { message: Skipped::Request(id), .. })
                 if *id == mcpgen_types::RequestId::Integer(7))
         };
         assert!(received.len() == 1 && received.iter().all(is_request), "{received:?}");

@@ -51,7 +51,11 @@ async fn fails_a_call_whose_response_exceeds_the_limit() {
         remote.send(&format!("{{{}}}", members.replace("ID", &id).replace("LONG", &long()))).await;
         let error = call.await.expect("no panic").expect_err("the response is skipped");
         assert!(matches!(error, CallError::Undelivered(_)), "{members}: {error:?}");
-        assert_eq!(error.to_string(), "the response is longer than 200 bytes; raise the line limit", "{members}");
+        assert_eq!(
+            error.to_string(),
+            "the response is longer than 200 bytes; raise the transport's limit",
+            "{members}"
+        );
         assert_next_message_is_an_echo(&mut remote).await;
     }
 }

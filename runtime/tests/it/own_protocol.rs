@@ -224,6 +224,54 @@ async fn requests_see_earlier_notifications() {
     assert_eq!(raw.receive().await["result"], "abc");
 }
 
+/// A request that waits for notifications can be cancelled, and a call that waits for them keeps its timeout.
+#[tokio::test(start_paused = true)]
+async fn waiting_for_notifications_has_the_limits_of_requests_and_calls() {
+    let router = Router::new()
+        .custom_notification("update", |_, _: Value| std::future::pending())
+        .custom_request("read", |_, (): ()| async { Ok::<_, ErrorObject>(()) });
+    let limits = || Limits { notification_wait: None, ..Limits::default() };
+    let (mut raw, _peer) = RawPeer::connect(|pipe| run(router.clone(), limits(), pipe));
+    raw.send(r#"{"jsonrpc":"2.0","method":"update"}"#).await;
+    raw.send(r#"{"jsonrpc":"2.0","id":1,"method":"read"}"#).await;
+    raw.send(r#"{"jsonrpc":"2.0","method":"$/cancel","params":{"id":1}}"#).await;
+    assert_eq!(raw.receive().await["error"]["code"], -32800);
+    let peer = connect(router, updates(), limits());
+    let started = tokio::time::Instant::now();
+    let request = peer.raw_request("updates", Some(json!([1]).into())).timeout(Duration::from_secs(5));
+    request.await.expect("the response arrived in time");
+    assert_eq!(started.elapsed(), Duration::from_secs(5));
+}
+
+/// Responses to cancelled requests wait for a peer that does not read, like all others.
+#[tokio::test(start_paused = true)]
+async fn cancelling_queued_requests_does_not_exceed_the_outbox() {
+    let router = Router::new().custom_request("never", |_, (): ()| std::future::pending::<Result<(), ErrorObject>>());
+    let limits = Limits { in_flight: 1, queued_requests: 4, outbox_bytes: 256, ..Limits::default() };
+    let (raw, _peer) = RawPeer::connect(|pipe| run(router, limits, pipe));
+    let (mut reader, mut writer) = raw.split();
+    let sent = Arc::new(AtomicU32::new(0));
+    let count = Arc::clone(&sent);
+    let writing = tokio::spawn(async move {
+        for id in 0..10_000 {
+            writer.send(&json!({ "jsonrpc": "2.0", "id": id, "method": "never" }).to_string()).await;
+            writer.send(&json!({ "jsonrpc": "2.0", "method": "$/cancel", "params": { "id": id } }).to_string()).await;
+            count.fetch_add(1, Ordering::SeqCst);
+        }
+    });
+    tokio::time::sleep(Duration::from_secs(60)).await;
+    assert!(sent.load(Ordering::SeqCst) < 1_000, "the connection stops reading");
+    let mut answered = BTreeSet::new();
+    while answered.len() < 10_000 {
+        let response = reader.receive().await;
+        // A request is refused if the queue is full of responses.
+        let code = response["error"]["code"].as_i64();
+        assert!(matches!(code, Some(-32800 | errors::BUSY)), "{response}");
+        assert!(answered.insert(response["id"].as_u64().expect("an ID")), "{response}");
+    }
+    writing.await.expect("no panic");
+}
+
 /// A message of the remote end, and what its handler does.
 #[derive(Clone, Debug)]
 enum Step {

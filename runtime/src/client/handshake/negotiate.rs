@@ -162,7 +162,7 @@ async fn initialize(peer: &Peer, protocol: &DualProtocol) -> Result<Revision, Ha
 /// Performs the handshake of the legacy revisions.
 async fn perform_initialize(peer: &Peer, protocol: &DualProtocol) -> Result<Revision, HandshakeError> {
     let legacy = protocol.legacy().ok_or(HandshakeError::NoRevision)?;
-    // The result is processed before any later message; see `Protocol::process_result`.
+    // The result is processed before any later message; see `RevisionRules::process_result`.
     peer.raw_request("initialize", Some(legacy.initialize_params())).notification_wait(Duration::ZERO).await.map_err(
         |error| match error {
             CallError::Timeout(limit) => HandshakeError::InitializeTimeout(limit),

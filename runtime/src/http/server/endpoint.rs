@@ -29,12 +29,12 @@ use super::quota::{Kind, Quotas};
 use super::request_body::RequestBody;
 use super::session::{self, Identity, PostedMessage, SESSION_COST, Session, SessionGuard};
 use super::state::{Caller, Found, RegistryGuard, Shared};
-use crate::connection::Connection;
+use crate::connection::{Connection, OneShot};
 use crate::http::headers::LAST_EVENT;
 use crate::mcp;
-use crate::mcp::Role;
 use crate::mcp::config::ServerConfig;
 use crate::mcp::info::HandlerCapabilities;
+use crate::mcp::{Mcp, RevisionRules, Role};
 use crate::replicas::Replicas;
 use crate::router::{RequestService, Router};
 use crate::telemetry::{self, Telemetry};
@@ -272,7 +272,16 @@ impl<S: RequestService + Sync> Endpoint<S> {
         };
         drop(posted);
         inbound.extensions = extensions(caller.parts, memory);
-        let exchange = Exchange::begin(self.connection(), inbound, shared.closing.clone(), permit);
+        let rules: Arc<dyn RevisionRules> = Arc::new(shared.config().modern(&shared.handled));
+        let (limits, observer) = (&shared.options.limits, shared.telemetry.observer(Arc::clone(&rules)));
+        let queued = Arc::clone(&permit.memory);
+        let gauge = move |bytes: i64| match usize::try_from(bytes) {
+            Ok(added) => queued.add(added),
+            Err(_) => queued.remove(usize::try_from(bytes.unsigned_abs()).unwrap_or(usize::MAX)),
+        };
+        let one_shot = OneShot::new(self.requests.clone(), Mcp::new(rules), limits, observer, Some(Arc::new(gauge)));
+        let (running, closing) = (one_shot.call(inbound), shared.closing.clone());
+        let exchange = Exchange::new(running, closing, limits.drain_timeout, permit);
         Ok(exchange.respond(shared.options.keep_alive).await)
     }
 

@@ -1,64 +1,67 @@
 //! A single request of revision 2026-07-28 and its response. No state outlives the HTTP response.
 
-use std::io;
-use std::pin::Pin;
-use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::Bytes;
 use futures_util::{Stream, StreamExt, stream};
 use http::{Response, StatusCode};
 use mcpgen_types::ErrorId;
-use tokio::sync::mpsc;
+use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
 use super::body::{self, Body};
 use super::permit::Permit;
-use crate::connection::Connection;
+use crate::connection;
 use crate::http::sse;
 use crate::jsonrpc::errors;
 use crate::mcp;
-use crate::router::RequestService;
-use crate::transport::{self, Inbound, Outbound, Outcome, Route};
+use crate::transport::{Outbound, Outcome, Route};
 
 /// A request in progress. Dropping it cancels the request, because the client has closed the response.
 pub(super) struct Exchange {
-    running: Pin<Box<dyn Future<Output = io::Result<()>> + Send>>,
-    messages: mpsc::UnboundedReceiver<Outbound>,
-    ended: bool,
+    running: connection::Exchange,
+    /// Cancelled when the server shuts down.
+    closing: CancellationToken,
+    /// When the request is abandoned, once the server shuts down.
+    end: Option<Instant>,
+    drain_timeout: Duration,
     permit: Permit,
 }
 
 impl Exchange {
-    /// Starts handling a request. No other message arrives on its connection. `closing` ends it when the server shuts
-    /// down.
-    pub(super) fn begin<S: RequestService>(
-        connection: Connection<S>,
-        arrived: Inbound,
+    pub(super) fn new(
+        running: connection::Exchange,
         closing: CancellationToken,
+        drain_timeout: Duration,
         permit: Permit,
     ) -> Self {
-        let (out, messages) = mpsc::unbounded_channel();
-        let memory = Arc::clone(&permit.memory);
-        let outgoing = transport::sink(move |message: Outbound| {
-            memory.add(message.bytes.len());
-            out.send(message).map_err(|_| io::ErrorKind::BrokenPipe.into())
-        });
-        let closed = stream::once(closing.cancelled_owned()).filter_map(|()| std::future::ready(None));
-        let arrived = stream::once(std::future::ready(Ok(arrived))).chain(closed);
-        let running = connection.run(arrived, outgoing.with_request_streams());
-        Self { running: Box::pin(running), messages, ended: false, permit }
+        Self { running, closing, end: None, drain_timeout, permit }
     }
 
     async fn next(&mut self) -> Option<Outbound> {
-        if !self.ended {
+        loop {
+            let closing = async {
+                match self.end {
+                    None => self.closing.cancelled().await,
+                    Some(end) => tokio::time::sleep_until(end).await,
+                }
+            };
             tokio::select! {
                 biased;
-                message = self.messages.recv() => return message,
-                _ = &mut self.running => self.ended = true,
+                message = self.running.next() => return message,
+                () = closing => {}
+            }
+            match self.end {
+                None => {
+                    self.running.end_receiving();
+                    self.end = Some(Instant::now() + self.drain_timeout);
+                }
+                Some(_) => {
+                    self.running.abandon();
+                    return self.running.next().await;
+                }
             }
         }
-        self.messages.recv().await
     }
 
     /// Responds with plain JSON if the response is the first message. Otherwise responds with an event stream whose
@@ -98,14 +101,14 @@ impl Exchange {
             loop {
                 let Some(message) = self.next().await else { return ResponseEvent::End };
                 match message.route {
-                    Route::Response(_, outcome) => return ResponseEvent::Response(outcome, message.bytes),
+                    Route::Response(_, outcome) => {
+                        self.permit.memory.add(message.bytes.len());
+                        return ResponseEvent::Response(outcome, message.bytes);
+                    }
                     Route::NoResponse(_) => return ResponseEvent::End,
                     // This revision cannot resume streams.
                     Route::Reconnect(..) => {}
-                    Route::Connection | Route::Request(_) => {
-                        self.permit.memory.remove(message.bytes.len());
-                        return ResponseEvent::Message(message.bytes.into());
-                    }
+                    Route::Connection | Route::Request(_) => return ResponseEvent::Message(message.bytes.into()),
                 }
             }
         };

@@ -1,0 +1,180 @@
+//! Handles single requests without a connection.
+
+use std::borrow::Cow;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::task::{Context as TaskContext, Poll};
+
+use futures_util::Stream;
+use futures_util::future::BoxFuture;
+use mcpgen_types::codec::Cursor;
+use mcpgen_types::{ErrorId, Json, RequestId};
+use tokio::task::JoinSet;
+
+use super::handler::handle;
+use super::limits::Limits;
+use super::response::{invalid_message_response, rejection, response};
+use super::shared::Shared;
+use crate::context::{Context, extensions_of};
+use crate::jsonrpc::envelope::Envelope;
+use crate::jsonrpc::errors;
+use crate::observer::Observer;
+use crate::peer::outbox::{Lines, Outbox};
+use crate::peer::{Peer, Timeouts};
+use crate::protocol::{Admission, ErasedProtocol, Protocol, Received};
+use crate::router::{AnyRequest, RequestService};
+use crate::transport::{Inbound, Outbound, QueueGauge};
+
+/// Handles a request that arrives alone, such as in an HTTP request without a session. Does what a
+/// [`Connection`](super::Connection) does, without its tasks and queues.
+pub struct OneShot<S> {
+    service: S,
+    limits: Limits,
+    peer: Peer,
+    messages: Lines,
+}
+
+impl<S: RequestService> OneShot<S> {
+    /// Creates a handler of one request. `service` is the router, or the router wrapped in middleware.
+    ///
+    /// `gauge` is told about the bytes of the messages that wait until the exchange is polled.
+    pub fn new(
+        service: S,
+        protocol: impl Protocol,
+        limits: &Limits,
+        observer: Option<Arc<dyn Observer>>,
+        gauge: Option<QueueGauge>,
+    ) -> Self {
+        let (outbox, messages) = Outbox::new(limits.outbox_bytes, observer);
+        let outbox = outbox.with_gauge(gauge);
+        outbox.set_needs(true, false);
+        let timeouts =
+            Timeouts { idle: limits.idle_timeout, total: limits.call_timeout, notifications: limits.notification_wait };
+        let protocol: Arc<dyn ErasedProtocol> = Arc::new(protocol);
+        Self { service, limits: limits.clone(), peer: Peer::new(outbox, protocol, timeouts), messages }
+    }
+
+    /// Handles the request. Nothing happens until the exchange is polled.
+    pub fn call(self, inbound: Inbound) -> Exchange {
+        let Self { service, limits, peer, messages } = self;
+        let shared = Arc::new(Shared::new(limits, peer.clone()));
+        let mut exchange = Exchange { peer, messages, work: None, response: None, context: None };
+        match admit(&shared, inbound) {
+            Ok(Some(request)) => {
+                exchange.context = Some(request.context.clone());
+                let spawns = shared.limits.spawn_handlers;
+                let work = async move {
+                    let context = request.context.clone();
+                    handle(service, &shared, &context, request).await
+                };
+                exchange.work = Some(match spawns {
+                    true => {
+                        // Aborts the task when it is dropped.
+                        let mut task = JoinSet::new();
+                        task.spawn(work);
+                        Box::pin(async move { task.join_next().await?.ok().flatten() })
+                    }
+                    false => Box::pin(work),
+                });
+            }
+            Ok(None) => {}
+            Err(response) => exchange.response = Some(response),
+        }
+        exchange
+    }
+}
+
+/// Returns the request if it needs a handler, and an immediate response as an error.
+fn admit(shared: &Shared, mut inbound: Inbound) -> Result<Option<AnyRequest>, Outbound> {
+    let invalid = |error| invalid_message_response(ErrorId::Null, error);
+    let extensions = std::mem::take(&mut inbound.extensions);
+    let extensions = (!extensions.is_empty()).then(|| Arc::new(extensions));
+    let free_form = |method: &str| shared.peer.erased_protocol().free_form(method);
+    let (document, memory) =
+        inbound.into_document(&free_form).map_err(|invalid| invalid_message_response(invalid.id, invalid.error))?;
+    let envelope = Envelope::read(&document).map_err(|invalid| invalid_message_response(invalid.id, invalid.error))?;
+    let Envelope::Request { id, method, params } = envelope else {
+        return Err(invalid(errors::invalid_request("expected a request")));
+    };
+    if memory.total() > shared.limits.memory {
+        let needed = memory.total();
+        let limit = shared.limits.memory;
+        let why = format!("the request takes {needed} bytes of memory, more than {limit} (`Limits::memory`)");
+        return Err(rejection(id, errors::invalid_request(&why)));
+    }
+    let method = Cow::Owned(method.into_owned());
+    let place = params.map(Cursor::place);
+    let params = place.map(|place| Json::extract(document, place)).transpose();
+    let params = params.map_err(|error| rejection(id.clone(), errors::invalid_params(&error.at_key("params"))))?;
+    let params = params.filter(|params| !(shared.rules.null_params && params.text() == "null"));
+    let received = Received {
+        id: Some(&id),
+        method: &method,
+        params: params.as_ref(),
+        in_batch: false,
+        open: None,
+        extensions: extensions_of(extensions.as_ref()),
+    };
+    match shared.admit(&received, method.clone(), extensions.as_ref()) {
+        Err(error) => Err(rejection(id, error)),
+        Ok(Admission::Respond(result) | Admission::NewSession { result, .. }) => Err(response(id, Ok(result))),
+        Ok(Admission::Handle(_, context)) => Ok(Some(AnyRequest { method, params, context })),
+        Ok(Admission::Drop(why)) => {
+            tracing::warn!(method = &*method, why, "dropping a request");
+            Ok(None)
+        }
+    }
+}
+
+/// A request that is being handled: a stream of the messages about it, which ends with its response. Dropping it cancels
+/// the request.
+pub struct Exchange {
+    peer: Peer,
+    messages: Lines,
+    work: Option<BoxFuture<'static, Option<Outbound>>>,
+    response: Option<Outbound>,
+    context: Option<Context>,
+}
+
+impl Exchange {
+    /// Informs the handler that the server shuts down, so that a subscription ends.
+    pub fn end_receiving(&self) {
+        self.peer.end_receiving();
+    }
+
+    /// Ends the request with an error, unless it has ended.
+    pub fn abandon(&mut self) {
+        if self.work.take().is_some() {
+            let id: Option<RequestId> = self.context.as_ref().and_then(Context::id).cloned();
+            self.response = id.map(|id| response(id, Err(errors::ended())));
+        }
+    }
+}
+
+impl Stream for Exchange {
+    type Item = Outbound;
+
+    fn poll_next(mut self: Pin<&mut Self>, cx: &mut TaskContext<'_>) -> Poll<Option<Outbound>> {
+        loop {
+            if let Poll::Ready(Some(Some(message))) = self.messages.poll_recv(cx) {
+                return Poll::Ready(Some(message));
+            }
+            if let Some(response) = self.response.take() {
+                if let Some(context) = self.context.take() {
+                    context.response_sent();
+                }
+                return Poll::Ready(Some(response));
+            }
+            let Some(work) = &mut self.work else { return Poll::Ready(None) };
+            let Poll::Ready(response) = work.as_mut().poll(cx) else { return Poll::Pending };
+            // Messages that were sent before the response come first.
+            (self.work, self.response) = (None, response);
+        }
+    }
+}
+
+impl Drop for Exchange {
+    fn drop(&mut self) {
+        self.peer.disconnect();
+    }
+}
