@@ -37,7 +37,7 @@ pub struct OneShot<S> {
 impl<S: RequestService> OneShot<S> {
     /// Creates a handler of one request. `service` is the router, or the router wrapped in middleware.
     ///
-    /// `gauge` is told about the bytes of the messages that wait until the exchange is polled.
+    /// `gauge` counts the bytes of the messages that wait until the exchange is polled.
     pub fn new(
         service: S,
         protocol: impl Protocol,
@@ -54,7 +54,8 @@ impl<S: RequestService> OneShot<S> {
         Self { service, limits: limits.clone(), peer: Peer::new(outbox, protocol, timeouts), messages }
     }
 
-    /// Handles the request. Nothing happens until the exchange is polled.
+    /// Handles the request. Its handler runs while the exchange is polled, or in a task with
+    /// [`Limits::spawn_handlers`].
     pub fn call(self, inbound: Inbound) -> Exchange {
         let Self { service, limits, peer, messages } = self;
         let shared = Arc::new(Shared::new(limits, peer.clone()));
