@@ -75,7 +75,7 @@ impl Revision {
     ];
     /// The latest released revision.
     pub const LATEST: Self = Self::V2026_07_28;
-    /// Returns the revision of a message, such as that of [`Request::VERSION`](crate::Request::VERSION). If this
+    /// Returns the revision of a message, such as that of [`Request::VERSION`]. If this
     /// crate does not know the version, the revision is new and has no handshake.
     #[must_use]
     pub const fn of(version: crate::Version) -> Self {

@@ -91,7 +91,7 @@ fn tokens(revisions: &[Revision], models: &[Protocol], extensions: Option<TokenS
 
             #latest
 
-            /// Returns the revision of a message, such as that of [`Request::VERSION`](crate::Request::VERSION). If this
+            /// Returns the revision of a message, such as that of [`Request::VERSION`]. If this
             /// crate does not know the version, the revision is new and has no handshake.
             #[must_use]
             pub const fn of(version: crate::Version) -> Self {

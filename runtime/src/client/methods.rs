@@ -108,7 +108,7 @@ impl<S: RequestService> Client<S> {
     /// # Errors
     ///
     /// Returns an error if the call fails. If the resource does not exist,
-    /// [`is_resource_not_found`](mcp::errors::is_resource_not_found) returns `true` for the error response.
+    /// [`is_resource_not_found`](crate::mcp::errors::is_resource_not_found) returns `true` for the error response.
     pub async fn read_resource(&self, uri: &str) -> Result<ReadResourceResult, CallError> {
         let params = JsonObject::from([("uri", uri.into())]);
         self.finish_request::<ReadResourceRequest, ReadResourceResult>(params).await
