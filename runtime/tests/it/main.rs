@@ -38,7 +38,6 @@ mod reserved_keys;
 mod server;
 mod skills;
 mod skills_client;
-mod spans;
 mod stdio;
 mod subscriptions;
 mod task_extension;
