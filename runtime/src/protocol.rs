@@ -106,7 +106,7 @@ pub struct Rules {
     pub long_lived: &'static [&'static str],
     /// Whether the idle timeouts of calls do not run while this side handles a request, such as a question to the user.
     pub pauses_timeouts: bool,
-    /// Whether `"params": null` means that there are no params. Otherwise it is an error.
+    /// Whether `"params": null` is the same as no `params`. Otherwise it is an error.
     pub null_params: bool,
     /// The response to a cancelled request. By default, it gets none.
     pub cancelled: Option<ErrorObject>,

@@ -43,7 +43,6 @@ impl Backlog {
         self.received.fetch_add(1, Ordering::SeqCst);
     }
 
-    /// Returns the current point.
     pub(crate) fn mark(&self) -> Mark {
         Mark(self.received.load(Ordering::SeqCst))
     }

@@ -17,7 +17,7 @@ use tower::BoxError;
 
 use super::handle::{Peer, Timeouts};
 use super::message::member;
-use super::pending::{OnNotification, PendingRequest, Response};
+use super::pending::{OnNotification, PendingRequest, Report, ReportQueue, Response};
 use crate::error::{CallError, Closed};
 use crate::jsonrpc::json;
 use crate::observer::{Observed, Outcome};
@@ -63,7 +63,7 @@ impl Peer {
     /// Receives the progress reports for a request that has its response, while the returned value exists.
     #[cfg(feature = "tasks")]
     pub(crate) fn progress_after_response(&self, id: RequestId, method: &str) -> Result<ProgressReports, CallError> {
-        let (progress, reports) = mpsc::channel(REPORTS);
+        let (progress, reports) = ReportQueue::new();
         // A second response is ignored.
         let (response, _) = oneshot::channel();
         let method = method.to_owned();
@@ -136,9 +136,6 @@ pub struct RequestBuilder<T> {
     on_notification: Option<OnNotification>,
     takes_unmatched_errors: bool,
 }
-
-/// The maximum number of queued progress reports for a call. More are dropped; a later report replaces them.
-const REPORTS: usize = 64;
 
 impl<T: 'static> RequestBuilder<T> {
     /// Returns the request's ID, which its response repeats.
@@ -238,7 +235,7 @@ impl<T: 'static> RequestBuilder<T> {
         let operation = Observed::sending(self.peer.observer(), &mut sending);
         let Sending { params, can_cancel, .. } = sending;
         let message = self.peer.message(Some(&self.id), &self.method, params.as_ref());
-        let (progress, reports) = self.on_progress.is_some().then(|| mpsc::channel(REPORTS)).unzip();
+        let (progress, reports) = self.on_progress.is_some().then(ReportQueue::new).unzip();
         let (sender, response) = oneshot::channel();
         let pending = PendingRequest {
             method: self.method,
@@ -322,7 +319,7 @@ struct SentRequest<T> {
     unsent: Option<Outbound>,
     can_cancel: bool,
     response: oneshot::Receiver<Response>,
-    reports: Option<mpsc::Receiver<Json>>,
+    reports: Option<mpsc::Receiver<Report>>,
     on_progress: Option<OnProgress>,
     decode: Box<Decoder<T>>,
     started: Instant,
@@ -351,7 +348,7 @@ impl<T> SentRequest<T> {
                 biased;
                 response = &mut self.response => {
                     // Deliver the reports that arrived before the response.
-                    while let Some(report) = self.reports.as_mut().and_then(|reports| reports.try_recv().ok()) {
+                    while let Some((report, _)) = self.reports.as_mut().and_then(|reports| reports.try_recv().ok()) {
                         self.report(&report);
                     }
                     let (response, received) = response.map_err(|_| Closed)?;
@@ -370,7 +367,7 @@ impl<T> SentRequest<T> {
                 }
                 // Polled before the reports, so that an endless series of them cannot delay the timeout.
                 () = at(end) => return Err(CallError::Timeout(self.timeout.unwrap_or_default())),
-                Some(report) = next(&mut self.reports) => {
+                Some((report, _room)) = next(&mut self.reports) => {
                     if self.report(&report) {
                         idle_end = after(Instant::now(), self.idle_timeout);
                     }
@@ -395,14 +392,14 @@ impl<T> SentRequest<T> {
 /// The progress reports for a request that has its response.
 #[cfg(feature = "tasks")]
 pub(crate) struct ProgressReports {
-    reports: mpsc::Receiver<Json>,
+    reports: mpsc::Receiver<Report>,
     _guard: CancelOnDrop,
 }
 
 #[cfg(feature = "tasks")]
 impl ProgressReports {
     pub(crate) async fn next(&mut self) -> Option<Json> {
-        self.reports.recv().await
+        self.reports.recv().await.map(|(report, _)| report)
     }
 }
 

@@ -1,10 +1,10 @@
 //! Outgoing requests that have no response yet.
 
 use std::collections::HashMap;
-use std::sync::MutexGuard;
+use std::sync::{Arc, MutexGuard};
 
 use mcpgen_types::{Json, RequestId};
-use tokio::sync::{mpsc, oneshot};
+use tokio::sync::{OwnedSemaphorePermit, Semaphore, mpsc, oneshot};
 
 use super::backlog::Mark;
 use crate::error::{CallError, Closed};
@@ -20,10 +20,40 @@ pub(super) struct PendingRequests {
 pub(super) struct PendingRequest {
     pub(super) method: String,
     pub(super) response: oneshot::Sender<Response>,
-    pub(super) progress: Option<mpsc::Sender<Json>>,
+    pub(super) progress: Option<ReportQueue>,
     pub(super) on_notification: Option<OnNotification>,
     /// Whether an error that matches no request is the response to this one.
     pub(super) takes_unmatched_errors: bool,
+}
+
+/// The sending half of the queue of a call's progress reports.
+pub(super) struct ReportQueue {
+    reports: mpsc::Sender<Report>,
+    /// The free capacity, with one permit per byte.
+    room: Arc<Semaphore>,
+}
+
+/// A report, and its share of the queue.
+pub(super) type Report = (Json, OwnedSemaphorePermit);
+
+/// The maximum number of queued reports for a call. More are dropped; a later report replaces them.
+const REPORTS: usize = 64;
+/// The maximum memory of all queued reports for a call, in bytes.
+const REPORT_BYTES: usize = 16 << 20;
+
+impl ReportQueue {
+    pub(super) fn new() -> (Self, mpsc::Receiver<Report>) {
+        let (reports, received) = mpsc::channel(REPORTS);
+        (Self { reports, room: Arc::new(Semaphore::new(REPORT_BYTES)) }, received)
+    }
+
+    fn push(&self, report: Json) {
+        // A report may be larger if no other is queued.
+        let size = u32::try_from(report.owned_bytes().clamp(1, REPORT_BYTES)).unwrap_or(u32::MAX);
+        if let Ok(room) = Arc::clone(&self.room).try_acquire_many_owned(size) {
+            let _ = self.reports.try_send((report, room));
+        }
+    }
 }
 
 /// A response, and where it is among the notifications.
@@ -109,7 +139,7 @@ impl PendingRequests {
         let request = requests.as_ref().and_then(|requests| requests.get(id));
         match request.and_then(|request| request.progress.as_ref()) {
             Some(reports) => {
-                let _ = reports.try_send(report);
+                reports.push(report);
                 true
             }
             None => false,
@@ -118,5 +148,23 @@ impl PendingRequests {
 
     fn lock(&self) -> MutexGuard<'_, Option<HashMap<RequestId, PendingRequest>>> {
         self.requests.lock()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn queued_reports_are_bounded_in_bytes() {
+        let report = || Json::from(&serde_json::Value::from("x".repeat(REPORT_BYTES / 4)));
+        let (queue, mut received) = ReportQueue::new();
+        (0..REPORTS).for_each(|_| queue.push(report()));
+        let queued = received.len();
+        assert!((1..=4).contains(&queued), "{queued} reports");
+        // A report that was received makes room for another one.
+        assert!(received.try_recv().is_ok());
+        queue.push(report());
+        assert_eq!(received.len(), queued);
     }
 }
