@@ -301,7 +301,7 @@ fn cargo_finds_no_examples() {
     let texts: Vec<String> = texts.map(|text| (*text).to_owned()).collect();
     let manifest = format!(
         "[package]\nname = \"doctests\"\nversion = \"0.0.0\"\nedition = \"2024\"\n\n[dependencies]\n\
-         mcpgen-runtime = {{ path = {:?}, default-features = false }}\n\
+         mcpgen-sdk = {{ path = {:?}, default-features = false }}\n\
          mcpgen-types = {{ path = {:?}, features = [\"pattern\"] }}\n\n[workspace]\n",
         root.join("runtime"),
         root.join("generated"),

@@ -165,8 +165,8 @@ impl Context {
         self.0.cancelled.is_set()
     }
 
-    /// Marks the request as ended.
-    pub(crate) fn cancel(&self) {
+    /// Marks the request as ended, for contexts that were [derived](Self::derive) for other work.
+    pub fn cancel(&self) {
         self.0.cancelled.set();
     }
 
@@ -180,8 +180,7 @@ impl Context {
     /// # Errors
     ///
     /// Fails if other messages take the memory.
-    #[cfg_attr(not(feature = "schemars"), expect(dead_code, reason = "only typed tools decode their arguments"))]
-    pub(crate) fn take_memory(&self, bytes: usize) -> Result<DecodedMemory, ErrorObject> {
+    pub fn take_memory(&self, bytes: usize) -> Result<DecodedMemory, ErrorObject> {
         let too_large =
             || errors::limit_exceeded("other requests take the memory for these arguments; try again later");
         let of_transport = match self.extensions().get::<TransportBudget>() {
@@ -196,14 +195,14 @@ impl Context {
     /// `None` once the response is being sent.
     pub(crate) async fn begin_report(&self) -> Option<MutexGuard<'_, ()>> {
         let reports = &self.0.reports;
-        // Either `finish` sees that reports have begun, or this sees that they have ended.
+        // Either `end_reports` sees that reports have begun, or this sees that they have ended.
         reports.has_begun.store(true, Ordering::SeqCst);
         let sending = reports.sending.lock().await;
         (!reports.has_ended.load(Ordering::SeqCst)).then_some(sending)
     }
 
     /// Ends reporting, and waits until the last notification about the request is sent.
-    pub(crate) async fn finish(&self) {
+    pub async fn end_reports(&self) {
         let reports = &self.0.reports;
         reports.has_ended.store(true, Ordering::SeqCst);
         if reports.has_begun.load(Ordering::SeqCst) {
@@ -236,6 +235,12 @@ impl Context {
 pub(crate) fn extensions_of(attached: Option<&Arc<Extensions>>) -> &Extensions {
     static EMPTY: LazyLock<Extensions> = LazyLock::new(Extensions::new);
     attached.map_or(&EMPTY, |attached| attached)
+}
+
+impl AsRef<Self> for Context {
+    fn as_ref(&self) -> &Self {
+        self
+    }
 }
 
 impl fmt::Debug for Context {

@@ -1,5 +1,6 @@
 //! The errors of calls.
 
+use std::fmt;
 use std::time::Duration;
 
 use mcpgen_types::ErrorObject;
@@ -7,9 +8,7 @@ use tower::BoxError;
 
 use crate::jsonrpc::errors;
 use crate::transport::Undelivered;
-use crate::util::error_chain::debug_as_message;
-
-debug_as_message!(CallError);
+use crate::util::error_chain;
 
 /// The connection is closed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
@@ -47,8 +46,7 @@ pub enum CallError {
     /// The server ended a subscription without a result.
     #[error("the server ended the subscription")]
     SubscriptionEnded,
-    /// The tool failed. Returned by [`ToolCall::text`](crate::client::ToolCall::text) and
-    /// [`ToolCall::structured`](crate::client::ToolCall::structured); other calls return the result of the tool.
+    /// A tool failed, in calls that return its content only.
     #[error("the tool {name} failed: {message}")]
     ToolFailed {
         /// The name of the tool.
@@ -57,7 +55,7 @@ pub enum CallError {
         message: String,
     },
     /// The connection failed for this reason before the response arrived, for example because the server's process
-    /// exited. Returned by the methods of [`Client`](crate::Client).
+    /// exited. [`Peer::explain`](crate::Peer::explain) returns it.
     #[error("the connection failed: {0}")]
     ConnectionFailed(String),
     /// The connection closed before the response arrived.
@@ -71,5 +69,12 @@ impl CallError {
     #[must_use]
     pub fn is_busy(&self) -> bool {
         matches!(self, Self::ErrorResponse(error) if error.code.0 == errors::BUSY)
+    }
+}
+
+/// Like the messages of the error and its causes, because the standard library prints the error of `main` with `Debug`.
+impl fmt::Debug for CallError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&error_chain(self))
     }
 }

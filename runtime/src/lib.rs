@@ -1,58 +1,45 @@
-//! Servers and clients for the Model Context Protocol, over the generated types of `mcpgen-types`.
+//! A JSON-RPC 2.0 dispatcher for any protocol whose types are generated.
 //!
-//! Tools, resources and prompts are functions. The same code serves and calls every revision:
+//! A protocol is its types, a [`Router`] with a handler per message type, and an implementation of
+//! [`Protocol`](protocol::Protocol): hooks that say which messages are allowed, how a request is cancelled and how its
+//! progress is reported. All but two have defaults. This server adds, over an in-memory transport:
 //!
 //! ```
-//! use mcpgen_runtime::prelude::*;
+//! use mcpgen_runtime::jsonrpc::errors;
+//! use mcpgen_runtime::protocol::{Admission, Notice, Protocol, Received};
+//! use mcpgen_runtime::{Connection, Router, transport};
+//! use mcpgen_types::{ErrorObject, Json, Version};
 //! use serde_json::json;
 //!
-//! # tokio::runtime::Builder::new_current_thread().enable_all().build()?.block_on(async {
-//! let greet = ToolInfo::new("greet").required_property("name", json!({ "type": "string" }));
-//! let server = Server::builder("greeter", "1.0.0")
-//!     .tool_with_schema(greet, |_context, arguments: JsonObject| async move {
-//!         let name = arguments.get("name").and_then(|name| name.as_str()).ok_or("name: expected a string")?;
-//!         Ok::<_, ToolError>(format!("hello, {name}"))
-//!     })
-//!     .build();
+//! struct Sums;
 //!
-//! let client = server.in_process(Client::builder("visitor", "1.0.0")).await?;
-//! let greeting = client.tool("greet").arguments(json!({ "name": "Ann" })).text().await?;
-//! assert_eq!(greeting, "hello, Ann");
-//! # Ok::<(), Box<dyn std::error::Error>>(())
-//! # })?;
-//! # Ok::<(), Box<dyn std::error::Error>>(())
-//! ```
+//! const VERSION: Version = Version::new("1");
 //!
-//! [`guide`] has complete programs: a server, a client, and what is needed in production. The page of [`server`] lists the
-//! methods by task. With the feature `schemars`, [tools](ServerBuilder::tool) take their arguments as Rust types.
+//! impl Protocol for Sums {
+//!     type Scope = ();
 //!
-//! # Typed handlers
+//!     fn admit(&self, _: &Received<'_>) -> Result<Admission<()>, ErrorObject> {
+//!         Ok(Admission::Handle(VERSION, ()))
+//!     }
 //!
-//! Below, a server is a [`Router`] with a handler per request type, and a client calls methods by the same types. Use them
-//! for messages that [`Server`] and [`Client`] have no methods for, and for protocols of your own:
-//!
-//! ```
-//! use mcpgen_runtime::prelude::*;
-//! use mcpgen_runtime::{Limits, connect, transport};
-//! use mcpgen_types::v2025_11_25::{CallToolRequest, CallToolRequestParams, CallToolResult, TextContent};
-//! use serde_json::json;
+//!     fn classify(&self, _: &Received<'_>) -> Option<Notice<()>> {
+//!         Some(Notice::new(VERSION, ()))
+//!     }
+//! }
 //!
 //! # tokio::runtime::Builder::new_current_thread().enable_all().build()?.block_on(async {
-//! let router = Router::new().request::<CallToolRequest>(|_context, params| async move {
-//!     let greeting = TextContent::new(format!("hello, {}", params.name));
-//!     Ok::<_, ErrorObject>(CallToolResult::new(vec![greeting.into()]))
+//! let router = Router::new().fallback(|request| async move {
+//!     let numbers: Vec<i64> = request.params.unwrap_or_default().deserialize().map_err(|error| errors::invalid_params(&error))?;
+//!     Ok(Json::from(numbers.iter().sum::<i64>()))
 //! });
-//! let server = LocalInfo::new("greeter", "1.0.0").capability("tools", json!({}));
-//!
-//! // An in-memory transport. Use `transport::stdio::stdio` for standard input and output.
 //! let (here, there) = transport::duplex();
-//! tokio::spawn(serve((server, router), there));
+//! tokio::spawn(Connection::new(router, Sums).run(here.0, here.1));
 //!
-//! // A client calls methods by the same types.
-//! let ours = LocalInfo::new("visitor", "1.0.0");
-//! let client = connect(ours, Router::new(), Router::new(), here.0, here.1, Limits::default()).await?;
-//! let result = client.peer.call::<CallToolRequest>(CallToolRequestParams::new("world")).await?;
-//! assert_eq!(result, CallToolResult::new(vec![TextContent::new("hello, world").into()]));
+//! let client = Connection::new(Router::new(), Sums);
+//! let peer = client.peer().clone();
+//! tokio::spawn(client.run(there.0, there.1));
+//! let sum = peer.raw_request("add", Some(json!([1, 2, 3]).into())).send().await?;
+//! assert_eq!(sum, Json::from(6));
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! # })?;
 //! # Ok::<(), Box<dyn std::error::Error>>(())
@@ -68,6 +55,7 @@
 //!
 //! Modules are layers. Each imports only from the modules above it in this list:
 //!
+//! * [`util`] formats errors and suggests names.
 //! * [`jsonrpc`] classifies messages in one pass. Params stay JSON until the handler's type is known.
 //! * A [`transport`] is a stream of messages and a sink for them.
 //! * A handler receives a [`Context`] besides its params.
@@ -75,61 +63,24 @@
 //!   messages that are sent and handled.
 //! * [`peer`] sends requests and notifications to the peer.
 //! * [`router`] finds the handler by version and method. Any tower layer around the router is middleware.
-//! * [`connection`] runs all of this within [`Limits`] and sends exactly one response per request.
-//! * [`mcp`] is the Model Context Protocol. The modules above know nothing of it.
-//! * [`telemetry`] records spans and metrics (feature `opentelemetry`).
-//! * `tasks` (feature `tasks`) runs requests as tasks, whose results the client fetches later.
-//! * [`replicas`] has the traits of state that several processes share.
-//! * `testing` (feature `testing`) has contract tests for implementations of these traits.
-//! * `skills` (feature `skills`) reads, checks and verifies skills.
-//! * `http` (features `http-server` and `http-client`) implements Streamable HTTP; a server is a tower service.
-//! * [`server`] and [`client`] are the entry points for applications.
-//! * `bridge` (feature `bridge`) connects a client of any revision to a server of any other.
-//! * [`prelude`] re-exports the types and functions that most servers and clients use.
+//! * [`connection`] runs all of this within [`Limits`] and sends exactly one response per request. A request that
+//!   arrives alone, such as in an HTTP request, needs no connection: [`OneShot`](connection::OneShot) handles it.
 
 #![cfg_attr(docsrs, feature(doc_cfg))]
-#![allow(deprecated, reason = "the runtime still supports what the newest revision deprecates")]
 
-#[cfg(feature = "bridge")]
-pub mod bridge;
-pub mod client;
 pub mod connection;
 pub mod context;
 mod error;
-#[cfg(any(doc, doctest))]
-pub mod guide;
-#[cfg(any(feature = "http-server", feature = "http-client"))]
-pub mod http;
 pub mod jsonrpc;
-pub mod mcp;
 pub mod observer;
 pub mod peer;
-pub mod prelude;
 pub mod protocol;
-pub mod replicas;
 pub mod router;
-pub mod server;
-#[cfg(feature = "skills")]
-pub mod skills;
-#[cfg(feature = "tasks")]
-pub mod tasks;
-pub mod telemetry;
-#[cfg(feature = "testing")]
-pub mod testing;
 pub mod transport;
-mod util;
+pub mod util;
 
-pub use client::{Client, ClientBuilder, connect};
 pub use connection::{Connection, Limits};
 pub use context::Context;
 pub use error::{CallError, Closed};
-pub use mcp::extension::Extension;
-pub use mcp::info::LocalInfo;
 pub use peer::Peer;
 pub use router::Router;
-pub use server::{Server, ServerBuilder, serve};
-
-/// Compiles the examples of the README.
-#[cfg(all(doctest, feature = "schemars", feature = "stdio"))]
-#[doc = include_str!("../README.md")]
-struct Readme;

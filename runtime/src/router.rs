@@ -14,8 +14,7 @@ use serde::{Serialize, de::DeserializeOwned};
 use tower::{BoxError, Layer, Service, ServiceExt};
 
 use crate::context::Context;
-use crate::jsonrpc::errors;
-use crate::jsonrpc::json;
+use crate::jsonrpc::{errors, json};
 use crate::protocol::Received;
 
 /// An incoming request whose params are not decoded yet.
@@ -154,7 +153,11 @@ fn find<'h, H>(handlers: &'h Handlers<H>, version: Version, method: &str) -> Opt
 }
 
 /// Decodes the params of a request. If they are not valid, the protocol may repair them.
-pub(crate) fn params<R: Request>(request: &AnyRequest) -> Result<R::Params, mcpgen_types::Error> {
+///
+/// # Errors
+///
+/// Fails if the params are not valid.
+pub fn params<R: Request>(request: &AnyRequest) -> Result<R::Params, mcpgen_types::Error> {
     let AnyRequest { params, context, .. } = request;
     R::Params::from_member(params.as_ref()).or_else(|error| {
         match context.peer().erased_protocol().repair_params(context, params.as_ref(), &error) {
@@ -165,7 +168,7 @@ pub(crate) fn params<R: Request>(request: &AnyRequest) -> Result<R::Params, mcpg
 }
 
 /// Encodes the result of a handler's future.
-pub(crate) fn encoded<T: Encode, E: Into<ErrorObject>>(
+pub fn encode_response<T: Encode, E: Into<ErrorObject>>(
     result: impl Future<Output = Result<T, E>> + Send + 'static,
 ) -> ResponseFuture {
     Box::pin(async move { result.await.map(|result| Json::from(&result)).map_err(Into::into) })
@@ -190,7 +193,8 @@ impl Router {
     }
 
     /// Like [`request`](Self::request), but the result can have any type that encodes as `R`'s result.
-    pub(crate) fn encoded_request<R, T, F, Fut, E>(self, handler: F) -> Self
+    #[must_use]
+    pub fn encoded_request<R, T, F, Fut, E>(self, handler: F) -> Self
     where
         R: Request,
         T: Encode,
@@ -199,13 +203,14 @@ impl Router {
         E: Into<ErrorObject>,
     {
         self.raw_request(Some(R::VERSION), R::METHOD, move |request| match params::<R>(&request) {
-            Ok(params) => encoded(handler(request.context, params)),
+            Ok(params) => encode_response(handler(request.context, params)),
             Err(error) => Box::pin(ready(Err(errors::invalid_params(&error)))),
         })
     }
 
     /// Adds a handler that receives the undecoded params, for one version or, with `None`, for all of them.
-    pub(crate) fn raw_request(
+    #[must_use]
+    pub fn raw_request(
         mut self,
         version: Option<Version>,
         method: &'static str,
@@ -296,8 +301,8 @@ impl Router {
     }
 
     /// Adds a handler for notifications of all other methods.
-    #[cfg(feature = "bridge")]
-    pub(crate) fn notification_fallback<F, Fut>(mut self, handler: F) -> Self
+    #[must_use]
+    pub fn notification_fallback<F, Fut>(mut self, handler: F) -> Self
     where
         F: Fn(AnyNotification) -> Fut + Send + Sync + 'static,
         Fut: Future<Output = ()> + Send + 'static,
@@ -335,7 +340,8 @@ impl Router {
     }
 
     /// Replaces the handlers of all requests and notifications.
-    pub(crate) fn map_handlers(
+    #[must_use]
+    pub fn map_handlers(
         mut self,
         request: impl Fn(RequestFn) -> RequestFn,
         notification: impl Fn(NotificationFn) -> NotificationFn,
@@ -351,7 +357,8 @@ impl Router {
     }
 
     /// Adds the handlers of another router, except its fallback. They replace those of the same method and version.
-    pub(crate) fn with_handlers_of(mut self, other: &Self) -> Self {
+    #[must_use]
+    pub fn with_handlers_of(mut self, other: &Self) -> Self {
         let routes = self.routes();
         routes.is_for_every_version |= other.0.is_for_every_version;
         for (method, handlers) in &other.0.requests {
@@ -368,7 +375,8 @@ impl Router {
     }
 
     /// Returns the method's name. If the method has a handler, this shares the router's string where it can.
-    pub(crate) fn intern_method(&self, method: &str) -> Cow<'static, str> {
+    #[must_use]
+    pub fn intern_method(&self, method: &str) -> Cow<'static, str> {
         let Routes { requests, notifications, .. } = &*self.0;
         let known = requests.get_key_value(method).map(|(known, _)| known);
         let known = known.or_else(|| notifications.get_key_value(method).map(|(known, _)| known));
@@ -377,13 +385,15 @@ impl Router {
 
     /// Declares that the present handlers work in every version, so that a handler of one version, which is added later,
     /// does not exclude the others.
-    pub(crate) fn for_every_version(mut self) -> Self {
+    #[must_use]
+    pub fn for_every_version(mut self) -> Self {
         self.routes().is_for_every_version = true;
         self
     }
 
     /// Returns whether the router was [declared](Self::for_every_version) to support every version.
-    pub(crate) fn is_for_every_version(&self) -> bool {
+    #[must_use]
+    pub fn is_for_every_version(&self) -> bool {
         self.0.is_for_every_version
     }
 

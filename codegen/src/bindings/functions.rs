@@ -48,8 +48,8 @@ pub(super) fn root(header: &str, source: &str, tools: &[ToolBinding<'_>]) -> Res
         #![allow(clippy::doc_lazy_continuation, clippy::doc_overindented_list_items, reason = "the server's own prose")]
         #![allow(dead_code, unused_imports, reason = "few crates call all tools")]
         #(#modules)*
-        use mcpgen_runtime::client::{#structured Client, TypedCallError};
-        use mcpgen_runtime::router::RequestService;
+        use mcpgen_sdk::client::{#structured Client, TypedCallError};
+        use mcpgen_sdk::router::RequestService;
         #json
         #content
         #(#exports)*

@@ -26,7 +26,7 @@ use tool::{Names, ToolBinding};
 
 /// Functions for the tools in a snapshot of a server's lists.
 ///
-/// The code uses `mcpgen-runtime` and `mcpgen-types`. A schema that mcpgen cannot read becomes JSON, with a note.
+/// The code uses `mcpgen-sdk` and `mcpgen-types`. A schema that mcpgen cannot read becomes JSON, with a note.
 ///
 /// ```no_run
 /// # fn main() -> Result<(), mcpgen::Error> {

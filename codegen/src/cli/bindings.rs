@@ -12,7 +12,7 @@ use super::answer::Answer;
 
 /// Write Rust functions for the tools of a server, with types for their arguments and results
 ///
-/// The code needs the crates mcpgen-runtime and mcpgen-types. A schema that mcpgen cannot read becomes JSON, with a note.
+/// The code needs the crates mcpgen-sdk and mcpgen-types. A schema that mcpgen cannot read becomes JSON, with a note.
 /// A tool that is malformed is skipped, with a note.
 /// `mcpgen-probe snapshot` writes snapshots.
 #[derive(Debug, Args)]

@@ -8,8 +8,8 @@ use std::sync::Arc;
 
 use mcpgen_auth::client::{Grant, Loopback, OAuthClient, OAuthOptions};
 use mcpgen_auth::store::FileStore;
-use mcpgen_runtime::Client;
-use mcpgen_runtime::http::client::ClientOptions;
+use mcpgen_sdk::Client;
+use mcpgen_sdk::http::client::ClientOptions;
 
 #[tokio::main(flavor = "current_thread")]
 async fn main() -> Result<(), Box<dyn std::error::Error>> {

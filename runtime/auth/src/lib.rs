@@ -1,4 +1,4 @@
-//! OAuth authorization for `mcpgen-runtime`: clients that obtain access tokens, and servers that verify them.
+//! OAuth authorization for `mcpgen-sdk`: clients that obtain access tokens, and servers that verify them.
 //!
 //! * `client` (default feature) gets access tokens and sends them: [`client::OAuthClient`].
 //! * `server` (feature `server`) verifies access tokens in a tower layer: [`server::ProtectedResource`].

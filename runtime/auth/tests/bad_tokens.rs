@@ -60,7 +60,7 @@ impl Fixture {
             tower::service_fn(move |request: Request<_>| {
                 reached.fetch_add(1, Ordering::SeqCst);
                 assert!(!request.headers().contains_key("authorization"), "the token is passed on");
-                let _: Request<mcpgen_runtime::http::server::CheckedBody> = request;
+                let _: Request<mcpgen_sdk::http::server::CheckedBody> = request;
                 async { Ok::<_, Infallible>(Response::new(Body::empty())) }
             })
         };

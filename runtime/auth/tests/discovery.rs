@@ -10,7 +10,7 @@ use axum::http::{HeaderMap, HeaderValue, Method, Request, StatusCode, Uri};
 use axum::response::{IntoResponse, Response};
 use mcpgen_auth::client::{Grant, Manual, OAuthClient, OAuthOptions};
 use mcpgen_auth::server::{JwtVerifier, ProtectedResource, ResourceError, ResourceOptions};
-use mcpgen_runtime::http::client::{Authorize, AuthorizeRequest, Challenge};
+use mcpgen_sdk::http::client::{Authorize, AuthorizeRequest, Challenge};
 use serde_json::{Value, json};
 use tower::{BoxError, ServiceExt};
 use url::Url;

@@ -3,7 +3,7 @@
 use axum::http::{HeaderMap, Method, StatusCode};
 use mcpgen_auth::client::{OAuthClient, OAuthOptions};
 use mcpgen_auth::server::DpopPolicy;
-use mcpgen_runtime::http::client::{Authorize, AuthorizeRequest};
+use mcpgen_sdk::http::client::{Authorize, AuthorizeRequest};
 use mcpgen_types::Revision;
 use tower::BoxError;
 

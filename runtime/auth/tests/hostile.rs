@@ -6,7 +6,7 @@ use axum::routing::get;
 use mcpgen_auth::client::OAuthClient;
 use mcpgen_auth::jose::SigningKey;
 use mcpgen_auth::server::{JwtVerifier, TokenVerifier};
-use mcpgen_runtime::http::client::{Authorize, AuthorizeRequest, Challenge};
+use mcpgen_sdk::http::client::{Authorize, AuthorizeRequest, Challenge};
 use serde_json::json;
 
 use crate::authorization_server::{AuthorizationServer, now};

@@ -12,7 +12,7 @@ use mcpgen_auth::jose::Jws;
 use mcpgen_auth::server::{
     DpopNonces, DpopPolicy, Identity, ProtectedResource, ResourceOptions, TokenError, TokenVerifier,
 };
-use mcpgen_runtime::http::client::{Authorize, AuthorizeRequest, Challenge};
+use mcpgen_sdk::http::client::{Authorize, AuthorizeRequest, Challenge};
 use mcpgen_types::Revision;
 use secrecy::SecretString;
 use serde_json::Value;

@@ -6,7 +6,7 @@ use axum::body::Body;
 use axum::http::{Request, Response};
 use futures_util::future::BoxFuture;
 use mcpgen_auth::server::{Identity, ProtectedResource, ResourceOptions, ScopePolicy, TokenError, TokenVerifier};
-use mcpgen_runtime::http::server::{BodyCheck, CheckedBody};
+use mcpgen_sdk::http::server::{BodyCheck, CheckedBody};
 use secrecy::{ExposeSecret, SecretString};
 use tower::{Layer, ServiceExt};
 

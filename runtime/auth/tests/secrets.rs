@@ -5,8 +5,8 @@ use std::sync::Arc;
 use mcpgen_auth::client::{Grant, OAuthClient, OAuthError, OAuthOptions, RegisteredClient};
 use mcpgen_auth::jose::SigningKey;
 use mcpgen_auth::server::DpopPolicy;
-use mcpgen_runtime::Client;
-use mcpgen_runtime::http::client::{Authorize, ClientOptions};
+use mcpgen_sdk::Client;
+use mcpgen_sdk::http::client::{Authorize, ClientOptions};
 use secrecy::SecretString;
 
 use crate::authorization_server::{AuthorizationServer, FollowsRedirect};

@@ -2,8 +2,8 @@
 //! it. With `--broken`, it writes a result that does not match the schema, with `--hostile` texts that control a
 //! terminal, and with `--faulty FAULT` it has one fault.
 
-use mcpgen_runtime::http::server::EndpointOptions;
-use mcpgen_runtime::prelude::*;
+use mcpgen_sdk::http::server::EndpointOptions;
+use mcpgen_sdk::prelude::*;
 use mcpgen_types::JsonRef;
 use mcpgen_types::v2026_07_28::{Prompt, PromptArgument, Resource, Tool};
 use serde_json::json;

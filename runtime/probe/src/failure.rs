@@ -4,8 +4,8 @@ use std::io;
 use std::process::ExitStatus;
 use std::time::Duration;
 
-use mcpgen_runtime::CallError;
-use mcpgen_runtime::transport::ServerOutput;
+use mcpgen_sdk::CallError;
+use mcpgen_sdk::client::ServerOutput;
 use mcpgen_types::{ErrorObject, Revision, counted};
 
 /// The server, or the tool, reports an error.

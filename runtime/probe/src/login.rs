@@ -6,7 +6,7 @@ use std::sync::Arc;
 use directories::ProjectDirs;
 use mcpgen_auth::client::{Grant, Loopback, OAuthClient, OAuthOptions};
 use mcpgen_auth::store::FileStore;
-use mcpgen_runtime::http::client::Authorize;
+use mcpgen_sdk::http::client::Authorize;
 
 use crate::failure::{Failure, with_sources};
 use crate::output::Activity;

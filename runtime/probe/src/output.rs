@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use anstyle::{AnsiColor, Style};
 use indicatif::{ProgressBar, ProgressStyle};
-use mcpgen_runtime::mcp::Progress;
+use mcpgen_sdk::protocol::Progress;
 use serde::Serialize;
 
 use crate::failure::Failure;

@@ -1,6 +1,6 @@
 //! Sends requests, whose params and results are JSON in the revision of the connection.
 
-use mcpgen_runtime::{CallError, Client};
+use mcpgen_sdk::{CallError, Client};
 use mcpgen_types::{Error, ErrorCode, Json, JsonObject, JsonRef, Revision, counted};
 use serde_json::{Map, Value, json};
 

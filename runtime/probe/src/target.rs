@@ -5,11 +5,10 @@ use std::time::Duration;
 
 use http::StatusCode;
 use http::header::AUTHORIZATION;
-use mcpgen_runtime::client::handshake::{ConnectOptions, HandshakeError};
-use mcpgen_runtime::client::{CommandError, ConnectError};
-use mcpgen_runtime::http::client::{ClientOptions, HttpError};
-use mcpgen_runtime::transport::ServerOutput;
-use mcpgen_runtime::{CallError, Client, Limits};
+use mcpgen_sdk::client::handshake::{ConnectOptions, HandshakeError};
+use mcpgen_sdk::client::{CommandError, ConnectError, ServerOutput};
+use mcpgen_sdk::http::client::{ClientOptions, HttpError};
+use mcpgen_sdk::{CallError, Client, Limits};
 use mcpgen_types::{JsonRef, Revision};
 use tokio::process::Command;
 

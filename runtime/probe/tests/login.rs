@@ -7,8 +7,8 @@ use std::path::Path;
 use std::process::Command;
 
 use mcpgen_auth::server::{JwtVerifier, ProtectedResource, ResourceOptions, ScopePolicy};
-use mcpgen_runtime::Server;
-use mcpgen_runtime::http::server::EndpointOptions;
+use mcpgen_sdk::Server;
+use mcpgen_sdk::http::server::EndpointOptions;
 use mcpgen_types::v2026_07_28::{Tool, ToolInputSchema};
 use tower::Layer as _;
 

@@ -10,8 +10,8 @@ use std::time::Duration;
 
 use futures_util::StreamExt;
 use futures_util::stream::{self, BoxStream};
-use mcpgen_runtime::mcp::change::Change;
-use mcpgen_runtime::replicas::{BusEvent, StoreError};
+use mcpgen_sdk::protocol::change::Change;
+use mcpgen_sdk::replicas::{BusEvent, StoreError};
 use redis::streams::StreamReadReply;
 use serde::{Deserialize, Serialize};
 use tokio::sync::broadcast;

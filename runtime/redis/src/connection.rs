@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use mcpgen_runtime::replicas::StoreError;
+use mcpgen_sdk::replicas::StoreError;
 use redis::aio::{ConnectionManager, ConnectionManagerConfig, MultiplexedConnection, PubSub};
 use redis::{AsyncConnectionConfig, Client, Cmd, FromRedisValue, Pipeline, RedisResult, ScriptInvocation};
 use tokio::time::timeout;

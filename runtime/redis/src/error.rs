@@ -3,7 +3,7 @@
 use std::error::Error;
 use std::time::Duration;
 
-use mcpgen_runtime::replicas::StoreError;
+use mcpgen_sdk::replicas::StoreError;
 use redis::RedisError;
 
 /// The reason why a store is unavailable, if it is not an error of Redis.

@@ -5,7 +5,7 @@
 //! can compare them, because Lua's numbers are doubles.
 
 use bytes::Bytes;
-use mcpgen_runtime::replicas::{StoreError, StoredEvent, StoredStream, StreamId};
+use mcpgen_sdk::replicas::{StoreError, StoredEvent, StoredStream, StreamId};
 
 use crate::error::{Unavailable, corrupt};
 use crate::replica::{LazyScript, Replica, script};

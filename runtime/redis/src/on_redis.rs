@@ -2,9 +2,9 @@
 
 use std::future::Future;
 
-use mcpgen_runtime::ServerBuilder;
-use mcpgen_runtime::replicas::{Replicas, StoreError};
-use mcpgen_runtime::tasks::{TaskLimits, Tasks};
+use mcpgen_sdk::ServerBuilder;
+use mcpgen_sdk::replicas::{Replicas, StoreError};
+use mcpgen_sdk::tasks::{TaskLimits, Tasks};
 
 use crate::options::RedisOptions;
 use crate::stores::RedisStores;
@@ -13,8 +13,8 @@ use crate::stores::RedisStores;
 ///
 /// ```no_run
 /// use mcpgen_redis::OnRedis;
-/// use mcpgen_runtime::Server;
-/// use mcpgen_runtime::http::server::EndpointOptions;
+/// use mcpgen_sdk::Server;
+/// use mcpgen_sdk::http::server::EndpointOptions;
 ///
 /// # async fn start() -> Result<(), Box<dyn std::error::Error>> {
 /// let server = Server::builder("shop", "1.0.0").on_redis("redis://127.0.0.1/").await?.build();

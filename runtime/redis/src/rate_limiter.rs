@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
-use mcpgen_runtime::replicas::{Decision, RateLimiter, StoreError};
+use mcpgen_sdk::replicas::{Decision, RateLimiter, StoreError};
 
 use crate::replica::{LazyScript, Replica, script};
 

@@ -3,8 +3,8 @@
 use std::fmt;
 use std::sync::Arc;
 
-use mcpgen_runtime::replicas::StoreError;
-use mcpgen_runtime::server::request_state::{RequestStateCodec, SHORTEST_KEY};
+use mcpgen_sdk::replicas::StoreError;
+use mcpgen_sdk::server::request_state::{RequestStateCodec, SHORTEST_KEY};
 
 use crate::error::corrupt;
 use crate::replica::{LazyScript, Replica, millis, random, script};

@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use futures_util::future::try_join_all;
-use mcpgen_runtime::replicas::{Home, JournalEntry, StoreError, StoredSession};
+use mcpgen_sdk::replicas::{Home, JournalEntry, StoreError, StoredSession};
 
 use crate::error::{Unavailable, corrupt};
 use crate::replica::{LazyScript, Replica, millis, script};

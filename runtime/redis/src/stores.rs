@@ -7,13 +7,13 @@ use std::time::{Duration, SystemTime};
 use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
 use futures_util::stream::BoxStream;
-use mcpgen_runtime::mcp::change::Change;
-use mcpgen_runtime::replicas::{
+use mcpgen_sdk::protocol::change::Change;
+use mcpgen_sdk::replicas::{
     Answer, BusEvent, ChangeBus, EventStore, ExchangeBus, ForwardedRequest, ForwardedResponse, Home, JournalEntry,
     ReplayGuard, SessionStore, StoreError, StoredEvent, StoredSession, StoredStream, StreamId,
 };
-use mcpgen_runtime::server::request_state::RequestStateCodec;
-use mcpgen_runtime::tasks::{StoredTask, TaskChange, TaskStore};
+use mcpgen_sdk::server::request_state::RequestStateCodec;
+use mcpgen_sdk::tasks::{StoredTask, TaskChange, TaskStore};
 use mcpgen_types::ErrorObject;
 use mcpgen_types::v2025_11_25::Task;
 use tokio::time::{MissedTickBehavior, interval};
@@ -28,7 +28,7 @@ use crate::request_state::RequestStateKeys;
 
 /// The stores of a replica on Redis.
 ///
-/// It implements all traits of [`mcpgen_runtime::replicas`] and [`TaskStore`]. Clones belong to the same replica. When the
+/// It implements all traits of [`mcpgen_sdk::replicas`] and [`TaskStore`]. Clones belong to the same replica. When the
 /// last clone is dropped, the replica dies: its background tasks end, and other replicas take over its sessions once its
 /// lease has expired. Call [`SessionStore::leave`] before, so that they do it at once.
 ///

@@ -3,8 +3,8 @@
 //! A task is a hash with the fields `json`, `version`, and `runner`: the replica that runs it. Its owner has two sorted
 //! sets with the IDs of the tasks: in alphabetical order, for lists, and by expiry, for the maximum number.
 
-use mcpgen_runtime::replicas::StoreError;
-use mcpgen_runtime::tasks::{StoredTask, TaskChange, has_ended};
+use mcpgen_sdk::replicas::StoreError;
+use mcpgen_sdk::tasks::{StoredTask, TaskChange, has_ended};
 use mcpgen_types::ErrorObject;
 use mcpgen_types::v2025_11_25::Task;
 

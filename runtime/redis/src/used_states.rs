@@ -6,7 +6,7 @@
 
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use mcpgen_runtime::replicas::StoreError;
+use mcpgen_sdk::replicas::StoreError;
 
 use crate::replica::{LazyScript, Replica, millis, script};
 

@@ -50,12 +50,12 @@ pub(super) fn handle<'a, S: RequestService>(
                 biased;
                 result = uncancelled => result.map(|result| result.map_err(|error| errors::of(error.into()))),
                 () = context.cancelled() => None,
-                limit = crate::util::time::expired(limit) => Some(Err(errors::timed_out(limit))),
+                limit = crate::util::expired(limit) => Some(Err(errors::timed_out(limit))),
             }
             // The handler is dropped here: it may hold what `finish` waits for, and it may panic.
         };
         let handled = operation.run(pin!(AssertUnwindSafe(handled).catch_unwind())).await;
-        context.finish().await;
+        context.end_reports().await;
         let result = handled.unwrap_or_else(|_| {
             tracing::error!("a handler panicked");
             (!context.is_cancelled()).then(|| Err(errors::internal()))

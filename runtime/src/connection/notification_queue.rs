@@ -8,6 +8,7 @@ use std::time::Duration;
 use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
 use mcpgen_types::Json;
+use parking_lot::Mutex;
 use tokio::sync::mpsc::{self, error::TrySendError};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio::task::JoinSet;
@@ -16,7 +17,6 @@ use super::limits::Limits;
 use crate::observer::{Observed, Outcome};
 use crate::peer::Peer;
 use crate::router::{AnyNotification, Router};
-use crate::util::lock::Mutex;
 
 /// The sending half of the queue.
 pub(super) struct NotificationQueue {
@@ -104,7 +104,7 @@ async fn handle_notifications(
         let handled = async {
             tokio::select! {
                 () = router.handle_notification(notification) => Outcome::Done,
-                after = crate::util::time::expired(limit) => {
+                after = crate::util::expired(limit) => {
                     tracing::error!(method = &*method, ?after, "a notification handler timed out");
                     Outcome::HandlerFailed("timeout")
                 }

@@ -2,10 +2,11 @@
 
 use std::borrow::Cow;
 use std::collections::HashMap;
+use std::sync::Arc;
 use std::sync::atomic::AtomicUsize;
-use std::sync::{Arc, MutexGuard};
 
 use mcpgen_types::{ErrorObject, RequestId};
+use parking_lot::{Mutex, MutexGuard};
 
 use super::limits::Limits;
 use super::response::rejection;
@@ -16,7 +17,6 @@ use crate::peer::Peer;
 use crate::protocol::{Admission, Received, Rules};
 use crate::router::AnyRequest;
 use crate::transport::{Extensions, Outbound};
-use crate::util::lock::Mutex;
 
 pub(super) struct Shared {
     pub(super) rules: Rules,

@@ -118,7 +118,7 @@ pub fn scan_bytes(bytes: &[u8]) -> Result<Document<'_>, Invalid> {
 }
 
 /// Reads a batch. Fails if the document is not an array, is empty, or has more than [`MOST_IN_BATCH`] elements.
-pub(crate) fn batch<'a>(document: &'a Document<'_>) -> Result<Vec<Result<Envelope<'a>, Invalid>>, Invalid> {
+pub fn batch<'a>(document: &'a Document<'_>) -> Result<Vec<Result<Envelope<'a>, Invalid>>, Invalid> {
     let messages = document.root().elements().map_err(|_| invalid("expected an object or an array"))?;
     match messages.clone().take(MOST_IN_BATCH + 1).count() {
         0 => Err(invalid("the batch is empty")),

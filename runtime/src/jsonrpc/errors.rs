@@ -3,7 +3,7 @@
 use mcpgen_types::{Error, ErrorCode, ErrorObject};
 use serde_json::json;
 
-use crate::util::similar::did_you_mean;
+use crate::util::did_you_mean;
 
 /// Returns the error for a method that has no handler.
 #[must_use]

@@ -5,17 +5,27 @@ use std::borrow::Cow;
 use std::ops::Range;
 
 use mcpgen_types::codec::{Cursor, Document};
-use mcpgen_types::{Json, Value};
+use mcpgen_types::{Json, Params, Value};
 use serde::{Serialize, de::DeserializeOwned};
 
-pub(crate) fn decode<T: DeserializeOwned>(json: Option<&Json>) -> Result<T, mcpgen_types::Error> {
+/// Decodes a value. An absent one decodes like an empty object.
+///
+/// # Errors
+///
+/// Fails if the value is not valid for the type.
+pub fn decode<T: DeserializeOwned>(json: Option<&Json>) -> Result<T, mcpgen_types::Error> {
     match json {
         Some(json) => json.deserialize(),
         None => Document::default().root().deserialize(),
     }
 }
 
-pub(crate) fn encode<T: Serialize + ?Sized>(value: &T) -> serde_json::Result<Json> {
+/// Encodes a value.
+///
+/// # Errors
+///
+/// Fails if the value has no JSON form, such as a map whose keys are not strings.
+pub fn encode<T: Serialize + ?Sized>(value: &T) -> serde_json::Result<Json> {
     Json::serialize(value).map_err(serde::ser::Error::custom)
 }
 
@@ -25,7 +35,8 @@ const MAX_TREE_ENTRIES: usize = 400_000;
 
 /// Builds the tree of a value from the peer. Returns `None` if the value is too large: small objects take 90 times their
 /// text.
-pub(crate) fn tree(json: &Json) -> Option<Value> {
+#[must_use]
+pub fn tree(json: &Json) -> Option<Value> {
     json.entries().is_ok_and(|entries| entries <= MAX_TREE_ENTRIES).then(|| json.to_value())
 }
 
@@ -34,7 +45,7 @@ pub(crate) fn tree(json: &Json) -> Option<Value> {
 /// # Errors
 ///
 /// Fails if the value is not an object, an array or null: JSON-RPC allows nothing else.
-pub(crate) fn params<T: Serialize + ?Sized>(value: &T) -> serde_json::Result<Option<Json>> {
+pub fn params<T: Serialize + ?Sized>(value: &T) -> serde_json::Result<Option<Json>> {
     let params = encode(value)?;
     match params.text().bytes().next() {
         Some(b'n') => Ok(None),
@@ -43,14 +54,22 @@ pub(crate) fn params<T: Serialize + ?Sized>(value: &T) -> serde_json::Result<Opt
     }
 }
 
+/// Encodes the member `params`. Returns `None` if it is absent.
+#[must_use]
+pub fn member(params: &impl Params) -> Option<Json> {
+    params.to_member().is_some().then(|| Json::from(params))
+}
+
 /// Selected members of an object.
-pub(crate) struct Picked<'a, const N: usize> {
+#[derive(Clone, Copy, Debug)]
+#[non_exhaustive]
+pub struct Picked<'a, const N: usize> {
     /// The values, in the order of the names. If a member occurs twice, its last value.
-    pub(crate) values: [Option<Cursor<'a>>; N],
+    pub values: [Option<Cursor<'a>>; N],
     /// The name of a selected member that occurs twice.
-    pub(crate) twice: Option<&'static str>,
+    pub twice: Option<&'static str>,
     /// Whether the object has other members.
-    pub(crate) others: bool,
+    pub others: bool,
 }
 
 impl<'a, const N: usize> Picked<'a, N> {
@@ -59,7 +78,7 @@ impl<'a, const N: usize> Picked<'a, N> {
     /// # Errors
     ///
     /// Fails if the value is not an object.
-    pub(crate) fn from(object: Cursor<'a>, names: &'static [&'static str; N]) -> Result<Self, mcpgen_types::Error> {
+    pub fn from(object: Cursor<'a>, names: &'static [&'static str; N]) -> Result<Self, mcpgen_types::Error> {
         let mut picked = Self { values: [None; N], twice: None, others: false };
         for (index, _, value) in object.known_members(names)? {
             match picked.values.get_mut(index) {
@@ -75,13 +94,15 @@ impl<'a, const N: usize> Picked<'a, N> {
     }
 
     /// Like [`from`](Self::from), but returns only the values, all `None` if the value is not an object.
-    pub(crate) fn values(object: Cursor<'a>, names: &'static [&'static str; N]) -> [Option<Cursor<'a>>; N] {
+    #[must_use]
+    pub fn values(object: Cursor<'a>, names: &'static [&'static str; N]) -> [Option<Cursor<'a>>; N] {
         Self::from(object, names).map_or([None; N], |picked| picked.values)
     }
 }
 
 /// Edits an object's text and leaves everything else unchanged.
-pub(crate) struct Edit<'a> {
+#[derive(Debug)]
+pub struct Edit<'a> {
     object: Cursor<'a>,
     text: Cow<'a, str>,
     /// The offset of the object in its document.
@@ -92,17 +113,19 @@ pub(crate) struct Edit<'a> {
 
 impl<'a> Edit<'a> {
     /// Starts to edit an object.
-    pub(crate) fn of(object: Cursor<'a>) -> Self {
+    #[must_use]
+    pub fn of(object: Cursor<'a>) -> Self {
         Self { object, text: object.text(), start: object.range().start, changes: Vec::new() }
     }
 
     /// Returns whether the edit has no changes.
-    pub(crate) fn is_empty(&self) -> bool {
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
         self.changes.is_empty()
     }
 
     /// Replaces a value, which must come from the same text.
-    pub(crate) fn replace(&mut self, old: Cursor<'_>, new: String) {
+    pub fn replace(&mut self, old: Cursor<'_>, new: String) {
         self.changes.push((self.range(old), new));
     }
 
@@ -112,12 +135,12 @@ impl<'a> Edit<'a> {
     }
 
     /// Adds a member, which the object must not have yet.
-    pub(crate) fn add(&mut self, name: &str, value: &str) {
+    pub fn add(&mut self, name: &str, value: &str) {
         self.add_to(None, name, value);
     }
 
     /// Adds a member to a nested object, or to the object itself if `inside` is `None`. The member must not exist yet.
-    pub(crate) fn add_to(&mut self, inside: Option<Cursor<'a>>, name: &str, value: &str) {
+    pub fn add_to(&mut self, inside: Option<Cursor<'a>>, name: &str, value: &str) {
         let object = inside.unwrap_or(self.object);
         let start = self.range(object).start;
         let is_empty = object.members().is_ok_and(|mut members| members.next().is_none());
@@ -128,7 +151,7 @@ impl<'a> Edit<'a> {
     }
 
     /// Replaces the value of an existing member by name. Does nothing if the object has no such member.
-    pub(crate) fn set(&mut self, name: &str, value: &str) {
+    pub fn set(&mut self, name: &str, value: &str) {
         let members = self.object.members().into_iter().flatten();
         let old = members.filter(|(key, _)| key.as_str().as_deref() == Some(name)).last();
         if let Some((_, old)) = old {
@@ -137,7 +160,11 @@ impl<'a> Edit<'a> {
     }
 
     /// Applies the changes. Returns `None` if there are none.
-    pub(crate) fn done(mut self) -> Result<Option<Json>, mcpgen_types::Error> {
+    ///
+    /// # Errors
+    ///
+    /// Fails if a new value is not JSON.
+    pub fn done(mut self) -> Result<Option<Json>, mcpgen_types::Error> {
         if self.changes.is_empty() {
             return Ok(None);
         }

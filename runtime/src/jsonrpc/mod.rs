@@ -2,5 +2,5 @@
 
 pub mod envelope;
 pub mod errors;
-pub(crate) mod json;
+pub mod json;
 pub(crate) mod reserved_keys;

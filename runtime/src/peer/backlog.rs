@@ -5,10 +5,9 @@ use std::future::Future;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
+use parking_lot::Mutex;
 use tokio::sync::Notify;
 use tokio::time::Instant;
-
-use crate::util::lock::Mutex;
 
 /// Counts the notifications of a connection.
 #[derive(Debug, Default)]
@@ -107,7 +106,6 @@ impl Backlog {
     }
 
     /// Waits until all notifications that were received before this call are handled.
-    #[cfg(feature = "bridge")]
     pub(crate) async fn cleared(&self) {
         self.wait(usize::MAX, self.mark(), None).await;
     }

@@ -16,7 +16,6 @@ use tokio::time::{Instant, sleep_until};
 use tower::BoxError;
 
 use super::handle::{Peer, Timeouts};
-use super::message::member;
 use super::pending::{OnNotification, PendingRequest, Report, ReportQueue, Response};
 use crate::error::{CallError, Closed};
 use crate::jsonrpc::json;
@@ -38,7 +37,7 @@ impl Peer {
 
     /// Creates a request. [`send`](RequestBuilder::send) sends it.
     pub fn request<R: Request>(&self, params: R::Params) -> RequestBuilder<R::Result> {
-        self.request_as(R::METHOD, R::VERSION, member(&params))
+        self.request_as(R::METHOD, R::VERSION, json::member(&params))
     }
 
     /// Like [`request`](Self::request), but for a custom method. Params and result are serde types.
@@ -61,8 +60,7 @@ impl Peer {
     }
 
     /// Receives the progress reports for a request that has its response, while the returned value exists.
-    #[cfg(feature = "tasks")]
-    pub(crate) fn progress_after_response(&self, id: RequestId, method: &str) -> Result<ProgressReports, CallError> {
+    pub fn progress_after_response(&self, id: RequestId, method: &str) -> Result<ProgressReports, CallError> {
         let (progress, reports) = ReportQueue::new();
         // A second response is ignored.
         let (response, _) = oneshot::channel();
@@ -79,7 +77,7 @@ impl Peer {
     }
 
     /// Like [`request`](Self::request), but takes a method, a version and encoded params.
-    pub(crate) fn request_as<T: Decode>(
+    pub fn request_as<T: Decode>(
         &self,
         method: &'static str,
         version: Version,
@@ -179,19 +177,20 @@ impl<T: 'static> RequestBuilder<T> {
     }
 
     /// Returns the idle timeout or, without one, the total timeout.
-    pub(crate) fn shortest_timeout(&self) -> Option<Duration> {
+    #[must_use]
+    pub fn shortest_timeout(&self) -> Option<Duration> {
         self.idle_timeout.or(self.timeout)
     }
 
     /// Sets a callback for notifications with this request's ID as subscription ID.
-    pub(crate) fn on_notification(mut self, callback: OnNotification) -> Self {
+    pub fn on_notification(mut self, callback: OnNotification) -> Self {
         self.on_notification = Some(callback);
         self
     }
 
     /// Makes an error response that matches no request the response to this one. Some servers do not repeat the ID of a
     /// request that they do not know.
-    pub(crate) fn takes_unmatched_errors(mut self) -> Self {
+    pub fn takes_unmatched_errors(mut self) -> Self {
         self.takes_unmatched_errors = true;
         self
     }
@@ -390,15 +389,20 @@ impl<T> SentRequest<T> {
 }
 
 /// The progress reports for a request that has its response.
-#[cfg(feature = "tasks")]
-pub(crate) struct ProgressReports {
+pub struct ProgressReports {
     reports: mpsc::Receiver<Report>,
     _guard: CancelOnDrop,
 }
 
-#[cfg(feature = "tasks")]
+impl fmt::Debug for ProgressReports {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("ProgressReports").finish_non_exhaustive()
+    }
+}
+
 impl ProgressReports {
-    pub(crate) async fn next(&mut self) -> Option<Json> {
+    /// Waits for the next report. Returns `None` once the connection is closed.
+    pub async fn next(&mut self) -> Option<Json> {
         self.reports.recv().await.map(|(report, _)| report)
     }
 }

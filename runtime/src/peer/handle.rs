@@ -7,7 +7,7 @@ use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use futures_util::future::BoxFuture;
-use mcpgen_types::{ErrorObject, Json, RequestId};
+use mcpgen_types::{ErrorObject, Json, RequestId, Version};
 use tokio_util::sync::CancellationToken;
 
 use super::backlog::{Backlog, Mark};
@@ -15,7 +15,7 @@ use super::input_requests::{InputRequests, OpenInputRequest};
 use super::message;
 use super::outbox::Outbox;
 use super::pending::PendingRequests;
-use crate::context::Context;
+use crate::context::{Context, Parts};
 use crate::error::{CallError, Closed};
 use crate::observer::Observer;
 use crate::protocol::{ErasedProtocol, Protocol};
@@ -40,7 +40,8 @@ pub(crate) struct Timeouts {
 }
 
 /// Disconnects a peer when it is dropped.
-pub(crate) struct DisconnectOnDrop(Peer);
+#[derive(Debug)]
+pub struct DisconnectOnDrop(Peer);
 
 impl Drop for DisconnectOnDrop {
     fn drop(&mut self) {
@@ -78,6 +79,28 @@ impl Context {
     }
 }
 
+impl Context {
+    /// Creates a context without a connection, for testing handlers and layers. Its peer is disconnected.
+    #[must_use]
+    pub fn without_peer<P: Protocol>(protocol: P, version: Version, method: &str, scope: P::Scope) -> Self {
+        let parts = Parts {
+            id: None,
+            method: method.to_owned().into(),
+            connection: Peer::disconnected_from(protocol).connection(),
+            extensions: None,
+            memory: None,
+        };
+        Self::new(parts, version, scope)
+    }
+
+    /// Like [`derive`](Self::derive), but the peer is disconnected, for work whose messages must not reach it.
+    #[must_use]
+    pub fn derive_without_peer<P: Protocol>(&self, protocol: P, scope: P::Scope) -> Self {
+        let connection = Peer::disconnected_from(protocol).connection();
+        Self::new(Parts { connection, ..self.parts().clone() }, self.version(), scope)
+    }
+}
+
 impl Peer {
     /// Creates the peer of a connection, with the default timeouts of its calls.
     pub(crate) fn new(outbox: Outbox, protocol: Arc<dyn ErasedProtocol>, timeouts: Timeouts) -> Self {
@@ -96,7 +119,7 @@ impl Peer {
     }
 
     /// Creates a peer that is not connected.
-    pub(crate) fn disconnected_from(protocol: impl Protocol) -> Self {
+    fn disconnected_from(protocol: impl Protocol) -> Self {
         let peer = Self::new(Outbox::new(1, None).0, Arc::new(protocol), Timeouts::default());
         peer.disconnect();
         peer
@@ -119,17 +142,20 @@ impl Peer {
     }
 
     /// Returns a guard that ends the connection when it is dropped.
-    pub(crate) fn disconnect_on_drop(&self) -> Arc<DisconnectOnDrop> {
+    #[must_use]
+    pub fn disconnect_on_drop(&self) -> Arc<DisconnectOnDrop> {
         Arc::new(DisconnectOnDrop(self.of_connection()))
     }
 
     /// Makes this peer and its clones hold the guard of the connection.
-    pub(crate) fn keep_connected(self, connection: Arc<DisconnectOnDrop>) -> Self {
+    #[must_use]
+    pub fn keep_connected(self, connection: Arc<DisconnectOnDrop>) -> Self {
         Self { _connection: Some(connection), ..self }
     }
 
     /// Returns a key that identifies the connection. It is unique as long as this peer exists.
-    pub(crate) fn connection_key(&self) -> usize {
+    #[must_use]
+    pub fn connection_key(&self) -> usize {
         Arc::as_ptr(&self.shared) as usize
     }
 
@@ -140,7 +166,8 @@ impl Peer {
     }
 
     /// Returns a number that identifies the session of the connection.
-    pub(crate) fn session(&self) -> u64 {
+    #[must_use]
+    pub fn session(&self) -> u64 {
         self.shared.session.load(Ordering::SeqCst)
     }
 
@@ -167,7 +194,7 @@ impl Peer {
     }
 
     /// Queues a short message without waiting for room. Does nothing if the connection is closed.
-    pub(crate) fn send_now(&self, message: Outbound) {
+    pub fn send_now(&self, message: Outbound) {
         let _ = self.shared.outbox.send_now(message);
     }
 
@@ -246,7 +273,6 @@ impl Peer {
     /// Adds the reason to the error of a call that has failed because the connection has failed: returns
     /// [`CallError::ConnectionFailed`] instead of [`CallError::Closed`]. Returns all other errors unchanged.
     ///
-    /// The methods of [`Client`](crate::Client) do this. Use it for requests that you send with the peer.
     #[must_use]
     pub fn explain(&self, error: CallError) -> CallError {
         match (error, self.shared.failure.get()) {
@@ -287,8 +313,7 @@ impl Peer {
     }
 
     /// Waits until the notifications that were received before this call are handled, or the connection has ended.
-    #[cfg(feature = "bridge")]
-    pub(crate) async fn notifications_handled(&self) {
+    pub async fn notifications_handled(&self) {
         tokio::select! {
             () = self.shared.backlog.cleared() => {}
             () = self.disconnected() => {}
@@ -296,12 +321,12 @@ impl Peer {
     }
 
     /// Waits until no more messages will be received.
-    pub(crate) async fn receiving_ended(&self) {
+    pub async fn receiving_ended(&self) {
         self.shared.receiving_ended.cancelled().await;
     }
 
     /// Waits until the connection is closed for sending.
-    pub(crate) async fn disconnected(&self) {
+    pub async fn disconnected(&self) {
         self.shared.outbox.closed().await;
     }
 
@@ -341,6 +366,12 @@ impl Context {
             () = self.wait_for_response_sent() => {}
             () = peer.disconnected() => {}
         }
+    }
+}
+
+impl AsRef<Self> for Peer {
+    fn as_ref(&self) -> &Self {
+        self
     }
 }
 

@@ -3,9 +3,8 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use parking_lot::Mutex;
 use tokio::time::Instant;
-
-use crate::util::lock::Mutex;
 
 /// The requests for input that this side is handling.
 #[derive(Clone, Debug, Default)]

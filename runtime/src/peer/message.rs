@@ -1,16 +1,11 @@
 //! Encodes outgoing requests and notifications.
 
 use mcpgen_types::codec::{Encode, Literal, Members, Node, Object};
-use mcpgen_types::{Json, Params, RequestId};
+use mcpgen_types::{Json, RequestId};
 
 /// Encodes a request, or a notification if `id` is `None`.
 pub(super) fn encode(id: Option<&RequestId>, method: &str, params: Option<&Json>) -> Vec<u8> {
     mcpgen_types::to_vec(&RequestOrNotification { id, method, params })
-}
-
-/// Encodes the member `params`, or returns `None` if it is absent.
-pub(crate) fn member(params: &impl Params) -> Option<Json> {
-    params.to_member().is_some().then(|| Json::from(params))
 }
 
 /// An outgoing request, or a notification if `id` is `None`.

@@ -16,10 +16,9 @@ pub(crate) mod outbox;
 mod pending;
 
 pub(crate) use backlog::Mark;
-pub use call::{Call, RequestBuilder};
-pub use handle::Peer;
-pub(crate) use handle::{DisconnectOnDrop, Timeouts};
+pub use call::{Call, ProgressReports, RequestBuilder};
+pub(crate) use handle::Timeouts;
+pub use handle::{DisconnectOnDrop, Peer};
 
 pub use crate::error::CallError;
 pub(crate) use input_requests::OpenInputRequest;
-pub(crate) use message::member;

@@ -4,7 +4,6 @@ use mcpgen_types::{Json, Notification, Version};
 use serde::Serialize;
 
 use super::handle::Peer;
-use super::message::member;
 use crate::error::CallError;
 use crate::jsonrpc::json;
 use crate::observer::{Observed, Outcome};
@@ -18,7 +17,7 @@ impl Peer {
     /// Returns [`NotAllowed`](CallError::NotAllowed) if the notification is not allowed now, and
     /// [`Closed`](CallError::Closed) if the connection is closed.
     pub async fn notify<N: Notification>(&self, params: N::Params) -> Result<(), CallError> {
-        self.notify_as(N::METHOD, Some(N::VERSION), member(&params)).await
+        self.notify_as(N::METHOD, Some(N::VERSION), json::member(&params)).await
     }
 
     /// Like [`notify`](Self::notify), but for a custom method. The params are a serde type.
@@ -59,7 +58,7 @@ impl Peer {
     }
 
     /// Like [`raw_notify`](Self::raw_notify), but does not check whether the notification is allowed.
-    pub(crate) async fn notify_unchecked(&self, method: &str, params: Option<Json>) -> Result<(), CallError> {
+    pub async fn notify_unchecked(&self, method: &str, params: Option<Json>) -> Result<(), CallError> {
         Ok(self.send(self.message(None, method, params.as_ref())).await?)
     }
 }

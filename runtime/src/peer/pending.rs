@@ -1,14 +1,14 @@
 //! Outgoing requests that have no response yet.
 
 use std::collections::HashMap;
-use std::sync::{Arc, MutexGuard};
+use std::sync::Arc;
 
 use mcpgen_types::{Json, RequestId};
+use parking_lot::{Mutex, MutexGuard};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, mpsc, oneshot};
 
 use super::backlog::Mark;
 use crate::error::{CallError, Closed};
-use crate::util::lock::Mutex;
 
 /// The pending requests of a connection.
 pub(super) struct PendingRequests {

@@ -55,8 +55,8 @@ impl Inbound {
     }
 
     /// Returns the memory that the message takes. A message that is not parsed yet counts only its bytes.
-    #[cfg(feature = "http-server")]
-    pub(crate) fn memory(&self, free_form: &dyn Fn(&str) -> FreeForm) -> Memory {
+    #[must_use]
+    pub fn memory(&self, free_form: &dyn Fn(&str) -> FreeForm) -> Memory {
         let parsed = self.parsed.as_ref().map(|parsed| parsed.memory(free_form));
         parsed.unwrap_or(Memory { held: self.bytes.capacity(), decoded: 0 })
     }
@@ -69,8 +69,8 @@ impl Inbound {
 
     /// Returns the bytes if they cannot be a message, such as a line of a log, which may be JSON too. `None` if they can be
     /// one, or are parsed already.
-    #[cfg(feature = "stdio")]
-    pub(crate) fn stray(&self) -> Option<&[u8]> {
+    #[must_use]
+    pub fn stray(&self) -> Option<&[u8]> {
         let text = self.bytes.trim_ascii_start();
         let is_stray = || memchr::memmem::find(text, b"\"jsonrpc\"").is_none();
         (self.parsed.is_none() && !text.is_empty() && is_stray()).then_some(text)
@@ -115,7 +115,7 @@ impl Inbound {
     }
 
     /// Parses the message, unless it is parsed already.
-    pub(crate) fn document(&mut self) -> Result<&Document<'static>, Invalid> {
+    pub fn document(&mut self) -> Result<&Document<'static>, Invalid> {
         let (size, is_batch, bytes) = (self.size(), self.is_batch(), &mut self.bytes);
         let parse =
             || Box::new(Parsed { document: parse(std::mem::take(bytes)), memory: OnceLock::new(), size, is_batch });

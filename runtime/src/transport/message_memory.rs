@@ -1,5 +1,6 @@
 //! The memory that a message takes while it is handled.
 
+use std::fmt;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
@@ -9,12 +10,13 @@ use crate::jsonrpc::json::Picked;
 
 /// The memory of a message in bytes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Memory {
+#[non_exhaustive]
+pub struct Memory {
     /// Its text and its index, which may be several times as large as the text.
-    pub(crate) held: usize,
+    pub held: usize,
     /// An estimate of what its values take in addition while the message is handled. Free-form JSON, such as arguments,
     /// counts as a copy of its text.
-    pub(crate) decoded: usize,
+    pub decoded: usize,
 }
 
 /// The paths of free-form JSON in the messages of a method, such as `["arguments"]`. `"*"` stands for every element of an
@@ -50,7 +52,9 @@ impl Memory {
         Self { held: document.owned_bytes(), decoded: root.decoded_bytes().saturating_sub(surplus) }
     }
 
-    pub(crate) fn total(self) -> usize {
+    /// Returns the sum of both.
+    #[must_use]
+    pub fn total(self) -> usize {
         self.held.saturating_add(self.decoded)
     }
 }
@@ -107,13 +111,15 @@ impl Drop for TakenMemory {
 
 /// The memory of decoded arguments. It counts toward the budget of the transport and the total of the connection until it
 /// is dropped.
-pub(crate) struct DecodedMemory {
+#[derive(Debug)]
+pub struct DecodedMemory {
     pub(crate) _of_connection: Option<TakenMemory>,
     pub(crate) _of_transport: Option<TransportMemory>,
 }
 
 /// A part of the budget of a transport, released on drop.
-pub(crate) struct TransportMemory {
+#[derive(Debug)]
+pub struct TransportMemory {
     budget: TransportBudget,
     bytes: usize,
 }
@@ -126,20 +132,28 @@ impl Drop for TransportMemory {
 
 /// The budget of a transport, which attaches it to the [extensions](super::Inbound::extensions) of a message.
 #[derive(Clone)]
-pub(crate) struct TransportBudget(pub(crate) Arc<dyn MessageBudget>);
+pub struct TransportBudget(pub Arc<dyn MessageBudget>);
 
 impl TransportBudget {
     /// Takes memory for the message. Returns `None` if it exceeds the budget.
-    pub(crate) fn take(&self, bytes: usize) -> Option<TransportMemory> {
+    #[must_use]
+    pub fn take(&self, bytes: usize) -> Option<TransportMemory> {
         self.0.take(bytes).then(|| TransportMemory { budget: self.clone(), bytes })
     }
 }
 
+impl fmt::Debug for TransportBudget {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("TransportBudget").finish_non_exhaustive()
+    }
+}
+
 /// A budget from which a message takes memory while it is handled.
-pub(crate) trait MessageBudget: Send + Sync {
+pub trait MessageBudget: Send + Sync {
     /// Takes memory, if that does not exceed the budget or no other message takes any.
     fn take(&self, bytes: usize) -> bool;
 
+    /// Releases memory that was taken.
     fn release(&self, bytes: usize);
 }
 

@@ -13,8 +13,8 @@
 //!
 //! use futures_util::stream;
 //! use mcpgen_runtime::transport::{self, Inbound, Outbound, Route};
-//! use mcpgen_runtime::{LocalInfo, Router, serve};
-//! use mcpgen_types::RequestId;
+//! use mcpgen_runtime::{Connection, Router};
+//! use mcpgen_types::{Json, RequestId};
 //! use tokio::sync::mpsc;
 //!
 //! # tokio::runtime::Builder::new_current_thread().enable_all().build()?.block_on(async {
@@ -30,13 +30,25 @@
 //! // A queued message counts toward `Limits::outbox_bytes` until it is dropped, so this queue needs no limit.
 //! let outgoing = transport::sink(move |message| sent.send(message).map_err(|_| io::ErrorKind::BrokenPipe.into()));
 //!
-//! tokio::spawn(serve((LocalInfo::new("server", "1"), Router::new()), (incoming, outgoing)));
+//! # use mcpgen_runtime::protocol::{Admission, Notice, Protocol, Received};
+//! # struct Plain;
+//! # impl Protocol for Plain {
+//! #     type Scope = ();
+//! #     fn admit(&self, _: &Received<'_>) -> Result<Admission<()>, mcpgen_types::ErrorObject> {
+//! #         Ok(Admission::Handle(mcpgen_types::Version::new("1"), ()))
+//! #     }
+//! #     fn classify(&self, _: &Received<'_>) -> Option<Notice<()>> {
+//! #         None
+//! #     }
+//! # }
+//! let router = Router::new().fallback(|_| async { Ok(Json::from("pong")) });
+//! tokio::spawn(Connection::new(router, Plain).run(incoming, outgoing));
 //!
 //! let ping = r#"{"jsonrpc":"2.0","id":1,"method":"ping"}"#;
 //! to_server.send(("127.0.0.1:4000".parse()?, ping.into())).await?;
 //! let response = from_server.recv().await.ok_or("the connection is closed")?;
 //! assert!(matches!(response.route, Route::Response(RequestId::Integer(1), _)));
-//! assert_eq!(response.bytes, br#"{"jsonrpc":"2.0","id":1,"result":{}}"#);
+//! assert_eq!(response.bytes, br#"{"jsonrpc":"2.0","id":1,"result":"pong"}"#);
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! # })?;
 //! # Ok::<(), Box<dyn std::error::Error>>(())
@@ -51,8 +63,6 @@
 //! * If the transport needs the method or params of a message, declare [`needs_metadata`](Outgoing::needs_metadata) and
 //!   read [`Outbound::metadata`] instead of the bytes.
 
-#[cfg(feature = "stdio")]
-pub(crate) mod child_process;
 pub mod content_length;
 mod framed_sink;
 mod inbound;
@@ -61,28 +71,17 @@ mod memory;
 mod message_memory;
 mod outbound;
 mod principal;
-#[cfg(feature = "stdio")]
-mod process_group;
 mod scan;
 mod seam;
 mod sink;
 #[cfg(feature = "stdio")]
 pub mod stdio;
-#[cfg(feature = "stdio")]
-pub(crate) mod supervised_process;
 
-#[cfg(feature = "stdio")]
-pub use child_process::ChildProcess;
 pub use inbound::{Extensions, Inbound};
 pub use memory::duplex;
-pub use message_memory::FreeForm;
-#[cfg(feature = "http-server")]
-pub(crate) use message_memory::MessageBudget;
-pub(crate) use message_memory::{DecodedMemory, Memory, TakenMemory, TransportBudget};
-pub(crate) use outbound::OutboxPermit;
-pub use outbound::{Metadata, Outbound, Outcome, QueueGauge, Route};
+pub(crate) use message_memory::TakenMemory;
+pub use message_memory::{DecodedMemory, FreeForm, Memory, MessageBudget, TransportBudget, TransportMemory};
+pub use outbound::{Metadata, Outbound, OutboxPermit, Outcome, QueueGauge, Route};
 pub use principal::Principal;
 pub use seam::{Incoming, Outgoing, ReceiveError, Skipped, Undelivered};
 pub use sink::{FnSink, sink};
-#[cfg(feature = "stdio")]
-pub use supervised_process::ServerOutput;

@@ -31,21 +31,23 @@ pub struct Outbound {
 pub type QueueGauge = Arc<dyn Fn(i64) + Send + Sync>;
 
 /// A message's share of the outbox, until it is dropped.
-pub(crate) struct OutboxPermit {
+pub struct OutboxPermit {
     /// `None` once the share has been added to another one.
     bytes: Option<OwnedSemaphorePermit>,
     gauge: Option<QueueGauge>,
 }
 
 impl OutboxPermit {
-    pub(crate) fn new(bytes: OwnedSemaphorePermit, gauge: Option<QueueGauge>) -> Self {
+    /// Creates a share of an outbox whose semaphore has a permit per byte.
+    #[must_use]
+    pub fn new(bytes: OwnedSemaphorePermit, gauge: Option<QueueGauge>) -> Self {
         let permit = Self { bytes: Some(bytes), gauge };
         permit.count(1);
         permit
     }
 
     /// Adds another message's share of the same outbox.
-    pub(crate) fn merge(&mut self, mut other: Self) {
+    pub fn merge(&mut self, mut other: Self) {
         if let (Some(bytes), Some(others)) = (&mut self.bytes, other.bytes.take()) {
             bytes.merge(others);
         }
@@ -72,7 +74,6 @@ impl fmt::Debug for OutboxPermit {
 
 /// The incoming request that an outgoing message belongs to, for transports with a stream for each request.
 #[derive(Clone, Debug, PartialEq)]
-#[non_exhaustive]
 pub enum Route {
     /// The message belongs to no request.
     Connection,
@@ -88,7 +89,6 @@ pub enum Route {
 
 /// The outcome of a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[non_exhaustive]
 pub enum Outcome {
     /// The request succeeded.
     Result,
@@ -130,6 +130,11 @@ impl Outbound {
     #[must_use]
     pub fn new(route: Route, bytes: Vec<u8>) -> Self {
         Self { bytes, route, metadata: None, permit: None }
+    }
+
+    /// Takes the message's share of the outbox, to hold it longer than the message.
+    pub fn take_permit(&mut self) -> Option<OutboxPermit> {
+        self.permit.take()
     }
 
     pub(crate) fn with_metadata(mut self, metadata: Option<Metadata>) -> Self {

@@ -1,16 +1,9 @@
-//! Small additions to the standard library.
+//! What add-ons need as well: errors with their causes, and suggestions for misspelt names.
 
-pub(crate) mod error_chain;
-#[cfg(any(feature = "bridge", feature = "handles", feature = "request-state", feature = "tasks"))]
-pub(crate) mod expiring_map;
-pub(crate) mod lock;
-#[cfg(any(
-    feature = "bridge",
-    feature = "handles",
-    feature = "http-server",
-    feature = "request-state",
-    feature = "tasks"
-))]
-pub(crate) mod random;
-pub(crate) mod similar;
-pub(crate) mod time;
+mod error_chain;
+mod similar;
+mod time;
+
+pub use error_chain::error_chain;
+pub use similar::did_you_mean;
+pub(crate) use time::expired;

@@ -7,7 +7,8 @@ const LIMITS: (usize, usize) = (128, 1000);
 const SIMILAR: f64 = 0.85;
 
 /// Returns `; did you mean "…"?` with the known name that is most similar to `name`, or an empty string.
-pub(crate) fn did_you_mean<'n>(name: &str, known: impl IntoIterator<Item = &'n str>) -> String {
+#[must_use]
+pub fn did_you_mean<'n>(name: &str, known: impl IntoIterator<Item = &'n str>) -> String {
     if name.len() > LIMITS.0 {
         return String::new();
     }

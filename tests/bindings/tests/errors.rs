@@ -1,9 +1,8 @@
 //! Calls bindings on a server in memory, whose results are right and wrong.
 
 use mcpgen_bindings_test::shapes::{self, SearchArguments, search_arguments};
-use mcpgen_runtime::client::TypedCallError;
-use mcpgen_runtime::{Client, Router, serve, transport};
-use mcpgen_runtime::{LocalInfo, peer::CallError};
+use mcpgen_sdk::client::TypedCallError;
+use mcpgen_sdk::{Client, LocalInfo, Router, peer::CallError, serve, transport};
 use mcpgen_types::v2026_07_28::{CallToolRequest, CallToolResult, InputRequiredOrCallToolResult, TextContent};
 use mcpgen_types::{ErrorObject, JsonObject, Value};
 use serde_json::json;

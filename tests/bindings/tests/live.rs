@@ -12,8 +12,8 @@ use mcpgen_bindings_test::server_everything::{
     ToggleSubscriberUpdatesArguments, TriggerLongRunningOperationArguments, get_annotated_message_arguments,
     get_structured_content_arguments,
 };
-use mcpgen_runtime::Client;
-use mcpgen_runtime::client::TypedCallError;
+use mcpgen_sdk::Client;
+use mcpgen_sdk::client::TypedCallError;
 use mcpgen_types::v2026_07_28::{
     CallToolResult, ContentBlock, ElicitRequestParams, ElicitResult, ElicitResultAction, ElicitResultContentValue,
 };

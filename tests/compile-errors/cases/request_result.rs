@@ -1,6 +1,6 @@
 //! The handler of a request returns the result of another request.
 
-use mcpgen_runtime::prelude::*;
+use mcpgen_sdk::prelude::*;
 use mcpgen_types::v2026_07_28::{CallToolRequest, CallToolResult, ListToolsRequest};
 
 fn main() {

@@ -1,6 +1,6 @@
 //! The function of a resource returns a number.
 
-use mcpgen_runtime::prelude::*;
+use mcpgen_sdk::prelude::*;
 use mcpgen_types::v2026_07_28::Resource;
 
 fn main() {

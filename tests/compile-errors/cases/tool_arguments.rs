@@ -1,6 +1,6 @@
 //! The arguments of a tool have no schema.
 
-use mcpgen_runtime::prelude::*;
+use mcpgen_sdk::prelude::*;
 use serde::Deserialize;
 
 #[derive(Deserialize)]

@@ -1,6 +1,6 @@
 //! The function of a tool fails with a type that is not an error.
 
-use mcpgen_runtime::prelude::*;
+use mcpgen_sdk::prelude::*;
 
 struct NotAnError;
 

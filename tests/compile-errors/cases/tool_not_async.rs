@@ -1,6 +1,6 @@
 //! The function of a tool is not async.
 
-use mcpgen_runtime::prelude::*;
+use mcpgen_sdk::prelude::*;
 
 fn main() {
     let _ = Server::builder("calculator", "1.0.0").tool_with_schema("add", |_, _| "3");

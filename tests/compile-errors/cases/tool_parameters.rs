@@ -1,6 +1,6 @@
 //! The function of a tool does not take the context.
 
-use mcpgen_runtime::prelude::*;
+use mcpgen_sdk::prelude::*;
 use schemars::JsonSchema;
 use serde::Deserialize;
 

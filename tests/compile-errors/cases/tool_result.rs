@@ -1,6 +1,6 @@
 //! The function of a tool returns a type of its own, without `Structured`.
 
-use mcpgen_runtime::prelude::*;
+use mcpgen_sdk::prelude::*;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 

@@ -3,8 +3,8 @@
 use std::any::TypeId;
 
 use mcpgen_extended_schema::acme;
-use mcpgen_runtime::prelude::*;
-use mcpgen_runtime::transport;
+use mcpgen_sdk::prelude::*;
+use mcpgen_sdk::transport;
 use mcpgen_types::{MethodSet, Notification, Request, v2026_07_28 as official};
 use serde_json::{Value, json};
 use tokio::sync::mpsc;

@@ -2,8 +2,8 @@
 
 use std::any::TypeId;
 
-use mcpgen_runtime::prelude::*;
-use mcpgen_runtime::transport;
+use mcpgen_sdk::prelude::*;
+use mcpgen_sdk::transport;
 use mcpgen_types::{MethodSet, v2025_11_25 as official};
 use serde_json::json;
 

@@ -4,8 +4,8 @@
 //! use std::sync::Arc;
 //!
 //! use mcpgen_auth::client::{Grant, Loopback, OAuthClient, OAuthOptions};
-//! use mcpgen_runtime::Client;
-//! use mcpgen_runtime::http::client::ClientOptions;
+//! use mcpgen_sdk::Client;
+//! use mcpgen_sdk::http::client::ClientOptions;
 //!
 //! # async fn run() -> Result<(), Box<dyn std::error::Error>> {
 //! let url = "https://example.com/mcp";

@@ -8,7 +8,7 @@ use std::time::Duration;
 use futures_util::future::BoxFuture;
 use http::header::AUTHORIZATION;
 use http::{HeaderMap, HeaderValue, StatusCode};
-use mcpgen_runtime::http::client::{Authorize, AuthorizeRequest, Challenge};
+use mcpgen_sdk::http::client::{Authorize, AuthorizeRequest, Challenge};
 use secrecy::ExposeSecret;
 use tokio::time::Instant;
 use tower::BoxError;

@@ -4,8 +4,8 @@ use std::collections::BTreeSet;
 use std::fmt;
 
 use http::request::Parts;
-use mcpgen_runtime::Context;
-use mcpgen_runtime::transport::Principal;
+use mcpgen_sdk::Context;
+use mcpgen_sdk::transport::Principal;
 use serde_json::{Map, Value};
 
 /// The identity in a verified access token. It does not contain the token.

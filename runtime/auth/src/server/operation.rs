@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use mcpgen_runtime::jsonrpc::envelope::{Frame, MOST_IN_BATCH};
+use mcpgen_sdk::jsonrpc::envelope::{Frame, MOST_IN_BATCH};
 use serde::de::{Error, SeqAccess, Visitor};
 use serde::{Deserialize, Deserializer};
 use serde_json::value::RawValue;

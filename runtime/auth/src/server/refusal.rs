@@ -31,7 +31,7 @@ pub(super) enum Refusal {
     Unavailable,
     /// The DPoP proof cannot be remembered now. Contains the number of seconds after which it can.
     TooManyProofs(u64),
-    /// The service has handled a body without [`BodyCheck`](mcpgen_runtime::http::server::BodyCheck).
+    /// The service has handled a body without [`BodyCheck`](mcpgen_sdk::http::server::BodyCheck).
     Unchecked,
 }
 

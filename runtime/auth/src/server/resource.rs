@@ -12,7 +12,7 @@ use http::header::{ACCESS_CONTROL_ALLOW_ORIGIN, ALLOW, AUTHORIZATION, CACHE_CONT
 use http::request::Parts;
 use http::{HeaderValue, Method, Request, Response, StatusCode};
 use http_body_util::{Either, Full};
-use mcpgen_runtime::http::server::{BodyCheck, CheckedBody};
+use mcpgen_sdk::http::server::{BodyCheck, CheckedBody};
 use secrecy::SecretString;
 use tower::{BoxError, Layer, Service};
 use url::Url;
@@ -32,7 +32,7 @@ const DPOP: &str = "dpop";
 /// An MCP server that accepts only requests with access tokens. Clones share all state.
 ///
 /// As a [`Layer`] around an endpoint, it refuses other requests before their bodies are read. It passes on accepted
-/// requests with an [`Identity`] and a [`Principal`](mcpgen_runtime::transport::Principal) in their extensions, and
+/// requests with an [`Identity`] and a [`Principal`](mcpgen_sdk::transport::Principal) in their extensions, and
 /// without the token, so that handlers cannot send it elsewhere. [`metadata_service`](Self::metadata_service) serves
 /// the metadata with which clients find the authorization server.
 ///

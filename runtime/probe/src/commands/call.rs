@@ -1,6 +1,6 @@
 //! `mcpgen-probe call`.
 
-use mcpgen_runtime::Client;
+use mcpgen_sdk::Client;
 use mcpgen_types::{JsonObject, JsonRef};
 use serde_json::{Map, Value};
 

@@ -2,6 +2,7 @@
 
 use std::time::Instant;
 
+use mcpgen_sdk::protocol::PeerExt;
 use serde_json::json;
 
 use crate::cli::{Format, PingArgs};

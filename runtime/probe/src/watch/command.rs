@@ -5,8 +5,8 @@ use std::pin::pin;
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
-use mcpgen_runtime::client::CommandError;
-use mcpgen_runtime::transport::{ChildProcess, Incoming, Outgoing, lines};
+use mcpgen_sdk::client::{ChildProcess, CommandError};
+use mcpgen_sdk::transport::{Incoming, Outgoing, lines};
 use tokio::process::Command;
 use tokio_util::sync::CancellationToken;
 

@@ -8,8 +8,8 @@ use std::task::{Context, Poll};
 use futures_util::stream::{self, BoxStream};
 use futures_util::{Sink, SinkExt as _, StreamExt as _};
 use http::StatusCode;
-use mcpgen_runtime::http::client::{ClientOptions, HttpError, open, open_sse};
-use mcpgen_runtime::transport::{Inbound, Incoming, Metadata, Outbound, Outgoing, ReceiveError};
+use mcpgen_sdk::http::client::{ClientOptions, HttpError, open, open_sse};
+use mcpgen_sdk::transport::{Inbound, Incoming, Metadata, Outbound, Outgoing, ReceiveError};
 
 use super::observer::{Observer, Side};
 use super::relay::{observe, outbound, relay};

@@ -13,16 +13,16 @@ use std::fs::File;
 use std::io::Write;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use mcpgen_runtime::transport::{lines, stdio};
+use command::relay_to_command;
+use http::relay_to_url;
+use mcpgen_sdk::transport::{lines, stdio};
 use mcpgen_types::{Error, Json, Revision};
+use observer::{Observer, Side};
 
 use crate::cli::WatchArgs;
 use crate::failure::Failure;
 use crate::output::Activity;
 use crate::target::Server;
-use command::relay_to_command;
-use http::relay_to_url;
-use observer::{Observer, Side};
 
 pub(crate) async fn run(args: &WatchArgs) -> Result<(), Failure> {
     let log: Box<dyn Write + Send> = match &args.log {

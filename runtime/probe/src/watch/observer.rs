@@ -4,8 +4,8 @@ use std::borrow::Cow;
 use std::io::Write;
 use std::time::Instant;
 
-use mcpgen_runtime::jsonrpc::envelope::{Envelope, Frame, scan_bytes};
-use mcpgen_runtime::mcp::modern::PROTOCOL_VERSION;
+use mcpgen_sdk::jsonrpc::envelope::{Envelope, Frame, scan_bytes};
+use mcpgen_sdk::protocol::modern::PROTOCOL_VERSION;
 use mcpgen_types::codec::Cursor;
 use mcpgen_types::traffic::PendingRequests;
 use mcpgen_types::{ErrorId, JsonObject, JsonRef, RequestId, Revision};

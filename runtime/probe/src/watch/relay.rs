@@ -4,7 +4,7 @@ use std::pin::pin;
 use std::sync::{Arc, Mutex};
 
 use futures_util::{SinkExt as _, StreamExt as _};
-use mcpgen_runtime::transport::{Incoming, Metadata, Outbound, Outgoing, ReceiveError};
+use mcpgen_sdk::transport::{Incoming, Metadata, Outbound, Outgoing, ReceiveError};
 use mcpgen_types::{ErrorCode, ErrorObject};
 use serde_json::json;
 

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 use futures_util::StreamExt;
-use mcpgen_runtime::replicas::{Answer, ForwardedRequest, ForwardedResponse, StoreError};
+use mcpgen_sdk::replicas::{Answer, ForwardedRequest, ForwardedResponse, StoreError};
 use redis::aio::PubSub;
 use tokio::sync::mpsc;
 use tokio::time::{MissedTickBehavior, interval};

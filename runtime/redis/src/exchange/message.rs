@@ -2,7 +2,7 @@
 
 use bytes::Bytes;
 use http::{HeaderMap, HeaderName, HeaderValue};
-use mcpgen_runtime::replicas::StoreError;
+use mcpgen_sdk::replicas::StoreError;
 use serde::{Deserialize, Serialize};
 
 use crate::error::corrupt;

@@ -23,7 +23,7 @@ mod sender;
 use std::time::Duration;
 
 pub(crate) use channel::Exchanges;
-use mcpgen_runtime::replicas::StoreError;
+use mcpgen_sdk::replicas::StoreError;
 use message::{Head, Message};
 
 /// The number of frames that a responder sends before the requester has consumed them.

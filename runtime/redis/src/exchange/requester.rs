@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use bytes::Bytes;
 use futures_util::{StreamExt, stream};
 use http::{HeaderMap, StatusCode};
-use mcpgen_runtime::replicas::{ForwardedRequest, ForwardedResponse, Frames, StoreError};
+use mcpgen_sdk::replicas::{ForwardedRequest, ForwardedResponse, Frames, StoreError};
 use tokio::sync::mpsc;
 use tokio::time::timeout;
 

@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use bytes::Bytes;
 use futures_util::{FutureExt, StreamExt, stream};
 use http::{Method, Uri};
-use mcpgen_runtime::replicas::{Answer, ForwardedRequest, ForwardedResponse, Frames, StoreError};
+use mcpgen_sdk::replicas::{Answer, ForwardedRequest, ForwardedResponse, Frames, StoreError};
 use tokio::sync::Semaphore;
 use tokio::time::timeout;
 use tokio_util::sync::CancellationToken;

@@ -1,9 +1,9 @@
-//! The contract tests of `mcpgen_runtime::testing`.
+//! The contract tests of `mcpgen_sdk::testing`.
 
 use std::time::Duration;
 
 use mcpgen_redis::RedisStores;
-use mcpgen_runtime::testing;
+use mcpgen_sdk::testing;
 
 use crate::redis_server::RedisServer;
 

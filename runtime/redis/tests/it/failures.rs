@@ -8,12 +8,12 @@ use bytes::Bytes;
 use futures_util::{FutureExt, StreamExt, stream};
 use http::{HeaderMap, Method, StatusCode, Uri};
 use mcpgen_redis::RedisStores;
-use mcpgen_runtime::mcp::change::Change;
-use mcpgen_runtime::replicas::{
+use mcpgen_sdk::protocol::change::Change;
+use mcpgen_sdk::replicas::{
     BusEvent, ChangeBus, EventStore, ExchangeBus, ForwardedRequest, ForwardedResponse, Home, JournalEntry, RateLimiter,
     SessionStore, StoredEvent, StoredSession, StreamId,
 };
-use mcpgen_runtime::tasks::{StoredTask, TaskStore};
+use mcpgen_sdk::tasks::{StoredTask, TaskStore};
 use mcpgen_types::Map;
 use mcpgen_types::v2025_11_25::{Task, TaskStatus};
 use tokio::time::{Instant, sleep, timeout};

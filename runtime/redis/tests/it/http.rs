@@ -2,7 +2,7 @@
 
 use bytes::Bytes;
 use http_body_util::{BodyExt, Full};
-use mcpgen_runtime::http::server::{Body, Endpoint};
+use mcpgen_sdk::http::server::{Body, Endpoint};
 use serde_json::{Value, json};
 use tower::ServiceExt;
 

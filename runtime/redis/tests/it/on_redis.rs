@@ -4,11 +4,11 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use mcpgen_redis::{OnRedis, RedisStores};
-use mcpgen_runtime::http::server::{Endpoint, EndpointOptions};
-use mcpgen_runtime::mcp::change::Change;
-use mcpgen_runtime::server::{ToolError, ToolInfo};
-use mcpgen_runtime::tasks::TaskSupport;
-use mcpgen_runtime::{Server, ServerBuilder};
+use mcpgen_sdk::http::server::{Endpoint, EndpointOptions};
+use mcpgen_sdk::protocol::change::Change;
+use mcpgen_sdk::server::{ToolError, ToolInfo};
+use mcpgen_sdk::tasks::TaskSupport;
+use mcpgen_sdk::{Server, ServerBuilder};
 use mcpgen_types::v2026_07_28::{
     ElicitRequestFormParams, ElicitRequestFormParamsRequestedSchema, Tool, ToolInputSchema,
 };

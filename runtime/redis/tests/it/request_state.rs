@@ -3,8 +3,9 @@
 use std::time::Duration;
 
 use mcpgen_redis::RedisStores;
-use mcpgen_runtime::Context;
-use mcpgen_runtime::server::request_state::RequestStateCodec;
+use mcpgen_sdk::Context;
+use mcpgen_sdk::protocol::ContextExt;
+use mcpgen_sdk::server::request_state::RequestStateCodec;
 use mcpgen_types::{ErrorObject, Json, Revision};
 use serde_json::json;
 
@@ -90,7 +91,7 @@ async fn used_states_are_limited_in_number() {
         assert_eq!(decode(&codec, &encode(&codec).await).await, Ok(Some(7)));
     }
     let error = decode(&codec, &encode(&codec).await).await.expect_err("there are two states already");
-    assert_eq!(error.code.0, mcpgen_runtime::jsonrpc::errors::BUSY, "{error}");
+    assert_eq!(error.code.0, mcpgen_sdk::jsonrpc::errors::BUSY, "{error}");
     tokio::time::sleep(Duration::from_millis(600)).await;
     assert_eq!(decode(&codec, &encode(&codec).await).await, Ok(Some(7)), "the others have expired");
 }

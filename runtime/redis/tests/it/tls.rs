@@ -3,7 +3,7 @@
 use std::net::TcpListener;
 
 use mcpgen_redis::{RedisOptions, RedisStores};
-use mcpgen_runtime::testing;
+use mcpgen_sdk::testing;
 
 use crate::redis_server::RedisServer;
 

@@ -4,8 +4,8 @@ use std::borrow::Cow;
 
 use anyhow::{Context, Result};
 use echo_driver::{Dialect, InProcess};
-use mcpgen_runtime::transport::lines;
-use mcpgen_runtime::{Server, serve};
+use mcpgen_sdk::transport::lines;
+use mcpgen_sdk::{Server, serve};
 use mcpgen_types::JsonRef;
 use mcpgen_types::v2026_07_28::{Tool, ToolInputSchema};
 use tokio::sync::watch;

@@ -10,9 +10,10 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context, bail, ensure};
 use axum::serve::ListenerExt;
-use mcpgen_runtime::http::client;
-use mcpgen_runtime::http::server::{Endpoint, EndpointOptions};
-use mcpgen_runtime::{Client, Limits, Server};
+use mcpgen_sdk::http::client;
+use mcpgen_sdk::http::server::{Endpoint, EndpointOptions};
+use mcpgen_sdk::protocol::ContextExt;
+use mcpgen_sdk::{Client, Limits, Server};
 use mcpgen_types::v2026_07_28::{Tool, ToolInputSchema};
 use mcpgen_types::{JsonObject, JsonRef, Revision};
 use serde_json::{Value, json};

@@ -5,9 +5,9 @@ use std::future::ready;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use mcpgen_runtime::mcp::Level;
-use mcpgen_runtime::transport::lines;
-use mcpgen_runtime::{Client, Router, Server, serve};
+use mcpgen_sdk::protocol::Level;
+use mcpgen_sdk::transport::lines;
+use mcpgen_sdk::{Client, Router, Server, serve};
 use mcpgen_types::v2026_07_28::{Tool, ToolInputSchema};
 use mcpgen_types::{ErrorObject, JsonObject, RequestId, Revision};
 use serde_json::{Value, json};

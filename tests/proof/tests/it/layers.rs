@@ -1,4 +1,6 @@
 //! Checks the imports between modules of our crates: layers import only from lower layers, and there are no cycles.
+//!
+//! ARCHITECTURE.md lists the layers of the runtime crates.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -8,72 +10,14 @@ use proc_macro2::{Delimiter, TokenStream, TokenTree};
 use syn::{Item, UseTree, Visibility};
 
 /// A crate, and the folders and files in its `src`, lowest layer first.
-struct Crate {
+struct Crate<'l> {
     src: &'static str,
-    layers: &'static [&'static str],
+    layers: &'l [&'l str],
     /// The minimum number of modules, so that the test fails if it finds none.
     modules: usize,
 }
 
-const RUNTIME: Crate = Crate {
-    src: concat!(env!("CARGO_MANIFEST_DIR"), "/../../runtime/src"),
-    layers: &[
-        "util",
-        "jsonrpc",
-        "transport",
-        "error",
-        "context",
-        "protocol",
-        "observer",
-        "peer",
-        "router",
-        "connection",
-        "mcp",
-        "telemetry",
-        "tasks",
-        "replicas",
-        "testing",
-        "skills",
-        "http",
-        "server",
-        "client",
-        "bridge",
-        "prelude",
-        "guide",
-    ],
-    modules: 50,
-};
-
-const AUTH: Crate = Crate {
-    src: concat!(env!("CARGO_MANIFEST_DIR"), "/../../runtime/auth/src"),
-    layers: &["jose", "util", "fetch", "challenge", "metadata", "dpop", "store", "client", "server"],
-    modules: 30,
-};
-
-const REDIS: Crate = Crate {
-    src: concat!(env!("CARGO_MANIFEST_DIR"), "/../../runtime/redis/src"),
-    layers: &[
-        "error",
-        "options",
-        "keys",
-        "connection",
-        "renewals",
-        "replica",
-        "sessions",
-        "events",
-        "tasks",
-        "used_states",
-        "request_state",
-        "rate_limiter",
-        "changes",
-        "exchange",
-        "stores",
-        "on_redis",
-    ],
-    modules: 15,
-};
-
-const SCHEMA: Crate = Crate {
+const SCHEMA: Crate<'_> = Crate {
     src: concat!(env!("CARGO_MANIFEST_DIR"), "/../../codegen/schema/src"),
     layers: &[
         "text",
@@ -101,7 +45,7 @@ const SCHEMA: Crate = Crate {
     modules: 22,
 };
 
-const MODEL: Crate = Crate {
+const MODEL: Crate<'_> = Crate {
     src: concat!(env!("CARGO_MANIFEST_DIR"), "/../../codegen/model/src"),
     layers: &[
         "text",
@@ -130,13 +74,13 @@ const MODEL: Crate = Crate {
     modules: 30,
 };
 
-const DIFF: Crate = Crate {
+const DIFF: Crate<'_> = Crate {
     src: concat!(env!("CARGO_MANIFEST_DIR"), "/../../codegen/diff/src"),
     layers: &["suggest", "models", "lists", "html", "report"],
     modules: 30,
 };
 
-const CODEGEN: Crate = Crate {
+const CODEGEN: Crate<'_> = Crate {
     src: concat!(env!("CARGO_MANIFEST_DIR"), "/../../codegen/src"),
     layers: &["emit", "write", "build_script", "generator", "bindings", "vendored", "site", "cli", "main"],
     modules: 40,
@@ -354,7 +298,7 @@ fn files(folder: &Path) -> Vec<PathBuf> {
 }
 
 #[track_caller]
-fn check_layers(checked: &Crate) {
+fn check_layers(checked: &Crate<'_>) {
     let modules = Modules::read(Path::new(checked.src));
     assert!(modules.paths.len() > checked.modules, "{:?}", modules.paths.keys());
     for layer in checked.layers {
@@ -367,19 +311,32 @@ fn check_layers(checked: &Crate) {
     assert!(circles.is_empty(), "modules that import each other:\n{}", circles.join("\n"));
 }
 
-#[test]
-fn runtime_is_layered_without_import_circles() {
-    check_layers(&RUNTIME);
+/// Returns the modules that a section of ARCHITECTURE.md lists, lowest layer first. A line begins with one or more files
+/// or folders, such as `error.rs, options.rs` or `http/client/`.
+fn documented_layers<'t>(text: &'t str, section: &str) -> Vec<&'t str> {
+    let section = text.split("\n## ").find(|text| text.lines().next() == Some(section)).expect("the section");
+    let mut layers = Vec::new();
+    // Every second part is in a code block.
+    for line in section.split("```").skip(1).step_by(2).flat_map(str::lines) {
+        let file = |word: &'t str| word.trim_end_matches(',').strip_suffix(".rs");
+        let folder = |word: &'t str| word.split_once('/').map(|(folder, _)| folder);
+        layers.extend(line.split(' ').map_while(|word| file(word).or(folder(word))));
+    }
+    layers.dedup();
+    layers
 }
 
 #[test]
-fn auth_is_layered_without_import_circles() {
-    check_layers(&AUTH);
-}
-
-#[test]
-fn redis_is_layered_without_import_circles() {
-    check_layers(&REDIS);
+fn runtime_crates_are_layered_without_import_circles() {
+    let text = include_str!("../../../../ARCHITECTURE.md");
+    for (section, src, modules) in [
+        ("runtime/src", concat!(env!("CARGO_MANIFEST_DIR"), "/../../runtime/src"), 40),
+        ("runtime/mcp/src", concat!(env!("CARGO_MANIFEST_DIR"), "/../../runtime/mcp/src"), 50),
+        ("runtime/auth/src", concat!(env!("CARGO_MANIFEST_DIR"), "/../../runtime/auth/src"), 30),
+        ("runtime/redis/src", concat!(env!("CARGO_MANIFEST_DIR"), "/../../runtime/redis/src"), 15),
+    ] {
+        check_layers(&Crate { src, layers: &documented_layers(text, section), modules });
+    }
 }
 
 #[test]
@@ -398,9 +355,11 @@ const CRATES: &[(&str, &str, &[&str])] = &[
     ("codegen", "mcpgen", &["mcpgen-schema", "mcpgen-model", "mcpgen-diff"]),
     ("generated", "mcpgen-types", &["mcpgen-pattern"]),
     ("runtime", "mcpgen-runtime", &["mcpgen-types"]),
-    ("runtime/auth", "mcpgen-auth", &["mcpgen-types", "mcpgen-runtime"]),
-    ("runtime/redis", "mcpgen-redis", &["mcpgen-types", "mcpgen-runtime"]),
-    ("runtime/probe", "mcpgen-probe", &["mcpgen-types", "mcpgen-runtime", "mcpgen-auth"]),
+    ("runtime/mcp", "mcpgen-mcp", &["mcpgen-types", "mcpgen-runtime"]),
+    ("runtime/sdk", "mcpgen-sdk", &["mcpgen-types", "mcpgen-runtime", "mcpgen-mcp"]),
+    ("runtime/auth", "mcpgen-auth", &["mcpgen-types", "mcpgen-sdk"]),
+    ("runtime/redis", "mcpgen-redis", &["mcpgen-types", "mcpgen-sdk"]),
+    ("runtime/probe", "mcpgen-probe", &["mcpgen-types", "mcpgen-sdk", "mcpgen-auth"]),
 ];
 
 #[test]
@@ -466,11 +425,20 @@ fn finds_upward_imports() {
         ("fn code() { quote!(crate::server::Server {}) }", &[]),
     ];
     for (source, expected) in table {
-        let found = modules(&[&others[..], &[("peer", *source)]].concat()).upward_imports(RUNTIME.layers);
+        let found = modules(&[&others[..], &[("peer", *source)]].concat()).upward_imports(&[
+            "protocol",
+            "peer",
+            "connection",
+            "server",
+            "client",
+        ]);
         let expected: Vec<_> = expected.iter().map(|target| format!("peer imports from crate::{target}")).collect();
         assert_eq!(found, expected, "{source}");
     }
-    assert_eq!(modules(&[("elsewhere", "")]).upward_imports(RUNTIME.layers), ["elsewhere is in no layer"]);
+    assert_eq!(
+        modules(&[("elsewhere", "")]).upward_imports(&["protocol", "peer", "connection", "server", "client"]),
+        ["elsewhere is in no layer"]
+    );
 }
 
 #[test]

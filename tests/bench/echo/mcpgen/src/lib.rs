@@ -1,8 +1,8 @@
-//! A server with one tool, written with `mcpgen_runtime::Server`.
+//! A server with one tool, written with `mcpgen_sdk::Server`.
 
-use mcpgen_runtime::Server;
-use mcpgen_runtime::server::ServeError;
-use mcpgen_runtime::transport::lines;
+use mcpgen_sdk::Server;
+use mcpgen_sdk::server::ServeError;
+use mcpgen_sdk::transport::lines;
 use schemars::JsonSchema;
 use serde::Deserialize;
 use tokio::io::{AsyncRead, AsyncWrite};
@@ -24,5 +24,5 @@ pub async fn serve(
     reader: impl AsyncRead + Send + 'static,
     writer: impl AsyncWrite + Send + 'static,
 ) -> Result<(), ServeError> {
-    mcpgen_runtime::serve(server(), (lines::receive(reader, lines::DEFAULT_LINE_LIMIT), lines::send(writer))).await
+    mcpgen_sdk::serve(server(), (lines::receive(reader, lines::DEFAULT_LINE_LIMIT), lines::send(writer))).await
 }

@@ -1,6 +1,6 @@
 //! The server over standard input and output.
 
-use mcpgen_runtime::server::ServeError;
+use mcpgen_sdk::server::ServeError;
 
 #[tokio::main(flavor = "current_thread")]
 async fn main() -> Result<(), ServeError> {

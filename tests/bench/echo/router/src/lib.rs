@@ -1,11 +1,9 @@
-//! A server with one tool, written with typed handlers of `mcpgen_runtime::Router` and without `Server`.
+//! A server with one tool, written with typed handlers of `mcpgen_sdk::Router` and without `Server`.
 
-use mcpgen_runtime::server::ServeError;
-use mcpgen_runtime::transport::{Incoming, Outgoing, lines};
-use mcpgen_runtime::{LocalInfo, Router};
-use mcpgen_types::v2025_11_25::{
-    CallToolRequest, CallToolResult, ListToolsRequest, ListToolsResult, TextContent, Tool, ToolInputSchema,
-};
+use mcpgen_sdk::server::ServeError;
+use mcpgen_sdk::transport::{Incoming, Outgoing, lines};
+use mcpgen_sdk::{LocalInfo, Router};
+use mcpgen_types::v2025_11_25::{CallToolRequest, CallToolResult, ListToolsRequest, ListToolsResult, TextContent, Tool, ToolInputSchema};
 use mcpgen_types::{ErrorCode, ErrorObject, JsonObject, JsonRef};
 use serde_json::json;
 use tokio::io::{AsyncRead, AsyncWrite};
@@ -14,7 +12,7 @@ use tokio::io::{AsyncRead, AsyncWrite};
 pub async fn run(incoming: impl Incoming, outgoing: impl Outgoing) -> Result<(), ServeError> {
     let router = router();
     let info = LocalInfo::new("echo", "1.0.0").capability("tools", json!({}));
-    mcpgen_runtime::serve((info, router), (incoming, outgoing)).await
+    mcpgen_sdk::serve((info, router), (incoming, outgoing)).await
 }
 
 /// Serves a connection until the client closes it.

@@ -1,7 +1,7 @@
 //! The server over standard input and output.
 
-use mcpgen_runtime::server::ServeError;
-use mcpgen_runtime::transport::{lines, stdio};
+use mcpgen_sdk::server::ServeError;
+use mcpgen_sdk::transport::{lines, stdio};
 
 #[tokio::main(flavor = "current_thread")]
 async fn main() -> Result<(), ServeError> {

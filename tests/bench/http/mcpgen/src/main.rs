@@ -1,10 +1,10 @@
-//! An echo server over Streamable HTTP, with mcpgen-runtime. Prints its port.
+//! An echo server over Streamable HTTP, with mcpgen-sdk. Prints its port.
 
 use std::error::Error;
 
 use axum::serve::ListenerExt;
-use mcpgen_runtime::Server;
-use mcpgen_runtime::http::server::EndpointOptions;
+use mcpgen_sdk::Server;
+use mcpgen_sdk::http::server::EndpointOptions;
 use schemars::JsonSchema;
 use serde::Deserialize;
 use tokio::net::TcpListener;

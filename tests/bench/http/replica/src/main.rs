@@ -5,9 +5,9 @@ use std::error::Error;
 
 use axum::serve::ListenerExt;
 use mcpgen_redis::OnRedis;
-use mcpgen_runtime::Server;
-use mcpgen_runtime::http::server::EndpointOptions;
-use mcpgen_runtime::replicas::{MemoryHub, Replicas};
+use mcpgen_sdk::Server;
+use mcpgen_sdk::http::server::EndpointOptions;
+use mcpgen_sdk::replicas::{MemoryHub, Replicas};
 use schemars::JsonSchema;
 use serde::Deserialize;
 use tokio::net::TcpListener;

@@ -1,6 +1,6 @@
 //! A client for the scenarios of the official conformance suite, in legacy and modern revisions.
 //!
-//! It uses only the public API of `mcpgen-runtime` and `mcpgen-auth`. The suite determines the names and the values.
+//! It uses only the public API of `mcpgen-sdk` and `mcpgen-auth`. The suite determines the names and the values.
 
 #![allow(deprecated, reason = "the client supports features that the newest revision deprecates")]
 
@@ -16,8 +16,8 @@ use std::time::Duration;
 
 use anyhow::anyhow;
 use clap::Parser;
-use mcpgen_runtime::http::client::{Authorize, ClientOptions};
-use mcpgen_runtime::{Client, ClientBuilder};
+use mcpgen_sdk::http::client::{Authorize, ClientOptions};
+use mcpgen_sdk::{Client, ClientBuilder};
 use mcpgen_types::Revision;
 
 use crate::scenarios::{Run, ScenarioContext};

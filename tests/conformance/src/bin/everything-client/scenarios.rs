@@ -4,8 +4,8 @@ use std::future::Future;
 use std::pin::Pin;
 
 use anyhow::{Context, ensure};
-use mcpgen_runtime::Client;
-use mcpgen_runtime::skills::SkillError;
+use mcpgen_sdk::Client;
+use mcpgen_sdk::skills::SkillError;
 use mcpgen_types::JsonObject;
 use mcpgen_types::ext::skills::SkillResources;
 use serde::Deserialize;

@@ -1,7 +1,7 @@
 //! Tools that return each kind of content, or fail.
 
-use mcpgen_runtime::ServerBuilder;
-use mcpgen_runtime::server::{ToolError, ToolInfo};
+use mcpgen_sdk::ServerBuilder;
+use mcpgen_sdk::server::{ToolError, ToolInfo};
 use mcpgen_types::v2026_07_28::{
     AudioContent, ContentBlock, EmbeddedResource, ImageContent, TextContent, TextResourceContents,
 };

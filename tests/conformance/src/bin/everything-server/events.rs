@@ -2,9 +2,9 @@
 
 use std::time::Duration;
 
-use mcpgen_runtime::mcp::Level;
-use mcpgen_runtime::server::{DefinitionError, RequestContext};
-use mcpgen_runtime::{Server, ServerBuilder};
+use mcpgen_sdk::protocol::{ContextExt, Level};
+use mcpgen_sdk::server::{DefinitionError, RequestContext};
+use mcpgen_sdk::{Server, ServerBuilder};
 use mcpgen_types::v2026_07_28::Prompt;
 use tokio::time::sleep;
 

@@ -4,9 +4,10 @@
 //! handler waits; in 2026-07-28, it responds with an input-required result. Only the handler that requests several
 //! inputs at once distinguishes the two.
 
-use mcpgen_runtime::ServerBuilder;
-use mcpgen_runtime::server::request_state::RequestStateCodec;
-use mcpgen_runtime::server::{RequestContext, ToolError};
+use mcpgen_sdk::ServerBuilder;
+use mcpgen_sdk::protocol::ContextExt;
+use mcpgen_sdk::server::request_state::RequestStateCodec;
+use mcpgen_sdk::server::{RequestContext, ToolError};
 use mcpgen_types::v2026_07_28::{
     CreateMessageRequest, CreateMessageRequestParams, CreateMessageResult, ElicitRequest, ElicitResult, InputRequests,
     InputRequiredResult, ListRootsRequest, ListRootsResult, Role, SamplingMessage, StringSchema, TextContent,

@@ -1,6 +1,6 @@
 //! A server with all features that the official conformance suite requires, in legacy and modern revisions.
 //!
-//! It uses only the public API of `mcpgen-runtime`. The suite determines the names, the texts and the values.
+//! It uses only the public API of `mcpgen-sdk`. The suite determines the names, the texts and the values.
 
 #![allow(deprecated, reason = "the server supports features that the newest revision deprecates")]
 
@@ -23,11 +23,11 @@ use std::time::Duration;
 use axum::serve::ListenerExt;
 use clap::Parser;
 use mcpgen_redis::{RedisOptions, RedisStores};
-use mcpgen_runtime::http::server::EndpointOptions;
-use mcpgen_runtime::replicas::Replicas;
-use mcpgen_runtime::server::request_state::RequestStateCodec;
-use mcpgen_runtime::tasks::InMemoryTaskStore;
-use mcpgen_runtime::{Server, ServerBuilder};
+use mcpgen_sdk::http::server::EndpointOptions;
+use mcpgen_sdk::replicas::Replicas;
+use mcpgen_sdk::server::request_state::RequestStateCodec;
+use mcpgen_sdk::tasks::InMemoryTaskStore;
+use mcpgen_sdk::{Server, ServerBuilder};
 use tokio::net::TcpListener;
 
 /// Serves the tools, resources and prompts of the official conformance suite on http://127.0.0.1:PORT/mcp. Prints this

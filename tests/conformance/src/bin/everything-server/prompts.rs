@@ -1,7 +1,7 @@
 //! Prompts and argument completion.
 
-use mcpgen_runtime::ServerBuilder;
-use mcpgen_runtime::server::{RequestContext, ToolError};
+use mcpgen_sdk::ServerBuilder;
+use mcpgen_sdk::server::{RequestContext, ToolError};
 use mcpgen_types::v2026_07_28::{
     EmbeddedResource, ImageContent, Prompt, PromptArgument, PromptMessage, Role, StringSchema, TextContent,
     TextResourceContents,

@@ -1,6 +1,6 @@
 //! Resources: text, binary data, one for subscriptions, and a template.
 
-use mcpgen_runtime::ServerBuilder;
+use mcpgen_sdk::ServerBuilder;
 use mcpgen_types::v2026_07_28::{Resource, ResourceTemplate};
 use serde_json::json;
 

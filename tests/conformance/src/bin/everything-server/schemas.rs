@@ -1,6 +1,6 @@
 //! Tools whose schemas have keywords that types do not express.
 
-use mcpgen_runtime::ServerBuilder;
+use mcpgen_sdk::ServerBuilder;
 use mcpgen_types::JsonObject;
 use mcpgen_types::v2026_07_28::{Tool, ToolInputSchema};
 use schemars::JsonSchema;

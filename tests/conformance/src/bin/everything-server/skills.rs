@@ -1,7 +1,7 @@
 //! Skills: one with files in subdirectories, and one with a path of two segments.
 
-use mcpgen_runtime::ServerBuilder;
-use mcpgen_runtime::skills::{FolderError, Skills};
+use mcpgen_sdk::ServerBuilder;
+use mcpgen_sdk::skills::{FolderError, Skills};
 
 const FOLDER: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/skills");
 

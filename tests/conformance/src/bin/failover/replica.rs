@@ -5,12 +5,13 @@ use std::time::Duration;
 
 use axum::serve::ListenerExt;
 use mcpgen_redis::{RedisOptions, RedisStores};
-use mcpgen_runtime::Server;
-use mcpgen_runtime::http::server::EndpointOptions;
-use mcpgen_runtime::mcp::change::Change;
-use mcpgen_runtime::replicas::Replicas;
-use mcpgen_runtime::server::{RequestContext, ToolError, ToolInfo};
-use mcpgen_runtime::tasks::{TaskLimits, TaskSupport, Tasks};
+use mcpgen_sdk::Server;
+use mcpgen_sdk::http::server::EndpointOptions;
+use mcpgen_sdk::protocol::ContextExt;
+use mcpgen_sdk::protocol::change::Change;
+use mcpgen_sdk::replicas::Replicas;
+use mcpgen_sdk::server::{RequestContext, ToolError, ToolInfo};
+use mcpgen_sdk::tasks::{TaskLimits, TaskSupport, Tasks};
 use mcpgen_types::v2026_07_28::{
     ElicitRequestFormParams, ElicitRequestFormParamsRequestedSchema, PrimitiveSchemaDefinition, StringSchema,
 };

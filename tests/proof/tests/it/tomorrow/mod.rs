@@ -57,8 +57,7 @@ fn a_new_revision_needs_no_change_of_the_runtime() {
     if env::var_os("MCPGEN_THOROUGH").is_some() {
         cargo(&["run", "--quiet", "--offline", "-p", "tomorrow"]);
         let all_revisions = ["bridge::", "server::", "client_methods::all_methods_work_in_every_revision"];
-        let test =
-            ["test", "--quiet", "--offline", "-p", "mcpgen-runtime", "--features", "bridge", "--test", "it", "--"];
+        let test = ["test", "--quiet", "--offline", "-p", "mcpgen-sdk", "--features", "bridge", "--test", "it", "--"];
         cargo(&[&test[..], &all_revisions].concat());
     }
     assert!(runtime == contents(&copy.join("runtime")), "the runtime has not changed");
@@ -90,8 +89,15 @@ fn path(path: &Path) -> &str {
 /// Returns the manifest of the workspace with fewer members, so that their dependencies are not needed.
 fn with_members(manifest: &str) -> String {
     let mut manifest: toml::Table = manifest.parse().expect("a manifest");
-    let members =
-        ["codegen/pattern", "generated", "runtime", "tests/proof/tests/it/tomorrow/program"].map(toml::Value::from);
+    let members = [
+        "codegen/pattern",
+        "generated",
+        "runtime",
+        "runtime/mcp",
+        "runtime/sdk",
+        "tests/proof/tests/it/tomorrow/program",
+    ]
+    .map(toml::Value::from);
     let exclude = ["codegen", "runtime/auth"].map(toml::Value::from);
     let workspace = manifest["workspace"].as_table_mut().expect("a table");
     workspace.insert("members".to_owned(), members.to_vec().into());

@@ -2,8 +2,8 @@
 
 use std::error::Error;
 
-use mcpgen_runtime::server::ToolError;
-use mcpgen_runtime::{Client, LocalInfo, Router, Server, serve, transport};
+use mcpgen_sdk::server::ToolError;
+use mcpgen_sdk::{Client, LocalInfo, Router, Server, serve, transport};
 use mcpgen_types::convert::{Conversion, Policy};
 use mcpgen_types::v2026_07_28::{Annotations, CallToolResult, TextContent, Tool, ToolInputSchema};
 use mcpgen_types::v2027_03_15::{EstimateToolRequest, EstimateToolRequestParams, EstimateToolResult, RequestMetaObject};

@@ -1,0 +1,173 @@
+//! The calls that are not finished: their contexts, and calls that wait for input from a modern client.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
+
+use mcpgen_runtime::context::Context;
+use mcpgen_runtime::peer::{Call, CallError, Peer};
+use mcpgen_types::Json;
+use parking_lot::{Mutex, MutexGuard};
+use tokio::sync::{mpsc, oneshot};
+use tokio::time::Instant;
+
+use crate::expiring_map::ExpiringMap;
+use crate::protocol::{ContextExt, Progress};
+use crate::random::random;
+
+/// A call to the other side, with its progress reports.
+pub(super) struct OpenCall {
+    call: Call<Json>,
+    reports: mpsc::Receiver<Progress>,
+}
+
+/// The maximum number of queued progress reports for a call. More are dropped; a later report replaces them.
+const REPORTS: usize = 64;
+
+impl OpenCall {
+    /// Sends a request on behalf of the request with this context. It has no timeout, because its sender has one.
+    pub(super) fn send(peer: &Peer, method: &str, params: Option<Json>, context: &Context) -> Self {
+        let (report, reports) = mpsc::channel(REPORTS);
+        let request =
+            peer.raw_request(method, params).idle_timeout(None).timeout(None).notification_wait(Duration::ZERO);
+        let request = match context.progress_token() {
+            Some(_) => request.on_progress(move |progress| drop(report.try_send(progress))),
+            None => request,
+        };
+        Self { call: request.send(), reports }
+    }
+
+    /// Waits for the result, and reports progress in the meantime. Cancel safe.
+    pub(super) async fn result(&mut self, context: &Context) -> Result<Json, CallError> {
+        loop {
+            tokio::select! {
+                biased;
+                Some(progress) = self.reports.recv() => report(context, progress).await,
+                result = &mut self.call => {
+                    while let Ok(progress) = self.reports.try_recv() {
+                        report(context, progress).await;
+                    }
+                    return result;
+                }
+            }
+        }
+    }
+}
+
+async fn report(context: &Context, Progress { progress, total, message }: Progress) {
+    context.progress(progress, total, message.as_deref()).await;
+}
+
+/// A request of a server for input from a modern client.
+pub(super) struct Input {
+    pub(super) method: String,
+    /// The params, in the revision of this crate's types.
+    pub(super) params: Option<Json>,
+    /// Takes the response, in the revision of this crate's types.
+    pub(super) response: oneshot::Sender<Json>,
+}
+
+/// A call of a modern client to a legacy server. It stays open while the client collects input.
+pub(super) struct InteractiveCall {
+    pub(super) open: OpenCall,
+    pub(super) method: String,
+    pub(super) inputs: mpsc::Receiver<Input>,
+    /// The inputs that the client has not sent yet, by key.
+    pub(super) asked: Vec<(String, Input)>,
+    pub(super) active: ActiveCall,
+}
+
+/// The calls of a client that are not finished.
+pub(super) struct Calls {
+    active: Mutex<Vec<Entry>>,
+    next: AtomicU64,
+    suspended: Mutex<ExpiringMap<String, InteractiveCall, Instant>>,
+}
+
+struct Entry {
+    number: u64,
+    context: Context,
+    inputs: Option<mpsc::Sender<Input>>,
+}
+
+/// A call that is not finished. Dropping it removes it from the list.
+pub(super) struct ActiveCall {
+    calls: Arc<Calls>,
+    number: u64,
+}
+
+/// The maximum number of calls that wait for input.
+const MAX_SUSPENDED: usize = 256;
+/// How long a call waits for input.
+const LIFETIME: Duration = Duration::from_secs(15 * 60);
+
+impl Calls {
+    pub(super) fn new() -> Arc<Self> {
+        Arc::new(Self {
+            active: Mutex::default(),
+            next: AtomicU64::new(0),
+            suspended: Mutex::new(ExpiringMap::new(MAX_SUSPENDED, MAX_SUSPENDED)),
+        })
+    }
+
+    /// Adds a call. `inputs` takes the server's requests for input, if the result of the call can contain them.
+    pub(super) fn add(self: &Arc<Self>, context: &Context, inputs: Option<mpsc::Sender<Input>>) -> ActiveCall {
+        let number = self.next.fetch_add(1, Ordering::Relaxed);
+        self.active.lock().push(Entry { number, context: context.clone(), inputs });
+        ActiveCall { calls: Arc::clone(self), number }
+    }
+
+    /// Returns the newest call that can ask for input.
+    pub(super) fn interactive(&self) -> Option<mpsc::Sender<Input>> {
+        self.active.lock().iter().rev().find_map(|entry| entry.inputs.clone())
+    }
+
+    /// Returns the newest call for which `wanted` returns true.
+    pub(super) fn find(&self, wanted: impl Fn(&Context) -> bool) -> Option<Context> {
+        let active = self.active.lock();
+        active.iter().rev().map(|entry| &entry.context).find(|context| wanted(context)).cloned()
+    }
+
+    /// Stores a call until the client sends the input. Returns the request state that identifies it, or `None` if too
+    /// many calls wait.
+    pub(super) fn suspend(&self, call: InteractiveCall) -> Option<String> {
+        let random = random::<16>().ok()?;
+        let state: String = random.iter().map(|byte| format!("{byte:02x}")).collect();
+        let until = Instant::now() + LIFETIME;
+        self.suspended().insert(state.clone(), (), until, call).ok()?;
+        Some(state)
+    }
+
+    /// Returns the call that a request state identifies.
+    pub(super) fn resume(&self, state: &str) -> Option<InteractiveCall> {
+        self.suspended().remove(state)
+    }
+
+    /// Removes expired calls, and locks the others.
+    fn suspended(&self) -> MutexGuard<'_, ExpiringMap<String, InteractiveCall, Instant>> {
+        let mut suspended = self.suspended.lock();
+        let expired = suspended.remove_expired(Instant::now());
+        if !expired.is_empty() {
+            // Dropping a call cancels it, which is done without the lock.
+            drop(suspended);
+            drop(expired);
+            suspended = self.suspended.lock();
+        }
+        suspended
+    }
+}
+
+impl ActiveCall {
+    /// Replaces the context, when the client repeats the request.
+    pub(super) fn set_context(&self, context: &Context) {
+        if let Some(entry) = self.calls.active.lock().iter_mut().find(|entry| entry.number == self.number) {
+            entry.context = context.clone();
+        }
+    }
+}
+
+impl Drop for ActiveCall {
+    fn drop(&mut self) {
+        self.calls.active.lock().retain(|entry| entry.number != self.number);
+    }
+}

@@ -1,0 +1,169 @@
+//! Requests of the server to the client: sampling, elicitation and roots.
+
+use std::time::Duration;
+
+use mcpgen_runtime::context::Context;
+use mcpgen_runtime::jsonrpc::errors;
+use mcpgen_runtime::peer::CallError;
+use mcpgen_runtime::router::{AnyRequest, Router};
+use mcpgen_types::{ErrorCode, ErrorObject, Json, JsonObject, Revision};
+use tokio::sync::{mpsc, oneshot};
+
+use super::calls::{Input, InteractiveCall, OpenCall};
+use super::relay::{Relay, error_response};
+use crate::client::RoundLimits;
+use crate::client::mrtr::Rounds;
+use crate::protocol::conversion::{ConversionError, Revisions};
+use crate::protocol::{ContextExt, TYPES};
+
+/// The maximum number of requests for input that wait for a call.
+const INPUTS: usize = 64;
+
+impl Relay {
+    /// Relays a request of a legacy server to the client.
+    pub(super) async fn ask_client(&self, request: AnyRequest) -> Result<Json, ErrorObject> {
+        let AnyRequest { method, params, context } = request;
+        let (client, revision) = self.client().await.ok_or_else(errors::internal)?;
+        match revision {
+            revision if revision.is_legacy() => {
+                let revisions = Revisions { from: context.revision(), to: revision };
+                let params = convert(revisions, &method, params)?;
+                let result = OpenCall::send(client, &method, params, &context).result(&context).await;
+                let result = result.map_err(|error| error_response(error, context.revision()))?;
+                revisions.reversed().result(&method, &result).map_err(ConversionError::into_response)
+            }
+            _ => self.ask_in_result(&method, params, context.revision()).await,
+        }
+    }
+
+    /// Asks a modern client for input, in the result of the newest call.
+    async fn ask_in_result(&self, method: &str, params: Option<Json>, revision: Revision) -> Result<Json, ErrorObject> {
+        let revisions = Revisions { from: revision, to: TYPES };
+        let params = convert(revisions, method, params)?;
+        let none = || {
+            let why = format!("{method}: the client is not waiting for a result that can ask for input");
+            ErrorObject::new(ErrorCode::METHOD_NOT_FOUND, why)
+        };
+        let inputs = self.calls.interactive().ok_or_else(none)?;
+        let (response, result) = oneshot::channel();
+        inputs.send(Input { method: method.to_owned(), params, response }).await.map_err(|_| none())?;
+        let result = result.await.map_err(|_| none())?;
+        revisions.reversed().result(method, &result).map_err(ConversionError::into_response)
+    }
+
+    /// Sends a request of a modern client to a legacy server. If the server needs input meanwhile, returns an input
+    /// request as the result, and keeps the call open.
+    pub(super) async fn call_interactively(
+        &self,
+        method: &str,
+        params: Option<Json>,
+        context: &Context,
+    ) -> Result<Json, ErrorObject> {
+        let mut call = match context.request_state() {
+            Some(state) => {
+                let call = self.calls.resume(state).filter(|call| call.method == method);
+                let mut call = call.ok_or_else(|| {
+                    errors::invalid_params_in_words("params.requestState: unknown or expired; send the request again")
+                })?;
+                call.active.set_context(context);
+                answer(&mut call, &responses(method, params, context)?);
+                call
+            }
+            None => {
+                let (sender, inputs) = mpsc::channel(INPUTS);
+                let params = self.server_params(method, params, context, self.server.revision()).await?;
+                let active = self.calls.add(context, Some(sender));
+                let open = OpenCall::send(&self.server.peer, method, params, context);
+                InteractiveCall { open, method: method.to_owned(), inputs, asked: Vec::new(), active }
+            }
+        };
+        if call.asked.is_empty() {
+            tokio::select! {
+                biased;
+                result = call.open.result(context) => return self.finish(method, result, context).await,
+                Some(input) = call.inputs.recv() => ask(&mut call, input),
+            }
+        }
+        while let Ok(input) = call.inputs.try_recv() {
+            ask(&mut call, input);
+        }
+        let requests: JsonObject = call.asked.iter().map(|(key, input)| (key, input_request(input).into())).collect();
+        let state = self.calls.suspend(call).ok_or_else(|| errors::limit_exceeded("too many calls wait for input"))?;
+        let result = JsonObject::from([
+            ("resultType", "input_required".into()),
+            ("inputRequests", requests.into()),
+            ("requestState", state.into()),
+        ]);
+        let revisions = Revisions { from: TYPES, to: context.revision() };
+        revisions.result(method, &result).map_err(ConversionError::into_response)
+    }
+
+    /// Sends a request of a legacy client to a modern server. Whenever the server asks for input in its result, sends
+    /// requests to the client, and repeats the call with the responses.
+    pub(super) async fn call_in_rounds(
+        &self,
+        method: &str,
+        params: Option<Json>,
+        context: &Context,
+    ) -> Result<Json, CallError> {
+        let asking = context.clone();
+        let requests = Router::new().fallback(move |request| {
+            let context = asking.clone();
+            async move { ask_legacy(&request.method, request.params, &context).await }
+        });
+        let peer = &self.server.peer;
+        let revisions = Revisions { from: TYPES, to: self.server.revision() };
+        let rounds = Rounds { peer, requests, limits: RoundLimits::default(), method, revisions };
+        let send = |params| async move { OpenCall::send(peer, method, Some(params), context).result(context).await };
+        rounds.run(params, send).await
+    }
+}
+
+/// Sends an input request to a legacy client. Params and result belong to the revision of this crate's types.
+async fn ask_legacy(method: &str, params: Option<Json>, context: &Context) -> Result<Json, ErrorObject> {
+    let revisions = Revisions { from: TYPES, to: context.revision() };
+    let params = convert(revisions, method, params)?;
+    let call =
+        context.peer().raw_request(method, params).idle_timeout(None).timeout(None).notification_wait(Duration::ZERO);
+    let result = call.send().await.map_err(|error| error_response(error, TYPES))?;
+    revisions.reversed().result(method, &result).map_err(ConversionError::into_response)
+}
+
+fn convert(revisions: Revisions, method: &str, params: Option<Json>) -> Result<Option<Json>, ErrorObject> {
+    let params = params.map(|params| revisions.params(method, &params)).transpose();
+    params.map_err(ConversionError::into_response)
+}
+
+/// Adds a request for input to those that the client is asked for.
+fn ask(call: &mut InteractiveCall, input: Input) {
+    let last = call.asked.last().and_then(|(key, _)| key.parse::<u64>().ok()).unwrap_or_default();
+    call.asked.push(((last + 1).to_string(), input));
+}
+
+fn input_request(input: &Input) -> JsonObject {
+    let mut request = JsonObject::from([("method", (&input.method).into())]);
+    if let Some(params) = &input.params {
+        request.insert("params", params.clone());
+    }
+    request
+}
+
+/// Returns the input responses in the params of a repeated request, in the revision of this crate's types.
+fn responses(method: &str, params: Option<Json>, context: &Context) -> Result<JsonObject, ErrorObject> {
+    let revisions = Revisions { from: context.revision(), to: TYPES };
+    let Some(params) = convert(revisions, method, params)? else { return Ok(JsonObject::new()) };
+    let responses = params.get("inputResponses").and_then(|responses| JsonObject::try_from(responses).ok());
+    Ok(responses.unwrap_or_default())
+}
+
+/// Sends the responses to the server's requests.
+fn answer(call: &mut InteractiveCall, responses: &JsonObject) {
+    let asked = std::mem::take(&mut call.asked);
+    for (key, input) in asked {
+        match responses.get(&key) {
+            // The server may have cancelled its request.
+            Some(response) => drop(input.response.send(Json::from(response))),
+            None => call.asked.push((key, input)),
+        }
+    }
+}

@@ -1,0 +1,214 @@
+//! A bridge between a client of any revision and a server of any other.
+//!
+//! ```no_run
+//! use mcpgen_sdk::bridge::Bridge;
+//! # use mcpgen_sdk::transport;
+//!
+//! # tokio::runtime::Builder::new_current_thread().enable_all().build()?.block_on(async {
+//! # let (client_side, _) = transport::duplex();
+//! # let (server_side, _) = transport::duplex();
+//! // Connects to the server when the client sends its first request.
+//! let bridge = Bridge::new();
+//! bridge.run(client_side, |builder| builder.connect(server_side.0, server_side.1)).await?;
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! # })?;
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
+//! The bridge is a server for the client and a client for the server. Each side negotiates its own revision. The bridge
+//! converts params, results and notifications with the tables of `mcpgen_types::convert`. What the other revision does
+//! not support is left out if it is optional, and logged with its path at level debug. Otherwise the request fails with
+//! an error that names the path and the revision.
+//!
+//! Where the revisions differ in more than types, the bridge translates:
+//!
+//! * **Requests of the server** (sampling, elicitation, roots). A legacy server sends requests, a modern server asks for
+//!   input in its results. For a legacy client of a modern server, the bridge sends requests and repeats the call with
+//!   the responses. For a modern client of a legacy server, the bridge keeps the call open, returns an input request as
+//!   its result, and continues when the client repeats the call. A legacy server does not name the call for which it
+//!   needs input; the bridge uses the newest one.
+//! * **Subscriptions**: `resources/subscribe` of legacy revisions and `subscriptions/listen` of modern ones.
+//! * **Log levels**: `logging/setLevel` of legacy revisions and the level in each request of modern ones.
+//! * **Error codes** for unknown resources.
+//!
+//! The server gets the name and the capabilities of the client, and the client those of the server. The bridge does not
+//! relay tasks: it removes the capability `tasks` on both sides.
+//!
+//! `greeting` reads the client's first message, `relay` sends its requests to the server, `calls` has the calls that
+//! are not finished, `inputs` sends requests of the server to the client, and `changes` relays notifications.
+
+mod calls;
+mod changes;
+mod greeting;
+mod inputs;
+mod relay;
+
+use std::future::Future;
+use std::io;
+use std::sync::Arc;
+
+use futures_util::{StreamExt, stream};
+use mcpgen_runtime::connection::Limits;
+use mcpgen_runtime::debug_as_message;
+use mcpgen_runtime::jsonrpc::errors;
+use mcpgen_runtime::router::Router;
+use mcpgen_runtime::transport::{Incoming, Outgoing};
+use mcpgen_types::{JsonObject, MethodSpec};
+use tokio::sync::watch;
+use tower::BoxError;
+
+use self::greeting::Greeting;
+use self::relay::{Relay, Slot};
+use crate::client::{Client, ClientBuilder};
+use crate::protocol::config::ServerConfig;
+use crate::protocol::info::{LocalInfo, PeerInfo};
+use crate::protocol::{PeerExt, Role, RouterExt, TYPES};
+use crate::telemetry::{Telemetry, connection};
+
+/// A bridge between a client and a server of different revisions.
+#[derive(Clone, Debug, Default)]
+#[must_use = "it does nothing before `run` is called"]
+pub struct Bridge {
+    limits: Limits,
+}
+
+debug_as_message!(BridgeError);
+
+/// The reason why a bridge failed.
+#[derive(thiserror::Error)]
+#[non_exhaustive]
+pub enum BridgeError {
+    /// The bridge could not connect to the server.
+    #[error("cannot connect to the server")]
+    Connect(#[source] BoxError),
+    /// Reading from the client or writing to it failed.
+    #[error(transparent)]
+    Io(#[from] io::Error),
+    /// The connection to the server failed, for example because its process exited.
+    #[error("the connection to the server failed")]
+    Server(#[source] io::Error),
+}
+
+impl Bridge {
+    /// Creates a bridge.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Sets the limits of both connections.
+    pub fn limits(mut self, limits: Limits) -> Self {
+        self.limits = limits;
+        self
+    }
+
+    /// Serves one client until it closes the connection, or the server does.
+    ///
+    /// Calls `connect` when the client has sent its first request, with a builder that has the client's name and
+    /// capabilities. Connect it with [`ClientBuilder::connect`], [`ClientBuilder::connect_http`] or
+    /// [`ClientBuilder::connect_command`].
+    ///
+    /// # Errors
+    ///
+    /// Fails if `connect` fails, if reading from the client or writing to it fails, or if the connection to the server
+    /// fails.
+    pub async fn run<C, F, E>(self, client: (impl Incoming, impl Outgoing), connect: C) -> Result<(), BridgeError>
+    where
+        C: FnOnce(ClientBuilder) -> F,
+        F: Future<Output = Result<Client, E>>,
+        E: Into<BoxError>,
+    {
+        let (incoming, outgoing) = client;
+        let mut incoming = Box::pin(incoming);
+        let Some((greeting, first)) = Greeting::read(&mut incoming).await? else { return Ok(()) };
+        let (slot, connected) = watch::channel(None);
+        let builder = builder(&greeting, &connected).limits(self.limits.clone());
+        let server = connect(builder).await.map_err(|error| BridgeError::Connect(error.into()))?;
+        let ended = server.clone();
+        let config = config(&server);
+        let relay = Arc::new(Relay::new(server, &config, &greeting));
+        let router = relay.router();
+        let protocol = ServerConfig::from(config).protocol(&router.handled(Role::Server));
+        // The connection to the server has the capabilities of this client.
+        let protocol = protocol.pass_log_level_on().initialize_once();
+        let connection = connection(router.clone(), router, Arc::new(protocol), self.limits, &Telemetry::default());
+        let client = connection.peer().clone();
+        relay.connected(client.clone());
+        // Messages of the server wait until here. The router of the server's connection must not keep the relay alive,
+        // which holds this connection.
+        slot.send_replace(Some(Arc::downgrade(&relay)));
+        relay.start().await;
+        let messages = stream::iter(first.into_iter().map(Ok)).chain(incoming);
+        let result = tokio::select! {
+            result = connection.run(messages, outgoing) => result,
+            () = async {
+                // The client has no other server.
+                ended.closed().await;
+                client.disconnect();
+                std::future::pending().await
+            } => Ok(()),
+        };
+        let closed = ended.close().await;
+        result?;
+        closed.map_err(BridgeError::Server)
+    }
+}
+
+/// Returns a builder with the client's name and capabilities.
+fn builder(greeting: &Greeting, slot: &Slot) -> ClientBuilder {
+    let (requests, notifications) = (slot.clone(), slot.clone());
+    Client::builder("bridge", env!("CARGO_PKG_VERSION"))
+        .options(|options| {
+            let local_info = &mut options.local_info;
+            local_info.capabilities = without_tasks(greeting.capabilities.clone());
+            if !greeting.implementation.is_empty() {
+                local_info.implementation.clone_from(&greeting.implementation);
+            }
+        })
+        .handlers(move |router: Router| {
+            router
+                .fallback(move |request| {
+                    let slot = requests.clone();
+                    async move {
+                        let relay = Relay::of(slot).await.ok_or_else(errors::internal)?;
+                        relay.ask_client(request).await
+                    }
+                })
+                .notification_fallback(move |notification| {
+                    let slot = notifications.clone();
+                    async move {
+                        if let Some(relay) = Relay::of(slot).await {
+                            relay.notify_client(notification).await;
+                        }
+                    }
+                })
+        })
+}
+
+/// Returns what the bridge declares to the client: what the server has declared.
+fn config(server: &Client) -> LocalInfo {
+    let peer_info = server.peer.peer_info();
+    let mut local_info = LocalInfo::new("bridge", env!("CARGO_PKG_VERSION"));
+    let Some(PeerInfo { revision, capabilities, implementation, instructions }) = peer_info.as_deref() else {
+        return local_info;
+    };
+    local_info.capabilities = without_tasks(capabilities.clone());
+    // A revision may not require a capability for a method that other revisions require one for.
+    let is_free = |spec: &&MethodSpec| spec.is_request && spec.sent_by_client && spec.capability.is_empty();
+    for free in revision.methods().iter().filter(is_free) {
+        if let Some([capability, ..]) = TYPES.method(free.method).map(|spec| spec.capability) {
+            local_info.capabilities.insert_if_absent(capability, JsonObject::new());
+        }
+    }
+    if !implementation.is_empty() {
+        local_info.implementation.clone_from(implementation);
+    }
+    local_info.instructions.clone_from(instructions);
+    local_info
+}
+
+fn without_tasks(mut capabilities: JsonObject) -> JsonObject {
+    if capabilities.remove("tasks").is_some() {
+        tracing::debug!("the bridge does not relay tasks");
+    }
+    capabilities
+}

@@ -1,0 +1,268 @@
+//! Relays requests of the client to the server.
+
+use std::collections::HashMap;
+use std::sync::{Arc, OnceLock, Weak};
+
+use mcpgen_runtime::context::Context;
+use mcpgen_runtime::jsonrpc::errors;
+use mcpgen_runtime::peer::{CallError, Peer};
+use mcpgen_runtime::router::{AnyRequest, Router};
+use mcpgen_types::v2026_07_28::{ListToolsRequest, SubscriptionsListenRequest};
+use mcpgen_types::{ErrorCode, ErrorObject, Json, JsonObject, MethodSpec, Request, Revision};
+use parking_lot::Mutex;
+use tokio::sync::watch;
+use tokio::task::AbortHandle;
+
+use super::calls::{Calls, OpenCall};
+use super::greeting::Greeting;
+use crate::client::Client;
+use crate::protocol;
+use crate::protocol::conversion::{ConversionError, Revisions};
+use crate::protocol::info::LocalInfo;
+use crate::protocol::modern::{CLIENT_CAPABILITIES, CLIENT_INFO, LOG_LEVEL, PROTOCOL_VERSION};
+use crate::protocol::{ContextExt, Level, TYPES};
+use crate::server::subscriptions::Subscriptions;
+
+/// The state of a bridge: the connections to the client and to the server, and what they are used for.
+pub(super) struct Relay {
+    pub(super) server: Client,
+    client: OnceLock<Peer>,
+    /// The revision of the client's last request, or of its handshake. `None` before the client is ready for messages.
+    client_revision: watch::Sender<Option<Revision>>,
+    pub(super) is_client_legacy: bool,
+    pub(super) calls: Arc<Calls>,
+    /// The subscriptions of a modern client.
+    pub(super) subscriptions: Subscriptions,
+    /// The resources to which a legacy client is subscribed.
+    pub(super) watched: Mutex<HashMap<String, Watch>>,
+    /// The number of subscriptions to each resource of a legacy server.
+    pub(super) subscribers: Mutex<HashMap<String, usize>>,
+    /// The subscription to the lists of a modern server.
+    pub(super) lists: OnceLock<Watch>,
+    /// The minimum level of the log messages that the server sends.
+    level: Mutex<Option<Level>>,
+}
+
+/// The bridge's state, once it is connected to the server.
+pub(super) type Slot = watch::Receiver<Option<Weak<Relay>>>;
+
+/// A subscription to changes of the server. Dropping it ends it.
+pub(super) enum Watch {
+    /// A subscription of a modern server, and the task that relays its notifications.
+    Listening(AbortHandle),
+    /// A subscription to a resource of a legacy server.
+    Subscribed(Weak<Relay>, String),
+}
+
+impl Drop for Watch {
+    fn drop(&mut self) {
+        match self {
+            Self::Listening(task) => task.abort(),
+            Self::Subscribed(relay, uri) => {
+                if let (Some(relay), Ok(runtime)) = (relay.upgrade(), tokio::runtime::Handle::try_current()) {
+                    let uri = std::mem::take(uri);
+                    runtime.spawn(async move { relay.unsubscribe(uri).await });
+                }
+            }
+        }
+    }
+}
+
+impl Relay {
+    pub(super) fn new(server: Client, ours: &LocalInfo, greeting: &Greeting) -> Self {
+        Self {
+            client: OnceLock::new(),
+            client_revision: watch::Sender::new(None),
+            is_client_legacy: greeting.is_legacy,
+            calls: Calls::new(),
+            subscriptions: Subscriptions::of(ours),
+            watched: Mutex::default(),
+            subscribers: Mutex::default(),
+            lists: OnceLock::new(),
+            // A legacy client gets all log messages before it has set a level.
+            level: Mutex::new((greeting.is_legacy && !server.revision().is_legacy()).then_some(Level::Debug)),
+            server,
+        }
+    }
+
+    /// Waits until the bridge is connected, and returns its state. Returns `None` if it has ended.
+    pub(super) async fn of(mut slot: Slot) -> Option<Arc<Self>> {
+        slot.wait_for(Option::is_some).await.ok()?.as_ref().and_then(Weak::upgrade)
+    }
+
+    /// Sets the peer of the client.
+    pub(super) fn connected(&self, client: Peer) {
+        let _ = self.client.set(client);
+    }
+
+    /// Records that the client is ready for messages.
+    pub(super) fn ready(&self, revision: Revision) {
+        self.client_revision.send_replace(Some(revision));
+    }
+
+    /// Waits until the client is ready for messages, and returns its peer and its revision.
+    pub(super) async fn client(&self) -> Option<(&Peer, Revision)> {
+        let revision = *self.client_revision.subscribe().wait_for(Option::is_some).await.ok()?;
+        Some((self.client.get()?, revision?))
+    }
+
+    /// Returns a router that relays all requests and notifications of the client.
+    pub(super) fn router(self: &Arc<Self>) -> Router {
+        let (requests, notifications) = (Arc::clone(self), Arc::clone(self));
+        Router::new()
+            .fallback(move |request| {
+                let relay = Arc::clone(&requests);
+                async move { relay.call_server(request).await }
+            })
+            .notification_fallback(move |notification| {
+                let relay = Arc::clone(&notifications);
+                async move { relay.notify_server(notification).await }
+            })
+    }
+
+    async fn call_server(self: Arc<Self>, request: AnyRequest) -> Result<Json, ErrorObject> {
+        let AnyRequest { method, params, context } = request;
+        let (ours, theirs) = (context.revision(), self.server.revision());
+        if !ours.is_legacy() {
+            self.ready(ours);
+        }
+        if ours.method(&method).is_none() && MethodSpec::newest(&method).is_some() {
+            return Err(errors::method_not_found(&method));
+        }
+        let asks = |revision: Revision| revision.method(&method).is_some_and(|spec| spec.may_require_input);
+        match &*method {
+            "logging/setLevel" if !theirs.is_legacy() => self.set_level(params.as_ref()),
+            "resources/subscribe" | "resources/unsubscribe" if !theirs.is_legacy() => {
+                self.set_watched(&method, params.as_ref()).await
+            }
+            SubscriptionsListenRequest::METHOD => self.listen(params, &context).await,
+            _ if theirs.is_legacy() && asks(ours) => self.call_interactively(&method, params, &context).await,
+            _ if ours.is_legacy() && asks(theirs) => {
+                let _active = self.calls.add(&context, None);
+                let params = self.server_params(&method, params, &context, TYPES).await?;
+                let mut result = self.call_in_rounds(&method, params.clone(), &context).await;
+                if is_header_mismatch(&result) {
+                    self.learn_headers().await;
+                    result = self.call_in_rounds(&method, params, &context).await;
+                }
+                self.finish(&method, result, &context).await
+            }
+            _ => {
+                let _active = self.calls.add(&context, None);
+                let params = self.server_params(&method, params, &context, theirs).await?;
+                let call = |params| async {
+                    OpenCall::send(&self.server.peer, &method, params, &context).result(&context).await
+                };
+                let mut result = call(params.clone()).await;
+                if is_header_mismatch(&result) {
+                    self.learn_headers().await;
+                    result = call(params).await;
+                }
+                self.finish(&method, result, &context).await
+            }
+        }
+    }
+
+    /// Converts the server's response for the client, once the notifications that the server sent before it are relayed.
+    pub(super) async fn finish(
+        &self,
+        method: &str,
+        result: Result<Json, CallError>,
+        context: &Context,
+    ) -> Result<Json, ErrorObject> {
+        // Until the client is ready, notifications wait for it, and the client may wait for this response.
+        if self.client_revision.borrow().is_some() {
+            self.server.peer.notifications_handled().await;
+        }
+        let revisions = Revisions { from: self.server.revision(), to: context.revision() };
+        let result = result.map_err(|error| error_response(self.server.peer.explain(error), context.revision()))?;
+        revisions.result(method, &result).map_err(ConversionError::into_response)
+    }
+
+    /// Converts the params of a client's request to a revision. The metadata of the connection to the client is
+    /// replaced by that of the connection to the server.
+    pub(super) async fn server_params(
+        &self,
+        method: &str,
+        params: Option<Json>,
+        context: &Context,
+        to: Revision,
+    ) -> Result<Option<Json>, ErrorObject> {
+        let mut members: JsonObject = params
+            .as_ref()
+            .map_or(Ok(JsonObject::new()), Json::decode)
+            .map_err(|error| errors::invalid_params(&error))?;
+        let meta = members.remove("_meta").and_then(|meta| JsonObject::try_from(meta).ok());
+        let mut meta = meta.unwrap_or_default();
+        let asked = meta.get(LOG_LEVEL).and_then(|level| Level::from_name(&level.as_str()?));
+        meta.remove("progressToken");
+        if self.server.revision().is_legacy() {
+            for member in [PROTOCOL_VERSION, CLIENT_CAPABILITIES, CLIENT_INFO, LOG_LEVEL] {
+                meta.remove(member);
+            }
+            self.lower_level(asked).await;
+        } else {
+            meta.insert(PROTOCOL_VERSION, self.server.revision().as_str());
+            for (name, value) in Json::from(&self.server.meta()).members() {
+                meta.insert_if_absent(name, value);
+            }
+            if let Some(level) = *self.level.lock() {
+                meta.insert_if_absent(LOG_LEVEL, level.as_str());
+            }
+        }
+        if !meta.is_empty() {
+            members.insert("_meta", meta);
+        } else if params.is_none() {
+            return Ok(None);
+        }
+        let revisions = Revisions { from: context.revision(), to };
+        let converted = revisions.params(method, &members).map_err(ConversionError::into_response)?;
+        Ok(Some(converted))
+    }
+
+    /// Sets the log level of a legacy client for requests to a modern server.
+    fn set_level(&self, params: Option<&Json>) -> Result<Json, ErrorObject> {
+        // The protocol rules have checked the level.
+        *self.level.lock() = params.and_then(|params| Level::from_name(&params.get("level")?.as_str()?));
+        Ok(Json::from(&JsonObject::new()))
+    }
+
+    /// Makes a legacy server send the log messages that a modern client wants for a request. Other requests may want
+    /// fewer, so the level is only ever lowered.
+    async fn lower_level(&self, asked: Option<Level>) {
+        let Some(asked) = asked else { return };
+        if self.level.lock().is_some_and(|level| level <= asked) {
+            return;
+        }
+        if let Err(error) = self.server.set_level(asked).await {
+            tracing::debug!(%error, "the server does not change its log level");
+        }
+        *self.level.lock() = Some(asked);
+    }
+
+    /// Lists the server's tools, so that the transport learns which arguments it repeats in headers.
+    async fn learn_headers(&self) {
+        let mut pages = self.server.pages::<ListToolsRequest>();
+        while let Ok(Some(_)) = pages.next().await {}
+    }
+}
+
+fn is_header_mismatch(result: &Result<Json, CallError>) -> bool {
+    matches!(result, Err(CallError::ErrorResponse(error)) if error.code.0 == protocol::errors::HEADER_MISMATCH)
+}
+
+/// Returns the error response for a call that failed on the other side.
+pub(super) fn error_response(error: CallError, revision: Revision) -> ErrorObject {
+    match error {
+        CallError::ErrorResponse(error) if protocol::errors::is_resource_not_found(&error) => {
+            let code = match revision.has_resource_not_found_code() {
+                true => ErrorCode::RESOURCE_NOT_FOUND,
+                false => ErrorCode::INVALID_PARAMS,
+            };
+            ErrorObject { code, ..error }
+        }
+        CallError::ErrorResponse(error) | CallError::Input { error, .. } => error,
+        CallError::NotAllowed(why) => ErrorObject::new(ErrorCode::METHOD_NOT_FOUND, why),
+        error => ErrorObject::new(ErrorCode::INTERNAL_ERROR, mcpgen_runtime::util::error_chain(&error)),
+    }
+}

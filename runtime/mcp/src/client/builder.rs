@@ -1,0 +1,244 @@
+//! Configures and connects clients.
+
+use std::future::Future;
+use std::sync::Arc;
+
+use futures_util::FutureExt;
+use mcpgen_runtime::connection::Limits;
+use mcpgen_runtime::context::Context;
+use mcpgen_runtime::jsonrpc::errors;
+use mcpgen_runtime::router::Router;
+use mcpgen_runtime::transport::{Incoming, Outgoing};
+use mcpgen_types::v2026_07_28::{
+    CreateMessageRequest, CreateMessageRequestParams, CreateMessageResult, ElicitRequest, ElicitRequestParams,
+    ElicitResult, ListRootsRequest, ListRootsResult, LoggingMessageNotification, LoggingMessageNotificationParams,
+    Root,
+};
+use mcpgen_types::{ErrorObject, Json, Params, Request, Revision};
+
+use super::connect::connect;
+use super::decoder::ResultDecoder;
+use super::handle::Client;
+use super::handshake::{ConnectOptions, HandshakeError};
+use super::lenient::{DecodePolicy, Repair};
+use crate::protocol::conversion::{ConversionError, Revisions};
+use crate::protocol::extension::Extension;
+use crate::protocol::info::LocalInfo;
+use crate::protocol::{ContextExt, Level, RouterExt};
+
+/// Configures a [`Client`] and connects it to a server.
+///
+/// A builder holds the client's local info and its handlers. Handlers use the types of the newest revision, whichever
+/// revision the connection uses.
+///
+/// ```
+/// use mcpgen_sdk::{Client, Server, serve, transport};
+/// use mcpgen_types::v2026_07_28::{Tool, ToolInputSchema};
+///
+/// # tokio::runtime::Builder::new_current_thread().enable_all().build()?.block_on(async {
+/// # let (here, there) = transport::duplex();
+/// # let greet = Tool::new("greet", ToolInputSchema::new());
+/// # let server = Server::builder("greeter", "1").tool_with_schema(greet, |_, _| async { "hello" }).build();
+/// # tokio::spawn(serve(server, there));
+/// # let (incoming, outgoing) = here;
+/// let client = Client::builder("visitor", "1.0.0").connect(incoming, outgoing).await?;
+/// for tool in client.tools().await?.iter() {
+///     let result = client.call_tool(&tool.name, Default::default()).await?;
+///     assert_ne!(result.is_error, Some(true));
+/// }
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// # })?;
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Debug)]
+#[must_use = "it is not connected yet"]
+pub struct ClientBuilder {
+    pub(super) options: ConnectOptions,
+    pub(super) handlers: Router,
+    pub(super) limits: Limits,
+    pub(super) decoder: ResultDecoder,
+    #[cfg(feature = "stdio")]
+    pub(super) line_limit: usize,
+    #[cfg(feature = "stdio")]
+    pub(super) on_stderr: crate::client::process::LineHandler,
+    #[cfg(feature = "stdio")]
+    pub(super) on_stray_output: crate::client::process::LineHandler,
+    #[cfg(feature = "stdio")]
+    pub(super) process_tracker: tokio_util::task::TaskTracker,
+}
+
+impl Client<Router> {
+    /// Creates a builder for a client with this name and version.
+    pub fn builder(name: &str, version: &str) -> ClientBuilder {
+        ClientBuilder {
+            options: LocalInfo::new(name, version).into(),
+            handlers: Router::new(),
+            limits: Limits::default(),
+            decoder: ResultDecoder::default(),
+            #[cfg(feature = "stdio")]
+            line_limit: mcpgen_runtime::transport::lines::DEFAULT_LINE_LIMIT,
+            #[cfg(feature = "stdio")]
+            on_stderr: Default::default(),
+            #[cfg(feature = "stdio")]
+            on_stray_output: Default::default(),
+            #[cfg(feature = "stdio")]
+            process_tracker: Default::default(),
+        }
+    }
+}
+
+impl ClientBuilder {
+    /// Changes the options of the connection, including the client's local info.
+    pub fn options(mut self, change: impl FnOnce(&mut ConnectOptions)) -> Self {
+        change(&mut self.options);
+        self
+    }
+
+    /// Sets the limits of the connection.
+    pub fn limits(mut self, limits: Limits) -> Self {
+        self.limits = limits;
+        self
+    }
+
+    /// Sets the maximum length of a line from a server that [`connect_command`](Self::connect_command) starts, in
+    /// bytes. The default is 64 MiB. A call whose response is longer fails. Other transports take their limit when they
+    /// are opened.
+    #[cfg(feature = "stdio")]
+    pub fn line_limit(mut self, bytes: usize) -> Self {
+        self.line_limit = bytes;
+        self
+    }
+
+    /// Repairs known deviations in results instead of returning an error. Calls `on_repair` for each repair, with the
+    /// method of the request.
+    pub fn lenient(mut self, on_repair: impl Fn(&str, &Repair) + Send + Sync + 'static) -> Self {
+        self.decoder = ResultDecoder { policy: DecodePolicy::Lenient, on_repair: Arc::new(on_repair) };
+        self
+    }
+
+    /// Handles sampling requests from the server, and declares the capability `sampling`.
+    pub fn on_sampling<F, Fut>(self, handler: F) -> Self
+    where
+        F: Fn(Context, CreateMessageRequestParams) -> Fut + Send + Sync + 'static,
+        Fut: Future<Output = Result<CreateMessageResult, ErrorObject>> + Send + 'static,
+    {
+        self.handle_request::<CreateMessageRequest, _, _, _>(handler)
+    }
+
+    /// Handles elicitation requests from the server, and declares the capability `elicitation` for forms. Declare the
+    /// capability yourself to support other modes.
+    pub fn on_elicitation<F, Fut>(self, handler: F) -> Self
+    where
+        F: Fn(Context, ElicitRequestParams) -> Fut + Send + Sync + 'static,
+        Fut: Future<Output = Result<ElicitResult, ErrorObject>> + Send + 'static,
+    {
+        self.handle_request::<ElicitRequest, _, _, _>(handler)
+    }
+
+    /// Sets the roots that the server can list.
+    pub fn roots(self, roots: impl Into<Vec<Root>>) -> Self {
+        let roots = roots.into();
+        self.handle_request::<ListRootsRequest, _, _, _>(move |_, _| {
+            std::future::ready(Ok(ListRootsResult::new(roots.clone())))
+        })
+    }
+
+    /// Handles log messages from the server at this level and above. Each request of 2026-07-28 carries the level. A
+    /// server of a legacy revision gets it once, when the client connects, if it declares the capability `logging`.
+    pub fn on_log<F, Fut>(mut self, level: Level, handler: F) -> Self
+    where
+        F: Fn(LoggingMessageNotificationParams) -> Fut + Send + Sync + 'static,
+        Fut: Future<Output = ()> + Send + 'static,
+    {
+        self.options.local_info.level = Some(level);
+        let method = <LoggingMessageNotification as mcpgen_types::Notification>::METHOD;
+        self.handlers = self.handlers.custom_notification(method, move |_, params: Json| {
+            let handled = params.decode().map(&handler);
+            async move {
+                match handled {
+                    Ok(handled) => handled.await,
+                    Err(error) => tracing::warn!(%error, "ignoring an invalid log message"),
+                }
+            }
+        });
+        self
+    }
+
+    /// Adds an extension of the protocol: declares it, and adds its handlers. See [`Extension`].
+    pub fn extension(mut self, extension: impl Extension) -> Self {
+        let info = &mut self.options.local_info;
+        *info = std::mem::replace(info, LocalInfo::new("", "")).extension(&extension);
+        let result_types = &mut self.options.result_rules.result_types;
+        result_types.extend(extension.result_types().iter().map(|kind| (*kind).to_owned()));
+        self.handlers = self.handlers.extension(&extension);
+        self
+    }
+
+    /// Allows servers of 2026-07-28 to run tool calls as tasks. [`Client::call_tool`] then polls the task until it has
+    /// ended, and handles its input requests. If the call is dropped, it cancels the task.
+    #[cfg(feature = "tasks")]
+    pub fn tasks(self) -> Self {
+        self.extension(crate::tasks::TasksExtension::default())
+    }
+
+    /// Adds handlers for other requests and notifications.
+    pub fn handlers(mut self, add: impl FnOnce(Router) -> Router) -> Self {
+        self.handlers = add(self.handlers);
+        self
+    }
+
+    /// Connects to a server over a transport.
+    ///
+    /// # Errors
+    ///
+    /// Fails if the server rejects the handshake, does not respond, or supports no revision that this client supports.
+    pub async fn connect(self, incoming: impl Incoming, outgoing: impl Outgoing) -> Result<Client, HandshakeError> {
+        self.connect_again(incoming, outgoing).await
+    }
+
+    /// Like [`connect`](Self::connect), but the builder can be used for another attempt.
+    pub(super) async fn connect_again(
+        &self,
+        incoming: impl Incoming,
+        outgoing: impl Outgoing,
+    ) -> Result<Client, HandshakeError> {
+        let Self { options, handlers, limits, decoder, .. } = self;
+        let (options, handlers, limits) = (options.clone(), handlers.clone(), limits.clone());
+        let level = options.local_info.level;
+        let mut client = connect(options, handlers.clone(), handlers, incoming, outgoing, limits).await?;
+        client.decoder = decoder.clone();
+        client.request_log_level(level);
+        Ok(client)
+    }
+
+    fn handle_request<R, T, F, Fut>(mut self, handler: F) -> Self
+    where
+        R: Request,
+        T: mcpgen_types::codec::Encode,
+        F: Fn(Context, R::Params) -> Fut + Send + Sync + 'static,
+        Fut: Future<Output = Result<T, ErrorObject>> + Send + 'static,
+    {
+        self.handlers = self.handlers.raw_request(None, R::METHOD, move |request| {
+            let revisions = Revisions { from: request.context.revision(), to: Revision::of(R::VERSION) };
+            match decode::<R>(revisions, request.params.as_ref()) {
+                Ok(params) => {
+                    let result = handler(request.context, params);
+                    async move {
+                        let encoded = revisions.reversed().result(R::METHOD, &result.await?);
+                        encoded.map_err(ConversionError::into_response)
+                    }
+                    .boxed()
+                }
+                Err(error) => std::future::ready(Err(error)).boxed(),
+            }
+        });
+        self
+    }
+}
+
+/// Decodes the params of a server's request, in the revision of the connection, as params of the newest types.
+fn decode<R: Request>(revisions: Revisions, params: Option<&Json>) -> Result<R::Params, ErrorObject> {
+    let params = params.map(|params| revisions.params(R::METHOD, params)).transpose();
+    let params = params.map_err(ConversionError::into_response)?;
+    R::Params::from_member(params.as_ref()).map_err(|error| errors::invalid_params(&error))
+}

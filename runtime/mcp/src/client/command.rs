@@ -1,0 +1,169 @@
+//! Connects to a server that the client starts as a child process.
+
+use std::io;
+use std::process::ExitStatus;
+use std::time::Duration;
+
+use mcpgen_runtime::peer::CallError;
+use mcpgen_runtime::{Closed, debug_as_message};
+use tokio::process::Command;
+use tokio_util::task::TaskTracker;
+
+use super::builder::ClientBuilder;
+use super::connect::{Lifecycle, connect_with};
+use super::handle::Client;
+use super::handshake::{HandshakeError, Start};
+use crate::client::process::{LineHandler, Process, STOP, ServerOutput, describe, exited};
+
+debug_as_message!(CommandError);
+
+/// How long each step of stopping a process may take after the connection failed.
+const GIVE_UP: Duration = Duration::from_secs(1);
+
+impl ClientBuilder {
+    /// Calls `on_line` for each line that a server that [`connect_command`](Self::connect_command) starts writes to
+    /// standard error, without its line end. Lines of more than 64 KiB are passed in pieces. The function must not
+    /// block or panic. It is called as soon as a line arrives, also while the client connects; if the server is restarted, for
+    /// the lines of each process.
+    pub fn on_stderr(mut self, on_line: impl Fn(&str) + Send + Sync + 'static) -> Self {
+        self.on_stderr = LineHandler::new(on_line);
+        self
+    }
+
+    /// Calls `on_line` for each line that a server that [`connect_command`](Self::connect_command) starts writes to
+    /// standard output and that is not a message, such as a line of a log. Servers must write these to standard error. Only
+    /// the first 200 bytes of a line are passed. The function must not block or panic.
+    pub fn on_stray_output(mut self, on_line: impl Fn(&str) + Send + Sync + 'static) -> Self {
+        self.on_stray_output = LineHandler::new(on_line);
+        self
+    }
+
+    /// Sets the tracker of the tasks that end the processes of [`connect_command`](Self::connect_command).
+    ///
+    /// A program that ends without waiting for these tasks kills its servers. To let them exit, for example on `SIGTERM`
+    /// or after a timeout of your own, drop the client or the future that connects it, close the tracker and wait for it,
+    /// which takes at most ten seconds.
+    pub fn process_tracker(mut self, tracker: TaskTracker) -> Self {
+        self.process_tracker = tracker;
+        self
+    }
+
+    /// Starts a server as a child process and connects to it over standard input and output. Lines that the server
+    /// writes to standard error are logged, and passed to [`on_stderr`](Self::on_stderr).
+    ///
+    /// The client owns the process. When the connection ends, the client closes the server's input. The server has five
+    /// seconds to exit, and five more after `SIGTERM`, before it is killed. [`Client::close`] waits for this. On Unix, the
+    /// processes that the server has started end with it, so wrappers such as `npx` leave no server behind; see
+    /// [`ChildProcess`](crate::client::process::ChildProcess). To end the server when your program is asked to end, see
+    /// [`process_tracker`](Self::process_tracker).
+    ///
+    /// The first request is `server/discover`. A server that rejects it, or does not respond within five seconds (or
+    /// [`discover_timeout`](super::handshake::ConnectOptions::discover_timeout), if that is less), is sent `initialize`, too. So a slow
+    /// server is started once, and the response that arrives first decides. A server that is silent longer than
+    /// [`Limits::idle_timeout`](mcpgen_runtime::Limits::idle_timeout) fails to connect.
+    ///
+    /// Many servers of legacy revisions exit when they receive anything else before `initialize`. A server that exits is
+    /// therefore started a second time, and sent `initialize` first. A server whose
+    /// [`known_revision`](super::handshake::ConnectOptions::known_revision) is a legacy revision receives `initialize` first anyway.
+    ///
+    /// ```no_run
+    /// # async fn run() -> Result<(), Box<dyn std::error::Error>> {
+    /// use mcpgen_sdk::Client;
+    /// use tokio::process::Command;
+    ///
+    /// let mut command = Command::new("npx");
+    /// command.args(["-y", "@modelcontextprotocol/server-everything"]);
+    /// let client = Client::builder("visitor", "1.0.0").connect_command(command).await?;
+    /// println!("{:?}", client.tools().await?);
+    /// client.close().await?;
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// Fails if the program cannot be started, if the server exits, or if the handshake fails. Error messages quote the
+    /// program and its arguments, so pass secrets in environment variables.
+    pub async fn connect_command(self, mut command: Command) -> Result<Client, CommandError> {
+        let mut start = Start::Command;
+        loop {
+            let on_line = [self.on_stderr.clone(), self.on_stray_output.clone()];
+            let started = Process::start(&mut command, self.line_limit, on_line, &self.process_tracker);
+            let (process, incoming, outgoing) =
+                started.map_err(|source| CommandError::Start { program: describe(&command), source })?;
+            let after = {
+                let process = process.clone();
+                async move { process.stop(STOP).await }
+            };
+            let (options, handlers, limits) = (self.options.clone(), self.handlers.clone(), self.limits.clone());
+            let lifecycle = Lifecycle { start, after };
+            let connected =
+                connect_with(options, lifecycle, handlers.clone(), handlers, incoming, outgoing, limits).await;
+            let error = match connected {
+                Ok(mut client) => {
+                    client.decoder = self.decoder;
+                    client.request_log_level(self.options.local_info.level);
+                    return Ok(client);
+                }
+                Err(error) => error,
+            };
+            let has_exited = matches!(&error, HandshakeError::Call(CallError::Closed(Closed)));
+            let status = if has_exited { process.unexpected_exit().await } else { None };
+            process.stop(GIVE_UP).await;
+            if has_exited && start == Start::Command && self.options.may_require_initialize() {
+                tracing::debug!(program = process.program(), ?status, "the server has exited; restarting it");
+                start = Start::Restarted;
+                continue;
+            }
+            let (program, output) = (process.program().into(), process.output());
+            let method = if start == Start::Restarted { "initialize" } else { self.options.first_method() };
+            return Err(match status {
+                Some(status) => CommandError::Exited { program, status, method, output },
+                None => CommandError::Handshake { program, output, source: error },
+            });
+        }
+    }
+}
+
+/// The reason why a client could not connect to a server that it starts.
+#[derive(thiserror::Error)]
+#[non_exhaustive]
+pub enum CommandError {
+    /// The program could not be started.
+    #[error("cannot start `{program}`{}", hint(source))]
+    Start {
+        /// The program and its arguments, shortened.
+        program: String,
+        /// The reason.
+        source: io::Error,
+    },
+    /// The process exited before the connection was ready.
+    #[error("the server `{program}` {} before it responded to `{method}`{}", exited(*.status), output)]
+    Exited {
+        /// The program and its arguments, shortened.
+        program: String,
+        /// The exit status of the process.
+        status: ExitStatus,
+        /// The first request to the process: `server/discover` or `initialize`.
+        method: &'static str,
+        /// What the process wrote besides messages.
+        output: ServerOutput,
+    },
+    /// The handshake failed. The process has been stopped.
+    #[error("cannot connect to the server `{program}`{output}")]
+    Handshake {
+        /// The program and its arguments, shortened.
+        program: String,
+        /// What the process wrote besides messages.
+        output: ServerOutput,
+        /// The reason.
+        source: HandshakeError,
+    },
+}
+
+fn hint(error: &io::Error) -> &'static str {
+    match error.kind() {
+        io::ErrorKind::NotFound => "; install it or add its directory to PATH",
+        _ => "",
+    }
+}

@@ -1,0 +1,173 @@
+//! The client: a handle to its connection.
+
+use std::sync::Arc;
+use std::{fmt, io};
+
+use mcpgen_runtime::peer::{CallError, DisconnectOnDrop, Peer};
+use mcpgen_runtime::router::{RequestService, Router};
+use mcpgen_types::codec::Decode;
+use mcpgen_types::v2026_07_28::{RequestMetaObject, SubscriptionFilter};
+use mcpgen_types::{Json, JsonObject, Revision};
+use parking_lot::Mutex;
+use tokio::task::JoinHandle;
+use tokio_util::sync::CancellationToken;
+
+use super::decoder::ResultDecoder;
+use super::limits::{PageLimits, RoundLimits};
+use super::mrtr::{self, MultiRoundTrip};
+use super::subscribed::SubscribedUris;
+use super::subscription::Subscription;
+use super::tool_cache::ToolCache;
+use crate::protocol::conversion::Revisions;
+use crate::protocol::{Level, TYPES};
+
+/// A client that is connected to a server. Clones are handles to the same connection.
+///
+/// Dropping the last clone ends the connection in the background, like [`close`](Self::close): queued messages are
+/// still written, an HTTP session is ended, and a child process is stopped. Clones of the [`peer`](Self::peer) and the
+/// client's subscriptions are disconnected. To keep the connection open without a client, use
+/// [`into_peer`](Self::into_peer).
+#[derive(Clone)]
+pub struct Client<S = Router> {
+    /// The server.
+    pub peer: Peer,
+    /// The limits of multi-round requests.
+    pub round_limits: RoundLimits,
+    /// The limits of reading a list.
+    pub page_limits: PageLimits,
+    /// The limits of loading skills.
+    #[cfg(feature = "skills")]
+    pub skill_limits: crate::skills::SkillLimits,
+    pub(super) connection: Arc<DisconnectOnDrop>,
+    /// The task that runs the connection; `None` once a clone was closed.
+    pub(super) task: Arc<Mutex<Option<JoinHandle<io::Result<()>>>>>,
+    /// Cancelled when the connection has ended.
+    pub(super) ended: CancellationToken,
+    pub(super) revision: Revision,
+    pub(super) meta: RequestMetaObject,
+    pub(super) requests: S,
+    pub(super) decoder: ResultDecoder,
+    pub(super) tool_cache: Arc<ToolCache>,
+    /// The resources that [`changes`](Self::changes) has subscribed to, in legacy revisions.
+    pub(super) subscribed: SubscribedUris,
+    /// The level that the server was asked to log at, in legacy revisions.
+    pub(super) log_level: Arc<Mutex<Option<Level>>>,
+}
+
+impl<S> fmt::Debug for Client<S> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Client").field("peer", &self.peer).field("revision", &self.revision).finish_non_exhaustive()
+    }
+}
+
+impl<S: RequestService> Client<S> {
+    /// Returns the revision of the connection. Store it for the next connection to the same server:
+    /// [`ConnectOptions::known_revision`](crate::client::handshake::ConnectOptions::known_revision).
+    pub fn revision(&self) -> Revision {
+        self.revision
+    }
+
+    /// Returns the metadata that every request of revision 2026-07-28 carries, for the params of typed calls. Members
+    /// that a call leaves out are added when it is sent.
+    pub fn meta(&self) -> RequestMetaObject {
+        self.meta.clone()
+    }
+
+    /// Sends a request that may take multiple rounds. The client's handlers handle the input requests in each result,
+    /// and the client sends the request again with their results until the server returns the final result.
+    ///
+    /// To control each round, use [`Peer::call`], and [`mrtr::next_params`] for the params of the next round.
+    ///
+    /// # Errors
+    ///
+    /// - [`Input`](CallError::Input) if the server asks for input that the client has not declared, or a handler fails.
+    /// - [`Invalid`](CallError::Invalid) if the request exceeds the limits in [`round_limits`](Self::round_limits).
+    /// - Any other [`CallError`] if a call fails.
+    pub async fn complete<R: MultiRoundTrip>(&self, params: R::Params) -> Result<R::Complete, CallError> {
+        mrtr::complete::<R>(&self.peer, self.revision, self.requests.clone(), self.round_limits, params).await
+    }
+
+    /// Ends the connection and waits until it has ended. Queued messages are still written, and pending calls fail.
+    ///
+    /// # Errors
+    ///
+    /// Fails if reading or writing failed, during this call or before it. If several clones are closed, only one of
+    /// them returns the error.
+    pub async fn close(self) -> io::Result<()> {
+        self.peer.disconnect();
+        let task = self.task.lock().take();
+        match task {
+            Some(task) => task.await.map_err(io::Error::other)?,
+            None => {
+                self.ended.cancelled().await;
+                Ok(())
+            }
+        }
+    }
+
+    /// Waits until the server or [`Peer::disconnect`] ends the connection. Call [`close`](Self::close) afterwards to
+    /// get the reason.
+    ///
+    /// ```
+    /// # use mcpgen_sdk::{Client, Server, serve, transport};
+    /// # tokio::runtime::Builder::new_current_thread().enable_all().build()?.block_on(async {
+    /// # let (here, there) = transport::duplex();
+    /// # let serving = tokio::spawn(serve(Server::builder("server", "1").build(), there));
+    /// # let client = Client::builder("visitor", "1.0.0").connect(here.0, here.1).await?;
+    /// # serving.abort();
+    /// client.closed().await;
+    /// match client.close().await {
+    ///     Ok(()) => println!("the server has closed the connection"),
+    ///     Err(error) => println!("the connection broke: {error}"),
+    /// }
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// # })?;
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub async fn closed(&self) {
+        self.ended.cancelled().await;
+    }
+
+    /// Converts the client into its peer, for example for [`follow`](crate::client::subscription::follow). The
+    /// connection ends when the last clone of the peer and the last clone of the client are dropped. Pending calls and
+    /// subscriptions of the peer count as clones.
+    #[must_use = "the connection ends when the peer is dropped"]
+    pub fn into_peer(self) -> Peer {
+        self.peer.keep_connected(self.connection)
+    }
+
+    /// Subscribes to changes (2026-07-28). [`changes`](Self::changes) works in every revision.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error if the call fails.
+    pub async fn listen(&self, filter: SubscriptionFilter) -> Result<Subscription, CallError> {
+        Subscription::open(&self.peer, self.revision, filter).await
+    }
+
+    /// Sends a request with params of the newest types, and returns its result in the revision of the connection.
+    pub(super) async fn raw_call(&self, method: &str, params: JsonObject) -> Result<Json, CallError> {
+        let params = self.revisions().params(method, &self.with_meta(params));
+        let params = params.map_err(|error| CallError::Invalid(error.into()))?;
+        self.peer.raw_request(method, Some(params)).await.map_err(|error| self.peer.explain(error))
+    }
+
+    /// Adds the metadata of requests to params that are converted to another modern revision. The conversion would add
+    /// metadata with empty capabilities.
+    pub(super) fn with_meta(&self, mut params: JsonObject) -> JsonObject {
+        if self.revision != TYPES && !self.revision.is_legacy() {
+            params.insert_if_absent("_meta", &self.meta);
+        }
+        params
+    }
+
+    /// Returns the revision of the types, and the one of the connection.
+    pub(super) fn revisions(&self) -> Revisions {
+        Revisions { from: TYPES, to: self.revision }
+    }
+
+    /// Decodes a result of the connection's revision as a type of the newest one.
+    pub(super) fn decode<T: Decode>(&self, method: &str, result: &Json) -> Result<T, CallError> {
+        self.decoder.decode(self.revision, method, result)
+    }
+}

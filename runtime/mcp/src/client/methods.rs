@@ -1,0 +1,286 @@
+//! The common operations of clients, for all revisions, with the types of the newest one.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::time::Duration;
+
+use mcpgen_runtime::peer::{Call, CallError};
+use mcpgen_runtime::router::RequestService;
+use mcpgen_types::codec::Decode;
+use mcpgen_types::v2026_07_28::{
+    CallToolResult, CompleteRequest, CompleteResult, CompleteResultCompletion, GetPromptRequest, GetPromptResult,
+    ListPromptsRequest, ListResourceTemplatesRequest, ListResourcesRequest, ListToolsRequest, Prompt,
+    PromptOrResourceTemplateReference, ReadResourceRequest, ReadResourceResult, Resource, ResourceTemplate, Tool,
+};
+use mcpgen_types::{Json, JsonObject, Request};
+use serde_json::json;
+use tokio::time::Instant;
+
+use super::handle::Client;
+use super::mrtr::{MultiRoundTrip, Rounds};
+use super::pages::Pages;
+use crate::protocol::{Level, PeerExt};
+
+impl<S: RequestService> Client<S> {
+    /// Lists the server's tools.
+    ///
+    /// The list is cached. In modern revisions it is cached while it is fresh, as declared by the server's `ttlMs`. In
+    /// legacy revisions it is cached until the server notifies the client of a change, but only if the server declares
+    /// that it sends such notifications. Tools with an invalid `x-mcp-header` are left out.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error if a call fails, or if the list exceeds [`page_limits`](Self::page_limits).
+    pub async fn tools(&self) -> Result<Arc<Vec<Tool>>, CallError> {
+        if let Some(list) = self.tool_cache.unexpired() {
+            return Ok(list);
+        }
+        self.request_tools().await
+    }
+
+    /// Requests the list of tools, and caches it.
+    pub(super) async fn request_tools(&self) -> Result<Arc<Vec<Tool>>, CallError> {
+        let changes = self.tool_cache.changes();
+        let (mut list, mut time_to_live) = (Vec::new(), Duration::MAX);
+        let mut pages = self.pages::<ListToolsRequest>();
+        while let Some(page) = pages.next().await? {
+            time_to_live = time_to_live.min(Duration::from_millis(page.ttl_ms));
+            list.extend(page.tools);
+        }
+        #[cfg(feature = "tasks")]
+        self.tool_cache.store_task_support(pages.task_support, changes);
+        let list = Arc::new(list);
+        match self.revision().is_legacy() {
+            true if self.notifies_of_changes("tools") => self.tool_cache.store(&list, None, changes),
+            true => {}
+            false => {
+                if let Some(expires) = Instant::now().checked_add(time_to_live) {
+                    self.tool_cache.store(&list, Some(expires), changes);
+                }
+            }
+        }
+        Ok(list)
+    }
+
+    /// Calls a tool with arguments. Use [`tool`](Self::tool) for typed arguments, progress and timeouts. The client's handlers
+    /// handle the server's requests for input in the meantime.
+    ///
+    /// A failure of the tool is a result with [`is_error`](CallToolResult::is_error) set.
+    ///
+    /// With the feature `tasks`, a tool that requires a task runs as one: the call polls the task until it has ended,
+    /// and cancels it when the call is dropped. In revision 2025-11-25, this needs the list of tools, which the client
+    /// requests if [`tools`](Self::tools) did not. In 2026-07-28, it needs
+    /// [`ClientBuilder::tasks`](crate::ClientBuilder::tasks).
+    ///
+    /// With the feature `validate`, structured content is validated against the tool's output schema if
+    /// [`tools`](Self::tools) has listed the tool. The schema is compiled at the first call of the tool. If the schema
+    /// exceeds the limits of [`ServerBuilder::tool_with_schema`](crate::ServerBuilder::tool_with_schema), this is
+    /// logged, and results are not validated.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error if the call fails. With the feature `validate`, also if the structured content is invalid, or
+    /// if its validation takes more than 2 seconds.
+    pub async fn call_tool(&self, name: &str, arguments: JsonObject) -> Result<CallToolResult, CallError> {
+        self.tool(name).arguments(arguments).send().await
+    }
+
+    /// Lists the server's resources.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error if a call fails, or if the list exceeds [`page_limits`](Self::page_limits).
+    pub async fn resources(&self) -> Result<Vec<Resource>, CallError> {
+        self.all::<ListResourcesRequest, _>(|page| page.resources).await
+    }
+
+    /// Lists the server's resource templates.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error if a call fails, or if the list exceeds [`page_limits`](Self::page_limits).
+    pub async fn resource_templates(&self) -> Result<Vec<ResourceTemplate>, CallError> {
+        self.all::<ListResourceTemplatesRequest, _>(|page| page.resource_templates).await
+    }
+
+    /// Reads a resource.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error if the call fails. If the resource does not exist,
+    /// [`is_resource_not_found`](crate::protocol::errors::is_resource_not_found) returns `true` for the error response.
+    pub async fn read_resource(&self, uri: &str) -> Result<ReadResourceResult, CallError> {
+        let params = JsonObject::from([("uri", uri.into())]);
+        self.finish_request::<ReadResourceRequest, ReadResourceResult>(params).await
+    }
+
+    /// Subscribes to changes of a resource, in legacy revisions. Handle the server's notifications with a handler for
+    /// `notifications/resources/updated`. [`changes`](Self::changes) needs no handler and works in every revision.
+    ///
+    /// # Errors
+    ///
+    /// Returns [`NotAllowed`](CallError::NotAllowed) in modern revisions, which have `subscriptions/listen` instead.
+    /// Otherwise returns an error if the call fails.
+    pub async fn subscribe(&self, uri: &str) -> Result<(), CallError> {
+        if !self.revision().is_legacy() {
+            let why = format!(
+                "resources/subscribe: revision {} has no such request; use `Client::changes`, which works in every revision",
+                self.revision(),
+            );
+            return Err(CallError::NotAllowed(why));
+        }
+        let params = JsonObject::from([("uri", uri.into())]);
+        self.raw_call("resources/subscribe", params).await.map(drop)
+    }
+
+    /// Ends a subscription that was made with [`subscribe`](Self::subscribe).
+    ///
+    /// # Errors
+    ///
+    /// Returns an error if the call fails.
+    pub async fn unsubscribe(&self, uri: &str) -> Result<(), CallError> {
+        let params = JsonObject::from([("uri", uri.into())]);
+        self.raw_call("resources/unsubscribe", params).await.map(drop)
+    }
+
+    /// Lists the server's prompts.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error if a call fails, or if the list exceeds [`page_limits`](Self::page_limits).
+    pub async fn prompts(&self) -> Result<Vec<Prompt>, CallError> {
+        self.all::<ListPromptsRequest, _>(|page| page.prompts).await
+    }
+
+    /// Gets a prompt with these arguments.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error if the call fails.
+    pub async fn prompt(&self, name: &str, arguments: BTreeMap<String, String>) -> Result<GetPromptResult, CallError> {
+        let arguments: JsonObject = arguments.into_iter().map(|(name, value)| (name, value.into())).collect();
+        let params = JsonObject::from([("name", name.into()), ("arguments", arguments.into())]);
+        self.finish_request::<GetPromptRequest, GetPromptResult>(params).await
+    }
+
+    /// Returns completions for an argument of a prompt or a variable of a resource template.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error if the call fails.
+    pub async fn complete_argument(
+        &self,
+        of: impl Into<PromptOrResourceTemplateReference>,
+        argument: &str,
+        value: &str,
+    ) -> Result<CompleteResultCompletion, CallError> {
+        let argument = json!({ "name": argument, "value": value });
+        let params = JsonObject::from([("ref", (&of.into()).into()), ("argument", argument.into())]);
+        let result = self.raw_call(CompleteRequest::METHOD, params).await?;
+        let result = self.decode::<CompleteResult>(CompleteRequest::METHOD, &result)?;
+        Ok(result.completion)
+    }
+
+    /// Checks that the server responds. Sends `ping` in legacy revisions, and `server/discover` in modern ones.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error if the call fails.
+    pub async fn ping(&self) -> Result<(), CallError> {
+        let method = if self.revision().is_legacy() { "ping" } else { "server/discover" };
+        self.peer.raw_request(method, None).await.map(drop)
+    }
+
+    /// Sets the minimum level of the server's log messages, in legacy revisions. A client with
+    /// [`ClientBuilder::on_log`](crate::ClientBuilder::on_log) has set its level already.
+    ///
+    /// # Errors
+    ///
+    /// Returns [`NotAllowed`](CallError::NotAllowed) in modern revisions, in which each request carries the level that
+    /// `on_log` sets. Otherwise returns an error if the call fails.
+    pub async fn set_level(&self, level: Level) -> Result<(), CallError> {
+        if !self.revision().is_legacy() {
+            let why = format!(
+                "logging/setLevel: revision {} has no such request, because each request carries the level; set it \
+                 with `ClientBuilder::on_log`",
+                self.revision(),
+            );
+            return Err(CallError::NotAllowed(why));
+        }
+        let params = Json::from(&json!({ "level": level.as_str() }));
+        self.peer.raw_request("logging/setLevel", Some(params)).await?;
+        *self.log_level.lock() = Some(level);
+        Ok(())
+    }
+
+    /// Sends `logging/setLevel` to a server of a legacy revision, and does not wait for the response. A server that fails
+    /// keeps its own level.
+    pub(super) fn request_log_level(&self, level: Option<Level>) {
+        let has_logging = || self.peer.peer_info().is_some_and(|peer_info| peer_info.can(&["logging"]));
+        let Some(level) = level.filter(|_| self.revision().is_legacy() && has_logging()) else { return };
+        *self.log_level.lock() = Some(level);
+        let params = Json::from(&json!({ "level": level.as_str() }));
+        let call = self.peer.raw_request("logging/setLevel", Some(params)).send();
+        tokio::spawn(async move {
+            if let Err(error) = call.await {
+                tracing::warn!(%error, "the server did not accept the log level");
+            }
+        });
+    }
+
+    /// Reads a list page by page, with a request such as [`ListToolsRequest`]. Leaves out the same tools as
+    /// [`tools`](Self::tools).
+    pub fn pages<R: Request>(&self) -> Pages<'_, S, R> {
+        Pages::new(self, JsonObject::new())
+    }
+
+    /// Like [`pages`](Self::pages), for a request with other params than the cursor.
+    #[cfg(feature = "skills")]
+    pub(super) fn pages_with<R: Request>(&self, params: JsonObject) -> Pages<'_, S, R> {
+        Pages::new(self, params)
+    }
+
+    async fn all<R: Request, T>(&self, items: impl Fn(R::Result) -> Vec<T>) -> Result<Vec<T>, CallError> {
+        let (mut all, mut pages) = (Vec::new(), self.pages::<R>());
+        while let Some(page) = pages.next().await? {
+            all.extend(items(page));
+        }
+        Ok(all)
+    }
+
+    /// Sends a request that may take multiple rounds, and decodes the final result.
+    async fn finish_request<R, T>(&self, params: JsonObject) -> Result<T, CallError>
+    where
+        R: MultiRoundTrip<Complete = T>,
+        T: Decode,
+    {
+        let send = |params| self.peer.raw_request(R::METHOD, Some(params)).send();
+        self.decode(R::METHOD, &self.finish::<R, _>(params, send).await?)
+    }
+
+    /// Like [`finish_request`](Self::finish_request), with a function that sends the request of each round. Returns the
+    /// final result in the revision of the connection.
+    pub(super) async fn finish<R, F>(&self, params: JsonObject, send: F) -> Result<Json, CallError>
+    where
+        R: MultiRoundTrip,
+        F: Fn(Json) -> Call<Json>,
+    {
+        let result = match self.revision().is_legacy() {
+            true => {
+                let params = self.revisions().params(R::METHOD, &params);
+                send(params.map_err(|error| CallError::Invalid(error.into()))?).await
+            }
+            false => {
+                let (peer, requests, limits) = (&self.peer, self.requests.clone(), self.round_limits);
+                let rounds = Rounds { peer, requests, limits, method: R::METHOD, revisions: self.revisions() };
+                rounds.run(Some(Json::from(&self.with_meta(params))), send).await
+            }
+        };
+        result.map_err(|error| self.peer.explain(error))
+    }
+
+    /// Returns whether the server declares that it sends notifications of changes of a list.
+    fn notifies_of_changes(&self, list: &str) -> bool {
+        self.peer.peer_info().is_some_and(|peer_info| peer_info.can(&[list, "listChanged"]))
+    }
+}

@@ -1,0 +1,84 @@
+//! Clients: connecting to a server, and calling it.
+//!
+//! | to | use | feature |
+//! |---|---|---|
+//! | start a server as a child process | [`ClientBuilder::connect_command`] | `stdio` |
+//! | connect to a URL | [`ClientBuilder::connect_http`] | `http-client` |
+//! | connect to HTTP+SSE, the transport of 2024-11-05 | [`ClientBuilder::connect_http_sse`] | `http-sse` |
+//! | connect over another transport | [`ClientBuilder::connect`] | |
+//! | send access tokens | `ClientOptions::authorization`, or the crate `mcpgen-auth` | `http-client` |
+//! | call a tool, with progress and a time limit | [`Client::tool`] | |
+//! | list and read | [`Client::tools`], [`Client::resources`], [`Client::read_resource`], [`Client::prompts`], [`Client::prompt`] | |
+//! | complete an argument | [`Client::complete_argument`] | |
+//! | read lists page by page | [`Client::pages`] | |
+//! | answer questions of the server | [`ClientBuilder::on_elicitation`], [`ClientBuilder::on_sampling`], [`ClientBuilder::roots`] | |
+//! | hear of changes | [`Client::changes`] | |
+//! | receive log messages | [`ClientBuilder::on_log`] | |
+//! | call tools as tasks | [`ClientBuilder::tasks`] | `tasks` |
+//! | send any other request | [`Peer::call`](mcpgen_runtime::Peer::call), in `Client::peer` | |
+//!
+//! # Files
+//!
+//! * `handle` is the [`Client`]; `methods` are its calls by name, and `tool_call` are calls of tools with
+//!   options.
+//! * `builder` configures a client. `connect` connects it over a transport, `http` to a URL, `command` to a process that it starts.
+//!   `in_process` connects it to a server in the same process.
+//! * [`handshake`] negotiates the revision.
+//! * [`mrtr`] sends requests that may take multiple rounds, `pages` reads lists, within the `limits` of the client. `input`
+//!   handles input requests, and `task` waits for tool calls that run as tasks, `tool_task` for those of 2025-11-25.
+//!   `skills` loads skills.
+//! * `tool_cache` is the client's list of tools; [`cache`] caches other results, on request.
+//! * `decoder` decodes results of any revision; [`lenient`] repairs them, on request.
+//! * `typed` calls tools with typed arguments and results.
+//! * `changes` receives changes of the server in every revision, and [`subscription`] in 2026-07-28. `subscribed` has the
+//!   resources that a client has subscribed to in legacy revisions.
+
+mod builder;
+pub mod cache;
+mod changes;
+#[cfg(feature = "stdio")]
+mod command;
+mod connect;
+mod decoder;
+mod handle;
+pub mod handshake;
+#[cfg(feature = "http-client")]
+mod http;
+mod in_process;
+mod input;
+pub mod lenient;
+mod limits;
+mod methods;
+pub mod mrtr;
+mod pages;
+#[cfg(feature = "stdio")]
+mod process;
+#[cfg(feature = "skills")]
+mod skills;
+mod subscribed;
+pub mod subscription;
+#[cfg(feature = "tasks")]
+mod task;
+mod tool_cache;
+mod tool_call;
+#[cfg(feature = "tasks")]
+mod tool_task;
+mod typed;
+
+pub use builder::ClientBuilder;
+pub use changes::Changes;
+#[cfg(feature = "stdio")]
+pub use command::CommandError;
+pub use connect::connect;
+pub use handle::Client;
+#[cfg(feature = "http-client")]
+pub use http::ConnectError;
+pub use in_process::InProcessError;
+pub use limits::{PageLimits, RoundLimits};
+pub use pages::Pages;
+#[cfg(feature = "stdio")]
+pub use process::{ChildProcess, ServerOutput};
+#[cfg(feature = "skills")]
+pub use skills::{LoadedSkill, SkillContent};
+pub use tool_call::ToolCall;
+pub use typed::{StructuredResult, TypedCallError};

@@ -1,0 +1,169 @@
+//! Multi-round requests (2026-07-28). A server that needs input from the client responds with input requests, and the
+//! client sends the request again with the input.
+
+use std::future::Future;
+use std::time::Duration;
+
+use mcpgen_runtime::jsonrpc::json::{Picked, member};
+use mcpgen_runtime::peer::{CallError, Peer};
+use mcpgen_runtime::router::RequestService;
+use mcpgen_types::codec::Cursor;
+use mcpgen_types::v2026_07_28::{
+    CallToolRequest, CallToolResult, GetPromptRequest, GetPromptResult, InputRequiredOrCallToolResult,
+    InputRequiredOrGetPromptResult, InputRequiredOrReadResourceResult, InputRequiredResult, ReadResourceRequest,
+    ReadResourceResult,
+};
+use mcpgen_types::{Json, JsonObject, Request, Revision, counted};
+
+use super::input::handle_input_request;
+use super::limits::RoundLimits;
+use crate::protocol::TYPES;
+use crate::protocol::conversion::{ConversionError, Revisions};
+
+/// A request whose result may request input from the client.
+pub trait MultiRoundTrip: Request<Result: Send + 'static, Params: Send> {
+    /// The final result.
+    type Complete;
+
+    /// Returns the final result.
+    ///
+    /// # Errors
+    ///
+    /// Returns the input requests if the result contains any.
+    fn outcome(result: Self::Result) -> Result<Self::Complete, Box<InputRequiredResult>>;
+}
+
+macro_rules! multi_round_trip {
+    ($($request:ident: $result:ident of $complete:ident;)*) => {$(
+        impl MultiRoundTrip for $request {
+            type Complete = $complete;
+
+            fn outcome(result: $result) -> Result<$complete, Box<InputRequiredResult>> {
+                match result {
+                    $result::$complete(complete) => Ok(*complete),
+                    $result::InputRequiredResult(input_required) => Err(input_required),
+                }
+            }
+        }
+    )*};
+}
+
+multi_round_trip! {
+    CallToolRequest: InputRequiredOrCallToolResult of CallToolResult;
+    GetPromptRequest: InputRequiredOrGetPromptResult of GetPromptResult;
+    ReadResourceRequest: InputRequiredOrReadResourceResult of ReadResourceResult;
+}
+
+const LONGEST_PAUSE: Duration = Duration::from_secs(5);
+
+/// Creates the params of the next round: the params of the first round, with the input responses and the unchanged
+/// request state. `inputResponses` is left out if `input_required` has no input requests, `requestState` if it has no
+/// state.
+///
+/// # Errors
+///
+/// Fails if the params are not a JSON object.
+pub fn next_params(
+    params: &Json,
+    input_required: &InputRequiredResult,
+    input_responses: JsonObject,
+) -> Result<Json, mcpgen_types::Error> {
+    let mut params: JsonObject = params.decode()?;
+    let mut set = |name: &str, value: Option<Json>| match value {
+        Some(value) => params.insert(name, value),
+        None => params.remove(name),
+    };
+    set("inputResponses", input_required.input_requests.is_some().then_some(input_responses.into()));
+    set("requestState", input_required.request_state.as_ref().map(Json::from));
+    Ok(params.into())
+}
+
+/// Sends a request, and sends it again as long as the result requests input. `requests` handles the input requests.
+/// The type of the request may belong to another revision than the connection.
+pub(crate) async fn complete<R: MultiRoundTrip>(
+    peer: &Peer,
+    revision: Revision,
+    requests: impl RequestService,
+    limits: RoundLimits,
+    params: R::Params,
+) -> Result<R::Complete, CallError> {
+    let invalid =
+        |error: mcpgen_types::Error| CallError::Invalid(error.with_type_name(format!("{} result", R::METHOD)).into());
+    let revisions = Revisions { from: Revision::of(R::VERSION), to: revision };
+    let rounds = Rounds { peer, requests, limits, method: R::METHOD, revisions };
+    let result = rounds.run(member(&params), |params| peer.raw_request(R::METHOD, Some(params)).send()).await?;
+    let result = revisions.reversed().result(R::METHOD, &result).map_err(|error| CallError::Invalid(error.into()))?;
+    match R::outcome(result.decode().map_err(invalid)?) {
+        Ok(complete) => Ok(complete),
+        Err(_) => Err(CallError::Invalid("the last round still asks for input".into())),
+    }
+}
+
+/// A request that may take multiple rounds.
+pub(crate) struct Rounds<'r, S> {
+    pub(crate) peer: &'r Peer,
+    /// Handles the input requests.
+    pub(crate) requests: S,
+    pub(crate) limits: RoundLimits,
+    pub(crate) method: &'r str,
+    /// The revision of the params, and the one of the connection.
+    pub(crate) revisions: Revisions,
+}
+
+impl<S: RequestService> Rounds<'_, S> {
+    /// Calls `send` with the params of each round, until the result does not request input. Returns this result, in
+    /// the revision of the connection.
+    pub(crate) async fn run<F>(self, params: Option<Json>, send: impl Fn(Json) -> F) -> Result<Json, CallError>
+    where
+        F: Future<Output = Result<Json, CallError>>,
+    {
+        let Self { peer, ref requests, limits, method, revisions } = self;
+        let invalid = |error: mcpgen_types::Error| CallError::Invalid(error.into());
+        let unsupported = |error: ConversionError| CallError::Invalid(error.into());
+        let first = params.unwrap_or_else(|| Json::from(&JsonObject::new()));
+        let (mut params, mut pause) = (first.clone(), limits.retry_delay);
+        let exceeds = |what: &str| CallError::Invalid(format!("{method}: the server {what}").into());
+        for round in 0.. {
+            let result = send(revisions.params(method, &params).map_err(unsupported)?).await?;
+            #[cfg(feature = "tasks")]
+            if super::task::is_task(&result) {
+                if method != CallToolRequest::METHOD {
+                    return Err(CallError::Invalid(format!("{method} result: only tool calls run as tasks").into()));
+                }
+                return super::task::finish(peer, requests.clone(), limits, method, &result).await;
+            }
+            let is_input_required = result.read(|result| {
+                let [result_type] = Picked::values(result, &["resultType"]);
+                result_type.and_then(Cursor::as_str).as_deref() == Some("input_required")
+            });
+            if !is_input_required.unwrap_or(false) {
+                return Ok(result);
+            }
+            let types = Revisions { from: revisions.to, to: TYPES };
+            let result = types.result(method, &result).map_err(unsupported)?;
+            let input_required: InputRequiredResult = result.decode().map_err(invalid)?;
+            if round == limits.rounds {
+                break;
+            }
+            if input_required.input_requests.iter().flatten().count() > limits.requests {
+                return Err(exceeds(&format!(
+                    "asks for more than {} at a time; raise `Client::round_limits.requests` to allow more",
+                    counted(limits.requests as u64, "inputs")
+                )));
+            }
+            let mut input_responses = Vec::new();
+            for (key, input_request) in input_required.input_requests.iter().flatten() {
+                input_responses.push((key, handle_input_request(peer, requests.clone(), input_request).await?));
+            }
+            if input_responses.is_empty() {
+                tokio::time::sleep(pause).await;
+                pause = pause.saturating_mul(2).min(LONGEST_PAUSE);
+            }
+            params = next_params(&first, &input_required, input_responses.into_iter().collect()).map_err(invalid)?;
+        }
+        Err(exceeds(&format!(
+            "still asks for input after {}; raise `Client::round_limits.rounds` to allow more",
+            counted(limits.rounds as u64, "rounds")
+        )))
+    }
+}

@@ -1,0 +1,124 @@
+//! Reads lists page by page.
+
+use std::marker::PhantomData;
+
+use mcpgen_runtime::jsonrpc::json::Picked;
+use mcpgen_runtime::peer::CallError;
+use mcpgen_runtime::router::RequestService;
+use mcpgen_types::codec::Cursor;
+use mcpgen_types::v2026_07_28::ListToolsRequest;
+use mcpgen_types::{Json, JsonObject, Request, counted};
+
+use super::handle::Client;
+use crate::protocol::header_params;
+
+/// Reads a list page by page. Created by [`Client::pages`].
+#[must_use = "no page is requested before `next` is called"]
+pub struct Pages<'c, S, R> {
+    client: &'c Client<S>,
+    /// The params of each request, without the cursor.
+    params: JsonObject,
+    /// The cursor of the next page; `None` once the last page was read.
+    cursor: Option<Option<String>>,
+    /// The number of pages read so far.
+    pages: usize,
+    /// The total size of their results.
+    bytes: usize,
+    /// The tools so far, and whether each runs only as a task.
+    #[cfg(feature = "tasks")]
+    pub(super) task_support: Vec<(String, bool)>,
+    request: PhantomData<fn() -> R>,
+}
+
+impl<'c, S, R> Pages<'c, S, R> {
+    pub(super) fn new(client: &'c Client<S>, params: JsonObject) -> Self {
+        Self {
+            client,
+            params,
+            cursor: Some(None),
+            pages: 0,
+            bytes: 0,
+            #[cfg(feature = "tasks")]
+            task_support: Vec::new(),
+            request: PhantomData,
+        }
+    }
+}
+
+impl<S: RequestService, R: Request> Pages<'_, S, R> {
+    /// Requests the next page; returns `None` after the last one. After an error, the next call requests the same page
+    /// again.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error if the call fails. The error is [`Invalid`](CallError::Invalid) if the list exceeds
+    /// [`Client::page_limits`] or if the `nextCursor` of a page is the cursor of the same page.
+    pub async fn next(&mut self) -> Result<Option<R::Result>, CallError> {
+        let Some(cursor) = self.cursor.clone() else { return Ok(None) };
+        let invalid = |why: &str| CallError::Invalid(format!("{}: {why}", R::METHOD).into());
+        let exceeds = |limit: usize, unit: &str| {
+            let limit = counted(limit as u64, unit);
+            invalid(&format!("the list has more than {limit}; raise `Client::page_limits.{unit}` to read more"))
+        };
+        let limits = self.client.page_limits;
+        if self.pages >= limits.pages {
+            return Err(exceeds(limits.pages, "pages"));
+        }
+        let mut params = self.params.clone();
+        if let Some(cursor) = &cursor {
+            params.insert("cursor", cursor);
+        }
+        let result = self.client.raw_call(R::METHOD, params).await?;
+        let bytes = self.bytes.saturating_add(result.text().len());
+        if bytes > limits.bytes {
+            return Err(exceeds(limits.bytes, "bytes"));
+        }
+        let result = if R::METHOD == ListToolsRequest::METHOD { without_invalid_headers(result) } else { result };
+        let next = result.read(|page| {
+            let [next] = Picked::values(page, &["nextCursor"]);
+            next.and_then(|next| next.string().ok())
+        });
+        let next = next.ok().flatten();
+        if next.is_some() && next == cursor {
+            return Err(invalid("`nextCursor` repeats the cursor of the page"));
+        }
+        // Advance only after the page was decoded, so that it can be requested again.
+        let page = self.client.decode(R::METHOD, &result)?;
+        #[cfg(feature = "tasks")]
+        if R::METHOD == ListToolsRequest::METHOD && self.client.has_tool_tasks() {
+            self.task_support.extend(super::tool_task::task_support(&result));
+        }
+        self.cursor = next.map(Some);
+        (self.pages, self.bytes) = (self.pages + 1, bytes);
+        Ok(Some(page))
+    }
+}
+
+/// Removes the tools with an invalid `x-mcp-header` from a page of tools.
+fn without_invalid_headers(result: Json) -> Json {
+    if !result.text().contains("x-mcp-header") {
+        return result;
+    }
+    let valid_tools = result.read(|page| {
+        let tools: Vec<_> = page.get("tools")?.elements().ok()?.collect();
+        let valid: Vec<_> = tools.iter().copied().filter(|tool| has_valid_headers(*tool)).collect();
+        (valid.len() < tools.len()).then(|| valid.into_iter().map(Cursor::to_json).collect::<Json>())
+    });
+    let Ok(Some(valid_tools)) = valid_tools else { return result };
+    // The decoder reports an invalid page.
+    let Ok(mut page) = result.decode::<JsonObject>() else { return result };
+    page.insert("tools", valid_tools);
+    page.into()
+}
+
+fn has_valid_headers(tool: Cursor<'_>) -> bool {
+    match tool.get("inputSchema").map(header_params::headers) {
+        Some(Err(why)) => {
+            let name = tool.get("name").and_then(Cursor::as_str).unwrap_or_default();
+            let name = &*name;
+            tracing::warn!(tool = name, %why, "ignoring a tool with an invalid `x-mcp-header`");
+            false
+        }
+        _ => true,
+    }
+}

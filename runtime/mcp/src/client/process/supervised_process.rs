@@ -1,0 +1,260 @@
+//! A server process that is supervised by a task.
+
+use std::pin::Pin;
+use std::process::ExitStatus;
+use std::sync::{Arc, OnceLock};
+use std::task::{Context, Poll};
+use std::time::Duration;
+use std::{fmt, io};
+
+use futures_util::{StreamExt, stream};
+use mcpgen_runtime::transport::{Inbound, Incoming, Outgoing, ReceiveError, lines};
+use parking_lot::{Mutex, MutexGuard};
+use tokio::io::AsyncWrite;
+use tokio::process::{ChildStdin, Command};
+use tokio::sync::watch;
+use tokio_util::task::TaskTracker;
+
+use super::child_process::{ChildProcess, LastOutput, LineHandler, Spawned};
+
+/// A server process. It is [stopped](Self::stop) when the last clone is dropped.
+#[derive(Clone, Debug)]
+pub(crate) struct Process(Arc<Shared>);
+
+#[derive(Debug)]
+struct Shared {
+    program: String,
+    input: Input,
+    last_output: LastOutput,
+    /// The beginning of the first line on standard output that is not a message.
+    stray_output: OnceLock<String>,
+    on_stray_output: LineHandler,
+    /// How long to wait at each step of stopping the process. `None` until it is asked to stop.
+    stop: watch::Sender<Option<Duration>>,
+    exit: watch::Receiver<Option<Exit>>,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Exit {
+    /// The exit status, or `None` if waiting for the process failed.
+    status: Option<ExitStatus>,
+    /// Whether the process exited before it was asked to.
+    is_unexpected: bool,
+}
+
+/// How long a process may take to exit after its input is closed, and again after `SIGTERM`.
+pub(crate) const STOP: Duration = Duration::from_secs(5);
+/// How long a process may take to exit after it has closed its output.
+const EXIT: Duration = Duration::from_secs(2);
+/// The maximum number of bytes of a line on standard output that an error message quotes.
+const STRAY_OUTPUT: usize = 200;
+
+impl Shared {
+    /// Records what a line on standard output says about the process.
+    fn observe(&self, received: &Result<Inbound, ReceiveError>) {
+        let Some(text) = received.as_ref().ok().and_then(Inbound::stray) else { return };
+        let line = String::from_utf8_lossy(text.get(..STRAY_OUTPUT).unwrap_or(text));
+        self.on_stray_output.call(line.trim_end());
+        if self.stray_output.set(line.trim_end().to_owned()).is_ok() {
+            tracing::warn!(
+                program = self.program,
+                line = self.stray_output.get(),
+                "the server wrote a line to stdout that is not a message"
+            );
+        }
+    }
+}
+
+impl Process {
+    /// Starts a server, and spawns the task that stops it on `tracker`. The incoming stream yields an error if the process
+    /// exits unsuccessfully without being asked to.
+    pub(crate) fn start(
+        command: &mut Command,
+        line_limit: usize,
+        [on_stderr, on_stray_output]: [LineHandler; 2],
+        tracker: &TaskTracker,
+    ) -> io::Result<(Self, impl Incoming + use<>, impl Outgoing + use<>)> {
+        let Spawned { server, input, output, last_output } = ChildProcess::spawn(command, on_stderr)?;
+        let input = Input(Arc::new(Mutex::new(Some(input))));
+        let outgoing = lines::send(input.clone());
+        let (stop, stopped) = watch::channel(None);
+        let (exited, exit) = watch::channel(None);
+        let (program, stray_output) = (describe(command), OnceLock::new());
+        let shared = Shared { program, input, last_output, stray_output, on_stray_output, stop, exit };
+        tracker.spawn(supervise(server, stopped, exited));
+        let process = Self(Arc::new(shared));
+        let (on_line, at_end) = (process.clone(), process.clone());
+        let incoming = lines::receive(output, line_limit).inspect(move |received| on_line.0.observe(received)).chain(
+            stream::once(async move { at_end.failure().await })
+                .filter_map(|failure| std::future::ready(failure.map(|error| Err(ReceiveError::Io(error))))),
+        );
+        Ok((process, incoming, outgoing))
+    }
+
+    /// Closes the input of the process, so that nothing more can be sent. Its output is still read.
+    fn close_input(&self) {
+        self.0.input.lock().take();
+    }
+
+    /// Returns the program and its arguments.
+    pub(crate) fn program(&self) -> &str {
+        &self.0.program
+    }
+
+    /// Returns what the process has written besides messages.
+    pub(crate) fn output(&self) -> ServerOutput {
+        ServerOutput { stderr: self.0.last_output.text(), stray: self.0.stray_output.get().cloned() }
+    }
+
+    /// Closes the input and waits up to `exit_timeout` for the process and its group to exit. Then sends `SIGTERM`, waits
+    /// as long again, and kills them. If called more than once, the first `exit_timeout` applies.
+    pub(crate) async fn stop(&self, exit_timeout: Duration) {
+        self.close_input();
+        self.0.stop.send_if_modified(|stop| stop.replace(exit_timeout).is_none());
+        // The task drops the sender at its end.
+        let mut exit = self.0.exit.clone();
+        while exit.changed().await.is_ok() {}
+    }
+
+    /// Waits briefly for the process to exit. Returns its status if it exits without being asked to.
+    pub(crate) async fn unexpected_exit(&self) -> Option<ExitStatus> {
+        let exit = tokio::time::timeout(EXIT, self.exited()).await.ok()??;
+        exit.status.filter(|_| exit.is_unexpected)
+    }
+
+    async fn exited(&self) -> Option<Exit> {
+        let mut exit = self.0.exit.clone();
+        // Waiting fails only if the runtime shuts down, which drops the sender.
+        exit.wait_for(Option::is_some).await.ok().and_then(|exit| *exit)
+    }
+
+    /// Returns why the output of the process has ended, unless it exited successfully or was asked to exit.
+    async fn failure(&self) -> Option<io::Error> {
+        let status = self.unexpected_exit().await?;
+        let words = format!("the server `{}` {}{}", self.program(), exited(status), self.output());
+        if status.success() {
+            tracing::debug!("{words}");
+            return None;
+        }
+        tracing::warn!("{words}");
+        Some(io::Error::other(words))
+    }
+}
+
+/// The standard input of a process. It can be closed independently of the connection.
+#[derive(Clone, Debug)]
+struct Input(Arc<Mutex<Option<ChildStdin>>>);
+
+impl Input {
+    fn lock(&self) -> MutexGuard<'_, Option<ChildStdin>> {
+        self.0.lock()
+    }
+
+    fn poll<T>(&self, poll: impl FnOnce(Pin<&mut ChildStdin>) -> Poll<io::Result<T>>) -> Poll<io::Result<T>> {
+        self.lock().as_mut().map_or(Poll::Ready(Err(io::ErrorKind::BrokenPipe.into())), |input| poll(Pin::new(input)))
+    }
+}
+
+impl AsyncWrite for Input {
+    fn poll_write(self: Pin<&mut Self>, context: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {
+        self.poll(|input| input.poll_write(context, bytes))
+    }
+
+    fn poll_flush(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
+        self.poll(|input| input.poll_flush(context))
+    }
+
+    fn poll_shutdown(self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<io::Result<()>> {
+        self.lock().take();
+        Poll::Ready(Ok(()))
+    }
+}
+
+/// Reports when the server exits, and ends it with its group when it is asked to.
+async fn supervise(
+    mut server: ChildProcess,
+    mut stop: watch::Receiver<Option<Duration>>,
+    exited: watch::Sender<Option<Exit>>,
+) {
+    let mut asked = std::pin::pin!(async {
+        let exit_timeout = stop.wait_for(Option::is_some).await;
+        exit_timeout.ok().and_then(|exit_timeout| *exit_timeout).unwrap_or(STOP)
+    });
+    let exit = |status: io::Result<ExitStatus>, is_unexpected| {
+        let failed = |error: &io::Error| tracing::warn!(%error, "cannot wait for a server process to exit");
+        exited.send_replace(Some(Exit { status: status.inspect_err(failed).ok(), is_unexpected }));
+    };
+    tokio::select! {
+        biased;
+        status = server.wait() => {
+            exit(status, true);
+            // A launcher may have exited, and left the server to its group.
+            server.exit_timeout = asked.await;
+            let _ = server.end().await;
+        }
+        exit_timeout = &mut asked => {
+            server.exit_timeout = exit_timeout;
+            exit(server.end().await, false);
+        }
+    }
+}
+
+/// Describes how a process exited, such as `exited with status 1`.
+pub(crate) fn exited(status: ExitStatus) -> String {
+    #[cfg(unix)]
+    if let Some(signal) = std::os::unix::process::ExitStatusExt::signal(&status) {
+        return format!("was killed by signal {signal}");
+    }
+    match status.code() {
+        Some(code) => format!("exited with status {code}"),
+        None => format!("exited ({status})"),
+    }
+}
+
+/// What a server process has written besides messages. Displayed as the end of an error message.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct ServerOutput {
+    /// The last lines that the process wrote to standard error, at most 4 KiB.
+    pub stderr: String,
+    /// The beginning of the first line on standard output that is not a message.
+    pub stray: Option<String>,
+}
+
+impl fmt::Display for ServerOutput {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if let Some(line) = &self.stray {
+            write!(f, "; it wrote a line to stdout that is not a message: {line:?} (servers must log to stderr)")?;
+        }
+        match self.stderr.as_str() {
+            "" => Ok(()),
+            stderr => write!(f, "; its last output on stderr was: {stderr}"),
+        }
+    }
+}
+
+/// The maximum number of characters of a command that an error message quotes.
+const LONGEST_COMMAND: usize = 120;
+
+/// Formats a command's program and arguments in one short line.
+pub(crate) fn describe(command: &Command) -> String {
+    let command = command.as_std();
+    let words = std::iter::once(command.get_program()).chain(command.get_args());
+    let text = words.map(std::ffi::OsStr::to_string_lossy).collect::<Vec<_>>().join(" ");
+    let mut printable = text.chars().map(|char| if char.is_control() { ' ' } else { char });
+    let shown: String = printable.by_ref().take(LONGEST_COMMAND).collect();
+    if printable.next().is_some() { format!("{shown}…") } else { shown }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn describes_a_command_in_one_short_line() {
+        let mut command = Command::new("node");
+        assert_eq!(describe(command.args(["server.js", "a\nb"])), "node server.js a b");
+        let shown = describe(command.arg("é".repeat(1000)));
+        assert_eq!((shown.chars().count(), shown.ends_with("é…")), (LONGEST_COMMAND + 1, true));
+    }
+}

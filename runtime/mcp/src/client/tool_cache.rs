@@ -1,0 +1,98 @@
+//! The client's cached list of tools.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use mcpgen_types::v2026_07_28::Tool;
+use parking_lot::Mutex;
+use tokio::time::Instant;
+
+/// The server's tools, cached by a client.
+#[derive(Debug, Default)]
+pub(super) struct ToolCache {
+    tools: Mutex<Option<CachedTools>>,
+    /// The number of changes of the list.
+    changes: AtomicU64,
+    /// The names of the tools, and whether each runs only as a task. `None` if the list changed since it was received.
+    #[cfg(feature = "tasks")]
+    task_support: Mutex<Option<Vec<(String, bool)>>>,
+}
+
+/// A list of tools.
+#[derive(Clone, Debug)]
+pub(super) struct CachedTools {
+    /// When the list expires. `None` means that it is valid until the server notifies the client of a change.
+    expires: Option<Instant>,
+    pub(super) list: Arc<Vec<Tool>>,
+    #[cfg(feature = "validate")]
+    pub(super) output_schemas: OutputSchemas,
+}
+
+/// The output schemas of listed tools, in the order of the list. Each is compiled at the first call of its tool.
+#[cfg(feature = "validate")]
+pub(super) type OutputSchemas = Arc<[tokio::sync::OnceCell<Option<crate::server::OutputSchema>>]>;
+
+impl ToolCache {
+    /// Returns the list unless it has expired.
+    pub(super) fn unexpired(&self) -> Option<Arc<Vec<Tool>>> {
+        let tools = self.last()?;
+        tools.expires.is_none_or(|expires| expires > Instant::now()).then_some(tools.list)
+    }
+
+    /// Returns the list even if it has expired.
+    pub(super) fn last(&self) -> Option<CachedTools> {
+        self.tools.lock().clone()
+    }
+
+    /// Returns the number of changes of the list, for [`store`](Self::store).
+    pub(super) fn changes(&self) -> u64 {
+        self.changes.load(Ordering::SeqCst)
+    }
+
+    /// Caches a list that was requested after this number of changes. A list that has changed since then is not cached,
+    /// since it may be outdated.
+    pub(super) fn store(&self, list: &Arc<Vec<Tool>>, expires: Option<Instant>, changes: u64) {
+        let mut tools = self.tools.lock();
+        if self.changes() == changes {
+            *tools = Some(CachedTools {
+                expires,
+                #[cfg(feature = "validate")]
+                output_schemas: list.iter().map(|_| tokio::sync::OnceCell::new()).collect(),
+                list: Arc::clone(list),
+            });
+        }
+    }
+
+    /// Discards the list.
+    pub(super) fn clear(&self) {
+        let mut tools = self.tools.lock();
+        self.changes.fetch_add(1, Ordering::SeqCst);
+        tools.take();
+        #[cfg(feature = "tasks")]
+        self.task_support.lock().take();
+    }
+
+    /// Remembers which tools run only as tasks, even if the list itself is not cached. `changes` is that of
+    /// [`store`](Self::store).
+    #[cfg(feature = "tasks")]
+    pub(super) fn store_task_support(&self, tools: Vec<(String, bool)>, changes: u64) {
+        let mut task_support = self.task_support.lock();
+        if self.changes() == changes {
+            *task_support = Some(tools);
+        }
+    }
+
+    /// Returns whether a tool runs only as a task. `None` if no list has the tool, or the list has changed.
+    #[cfg(feature = "tasks")]
+    pub(super) fn requires_task(&self, tool: &str) -> Option<bool> {
+        let task_support = self.task_support.lock();
+        task_support.iter().flatten().find(|(name, _)| name == tool).map(|(_, required)| *required)
+    }
+
+    /// Discards the list if `method` is the notification that the tools have changed.
+    pub(super) fn list_changed(&self, method: &str) {
+        if method == "notifications/tools/list_changed" {
+            self.clear();
+        }
+    }
+}

@@ -1,0 +1,253 @@
+//! Calls of tools, with their options.
+
+use std::fmt;
+use std::future::{Future, IntoFuture};
+use std::sync::Arc;
+use std::time::Duration;
+
+use futures_util::FutureExt;
+use futures_util::future::BoxFuture;
+use mcpgen_runtime::peer::{Call, CallError};
+use mcpgen_runtime::router::RequestService;
+use mcpgen_types::v2026_07_28::{CallToolRequest, CallToolResult, ContentBlock};
+use mcpgen_types::{Json, JsonObject, Request};
+use parking_lot::Mutex;
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+
+use super::handle::Client;
+#[cfg(feature = "validate")]
+use super::tool_cache::CachedTools;
+use crate::protocol;
+use crate::protocol::Progress;
+
+/// A call of a tool that is not sent yet. `.await` sends it. Created by [`Client::tool`].
+#[must_use = "a call is not sent before it is awaited"]
+pub struct ToolCall<'c, S> {
+    pub(super) client: &'c Client<S>,
+    name: String,
+    arguments: Result<JsonObject, CallError>,
+    timeout: Option<Duration>,
+    idle_timeout: Option<Option<Duration>>,
+    pub(super) on_progress: Option<OnProgress>,
+}
+
+/// A callback for progress. The requests of all rounds share it.
+pub(super) type OnProgress = Arc<Mutex<Box<dyn FnMut(Progress) + Send>>>;
+
+impl<S: RequestService> Client<S> {
+    /// Prepares a call of a tool, in every revision. The client's handlers handle the server's requests for input in the
+    /// meantime.
+    ///
+    /// A failure of the tool is a result with [`is_error`](CallToolResult::is_error) set. [`text`](ToolCall::text) and
+    /// [`structured`](ToolCall::structured) return an error instead. Dropping the future cancels the call.
+    ///
+    /// ```
+    /// # use mcpgen_sdk::{Client, Server, protocol::ContextExt};
+    /// # use mcpgen_sdk::server::{RequestContext, ToolInfo};
+    /// # use std::time::Duration;
+    /// # tokio::runtime::Builder::new_current_thread().enable_all().build()?.block_on(async {
+    /// # let server = Server::builder("search", "1").tool_with_schema("reindex", |context: RequestContext, _| async move {
+    /// #     context.progress(1.0, Some(1.0), None).await;
+    /// #     "indexed"
+    /// # }).build();
+    /// # let client = server.in_process(Client::builder("visitor", "1.0.0")).await?;
+    /// let text = client
+    ///     .tool("reindex")
+    ///     .arguments(serde_json::json!({ "folder": "docs" }))
+    ///     .on_progress(|progress| println!("{} of {:?}", progress.progress, progress.total))
+    ///     .timeout(Duration::from_secs(300))
+    ///     .text()
+    ///     .await?;
+    /// assert_eq!(text, "indexed");
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// # })?;
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn tool(&self, name: impl Into<String>) -> ToolCall<'_, S> {
+        let (name, arguments) = (name.into(), Ok(JsonObject::new()));
+        ToolCall { client: self, name, arguments, timeout: None, idle_timeout: None, on_progress: None }
+    }
+}
+
+impl<'c, S: RequestService> ToolCall<'c, S> {
+    /// Sets the arguments: a value that serializes as a JSON object. If it does not, the call fails.
+    pub fn arguments(mut self, arguments: impl Serialize) -> Self {
+        self.arguments = match Json::serialize(&arguments) {
+            Ok(arguments) if arguments.is_null() => Ok(JsonObject::new()),
+            Ok(arguments) => JsonObject::try_from(arguments).map_err(|_| {
+                let why = format!("arguments of {}: expected a JSON object; use a struct or a map", self.name);
+                CallError::Invalid(why.into())
+            }),
+            Err(error) => Err(CallError::Invalid(error.into())),
+        };
+        self
+    }
+
+    /// Requests progress reports, and passes each of them to `report`.
+    pub fn on_progress(mut self, report: impl FnMut(Progress) + Send + 'static) -> Self {
+        self.on_progress = Some(Arc::new(Mutex::new(Box::new(report))));
+        self
+    }
+
+    /// Sets how long the whole call may take, including its rounds and the user's answers. It replaces both limits of the
+    /// connection, [`Limits::call_timeout`](mcpgen_runtime::Limits::call_timeout) and
+    /// [`Limits::idle_timeout`](mcpgen_runtime::Limits::idle_timeout).
+    pub fn timeout(mut self, timeout: Duration) -> Self {
+        self.timeout = Some(timeout);
+        self
+    }
+
+    /// Sets how long to wait for the response or the next progress report; `None` means no limit. The time does not run
+    /// while a question to the user is open. The default is [`Limits::idle_timeout`](mcpgen_runtime::Limits::idle_timeout).
+    pub fn idle_timeout(mut self, idle_timeout: impl Into<Option<Duration>>) -> Self {
+        self.idle_timeout = Some(idle_timeout.into());
+        self
+    }
+
+    /// Sends the call, and returns the text of its result: that of all text blocks, one per line. Other content, such as
+    /// images, is left out.
+    ///
+    /// # Errors
+    ///
+    /// Fails like the call itself, and with [`ToolFailed`](CallError::ToolFailed) if the tool failed.
+    pub async fn text(self) -> Result<String, CallError> {
+        let name = self.name.clone();
+        Ok(text_of(&unless_failed(name, self.send().await?)?))
+    }
+
+    /// Sends the call, and decodes its structured content. If the tool returns none, decodes the JSON text of its only
+    /// content block, which tools of revisions before 2025-06-18 return instead.
+    ///
+    /// # Errors
+    ///
+    /// Fails like the call itself, with [`ToolFailed`](CallError::ToolFailed) if the tool failed, and with
+    /// [`Invalid`](CallError::Invalid) if the content does not match `T`.
+    pub async fn structured<T: DeserializeOwned>(self) -> Result<T, CallError> {
+        let name = self.name.clone();
+        let result = unless_failed(name.clone(), self.send().await?)?;
+        let content = match (result.structured_content, result.content.as_slice()) {
+            (Some(content), _) => Json::from(&content),
+            (None, [ContentBlock::TextContent(text)]) => mcpgen_types::from_str::<Json>(&text.text)
+                .map_err(|_| CallError::Invalid(format!("{name}: the result has no structured content").into()))?,
+            (None, _) => {
+                return Err(CallError::Invalid(format!("{name}: the result has no structured content").into()));
+            }
+        };
+        let decoded = content.deserialize();
+        decoded.map_err(|error| CallError::Invalid(format!("{name}: structured content: {error}").into()))
+    }
+
+    /// Sends the call, and returns its result as JSON in the revision of the connection. The result is not validated.
+    ///
+    /// # Errors
+    ///
+    /// Fails like the call itself. A failure of the tool is a result.
+    pub async fn raw(mut self) -> Result<Json, CallError> {
+        within(self.timeout, self.raw_result()).await
+    }
+
+    pub(super) async fn send(self) -> Result<CallToolResult, CallError> {
+        within(self.timeout, self.run()).await
+    }
+
+    async fn run(mut self) -> Result<CallToolResult, CallError> {
+        let result = self.raw_result().await?;
+        let result = self.client.decode(CallToolRequest::METHOD, &result)?;
+        #[cfg(feature = "validate")]
+        let result = self.client.check_output(&self.name, result).await?;
+        Ok(result)
+    }
+
+    async fn raw_result(&mut self) -> Result<Json, CallError> {
+        let arguments = std::mem::replace(&mut self.arguments, Ok(JsonObject::new()))?;
+        let params = JsonObject::from([("name", self.name.as_str().into()), ("arguments", arguments.into())]);
+        let client = self.client;
+        #[cfg(feature = "tasks")]
+        if client.requires_task(&self.name).await {
+            let params = client.revisions().params(CallToolRequest::METHOD, &params);
+            let result = self.run_as_task(&params.map_err(|error| CallError::Invalid(error.into()))?).await;
+            return result.map_err(|error| client.peer.explain(error));
+        }
+        let send = |params| self.send_request(params);
+        match client.finish::<CallToolRequest, _>(params.clone(), send).await {
+            // Over HTTP, a tool may require headers that the client does not know, because the list of tools is
+            // outdated or was never requested. Request it and retry.
+            Err(CallError::ErrorResponse(error)) if error.code.0 == protocol::errors::HEADER_MISMATCH => {
+                client.tool_cache.clear();
+                client.tools().await?;
+                client.finish::<CallToolRequest, _>(params, send).await
+            }
+            result => result,
+        }
+    }
+
+    /// Sends the request of a round.
+    pub(super) fn send_request(&self, params: Json) -> Call<Json> {
+        let mut request = self.client.peer.raw_request(CallToolRequest::METHOD, Some(params));
+        if let Some(limit) = self.timeout {
+            request = request.timeout(limit).idle_timeout(None);
+        }
+        if let Some(limit) = self.idle_timeout {
+            request = request.idle_timeout(limit);
+        }
+        if let Some(report) = self.on_progress.clone() {
+            request = request.on_progress(move |progress| (report.lock())(progress));
+        }
+        request.send()
+    }
+}
+
+impl<'c, S: RequestService + Sync> IntoFuture for ToolCall<'c, S> {
+    type Output = Result<CallToolResult, CallError>;
+    type IntoFuture = BoxFuture<'c, Self::Output>;
+
+    fn into_future(self) -> Self::IntoFuture {
+        self.send().boxed()
+    }
+}
+
+impl<S> fmt::Debug for ToolCall<'_, S> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("ToolCall").field("name", &self.name).finish_non_exhaustive()
+    }
+}
+
+/// Waits for the result of a call within its time limit.
+async fn within<T>(limit: Option<Duration>, call: impl Future<Output = Result<T, CallError>>) -> Result<T, CallError> {
+    let Some(limit) = limit else { return call.await };
+    tokio::time::timeout(limit, call).await.map_err(|_| CallError::Timeout(limit))?
+}
+
+/// Returns the result of a tool, or an error if the tool failed.
+fn unless_failed(name: String, result: CallToolResult) -> Result<CallToolResult, CallError> {
+    match result.is_error {
+        Some(true) => Err(CallError::ToolFailed { name, message: text_of(&result) }),
+        _ => Ok(result),
+    }
+}
+
+/// Returns the text of a result, in one line per block.
+fn text_of(result: &CallToolResult) -> String {
+    let text = result.content.iter().filter_map(|block| match block {
+        ContentBlock::TextContent(text) => Some(text.text.as_str()),
+        _ => None,
+    });
+    text.collect::<Vec<_>>().join("\n")
+}
+
+#[cfg(feature = "validate")]
+impl<S: RequestService> Client<S> {
+    /// Validates structured content against the output schema of a listed tool, and returns the result.
+    async fn check_output(&self, name: &str, result: CallToolResult) -> Result<CallToolResult, CallError> {
+        let Some(CachedTools { list, output_schemas, .. }) = self.tool_cache.last() else { return Ok(result) };
+        let listed = list.iter().zip(output_schemas.iter()).find(|(tool, _)| tool.name == name);
+        let Some((tool, compiled)) = listed else { return Ok(result) };
+        match compiled.get_or_init(|| crate::server::OutputSchema::of(tool)).await {
+            None => Ok(result),
+            Some(schema) => schema.check(result).await.map_err(|why| {
+                CallError::Invalid(format!("tools/call result of {name}: structuredContent: {why}").into())
+            }),
+        }
+    }
+}

@@ -1,0 +1,97 @@
+//! Remembers which replicas run the sessions that this replica forwards requests for.
+
+use std::collections::{HashMap, VecDeque};
+use std::sync::Arc;
+use std::time::Duration;
+
+use parking_lot::Mutex;
+use tokio::time::Instant;
+
+/// How long a home is remembered. A home that does not run a session any more says so when a request is forwarded to it,
+/// so this only limits how long entries of unused sessions stay.
+const LIFETIME: Duration = Duration::from_secs(30);
+
+/// The maximum number of sessions whose home is remembered.
+const MAX: usize = 100_000;
+
+/// The homes of sessions that other replicas run.
+#[derive(Default)]
+pub(super) struct Homes(Mutex<Entries>);
+
+#[derive(Default)]
+struct Entries {
+    by_session: HashMap<Arc<str>, Entry>,
+    /// The sessions by expiry. An entry whose time has changed meanwhile has another place in the queue.
+    by_expiry: VecDeque<(Instant, Arc<str>)>,
+}
+
+struct Entry {
+    replica: Arc<str>,
+    until: Instant,
+}
+
+impl Homes {
+    /// Returns the replica that runs a session, if it is known.
+    pub(super) fn get(&self, session: &str) -> Option<Arc<str>> {
+        let entries = self.0.lock();
+        let entry = entries.by_session.get(session).filter(|entry| entry.until > Instant::now())?;
+        Some(Arc::clone(&entry.replica))
+    }
+
+    /// Remembers the replica that runs a session. Forgets the oldest entries if there are too many.
+    pub(super) fn insert(&self, session: &str, replica: &Arc<str>) {
+        let now = Instant::now();
+        let mut entries = self.0.lock();
+        let Entries { by_session, by_expiry } = &mut *entries;
+        while by_expiry.front().is_some_and(|(until, _)| *until <= now) || by_expiry.len() >= MAX {
+            let Some((until, session)) = by_expiry.pop_front() else { break };
+            if by_session.get(&session).is_some_and(|entry| entry.until == until) {
+                by_session.remove(&session);
+            }
+        }
+        let (session, until) = (Arc::<str>::from(session), now + LIFETIME);
+        by_session.insert(Arc::clone(&session), Entry { replica: Arc::clone(replica), until });
+        by_expiry.push_back((until, session));
+    }
+
+    /// Forgets the home of a session, because it does not run the session any more.
+    pub(super) fn forget(&self, session: &str) {
+        self.0.lock().by_session.remove(session);
+    }
+
+    /// Forgets a replica, because it does not respond.
+    pub(super) fn forget_replica(&self, replica: &str) {
+        self.0.lock().by_session.retain(|_, entry| &*entry.replica != replica);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test(start_paused = true)]
+    async fn remembers_a_limited_number_of_homes_for_a_limited_time() {
+        let homes = Homes::default();
+        let (a, b) = (Arc::<str>::from("a"), Arc::<str>::from("b"));
+        homes.insert("1", &a);
+        tokio::time::advance(LIFETIME / 2).await;
+        homes.insert("1", &b);
+        homes.insert("2", &a);
+        homes.insert("3", &b);
+        tokio::time::advance(LIFETIME / 2).await;
+        homes.insert("4", &a);
+        assert_eq!(homes.get("1").as_deref(), Some("b"), "the first time has passed, but not the second one");
+        homes.forget_replica("b");
+        assert_eq!(["1", "2", "3"].map(|session| homes.get(session)), [None, Some(a.clone()), None]);
+        homes.forget("2");
+        assert_eq!(homes.get("2"), None);
+        tokio::time::advance(LIFETIME).await;
+        assert_eq!(homes.get("4"), None, "it has expired");
+        for session in 0..=MAX {
+            homes.insert(&session.to_string(), &a);
+        }
+        assert_eq!((homes.get("0"), homes.get("1").is_some()), (None, true));
+        let entries = homes.0.lock();
+        assert_eq!((entries.by_session.len(), entries.by_expiry.len()), (MAX, MAX));
+    }
+}

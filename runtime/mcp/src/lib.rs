@@ -1,0 +1,37 @@
+//! The Model Context Protocol on `mcpgen-runtime`: its rules, servers and clients.
+//!
+//! Applications depend on the crate `mcpgen-sdk`, which re-exports this one.
+
+#![cfg_attr(docsrs, feature(doc_cfg))]
+#![allow(deprecated, reason = "the runtime still supports what the newest revision deprecates")]
+
+#[cfg(feature = "bridge")]
+pub mod bridge;
+pub mod client;
+#[cfg(any(feature = "bridge", feature = "handles", feature = "request-state", feature = "tasks"))]
+pub(crate) mod expiring_map;
+#[cfg(any(feature = "http-server", feature = "http-client"))]
+pub mod http;
+pub mod protocol;
+#[cfg(any(
+    feature = "bridge",
+    feature = "handles",
+    feature = "http-server",
+    feature = "request-state",
+    feature = "tasks"
+))]
+pub(crate) mod random;
+pub mod replicas;
+pub mod server;
+#[cfg(feature = "skills")]
+pub mod skills;
+#[cfg(feature = "tasks")]
+pub mod tasks;
+pub mod telemetry;
+#[cfg(feature = "testing")]
+pub mod testing;
+
+pub use client::{Client, ClientBuilder, connect};
+pub use protocol::extension::Extension;
+pub use protocol::info::LocalInfo;
+pub use server::{Server, ServerBuilder, serve};

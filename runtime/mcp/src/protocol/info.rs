@@ -1,0 +1,185 @@
+//! Local info and peer info: what each side declares about itself.
+
+use mcpgen_runtime::jsonrpc::json::Picked;
+use mcpgen_types::codec::Cursor;
+use mcpgen_types::{Json, JsonObject, JsonRef, MethodSpec, Revision};
+
+use super::log_level::Level;
+use super::methods;
+use super::role::Role;
+
+/// The information that this side declares about itself, in the handshake or in the metadata of each message.
+#[derive(Clone, Debug)]
+pub struct LocalInfo {
+    /// The supported revisions, preferred first.
+    pub revisions: Vec<Revision>,
+    /// The declared capabilities: the JSON of a revision's `ServerCapabilities` or `ClientCapabilities`.
+    pub capabilities: JsonObject,
+    /// The name and version: the JSON of a revision's `Implementation`.
+    pub implementation: JsonObject,
+    /// A server's instructions for its use.
+    pub instructions: Option<String>,
+    /// The minimum level of log messages that a client wants, sent with each of its requests. With `None`, it gets no
+    /// log messages. Legacy revisions ignore this and use the request `logging/setLevel` instead.
+    pub level: Option<Level>,
+}
+
+impl LocalInfo {
+    /// Creates local info with all revisions and without capabilities.
+    pub fn new(name: &str, version: &str) -> Self {
+        let implementation = [("name", name), ("version", version)];
+        Self {
+            revisions: Revision::ALL.iter().rev().copied().collect(),
+            capabilities: JsonObject::new(),
+            implementation: implementation.map(|(key, value)| (key, value.into())).into(),
+            instructions: None,
+            level: None,
+        }
+    }
+
+    /// Keeps only the revisions for which `wanted` returns true.
+    #[must_use]
+    pub fn retain_revisions(mut self, wanted: impl Fn(Revision) -> bool) -> Self {
+        self.revisions.retain(|revision| wanted(*revision));
+        self
+    }
+
+    /// Adds a capability, such as `tools` with `{"listChanged": true}`.
+    #[must_use]
+    pub fn capability(mut self, capability: &str, details: impl Into<Json>) -> Self {
+        self.capabilities.insert(capability, details);
+        self
+    }
+
+    /// Returns the legacy or the modern revisions, preferred first.
+    pub(crate) fn revisions_of_kind(&self, legacy: bool) -> impl Iterator<Item = Revision> {
+        self.revisions.iter().copied().filter(move |revision| revision.is_legacy() == legacy)
+    }
+}
+
+/// The capabilities that follow from the methods that a router handles.
+#[derive(Clone, Debug, Default)]
+pub struct HandlerCapabilities {
+    revisions: Vec<Revision>,
+    /// The capabilities that handlers provide, in each revision.
+    capabilities: Vec<(Revision, Vec<&'static str>)>,
+}
+
+impl HandlerCapabilities {
+    /// Creates the capabilities of a server or a client with handlers for these revisions. `handles` returns whether a
+    /// method has a handler in a revision.
+    pub(crate) fn new(role: Role, revisions: Vec<Revision>, handles: impl Fn(Revision, &str) -> bool) -> Self {
+        let capabilities = Revision::ALL.iter().map(|&revision| {
+            let mut names = Vec::new();
+            let received = |spec: &&MethodSpec| spec.is_request && methods::is_received_by(spec, role);
+            for spec in revision.methods().iter().filter(received) {
+                if let [name, ..] = spec.capability
+                    && !names.contains(name)
+                    && handles(revision, spec.method)
+                {
+                    names.push(*name);
+                }
+            }
+            (revision, names)
+        });
+        Self { revisions, capabilities: capabilities.collect() }
+    }
+
+    /// Returns whether a revision is supported: it has a handler, or all handlers work in every revision.
+    pub(crate) fn supports(&self, revision: Revision) -> bool {
+        self.revisions.is_empty() || self.revisions.contains(&revision)
+    }
+
+    /// Returns whether this side declares a capability in a revision.
+    pub(crate) fn can(&self, local_info: &LocalInfo, supported: Revision, path: &[&str]) -> bool {
+        match path {
+            ["tasks", ..] if !supported.is_legacy() => false,
+            [only] => match local_info.capabilities.get(only) {
+                Some(declared) => can(declared, &[]),
+                None => self.of(supported).contains(only),
+            },
+            _ => can(local_info.capabilities.as_ref(), path),
+        }
+    }
+
+    fn of(&self, supported: Revision) -> &[&'static str] {
+        let of_revision = self.capabilities.iter().find(|(revision, _)| *revision == supported);
+        of_revision.map_or(&[], |(_, names)| names)
+    }
+
+    /// Returns the capabilities to declare in a revision: those of the local info, unchanged, and those of handlers.
+    pub(crate) fn capabilities(&self, local_info: &LocalInfo, supported: Revision) -> JsonObject {
+        let mut capabilities = local_info.capabilities.clone();
+        for capability in self.of(supported) {
+            capabilities.insert_if_absent(capability, JsonObject::new());
+        }
+        if !supported.is_legacy() {
+            // Modern revisions have tasks as an extension, not as a capability.
+            capabilities.remove("tasks");
+        }
+        capabilities
+    }
+}
+
+/// The information that the peer has declared about itself.
+#[derive(Clone, Debug, PartialEq)]
+pub struct PeerInfo {
+    /// The negotiated revision or, for per-request metadata, the revision of the request.
+    pub revision: Revision,
+    /// The declared capabilities.
+    pub capabilities: JsonObject,
+    /// The JSON of its `Implementation`, such as its name and version. Empty if it has sent none.
+    pub implementation: JsonObject,
+    /// A server's instructions for its use.
+    pub instructions: Option<String>,
+}
+
+impl PeerInfo {
+    /// Returns whether the peer has declared a capability, such as `["resources", "subscribe"]`. A value of `false` or
+    /// `null` does not declare it.
+    #[must_use]
+    pub fn can(&self, path: &[&str]) -> bool {
+        can(self.capabilities.as_ref(), path)
+    }
+}
+
+/// The maximum length of what a peer declares about itself, in bytes of JSON: its capabilities, and its implementation.
+pub const MAX_DECLARATION: usize = 64 << 10;
+
+/// Checks the length of members that a peer declares about itself, before they are decoded. Returns an error that names
+/// the member and the limit.
+pub(super) fn check_declarations<const N: usize>(
+    declaring: Cursor<'_>,
+    names: &'static [&'static str; N],
+) -> Result<(), String> {
+    for (name, value) in names.iter().zip(Picked::values(declaring, names)) {
+        let length = value.map_or(0, |value| value.text().len());
+        if length > MAX_DECLARATION {
+            return Err(format!("[{name:?}]: {length} bytes are more than {MAX_DECLARATION} (`MAX_DECLARATION`)"));
+        }
+    }
+    Ok(())
+}
+
+pub(crate) fn can(capabilities: JsonRef<'_>, path: &[&str]) -> bool {
+    let found = path.iter().try_fold(capabilities, |value, name| value.get(name));
+    found.is_some_and(|value| !value.is_null() && value.as_bool() != Some(false))
+}
+
+/// Returns a capability that the params of a request need in addition to that of the method, and that the peer has not
+/// declared.
+pub(crate) fn missing_for(method: &str, params: JsonRef<'_>, declared: JsonRef<'_>) -> Option<&'static [&'static str]> {
+    let needed: &[&str] = match method {
+        "sampling/createMessage" if params.get("tools").or(params.get("toolChoice")).is_some() => {
+            &["sampling", "tools"]
+        }
+        "elicitation/create" => match params.get("mode").and_then(JsonRef::as_str).as_deref() {
+            Some("url") => &["elicitation", "url"],
+            // A client that declares no modes supports forms, the only mode in the first revision with elicitation.
+            None | Some("form") if can(declared, &["elicitation", "url"]) => &["elicitation", "form"],
+            _ => return None,
+        },
+        _ => return None,
+    };
+    (!can(declared, needed)).then_some(needed)
+}

@@ -1,0 +1,44 @@
+//! The Model Context Protocol: the rules of its revisions, without I/O, and [`Mcp`], which applies them to a connection.
+
+pub mod cache_hints;
+pub mod change;
+pub(crate) mod change_listeners;
+pub mod config;
+pub(crate) mod context;
+pub mod conversion;
+pub mod dual;
+pub mod errors;
+pub mod extension;
+pub mod header_params;
+pub mod info;
+pub(crate) mod input_requests;
+pub mod legacy;
+mod log_level;
+mod mcp;
+pub(crate) mod meta;
+pub(crate) mod methods;
+pub mod modern;
+pub(crate) mod params;
+pub(crate) mod peer;
+mod progress;
+mod role;
+mod router;
+mod rules;
+pub(crate) mod scope;
+pub(crate) mod task_scope;
+
+use mcpgen_types::v2026_07_28::DiscoverRequest;
+use mcpgen_types::{Request, Revision};
+
+/// The revision of the types that servers and clients use, on connections of any revision.
+pub(crate) const TYPES: Revision = Revision::of(DiscoverRequest::VERSION);
+
+pub use context::{ContextExt, Trace};
+pub use log_level::Level;
+pub use mcp::Mcp;
+pub use peer::PeerExt;
+pub use progress::Progress;
+pub use role::Role;
+pub use router::RouterExt;
+pub use rules::{Admission, FixedRevision, IncomingRequest, RequestInfo, RequestScope, RevisionRules};
+pub use scope::Scope;

@@ -1,0 +1,149 @@
+//! The members that the runtime reads from the params of any request, without decoding the rest.
+
+use std::sync::Arc;
+
+use mcpgen_runtime::jsonrpc::json::Picked;
+use mcpgen_types::codec::{Cursor, Decode};
+use mcpgen_types::{Json, JsonObject, MethodSpec};
+
+use crate::protocol::input_requests::InputByKey;
+
+/// The members that the runtime reads from the params of any request.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct ParamsView {
+    pub(crate) meta: Arc<JsonObject>,
+    /// The name of a tool or a prompt, or the URI of a resource.
+    pub(crate) subject: Option<Arc<str>>,
+    /// Boxed, because few requests have it.
+    pub(crate) round: Option<Box<Round>>,
+}
+
+/// The input of a client for the next round of a request.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Round {
+    /// The member `inputResponses`.
+    pub(crate) responses: InputByKey,
+    /// The member `requestState`.
+    pub(crate) state: Option<String>,
+}
+
+impl ParamsView {
+    /// Reads the members. It skips absent and invalid members: decoding the params into their type reports those.
+    pub(crate) fn at(method: &str, params: Option<&Json>, interner: &mut ParamsInterner) -> Self {
+        let params_view = params.and_then(|params| params.read(|params| Self::of(method, params, interner)).ok());
+        params_view.unwrap_or_else(|| Self { meta: interner.meta(None), ..Self::default() })
+    }
+
+    fn of(method: &str, params: Cursor<'_>, interner: &mut ParamsInterner) -> Self {
+        const NAMES: [&str; 5] = ["_meta", "name", "uri", "inputResponses", "requestState"];
+        let [meta, name, uri, responses, state] = Picked::values(params, &NAMES);
+        let round = || {
+            let responses = responses.and_then(|responses| InputByKey::decode(responses).ok());
+            Box::new(Round { responses: responses.unwrap_or_default(), state: state.and_then(|it| it.string().ok()) })
+        };
+        Self {
+            meta: interner.meta(meta),
+            subject: subject(method, name, uri).and_then(Cursor::as_str).map(|subject| interner.subject(&subject)),
+            round: (responses.is_some() || state.is_some()).then(round),
+        }
+    }
+}
+
+/// Returns the member that names the subject of a request. Other methods may use these names for something else.
+fn subject<'a>(method: &str, name: Option<Cursor<'a>>, uri: Option<Cursor<'a>>) -> Option<Cursor<'a>> {
+    if name.is_none() && uri.is_none() {
+        return None;
+    }
+    match MethodSpec::newest(method)?.subject? {
+        "name" => name,
+        _ => uri,
+    }
+}
+
+fn object(json: Cursor<'_>) -> Option<JsonObject> {
+    JsonObject::decode(json).ok()
+}
+
+/// Caches values of earlier messages of a connection, so that equal values are not allocated again.
+#[derive(Debug, Default)]
+pub(crate) struct ParamsInterner {
+    subjects: Vec<Arc<str>>,
+    /// The last `_meta`, as text and decoded.
+    meta: Option<(Box<str>, Arc<JsonObject>)>,
+    nothing: Arc<JsonObject>,
+}
+
+/// The maximum number of cached subjects.
+const SUBJECTS: usize = 32;
+/// The maximum length in bytes of a cached subject or `_meta`.
+const LONGEST: usize = 2048;
+
+impl ParamsInterner {
+    fn subject(&mut self, text: &str) -> Arc<str> {
+        if let Some(known) = self.subjects.iter().find(|known| &***known == text) {
+            return Arc::clone(known);
+        }
+        let subject = Arc::<str>::from(text);
+        if text.len() <= LONGEST {
+            if self.subjects.len() == SUBJECTS {
+                self.subjects.clear();
+            }
+            self.subjects.push(Arc::clone(&subject));
+        }
+        subject
+    }
+
+    fn meta(&mut self, json: Option<Cursor<'_>>) -> Arc<JsonObject> {
+        let Some(json) = json else { return Arc::clone(&self.nothing) };
+        if let Some((_, known)) = self.meta.as_ref().filter(|(text, _)| **text == *json.text()) {
+            return Arc::clone(known);
+        }
+        let Some(meta) = object(json).map(Arc::new) else { return Arc::clone(&self.nothing) };
+        if json.text().len() <= LONGEST {
+            self.meta = Some((json.text().into(), Arc::clone(&meta)));
+        }
+        meta
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn view(params: &serde_json::Value, interner: &mut ParamsInterner) -> ParamsView {
+        ParamsView::at("tools/call", Some(&Json::from(params)), interner)
+    }
+
+    #[test]
+    fn reuses_equal_values() {
+        let interner = &mut ParamsInterner::default();
+        let params = |name: &str, token: u32| json!({ "name": name, "_meta": { "progressToken": token } });
+        let first = view(&params("a", 1), interner);
+        let again = view(&params("a", 1), interner);
+        assert!(Arc::ptr_eq(&first.meta, &again.meta));
+        assert!(first.subject.zip(again.subject).is_some_and(|(first, again)| Arc::ptr_eq(&first, &again)));
+        let other = view(&params("b", 2), interner);
+        assert_eq!((other.subject.as_deref(), other.meta.text()), (Some("b"), r#"{"progressToken":2}"#));
+        let without = view(&json!({ "name": "a" }), interner);
+        assert_eq!((without.subject.as_deref(), without.meta.len()), (Some("a"), 0));
+        assert_eq!(view(&json!({ "_meta": 5 }), interner).meta.len(), 0);
+    }
+
+    #[test]
+    fn limits_what_it_caches() {
+        let interner = &mut ParamsInterner::default();
+        let long = "x".repeat(LONGEST + 1);
+        for number in 0..1000 {
+            let name = format!("{number}{}", if number % 2 == 0 { &long } else { "" });
+            let params_view = view(&json!({ "name": name, "_meta": { "long": long } }), interner);
+            assert_eq!(params_view.subject.as_deref(), Some(&*name));
+            assert_eq!(*params_view.meta, json!({ "long": long }));
+        }
+        assert!(
+            interner.subjects.len() <= SUBJECTS && interner.subjects.iter().all(|subject| subject.len() <= LONGEST)
+        );
+        assert!(interner.meta.is_none());
+    }
+}

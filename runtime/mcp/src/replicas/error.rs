@@ -1,0 +1,106 @@
+//! The error of all stores.
+
+use std::error::Error;
+use std::fmt;
+
+use mcpgen_runtime::jsonrpc::errors;
+use mcpgen_runtime::util::error_chain;
+use mcpgen_types::{ErrorCode, ErrorObject};
+use tower::BoxError;
+
+/// A store failed. The operation may succeed later.
+#[derive(Debug)]
+#[non_exhaustive]
+pub struct StoreError {
+    kind: Kind,
+    source: Option<BoxError>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Kind {
+    Unavailable,
+    Undelivered,
+    Full,
+    Corrupt,
+}
+
+impl StoreError {
+    /// The store cannot be reached, or did not respond in time. HTTP clients get 503 with `Retry-After`.
+    pub fn unavailable(source: impl Into<BoxError>) -> Self {
+        Self { kind: Kind::Unavailable, source: Some(source.into()) }
+    }
+
+    /// The replica to which a request was to be forwarded has not received it. Like
+    /// [`unavailable`](Self::unavailable), but the request can safely be forwarded to another replica.
+    pub fn undelivered(source: impl Into<BoxError>) -> Self {
+        Self { kind: Kind::Undelivered, source: Some(source.into()) }
+    }
+
+    /// The store has reached a limit, such as its maximum number of sessions.
+    #[must_use]
+    pub fn full() -> Self {
+        Self { kind: Kind::Full, source: None }
+    }
+
+    /// A stored value cannot be decoded.
+    pub fn corrupt(source: impl Into<BoxError>) -> Self {
+        Self { kind: Kind::Corrupt, source: Some(source.into()) }
+    }
+
+    /// Returns whether the store could not be reached.
+    #[must_use]
+    pub fn is_unavailable(&self) -> bool {
+        matches!(self.kind, Kind::Unavailable | Kind::Undelivered)
+    }
+
+    /// Returns whether the replica to which a request was to be forwarded has not received it.
+    #[must_use]
+    pub fn is_undelivered(&self) -> bool {
+        self.kind == Kind::Undelivered
+    }
+
+    /// Returns the kind of the error, for metrics.
+    #[cfg(feature = "opentelemetry")]
+    pub(super) fn kind_name(&self) -> &'static str {
+        match self.kind {
+            Kind::Unavailable => "unavailable",
+            Kind::Undelivered => "undelivered",
+            Kind::Full => "full",
+            Kind::Corrupt => "corrupt",
+        }
+    }
+
+    /// Returns whether the store has reached a limit.
+    #[must_use]
+    pub fn is_full(&self) -> bool {
+        self.kind == Kind::Full
+    }
+}
+
+impl fmt::Display for StoreError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self.kind {
+            Kind::Unavailable => "the shared store is unavailable; try again later",
+            Kind::Undelivered => "the replica that runs the session cannot be reached; try again later",
+            Kind::Full => "the shared store is full; try again later",
+            Kind::Corrupt => "the shared store contains a value that cannot be decoded",
+        })
+    }
+}
+
+/// The error that a peer receives. It contains no details of the store.
+impl From<StoreError> for ErrorObject {
+    fn from(error: StoreError) -> Self {
+        tracing::warn!(error = %error_chain(&error), "a shared store failed");
+        match error.kind {
+            Kind::Unavailable | Kind::Undelivered | Kind::Full => errors::limit_exceeded(&error.to_string()),
+            Kind::Corrupt => Self::new(ErrorCode::INTERNAL_ERROR, error.to_string()),
+        }
+    }
+}
+
+impl Error for StoreError {
+    fn source(&self) -> Option<&(dyn Error + 'static)> {
+        self.source.as_ref().map(|source| &**source as &(dyn Error + 'static))
+    }
+}

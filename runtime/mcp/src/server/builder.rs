@@ -1,0 +1,708 @@
+//! Builds a server.
+
+use std::collections::BTreeMap;
+use std::future::Future;
+use std::sync::Arc;
+use std::time::Duration;
+
+use futures_util::FutureExt;
+use mcpgen_runtime::connection::Limits;
+use mcpgen_runtime::context::Context;
+use mcpgen_runtime::router::{RequestService, Router};
+use mcpgen_types::v2026_07_28::{CompleteRequestParams, Icon, Prompt, Resource, ServerCapabilities};
+use mcpgen_types::{Json, JsonObject, Request, Value};
+use parking_lot::Mutex;
+use tower::Layer;
+
+use super::change_bus::BusConnection;
+use super::context::RequestContext;
+use super::error::DefinitionError;
+use super::into_contents::IntoContents;
+use super::into_tool_result::IntoToolResult;
+use super::prompt::{IntoPrompt, PromptEntry};
+#[cfg(feature = "rate-limit")]
+use super::rate_limit::{DEFAULT_CALLERS, InMemoryRateLimiter};
+use super::registry::{Entry, Registry};
+#[cfg(feature = "request-state")]
+use super::request_state::RequestStateCodec;
+use super::resource::ResourceEntry;
+use super::state::{Completion, CompletionKey, CompletionOf, Config, Server, State};
+use super::subscriptions::Subscriptions;
+#[cfg(feature = "resource-templates")]
+use super::template::TemplateEntry;
+use super::tool::{ToolEntry, ToolInfo};
+use crate::protocol::RouterExt;
+use crate::protocol::cache_hints::{CacheHint, CacheHints};
+use crate::protocol::change::Change;
+use crate::protocol::extension::Extension;
+use crate::protocol::info::LocalInfo;
+use crate::replicas::{ChangeBus, RateLimiter, Replicas};
+#[cfg(feature = "tasks")]
+use crate::tasks::TasksExtension;
+
+/// Builds a [`Server`]. Create one with [`Server::builder`].
+///
+/// Invalid definitions are reported when the server starts; see [`serve`](super::serve()) and [`Server::config`].
+#[must_use]
+pub struct ServerBuilder {
+    pub(super) state: State,
+    #[cfg(feature = "rate-limit")]
+    rate_limit: Option<(u32, Duration)>,
+    #[cfg(feature = "rate-limit")]
+    max_callers: usize,
+    #[cfg(feature = "rate-limit")]
+    create_limiter: Option<CreateLimiter>,
+}
+
+/// Creates the limiter of [`ServerBuilder::rate_limit`].
+#[cfg(feature = "rate-limit")]
+type CreateLimiter = Box<dyn FnOnce(u32, Duration) -> Arc<dyn RateLimiter> + Send>;
+
+impl Server {
+    /// Creates a builder for a server that supports all revisions.
+    pub fn builder(name: &str, version: &str) -> ServerBuilder {
+        ServerBuilder::from(LocalInfo::new(name, version))
+    }
+}
+
+impl From<LocalInfo> for ServerBuilder {
+    /// Creates a builder for a server with this local info. Tools, resources and prompts add their capabilities.
+    fn from(info: LocalInfo) -> Self {
+        let config = Config {
+            info,
+            cache_hints: CacheHints::default(),
+            page_size: 100,
+            empty_lists: false,
+            limits: Limits::default(),
+            completion: None,
+            completions: BTreeMap::new(),
+            #[cfg(feature = "request-state")]
+            request_state: None,
+            identity: None,
+            on_change: None,
+            change_bus: None,
+            change_filter: None,
+            layers: Vec::new(),
+            extensions: Vec::new(),
+            result_types: Vec::new(),
+            #[cfg(feature = "tasks")]
+            tasks: None,
+            #[cfg(feature = "tasks")]
+            default_tasks: None,
+            #[cfg(feature = "http-server")]
+            replicas: None,
+            rate_limiter: None,
+            invalid: Vec::new(),
+        };
+        Self {
+            state: State {
+                subscriptions: Subscriptions::of(&config.info),
+                config,
+                tools: Registry::default(),
+                resources: Registry::default(),
+                #[cfg(feature = "resource-templates")]
+                templates: Registry::default(),
+                prompts: Registry::default(),
+                #[cfg(feature = "skills")]
+                skills: None,
+                listeners: Mutex::default(),
+            },
+            #[cfg(feature = "rate-limit")]
+            rate_limit: None,
+            #[cfg(feature = "rate-limit")]
+            max_callers: DEFAULT_CALLERS,
+            #[cfg(feature = "rate-limit")]
+            create_limiter: None,
+        }
+    }
+}
+
+/// Records the operations of a shared limiter in the metrics.
+fn measured(limiter: impl RateLimiter) -> Arc<dyn RateLimiter> {
+    #[cfg(feature = "opentelemetry")]
+    let limiter = crate::replicas::Measured::new(Arc::new(limiter));
+    Arc::new(limiter)
+}
+
+#[cfg(feature = "request-state")]
+/// The time that a client has for the next round of a request, if the server has no codec for request state.
+const REQUEST_STATE_LIFETIME: Duration = Duration::from_secs(15 * 60);
+
+impl ServerBuilder {
+    /// Adds a tool whose arguments are a Rust type. The type also defines the tool's `inputSchema`.
+    ///
+    /// If a call's arguments do not match the type, the error is reported to the model and the function is not called.
+    /// The function can return text, a number, content, [`Structured`](super::Structured) content, or a `Result` of any
+    /// of these. See [`ToolError`](super::ToolError) for errors.
+    ///
+    /// ```
+    /// use mcpgen_sdk::Server;
+    /// use mcpgen_sdk::server::ToolError;
+    /// use schemars::JsonSchema;
+    /// use serde::Deserialize;
+    ///
+    /// /// Adds two integers.
+    /// #[derive(Deserialize, JsonSchema)]
+    /// struct Add {
+    ///     a: i64,
+    ///     /// The number to add to `a`.
+    ///     b: i64,
+    /// }
+    ///
+    /// let server = Server::builder("calculator", "1.0.0")
+    ///     .tool("add", |_context, Add { a, b }: Add| async move {
+    ///         a.checked_add(b).ok_or(ToolError::failed("the sum is too large"))
+    ///     })
+    ///     .build();
+    /// # let _ = server;
+    /// ```
+    #[cfg(feature = "schemars")]
+    pub fn tool<A, F, Fut, T>(self, info: impl Into<ToolInfo>, function: F) -> Self
+    where
+        A: serde::de::DeserializeOwned + schemars::JsonSchema + Send,
+        F: Fn(RequestContext, A) -> Fut + Send + Sync + 'static,
+        Fut: Future<Output = T> + Send + 'static,
+        T: IntoToolResult,
+    {
+        let entry = ToolEntry::typed(info.into(), function);
+        self.insert(entry, |state| &state.tools)
+    }
+
+    /// Adds a tool with hand-written schemas. The function takes the arguments as a JSON object.
+    ///
+    /// With the feature `validate`, arguments and structured results are checked against the schemas. Checks are
+    /// bounded: a check that takes longer than a few milliseconds continues on a blocking thread for at most 2 seconds,
+    /// and then the call fails. Adding a schema fails if it has more than 20,000 subschemas or 250 patterns, if more
+    /// than 10,000 subschemas apply to one value with references expanded, or if a pattern uses look-around or
+    /// backreferences or compiles to more than 1 MiB. References must stay within the schema.
+    pub fn tool_with_schema<F, Fut, T>(self, tool: impl Into<ToolInfo>, function: F) -> Self
+    where
+        F: Fn(RequestContext, JsonObject) -> Fut + Send + Sync + 'static,
+        Fut: Future<Output = T> + Send + 'static,
+        T: IntoToolResult,
+    {
+        let entry = ToolEntry::with_schema(tool.into(), function);
+        self.insert(entry, |state| &state.tools)
+    }
+
+    /// Adds a resource and the function that reads it.
+    ///
+    /// ```
+    /// use mcpgen_sdk::Server;
+    /// use mcpgen_types::v2026_07_28::{Resource, ResourceTemplate};
+    ///
+    /// let server = Server::builder("notes", "1.0.0")
+    ///     .resource(Resource::new("readme", "file:///readme"), |_context| async { "Read me." })
+    ///     .resource_template(ResourceTemplate::new("note", "note:///{name}"), |_context, variables| async move {
+    ///         (variables["name"] == "today").then_some("Buy bread.")
+    ///     })
+    ///     .build();
+    /// # let _ = server;
+    /// ```
+    pub fn resource<F, Fut, T>(self, resource: Resource, read: F) -> Self
+    where
+        F: Fn(RequestContext) -> Fut + Send + Sync + 'static,
+        Fut: Future<Output = T> + Send + 'static,
+        T: IntoContents,
+    {
+        self.insert(Ok(ResourceEntry::new(resource, read)), |state| &state.resources)
+    }
+
+    /// Adds a resource template and the function that reads its resources. The function takes the variables by name.
+    ///
+    /// The template is an RFC 6570 URI template with the expressions `{name}`, `{+path}` and `{#fragment}`. A resource
+    /// with exactly the requested URI takes precedence over templates. Of several matching templates, the first one
+    /// added is used.
+    ///
+    /// The variables are percent-decoded and come from the client. `{name}` matches one segment: it is not empty, not
+    /// `.` or `..`, and contains no `/`, `\` or NUL. `{+path}` and `{#fragment}` can contain anything. Validate them
+    /// before you use them as file paths.
+    #[cfg(feature = "resource-templates")]
+    pub fn resource_template<F, Fut, T>(self, template: mcpgen_types::v2026_07_28::ResourceTemplate, read: F) -> Self
+    where
+        F: Fn(RequestContext, BTreeMap<String, String>) -> Fut + Send + Sync + 'static,
+        Fut: Future<Output = T> + Send + 'static,
+        T: IntoContents,
+    {
+        let entry = TemplateEntry::new(template, read);
+        self.insert(entry, |state| &state.templates)
+    }
+
+    /// Adds a prompt. The function takes the arguments by name, and returns the prompt's messages. It is called only if
+    /// all required arguments are present.
+    ///
+    /// ```
+    /// use mcpgen_sdk::Server;
+    /// use mcpgen_types::v2026_07_28::{Prompt, PromptArgument};
+    ///
+    /// let review = Prompt::new("review").with_arguments([PromptArgument::new("language").with_required(true)]);
+    /// let server = Server::builder("reviewer", "1.0.0")
+    ///     .prompt(review, |_context, arguments| async move { format!("Review this {} code.", arguments["language"]) })
+    ///     .build();
+    /// # let _ = server;
+    /// ```
+    pub fn prompt<F, Fut, T>(self, prompt: Prompt, function: F) -> Self
+    where
+        F: Fn(RequestContext, BTreeMap<String, String>) -> Fut + Send + Sync + 'static,
+        Fut: Future<Output = T> + Send + 'static,
+        T: IntoPrompt,
+    {
+        self.insert(Ok(PromptEntry::new(prompt, function)), |state| &state.prompts)
+    }
+
+    /// Adds a prompt whose arguments are a Rust type: a struct of texts, numbers, booleans and enums without data. The type
+    /// also defines the names, the descriptions and the optional arguments of the prompt, which replace those of `prompt`.
+    ///
+    /// If the arguments of a request do not match the type, the client gets an error and the function is not called.
+    ///
+    /// ```
+    /// use mcpgen_sdk::Server;
+    /// use mcpgen_types::v2026_07_28::Prompt;
+    /// use schemars::JsonSchema;
+    /// use serde::Deserialize;
+    ///
+    /// #[derive(Deserialize, JsonSchema)]
+    /// struct Review {
+    ///     /// The programming language.
+    ///     language: String,
+    ///     /// The maximum number of remarks.
+    ///     most: Option<u32>,
+    /// }
+    ///
+    /// let server = Server::builder("reviewer", "1.0.0")
+    ///     .typed_prompt(Prompt::new("review"), |_context, Review { language, most }| async move {
+    ///         format!("Review this {language} code. Write at most {} remarks.", most.unwrap_or(10))
+    ///     })
+    ///     .build();
+    /// # let _ = server;
+    /// ```
+    #[cfg(feature = "schemars")]
+    pub fn typed_prompt<A, F, Fut, T>(self, prompt: Prompt, function: F) -> Self
+    where
+        A: serde::de::DeserializeOwned + schemars::JsonSchema + Send,
+        F: Fn(RequestContext, A) -> Fut + Send + Sync + 'static,
+        Fut: Future<Output = T> + Send + 'static,
+        T: IntoPrompt,
+    {
+        self.insert(Ok(PromptEntry::typed(prompt, function)), |state| &state.prompts)
+    }
+
+    /// Sets the function that completes arguments of prompts and variables of resource templates. It returns all
+    /// matching values, best first. The response contains the first 100 of them and their total number.
+    pub fn completion<F, Fut>(mut self, complete: F) -> Self
+    where
+        F: Fn(Context, CompleteRequestParams) -> Fut + Send + Sync + 'static,
+        Fut: Future<Output = Vec<String>> + Send + 'static,
+    {
+        self.state.config.completion = Some(Box::new(move |context, params| complete(context, params).boxed()));
+        self
+    }
+
+    /// Sets the function that completes one argument of a prompt. It takes precedence over
+    /// [`completion`](Self::completion), and returns values like it.
+    ///
+    /// ```
+    /// use mcpgen_sdk::Server;
+    /// use mcpgen_types::v2026_07_28::{Prompt, PromptArgument};
+    ///
+    /// let review = Prompt::new("review").with_arguments([PromptArgument::new("language").with_required(true)]);
+    /// let server = Server::builder("reviewer", "1.0.0")
+    ///     .prompt(review, |_context, arguments| async move { format!("Review this {} code.", arguments["language"]) })
+    ///     .prompt_completion("review", "language", |_context, params| async move {
+    ///         let languages = ["python", "ruby", "rust"].into_iter();
+    ///         languages.filter(|it| it.starts_with(&params.argument.value)).map(str::to_owned).collect()
+    ///     })
+    ///     .build();
+    /// # let _ = server;
+    /// ```
+    pub fn prompt_completion<F, Fut>(self, prompt: &str, argument: &str, complete: F) -> Self
+    where
+        F: Fn(Context, CompleteRequestParams) -> Fut + Send + Sync + 'static,
+        Fut: Future<Output = Vec<String>> + Send + 'static,
+    {
+        self.insert_completion((CompletionOf::Prompt(prompt.to_owned()), argument.to_owned()), complete)
+    }
+
+    /// Like [`prompt_completion`](Self::prompt_completion), for a variable of a resource template.
+    #[cfg(feature = "resource-templates")]
+    pub fn template_completion<F, Fut>(self, uri_template: &str, variable: &str, complete: F) -> Self
+    where
+        F: Fn(Context, CompleteRequestParams) -> Fut + Send + Sync + 'static,
+        Fut: Future<Output = Vec<String>> + Send + 'static,
+    {
+        self.insert_completion((CompletionOf::Template(uri_template.to_owned()), variable.to_owned()), complete)
+    }
+
+    fn insert_completion<F, Fut>(mut self, key: CompletionKey, complete: F) -> Self
+    where
+        F: Fn(Context, CompleteRequestParams) -> Fut + Send + Sync + 'static,
+        Fut: Future<Output = Vec<String>> + Send + 'static,
+    {
+        let complete: Completion = Box::new(move |context, params| complete(context, params).boxed());
+        self.state.config.completions.insert(key, complete);
+        self
+    }
+
+    /// Sets the instructions that tell models how to use the server.
+    pub fn instructions(mut self, instructions: impl Into<String>) -> Self {
+        self.state.config.info.instructions = Some(instructions.into());
+        self
+    }
+
+    /// Sets the server's display name, intended for people.
+    pub fn title(self, title: impl Into<String>) -> Self {
+        self.implementation("title", Value::String(title.into()))
+    }
+
+    /// Sets the URL of the server's home page or documentation.
+    pub fn website(self, url: impl Into<String>) -> Self {
+        self.implementation("websiteUrl", Value::String(url.into()))
+    }
+
+    /// Sets the server's icons for user interfaces.
+    pub fn icons(self, icons: impl IntoIterator<Item = Icon>) -> Self {
+        let icons = icons.into_iter().filter_map(|icon| mcpgen_types::to_value(&icon).ok()).collect();
+        self.implementation("icons", icons)
+    }
+
+    fn implementation(mut self, member: &str, value: Value) -> Self {
+        self.state.config.info.implementation.insert(member, value);
+        self
+    }
+
+    /// Declares capabilities, in addition to those of the tools, resources and prompts. Replaces declared capabilities
+    /// of the same names.
+    ///
+    /// ```
+    /// use mcpgen_sdk::Server;
+    /// use mcpgen_types::v2026_07_28::{ServerCapabilities, ServerCapabilitiesTools};
+    ///
+    /// // A server whose list of tools never changes.
+    /// let tools = ServerCapabilitiesTools::new().with_list_changed(false);
+    /// let server = Server::builder("fixed", "1.0.0").capabilities(&ServerCapabilities::new().with_tools(tools)).build();
+    /// # let _ = server;
+    /// ```
+    pub fn capabilities(mut self, capabilities: &ServerCapabilities) -> Self {
+        if let Ok(capabilities) = JsonObject::try_from(Json::from(capabilities)) {
+            self.state.config.info.capabilities.extend(capabilities);
+        }
+        self
+    }
+
+    /// Declares the `logging` capability, in every revision. Without it, [`ContextExt::log`](crate::protocol::ContextExt::log) sends nothing, and
+    /// `logging/setLevel` is an unknown method.
+    ///
+    /// Revision 2026-07-28 deprecates the capability, and advises new servers to log to standard error or with
+    /// OpenTelemetry instead.
+    pub fn logging(mut self) -> Self {
+        self.state.config.info.capabilities.insert_if_absent("logging", JsonObject::new());
+        self
+    }
+
+    /// Adds an extension of the protocol: declares it, and adds its handlers. See [`Extension`].
+    pub fn extension(mut self, extension: impl Extension) -> Self {
+        let config = &mut self.state.config;
+        config.info = std::mem::replace(&mut config.info, LocalInfo::new("", "")).extension(&extension);
+        config.result_types.extend(extension.result_types());
+        config.extensions.push(Box::new(move |router| router.extension(&extension)));
+        self
+    }
+
+    /// Sets the store, the limits and the owners of tasks, for tools that can run as tasks; see
+    /// [`ToolInfo::task`](super::ToolInfo::task).
+    ///
+    /// The default is [`Tasks::default`](crate::tasks::Tasks), if one of the builder's tools can run as a task.
+    ///
+    /// ```
+    /// use mcpgen_sdk::Server;
+    /// use mcpgen_sdk::server::ToolInfo;
+    /// use mcpgen_sdk::tasks::{TaskSupport, Tasks};
+    /// use mcpgen_types::v2026_07_28::{Tool, ToolInputSchema};
+    ///
+    /// let index = ToolInfo::from(Tool::new("index", ToolInputSchema::new())).task(TaskSupport::Optional);
+    /// let server = Server::builder("search", "1.0.0")
+    ///     .tool_with_schema(index, |_context, _arguments| async { "indexed" })
+    ///     .tasks(Tasks::default())
+    ///     .build();
+    /// # let _ = server;
+    /// ```
+    #[cfg(feature = "tasks")]
+    pub fn tasks(mut self, tasks: crate::tasks::Tasks) -> Self {
+        self.state.config.tasks = Some(TasksExtension::new(tasks));
+        self
+    }
+
+    /// Sets the tasks of the server if one of its tools can run as a task, and [`tasks`](Self::tasks) does not set them.
+    #[cfg(feature = "tasks")]
+    pub fn default_tasks(mut self, tasks: crate::tasks::Tasks) -> Self {
+        self.state.config.default_tasks = Some(TasksExtension::new(tasks));
+        self
+    }
+
+    /// Sets the cache hint of the results of `R`: a list request, `resources/read`, `server/discover`, or a request of an
+    /// extension whose results can be cached.
+    pub fn cache_hint<R: Request>(mut self, hint: CacheHint) -> Self {
+        let hints = &mut self.state.config.cache_hints;
+        *hints = std::mem::take(hints).of::<R>(hint);
+        self
+    }
+
+    /// Sets the number of entries on a page of a list. The default is 100, the minimum is 1.
+    pub fn page_size(mut self, size: usize) -> Self {
+        self.state.config.page_size = size.max(1);
+        self
+    }
+
+    /// Sets whether the server responds with an empty list to a request for a list that it does not declare, because it
+    /// has no tools, resources or prompts. The default is `false`: the response is the error "method not found".
+    ///
+    /// Set it for clients that request all lists, whatever the server declares, and fail if one of them is an error.
+    pub fn empty_lists(mut self, empty_lists: bool) -> Self {
+        self.state.config.empty_lists = empty_lists;
+        self
+    }
+
+    /// Sets the limits of a connection. HTTP endpoints have their own options.
+    pub fn limits(mut self, limits: Limits) -> Self {
+        self.state.config.limits = limits;
+        self
+    }
+
+    /// Wraps the handlers of all requests in a middleware layer. Layers added later wrap those added earlier.
+    ///
+    /// Use a layer for authorization (see [`ContextExt::subject`](crate::protocol::ContextExt::subject)), timeouts or metrics. It is applied once to each
+    /// connection or HTTP endpoint.
+    pub fn layer<L>(mut self, layer: L) -> Self
+    where
+        L: Layer<Router, Service: RequestService + Sync> + Send + Sync + 'static,
+    {
+        self.state.config.layers.push(Box::new(move |router| router.layer(&layer)));
+        self
+    }
+
+    /// Adds handlers for other requests and notifications, such as those of a schema of your own. They take precedence over
+    /// the server's handlers of the same method and revision.
+    ///
+    /// ```
+    /// use mcpgen_sdk::prelude::*;
+    /// use serde_json::{Value, json};
+    ///
+    /// # tokio::runtime::Builder::new_current_thread().enable_all().build()?.block_on(async {
+    /// let server = Server::builder("library", "1.0.0")
+    ///     .handlers(|router| {
+    ///         router.custom_request("acme/search", |_context, params: Value| async move {
+    ///             Ok::<_, ErrorObject>(json!({ "found": params["text"] }))
+    ///         })
+    ///     })
+    ///     .build();
+    /// let client = server.in_process(Client::builder("visitor", "1.0.0")).await?;
+    /// let found: Value = client.peer.custom_request("acme/search", &json!({ "text": "maps" }))?.await?;
+    /// assert_eq!(found["found"], "maps");
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// # })?;
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn handlers(mut self, add: impl Fn(Router) -> Router + Send + Sync + 'static) -> Self {
+        self.state.config.extensions.push(Box::new(add));
+        self
+    }
+
+    /// Sets the codec for the request state of multi-round requests.
+    ///
+    /// The default is [`RequestStateCodec::of_this_process`] with a lifetime of 15 minutes, which accepts each state
+    /// once. If several processes serve the same requests, they must share a key: [`RequestStateCodec::new`]. A codec
+    /// with a shared key accepts a state any number of times until it expires, unless it has a store that the processes
+    /// share: [`RequestStateCodec::with_replay_guard`].
+    #[cfg(feature = "request-state")]
+    pub fn request_state(mut self, codec: RequestStateCodec) -> Self {
+        self.state.config.request_state = Some(Ok(Arc::new(codec)));
+        self
+    }
+
+    /// Sets a function that returns the caller of a request, such as the name of a user that a middleware layer has
+    /// authenticated. Return only authenticated data: clients can forge everything else. The default is the name of the
+    /// [`Principal`](mcpgen_runtime::transport::Principal); requests without one all have the same caller.
+    ///
+    /// A multi-round request can only be continued by the caller that started it, and
+    /// [`change_filter`](Self::change_filter) decides which changes a caller is notified of.
+    pub fn identity(mut self, identity: impl Fn(&Context) -> String + Send + Sync + 'static) -> Self {
+        self.state.config.identity = Some(Box::new(identity));
+        self
+    }
+
+    /// Limits how often each caller may call tools: bursts of `calls`, which refill evenly over the period `per`.
+    ///
+    /// A call beyond the limit does not run the tool. Its result is an error that contains the number of seconds to
+    /// wait. Every round of a multi-round call is charged, also if its request state is rejected.
+    /// [`identity`](Self::identity) or the principal distinguishes callers; without both, all calls count as one caller's.
+    ///
+    /// The limit remembers up to 100,000 callers (about 6 MB), see [`rate_limit_callers`](Self::rate_limit_callers). It
+    /// applies to this process, unless [`rate_limiter_with`](Self::rate_limiter_with) sets another limiter.
+    #[cfg(feature = "rate-limit")]
+    pub fn rate_limit(mut self, calls: u32, per: Duration) -> Self {
+        self.rate_limit = Some((calls, per));
+        self
+    }
+
+    /// Limits how often each caller may call tools, with a limiter that several processes share. It takes precedence over
+    /// `rate_limit`.
+    ///
+    /// If the limiter's store is unavailable, calls are refused with an error that tells the client to try again.
+    pub fn rate_limiter(mut self, limiter: impl RateLimiter) -> Self {
+        self.state.config.rate_limiter = Some(measured(limiter));
+        self
+    }
+
+    /// Sets how the limiter of `rate_limit` is created, from the number of calls and the period. Use it for a limiter that
+    /// several processes share. [`rate_limiter`](Self::rate_limiter) takes precedence over it, and without `rate_limit` it
+    /// has no effect.
+    pub fn rate_limiter_with<R: RateLimiter>(
+        #[cfg_attr(not(feature = "rate-limit"), expect(unused_mut, reason = "there is no `rate_limit`"))] mut self,
+        create: impl FnOnce(u32, Duration) -> R + Send + 'static,
+    ) -> Self {
+        #[cfg(feature = "rate-limit")]
+        {
+            self.create_limiter = Some(Box::new(move |calls, per| measured(create(calls, per))));
+        }
+        #[cfg(not(feature = "rate-limit"))]
+        drop(create);
+        self
+    }
+
+    /// Sets how many callers [`rate_limit`](Self::rate_limit) remembers; 100,000 by default.
+    ///
+    /// A caller is forgotten once it has its full burst again. While the limit remembers this many callers, it rejects
+    /// new callers. Known callers are not affected.
+    #[cfg(feature = "rate-limit")]
+    pub fn rate_limit_callers(mut self, max: usize) -> Self {
+        self.max_callers = max;
+        self
+    }
+
+    /// Passes changes to the other replicas of the server, and notifies subscribers of theirs. Each subscriber is
+    /// connected to only one replica. See [`replicas`](crate::replicas).
+    pub fn change_bus(mut self, bus: impl ChangeBus) -> Self {
+        self.state.config.change_bus = Some(BusConnection::new(bus));
+        self
+    }
+
+    /// Sets which callers may be notified of which changes. The function takes the caller, as
+    /// [`identity`](Self::identity) or the principal determines it, and a change. The default is that every subscriber is
+    /// notified.
+    ///
+    /// It applies in every revision, to the changes of this process and to those that arrive through a
+    /// [`change_bus`](Self::change_bus). It is one function, instead of users at each call of [`Server::changed`],
+    /// because it then also decides who may subscribe, and no call can forget it.
+    ///
+    /// * When a change occurs, it is called for each matching subscription.
+    /// * When a caller subscribes to a resource, it is called with the resource's URI. If it returns `false`, the error is
+    ///   that of a resource that does not exist. A subscription to `note:///` covers its parts, such as
+    ///   `note:///ann/today`, so it is checked when the caller subscribes and again for each changed part.
+    /// * Changes of lists that a modern client may not be notified of are not part of the subscription that the server
+    ///   acknowledges.
+    ///
+    /// It only filters notifications: the functions of resources check themselves who may read them. It must be fast, and
+    /// must not use the server, because subscriptions are locked meanwhile. If it panics, the caller is not notified.
+    ///
+    /// If a session of a legacy revision moves to another replica, only the name of its
+    /// [`Principal`](mcpgen_runtime::transport::Principal) moves with it. An `identity` that reads other data finds none until the
+    /// client subscribes again. The client is also notified of all lists once, without the filter, because it may have
+    /// missed their changes.
+    ///
+    /// ```
+    /// use mcpgen_sdk::Server;
+    /// use mcpgen_sdk::protocol::change::Change;
+    ///
+    /// let server = Server::builder("notes", "1.0.0")
+    ///     .change_filter(|caller, change| match change {
+    ///         Change::Resource(uri) => !caller.is_empty() && uri.starts_with(&format!("note:///{caller}/")),
+    ///         _ => true,
+    ///     })
+    ///     .build();
+    /// # let _ = server;
+    /// ```
+    pub fn change_filter(mut self, filter: impl Fn(&str, &Change) -> bool + Send + Sync + 'static) -> Self {
+        self.state.config.change_filter = Some(Arc::new(filter));
+        self
+    }
+
+    /// Sets the stores that the HTTP endpoints of all replicas share, unless
+    /// `EndpointOptions::replicas` sets them. They have no effect on other transports.
+    pub fn replicas(
+        #[cfg_attr(not(feature = "http-server"), expect(unused_mut, reason = "there are no endpoints"))] mut self,
+        replicas: Replicas,
+    ) -> Self {
+        #[cfg(feature = "http-server")]
+        {
+            self.state.config.replicas = Some(replicas);
+        }
+        #[cfg(not(feature = "http-server"))]
+        drop(replicas);
+        self
+    }
+
+    /// Sets a function that is called with each change in this process.
+    ///
+    /// To pass changes to other processes, use [`change_bus`](Self::change_bus) instead.
+    pub fn on_change(mut self, on_change: impl Fn(&Change) + Send + Sync + 'static) -> Self {
+        self.state.config.on_change = Some(Box::new(on_change));
+        self
+    }
+
+    /// Builds the server.
+    #[must_use]
+    pub fn build(self) -> Server {
+        let mut state = self.state;
+        let invalid = state.invalid_completions();
+        state.config.invalid.extend(invalid);
+        #[cfg(feature = "tasks")]
+        state.declare_tasks();
+        #[cfg(feature = "request-state")]
+        state
+            .config
+            .request_state
+            .get_or_insert_with(|| RequestStateCodec::of_this_process(REQUEST_STATE_LIFETIME).map(Arc::new));
+        #[cfg(feature = "rate-limit")]
+        {
+            let limiter = self.rate_limit.map(|(calls, per)| match self.create_limiter {
+                Some(create) => create(calls, per),
+                None => Arc::new(InMemoryRateLimiter::new(calls, per, self.max_callers)),
+            });
+            state.config.rate_limiter = state.config.rate_limiter.or(limiter);
+        }
+        Server(Arc::new(state))
+    }
+
+    /// Adds an entry. An error is reported when the server starts.
+    pub(super) fn insert<T: Entry>(
+        mut self,
+        entry: Result<T, DefinitionError>,
+        registry: impl Fn(&State) -> &Registry<T>,
+    ) -> Self {
+        let inserted = entry.and_then(|entry| registry(&self.state).insert(entry));
+        self.state.config.invalid.extend(inserted.err());
+        self
+    }
+}
+
+impl std::fmt::Debug for ServerBuilder {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("ServerBuilder").field("info", &self.state.config.info).finish_non_exhaustive()
+    }
+}
+
+#[cfg(all(test, feature = "request-state"))]
+mod tests {
+    use super::*;
+    use crate::server::error::ServeError;
+    use crate::server::request_state::RequestStateError;
+
+    #[test]
+    fn reports_that_no_key_could_be_created() {
+        let mut builder = Server::builder("s", "1");
+        builder.state.config.request_state = Some(Err(RequestStateError::NoRandomness(getrandom::Error::UNSUPPORTED)));
+        let error = builder.build().config().expect_err("no key");
+        assert!(matches!(error, ServeError::RequestState(RequestStateError::NoRandomness(_))));
+        assert!(error.to_string().contains("ServerBuilder::request_state"), "{error}");
+    }
+}

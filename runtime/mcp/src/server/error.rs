@@ -1,0 +1,103 @@
+//! Errors in a server's definitions, and errors of serving.
+
+use std::error::Error;
+use std::io;
+use std::sync::Arc;
+
+use mcpgen_runtime::{debug_as_message, util::error_chain};
+
+#[cfg(feature = "request-state")]
+use super::request_state::RequestStateError;
+use crate::protocol::header_params::HeaderError;
+
+debug_as_message!(DefinitionError, ServeError);
+
+/// An invalid definition of a tool, resource or prompt.
+#[derive(Clone, thiserror::Error)]
+#[non_exhaustive]
+pub enum DefinitionError {
+    /// Another definition has the same name or URI.
+    #[error("{kind} {key:?} is defined twice; rename or remove one of them")]
+    Duplicate {
+        /// The kind of definition, such as `tool`.
+        kind: &'static str,
+        /// The name or URI.
+        key: String,
+    },
+    /// A tool's name is too long, empty, or has characters that not all clients accept.
+    #[error("tool {0:?}: a name must have 1 to 128 characters from A-Z, a-z, 0-9, `_`, `-` and `.`")]
+    InvalidName(String),
+    /// A tool's arguments are not an object.
+    #[error("tool {name:?}: inputSchema must have the type \"object\", found {found}; use a struct for the arguments")]
+    NotAnObject {
+        /// The tool.
+        name: String,
+        /// The schema's type.
+        found: String,
+    },
+    /// A schema is invalid or not supported.
+    #[error("tool {name:?}: {schema} is invalid or not supported")]
+    Schema {
+        /// The tool.
+        name: String,
+        /// `inputSchema` or `outputSchema`.
+        schema: &'static str,
+        /// The reason.
+        source: Arc<dyn Error + Send + Sync>,
+    },
+    /// An `x-mcp-header` in a tool's `inputSchema` is invalid.
+    #[error("tool {name:?}: inputSchema has an invalid x-mcp-header")]
+    Header {
+        /// The tool.
+        name: String,
+        /// The reason.
+        source: HeaderError,
+    },
+    #[cfg(feature = "skills")]
+    /// A skill is inside another skill that was added separately.
+    #[error("the skill at {0} and the skill around it were added separately; put them into one folder")]
+    InnerSkill(String),
+    #[cfg(feature = "skills")]
+    /// The skills of a server without skills were replaced.
+    #[error("the server was built without skills; add `ServerBuilder::skills`")]
+    NoSkills,
+    /// A completion belongs to an argument or a variable that does not exist.
+    #[error("the completion of {kind} {key:?}: it has no {argument:?}{did_you_mean}")]
+    Completion {
+        /// `prompt` or `resource template`.
+        kind: &'static str,
+        /// The name of the prompt, or the template.
+        key: String,
+        /// The name of the argument or the variable.
+        argument: String,
+        /// A suggestion, or empty.
+        did_you_mean: String,
+    },
+    /// A URI template is invalid, or its variables cannot be extracted from a URI.
+    #[error("resource template {template:?} is invalid or not supported")]
+    Template {
+        /// The template.
+        template: String,
+        /// The reason.
+        source: Arc<dyn Error + Send + Sync>,
+    },
+}
+
+/// The reason why a server cannot start, or has stopped.
+#[derive(thiserror::Error)]
+#[non_exhaustive]
+pub enum ServeError {
+    /// The server has invalid definitions.
+    #[error("{}", .0.iter().map(|error| error_chain(error)).collect::<Vec<_>>().join("; "))]
+    Definition(Vec<DefinitionError>),
+    /// No client could reach the router: it has handlers only for revisions that the local info does not list.
+    #[error("the router has handlers only for revision {0}, which `LocalInfo::revisions` does not list; add it")]
+    NoRevision(String),
+    #[cfg(feature = "request-state")]
+    /// No key for the request state could be created.
+    #[error("no key for the request state; set a codec with `ServerBuilder::request_state`")]
+    RequestState(#[source] RequestStateError),
+    /// Reading or writing failed.
+    #[error(transparent)]
+    Io(#[from] io::Error),
+}

@@ -1,0 +1,192 @@
+//! Notifications of changes in legacy revisions, which send them to every initialized connection.
+
+use std::collections::HashMap;
+use std::collections::hash_map::Entry;
+use std::sync::Arc;
+
+use mcpgen_runtime::peer::Peer;
+use mcpgen_types::Json;
+use serde_json::json;
+
+use super::change_filter::CallerFilter;
+use crate::protocol::change::{Change, Filter, Pending};
+use crate::server::subscriptions::{MAX_RESOURCE_SUBSCRIPTIONS, MAX_SUBSCRIPTION_BYTES};
+
+/// The connections that are notified of changes.
+#[derive(Default)]
+pub(super) struct Listeners {
+    /// By [`Peer::connection_key`]. A listener holds its peer, so no other connection gets the same key.
+    by_connection: HashMap<usize, Listener>,
+    /// The number of listeners at which closed connections are removed. It is twice the number that was left last time,
+    /// and at least 64, so that the cost of a new listener does not grow with the number of listeners.
+    sweep_at: usize,
+    /// How many listeners were examined to remove closed connections.
+    #[cfg(test)]
+    examined: usize,
+}
+
+/// A connection that is notified of changes. Repeated changes are merged until the notification is sent.
+pub(super) struct Listener {
+    peer: Peer,
+    /// The [session](Peer::session) that `wanted` belongs to.
+    session: u64,
+    wanted: Filter,
+    /// The filter for the caller of the connection's latest message about changes.
+    filter: CallerFilter,
+    pending: Arc<Pending>,
+}
+
+/// The error of a subscription that exceeds [`MAX_RESOURCE_SUBSCRIPTIONS`] or [`MAX_SUBSCRIPTION_BYTES`].
+pub(super) struct TooMany;
+
+impl Listener {
+    fn notify(&self, change: Change) {
+        if self.session == self.peer.session() && self.filter.allows(&change) {
+            self.pending.add(change, &self.wanted);
+        }
+    }
+
+    /// Subscribes to a resource. Succeeds if the connection is already subscribed to it.
+    pub(super) fn subscribe(&mut self, uri: &str) -> Result<(), TooMany> {
+        let uris = &mut self.wanted.uris;
+        if uris.contains(uri) {
+            return Ok(());
+        }
+        let bytes = uris.iter().map(String::len).sum::<usize>() + uri.len();
+        if uris.len() >= MAX_RESOURCE_SUBSCRIPTIONS || bytes > MAX_SUBSCRIPTION_BYTES {
+            return Err(TooMany);
+        }
+        uris.insert(uri.to_owned());
+        Ok(())
+    }
+
+    pub(super) fn unsubscribe(&mut self, uri: &str) {
+        self.wanted.uris.remove(uri);
+    }
+}
+
+impl Listeners {
+    fn remove_closed(&mut self) {
+        #[cfg(test)]
+        {
+            self.examined += self.by_connection.len();
+        }
+        self.by_connection.retain(|_, listener| !listener.peer.is_closed());
+        self.sweep_at = (2 * self.by_connection.len()).max(64);
+    }
+}
+
+/// Returns the listener of a connection, with this filter. Adds one, and spawns its task, if the connection has none.
+pub(super) fn listener<'l>(listeners: &'l mut Listeners, peer: &Peer, filter: CallerFilter) -> &'l mut Listener {
+    if listeners.by_connection.len() >= listeners.sweep_at {
+        listeners.remove_closed();
+    }
+    match listeners.by_connection.entry(peer.connection_key()) {
+        Entry::Occupied(known) => {
+            let listener = known.into_mut();
+            listener.filter = filter;
+            if listener.session != peer.session() {
+                (listener.session, listener.wanted) = (peer.session(), lists());
+            }
+            listener
+        }
+        Entry::Vacant(free) => {
+            let (peer, pending) = (peer.of_connection(), Arc::<Pending>::default());
+            tokio::spawn(send_changes(peer.clone(), Arc::clone(&pending)));
+            free.insert(Listener { session: peer.session(), peer, wanted: lists(), filter, pending })
+        }
+    }
+}
+
+/// Returns what every connection is notified of.
+fn lists() -> Filter {
+    Filter { tools: true, prompts: true, resources: true, ..Filter::default() }
+}
+
+/// Sends notifications of changes until the connection ends.
+async fn send_changes(peer: Peer, pending: Arc<Pending>) {
+    loop {
+        let change = tokio::select! {
+            () = peer.disconnected() => return,
+            change = pending.next() => change,
+        };
+        let params = match &change {
+            Change::Resource(uri) => Some(Json::from(&json!({ "uri": uri }))),
+            _ => None,
+        };
+        // Fails for capabilities that the server has not declared; the client must not get their notifications.
+        let _ = peer.raw_notify(change.method(), params).await;
+    }
+}
+
+/// Notifies all subscribed connections of a change. Can be called from any thread, because each connection has a task
+/// that sends its notifications.
+pub(super) fn changed(listeners: &mut Listeners, change: &Change) {
+    listeners.remove_closed();
+    for listener in listeners.by_connection.values().filter(|listener| listener.wanted.matches(change)) {
+        listener.notify(change.clone());
+    }
+}
+
+/// Notifies all connections of everything that they have subscribed to, because changes may have been missed.
+pub(super) fn everything_changed(listeners: &mut Listeners) {
+    listeners.remove_closed();
+    for listener in listeners.by_connection.values() {
+        for change in listener.wanted.changes() {
+            listener.notify(change);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use mcpgen_types::Revision;
+
+    use super::*;
+    use crate::protocol::FixedRevision;
+    use mcpgen_runtime::connection::Connection;
+    use mcpgen_runtime::router::Router;
+
+    fn connection() -> Connection<Router> {
+        let legacy = Revision::ALL.iter().rfind(|revision| revision.is_legacy()).expect("a legacy revision");
+        let protocol = Arc::new(FixedRevision(*legacy));
+        Connection::new(Router::new(), crate::protocol::Mcp::new(protocol))
+    }
+
+    #[tokio::test]
+    async fn finds_a_listener_without_examining_all_others() {
+        let mut listeners = Listeners::default();
+        let connections: Vec<_> = (0..1000).map(|_| connection()).collect();
+        for connection in connections.iter().chain(&connections) {
+            listener(&mut listeners, connection.peer(), CallerFilter::default());
+        }
+        assert_eq!(listeners.by_connection.len(), 1000);
+        assert!(listeners.examined < 2000, "{} listeners examined", listeners.examined);
+    }
+
+    #[tokio::test]
+    async fn removes_closed_connections() {
+        let mut listeners = Listeners::default();
+        for _ in 0..1000 {
+            let connection = connection();
+            listener(&mut listeners, connection.peer(), CallerFilter::default());
+            connection.peer().disconnect();
+        }
+        assert!(listeners.by_connection.len() <= 64, "{} are left", listeners.by_connection.len());
+    }
+
+    #[tokio::test]
+    async fn limits_the_subscriptions_of_a_connection() {
+        let (mut listeners, connection) = (Listeners::default(), connection());
+        let listener = listener(&mut listeners, connection.peer(), CallerFilter::default());
+        for number in 0..MAX_RESOURCE_SUBSCRIPTIONS {
+            assert!(listener.subscribe(&format!("file:///{number}")).is_ok());
+        }
+        assert!(listener.subscribe("file:///0").is_ok(), "already subscribed");
+        assert!(listener.subscribe("file:///one-more").is_err());
+        listener.unsubscribe("file:///0");
+        assert!(listener.subscribe("file:///one-more").is_ok());
+        listener.unsubscribe("file:///1");
+        assert!(listener.subscribe(&"x".repeat(MAX_SUBSCRIPTION_BYTES)).is_err());
+    }
+}

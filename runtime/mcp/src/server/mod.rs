@@ -1,0 +1,121 @@
+//! Servers whose tools, resources and prompts are functions.
+//!
+//! ```
+//! use mcpgen_sdk::Server;
+//! use mcpgen_sdk::server::ToolInfo;
+//! use serde_json::json;
+//!
+//! let greet = ToolInfo::new("greet").property("name", json!({ "type": "string" }));
+//! let server = Server::builder("greeter", "1.0.0")
+//!     .tool_with_schema(greet, |_context, arguments| async move {
+//!         format!("hello, {}", arguments.get("name").and_then(|name| name.as_str()).unwrap_or("world".into()))
+//!     })
+//!     .build();
+//! # let _ = server;
+//! ```
+//!
+//! | to | use | feature |
+//! |---|---|---|
+//! | serve standard input and output | [`Server::serve_stdio`], [`Server::serve_stdio_until`] | `stdio` |
+//! | serve HTTP | [`Server::http`] | `http-server` |
+//! | serve another transport | [`serve()`], [`serve_until`] | |
+//! | connect a client in a test | [`Server::in_process`] | |
+//! | take arguments as a Rust type | [`ServerBuilder::tool`] | `schemars` |
+//! | write the schema of arguments by hand | [`ServerBuilder::tool_with_schema`], [`ToolInfo`] | |
+//! | return structured content | [`Structured`] | |
+//! | ask the user | [`RequestContext::elicit`], [`RequestContext::elicit_as`] | `schemars` for `elicit_as` |
+//! | sample the client's model, list its roots | [`RequestContext::sample`], [`RequestContext::roots`] | |
+//! | report progress, log for the client | [`progress`](crate::protocol::ContextExt::progress), [`log`](crate::protocol::ContextExt::log) | |
+//! | know the user | [`principal`](mcpgen_runtime::Context::principal) | |
+//! | serve resources | [`ServerBuilder::resource`], [`ServerBuilder::resource_template`] | `resource-templates` |
+//! | serve prompts | [`ServerBuilder::prompt`], [`ServerBuilder::typed_prompt`] | `schemars` for `typed_prompt` |
+//! | complete arguments | [`ServerBuilder::prompt_completion`], [`template_completion`](ServerBuilder::template_completion), [`completion`](ServerBuilder::completion) | |
+//! | change the server while it serves | [`Server::add_tool_with_schema`] and others, [`RequestContext::server`] | |
+//! | notify clients of changes | [`Server::changed`], [`ServerBuilder::change_filter`] | |
+//! | run long calls as tasks | [`ToolInfo::task`] | `tasks` |
+//! | limit calls per user | [`ServerBuilder::rate_limit`] | `rate-limit` |
+//! | add middleware | [`ServerBuilder::layer`] | |
+//!
+//! Functions use the types of the newest revision, also for clients of older revisions. Results for such a client omit
+//! the members that its revision lacks. A result that the revision cannot express, such as content of an unsupported
+//! type, becomes an error response for that client only.
+//!
+//! # Files
+//!
+//! `builder` builds a server, `state` has its handle, `registration` changes it while it serves, and `serve` connects
+//! it to transports. `router` has its routes: `call_tool`, `read_resource` and `get_prompt` handle requests, and
+//! `conversion` converts their params and results. `task_call` runs calls as tasks, and `skills` serves skills. `registry` stores entries (`tool`,
+//! `resource`, `template`, `prompt`). Their functions take a `context`, which has the `rounds` of a request;
+//! `into_tool_result` and `into_contents` convert their return values, and `form` checks answers of
+//! users. `schema` derives schemas from types, `json_terms` rewords errors, and `validate`
+//! checks values against them. `subscriptions` notifies modern clients of changes, `listeners` legacy ones,
+//! and `change_filter` decides which changes a caller may be notified of.
+//! `app` adds pages that hosts show, and `listing` describes the server in cards and for the registry.
+
+#[cfg(feature = "apps")]
+mod app;
+mod builder;
+mod call_tool;
+mod change_bus;
+mod change_filter;
+mod context;
+mod conversion;
+mod error;
+mod form;
+mod get_prompt;
+mod handler;
+#[cfg(feature = "handles")]
+pub mod handles;
+mod into_contents;
+mod into_tool_result;
+#[cfg(feature = "schemars")]
+mod json_terms;
+mod listeners;
+#[cfg(feature = "server-card")]
+mod listing;
+mod prompt;
+#[cfg(feature = "rate-limit")]
+mod rate_limit;
+mod read_resource;
+mod registration;
+mod registry;
+#[cfg(feature = "request-state")]
+pub mod request_state;
+mod resource;
+#[cfg(feature = "request-state")]
+mod rounds;
+mod router;
+#[cfg(feature = "schemars")]
+mod schema;
+mod serve;
+#[cfg(feature = "skills")]
+mod skills;
+mod state;
+pub mod subscriptions;
+#[cfg(feature = "tasks")]
+mod task_call;
+#[cfg(feature = "resource-templates")]
+mod template;
+mod tool;
+mod tool_error;
+#[cfg(feature = "validate")]
+mod validate;
+
+#[cfg(feature = "apps")]
+pub use app::{APP_MIME_TYPE, App, Apps};
+pub use builder::ServerBuilder;
+pub use context::RequestContext;
+pub use error::{DefinitionError, ServeError};
+pub use into_contents::IntoContents;
+pub use into_tool_result::{IntoToolResult, Structured};
+#[cfg(feature = "server-card")]
+pub use listing::Listing;
+pub use prompt::IntoPrompt;
+#[cfg(feature = "rate-limit")]
+pub use rate_limit::InMemoryRateLimiter;
+pub use serve::{IntoConnection, serve, serve_until};
+pub use state::Server;
+pub use tool::ToolInfo;
+pub use tool_error::ToolError;
+#[cfg(feature = "validate")]
+pub(crate) use validate::OutputSchema;

@@ -1,0 +1,388 @@
+//! Protects the `requestState` of multi-round requests against tampering.
+//!
+//! A server sends `requestState` to the client, and the client returns it with the next round. The client, or anyone
+//! who obtains the state, may modify it or send it again. A [`RequestStateCodec`] signs it: anyone can read the state,
+//! but only a holder of the key can create or modify it. A state is valid for one method, one subject (a tool's name, a
+//! resource's URI) and one user, and until it expires.
+//!
+//! ```
+//! use std::time::Duration;
+//! use mcpgen_sdk::server::request_state::RequestStateCodec;
+//! # use mcpgen_sdk::{Context, protocol::ContextExt};
+//! # use mcpgen_types::Revision;
+//!
+//! # tokio::runtime::Builder::new_current_thread().build()?.block_on(async {
+//! let codec = RequestStateCodec::new(b"thirty-two bytes that are secret", Duration::from_secs(300))?;
+//! # let context = Context::detached(Revision::LATEST);
+//! // The same code handles the first round and the next ones.
+//! let rounds = codec.decode::<u32>(&context, "alice").await?;
+//! assert_eq!(rounds.state, None);
+//! let state = codec.encode(&rounds, &7)?;
+//! # let _ = state;
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! # })?;
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+
+use std::fmt;
+use std::future::ready;
+use std::sync::{Arc, PoisonError, RwLock};
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+use base64::Engine;
+use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+use futures_util::FutureExt;
+use futures_util::future::BoxFuture;
+use hmac::{Hmac, KeyInit, Mac};
+use mcpgen_types::{ErrorObject, counted};
+use serde::{Serialize, de::DeserializeOwned};
+use sha2::Sha256;
+
+use crate::expiring_map::ExpiringMap;
+use crate::protocol::ContextExt;
+use crate::random::random;
+
+pub use crate::replicas::ReplayGuard;
+use crate::replicas::StoreError;
+use mcpgen_runtime::context::Context;
+use mcpgen_runtime::jsonrpc::errors;
+use parking_lot::Mutex;
+
+/// Signs request state with HMAC-SHA-256, and verifies it. Clones share the record of used states.
+#[derive(Clone)]
+pub struct RequestStateCodec {
+    /// Clones share the keys, so that all of them use the keys that replace these.
+    keys: Arc<RwLock<Keys>>,
+    lifetime: Duration,
+    rounds: u16,
+    replay_guard: Option<Arc<dyn ReplayGuard>>,
+}
+
+#[derive(Clone)]
+struct Keys {
+    /// Signs and verifies.
+    signing: Hmac<Sha256>,
+    /// Only verify.
+    others: Vec<Hmac<Sha256>>,
+}
+
+/// The reason why a [`RequestStateCodec`] cannot be created.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum RequestStateError {
+    /// The key is shorter than [`SHORTEST_KEY`] bytes.
+    #[error("the key has {}; use at least {SHORTEST_KEY} random bytes", counted(*.0 as u64, "bytes"))]
+    ShortKey(usize),
+    /// The system's random number generator failed.
+    #[error("the system's random number generator failed")]
+    NoRandomness(#[source] getrandom::Error),
+}
+
+/// The minimum length of a key, in bytes.
+pub const SHORTEST_KEY: usize = 32;
+
+/// The reason why a state is rejected. It is logged, but not sent to the client.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+enum Refusal {
+    #[error("it was not signed with a known key, was modified, or belongs to another request or user")]
+    Forged,
+    #[error("it has expired")]
+    Expired,
+    #[error("it was already used, or the record of its use was lost")]
+    AlreadyUsed,
+    #[error("it cannot be decoded as the expected type")]
+    Content,
+}
+
+/// The progress of a multi-round request.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RequestState<T> {
+    /// The state from the previous round; `None` in the first round.
+    pub state: Option<T>,
+    /// The number of rounds before this one.
+    pub round: u16,
+    binding: Vec<u8>,
+}
+
+/// The parts of a state whose signature is valid.
+struct Verified {
+    nonce: [u8; NONCE],
+    /// The expiry, in milliseconds since 1970.
+    until: u64,
+    round: u16,
+    payload: Vec<u8>,
+}
+
+const NONCE: usize = 16;
+const TAG: usize = 32;
+/// The nonce, the expiry (in milliseconds since 1970) and the round.
+const HEAD: usize = NONCE + 8 + 2;
+
+impl RequestStateCodec {
+    /// Creates a codec whose states expire after `lifetime`. The key must be random, and all processes that serve the
+    /// same requests must share it.
+    ///
+    /// The codec accepts a state any number of times until the state expires. To accept each state only once, add a
+    /// store that all these processes share: [`with_replay_guard`](Self::with_replay_guard).
+    ///
+    /// # Errors
+    ///
+    /// [`ShortKey`](RequestStateError::ShortKey) if the key is shorter than [`SHORTEST_KEY`] bytes.
+    pub fn new(key: impl AsRef<[u8]>, lifetime: Duration) -> Result<Self, RequestStateError> {
+        let keys = Keys { signing: hmac_key(key.as_ref())?, others: Vec::new() };
+        Ok(Self { keys: Arc::new(RwLock::new(keys)), lifetime, rounds: 16, replay_guard: None })
+    }
+
+    /// Creates a codec with a random key. Other processes, and this process after a restart, reject its states.
+    ///
+    /// The codec accepts each state once. It remembers the last [`MAX_USED_STATES`] used states in this process (about
+    /// 9 MB); see [`InMemoryReplayGuard`].
+    ///
+    /// # Errors
+    ///
+    /// [`NoRandomness`](RequestStateError::NoRandomness) if the system's random number generator fails.
+    pub fn of_this_process(lifetime: Duration) -> Result<Self, RequestStateError> {
+        let codec = Self::new(random::<SHORTEST_KEY>().map_err(RequestStateError::NoRandomness)?, lifetime)?;
+        Ok(Self { replay_guard: Some(Arc::new(InMemoryReplayGuard::new(MAX_USED_STATES))), ..codec })
+    }
+
+    /// Accepts states that were signed with this key too. Use it to rotate keys: add the old key, or the next one.
+    ///
+    /// # Errors
+    ///
+    /// [`ShortKey`](RequestStateError::ShortKey) if the key is shorter than [`SHORTEST_KEY`] bytes.
+    pub fn also_verify_with(mut self, key: impl AsRef<[u8]>) -> Result<Self, RequestStateError> {
+        let mut keys = self.current_keys();
+        keys.others.push(hmac_key(key.as_ref())?);
+        // Clones that were made before do not change.
+        self.keys = Arc::new(RwLock::new(keys));
+        Ok(self)
+    }
+
+    /// Replaces all keys of this codec and its clones: signs with `key`, and also verifies with `others`. Use it to
+    /// rotate keys while the server runs.
+    ///
+    /// # Errors
+    ///
+    /// [`ShortKey`](RequestStateError::ShortKey) if a key is shorter than [`SHORTEST_KEY`] bytes. Then no key changes.
+    pub fn replace_keys<K: AsRef<[u8]>>(
+        &self,
+        key: impl AsRef<[u8]>,
+        others: impl IntoIterator<Item = K>,
+    ) -> Result<(), RequestStateError> {
+        let others: Result<_, _> = others.into_iter().map(|key| hmac_key(key.as_ref())).collect();
+        let keys = Keys { signing: hmac_key(key.as_ref())?, others: others? };
+        *self.keys.write().unwrap_or_else(PoisonError::into_inner) = keys;
+        Ok(())
+    }
+
+    /// Sets the maximum number of rounds of a request. The default is 16.
+    #[must_use]
+    pub fn rounds(mut self, most: u16) -> Self {
+        self.rounds = most;
+        self
+    }
+
+    /// Accepts each state once, and records used states in a store. Processes that share the key must share the store:
+    /// with [`InMemoryReplayGuard`], each process accepts a state once.
+    #[must_use]
+    pub fn with_replay_guard(mut self, replay_guard: impl ReplayGuard) -> Self {
+        #[cfg(feature = "opentelemetry")]
+        let replay_guard = crate::replicas::Measured::new(Arc::new(replay_guard));
+        self.replay_guard = Some(Arc::new(replay_guard));
+        self
+    }
+
+    /// Verifies and decodes the state of a request. Without state, the request starts the first round.
+    ///
+    /// `who` identifies the user, such as the name of an authenticated user. Append anything else that must not change
+    /// between rounds, such as the arguments of a call.
+    ///
+    /// # Errors
+    ///
+    /// Fails if the request's state is invalid, has expired, was already used, or belongs to another request or user,
+    /// or if the replay guard's store is unavailable.
+    pub async fn decode<T: DeserializeOwned>(
+        &self,
+        context: &Context,
+        who: &str,
+    ) -> Result<RequestState<T>, ErrorObject> {
+        let binding = binding(context, who);
+        let Some(state) = context.request_state() else { return Ok(RequestState { state: None, round: 0, binding }) };
+        let verified = self.verify(&binding, state, SystemTime::now()).map_err(|refusal| refused(context, refusal))?;
+        if let Some(guard) = &self.replay_guard
+            && !guard.record(verified.nonce, UNIX_EPOCH + Duration::from_millis(verified.until)).await?
+        {
+            return Err(refused(context, Refusal::AlreadyUsed));
+        }
+        let Verified { round, payload, .. } = verified;
+        let state = serde_json::from_slice(&payload).map_err(|_| refused(context, Refusal::Content))?;
+        Ok(RequestState { state: Some(state), round, binding })
+    }
+
+    /// Encodes and signs the state for the next round.
+    ///
+    /// # Errors
+    ///
+    /// Fails if the request has reached the [maximum number of rounds](Self::rounds), the state cannot be serialized as
+    /// JSON, or the system's random number generator fails.
+    pub fn encode<T, S: Serialize + ?Sized>(
+        &self,
+        request_state: &RequestState<T>,
+        state: &S,
+    ) -> Result<String, ErrorObject> {
+        if request_state.round >= self.rounds {
+            return Err(errors::invalid_request(&format!("no result after {}", counted(self.rounds.into(), "rounds"))));
+        }
+        let payload = serde_json::to_vec(state).map_err(|error| errors::of(error.into()))?;
+        let nonce = random::<NONCE>().map_err(|error| errors::of(error.into()))?;
+        let until =
+            millis(SystemTime::now()).saturating_add(u64::try_from(self.lifetime.as_millis()).unwrap_or(u64::MAX));
+        let mut bytes = Vec::with_capacity(HEAD + payload.len() + TAG);
+        bytes.extend_from_slice(&nonce);
+        bytes.extend_from_slice(&until.to_be_bytes());
+        bytes.extend_from_slice(&(request_state.round + 1).to_be_bytes());
+        bytes.extend_from_slice(&payload);
+        let tag = mac(&self.current_keys().signing, &request_state.binding, &bytes).finalize().into_bytes();
+        bytes.extend_from_slice(&tag);
+        Ok(URL_SAFE_NO_PAD.encode(bytes))
+    }
+
+    fn current_keys(&self) -> Keys {
+        self.keys.read().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    fn verify(&self, binding: &[u8], state: &str, now: SystemTime) -> Result<Verified, Refusal> {
+        let bytes = URL_SAFE_NO_PAD.decode(state).map_err(|_| Refusal::Forged)?;
+        let (body, tag) = bytes.split_last_chunk::<TAG>().ok_or(Refusal::Forged)?;
+        let keys = self.current_keys();
+        if !std::iter::once(&keys.signing)
+            .chain(&keys.others)
+            .any(|key| mac(key, binding, body).verify_slice(tag).is_ok())
+        {
+            return Err(Refusal::Forged);
+        }
+        let (nonce, rest) = body.split_first_chunk::<NONCE>().ok_or(Refusal::Forged)?;
+        let (until, rest) = rest.split_first_chunk().ok_or(Refusal::Forged)?;
+        let (round, payload) = rest.split_first_chunk().ok_or(Refusal::Forged)?;
+        let until = u64::from_be_bytes(*until);
+        if until <= millis(now) {
+            return Err(Refusal::Expired);
+        }
+        Ok(Verified { nonce: *nonce, until, round: u16::from_be_bytes(*round), payload: payload.to_vec() })
+    }
+}
+
+impl fmt::Debug for RequestStateCodec {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("RequestStateCodec")
+            .field("lifetime", &self.lifetime)
+            .field("rounds", &self.rounds)
+            .finish_non_exhaustive()
+    }
+}
+
+fn refused(context: &Context, why: Refusal) -> ErrorObject {
+    tracing::warn!(method = context.method(), %why, "rejected `requestState`");
+    errors::invalid_params_in_words("params.requestState: invalid or expired; send the request again without it")
+}
+
+/// Returns the bytes that a state is bound to. Each part is prefixed with its length, so that different parts never
+/// produce the same bytes.
+fn binding(context: &Context, who: &str) -> Vec<u8> {
+    let subject = context.subject().unwrap_or_default();
+    let mut binding = Vec::new();
+    for part in [context.method(), subject, who] {
+        binding.extend_from_slice(&(part.len() as u64).to_be_bytes());
+        binding.extend_from_slice(part.as_bytes());
+    }
+    binding
+}
+
+fn hmac_key(key: &[u8]) -> Result<Hmac<Sha256>, RequestStateError> {
+    let short = RequestStateError::ShortKey(key.len());
+    if key.len() < SHORTEST_KEY {
+        return Err(short);
+    }
+    Hmac::new_from_slice(key).map_err(|_| short)
+}
+
+fn mac(key: &Hmac<Sha256>, binding: &[u8], body: &[u8]) -> Hmac<Sha256> {
+    let mut mac = key.clone();
+    mac.update(b"mcpgen requestState 1\0");
+    mac.update(binding);
+    mac.update(body);
+    mac
+}
+
+fn millis(time: SystemTime) -> u64 {
+    let since = time.duration_since(UNIX_EPOCH).unwrap_or_default();
+    u64::try_from(since.as_millis()).unwrap_or(u64::MAX)
+}
+
+/// The number of used states that [`RequestStateCodec::of_this_process`] remembers.
+pub const MAX_USED_STATES: usize = 100_000;
+
+/// Records a limited number of used states in this process. Each takes about 90 bytes on 64-bit
+/// systems until it expires.
+///
+/// When the limit is reached, the guard forgets the states that expire first, and rejects every state that expires no
+/// later than a forgotten one. No state is accepted twice, and new states are still accepted. Only the time that
+/// clients have for the next round gets shorter, down to the time in which this many states are used.
+#[derive(Debug)]
+pub struct InMemoryReplayGuard {
+    max: usize,
+    used: Mutex<Used>,
+}
+
+#[derive(Debug)]
+struct Used {
+    /// The expiry is in milliseconds since 1970.
+    states: ExpiringMap<[u8; NONCE], (), u64>,
+    /// The latest expiry of a forgotten state.
+    forgotten: u64,
+}
+
+impl InMemoryReplayGuard {
+    /// Creates a guard that remembers up to `max` used states.
+    #[must_use]
+    pub fn new(max: usize) -> Self {
+        Self { max, used: Mutex::new(Used { states: ExpiringMap::new(max, max), forgotten: 0 }) }
+    }
+}
+
+impl ReplayGuard for InMemoryReplayGuard {
+    fn record<'a>(&'a self, nonce: [u8; NONCE], until: SystemTime) -> BoxFuture<'a, Result<bool, StoreError>> {
+        ready(Ok(self.record_now(nonce, until))).boxed()
+    }
+}
+
+impl InMemoryReplayGuard {
+    fn record_now(&self, nonce: [u8; NONCE], until: SystemTime) -> bool {
+        let mut used = self.used.lock();
+        let (until, now) = (millis(until), millis(SystemTime::now()));
+        used.remove_expired(now);
+        if self.max == 0 || until <= used.forgotten || used.states.get(&nonce).is_some() {
+            return false;
+        }
+        if used.states.is_full() {
+            let first = used.states.first_expiry().unwrap_or(until);
+            used.forgotten = first.min(until);
+            if until <= first {
+                return true;
+            }
+            used.states.evict();
+        }
+        used.states.insert(nonce, (), until, ()).is_ok()
+    }
+}
+
+impl Used {
+    /// Forgets expired states. They stay rejected, also if the clock is set back.
+    fn remove_expired(&mut self, now: u64) {
+        while let Some(until) = self.states.first_expiry().filter(|until| *until <= now) {
+            self.states.evict();
+            self.forgotten = self.forgotten.max(until);
+        }
+    }
+}

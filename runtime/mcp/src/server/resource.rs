@@ -1,0 +1,52 @@
+//! Resources and the functions that read them.
+
+use std::future::Future;
+
+use futures_util::FutureExt;
+use futures_util::future::BoxFuture;
+use mcpgen_runtime::context::Context;
+use mcpgen_types::v2026_07_28::Resource;
+
+use super::context::RequestContext;
+use super::into_contents::{Contents, IntoContents};
+use super::registry::Entry;
+use crate::protocol::change::Change;
+
+/// A resource and the function that reads it.
+pub(super) struct ResourceEntry {
+    pub(super) resource: Resource,
+    read: Box<dyn Fn(RequestContext, String, Option<String>) -> BoxFuture<'static, Contents> + Send + Sync>,
+}
+
+impl ResourceEntry {
+    pub(super) fn new<F, Fut, T>(resource: Resource, read: F) -> Self
+    where
+        F: Fn(RequestContext) -> Fut + Send + Sync + 'static,
+        Fut: Future<Output = T> + Send + 'static,
+        T: IntoContents,
+    {
+        let read = move |context, uri: String, mime_type: Option<String>| {
+            let contents = read(context);
+            async move { contents.await.into_contents(&uri, mime_type.as_deref()) }.boxed()
+        };
+        Self { resource, read: Box::new(read) }
+    }
+
+    pub(super) fn read(&self, context: RequestContext) -> BoxFuture<'static, Contents> {
+        (self.read)(context, self.resource.uri.clone(), self.resource.mime_type.clone())
+    }
+}
+
+impl Entry for ResourceEntry {
+    const KIND: &'static str = "resource";
+    const CHANGE: Change = Change::Resources;
+    type Listed = Resource;
+
+    fn key(&self) -> &str {
+        &self.resource.uri
+    }
+
+    fn listed(&self, _: &Context) -> Resource {
+        self.resource.clone()
+    }
+}

@@ -1,0 +1,107 @@
+//! The routes of a server.
+
+use std::future::ready;
+
+use mcpgen_runtime::context::Context;
+use mcpgen_runtime::jsonrpc::errors;
+use mcpgen_runtime::router::Router;
+use mcpgen_types::v2026_07_28::{
+    CacheScope, CallToolRequest, CompleteRequest, GetPromptRequest, ListPromptsRequest, ListPromptsResult,
+    ListResourceTemplatesRequest, ListResourceTemplatesResult, ListResourcesRequest, ListResourcesResult,
+    ListToolsRequest, ListToolsResult, ReadResourceRequest, SubscriptionsListenRequest,
+};
+use mcpgen_types::{Json, Request, Value};
+
+use super::handler::handle;
+use super::registry::Entry as _;
+use super::state::Server;
+use super::{conversion, listeners};
+use crate::protocol::{ContextExt, RouterExt};
+
+impl Server {
+    /// Returns a router with the server's handlers and layers. You can add more handlers to it.
+    #[must_use]
+    pub fn router(&self) -> Router {
+        self.0.subscriptions.offer(&self.local_info());
+        let router = self.subscription_routes(self.call_routes(self.list_routes(Router::new())));
+        #[cfg(feature = "skills")]
+        let router = self.skill_routes(router);
+        let config = &self.0.config;
+        #[cfg(feature = "tasks")]
+        let router = match &config.tasks {
+            Some(tasks) => tasks.add_task_requests(router.extension(tasks)),
+            None => router,
+        };
+        let changes = config.extensions.iter().chain(&config.layers);
+        changes.fold(router, |router, change| change(router)).for_every_version()
+    }
+
+    fn list_routes(&self, router: Router) -> Router {
+        macro_rules! list {
+            ($router:expr, $request:ty, $result:ident, $is_declared:expr, $registry:ident) => {
+                handle::<$request, _, _, _>($router, self, $is_declared, |server, context, params| async move {
+                    let size = server.0.config.page_size;
+                    let (entries, next) = server.0.$registry.page(params.cursor.as_deref(), size)?;
+                    let list: Vec<_> = entries.iter().map(|entry| entry.listed(&context)).collect();
+                    let mut result = $result::new(list, 0, CacheScope::Private);
+                    result.next_cursor = next;
+                    Ok(Json::from(&result))
+                })
+            };
+        }
+        let lists_tools = |server: &Server| server.0.config.empty_lists || server.0.tools.is_declared();
+        let lists_resources = |server: &Server| server.0.config.empty_lists || server.has_resources();
+        let lists_prompts = |server: &Server| server.0.config.empty_lists || server.0.prompts.is_declared();
+        let router = list!(router, ListToolsRequest, ListToolsResult, lists_tools, tools);
+        let router = list!(router, ListResourcesRequest, ListResourcesResult, lists_resources, resources);
+        #[cfg(feature = "resource-templates")]
+        let router =
+            list!(router, ListResourceTemplatesRequest, ListResourceTemplatesResult, lists_resources, templates);
+        #[cfg(not(feature = "resource-templates"))]
+        let router = handle::<ListResourceTemplatesRequest, _, _, _>(router, self, lists_resources, |_, _, _| async {
+            Ok(ListResourceTemplatesResult::new([], 0, CacheScope::Private))
+        });
+        list!(router, ListPromptsRequest, ListPromptsResult, lists_prompts, prompts)
+    }
+
+    fn call_routes(&self, router: Router) -> Router {
+        let server = self.clone();
+        let router = router.raw_request(None, CallToolRequest::METHOD, move |request| {
+            server.call_tool(request).unwrap_or_else(|error| Box::pin(ready(Err(error))))
+        });
+        let router = handle::<ReadResourceRequest, _, _, _>(router, self, Server::has_resources, Server::read_resource);
+        let has_prompts = |server: &Server| server.0.prompts.is_declared();
+        let router = handle::<GetPromptRequest, _, _, _>(router, self, has_prompts, Server::get_prompt);
+        handle::<CompleteRequest, _, _, _>(router, self, Server::has_completions, Server::complete)
+    }
+
+    fn subscription_routes(&self, router: Router) -> Router {
+        let server = self.clone();
+        let router = router.raw_request(None, SubscriptionsListenRequest::METHOD, move |request| {
+            if request.context.revision().is_legacy() {
+                return Box::pin(ready(Err(errors::method_not_found(&request.method))));
+            }
+            let context = request.context.clone();
+            match conversion::params::<SubscriptionsListenRequest>(request) {
+                Ok(params) => {
+                    let filter = server.caller_filter(&context);
+                    let listening =
+                        server.0.subscriptions.clone().listen(context.clone(), params.notifications, filter);
+                    Box::pin(async move { conversion::encode(&context, &listening.await?) })
+                }
+                Err(error) => Box::pin(ready(Err(error))),
+            }
+        });
+        let methods = [("resources/subscribe", true), ("resources/unsubscribe", false)];
+        let router = methods.into_iter().fold(router, |router, (method, subscribes)| {
+            let server = self.clone();
+            router.raw_request(None, method, move |request| Box::pin(ready(server.subscribe(&request, subscribes))))
+        });
+        let server = self.clone();
+        router.custom_notification("notifications/initialized", move |context: Context, _: Value| {
+            let filter = server.caller_filter(&context);
+            listeners::listener(&mut server.0.listeners.lock(), &context.peer(), filter);
+            async {}
+        })
+    }
+}

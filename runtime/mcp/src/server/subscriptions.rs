@@ -1,0 +1,307 @@
+//! Subscriptions to changes (2026-07-28). A client sends `subscriptions/listen`, and the server sends notifications
+//! until the client or the server ends the subscription.
+//!
+//! With the extension `io.modelcontextprotocol/tasks`, a client can also subscribe to its tasks.
+//!
+//! Repeated changes are merged while they are pending. The pending changes of a subscription are therefore bounded by
+//! what it subscribes to.
+
+use std::collections::HashMap;
+use std::future::Future;
+use std::pin::Pin;
+use std::sync::Arc;
+#[cfg(feature = "tasks")]
+use std::sync::OnceLock;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use mcpgen_runtime::context::Context;
+use mcpgen_runtime::jsonrpc::errors;
+use mcpgen_types::v2026_07_28::{
+    SubscriptionFilter, SubscriptionsAcknowledgedNotification, SubscriptionsListenRequestParams,
+    SubscriptionsListenResult, SubscriptionsListenResultMetaObject,
+};
+use mcpgen_types::{ErrorObject, Json, JsonObject, Notification};
+use parking_lot::{Mutex, MutexGuard};
+use serde_json::json;
+use tokio_util::sync::CancellationToken;
+
+use super::change_filter::CallerFilter;
+use crate::protocol;
+use crate::protocol::ContextExt;
+use crate::protocol::change::{Change, Filter, Pending, TASK_IDS, TASK_NOTIFICATION};
+use crate::protocol::info::{LocalInfo, can};
+use crate::protocol::modern::SUBSCRIPTION_ID;
+#[cfg(feature = "tasks")]
+use crate::tasks::{TasksExtension, WatchedTasks};
+
+/// The maximum number of URIs of one subscription. This and [`MAX_SUBSCRIPTION_BYTES`] also limit all
+/// `resources/subscribe` requests of a connection together.
+pub const MAX_RESOURCE_SUBSCRIPTIONS: usize = 1024;
+
+/// The maximum total length of the URIs of one subscription, in bytes.
+pub const MAX_SUBSCRIPTION_BYTES: usize = 1 << 20;
+
+/// Rejects a filter whose URIs exceed [`MAX_RESOURCE_SUBSCRIPTIONS`] or [`MAX_SUBSCRIPTION_BYTES`].
+fn check_size(filter: &SubscriptionFilter) -> Result<(), ErrorObject> {
+    let uris = filter.resource_subscriptions.as_deref().unwrap_or_default();
+    let why = if uris.len() > MAX_RESOURCE_SUBSCRIPTIONS {
+        format!("at most {MAX_RESOURCE_SUBSCRIPTIONS} URIs, found {}", uris.len())
+    } else if uris.iter().map(String::len).sum::<usize>() > MAX_SUBSCRIPTION_BYTES {
+        format!("at most {MAX_SUBSCRIPTION_BYTES} bytes of URIs")
+    } else {
+        return Ok(());
+    };
+    let why = format!("params.notifications.resourceSubscriptions: expected {why}");
+    Err(errors::invalid_params_in_words(&why))
+}
+
+/// A server's registry of subscriptions. Clones share their state.
+#[derive(Clone, Debug)]
+pub struct Subscriptions(Arc<Shared>);
+
+#[derive(Debug)]
+struct Shared {
+    offered: Mutex<JsonObject>,
+    subscribers: Mutex<HashMap<u64, Subscriber>>,
+    next: AtomicU64,
+    closed: CancellationToken,
+    /// The tasks that clients can subscribe to.
+    #[cfg(feature = "tasks")]
+    tasks: OnceLock<TasksExtension>,
+}
+
+#[derive(Debug)]
+struct Subscriber {
+    accepted: Filter,
+    filter: CallerFilter,
+    pending: Arc<Pending>,
+}
+
+impl Subscriber {
+    fn notify(&self, change: Change) {
+        if self.filter.allows(&change) {
+            self.pending.add(change, &self.accepted);
+        }
+    }
+}
+
+impl Subscriptions {
+    /// Creates the subscriptions that the server's declared capabilities offer: `listChanged` of `tools`, `prompts` and
+    /// `resources`, and `subscribe` of `resources`.
+    #[must_use]
+    pub fn of(ours: &LocalInfo) -> Self {
+        Self(Arc::new(Shared {
+            offered: Mutex::new(ours.capabilities.clone()),
+            subscribers: Mutex::default(),
+            next: AtomicU64::new(0),
+            closed: CancellationToken::new(),
+            #[cfg(feature = "tasks")]
+            tasks: OnceLock::new(),
+        }))
+    }
+
+    /// Lets clients subscribe to their tasks. Does nothing if the subscriptions have an extension already.
+    #[cfg(feature = "tasks")]
+    #[must_use]
+    pub fn with_tasks(self, tasks: TasksExtension) -> Self {
+        // The first extension stays.
+        let _ = self.0.tasks.set(tasks);
+        self
+    }
+
+    /// Notifies the subscribers of a change. A subscription to a resource covers its parts: `file:///notes/` covers
+    /// `file:///notes/today`.
+    pub fn changed(&self, change: &Change) {
+        for subscriber in self.subscribers().values().filter(|subscriber| subscriber.accepted.matches(change)) {
+            subscriber.notify(change.clone());
+        }
+    }
+
+    /// Notifies the subscribers of everything that they have subscribed to, because changes may have been missed.
+    pub(super) fn everything_changed(&self) {
+        for subscriber in self.subscribers().values() {
+            for change in subscriber.accepted.changes() {
+                subscriber.notify(change);
+            }
+        }
+    }
+
+    /// Replaces the declared capabilities that new subscriptions are matched against.
+    pub(super) fn offer(&self, info: &LocalInfo) {
+        *self.0.offered.lock() = info.capabilities.clone();
+    }
+
+    /// Returns the number of active subscriptions.
+    #[must_use]
+    pub fn count(&self) -> usize {
+        self.subscribers().len()
+    }
+
+    /// Ends all subscriptions, including future ones. Pending changes are still sent.
+    pub fn close(&self) {
+        self.0.closed.cancel();
+    }
+
+    /// Returns the handler of `subscriptions/listen`.
+    pub fn handler(
+        &self,
+    ) -> impl Fn(Context, SubscriptionsListenRequestParams) -> ListenFuture + Clone + Send + Sync + 'static + use<>
+    {
+        let this = self.clone();
+        move |context, params| {
+            let this = this.clone();
+            Box::pin(this.listen(context, params.notifications, CallerFilter::default()))
+        }
+    }
+
+    /// Handles `subscriptions/listen` of a caller with this filter.
+    pub(super) async fn listen(
+        self,
+        context: Context,
+        requested: SubscriptionFilter,
+        filter: CallerFilter,
+    ) -> Result<SubscriptionsListenResult, ErrorObject> {
+        let id = context.id().ok_or_else(errors::internal)?;
+        check_size(&requested)?;
+        let mut tasks = SubscribedTasks::new(&self, &context, &requested).await?;
+        let accepted = self.accept(requested, &filter);
+        let refused = |uri: &&String| !filter.allows(&Change::Resource((*uri).clone()));
+        if let Some(uri) = accepted.resource_subscriptions.iter().flatten().find(refused) {
+            return Err(protocol::errors::resource_not_found(context.revision(), uri));
+        }
+        let meta = json!({ SUBSCRIPTION_ID: mcpgen_types::to_value(id).unwrap_or_default() });
+        let mut acknowledged =
+            json!({ "_meta": meta, "notifications": mcpgen_types::to_value(&accepted).unwrap_or_default() });
+        if let Some(ids) = tasks.ids() {
+            acknowledged["notifications"][TASK_IDS] = json!(ids);
+        }
+        let subscribed = self.subscribe(Filter::from(&accepted), filter);
+        drop(accepted);
+        // Errors are ignored: sending fails only if the connection has ended, which also ends this handler.
+        let notify = async |method, params: serde_json::Value| {
+            let _ = context.peer().notify_unchecked(method, Some(Json::from(&params))).await;
+        };
+        notify(SubscriptionsAcknowledgedNotification::METHOD, acknowledged).await;
+        let notify_change = async |change: Change| {
+            let mut params = json!({ "_meta": meta });
+            if let Change::Resource(uri) = &change {
+                params["uri"] = json!(uri);
+            }
+            notify(change.method(), params).await;
+        };
+        let peer = context.peer();
+        loop {
+            tokio::select! {
+                biased;
+                () = self.0.closed.cancelled() => break,
+                () = peer.receiving_ended() => break,
+                change = subscribed.pending.next() => notify_change(change).await,
+                mut params = tasks.next() => {
+                    params.insert("_meta", &meta);
+                    notify(TASK_NOTIFICATION, params.into()).await;
+                }
+            }
+        }
+        while let Some(change) = subscribed.pending.take() {
+            notify_change(change).await;
+        }
+        Ok(SubscriptionsListenResult::new(SubscriptionsListenResultMetaObject::new(id.clone())))
+    }
+
+    /// Returns the part of a filter that the server supports, without lists of whose changes the caller may not be notified.
+    fn accept(&self, requested: SubscriptionFilter, filter: &CallerFilter) -> SubscriptionFilter {
+        let offered = self.0.offered.lock();
+        let offers = |path: [&str; 2]| can(offered.as_ref(), &path);
+        let list = |requested: Option<bool>, what, change| {
+            requested.filter(|requested| *requested && offers([what, "listChanged"]) && filter.allows(&change))
+        };
+        let mut accepted = SubscriptionFilter::new();
+        accepted.tools_list_changed = list(requested.tools_list_changed, "tools", Change::Tools);
+        accepted.prompts_list_changed = list(requested.prompts_list_changed, "prompts", Change::Prompts);
+        accepted.resources_list_changed = list(requested.resources_list_changed, "resources", Change::Resources);
+        accepted.resource_subscriptions =
+            requested.resource_subscriptions.filter(|_| offers(["resources", "subscribe"]));
+        accepted
+    }
+
+    fn subscribe(&self, accepted: Filter, filter: CallerFilter) -> Subscribed {
+        let (key, pending) = (self.0.next.fetch_add(1, Ordering::Relaxed), Arc::<Pending>::default());
+        self.subscribers().insert(key, Subscriber { accepted, filter, pending: Arc::clone(&pending) });
+        Subscribed { all: self.clone(), key, pending }
+    }
+
+    fn subscribers(&self) -> MutexGuard<'_, HashMap<u64, Subscriber>> {
+        self.0.subscribers.lock()
+    }
+}
+
+/// The tasks of a subscription.
+struct SubscribedTasks {
+    #[cfg(feature = "tasks")]
+    watched: Option<WatchedTasks>,
+}
+
+impl SubscribedTasks {
+    /// Selects the tasks of a request that its sender can see. Ignores them if the server has no tasks.
+    #[cfg(feature = "tasks")]
+    async fn new(
+        subscriptions: &Subscriptions,
+        context: &Context,
+        requested: &SubscriptionFilter,
+    ) -> Result<Self, ErrorObject> {
+        let (Some(tasks), Some(ids)) = (subscriptions.0.tasks.get(), requested.extra.get(TASK_IDS)) else {
+            return Ok(Self { watched: None });
+        };
+        context.require_extension::<TasksExtension>()?;
+        let ids: Vec<String> = ids.decode().map_err(|error: mcpgen_types::Error| {
+            errors::invalid_params(&error.at_key(TASK_IDS).at_key("notifications").at_key("params"))
+        })?;
+        if ids.len() > MAX_RESOURCE_SUBSCRIPTIONS {
+            let why = format!(
+                "params.notifications.{TASK_IDS}: expected at most {MAX_RESOURCE_SUBSCRIPTIONS} IDs, found {}",
+                ids.len()
+            );
+            return Err(errors::invalid_params_in_words(&why));
+        }
+        Ok(Self { watched: Some(tasks.watch(context, ids).await?) })
+    }
+
+    #[cfg(not(feature = "tasks"))]
+    #[expect(clippy::unused_async, reason = "the same signature with and without the feature")]
+    async fn new(_: &Subscriptions, _: &Context, _: &SubscriptionFilter) -> Result<Self, ErrorObject> {
+        Ok(Self {})
+    }
+
+    /// Returns the IDs of the tasks, or `None` if the client has not asked for tasks.
+    fn ids(&self) -> Option<Vec<&str>> {
+        #[cfg(feature = "tasks")]
+        return self.watched.as_ref().map(WatchedTasks::ids);
+        #[cfg(not(feature = "tasks"))]
+        None
+    }
+
+    /// Returns the next state of a task.
+    async fn next(&mut self) -> JsonObject {
+        #[cfg(feature = "tasks")]
+        if let Some(watched) = &mut self.watched {
+            return watched.next().await;
+        }
+        std::future::pending().await
+    }
+}
+
+/// The future that the handler of `subscriptions/listen` returns.
+pub type ListenFuture = Pin<Box<dyn Future<Output = Result<SubscriptionsListenResult, ErrorObject>> + Send>>;
+
+/// An active subscription. Dropping it removes it from the registry.
+struct Subscribed {
+    all: Subscriptions,
+    key: u64,
+    pending: Arc<Pending>,
+}
+
+impl Drop for Subscribed {
+    fn drop(&mut self) {
+        self.all.subscribers().remove(&self.key);
+    }
+}

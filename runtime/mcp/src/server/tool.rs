@@ -1,0 +1,489 @@
+//! Tools and their functions.
+
+use std::fmt;
+use std::future::{Future, ready};
+use std::sync::Arc;
+
+use mcpgen_runtime::context::Context;
+use mcpgen_runtime::jsonrpc::errors;
+use mcpgen_runtime::router::ResponseFuture;
+use mcpgen_runtime::transport::DecodedMemory;
+use mcpgen_types::v2026_07_28::{CallToolResult, Icon, Tool, ToolAnnotations, ToolInputSchema};
+use mcpgen_types::{ErrorObject, Json, JsonObject, JsonRef};
+#[cfg(feature = "tasks")]
+use mcpgen_types::{Request as _, v2026_07_28::CallToolRequest};
+use tower::BoxError;
+
+use super::context::RequestContext;
+use super::conversion;
+use super::error::DefinitionError;
+use super::into_tool_result::{IntoToolResult, text};
+#[cfg(feature = "schemars")]
+use super::json_terms::in_json_terms;
+use super::registry::Entry;
+#[cfg(feature = "schemars")]
+use super::schema;
+use super::tool_error::{Failure, ResultOrInput, ToolError};
+#[cfg(feature = "validate")]
+use super::validate::Schemas;
+use crate::protocol::ContextExt;
+use crate::protocol::change::Change;
+use crate::protocol::header_params::{self, Header};
+#[cfg(feature = "tasks")]
+use crate::protocol::methods::may_run_as_task;
+#[cfg(feature = "tasks")]
+use crate::tasks::TaskSupport;
+
+/// A tool and its function.
+pub(super) struct ToolEntry {
+    pub(super) tool: Tool,
+    run: Run,
+    /// Whether calls can run as tasks.
+    #[cfg(feature = "tasks")]
+    pub(super) task_support: TaskSupport,
+    /// Whether calls become tasks only when the function asks for it.
+    #[cfg(feature = "tasks")]
+    pub(super) is_task_deferred: bool,
+    /// The arguments that HTTP clients also send as headers.
+    #[cfg_attr(not(feature = "http-server"), expect(dead_code, reason = "only HTTP has headers"))]
+    pub(super) headers: Vec<Header>,
+    #[cfg(feature = "validate")]
+    schemas: Schemas,
+}
+
+type Run = Box<dyn Fn(Arc<ToolEntry>, RequestContext, Arguments) -> ResponseFuture + Send + Sync>;
+
+impl ToolEntry {
+    /// Creates a tool whose arguments are a Rust type.
+    #[cfg(feature = "schemars")]
+    pub(super) fn typed<A, F, Fut, T>(info: ToolInfo, function: F) -> Result<Self, DefinitionError>
+    where
+        A: serde::de::DeserializeOwned + schemars::JsonSchema + Send,
+        F: Fn(RequestContext, A) -> Fut + Send + Sync + 'static,
+        Fut: Future<Output = T> + Send + 'static,
+        T: IntoToolResult,
+    {
+        let mut info = info;
+        let tool = &mut info.tool;
+        let (input_schema, description) = schema::input_schema::<A>(&tool.name)?;
+        tool.description = tool.description.take().or(description);
+        tool.input_schema = input_schema;
+        let output_schema = T::output_schema().map(|schema| schema::decode(&tool.name, "outputSchema", &schema));
+        tool.output_schema = output_schema.transpose()?;
+        Self::new(info, run(|context, tool, arguments| decode_arguments::<A>(context, tool, arguments), function))
+    }
+
+    /// Creates a tool with hand-written schemas.
+    pub(super) fn with_schema<F, Fut, T>(info: ToolInfo, function: F) -> Result<Self, DefinitionError>
+    where
+        F: Fn(RequestContext, JsonObject) -> Fut + Send + Sync + 'static,
+        Fut: Future<Output = T> + Send + 'static,
+        T: IntoToolResult,
+    {
+        Self::new(info, run(|_, _, arguments| Ok((arguments.object()?, None)), function))
+    }
+
+    fn new(info: ToolInfo, run: Run) -> Result<Self, DefinitionError> {
+        if let Some(problem) = info.problem {
+            return Err(problem);
+        }
+        let mut tool = info.tool;
+        // Some clients and models require `properties`, although the schema of a tool does not.
+        if !tool.input_schema.get().contains_key("properties") {
+            let with_properties = tool.input_schema.clone().with_member("properties", JsonObject::new());
+            tool.input_schema = with_properties.unwrap_or(tool.input_schema);
+        }
+        let is_allowed = |byte: u8| byte.is_ascii_alphanumeric() || b"_-.".contains(&byte);
+        if !(1..=128).contains(&tool.name.len()) || !tool.name.bytes().all(is_allowed) {
+            return Err(DefinitionError::InvalidName(tool.name));
+        }
+        let headers = match tool.input_schema.get().read(header_params::headers) {
+            Ok(Ok(headers)) => headers,
+            Ok(Err(source)) => return Err(DefinitionError::Header { name: tool.name, source }),
+            Err(error) => {
+                let source = Arc::new(error);
+                return Err(DefinitionError::Schema { name: tool.name, schema: "inputSchema", source });
+            }
+        };
+        Ok(Self {
+            headers,
+            #[cfg(feature = "validate")]
+            schemas: Schemas::of(&tool)?,
+            run,
+            #[cfg(feature = "tasks")]
+            task_support: info.task_support,
+            #[cfg(feature = "tasks")]
+            is_task_deferred: info.is_task_deferred,
+            tool,
+        })
+    }
+}
+
+impl Entry for ToolEntry {
+    const KIND: &'static str = "tool";
+    const CHANGE: Change = Change::Tools;
+    type Listed = Tool;
+
+    fn key(&self) -> &str {
+        &self.tool.name
+    }
+
+    /// Returns the tool. In revisions whose clients request tasks, it contains whether the tool can run as a task.
+    fn listed(&self, context: &Context) -> Tool {
+        #[cfg_attr(not(feature = "tasks"), expect(unused_mut, reason = "only tasks change it"))]
+        let mut tool = self.tool.clone();
+        #[cfg(feature = "tasks")]
+        if may_run_as_task(context.revision(), CallToolRequest::METHOD) && self.task_support != TaskSupport::Forbidden {
+            let execution = JsonObject::from([("taskSupport", self.task_support.as_str().into())]);
+            // The newest revision has no such member, so this cannot fail.
+            let _ = tool.extra.insert("execution", execution);
+        }
+        #[cfg(not(feature = "tasks"))]
+        let _ = context;
+        tool
+    }
+}
+
+impl ToolEntry {
+    /// Checks the arguments against the tool's schema, and runs its function.
+    #[cfg(feature = "validate")]
+    pub(super) fn start(self: Arc<Self>, context: RequestContext, arguments: Arguments) -> ResponseFuture {
+        Box::pin(async move {
+            let arguments = match arguments.object() {
+                Ok(arguments) => self.schemas.check_input(&self.tool.name, arguments).await,
+                Err(error) => Err(error.into()),
+            };
+            match arguments {
+                Ok(arguments) => (self.run)(Arc::clone(&self), context, Arguments::Object(arguments)).await,
+                Err(error) => self.encode(&context, Err(error)),
+            }
+        })
+    }
+
+    /// Runs the tool's function.
+    #[cfg(not(feature = "validate"))]
+    pub(super) fn start(self: Arc<Self>, context: RequestContext, arguments: Arguments) -> ResponseFuture {
+        (self.run)(Arc::clone(&self), context, arguments)
+    }
+
+    /// Encodes the function's result or error as the result of the call. Returns an error for an error response.
+    pub(super) fn encode(
+        &self,
+        context: &Context,
+        result: Result<CallToolResult, ToolError>,
+    ) -> Result<Json, ErrorObject> {
+        let result = match result {
+            Ok(result) => result,
+            Err(ToolError(Failure::Message(message))) => text(message).with_is_error(true),
+            Err(error) => match error.into_response::<CallToolResult>()? {
+                ResultOrInput::Result(result) => result,
+                input => return conversion::encode(context, &input),
+            },
+        };
+        conversion::encode_typed(context, &result)
+    }
+}
+
+/// Wraps a tool's function. `decode` converts the arguments, and takes memory for them; if it fails, the function is not
+/// called.
+fn run<A, F, Fut, T>(
+    decode: impl Fn(&Context, &str, Arguments) -> Result<(A, Option<DecodedMemory>), ToolError> + Send + Sync + 'static,
+    function: F,
+) -> Run
+where
+    F: Fn(RequestContext, A) -> Fut + Send + Sync + 'static,
+    Fut: Future<Output = T> + Send + 'static,
+    T: IntoToolResult,
+{
+    Box::new(move |entry, request_context, arguments| {
+        let context = Context::clone(&request_context);
+        match decode(&context, &entry.tool.name, arguments) {
+            Ok((arguments, memory)) => {
+                let result = function(request_context, arguments);
+                Box::pin(async move {
+                    let _memory = memory;
+                    let result = result.await.into_tool_result();
+                    #[cfg(feature = "validate")]
+                    let result = match result {
+                        Ok(result) => entry.schemas.check_output(&entry.tool.name, result).await,
+                        error => error,
+                    };
+                    entry.encode(&context, result)
+                })
+            }
+            Err(error) => Box::pin(ready(entry.encode(&context, Err(error)))),
+        }
+    })
+}
+
+/// Deserializes arguments. The error is for the model.
+#[cfg(feature = "schemars")]
+fn decode_arguments<A: serde::de::DeserializeOwned>(
+    context: &Context,
+    tool: &str,
+    arguments: Arguments,
+) -> Result<(A, Option<DecodedMemory>), ToolError> {
+    let arguments = match arguments {
+        Arguments::Raw(arguments) => arguments,
+        Arguments::Object(arguments) => arguments.into(),
+    };
+    let read = arguments.read(|json| {
+        let memory = context.take_memory(json.decoded_bytes())?;
+        Ok::<_, ErrorObject>((memory, json.deserialize()))
+    });
+    let (memory, decoded) = match read {
+        Ok(read) => read.map(|(memory, decoded)| (Some(memory), decoded))?,
+        Err(error) => (None, Err(error)),
+    };
+    let decoded = decoded.or_else(|error| {
+        // For types such as `()`, an empty object counts as no arguments.
+        let is_empty = arguments.read(|json| json.members().is_ok_and(|mut members| members.next().is_none()));
+        if let (Ok(true), Ok(nothing)) = (is_empty, mcpgen_runtime::jsonrpc::json::decode(None)) {
+            return Ok(nothing);
+        }
+        let at = if error.path().is_empty() { "" } else { "argument " };
+        let error = in_json_terms(&error.to_string());
+        Err(ToolError::failed(format!(
+            "invalid arguments for {tool}: {at}{error}. Correct them and call the tool again."
+        )))
+    })?;
+    Ok((decoded, memory))
+}
+
+/// The arguments of a call.
+#[derive(Clone)]
+pub(super) enum Arguments {
+    Object(JsonObject),
+    /// An undecoded object.
+    Raw(Json),
+}
+
+impl Arguments {
+    pub(super) fn none() -> Self {
+        Self::Object(JsonObject::new())
+    }
+
+    fn object(self) -> Result<JsonObject, ErrorObject> {
+        match self {
+            Self::Object(object) => Ok(object),
+            Self::Raw(arguments) => {
+                arguments.decode().map_err(|error| errors::invalid_params(&error.at_key("arguments").at_key("params")))
+            }
+        }
+    }
+
+    pub(super) fn text(&self) -> String {
+        match self {
+            Self::Object(object) => mcpgen_types::to_string(object),
+            Self::Raw(arguments) => arguments.text().to_owned(),
+        }
+    }
+}
+
+impl fmt::Debug for ToolEntry {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("ToolEntry").field("tool", &self.tool.name).finish_non_exhaustive()
+    }
+}
+
+/// The description of a tool without its schemas. Converts from a name, or from a [`Tool`], whose schemas are replaced
+/// with the schemas of the function's types.
+#[derive(Clone, Debug)]
+pub struct ToolInfo {
+    tool: Tool,
+    /// The first problem of the schema, which is reported when the server starts.
+    problem: Option<DefinitionError>,
+    #[cfg(feature = "tasks")]
+    task_support: TaskSupport,
+    #[cfg(feature = "tasks")]
+    is_task_deferred: bool,
+}
+
+impl ToolInfo {
+    /// Creates the description of a tool with this name.
+    pub fn new(name: impl Into<String>) -> Self {
+        Tool::new(name, ToolInputSchema::new()).into()
+    }
+
+    /// Sets the name that is displayed to users.
+    #[must_use]
+    pub fn title(mut self, title: impl Into<String>) -> Self {
+        self.tool.title = Some(title.into());
+        self
+    }
+
+    /// Sets the description for models. The default is the doc comment of the arguments' type.
+    #[must_use]
+    pub fn description(mut self, description: impl Into<String>) -> Self {
+        self.tool.description = Some(description.into());
+        self
+    }
+
+    /// Sets the JSON Schema of the arguments, for a tool that takes them as a JSON object:
+    /// [`ServerBuilder::tool_with_schema`](super::ServerBuilder::tool_with_schema). The schema's `type` must be `object`; it
+    /// is added if it is missing. An invalid schema is reported when the server starts.
+    ///
+    /// ```
+    /// use mcpgen_sdk::Server;
+    /// use mcpgen_sdk::server::ToolInfo;
+    /// use serde_json::json;
+    ///
+    /// let greet = ToolInfo::new("greet").input_schema(json!({
+    ///     "properties": { "name": { "type": "string" } },
+    ///     "required": ["name"],
+    /// }));
+    /// let server = Server::builder("greeter", "1.0.0")
+    ///     .tool_with_schema(greet, |_, arguments| async move {
+    ///         format!("hello, {}", arguments.get("name").and_then(|name| name.as_str()).unwrap_or_default())
+    ///     })
+    ///     .build();
+    /// assert!(server.config().is_ok());
+    /// ```
+    #[must_use]
+    pub fn input_schema(mut self, mut schema: serde_json::Value) -> Self {
+        if let Some(schema) = schema.as_object_mut() {
+            schema.entry("type").or_insert_with(|| "object".into());
+        }
+        match mcpgen_types::from_value(schema) {
+            Ok(schema) => self.tool.input_schema = schema,
+            Err(error) => self.reject(error.into()),
+        }
+        self
+    }
+
+    /// Sets the schema of the arguments to that of a type; see [`input_schema`](Self::input_schema). Its doc comment
+    /// becomes the description of the tool, unless it has one.
+    #[cfg(feature = "schemars")]
+    #[must_use]
+    pub fn input<A: schemars::JsonSchema>(mut self) -> Self {
+        match schema::input_schema::<A>(&self.tool.name) {
+            Ok((schema, description)) => {
+                self.tool.input_schema = schema;
+                self.tool.description = self.tool.description.take().or(description);
+            }
+            Err(problem) => self.problem = self.problem.take().or(Some(problem)),
+        }
+        self
+    }
+
+    /// Adds an optional argument with this JSON Schema; see [`input_schema`](Self::input_schema).
+    ///
+    /// ```
+    /// use mcpgen_sdk::server::ToolInfo;
+    /// use serde_json::json;
+    ///
+    /// let search = ToolInfo::new("search")
+    ///     .required_property("text", json!({ "type": "string" }))
+    ///     .property("limit", json!({ "type": "integer", "minimum": 1 }));
+    /// # let _ = search;
+    /// ```
+    #[must_use]
+    pub fn property(mut self, name: impl Into<String>, schema: serde_json::Value) -> Self {
+        match self.keyword("properties").map_or(Ok(JsonObject::new()), JsonObject::try_from) {
+            Ok(mut properties) => {
+                properties.insert(name.into(), schema);
+                self.set_keyword("properties", properties);
+            }
+            Err(_) => self.reject("properties: expected object".into()),
+        }
+        self
+    }
+
+    /// Adds a required argument with this JSON Schema; see [`input_schema`](Self::input_schema).
+    #[must_use]
+    pub fn required_property(self, name: impl Into<String>, schema: serde_json::Value) -> Self {
+        let name = name.into();
+        let mut info = self.property(name.clone(), schema);
+        match info.keyword("required").map_or(Ok(Vec::new()), |required| required.decode::<Vec<Json>>()) {
+            Ok(mut required) => {
+                required.push(name.into());
+                info.set_keyword("required", required);
+            }
+            Err(_) => info.reject("required: expected array".into()),
+        }
+        info
+    }
+
+    fn keyword(&self, name: &str) -> Option<JsonRef<'_>> {
+        self.tool.input_schema.get().get(name)
+    }
+
+    fn set_keyword(&mut self, name: &str, value: impl Into<Json>) {
+        match std::mem::take(&mut self.tool.input_schema).with_member(name, value) {
+            Ok(schema) => self.tool.input_schema = schema,
+            Err(error) => self.reject(error.into()),
+        }
+    }
+
+    fn reject(&mut self, source: BoxError) {
+        let (name, source) = (self.tool.name.clone(), Arc::from(source));
+        self.problem.get_or_insert(DefinitionError::Schema { name, schema: "inputSchema", source });
+    }
+
+    /// Sets hints about the tool's behavior, such as whether it is read-only or destructive.
+    #[must_use]
+    pub fn annotations(mut self, annotations: ToolAnnotations) -> Self {
+        self.tool.annotations = Some(annotations);
+        self
+    }
+
+    /// Sets whether calls can run as tasks; see [`TasksExtension`](crate::tasks::TasksExtension). By default, they
+    /// cannot.
+    ///
+    /// In revision 2025-11-25, the client decides whether a call runs as a task. In 2026-07-28, calls run as tasks for
+    /// clients that have the extension. A tool that must run as a task cannot be called by other clients. In older
+    /// revisions, calls never run as tasks.
+    #[cfg(feature = "tasks")]
+    #[must_use]
+    pub fn task(mut self, support: TaskSupport) -> Self {
+        self.task_support = support;
+        self
+    }
+
+    /// Like [`task`](Self::task), but in 2026-07-28, a call becomes a task only when its function calls
+    /// [`RequestContext::start_task`]. Use this if the function needs input before it knows whether there is work to do:
+    /// until then, it requests input in the results of the call.
+    #[cfg(feature = "tasks")]
+    #[must_use]
+    pub fn deferred_task(mut self, support: TaskSupport) -> Self {
+        self.is_task_deferred = true;
+        self.task(support)
+    }
+
+    #[cfg(feature = "apps")]
+    pub(super) fn meta(&mut self) -> &mut JsonObject {
+        self.tool.meta.get_or_insert_default()
+    }
+
+    /// Sets the icons.
+    #[must_use]
+    pub fn icons(mut self, icons: impl Into<Vec<Icon>>) -> Self {
+        self.tool.icons = Some(icons.into());
+        self
+    }
+}
+
+impl From<&str> for ToolInfo {
+    fn from(name: &str) -> Self {
+        Self::new(name)
+    }
+}
+
+impl From<String> for ToolInfo {
+    fn from(name: String) -> Self {
+        Self::new(name)
+    }
+}
+
+impl From<Tool> for ToolInfo {
+    fn from(tool: Tool) -> Self {
+        Self {
+            tool,
+            problem: None,
+            #[cfg(feature = "tasks")]
+            task_support: TaskSupport::default(),
+            #[cfg(feature = "tasks")]
+            is_task_deferred: false,
+        }
+    }
+}

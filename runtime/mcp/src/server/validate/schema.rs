@@ -1,0 +1,422 @@
+//! A compiled schema whose evaluation is bounded.
+
+use std::fmt::{self, Write};
+use std::sync::{Arc, LazyLock};
+use std::thread::available_parallelism;
+use std::time::Duration;
+
+use jsonschema::error::ValidationErrorKind;
+use jsonschema::{PatternOptions, ValidationError, Validator};
+use mcpgen_runtime::jsonrpc::json;
+use mcpgen_types::{Json, Value};
+use tokio::sync::Semaphore;
+
+use super::budget::{self, Budget};
+use super::error::SchemaError;
+use super::rewrite::rewrite;
+
+/// A compiled schema.
+pub(super) struct Schema(Validator);
+
+/// The outcome of a check.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Verdict {
+    Valid,
+    /// The value is invalid. Contains the first errors.
+    Invalid(String),
+    /// The check took too long, so the value may be valid or not.
+    Unfinished,
+    /// The value is too large to be checked.
+    TooLarge,
+}
+
+/// The budget of a check on the caller's thread, which may also run other tasks: a few milliseconds.
+const QUICK: Budget = Budget { steps: 50_000, stack: 128 << 10, time: Duration::from_millis(50) };
+
+/// The budget of a check on a thread for blocking work.
+const THOROUGH: Budget = Budget { steps: 50_000_000, stack: 1 << 20, time: Duration::from_secs(2) };
+
+/// How long a check waits for other checks to finish.
+const MAX_WAIT: Duration = Duration::from_secs(10);
+
+/// The maximum size of a compiled pattern, in bytes.
+const MAX_PATTERN_BYTES: usize = 1 << 20;
+
+/// The maximum memory that matching a pattern may use, in bytes.
+const MAX_MATCHER_BYTES: usize = 1 << 20;
+
+/// The maximum work of listing the errors of a value, in units. It bounds the number of errors that are collected.
+const MAX_EXPLAINED: u64 = 100_000;
+
+/// The maximum number of errors in a message.
+const MAX_ERRORS: usize = 5;
+
+/// The maximum length of one error in a message, in bytes. Errors quote the value.
+const MAX_ERROR_BYTES: usize = 300;
+
+impl Schema {
+    pub(super) fn new(schema: &Value) -> Result<Self, SchemaError> {
+        let (schema, draft) = rewrite(schema)?;
+        let patterns = PatternOptions::regex().size_limit(MAX_PATTERN_BYTES).dfa_size_limit(MAX_MATCHER_BYTES);
+        jsonschema::options()
+            .offline()
+            .with_draft(draft)
+            .with_pattern_options(patterns)
+            .with_keyword(budget::KEYWORD, budget::keyword)
+            .build(&schema)
+            .map(Self)
+            .map_err(|error| SchemaError::from_build(&error))
+    }
+
+    /// Checks a value. A check that takes longer than a few milliseconds is repeated on a thread for blocking work.
+    pub(super) async fn check(self: &Arc<Self>, json: &Json) -> Verdict {
+        let Some(value) = json::tree(json) else { return Verdict::TooLarge };
+        if json.entries().is_ok_and(|found| found != entries(&value)) {
+            return Verdict::Invalid("the name of a member occurs more than once".to_owned());
+        }
+        match self.check_within(QUICK, &value) {
+            Verdict::Unfinished => {
+                // Other checks may take long, and the tree is large.
+                drop(value);
+                self.check_thoroughly(json.clone()).await
+            }
+            verdict => verdict,
+        }
+    }
+
+    async fn check_thoroughly(self: &Arc<Self>, json: Json) -> Verdict {
+        // Limits the concurrent checks to the number of processors.
+        static ROOM: LazyLock<Arc<Semaphore>> =
+            LazyLock::new(|| Arc::new(Semaphore::new(available_parallelism().map_or(1, usize::from))));
+        let Ok(Ok(room)) = tokio::time::timeout(MAX_WAIT, Arc::clone(&ROOM).acquire_owned()).await else {
+            return Verdict::Unfinished;
+        };
+        let schema = Arc::clone(self);
+        let check = tokio::task::spawn_blocking(move || {
+            // Hold the permit until the check ends, even if the caller is cancelled.
+            let _room = room;
+            schema.check_within(THOROUGH, &json.to_value())
+        });
+        check.await.unwrap_or(Verdict::Unfinished)
+    }
+
+    fn check_within(&self, budget: Budget, value: &Value) -> Verdict {
+        match budget.run(|| self.0.is_valid(value)) {
+            Ok(true) => Verdict::Valid,
+            Ok(false) => Verdict::Invalid(self.explain(budget, value)),
+            Err(budget::Exhausted) => Verdict::Unfinished,
+        }
+    }
+
+    /// Lists the first errors of an invalid value. `jsonschema` collects all errors first, so the budget is smaller.
+    fn explain(&self, budget: Budget, value: &Value) -> String {
+        let budget = Budget { steps: budget.steps.min(MAX_EXPLAINED), ..budget };
+        let errors = budget.run(|| {
+            let errors = self.0.iter_errors(value).take(MAX_ERRORS);
+            errors.map(|error| described(&error)).collect::<Vec<_>>().join("; ")
+        });
+        errors.unwrap_or_else(|_| "does not match the schema".to_owned())
+    }
+}
+
+fn described(error: &ValidationError<'_>) -> String {
+    let path = error.instance_path().as_str();
+    let prefix = if path.is_empty() { String::new() } else { format!("{path}: ") };
+    // The error would quote the rewritten schema.
+    if matches!(error.kind(), ValidationErrorKind::Not { .. }) {
+        return format!("{prefix}the value matches the schema of `not`");
+    }
+    match shortened(error) {
+        Ok(text) => format!("{prefix}{text}"),
+        // The error quotes a long value.
+        Err(_) => format!("{prefix}{}", shortened(error.masked()).unwrap_or_else(|cut| cut)),
+    }
+}
+
+/// Formats `content`. If the text is longer than [`MAX_ERROR_BYTES`], returns its beginning as the error.
+fn shortened(content: impl fmt::Display) -> Result<String, String> {
+    let mut text = Shortened(String::new());
+    match write!(text, "{content}") {
+        Ok(()) => Ok(text.0),
+        Err(fmt::Error) => Err(text.0),
+    }
+}
+
+/// A text that is truncated at [`MAX_ERROR_BYTES`].
+struct Shortened(String);
+
+impl Write for Shortened {
+    fn write_str(&mut self, text: &str) -> fmt::Result {
+        let room = MAX_ERROR_BYTES.saturating_sub(self.0.len());
+        if text.len() <= room {
+            self.0.push_str(text);
+            return Ok(());
+        }
+        let end = (0..=room).rev().find(|end| text.is_char_boundary(*end)).unwrap_or(0);
+        self.0.push_str(&text[..end]);
+        self.0.push('…');
+        Err(fmt::Error)
+    }
+}
+
+impl SchemaError {
+    fn from_build(error: &ValidationError<'_>) -> Self {
+        let text = shortened(error).unwrap_or_else(|cut| cut);
+        match error.kind() {
+            ValidationErrorKind::Format { format } if format == "regex" => Self::Pattern(text, MAX_PATTERN_BYTES >> 10),
+            _ => Self::Invalid(text),
+        }
+    }
+}
+
+/// Returns the number of entries that a tree would have in an index. Repeated names are not in the tree.
+fn entries(value: &Value) -> usize {
+    match value {
+        Value::Array(elements) => 2 + elements.iter().map(entries).sum::<usize>(),
+        Value::Object(members) => 2 + members.values().map(|value| 1 + entries(value)).sum::<usize>(),
+        _ => 1,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::{Map, json};
+
+    use super::*;
+
+    const SMALL: Budget = Budget { steps: 100_000, stack: 1 << 20, time: Duration::from_secs(60) };
+
+    fn check(schema: &Value, instance: &Value) -> Verdict {
+        Schema::new(schema).expect("valid schema").check_within(SMALL, instance)
+    }
+
+    /// Returns schemas, with instances that match and instances that do not.
+    fn table() -> Vec<(Value, Vec<Value>)> {
+        let draft = |draft: &str, mut schema: Value| {
+            schema["$schema"] = json!(draft);
+            schema
+        };
+        let instances = vec![
+            json!({}),
+            json!({ "a": 1 }),
+            json!({ "a": "x", "b": 2 }),
+            json!({ "a": { "a": { "a": 1 } } }),
+            json!({ "a": [1, "x", { "a": [] }] }),
+            json!({ "b": { "c": 3 }, "c": "ccc" }),
+            json!([1, 2, 2]),
+            json!(["x", { "a": 1 }]),
+            json!("xx"),
+            json!(3),
+            Value::Null,
+        ];
+        let (seven, nineteen) =
+            ("http://json-schema.org/draft-07/schema#", "https://json-schema.org/draft/2019-09/schema");
+        [
+            json!(true),
+            json!(false),
+            json!({}),
+            json!({ "type": "object", "required": ["a"], "properties": { "a": { "type": "integer" } } }),
+            json!({ "additionalProperties": { "pattern": "^c+$" }, "properties": { "b": true } }),
+            json!({ "patternProperties": { "^[ab]$": { "type": ["integer", "array"] } }, "additionalProperties": false }),
+            json!({ "propertyNames": { "pattern": "^a$" } }),
+            json!({ "items": { "type": "integer" }, "uniqueItems": true }),
+            json!({ "prefixItems": [{ "type": "string" }], "items": { "required": ["a"] } }),
+            json!({ "contains": { "type": "string" }, "minContains": 1, "maxContains": 1 }),
+            json!({ "if": { "required": ["a"] }, "then": { "required": ["b"] }, "else": { "type": "array" } }),
+            json!({ "not": { "anyOf": [{ "type": "object" }, { "type": "string", "pattern": "x" }] } }),
+            json!({ "oneOf": [{ "required": ["a"] }, { "required": ["b"] }] }),
+            json!({ "dependentRequired": { "a": ["b"] }, "dependentSchemas": { "b": { "required": ["c"] } } }),
+            json!({ "const": { "a": 1 } }),
+            json!({ "enum": [3, "xx", [1, 2, 2]] }),
+            json!({ "properties": { "a": { "$ref": "#" } }, "additionalProperties": false }),
+            json!({ "$ref": "#/$defs/t", "$defs": { "t": { "properties": { "a": { "$ref": "#/$defs/t" } }, "minProperties": 1 } } }),
+            json!({ "$defs": { "t": { "$anchor": "t", "type": "integer" } }, "properties": { "a": { "$ref": "#t" } } }),
+            json!({ "properties": { "a": { "properties": { "a": { "pattern": "^x" } } }, "b": { "$ref": "#/properties/a/properties/a" } } }),
+            json!({ "properties": { "b": { "$ref": "#/other/%61~1~0" } }, "other": { "a/~": { "type": "string" } } }),
+            json!({ "$id": "T0", "properties": { "a": { "$ref": "T0" } }, "additionalProperties": false }),
+            json!({ "$id": "https://example.com/root", "$defs": { "t": { "$id": "inner", "$defs": { "i": { "type": "integer" } },
+                "properties": { "c": { "$ref": "#/$defs/i" } } } }, "properties": { "b": { "$ref": "#/$defs/t" } } }),
+            json!({ "$dynamicAnchor": "n", "type": "object", "properties": { "a": { "$dynamicRef": "#n" } } }),
+            json!({ "$ref": "#/$defs/a", "$defs": { "a": { "properties": { "a": {} } } }, "unevaluatedProperties": false }),
+            json!({ "allOf": [{ "if": { "required": ["a"] }, "then": { "properties": { "b": {} } } }],
+                "anyOf": [{ "properties": { "a": { "type": "integer" } } }, { "properties": { "b": { "pattern": "." } } }],
+                "unevaluatedProperties": { "type": "string" } }),
+            json!({ "prefixItems": [true], "contains": { "type": "object" }, "unevaluatedItems": false }),
+            json!({ "$ref": "https://json-schema.org/draft/2020-12/schema" }),
+            draft(seven, json!({ "$ref": "#/definitions/a", "required": ["z"], "definitions": { "a": { "type": "object" } } })),
+            draft(seven, json!({ "items": [{ "type": "integer" }, true], "additionalItems": { "type": "string" } })),
+            draft(seven, json!({ "dependencies": { "a": ["b"], "b": { "required": ["c"] } } })),
+            draft(seven, json!({ "definitions": { "x": { "$id": "#x", "type": "integer" } }, "properties": { "a": { "$ref": "#x" } } })),
+            draft("http://json-schema.org/draft-06/schema#", json!({ "contains": { "const": 2 }, "if": true, "then": false })),
+            draft("http://json-schema.org/draft-04/schema#", json!({ "properties": { "a": { "minimum": 1, "exclusiveMinimum": true } }, "const": 1 })),
+            draft("http://json-schema.org/draft-04/schema#", json!({ "maximum": 3, "exclusiveMaximum": false })),
+            draft(nineteen, json!({ "$recursiveAnchor": true, "properties": { "a": { "$recursiveRef": "#" } }, "maxProperties": 1 })),
+            draft(nineteen, json!({ "items": [true], "unevaluatedItems": false })),
+        ]
+        .into_iter()
+        .map(|schema| (schema, instances.clone()))
+        .collect()
+    }
+
+    #[test]
+    fn agrees_with_the_original_schema() {
+        for (schema, instances) in table() {
+            let plain = jsonschema::options().offline().build(&schema).expect("valid schema");
+            for instance in instances {
+                let verdict = check(&schema, &instance);
+                assert_eq!(verdict == Verdict::Valid, plain.is_valid(&instance), "{schema} {instance}: {verdict:?}");
+                assert_ne!(verdict, Verdict::Unfinished, "{schema} {instance}");
+                if let Verdict::Invalid(errors) = verdict {
+                    assert!(!errors.contains("$defs") && !errors.is_empty(), "{schema} {instance}: {errors}");
+                }
+            }
+        }
+    }
+
+    fn nested(levels: usize, leaf: Value) -> Value {
+        (0..levels).fold(leaf, |inner, _| json!({ "x": inner }))
+    }
+
+    /// Returns a schema with definitions `d0` to `d{levels}`, each of which refers to the next one.
+    fn chain(levels: usize, last: Value, each: impl Fn(Value) -> Value) -> Value {
+        let reference = |level: usize| json!({ "$ref": format!("#/$defs/d{level}") });
+        let each = (0..levels).map(|level| (format!("d{level}"), each(reference(level + 1))));
+        let definitions: serde_json::Map<_, _> = each.chain([(format!("d{levels}"), last)]).collect();
+        json!({ "$defs": definitions, "$ref": "#/$defs/d0" })
+    }
+
+    #[test]
+    fn ends_when_the_budget_is_used_up() {
+        let members = |next: Value| json!({ "properties": { "x": next } });
+        let items: Vec<i32> = (0..60_000).collect();
+        let patterns: Vec<Value> = (0..250).map(|n| json!({ "not": { "pattern": format!("^a{n}$") } })).collect();
+        for (what, schema, instance) in [
+            (
+                "allOf",
+                chain(60, json!(true), |next| json!({ "allOf": [members(next.clone()), members(next)] })),
+                nested(60, json!(1)),
+            ),
+            (
+                "anyOf",
+                chain(60, json!(false), |next| json!({ "anyOf": [members(next.clone()), members(next)] })),
+                nested(60, json!(1)),
+            ),
+            (
+                "oneOf",
+                chain(
+                    60,
+                    json!(true),
+                    |next| json!({ "oneOf": [members(next.clone()), { "required": ["y"], "allOf": [members(next.clone())] }, members(next)] }),
+                ),
+                nested(60, json!(1)),
+            ),
+            (
+                "not",
+                chain(60, json!(true), |next| json!({ "not": { "allOf": [members(next.clone()), members(next)] } })),
+                nested(60, json!(1)),
+            ),
+            (
+                "items",
+                chain(30, json!(true), |next| json!({ "allOf": [{ "items": next }, { "items": next }] })),
+                (0..30).fold(json!(1), |inner, _| json!([inner])),
+            ),
+            (
+                "unevaluatedProperties",
+                chain(
+                    60,
+                    json!(true),
+                    |next| json!({ "anyOf": [members(next.clone()), members(next)], "unevaluatedProperties": false }),
+                ),
+                nested(60, json!(1)),
+            ),
+            (
+                "oneOf of many",
+                json!({ "items": { "oneOf": [{ "type": "integer" }, { "type": "string" }] } }),
+                json!(items),
+            ),
+            ("uniqueItems", json!({ "uniqueItems": true }), json!(items)),
+            ("enum", json!({ "items": { "enum": items } }), json!([0, 1, 2, 3])),
+            ("many patterns", json!({ "items": { "allOf": patterns } }), json!(vec!["zz"; 1000])),
+            ("long text", json!({ "pattern": "(a|b|ab)*c{100}d" }), json!("ab".repeat(100_000))),
+            (
+                "long names",
+                json!({ "patternProperties": { "(a|b|ab)*c{100}d": true } }),
+                json!({ ("ab".repeat(100_000)): 1 }),
+            ),
+            ("contains", json!({ "contains": { "allOf": [{ "pattern": "x" }] } }), json!(vec!["a"; 60_000])),
+        ] {
+            assert_eq!(check(&schema, &instance), Verdict::Unfinished, "{what}");
+        }
+    }
+
+    #[test]
+    fn finishes_ordinary_checks_of_large_values() {
+        let items: Vec<i32> = (0..60_000).collect();
+        for (schema, instance, expected) in [
+            (json!({ "items": { "type": "integer", "minimum": 0 } }), json!(items[..10_000]), Verdict::Valid),
+            (json!({ "maxLength": 2_000_000 }), json!("a".repeat(1_000_000)), Verdict::Valid),
+            (json!({ "pattern": "^[a-z]*$" }), json!("a".repeat(1_000_000)), Verdict::Valid),
+            (json!({ "multipleOf": 1e-300 }), json!(1e300), Verdict::Valid),
+        ] {
+            assert_eq!(check(&schema, &instance), expected, "{schema}");
+        }
+    }
+
+    #[test]
+    fn ends_when_the_stack_is_used_up() {
+        let schema = Schema::new(&json!({ "properties": { "x": { "$ref": "#" } } })).expect("valid schema");
+        let instance = nested(90, json!(1));
+        let little = Budget { stack: 8 << 10, ..SMALL };
+        assert_eq!(schema.check_within(little, &instance), Verdict::Unfinished);
+        assert_eq!(schema.check_within(SMALL, &instance), Verdict::Valid);
+    }
+
+    #[test]
+    fn charges_for_long_text_and_metaschemas() {
+        let text = json!("x".repeat(1 << 20));
+        let long = json!({ "allOf": vec![json!({ "minLength": 1_000_000 }); 100] });
+        let one = json!({ "$defs": { "a": { "const": text } }, "properties": { "b": { "$ref": "#/$defs/a" } } });
+        let meta = json!({ "items": { "$ref": "https://json-schema.org/draft/2020-12/schema" } });
+        let thousand = Budget { steps: 1_000_000, ..SMALL };
+        assert_eq!(Schema::new(&long).expect("valid schema").check_within(thousand, &text), Verdict::Unfinished);
+        assert!(matches!(check(&one, &json!({ "b": "x" })), Verdict::Invalid(_)));
+        assert_eq!(check(&meta, &json!([{ "enum": vec![json!({}); 2000] }])), Verdict::Unfinished);
+        assert_eq!(check(&meta, &json!([{ "type": "string" }])), Verdict::Valid);
+        // A long constant is not duplicated for each reference to it.
+        let many: Map<_, _> = (0..100).map(|n| (n.to_string(), json!({ "$ref": "#/$defs/a" }))).collect();
+        let rewritten =
+            rewrite(&json!({ "$defs": { "a": { "const": text } }, "properties": many })).expect("valid schema").0;
+        assert!(rewritten.to_string().len() < 2 << 20);
+    }
+
+    #[test]
+    fn accepts_ordinary_unicode_patterns() {
+        let schema = json!({ "pattern": "^[\\p{L} '-]{1,50}$" });
+        assert_eq!(check(&schema, &json!("Zoë")), Verdict::Valid);
+        assert_eq!(
+            check(&schema, &json!("3")),
+            Verdict::Invalid("\"3\" does not match \"^[\\p{L} '-]{1,50}$\"".to_owned())
+        );
+    }
+
+    #[test]
+    fn lists_at_most_a_few_errors() {
+        let Verdict::Invalid(errors) = check(&json!({ "items": { "type": "string" } }), &json!(vec![0; 1000])) else {
+            panic!("expected errors");
+        };
+        assert_eq!(errors.matches("is not of type").count(), MAX_ERRORS);
+        let schema = Schema::new(&json!({ "items": { "type": "string" } })).expect("valid schema");
+        let many = schema.check_within(Budget { steps: 1_000_000, ..SMALL }, &json!(vec![0; 60_000]));
+        assert_eq!(many, Verdict::Invalid("does not match the schema".to_owned()));
+    }
+
+    #[tokio::test]
+    async fn refuses_what_it_cannot_check() {
+        let schema = Arc::new(Schema::new(&json!({})).expect("a schema"));
+        let check = async |text: &str| schema.check(&Json::parse(text).expect("JSON")).await;
+        let numbers = |count: usize| format!("[{}0]", "0,".repeat(count));
+        assert_eq!(check(&numbers(300_000)).await, Verdict::Valid);
+        assert_eq!(check(&numbers(500_000)).await, Verdict::TooLarge);
+        assert!(matches!(check(r#"{"a":[{"b":1,"b":2}]}"#).await, Verdict::Invalid(_)));
+    }
+}

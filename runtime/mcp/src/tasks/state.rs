@@ -1,0 +1,183 @@
+//! The tasks of a server or client: their store, their limits, and those that run in this process.
+
+use std::collections::HashMap;
+use std::fmt;
+use std::sync::Arc;
+use std::time::Duration;
+
+use mcpgen_runtime::context::Context;
+use mcpgen_runtime::jsonrpc::errors;
+use mcpgen_types::ErrorObject;
+use parking_lot::{Mutex, MutexGuard};
+use tokio::sync::watch;
+use tokio_util::sync::CancellationToken;
+
+use super::memory::InMemoryTaskStore;
+use super::store::{StoredTask, TaskChange, TaskStore, has_ended};
+use super::support::TaskLimits;
+
+/// Runs requests as tasks. Clones share their tasks.
+#[derive(Clone)]
+pub struct Tasks(pub(super) Arc<Shared>);
+
+pub(super) struct Shared {
+    pub(super) store: Box<dyn TaskStore>,
+    pub(super) limits: TaskLimits,
+    pub(super) owner: Box<dyn Fn(&Context) -> String + Send + Sync>,
+    /// The tasks that run in this process, by ID.
+    running: Mutex<HashMap<String, Running>>,
+}
+
+/// A task that runs in this process.
+pub(super) struct Running {
+    owner: String,
+    pub(super) stop: CancellationToken,
+    /// Notified of changes of the task. Closes when the task has ended.
+    changes: watch::Sender<()>,
+}
+
+/// Waits for changes of a task.
+pub(super) struct Changes {
+    /// Notified of the changes of this process. `None` if the task does not run in this process.
+    here: Option<watch::Receiver<()>>,
+    poll_interval: Duration,
+}
+
+impl Changes {
+    /// Waits until this process changes the task, or until it is time to look for changes of other processes.
+    pub(super) async fn next(&mut self) {
+        let poll = tokio::time::sleep(self.poll_interval);
+        tokio::select! {
+            () = self.here() => {}
+            () = poll => {}
+        }
+    }
+
+    /// Waits until this process changes the task.
+    pub(super) async fn here(&mut self) {
+        match &mut self.here {
+            Some(here) => {
+                if here.changed().await.is_err() {
+                    self.here = None;
+                }
+            }
+            None => std::future::pending().await,
+        }
+    }
+
+    /// Returns whether the task runs in this process.
+    pub(super) fn is_here(&self) -> bool {
+        self.here.is_some()
+    }
+}
+
+/// The minimum interval for polling a task that runs in another process, and for retrying to store the end of a task.
+pub(super) const MIN_POLL_INTERVAL: Duration = Duration::from_millis(50);
+
+impl Default for Tasks {
+    fn default() -> Self {
+        Self::new(InMemoryTaskStore::default(), TaskLimits::default())
+    }
+}
+
+impl Tasks {
+    /// Creates tasks that only their [`Principal`](mcpgen_runtime::transport::Principal) can see. Tasks of requests without a
+    /// principal all have the same owner, so that every peer without a principal can see all of them.
+    ///
+    /// If there are several clients without authentication, create one `Tasks` for each connection or use
+    /// [`owned_by`](Self::owned_by). To share a store, put it in an [`Arc`].
+    pub fn new(store: impl TaskStore, limits: TaskLimits) -> Self {
+        Self::owned_by(store, limits, |context| {
+            context.principal().map_or_else(String::new, |principal| principal.name().to_owned())
+        })
+    }
+
+    /// Creates tasks that only their owners can see. For all others, a task does not exist.
+    ///
+    /// `owner` returns the owner of a request, for example the name of the authenticated user that a middleware layer
+    /// has determined. Do not use data from the request itself, such as the peer info: any client can forge it.
+    pub fn owned_by(
+        store: impl TaskStore,
+        limits: TaskLimits,
+        owner: impl Fn(&Context) -> String + Send + Sync + 'static,
+    ) -> Self {
+        Self(Arc::new(Shared { store: Box::new(store), limits, owner: Box::new(owner), running: Mutex::default() }))
+    }
+
+    /// Reserves a slot for a running task.
+    pub(super) fn reserve_slot(&self, id: &str, owner: &str) -> Result<(Slot, CancellationToken), ErrorObject> {
+        let (stop, (changes, _)) = (CancellationToken::new(), watch::channel(()));
+        let mut running = self.running();
+        let owned = running.values().filter(|running| running.owner == owner).count();
+        if running.len() >= self.0.limits.running || owned >= self.0.limits.running_per_owner {
+            return Err(errors::limit_exceeded("too many tasks are running; try again when one has ended"));
+        }
+        running.insert(id.to_owned(), Running { owner: owner.to_owned(), stop: stop.clone(), changes });
+        Ok((Slot { tasks: self.clone(), id: id.to_owned() }, stop))
+    }
+
+    /// Returns a task of the sender of a request.
+    pub(super) async fn find(&self, context: &Context, id: &str) -> Result<StoredTask, ErrorObject> {
+        let found = self.find_stored(context, id).await?;
+        found.ok_or_else(|| errors::invalid_params_in_words("params.taskId: unknown or expired task"))
+    }
+
+    /// Like [`find`](Self::find), but returns `None` if there is no such task.
+    pub(super) async fn find_stored(&self, context: &Context, id: &str) -> Result<Option<StoredTask>, ErrorObject> {
+        let owner = (self.0.owner)(context);
+        Ok(self.0.store.get(id).await?.filter(|entry| entry.owner == owner))
+    }
+
+    /// Changes a task. Returns `None` if it has ended or does not exist.
+    pub(super) async fn change(&self, id: &str, change: TaskChange) -> Result<Option<StoredTask>, ErrorObject> {
+        let changed = self.0.store.change(id, change).await?;
+        if let Some(running) = self.running().get(id) {
+            running.changes.send_replace(());
+        }
+        Ok(changed)
+    }
+
+    /// Returns the changes of a task from now on.
+    pub(super) fn changes(&self, id: &str) -> Changes {
+        let here = self.running().get(id).map(|running| running.changes.subscribe());
+        Changes { here, poll_interval: self.poll_interval() }
+    }
+
+    /// Waits until another process has ended a task that runs in this process.
+    pub(super) async fn ended_elsewhere(&self, id: &str) {
+        loop {
+            tokio::time::sleep(self.poll_interval()).await;
+            match self.0.store.get(id).await {
+                Ok(Some(stored)) if !has_ended(stored.task.status) => {}
+                Ok(_) => return,
+                Err(error) => tracing::warn!(%error, id, "cannot read a task"),
+            }
+        }
+    }
+
+    pub(super) fn poll_interval(&self) -> Duration {
+        self.0.limits.poll_interval.max(MIN_POLL_INTERVAL)
+    }
+
+    pub(super) fn running(&self) -> MutexGuard<'_, HashMap<String, Running>> {
+        self.0.running.lock()
+    }
+}
+
+impl fmt::Debug for Tasks {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Tasks").field("running", &self.running().len()).finish_non_exhaustive()
+    }
+}
+
+/// The slot of a running task. Dropping it frees the slot.
+pub(super) struct Slot {
+    tasks: Tasks,
+    id: String,
+}
+
+impl Drop for Slot {
+    fn drop(&mut self) {
+        self.tasks.running().remove(&self.id);
+    }
+}

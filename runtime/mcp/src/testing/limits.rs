@@ -1,0 +1,74 @@
+//! The contracts of rate limiters and replay guards.
+
+use std::sync::Arc;
+use std::time::{Duration, SystemTime};
+
+use futures_util::future::join_all;
+use tokio::time::{Instant, sleep};
+
+use super::unique;
+use crate::random::random;
+use crate::replicas::{Decision, RateLimiter, ReplayGuard};
+
+/// Tests a [`RateLimiter`] that allows `calls` calls in the period `per`. The period must be long enough that the calls
+/// take a fraction of it, such as a second.
+pub async fn rate_limiter<S: RateLimiter>(replica: impl AsyncFn() -> S, calls: u32, per: Duration) {
+    let replicas: Vec<_> = join_all((0..3).map(|_| replica())).await.into_iter().map(Arc::new).collect();
+    let (ann, bob) = (unique("ann {}"), unique("bob"));
+    let start = Instant::now();
+    // Concurrent calls at all replicas share one quota.
+    let attempts = (0..calls as usize * 3).map(|n| {
+        let (replica, caller) = (Arc::clone(&replicas[n % 3]), ann.clone());
+        tokio::spawn(async move { replica.check(&caller).await.expect("an available store") })
+    });
+    let decisions: Vec<_> = join_all(attempts).await.into_iter().map(|it| it.expect("no panic")).collect();
+    let refilled = (start.elapsed().as_secs_f64() / per.as_secs_f64() * f64::from(calls)).ceil();
+    let allowed = decisions.iter().filter(|decision| **decision == Decision::Allowed).count();
+    let most = f64::from(calls) + refilled;
+    assert!(allowed >= calls as usize && allowed as f64 <= most, "{allowed} of {calls} calls are allowed");
+    assert_eq!(replicas[0].check(&bob).await.expect("an available store"), Decision::Allowed, "another caller");
+    // A caller that waits as long as it was told may call once.
+    let wait = async || match replicas[1].check(&ann).await.expect("an available store") {
+        Decision::After(wait) => wait,
+        Decision::Allowed => Duration::ZERO,
+    };
+    let after = wait().await;
+    assert!(after <= per, "{after:?}");
+    sleep(after + Duration::from_millis(10)).await;
+    assert_eq!(wait().await, Duration::ZERO);
+    // A refused call is not charged.
+    for _ in 0..2 * calls {
+        wait().await;
+    }
+    assert!(wait().await <= per);
+    sleep(per + Duration::from_millis(50)).await;
+    for _ in 0..calls {
+        assert_eq!(replicas[2].check(&ann).await.expect("an available store"), Decision::Allowed, "the full burst");
+    }
+}
+
+/// Tests a [`ReplayGuard`]. States that are recorded in the test expire after `lifetime`, which must be the lifetime that
+/// the guard was configured for, if it has one.
+pub async fn replay_guard<S: ReplayGuard>(replica: impl AsyncFn() -> S, lifetime: Duration) {
+    let replicas: Vec<_> = join_all((0..3).map(|_| replica())).await.into_iter().map(Arc::new).collect();
+    let nonce = || random::<16>().expect("random bytes");
+    let until = || SystemTime::now() + lifetime + Duration::from_secs(1);
+    for _ in 0..10 {
+        let (nonce, until) = (nonce(), until());
+        // Of concurrent uses at all replicas, one is accepted.
+        let attempts = (0..12).map(|n| {
+            let replica = Arc::clone(&replicas[n % 3]);
+            tokio::spawn(async move { replica.record(nonce, until).await.expect("an available store") })
+        });
+        let accepted = join_all(attempts).await.into_iter().filter(|it| *it.as_ref().expect("no panic")).count();
+        assert_eq!(accepted, 1);
+        for replica in &replicas {
+            assert!(!replica.record(nonce, until).await.expect("an available store"), "used again");
+        }
+    }
+    let first = nonce();
+    assert!(replicas[0].record(first, until()).await.expect("an available store"));
+    let mut second = first;
+    second[15] ^= 1;
+    assert!(replicas[1].record(second, until()).await.expect("an available store"), "another state");
+}

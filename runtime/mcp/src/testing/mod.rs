@@ -1,0 +1,70 @@
+//! Contract tests for implementations of the traits of [`replicas`](crate::replicas) and [`tasks`](crate::tasks).
+//!
+//! Each function tests one trait, and panics if the implementation violates its contract. Most functions take an
+//! asynchronous function that creates the stores of a new replica. All replicas that it creates must share one storage,
+//! and a replica must die when its stores are dropped. The tests run in real time and use random names, so that several
+//! can run on one storage. Run them on a multi-threaded runtime, with another one or more for what is particular to the
+//! implementation.
+//!
+//! ```
+//! use mcpgen_sdk::replicas::MemoryHub;
+//! use mcpgen_sdk::testing;
+//!
+//! # tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build()?.block_on(async {
+//! let hub = MemoryHub::new(10_000, 256 << 10);
+//! testing::change_bus(async || hub.replica()).await;
+//! # });
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
+//! `sessions`, `events`, `changes`, `exchange`, `limits` and `tasks` have the tests of one or two traits each.
+
+#![allow(clippy::missing_panics_doc, reason = "a test panics if it fails")]
+
+mod changes;
+mod events;
+mod exchange;
+mod limits;
+mod sessions;
+mod tasks;
+
+use std::time::Duration;
+
+pub use changes::change_bus;
+pub use events::event_store;
+pub use exchange::exchange_bus;
+pub use limits::{rate_limiter, replay_guard};
+pub use sessions::{session_limit, session_store};
+pub use tasks::{task_limit, task_store};
+use tokio::time::{Instant, sleep};
+
+use crate::random::random;
+
+/// The time in which a store must detect that a replica has died.
+const DETECTION: Duration = Duration::from_secs(15);
+
+/// A lifetime that no test outlives.
+const LONG: Duration = Duration::from_secs(600);
+
+/// Returns a name that no other test uses.
+fn unique(name: &str) -> String {
+    let random = u128::from_be_bytes(random::<16>().expect("random bytes"));
+    format!("{name}-{random:032x}")
+}
+
+/// Calls a function until it returns a value.
+async fn eventually<T>(what: &str, mut poll: impl AsyncFnMut() -> Option<T>) -> T {
+    let until = Instant::now() + DETECTION;
+    loop {
+        if let Some(value) = poll().await {
+            return value;
+        }
+        assert!(Instant::now() < until, "{what}: not within {DETECTION:?}");
+        sleep(Duration::from_millis(20)).await;
+    }
+}
+
+/// Waits for a future that must end soon.
+async fn soon<T>(what: &str, future: impl Future<Output = T>) -> T {
+    tokio::time::timeout(DETECTION, future).await.unwrap_or_else(|_| panic!("{what}: not within {DETECTION:?}"))
+}

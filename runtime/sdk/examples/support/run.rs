@@ -1,0 +1,28 @@
+//! Serves a server on standard input and output, or over HTTP with `--http ADDRESS`.
+
+use mcpgen_sdk::Server;
+
+/// Serves until the client disconnects or, over HTTP, until Ctrl+C is pressed.
+pub(crate) async fn run(server: Server) -> Result<(), Box<dyn std::error::Error>> {
+    let mut arguments = std::env::args().skip(1);
+    match (arguments.next().as_deref(), arguments.next()) {
+        (None, _) => Ok(server.serve_stdio().await?),
+        (Some("--http"), Some(address)) => over_http(server, &address).await,
+        _ => Err("usage: [--http ADDRESS], for example --http 127.0.0.1:3000".into()),
+    }
+}
+
+#[cfg(feature = "http-server")]
+async fn over_http(server: Server, address: &str) -> Result<(), Box<dyn std::error::Error>> {
+    let endpoint = server.http(mcpgen_sdk::http::server::EndpointOptions::default())?;
+    let listener = std::net::TcpListener::bind(address)?;
+    listener.set_nonblocking(true)?;
+    eprintln!("listening on http://{}/mcp", listener.local_addr()?);
+    let shutdown = async { tokio::signal::ctrl_c().await.unwrap_or(()) };
+    Ok(crate::listen::listen(listener, endpoint, shutdown).await?)
+}
+
+#[cfg(not(feature = "http-server"))]
+async fn over_http(_: Server, _: &str) -> Result<(), Box<dyn std::error::Error>> {
+    Err("built without the feature http-server".into())
+}

@@ -1,0 +1,94 @@
+//! Servers and clients for the Model Context Protocol, over the generated types of `mcpgen-types`.
+//!
+//! Tools, resources and prompts are functions. The same code serves and calls every revision:
+//!
+//! ```
+//! use mcpgen_sdk::prelude::*;
+//! use serde_json::json;
+//!
+//! # tokio::runtime::Builder::new_current_thread().enable_all().build()?.block_on(async {
+//! let greet = ToolInfo::new("greet").required_property("name", json!({ "type": "string" }));
+//! let server = Server::builder("greeter", "1.0.0")
+//!     .tool_with_schema(greet, |_context, arguments: JsonObject| async move {
+//!         let name = arguments.get("name").and_then(|name| name.as_str()).ok_or("name: expected a string")?;
+//!         Ok::<_, ToolError>(format!("hello, {name}"))
+//!     })
+//!     .build();
+//!
+//! let client = server.in_process(Client::builder("visitor", "1.0.0")).await?;
+//! let greeting = client.tool("greet").arguments(json!({ "name": "Ann" })).text().await?;
+//! assert_eq!(greeting, "hello, Ann");
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! # })?;
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
+//! [`guide`] has complete programs: a server, a client, and what is needed in production. The page of [`server`] lists the
+//! methods by task. With the feature `schemars`, [tools](ServerBuilder::tool) take their arguments as Rust types.
+//!
+//! # Typed handlers
+//!
+//! Below, a server is a [`Router`] with a handler per request type, and a client calls methods by the same types. Use them
+//! for messages that [`Server`] and [`Client`] have no methods for:
+//!
+//! ```
+//! use mcpgen_sdk::prelude::*;
+//! use mcpgen_sdk::{Limits, connect, transport};
+//! use mcpgen_types::v2025_11_25::{CallToolRequest, CallToolRequestParams, CallToolResult, TextContent};
+//! use serde_json::json;
+//!
+//! # tokio::runtime::Builder::new_current_thread().enable_all().build()?.block_on(async {
+//! let router = Router::new().request::<CallToolRequest>(|_context, params| async move {
+//!     let greeting = TextContent::new(format!("hello, {}", params.name));
+//!     Ok::<_, ErrorObject>(CallToolResult::new(vec![greeting.into()]))
+//! });
+//! let server = LocalInfo::new("greeter", "1.0.0").capability("tools", json!({}));
+//!
+//! // An in-memory transport. Use `transport::stdio::stdio` for standard input and output.
+//! let (here, there) = transport::duplex();
+//! tokio::spawn(serve((server, router), there));
+//!
+//! // A client calls methods by the same types.
+//! let ours = LocalInfo::new("visitor", "1.0.0");
+//! let client = connect(ours, Router::new(), Router::new(), here.0, here.1, Limits::default()).await?;
+//! let result = client.peer.call::<CallToolRequest>(CallToolRequestParams::new("world")).await?;
+//! assert_eq!(result, CallToolResult::new(vec![TextContent::new("hello, world").into()]));
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! # })?;
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
+//! # Crates
+//!
+//! This crate has no code of its own. It re-exports:
+//!
+//! * [`mcpgen_runtime`], the JSON-RPC dispatcher: connections, routers, transports. It works for any protocol.
+//! * [`mcpgen_mcp`], the Model Context Protocol on it: rules, servers and clients.
+
+#![cfg_attr(docsrs, feature(doc_cfg))]
+
+#[cfg(any(doc, doctest))]
+pub mod guide;
+pub mod prelude;
+
+#[cfg(feature = "bridge")]
+pub use mcpgen_mcp::bridge;
+#[cfg(any(feature = "http-server", feature = "http-client"))]
+pub use mcpgen_mcp::http;
+#[cfg(feature = "skills")]
+pub use mcpgen_mcp::skills;
+#[cfg(feature = "tasks")]
+pub use mcpgen_mcp::tasks;
+#[cfg(feature = "testing")]
+pub use mcpgen_mcp::testing;
+pub use mcpgen_mcp::{
+    Client, ClientBuilder, Extension, LocalInfo, Server, ServerBuilder, client, connect, protocol, replicas, serve,
+    server, telemetry,
+};
+pub use mcpgen_runtime::{CallError, Closed, Connection, Context, Limits, Peer, Router};
+pub use mcpgen_runtime::{connection, context, jsonrpc, observer, peer, router, transport};
+
+/// Compiles the examples of the README.
+#[cfg(all(doctest, feature = "schemars", feature = "stdio"))]
+#[doc = include_str!("../README.md")]
+struct Readme;

@@ -1,0 +1,24 @@
+//! The types and functions that most servers and clients use.
+//!
+//! ```
+//! use mcpgen_sdk::prelude::*;
+//!
+//! # tokio::runtime::Builder::new_current_thread().enable_all().build()?.block_on(async {
+//! # let (ours, (incoming, outgoing)) = mcpgen_sdk::transport::duplex();
+//! let server = Server::builder("greeter", "1.0.0").build();
+//! tokio::spawn(serve(server, ours));
+//! let client = Client::builder("visitor", "1.0.0").connect(incoming, outgoing).await?;
+//! assert_eq!(client.revision(), Revision::LATEST);
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! # })?;
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+
+pub use mcpgen_mcp::protocol::change::Change;
+pub use mcpgen_mcp::protocol::{ContextExt, PeerExt, RouterExt};
+pub use mcpgen_mcp::server::{RequestContext, ServeError, Structured, ToolError, ToolInfo};
+#[cfg(feature = "tasks")]
+pub use mcpgen_mcp::tasks::TaskPeerExt;
+pub use mcpgen_mcp::{Client, ClientBuilder, Extension, LocalInfo, Server, ServerBuilder, serve};
+pub use mcpgen_runtime::{CallError, Context, Peer, Router};
+pub use mcpgen_types::{ErrorObject, Json, JsonObject, JsonRef, Revision};

@@ -1,0 +1,124 @@
+//! Messages that users see when something is wrong, in full.
+
+use mcpgen_sdk::protocol::RouterExt;
+use mcpgen_sdk::{LocalInfo, Server, ServerBuilder};
+use mcpgen_types::Revision;
+use mcpgen_types::v2026_07_28::{Tool, ToolInputSchema};
+use serde_json::json;
+
+use crate::support::{RawPeer, run};
+
+/// Connects to a server that supports these revisions.
+fn connect(is_supported: impl Fn(Revision) -> bool, add: impl FnOnce(ServerBuilder) -> ServerBuilder) -> RawPeer {
+    let local_info = LocalInfo::new("notes", "1").retain_revisions(is_supported);
+    let server = add(ServerBuilder::from(local_info)).build();
+    let (router, config) = (server.router(), server.config().expect("a valid server"));
+    let handled = mcpgen_sdk::Router::new().handled(mcpgen_sdk::protocol::Role::Server);
+    let protocol = std::sync::Arc::new(config.protocol(&handled));
+    RawPeer::connect(|pipe| run(router, protocol, mcpgen_sdk::Limits::default(), pipe)).0
+}
+
+fn add_note(server: ServerBuilder) -> ServerBuilder {
+    server.tool_with_schema(Tool::new("add_note", ToolInputSchema::new()), |_, _| async {})
+}
+
+#[tokio::test]
+async fn a_client_that_does_not_begin_with_initialize_learns_so() {
+    type IsSupported = fn(Revision) -> bool;
+    let table: [(IsSupported, i64, &str); 3] = [
+        (Revision::is_legacy, -32600, "the connection is not initialized yet; send `initialize` first"),
+        (
+            |_| true,
+            -32602,
+            "invalid params: params._meta[\"io.modelcontextprotocol/protocolVersion\"]: missing required member; a client of a revision \
+             before 2026-07-28 must send `initialize` first",
+        ),
+        (
+            |revision| !revision.is_legacy(),
+            -32602,
+            "invalid params: params._meta[\"io.modelcontextprotocol/protocolVersion\"]: missing required member; a client of a revision \
+             before 2026-07-28 must send `initialize` first",
+        ),
+    ];
+    for (is_supported, code, expected) in table {
+        let mut remote = connect(is_supported, add_note);
+        for method in ["tools/list", "tools/call"] {
+            let request = json!({ "jsonrpc": "2.0", "id": 1, "method": method, "params": { "name": "add_note" } });
+            let response = remote.request(&request.to_string()).await;
+            let error = &response["error"];
+            assert_eq!((&error["code"], &error["message"]), (&json!(code), &json!(expected)), "{method}");
+        }
+    }
+}
+
+#[cfg(feature = "schemars")]
+#[tokio::test]
+async fn invalid_arguments_name_the_tool_and_the_argument() {
+    #[derive(serde::Deserialize, schemars::JsonSchema)]
+    #[allow(dead_code, reason = "only its schema is used")]
+    struct Note {
+        text: String,
+        tags: Vec<String>,
+        stars: Option<u8>,
+    }
+    // With the feature `validate`, arguments are checked against their schema before they are decoded.
+    let table = if cfg!(feature = "validate") {
+        [
+            (json!({}), "\"text\" is a required property; \"tags\" is a required property"),
+            (json!({ "text": "a" }), "\"tags\" is a required property"),
+            (json!({ "text": 1, "tags": [] }), "/text: 1 is not of type \"string\""),
+            (json!({ "text": "a", "tags": ["b", 2] }), "/tags/1: 2 is not of type \"string\""),
+            (json!({ "text": "a", "tags": [], "stars": 256 }), "/stars: 256 is greater than the maximum of 255"),
+        ]
+    } else {
+        [
+            (json!({}), "missing field `text`"),
+            (json!({ "text": "a" }), "missing field `tags`"),
+            (json!({ "text": 1, "tags": [] }), "argument text: invalid type: integer `1`, expected string"),
+            (json!({ "text": "a", "tags": ["b", 2] }), "argument tags[1]: invalid type: integer `2`, expected string"),
+            (
+                json!({ "text": "a", "tags": [], "stars": 256 }),
+                "argument stars: invalid value: integer `256`, expected integer from 0 to 255",
+            ),
+        ]
+    };
+    let mut remote = connect(Revision::is_legacy, |server| server.tool("add_note", |_, _: Note| async {}));
+    let initialize = json!({ "jsonrpc": "2.0", "id": 0, "method": "initialize", "params": {
+        "protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": { "name": "c", "version": "1" },
+    } });
+    remote.request(&initialize.to_string()).await;
+    remote.send(r#"{"jsonrpc":"2.0","method":"notifications/initialized"}"#).await;
+    for (arguments, expected) in table {
+        let params = json!({ "name": "add_note", "arguments": arguments });
+        let request = json!({ "jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params });
+        let result = remote.request(&request.to_string()).await["result"].clone();
+        let expected = format!("invalid arguments for add_note: {expected}. Correct them and call the tool again.");
+        let found = (&result["isError"], &result["content"][0]["text"]);
+        assert_eq!(found, (&json!(true), &json!(expected)), "{arguments}");
+    }
+}
+
+/// Set for the process in which [`returns_an_error`] fails.
+const FAILS: &str = "MCPGEN_TEST_RETURNS_AN_ERROR";
+
+/// Returns an error like the `main` of a server. The test harness prints it as the runtime of Rust does for `main`.
+#[test]
+fn returns_an_error() -> Result<(), mcpgen_sdk::server::ServeError> {
+    if std::env::var_os(FAILS).is_none() {
+        return Ok(());
+    }
+    let tool = || Tool::new("add note", ToolInputSchema::new());
+    let server = Server::builder("notes", "1").tool_with_schema(tool(), |_, _| async {});
+    server.tool_with_schema(tool(), |_, _| async {}).build().config().map(drop)
+}
+
+#[test]
+fn an_error_that_main_returns_is_printed_as_its_message() {
+    let mut command = std::process::Command::new(std::env::current_exe().expect("this program"));
+    command.args(["--exact", "messages::returns_an_error", "--nocapture"]).env(FAILS, "1");
+    let output = command.output().expect("this program runs");
+    let printed = [output.stdout, output.stderr].map(|bytes| String::from_utf8(bytes).expect("UTF-8")).concat();
+    let name = "tool \"add note\": a name must have 1 to 128 characters from A-Z, a-z, 0-9, `_`, `-` and `.`";
+    let expected = format!("Error: {name}; {name}");
+    assert!(!output.status.success() && printed.lines().any(|line| line == expected), "{printed}");
+}
