@@ -9,7 +9,7 @@ use std::sync::Arc;
 use mcpgen_auth::client::{Grant, Loopback, OAuthClient, OAuthOptions};
 use mcpgen_auth::store::FileStore;
 use mcpgen_sdk::Client;
-use mcpgen_sdk::http::client::ClientOptions;
+use mcpgen_sdk::http::client::{ClientOptions, ConnectHttp};
 
 #[tokio::main(flavor = "current_thread")]
 async fn main() -> Result<(), Box<dyn std::error::Error>> {

@@ -12,7 +12,7 @@ use http_body::Frame;
 use http_body_util::BodyExt;
 use mcpgen_auth::server::{ProtectedResource, ResourceOptions, ScopePolicy};
 use mcpgen_sdk::Server;
-use mcpgen_sdk::http::server::{BodyCheck, CheckedBody, Endpoint, EndpointOptions};
+use mcpgen_sdk::http::server::{BodyCheck, CheckedBody, Endpoint, EndpointOptions, ServeHttp};
 use mcpgen_sdk::replicas::{MemoryHub, Replicas};
 use mcpgen_types::v2026_07_28::{Tool, ToolInputSchema};
 use serde_json::{Value, json};

@@ -9,8 +9,8 @@ use mcpgen_auth::client::{Grant, OAuthClient, OAuthOptions, PendingLogin, Regist
 use mcpgen_auth::server::{DpopPolicy, Identity, JwtVerifier, ProtectedResource, ResourceOptions, ScopePolicy};
 use mcpgen_auth::store::{CredentialStore, EntryKind, FileStore, MemoryStore, StoreError, StoreKey};
 use mcpgen_sdk::client::ClientBuilder;
-use mcpgen_sdk::http::client::{Authorize, AuthorizeRequest, ClientOptions};
-use mcpgen_sdk::http::server::{CheckedBody, Endpoint, EndpointOptions};
+use mcpgen_sdk::http::client::{Authorize, AuthorizeRequest, ClientOptions, ConnectHttp};
+use mcpgen_sdk::http::server::{CheckedBody, Endpoint, EndpointOptions, ServeHttp};
 use mcpgen_sdk::{Client, Server};
 use mcpgen_types::v2026_07_28::{CallToolResult, Tool, ToolInputSchema};
 use mcpgen_types::{JsonObject, Revision};

@@ -6,7 +6,7 @@ use mcpgen_auth::client::{Grant, OAuthClient, OAuthError, OAuthOptions, Register
 use mcpgen_auth::jose::SigningKey;
 use mcpgen_auth::server::DpopPolicy;
 use mcpgen_sdk::Client;
-use mcpgen_sdk::http::client::{Authorize, ClientOptions};
+use mcpgen_sdk::http::client::{Authorize, ClientOptions, ConnectHttp};
 use secrecy::SecretString;
 
 use crate::authorization_server::{AuthorizationServer, FollowsRedirect};

@@ -28,10 +28,7 @@ struct Entry<V, T, O> {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct NotInserted;
 
-#[cfg_attr(
-    not(all(feature = "handles", feature = "request-state", feature = "tasks")),
-    allow(dead_code, reason = "each feature uses some of the methods")
-)]
+#[cfg_attr(not(feature = "tasks"), allow(dead_code, reason = "each feature uses some of the methods"))]
 impl<K: Ord + Clone, V, T: Ord + Copy, O: Eq + Hash> ExpiringMap<K, V, T, O> {
     pub(crate) fn new(max: usize, max_per_owner: usize) -> Self {
         Self { max, max_per_owner, entries: BTreeMap::new(), by_expiry: BTreeSet::new(), per_owner: HashMap::new() }

@@ -8,18 +8,8 @@
 #[cfg(feature = "bridge")]
 pub mod bridge;
 pub mod client;
-#[cfg(any(feature = "bridge", feature = "handles", feature = "request-state", feature = "tasks"))]
 pub(crate) mod expiring_map;
-#[cfg(any(feature = "http-server", feature = "http-client"))]
-pub mod http;
 pub mod protocol;
-#[cfg(any(
-    feature = "bridge",
-    feature = "handles",
-    feature = "http-server",
-    feature = "request-state",
-    feature = "tasks"
-))]
 pub(crate) mod random;
 pub mod replicas;
 pub mod server;

@@ -8,14 +8,13 @@ pub mod blocking {}
 #[doc = include_str!("../docs/changes.md")]
 pub mod changes {}
 
-#[cfg(all(feature = "stdio", feature = "resource-templates"))]
+#[cfg(feature = "stdio")]
 #[doc = include_str!("../docs/client.md")]
 pub mod client {}
 
 #[doc = include_str!("../docs/logging.md")]
 pub mod logging {}
 
-#[cfg(all(feature = "schemars", feature = "request-state", feature = "resource-templates"))]
 #[doc = include_str!("../docs/server.md")]
 pub mod server {}
 
@@ -26,6 +25,6 @@ pub mod shutdown {}
 #[doc = include_str!("../docs/testing.md")]
 pub mod testing {}
 
-#[cfg(all(feature = "http-server", feature = "http-client", feature = "resource-templates"))]
+#[cfg(all(feature = "http-server", feature = "http-client"))]
 #[doc = include_str!("../docs/users.md")]
 pub mod users {}

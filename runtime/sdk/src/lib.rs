@@ -71,10 +71,10 @@
 pub mod guide;
 pub mod prelude;
 
+#[cfg(any(feature = "http-server", feature = "http-client"))]
+pub use mcpgen_http as http;
 #[cfg(feature = "bridge")]
 pub use mcpgen_mcp::bridge;
-#[cfg(any(feature = "http-server", feature = "http-client"))]
-pub use mcpgen_mcp::http;
 #[cfg(feature = "skills")]
 pub use mcpgen_mcp::skills;
 #[cfg(feature = "tasks")]
@@ -89,6 +89,6 @@ pub use mcpgen_runtime::{CallError, Closed, Connection, Context, Limits, Peer, R
 pub use mcpgen_runtime::{connection, context, jsonrpc, observer, peer, router, transport};
 
 /// Compiles the examples of the README.
-#[cfg(all(doctest, feature = "schemars", feature = "stdio"))]
+#[cfg(all(doctest, feature = "stdio"))]
 #[doc = include_str!("../README.md")]
 struct Readme;

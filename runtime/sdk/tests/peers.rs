@@ -48,7 +48,7 @@ enum Transport {
     #[cfg(all(feature = "http-client", feature = "http-server"))]
     Http,
     /// HTTP+SSE. Only a peer can be the server.
-    #[cfg(all(feature = "http-sse", feature = "http-server"))]
+    #[cfg(feature = "http-server")]
     HttpSse,
 }
 
@@ -222,7 +222,6 @@ const CASES: &[Case] = &[
         behind: None,
         output: &["server: example-server 2026-07-28", EXAMPLE_CHANGE],
     },
-    #[cfg(feature = "schemars")]
     Case {
         example_name: "tools",
         peer: SDK1,
@@ -234,7 +233,6 @@ const CASES: &[Case] = &[
         behind: None,
         output: TOOLS_SAYS,
     },
-    #[cfg(feature = "schemars")]
     Case {
         example_name: "tools",
         peer: SDK2_CLIENT,
@@ -246,7 +244,6 @@ const CASES: &[Case] = &[
         behind: None,
         output: TOOLS_SAYS,
     },
-    #[cfg(feature = "schemars")]
     Case {
         example_name: "tools",
         peer: SDK2_CLIENT,
@@ -258,7 +255,6 @@ const CASES: &[Case] = &[
         behind: None,
         output: TOOLS_SAYS,
     },
-    #[cfg(feature = "schemars")]
     Case {
         example_name: "tools",
         peer: PYTHON,
@@ -270,7 +266,6 @@ const CASES: &[Case] = &[
         behind: None,
         output: TOOLS_SAYS,
     },
-    #[cfg(feature = "schemars")]
     Case {
         example_name: "tools",
         peer: PYTHON,
@@ -384,7 +379,6 @@ const HTTP_CASES: &[Case] = &[
             r#"echo: [{"type":"text","text":"Echo: hello"}]"#,
         ],
     },
-    #[cfg(feature = "http-sse")]
     Case {
         example_name: "explore",
         peer: EVERYTHING,
@@ -405,7 +399,6 @@ const HTTP_CASES: &[Case] = &[
 #[cfg(not(all(feature = "http-client", feature = "http-server")))]
 const HTTP_CASES: &[Case] = &[];
 
-#[cfg(feature = "schemars")]
 const TOOLS_SAYS: &[&str] = &[
     r#"{"step":"tools","value":["add: a,b","echo: message"]}"#,
     r#"{"step":"echo","value":"hello"}"#,
@@ -480,7 +473,7 @@ impl Case {
                 let (server, url) = start_peer(Command::new(&peer[0]).args(&peer[1..]).args(arguments), "mcp");
                 (Some(server), [example].into_iter().chain(protocol).chain([url]).collect())
             }
-            #[cfg(all(feature = "http-sse", feature = "http-server"))]
+            #[cfg(feature = "http-server")]
             (_, Transport::HttpSse) => {
                 let (server, url) = start_peer(Command::new(&peer[0]).args(&peer[1..]).args(arguments), "sse");
                 (Some(server), [example].into_iter().chain(protocol).chain([url]).collect())
@@ -526,7 +519,7 @@ fn interoperates_with_the_official_sdks() {
             Transport::Stdio => "stdio",
             #[cfg(all(feature = "http-client", feature = "http-server"))]
             Transport::Http => "HTTP",
-            #[cfg(all(feature = "http-sse", feature = "http-server"))]
+            #[cfg(feature = "http-server")]
             Transport::HttpSse => "HTTP+SSE",
         };
         writeln!(table, "| {peer} | {role} | {protocol} | {transport} | `{example_name}` | {result} |")
@@ -600,7 +593,7 @@ fn check_readme(table: &str) {
     let (before, rest) = readme.split_once(begin).expect("the start of the table");
     let (known, after) = rest.split_once(end).expect("the end of the table");
     // The table is complete only with all features.
-    let all = cfg!(all(feature = "bridge", feature = "schemars", feature = "http-sse", feature = "http-server"));
+    let all = cfg!(all(feature = "bridge", feature = "http-client", feature = "http-server"));
     if std::env::var_os("MCPGEN_BLESS").is_some() && all {
         fs::write(&path, format!("{before}{begin}{table}{end}{after}")).expect("written");
     } else {

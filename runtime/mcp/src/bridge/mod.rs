@@ -63,7 +63,7 @@ use crate::client::{Client, ClientBuilder};
 use crate::protocol::config::ServerConfig;
 use crate::protocol::info::{LocalInfo, PeerInfo};
 use crate::protocol::{PeerExt, Role, RouterExt, TYPES};
-use crate::telemetry::{Telemetry, connection};
+use crate::telemetry::connection;
 
 /// A bridge between a client and a server of different revisions.
 #[derive(Clone, Debug, Default)]
@@ -130,7 +130,7 @@ impl Bridge {
         let protocol = ServerConfig::from(config).protocol(&router.handled(Role::Server));
         // The connection to the server has the capabilities of this client.
         let protocol = protocol.pass_log_level_on().initialize_once();
-        let connection = connection(router.clone(), router, Arc::new(protocol), self.limits, &Telemetry::default());
+        let connection = connection(router.clone(), router, Arc::new(protocol), self.limits);
         let client = connection.peer().clone();
         relay.connected(client.clone());
         // Messages of the server wait until here. The router of the server's connection must not keep the relay alive,

@@ -197,7 +197,11 @@ impl ClientBuilder {
     }
 
     /// Like [`connect`](Self::connect), but the builder can be used for another attempt.
-    pub(super) async fn connect_again(
+    ///
+    /// # Errors
+    ///
+    /// Fails like [`connect`](Self::connect).
+    pub async fn connect_again(
         &self,
         incoming: impl Incoming,
         outgoing: impl Outgoing,

@@ -19,7 +19,7 @@ use super::tool_cache::ToolCache;
 use crate::protocol::dual::DualProtocol;
 use crate::protocol::modern::request_meta_object;
 use crate::protocol::{Mcp, Role, RouterExt};
-use crate::telemetry::Telemetry;
+use crate::telemetry;
 
 /// Connects to a server over a transport, in the best revision that both the client and the server support.
 ///
@@ -67,7 +67,7 @@ pub(crate) async fn connect_with<S: RequestService, F: Future<Output = ()> + Sen
     let tool_cache = Arc::<ToolCache>::default();
     let listed = Arc::clone(&tool_cache);
     let mcp = Mcp::new(protocol.clone()).on_list_changed(move |method| listed.list_changed(method));
-    let observer = Telemetry::default().observer(protocol.clone());
+    let observer = telemetry::observer(protocol.clone());
     let connection = Connection::new(handlers, mcp).service(requests.clone()).limits(limits).observer(observer);
     let peer = connection.peer().clone();
     let ended = CancellationToken::new();

@@ -15,7 +15,7 @@ use tokio_util::sync::CancellationToken;
 use super::decoder::ResultDecoder;
 use super::limits::{PageLimits, RoundLimits};
 use super::mrtr::{self, MultiRoundTrip};
-use super::subscribed::SubscribedUris;
+use super::subscribed::{SessionState, SubscribedUris};
 use super::subscription::Subscription;
 use super::tool_cache::ToolCache;
 use crate::protocol::conversion::Revisions;
@@ -65,6 +65,12 @@ impl<S: RequestService> Client<S> {
     /// [`ConnectOptions::known_revision`](crate::client::handshake::ConnectOptions::known_revision).
     pub fn revision(&self) -> Revision {
         self.revision
+    }
+
+    /// Returns what the server forgets if it loses the session, for transports that begin another one.
+    #[must_use]
+    pub fn session_state(&self) -> SessionState {
+        SessionState::new(&self.peer, &self.subscribed, &self.log_level)
     }
 
     /// Returns the metadata that every request of revision 2026-07-28 carries, for the params of typed calls. Members

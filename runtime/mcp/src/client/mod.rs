@@ -42,8 +42,6 @@ mod connect;
 mod decoder;
 mod handle;
 pub mod handshake;
-#[cfg(feature = "http-client")]
-mod http;
 mod in_process;
 mod input;
 pub mod lenient;
@@ -71,8 +69,6 @@ pub use changes::Changes;
 pub use command::CommandError;
 pub use connect::connect;
 pub use handle::Client;
-#[cfg(feature = "http-client")]
-pub use http::ConnectError;
 pub use in_process::InProcessError;
 pub use limits::{PageLimits, RoundLimits};
 pub use pages::Pages;
@@ -80,5 +76,6 @@ pub use pages::Pages;
 pub use process::{ChildProcess, ServerOutput};
 #[cfg(feature = "skills")]
 pub use skills::{LoadedSkill, SkillContent};
+pub use subscribed::SessionState;
 pub use tool_call::ToolCall;
 pub use typed::{StructuredResult, TypedCallError};

@@ -11,6 +11,9 @@ use parking_lot::Mutex;
 use serde_json::json;
 use tokio::runtime::Handle;
 
+use crate::protocol::Level;
+use crate::protocol::peer::changed;
+
 /// How many subscriptions of a client each resource has. The server knows only one.
 pub(super) type SubscribedUris = Arc<Mutex<HashMap<String, usize>>>;
 
@@ -55,5 +58,51 @@ impl Drop for Subscribed {
 impl fmt::Debug for Subscribed {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Subscribed").field("uris", &self.uris).finish_non_exhaustive()
+    }
+}
+
+/// What a server forgets with a lost session (legacy revisions): the log level, and the subscriptions to resources. It does
+/// not keep the connection open.
+#[derive(Clone)]
+pub struct SessionState {
+    peer: Peer,
+    uris: SubscribedUris,
+    log_level: Arc<Mutex<Option<Level>>>,
+}
+
+impl SessionState {
+    pub(super) fn new(peer: &Peer, uris: &SubscribedUris, log_level: &Arc<Mutex<Option<Level>>>) -> Self {
+        Self { peer: peer.of_connection(), uris: Arc::clone(uris), log_level: Arc::clone(log_level) }
+    }
+
+    /// Waits until the connection is closed.
+    pub async fn disconnected(&self) {
+        self.peer.disconnected().await;
+    }
+
+    /// Sends the state to a new session. Then reports a change of everything, because changes may have been missed.
+    pub async fn restore(&self) {
+        let level = self.log_level.lock().map(|level| ("logging/setLevel", json!({ "level": level.as_str() })));
+        let uris: Vec<Json> = self.uris.lock().keys().map(|uri| Json::from(&json!({ "uri": uri }))).collect();
+        let subscriptions = uris.iter().map(|params| ("resources/subscribe", params.clone()));
+        for (method, params) in
+            level.map(|(method, params)| (method, Json::from(&params))).into_iter().chain(subscriptions)
+        {
+            if let Err(error) = self.peer.raw_request(method, Some(params)).await {
+                tracing::warn!(%error, method, "the new session has less state than the session that was lost");
+            }
+        }
+        for list in ["tools", "prompts", "resources"] {
+            changed(&self.peer, &format!("notifications/{list}/list_changed"), None);
+        }
+        for params in &uris {
+            changed(&self.peer, "notifications/resources/updated", Some(params));
+        }
+    }
+}
+
+impl fmt::Debug for SessionState {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("SessionState").field("peer", &self.peer).finish_non_exhaustive()
     }
 }

@@ -31,7 +31,9 @@ pub(crate) const TASK_IDS: &str = "taskIds";
 pub(crate) const TASK_NOTIFICATION: &str = "notifications/tasks";
 
 impl Change {
-    pub(crate) fn method(&self) -> &'static str {
+    /// Returns the method of the notification.
+    #[must_use]
+    pub fn method(&self) -> &'static str {
         match self {
             Self::Tools => "notifications/tools/list_changed",
             Self::Prompts => "notifications/prompts/list_changed",

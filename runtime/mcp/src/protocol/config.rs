@@ -1,17 +1,13 @@
 //! The configuration of a server.
 
-#[cfg(feature = "http-server")]
 use mcpgen_types::Revision;
 
 use super::Role;
 use super::cache_hints::CacheHints;
 use super::dual::DualProtocol;
 use super::info::{HandlerCapabilities, LocalInfo};
-#[cfg(feature = "http-server")]
 use super::legacy::Legacy;
-#[cfg(feature = "http-server")]
-use super::modern::Modern;
-use super::modern::ResultRules;
+use super::modern::{Modern, ResultRules};
 
 /// The configuration of a server's protocol. Convert a [`LocalInfo`] to get one without cache hints and extensions.
 #[derive(Clone, Debug)]
@@ -44,22 +40,22 @@ impl ServerConfig {
     }
 
     /// Returns the supported revisions: those with a handler.
-    #[cfg(feature = "http-server")]
-    pub(crate) fn supported_revisions(&self, handlers: &HandlerCapabilities) -> Vec<Revision> {
+    #[must_use]
+    pub fn supported_revisions(&self, handlers: &HandlerCapabilities) -> Vec<Revision> {
         self.local_info.revisions.iter().copied().filter(|revision| handlers.supports(*revision)).collect()
     }
 
     /// Creates the server's protocol for a session of a legacy revision. A client begins another one without the ID of
     /// this session.
-    #[cfg(feature = "http-server")]
-    pub(crate) fn legacy(mut self, handlers: &HandlerCapabilities) -> Legacy {
+    #[must_use]
+    pub fn legacy(mut self, handlers: &HandlerCapabilities) -> Legacy {
         self.local_info.revisions = self.supported_revisions(handlers);
         Legacy::new(Role::Server, self.local_info).with_handlers(handlers.clone()).initialize_once()
     }
 
     /// Creates the server's protocol for modern revisions, which have no sessions.
-    #[cfg(feature = "http-server")]
-    pub(crate) fn modern(mut self, handlers: &HandlerCapabilities) -> Modern {
+    #[must_use]
+    pub fn modern(mut self, handlers: &HandlerCapabilities) -> Modern {
         let supported = self.supported_revisions(handlers);
         self.local_info.revisions.clone_from(&supported);
         let result_rules = ResultRules { result_types: self.result_types, ..ResultRules::default() };

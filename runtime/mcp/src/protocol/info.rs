@@ -161,7 +161,10 @@ pub(super) fn check_declarations<const N: usize>(
     Ok(())
 }
 
-pub(crate) fn can(capabilities: JsonRef<'_>, path: &[&str]) -> bool {
+/// Returns whether capabilities contain one, such as `["resources", "subscribe"]`. A value of `false` or `null` does not
+/// declare it.
+#[must_use]
+pub fn can(capabilities: JsonRef<'_>, path: &[&str]) -> bool {
     let found = path.iter().try_fold(capabilities, |value, name| value.get(name));
     found.is_some_and(|value| !value.is_null() && value.as_bool() != Some(false))
 }

@@ -67,8 +67,8 @@ impl Legacy {
     }
 
     /// Refuses a second `initialize`, for connections that belong to one client.
-    #[cfg(any(feature = "bridge", feature = "http-server"))]
-    pub(crate) fn initialize_once(mut self) -> Self {
+    #[must_use]
+    pub fn initialize_once(mut self) -> Self {
         self.initializes_once = true;
         self
     }

@@ -1,12 +1,32 @@
-//! Edits `_meta`.
+//! Reads and edits `_meta`, and reads the subject of a request.
+
+use std::borrow::Cow;
 
 use mcpgen_runtime::jsonrpc::json::{Edit, Picked};
 use mcpgen_types::codec::Cursor;
-use mcpgen_types::{Json, JsonObject};
+use mcpgen_types::{Json, JsonObject, MethodSpec};
+
+/// Returns `_meta` of params, which is empty if absent or not an object.
+#[must_use]
+pub fn read(params: Option<&Json>) -> JsonObject {
+    let meta = params.and_then(|params| params.get("_meta")?.decode().ok());
+    meta.unwrap_or_default()
+}
+
+/// Returns the subject of a request: the name of a tool or prompt, or the URI of a resource.
+#[must_use]
+pub fn subject(method: &str, params: Option<&Json>) -> Option<String> {
+    let name = MethodSpec::newest(method)?.subject?;
+    params?.get(name)?.as_str().map(Cow::into_owned)
+}
 
 /// Adds members to `_meta` of params. Each member is a name and its value as JSON text. A member that exists already is
 /// replaced if `over` is true, and kept otherwise.
-pub(crate) fn with_meta(params: Option<Json>, members: &[(&str, String)], over: bool) -> Result<Option<Json>, String> {
+///
+/// # Errors
+///
+/// Fails if the params or their `_meta` are not an object.
+pub fn with_meta(params: Option<Json>, members: &[(&str, String)], over: bool) -> Result<Option<Json>, String> {
     let add = |params: Cursor<'_>| {
         add_meta(params, members, over).map_err(|error| error.located_from(params).at_key("params"))
     };

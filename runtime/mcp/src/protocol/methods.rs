@@ -9,33 +9,6 @@ use super::Role;
 /// not contain this fact.
 pub(crate) const LONG_LIVED: [&str; 2] = ["subscriptions/listen", "tasks/result"];
 
-/// Returns the key of the part of a session's state that a message of this method changes, and whether the message
-/// resets that part. `uri` returns the URI in the params. The schemas do not contain this fact.
-#[cfg(feature = "http-server")]
-pub(crate) fn state_change(method: &str, uri: impl FnOnce() -> Option<String>) -> Option<(String, bool)> {
-    match method {
-        "initialize" | "notifications/initialized" | "logging/setLevel" => Some((method.to_owned(), false)),
-        "resources/subscribe" => Some((subscription(&uri()?), false)),
-        "resources/unsubscribe" => Some((subscription(&uri()?), true)),
-        _ => None,
-    }
-}
-
-/// Returns the key of the part of a session's state that is the subscription to a resource.
-#[cfg(feature = "http-server")]
-fn subscription(uri: &str) -> String {
-    format!("{SUBSCRIPTION}{uri}")
-}
-
-/// Returns the URI of a key that is the subscription to a resource.
-#[cfg(feature = "http-server")]
-pub(crate) fn subscribed_uri(key: &str) -> Option<&str> {
-    key.strip_prefix(SUBSCRIPTION)
-}
-
-#[cfg(feature = "http-server")]
-const SUBSCRIPTION: &str = "resources/subscribe ";
-
 /// Returns whether a server may respond to a request of this method although it has not declared the capability: several
 /// clients request these lists from every server, and fail if the response is an error.
 pub(crate) fn may_be_undeclared(method: &str) -> bool {
@@ -44,7 +17,8 @@ pub(crate) fn may_be_undeclared(method: &str) -> bool {
 
 /// Returns where the messages of a method have free-form JSON in the newest revision, to which those of others are
 /// converted.
-pub(crate) fn free_form(method: &str) -> FreeForm {
+#[must_use]
+pub fn free_form(method: &str) -> FreeForm {
     let spec = MethodSpec::newest(method);
     spec.map_or_else(FreeForm::default, |spec| FreeForm {
         params: spec.free_form_params,

@@ -4,9 +4,7 @@ use std::sync::{Arc, LazyLock};
 
 use mcpgen_runtime::CallError;
 use mcpgen_runtime::peer::Peer;
-#[cfg(feature = "http-client")]
-use mcpgen_types::Json;
-use mcpgen_types::{ErrorObject, JsonObject, Revision};
+use mcpgen_types::{ErrorObject, Json, JsonObject, Revision};
 
 use super::change_listeners::ChangeListeners;
 use super::extension::{Extension, settings};
@@ -47,7 +45,6 @@ pub(crate) fn check_input_request(peer: &Peer, method: &str, params: Option<&Jso
 }
 
 /// Calls the callbacks for a notification of a changed list or resource.
-#[cfg(feature = "http-client")]
 pub(crate) fn changed(peer: &Peer, method: &str, params: Option<&Json>) {
     if let Some(mcp) = peer.protocol::<Mcp>() {
         mcp.changed(method, params);

@@ -60,7 +60,6 @@ impl StoreError {
     }
 
     /// Returns the kind of the error, for metrics.
-    #[cfg(feature = "opentelemetry")]
     pub(super) fn kind_name(&self) -> &'static str {
         match self.kind {
             Kind::Unavailable => "unavailable",

@@ -1,5 +1,6 @@
 //! Records the durations and errors of the operations of any store.
 
+use std::fmt;
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
@@ -15,17 +16,22 @@ use super::rate_limiter::{Decision, RateLimiter};
 use super::replay_guard::ReplayGuard;
 use super::sessions::{Home, JournalEntry, SessionStore, StoredSession};
 use crate::protocol::change::Change;
-use crate::telemetry::StoreTelemetry;
+use crate::telemetry;
 
 /// A store whose operations are recorded. It implements the same traits as the store.
-pub(crate) struct Measured<S: ?Sized> {
-    store: Arc<S>,
-    telemetry: StoreTelemetry,
+pub struct Measured<S: ?Sized>(Arc<S>);
+
+impl<S: ?Sized> fmt::Debug for Measured<S> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Measured").finish_non_exhaustive()
+    }
 }
 
 impl<S: ?Sized> Measured<S> {
-    pub(crate) fn new(store: Arc<S>) -> Self {
-        Self { store, telemetry: StoreTelemetry::default() }
+    /// Wraps a store.
+    #[must_use]
+    pub fn new(store: Arc<S>) -> Self {
+        Self(store)
     }
 
     /// Passes an operation to the store, and records it.
@@ -34,7 +40,15 @@ impl<S: ?Sized> Measured<S> {
         operation: &'static str,
         work: impl FnOnce(&'a S) -> BoxFuture<'a, Result<T, StoreError>>,
     ) -> BoxFuture<'a, Result<T, StoreError>> {
-        self.telemetry.measure(operation, work(&self.store), StoreError::kind_name).boxed()
+        let work = work(&self.0);
+        let Some(telemetry) = telemetry::installed() else { return work };
+        async move {
+            let operation = telemetry.store_operation(operation);
+            let result = work.await;
+            operation.end(result.as_ref().err().map(StoreError::kind_name));
+            result
+        }
+        .boxed()
     }
 }
 
@@ -60,7 +74,7 @@ impl<S: SessionStore + ?Sized> SessionStore for Measured<S> {
     }
 
     fn moved(&self) -> BoxFuture<'static, ()> {
-        self.store.moved()
+        self.0.moved()
     }
 
     fn leave(&self) -> BoxFuture<'_, Result<(), StoreError>> {
@@ -97,7 +111,7 @@ impl<S: ExchangeBus + ?Sized> ExchangeBus for Measured<S> {
     }
 
     fn answer(&self, answer: Answer) {
-        self.store.answer(answer);
+        self.0.answer(answer);
     }
 }
 
@@ -107,7 +121,7 @@ impl<S: ChangeBus + ?Sized> ChangeBus for Measured<S> {
     }
 
     fn subscribe(&self) -> BoxStream<'static, BusEvent> {
-        self.store.subscribe()
+        self.0.subscribe()
     }
 }
 

@@ -33,7 +33,6 @@ mod changes;
 mod error;
 mod events;
 mod exchange;
-#[cfg(feature = "opentelemetry")]
 mod measured;
 mod memory;
 mod rate_limiter;
@@ -47,8 +46,7 @@ pub use changes::{BusEvent, ChangeBus};
 pub use error::StoreError;
 pub use events::{EventStore, StoredEvent, StoredStream, StreamId};
 pub use exchange::{Answer, ExchangeBus, ForwardedRequest, ForwardedResponse, Frames};
-#[cfg(feature = "opentelemetry")]
-pub(crate) use measured::Measured;
+pub use measured::Measured;
 pub use memory::{MemoryHub, MemoryStores};
 pub use rate_limiter::{Decision, RateLimiter};
 pub use replay_guard::ReplayGuard;
@@ -75,19 +73,14 @@ impl Replicas {
     }
 
     /// Records the operations of the stores in the metrics.
-    #[cfg(all(feature = "http-server", feature = "opentelemetry"))]
-    pub(crate) fn measured(self) -> Self {
+    #[must_use]
+    pub fn measured(self) -> Self {
         let Self { sessions, events, exchanges } = self;
         Self {
             sessions: Arc::new(Measured::new(sessions)),
             events: Arc::new(Measured::new(events)),
             exchanges: Arc::new(Measured::new(exchanges)),
         }
-    }
-
-    #[cfg(all(feature = "http-server", not(feature = "opentelemetry")))]
-    pub(crate) fn measured(self) -> Self {
-        self
     }
 }
 

@@ -119,7 +119,6 @@ impl JournalEntry {
 
 /// The replica that runs a session.
 #[derive(Clone, Debug, PartialEq, Eq)]
-#[non_exhaustive]
 pub enum Home {
     /// This replica, now or since earlier.
     Here(StoredSession),

@@ -23,12 +23,10 @@ use super::prompt::{IntoPrompt, PromptEntry};
 #[cfg(feature = "rate-limit")]
 use super::rate_limit::{DEFAULT_CALLERS, InMemoryRateLimiter};
 use super::registry::{Entry, Registry};
-#[cfg(feature = "request-state")]
 use super::request_state::RequestStateCodec;
 use super::resource::ResourceEntry;
 use super::state::{Completion, CompletionKey, CompletionOf, Config, Server, State};
 use super::subscriptions::Subscriptions;
-#[cfg(feature = "resource-templates")]
 use super::template::TemplateEntry;
 use super::tool::{ToolEntry, ToolInfo};
 use crate::protocol::RouterExt;
@@ -76,7 +74,6 @@ impl From<LocalInfo> for ServerBuilder {
             limits: Limits::default(),
             completion: None,
             completions: BTreeMap::new(),
-            #[cfg(feature = "request-state")]
             request_state: None,
             identity: None,
             on_change: None,
@@ -89,7 +86,6 @@ impl From<LocalInfo> for ServerBuilder {
             tasks: None,
             #[cfg(feature = "tasks")]
             default_tasks: None,
-            #[cfg(feature = "http-server")]
             replicas: None,
             rate_limiter: None,
             invalid: Vec::new(),
@@ -100,7 +96,6 @@ impl From<LocalInfo> for ServerBuilder {
                 config,
                 tools: Registry::default(),
                 resources: Registry::default(),
-                #[cfg(feature = "resource-templates")]
                 templates: Registry::default(),
                 prompts: Registry::default(),
                 #[cfg(feature = "skills")]
@@ -119,12 +114,10 @@ impl From<LocalInfo> for ServerBuilder {
 
 /// Records the operations of a shared limiter in the metrics.
 fn measured(limiter: impl RateLimiter) -> Arc<dyn RateLimiter> {
-    #[cfg(feature = "opentelemetry")]
     let limiter = crate::replicas::Measured::new(Arc::new(limiter));
     Arc::new(limiter)
 }
 
-#[cfg(feature = "request-state")]
 /// The time that a client has for the next round of a request, if the server has no codec for request state.
 const REQUEST_STATE_LIFETIME: Duration = Duration::from_secs(15 * 60);
 
@@ -156,7 +149,6 @@ impl ServerBuilder {
     ///     .build();
     /// # let _ = server;
     /// ```
-    #[cfg(feature = "schemars")]
     pub fn tool<A, F, Fut, T>(self, info: impl Into<ToolInfo>, function: F) -> Self
     where
         A: serde::de::DeserializeOwned + schemars::JsonSchema + Send,
@@ -217,7 +209,6 @@ impl ServerBuilder {
     /// The variables are percent-decoded and come from the client. `{name}` matches one segment: it is not empty, not
     /// `.` or `..`, and contains no `/`, `\` or NUL. `{+path}` and `{#fragment}` can contain anything. Validate them
     /// before you use them as file paths.
-    #[cfg(feature = "resource-templates")]
     pub fn resource_template<F, Fut, T>(self, template: mcpgen_types::v2026_07_28::ResourceTemplate, read: F) -> Self
     where
         F: Fn(RequestContext, BTreeMap<String, String>) -> Fut + Send + Sync + 'static,
@@ -276,7 +267,6 @@ impl ServerBuilder {
     ///     .build();
     /// # let _ = server;
     /// ```
-    #[cfg(feature = "schemars")]
     pub fn typed_prompt<A, F, Fut, T>(self, prompt: Prompt, function: F) -> Self
     where
         A: serde::de::DeserializeOwned + schemars::JsonSchema + Send,
@@ -324,7 +314,6 @@ impl ServerBuilder {
     }
 
     /// Like [`prompt_completion`](Self::prompt_completion), for a variable of a resource template.
-    #[cfg(feature = "resource-templates")]
     pub fn template_completion<F, Fut>(self, uri_template: &str, variable: &str, complete: F) -> Self
     where
         F: Fn(Context, CompleteRequestParams) -> Fut + Send + Sync + 'static,
@@ -513,7 +502,6 @@ impl ServerBuilder {
     /// once. If several processes serve the same requests, they must share a key: [`RequestStateCodec::new`]. A codec
     /// with a shared key accepts a state any number of times until it expires, unless it has a store that the processes
     /// share: [`RequestStateCodec::with_replay_guard`].
-    #[cfg(feature = "request-state")]
     pub fn request_state(mut self, codec: RequestStateCodec) -> Self {
         self.state.config.request_state = Some(Ok(Arc::new(codec)));
         self
@@ -628,16 +616,8 @@ impl ServerBuilder {
 
     /// Sets the stores that the HTTP endpoints of all replicas share, unless
     /// `EndpointOptions::replicas` sets them. They have no effect on other transports.
-    pub fn replicas(
-        #[cfg_attr(not(feature = "http-server"), expect(unused_mut, reason = "there are no endpoints"))] mut self,
-        replicas: Replicas,
-    ) -> Self {
-        #[cfg(feature = "http-server")]
-        {
-            self.state.config.replicas = Some(replicas);
-        }
-        #[cfg(not(feature = "http-server"))]
-        drop(replicas);
+    pub fn replicas(mut self, replicas: Replicas) -> Self {
+        self.state.config.replicas = Some(replicas);
         self
     }
 
@@ -657,7 +637,6 @@ impl ServerBuilder {
         state.config.invalid.extend(invalid);
         #[cfg(feature = "tasks")]
         state.declare_tasks();
-        #[cfg(feature = "request-state")]
         state
             .config
             .request_state
@@ -691,7 +670,7 @@ impl std::fmt::Debug for ServerBuilder {
     }
 }
 
-#[cfg(all(test, feature = "request-state"))]
+#[cfg(test)]
 mod tests {
     use super::*;
     use crate::server::error::ServeError;

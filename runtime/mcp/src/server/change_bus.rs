@@ -23,7 +23,6 @@ const MAX_DELAY: Duration = Duration::from_secs(2);
 
 impl BusConnection {
     pub(super) fn new(bus: impl ChangeBus) -> Self {
-        #[cfg(feature = "opentelemetry")]
         let bus = crate::replicas::Measured::new(Arc::new(bus));
         Self { bus: Arc::new(bus), unpublished: Arc::default(), has_started: AtomicBool::new(false) }
     }

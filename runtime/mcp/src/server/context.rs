@@ -12,21 +12,17 @@ use mcpgen_runtime::context::Context;
 #[cfg(feature = "tasks")]
 use mcpgen_types::Json;
 use mcpgen_types::Request;
-#[cfg(feature = "schemars")]
-use mcpgen_types::v2026_07_28::ElicitResultAction;
 #[cfg(feature = "tasks")]
 use mcpgen_types::v2026_07_28::InputRequests;
 use mcpgen_types::v2026_07_28::{
     CreateMessageRequest, CreateMessageRequestParams, CreateMessageResult, ElicitRequest, ElicitRequestParams,
-    ElicitResult, InputRequest, ListRootsRequest, ListRootsResult,
+    ElicitResult, ElicitResultAction, InputRequest, ListRootsRequest, ListRootsResult,
 };
 use parking_lot::Mutex;
 
 use super::form::check_answer;
-#[cfg(feature = "request-state")]
 use super::rounds::Rounds;
 use super::tool_error::ToolError;
-use crate::protocol::context::decode_input;
 use crate::protocol::conversion::Revisions;
 #[cfg(feature = "tasks")]
 use crate::protocol::input_requests::InputByKey;
@@ -49,7 +45,6 @@ pub struct RequestContext {
     /// The state of the server, which `Server` converts back to a handle.
     pub(super) server: ServerState,
     /// `None` in legacy revisions.
-    #[cfg(feature = "request-state")]
     rounds: Option<Arc<Rounds>>,
     #[cfg(feature = "tasks")]
     task: TaskState,
@@ -85,7 +80,6 @@ impl RequestContext {
         Self {
             context,
             server,
-            #[cfg(feature = "request-state")]
             rounds: None,
             #[cfg(feature = "tasks")]
             task: TaskState::None,
@@ -94,7 +88,6 @@ impl RequestContext {
     }
 
     /// Creates the context of a call that requests input in its result (2026-07-28).
-    #[cfg(feature = "request-state")]
     pub(super) fn in_rounds(server: ServerState, context: Context, rounds: Rounds) -> Self {
         Self { rounds: Some(Arc::new(rounds)), ..Self::new(server, context) }
     }
@@ -121,10 +114,7 @@ impl RequestContext {
     pub(super) fn input_before_task(&self) -> Option<InputByKey> {
         match &self.task {
             TaskState::Deferred(is_started) if is_started.load(Ordering::SeqCst) => {
-                #[cfg(feature = "request-state")]
                 let input = self.rounds.as_ref().map(|rounds| rounds.responses()).unwrap_or_default();
-                #[cfg(not(feature = "request-state"))]
-                let input = InputByKey::new();
                 Some(input)
             }
             _ => None,
@@ -217,7 +207,6 @@ impl RequestContext {
     /// # Errors
     ///
     /// Fails like [`elicit`](Self::elicit), and if `T` cannot be a form.
-    #[cfg(feature = "schemars")]
     pub async fn elicit_as<T>(&self, key: &str, message: impl Into<String> + Send) -> Result<Option<T>, ToolError>
     where
         T: serde::de::DeserializeOwned + schemars::JsonSchema,
@@ -305,7 +294,7 @@ impl RequestContext {
         };
         let decode = |key: &String| {
             let response = earlier.get(key).or_else(|| responses.get(key));
-            Ok(decode_input::<R>(&self.context, key, response.unwrap_or(&Json::null()))?)
+            Ok(crate::protocol::context::decode_input::<R>(&self.context, key, response.unwrap_or(&Json::null()))?)
         };
         keys.iter().map(decode).collect()
     }
@@ -322,17 +311,9 @@ impl RequestContext {
     }
 
     /// Returns the inputs if the client has sent them, and otherwise requests them with an error (2026-07-28).
-    #[cfg(feature = "request-state")]
     async fn ask_next<R: Request>(&self, requests: Vec<(String, InputRequest)>) -> Result<Vec<R::Result>, ToolError> {
         let rounds = self.rounds.as_ref().ok_or_else(|| ToolError::failed("the server cannot keep request state"))?;
         rounds.ask::<R>(&self.context, requests).await
-    }
-
-    #[cfg(not(feature = "request-state"))]
-    #[expect(clippy::unused_async, reason = "the same signature with and without the feature")]
-    async fn ask_next<R: Request>(&self, _: Vec<(String, InputRequest)>) -> Result<Vec<R::Result>, ToolError> {
-        let reason = "the server cannot request input: enable the feature `request-state` of mcpgen-runtime";
-        Err(ToolError::failed(reason))
     }
 }
 

@@ -6,7 +6,6 @@ use std::sync::Arc;
 
 use mcpgen_runtime::{debug_as_message, util::error_chain};
 
-#[cfg(feature = "request-state")]
 use super::request_state::RequestStateError;
 use crate::protocol::header_params::HeaderError;
 
@@ -93,7 +92,6 @@ pub enum ServeError {
     /// No client could reach the router: it has handlers only for revisions that the local info does not list.
     #[error("the router has handlers only for revision {0}, which `LocalInfo::revisions` does not list; add it")]
     NoRevision(String),
-    #[cfg(feature = "request-state")]
     /// No key for the request state could be created.
     #[error("no key for the request state; set a codec with `ServerBuilder::request_state`")]
     RequestState(#[source] RequestStateError),

@@ -79,13 +79,10 @@ impl State {
                     let arguments = self.prompts.get(name)?.prompt.arguments.clone().unwrap_or_default();
                     ("prompt", name, arguments.into_iter().map(|argument| argument.name).collect())
                 }
-                #[cfg(feature = "resource-templates")]
                 CompletionOf::Template(template) => {
                     self.templates.get(template)?;
                     ("resource template", template, variable_names(template))
                 }
-                #[cfg(not(feature = "resource-templates"))]
-                CompletionOf::Template(_) => return None,
             };
             let known: Vec<String> = known;
             (!known.contains(argument)).then(|| DefinitionError::Completion {
@@ -100,7 +97,6 @@ impl State {
 }
 
 /// Returns the names of the variables of a URI template, without operators and modifiers.
-#[cfg(feature = "resource-templates")]
 fn variable_names(template: &str) -> Vec<String> {
     let expressions = template.split('{').skip(1).filter_map(|rest| rest.split('}').next());
     let variables = expressions

@@ -4,7 +4,6 @@ use mcpgen_types::v2026_07_28::{CallToolResult, ContentBlock, TextContent};
 use mcpgen_types::{Json, JsonObject};
 use serde::Serialize;
 
-#[cfg(feature = "schemars")]
 use super::schema::schema_of;
 use super::tool_error::ToolError;
 
@@ -105,14 +104,6 @@ fn structured<T: Serialize>(value: &T) -> Result<CallToolResult, ToolError> {
     Ok(result)
 }
 
-#[cfg(not(feature = "schemars"))]
-impl<T: Serialize> IntoToolResult for Structured<T> {
-    fn into_tool_result(self) -> Result<CallToolResult, ToolError> {
-        structured(&self.0)
-    }
-}
-
-#[cfg(feature = "schemars")]
 impl<T: Serialize + schemars::JsonSchema> IntoToolResult for Structured<T> {
     fn into_tool_result(self) -> Result<CallToolResult, ToolError> {
         structured(&self.0)

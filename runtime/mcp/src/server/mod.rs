@@ -64,28 +64,21 @@ mod error;
 mod form;
 mod get_prompt;
 mod handler;
-#[cfg(feature = "handles")]
 pub mod handles;
 mod into_contents;
 mod into_tool_result;
-#[cfg(feature = "schemars")]
 mod json_terms;
 mod listeners;
-#[cfg(feature = "server-card")]
-mod listing;
 mod prompt;
 #[cfg(feature = "rate-limit")]
 mod rate_limit;
 mod read_resource;
 mod registration;
 mod registry;
-#[cfg(feature = "request-state")]
 pub mod request_state;
 mod resource;
-#[cfg(feature = "request-state")]
 mod rounds;
 mod router;
-#[cfg(feature = "schemars")]
 mod schema;
 mod serve;
 #[cfg(feature = "skills")]
@@ -94,7 +87,6 @@ mod state;
 pub mod subscriptions;
 #[cfg(feature = "tasks")]
 mod task_call;
-#[cfg(feature = "resource-templates")]
 mod template;
 mod tool;
 mod tool_error;
@@ -108,8 +100,6 @@ pub use context::RequestContext;
 pub use error::{DefinitionError, ServeError};
 pub use into_contents::IntoContents;
 pub use into_tool_result::{IntoToolResult, Structured};
-#[cfg(feature = "server-card")]
-pub use listing::Listing;
 pub use prompt::IntoPrompt;
 #[cfg(feature = "rate-limit")]
 pub use rate_limit::InMemoryRateLimiter;

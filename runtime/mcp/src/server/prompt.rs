@@ -6,10 +6,7 @@ use std::future::Future;
 use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
 use mcpgen_runtime::context::Context;
-#[cfg(feature = "schemars")]
-use mcpgen_types::v2026_07_28::PromptArgument;
-use mcpgen_types::v2026_07_28::{GetPromptResult, Prompt, PromptMessage, Role, TextContent};
-#[cfg(feature = "schemars")]
+use mcpgen_types::v2026_07_28::{GetPromptResult, Prompt, PromptArgument, PromptMessage, Role, TextContent};
 use serde_json::{Map, Value};
 
 use super::context::RequestContext;
@@ -42,7 +39,6 @@ impl PromptEntry {
     }
 
     /// Creates a prompt whose arguments are a Rust type.
-    #[cfg(feature = "schemars")]
     pub(super) fn typed<A, F, Fut, T>(mut prompt: Prompt, function: F) -> Self
     where
         A: serde::de::DeserializeOwned + schemars::JsonSchema + Send,
@@ -86,7 +82,6 @@ impl Entry for PromptEntry {
 }
 
 /// Returns the arguments of a prompt from the schema of their type.
-#[cfg(feature = "schemars")]
 fn arguments_of(schema: &Map<String, Value>) -> Vec<PromptArgument> {
     let is_required = |name: &str| {
         let required = schema.get("required").and_then(Value::as_array).into_iter().flatten();
@@ -102,7 +97,6 @@ fn arguments_of(schema: &Map<String, Value>) -> Vec<PromptArgument> {
 }
 
 /// Returns the arguments as JSON values of their types. Prompts have only arguments that are text.
-#[cfg(feature = "schemars")]
 fn typed_values(schema: &Map<String, Value>, arguments: Arguments) -> Map<String, Value> {
     let is_text = |name: &str| {
         let property = schema.get("properties").and_then(|properties| properties.get(name));

@@ -41,18 +41,11 @@ impl Server {
         self.start_reading_template(uri, context)
     }
 
-    #[cfg(feature = "resource-templates")]
     fn start_reading_template(&self, uri: &str, context: RequestContext) -> Option<BoxFuture<'static, Contents>> {
         let mut templates = self.0.templates.all();
         templates.sort_unstable_by_key(|entry| entry.number);
         let (entry, variables) = templates.iter().find_map(|entry| Some((entry, entry.variables(uri)?)))?;
         Some(entry.read(context, variables, uri))
-    }
-
-    #[cfg(not(feature = "resource-templates"))]
-    #[expect(clippy::unused_self, reason = "the same signature with and without the feature")]
-    fn start_reading_template(&self, _: &str, _: RequestContext) -> Option<BoxFuture<'static, Contents>> {
-        None
     }
 
     /// Handles `resources/subscribe` and `resources/unsubscribe`, which only legacy revisions have.

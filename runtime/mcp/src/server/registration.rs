@@ -13,7 +13,6 @@ use super::into_tool_result::IntoToolResult;
 use super::prompt::{IntoPrompt, PromptEntry};
 use super::resource::ResourceEntry;
 use super::state::Server;
-#[cfg(feature = "resource-templates")]
 use super::template::TemplateEntry;
 use super::tool::{ToolEntry, ToolInfo};
 
@@ -23,7 +22,6 @@ impl Server {
     /// # Errors
     ///
     /// Fails if the name is invalid or already used, or if a schema is invalid.
-    #[cfg(feature = "schemars")]
     pub fn add_tool<A, F, Fut, T>(&self, info: impl Into<ToolInfo>, function: F) -> Result<(), DefinitionError>
     where
         A: serde::de::DeserializeOwned + schemars::JsonSchema + Send,
@@ -79,7 +77,6 @@ impl Server {
     /// # Errors
     ///
     /// Fails if another template has the same URI template, or if the template is invalid or not supported.
-    #[cfg(feature = "resource-templates")]
     pub fn add_resource_template<F, Fut, T>(
         &self,
         template: mcpgen_types::v2026_07_28::ResourceTemplate,
@@ -95,7 +92,6 @@ impl Server {
 
     /// Removes a resource template and notifies subscribers. Returns `false` if no resource template has this URI
     /// template.
-    #[cfg(feature = "resource-templates")]
     pub fn remove_resource_template(&self, uri_template: &str) -> bool {
         self.remove(&self.0.templates, uri_template)
     }

@@ -95,7 +95,6 @@ impl<T: Entry> Registry<T> {
     }
 
     /// Returns all entries, in order.
-    #[cfg(feature = "resource-templates")]
     pub(super) fn all(&self) -> Vec<Arc<T>> {
         self.entries.read().values().cloned().collect()
     }

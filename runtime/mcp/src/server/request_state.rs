@@ -187,7 +187,6 @@ impl RequestStateCodec {
     /// with [`InMemoryReplayGuard`], each process accepts a state once.
     #[must_use]
     pub fn with_replay_guard(mut self, replay_guard: impl ReplayGuard) -> Self {
-        #[cfg(feature = "opentelemetry")]
         let replay_guard = crate::replicas::Measured::new(Arc::new(replay_guard));
         self.replay_guard = Some(Arc::new(replay_guard));
         self

@@ -16,7 +16,7 @@ use super::handler::handle;
 use super::registry::Entry as _;
 use super::state::Server;
 use super::{conversion, listeners};
-use crate::protocol::{ContextExt, RouterExt};
+use crate::protocol::ContextExt;
 
 impl Server {
     /// Returns a router with the server's handlers and layers. You can add more handlers to it.
@@ -29,7 +29,7 @@ impl Server {
         let config = &self.0.config;
         #[cfg(feature = "tasks")]
         let router = match &config.tasks {
-            Some(tasks) => tasks.add_task_requests(router.extension(tasks)),
+            Some(tasks) => tasks.add_task_requests(crate::protocol::RouterExt::extension(router, tasks)),
             None => router,
         };
         let changes = config.extensions.iter().chain(&config.layers);
@@ -54,13 +54,8 @@ impl Server {
         let lists_prompts = |server: &Server| server.0.config.empty_lists || server.0.prompts.is_declared();
         let router = list!(router, ListToolsRequest, ListToolsResult, lists_tools, tools);
         let router = list!(router, ListResourcesRequest, ListResourcesResult, lists_resources, resources);
-        #[cfg(feature = "resource-templates")]
         let router =
             list!(router, ListResourceTemplatesRequest, ListResourceTemplatesResult, lists_resources, templates);
-        #[cfg(not(feature = "resource-templates"))]
-        let router = handle::<ListResourceTemplatesRequest, _, _, _>(router, self, lists_resources, |_, _, _| async {
-            Ok(ListResourceTemplatesResult::new([], 0, CacheScope::Private))
-        });
         list!(router, ListPromptsRequest, ListPromptsResult, lists_prompts, prompts)
     }
 

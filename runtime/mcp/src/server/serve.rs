@@ -13,7 +13,7 @@ use super::state::Server;
 use crate::protocol::config::ServerConfig;
 use crate::protocol::info::HandlerCapabilities;
 use crate::protocol::{Role, RouterExt};
-use crate::telemetry::{Telemetry, connection};
+use crate::telemetry::connection;
 
 /// Serves a connection until the client closes it.
 ///
@@ -78,7 +78,7 @@ impl IntoConnection for Server {
         // The handlers work in every revision, and `config` has all capabilities.
         let protocol = config.protocol(&HandlerCapabilities::default());
         let limits = self.0.config.limits.clone();
-        Ok(connection(router.clone(), router, Arc::new(protocol), limits, &Telemetry::default()))
+        Ok(connection(router.clone(), router, Arc::new(protocol), limits))
     }
 }
 
@@ -100,7 +100,7 @@ impl<C: Into<ServerConfig>> IntoConnection for (C, Router, Limits) {
             return Err(ServeError::NoRevision(revisions.join(", ")));
         }
         let protocol = config.protocol(&handlers);
-        Ok(connection(router.clone(), router, Arc::new(protocol), limits, &Telemetry::default()))
+        Ok(connection(router.clone(), router, Arc::new(protocol), limits))
     }
 }
 
@@ -140,27 +140,5 @@ impl Server {
     ) -> Result<(), ServeError> {
         let stdio = mcpgen_runtime::transport::stdio::stdio(mcpgen_runtime::transport::lines::DEFAULT_LINE_LIMIT)?;
         serve_until(self.clone(), stdio, shutdown).await
-    }
-
-    /// Creates the server's HTTP endpoint, a service for axum or hyper; see [`http`](crate::http).
-    ///
-    /// # Errors
-    ///
-    /// Fails if the server has invalid definitions, or if no key for the request state could be created.
-    #[cfg(feature = "http-server")]
-    pub fn http(
-        &self,
-        mut options: crate::http::server::EndpointOptions,
-    ) -> Result<crate::http::server::Endpoint, ServeError> {
-        self.connect_to_bus();
-        let (router, config) = (self.router(), self.config()?);
-        let (this, tools) = (self.clone(), self.clone());
-        // The handlers work in every revision, and `config` returns the current capabilities each time it is called.
-        let config = move || this.config().unwrap_or_else(|_| config.clone());
-        let headers = move |tool: &str| tools.0.tools.get(tool).map_or_else(Vec::new, |entry| entry.headers.clone());
-        options.tool_headers.get_or_insert_with(|| Arc::new(headers));
-        options.replicas = options.replicas.or_else(|| self.0.config.replicas.clone());
-        let routers = (router.clone(), HandlerCapabilities::default());
-        Ok(crate::http::server::Endpoint::of(config, router, routers, options))
     }
 }

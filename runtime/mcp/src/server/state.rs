@@ -25,13 +25,10 @@ use super::error::{DefinitionError, ServeError};
 use super::listeners::{self, Listeners};
 use super::prompt::PromptEntry;
 use super::registry::{Entry, Registry};
-#[cfg(feature = "request-state")]
 use super::request_state::{RequestStateCodec, RequestStateError};
 use super::resource::ResourceEntry;
-#[cfg(feature = "request-state")]
 use super::rounds::Rounds;
 use super::subscriptions::Subscriptions;
-#[cfg(feature = "resource-templates")]
 use super::template::TemplateEntry;
 use super::tool::ToolEntry;
 use crate::protocol::ContextExt;
@@ -40,8 +37,9 @@ use crate::protocol::change::Change;
 use crate::protocol::config::ServerConfig;
 #[cfg(feature = "tasks")]
 use crate::protocol::extension::Extension as _;
+use crate::protocol::header_params::Header;
 use crate::protocol::info::LocalInfo;
-use crate::replicas::{BusEvent, RateLimiter};
+use crate::replicas::{BusEvent, RateLimiter, Replicas};
 #[cfg(feature = "skills")]
 use crate::skills::Skills;
 #[cfg(feature = "tasks")]
@@ -60,7 +58,6 @@ pub(super) struct State {
     pub(super) config: Config,
     pub(super) tools: Registry<ToolEntry>,
     pub(super) resources: Registry<ResourceEntry>,
-    #[cfg(feature = "resource-templates")]
     pub(super) templates: Registry<TemplateEntry>,
     pub(super) prompts: Registry<PromptEntry>,
     /// `None` if the server does not serve skills. Their files are also in `resources`.
@@ -82,7 +79,6 @@ pub(super) struct Config {
     /// Completions of one argument of a prompt, or of one variable of a template.
     pub(super) completions: BTreeMap<CompletionKey, Completion>,
     /// `None` until the builder creates the default.
-    #[cfg(feature = "request-state")]
     pub(super) request_state: Option<Result<Arc<RequestStateCodec>, RequestStateError>>,
     pub(super) identity: Option<Identity>,
     pub(super) on_change: Option<OnChange>,
@@ -96,8 +92,7 @@ pub(super) struct Config {
     #[cfg(feature = "tasks")]
     pub(super) default_tasks: Option<TasksExtension>,
     /// The stores of HTTP endpoints.
-    #[cfg(feature = "http-server")]
-    pub(super) replicas: Option<crate::replicas::Replicas>,
+    pub(super) replicas: Option<Replicas>,
     /// The values of `resultType` that extensions add.
     pub(super) result_types: Vec<&'static str>,
     /// The functions that add the handlers of extensions.
@@ -168,8 +163,20 @@ impl Server {
         listeners::changed(&mut self.0.listeners.lock(), change);
     }
 
-    /// Starts to pass on changes, if the server has a bus.
-    pub(super) fn connect_to_bus(&self) {
+    /// Returns the stores that its HTTP endpoints share with other processes.
+    #[must_use]
+    pub fn replicas(&self) -> Option<&Replicas> {
+        self.0.config.replicas.as_ref()
+    }
+
+    /// Returns the arguments of a tool that HTTP clients also send as headers.
+    #[must_use]
+    pub fn tool_headers(&self, tool: &str) -> Vec<Header> {
+        self.0.tools.get(tool).map_or_else(Vec::new, |entry| entry.headers.clone())
+    }
+
+    /// Starts to pass changes on to other processes, if the server has a bus. Transports call this before they serve.
+    pub fn connect_to_bus(&self) {
         if let Some(connection) = &self.0.config.change_bus {
             connection.start(Arc::downgrade(&self.0), |state, event| match event {
                 BusEvent::Change(change) => Self(state).relay_change(&change),
@@ -194,7 +201,6 @@ impl Server {
         if !invalid.is_empty() {
             return Err(ServeError::Definition(invalid.clone()));
         }
-        #[cfg(feature = "request-state")]
         if let Some(Err(error)) = &self.0.config.request_state {
             return Err(ServeError::RequestState(*error));
         }
@@ -203,7 +209,8 @@ impl Server {
     }
 
     /// Returns the local info with the capabilities that the server has now.
-    pub(super) fn local_info(&self) -> LocalInfo {
+    #[must_use]
+    pub fn local_info(&self) -> LocalInfo {
         let mut info = self.0.config.info.clone();
         let capabilities = [
             ("tools", self.0.tools.is_declared(), json!({ "listChanged": true })),
@@ -229,7 +236,6 @@ impl Server {
         if self.0.skills.is_some() {
             return true;
         }
-        #[cfg(feature = "resource-templates")]
         if self.0.templates.is_declared() {
             return true;
         }
@@ -263,15 +269,12 @@ impl Server {
     /// request must have the same object, and the same method and subject.
     pub(super) fn request_context(&self, context: Context, arguments: impl FnOnce() -> String) -> RequestContext {
         // In legacy revisions, input requests are sent directly, without request state.
-        #[cfg(feature = "request-state")]
         if !context.revision().is_legacy()
             && let Some(Ok(codec)) = &self.0.config.request_state
         {
             let rounds = Rounds::new(Arc::clone(codec), self.caller(&context), arguments());
             return RequestContext::in_rounds(self.erased(), context, rounds);
         }
-        #[cfg(not(feature = "request-state"))]
-        let _ = arguments;
         RequestContext::new(self.erased(), context)
     }
 

@@ -15,18 +15,14 @@ use mcpgen_types::{Request as _, v2026_07_28::CallToolRequest};
 use tower::BoxError;
 
 use super::context::RequestContext;
-use super::conversion;
 use super::error::DefinitionError;
 use super::into_tool_result::{IntoToolResult, text};
-#[cfg(feature = "schemars")]
 use super::json_terms::in_json_terms;
 use super::registry::Entry;
-#[cfg(feature = "schemars")]
-use super::schema;
 use super::tool_error::{Failure, ResultOrInput, ToolError};
 #[cfg(feature = "validate")]
 use super::validate::Schemas;
-use crate::protocol::ContextExt;
+use super::{conversion, schema};
 use crate::protocol::change::Change;
 use crate::protocol::header_params::{self, Header};
 #[cfg(feature = "tasks")]
@@ -45,7 +41,6 @@ pub(super) struct ToolEntry {
     #[cfg(feature = "tasks")]
     pub(super) is_task_deferred: bool,
     /// The arguments that HTTP clients also send as headers.
-    #[cfg_attr(not(feature = "http-server"), expect(dead_code, reason = "only HTTP has headers"))]
     pub(super) headers: Vec<Header>,
     #[cfg(feature = "validate")]
     schemas: Schemas,
@@ -55,7 +50,6 @@ type Run = Box<dyn Fn(Arc<ToolEntry>, RequestContext, Arguments) -> ResponseFutu
 
 impl ToolEntry {
     /// Creates a tool whose arguments are a Rust type.
-    #[cfg(feature = "schemars")]
     pub(super) fn typed<A, F, Fut, T>(info: ToolInfo, function: F) -> Result<Self, DefinitionError>
     where
         A: serde::de::DeserializeOwned + schemars::JsonSchema + Send,
@@ -133,7 +127,9 @@ impl Entry for ToolEntry {
         #[cfg_attr(not(feature = "tasks"), expect(unused_mut, reason = "only tasks change it"))]
         let mut tool = self.tool.clone();
         #[cfg(feature = "tasks")]
-        if may_run_as_task(context.revision(), CallToolRequest::METHOD) && self.task_support != TaskSupport::Forbidden {
+        if may_run_as_task(crate::protocol::ContextExt::revision(context), CallToolRequest::METHOD)
+            && self.task_support != TaskSupport::Forbidden
+        {
             let execution = JsonObject::from([("taskSupport", self.task_support.as_str().into())]);
             // The newest revision has no such member, so this cannot fail.
             let _ = tool.extra.insert("execution", execution);
@@ -217,7 +213,6 @@ where
 }
 
 /// Deserializes arguments. The error is for the model.
-#[cfg(feature = "schemars")]
 fn decode_arguments<A: serde::de::DeserializeOwned>(
     context: &Context,
     tool: &str,
@@ -353,7 +348,6 @@ impl ToolInfo {
 
     /// Sets the schema of the arguments to that of a type; see [`input_schema`](Self::input_schema). Its doc comment
     /// becomes the description of the tool, unless it has one.
-    #[cfg(feature = "schemars")]
     #[must_use]
     pub fn input<A: schemars::JsonSchema>(mut self) -> Self {
         match schema::input_schema::<A>(&self.tool.name) {

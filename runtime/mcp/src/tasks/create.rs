@@ -17,7 +17,7 @@ use super::runner::{Ending, RunningTask};
 use super::state::{Slot, Tasks};
 use super::store::{StoredTask, timestamp};
 use crate::random::random;
-use crate::telemetry::Scope;
+use crate::telemetry::in_current_context;
 
 /// A task that is not stored yet.
 pub(super) struct NewTask {
@@ -99,7 +99,7 @@ impl Tasks {
             }
             drop(slot);
         };
-        tokio::spawn(tracing::Instrument::instrument(Scope::current().instrument(work), span));
+        tokio::spawn(tracing::Instrument::instrument(in_current_context(work), span));
         creation.await.map_err(|_| errors::internal())?
     }
 }

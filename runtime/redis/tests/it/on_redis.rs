@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use mcpgen_redis::{OnRedis, RedisStores};
-use mcpgen_sdk::http::server::{Endpoint, EndpointOptions};
+use mcpgen_sdk::http::server::{Endpoint, EndpointOptions, ServeHttp};
 use mcpgen_sdk::protocol::change::Change;
 use mcpgen_sdk::server::{ToolError, ToolInfo};
 use mcpgen_sdk::tasks::TaskSupport;

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use mcpgen_redis::{OnRedis, RedisStores};
 use mcpgen_sdk::Server;
-use mcpgen_sdk::http::server::{Endpoint, EndpointOptions};
+use mcpgen_sdk::http::server::{Endpoint, EndpointOptions, ServeHttp};
 use mcpgen_sdk::replicas::{SessionStore, StoredSession};
 use mcpgen_types::v2026_07_28::{Tool, ToolInputSchema};
 use serde_json::json;

@@ -1,6 +1,7 @@
 //! Serves a server on standard input and output, or over HTTP with `--http ADDRESS`.
 
 use mcpgen_sdk::Server;
+use mcpgen_sdk::http::server::ServeHttp;
 
 /// Serves until the client disconnects or, over HTTP, until Ctrl+C is pressed.
 pub(crate) async fn run(server: Server) -> Result<(), Box<dyn std::error::Error>> {

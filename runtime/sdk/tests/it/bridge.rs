@@ -1,6 +1,6 @@
 //! Bridges between clients and servers of all revisions.
 
-#![cfg(all(feature = "bridge", feature = "request-state"))]
+#![cfg(feature = "bridge")]
 #![allow(deprecated, reason = "the newest revision deprecates what the bridge relays")]
 
 use std::sync::{Arc, Mutex};

@@ -8,7 +8,7 @@ use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
 use http_body_util::BodyExt;
 use mcpgen_sdk::client::handshake::HandshakeError;
-use mcpgen_sdk::http::server::{Endpoint, EndpointOptions};
+use mcpgen_sdk::http::server::{Endpoint, EndpointOptions, ServeHttp};
 use mcpgen_sdk::protocol::FixedRevision;
 use mcpgen_sdk::protocol::info::MAX_DECLARATION;
 use mcpgen_sdk::replicas::{
@@ -161,7 +161,6 @@ async fn arguments_count_as_their_text() {
     }
 }
 
-#[cfg(feature = "schemars")]
 #[tokio::test]
 async fn decoded_arguments_count_while_the_tool_runs() {
     #[derive(serde::Deserialize, schemars::JsonSchema)]

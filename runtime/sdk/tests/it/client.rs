@@ -5,6 +5,8 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use mcpgen_sdk::client::PageLimits;
+use mcpgen_sdk::http::client::ConnectHttp;
+use mcpgen_sdk::http::server::ServeHttp;
 use mcpgen_sdk::jsonrpc::errors;
 use mcpgen_sdk::transport::{self, lines};
 use mcpgen_sdk::{CallError, Client, Limits, Server, serve};

@@ -1,5 +1,4 @@
 //! The methods of `Client`, in every revision.
-#![cfg(feature = "resource-templates")]
 #![allow(deprecated, reason = "what the newest revision deprecates is still served")]
 
 use std::sync::atomic::{AtomicUsize, Ordering};

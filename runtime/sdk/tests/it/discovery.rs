@@ -1,11 +1,11 @@
 //! Server cards, entries of the registry and catalogs.
 
-#![cfg(feature = "server-card")]
+#![cfg(feature = "http-server")]
 
 use std::path::Path;
 
 use mcpgen_sdk::Server;
-use mcpgen_sdk::server::Listing;
+use mcpgen_sdk::http::server::Listing;
 use mcpgen_types::Revision;
 use mcpgen_types::codec::Encode;
 use serde_json::{Value, json};

@@ -146,7 +146,6 @@ async fn calls_do_not_time_out_while_the_user_answers() {
     }
 }
 
-#[cfg(feature = "schemars")]
 mod typed {
     use schemars::JsonSchema;
     use serde::Deserialize;

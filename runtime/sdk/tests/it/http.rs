@@ -8,6 +8,7 @@ use std::time::Duration;
 use bytes::Bytes;
 use http::{Request, StatusCode};
 use http_body_util::BodyExt;
+use mcpgen_sdk::http::server::ServeHttp;
 use mcpgen_sdk::transport::Principal;
 use serde_json::{Value, json};
 use tower::ServiceExt;

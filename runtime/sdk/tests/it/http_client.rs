@@ -15,9 +15,9 @@ use futures_util::future::BoxFuture;
 use http::header::AUTHORIZATION;
 use http::{HeaderMap, HeaderValue, StatusCode};
 use mcpgen_sdk::client::handshake::HandshakeError;
-use mcpgen_sdk::client::{Changes, ClientBuilder, ConnectError};
-use mcpgen_sdk::http::client::{Authorize, AuthorizeRequest, ClientOptions, HttpError};
-use mcpgen_sdk::http::server::{Endpoint, EndpointOptions};
+use mcpgen_sdk::client::{Changes, ClientBuilder};
+use mcpgen_sdk::http::client::{Authorize, AuthorizeRequest, ClientOptions, ConnectError, ConnectHttp, HttpError};
+use mcpgen_sdk::http::server::{Endpoint, EndpointOptions, ServeHttp};
 use mcpgen_sdk::peer::CallError;
 use mcpgen_sdk::protocol::change::Change;
 use mcpgen_sdk::protocol::{ContextExt, Level, Progress};
@@ -424,12 +424,8 @@ async fn reports_responses_of_servers_without_mcp() {
     for (status, kind, body, expected) in table {
         let url = serve(|_| async { respond(*status, kind, body) }).await;
         let error = client(None).connect_http(&url, options()).await.expect_err("not an MCP server");
-        let expected = match (status, cfg!(feature = "http-sse")) {
-            (404, true) => format!("{expected}; and no connection over HTTP+SSE: {expected}; check the URL"),
-            (404, false) => format!(
-                "{expected}; check the URL, or enable the feature `http-sse` of mcpgen-sdk if the server supports \
-                 only HTTP+SSE"
-            ),
+        let expected = match status {
+            404 => format!("{expected}; and no connection over HTTP+SSE: {expected}; check the URL"),
             _ => (*expected).to_owned(),
         };
         assert_eq!(error.to_string(), expected);

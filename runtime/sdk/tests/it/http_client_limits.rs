@@ -12,7 +12,7 @@ use futures_util::future::BoxFuture;
 use http::header::AUTHORIZATION;
 use http::{HeaderMap, HeaderValue};
 use mcpgen_sdk::Client;
-use mcpgen_sdk::http::client::{Authorize, AuthorizeRequest, ClientOptions};
+use mcpgen_sdk::http::client::{Authorize, AuthorizeRequest, ClientOptions, ConnectHttp};
 use mcpgen_types::{JsonObject, Revision};
 use serde_json::{Value, json};
 use tokio::sync::{Notify, Semaphore, mpsc};

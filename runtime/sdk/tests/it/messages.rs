@@ -51,7 +51,6 @@ async fn a_client_that_does_not_begin_with_initialize_learns_so() {
     }
 }
 
-#[cfg(feature = "schemars")]
 #[tokio::test]
 async fn invalid_arguments_name_the_tool_and_the_argument() {
     #[derive(serde::Deserialize, schemars::JsonSchema)]

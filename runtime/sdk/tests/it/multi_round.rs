@@ -1,5 +1,4 @@
 //! Multi-round requests of servers and clients, and their request state.
-#![cfg(feature = "request-state")]
 #![allow(deprecated, reason = "what the newest revision deprecates is still served")]
 
 use std::sync::Arc;

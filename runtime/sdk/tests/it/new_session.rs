@@ -1,5 +1,4 @@
 //! A second `initialize` on one connection, which a gateway sends for its next client.
-#![cfg(feature = "resource-templates")]
 
 use std::sync::Arc;
 

@@ -9,6 +9,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
+use mcpgen_sdk::http::server::ServeHttp;
 use mcpgen_sdk::protocol::Level;
 use mcpgen_sdk::{Client, Server, transport::lines};
 use mcpgen_types::v2026_07_28::{Tool, ToolInputSchema};
@@ -59,7 +60,6 @@ fn server() -> (Server, Arc<AtomicUsize>) {
         by_hand();
         async move { mcpgen_types::to_string(&arguments) }
     });
-    #[cfg(feature = "schemars")]
     let server = {
         let typed = counted();
         server.tool("typed", move |_, Arguments { any }: Arguments| {
@@ -70,7 +70,6 @@ fn server() -> (Server, Arc<AtomicUsize>) {
     (server.build(), calls)
 }
 
-#[cfg(feature = "schemars")]
 #[derive(serde::Deserialize, schemars::JsonSchema)]
 struct Arguments {
     any: Value,
@@ -101,7 +100,6 @@ fn connect() -> (RawPeer, Arc<AtomicUsize>) {
 /// Legacy and modern requests: the text before and after the value.
 const REQUESTS: &[(&str, &str)] = &[
     (r#""method":"tools/call","params":{"name":"by_hand","arguments":{"any":"#, "},META}"),
-    #[cfg(feature = "schemars")]
     (r#""method":"tools/call","params":{"name":"typed","arguments":{"any":"#, "},META}"),
     (r#""method":"tools/call","params":{"name":"by_hand","inputResponses":{"a":"#, "},META}"),
     (r#""method":"custom","params":{"any":"#, ",META}"),

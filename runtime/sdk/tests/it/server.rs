@@ -1,5 +1,4 @@
 //! `Server`: tools, resources and prompts in every revision.
-#![cfg(feature = "resource-templates")]
 #![allow(deprecated, reason = "what the newest revision deprecates is still served")]
 
 use std::sync::Arc;
@@ -8,9 +7,7 @@ use std::time::Duration;
 use mcpgen_sdk::protocol::cache_hints::CacheHint;
 use mcpgen_sdk::protocol::change::Change;
 use mcpgen_sdk::protocol::{ContextExt, Level, RouterExt};
-#[cfg(feature = "schemars")]
-use mcpgen_sdk::server::ToolInfo;
-use mcpgen_sdk::server::{DefinitionError, RequestContext, ServeError, Structured, ToolError};
+use mcpgen_sdk::server::{DefinitionError, RequestContext, ServeError, Structured, ToolError, ToolInfo};
 use mcpgen_sdk::{Client, Limits, Router, Server, ServerBuilder, serve, transport};
 use mcpgen_types::v2026_07_28::{
     Annotations, AudioContent, CallToolResult, CompleteRequest, CompleteResult, ContentBlock,
@@ -568,7 +565,6 @@ async fn completes_each_argument_with_its_function() {
     }
 }
 
-#[cfg(feature = "schemars")]
 mod types {
     use schemars::JsonSchema;
     use serde::Deserialize;
@@ -903,7 +899,6 @@ async fn layers_can_reject_calls() {
     assert!(error.to_string().contains("not for you"), "{error}");
 }
 
-#[cfg(feature = "schemars")]
 mod typed {
     use schemars::JsonSchema;
     use serde::{Deserialize, Serialize};

@@ -14,8 +14,7 @@ use mcpgen_types::{JsonObject, JsonRef, Revision};
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 
-#[derive(Debug, Deserialize, PartialEq, Serialize)]
-#[cfg_attr(feature = "schemars", derive(schemars::JsonSchema))]
+#[derive(Debug, Deserialize, PartialEq, Serialize, schemars::JsonSchema)]
 struct Sum {
     total: i64,
 }

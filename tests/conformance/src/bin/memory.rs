@@ -13,7 +13,7 @@ use futures_util::{FutureExt, StreamExt, stream};
 use http::{Request, Response};
 use http_body::Frame;
 use http_body_util::{BodyExt, Full, StreamBody};
-use mcpgen_sdk::http::server::{Body, Endpoint, EndpointOptions};
+use mcpgen_sdk::http::server::{Body, Endpoint, EndpointOptions, ServeHttp};
 use mcpgen_sdk::protocol::ContextExt;
 use mcpgen_sdk::transport::lines;
 use mcpgen_sdk::{Client, Server, serve};

@@ -17,7 +17,7 @@ use http::{Request, Response};
 use http_body_util::{BodyExt, Full};
 use mcpgen_redis::OnRedis;
 use mcpgen_sdk::Server;
-use mcpgen_sdk::http::server::{Body, Endpoint, EndpointOptions};
+use mcpgen_sdk::http::server::{Body, Endpoint, EndpointOptions, ServeHttp};
 use mcpgen_sdk::protocol::ContextExt;
 use mcpgen_types::v2026_07_28::{Tool, ToolInputSchema};
 use serde_json::{Value, json};

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
-use mcpgen_sdk::http::server::{Endpoint, EndpointOptions};
+use mcpgen_sdk::http::server::{Endpoint, EndpointOptions, ServeHttp};
 use mcpgen_sdk::protocol::ContextExt;
 use mcpgen_sdk::{Limits, Server, ServerBuilder};
 use mcpgen_types::JsonRef;

@@ -88,7 +88,6 @@ async fn fails_if_the_client_does_not_support_the_input() {
     assert_eq!((&state["status"], &state["error"]["code"]), (&json!("failed"), &json!(-32021)), "{state}");
 }
 
-#[cfg(feature = "request-state")]
 #[tokio::test]
 async fn a_function_can_ask_before_its_call_becomes_a_task() {
     let client = modern().await;

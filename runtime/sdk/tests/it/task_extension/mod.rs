@@ -10,6 +10,8 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
+use mcpgen_sdk::http::client::ConnectHttp;
+use mcpgen_sdk::http::server::ServeHttp;
 use mcpgen_sdk::peer::CallError;
 use mcpgen_sdk::protocol::change::Change;
 use mcpgen_sdk::protocol::config::ServerConfig;

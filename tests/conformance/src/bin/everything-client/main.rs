@@ -16,7 +16,7 @@ use std::time::Duration;
 
 use anyhow::anyhow;
 use clap::Parser;
-use mcpgen_sdk::http::client::{Authorize, ClientOptions};
+use mcpgen_sdk::http::client::{Authorize, ClientOptions, ConnectHttp};
 use mcpgen_sdk::{Client, ClientBuilder};
 use mcpgen_types::Revision;
 

@@ -23,7 +23,7 @@ use std::time::Duration;
 use axum::serve::ListenerExt;
 use clap::Parser;
 use mcpgen_redis::{RedisOptions, RedisStores};
-use mcpgen_sdk::http::server::EndpointOptions;
+use mcpgen_sdk::http::server::{EndpointOptions, ServeHttp};
 use mcpgen_sdk::replicas::Replicas;
 use mcpgen_sdk::server::request_state::RequestStateCodec;
 use mcpgen_sdk::tasks::InMemoryTaskStore;

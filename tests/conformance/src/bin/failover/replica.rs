@@ -6,7 +6,7 @@ use std::time::Duration;
 use axum::serve::ListenerExt;
 use mcpgen_redis::{RedisOptions, RedisStores};
 use mcpgen_sdk::Server;
-use mcpgen_sdk::http::server::EndpointOptions;
+use mcpgen_sdk::http::server::{EndpointOptions, ServeHttp};
 use mcpgen_sdk::protocol::ContextExt;
 use mcpgen_sdk::protocol::change::Change;
 use mcpgen_sdk::replicas::Replicas;

@@ -20,7 +20,7 @@ use http_body_util::{BodyExt, Full};
 use link::Link;
 use mcpgen_redis::{RedisOptions, RedisStores};
 use mcpgen_sdk::Server;
-use mcpgen_sdk::http::server::{Body, Endpoint, EndpointOptions};
+use mcpgen_sdk::http::server::{Body, Endpoint, EndpointOptions, ServeHttp};
 use mcpgen_sdk::replicas::Replicas;
 use mcpgen_types::JsonRef;
 use mcpgen_types::v2026_07_28::{Tool, ToolInputSchema};

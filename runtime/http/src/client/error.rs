@@ -1,0 +1,146 @@
+//! Errors of the HTTP client.
+
+use std::io;
+use std::time::Duration;
+
+use http::{HeaderValue, StatusCode};
+use mcpgen_runtime::util::error_chain;
+use tower::BoxError;
+
+/// An error that made an HTTP request fail.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum HttpError {
+    /// The server responded with an error status and no JSON-RPC message.
+    #[error("the server responded with {status}{}{}{}", remedy(*status), if body.is_empty() { "" } else { ": " }, beginning(body))]
+    Status {
+        /// The HTTP status.
+        status: StatusCode,
+        /// The response body, as far as it can be read, and at most its first 64 KiB.
+        body: String,
+    },
+    /// The server could not be reached, or the connection failed. The message contains the cause, such as a refused
+    /// connection or an unknown host.
+    #[error("{}", error_chain(.0))]
+    Http(#[from] reqwest::Error),
+    /// The response could not be read, or the server did not begin a new session in time.
+    #[error(transparent)]
+    Io(#[from] io::Error),
+    /// [`Authorize`](super::Authorize) failed to provide a token.
+    #[error("`ClientOptions::authorization` failed to provide a token")]
+    Authorization(#[source] BoxError),
+    /// The HTTP response ended without a JSON-RPC response and could not be resumed, or the connection closed.
+    #[error("the stream ended before the response arrived")]
+    NoResponse,
+    /// The content type of the HTTP response is neither JSON nor an event stream.
+    #[error("the server responded with content type {0:?}, which is neither JSON nor an event stream; check the URL")]
+    ContentType(String),
+    /// The server responded to a GET request with something other than an event stream.
+    #[error("the server responded to GET with {status} and content type {content_type:?} instead of an event stream")]
+    NotAnEventStream {
+        /// The HTTP status.
+        status: StatusCode,
+        /// The content type. Empty if there is none.
+        content_type: String,
+    },
+    /// The session was lost, and the server chose a different revision for the new one.
+    #[error("the session was lost, and the server chose another revision for the new one: {}; connect again", revision(.0.as_ref()))]
+    Session(Option<HeaderValue>),
+    /// The server lost too many sessions in a row without responding to a request in any of them. The client begins
+    /// another session later: see [`ClientOptions::retry_delay`](super::ClientOptions::retry_delay).
+    #[error("the server lost {times} sessions in a row without responding to a request; try again later")]
+    SessionLost {
+        /// The number of sessions that were replaced since the last response to a request.
+        times: u32,
+    },
+}
+
+impl HttpError {
+    /// Returns whether another attempt may succeed.
+    pub(super) fn is_transient(&self) -> bool {
+        match self {
+            Self::Http(_) => true,
+            Self::Status { status, .. } => status.is_server_error(),
+            _ => false,
+        }
+    }
+}
+
+/// Formats a revision for an error message.
+fn revision(version: Option<&HeaderValue>) -> String {
+    version.map_or_else(|| "none".to_owned(), |version| format!("`{}`", String::from_utf8_lossy(version.as_bytes())))
+}
+
+/// Returns what to do about a status, for an error message.
+fn remedy(status: StatusCode) -> &'static str {
+    match status {
+        StatusCode::UNAUTHORIZED => {
+            " (set `ClientOptions::authorization`, or send a valid token in `ClientOptions::headers`)"
+        }
+        _ => "",
+    }
+}
+
+/// Returns the first 512 characters of an error body, on one line.
+pub(super) fn beginning(body: &str) -> String {
+    body.chars().take(512).map(|char| if char.is_control() { ' ' } else { char }).collect()
+}
+
+/// An error from [`open_sse`](super::open_sse).
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum OpenSseError {
+    /// The URL is invalid, or the default HTTP client could not be created.
+    #[error(transparent)]
+    Open(#[from] OpenError),
+    /// The server could not be reached, or did not respond with an event stream.
+    #[error(transparent)]
+    Http(#[from] HttpError),
+    /// The event stream ended or failed before the `endpoint` event.
+    #[error("the event stream ended before the event `endpoint`; check the URL")]
+    Ended(#[source] Option<io::Error>),
+    /// No `endpoint` event arrived within [`ClientOptions::send_timeout`](super::ClientOptions::send_timeout).
+    #[error(
+        "no event `endpoint` within {0:?}; check the URL, or raise `ClientOptions::send_timeout` if the server is slow"
+    )]
+    Timeout(Duration),
+    /// The data of the `endpoint` event is not a URL.
+    #[error("the event `endpoint` of the server contains {endpoint:?}, which is not a URL")]
+    Endpoint {
+        /// At most the first 512 characters of the data.
+        endpoint: String,
+        /// The reason.
+        source: BoxError,
+    },
+    /// The URL in the `endpoint` event has another origin than the event stream. Messages are not sent there, because
+    /// they may contain credentials.
+    #[error(
+        "the event `endpoint` of the server contains {endpoint:?}, whose origin is not that of the event stream ({origin}); connect to the origin of the endpoint instead"
+    )]
+    Origin {
+        /// At most the first 512 characters of the data.
+        endpoint: String,
+        /// The origin of the event stream.
+        origin: String,
+    },
+}
+
+/// An error from [`open`](super::open).
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum OpenError {
+    /// The URL is invalid.
+    #[error("{url:?} is not a URL; pass an absolute URL such as `https://example.com/mcp`")]
+    Url {
+        /// The given URL.
+        url: String,
+        /// The reason.
+        source: BoxError,
+    },
+    /// The URL's scheme is neither `http` nor `https`.
+    #[error("the scheme of the URL {0:?} is not supported; use `http` or `https`")]
+    Scheme(String),
+    /// The default HTTP client could not be created.
+    #[error(transparent)]
+    Http(#[from] reqwest::Error),
+}

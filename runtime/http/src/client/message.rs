@@ -1,0 +1,95 @@
+//! An outgoing message, and the headers that repeat parts of it.
+
+use std::sync::Arc;
+
+use http::{HeaderMap, HeaderValue};
+use mcpgen_mcp::protocol::header_params::Header;
+use mcpgen_mcp::protocol::modern::PROTOCOL_VERSION as VERSION_KEY;
+use mcpgen_runtime::jsonrpc::json::Picked;
+use mcpgen_types::codec::{Cursor, Decode};
+use mcpgen_types::{Json, JsonObject, RequestId};
+use tokio::sync::watch;
+
+use crate::headers::{self, METHOD, NAME};
+
+/// A message to send.
+pub(super) struct OutgoingMessage {
+    pub(super) bytes: Vec<u8>,
+    /// `None` for responses.
+    pub(super) method: Option<String>,
+    /// The revision in the per-request metadata, if the message has any.
+    pub(super) version: Option<String>,
+    pub(super) headers: HeaderMap,
+    pub(super) progress: watch::Sender<Progress>,
+}
+
+/// The progress of sending a message.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Progress {
+    Queued,
+    Sending,
+    /// The server has sent the headers of its response.
+    Received,
+}
+
+impl OutgoingMessage {
+    pub(super) fn new(bytes: Vec<u8>, method: Option<&str>) -> Self {
+        let (progress, _) = watch::channel(Progress::Queued);
+        Self { bytes, method: method.map(str::to_owned), version: None, headers: HeaderMap::new(), progress }
+    }
+}
+
+/// The parts of the params that HTTP headers repeat.
+#[derive(Default)]
+pub(super) struct Repeated {
+    /// The revision in the per-request metadata.
+    pub(super) version: Option<String>,
+    /// The name of the tool or prompt, or the URI of the resource.
+    subject: Option<String>,
+    /// The arguments of a tool call.
+    arguments: JsonObject,
+}
+
+impl Repeated {
+    /// Reads the params of a message.
+    pub(super) fn of(method: &str, params: Cursor<'_>) -> Self {
+        const NAMES: [&str; 5] = ["_meta", "name", "uri", "taskId", "arguments"];
+        let [meta, name, uri, task, arguments] = Picked::values(params, &NAMES);
+        let version = meta.and_then(|meta| Picked::values(meta, &[VERSION_KEY])[0]);
+        let subject = match headers::named_by(method) {
+            Some("name") => name,
+            Some("taskId") => task,
+            Some(_) => uri,
+            None => None,
+        };
+        let arguments = arguments.filter(|_| method == "tools/call");
+        Self {
+            version: version.and_then(|version| version.string().ok()),
+            subject: subject.and_then(|subject| subject.string().ok()),
+            arguments: arguments.and_then(|arguments| JsonObject::decode(arguments).ok()).unwrap_or_default(),
+        }
+    }
+
+    /// Returns the headers. `tool_headers` has the arguments of a tool that are repeated.
+    pub(super) fn headers(&self, method: &str, tool_headers: impl Fn(&str) -> Option<Arc<Vec<Header>>>) -> HeaderMap {
+        let mut found = HeaderMap::new();
+        found.extend(HeaderValue::from_str(method).ok().map(|method| (METHOD, method)));
+        let Some(subject) = &self.subject else { return found };
+        found.insert(NAME, headers::encode(subject));
+        if method == "tools/call"
+            && let Some(repeated) = tool_headers(subject)
+        {
+            found.extend(headers::params(&repeated, &self.arguments));
+        }
+        found
+    }
+}
+
+/// Returns the ID of the request that a notification cancels.
+pub(super) fn cancelled_id(params: &Json) -> Option<RequestId> {
+    let id = params.read(|params| {
+        let [id] = Picked::values(params, &["requestId"]);
+        RequestId::decode(id?).ok()
+    });
+    id.ok().flatten()
+}

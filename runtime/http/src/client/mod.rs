@@ -1,0 +1,56 @@
+//! The client side of Streamable HTTP.
+//!
+//! ```no_run
+//! use mcpgen_sdk::Client;
+//! use mcpgen_sdk::http::client::ClientOptions;
+//!
+//! # async fn run() -> Result<(), Box<dyn std::error::Error>> {
+//! let url = "https://example.com/mcp";
+//! let client = Client::builder("visitor", "1.0.0").connect_http(url, ClientOptions::default()).await?;
+//! println!("{:?}", client.tools().await?);
+//! # Ok(())
+//! # }
+//! ```
+//!
+//! With a server that keeps sessions, all messages belong to one session. If the session is lost, the client begins a
+//! new one. A session is lost when the server responds with 404 to a message, or to reopening a GET stream that had
+//! worked. A 404 to the first attempt to open the GET stream means, like 405, that the server
+//! has no GET stream.
+//!
+//! With a server of revision 2026-07-28, the client sets the headers that repeat parts of each request.
+//!
+//! The client also connects to servers that support only HTTP+SSE, the transport of revision
+//! 2024-11-05: [`connect_http`](ConnectHttp::connect_http) falls back to it.
+//!
+//! # Files
+//!
+//! * `connect` connects a [`ClientBuilder`](mcpgen_mcp::ClientBuilder).
+//! * `transport` opens a connection and hands outgoing messages to the `driver`, which sorts them.
+//! * `request` sends one request and delivers its response. `post` sends HTTP requests, with authorization.
+//! * `session` begins, replaces and ends sessions. `streams` resumes event streams. `backoff` computes pauses.
+//! * `sse` opens a connection over HTTP+SSE.
+//! * `state` is shared by these tasks. `message` is an outgoing message, `queue` limits those that wait, `response`
+//!   reads HTTP responses.
+
+mod backoff;
+mod connect;
+mod driver;
+mod error;
+mod message;
+mod options;
+mod post;
+mod queue;
+mod request;
+mod response;
+mod session;
+mod sse;
+mod state;
+mod streams;
+mod transport;
+
+pub use connect::{ConnectError, ConnectHttp};
+pub use error::OpenSseError;
+pub use error::{HttpError, OpenError};
+pub use options::{Authorize, AuthorizeRequest, Challenge, ClientOptions};
+pub use sse::open_sse;
+pub use transport::open;

@@ -1,0 +1,149 @@
+//! Settings of an HTTP client connection.
+
+use std::fmt;
+use std::sync::Arc;
+use std::time::Duration;
+
+use futures_util::future::BoxFuture;
+use http::header::WWW_AUTHENTICATE;
+use http::{HeaderMap, HeaderValue, Method, StatusCode};
+use mcpgen_runtime::transport::lines;
+use tower::BoxError;
+
+/// Settings of an HTTP client connection.
+#[derive(Clone)]
+pub struct ClientOptions {
+    /// The reqwest client that sends the requests. Set it to configure proxies, certificates, redirects and timeouts.
+    ///
+    /// The default client has no timeout except 30 s for connecting. It follows redirects only with status 307 or 308,
+    /// and only to the same origin or from http to https on the same host. It uses rustls with the certificates that
+    /// the system trusts, and installs ring as the process's crypto provider for rustls if none is installed.
+    pub client: Option<reqwest::Client>,
+    /// Headers to send with each request.
+    pub headers: HeaderMap,
+    /// Provides the `Authorization` header of each request, and other headers that authorize it.
+    pub authorization: Option<Arc<dyn Authorize>>,
+    /// The maximum number of concurrent requests. Further requests wait. `subscriptions/listen` does not count.
+    /// Default: 256.
+    pub requests: usize,
+    /// The maximum bytes of a received message. Default: 64 MiB.
+    pub max_message_bytes: usize,
+    /// How often a stream that ended is reopened before the client gives up. Only a message resets the count: a new
+    /// event ID does not, nor does a stream that opens and ends. Default: 5.
+    ///
+    /// The session's GET stream is reopened for as long as the session lasts, once it has worked.
+    pub max_retries: u32,
+    /// The first pause before a stream is reopened, unless the server sends `retry`. It doubles with each attempt, up
+    /// to 64 times. Default: 1 s.
+    ///
+    /// A `retry` below 100 ms counts as 100 ms. A pause is at most five minutes, plus up to an eighth at random.
+    ///
+    /// Restarts of lost sessions use the same pauses, except that the first lost session is replaced at once. After
+    /// five restarts without a response to a request, requests fail with
+    /// [`SessionLost`](super::HttpError::SessionLost), and one more session is begun after each pause.
+    pub retry_delay: Duration,
+    /// The timeout for the server to accept a notification or a response, to begin a new session in place of a lost
+    /// one, or to end a session (at most 5 s). When the connection closes, queued messages are still sent within this
+    /// time. Default: 30 s.
+    ///
+    /// Requests do not wait for queued messages. Notifications are sent in order, with at most 1,024 messages and 8 MiB
+    /// queued. Cancellations and responses to the server's requests are sent concurrently, at most 1,024 messages and
+    /// 64 MiB at a time. Messages beyond these limits are dropped with a warning.
+    pub send_timeout: Duration,
+    /// Called when a lost session has been replaced by a new one, which has none of the old one's state. A
+    /// [`Client`](mcpgen_mcp::Client) sends the log level and the subscriptions of [`changes`](mcpgen_mcp::Client::changes) again.
+    /// Use this for other state, such as subscriptions with [`subscribe`](mcpgen_mcp::Client::subscribe).
+    pub on_new_session: Option<Arc<dyn Fn() + Send + Sync>>,
+}
+
+impl Default for ClientOptions {
+    fn default() -> Self {
+        Self {
+            client: None,
+            headers: HeaderMap::new(),
+            authorization: None,
+            requests: 256,
+            max_message_bytes: lines::DEFAULT_LINE_LIMIT,
+            max_retries: 5,
+            retry_delay: Duration::from_secs(1),
+            send_timeout: Duration::from_secs(30),
+            on_new_session: None,
+        }
+    }
+}
+
+impl fmt::Debug for ClientOptions {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("ClientOptions").field("requests", &self.requests).finish_non_exhaustive()
+    }
+}
+
+/// Provides the headers that authorize requests, such as `Authorization` and `DPoP`.
+pub trait Authorize: Send + Sync + 'static {
+    /// Returns the headers that authorize a request, or `None` to send it without authorization.
+    ///
+    /// If the server responds with 401 or 403, this is called again with [`AuthorizeRequest::refused`], up to three
+    /// times per request. Return `None` to give up; the request then fails with the server's status.
+    ///
+    /// # Errors
+    ///
+    /// Return an error if no token is available. The request fails with [`super::HttpError::Authorization`].
+    fn authorize<'a>(&'a self, request: AuthorizeRequest<'a>) -> BoxFuture<'a, Result<Option<HeaderMap>, BoxError>>;
+
+    /// Returns how long [`authorize`](Self::authorize) may wait for a user, who has to log in. The handshake of
+    /// [`connect_http`](mcpgen_mcp::ClientBuilder::connect_http) waits that much longer. By default zero.
+    fn login_timeout(&self) -> Duration {
+        Duration::ZERO
+    }
+
+    /// Called with the headers of each response that is not passed to [`authorize`](Self::authorize) as a challenge.
+    /// Use it to read headers for later requests, such as `DPoP-Nonce`. By default it does nothing.
+    fn on_response(&self, url: &reqwest::Url, headers: &HeaderMap) {
+        let _ = (url, headers);
+    }
+}
+
+/// A request to authorize.
+#[derive(Clone, Copy, Debug)]
+#[non_exhaustive]
+pub struct AuthorizeRequest<'a> {
+    /// The HTTP method.
+    pub method: &'a Method,
+    /// The URL.
+    pub url: &'a reqwest::Url,
+    /// The server's response to the previous attempt to send this request. `None` for the first attempt.
+    pub refused: Option<&'a Challenge>,
+}
+
+impl<'a> AuthorizeRequest<'a> {
+    /// Creates a request to authorize.
+    #[must_use]
+    pub fn new(method: &'a Method, url: &'a reqwest::Url, refused: Option<&'a Challenge>) -> Self {
+        Self { method, url, refused }
+    }
+}
+
+/// The server's response to an unauthorized request.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct Challenge {
+    /// The status: 401 or 403.
+    pub status: StatusCode,
+    /// The headers of the response.
+    pub headers: HeaderMap,
+    /// The `Authorization` header of the refused request.
+    pub authorization: Option<HeaderValue>,
+}
+
+impl Challenge {
+    /// Creates a challenge.
+    #[must_use]
+    pub fn new(status: StatusCode, headers: HeaderMap, authorization: Option<HeaderValue>) -> Self {
+        Self { status, headers, authorization }
+    }
+
+    /// Returns the values of `WWW-Authenticate`.
+    pub fn www_authenticate(&self) -> impl Iterator<Item = &HeaderValue> {
+        self.headers.get_all(WWW_AUTHENTICATE).iter()
+    }
+}

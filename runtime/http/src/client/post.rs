@@ -1,0 +1,144 @@
+//! Sends HTTP requests in the current session, with authorization.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use http::header::{ACCEPT, AUTHORIZATION, CONTENT_TYPE};
+use http::{HeaderMap, HeaderValue, Method, StatusCode};
+
+use super::error::HttpError;
+use super::message::{OutgoingMessage, Progress};
+use super::options::{AuthorizeRequest, Challenge, ClientOptions};
+use super::response::check_status;
+use super::state::{SessionHeaders, Shared};
+use crate::headers::{PROTOCOL_VERSION, SESSION};
+
+/// The maximum number of times that a request is repeated after a 401 or 403.
+const MAX_CHALLENGES: usize = 3;
+
+impl Shared {
+    /// Posts a message and returns the HTTP response and the session that was used. If the session is lost, begins a
+    /// new one and posts the message again.
+    pub(super) async fn post(
+        self: &Arc<Self>,
+        outgoing: &OutgoingMessage,
+    ) -> Result<(reqwest::Response, Option<HeaderValue>), HttpError> {
+        let session_headers = self.session_headers(outgoing);
+        let response = self.send(Method::POST, Some(outgoing), &session_headers).await?;
+        if response.status() != StatusCode::NOT_FOUND || session_headers.session.is_none() {
+            return Ok((check_status(response).await?, session_headers.session));
+        }
+        self.replace_session(&session_headers.session).await?;
+        let session_headers = self.session_headers(outgoing);
+        let response = self.send(Method::POST, Some(outgoing), &session_headers).await?;
+        Ok((check_status(response).await?, session_headers.session))
+    }
+
+    /// Returns the session and revision to send a message with.
+    fn session_headers(&self, outgoing: &OutgoingMessage) -> SessionHeaders {
+        let known = self.state().session_headers.clone();
+        match outgoing.version.as_deref() {
+            Some(version) => SessionHeaders { session: None, version: HeaderValue::from_str(version).ok() },
+            None => known,
+        }
+    }
+
+    /// Sends one HTTP request, with the headers and body of a message if one is given.
+    pub(super) async fn send(
+        &self,
+        method: Method,
+        outgoing: Option<&OutgoingMessage>,
+        session_headers: &SessionHeaders,
+    ) -> Result<reqwest::Response, HttpError> {
+        let mut headers = HeaderMap::new();
+        if let Some(outgoing) = outgoing {
+            headers.clone_from(&outgoing.headers);
+            headers.insert(ACCEPT, HeaderValue::from_static("application/json, text/event-stream"));
+            headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
+        }
+        self.send_with(method, headers, outgoing, session_headers).await
+    }
+
+    /// Like [`send`](Self::send), but with the given headers.
+    pub(super) async fn send_with(
+        &self,
+        method: Method,
+        mut headers: HeaderMap,
+        outgoing: Option<&OutgoingMessage>,
+        session_headers: &SessionHeaders,
+    ) -> Result<reqwest::Response, HttpError> {
+        headers.extend(session_headers.version.clone().map(|version| (PROTOCOL_VERSION, version)));
+        headers.extend(session_headers.session.clone().map(|session| (SESSION, session)));
+        let Self { client, options, url, .. } = self;
+        HttpRequest { client, options, url, method, headers, outgoing, timeout: None }.send().await
+    }
+}
+
+/// An HTTP request to the server.
+pub(super) struct HttpRequest<'a> {
+    pub(super) client: &'a reqwest::Client,
+    pub(super) options: &'a ClientOptions,
+    pub(super) url: &'a reqwest::Url,
+    pub(super) method: Method,
+    /// The headers besides those of the options and the authorization.
+    pub(super) headers: HeaderMap,
+    /// The message in the body.
+    pub(super) outgoing: Option<&'a OutgoingMessage>,
+    /// How long to wait for the headers of each response. Authorization, in which a user may sign in, does not count.
+    pub(super) timeout: Option<Duration>,
+}
+
+impl HttpRequest<'_> {
+    /// Sends the request. Repeats it with new authorization after a 401 or 403, at most [`MAX_CHALLENGES`] times.
+    pub(super) async fn send(self) -> Result<reqwest::Response, HttpError> {
+        let Self { client, options, url, method, headers, outgoing, timeout } = self;
+        let (mut refused, mut challenged) = (None::<(Challenge, reqwest::Response)>, 0);
+        loop {
+            let mut all = options.headers.clone();
+            all.extend(headers.clone());
+            if let Some(authorization) = &options.authorization {
+                let challenge = refused.as_ref().map(|(challenge, _)| challenge);
+                let request = AuthorizeRequest::new(&method, url, challenge);
+                let authorized = authorization.authorize(request).await.map_err(HttpError::Authorization)?;
+                match (authorized, refused.take()) {
+                    (Some(mut authorized), _) => {
+                        authorized.values_mut().for_each(|value| value.set_sensitive(true));
+                        all.extend(authorized);
+                    }
+                    (None, None) => {}
+                    // The caller reads the reason from the body.
+                    (None, Some((_, response))) => return Ok(response),
+                }
+            }
+            let sent = all.get(AUTHORIZATION).cloned();
+            let mut request = client.request(method.clone(), url.clone()).headers(all);
+            if let Some(outgoing) = outgoing {
+                request = request.body(outgoing.bytes.clone());
+                outgoing.progress.send_replace(Progress::Sending);
+            }
+            let response = match timeout {
+                Some(timeout) => {
+                    tokio::time::timeout(timeout, request.send()).await.map_err(|_| no_response(timeout))?
+                }
+                None => request.send().await,
+            }?;
+            if let Some(outgoing) = outgoing {
+                outgoing.progress.send_replace(Progress::Received);
+            }
+            let Some(authorization) = &options.authorization else { return Ok(response) };
+            let status = response.status();
+            let is_refused = matches!(status, StatusCode::UNAUTHORIZED | StatusCode::FORBIDDEN);
+            if !is_refused || challenged >= MAX_CHALLENGES {
+                authorization.on_response(url, response.headers());
+                return Ok(response);
+            }
+            refused = Some((Challenge::new(status, response.headers().clone(), sent), response));
+            challenged += 1;
+        }
+    }
+}
+
+fn no_response(timeout: Duration) -> std::io::Error {
+    let message = format!("the server sent no response headers within {timeout:?}");
+    std::io::Error::new(std::io::ErrorKind::TimedOut, message)
+}

@@ -1,0 +1,210 @@
+//! Sends a request, and delivers its response or the reason why there is none.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use http::{Method, StatusCode};
+use mcpgen_mcp::protocol::header_params::{self, Header};
+use mcpgen_runtime::jsonrpc::envelope::{Envelope, scan};
+use mcpgen_runtime::transport::{Inbound, ReceiveError, Undelivered};
+use mcpgen_types::codec::Cursor;
+use mcpgen_types::{ErrorId, ErrorMessage, RequestId};
+use tokio::sync::oneshot;
+use tokio_util::sync::CancellationToken;
+
+use super::error::HttpError;
+use super::message::{OutgoingMessage, Progress};
+use super::queue::QueuedMessage;
+use super::response::{ResponseBody, check_status, negotiated_version, read_beginning, read_result};
+use super::state::{PendingRequest, Restarts, SessionHeaders, Shared};
+use crate::headers::SESSION;
+
+/// How long a cancellation waits for the response headers of the request that it cancels.
+const RECEIPT: Duration = Duration::from_secs(1);
+
+/// How many bytes of a response body are read if it contains no message.
+const IGNORED_BODY: usize = 64 << 10;
+
+impl Shared {
+    /// Spawns a task that sends a request and receives its response.
+    pub(super) fn send_request(self: &Arc<Self>, id: RequestId, outgoing: OutgoingMessage) {
+        let cancelled = self.closing.child_token();
+        let (cancel, cancellation) = oneshot::channel();
+        let cancel = outgoing.version.is_none().then_some(cancel);
+        self.state().pending.insert(id.clone(), PendingRequest { cancelled: cancelled.clone(), cancel });
+        let this = Arc::clone(self);
+        tokio::spawn(async move {
+            this.run_request(&id, Arc::new(outgoing), cancelled, cancellation).await;
+            this.state().pending.remove(&id);
+        });
+    }
+
+    /// Sends a request and waits for its response or its cancellation.
+    async fn run_request(
+        self: &Arc<Self>,
+        id: &RequestId,
+        outgoing: Arc<OutgoingMessage>,
+        cancelled: CancellationToken,
+        cancellation: oneshot::Receiver<Option<QueuedMessage>>,
+    ) {
+        let mut request = Box::pin(self.request(id, Arc::clone(&outgoing)));
+        let cancellation = tokio::select! {
+            biased;
+            Ok(cancellation) = cancellation => cancellation,
+            () = cancelled.cancelled() => return,
+            sent = &mut request => {
+                if let Err(error) = sent {
+                    self.fail(id, error).await;
+                }
+                return;
+            }
+        };
+        // A request that was not sent needs no cancellation. The server would ignore one that arrives before the
+        // request.
+        let mut progress = outgoing.progress.subscribe();
+        if *progress.borrow() == Progress::Queued {
+            return;
+        }
+        tokio::select! {
+            () = cancelled.cancelled() => {}
+            _ = &mut request => return,
+            _ = tokio::time::timeout(RECEIPT, progress.wait_for(|progress| *progress == Progress::Received)) => {}
+        }
+        drop(request);
+        if let Some(cancellation) = cancellation {
+            Arc::clone(self).send_queued(cancellation).await;
+        }
+    }
+
+    /// Sends a request and delivers its response and the messages before it.
+    async fn request(self: &Arc<Self>, id: &RequestId, outgoing: Arc<OutgoingMessage>) -> Result<(), HttpError> {
+        // Wait here and not in `take`, so that responses and cancellations are still sent when all permits are in use.
+        let _room = match outgoing.method.as_deref() {
+            Some("subscriptions/listen") => None,
+            _ => self.request_permits.acquire().await.ok(),
+        };
+        if self.is_sse {
+            let (response, _) = self.post(&outgoing).await?;
+            // The connection can be used again if the body was read.
+            read_beginning(response, IGNORED_BODY).await;
+            return Ok(());
+        }
+        let begins = outgoing.method.as_deref() == Some("initialize");
+        let lists = outgoing.method.as_deref() == Some("tools/list") && outgoing.version.is_some();
+        let (response, session) = match begins {
+            true => {
+                let response =
+                    check_status(self.send(Method::POST, Some(&outgoing), &SessionHeaders::default()).await?).await?;
+                let session = response.headers().get(SESSION).cloned();
+                (response, session)
+            }
+            false => self.post(&outgoing).await?,
+        };
+        let arrived = |message: &mut Inbound| {
+            let mut state = self.state();
+            if begins {
+                let session_headers = SessionHeaders { session: session.clone(), version: negotiated_version(message) };
+                (state.session_headers, state.initialize) = (session_headers, Some(Arc::clone(&outgoing)));
+            } else if state.session_headers.session == session {
+                state.restarts = Restarts::default();
+            }
+            drop(state);
+            if lists {
+                self.update_tool_headers(message);
+            }
+        };
+        match ResponseBody::of(response, self.options.max_message_bytes).await? {
+            ResponseBody::Nothing => Err(HttpError::NoResponse),
+            ResponseBody::Message(mut message) => {
+                arrived(&mut message);
+                self.deliver(message).await;
+                Ok(())
+            }
+            ResponseBody::Events(events) => {
+                let is_response = |message: &mut Inbound| {
+                    let is_response = is_response_to(message, id);
+                    if is_response {
+                        arrived(message);
+                    }
+                    is_response
+                };
+                let is_resumable = outgoing.version.is_none() && !begins;
+                self.follow_stream(events, is_response, is_resumable.then(|| session.clone())).await
+            }
+        }
+    }
+
+    /// Records from the result of `tools/list` which arguments are repeated in headers.
+    fn update_tool_headers(&self, message: &mut Inbound) {
+        let known = !self.state().tools.is_empty();
+        let has_headers = |message: &mut Inbound| {
+            message.document().is_ok_and(|document| document.root().text().contains("x-mcp-header"))
+        };
+        if !known && !has_headers(message) {
+            return;
+        }
+        let Some(tools) = read_result(message, |result| Some(annotated_tools(result))) else { return };
+        for (name, annotated) in tools {
+            let mut state = self.state();
+            match annotated.is_empty() {
+                true => drop(state.tools.remove(&name)),
+                false => drop(state.tools.insert(name, Arc::new(annotated))),
+            }
+        }
+    }
+
+    /// Fails a request. If the error body is a JSON-RPC error response, delivers that instead of the HTTP error.
+    async fn fail(&self, id: &RequestId, error: HttpError) {
+        let response = match &error {
+            HttpError::Status { status, body } => error_response(*status, body, id),
+            _ => None,
+        };
+        if let Some(response) = response {
+            return self.deliver(response.into()).await;
+        }
+        let reached = match &error {
+            HttpError::Status { status, .. } => {
+                let elsewhere = matches!(status.as_u16(), 401 | 403 | 407 | 408 | 421 | 429);
+                status.is_client_error() && !elsewhere
+            }
+            HttpError::ContentType(_) => true,
+            _ => false,
+        };
+        let why = Undelivered::new(reached, error);
+        let _ = self.incoming.send(Err(ReceiveError::Undelivered { id: id.clone(), why })).await;
+    }
+}
+
+/// Returns whether a message is the response to a request.
+fn is_response_to(message: &mut Inbound, id: &RequestId) -> bool {
+    let Ok(document) = message.document() else { return false };
+    match Envelope::read(document) {
+        Ok(Envelope::Response { id: of, .. } | Envelope::Error { id: ErrorId::Id(of), .. }) => of == *id,
+        Err(invalid) => invalid.response_to.as_ref() == Some(id),
+        _ => false,
+    }
+}
+
+/// Converts the body of an HTTP error to an error response for a request, if it is a JSON-RPC error. An error without
+/// an ID counts only with status 400 or 404; with other statuses it may come from a proxy.
+fn error_response(status: StatusCode, body: &str, id: &RequestId) -> Option<Vec<u8>> {
+    let of_message = matches!(status, StatusCode::BAD_REQUEST | StatusCode::NOT_FOUND);
+    let document = scan(body).ok()?;
+    match Envelope::read(&document).ok()? {
+        Envelope::Error { id: ErrorId::Id(of), .. } if of != *id => None,
+        Envelope::Error { id: ErrorId::Null | ErrorId::Absent, .. } if !of_message => None,
+        Envelope::Error { error, .. } => Some(mcpgen_types::to_vec(&ErrorMessage::new(id.clone(), error))),
+        _ => None,
+    }
+}
+
+/// Returns the name of each tool in a result of `tools/list`, with the arguments that are repeated in headers. A tool with
+/// invalid annotations is not callable, so it needs no headers.
+fn annotated_tools(result: Cursor<'_>) -> Vec<(String, Vec<Header>)> {
+    let tools = result.get("tools").and_then(|tools| tools.elements().ok()).into_iter().flatten();
+    let annotated = tools.filter_map(|tool| {
+        let headers = tool.get("inputSchema").and_then(|schema| header_params::headers(schema).ok());
+        Some((tool.get("name")?.as_str()?.into_owned(), headers.unwrap_or_default()))
+    });
+    annotated.collect()
+}

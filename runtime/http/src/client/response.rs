@@ -1,0 +1,140 @@
+//! The body of a successful HTTP response: a message or an event stream.
+
+use std::time::Duration;
+
+use futures_util::{StreamExt, TryStreamExt};
+use http::HeaderValue;
+use http::header::CONTENT_TYPE;
+use mcpgen_runtime::jsonrpc::envelope::Envelope;
+use mcpgen_runtime::jsonrpc::json::Picked;
+use mcpgen_runtime::transport::Inbound;
+use mcpgen_types::codec::Cursor;
+use tokio_util::codec::FramedRead;
+use tokio_util::io::StreamReader;
+
+use super::error::HttpError;
+use crate::sse::{Event, Events};
+
+/// A successful HTTP response.
+pub(super) enum ResponseBody {
+    Nothing,
+    Message(Inbound),
+    Events(EventStream),
+}
+
+/// An event stream, and the values that resume it.
+pub(super) struct EventStream {
+    events: futures_util::stream::BoxStream<'static, std::io::Result<Event>>,
+    /// The ID of the last event.
+    pub(super) last: Option<String>,
+    /// The last `retry` from the server: how long to wait before reconnecting.
+    pub(super) retry: Option<Duration>,
+}
+
+impl EventStream {
+    pub(super) fn of(response: reqwest::Response, longest: usize) -> Self {
+        let bytes = response.bytes_stream().map_err(std::io::Error::other);
+        let events = FramedRead::new(StreamReader::new(bytes), Events::new(longest));
+        Self { events: events.boxed(), last: None, retry: None }
+    }
+
+    /// Waits for the next message. Returns `None` if the stream has ended or failed.
+    pub(super) async fn next(&mut self) -> Option<Inbound> {
+        loop {
+            let event = match self.next_event().await? {
+                Ok(event) => event,
+                Err(error) => {
+                    tracing::debug!(%error, "an event stream failed");
+                    return None;
+                }
+            };
+            self.last = event.id.clone().or(self.last.take());
+            self.retry = event.retry.or(self.retry);
+            if event.is_message() {
+                return Some(Inbound::new(event.data));
+            }
+        }
+    }
+
+    /// Waits for the next event. Returns `None` if the stream has ended. Nothing follows an error.
+    pub(super) async fn next_event(&mut self) -> Option<std::io::Result<Event>> {
+        self.events.next().await
+    }
+}
+
+impl ResponseBody {
+    /// Reads a successful response. The status 202 or 204 means that it has no message.
+    ///
+    /// # Errors
+    ///
+    /// Fails if the content type is neither JSON nor an event stream, or if a JSON body is longer than `longest` bytes
+    /// or cannot be read.
+    pub(super) async fn of(response: reqwest::Response, longest: usize) -> Result<Self, HttpError> {
+        if matches!(response.status().as_u16(), 202 | 204) {
+            return Ok(Self::Nothing);
+        }
+        let kind = content_type(&response);
+        match kind.as_str() {
+            "application/json" => read_body(response, longest).await.map(|body| Self::Message(Inbound::new(body))),
+            "text/event-stream" => Ok(Self::Events(EventStream::of(response, longest))),
+            _ => Err(HttpError::ContentType(kind)),
+        }
+    }
+}
+
+/// Returns the content type of a response without its parameters, in lower case. Empty if there is none.
+pub(super) fn content_type(response: &reqwest::Response) -> String {
+    let kind = response.headers().get(CONTENT_TYPE).and_then(|kind| kind.to_str().ok()).unwrap_or_default();
+    kind.split(';').next().unwrap_or_default().trim().to_ascii_lowercase()
+}
+
+/// Reads a body of at most `longest` bytes.
+pub(super) async fn read_body(mut response: reqwest::Response, longest: usize) -> Result<Vec<u8>, HttpError> {
+    let mut body = Vec::new();
+    while let Some(chunk) = response.chunk().await? {
+        if body.len() + chunk.len() > longest {
+            return Err(std::io::Error::other(format!("message is larger than {longest} bytes")).into());
+        }
+        body.extend_from_slice(&chunk);
+    }
+    Ok(body)
+}
+
+/// Reads at most the first `longest` bytes of a body, or as much as arrives before it fails.
+pub(super) async fn read_beginning(mut response: reqwest::Response, longest: usize) -> Vec<u8> {
+    let mut body = Vec::new();
+    while body.len() < longest
+        && let Ok(Some(chunk)) = response.chunk().await
+    {
+        body.extend_from_slice(&chunk[..chunk.len().min(longest - body.len())]);
+    }
+    body
+}
+
+/// Returns a successful response unchanged. Converts any other to [`HttpError::Status`] with its body.
+pub(super) async fn check_status(response: reqwest::Response) -> Result<reqwest::Response, HttpError> {
+    let status = response.status();
+    if status.is_success() {
+        return Ok(response);
+    }
+    let body = read_beginning(response, 64 << 10).await;
+    Err(HttpError::Status { status, body: String::from_utf8_lossy(&body).into_owned() })
+}
+
+/// Returns the negotiated revision from the response to `initialize`.
+pub(super) fn negotiated_version(message: &mut Inbound) -> Option<HeaderValue> {
+    read_result(message, |result| {
+        let [version] = Picked::values(result, &["protocolVersion"]);
+        HeaderValue::from_str(&version?.as_str()?).ok()
+    })
+}
+
+/// Reads the result of a message if it is a successful response.
+pub(super) fn read_result<R>(message: &mut Inbound, read: impl FnOnce(Cursor<'_>) -> Option<R>) -> Option<R> {
+    let document = message.document().ok()?;
+    document.check_depth().ok()?;
+    match Envelope::read(document) {
+        Ok(Envelope::Response { result, .. }) => read(result),
+        _ => None,
+    }
+}

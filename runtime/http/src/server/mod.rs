@@ -1,0 +1,119 @@
+//! The server side of Streamable HTTP: a [`Service`](tower::Service) for axum, hyper or any other tower-based stack.
+//!
+//! ```no_run
+//! use axum::serve::ListenerExt;
+//! use mcpgen_sdk::Server;
+//! use mcpgen_sdk::http::server::EndpointOptions;
+//!
+//! # async fn run() -> Result<(), Box<dyn std::error::Error>> {
+//! let endpoint = Server::builder("greeter", "1.0.0").build().http(EndpointOptions::default())?;
+//! let app = axum::Router::new().route_service("/mcp", endpoint);
+//! let listener = tokio::net::TcpListener::bind("127.0.0.1:3000").await?;
+//! // Without TCP_NODELAY each streamed response takes 40 ms longer.
+//! let listener = listener.tap_io(|connection| drop(connection.set_nodelay(true)));
+//! axum::serve(listener, app).await?;
+//! # Ok(())
+//! # }
+//! ```
+//!
+//! One endpoint serves legacy and modern revisions. A request of revision 2026-07-28 is self-contained, so any of
+//! several processes can handle it. A session of an older revision lives in the process that created it, unless
+//! [`EndpointOptions::replicas`] is set; see [`replicas`](mcpgen_mcp::replicas).
+//!
+//! # On a network
+//!
+//! `axum::serve` is enough behind a reverse proxy that buffers requests and responses. It waits without limit for a
+//! client that does not finish its headers or does not read its response, and its graceful shutdown waits for both. If
+//! clients connect directly, serve with the `axum-server` crate instead:
+//!
+//! ```no_run
+//! use std::time::Duration;
+//!
+//! use axum_server::Handle;
+//! use axum_server::accept::NoDelayAcceptor;
+//! # use mcpgen_sdk::http::server::Endpoint;
+//!
+//! # async fn run(endpoint: Endpoint, listener: std::net::TcpListener) -> std::io::Result<()> {
+//! let handle = Handle::new();
+//! let app = axum::Router::new().route_service("/mcp", endpoint.clone());
+//! let mut server = axum_server::from_tcp(listener)?
+//!     .acceptor(NoDelayAcceptor::new())
+//!     .handle(handle.clone())
+//!     .first_request_timeout(Duration::from_secs(30));
+//! server.http_builder().http1().header_read_timeout(Duration::from_secs(30));
+//! server
+//!     .http_builder()
+//!     .http2()
+//!     .max_concurrent_streams(100)
+//!     .max_header_list_size(16 << 10)
+//!     .keep_alive_interval(Some(Duration::from_secs(30)))
+//!     .keep_alive_timeout(Duration::from_secs(10));
+//! tokio::spawn(async move {
+//!     if tokio::signal::ctrl_c().await.is_ok() {
+//!         endpoint.close().await; // Finishes the requests in flight.
+//!         handle.graceful_shutdown(Some(Duration::from_secs(5)));
+//!     }
+//! });
+//! server.serve(app.into_make_service()).await
+//! # }
+//! ```
+//!
+//! A response counts toward [`EndpointOptions::requests`] until it is written, so set a write timeout too. The `server`
+//! example does so in its acceptor: see `examples/support/listen.rs` in the crate. A write timeout does not disconnect
+//! an HTTP/2 client that keeps its flow-control window closed. Against such clients, set [`EndpointOptions::owner`], or
+//! use a proxy that buffers responses and limits how long a client may take to read them.
+//!
+//! # Limits
+//!
+//! [`EndpointOptions`] limits the resources of all clients together, of each session and of each owner. Without
+//! [`EndpointOptions::owner`] one client can open enough sessions to exhaust the limits, so set it if clients do not
+//! trust each other: to the authenticated user or to the client's address.
+//!
+//! # Files
+//!
+//! * `endpoint` is the tower service. It passes each request to an `exchange`, which handles one request without a
+//!   session, or to a `session`, whose messages go to `stream`s. `resumable` keeps streams for clients that resume.
+//!   `registry` finds and evicts sessions. `replicas` forwards requests to the replica that runs their session, which `homes` remembers, and
+//!   takes over sessions of dead replicas, with their `session_record` and the events that `event_writer` has stored.
+//! * `host_filter` admits requests by their headers, `body_reader` reads bodies, `body_check` lets a layer check them,
+//!   `request_body` reads the parts that HTTP needs, and `header_check` compares them with the headers.
+//! * `state` is shared by all requests. `permit` and `quota` limit requests and streams, `budget` limits memory. `body`
+//!   creates responses. `session_state` is what a session retains of the messages that have changed its state.
+//! * `discovery` serves server cards and catalogs, `health` responds to health checks.
+
+mod body;
+mod body_check;
+mod body_reader;
+mod budget;
+mod discovery;
+mod endpoint;
+mod event_writer;
+mod exchange;
+mod header_check;
+mod health;
+mod homes;
+mod host_filter;
+mod listing;
+mod options;
+mod permit;
+mod quota;
+mod registry;
+mod replicas;
+mod request_body;
+mod resumable;
+mod serve;
+mod session;
+mod session_record;
+mod session_state;
+mod state;
+mod stream;
+
+pub use body::Body;
+pub use body_check::{BodyCheck, CheckedBody};
+pub use discovery::{CATALOG_PATH, Discovery};
+pub use endpoint::Endpoint;
+pub use health::Health;
+pub use host_filter::AllowedHosts;
+pub use listing::Listing;
+pub use options::{EndpointOptions, Owner, ToolHeaders};
+pub use serve::ServeHttp;

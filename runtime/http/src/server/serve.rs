@@ -1,0 +1,61 @@
+//! Serves a server over HTTP, and describes it for clients that are not connected to it.
+
+use std::sync::Arc;
+
+use mcpgen_mcp::Server;
+use mcpgen_mcp::protocol::info::HandlerCapabilities;
+use mcpgen_mcp::server::ServeError;
+use mcpgen_types::Error;
+use mcpgen_types::ext::registry::ServerDetail;
+use mcpgen_types::ext::server_card::ServerCard;
+
+use super::listing::{self, Listing};
+use super::{Endpoint, EndpointOptions};
+
+/// The methods of [`Server`] for HTTP.
+pub trait ServeHttp {
+    /// Creates the server's HTTP endpoint, a service for axum or hyper; see [`http::server`](crate::server).
+    ///
+    /// # Errors
+    ///
+    /// Fails if the server has invalid definitions, or if no key for the request state could be created.
+    fn http(&self, options: EndpointOptions) -> Result<Endpoint, ServeError>;
+
+    /// Returns the server's card, with its version, title, icons, website and supported revisions. Set other members
+    /// with the setters of the type.
+    ///
+    /// # Errors
+    ///
+    /// Fails if a value does not match the schema of server cards. The error has its path.
+    fn card(&self, listing: &Listing) -> Result<ServerCard, Error>;
+
+    /// Returns the server's entry of the registry, the contents of `server.json`. Set other members, such as the
+    /// packages, with the setters of the type.
+    ///
+    /// # Errors
+    ///
+    /// Fails if a value does not match the schema of the registry. The error has its path.
+    fn registry_entry(&self, listing: &Listing) -> Result<ServerDetail, Error>;
+}
+
+impl ServeHttp for Server {
+    fn http(&self, mut options: EndpointOptions) -> Result<Endpoint, ServeError> {
+        self.connect_to_bus();
+        let (router, config) = (self.router(), self.config()?);
+        let (this, tools) = (self.clone(), self.clone());
+        // The handlers work in every revision, and `config` returns the current capabilities each time it is called.
+        let config = move || this.config().unwrap_or_else(|_| config.clone());
+        options.tool_headers.get_or_insert_with(|| Arc::new(move |tool| tools.tool_headers(tool)));
+        options.replicas = options.replicas.or_else(|| self.replicas().cloned());
+        let routers = (router.clone(), HandlerCapabilities::default());
+        Ok(Endpoint::of(config, router, routers, options))
+    }
+
+    fn card(&self, listing: &Listing) -> Result<ServerCard, Error> {
+        listing::card(&self.local_info(), listing)
+    }
+
+    fn registry_entry(&self, listing: &Listing) -> Result<ServerDetail, Error> {
+        listing::registry_entry(&self.local_info(), listing)
+    }
+}

@@ -1,0 +1,133 @@
+//! The state that all requests to an endpoint share.
+
+use std::any::Any;
+use std::collections::HashMap;
+use std::sync::{Arc, OnceLock, Weak};
+
+use http::StatusCode;
+use http::request::Parts;
+use mcpgen_mcp::protocol::config::ServerConfig;
+use mcpgen_mcp::protocol::info::HandlerCapabilities;
+use mcpgen_mcp::protocol::methods;
+use mcpgen_runtime::router::Router;
+use mcpgen_runtime::transport::Inbound;
+use parking_lot::{Mutex, MutexGuard};
+use tokio_util::sync::CancellationToken;
+use tokio_util::task::TaskTracker;
+
+use super::body_reader::BodyReader;
+use super::budget::{Budget, Charge};
+use super::homes::Homes;
+use super::host_filter::Refusal;
+use super::options::EndpointOptions;
+use super::permit::Limiter;
+use super::registry::Registry;
+use super::session::{Session, SessionGuard};
+
+pub(super) struct Shared {
+    /// Handles notifications.
+    pub(super) handlers: Router,
+    /// The capabilities that follow from the handlers, in addition to those in the configuration.
+    pub(super) handled: HandlerCapabilities,
+    pub(super) config: CurrentConfig,
+    pub(super) options: EndpointOptions,
+    pub(super) keeps_sessions: bool,
+    pub(super) speaks_modern: bool,
+    pub(super) sessions: Mutex<Registry>,
+    pub(super) bodies: BodyReader,
+    pub(super) limiter: Limiter,
+    /// The memory of messages that are being handled.
+    pub(super) message_memory: Arc<Budget>,
+    /// The memory that sessions retain.
+    pub(super) session_memory: Arc<Budget>,
+    pub(super) closing: CancellationToken,
+    pub(super) tasks: TaskTracker,
+    /// The homes of sessions that other replicas run.
+    pub(super) homes: Homes,
+    /// The sessions that are being located or restored, so that two requests do not restore the same one.
+    pub(super) restoring: Mutex<HashMap<String, Weak<tokio::sync::Mutex<()>>>>,
+    /// The service for requests that other replicas forward. The stores refer to it weakly, because it may own them.
+    pub(super) forwarded: OnceLock<Arc<dyn Any + Send + Sync>>,
+}
+
+/// The minimum charge of a message, in bytes: about what the tasks that handle it take.
+const MESSAGE_COST: usize = 16 << 10;
+
+/// Returns the current server configuration.
+pub(super) type CurrentConfig = Box<dyn Fn() -> ServerConfig + Send + Sync>;
+
+/// The head of an HTTP request, and its owner if [`EndpointOptions::owner`] is set.
+pub(super) struct Caller {
+    pub(super) parts: Parts,
+    pub(super) owner: Option<Arc<str>>,
+    /// Whether another replica has received the request and forwarded it.
+    pub(super) is_forwarded: bool,
+}
+
+/// Where the session of a request is.
+pub(super) enum Found {
+    Here(SessionGuard),
+    /// At another replica.
+    At(RemoteHome),
+}
+
+/// The replica that runs a session.
+pub(super) struct RemoteHome {
+    pub(super) session: String,
+    pub(super) replica: Arc<str>,
+    /// Whether this replica has remembered it. It may not run the session any more.
+    pub(super) is_remembered: bool,
+}
+
+impl Shared {
+    pub(super) fn sessions(&self) -> MutexGuard<'_, Registry> {
+        self.sessions.lock()
+    }
+
+    pub(super) fn config(&self) -> ServerConfig {
+        (self.config)()
+    }
+
+    pub(super) fn check_open(&self) -> Result<(), Refusal> {
+        match self.closing.is_cancelled() {
+            true => Err(Refusal::new(StatusCode::SERVICE_UNAVAILABLE, "the server is shutting down")),
+            false => Ok(()),
+        }
+    }
+
+    /// Scans a message, and takes the memory that it needs while it is handled.
+    pub(super) fn charge(&self, inbound: &mut Inbound, owner: Option<&Arc<str>>) -> Result<Arc<Charge>, Refusal> {
+        // What is not JSON takes no memory. Reading it fails later.
+        let _ = inbound.document();
+        let memory = inbound.memory(&methods::free_form).total().max(MESSAGE_COST);
+        let charge = self.message_memory.charge(owner, memory);
+        charge.map(Arc::new).map_err(|exceeded| self.message_memory.refusal(exceeded))
+    }
+
+    /// Returns the charge of an HTTP request without a message.
+    pub(super) fn no_message(&self, caller: &Caller) -> Arc<Charge> {
+        Arc::new(self.message_memory.charge_existing(caller.owner.as_ref(), 0))
+    }
+
+    /// Returns a session of this process. Marks it as in use, so it is not evicted until the result is dropped.
+    pub(super) fn session(&self, id: &str) -> Option<SessionGuard> {
+        let sessions = self.sessions();
+        let session = sessions.get(id).filter(|session| !session.has_ended())?;
+        Some(SessionGuard::new(session))
+    }
+}
+
+/// Removes a session from the registry on drop.
+pub(super) struct RegistryGuard {
+    pub(super) shared: Arc<Shared>,
+    pub(super) session: Arc<Session>,
+    /// Counts the session in the metrics.
+    pub(super) _counted: Option<Box<dyn Any + Send + Sync>>,
+}
+
+impl Drop for RegistryGuard {
+    fn drop(&mut self) {
+        self.shared.sessions().remove(&self.session.id);
+        self.shared.remove_ended(&self.session);
+    }
+}

@@ -1,0 +1,213 @@
+//! Server-sent events: encodes and decodes messages on a streaming response.
+
+use std::time::Duration;
+
+#[cfg(feature = "server")]
+use bytes::Bytes;
+
+/// Encodes a message as an event. The message must not contain line breaks; serialized messages never do.
+#[cfg(feature = "server")]
+pub(super) fn event(id: Option<&str>, message: &[u8]) -> Bytes {
+    let id = id.map_or_else(String::new, |id| format!("id: {id}\n"));
+    [id.as_bytes(), b"data: ", message, b"\n\n"].concat().into()
+}
+
+/// Encodes a `retry` field, which tells the client how long to wait before it reconnects.
+#[cfg(feature = "server")]
+pub(super) fn retry(after: Duration) -> Bytes {
+    format!("retry: {}\n\n", after.as_millis()).into()
+}
+
+/// A comment that keeps an idle connection alive.
+#[cfg(feature = "server")]
+pub(super) const COMMENT: Bytes = Bytes::from_static(b":\n\n");
+
+/// A decoded event.
+#[cfg(feature = "client")]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(super) struct Event {
+    /// The event ID. Carried over from the previous event if this one has no `id` field.
+    pub(super) id: Option<String>,
+    /// The `event` field. Empty if the field is missing, as it is for messages.
+    pub(super) kind: String,
+    /// The `data` field. Empty if the field is missing.
+    pub(super) data: Vec<u8>,
+    /// The `retry` field: how long to wait before reconnecting.
+    pub(super) retry: Option<Duration>,
+}
+
+#[cfg(feature = "client")]
+impl Event {
+    /// Returns whether the event carries a message.
+    pub(super) fn is_message(&self) -> bool {
+        !self.data.is_empty() && matches!(self.kind.as_str(), "" | "message")
+    }
+}
+
+/// Decodes events as the HTML standard specifies.
+#[cfg(feature = "client")]
+#[derive(Debug, Default)]
+pub(super) struct Events {
+    /// The maximum size of an event in bytes.
+    longest: usize,
+    event: Event,
+    /// Whether the current event has at least one field.
+    begun: bool,
+    /// The number of buffered bytes that were already searched for a line break.
+    searched: usize,
+    /// Whether the last line ended with a carriage return, so that a line feed that follows belongs to it.
+    after_return: bool,
+    /// Whether a leading byte order mark was already handled.
+    started: bool,
+}
+
+#[cfg(feature = "client")]
+impl Events {
+    pub(super) fn new(longest: usize) -> Self {
+        Self { longest, ..Self::default() }
+    }
+
+    /// Fails if a line of `line` bytes would make the current event too large.
+    fn check(&self, line: usize) -> std::io::Result<()> {
+        match self.event.data.len().saturating_add(line) > self.longest {
+            true => Err(std::io::Error::other(format!("event is larger than {} bytes", self.longest))),
+            false => Ok(()),
+        }
+    }
+
+    /// Handles one line. Returns an event if the line completes it.
+    fn line(&mut self, line: &[u8]) -> Option<Event> {
+        if line.is_empty() {
+            if !std::mem::take(&mut self.begun) {
+                return None;
+            }
+            // The ID also applies to the events that follow.
+            let id = self.event.id.clone();
+            let mut event = std::mem::replace(&mut self.event, Event { id, ..Event::default() });
+            if event.data.last() == Some(&b'\n') {
+                event.data.pop();
+            }
+            return Some(event);
+        }
+        let colon = line.iter().position(|byte| *byte == b':').unwrap_or(line.len());
+        let (name, value) = line.split_at(colon);
+        let value = value.strip_prefix(b":").unwrap_or(value);
+        let value = value.strip_prefix(b" ").unwrap_or(value);
+        let text = || String::from_utf8_lossy(value).into_owned();
+        match name {
+            b"data" => {
+                self.event.data.extend_from_slice(value);
+                self.event.data.push(b'\n');
+            }
+            b"event" => self.event.kind = text(),
+            b"id" if !value.contains(&0) => self.event.id = Some(text()).filter(|id| !id.is_empty()),
+            b"retry" if !value.is_empty() && value.iter().all(u8::is_ascii_digit) => {
+                self.event.retry = text().parse().ok().map(Duration::from_millis);
+            }
+            _ => return None,
+        }
+        self.begun = true;
+        None
+    }
+}
+
+#[cfg(feature = "client")]
+impl tokio_util::codec::Decoder for Events {
+    type Item = Event;
+    type Error = std::io::Error;
+
+    fn decode(&mut self, buffer: &mut tokio_util::bytes::BytesMut) -> std::io::Result<Option<Event>> {
+        use tokio_util::bytes::Buf;
+        if !self.started {
+            const MARK: &[u8] = b"\xef\xbb\xbf";
+            if buffer.len() < MARK.len() && MARK.starts_with(buffer) {
+                return Ok(None);
+            }
+            if buffer.starts_with(MARK) {
+                buffer.advance(MARK.len());
+            }
+            self.started = true;
+        }
+        loop {
+            if self.after_return && !buffer.is_empty() {
+                self.after_return = false;
+                if buffer[0] == b'\n' {
+                    buffer.advance(1);
+                }
+            }
+            let end = buffer[self.searched..].iter().position(|byte| matches!(byte, b'\n' | b'\r'));
+            let Some(end) = end.map(|end| self.searched + end) else {
+                self.searched = buffer.len();
+                return self.check(buffer.len()).map(|()| None);
+            };
+            self.searched = 0;
+            self.check(end)?;
+            let line = buffer.split_to(end);
+            self.after_return = buffer[0] == b'\r';
+            buffer.advance(1);
+            if let Some(event) = self.line(&line) {
+                return Ok(Some(event));
+            }
+        }
+    }
+
+    /// Discards an incomplete event at the end of the stream.
+    fn decode_eof(&mut self, buffer: &mut tokio_util::bytes::BytesMut) -> std::io::Result<Option<Event>> {
+        let event = self.decode(buffer)?;
+        if event.is_none() {
+            buffer.clear();
+            self.searched = 0;
+        }
+        Ok(event)
+    }
+}
+
+#[cfg(all(test, feature = "client"))]
+mod tests {
+    use futures_util::StreamExt;
+    use tokio_util::codec::FramedRead;
+
+    use super::*;
+
+    /// Decodes events from bytes that arrive in pieces of this size.
+    async fn read(bytes: &[u8], piece: usize) -> Vec<String> {
+        let (mut writer, reader) = tokio::io::duplex(piece);
+        let bytes = bytes.to_vec();
+        tokio::spawn(async move {
+            use tokio::io::AsyncWriteExt;
+            // The reader may close before everything is written.
+            let _ = writer.write_all(&bytes).await;
+        });
+        let describe = |event: std::io::Result<Event>| match event {
+            Ok(Event { id, kind, data, retry }) => {
+                let retry = retry.map_or_else(String::new, |retry| format!(" {}ms", retry.as_millis()));
+                format!("{}|{kind}|{}{retry}", id.unwrap_or_default(), String::from_utf8_lossy(&data))
+            }
+            Err(error) => error.to_string(),
+        };
+        FramedRead::new(reader, Events::new(20)).map(describe).collect().await
+    }
+
+    #[tokio::test]
+    async fn decodes_events_in_pieces_of_any_size() {
+        let table: &[(&str, &[&str])] = &[
+            ("data: a\n\n", &["||a"]),
+            ("data:a\r\n\r\ndata: b\r\rdata:  c\n\n", &["||a", "||b", "|| c"]),
+            ("id: 1\ndata: a\n\ndata: b\n\nid\ndata: c\n\n", &["1||a", "1||b", "||c"]),
+            ("id: 7\ndata: \n\n", &["7||"]),
+            ("id: 7\ndata\n\n", &["7||"]),
+            ("retry: 500\n\n", &["|| 500ms"]),
+            ("retry: 5s\n\n: comment\n\n:\n\n\n\n", &[]),
+            ("event: endpoint\ndata: a\ndata: b\n\n", &["|endpoint|a\nb"]),
+            ("\u{feff}data: a\n\nunknown: x\n\ndata: incomplete", &["||a"]),
+            ("", &[]),
+            ("data: 0123456789012345678901234567890123456789\n\n", &["event is larger than 20 bytes"]),
+            ("data: 01234567890\ndata: 01234567890\n\n", &["event is larger than 20 bytes"]),
+        ];
+        for (bytes, expected) in table {
+            for piece in [1, 2, 3, 7, 1000] {
+                assert_eq!(read(bytes.as_bytes(), piece).await, *expected, "{bytes:?} in pieces of {piece}");
+            }
+        }
+    }
+}

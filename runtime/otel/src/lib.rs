@@ -1,0 +1,49 @@
+//! OpenTelemetry spans and metrics of MCP servers and clients, by the [semantic conventions for MCP].
+//!
+//! ```
+//! # fn main() -> Result<(), Box<dyn std::error::Error>> {
+//! // First set the global tracer provider, meter provider and propagator of OpenTelemetry.
+//! mcpgen_otel::install()?;
+//! # Ok(())
+//! # }
+//! ```
+//!
+//! Each request and notification has a span on both sides, of kind client where it is
+//! sent and server where it is received, and its duration is recorded in `mcp.client.operation.duration` or
+//! `mcp.server.operation.duration`. Legacy sessions are recorded in `mcp.client.session.duration` and
+//! `mcp.server.session.duration`.
+//!
+//! The conventions have no names for these metrics yet:
+//!
+//! | name | unit | attributes | description |
+//! |---|---|---|---|
+//! | `mcp.client.active_requests`, `mcp.server.active_requests` | `{request}` | `mcp.method.name` (`_OTHER` for methods of no revision) | requests that were sent or received, without a response |
+//! | `mcp.client.send_queue.size`, `mcp.server.send_queue.size` | `By` | | messages that are queued for peers; [`Limits::outbox_bytes`](mcpgen_runtime::Limits) limits each connection |
+//! | `mcp.server.active_sessions` | `{session}` | | sessions of HTTP clients that this process runs |
+//! | `mcp.server.store.operation.duration` | `s` | `mcp.store.operation`; `error.type`: `unavailable`, `undelivered`, `full`, `corrupt` or `cancelled` | an operation of a [shared store](mcpgen_mcp::replicas): `session.create`, `.locate`, `.record`, `.renew`, `.remove` and `.leave`, `event.append`, `.streams` and `.remove_stream`, `exchange.forward` (until the head of the response), `change.publish`, `rate_limit.check`, `request_state.record` |
+//!
+//! The global propagator writes the trace context into `_meta` of outgoing messages, and reads the parent of a server
+//! span from there. A handler runs within its server span, so the calls that it makes belong to the same trace. Tasks
+//! that a handler spawns do not, unless they use `opentelemetry::context::FutureExt::with_current_context`.
+//!
+//! Arguments and results are never recorded.
+//!
+//! [semantic conventions for MCP]: https://opentelemetry.io/docs/specs/semconv/gen-ai/mcp/
+
+mod counted;
+mod metadata;
+mod store;
+mod telemetry;
+
+pub use mcpgen_mcp::telemetry::AlreadyInstalled;
+
+/// Records the traces and metrics of all servers and clients of the process.
+///
+/// Call this after you have set the global providers, and before you create servers and clients.
+///
+/// # Errors
+///
+/// Fails if the process has telemetry already.
+pub fn install() -> Result<(), AlreadyInstalled> {
+    mcpgen_mcp::telemetry::install(telemetry::OpenTelemetry::default())
+}
