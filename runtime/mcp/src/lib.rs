@@ -18,8 +18,6 @@ pub mod skills;
 #[cfg(feature = "tasks")]
 pub mod tasks;
 pub mod telemetry;
-#[cfg(feature = "testing")]
-pub mod testing;
 
 pub use client::{Client, ClientBuilder, connect};
 pub use protocol::extension::Extension;

@@ -11,10 +11,11 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use http_body_util::BodyExt;
+use mcpgen_cluster::MemoryHub;
 use mcpgen_sdk::Server;
 use mcpgen_sdk::http::server::{Endpoint, EndpointOptions, ServeHttp};
 use mcpgen_sdk::protocol::change::Change;
-use mcpgen_sdk::replicas::{MemoryHub, Replicas};
+use mcpgen_sdk::replicas::Replicas;
 use opentelemetry::{KeyValue, global};
 use opentelemetry_sdk::metrics::data::{AggregatedMetrics, MetricData};
 use opentelemetry_sdk::metrics::{InMemoryMetricExporter, PeriodicReader, SdkMeterProvider};

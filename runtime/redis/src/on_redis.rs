@@ -13,7 +13,7 @@ use crate::stores::RedisStores;
 ///
 /// ```no_run
 /// use mcpgen_redis::OnRedis;
-/// use mcpgen_sdk::Server;
+/// use mcpgen_sdk::prelude::*;
 /// use mcpgen_sdk::http::server::EndpointOptions;
 ///
 /// # async fn start() -> Result<(), Box<dyn std::error::Error>> {
@@ -30,12 +30,12 @@ pub trait OnRedis: Sized {
     ///   ([`ServerBuilder::replicas`]);
     /// * changes of tools, prompts, resources and tasks ([`ServerBuilder::change_bus`]);
     /// * the keys of request states, and those that were used ([`ServerBuilder::request_state`]);
-    /// * tasks, if a tool can run as a task ([`ServerBuilder::default_tasks`]);
-    /// * the quotas of `ServerBuilder::rate_limit`, if it is called ([`ServerBuilder::rate_limiter_with`]).
+    /// * tasks, if a tool can run as a task ([`ServerBuilder::default_tasks`]).
     ///
     /// `options` are a URL or [`RedisOptions`]. To use something else for one of these, call the builder's method
-    /// afterwards; `ServerBuilder::tasks` and `ServerBuilder::rate_limiter` take precedence in any order. Call this in a
-    /// tokio runtime.
+    /// afterwards; `ServerBuilder::tasks` takes precedence in any order. To limit the rate of calls as well, use
+    /// [`on_stores`](Self::on_stores), and pass [`RedisStores::rate_limiter`] to [`ServerBuilder::rate_limiter`]. Call this
+    /// in a tokio runtime.
     ///
     /// # Errors
     ///
@@ -58,12 +58,10 @@ impl OnRedis for ServerBuilder {
 
     async fn on_stores(self, stores: &RedisStores) -> Result<Self, StoreError> {
         let codec = stores.request_state_codec().await?;
-        let limits = stores.clone();
         Ok(self
             .replicas(Replicas::new(stores.clone()))
             .change_bus(stores.clone())
             .request_state(codec)
-            .default_tasks(Tasks::new(stores.clone(), TaskLimits::default()))
-            .rate_limiter_with(move |calls, per| limits.rate_limiter(calls, per)))
+            .default_tasks(Tasks::new(stores.clone(), TaskLimits::default())))
     }
 }

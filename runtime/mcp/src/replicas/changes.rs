@@ -25,7 +25,6 @@ pub trait ChangeBus: Send + Sync + 'static {
 
 /// An event of a [`ChangeBus`].
 #[derive(Clone, Debug, PartialEq, Eq)]
-#[non_exhaustive]
 pub enum BusEvent {
     /// A replica has published a change.
     Change(Change),

@@ -20,8 +20,6 @@ use super::error::DefinitionError;
 use super::into_contents::IntoContents;
 use super::into_tool_result::IntoToolResult;
 use super::prompt::{IntoPrompt, PromptEntry};
-#[cfg(feature = "rate-limit")]
-use super::rate_limit::{DEFAULT_CALLERS, InMemoryRateLimiter};
 use super::registry::{Entry, Registry};
 use super::request_state::RequestStateCodec;
 use super::resource::ResourceEntry;
@@ -34,7 +32,7 @@ use crate::protocol::cache_hints::{CacheHint, CacheHints};
 use crate::protocol::change::Change;
 use crate::protocol::extension::Extension;
 use crate::protocol::info::LocalInfo;
-use crate::replicas::{ChangeBus, RateLimiter, Replicas};
+use crate::replicas::{ChangeBus, Measured, RateLimiter, Replicas};
 #[cfg(feature = "tasks")]
 use crate::tasks::TasksExtension;
 
@@ -44,17 +42,7 @@ use crate::tasks::TasksExtension;
 #[must_use]
 pub struct ServerBuilder {
     pub(super) state: State,
-    #[cfg(feature = "rate-limit")]
-    rate_limit: Option<(u32, Duration)>,
-    #[cfg(feature = "rate-limit")]
-    max_callers: usize,
-    #[cfg(feature = "rate-limit")]
-    create_limiter: Option<CreateLimiter>,
 }
-
-/// Creates the limiter of [`ServerBuilder::rate_limit`].
-#[cfg(feature = "rate-limit")]
-type CreateLimiter = Box<dyn FnOnce(u32, Duration) -> Arc<dyn RateLimiter> + Send>;
 
 impl Server {
     /// Creates a builder for a server that supports all revisions.
@@ -102,20 +90,8 @@ impl From<LocalInfo> for ServerBuilder {
                 skills: None,
                 listeners: Mutex::default(),
             },
-            #[cfg(feature = "rate-limit")]
-            rate_limit: None,
-            #[cfg(feature = "rate-limit")]
-            max_callers: DEFAULT_CALLERS,
-            #[cfg(feature = "rate-limit")]
-            create_limiter: None,
         }
     }
-}
-
-/// Records the operations of a shared limiter in the metrics.
-fn measured(limiter: impl RateLimiter) -> Arc<dyn RateLimiter> {
-    let limiter = crate::replicas::Measured::new(Arc::new(limiter));
-    Arc::new(limiter)
 }
 
 /// The time that a client has for the next round of a request, if the server has no codec for request state.
@@ -518,52 +494,16 @@ impl ServerBuilder {
         self
     }
 
-    /// Limits how often each caller may call tools: bursts of `calls`, which refill evenly over the period `per`.
+    /// Limits how often each caller may call tools. The crate `mcpgen-cluster` has a limiter for one process, and
+    /// `mcpgen-redis` one that several processes share.
     ///
     /// A call beyond the limit does not run the tool. Its result is an error that contains the number of seconds to
-    /// wait. Every round of a multi-round call is charged, also if its request state is rejected.
+    /// wait. Every round of a multi-round call is charged, even if its request state is rejected.
     /// [`identity`](Self::identity) or the principal distinguishes callers; without both, all calls count as one caller's.
-    ///
-    /// The limit remembers up to 100,000 callers (about 6 MB), see [`rate_limit_callers`](Self::rate_limit_callers). It
-    /// applies to this process, unless [`rate_limiter_with`](Self::rate_limiter_with) sets another limiter.
-    #[cfg(feature = "rate-limit")]
-    pub fn rate_limit(mut self, calls: u32, per: Duration) -> Self {
-        self.rate_limit = Some((calls, per));
-        self
-    }
-
-    /// Limits how often each caller may call tools, with a limiter that several processes share. It takes precedence over
-    /// `rate_limit`.
     ///
     /// If the limiter's store is unavailable, calls are refused with an error that tells the client to try again.
     pub fn rate_limiter(mut self, limiter: impl RateLimiter) -> Self {
-        self.state.config.rate_limiter = Some(measured(limiter));
-        self
-    }
-
-    /// Sets how the limiter of `rate_limit` is created, from the number of calls and the period. Use it for a limiter that
-    /// several processes share. [`rate_limiter`](Self::rate_limiter) takes precedence over it, and without `rate_limit` it
-    /// has no effect.
-    pub fn rate_limiter_with<R: RateLimiter>(
-        #[cfg_attr(not(feature = "rate-limit"), expect(unused_mut, reason = "there is no `rate_limit`"))] mut self,
-        create: impl FnOnce(u32, Duration) -> R + Send + 'static,
-    ) -> Self {
-        #[cfg(feature = "rate-limit")]
-        {
-            self.create_limiter = Some(Box::new(move |calls, per| measured(create(calls, per))));
-        }
-        #[cfg(not(feature = "rate-limit"))]
-        drop(create);
-        self
-    }
-
-    /// Sets how many callers [`rate_limit`](Self::rate_limit) remembers; 100,000 by default.
-    ///
-    /// A caller is forgotten once it has its full burst again. While the limit remembers this many callers, it rejects
-    /// new callers. Known callers are not affected.
-    #[cfg(feature = "rate-limit")]
-    pub fn rate_limit_callers(mut self, max: usize) -> Self {
-        self.max_callers = max;
+        self.state.config.rate_limiter = Some(Arc::new(Measured::new(Arc::new(limiter))));
         self
     }
 
@@ -641,14 +581,6 @@ impl ServerBuilder {
             .config
             .request_state
             .get_or_insert_with(|| RequestStateCodec::of_this_process(REQUEST_STATE_LIFETIME).map(Arc::new));
-        #[cfg(feature = "rate-limit")]
-        {
-            let limiter = self.rate_limit.map(|(calls, per)| match self.create_limiter {
-                Some(create) => create(calls, per),
-                None => Arc::new(InMemoryRateLimiter::new(calls, per, self.max_callers)),
-            });
-            state.config.rate_limiter = state.config.rate_limiter.or(limiter);
-        }
         Server(Arc::new(state))
     }
 

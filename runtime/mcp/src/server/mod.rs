@@ -33,7 +33,7 @@
 //! | change the server while it serves | [`Server::add_tool_with_schema`] and others, [`RequestContext::server`] | |
 //! | notify clients of changes | [`Server::changed`], [`ServerBuilder::change_filter`] | |
 //! | run long calls as tasks | [`ToolInfo::task`] | `tasks` |
-//! | limit calls per user | [`ServerBuilder::rate_limit`] | `rate-limit` |
+//! | limit calls per user | [`ServerBuilder::rate_limiter`] | crate `mcpgen-cluster` |
 //! | add middleware | [`ServerBuilder::layer`] | |
 //!
 //! Functions use the types of the newest revision, also for clients of older revisions. Results for such a client omit
@@ -70,8 +70,6 @@ mod into_tool_result;
 mod json_terms;
 mod listeners;
 mod prompt;
-#[cfg(feature = "rate-limit")]
-mod rate_limit;
 mod read_resource;
 mod registration;
 mod registry;
@@ -101,8 +99,6 @@ pub use error::{DefinitionError, ServeError};
 pub use into_contents::IntoContents;
 pub use into_tool_result::{IntoToolResult, Structured};
 pub use prompt::IntoPrompt;
-#[cfg(feature = "rate-limit")]
-pub use rate_limit::InMemoryRateLimiter;
 pub use serve::{IntoConnection, serve, serve_until};
 pub use state::Server;
 pub use tool::ToolInfo;

@@ -109,11 +109,15 @@ impl TaskChange {
         Self { at: Timestamp::now(), kind }
     }
 
-    pub(crate) fn status(status: TaskStatus) -> Self {
+    /// Creates a change of the status.
+    #[must_use]
+    pub fn status(status: TaskStatus) -> Self {
         Self::now(Kind::Status(status))
     }
 
-    pub(crate) fn end(status: TaskStatus, message: Option<String>, outcome: TaskOutcome) -> Self {
+    /// Creates the end of a task.
+    #[must_use]
+    pub fn end(status: TaskStatus, message: Option<String>, outcome: TaskOutcome) -> Self {
         Self::now(Kind::End(status, message, outcome))
     }
 
@@ -124,11 +128,15 @@ impl TaskChange {
         Self::end(TaskStatus::Failed, Some(why.to_owned()), Err(error))
     }
 
-    pub(crate) fn request(requests: Map<String, Json>) -> Self {
+    /// Creates requests for input.
+    #[must_use]
+    pub fn request(requests: Map<String, Json>) -> Self {
         Self::now(Kind::Request(requests))
     }
 
-    pub(crate) fn respond(responses: Map<String, Json>) -> Self {
+    /// Creates responses to requests for input.
+    #[must_use]
+    pub fn respond(responses: Map<String, Json>) -> Self {
         Self::now(Kind::Respond(responses))
     }
 

@@ -1,9 +1,9 @@
-//! The contract tests of `mcpgen_sdk::testing`.
+//! The contract tests of `mcpgen_cluster::testing`.
 
 use std::time::Duration;
 
+use mcpgen_cluster::testing;
 use mcpgen_redis::RedisStores;
-use mcpgen_sdk::testing;
 
 use crate::redis_server::RedisServer;
 

@@ -37,8 +37,9 @@ fn builder() -> ServerBuilder {
 }
 
 async fn replica(redis: &RedisServer) -> (Server, Endpoint) {
-    let server = builder().rate_limit(CALLS, Duration::from_secs(3600));
-    let server = server.on_redis(redis.url()).await.expect("a connection").build();
+    let stores = RedisStores::connect(redis.options()).await.expect("a connection");
+    let server = builder().on_stores(&stores).await.expect("an available store");
+    let server = server.rate_limiter(stores.rate_limiter(CALLS, Duration::from_secs(3600))).build();
     let endpoint = server.http(EndpointOptions::default()).expect("a sound server");
     (server, endpoint)
 }

@@ -2,8 +2,8 @@
 
 use std::net::TcpListener;
 
+use mcpgen_cluster::testing;
 use mcpgen_redis::{RedisOptions, RedisStores};
-use mcpgen_sdk::testing;
 
 use crate::redis_server::RedisServer;
 

@@ -7,13 +7,12 @@ use std::time::Duration;
 use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
 use http_body_util::BodyExt;
+use mcpgen_cluster::{MemoryHub, MemoryStores};
 use mcpgen_sdk::client::handshake::HandshakeError;
 use mcpgen_sdk::http::server::{Endpoint, EndpointOptions, ServeHttp};
 use mcpgen_sdk::protocol::FixedRevision;
 use mcpgen_sdk::protocol::info::MAX_DECLARATION;
-use mcpgen_sdk::replicas::{
-    Home, JournalEntry, MemoryHub, MemoryStores, Replicas, SessionStore, StoreError, StoredSession,
-};
+use mcpgen_sdk::replicas::{Home, JournalEntry, Replicas, SessionStore, StoreError, StoredSession};
 use mcpgen_sdk::{Client, Limits, LocalInfo, Router, serve, transport};
 use mcpgen_types::v2025_11_25::{
     CallToolRequest, CallToolRequestParams, CallToolResult, ListToolsRequest, ListToolsResult,

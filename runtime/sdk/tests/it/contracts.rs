@@ -3,10 +3,10 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use mcpgen_sdk::replicas::MemoryHub;
+use mcpgen_cluster::MemoryHub;
+use mcpgen_cluster::testing;
 use mcpgen_sdk::server::request_state::InMemoryReplayGuard;
 use mcpgen_sdk::tasks::InMemoryTaskStore;
-use mcpgen_sdk::testing;
 
 const MAX_BYTES: usize = 100_000;
 
@@ -43,7 +43,7 @@ async fn memory_forwards_requests() {
 #[cfg(feature = "rate-limit")]
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn memory_limits_rates() {
-    let limiter = Arc::new(mcpgen_sdk::server::InMemoryRateLimiter::new(5, Duration::from_secs(1), 1000));
+    let limiter = Arc::new(mcpgen_cluster::InMemoryRateLimiter::new(5, Duration::from_secs(1), 1000));
     testing::rate_limiter(async || Arc::clone(&limiter), 5, Duration::from_secs(1)).await;
 }
 

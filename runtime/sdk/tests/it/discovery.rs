@@ -2,6 +2,7 @@
 
 #![cfg(feature = "http-server")]
 
+use mcpgen_sdk::http::server::ServeHttp;
 use std::path::Path;
 
 use mcpgen_sdk::Server;

@@ -11,7 +11,6 @@ mod client;
 mod client_methods;
 mod connect_command;
 mod connection;
-#[cfg(feature = "testing")]
 mod contracts;
 mod dialect;
 mod discovery;

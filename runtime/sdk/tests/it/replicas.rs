@@ -8,12 +8,12 @@ use std::time::Duration;
 use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
 use http_body_util::BodyExt;
+use mcpgen_cluster::{MemoryHub, MemoryStores};
 use mcpgen_sdk::Server;
 use mcpgen_sdk::http::server::{Body, Endpoint, EndpointOptions, Health, ServeHttp};
 use mcpgen_sdk::protocol::change::Change;
 use mcpgen_sdk::replicas::{
-    Answer, ExchangeBus, ForwardedRequest, ForwardedResponse, Home, MemoryHub, MemoryStores, Replicas, SessionStore,
-    StoreError,
+    Answer, ExchangeBus, ForwardedRequest, ForwardedResponse, Home, Replicas, SessionStore, StoreError,
 };
 use serde_json::{Value, json};
 

@@ -12,12 +12,11 @@ use tokio::sync::broadcast;
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
-use super::changes::{BusEvent, ChangeBus};
-use super::error::StoreError;
-use super::events::{EventStore, StoredEvent, StoredStream, StreamId};
-use super::exchange::{Answer, ExchangeBus, ForwardedRequest, ForwardedResponse};
-use super::sessions::{Home, JournalEntry, SessionStore, StoredSession};
-use crate::protocol::change::Change;
+use mcpgen_mcp::protocol::change::Change;
+use mcpgen_mcp::replicas::{
+    Answer, BusEvent, ChangeBus, EventStore, ExchangeBus, ForwardedRequest, ForwardedResponse, Home, JournalEntry,
+    SessionStore, StoreError, StoredEvent, StoredSession, StoredStream, StreamId,
+};
 
 /// The number of changes that a slow subscriber may be behind.
 const CHANGES: usize = 1024;
@@ -278,7 +277,7 @@ impl ExchangeBus for MemoryStores {
                 response = answer(request) => response,
                 () = died.cancelled() => return Err(gone()),
             };
-            let ForwardedResponse { status, headers, frames } = response;
+            let ForwardedResponse { status, headers, frames, .. } = response;
             let ended = stream::once(async move {
                 died.cancelled().await;
                 Err(gone())
@@ -291,7 +290,7 @@ impl ExchangeBus for MemoryStores {
                 stream::iter([Some(frame), end].into_iter().flatten())
             });
             let frames = frames.scan((), |(), frame| ready(frame));
-            Ok(ForwardedResponse { status, headers, frames: frames.boxed() })
+            Ok(ForwardedResponse::new(status, headers, frames.boxed()))
         }
         .boxed()
     }

@@ -20,12 +20,23 @@ use governor::state::StateStore;
 use parking_lot::Mutex;
 use tokio::time::Instant;
 
-use crate::replicas::{Decision, RateLimiter, StoreError};
+use mcpgen_mcp::replicas::{Decision, RateLimiter, StoreError};
 
-/// The default number of callers that a rate limit remembers.
-pub(super) const DEFAULT_CALLERS: usize = 100_000;
+/// How many callers a limit remembers by default.
+const DEFAULT_CALLERS: usize = 100_000;
 
 /// Limits how many calls each caller may make per period, in this process.
+///
+/// ```
+/// use std::time::Duration;
+///
+/// use mcpgen_cluster::InMemoryRateLimiter;
+/// use mcpgen_sdk::Server;
+///
+/// let per_minute = InMemoryRateLimiter::new(100, Duration::from_secs(60));
+/// let server = Server::builder("search", "1.0.0").rate_limiter(per_minute).build();
+/// # let _ = server;
+/// ```
 pub struct InMemoryRateLimiter {
     limiter: governor::RateLimiter<CallerId, Callers, TokioClock, NoOpMiddleware<Duration>>,
     hasher: RandomState,
@@ -36,10 +47,19 @@ pub struct InMemoryRateLimiter {
 type CallerId = u64;
 
 impl InMemoryRateLimiter {
-    /// Allows bursts of `calls`, which refill evenly over the period `per`. Remembers at most `callers` callers; while it
-    /// does, it rejects new ones.
+    /// Allows bursts of `calls`, which refill evenly over the period `per`. Remembers up to 100,000 callers, which take
+    /// about 6 MB.
     #[must_use]
-    pub fn new(calls: u32, per: Duration, callers: usize) -> Self {
+    pub fn new(calls: u32, per: Duration) -> Self {
+        Self::with_max_callers(calls, per, DEFAULT_CALLERS)
+    }
+
+    /// Like [`new`](Self::new), but remembers up to `callers` callers.
+    ///
+    /// A caller is forgotten once it has its full burst again. While the limit remembers this many callers, it rejects
+    /// new callers. Known callers are not affected.
+    #[must_use]
+    pub fn with_max_callers(calls: u32, per: Duration, callers: usize) -> Self {
         let calls = NonZeroU32::new(calls).unwrap_or(NonZeroU32::MIN);
         // `governor` stores nanoseconds in 64 bits, so the period is capped at one year.
         let interval = (per.min(Duration::from_secs(365 * 86_400)) / calls.get()).max(Duration::from_nanos(1));
@@ -171,7 +191,7 @@ mod tests {
 
     #[tokio::test(start_paused = true)]
     async fn remembers_a_bounded_number_of_callers() {
-        let limit = InMemoryRateLimiter::new(1, Duration::from_secs(60), 1000);
+        let limit = InMemoryRateLimiter::with_max_callers(1, Duration::from_secs(60), 1000);
         let allowed = (0..5000).filter(|n| limit.check_now(&format!("caller {n}")).is_none()).count();
         assert_eq!(allowed, 1000);
         // A new caller waits for a free entry, a known caller for its quota.
@@ -185,7 +205,7 @@ mod tests {
 
     #[tokio::test(start_paused = true)]
     async fn forgets_callers_that_have_their_full_burst() {
-        let limit = InMemoryRateLimiter::new(2, Duration::from_secs(60), 1000);
+        let limit = InMemoryRateLimiter::with_max_callers(2, Duration::from_secs(60), 1000);
         for n in 0..1000 {
             assert_eq!(limit.check_now(&format!("caller {n}")), None);
         }
@@ -199,7 +219,7 @@ mod tests {
 
     #[tokio::test(start_paused = true)]
     async fn keeps_the_quota_of_a_caller() {
-        let limit = InMemoryRateLimiter::new(2, Duration::from_secs(60), 1000);
+        let limit = InMemoryRateLimiter::with_max_callers(2, Duration::from_secs(60), 1000);
         tokio::time::advance(Duration::from_secs(50)).await;
         assert_eq!([limit.check_now("ann"), limit.check_now("ann")], [None, None]);
         tokio::time::advance(Duration::from_secs(15)).await;
@@ -214,12 +234,12 @@ mod tests {
         for (calls, per) in
             [(0, Duration::ZERO), (u32::MAX, Duration::MAX), (1, Duration::MAX), (u32::MAX, Duration::ZERO)]
         {
-            let limit = InMemoryRateLimiter::new(calls, per, 1);
+            let limit = InMemoryRateLimiter::with_max_callers(calls, per, 1);
             assert_eq!(limit.check_now("ann"), None, "{calls} per {per:?}");
             tokio::time::advance(Duration::from_secs(1)).await;
             limit.check_now("ann");
             limit.check_now("bob");
         }
-        assert!(InMemoryRateLimiter::new(1, Duration::from_secs(1), 0).check_now("ann").is_some());
+        assert!(InMemoryRateLimiter::with_max_callers(1, Duration::from_secs(1), 0).check_now("ann").is_some());
     }
 }

@@ -4,8 +4,8 @@ use futures_util::StreamExt;
 use futures_util::future::join_all;
 
 use super::{soon, unique};
-use crate::protocol::change::Change;
-use crate::replicas::{BusEvent, ChangeBus};
+use mcpgen_mcp::protocol::change::Change;
+use mcpgen_mcp::replicas::{BusEvent, ChangeBus};
 
 /// The number of changes that a subscriber does not read at first.
 const MANY: usize = 5_000;

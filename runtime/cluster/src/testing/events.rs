@@ -6,7 +6,7 @@ use bytes::Bytes;
 use futures_util::future::join_all;
 
 use super::{LONG, eventually, unique};
-use crate::replicas::{EventStore, Home, SessionStore, StoredEvent, StoredSession, StoredStream, StreamId};
+use mcpgen_mcp::replicas::{EventStore, Home, SessionStore, StoredEvent, StoredSession, StoredStream, StreamId};
 
 /// Tests an [`EventStore`] that stores up to `max_bytes` bytes of each stream.
 pub async fn event_store<S: SessionStore + EventStore>(replica: impl AsyncFn() -> S, max_bytes: usize) {

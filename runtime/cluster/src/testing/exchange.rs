@@ -13,7 +13,7 @@ use tokio::sync::mpsc;
 use tokio::time::sleep;
 
 use super::{LONG, eventually, soon, unique};
-use crate::replicas::{
+use mcpgen_mcp::replicas::{
     ExchangeBus, ForwardedRequest, ForwardedResponse, Frames, Home, SessionStore, StoreError, StoredSession,
 };
 

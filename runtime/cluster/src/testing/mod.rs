@@ -1,4 +1,4 @@
-//! Contract tests for implementations of the traits of [`replicas`](crate::replicas) and [`tasks`](crate::tasks).
+//! Contract tests for implementations of the traits of [`replicas`](mcpgen_mcp::replicas) and [`tasks`](mcpgen_mcp::tasks).
 //!
 //! Each function tests one trait, and panics if the implementation violates its contract. Most functions take an
 //! asynchronous function that creates the stores of a new replica. All replicas that it creates must share one storage,
@@ -8,7 +8,7 @@
 //!
 //! ```
 //! use mcpgen_sdk::replicas::MemoryHub;
-//! use mcpgen_sdk::testing;
+//! use mcpgen_cluster::testing;
 //!
 //! # tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build()?.block_on(async {
 //! let hub = MemoryHub::new(10_000, 256 << 10);
@@ -38,18 +38,21 @@ pub use sessions::{session_limit, session_store};
 pub use tasks::{task_limit, task_store};
 use tokio::time::{Instant, sleep};
 
-use crate::random::random;
-
 /// The time in which a store must detect that a replica has died.
 const DETECTION: Duration = Duration::from_secs(15);
+
+fn random() -> [u8; 16] {
+    let mut bytes = [0; 16];
+    getrandom::fill(&mut bytes).expect("random bytes");
+    bytes
+}
 
 /// A lifetime that no test outlives.
 const LONG: Duration = Duration::from_secs(600);
 
 /// Returns a name that no other test uses.
 fn unique(name: &str) -> String {
-    let random = u128::from_be_bytes(random::<16>().expect("random bytes"));
-    format!("{name}-{random:032x}")
+    format!("{name}-{:032x}", u128::from_be_bytes(random()))
 }
 
 /// Calls a function until it returns a value.

@@ -6,9 +6,8 @@ use std::time::{Duration, SystemTime};
 use futures_util::future::join_all;
 use tokio::time::{Instant, sleep};
 
-use super::unique;
-use crate::random::random;
-use crate::replicas::{Decision, RateLimiter, ReplayGuard};
+use super::{random, unique};
+use mcpgen_mcp::replicas::{Decision, RateLimiter, ReplayGuard};
 
 /// Tests a [`RateLimiter`] that allows `calls` calls in the period `per`. The period must be long enough that the calls
 /// take a fraction of it, such as a second.
@@ -51,7 +50,7 @@ pub async fn rate_limiter<S: RateLimiter>(replica: impl AsyncFn() -> S, calls: u
 /// the guard was configured for, if it has one.
 pub async fn replay_guard<S: ReplayGuard>(replica: impl AsyncFn() -> S, lifetime: Duration) {
     let replicas: Vec<_> = join_all((0..3).map(|_| replica())).await.into_iter().map(Arc::new).collect();
-    let nonce = || random::<16>().expect("random bytes");
+    let nonce = random;
     let until = || SystemTime::now() + lifetime + Duration::from_secs(1);
     for _ in 0..10 {
         let (nonce, until) = (nonce(), until());

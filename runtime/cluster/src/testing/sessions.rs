@@ -8,7 +8,7 @@ use futures_util::future::join_all;
 use tokio::time::sleep;
 
 use super::{LONG, eventually, unique};
-use crate::replicas::{Home, JournalEntry, SessionStore, StoredSession};
+use mcpgen_mcp::replicas::{Home, JournalEntry, SessionStore, StoredSession};
 
 /// Tests a [`SessionStore`].
 pub async fn session_store<S: SessionStore>(replica: impl AsyncFn() -> S) {
