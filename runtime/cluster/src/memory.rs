@@ -24,7 +24,8 @@ const CHANGES: usize = 1024;
 /// The memory that replicas in one process share. Use it for tests, and to try several replicas.
 ///
 /// ```
-/// use mcpgen_sdk::replicas::{MemoryHub, Replicas};
+/// use mcpgen_cluster::MemoryHub;
+/// use mcpgen_sdk::replicas::Replicas;
 ///
 /// let hub = MemoryHub::new(10_000, 256 << 10);
 /// let replicas: Vec<_> = (0..3).map(|_| Replicas::new(hub.replica())).collect();

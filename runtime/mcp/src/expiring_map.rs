@@ -9,7 +9,7 @@ use std::hash::Hash;
 /// Expired entries are removed only by [`remove_expired`](Self::remove_expired), which takes time in proportion to
 /// their number.
 #[derive(Debug)]
-pub(crate) struct ExpiringMap<K, V, T, O = ()> {
+pub struct ExpiringMap<K, V, T, O = ()> {
     max: usize,
     max_per_owner: usize,
     entries: BTreeMap<K, Entry<V, T, O>>,
@@ -26,25 +26,32 @@ struct Entry<V, T, O> {
 
 /// The map has the maximum number of entries, in total or for the owner, or has an entry with the same key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct NotInserted;
+pub struct NotInserted;
 
-#[cfg_attr(not(feature = "tasks"), allow(dead_code, reason = "each feature uses some of the methods"))]
 impl<K: Ord + Clone, V, T: Ord + Copy, O: Eq + Hash> ExpiringMap<K, V, T, O> {
-    pub(crate) fn new(max: usize, max_per_owner: usize) -> Self {
+    /// Creates an empty map with a maximum number of entries, in total and per owner.
+    #[must_use]
+    pub fn new(max: usize, max_per_owner: usize) -> Self {
         Self { max, max_per_owner, entries: BTreeMap::new(), by_expiry: BTreeSet::new(), per_owner: HashMap::new() }
     }
 
     /// Sets the maximum number of entries per owner.
-    pub(crate) fn set_max_per_owner(&mut self, max: usize) {
+    pub fn set_max_per_owner(&mut self, max: usize) {
         self.max_per_owner = max;
     }
 
-    pub(crate) fn is_full(&self) -> bool {
+    /// Returns whether the map has the maximum number of entries.
+    #[must_use]
+    pub fn is_full(&self) -> bool {
         self.entries.len() >= self.max
     }
 
     /// Adds an entry.
-    pub(crate) fn insert(&mut self, key: K, owner: O, until: T, value: V) -> Result<(), NotInserted>
+    ///
+    /// # Errors
+    ///
+    /// Fails if the map has the maximum number of entries, in total or for the owner, or has an entry with the same key.
+    pub fn insert(&mut self, key: K, owner: O, until: T, value: V) -> Result<(), NotInserted>
     where
         O: Clone,
     {
@@ -58,14 +65,16 @@ impl<K: Ord + Clone, V, T: Ord + Copy, O: Eq + Hash> ExpiringMap<K, V, T, O> {
         Ok(())
     }
 
-    pub(crate) fn get<Q: Ord + ?Sized>(&self, key: &Q) -> Option<(&O, &V)>
+    /// Returns the owner and the value of an entry.
+    pub fn get<Q: Ord + ?Sized>(&self, key: &Q) -> Option<(&O, &V)>
     where
         K: Borrow<Q>,
     {
         self.entries.get(key).map(|entry| (&entry.owner, &entry.value))
     }
 
-    pub(crate) fn get_mut<Q: Ord + ?Sized>(&mut self, key: &Q) -> Option<&mut V>
+    /// Returns the value of an entry.
+    pub fn get_mut<Q: Ord + ?Sized>(&mut self, key: &Q) -> Option<&mut V>
     where
         K: Borrow<Q>,
     {
@@ -73,7 +82,7 @@ impl<K: Ord + Clone, V, T: Ord + Copy, O: Eq + Hash> ExpiringMap<K, V, T, O> {
     }
 
     /// Changes when an entry expires. Does nothing if the key is unknown.
-    pub(crate) fn renew<Q: Ord + ?Sized>(&mut self, key: &Q, until: T)
+    pub fn renew<Q: Ord + ?Sized>(&mut self, key: &Q, until: T)
     where
         K: Borrow<Q>,
     {
@@ -86,7 +95,8 @@ impl<K: Ord + Clone, V, T: Ord + Copy, O: Eq + Hash> ExpiringMap<K, V, T, O> {
         }
     }
 
-    pub(crate) fn remove<Q: Ord + ?Sized>(&mut self, key: &Q) -> Option<V>
+    /// Removes an entry and returns its value.
+    pub fn remove<Q: Ord + ?Sized>(&mut self, key: &Q) -> Option<V>
     where
         K: Borrow<Q>,
     {
@@ -102,7 +112,7 @@ impl<K: Ord + Clone, V, T: Ord + Copy, O: Eq + Hash> ExpiringMap<K, V, T, O> {
     }
 
     /// Removes the entries that have expired and returns their values, so that they can be dropped without a lock.
-    pub(crate) fn remove_expired(&mut self, now: T) -> Vec<V> {
+    pub fn remove_expired(&mut self, now: T) -> Vec<V> {
         let mut expired = Vec::new();
         while self.by_expiry.first().is_some_and(|(until, _)| *until <= now) {
             expired.extend(self.evict().map(|(_, value)| value));
@@ -111,18 +121,18 @@ impl<K: Ord + Clone, V, T: Ord + Copy, O: Eq + Hash> ExpiringMap<K, V, T, O> {
     }
 
     /// Returns when the next entry expires.
-    pub(crate) fn first_expiry(&self) -> Option<T> {
+    pub fn first_expiry(&self) -> Option<T> {
         self.by_expiry.first().map(|(until, _)| *until)
     }
 
     /// Removes the entry that expires first, and returns when it would have expired.
-    pub(crate) fn evict(&mut self) -> Option<(T, V)> {
+    pub fn evict(&mut self) -> Option<(T, V)> {
         let (until, key) = self.by_expiry.first().cloned()?;
         self.remove(key.borrow()).map(|value| (until, value))
     }
 
     /// Returns the keys greater than `after`, with their owners and values, in order.
-    pub(crate) fn after<'m, Q: Ord + ?Sized>(&'m self, after: Option<&'m Q>) -> impl Iterator<Item = (&'m O, &'m V)>
+    pub fn after<'m, Q: Ord + ?Sized>(&'m self, after: Option<&'m Q>) -> impl Iterator<Item = (&'m O, &'m V)>
     where
         K: Borrow<Q>,
     {

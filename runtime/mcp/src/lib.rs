@@ -5,12 +5,10 @@
 #![cfg_attr(docsrs, feature(doc_cfg))]
 #![allow(deprecated, reason = "the runtime still supports what the newest revision deprecates")]
 
-#[cfg(feature = "bridge")]
-pub mod bridge;
 pub mod client;
-pub(crate) mod expiring_map;
+pub mod expiring_map;
 pub mod protocol;
-pub(crate) mod random;
+mod random;
 pub mod replicas;
 pub mod server;
 #[cfg(feature = "skills")]
@@ -18,6 +16,7 @@ pub mod skills;
 #[cfg(feature = "tasks")]
 pub mod tasks;
 pub mod telemetry;
+pub mod validation;
 
 pub use client::{Client, ClientBuilder, connect};
 pub use protocol::extension::Extension;

@@ -32,6 +32,7 @@
 
 mod counted;
 mod metadata;
+mod scope;
 mod store;
 mod telemetry;
 

@@ -6,7 +6,7 @@ use mcpgen_mcp::telemetry::StoreOperation;
 use opentelemetry::metrics::Histogram;
 use opentelemetry::{KeyValue, global};
 
-use crate::telemetry::scope;
+use crate::scope::scope;
 
 /// The bounds of the buckets in seconds, as the conventions recommend for databases.
 const BOUNDARIES: [f64; 9] = [0.001, 0.005, 0.01, 0.05, 0.1, 0.5, 1.0, 5.0, 10.0];

@@ -20,10 +20,11 @@ use opentelemetry::context::FutureExt as _;
 use opentelemetry::global::{self, BoxedTracer};
 use opentelemetry::metrics::{Histogram, Meter, UpDownCounter};
 use opentelemetry::trace::{Link, SpanKind, Status, TraceContextExt, Tracer};
-use opentelemetry::{Context, InstrumentationScope, KeyValue};
+use opentelemetry::{Context, KeyValue};
 
 use crate::counted::Counted;
 use crate::metadata::{MetaExtractor, MetaInjector};
+use crate::scope::scope;
 use crate::store::StoreTelemetry;
 
 /// The tracer and the instruments of connections.
@@ -90,10 +91,6 @@ impl Default for OpenTelemetry {
             StoreTelemetry::default(),
         )
     }
-}
-
-pub(crate) fn scope() -> InstrumentationScope {
-    InstrumentationScope::builder(env!("CARGO_PKG_NAME")).with_version(env!("CARGO_PKG_VERSION")).build()
 }
 
 fn counter(meter: &Meter, name: &'static str, unit: &'static str, description: &'static str) -> UpDownCounter<i64> {

@@ -1,7 +1,7 @@
 //! Connects a client of any revision, on standard input and output, to a server of any other. `bridge COMMAND
 //! [ARGUMENT..]` starts the server, `bridge URL` connects to it over HTTP.
 
-use mcpgen_sdk::bridge::Bridge;
+use mcpgen_bridge::Bridge;
 use mcpgen_sdk::prelude::*;
 use mcpgen_sdk::transport::{lines, stdio};
 use tokio::process::Command;

@@ -24,7 +24,7 @@
 //! ```
 //!
 //! [`guide`] has complete programs: a server, a client, and what is needed in production. The page of [`server`] lists the
-//! methods by task. With the feature `schemars`, [tools](ServerBuilder::tool) take their arguments as Rust types.
+//! methods by task. [Tools](ServerBuilder::tool) can take their arguments as Rust types.
 //!
 //! # Typed handlers
 //!
@@ -64,6 +64,10 @@
 //!
 //! * [`mcpgen_runtime`], the JSON-RPC dispatcher: connections, routers, transports. It works for any protocol.
 //! * [`mcpgen_mcp`], the Model Context Protocol on it: rules, servers and clients.
+//! * `mcpgen_http`, Streamable HTTP and HTTP+SSE, as the module `http` (features `http-server` and `http-client`).
+//!
+//! The crates `mcpgen-validate`, `mcpgen-cluster`, `mcpgen-redis`, `mcpgen-auth`, `mcpgen-otel` and `mcpgen-bridge` add what not
+//! every program needs.
 
 #![cfg_attr(docsrs, feature(doc_cfg))]
 
@@ -73,14 +77,10 @@ pub mod prelude;
 
 #[cfg(any(feature = "http-server", feature = "http-client"))]
 pub use mcpgen_http as http;
-#[cfg(feature = "bridge")]
-pub use mcpgen_mcp::bridge;
 #[cfg(feature = "skills")]
 pub use mcpgen_mcp::skills;
 #[cfg(feature = "tasks")]
 pub use mcpgen_mcp::tasks;
-#[cfg(feature = "testing")]
-pub use mcpgen_mcp::testing;
 pub use mcpgen_mcp::{
     Client, ClientBuilder, Extension, LocalInfo, Server, ServerBuilder, client, connect, protocol, replicas, serve,
     server, telemetry,

@@ -299,7 +299,6 @@ const CASES: &[Case] = &[
 ];
 
 /// The cases with a bridge between the first and the second SDK version.
-#[cfg(feature = "bridge")]
 const BRIDGE_CASES: &[Case] = &[
     Case {
         example_name: "bridge",
@@ -350,8 +349,6 @@ const BRIDGE_CASES: &[Case] = &[
         ],
     },
 ];
-#[cfg(not(feature = "bridge"))]
-const BRIDGE_CASES: &[Case] = &[];
 
 /// The cases over HTTP.
 #[cfg(all(feature = "http-client", feature = "http-server"))]
@@ -593,7 +590,7 @@ fn check_readme(table: &str) {
     let (before, rest) = readme.split_once(begin).expect("the start of the table");
     let (known, after) = rest.split_once(end).expect("the end of the table");
     // The table is complete only with all features.
-    let all = cfg!(all(feature = "bridge", feature = "http-client", feature = "http-server"));
+    let all = cfg!(all(feature = "http-client", feature = "http-server"));
     if std::env::var_os("MCPGEN_BLESS").is_some() && all {
         fs::write(&path, format!("{before}{begin}{table}{end}{after}")).expect("written");
     } else {

@@ -31,7 +31,7 @@ pub(crate) fn run(quick: bool, binaries: &Binaries) -> Result<Vec<Section>> {
             title: "A server with one tool, built with the default release profile".to_owned(),
             cases: sizes(binaries)?.into_iter().chain([memory(quick, binaries)?]).collect(),
             notes: vec![
-                "Each server enables only the features that it needs: `mcpgen` has `stdio` and `schemars`, `rmcp` has \
+                "Each server enables only the features that it needs: `mcpgen` has `stdio`, `rmcp` has \
                  `macros`, `server` and `transport-io`. Memory is the peak resident memory after 10,000 calls (1,000 \
                  in a quick run) with 64 in flight over standard input and output."
                     .to_owned(),

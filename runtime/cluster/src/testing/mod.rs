@@ -7,7 +7,7 @@
 //! implementation.
 //!
 //! ```
-//! use mcpgen_sdk::replicas::MemoryHub;
+//! use mcpgen_cluster::MemoryHub;
 //! use mcpgen_cluster::testing;
 //!
 //! # tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build()?.block_on(async {

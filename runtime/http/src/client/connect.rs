@@ -48,7 +48,7 @@ pub trait ConnectHttp: Sized {
     /// ends, and calls fail with [`CallError::ConnectionFailed`]. See [`open_sse`] for the options.
     ///
     /// ```no_run
-    /// use mcpgen_sdk::Client;
+    /// use mcpgen_sdk::prelude::*;
     /// use mcpgen_sdk::http::client::ClientOptions;
     ///
     /// # async fn run() -> Result<(), Box<dyn std::error::Error>> {

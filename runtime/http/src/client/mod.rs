@@ -1,7 +1,7 @@
 //! The client side of Streamable HTTP.
 //!
 //! ```no_run
-//! use mcpgen_sdk::Client;
+//! use mcpgen_sdk::prelude::*;
 //! use mcpgen_sdk::http::client::ClientOptions;
 //!
 //! # async fn run() -> Result<(), Box<dyn std::error::Error>> {

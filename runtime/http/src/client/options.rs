@@ -91,7 +91,7 @@ pub trait Authorize: Send + Sync + 'static {
     fn authorize<'a>(&'a self, request: AuthorizeRequest<'a>) -> BoxFuture<'a, Result<Option<HeaderMap>, BoxError>>;
 
     /// Returns how long [`authorize`](Self::authorize) may wait for a user, who has to log in. The handshake of
-    /// [`connect_http`](mcpgen_mcp::ClientBuilder::connect_http) waits that much longer. By default zero.
+    /// [`connect_http`](super::ConnectHttp::connect_http) waits that much longer. By default zero.
     fn login_timeout(&self) -> Duration {
         Duration::ZERO
     }

@@ -26,7 +26,7 @@ const CARD: &str = "application/mcp-server-card+json";
 /// [`CATALOG_PATH`].
 ///
 /// ```
-/// use mcpgen_sdk::Server;
+/// use mcpgen_sdk::prelude::*;
 /// use mcpgen_sdk::http::server::{CATALOG_PATH, Discovery};
 /// use mcpgen_sdk::http::server::Listing;
 ///

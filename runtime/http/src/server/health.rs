@@ -25,7 +25,7 @@ use super::state::Shared;
 /// responds.
 ///
 /// ```
-/// use mcpgen_sdk::Server;
+/// use mcpgen_sdk::prelude::*;
 /// use mcpgen_sdk::http::server::{EndpointOptions, Health};
 ///
 /// let endpoint = Server::builder("weather", "1.4.0").build().http(EndpointOptions::default())?;

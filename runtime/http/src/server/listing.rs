@@ -15,8 +15,8 @@ const REGISTRY_SCHEMA: &str = "https://static.modelcontextprotocol.io/schemas/20
 /// What a server card or an entry of the registry contains besides the server's own information.
 ///
 /// ```
-/// use mcpgen_sdk::Server;
-/// use mcpgen_sdk::http::server::{Listing, ServeHttp};
+/// use mcpgen_sdk::prelude::*;
+/// use mcpgen_sdk::http::server::Listing;
 ///
 /// let server = Server::builder("weather", "1.4.0").build();
 /// let listing = Listing::new("com.example/weather", "Forecasts for every place.").remote("https://example.com/mcp");

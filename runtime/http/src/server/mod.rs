@@ -2,7 +2,7 @@
 //!
 //! ```no_run
 //! use axum::serve::ListenerExt;
-//! use mcpgen_sdk::Server;
+//! use mcpgen_sdk::prelude::*;
 //! use mcpgen_sdk::http::server::EndpointOptions;
 //!
 //! # async fn run() -> Result<(), Box<dyn std::error::Error>> {
@@ -78,7 +78,7 @@
 //! * `host_filter` admits requests by their headers, `body_reader` reads bodies, `body_check` lets a layer check them,
 //!   `request_body` reads the parts that HTTP needs, and `header_check` compares them with the headers.
 //! * `state` is shared by all requests. `permit` and `quota` limit requests and streams, `budget` limits memory. `body`
-//!   creates responses. `session_state` is what a session retains of the messages that have changed its state.
+//!   creates responses. `session_state` is what a session retains of the messages that have changed its state; `state_change` recognises them.
 //! * `discovery` serves server cards and catalogs, `health` responds to health checks.
 
 mod body;
@@ -106,6 +106,7 @@ mod session;
 mod session_record;
 mod session_state;
 mod state;
+mod state_change;
 mod stream;
 
 pub use body::Body;

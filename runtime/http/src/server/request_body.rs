@@ -7,7 +7,7 @@ use mcpgen_runtime::transport::Inbound;
 use mcpgen_types::codec::Cursor;
 use mcpgen_types::{ErrorId, ErrorObject, Json, JsonObject, RequestId};
 
-use super::session_state::state_change;
+use super::state_change::state_change;
 use crate::headers;
 
 /// The parts of a POST body that the HTTP transport uses.

@@ -25,6 +25,7 @@ use crate::protocol::conversion::{ConversionError, Revisions};
 use crate::protocol::extension::Extension;
 use crate::protocol::info::LocalInfo;
 use crate::protocol::{ContextExt, Level, RouterExt};
+use crate::validation::Validator;
 
 /// Configures a [`Client`] and connects it to a server.
 ///
@@ -57,6 +58,7 @@ pub struct ClientBuilder {
     pub(super) handlers: Router,
     pub(super) limits: Limits,
     pub(super) decoder: ResultDecoder,
+    pub(super) validator: Option<Arc<dyn Validator>>,
     #[cfg(feature = "stdio")]
     pub(super) line_limit: usize,
     #[cfg(feature = "stdio")]
@@ -75,6 +77,7 @@ impl Client<Router> {
             handlers: Router::new(),
             limits: Limits::default(),
             decoder: ResultDecoder::default(),
+            validator: None,
             #[cfg(feature = "stdio")]
             line_limit: mcpgen_runtime::transport::lines::DEFAULT_LINE_LIMIT,
             #[cfg(feature = "stdio")]
@@ -164,6 +167,13 @@ impl ClientBuilder {
         self
     }
 
+    /// Checks the structured results of listed tools against their output schemas. The crate `mcpgen-validate` has a
+    /// validator.
+    pub fn validate(mut self, validator: impl Validator) -> Self {
+        self.validator = Some(Arc::new(validator));
+        self
+    }
+
     /// Adds an extension of the protocol: declares it, and adds its handlers. See [`Extension`].
     pub fn extension(mut self, extension: impl Extension) -> Self {
         let info = &mut self.options.local_info;
@@ -206,11 +216,12 @@ impl ClientBuilder {
         incoming: impl Incoming,
         outgoing: impl Outgoing,
     ) -> Result<Client, HandshakeError> {
-        let Self { options, handlers, limits, decoder, .. } = self;
+        let Self { options, handlers, limits, decoder, validator, .. } = self;
         let (options, handlers, limits) = (options.clone(), handlers.clone(), limits.clone());
         let level = options.local_info.level;
         let mut client = connect(options, handlers.clone(), handlers, incoming, outgoing, limits).await?;
         client.decoder = decoder.clone();
+        client.validator = validator.clone();
         client.request_log_level(level);
         Ok(client)
     }

@@ -102,6 +102,7 @@ impl ClientBuilder {
             let error = match connected {
                 Ok(mut client) => {
                     client.decoder = self.decoder;
+                    client.validator = self.validator;
                     client.request_log_level(self.options.local_info.level);
                     return Ok(client);
                 }

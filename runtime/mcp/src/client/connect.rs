@@ -97,6 +97,7 @@ pub(crate) async fn connect_with<S: RequestService, F: Future<Output = ()> + Sen
         meta,
         requests,
         decoder: ResultDecoder::default(),
+        validator: None,
         tool_cache,
         subscribed: Arc::default(),
         log_level: Arc::default(),

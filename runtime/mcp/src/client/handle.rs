@@ -20,6 +20,7 @@ use super::subscription::Subscription;
 use super::tool_cache::ToolCache;
 use crate::protocol::conversion::Revisions;
 use crate::protocol::{Level, TYPES};
+use crate::validation::Validator;
 
 /// A client that is connected to a server. Clones are handles to the same connection.
 ///
@@ -47,6 +48,7 @@ pub struct Client<S = Router> {
     pub(super) meta: RequestMetaObject,
     pub(super) requests: S,
     pub(super) decoder: ResultDecoder,
+    pub(super) validator: Option<Arc<dyn Validator>>,
     pub(super) tool_cache: Arc<ToolCache>,
     /// The resources that [`changes`](Self::changes) has subscribed to, in legacy revisions.
     pub(super) subscribed: SubscribedUris,

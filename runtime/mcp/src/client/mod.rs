@@ -3,8 +3,7 @@
 //! | to | use | feature |
 //! |---|---|---|
 //! | start a server as a child process | [`ClientBuilder::connect_command`] | `stdio` |
-//! | connect to a URL | [`ClientBuilder::connect_http`] | `http-client` |
-//! | connect to HTTP+SSE, the transport of 2024-11-05 | [`ClientBuilder::connect_http_sse`] | `http-sse` |
+//! //! | connect to a URL | `ConnectHttp` of the crate `mcpgen-http` | |
 //! | connect over another transport | [`ClientBuilder::connect`] | |
 //! | send access tokens | `ClientOptions::authorization`, or the crate `mcpgen-auth` | `http-client` |
 //! | call a tool, with progress and a time limit | [`Client::tool`] | |
@@ -21,13 +20,13 @@
 //!
 //! * `handle` is the [`Client`]; `methods` are its calls by name, and `tool_call` are calls of tools with
 //!   options.
-//! * `builder` configures a client. `connect` connects it over a transport, `http` to a URL, `command` to a process that it starts.
+//! * `builder` configures a client. `connect` connects it over a transport, `command` to a process that it starts.
 //!   `in_process` connects it to a server in the same process.
 //! * [`handshake`] negotiates the revision.
 //! * [`mrtr`] sends requests that may take multiple rounds, `pages` reads lists, within the `limits` of the client. `input`
 //!   handles input requests, and `task` waits for tool calls that run as tasks, `tool_task` for those of 2025-11-25.
 //!   `skills` loads skills.
-//! * `tool_cache` is the client's list of tools; [`cache`] caches other results, on request.
+//! * `tool_cache` is the client's list of tools, and `output_schema` checks their results; [`cache`] caches other results, on request.
 //! * `decoder` decodes results of any revision; [`lenient`] repairs them, on request.
 //! * `typed` calls tools with typed arguments and results.
 //! * `changes` receives changes of the server in every revision, and [`subscription`] in 2026-07-28. `subscribed` has the
@@ -48,6 +47,7 @@ pub mod lenient;
 mod limits;
 mod methods;
 pub mod mrtr;
+mod output_schema;
 mod pages;
 #[cfg(feature = "stdio")]
 mod process;

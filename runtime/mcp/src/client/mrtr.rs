@@ -100,20 +100,28 @@ pub(crate) async fn complete<R: MultiRoundTrip>(
 }
 
 /// A request that may take multiple rounds.
-pub(crate) struct Rounds<'r, S> {
-    pub(crate) peer: &'r Peer,
+#[derive(Debug)]
+pub struct Rounds<'r, S> {
+    /// The server.
+    pub peer: &'r Peer,
     /// Handles the input requests.
-    pub(crate) requests: S,
-    pub(crate) limits: RoundLimits,
-    pub(crate) method: &'r str,
+    pub requests: S,
+    /// The limits of the request.
+    pub limits: RoundLimits,
+    /// The method of the request.
+    pub method: &'r str,
     /// The revision of the params, and the one of the connection.
-    pub(crate) revisions: Revisions,
+    pub revisions: Revisions,
 }
 
 impl<S: RequestService> Rounds<'_, S> {
     /// Calls `send` with the params of each round, until the result does not request input. Returns this result, in
     /// the revision of the connection.
-    pub(crate) async fn run<F>(self, params: Option<Json>, send: impl Fn(Json) -> F) -> Result<Json, CallError>
+    ///
+    /// # Errors
+    ///
+    /// Fails like `send`, if an input request fails, or beyond the limits.
+    pub async fn run<F>(self, params: Option<Json>, send: impl Fn(Json) -> F) -> Result<Json, CallError>
     where
         F: Future<Output = Result<Json, CallError>>,
     {

@@ -24,13 +24,11 @@ pub(super) struct CachedTools {
     /// When the list expires. `None` means that it is valid until the server notifies the client of a change.
     expires: Option<Instant>,
     pub(super) list: Arc<Vec<Tool>>,
-    #[cfg(feature = "validate")]
     pub(super) output_schemas: OutputSchemas,
 }
 
 /// The output schemas of listed tools, in the order of the list. Each is compiled at the first call of its tool.
-#[cfg(feature = "validate")]
-pub(super) type OutputSchemas = Arc<[tokio::sync::OnceCell<Option<crate::server::OutputSchema>>]>;
+pub(super) type OutputSchemas = Arc<[tokio::sync::OnceCell<Option<super::output_schema::OutputSchema>>]>;
 
 impl ToolCache {
     /// Returns the list unless it has expired.
@@ -56,7 +54,6 @@ impl ToolCache {
         if self.changes() == changes {
             *tools = Some(CachedTools {
                 expires,
-                #[cfg(feature = "validate")]
                 output_schemas: list.iter().map(|_| tokio::sync::OnceCell::new()).collect(),
                 list: Arc::clone(list),
             });

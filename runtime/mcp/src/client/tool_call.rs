@@ -16,7 +16,7 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 
 use super::handle::Client;
-#[cfg(feature = "validate")]
+use super::output_schema::OutputSchema;
 use super::tool_cache::CachedTools;
 use crate::protocol;
 use crate::protocol::Progress;
@@ -154,7 +154,6 @@ impl<'c, S: RequestService> ToolCall<'c, S> {
     async fn run(mut self) -> Result<CallToolResult, CallError> {
         let result = self.raw_result().await?;
         let result = self.client.decode(CallToolRequest::METHOD, &result)?;
-        #[cfg(feature = "validate")]
         let result = self.client.check_output(&self.name, result).await?;
         Ok(result)
     }
@@ -236,14 +235,14 @@ fn text_of(result: &CallToolResult) -> String {
     text.collect::<Vec<_>>().join("\n")
 }
 
-#[cfg(feature = "validate")]
 impl<S: RequestService> Client<S> {
     /// Validates structured content against the output schema of a listed tool, and returns the result.
     async fn check_output(&self, name: &str, result: CallToolResult) -> Result<CallToolResult, CallError> {
+        let Some(validator) = &self.validator else { return Ok(result) };
         let Some(CachedTools { list, output_schemas, .. }) = self.tool_cache.last() else { return Ok(result) };
         let listed = list.iter().zip(output_schemas.iter()).find(|(tool, _)| tool.name == name);
         let Some((tool, compiled)) = listed else { return Ok(result) };
-        match compiled.get_or_init(|| crate::server::OutputSchema::of(tool)).await {
+        match compiled.get_or_init(|| OutputSchema::of(tool, Arc::clone(validator))).await {
             None => Ok(result),
             Some(schema) => schema.check(result).await.map_err(|why| {
                 CallError::Invalid(format!("tools/call result of {name}: structuredContent: {why}").into())

@@ -43,7 +43,9 @@ impl Change {
         }
     }
 
-    pub(crate) fn of(method: &str, params: &JsonObject) -> Option<Self> {
+    /// Returns the change that a notification reports. Returns `None` for other notifications.
+    #[must_use]
+    pub fn of(method: &str, params: &JsonObject) -> Option<Self> {
         let text = |name: &str| params.get(name).and_then(|text| Some(text.as_str()?.into_owned()));
         let lists = [Self::Tools, Self::Prompts, Self::Resources].into_iter();
         let items = [text("uri").map(Self::Resource), text("taskId").map(Self::Task)].into_iter().flatten();

@@ -33,7 +33,8 @@ pub enum ConversionError {
 impl ConversionError {
     /// Returns the error response for a request that this error prevents.
     #[cold]
-    pub(crate) fn into_response(self) -> ErrorObject {
+    #[must_use]
+    pub fn into_response(self) -> ErrorObject {
         let code = match &self {
             Self::Method { .. } => ErrorCode::METHOD_NOT_FOUND,
             Self::Value { part: "params", .. } => ErrorCode::INVALID_PARAMS,
@@ -45,13 +46,17 @@ impl ConversionError {
 
 /// The two revisions of a conversion.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Revisions {
-    pub(crate) from: Revision,
-    pub(crate) to: Revision,
+pub struct Revisions {
+    /// The revision of the value.
+    pub from: Revision,
+    /// The revision to which it is converted.
+    pub to: Revision,
 }
 
 impl Revisions {
-    pub(crate) fn reversed(self) -> Self {
+    /// Returns the conversion in the other direction.
+    #[must_use]
+    pub fn reversed(self) -> Self {
         Self { from: self.to, to: self.from }
     }
 
@@ -60,7 +65,7 @@ impl Revisions {
     /// # Errors
     ///
     /// Fails if the target revision lacks the method, or cannot express a value that must not be left out.
-    pub(crate) fn params<T: Encode>(self, method: &str, params: &T) -> Result<Json, ConversionError> {
+    pub fn params<T: Encode>(self, method: &str, params: &T) -> Result<Json, ConversionError> {
         self.apply(method, "params", params, || Conversion::of_params(method, self.from, self.to))
     }
 
@@ -69,12 +74,16 @@ impl Revisions {
     /// # Errors
     ///
     /// Fails like [`params`](Self::params).
-    pub(crate) fn result<T: Encode>(self, method: &str, result: &T) -> Result<Json, ConversionError> {
+    pub fn result<T: Encode>(self, method: &str, result: &T) -> Result<Json, ConversionError> {
         self.apply(method, "result", result, || Conversion::of_result(method, self.from, self.to))
     }
 
     /// Like [`result`](Self::result), for a result that is not a variant of another type.
-    pub(crate) fn typed_result<T: Convertible>(self, method: &str, result: &T) -> Result<Json, ConversionError> {
+    ///
+    /// # Errors
+    ///
+    /// Fails like [`params`](Self::params).
+    pub fn typed_result<T: Convertible>(self, method: &str, result: &T) -> Result<Json, ConversionError> {
         self.apply(method, "result", result, || Conversion::of_type::<T>(self.to))
     }
 

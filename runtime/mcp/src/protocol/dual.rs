@@ -49,15 +49,15 @@ impl DualProtocol {
     }
 
     /// Passes `logging/setLevel` to a handler as well.
-    #[cfg(feature = "bridge")]
-    pub(crate) fn pass_log_level_on(mut self) -> Self {
+    #[must_use]
+    pub fn pass_log_level_on(mut self) -> Self {
         self.legacy = self.legacy.map(Legacy::pass_log_level_on);
         self
     }
 
     /// Refuses a second `initialize`.
-    #[cfg(feature = "bridge")]
-    pub(crate) fn initialize_once(mut self) -> Self {
+    #[must_use]
+    pub fn initialize_once(mut self) -> Self {
         self.legacy = self.legacy.map(Legacy::initialize_once);
         self
     }

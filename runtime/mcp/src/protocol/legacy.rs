@@ -60,7 +60,6 @@ impl Legacy {
     }
 
     /// Passes `logging/setLevel` to a handler as well.
-    #[cfg(feature = "bridge")]
     pub(crate) fn pass_log_level_on(mut self) -> Self {
         self.passes_log_level_on = true;
         self

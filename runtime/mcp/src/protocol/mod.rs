@@ -31,7 +31,7 @@ use mcpgen_types::v2026_07_28::DiscoverRequest;
 use mcpgen_types::{Request, Revision};
 
 /// The revision of the types that servers and clients use, on connections of any revision.
-pub(crate) const TYPES: Revision = Revision::of(DiscoverRequest::VERSION);
+pub const TYPES: Revision = Revision::of(DiscoverRequest::VERSION);
 
 pub use context::{ContextExt, Trace};
 pub use log_level::Level;
@@ -41,4 +41,4 @@ pub use progress::Progress;
 pub use role::Role;
 pub use router::RouterExt;
 pub use rules::{Admission, FixedRevision, IncomingRequest, RequestInfo, RequestScope, RevisionRules};
-pub use scope::Scope;
+pub use scope::{Scope, request_scope};

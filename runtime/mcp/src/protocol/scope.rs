@@ -56,7 +56,8 @@ pub(super) fn request_info(context: &Context) -> RequestInfo<'_> {
 }
 
 /// Returns the part of the scope that the rules of a revision have created.
-pub(crate) fn request_scope(context: &Context) -> &RequestScope {
+#[must_use]
+pub fn request_scope(context: &Context) -> &RequestScope {
     &scope(context).request
 }
 

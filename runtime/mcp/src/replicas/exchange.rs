@@ -50,7 +50,7 @@ pub struct ForwardedRequest {
     pub headers: HeaderMap,
     /// The body.
     pub body: Bytes,
-    /// The owner of the request; see [`EndpointOptions::owner`](crate::http::server::EndpointOptions::owner).
+    /// The owner of the request; see `EndpointOptions::owner`.
     pub owner: Option<String>,
     /// The name of the request's [`Principal`](mcpgen_runtime::transport::Principal).
     pub principal: Option<String>,

@@ -14,7 +14,7 @@
 //! | `TaskStore` | tasks | `Tasks::new` |
 //!
 //! Each trait has an implementation in memory, which replicas in one process can share, and one on Redis in the crate
-//! `mcpgen-redis`. The module `testing` (feature `testing`) has the contract tests that both pass.
+//! `mcpgen-redis`. The crate `mcpgen-cluster` has the contract tests that both pass.
 //!
 //! # Sessions
 //!
@@ -52,7 +52,7 @@ pub use sessions::{Home, JournalEntry, SessionStore, StoredSession};
 
 /// The stores that the HTTP endpoints of all replicas share.
 ///
-/// Set them with [`EndpointOptions::replicas`](crate::http::server::EndpointOptions::replicas).
+/// Set them with `EndpointOptions::replicas`.
 #[derive(Clone)]
 pub struct Replicas {
     /// The sessions.

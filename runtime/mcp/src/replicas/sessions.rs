@@ -74,7 +74,7 @@ pub trait SessionStore: Send + Sync + 'static {
 pub struct StoredSession {
     /// The ID.
     pub id: String,
-    /// The owner; see [`EndpointOptions::owner`](crate::http::server::EndpointOptions::owner).
+    /// The owner; see `EndpointOptions::owner`.
     pub owner: Option<String>,
     /// The name of the [`Principal`](mcpgen_runtime::transport::Principal) that began the session.
     pub principal: Option<String>,

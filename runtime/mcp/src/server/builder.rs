@@ -35,6 +35,7 @@ use crate::protocol::info::LocalInfo;
 use crate::replicas::{ChangeBus, Measured, RateLimiter, Replicas};
 #[cfg(feature = "tasks")]
 use crate::tasks::TasksExtension;
+use crate::validation::Validator;
 
 /// Builds a [`Server`]. Create one with [`Server::builder`].
 ///
@@ -76,6 +77,7 @@ impl From<LocalInfo> for ServerBuilder {
             default_tasks: None,
             replicas: None,
             rate_limiter: None,
+            validator: None,
             invalid: Vec::new(),
         };
         Self {
@@ -138,7 +140,7 @@ impl ServerBuilder {
 
     /// Adds a tool with hand-written schemas. The function takes the arguments as a JSON object.
     ///
-    /// With the feature `validate`, arguments and structured results are checked against the schemas. Checks are
+    /// With [`validate`](Self::validate), arguments and structured results are checked against the schemas. Checks are
     /// bounded: a check that takes longer than a few milliseconds continues on a blocking thread for at most 2 seconds,
     /// and then the call fails. Adding a schema fails if it has more than 20,000 subschemas or 250 patterns, if more
     /// than 10,000 subschemas apply to one value with references expanded, or if a pattern uses look-around or
@@ -494,6 +496,14 @@ impl ServerBuilder {
         self
     }
 
+    /// Checks the arguments and structured results of all tools against their schemas. The crate `mcpgen-validate` has a
+    /// validator. Invalid arguments are reported to the model, and the tool is not called; an invalid result becomes an
+    /// error response. A schema that the validator rejects is an invalid definition.
+    pub fn validate(mut self, validator: impl Validator) -> Self {
+        self.state.config.validator = Some(Arc::new(validator));
+        self
+    }
+
     /// Limits how often each caller may call tools. The crate `mcpgen-cluster` has a limiter for one process, and
     /// `mcpgen-redis` one that several processes share.
     ///
@@ -575,6 +585,10 @@ impl ServerBuilder {
         let mut state = self.state;
         let invalid = state.invalid_completions();
         state.config.invalid.extend(invalid);
+        if let Some(validator) = state.config.validator.clone() {
+            let tools = state.tools.all();
+            state.config.invalid.extend(tools.iter().filter_map(|tool| tool.compile(&*validator).err()));
+        }
         #[cfg(feature = "tasks")]
         state.declare_tasks();
         state

@@ -13,7 +13,7 @@ use super::tool_error::ToolError;
     message = "a tool cannot return `{Self}`",
     label = "the function of this tool returns `{Self}`",
     note = "return text, a number, `Vec<ContentBlock>`, `CallToolResult`, or `Structured(value)` for a type that \
-            implements `Serialize` (and `JsonSchema`, with the feature `schemars`)",
+            implements `Serialize` and `JsonSchema`",
     note = "to report failures, return a `Result` of one of these whose error is text, an error, \
             `Box<dyn Error + Send + Sync>` or `ToolError`"
 )]

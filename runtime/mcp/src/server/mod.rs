@@ -17,18 +17,18 @@
 //! | to | use | feature |
 //! |---|---|---|
 //! | serve standard input and output | [`Server::serve_stdio`], [`Server::serve_stdio_until`] | `stdio` |
-//! | serve HTTP | [`Server::http`] | `http-server` |
+//! | serve HTTP | `ServeHttp` of the crate `mcpgen-http` | |
 //! | serve another transport | [`serve()`], [`serve_until`] | |
 //! | connect a client in a test | [`Server::in_process`] | |
-//! | take arguments as a Rust type | [`ServerBuilder::tool`] | `schemars` |
+//! | take arguments as a Rust type | [`ServerBuilder::tool`] | |
 //! | write the schema of arguments by hand | [`ServerBuilder::tool_with_schema`], [`ToolInfo`] | |
 //! | return structured content | [`Structured`] | |
-//! | ask the user | [`RequestContext::elicit`], [`RequestContext::elicit_as`] | `schemars` for `elicit_as` |
+//! | ask the user | [`RequestContext::elicit`], [`RequestContext::elicit_as`] | |
 //! | sample the client's model, list its roots | [`RequestContext::sample`], [`RequestContext::roots`] | |
 //! | report progress, log for the client | [`progress`](crate::protocol::ContextExt::progress), [`log`](crate::protocol::ContextExt::log) | |
 //! | know the user | [`principal`](mcpgen_runtime::Context::principal) | |
-//! | serve resources | [`ServerBuilder::resource`], [`ServerBuilder::resource_template`] | `resource-templates` |
-//! | serve prompts | [`ServerBuilder::prompt`], [`ServerBuilder::typed_prompt`] | `schemars` for `typed_prompt` |
+//! | serve resources | [`ServerBuilder::resource`], [`ServerBuilder::resource_template`] | |
+//! | serve prompts | [`ServerBuilder::prompt`], [`ServerBuilder::typed_prompt`] | |
 //! | complete arguments | [`ServerBuilder::prompt_completion`], [`template_completion`](ServerBuilder::template_completion), [`completion`](ServerBuilder::completion) | |
 //! | change the server while it serves | [`Server::add_tool_with_schema`] and others, [`RequestContext::server`] | |
 //! | notify clients of changes | [`Server::changed`], [`ServerBuilder::change_filter`] | |
@@ -47,10 +47,9 @@
 //! `conversion` converts their params and results. `task_call` runs calls as tasks, and `skills` serves skills. `registry` stores entries (`tool`,
 //! `resource`, `template`, `prompt`). Their functions take a `context`, which has the `rounds` of a request;
 //! `into_tool_result` and `into_contents` convert their return values, and `form` checks answers of
-//! users. `schema` derives schemas from types, `json_terms` rewords errors, and `validate`
-//! checks values against them. `subscriptions` notifies modern clients of changes, `listeners` legacy ones,
+//! users. `schema` derives schemas from types, `tool_schemas` checks values against them, and `json_terms` rewords errors. `subscriptions` notifies modern clients of changes, `listeners` legacy ones,
 //! and `change_filter` decides which changes a caller may be notified of.
-//! `app` adds pages that hosts show, and `listing` describes the server in cards and for the registry.
+//! `app` adds pages that hosts show.
 
 #[cfg(feature = "apps")]
 mod app;
@@ -88,8 +87,7 @@ mod task_call;
 mod template;
 mod tool;
 mod tool_error;
-#[cfg(feature = "validate")]
-mod validate;
+mod tool_schemas;
 
 #[cfg(feature = "apps")]
 pub use app::{APP_MIME_TYPE, App, Apps};
@@ -103,5 +101,3 @@ pub use serve::{IntoConnection, serve, serve_until};
 pub use state::Server;
 pub use tool::ToolInfo;
 pub use tool_error::ToolError;
-#[cfg(feature = "validate")]
-pub(crate) use validate::OutputSchema;

@@ -29,7 +29,7 @@ impl Server {
         Fut: Future<Output = T> + Send + 'static,
         T: IntoToolResult,
     {
-        self.insert(&self.0.tools, ToolEntry::typed(info.into(), function)?)
+        self.insert_tool(ToolEntry::typed(info.into(), function)?)
     }
 
     /// Adds a tool and notifies subscribers. See
@@ -44,7 +44,14 @@ impl Server {
         Fut: Future<Output = T> + Send + 'static,
         T: IntoToolResult,
     {
-        self.insert(&self.0.tools, ToolEntry::with_schema(tool.into(), function)?)
+        self.insert_tool(ToolEntry::with_schema(tool.into(), function)?)
+    }
+
+    fn insert_tool(&self, entry: ToolEntry) -> Result<(), DefinitionError> {
+        if let Some(validator) = &self.0.config.validator {
+            entry.compile(&**validator)?;
+        }
+        self.insert(&self.0.tools, entry)
     }
 
     /// Removes a tool and notifies subscribers. Returns `false` if no tool has this name.

@@ -44,11 +44,12 @@ use crate::replicas::{BusEvent, RateLimiter, Replicas};
 use crate::skills::Skills;
 #[cfg(feature = "tasks")]
 use crate::tasks::{TaskSupport, TasksExtension, capability};
+use crate::validation::Validator;
 
 /// A server of tools, resources and prompts.
 ///
 /// Create one with [`Server::builder`] and pass it to [`serve`](super::serve()), or to an HTTP server with
-/// [`Server::http`]. A server is a cheap handle: clones share their state. Keep a clone to add and remove tools,
+/// `ServeHttp::http`. A server is a cheap handle: clones share their state. Keep a clone to add and remove tools,
 /// resources and prompts while the server serves.
 #[derive(Clone)]
 pub struct Server(pub(super) Arc<State>);
@@ -98,6 +99,7 @@ pub(super) struct Config {
     /// The functions that add the handlers of extensions.
     pub(super) extensions: Vec<RouterChange>,
     pub(super) rate_limiter: Option<Arc<dyn RateLimiter>>,
+    pub(super) validator: Option<Arc<dyn Validator>>,
     /// The invalid definitions. The server does not start if it has any.
     pub(super) invalid: Vec<DefinitionError>,
 }

@@ -2,7 +2,7 @@
 
 use std::fmt;
 use std::future::{Future, ready};
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use mcpgen_runtime::context::Context;
 use mcpgen_runtime::jsonrpc::errors;
@@ -20,8 +20,7 @@ use super::into_tool_result::{IntoToolResult, text};
 use super::json_terms::in_json_terms;
 use super::registry::Entry;
 use super::tool_error::{Failure, ResultOrInput, ToolError};
-#[cfg(feature = "validate")]
-use super::validate::Schemas;
+use super::tool_schemas::Schemas;
 use super::{conversion, schema};
 use crate::protocol::change::Change;
 use crate::protocol::header_params::{self, Header};
@@ -29,6 +28,7 @@ use crate::protocol::header_params::{self, Header};
 use crate::protocol::methods::may_run_as_task;
 #[cfg(feature = "tasks")]
 use crate::tasks::TaskSupport;
+use crate::validation::Validator;
 
 /// A tool and its function.
 pub(super) struct ToolEntry {
@@ -42,8 +42,8 @@ pub(super) struct ToolEntry {
     pub(super) is_task_deferred: bool,
     /// The arguments that HTTP clients also send as headers.
     pub(super) headers: Vec<Header>,
-    #[cfg(feature = "validate")]
-    schemas: Schemas,
+    /// The compiled schemas, if the server validates.
+    schemas: OnceLock<Schemas>,
 }
 
 type Run = Box<dyn Fn(Arc<ToolEntry>, RequestContext, Arguments) -> ResponseFuture + Send + Sync>;
@@ -101,8 +101,7 @@ impl ToolEntry {
         };
         Ok(Self {
             headers,
-            #[cfg(feature = "validate")]
-            schemas: Schemas::of(&tool)?,
+            schemas: OnceLock::new(),
             run,
             #[cfg(feature = "tasks")]
             task_support: info.task_support,
@@ -141,25 +140,29 @@ impl Entry for ToolEntry {
 }
 
 impl ToolEntry {
+    /// Compiles the schemas, so that arguments and results are checked.
+    pub(super) fn compile(&self, validator: &dyn Validator) -> Result<(), DefinitionError> {
+        let schemas = Schemas::of(&self.tool, validator)?;
+        let _ = self.schemas.set(schemas);
+        Ok(())
+    }
+
     /// Checks the arguments against the tool's schema, and runs its function.
-    #[cfg(feature = "validate")]
     pub(super) fn start(self: Arc<Self>, context: RequestContext, arguments: Arguments) -> ResponseFuture {
+        if self.schemas.get().is_none() {
+            return (self.run)(Arc::clone(&self), context, arguments);
+        }
         Box::pin(async move {
-            let arguments = match arguments.object() {
-                Ok(arguments) => self.schemas.check_input(&self.tool.name, arguments).await,
-                Err(error) => Err(error.into()),
+            let arguments = match (arguments.object(), self.schemas.get()) {
+                (Ok(arguments), Some(schemas)) => schemas.check_input(&self.tool.name, arguments).await,
+                (Ok(arguments), None) => Ok(arguments),
+                (Err(error), _) => Err(error.into()),
             };
             match arguments {
                 Ok(arguments) => (self.run)(Arc::clone(&self), context, Arguments::Object(arguments)).await,
                 Err(error) => self.encode(&context, Err(error)),
             }
         })
-    }
-
-    /// Runs the tool's function.
-    #[cfg(not(feature = "validate"))]
-    pub(super) fn start(self: Arc<Self>, context: RequestContext, arguments: Arguments) -> ResponseFuture {
-        (self.run)(Arc::clone(&self), context, arguments)
     }
 
     /// Encodes the function's result or error as the result of the call. Returns an error for an error response.
@@ -199,10 +202,9 @@ where
                 Box::pin(async move {
                     let _memory = memory;
                     let result = result.await.into_tool_result();
-                    #[cfg(feature = "validate")]
-                    let result = match result {
-                        Ok(result) => entry.schemas.check_output(&entry.tool.name, result).await,
-                        error => error,
+                    let result = match (result, entry.schemas.get()) {
+                        (Ok(result), Some(schemas)) => schemas.check_output(&entry.tool.name, result).await,
+                        (result, _) => result,
                     };
                     entry.encode(&context, result)
                 })

@@ -1,7 +1,6 @@
 //! Serves a server on standard input and output, or over HTTP with `--http ADDRESS`.
 
 use mcpgen_sdk::Server;
-use mcpgen_sdk::http::server::ServeHttp;
 
 /// Serves until the client disconnects or, over HTTP, until Ctrl+C is pressed.
 pub(crate) async fn run(server: Server) -> Result<(), Box<dyn std::error::Error>> {
@@ -15,7 +14,9 @@ pub(crate) async fn run(server: Server) -> Result<(), Box<dyn std::error::Error>
 
 #[cfg(feature = "http-server")]
 async fn over_http(server: Server, address: &str) -> Result<(), Box<dyn std::error::Error>> {
-    let endpoint = server.http(mcpgen_sdk::http::server::EndpointOptions::default())?;
+    use mcpgen_sdk::http::server::{EndpointOptions, ServeHttp};
+
+    let endpoint = server.http(EndpointOptions::default())?;
     let listener = std::net::TcpListener::bind(address)?;
     listener.set_nonblocking(true)?;
     eprintln!("listening on http://{}/mcp", listener.local_addr()?);

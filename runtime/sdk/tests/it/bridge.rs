@@ -1,12 +1,11 @@
 //! Bridges between clients and servers of all revisions.
 
-#![cfg(feature = "bridge")]
 #![allow(deprecated, reason = "the newest revision deprecates what the bridge relays")]
 
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use mcpgen_sdk::bridge::Bridge;
+use mcpgen_bridge::Bridge;
 use mcpgen_sdk::protocol::change::Change;
 use mcpgen_sdk::protocol::{ContextExt, Level, PeerExt, Progress};
 use mcpgen_sdk::server::ToolError;

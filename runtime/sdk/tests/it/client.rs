@@ -5,7 +5,9 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use mcpgen_sdk::client::PageLimits;
+#[cfg(feature = "http-client")]
 use mcpgen_sdk::http::client::ConnectHttp;
+#[cfg(feature = "http-server")]
 use mcpgen_sdk::http::server::ServeHttp;
 use mcpgen_sdk::jsonrpc::errors;
 use mcpgen_sdk::transport::{self, lines};

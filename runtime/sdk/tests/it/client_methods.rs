@@ -357,16 +357,19 @@ async fn strict_clients_accept_results_with_bad_cache_hints() {
     }
 }
 
-#[cfg(feature = "validate")]
 #[tokio::test]
 async fn checks_structured_content_against_the_output_schema() {
-    let client = connect_to(builder(), Revision::V2025_11_25, |method, params| match method {
-        "tools/list" => {
-            let output = json!({ "type": "object", "required": ["a"] });
-            json!({ "tools": [{ "name": "t", "inputSchema": { "type": "object" }, "outputSchema": output }] })
-        }
-        _ => json!({ "content": [], "structuredContent": params["arguments"] }),
-    })
+    let client = connect_to(
+        builder().validate(mcpgen_validate::JsonSchema),
+        Revision::V2025_11_25,
+        |method, params| match method {
+            "tools/list" => {
+                let output = json!({ "type": "object", "required": ["a"] });
+                json!({ "tools": [{ "name": "t", "inputSchema": { "type": "object" }, "outputSchema": output }] })
+            }
+            _ => json!({ "content": [], "structuredContent": params["arguments"] }),
+        },
+    )
     .await;
     let arguments = |value: Value| JsonObject::try_from(value).expect("an object");
     client.call_tool("t", arguments(json!({}))).await.expect("the schema is not known yet");

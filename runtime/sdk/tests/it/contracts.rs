@@ -40,10 +40,9 @@ async fn memory_forwards_requests() {
     testing::exchange_bus(async || hub.replica()).await;
 }
 
-#[cfg(feature = "rate-limit")]
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn memory_limits_rates() {
-    let limiter = Arc::new(mcpgen_cluster::InMemoryRateLimiter::new(5, Duration::from_secs(1), 1000));
+    let limiter = Arc::new(mcpgen_cluster::InMemoryRateLimiter::new(5, Duration::from_secs(1)));
     testing::rate_limiter(async || Arc::clone(&limiter), 5, Duration::from_secs(1)).await;
 }
 

@@ -11,6 +11,7 @@ mod client;
 mod client_methods;
 mod connect_command;
 mod connection;
+#[cfg(feature = "tasks")]
 mod contracts;
 mod dialect;
 mod discovery;
@@ -41,4 +42,3 @@ mod subscriptions;
 mod task_extension;
 mod tasks;
 mod tool_call;
-mod validate;

@@ -60,40 +60,41 @@ async fn invalid_arguments_name_the_tool_and_the_argument() {
         tags: Vec<String>,
         stars: Option<u8>,
     }
-    // With the feature `validate`, arguments are checked against their schema before they are decoded.
-    let table = if cfg!(feature = "validate") {
-        [
-            (json!({}), "\"text\" is a required property; \"tags\" is a required property"),
-            (json!({ "text": "a" }), "\"tags\" is a required property"),
-            (json!({ "text": 1, "tags": [] }), "/text: 1 is not of type \"string\""),
-            (json!({ "text": "a", "tags": ["b", 2] }), "/tags/1: 2 is not of type \"string\""),
-            (json!({ "text": "a", "tags": [], "stars": 256 }), "/stars: 256 is greater than the maximum of 255"),
-        ]
-    } else {
-        [
-            (json!({}), "missing field `text`"),
-            (json!({ "text": "a" }), "missing field `tags`"),
-            (json!({ "text": 1, "tags": [] }), "argument text: invalid type: integer `1`, expected string"),
-            (json!({ "text": "a", "tags": ["b", 2] }), "argument tags[1]: invalid type: integer `2`, expected string"),
-            (
-                json!({ "text": "a", "tags": [], "stars": 256 }),
-                "argument stars: invalid value: integer `256`, expected integer from 0 to 255",
-            ),
-        ]
-    };
-    let mut remote = connect(Revision::is_legacy, |server| server.tool("add_note", |_, _: Note| async {}));
-    let initialize = json!({ "jsonrpc": "2.0", "id": 0, "method": "initialize", "params": {
-        "protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": { "name": "c", "version": "1" },
-    } });
-    remote.request(&initialize.to_string()).await;
-    remote.send(r#"{"jsonrpc":"2.0","method":"notifications/initialized"}"#).await;
-    for (arguments, expected) in table {
-        let params = json!({ "name": "add_note", "arguments": arguments });
-        let request = json!({ "jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params });
-        let result = remote.request(&request.to_string()).await["result"].clone();
-        let expected = format!("invalid arguments for add_note: {expected}. Correct them and call the tool again.");
-        let found = (&result["isError"], &result["content"][0]["text"]);
-        assert_eq!(found, (&json!(true), &json!(expected)), "{arguments}");
+    let types = [
+        (json!({}), "missing field `text`"),
+        (json!({ "text": "a" }), "missing field `tags`"),
+        (json!({ "text": 1, "tags": [] }), "argument text: invalid type: integer `1`, expected string"),
+        (json!({ "text": "a", "tags": ["b", 2] }), "argument tags[1]: invalid type: integer `2`, expected string"),
+        (
+            json!({ "text": "a", "tags": [], "stars": 256 }),
+            "argument stars: invalid value: integer `256`, expected integer from 0 to 255",
+        ),
+    ];
+    // A validator checks arguments against their schema before they are decoded.
+    let schemas = [
+        (json!({}), "\"text\" is a required property; \"tags\" is a required property"),
+        (json!({ "text": "a" }), "\"tags\" is a required property"),
+        (json!({ "text": 1, "tags": [] }), "/text: 1 is not of type \"string\""),
+        (json!({ "text": "a", "tags": ["b", 2] }), "/tags/1: 2 is not of type \"string\""),
+        (json!({ "text": "a", "tags": [], "stars": 256 }), "/stars: 256 is greater than the maximum of 255"),
+    ];
+    let add_note = |server: ServerBuilder| server.tool("add_note", |_, _: Note| async {});
+    let validated = |server: ServerBuilder| add_note(server).validate(mcpgen_validate::JsonSchema);
+    let remotes = [connect(Revision::is_legacy, add_note), connect(Revision::is_legacy, validated)];
+    for (mut remote, table) in remotes.into_iter().zip([types, schemas]) {
+        let initialize = json!({ "jsonrpc": "2.0", "id": 0, "method": "initialize", "params": {
+            "protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": { "name": "c", "version": "1" },
+        } });
+        remote.request(&initialize.to_string()).await;
+        remote.send(r#"{"jsonrpc":"2.0","method":"notifications/initialized"}"#).await;
+        for (arguments, expected) in table {
+            let params = json!({ "name": "add_note", "arguments": arguments });
+            let request = json!({ "jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params });
+            let result = remote.request(&request.to_string()).await["result"].clone();
+            let expected = format!("invalid arguments for add_note: {expected}. Correct them and call the tool again.");
+            let found = (&result["isError"], &result["content"][0]["text"]);
+            assert_eq!(found, (&json!(true), &json!(expected)), "{arguments}");
+        }
     }
 }
 

@@ -1,6 +1,5 @@
 //! Rate limits on tool calls, and replays of request state.
 
-
 use mcpgen_cluster::InMemoryRateLimiter;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -95,7 +94,9 @@ async fn charges_resumed_rounds() {
     let (server, payments) = server();
     // A shared key without a replay guard: only the rate limit bounds replays.
     let codec = RequestStateCodec::new([7; 32], Duration::from_secs(60)).expect("a key");
-    let mut session = Session::open(&server.request_state(codec).rate_limiter(InMemoryRateLimiter::new(3, Duration::from_secs(60))).build());
+    let mut session = Session::open(
+        &server.request_state(codec).rate_limiter(InMemoryRateLimiter::new(3, Duration::from_secs(60))).build(),
+    );
     let params = resumed(&session.call("ann", json!({ "name": "pay" })).await);
     for attempt in 0..10 {
         let response = session.call("ann", params.clone()).await;
@@ -152,7 +153,8 @@ async fn limits_each_caller() {
 #[tokio::test(start_paused = true)]
 async fn reports_the_wait_in_whole_seconds() {
     let (server, _) = server();
-    let mut session = Session::open(&server.rate_limiter(InMemoryRateLimiter::new(1, Duration::from_millis(2500))).build());
+    let mut session =
+        Session::open(&server.rate_limiter(InMemoryRateLimiter::new(1, Duration::from_millis(2500))).build());
     assert!(session.may_call("ann").await);
     let response = session.call("ann", json!({ "name": "echo" })).await;
     assert_eq!(text(&response), "rate limit exceeded; try again in 3 s");
@@ -180,7 +182,9 @@ async fn refuses_calls_while_the_store_is_unavailable() {
 #[tokio::test(start_paused = true)]
 async fn rejects_new_callers_while_the_table_is_full() {
     let (server, _) = server();
-    let mut session = Session::open(&server.rate_limiter(InMemoryRateLimiter::with_max_callers(2, Duration::from_secs(10), 2)).build());
+    let mut session = Session::open(
+        &server.rate_limiter(InMemoryRateLimiter::with_max_callers(2, Duration::from_secs(10), 2)).build(),
+    );
     for (user, expected) in [("ann", true), ("bob", true), ("eve", false), ("ann", true), ("bob", true), ("ann", false)]
     {
         assert_eq!(session.may_call(user).await, expected, "{user}");

@@ -9,6 +9,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
+#[cfg(feature = "http-server")]
 use mcpgen_sdk::http::server::ServeHttp;
 use mcpgen_sdk::protocol::Level;
 use mcpgen_sdk::{Client, Server, transport::lines};

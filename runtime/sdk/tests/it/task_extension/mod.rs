@@ -10,7 +10,9 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
+#[cfg(feature = "http-client")]
 use mcpgen_sdk::http::client::ConnectHttp;
+#[cfg(feature = "http-server")]
 use mcpgen_sdk::http::server::ServeHttp;
 use mcpgen_sdk::peer::CallError;
 use mcpgen_sdk::protocol::change::Change;

@@ -3,7 +3,9 @@
 use mcpgen_sdk::server::ServeError;
 use mcpgen_sdk::transport::{Incoming, Outgoing, lines};
 use mcpgen_sdk::{LocalInfo, Router};
-use mcpgen_types::v2025_11_25::{CallToolRequest, CallToolResult, ListToolsRequest, ListToolsResult, TextContent, Tool, ToolInputSchema};
+use mcpgen_types::v2025_11_25::{
+    CallToolRequest, CallToolResult, ListToolsRequest, ListToolsResult, TextContent, Tool, ToolInputSchema,
+};
 use mcpgen_types::{ErrorCode, ErrorObject, JsonObject, JsonRef};
 use serde_json::json;
 use tokio::io::{AsyncRead, AsyncWrite};

@@ -4,7 +4,7 @@ use std::error::Error;
 
 use axum::serve::ListenerExt;
 use mcpgen_sdk::Server;
-use mcpgen_sdk::http::server::EndpointOptions;
+use mcpgen_sdk::http::server::{EndpointOptions, ServeHttp};
 use schemars::JsonSchema;
 use serde::Deserialize;
 use tokio::net::TcpListener;

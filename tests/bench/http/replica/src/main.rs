@@ -4,11 +4,11 @@
 use std::error::Error;
 
 use axum::serve::ListenerExt;
+use mcpgen_cluster::MemoryHub;
 use mcpgen_redis::OnRedis;
 use mcpgen_sdk::Server;
-use mcpgen_sdk::http::server::EndpointOptions;
-use mcpgen_cluster::MemoryHub;
-use mcpgen_sdk::replicas::{Replicas};
+use mcpgen_sdk::http::server::{EndpointOptions, ServeHttp};
+use mcpgen_sdk::replicas::Replicas;
 use schemars::JsonSchema;
 use serde::Deserialize;
 use tokio::net::TcpListener;

@@ -3,6 +3,13 @@
 use std::collections::HashMap;
 use std::sync::{Arc, OnceLock, Weak};
 
+use mcpgen_mcp::client::Client;
+use mcpgen_mcp::protocol;
+use mcpgen_mcp::protocol::conversion::{ConversionError, Revisions};
+use mcpgen_mcp::protocol::info::LocalInfo;
+use mcpgen_mcp::protocol::modern::{CLIENT_CAPABILITIES, CLIENT_INFO, LOG_LEVEL, PROTOCOL_VERSION};
+use mcpgen_mcp::protocol::{ContextExt, Level, TYPES};
+use mcpgen_mcp::server::subscriptions::Subscriptions;
 use mcpgen_runtime::context::Context;
 use mcpgen_runtime::jsonrpc::errors;
 use mcpgen_runtime::peer::{CallError, Peer};
@@ -15,13 +22,6 @@ use tokio::task::AbortHandle;
 
 use super::calls::{Calls, OpenCall};
 use super::greeting::Greeting;
-use crate::client::Client;
-use crate::protocol;
-use crate::protocol::conversion::{ConversionError, Revisions};
-use crate::protocol::info::LocalInfo;
-use crate::protocol::modern::{CLIENT_CAPABILITIES, CLIENT_INFO, LOG_LEVEL, PROTOCOL_VERSION};
-use crate::protocol::{ContextExt, Level, TYPES};
-use crate::server::subscriptions::Subscriptions;
 
 /// The state of a bridge: the connections to the client and to the server, and what they are used for.
 pub(super) struct Relay {

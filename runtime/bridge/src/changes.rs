@@ -4,6 +4,10 @@ use std::collections::HashMap;
 use std::collections::hash_map::Entry;
 use std::sync::Arc;
 
+use mcpgen_mcp::protocol::change::Change;
+use mcpgen_mcp::protocol::conversion::{ConversionError, Revisions};
+use mcpgen_mcp::protocol::{ContextExt, Level, PeerExt, RequestScope, TYPES, request_scope};
+use mcpgen_mcp::server::subscriptions::MAX_RESOURCE_SUBSCRIPTIONS;
 use mcpgen_runtime::context::Context;
 use mcpgen_runtime::jsonrpc::errors;
 use mcpgen_runtime::peer::CallError;
@@ -13,11 +17,6 @@ use mcpgen_types::{ErrorObject, Json, JsonObject, Params, Request, Revision};
 use serde_json::json;
 
 use super::relay::{Relay, Watch, error_response};
-use crate::protocol::change::Change;
-use crate::protocol::conversion::{ConversionError, Revisions};
-use crate::protocol::scope::request_scope;
-use crate::protocol::{ContextExt, Level, PeerExt, RequestScope, TYPES};
-use crate::server::subscriptions::MAX_RESOURCE_SUBSCRIPTIONS;
 
 impl Relay {
     /// Subscribes to the lists of a modern server. A legacy server sends their changes without a subscription.

@@ -6,37 +6,37 @@ use jsonschema::Draft;
 use mcpgen_types::Value;
 use serde_json::Map;
 
-use super::error::SchemaError;
+use crate::error::SchemaError;
 
 /// The maximum number of subschemas in a schema.
 const MAX_SUBSCHEMAS: usize = 20_000;
 
 /// All subschemas that can be reached from the root. The root is the first node.
-pub(super) struct Graph<'s> {
-    pub(super) draft: Draft,
-    pub(super) nodes: Vec<Node<'s>>,
+pub(crate) struct Graph<'s> {
+    pub(crate) draft: Draft,
+    pub(crate) nodes: Vec<Node<'s>>,
     /// The indices of nodes, by the address of their object.
     places: HashMap<usize, usize>,
     resources: Vec<Resource<'s>>,
 }
 
 /// A subschema that is an object.
-pub(super) struct Node<'s> {
-    pub(super) keywords: &'s Map<String, Value>,
+pub(crate) struct Node<'s> {
+    pub(crate) keywords: &'s Map<String, Value>,
     resource: usize,
     /// The subschemas in the keywords and the targets of references, without boolean schemas.
-    pub(super) links: Vec<Link<'s>>,
+    pub(crate) links: Vec<Link<'s>>,
 }
 
-pub(super) struct Link<'s> {
-    pub(super) keyword: &'s str,
-    pub(super) applies_to: AppliesTo,
-    pub(super) target: usize,
+pub(crate) struct Link<'s> {
+    pub(crate) keyword: &'s str,
+    pub(crate) applies_to: AppliesTo,
+    pub(crate) target: usize,
 }
 
 /// The value that a subschema is applied to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum AppliesTo {
+pub(crate) enum AppliesTo {
     /// The value that the enclosing schema is applied to.
     Same,
     /// An item, a member, or a member's name.
@@ -54,7 +54,7 @@ struct Resource<'s> {
 
 /// The form in which a keyword contains subschemas.
 #[derive(Clone, Copy)]
-pub(super) enum Holds {
+pub(crate) enum Holds {
     /// A schema, or an array of them.
     Schemas,
     /// An object of schemas.
@@ -62,7 +62,7 @@ pub(super) enum Holds {
 }
 
 /// Returns how a keyword contains subschemas and what they apply to; `None` for all other keywords.
-pub(super) fn holder(keyword: &str) -> Option<(Holds, AppliesTo)> {
+pub(crate) fn holder(keyword: &str) -> Option<(Holds, AppliesTo)> {
     Some(match keyword {
         "allOf" | "anyOf" | "oneOf" | "not" | "if" | "then" | "else" => (Holds::Schemas, AppliesTo::Same),
         "dependentSchemas" | "dependencies" => (Holds::Map, AppliesTo::Same),
@@ -84,7 +84,7 @@ pub(super) fn holder(keyword: &str) -> Option<(Holds, AppliesTo)> {
 const REFERENCES: [&str; 3] = ["$ref", "$dynamicRef", "$recursiveRef"];
 
 impl<'s> Graph<'s> {
-    pub(super) fn new(schema: &'s Value) -> Result<Self, SchemaError> {
+    pub(crate) fn new(schema: &'s Value) -> Result<Self, SchemaError> {
         let draft = draft_of(schema.get("$schema"))?;
         let root = Resource { id: None, root: schema, anchors: HashMap::new() };
         let mut graph = Self { draft, nodes: Vec::new(), places: HashMap::new(), resources: vec![root] };
@@ -99,12 +99,12 @@ impl<'s> Graph<'s> {
     }
 
     /// Returns the node of an object in the schema.
-    pub(super) fn node_of(&self, object: &Map<String, Value>) -> Option<usize> {
+    pub(crate) fn node_of(&self, object: &Map<String, Value>) -> Option<usize> {
         self.places.get(&std::ptr::from_ref(object).addr()).copied()
     }
 
     /// Returns whether the draft ignores all other keywords next to `$ref`.
-    pub(super) fn ignores_siblings_of_ref(&self) -> bool {
+    pub(crate) fn ignores_siblings_of_ref(&self) -> bool {
         matches!(self.draft, Draft::Draft4 | Draft::Draft6 | Draft::Draft7)
     }
 
@@ -219,7 +219,7 @@ impl<'s> Graph<'s> {
     }
 
     /// Returns the schema that a reference in a node refers to, as a boolean or an object.
-    pub(super) fn referenced(&self, node: usize, reference: &str) -> Result<&'s Value, SchemaError> {
+    pub(crate) fn referenced(&self, node: usize, reference: &str) -> Result<&'s Value, SchemaError> {
         self.target(reference, self.nodes[node].resource).map(|(_, target)| target)
     }
 }
@@ -249,7 +249,7 @@ fn draft_of(dialect: Option<&Value>) -> Result<Draft, SchemaError> {
 }
 
 /// Returns whether a reference refers to one of the official metaschemas, which `jsonschema` contains.
-pub(super) fn is_metaschema(reference: &str) -> bool {
+pub(crate) fn is_metaschema(reference: &str) -> bool {
     reference.starts_with("https://json-schema.org/draft/") || reference.starts_with("http://json-schema.org/draft-0")
 }
 

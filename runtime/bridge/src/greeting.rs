@@ -4,13 +4,12 @@ use std::io;
 use std::pin::Pin;
 
 use futures_util::StreamExt;
+use mcpgen_mcp::protocol::modern::{CLIENT_CAPABILITIES, CLIENT_INFO};
 use mcpgen_runtime::jsonrpc::envelope::{Envelope, Frame};
 use mcpgen_runtime::jsonrpc::json::Picked;
 use mcpgen_runtime::transport::{Inbound, Incoming, ReceiveError};
 use mcpgen_types::codec::{Cursor, Decode};
 use mcpgen_types::{JsonObject, Revision};
-
-use crate::protocol::modern::{CLIENT_CAPABILITIES, CLIENT_INFO};
 
 /// What a client declares in its first request: in `initialize`, or in the metadata of any other.
 #[derive(Debug, Default)]

@@ -3,7 +3,7 @@
 /// Estimates how many states a pattern has, which bounds the time to match it per byte of text.
 ///
 /// Repetitions multiply: `(a{10}){10}` has a hundred states. The pattern does not have to be valid.
-pub(super) fn weight(pattern: &str) -> u64 {
+pub(crate) fn weight(pattern: &str) -> u64 {
     let mut characters = pattern.chars();
     let (mut group, mut outer) = (Group::default(), Vec::new());
     while let Some(character) = characters.next() {

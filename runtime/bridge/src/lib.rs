@@ -1,7 +1,7 @@
 //! A bridge between a client of any revision and a server of any other.
 //!
 //! ```no_run
-//! use mcpgen_sdk::bridge::Bridge;
+//! use mcpgen_bridge::Bridge;
 //! # use mcpgen_sdk::transport;
 //!
 //! # tokio::runtime::Builder::new_current_thread().enable_all().build()?.block_on(async {
@@ -48,6 +48,11 @@ use std::io;
 use std::sync::Arc;
 
 use futures_util::{StreamExt, stream};
+use mcpgen_mcp::client::{Client, ClientBuilder};
+use mcpgen_mcp::protocol::config::ServerConfig;
+use mcpgen_mcp::protocol::info::{LocalInfo, PeerInfo};
+use mcpgen_mcp::protocol::{PeerExt, Role, RouterExt, TYPES};
+use mcpgen_mcp::telemetry::connection;
 use mcpgen_runtime::connection::Limits;
 use mcpgen_runtime::debug_as_message;
 use mcpgen_runtime::jsonrpc::errors;
@@ -59,11 +64,6 @@ use tower::BoxError;
 
 use self::greeting::Greeting;
 use self::relay::{Relay, Slot};
-use crate::client::{Client, ClientBuilder};
-use crate::protocol::config::ServerConfig;
-use crate::protocol::info::{LocalInfo, PeerInfo};
-use crate::protocol::{PeerExt, Role, RouterExt, TYPES};
-use crate::telemetry::connection;
 
 /// A bridge between a client and a server of different revisions.
 #[derive(Clone, Debug, Default)]
@@ -104,7 +104,7 @@ impl Bridge {
     /// Serves one client until it closes the connection, or the server does.
     ///
     /// Calls `connect` when the client has sent its first request, with a builder that has the client's name and
-    /// capabilities. Connect it with [`ClientBuilder::connect`], [`ClientBuilder::connect_http`] or
+    /// capabilities. Connect it with [`ClientBuilder::connect`], `ConnectHttp::connect_http` or
     /// [`ClientBuilder::connect_command`].
     ///
     /// # Errors

@@ -13,11 +13,11 @@ use jsonschema::Draft;
 use mcpgen_types::Value;
 use serde_json::{Map, json};
 
-use super::budget::{self, Cost};
-use super::error::SchemaError;
-use super::graph::{AppliesTo, Graph, Holds, holder, is_metaschema};
-use super::pattern::weight;
-use super::size::expanded_sizes;
+use crate::budget::{self, Cost};
+use crate::error::SchemaError;
+use crate::graph::{AppliesTo, Graph, Holds, holder, is_metaschema};
+use crate::pattern::weight;
+use crate::size::expanded_sizes;
 
 /// The maximum number of patterns in a schema.
 const MAX_PATTERNS: usize = 250;
@@ -34,7 +34,7 @@ const MAX_UNEVALUATED: u64 = 5_000;
 /// # Errors
 ///
 /// Fails if the schema exceeds a limit, or uses something that is not supported.
-pub(super) fn rewrite(schema: &Value) -> Result<(Value, Draft), SchemaError> {
+pub(crate) fn rewrite(schema: &Value) -> Result<(Value, Draft), SchemaError> {
     let graph = Graph::new(schema)?;
     let sizes = expanded_sizes(&graph)?;
     let rewriter = Rewriter { graph, sizes };

@@ -4,16 +4,14 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
+use mcpgen_mcp::expiring_map::ExpiringMap;
+use mcpgen_mcp::protocol::{ContextExt, Progress};
 use mcpgen_runtime::context::Context;
 use mcpgen_runtime::peer::{Call, CallError, Peer};
 use mcpgen_types::Json;
 use parking_lot::{Mutex, MutexGuard};
 use tokio::sync::{mpsc, oneshot};
 use tokio::time::Instant;
-
-use crate::expiring_map::ExpiringMap;
-use crate::protocol::{ContextExt, Progress};
-use crate::random::random;
 
 /// A call to the other side, with its progress reports.
 pub(super) struct OpenCall {
@@ -131,7 +129,8 @@ impl Calls {
     /// Stores a call until the client sends the input. Returns the request state that identifies it, or `None` if too
     /// many calls wait.
     pub(super) fn suspend(&self, call: InteractiveCall) -> Option<String> {
-        let random = random::<16>().ok()?;
+        let mut random = [0; 16];
+        getrandom::fill(&mut random).ok()?;
         let state: String = random.iter().map(|byte| format!("{byte:02x}")).collect();
         let until = Instant::now() + LIFETIME;
         self.suspended().insert(state.clone(), (), until, call).ok()?;

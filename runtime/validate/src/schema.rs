@@ -5,29 +5,34 @@ use std::sync::{Arc, LazyLock};
 use std::thread::available_parallelism;
 use std::time::Duration;
 
+use futures_util::future::BoxFuture;
 use jsonschema::error::ValidationErrorKind;
 use jsonschema::{PatternOptions, ValidationError, Validator};
+use mcpgen_mcp::validation::{CompiledSchema, Verdict};
 use mcpgen_runtime::jsonrpc::json;
 use mcpgen_types::{Json, Value};
 use tokio::sync::Semaphore;
 
-use super::budget::{self, Budget};
-use super::error::SchemaError;
-use super::rewrite::rewrite;
+use crate::budget::{self, Budget};
+use crate::error::SchemaError;
+use crate::rewrite::rewrite;
 
 /// A compiled schema.
-pub(super) struct Schema(Validator);
+pub(crate) struct Schema(Validator);
 
-/// The outcome of a check.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum Verdict {
-    Valid,
-    /// The value is invalid. Contains the first errors.
-    Invalid(String),
-    /// The check took too long, so the value may be valid or not.
-    Unfinished,
-    /// The value is too large to be checked.
-    TooLarge,
+/// A [`Schema`] that its checks share.
+pub(crate) struct Compiled(Arc<Schema>);
+
+impl Compiled {
+    pub(crate) fn new(schema: &Value) -> Result<Self, SchemaError> {
+        Schema::new(schema).map(|schema| Self(Arc::new(schema)))
+    }
+}
+
+impl CompiledSchema for Compiled {
+    fn check<'a>(&'a self, json: &'a Json) -> BoxFuture<'a, Verdict> {
+        Box::pin(self.0.check(json))
+    }
 }
 
 /// The budget of a check on the caller's thread, which may also run other tasks: a few milliseconds.
@@ -55,7 +60,7 @@ const MAX_ERRORS: usize = 5;
 const MAX_ERROR_BYTES: usize = 300;
 
 impl Schema {
-    pub(super) fn new(schema: &Value) -> Result<Self, SchemaError> {
+    pub(crate) fn new(schema: &Value) -> Result<Self, SchemaError> {
         let (schema, draft) = rewrite(schema)?;
         let patterns = PatternOptions::regex().size_limit(MAX_PATTERN_BYTES).dfa_size_limit(MAX_MATCHER_BYTES);
         jsonschema::options()
@@ -69,7 +74,7 @@ impl Schema {
     }
 
     /// Checks a value. A check that takes longer than a few milliseconds is repeated on a thread for blocking work.
-    pub(super) async fn check(self: &Arc<Self>, json: &Json) -> Verdict {
+    pub(crate) async fn check(self: &Arc<Self>, json: &Json) -> Verdict {
         let Some(value) = json::tree(json) else { return Verdict::TooLarge };
         if json.entries().is_ok_and(|found| found != entries(&value)) {
             return Verdict::Invalid("the name of a member occurs more than once".to_owned());

@@ -1,6 +1,7 @@
 //! Validation of arguments and results against their schemas, and its limits.
 
-#![cfg(feature = "validate")]
+#[path = "../../tests/support/raw_peer.rs"]
+mod raw_peer;
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -11,9 +12,9 @@ use mcpgen_sdk::transport::lines;
 use mcpgen_sdk::{Client, Server, serve};
 use mcpgen_types::v2026_07_28::{Tool, ToolInputSchema};
 use mcpgen_types::{JsonObject, Revision};
+use mcpgen_validate::JsonSchema;
+use raw_peer::RawPeer;
 use serde_json::{Map, Value, json};
-
-use crate::support::RawPeer;
 
 /// Runs a test in a single-threaded runtime. Fails after a minute, even if the test blocks its thread.
 fn within_a_minute<F: Future<Output = ()> + 'static>(test: impl FnOnce() -> F + Send + 'static) {
@@ -58,7 +59,7 @@ fn tool(input: Value) -> Tool {
 async fn connected(server: Server) -> Client {
     let (here, there) = mcpgen_sdk::transport::duplex();
     tokio::spawn(async move { serve(server, there).await });
-    Client::builder("client", "1").connect(here.0, here.1).await.expect("connected")
+    Client::builder("client", "1").validate(JsonSchema).connect(here.0, here.1).await.expect("connected")
 }
 
 /// Connects to a server with one tool, which has an output schema and returns its arguments as structured content.
@@ -85,15 +86,17 @@ async fn connected_to_tool_with(output: Value) -> Client {
             remote.send(&json!({ "jsonrpc": "2.0", "id": id, "result": result }).to_string()).await;
         }
     });
-    let builder =
-        Client::builder("client", "1").options(|options| options.local_info.revisions = vec![Revision::V2025_11_25]);
+    let builder = Client::builder("client", "1")
+        .validate(JsonSchema)
+        .options(|options| options.local_info.revisions = vec![Revision::V2025_11_25]);
     let client = builder.connect(lines::receive(reader, 1 << 20), lines::send(writer)).await.expect("connected");
     client.tools().await.expect("tools");
     client
 }
 
 fn definition_error(schema: Value) -> Option<String> {
-    let added = Server::builder("server", "1").build().add_tool_with_schema(tool(schema), |_, _| async {});
+    let added =
+        Server::builder("server", "1").validate(JsonSchema).build().add_tool_with_schema(tool(schema), |_, _| async {});
     added.err().map(|error| {
         assert!(matches!(&error, DefinitionError::Schema { schema: "inputSchema", .. }), "{error}");
         std::error::Error::source(&error).map(ToString::to_string).unwrap_or_default()
@@ -170,6 +173,7 @@ fn rejects_too_many_patterns_and_subschemas() {
 fn a_slow_check_fails_the_call_and_blocks_no_other() {
     within_a_minute(|| async {
         let server = Server::builder("server", "1")
+            .validate(JsonSchema)
             .tool_with_schema(tool(doubling_by_level()), |_, _| async { "called" })
             .tool_with_schema(Tool::new("other", ToolInputSchema::new()), |_, _| async { "called" })
             .build();
@@ -203,7 +207,10 @@ fn a_client_stops_a_slow_check() {
 fn quotes_only_short_values_in_errors() {
     within_a_minute(|| async {
         let schema = json!({ "type": "object", "properties": { "s": { "maxLength": 3 }, "t": { "enum": ["a"] } } });
-        let server = Server::builder("server", "1").tool_with_schema(tool(schema), |_, _| async { "called" }).build();
+        let server = Server::builder("server", "1")
+            .validate(JsonSchema)
+            .tool_with_schema(tool(schema), |_, _| async { "called" })
+            .build();
         let client = connected(server).await;
         for (arguments, expected) in [
             (json!({ "s": "long" }), "/s: \"long\" is longer than 3 characters"),

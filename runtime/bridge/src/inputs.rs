@@ -2,6 +2,10 @@
 
 use std::time::Duration;
 
+use mcpgen_mcp::client::RoundLimits;
+use mcpgen_mcp::client::mrtr::Rounds;
+use mcpgen_mcp::protocol::conversion::{ConversionError, Revisions};
+use mcpgen_mcp::protocol::{ContextExt, TYPES};
 use mcpgen_runtime::context::Context;
 use mcpgen_runtime::jsonrpc::errors;
 use mcpgen_runtime::peer::CallError;
@@ -11,10 +15,6 @@ use tokio::sync::{mpsc, oneshot};
 
 use super::calls::{Input, InteractiveCall, OpenCall};
 use super::relay::{Relay, error_response};
-use crate::client::RoundLimits;
-use crate::client::mrtr::Rounds;
-use crate::protocol::conversion::{ConversionError, Revisions};
-use crate::protocol::{ContextExt, TYPES};
 
 /// The maximum number of requests for input that wait for a call.
 const INPUTS: usize = 64;

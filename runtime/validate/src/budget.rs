@@ -14,22 +14,22 @@ use mcpgen_types::Value;
 use serde_json::Map;
 
 /// The keyword that charges the budget. Its value is a [`Cost`].
-pub(super) const KEYWORD: &str = "mcpgen:cost";
+pub(crate) const KEYWORD: &str = "mcpgen:cost";
 
 /// The limits of an evaluation.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Budget {
+pub(crate) struct Budget {
     /// Units of work. One unit takes 3 to 100 ns.
-    pub(super) steps: u64,
+    pub(crate) steps: u64,
     /// Bytes of stack, measured from the start of the evaluation.
-    pub(super) stack: usize,
+    pub(crate) stack: usize,
     /// The time limit, in case the work takes longer than its units suggest.
-    pub(super) time: Duration,
+    pub(crate) time: Duration,
 }
 
 /// The budget of an evaluation was used up, so its outcome is meaningless.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Exhausted;
+pub(crate) struct Exhausted;
 
 #[derive(Clone, Copy)]
 struct Meter {
@@ -54,7 +54,7 @@ impl Budget {
     /// # Errors
     ///
     /// Fails if the evaluation uses up the budget.
-    pub(super) fn run<T>(self, evaluate: impl FnOnce() -> T) -> Result<T, Exhausted> {
+    pub(crate) fn run<T>(self, evaluate: impl FnOnce() -> T) -> Result<T, Exhausted> {
         let meter = Meter {
             steps: self.steps,
             deadline: Instant::now().checked_add(self.time),
@@ -106,21 +106,21 @@ impl Meter {
 
 /// The cost of entering a subschema, without the subschemas that it enters.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) struct Cost {
+pub(crate) struct Cost {
     /// Units for any instance.
-    pub(super) base: u64,
+    pub(crate) base: u64,
     /// Units for each item or member.
-    pub(super) per_child: u64,
+    pub(crate) per_child: u64,
     /// Units for each 64 bytes of a string.
-    pub(super) per_text: u64,
+    pub(crate) per_text: u64,
     /// Units for each 64 bytes of the names of an object's members.
-    pub(super) per_names: u64,
+    pub(crate) per_names: u64,
     /// Units for each value inside an array or object, at any depth.
-    pub(super) per_value: u64,
+    pub(crate) per_value: u64,
 }
 
 impl Cost {
-    pub(super) fn to_value(self) -> Value {
+    pub(crate) fn to_value(self) -> Value {
         [self.base, self.per_child, self.per_text, self.per_names, self.per_value].as_slice().into()
     }
 
@@ -153,7 +153,7 @@ impl Cost {
 }
 
 /// Returns the number of values in a value, including itself. Each 64 bytes of strings and names count as one more.
-pub(super) fn values(value: &Value) -> u64 {
+pub(crate) fn values(value: &Value) -> u64 {
     let text = |text: &str| text.len() as u64 / 64;
     1 + match value {
         Value::String(string) => text(string),
@@ -180,7 +180,7 @@ impl<'i> Keyword<'i> for Charge {
 }
 
 /// Creates a [`Charge`] for `jsonschema`.
-pub(super) fn keyword<'a>(
+pub(crate) fn keyword<'a>(
     _schema: &'a Map<String, Value>,
     value: &'a Value,
     _path: Location,

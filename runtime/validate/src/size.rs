@@ -1,10 +1,10 @@
 //! Measures how much work a schema can cause for one value of an instance.
 
-use super::error::SchemaError;
-use super::graph::{AppliesTo, Graph};
+use crate::error::SchemaError;
+use crate::graph::{AppliesTo, Graph};
 
 /// The maximum number of subschemas that apply to one value, with references expanded.
-pub(super) const MAX_EXPANDED: u64 = 10_000;
+pub(crate) const MAX_EXPANDED: u64 = 10_000;
 
 /// The maximum number of nested subschemas that apply to one value.
 const MAX_NESTED: usize = 100;
@@ -19,7 +19,7 @@ const MAX_NESTED: usize = 100;
 ///
 /// Fails if more than [`MAX_EXPANDED`] subschemas apply to one value, or more than [`MAX_NESTED`] nested ones, as in a
 /// reference loop.
-pub(super) fn expanded_sizes(graph: &Graph<'_>) -> Result<Vec<u64>, SchemaError> {
+pub(crate) fn expanded_sizes(graph: &Graph<'_>) -> Result<Vec<u64>, SchemaError> {
     let mut sizes = Sizes { graph, of: vec![None; graph.nodes.len()] };
     (0..graph.nodes.len()).map(|node| sizes.measure(node, 0).map(|measured| measured.size)).collect()
 }

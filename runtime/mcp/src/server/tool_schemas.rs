@@ -1,0 +1,75 @@
+//! The compiled schemas of tools.
+
+use std::sync::Arc;
+
+use mcpgen_types::v2026_07_28::{CallToolResult, Tool};
+use mcpgen_types::{JsonObject, Value};
+
+use super::{DefinitionError, ToolError};
+use crate::validation::{CompiledSchema, Validator, Verdict, check_content};
+
+/// The compiled schemas of a tool.
+pub(crate) struct Schemas {
+    input: Arc<dyn CompiledSchema>,
+    output: Option<Arc<dyn CompiledSchema>>,
+}
+
+impl Schemas {
+    pub(crate) fn of(tool: &Tool, validator: &dyn Validator) -> Result<Self, DefinitionError> {
+        let compile = |schema: &'static str, value: Value| {
+            let invalid = |error| DefinitionError::Schema { name: tool.name.clone(), schema, source: Arc::from(error) };
+            validator.compile(&value).map_err(invalid)
+        };
+        let output = tool.output_schema.as_ref().map(|schema| mcpgen_types::to_value(schema).unwrap_or_default());
+        Ok(Self {
+            input: compile("inputSchema", mcpgen_types::to_value(&tool.input_schema).unwrap_or_default())?,
+            output: output.map(|schema| compile("outputSchema", schema)).transpose()?,
+        })
+    }
+
+    /// Validates the arguments of a call and returns them.
+    ///
+    /// # Errors
+    ///
+    /// Fails if the arguments are invalid, or if the check takes too long. The message is written for the model.
+    pub(crate) async fn check_input(&self, tool: &str, arguments: JsonObject) -> Result<JsonObject, ToolError> {
+        match self.input.check(&arguments).await {
+            Verdict::Valid => Ok(arguments),
+            Verdict::Invalid(errors) => {
+                let why = format!("invalid arguments for {tool}: {errors}. Correct them and call the tool again.");
+                Err(ToolError::failed(why))
+            }
+            Verdict::Unfinished => {
+                Err(ToolError::failed(format!("{tool}: checking the arguments against inputSchema took too long")))
+            }
+            Verdict::TooLarge => {
+                Err(ToolError::failed(format!("{tool}: the arguments are too large to check them against inputSchema")))
+            }
+        }
+    }
+
+    /// Validates a result and returns it.
+    ///
+    /// # Errors
+    ///
+    /// Fails if the result does not match the schema, which is logged and reported as an internal error, or if the
+    /// check takes too long.
+    pub(crate) async fn check_output(&self, tool: &str, result: CallToolResult) -> Result<CallToolResult, ToolError> {
+        let Some(schema) = &self.output else { return Ok(result) };
+        match check_content(&**schema, &result).await {
+            Verdict::Valid => Ok(result),
+            Verdict::Invalid(errors) => {
+                tracing::error!(tool, errors, "structured content does not match the tool's outputSchema");
+                Err(mcpgen_runtime::jsonrpc::errors::internal().into())
+            }
+            Verdict::Unfinished => {
+                tracing::error!(tool, "checking structured content against the tool's outputSchema took too long");
+                Err(ToolError::failed(format!("{tool}: checking the result against outputSchema took too long")))
+            }
+            Verdict::TooLarge => {
+                tracing::error!(tool, "structured content is too large to check it against the tool's outputSchema");
+                Err(ToolError::failed(format!("{tool}: the result is too large to check it against outputSchema")))
+            }
+        }
+    }
+}

@@ -1,0 +1,46 @@
+//! Validates the arguments and results of tools against their schemas.
+//!
+//! ```
+//! use mcpgen_sdk::prelude::*;
+//! use mcpgen_validate::JsonSchema;
+//! use serde_json::json;
+//!
+//! let age = ToolInfo::new("age").required_property("years", json!({ "type": "integer", "minimum": 0 }));
+//! let server = Server::builder("ages", "1.0.0")
+//!     .tool_with_schema(age, |_context, arguments: JsonObject| async move { format!("{:?}", arguments.get("years")) })
+//!     .validate(JsonSchema)
+//!     .build();
+//! # let _ = server;
+//! ```
+//!
+//! Schemas that refer to other documents are rejected, so nothing is fetched. The work of a check is bounded: by a few
+//! milliseconds on the caller's thread, and by two seconds on a thread for blocking work.
+//!
+//! # Files
+//!
+//! `schema` compiles one schema. Before that, `rewrite` adds keywords that count the work of a check, and `budget` ends a
+//! check with too much work. `graph`, `size` and `pattern` measure a schema.
+
+mod budget;
+mod error;
+mod graph;
+mod pattern;
+mod rewrite;
+mod schema;
+mod size;
+
+use std::sync::Arc;
+
+use mcpgen_mcp::validation::{CompiledSchema, Validator};
+use mcpgen_types::Value;
+use tower::BoxError;
+
+/// A validator for the drafts of JSON Schema from draft 4 to 2020-12, without a network.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct JsonSchema;
+
+impl Validator for JsonSchema {
+    fn compile(&self, schema: &Value) -> Result<Arc<dyn CompiledSchema>, BoxError> {
+        Ok(Arc::new(schema::Compiled::new(schema)?))
+    }
+}
