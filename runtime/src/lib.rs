@@ -53,18 +53,8 @@
 //!     └── outbox <──── peer <────────────┴──── responses, requests, notifications <───────────────┘
 //! ```
 //!
-//! Modules are layers. Each imports only from the modules above it in this list:
-//!
-//! * [`util`] formats errors and suggests names.
-//! * [`jsonrpc`] classifies messages in one pass. Params stay JSON until the handler's type is known.
-//! * A [`transport`] is a stream of messages and a sink for them.
-//! * A handler receives a [`Context`] besides its params.
-//! * A [`protocol`] decides which version a message belongs to and whether it may be sent now. An [`observer`] sees the
-//!   messages that are sent and handled.
-//! * [`peer`] sends requests and notifications to the peer.
-//! * [`router`] finds the handler by version and method. Any tower layer around the router is middleware.
-//! * [`connection`] runs all of this within [`Limits`] and sends exactly one response per request. A request that
-//!   arrives alone, such as in an HTTP request, needs no connection: [`OneShot`](connection::OneShot) handles it.
+//! Modules are layers, in the order of ARCHITECTURE.md in the repository. A request that arrives alone, such as in an HTTP
+//! request, needs no connection: [`OneShot`](connection::OneShot) handles it.
 
 #![cfg_attr(docsrs, feature(doc_cfg))]
 

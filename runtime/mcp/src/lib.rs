@@ -16,6 +16,7 @@ pub mod skills;
 #[cfg(feature = "tasks")]
 pub mod tasks;
 pub mod telemetry;
+pub mod tree;
 pub mod validation;
 
 pub use client::{Client, ClientBuilder, connect};

@@ -50,7 +50,7 @@ pub(super) fn handle<'a, S: RequestService>(
                 biased;
                 result = uncancelled => result.map(|result| result.map_err(|error| errors::of(error.into()))),
                 () = context.cancelled() => None,
-                limit = crate::util::expired(limit) => Some(Err(errors::timed_out(limit))),
+                limit = super::limits::expired(limit) => Some(Err(errors::timed_out(limit))),
             }
             // The handler is dropped here: it may hold what `finish` waits for, and it may panic.
         };

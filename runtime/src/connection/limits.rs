@@ -75,3 +75,14 @@ impl Default for Limits {
         }
     }
 }
+
+/// Sleeps for `limit` and returns it. Without a limit, waits forever.
+pub(super) async fn expired(limit: Option<Duration>) -> Duration {
+    match limit {
+        Some(limit) => {
+            tokio::time::sleep(limit).await;
+            limit
+        }
+        None => std::future::pending().await,
+    }
+}

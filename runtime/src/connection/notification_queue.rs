@@ -13,7 +13,7 @@ use tokio::sync::mpsc::{self, error::TrySendError};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio::task::JoinSet;
 
-use super::limits::Limits;
+use super::limits::{Limits, expired};
 use crate::observer::{Observed, Outcome};
 use crate::peer::Peer;
 use crate::router::{AnyNotification, Router};
@@ -104,7 +104,7 @@ async fn handle_notifications(
         let handled = async {
             tokio::select! {
                 () = router.handle_notification(notification) => Outcome::Done,
-                after = crate::util::expired(limit) => {
+                after = expired(limit) => {
                     tracing::error!(method = &*method, ?after, "a notification handler timed out");
                     Outcome::HandlerFailed("timeout")
                 }

@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use std::ops::Range;
 
 use mcpgen_types::codec::{Cursor, Document};
-use mcpgen_types::{Json, Params, Value};
+use mcpgen_types::{Json, Params};
 use serde::{Serialize, de::DeserializeOwned};
 
 /// Decodes a value. An absent one decodes like an empty object.
@@ -27,17 +27,6 @@ pub fn decode<T: DeserializeOwned>(json: Option<&Json>) -> Result<T, mcpgen_type
 /// Fails if the value has no JSON form, such as a map whose keys are not strings.
 pub fn encode<T: Serialize + ?Sized>(value: &T) -> serde_json::Result<Json> {
     Json::serialize(value).map_err(serde::ser::Error::custom)
-}
-
-/// The maximum number of entries in the index of a value whose tree the runtime builds. The tree takes at most about 80 MB, in
-/// addition to its strings.
-const MAX_TREE_ENTRIES: usize = 400_000;
-
-/// Builds the tree of a value from the peer. Returns `None` if the value is too large: small objects take 90 times their
-/// text.
-#[must_use]
-pub fn tree(json: &Json) -> Option<Value> {
-    json.entries().is_ok_and(|entries| entries <= MAX_TREE_ENTRIES).then(|| json.to_value())
 }
 
 /// Encodes the member `params`. Returns `None` instead of null.
@@ -179,40 +168,5 @@ impl<'a> Edit<'a> {
         }
         text.push_str(&self.text[end..]);
         Json::parse(text).map(Some)
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use serde_json::{Value, json};
-
-    use super::*;
-
-    #[test]
-    fn adds_and_replaces_members_and_keeps_the_rest() {
-        for (text, expected) in [
-            ("{}", json!({ "a": 1, "b": 2 })),
-            (" { } ", json!({ "a": 1, "b": 2 })),
-            (r#"{"c":{"d":[]}}"#, json!({ "a": 1, "b": 2, "c": { "d": [] } })),
-            (r#"{"m":{},"o":"old"}"#, json!({ "a": 1, "b": 2, "m": { "x": 3, "y": 4 }, "o": "new" })),
-            (r#"{"m":{"z": 5},"o":[{}]}"#, json!({ "a": 1, "b": 2, "m": { "x": 3, "y": 4, "z": 5 }, "o": "new" })),
-        ] {
-            let document = Document::read(text).expect("JSON");
-            let picked = Picked::from(document.root(), &["m", "o"]).expect("an object");
-            let mut edit = Edit::of(document.root());
-            edit.add("a", "1");
-            edit.add("b", "2");
-            if let [Some(m), Some(o)] = picked.values {
-                edit.add_to(Some(m), "x", "3");
-                edit.add_to(Some(m), "y", "4");
-                edit.replace(o, json!("new").to_string());
-            }
-            let done = edit.done().expect("JSON").expect("the edit has changes");
-            assert_eq!(serde_json::from_str::<Value>(done.text()).expect("JSON"), expected, "{text}");
-        }
-        let read = |text: &'static str| Document::read(text).expect("JSON");
-        assert!(Edit::of(read("{}").root()).done().expect("JSON").is_none());
-        assert!(Picked::from(read("[]").root(), &["a"]).is_err());
-        assert_eq!(Picked::from(read(r#"{"a":1,"a":2}"#).root(), &["a"]).expect("an object").twice, Some("a"));
     }
 }

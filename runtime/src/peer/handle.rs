@@ -77,9 +77,7 @@ impl Context {
             Err(_) => unreachable!("a context without a connection"),
         }
     }
-}
 
-impl Context {
     /// Creates a context without a connection, for testing handlers and layers. Its peer is disconnected.
     #[must_use]
     pub fn without_peer<P: Protocol>(protocol: P, version: Version, method: &str, scope: P::Scope) -> Self {

@@ -133,37 +133,3 @@ impl From<Vec<u8>> for Inbound {
         Self::new(bytes)
     }
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn classifies_messages_and_keeps_what_it_has_parsed() {
-        let table: &[(&[u8], &str)] = &[
-            (br#"{"jsonrpc":"2.0","id":1,"method":"a"}"#, "one request"),
-            (br#"{"jsonrpc":"2.0","method":"a"}"#, "one"),
-            (br#" [{"jsonrpc":"2.0","method":"a"}]"#, "batch"),
-            (b"{}", "error -32600"),
-            (b"{", "error -32700"),
-            (b"\xff", "error -32700"),
-        ];
-        for (bytes, expected) in table {
-            let mut message = Inbound::new(bytes.to_vec());
-            assert_eq!((message.size(), message.is_batch()), (bytes.len(), *expected == "batch"));
-            assert_eq!(message.clone().into_bytes().expect("not parsed"), *bytes);
-            // The second time, the message is parsed already.
-            for _ in 0..2 {
-                let found = match message.frame() {
-                    Ok(Frame::One(envelope)) if envelope.is_request() => "one request".to_owned(),
-                    Ok(Frame::One(_)) => "one".to_owned(),
-                    Ok(Frame::Batch(_)) => "batch".to_owned(),
-                    Err(invalid) => format!("error {}", invalid.error.code.0),
-                };
-                assert_eq!(found, *expected);
-                assert!(message.bytes.is_empty() && message.parsed.is_some(), "the bytes became the parsed document");
-            }
-            assert_eq!(message.clone().into_document(&|_| FreeForm::default()).is_ok(), message.into_bytes().is_ok());
-        }
-    }
-}

@@ -2,8 +2,6 @@
 
 mod error_chain;
 mod similar;
-mod time;
 
 pub use error_chain::error_chain;
 pub use similar::did_you_mean;
-pub(crate) use time::expired;

@@ -8,8 +8,8 @@ use std::time::Duration;
 use futures_util::future::BoxFuture;
 use jsonschema::error::ValidationErrorKind;
 use jsonschema::{PatternOptions, ValidationError, Validator};
+use mcpgen_mcp::tree::tree;
 use mcpgen_mcp::validation::{CompiledSchema, Verdict};
-use mcpgen_runtime::jsonrpc::json;
 use mcpgen_types::{Json, Value};
 use tokio::sync::Semaphore;
 
@@ -75,7 +75,7 @@ impl Schema {
 
     /// Checks a value. A check that takes longer than a few milliseconds is repeated on a thread for blocking work.
     pub(crate) async fn check(self: &Arc<Self>, json: &Json) -> Verdict {
-        let Some(value) = json::tree(json) else { return Verdict::TooLarge };
+        let Some(value) = tree(json) else { return Verdict::TooLarge };
         if json.entries().is_ok_and(|found| found != entries(&value)) {
             return Verdict::Invalid("the name of a member occurs more than once".to_owned());
         }

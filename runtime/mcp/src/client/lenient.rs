@@ -10,7 +10,6 @@
 
 use std::fmt;
 
-use mcpgen_runtime::jsonrpc::json;
 use mcpgen_types::codec::Decode;
 use mcpgen_types::convert::ConvertErrorKind;
 use mcpgen_types::{Error, ErrorKind, Json, Value};
@@ -139,7 +138,7 @@ pub(super) fn decode_with<T, E: fmt::Display>(
         Err(problem) if policy == DecodePolicy::Strict && problem.cache_hint().is_none() => return Err(problem.error),
         Err(problem) => problem,
     };
-    let Some(mut value) = json::tree(result) else { return Err(problem.error) };
+    let Some(mut value) = crate::tree::tree(result) else { return Err(problem.error) };
     let (mut repairs, mut removed) = (Vec::new(), Vec::new());
     while repairs.len() < MOST_REPAIRS {
         let repaired = match (problem.cache_hint(), policy) {

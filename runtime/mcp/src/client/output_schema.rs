@@ -2,10 +2,10 @@
 
 use std::sync::Arc;
 
-use mcpgen_runtime::jsonrpc::json;
 use mcpgen_types::Json;
 use mcpgen_types::v2026_07_28::{CallToolResult, Tool};
 
+use crate::tree::tree;
 use crate::validation::{CompiledSchema, Validator, Verdict, check_content};
 
 /// The compiled output schema of a tool that a server lists.
@@ -15,7 +15,7 @@ impl OutputSchema {
     /// Compiles the output schema of a tool. Returns `None` if the tool has no output schema, or if the schema is
     /// rejected, which is logged.
     pub(crate) async fn of(tool: &Tool, validator: Arc<dyn Validator>) -> Option<Self> {
-        let Some(value) = json::tree(&Json::from(tool.output_schema.as_ref()?)) else {
+        let Some(value) = tree(&Json::from(tool.output_schema.as_ref()?)) else {
             tracing::warn!(tool = tool.name, "outputSchema is too large; results are not validated");
             return None;
         };

@@ -3,7 +3,6 @@
 use std::sync::Arc;
 
 use mcpgen_runtime::context::Context;
-use mcpgen_runtime::jsonrpc::json;
 use mcpgen_types::v2026_07_28::{InputRequest, InputRequests, InputRequiredResult};
 use mcpgen_types::{ErrorObject, Json, Request};
 use parking_lot::Mutex;
@@ -71,7 +70,7 @@ impl Rounds {
     /// Decodes the state of earlier rounds.
     async fn decode(&self, context: &Context) -> Result<RequestState<InputByKey>, ErrorObject> {
         // Sorts the members, because a client may send them in another order in the next round.
-        let arguments = Json::parse(self.arguments.clone()).ok().and_then(|arguments| json::tree(&arguments));
+        let arguments = Json::parse(self.arguments.clone()).ok().and_then(|arguments| crate::tree::tree(&arguments));
         let arguments =
             arguments.map_or_else(|| self.arguments.clone(), |arguments| mcpgen_types::to_string(&arguments));
         let bound_to = format!("{}:{}{arguments}", self.caller.len(), self.caller);
