@@ -13,4 +13,3 @@ pub mod client;
 pub mod headers;
 #[cfg(feature = "server")]
 pub mod server;
-mod sse;

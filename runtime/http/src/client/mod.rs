@@ -30,12 +30,13 @@
 //! * `session` begins, replaces and ends sessions. `streams` resumes event streams. `backoff` computes pauses.
 //! * `sse` opens a connection over HTTP+SSE.
 //! * `state` is shared by these tasks. `message` is an outgoing message, `queue` limits those that wait, `response`
-//!   reads HTTP responses.
+//!   reads HTTP responses, and `events` decodes their events.
 
 mod backoff;
 mod connect;
 mod driver;
 mod error;
+mod events;
 mod message;
 mod options;
 mod post;

@@ -13,7 +13,7 @@ use tokio_util::codec::FramedRead;
 use tokio_util::io::StreamReader;
 
 use super::error::HttpError;
-use crate::sse::{Event, Events};
+use super::events::{Event, Events};
 
 /// A successful HTTP response.
 pub(super) enum ResponseBody {

@@ -15,7 +15,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::body::{self, Body};
 use super::permit::Permit;
-use crate::sse;
+use super::sse;
 
 /// A request in progress. Dropping it cancels the request, because the client has closed the response.
 pub(super) struct Exchange {

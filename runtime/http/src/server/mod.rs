@@ -78,7 +78,7 @@
 //! * `host_filter` admits requests by their headers, `body_reader` reads bodies, `body_check` lets a layer check them,
 //!   `request_body` reads the parts that HTTP needs, and `header_check` compares them with the headers.
 //! * `state` is shared by all requests. `permit` and `quota` limit requests and streams, `budget` limits memory. `body`
-//!   creates responses. `session_state` is what a session retains of the messages that have changed its state; `state_change` recognises them.
+//!   creates responses, and `sse` their events. `session_state` is what a session retains of the messages that have changed its state; `state_change` recognises them.
 //! * `discovery` serves server cards and catalogs, `health` responds to health checks.
 
 mod body;
@@ -105,6 +105,7 @@ mod serve;
 mod session;
 mod session_record;
 mod session_state;
+mod sse;
 mod state;
 mod state_change;
 mod stream;

@@ -32,10 +32,10 @@ use super::request_body::StateChange;
 use super::resumable::Resumable;
 use super::session_record::{SessionRecord, error_response, lost_response};
 use super::session_state::{self, SessionState};
+use super::sse;
 use super::state_change::subscribed_uri;
 use super::stream::{Next, Reader, ResponseInfo, SessionBytes, Stream};
 use crate::headers::SESSION;
-use crate::sse;
 
 /// How long a POST waits for its first message before the HTTP response becomes an event stream.
 const FIRST_MESSAGE_TIMEOUT: Duration = Duration::from_millis(500);

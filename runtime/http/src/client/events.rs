@@ -1,29 +1,8 @@
-//! Server-sent events: encodes and decodes messages on a streaming response.
+//! Decodes server-sent events.
 
 use std::time::Duration;
 
-#[cfg(feature = "server")]
-use bytes::Bytes;
-
-/// Encodes a message as an event. The message must not contain line breaks; serialized messages never do.
-#[cfg(feature = "server")]
-pub(super) fn event(id: Option<&str>, message: &[u8]) -> Bytes {
-    let id = id.map_or_else(String::new, |id| format!("id: {id}\n"));
-    [id.as_bytes(), b"data: ", message, b"\n\n"].concat().into()
-}
-
-/// Encodes a `retry` field, which tells the client how long to wait before it reconnects.
-#[cfg(feature = "server")]
-pub(super) fn retry(after: Duration) -> Bytes {
-    format!("retry: {}\n\n", after.as_millis()).into()
-}
-
-/// A comment that keeps an idle connection alive.
-#[cfg(feature = "server")]
-pub(super) const COMMENT: Bytes = Bytes::from_static(b":\n\n");
-
 /// A decoded event.
-#[cfg(feature = "client")]
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Event {
     /// The event ID. Carried over from the previous event if this one has no `id` field.
@@ -36,7 +15,6 @@ pub(super) struct Event {
     pub(super) retry: Option<Duration>,
 }
 
-#[cfg(feature = "client")]
 impl Event {
     /// Returns whether the event carries a message.
     pub(super) fn is_message(&self) -> bool {
@@ -45,7 +23,6 @@ impl Event {
 }
 
 /// Decodes events as the HTML standard specifies.
-#[cfg(feature = "client")]
 #[derive(Debug, Default)]
 pub(super) struct Events {
     /// The maximum size of an event in bytes.
@@ -61,7 +38,6 @@ pub(super) struct Events {
     started: bool,
 }
 
-#[cfg(feature = "client")]
 impl Events {
     pub(super) fn new(longest: usize) -> Self {
         Self { longest, ..Self::default() }
@@ -111,7 +87,6 @@ impl Events {
     }
 }
 
-#[cfg(feature = "client")]
 impl tokio_util::codec::Decoder for Events {
     type Item = Event;
     type Error = std::io::Error;
@@ -162,7 +137,7 @@ impl tokio_util::codec::Decoder for Events {
     }
 }
 
-#[cfg(all(test, feature = "client"))]
+#[cfg(test)]
 mod tests {
     use futures_util::StreamExt;
     use tokio_util::codec::FramedRead;
