@@ -11,8 +11,6 @@ pub mod protocol;
 mod random;
 pub mod replicas;
 pub mod server;
-#[cfg(feature = "skills")]
-pub mod skills;
 #[cfg(feature = "tasks")]
 pub mod tasks;
 pub mod telemetry;

@@ -8,7 +8,7 @@
 use std::error::Error;
 
 use mcpgen_sdk::prelude::*;
-use mcpgen_sdk::skills::Skills;
+use mcpgen_sdk::skills::{ServeSkills, Skills, SkillsClient};
 use mcpgen_sdk::transport;
 
 const SKILL: &str = "\

@@ -77,8 +77,6 @@ pub mod prelude;
 
 #[cfg(any(feature = "http-server", feature = "http-client"))]
 pub use mcpgen_http as http;
-#[cfg(feature = "skills")]
-pub use mcpgen_mcp::skills;
 #[cfg(feature = "tasks")]
 pub use mcpgen_mcp::tasks;
 pub use mcpgen_mcp::{
@@ -87,6 +85,8 @@ pub use mcpgen_mcp::{
 };
 pub use mcpgen_runtime::{CallError, Closed, Connection, Context, Limits, Peer, Router};
 pub use mcpgen_runtime::{connection, context, jsonrpc, observer, peer, router, transport};
+#[cfg(feature = "skills")]
+pub use mcpgen_skills as skills;
 
 /// Compiles the examples of the README.
 #[cfg(all(doctest, feature = "stdio"))]

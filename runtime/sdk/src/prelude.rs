@@ -25,4 +25,6 @@ pub use mcpgen_mcp::server::{RequestContext, ServeError, Structured, ToolError, 
 pub use mcpgen_mcp::tasks::TaskPeerExt;
 pub use mcpgen_mcp::{Client, ClientBuilder, Extension, LocalInfo, Server, ServerBuilder, serve};
 pub use mcpgen_runtime::{CallError, Context, Peer, Router};
+#[cfg(feature = "skills")]
+pub use mcpgen_skills::{ReplaceSkills, ServeSkills, SkillsClient};
 pub use mcpgen_types::{ErrorObject, Json, JsonObject, JsonRef, Revision};

@@ -89,8 +89,6 @@ pub(crate) async fn connect_with<S: RequestService, F: Future<Output = ()> + Sen
         peer,
         round_limits: RoundLimits::default(),
         page_limits: PageLimits::default(),
-        #[cfg(feature = "skills")]
-        skill_limits: crate::skills::SkillLimits::default(),
         task: Arc::new(Mutex::new(running.0.take())),
         ended,
         revision,

@@ -36,9 +36,6 @@ pub struct Client<S = Router> {
     pub round_limits: RoundLimits,
     /// The limits of reading a list.
     pub page_limits: PageLimits,
-    /// The limits of loading skills.
-    #[cfg(feature = "skills")]
-    pub skill_limits: crate::skills::SkillLimits,
     pub(super) connection: Arc<DisconnectOnDrop>,
     /// The task that runs the connection; `None` once a clone was closed.
     pub(super) task: Arc<Mutex<Option<JoinHandle<io::Result<()>>>>>,
@@ -154,7 +151,11 @@ impl<S: RequestService> Client<S> {
     }
 
     /// Sends a request with params of the newest types, and returns its result in the revision of the connection.
-    pub(super) async fn raw_call(&self, method: &str, params: JsonObject) -> Result<Json, CallError> {
+    ///
+    /// # Errors
+    ///
+    /// Fails if the params cannot be expressed in the revision of the connection, or if the call fails.
+    pub async fn raw_call(&self, method: &str, params: JsonObject) -> Result<Json, CallError> {
         let params = self.revisions().params(method, &self.with_meta(params));
         let params = params.map_err(|error| CallError::Invalid(error.into()))?;
         self.peer.raw_request(method, Some(params)).await.map_err(|error| self.peer.explain(error))
@@ -175,7 +176,11 @@ impl<S: RequestService> Client<S> {
     }
 
     /// Decodes a result of the connection's revision as a type of the newest one.
-    pub(super) fn decode<T: Decode>(&self, method: &str, result: &Json) -> Result<T, CallError> {
+    ///
+    /// # Errors
+    ///
+    /// Fails if the result is not valid.
+    pub fn decode<T: Decode>(&self, method: &str, result: &Json) -> Result<T, CallError> {
         self.decoder.decode(self.revision, method, result)
     }
 }

@@ -370,10 +370,6 @@ mod tests {
         check_cache_hints::<ListResourceTemplatesResult>(&json!({ "resultType": "complete", "resourceTemplates": [] }));
         check_cache_hints::<ListPromptsResult>(&json!({ "resultType": "complete", "prompts": [] }));
         check_cache_hints::<ReadResourceResult>(&json!({ "resultType": "complete", "contents": [] }));
-        #[cfg(feature = "skills")]
-        check_cache_hints::<mcpgen_types::ext::skills::ListSkillsResult>(
-            &json!({ "resultType": "complete", "skills": [] }),
-        );
     }
 
     #[test]

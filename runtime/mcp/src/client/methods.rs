@@ -235,8 +235,7 @@ impl<S: RequestService> Client<S> {
     }
 
     /// Like [`pages`](Self::pages), for a request with other params than the cursor.
-    #[cfg(feature = "skills")]
-    pub(super) fn pages_with<R: Request>(&self, params: JsonObject) -> Pages<'_, S, R> {
+    pub fn pages_with<R: Request>(&self, params: JsonObject) -> Pages<'_, S, R> {
         Pages::new(self, params)
     }
 

@@ -25,7 +25,6 @@
 //! * [`handshake`] negotiates the revision.
 //! * [`mrtr`] sends requests that may take multiple rounds, `pages` reads lists, within the `limits` of the client. `input`
 //!   handles input requests, and `task` waits for tool calls that run as tasks, `tool_task` for those of 2025-11-25.
-//!   `skills` loads skills.
 //! * `tool_cache` is the client's list of tools, and `output_schema` checks their results; [`cache`] caches other results, on request.
 //! * `decoder` decodes results of any revision; [`lenient`] repairs them, on request.
 //! * `typed` calls tools with typed arguments and results.
@@ -51,8 +50,6 @@ mod output_schema;
 mod pages;
 #[cfg(feature = "stdio")]
 mod process;
-#[cfg(feature = "skills")]
-mod skills;
 mod subscribed;
 pub mod subscription;
 #[cfg(feature = "tasks")]
@@ -74,8 +71,6 @@ pub use limits::{PageLimits, RoundLimits};
 pub use pages::Pages;
 #[cfg(feature = "stdio")]
 pub use process::{ChildProcess, ServerOutput};
-#[cfg(feature = "skills")]
-pub use skills::{LoadedSkill, SkillContent};
 pub use subscribed::SessionState;
 pub use tool_call::ToolCall;
 pub use typed::{StructuredResult, TypedCallError};

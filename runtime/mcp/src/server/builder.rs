@@ -9,6 +9,7 @@ use futures_util::FutureExt;
 use mcpgen_runtime::connection::Limits;
 use mcpgen_runtime::context::Context;
 use mcpgen_runtime::router::{RequestService, Router};
+use mcpgen_runtime::transport::Extensions;
 use mcpgen_types::v2026_07_28::{CompleteRequestParams, Icon, Prompt, Resource, ServerCapabilities};
 use mcpgen_types::{Json, JsonObject, Request, Value};
 use parking_lot::Mutex;
@@ -70,6 +71,7 @@ impl From<LocalInfo> for ServerBuilder {
             change_filter: None,
             layers: Vec::new(),
             extensions: Vec::new(),
+            routes: Vec::new(),
             result_types: Vec::new(),
             #[cfg(feature = "tasks")]
             tasks: None,
@@ -88,8 +90,7 @@ impl From<LocalInfo> for ServerBuilder {
                 resources: Registry::default(),
                 templates: Registry::default(),
                 prompts: Registry::default(),
-                #[cfg(feature = "skills")]
-                skills: None,
+                extensions: Extensions::new(),
                 listeners: Mutex::default(),
             },
         }
@@ -411,6 +412,36 @@ impl ServerBuilder {
     pub fn cache_hint<R: Request>(mut self, hint: CacheHint) -> Self {
         let hints = &mut self.state.config.cache_hints;
         *hints = std::mem::take(hints).of::<R>(hint);
+        self
+    }
+
+    /// Adds routes that need the server, for extensions. The function is called for each connection or HTTP endpoint.
+    pub fn routes(mut self, add: impl Fn(&Server, Router) -> Router + Send + Sync + 'static) -> Self {
+        self.state.config.routes.push(Box::new(add));
+        self
+    }
+
+    /// Returns what extensions keep with the server, by type. [`Server::extensions`] returns it later.
+    pub fn extensions_mut(&mut self) -> &mut Extensions {
+        &mut self.state.extensions
+    }
+
+    /// Declares an extension in the capabilities of the server, without handlers.
+    pub fn declare<E: Extension>(mut self, extension: &E) -> Self {
+        let info = &mut self.state.config.info;
+        *info = std::mem::replace(info, LocalInfo::new("", "")).extension(extension);
+        self
+    }
+
+    /// Declares the `resources` capability, even if the server has no resources yet.
+    pub fn declare_resources(self) -> Self {
+        self.state.resources.declare();
+        self
+    }
+
+    /// Adds an invalid definition, which is reported when the server starts.
+    pub fn invalid(mut self, error: DefinitionError) -> Self {
+        self.state.config.invalid.push(error);
         self
     }
 

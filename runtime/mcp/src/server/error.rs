@@ -52,14 +52,9 @@ pub enum DefinitionError {
         /// The reason.
         source: HeaderError,
     },
-    #[cfg(feature = "skills")]
-    /// A skill is inside another skill that was added separately.
-    #[error("the skill at {0} and the skill around it were added separately; put them into one folder")]
-    InnerSkill(String),
-    #[cfg(feature = "skills")]
-    /// The skills of a server without skills were replaced.
-    #[error("the server was built without skills; add `ServerBuilder::skills`")]
-    NoSkills,
+    /// What an extension adds to the server is invalid.
+    #[error(transparent)]
+    Extension(Arc<dyn Error + Send + Sync>),
     /// A completion belongs to an argument or a variable that does not exist.
     #[error("the completion of {kind} {key:?}: it has no {argument:?}{did_you_mean}")]
     Completion {

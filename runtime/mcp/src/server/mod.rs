@@ -44,7 +44,7 @@
 //!
 //! `builder` builds a server, `state` has its handle, `registration` changes it while it serves, and `serve` connects
 //! it to transports. `router` has its routes: `call_tool`, `read_resource` and `get_prompt` handle requests, and
-//! `conversion` converts their params and results. `task_call` runs calls as tasks, and `skills` serves skills. `registry` stores entries (`tool`,
+//! `conversion` converts their params and results. `task_call` runs calls as tasks. `registry` stores entries (`tool`,
 //! `resource`, `template`, `prompt`). Their functions take a `context`, which has the `rounds` of a request;
 //! `into_tool_result` and `into_contents` convert their return values, and `form` checks answers of
 //! users. `schema` derives schemas from types, `tool_schemas` checks values against them, and `json_terms` rewords errors. `subscriptions` notifies modern clients of changes, `listeners` legacy ones,
@@ -78,8 +78,6 @@ mod rounds;
 mod router;
 mod schema;
 mod serve;
-#[cfg(feature = "skills")]
-mod skills;
 mod state;
 pub mod subscriptions;
 #[cfg(feature = "tasks")]
@@ -97,6 +95,7 @@ pub use error::{DefinitionError, ServeError};
 pub use into_contents::IntoContents;
 pub use into_tool_result::{IntoToolResult, Structured};
 pub use prompt::IntoPrompt;
+pub use registry::{decode_cursor, encode_cursor};
 pub use serve::{IntoConnection, serve, serve_until};
 pub use state::Server;
 pub use tool::ToolInfo;

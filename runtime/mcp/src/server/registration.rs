@@ -78,6 +78,28 @@ impl Server {
         self.remove(&self.0.resources, uri)
     }
 
+    /// Adds a resource, or replaces the one with the same URI. Subscribers are not notified: call
+    /// [`changed`](Self::changed) once all resources are set.
+    pub fn set_resource<F, Fut, T>(&self, resource: Resource, read: F)
+    where
+        F: Fn(RequestContext) -> Fut + Send + Sync + 'static,
+        Fut: Future<Output = T> + Send + 'static,
+        T: IntoContents,
+    {
+        self.0.resources.set(ResourceEntry::new(resource, read));
+    }
+
+    /// Removes a resource without notifying subscribers. Returns `false` if no resource has this URI.
+    pub fn unset_resource(&self, uri: &str) -> bool {
+        self.0.resources.remove(uri)
+    }
+
+    /// Returns whether a resource has this URI. Those that match a template do not count.
+    #[must_use]
+    pub fn has_resource(&self, uri: &str) -> bool {
+        self.0.resources.get(uri).is_some()
+    }
+
     /// Adds a resource template and notifies subscribers. See
     /// [`ServerBuilder::resource_template`](super::ServerBuilder::resource_template).
     ///

@@ -64,7 +64,6 @@ impl<T: Entry> Registry<T> {
     }
 
     /// Adds an entry, or replaces the one with the same key.
-    #[cfg(feature = "skills")]
     pub(super) fn set(&self, entry: T) {
         let replaced = self.entries.write().insert(entry.key().to_owned(), Arc::new(entry));
         // Dropped after the lock is released, as in `remove`.
@@ -115,6 +114,11 @@ impl<T: Entry> Registry<T> {
         Ok((page, next))
     }
 
+    /// Declares that the list is served, even if it has no entries yet.
+    pub(super) fn declare(&self) {
+        self.is_declared.store(true, Ordering::Release);
+    }
+
     /// Returns whether an entry was ever added. A list that has become empty is still served.
     pub(super) fn is_declared(&self) -> bool {
         self.is_declared.load(Ordering::Acquire)
@@ -126,12 +130,17 @@ impl<T: Entry> Registry<T> {
 }
 
 /// Encodes the position after an entry of this kind.
-pub(super) fn encode_cursor(kind: &str, key: &str) -> String {
+#[must_use]
+pub fn encode_cursor(kind: &str, key: &str) -> String {
     URL_SAFE_NO_PAD.encode(format!("{kind}:{key}"))
 }
 
 /// Returns the key that [`encode_cursor`] has encoded.
-pub(super) fn decode_cursor(kind: &str, cursor: &str) -> Result<String, ErrorObject> {
+///
+/// # Errors
+///
+/// Fails if the cursor was not created by it, or for another kind.
+pub fn decode_cursor(kind: &str, cursor: &str) -> Result<String, ErrorObject> {
     let bytes = URL_SAFE_NO_PAD.decode(cursor).ok();
     let text = bytes.and_then(|bytes| String::from_utf8(bytes).ok());
     let key = text.as_deref().and_then(|text| text.strip_prefix(kind)?.strip_prefix(':'));

@@ -24,9 +24,8 @@ impl Server {
     pub fn router(&self) -> Router {
         self.0.subscriptions.offer(&self.local_info());
         let router = self.subscription_routes(self.call_routes(self.list_routes(Router::new())));
-        #[cfg(feature = "skills")]
-        let router = self.skill_routes(router);
         let config = &self.0.config;
+        let router = config.routes.iter().fold(router, |router, add| add(self, router));
         #[cfg(feature = "tasks")]
         let router = match &config.tasks {
             Some(tasks) => tasks.add_task_requests(crate::protocol::RouterExt::extension(router, tasks)),

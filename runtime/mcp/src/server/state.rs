@@ -8,14 +8,13 @@ use futures_util::future::BoxFuture;
 use mcpgen_runtime::connection::Limits;
 use mcpgen_runtime::context::Context;
 use mcpgen_runtime::router::Router;
+use mcpgen_runtime::transport::Extensions;
 #[cfg(feature = "tasks")]
 use mcpgen_types::Request as _;
 #[cfg(feature = "tasks")]
 use mcpgen_types::v2026_07_28::CallToolRequest;
 use mcpgen_types::v2026_07_28::CompleteRequestParams;
 use parking_lot::Mutex;
-#[cfg(feature = "skills")]
-use parking_lot::RwLock;
 use serde_json::json;
 
 use super::change_bus::BusConnection;
@@ -40,8 +39,6 @@ use crate::protocol::extension::Extension as _;
 use crate::protocol::header_params::Header;
 use crate::protocol::info::LocalInfo;
 use crate::replicas::{BusEvent, RateLimiter, Replicas};
-#[cfg(feature = "skills")]
-use crate::skills::Skills;
 #[cfg(feature = "tasks")]
 use crate::tasks::{TaskSupport, TasksExtension, capability};
 use crate::validation::Validator;
@@ -61,9 +58,8 @@ pub(super) struct State {
     pub(super) resources: Registry<ResourceEntry>,
     pub(super) templates: Registry<TemplateEntry>,
     pub(super) prompts: Registry<PromptEntry>,
-    /// `None` if the server does not serve skills. Their files are also in `resources`.
-    #[cfg(feature = "skills")]
-    pub(super) skills: Option<RwLock<Arc<Skills>>>,
+    /// What extensions keep with the server, by type.
+    pub(super) extensions: Extensions,
     pub(super) subscriptions: Subscriptions,
     pub(super) listeners: Mutex<Listeners>,
 }
@@ -98,6 +94,8 @@ pub(super) struct Config {
     pub(super) result_types: Vec<&'static str>,
     /// The functions that add the handlers of extensions.
     pub(super) extensions: Vec<RouterChange>,
+    /// The functions that add routes which need the server.
+    pub(super) routes: Vec<ServerRoutes>,
     pub(super) rate_limiter: Option<Arc<dyn RateLimiter>>,
     pub(super) validator: Option<Arc<dyn Validator>>,
     /// The invalid definitions. The server does not start if it has any.
@@ -122,6 +120,8 @@ pub(super) type Identity = Box<dyn Fn(&Context) -> String + Send + Sync>;
 /// A callback for each change.
 pub(super) type OnChange = Box<dyn Fn(&Change) + Send + Sync>;
 /// Adds the handlers of an extension to a router, or wraps it in a middleware layer.
+pub(super) type ServerRoutes = Box<dyn Fn(&Server, Router) -> Router + Send + Sync>;
+
 pub(super) type RouterChange = Box<dyn Fn(Router) -> Router + Send + Sync>;
 
 #[cfg(feature = "tasks")]
@@ -163,6 +163,18 @@ impl Server {
     pub fn relay_change(&self, change: &Change) {
         self.0.subscriptions.changed(change);
         listeners::changed(&mut self.0.listeners.lock(), change);
+    }
+
+    /// Returns what extensions keep with the server, by type; see [`ServerBuilder::extensions_mut`](super::ServerBuilder::extensions_mut).
+    #[must_use]
+    pub fn extensions(&self) -> &Extensions {
+        &self.0.extensions
+    }
+
+    /// Returns the number of entries on a page of a list.
+    #[must_use]
+    pub fn page_size(&self) -> usize {
+        self.0.config.page_size
     }
 
     /// Returns the stores that its HTTP endpoints share with other processes.
@@ -233,11 +245,6 @@ impl Server {
     }
 
     pub(super) fn has_resources(&self) -> bool {
-        // A server of skills must declare resources, even if it has no skills.
-        #[cfg(feature = "skills")]
-        if self.0.skills.is_some() {
-            return true;
-        }
         if self.0.templates.is_declared() {
             return true;
         }

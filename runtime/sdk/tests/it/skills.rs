@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use mcpgen_sdk::protocol::PeerExt;
 use mcpgen_sdk::protocol::cache_hints::CacheHint;
-use mcpgen_sdk::skills::{SkillError, Skills, SkillsExtension};
+use mcpgen_sdk::skills::{ReplaceSkills, ServeSkills, SkillError, Skills, SkillsClient, SkillsExtension};
 use mcpgen_sdk::{CallError, Client, ClientBuilder, Server, serve, transport};
 use mcpgen_types::ext::skills::{ListSkillsRequest, Skill};
 use mcpgen_types::v2026_07_28::SubscriptionFilter;

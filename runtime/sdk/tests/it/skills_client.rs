@@ -4,7 +4,7 @@
 
 use std::sync::{Arc, Mutex};
 
-use mcpgen_sdk::skills::{SkillError, Skills, is_same_content};
+use mcpgen_sdk::skills::{SkillError, SkillLimits, Skills, SkillsClient, is_same_content};
 use mcpgen_sdk::{Client, ClientBuilder, LocalInfo, Router, Server, serve, transport};
 use mcpgen_types::v2026_07_28::{ListToolsResult, PaginatedRequestParams, Resource};
 use mcpgen_types::{ErrorCode, ErrorObject, Revision};
@@ -220,10 +220,9 @@ async fn loads_dynamic_skills_within_the_limits_if_allowed() {
     entry["resources"] = json!("dynamic");
     let fake = Fake { skills: vec![entry], contents: json!([{ "text": GREET }]) };
     let (mut client, log) = fake.connect(REVISIONS[1]).await;
-    client.skill_limits.allow_dynamic = true;
-    client.skill_limits.bytes = 2 * GREET.len() as u64;
+    let limits = SkillLimits { allow_dynamic: true, bytes: 2 * GREET.len() as u64, ..SkillLimits::default() };
     let entries = client.skills().await.expect("skills");
-    let skill = client.load_skill(&entries[0]).await.expect("a skill");
+    let skill = client.load_skill_within(&entries[0], limits).await.expect("a skill");
     client.read_skill_file(&skill, "a b.txt").await.expect("a file");
     let error = client.read_skill_file(&skill, "c.txt").await.expect_err("too large");
     assert!(matches!(error, SkillError::Limit { unit: "bytes", .. }), "{error}");

@@ -5,7 +5,7 @@ use std::pin::Pin;
 
 use anyhow::{Context, ensure};
 use mcpgen_sdk::Client;
-use mcpgen_sdk::skills::SkillError;
+use mcpgen_sdk::skills::{SkillError, SkillsClient};
 use mcpgen_types::JsonObject;
 use mcpgen_types::ext::skills::SkillResources;
 use serde::Deserialize;

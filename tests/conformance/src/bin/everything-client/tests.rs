@@ -1,7 +1,7 @@
 //! Runs the scenarios without the suite, with a server that has the tools they call.
 
 use mcpgen_sdk::server::{RequestContext, ToolError};
-use mcpgen_sdk::skills::Skills;
+use mcpgen_sdk::skills::{ServeSkills, Skills};
 use mcpgen_sdk::{Server, serve, transport};
 use mcpgen_types::JsonObject;
 use mcpgen_types::v2026_07_28::{ElicitRequestParams, Prompt, Resource, Tool, ToolInputSchema};

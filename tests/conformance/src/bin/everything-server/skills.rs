@@ -1,7 +1,7 @@
 //! Skills: one with files in subdirectories, and one with a path of two segments.
 
 use mcpgen_sdk::ServerBuilder;
-use mcpgen_sdk::skills::{FolderError, Skills};
+use mcpgen_sdk::skills::{FolderError, ServeSkills, Skills};
 
 const FOLDER: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/skills");
 

@@ -6,10 +6,10 @@
 //! verifies it.
 //!
 //! * A server adds [`Skills`], from a folder or from files in the program, with
-//!   [`ServerBuilder::skills`](crate::ServerBuilder::skills).
-//! * A client lists skills with [`Client::skills`](crate::Client::skills), loads one with
-//!   [`Client::load_skill`](crate::Client::load_skill), and reads its files with
-//!   [`Client::read_skill_file`](crate::Client::read_skill_file). Errors name the file.
+//!   [`ServeSkills::skills`](crate::ServeSkills::skills).
+//! * A client lists skills with [`SkillsClient::skills`](crate::SkillsClient::skills), loads one with
+//!   [`SkillsClient::load_skill`](crate::SkillsClient::load_skill), and reads its files with
+//!   [`SkillsClient::read_skill_file`](crate::SkillsClient::read_skill_file). Errors name the file.
 //!
 //! The client executes nothing. A skill is untrusted input for the model: name its server when you show it, ask the user
 //! before the model acts on it, and ignore its `allowed-tools` unless the user has approved them. A digest proves that a file
@@ -19,9 +19,10 @@
 //!
 //! `folder` reads the files of a server, and `catalog` finds the skills in them. `frontmatter` reads the front matter of a
 //! `SKILL.md` with `yaml`, and `rules` checks it. `uri`, `mime` and `digest` are facts about files. `verify` checks what a
-//! client receives, within the `limits`.
+//! client receives, within the `limits`. `server` serves skills, and `client` loads them.
 
 mod catalog;
+mod client;
 mod digest;
 mod error;
 mod extension;
@@ -30,15 +31,16 @@ mod frontmatter;
 mod limits;
 mod mime;
 mod rules;
-pub(crate) mod uri;
-pub(crate) mod verify;
+mod server;
+mod uri;
+mod verify;
 mod yaml;
 
 pub use catalog::Skills;
-pub(crate) use catalog::{Conflict, SkillFile};
+pub use client::{LoadedSkill, SkillContent, SkillsClient};
 pub use error::{FolderError, SkillError};
 pub use extension::SkillsExtension;
 pub use frontmatter::FrontmatterError;
 pub use limits::{MAX_BYTES, MAX_FILES, SkillLimits};
-pub(crate) use mime::DIRECTORY;
+pub use server::{ReplaceSkills, ServeSkills, SkillsError};
 pub use verify::is_same_content;

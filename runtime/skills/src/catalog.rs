@@ -16,11 +16,11 @@ use super::uri::{self, SKILL_FILE, of_path};
 use super::{digest, folder, frontmatter, mime, rules};
 
 /// Skills for a server, with the content of their files. Add them with
-/// [`ServerBuilder::skills`](crate::ServerBuilder::skills).
+/// [`ServeSkills::skills`](crate::ServeSkills::skills).
 ///
 /// The files are read once and kept in memory, so the digests in the entries always match what the server sends, and no
 /// request reads from the file system. To serve changed files, load them again and call
-/// [`Server::replace_skills`](crate::Server::replace_skills).
+/// [`ReplaceSkills::replace_skills`](crate::ReplaceSkills::replace_skills).
 #[derive(Clone, Debug, Default)]
 pub struct Skills {
     /// By the URI of `SKILL.md`.

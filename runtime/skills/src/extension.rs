@@ -2,12 +2,12 @@
 
 use mcpgen_types::ext::skills::SkillsExtensionCapability;
 
-use crate::protocol::extension::Extension;
+use mcpgen_mcp::protocol::extension::Extension;
 
 /// The extension `io.modelcontextprotocol/skills`, which servers declare.
 ///
-/// [`ServerBuilder::skills`](crate::ServerBuilder::skills) declares it. For a client,
-/// [`Peer::extension`](crate::protocol::PeerExt::extension) returns the settings of a server. Clients do not declare it, and servers
+/// [`ServeSkills::skills`](crate::ServeSkills::skills) declares it. For a client,
+/// [`Peer::extension`](mcpgen_mcp::protocol::PeerExt::extension) returns the settings of a server. Clients do not declare it, and servers
 /// respond to all clients.
 #[derive(Clone, Copy, Debug)]
 pub struct SkillsExtension(());

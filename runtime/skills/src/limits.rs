@@ -8,7 +8,7 @@ pub const MAX_BYTES: u64 = 16 << 20;
 /// The maximum total size of the files of all skills of a server, which are in memory: 256 MiB.
 pub(super) const MAX_TOTAL_BYTES: u64 = 256 << 20;
 
-/// Limits which skills a client loads. Set it with [`Client::skill_limits`](crate::Client::skill_limits).
+/// Limits which skills a client loads. Pass it to [`SkillsClient::load_skill_within`](crate::SkillsClient::load_skill_within).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SkillLimits {
     /// The maximum number of files of a skill. Default: [`MAX_FILES`], the least that the extension allows.
