@@ -303,7 +303,7 @@ fn cargo_finds_no_examples() {
         "[package]\nname = \"doctests\"\nversion = \"0.0.0\"\nedition = \"2024\"\n\n[dependencies]\n\
          mcpgen-sdk = {{ path = {:?}, default-features = false }}\n\
          mcpgen-types = {{ path = {:?}, features = [\"pattern\"] }}\n\n[workspace]\n",
-        root.join("runtime"),
+        root.join("runtime/sdk"),
         root.join("generated"),
     );
     fs::write(krate.join("Cargo.toml"), manifest).expect("written");

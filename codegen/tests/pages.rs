@@ -227,7 +227,7 @@ fn architecture_lists_the_folders_of_each_crate() {
     let page = fs::read_to_string(root.join("ARCHITECTURE.md")).expect("the page");
     let sections = page.split("\n## ").filter_map(|section| section.split_once('\n'));
     let crates: Vec<_> = sections.filter(|(title, _)| title.ends_with("/src")).collect();
-    assert_eq!(crates.len(), 10, "{}", crates.len());
+    assert!(crates.len() >= 15, "{}", crates.len());
     for (src, text) in crates {
         let words = text.split("```").skip(1).step_by(2).flat_map(str::lines).filter_map(|line| line.split(' ').next());
         let is_path = |word: &&str| word.ends_with('/') || word.ends_with(".rs");
