@@ -50,9 +50,10 @@ impl Alphabet {
             }
             ranges[group].push((start, end));
         }
-        ranges.sort_by_key(|ranges| {
-            let is_in = |(start, end): &(u32, u32)| ranges.iter().any(|range| range.0 < *end && *start < range.1);
-            READABLE.iter().position(is_in).unwrap_or(READABLE.len())
+        ranges.sort_by_cached_key(|ranges| {
+            let first = characters(ranges).next().map_or(0, u32::from);
+            let is_in = |range: &(u32, u32)| (range.0..range.1).contains(&first);
+            (READABLE.iter().position(is_in).unwrap_or(READABLE.len()), first)
         });
         Self { groups: ranges }
     }

@@ -93,6 +93,7 @@ const SCHEMA: Crate = Crate {
         "check",
         "guard",
         "evaluate",
+        "containment",
         "normal",
         "algebra",
         "lower",

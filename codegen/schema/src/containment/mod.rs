@@ -1,0 +1,82 @@
+//! Proves that one schema contains another, or finds a document that shows the opposite.
+//!
+//! A document that the smaller schema accepts and the larger one refuses is a *witness*. The search for one is complete
+//! for most of JSON Schema, so finding none is a proof: see "Witness Generation for JSON Schema" (Attouche, Baazizi,
+//! Colazzo, Ghelli, Sartiani and Scherzinger, PVLDB 2022).
+//!
+//! `formula` reads checks: `not` becomes a sign, equal parts become one, and `unevaluated` expresses what depends on other
+//! keywords. `search` goes through the JSON types and alternatives; `texts`, `numbers`, `arrays` and `objects` find values
+//! of one type, and `holds` evaluates formulas on them. `shrink` makes a witness shorter.
+
+mod arrays;
+mod formula;
+mod holds;
+mod numbers;
+mod objects;
+mod search;
+mod shrink;
+mod texts;
+mod unevaluated;
+mod verdict;
+
+use formula::Formulas;
+use search::{Outcome, Search};
+pub use verdict::{Budget, Reason, Verdict};
+
+use crate::check::{Check, Definitions};
+use crate::json::Json;
+
+/// A check, with the definitions that it refers to.
+#[derive(Clone, Copy, Debug)]
+pub struct Scoped<'a> {
+    /// The check.
+    pub check: &'a Check,
+    /// The definitions. None of them refers to itself without an array or an object in between.
+    pub definitions: &'a Definitions,
+}
+
+impl Scoped<'_> {
+    /// Returns whether a document is valid, or `None` if a pattern was given up.
+    fn accepts(self, document: &Json) -> Option<bool> {
+        match self.check.check(document, self.definitions) {
+            Err(failure) if failure.is_given_up() => None,
+            result => Some(result.is_ok()),
+        }
+    }
+}
+
+/// Returns whether `large` accepts every document that `small` accepts. Otherwise, the verdict has a document that `small`
+/// accepts and `large` refuses.
+pub fn contains(large: Scoped<'_>, small: Scoped<'_>, budget: Budget) -> Verdict {
+    verdict(&[small], &[large], budget)
+}
+
+/// Returns whether no document is accepted by both. Otherwise, the verdict has such a document.
+pub fn disjoint(a: Scoped<'_>, b: Scoped<'_>, budget: Budget) -> Verdict {
+    verdict(&[a, b], &[], budget)
+}
+
+/// Searches a document that all of some schemas accept and others refuse.
+fn verdict(accepting: &[Scoped<'_>], refusing: &[Scoped<'_>], budget: Budget) -> Verdict {
+    let mut formulas = Formulas::new();
+    let mut goal: Vec<_> = accepting.iter().map(|it| formulas.read(it.check, it.definitions)).collect();
+    goal.extend(refusing.iter().map(|it| formulas.read(it.check, it.definitions).not()));
+    match Search::new(formulas, budget.steps).solve(goal) {
+        Outcome::Empty => Verdict::Proved,
+        Outcome::Unknown(reason) => Verdict::Unknown(reason),
+        Outcome::Found(document) => {
+            let is_witness = |document: &Json| {
+                let accepted = accepting.iter().map(|it| it.accepts(document));
+                let refused = refusing.iter().map(|it| it.accepts(document).map(|accepted| !accepted));
+                accepted.chain(refused).try_fold(true, |all, holds| Some(all && holds?))
+            };
+            let is_valid = is_witness(&document);
+            debug_assert!(is_valid != Some(false), "{document} is no witness: {accepting:?} {refusing:?}");
+            match is_valid {
+                Some(true) => Verdict::Refuted(shrink::shrink((*document).clone(), &|it| is_witness(it) == Some(true))),
+                Some(false) => Verdict::Unknown(Reason::Invalid),
+                None => Verdict::Unknown(Reason::Pattern),
+            }
+        }
+    }
+}
