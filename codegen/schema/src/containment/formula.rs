@@ -1,18 +1,25 @@
 //! Checks as formulas: equal parts are one node, and the complement of a node is a sign.
 
 use std::collections::HashMap;
+use std::fmt::{self, Write as _};
 
 use serde_json::Number;
 
-use super::verdict::Reason;
+use super::verdict::{Reason, Scoped};
 use crate::check::{Check, Definitions, MemberChecks};
 use crate::json::Json;
 use crate::json_types::JsonTypes;
 use crate::limits::{Bounds, Length};
 
 /// A node, or its complement.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub(super) struct Formula(u32);
+
+impl fmt::Debug for Formula {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.fmt(f)
+    }
+}
 
 impl Formula {
     /// Accepts every value.
@@ -86,11 +93,14 @@ pub(super) enum Names {
 /// All formulas of a question.
 pub(super) struct Formulas<'a> {
     nodes: Vec<Node>,
+    /// The nodes by their text.
     known: HashMap<String, Formula>,
+    key: String,
     definitions: Vec<Definition<'a>>,
     numbers: HashMap<(usize, &'a str), usize>,
-    /// The number of definitions that are being read.
+    /// The number of definitions that are being read, and the one after which a reference is followed later.
     depth: u32,
+    max_depth: u32,
 }
 
 struct Definition<'a> {
@@ -106,13 +116,16 @@ enum State {
     Read(Formula),
 }
 
-/// The number of nested definitions after which a reference is followed later.
+/// The maximum number of nested definitions that are read immediately.
 const MAX_NESTED: u32 = 24;
 
 impl<'a> Formulas<'a> {
-    pub(super) fn new() -> Self {
-        let (nodes, known) = (vec![Node::True], HashMap::new());
-        Formulas { nodes, known, definitions: Vec::new(), numbers: HashMap::new(), depth: 0 }
+    /// Creates formulas about definitions of the same names, or of different ones. The latter are read immediately, because
+    /// equal schemas are found by their contents.
+    pub(super) fn new(has_one_scope: bool) -> Self {
+        let (nodes, known, key) = (vec![Node::True], HashMap::new(), String::new());
+        let max_depth = if has_one_scope { 0 } else { MAX_NESTED };
+        Formulas { nodes, known, key, definitions: Vec::new(), numbers: HashMap::new(), depth: 0, max_depth }
     }
 
     pub(super) fn node(&self, formula: Formula) -> &Node {
@@ -121,13 +134,15 @@ impl<'a> Formulas<'a> {
 
     /// Adds a node, unless there is an equal one.
     pub(super) fn add(&mut self, node: Node) -> Formula {
-        let key = format!("{node:?}");
-        if let Some(known) = self.known.get(&key) {
+        self.key.clear();
+        // Writing to a string does not fail.
+        let _ = write!(self.key, "{node:?}");
+        if let Some(known) = self.known.get(&self.key) {
             return *known;
         }
         let formula = Formula(u32::try_from(self.nodes.len() * 2).expect("fewer than 2^31 nodes fit into memory"));
         self.nodes.push(node);
-        self.known.insert(key, formula);
+        self.known.insert(self.key.clone(), formula);
         formula
     }
 
@@ -219,12 +234,10 @@ impl<'a> Formulas<'a> {
         formula
     }
 
-    /// Returns the formula of a definition, if it was read.
-    pub(super) fn known_definition(&self, number: usize) -> Option<Formula> {
-        match self.definitions[number].state {
-            State::Read(formula) => Some(formula),
-            _ => None,
-        }
+    /// Returns the check of a definition that was not followed.
+    pub(super) fn scoped(&self, number: usize) -> Scoped<'a> {
+        let Definition { check, scope, .. } = self.definitions[number];
+        Scoped { check, definitions: scope }
     }
 
     fn reference(&mut self, name: &'a str, scope: &'a Definitions) -> Formula {
@@ -237,7 +250,7 @@ impl<'a> Formulas<'a> {
         }
         match self.definitions[number].state {
             State::Read(formula) => formula,
-            State::Unread if self.depth < MAX_NESTED => self.definition(number),
+            State::Unread if self.depth < self.max_depth => self.definition(number),
             _ => self.add(Node::Definition(number)),
         }
     }

@@ -1,7 +1,8 @@
 //! Evaluates formulas on a value.
 
 use super::formula::{Formula, Node};
-use super::search::Search;
+use super::search::{Case, Goal, Outcome, Search};
+use super::verdict::Reason;
 use crate::check::{Check, Definitions};
 use crate::json::Json;
 use crate::json_types::JsonTypes;
@@ -14,35 +15,49 @@ impl Search<'_> {
         Some(result == formula.is_positive())
     }
 
+    /// Returns whether one alternative of each choice accepts a value.
+    pub(super) fn meets(&self, case: &Case, value: &Json) -> bool {
+        self.choices_hold(case, value) == Some(true)
+    }
+
+    fn choices_hold(&self, case: &Case, value: &Json) -> Option<bool> {
+        let holds = |goal: &Goal| all(goal.iter().map(|formula| self.holds(*formula, value)));
+        all(case.choices.iter().map(|choice| any(choice.iter().map(holds))))
+    }
+
+    /// Decides a case with these values only.
+    pub(super) fn listed(&self, case: &Case, values: Vec<Json>) -> Outcome {
+        let mut is_unknown = false;
+        for value in values.into_iter().filter(|value| JsonTypes::of(value) == case.types) {
+            let atoms = case.atoms.iter().map(|formula| self.holds(*formula, &value));
+            match all(atoms.chain([self.choices_hold(case, &value)])) {
+                Some(true) => return Outcome::found(value),
+                Some(false) => {}
+                None => is_unknown = true,
+            }
+        }
+        if is_unknown { Outcome::Unknown(Reason::Pattern) } else { Outcome::Empty }
+    }
+
     fn node_holds(&self, formula: Formula, value: &Json) -> Option<bool> {
         let node = self.formulas.node(formula);
         Some(match (node, value) {
             (Node::True, _) => true,
-            (Node::Any(parts), _) => {
-                let mut unknown = false;
-                for part in parts {
-                    match self.holds(*part, value) {
-                        Some(true) => return Some(true),
-                        Some(false) => {}
-                        None => unknown = true,
-                    }
-                }
-                (!unknown).then_some(false)?
-            }
+            (Node::Any(parts), _) => any(parts.iter().map(|part| self.holds(*part, value)))?,
             (Node::One(parts), _) => self.count(parts.iter().map(|part| self.holds(*part, value)))? == 1,
-            (Node::Definition(number), _) => self.holds(self.formulas.known_definition(*number)?, value)?,
+            (Node::Definition(number), _) => self.formulas.scoped(*number).accepts(value)?,
             (Node::Opaque(_), _) => return None,
             (Node::Type(types), _) => types.contains(JsonTypes::of(value)),
             (Node::Values(values), _) => values.contains(value),
             (Node::Items(range, formula), Json::Array(items)) => {
                 let items = items.iter().enumerate().filter(|(index, _)| range.contains(*index));
-                self.every(items.map(|(_, item)| self.holds(*formula, item)))?
+                all(items.map(|(_, item)| self.holds(*formula, item)))?
             }
             (Node::Contains(formula, length), Json::Array(items)) => {
                 length.contains(self.count(items.iter().map(|item| self.holds(*formula, item)))?)
             }
             (Node::Members(names, formula), Json::Object(members)) => {
-                self.every(members.iter().map(|(name, value)| match self.has_name(names, name)? {
+                all(members.iter().map(|(name, value)| match self.has_name(names, name)? {
                     true => self.holds(*formula, value),
                     false => Some(true),
                 }))?
@@ -54,10 +69,6 @@ impl Search<'_> {
 
     fn count(&self, mut results: impl Iterator<Item = Option<bool>>) -> Option<u64> {
         results.try_fold(0, |count, result| Some(count + u64::from(result?)))
-    }
-
-    fn every(&self, mut results: impl Iterator<Item = Option<bool>>) -> Option<bool> {
-        results.try_fold(true, |all, result| Some(all && result?))
     }
 }
 
@@ -72,4 +83,19 @@ fn check(node: &Node) -> Option<Check> {
         Node::MemberCount(length) => Check::MemberCount(length.clone()),
         _ => return None,
     })
+}
+
+/// Returns whether all results are true. If it depends on an unknown one, the result is unknown.
+fn all(mut results: impl Iterator<Item = Option<bool>>) -> Option<bool> {
+    let mut is_unknown = false;
+    let is_false = results.any(|result| {
+        is_unknown |= result.is_none();
+        result == Some(false)
+    });
+    if is_false { Some(false) } else { (!is_unknown).then_some(true) }
+}
+
+/// Like [`all`], for any result.
+fn any(results: impl Iterator<Item = Option<bool>>) -> Option<bool> {
+    Some(!all(results.map(|result| Some(!result?)))?)
 }

@@ -21,29 +21,9 @@ mod verdict;
 
 use formula::Formulas;
 use search::{Outcome, Search};
-pub use verdict::{Budget, Reason, Verdict};
+pub use verdict::{Budget, Reason, Scoped, Verdict};
 
-use crate::check::{Check, Definitions};
 use crate::json::Json;
-
-/// A check, with the definitions that it refers to.
-#[derive(Clone, Copy, Debug)]
-pub struct Scoped<'a> {
-    /// The check.
-    pub check: &'a Check,
-    /// The definitions. None of them refers to itself without an array or an object in between.
-    pub definitions: &'a Definitions,
-}
-
-impl Scoped<'_> {
-    /// Returns whether a document is valid, or `None` if a pattern was given up.
-    fn accepts(self, document: &Json) -> Option<bool> {
-        match self.check.check(document, self.definitions) {
-            Err(failure) if failure.is_given_up() => None,
-            result => Some(result.is_ok()),
-        }
-    }
-}
 
 /// Returns whether `large` accepts every document that `small` accepts. Otherwise, the verdict has a document that `small`
 /// accepts and `large` refuses.
@@ -58,7 +38,9 @@ pub fn disjoint(a: Scoped<'_>, b: Scoped<'_>, budget: Budget) -> Verdict {
 
 /// Searches a document that all of some schemas accept and others refuse.
 fn verdict(accepting: &[Scoped<'_>], refusing: &[Scoped<'_>], budget: Budget) -> Verdict {
-    let mut formulas = Formulas::new();
+    let mut scopes = accepting.iter().chain(refusing).map(|it| std::ptr::from_ref(it.definitions));
+    let first = scopes.next();
+    let mut formulas = Formulas::new(scopes.all(|scope| Some(scope) == first));
     let mut goal: Vec<_> = accepting.iter().map(|it| formulas.read(it.check, it.definitions)).collect();
     goal.extend(refusing.iter().map(|it| formulas.read(it.check, it.definitions).not()));
     match Search::new(formulas, budget.steps).solve(goal) {

@@ -67,13 +67,13 @@ pub(super) struct Search<'a> {
 
 /// What is known and what is open about a value of one JSON type.
 #[derive(Clone)]
-struct Case {
-    types: JsonTypes,
+pub(super) struct Case {
+    pub(super) types: JsonTypes,
     asserted: BTreeSet<Formula>,
     /// The asserted formulas about this type.
-    atoms: Vec<Formula>,
+    pub(super) atoms: Vec<Formula>,
     /// One alternative of each has to hold.
-    choices: Vec<Vec<Goal>>,
+    pub(super) choices: Vec<Vec<Goal>>,
 }
 
 impl<'a> Search<'a> {
@@ -265,13 +265,6 @@ impl<'a> Search<'a> {
         Ok(case)
     }
 
-    /// Returns whether a value meets the formulas of a case, and its choices.
-    fn meets(&self, case: &Case, value: &Json) -> bool {
-        let holds = |formula: &Formula| self.holds(*formula, value) == Some(true);
-        case.asserted.iter().all(holds)
-            && case.choices.iter().all(|choice| choice.iter().any(|alternative| alternative.iter().all(holds)))
-    }
-
     /// Decides the assertions for one JSON type, regardless of choices.
     fn leaf(&mut self, case: &Case) -> Outcome {
         if let Err(reason) = self.spend(1) {
@@ -303,19 +296,6 @@ impl<'a> Search<'a> {
             JsonTypes::ARRAY => self.array(&case.atoms),
             _ => self.object(&case.atoms),
         }
-    }
-
-    fn listed(&self, case: &Case, values: Vec<Json>) -> Outcome {
-        let mut is_unknown = false;
-        for value in values.into_iter().filter(|value| JsonTypes::of(value) == case.types) {
-            let results = case.asserted.iter().map(|formula| self.holds(*formula, &value));
-            let results: Vec<Option<bool>> = results.collect();
-            if results.iter().all(|result| *result == Some(true)) {
-                return Outcome::found(value);
-            }
-            is_unknown |= !results.contains(&Some(false));
-        }
-        if is_unknown { Outcome::Unknown(Reason::Pattern) } else { Outcome::Empty }
     }
 
     /// Adds formulas to a case. Returns `None` if they contradict it.

@@ -1,8 +1,28 @@
-//! Verdicts, and the limit of the work for one.
+//! Questions and verdicts, and the limit of the work.
 
 use std::fmt;
 
+use crate::check::{Check, Definitions};
 use crate::json::Json;
+
+/// A check, with the definitions that it refers to.
+#[derive(Clone, Copy, Debug)]
+pub struct Scoped<'a> {
+    /// The check.
+    pub check: &'a Check,
+    /// The definitions. None of them refers to itself without an array or an object in between.
+    pub definitions: &'a Definitions,
+}
+
+impl Scoped<'_> {
+    /// Returns whether a document is valid, or `None` if a pattern was given up.
+    pub(super) fn accepts(self, document: &Json) -> Option<bool> {
+        match self.check.check(document, self.definitions) {
+            Err(failure) if failure.is_given_up() => None,
+            result => Some(result.is_ok()),
+        }
+    }
+}
 
 /// The amount of work after which a search is given up.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
