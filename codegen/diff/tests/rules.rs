@@ -75,6 +75,44 @@ fn every_rule_has_a_file_and_a_snapshot() {
     }
 }
 
+/// A member that a schema does not name, and whose schema it states, may have been sent before it is named.
+#[test]
+fn members_that_were_not_named_are_compared() {
+    let model = |name: &str, keywords: &str| {
+        let text = format!(r#"{{"$defs": {{"A": {{"type": "object", {keywords}}}}}}}"#);
+        let document = mcpgen_schema::Document::parse(format!("{name}.json"), text.as_bytes());
+        let model = document.and_then(|document| mcpgen_model::model(document, name, false));
+        model.unwrap_or_else(|error| panic!("{text}: {error}"))
+    };
+    let texts = r#""additionalProperties": {"type": "string"}"#;
+    let with = |member: &str, rest: &str| format!(r#"{rest}, "properties": {{"PORT": {member}}}"#);
+    let open = r#""properties": {"x": {"type": "string"}}"#;
+    for (old, new, refused) in [
+        (texts, with(r#"{"type": "integer"}"#, texts), true),
+        (texts, with(r#"{"type": "string", "maxLength": 3}"#, texts), true),
+        (texts, with(r#"{"const": "a"}"#, texts), true),
+        (texts, with("false", texts), true),
+        (texts, with(r#"{"type": "string"}"#, texts), false),
+        (texts, with("{}", texts), false),
+        (open, r#""properties": {"x": {"type": "string"}, "last": false}"#.to_owned(), true),
+        // By convention, nobody sends members that an open object does not name.
+        (open, r#""properties": {"x": {"type": "string"}, "last": {"type": "string"}}"#.to_owned(), false),
+        (
+            r#""patternProperties": {"^P": {"type": "string"}}"#,
+            with(r#"{"type": "integer"}"#, r#""patternProperties": {"^P": {"type": "string"}}"#),
+            true,
+        ),
+    ] {
+        let (before, after) = (model("old", old), model("new", &new));
+        let rules = |old: &Protocol, new: &Protocol| -> Vec<&str> {
+            diff(old, new).findings.iter().map(|it| it.rule.id).collect()
+        };
+        let (forward, back) = (rules(&before, &after), rules(&after, &before));
+        assert_eq!(forward.contains(&"member-refused-by-new"), refused, "{old} to {new}: {forward:?}");
+        assert_eq!(back.contains(&"member-refused-by-old"), refused, "{new} to {old}: {back:?}");
+    }
+}
+
 /// If a rule has an opposite, its example in reverse is an example of the opposite.
 #[test]
 fn opposite_rules_mirror_each_other() {

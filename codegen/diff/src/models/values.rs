@@ -469,33 +469,54 @@ impl<'p> Values<'p> {
             false => (&rules::MEMBER_ADDED_OPTIONAL, "new"),
         };
         outcome.add(site, rule, "", format!("{} is {words}", site.subject));
-        let fits = match old.other(&member.wire) {
-            OtherMembers::Anything => true,
-            OtherMembers::Refused => false,
-            OtherMembers::Of(rest) => self.member_fits(Err(rest), Ok(member)),
-        };
-        if !fits {
+        let others = old.other(&member.wire);
+        let (read_by_new, read_by_old) = self.fits(others, member, |rest| self.both_fit(Err(rest), Ok(member)));
+        if !read_by_old {
             let message = format!("{} is rejected by the old schema, which does not have the member", site.subject);
             outcome.add(site, &rules::MEMBER_REFUSED_BY_OLD, "", message);
+        }
+        if !read_by_new {
+            let message = format!("{} is rejected by the new schema, which allows less than the old one", site.subject);
+            outcome.add(site, &rules::MEMBER_REFUSED_BY_NEW, "", message);
         }
     }
 
     fn member_removed(&self, new: &ResolvedObject<'_>, member: &Member, site: &Site, outcome: &mut Outcome) {
         let rule = if member.required { &rules::MEMBER_REMOVED_REQUIRED } else { &rules::MEMBER_REMOVED_OPTIONAL };
         outcome.add(site, rule, "", format!("{} was removed", site.subject));
-        let fits = match new.other(&member.wire) {
-            OtherMembers::Anything => true,
-            OtherMembers::Refused => false,
-            OtherMembers::Of(rest) => self.member_fits(Ok(member), Err(rest)),
-        };
-        if !fits {
+        let others = new.other(&member.wire);
+        let (read_by_old, read_by_new) = self.fits(others, member, |rest| {
+            let (read_by_new, read_by_old) = self.both_fit(Ok(member), Err(rest));
+            (read_by_old, read_by_new)
+        });
+        if !read_by_new {
             let message = format!("{} is rejected by the new schema, which no longer has the member", site.subject);
             outcome.add(site, &rules::MEMBER_REFUSED_BY_NEW, "", message);
         }
+        if !read_by_old {
+            let message = format!("{} is rejected by the old schema, which allows less than the new one", site.subject);
+            outcome.add(site, &rules::MEMBER_REFUSED_BY_OLD, "", message);
+        }
     }
 
-    /// Returns whether an unnamed member on one side accepts the named member on the other side.
-    fn member_fits(&self, old: Result<&Member, &Type>, new: Result<&Member, &Type>) -> bool {
+    /// Returns whether the side that names a member accepts what the other side sends without naming it, and whether the
+    /// other side accepts the member. By convention, nobody sends members that an open object says nothing about.
+    fn fits(
+        &self,
+        others: OtherMembers<'_>,
+        member: &Member,
+        compare: impl FnOnce(&Type) -> (bool, bool),
+    ) -> (bool, bool) {
+        match others {
+            OtherMembers::Anything => (member.content != Content::Value(Type::Never), true),
+            OtherMembers::Refused => (true, member.content == Content::Value(Type::Never)),
+            OtherMembers::Of(rest) => compare(rest),
+        }
+    }
+
+    /// Compares a named member on one side with an unnamed one on the other. Returns whether the new side accepts the
+    /// old one, and the reverse.
+    fn both_fit(&self, old: Result<&Member, &Type>, new: Result<&Member, &Type>) -> (bool, bool) {
         let content = |side: Result<&Member, &Type>| match side {
             Err(content) => Some(content.clone()),
             Ok(Member { content: Content::Value(content), .. }) => Some(content.clone()),
@@ -505,12 +526,23 @@ impl<'p> Values<'p> {
             Ok(Member { content: Content::Constant(value), .. }) => Some(value.clone()),
             _ => None,
         };
-        match (content(old), content(new)) {
-            (Some(before), Some(after)) if old.is_ok() => self.worst(&before, &after).0 == Verdict::Compatible,
-            (Some(before), Some(after)) => self.worst(&before, &after).1 == Verdict::Compatible,
-            (None, Some(rest)) => constant(old).is_some_and(|value| self.takes(self.new, &rest, value)),
-            (Some(rest), None) => constant(new).is_some_and(|value| self.takes(self.old, &rest, value)),
-            (None, None) => true,
+        let is_only = |protocol: &Protocol, rest: &Type, value: &Json| match protocol.resolved(rest) {
+            Resolved::Values(values) => values.iter().all(|it| it == value),
+            Resolved::Never => true,
+            _ => false,
+        };
+        match (content(old), content(new), constant(old).or(constant(new))) {
+            (Some(before), Some(after), _) => {
+                let (forward, back) = self.worst(&before, &after);
+                (forward == Verdict::Compatible, back == Verdict::Compatible)
+            }
+            (None, Some(rest), Some(value)) => {
+                (self.takes(self.new, &rest, value.clone()), is_only(self.new, &rest, &value))
+            }
+            (Some(rest), None, Some(value)) => {
+                (is_only(self.old, &rest, &value), self.takes(self.old, &rest, value.clone()))
+            }
+            _ => (true, true),
         }
     }
 
