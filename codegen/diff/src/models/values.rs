@@ -6,6 +6,8 @@ use std::collections::{HashMap, HashSet};
 use mcpgen_model::{
     Bounds, Check, Content, JsonTypes, Length, Member, MessageKind, Protocol, Shape, Tuple, Type, TypeId, Value,
 };
+use mcpgen_schema::containment::Reason;
+use mcpgen_schema::containment::Verdict::{Proved, Refuted, Unknown};
 use mcpgen_schema::json::pointer::escape;
 use mcpgen_schema::json::{Json, integer};
 
@@ -14,6 +16,7 @@ use crate::models::limits::{Relation, bounds_in_words, integers_in_words, length
 use crate::models::resolved::{Integers, OtherMembers, Resolve, Resolved, ResolvedObject, types};
 use crate::models::rules::{self, Rule};
 use crate::models::verdict::Verdict;
+use crate::models::whole::Whole;
 
 /// Compares values of two models.
 pub(super) struct Values<'p> {
@@ -27,6 +30,8 @@ pub(super) struct Values<'p> {
     open: RefCell<HashSet<Pair>>,
     /// The number of pairs that may still be compared for unions.
     fuel: Cell<u32>,
+    /// The number of pairs that may still be compared as a whole.
+    wholes: Cell<u32>,
     old_messages: HashMap<TypeId, Option<MessageKind>>,
     new_messages: HashMap<TypeId, Option<MessageKind>>,
 }
@@ -42,13 +47,17 @@ type Known = (BothWays, Vec<Pair>);
 /// Enough for any real schema. Bounds the comparison of malicious ones.
 const FUEL: u32 = 200_000;
 
+/// The maximum number of pairs that are compared as a whole. Each takes milliseconds, or seconds if it is malicious.
+const MAX_WHOLES: u32 = 500;
+
 const COMPATIBLE: BothWays = (Verdict::Compatible, Verdict::Compatible);
 
 impl<'p> Values<'p> {
     pub(super) fn new(old: &'p Protocol, new: &'p Protocol) -> Self {
         let (old_messages, new_messages) = (messages(old), messages(new));
-        let (known, open, fuel) = (RefCell::default(), RefCell::default(), Cell::new(FUEL));
-        Values { old, new, has_64_bit_readers: true, known, open, fuel, old_messages, new_messages }
+        let (known, open) = (RefCell::default(), RefCell::default());
+        let (fuel, wholes) = (Cell::new(FUEL), Cell::new(MAX_WHOLES));
+        Values { old, new, has_64_bit_readers: true, known, open, fuel, wholes, old_messages, new_messages }
     }
 
     /// Compares two expressions, without the named types in them.
@@ -217,9 +226,12 @@ impl<'p> Values<'p> {
             (Resolved::Tuple(_), Resolved::Tuple(_) | Resolved::List(..))
             | (Resolved::List(..), Resolved::Tuple(_)) => {
                 let message = format!("the first items of {} differ", site.subject);
-                outcome.add(site, &rules::INCOMPARABLE, "", message);
+                self.as_a_whole(old, new, &message, site, outcome);
             }
-            (Resolved::Object(a), Resolved::Object(b)) => self.objects(a, b, site, outcome),
+            (Resolved::Object(a), Resolved::Object(b)) => {
+                self.patterns((old, a), (new, b), site, outcome);
+                self.objects(a, b, site, outcome);
+            }
             (Resolved::Values(a), Resolved::Values(b)) => self.fixed(a, b, site, outcome),
             (Resolved::Union(a), Resolved::Union(b)) => self.unions((old, Some(a)), (new, Some(b)), site, outcome),
             (Resolved::Any, _) | (_, Resolved::Never) => self.narrowed(old, new, site, outcome),
@@ -243,34 +255,59 @@ impl<'p> Values<'p> {
         let (was, is) = (self.old.checks_of(old), self.new.checks_of(new));
         let includes = |all: &[&Check], some: &[&Check]| some.iter().all(|check| all.contains(check));
         let subject = &site.subject;
-        let is_same_scope = is_same_scope(&was, self.old, &is, self.new);
-        match (includes(&is, &was), includes(&was, &is)) {
-            (true, true) if is_same_scope => {}
-            (true, false) if is_same_scope => {
-                outcome.add(site, &rules::CHECK_ADDED, "", format!("{subject} has a check that it did not have"));
-            }
-            (false, true) if is_same_scope => {
-                outcome.add(site, &rules::CHECK_REMOVED, "", format!("{subject} lacks a check that it had"));
-            }
-            _ => {
-                let message = format!("the checks of {subject} differ, and neither is proven to contain the other");
-                outcome.add(site, &rules::INCOMPARABLE, "", message);
-            }
-        }
-        // An undecided union has only checks.
         let is_undecided = |protocol: &Protocol, content: &Type| {
             matches!(protocol.follow(content), Type::Named(id)
                 if matches!(protocol.types[*id].shape, Shape::Undecided(_)))
         };
-        match (is_undecided(self.old, old), is_undecided(self.new, new)) {
-            (true, true) => true,
-            (false, false) => false,
+        // An undecided union has only checks.
+        let (was_undecided, is_undecided) = (is_undecided(self.old, old), is_undecided(self.new, new));
+        if was_undecided != is_undecided {
+            let message = format!("{subject} is a union that no guard decides, on one side only");
+            self.as_a_whole(old, new, &message, site, outcome);
+            return true;
+        }
+        let is_same_scope = is_same_scope(&was, self.old, &is, self.new);
+        match (includes(&is, &was), includes(&was, &is)) {
+            (true, true) if is_same_scope => was_undecided,
             _ => {
-                let message = format!("{subject} is a union that no guard decides, on one side only");
-                outcome.add(site, &rules::INCOMPARABLE, "", message);
-                true
+                let message = format!("the checks of {subject} differ");
+                self.as_a_whole(old, new, &message, site, outcome) || was_undecided
             }
         }
+    }
+
+    /// Compares types whose parts cannot be compared. Returns whether they accept the same values.
+    fn as_a_whole(&self, old: &Type, new: &Type, message: &str, site: &Site, outcome: &mut Outcome) -> bool {
+        let left = self.wholes.get();
+        self.wholes.set(left.saturating_sub(1));
+        let Whole { old_to_new, new_to_old } = match left {
+            0 => Whole { old_to_new: Unknown(Reason::Budget), new_to_old: Unknown(Reason::Budget) },
+            _ => Whole::of((self.old, old), (self.new, new)),
+        };
+        let (rule, message): (&'static Rule, String) = match (&old_to_new, &new_to_old) {
+            (Proved, Proved) => return true,
+            (Proved, Refuted(document)) => {
+                (&rules::CHECK_REMOVED, format!("{message}: only the new schema accepts {document}"))
+            }
+            (Refuted(document), Proved) => {
+                (&rules::CHECK_ADDED, format!("{message}: only the old schema accepts {document}"))
+            }
+            (Refuted(was), Refuted(is)) => {
+                let message = format!("{message}: only the old schema accepts {was}, and only the new one {is}");
+                (&rules::INCOMPARABLE, message)
+            }
+            (Refuted(document), Unknown(_)) => {
+                (&rules::INCOMPARABLE, format!("{message}: only the old schema accepts {document}"))
+            }
+            (Unknown(_), Refuted(document)) => {
+                (&rules::INCOMPARABLE, format!("{message}: only the new schema accepts {document}"))
+            }
+            (Unknown(reason), _) | (_, Unknown(reason)) => {
+                (&rules::INCOMPARABLE, format!("{message}, and neither is proven to contain the other: {reason}"))
+            }
+        };
+        outcome.add(site, rule, "", message);
+        false
     }
 
     /// Compares the known values of open enumerations.
@@ -421,18 +458,6 @@ impl<'p> Values<'p> {
                 false => self.member_removed(new, member, &site, outcome),
             }
         }
-        match (old.pattern, new.pattern) {
-            (None, None) => {}
-            (Some(before), Some(after)) if before.pattern == after.pattern => {
-                let pointer = format!("/patternProperties/{}", escape(&after.pattern));
-                let below = site.below(&format!("./{}/", after.pattern), &pointer);
-                self.expressions(&before.content, &after.content, &below, outcome);
-            }
-            _ => {
-                let message = format!("the patterns of {} differ", site.subject);
-                outcome.add(site, &rules::INCOMPARABLE, "", message);
-            }
-        }
         let below = site.below(".*", "/additionalProperties");
         let content = |rest: OtherMembers<'p>| match rest {
             OtherMembers::Anything => Type::Any,
@@ -450,6 +475,27 @@ impl<'p> Values<'p> {
                 outcome.add(site, &rules::OBJECT_CLOSED, "", message);
             }
             (old, new) => self.expressions(&content(old), &content(new), &below, outcome),
+        }
+    }
+
+    fn patterns(
+        &self,
+        (old, was): (&Type, &ResolvedObject<'p>),
+        (new, is): (&Type, &ResolvedObject<'p>),
+        site: &Site,
+        outcome: &mut Outcome,
+    ) {
+        match (was.pattern, is.pattern) {
+            (None, None) => {}
+            (Some(before), Some(after)) if before.pattern == after.pattern => {
+                let pointer = format!("/patternProperties/{}", escape(&after.pattern));
+                let below = site.below(&format!("./{}/", after.pattern), &pointer);
+                self.expressions(&before.content, &after.content, &below, outcome);
+            }
+            _ => {
+                let message = format!("the patterns of {} differ", site.subject);
+                self.as_a_whole(old, new, &message, site, outcome);
+            }
         }
     }
 

@@ -3,9 +3,10 @@
 use indexmap::IndexMap;
 use mcpgen_schema::JsonTypes;
 use mcpgen_schema::algebra::Algebra;
-use mcpgen_schema::check::{Check, MemberChecks};
+use mcpgen_schema::check::Check;
 use mcpgen_schema::containment::{Budget, Scoped, Verdict, contains};
 use mcpgen_schema::evaluate::choose;
+use mcpgen_schema::guard::{at_path, decided};
 use mcpgen_schema::normal::{Array, Bounds, Kind, Length, Object, Property, Schema};
 
 use crate::build::unions::Conflict;
@@ -35,12 +36,7 @@ pub(super) fn conflict(
     if is_exact(decision, variants, conventions, algebra) {
         return None;
     }
-    let mut decided = Check::Nothing;
-    // A guard is evaluated if no earlier one holds.
-    for guard in decision.guards.iter().rev() {
-        let when = Check::All(guard.when.iter().map(check).collect());
-        decided = Check::If(Box::new([when, variants[guard.variant].to_check(), decided]));
-    }
+    let decided = decided(&decision.guards, &variants.iter().map(Schema::to_check).collect::<Vec<_>>());
     let usual: Vec<Check> =
         (0..variants.len()).map(|index| usual(index, decision, variants, conventions, algebra)).collect();
     let all = Check::Any(usual.clone());
@@ -119,32 +115,6 @@ fn said(schema: &Schema, path: &[String], algebra: &Algebra<'_>, depth: u32) -> 
         Kind::Array(array) if name == "0" => said(array.schema_of(0), rest, algebra, depth),
         _ => Said::Nothing,
     }
-}
-
-/// Returns a check that holds if a condition does.
-fn check(condition: &Condition) -> Check {
-    match condition {
-        Condition::Type(types) => Check::Type(*types),
-        Condition::Value(path, values) => at_path(path, Check::Values(values.clone())),
-        Condition::Present(path) => at_path(path, Check::Anything),
-        Condition::Absent(path) => Check::Not(Box::new(at_path(path, Check::Anything))),
-    }
-}
-
-/// Returns a check that holds if there is a value at a path for which another check holds.
-fn at_path(path: &[String], check: Check) -> Check {
-    let Some((name, rest)) = path.split_first() else { return check };
-    let below = at_path(rest, check);
-    let members = MemberChecks { named: vec![(name.clone(), below.clone())], ..MemberChecks::default() };
-    let object =
-        [Check::Type(JsonTypes::OBJECT), Check::Required(vec![name.clone()]), Check::Members(Box::new(members))];
-    let object = Check::All(object.into());
-    if name != "0" {
-        return object;
-    }
-    let count = Check::ItemCount(Length { min: 1, max: None });
-    let array = [Check::Type(JsonTypes::ARRAY), count, Check::Items(vec![below], None)];
-    Check::Any(vec![object, Check::All(array.into())])
 }
 
 /// Returns whether the decision accepts every document that some variant accepts, even if a guard selects another one. This
