@@ -98,7 +98,7 @@ pub(super) struct Formulas<'a> {
     key: String,
     definitions: Vec<Definition<'a>>,
     numbers: HashMap<(usize, &'a str), usize>,
-    /// The number of definitions that are being read, and the one after which a reference is followed later.
+    /// The number of nested checks that are being read, and the one after which a reference is followed later.
     depth: u32,
     max_depth: u32,
 }
@@ -116,8 +116,8 @@ enum State {
     Read(Formula),
 }
 
-/// The maximum number of nested definitions that are read immediately.
-const MAX_NESTED: u32 = 24;
+/// The maximum depth at which references are followed immediately.
+const MAX_NESTED: u32 = 64;
 
 impl<'a> Formulas<'a> {
     /// Creates formulas about definitions of the same names, or of different ones. The latter are read immediately, because
@@ -227,9 +227,7 @@ impl<'a> Formulas<'a> {
             return formula;
         }
         self.definitions[number].state = State::Reading;
-        self.depth += 1;
         let formula = self.read(check, scope);
-        self.depth -= 1;
         self.definitions[number].state = State::Read(formula);
         formula
     }
@@ -257,6 +255,13 @@ impl<'a> Formulas<'a> {
 
     /// Reads a check.
     pub(super) fn read(&mut self, check: &'a Check, scope: &'a Definitions) -> Formula {
+        self.depth += 1;
+        let formula = self.read_at_depth(check, scope);
+        self.depth -= 1;
+        formula
+    }
+
+    fn read_at_depth(&mut self, check: &'a Check, scope: &'a Definitions) -> Formula {
         match check {
             Check::Anything => Formula::TRUE,
             Check::Nothing => Formula::FALSE,

@@ -5,56 +5,63 @@ use serde_json::Number;
 
 use crate::json::Json;
 
-/// The maximum number of documents that are tried.
-const MAX_TRIES: usize = 2_000;
+/// The maximum size of all documents that are tried, in bytes.
+const MAX_BYTES: usize = 200_000;
 
 /// Returns a document that is at most as long, and for which the condition holds too.
 pub(super) fn shrink(mut document: Json, holds: &dyn Fn(&Json) -> bool) -> Json {
-    let mut tries = 0;
-    while let Some(simpler) = simpler(&document).into_iter().take(MAX_TRIES - tries).find(|it| {
-        tries += 1;
-        holds(it)
-    }) {
-        document = simpler;
+    let mut left = MAX_BYTES;
+    loop {
+        let size = document.to_string().len();
+        let mut candidates = simpler(&document).take(left / size);
+        let found = candidates.find(|it| {
+            left = left.saturating_sub(size);
+            holds(it)
+        });
+        drop(candidates);
+        match found {
+            Some(simpler) => document = simpler,
+            None => return document,
+        }
     }
-    document
 }
 
 /// Returns documents that are simpler in one place, the simplest first.
-fn simpler(document: &Json) -> Vec<Json> {
-    let mut all = simple(document);
+fn simpler(document: &Json) -> Box<dyn Iterator<Item = Json> + '_> {
+    let simple = simple(document).into_iter();
     match document {
         Json::Array(items) => {
-            for index in 0..items.len() {
+            let fewer = (0..items.len()).map(|index| {
                 let mut fewer = items.clone();
                 fewer.remove(index);
-                all.push(Json::Array(fewer));
-            }
-            for (index, item) in items.iter().enumerate() {
-                all.extend(simpler(item).into_iter().map(|item| {
+                Json::Array(fewer)
+            });
+            let inside = items.iter().enumerate().flat_map(move |(index, item)| {
+                simpler(item).map(move |item| {
                     let mut items = items.clone();
                     items[index] = item;
                     Json::Array(items)
-                }));
-            }
+                })
+            });
+            Box::new(simple.chain(fewer).chain(inside))
         }
         Json::Object(members) => {
-            let without = |name: &String| {
-                let rest = members.iter().filter(|(other, _)| *other != name);
-                Json::Object(rest.map(|(name, value)| (name.clone(), value.clone())).collect())
-            };
-            all.extend(members.keys().map(without));
-            for (name, value) in members {
-                all.extend(simpler(value).into_iter().map(|value| {
+            let fewer = members.keys().map(|name| {
+                let mut fewer = members.clone();
+                fewer.shift_remove(name);
+                Json::Object(fewer)
+            });
+            let inside = members.iter().flat_map(move |(name, value)| {
+                simpler(value).map(move |value| {
                     let mut members = members.clone();
                     members.insert(name.clone(), value);
                     Json::Object(members)
-                }));
-            }
+                })
+            });
+            Box::new(simple.chain(fewer).chain(inside))
         }
-        _ => {}
+        _ => Box::new(simple),
     }
-    all
 }
 
 /// Returns the simplest values that are simpler than this one.

@@ -283,3 +283,44 @@ fn depth_is_bounded() {
     let (small, large) = (schema(&chain("true")), schema(&chain("false")));
     assert_eq!(ask(&large, &small), Verdict::Unknown(Reason::Budget));
 }
+
+/// Deep schemas neither overflow the stack of a main thread nor take long.
+#[test]
+fn deep_schemas_end() {
+    let thread = std::thread::Builder::new().stack_size(8 << 20).spawn(ask_about_deep_schemas);
+    thread.expect("a thread").join().expect("no panic");
+}
+
+fn ask_about_deep_schemas() {
+    let nested = |open: &str, depth: usize, leaf: &str, close: &str| {
+        format!("{}{leaf}{}", open.repeat(depth), close.repeat(depth))
+    };
+    let chain = |link: &dyn Fn(&str) -> String, leaf: &str| {
+        let definitions = (0..20).map(|index| {
+            let next = format!(r##"{{"$ref": "#/$defs/d{}"}}"##, index + 1);
+            format!(r#""d{index}": {}"#, link(&next))
+        });
+        let definitions = definitions.collect::<Vec<_>>().join(",");
+        format!(r##"{{"$defs": {{{definitions}, "d20": {leaf}}}, "$ref": "#/$defs/d0"}}"##)
+    };
+    let links: [(&str, usize, &str); 7] = [
+        (r#"{"type": "array", "minItems": 1, "items": "#, 40, "}"),
+        (r#"{"not": "#, 100, "}"),
+        (r#"{"allOf": ["#, 55, ", {}]}"),
+        (r#"{"anyOf": ["#, 55, r#", {"type": "object", "required": ["a"], "properties": {"a": false}}]}"#),
+        (r#"{"oneOf": ["#, 55, r#", {"type": "integer"}]}"#),
+        (r#"{"type": "object", "required": ["a"], "properties": {"a": "#, 20, "}}"),
+        (r#"{"type": "object", "required": ["a"], "additionalProperties": {"contains": "#, 15, "}}"),
+    ];
+    for (open, depth, close) in links {
+        for (small, large) in [("true", "false"), (r#"{"type": "string"}"#, r#"{"minLength": 1}"#), ("true", "true")] {
+            let link = |next: &str| nested(open, depth, next, close);
+            for leaves in [[link(small), link(large)], [chain(&link, small), chain(&link, large)]] {
+                let [small, large] = leaves.map(|text| schema(&text));
+                // Whether it is decided depends on the depth.
+                let _ = ask(&large, &small);
+                let _ = ask(&small, &large);
+            }
+        }
+    }
+}
