@@ -60,4 +60,5 @@ pub use document::{Document, MAX_BYTES, ReadOptions};
 pub use error::{Error, Problem};
 pub use json::Json;
 pub use json_types::JsonTypes;
+pub use keywords::is_keyword;
 pub use normalise::{Checks, Normalised, checks, facts_only, normalise};
