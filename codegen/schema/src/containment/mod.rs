@@ -4,6 +4,16 @@
 //! for most of JSON Schema, so finding none is a proof: see "Witness Generation for JSON Schema" (Attouche, Baazizi,
 //! Colazzo, Ghelli, Sartiani and Scherzinger, PVLDB 2022).
 //!
+//! ```
+//! use mcpgen_schema::containment::{Budget, Verdict, contains};
+//! use mcpgen_schema::{Document, checks};
+//!
+//! let old = checks(&Document::parse("old.json", br#"{"type": "string", "pattern": "^ab"}"#)?)?;
+//! let new = checks(&Document::parse("new.json", br#"{"type": "string", "pattern": "^a"}"#)?)?;
+//! assert!(contains((&new).into(), (&old).into(), Budget::default()).is_proved());
+//! # Ok::<(), mcpgen_schema::Error>(())
+//! ```
+//!
 //! `formula` reads checks: `not` becomes a sign, equal parts become one, and `unevaluated` expresses what depends on other
 //! keywords. `search` goes through the JSON types and alternatives; `texts`, `numbers`, `arrays` and `objects` find values
 //! of one type, and `holds` evaluates formulas on them. `shrink` makes a witness shorter.
