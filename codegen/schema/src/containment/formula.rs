@@ -90,6 +90,17 @@ pub(super) enum Names {
     Where(Formula),
 }
 
+impl Names {
+    /// Returns the texts that the set names one by one.
+    pub(super) fn listed(&self) -> &[String] {
+        match self {
+            Names::One(name) => std::slice::from_ref(name),
+            Names::Others(names, _) => names,
+            Names::Pattern(_) | Names::Where(_) => &[],
+        }
+    }
+}
+
 /// All formulas of a question.
 pub(super) struct Formulas<'a> {
     nodes: Vec<Node>,

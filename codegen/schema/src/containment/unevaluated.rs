@@ -1,6 +1,6 @@
 //! Expresses `unevaluatedProperties` and `unevaluatedItems` without them.
 
-use super::formula::{Formula, Formulas, Names};
+use super::formula::{Formula, Formulas, Node};
 use super::verdict::Reason;
 use crate::check::{Check, Definitions, Unevaluated};
 
@@ -49,10 +49,7 @@ impl<'a> Formulas<'a> {
     pub(super) fn unevaluated(&mut self, it: &'a Unevaluated, scope: &'a Definitions) -> Formula {
         let base = self.read(&it.base, scope);
         let mut found = Vec::new();
-        if !self.evaluated(&it.base, scope, Formula::TRUE, &mut found, 0) {
-            let opaque = self.add(super::formula::Node::Opaque(Reason::Unevaluated));
-            return self.all([base, opaque]);
-        }
+        let is_complete = self.evaluated(&it.base, scope, Formula::TRUE, &mut found, 0);
         let mut always = Evaluated::default();
         let mut conditions: Vec<(Formula, Evaluated)> = Vec::new();
         for (condition, evaluated) in found.into_iter().filter(|(_, evaluated)| !evaluated.is_empty()) {
@@ -62,8 +59,8 @@ impl<'a> Formulas<'a> {
                 None => conditions.push((condition, evaluated)),
             }
         }
-        if conditions.len() > MAX_CONDITIONS {
-            let opaque = self.add(super::formula::Node::Opaque(Reason::Unevaluated));
+        if !is_complete || conditions.len() > MAX_CONDITIONS {
+            let opaque = self.add(Node::Opaque(Reason::Unevaluated));
             return self.all([base, opaque]);
         }
         let cases: Vec<Formula> = (0..1_usize << conditions.len())
@@ -145,16 +142,5 @@ impl<'a> Formulas<'a> {
             let condition = self.all([condition, holds]);
             self.evaluated(check, scope, condition, found, depth)
         })
-    }
-}
-
-impl Names {
-    /// Returns the texts that the set names one by one.
-    pub(super) fn listed(&self) -> &[String] {
-        match self {
-            Names::One(name) => std::slice::from_ref(name),
-            Names::Others(names, _) => names,
-            Names::Pattern(_) | Names::Where(_) => &[],
-        }
     }
 }
