@@ -37,6 +37,7 @@ const SCHEMA: Crate<'_> = Crate {
         "check",
         "guard",
         "evaluate",
+        "containment",
         "normal",
         "algebra",
         "lower",
