@@ -617,6 +617,58 @@ fn validates_standard_input() {
     }
 }
 
+#[test]
+fn contains_shows_proofs_and_witnesses() {
+    let project = Project::empty();
+    let write = |name: &str, schema: &str| {
+        let start = r#"{"$schema": "https://json-schema.org/draft/2020-12/schema""#;
+        project.write(name, schema.replacen('{', &format!("{start}, "), 1));
+    };
+    write("text.json", r#"{"type": "object", "additionalProperties": {"type": "string"}}"#);
+    write(
+        "port.json",
+        r#"{"type": "object", "additionalProperties": {"type": "string"}, "properties": {"PORT": {"type": "integer"}}}"#,
+    );
+    write("ahead.json", r#"{"type": "string", "pattern": "^(?!a)"}"#);
+    write("behind.json", r#"{"type": "string", "pattern": "^(?!b)"}"#);
+    write("types.json", r#"{"$defs": {"A": {"type": "integer"}, "B": {"type": "number"}}}"#);
+    project.write("anything.json", "{}");
+    for (arguments, code, out) in [
+        (&["text.json", "text.json"][..], 0, "contained\n"),
+        (&["anything.json", "port.json"], 0, "contained\n"),
+        (
+            &["port.json", "text.json"],
+            1,
+            "not contained\nwitness: {\"PORT\":\"\"}\nrefused: PORT: expected integer, found string\n",
+        ),
+        (
+            &["ahead.json", "behind.json"],
+            1,
+            "not contained\nwitness: \"a\"\nrefused: expected a string that matches \"^(?!a)\", found \"a\"\n",
+        ),
+        (&["types.json", "types.json", "--type", "A"], 0, "contained\n"),
+        (
+            &["port.json", "text.json", "--json"],
+            1,
+            "{\n  \"verdict\": \"not-contained\",\n  \"witness\": {\n    \"PORT\": \"\"\n  },\n  \
+             \"refused\": \"PORT: expected integer, found string\"\n}\n",
+        ),
+        (&["text.json", "text.json", "--json"], 0, "{\n  \"verdict\": \"contained\"\n}\n"),
+    ] {
+        let arguments: Vec<&str> = ["contains"].iter().chain(arguments).copied().collect();
+        assert_eq!(project.run(&arguments).exits(code).out(), out, "{arguments:?}");
+    }
+    write("letter.json", r#"{"type": "string", "pattern": "^(?=a)b"}"#);
+    write("other.json", r#"{"type": "string", "const": false}"#);
+    project
+        .run(&["contains", "other.json", "letter.json"])
+        .exits(1)
+        .prints(&["unknown\nreason: a regular expression cannot"]);
+    project.run(&["contains", "types.json", "text.json"]).exits(2).prints(&["types.json", "`--type`"]);
+    project.run(&["contains", "types.json", "types.json", "--type", "a"]).exits(2).prints(&["`a`", "`A`"]);
+    project.run(&["contains", "missing.json", "text.json"]).exits(2).prints(&["missing.json"]);
+}
+
 /// A schema that states no directions. It has no method for the message `Started`.
 const MESSAGES: &str = r##"{"$schema": "http://json-schema.org/draft-07/schema#", "definitions": {
   "NextRequest": {

@@ -192,12 +192,7 @@ const REGISTRY: &[(&str, &str, &Findings)] = &[
         // "`version` is now optional." In addition, `Package` is no longer closed.
         "2025-09-29",
         "2025-10-11",
-        &[
-            ("member-became-optional", &["Package.version"]),
-            ("object-opened", &["Package"]),
-            // The new member `placeholder` of `Input` is compatible, but `diff` cannot compare the undecided union.
-            ("incomparable", &["PositionalArgument"]),
-        ],
+        &[("member-became-optional", &["Package.version"]), ("object-opened", &["Package"])],
     ),
     // "`version` is optional for MCPB packages" is a rule of the registry. The schemas differ only in `$id` and an
     // example.

@@ -191,7 +191,7 @@ fn documentation_of_schemas_runs_nothing() {
 }
 
 /// Commands that print names, with the exit code.
-const COMMANDS: [(&[&str], i32); 17] = [
+const COMMANDS: [(&[&str], i32); 18] = [
     (&["bindings", "tools.json", "--out", "out"], 1),
     (&["bindings", "tools.json", "--out", "new", "--check"], 1),
     (&["bindings", "bad-tools.json", "--out", "out"], 2),
@@ -204,6 +204,7 @@ const COMMANDS: [(&[&str], i32); 17] = [
     (&["inspect", "schema.json", "--check"], 0),
     (&["inspect", "bad.json", "--check"], 1),
     (&["validate", "NAME", "--schema", "schema.json", "document.json"], 1),
+    (&["contains", "old.json", "schema.json", "--type", "ClientRequest"], 1),
     (&["diff", "--tools", "good-tools.json", "old-tools.json", "--all", "--fail-on", "none"], 0),
     (&["diff", "schema.json", "bad.json"], 2),
     (&["import", "bad.json", "--revision", "draft", "--root", "."], 2),
@@ -303,7 +304,7 @@ fn cargo_finds_no_examples() {
         "[package]\nname = \"doctests\"\nversion = \"0.0.0\"\nedition = \"2024\"\n\n[dependencies]\n\
          mcpgen-sdk = {{ path = {:?}, default-features = false }}\n\
          mcpgen-types = {{ path = {:?}, features = [\"pattern\"] }}\n\n[workspace]\n",
-        root.join("runtime"),
+        root.join("runtime/sdk"),
         root.join("generated"),
     );
     fs::write(krate.join("Cargo.toml"), manifest).expect("written");

@@ -166,7 +166,8 @@ fn sessions_in_pages_work() {
             let mut mcpgen = Command::new(env!("CARGO_BIN_EXE_mcpgen"));
             let output = mcpgen.args(arguments.split_whitespace()).current_dir(home.path()).output().expect("it runs");
             let (text, errors) = (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
-            let accepted: &[i32] = if arguments.starts_with("diff ") { &[0, 1] } else { &[0] };
+            let compares = ["diff ", "contains "].iter().any(|command| arguments.starts_with(command));
+            let accepted: &[i32] = if compares { &[0, 1] } else { &[0] };
             assert!(output.status.code().is_some_and(|code| accepted.contains(&code)), "{place}: {text}{errors}");
             assert!(!text.is_empty(), "{place}: no output");
             assert!(expected.is_empty() || text == expected, "{place}:\n{text}");
@@ -227,7 +228,7 @@ fn architecture_lists_the_folders_of_each_crate() {
     let page = fs::read_to_string(root.join("ARCHITECTURE.md")).expect("the page");
     let sections = page.split("\n## ").filter_map(|section| section.split_once('\n'));
     let crates: Vec<_> = sections.filter(|(title, _)| title.ends_with("/src")).collect();
-    assert_eq!(crates.len(), 10, "{}", crates.len());
+    assert!(crates.len() >= 15, "{}", crates.len());
     for (src, text) in crates {
         let words = text.split("```").skip(1).step_by(2).flat_map(str::lines).filter_map(|line| line.split(' ').next());
         let is_path = |word: &&str| word.ends_with('/') || word.ends_with(".rs");

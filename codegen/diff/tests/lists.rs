@@ -61,48 +61,39 @@ fn equal_lists_do_not_differ() {
     }
 }
 
-/// The verdicts on a change of a schema that mcpgen cannot read.
+/// The verdicts on a change of a schema with keywords that mcpgen does not know.
 #[test]
-fn samples_schemas_outside_the_grammar() {
+fn compares_around_unknown_keywords() {
     let tool = |keywords: &str| {
         let text = format!(
             r#"[{{"name": "a", "inputSchema": {{"type": "object", "properties": {{"x": {keywords}}}, "required": ["x"]}}}}]"#
         );
         snapshot(&text)
     };
-    for (old, new, rule, part) in [
+    for (old, new, expected) in [
+        (r#"{"type": "string", "ui": 1}"#, r#"{"type": "string", "ui": 1, "maxLength": 3}"#, &["limit-added"][..]),
+        (r#"{"type": "string", "ui": 1}"#, r#"{"type": "integer", "ui": 1}"#, &["type-changed"]),
+        (r#"{"type": "string", "ui": 1}"#, r#"{"type": "string"}"#, &["schema-not-compared"]),
         (
-            r#"{"type": "string", "ui": 1}"#,
-            r#"{"type": "string", "ui": 1, "maxLength": 3}"#,
-            "document-refused",
-            "accepts {",
+            r#"{"type": "object", "ui": ["b"], "properties": {"b": {"type": "string"}}}"#,
+            r#"{"type": "object", "ui": ["b", "c"], "properties": {"b": {"type": "string"}, "c": {"type": "string"}}, "required": ["c"]}"#,
+            &["document-refused", "argument-added-required"],
         ),
-        (
-            r#"{"type": "string", "ui": 1}"#,
-            r#"{"type": "integer", "ui": 1}"#,
-            "document-refused",
-            "the new one rejects",
-        ),
-        (
-            r#"{"type": "string", "ui": 1}"#,
-            r#"{"type": ["string", "null"], "ui": 1}"#,
-            "schema-not-compared",
-            "samples",
-        ),
-        (
-            r#"{"$ref": "https://example.com/a.json"}"#,
-            r#"{"type": "string"}"#,
-            "schema-not-compared",
-            "https://example.com",
-        ),
+        // Nothing else is known about the other file.
+        (r#"{"$ref": "https://example.com/a.json"}"#, r#"{"type": "string"}"#, &["schema-not-compared"]),
+        (r#"{"ui": 1, "title": "a"}"#, r#"{"ui": 1, "title": "b"}"#, &["argument-description-changed"]),
     ] {
         let found = lists::diff(&tool(old), &tool(new)).findings;
-        let [finding] = found.as_slice() else { panic!("{old} {new}: {found:#?}") };
-        assert_eq!(finding.rule.id, rule, "{}", finding.message);
-        assert!(finding.message.contains(part), "{}", finding.message);
-        assert_eq!(finding.verdicts.remembered_list, Verdict::Dangerous);
+        let mut rules: Vec<&str> = found.iter().map(|it| it.rule.id).collect();
+        let mut expected = expected.to_vec();
+        rules.sort_unstable();
+        expected.sort_unstable();
+        assert_eq!(rules, expected, "{old} {new}: {found:#?}");
+        let refused = found.iter().find(|it| it.rule.id == "document-refused");
+        assert!(
+            refused
+                .is_none_or(|it| it.verdicts.stored_workflow == Verdict::Breaking && it.message.contains("accepts {")),
+            "{found:#?}"
+        );
     }
-    // The keyword is unknown, but did not change.
-    let same = lists::diff(&tool(r#"{"ui": 1, "title": "a"}"#), &tool(r#"{"ui": 1, "title": "b"}"#)).findings;
-    assert_eq!(same.iter().map(|it| it.rule.id).collect::<Vec<_>>(), ["argument-description-changed"]);
 }

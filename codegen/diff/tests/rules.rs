@@ -75,6 +75,126 @@ fn every_rule_has_a_file_and_a_snapshot() {
     }
 }
 
+fn model(name: &str, definition: &str) -> Protocol {
+    let text = format!(r#"{{"$defs": {{"A": {definition}}}}}"#);
+    let document = mcpgen_schema::Document::parse(format!("{name}.json"), text.as_bytes());
+    let model = document.and_then(|document| mcpgen_model::model(document, name, false));
+    model.unwrap_or_else(|error| panic!("{text}: {error}"))
+}
+
+/// Values that are accepted as before are not refused, whatever keywords state them.
+#[test]
+fn loosened_schemas_accept_what_they_accepted() {
+    let mut wrong = Vec::new();
+    for (old, new) in [
+        (r#"{"type": "object", "maxProperties": 1}"#, r#"{"type": "object", "maxProperties": 2}"#),
+        (r#"{"type": "object", "minProperties": 5}"#, r#"{"type": "object", "minProperties": 2}"#),
+        (r#"{"type": "integer", "multipleOf": 10}"#, r#"{"type": "integer", "multipleOf": 5}"#),
+        (r#"{"type": "number", "multipleOf": 0.5}"#, r#"{"type": "number", "multipleOf": 0.25}"#),
+        (
+            r#"{"type": "array", "contains": {"const": 1}, "minContains": 1}"#,
+            r#"{"type": "array", "contains": {"const": 1}, "minContains": 0}"#,
+        ),
+        (r#"{"not": {"type": "number"}}"#, r#"{"not": {"type": "integer"}}"#),
+        (r#"{"type": "string", "pattern": "^ab"}"#, r#"{"type": "string", "pattern": "^a"}"#),
+        (
+            r#"{"type": "array", "prefixItems": [{"type": "string"}], "minItems": 1, "items": false}"#,
+            r#"{"type": "array", "prefixItems": [{"type": "string"}], "minItems": 1}"#,
+        ),
+        (
+            r#"{"type": "array", "prefixItems": [{"type": "string"}, {"type": "string"}], "minItems": 2, "items": false}"#,
+            r#"{"type": "array", "prefixItems": [{"type": "string"}], "minItems": 1}"#,
+        ),
+        (
+            r#"{"type": "array", "prefixItems": [{"const": 1}], "minItems": 1, "items": {"type": "integer"}}"#,
+            r#"{"type": "array", "items": {"type": "integer"}}"#,
+        ),
+        (
+            r#"{"type": "object", "patternProperties": {"^ab": {"type": "string"}}, "additionalProperties": false}"#,
+            r#"{"type": "object", "patternProperties": {"^a": {"type": "string"}}, "additionalProperties": false}"#,
+        ),
+        (r#"{"type": "integer", "oneOf": [{"minimum": 5}, {"multipleOf": 2}]}"#, r#"{"type": "integer"}"#),
+        (
+            r#"{"anyOf": [{"type": "string", "maxLength": 3}, {"type": "string", "pattern": "^a"}]}"#,
+            r#"{"anyOf": [{"type": "string", "maxLength": 4}, {"type": "string", "pattern": "^a"}]}"#,
+        ),
+        (
+            r#"{"anyOf": [{"type": "string", "maxLength": 3}, {"type": "string", "pattern": "^a"}]}"#,
+            r#"{"anyOf": [{"type": "string", "maxLength": 3}, {"type": "string", "pattern": "^a"}, {"type": "string", "pattern": "^b"}]}"#,
+        ),
+        (
+            r#"{"anyOf": [{"type": "string", "maxLength": 3}, {"type": "string", "pattern": "^a"}]}"#,
+            r#"{"type": "string"}"#,
+        ),
+        (
+            r#"{"anyOf": [{"type": "integer", "minimum": 0, "maximum": 4}, {"type": "integer", "minimum": 3, "maximum": 8}]}"#,
+            r#"{"type": "integer", "minimum": 0, "maximum": 9}"#,
+        ),
+    ] {
+        let found = diff(&model("old", old), &model("new", new));
+        let verdicts = found.types.iter().find(|it| it.name == "A").map(|it| (it.old_to_new, it.new_to_old));
+        let words: String = found.findings.iter().map(words).collect();
+        if verdicts != Some((Verdict::Compatible, Verdict::Breaking)) {
+            wrong.push(format!("{old} to {new}: {verdicts:?}\n{words}"));
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+/// By convention, nobody sends members that an open object says nothing about, also inside a union that no guard decides.
+#[test]
+fn named_members_of_open_objects_are_compatible() {
+    let union = |member: &str| {
+        format!(
+            r#"{{"anyOf": [{{"type": "object", "properties": {{"a": {{"type": "array", "items": {{"type": "object", "properties": {{"x": {{"type": "string"}}{member}}}}}}}}}}},
+                {{"type": "object", "properties": {{"a": {{"type": "integer"}}{member}}}, "minProperties": 2}}]}}"#
+        )
+    };
+    for (member, expected) in [
+        (r#", "new": {"type": "integer"}"#, Verdict::Compatible),
+        (r#", "new": false"#, Verdict::Breaking),
+        (r#", "x": {"type": "string", "maxLength": 2}"#, Verdict::Breaking),
+    ] {
+        let new = union(member).replace(r#""x": {"type": "string"}, "x""#, r#""x""#);
+        let found = diff(&model("old", &union("")), &model("new", &new));
+        let words: String = found.findings.iter().map(words).collect();
+        assert_eq!(found.types[0].old_to_new, expected, "{member}: {words}");
+    }
+}
+
+/// A member that a schema does not name, and whose schema it states, may have been sent before it is named.
+#[test]
+fn members_that_were_not_named_are_compared() {
+    let texts = r#""additionalProperties": {"type": "string"}"#;
+    let with = |member: &str, rest: &str| format!(r#"{rest}, "properties": {{"PORT": {member}}}"#);
+    let open = r#""properties": {"x": {"type": "string"}}"#;
+    for (old, new, refused) in [
+        (texts, with(r#"{"type": "integer"}"#, texts), true),
+        (texts, with(r#"{"type": "string", "maxLength": 3}"#, texts), true),
+        (texts, with(r#"{"const": "a"}"#, texts), true),
+        (texts, with("false", texts), true),
+        (texts, with(r#"{"type": "string"}"#, texts), false),
+        (texts, with("{}", texts), false),
+        (open, r#""properties": {"x": {"type": "string"}, "last": false}"#.to_owned(), true),
+        // By convention, nobody sends members that an open object does not name.
+        (open, r#""properties": {"x": {"type": "string"}, "last": {"type": "string"}}"#.to_owned(), false),
+        (
+            r#""patternProperties": {"^P": {"type": "string"}}"#,
+            with(r#"{"type": "integer"}"#, r#""patternProperties": {"^P": {"type": "string"}}"#),
+            true,
+        ),
+    ] {
+        let object = |keywords: &str| format!(r#"{{"type": "object", {keywords}}}"#);
+        let (before, after) = (model("old", &object(old)), model("new", &object(&new)));
+        let rules = |old: &Protocol, new: &Protocol| -> Vec<&str> {
+            diff(old, new).findings.iter().map(|it| it.rule.id).collect()
+        };
+        let (forward, back) = (rules(&before, &after), rules(&after, &before));
+        assert_eq!(forward.contains(&"member-refused-by-new"), refused, "{old} to {new}: {forward:?}");
+        assert_eq!(back.contains(&"member-refused-by-old"), refused, "{new} to {old}: {back:?}");
+    }
+}
+
 /// If a rule has an opposite, its example in reverse is an example of the opposite.
 #[test]
 fn opposite_rules_mirror_each_other() {

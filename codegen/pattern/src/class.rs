@@ -1,6 +1,7 @@
 //! Classes of characters.
 
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
+use std::sync::{Arc, LazyLock, Mutex, PoisonError};
 
 use crate::Error;
 use crate::steps::{Fuel, TooExpensive};
@@ -10,6 +11,9 @@ use crate::steps::{Fuel, TooExpensive};
 pub(crate) enum Class {
     Char(char),
     Set {
+        /// A regular expression of the class alone.
+        source: String,
+        unicode: bool,
         /// A bit for each ASCII character.
         ascii: u128,
         /// Matches texts of one character.
@@ -32,13 +36,78 @@ impl Class {
         }
     }
 
+    /// Returns the code points where the class begins or ends, in ascending order.
+    pub(crate) fn edges(&self) -> Arc<[u32]> {
+        match self {
+            Self::Char(own) => [u32::from(*own), u32::from(*own) + 1].into(),
+            Self::Set { source, unicode, ascii, others } => {
+                // Reading a whole class can take a tenth of a second.
+                type Known = HashMap<(String, bool), Arc<[u32]>>;
+                static KNOWN: LazyLock<Mutex<Known>> = LazyLock::new(Mutex::default);
+                let mut known = KNOWN.lock().unwrap_or_else(PoisonError::into_inner);
+                let key = (source.clone(), *unicode);
+                Arc::clone(known.entry(key).or_insert_with(|| edges(source, *ascii, others)))
+            }
+        }
+    }
+
     fn set(text: &str, unicode: bool) -> Result<Self, Error> {
         let flags = if unicode { "u" } else { "" };
         let others = regress::Regex::with_flags(text, flags).map_err(|error| Error(error.text))?;
         let members = (0..128_u8).filter(|byte| is_in(&others, char::from(*byte)));
         let ascii = members.fold(0, |bits, byte| bits | 1_u128 << byte);
-        Ok(Self::Set { ascii, others })
+        Ok(Self::Set { source: text.to_owned(), unicode, ascii, others })
     }
+}
+
+/// The code points after ASCII where `.`, `\s` and `\w` can begin or end.
+const SPECIAL: [u32; 11] = [0xa0, 0x1680, 0x2000, 0x200b, 0x2028, 0x202a, 0x202f, 0x2030, 0x205f, 0x3000, 0xfeff];
+
+fn edges(source: &str, ascii: u128, others: &regress::Regex) -> Arc<[u32]> {
+    let contains = |code: u32| match char::from_u32(code) {
+        Some(character) if code < 128 => ascii >> u32::from(character) & 1 == 1,
+        Some(character) => is_in(others, character),
+        None => false,
+    };
+    let mut edges = Vec::new();
+    let mut last = false;
+    for code in possible_edges(source) {
+        // Texts have no surrogates, so they may belong to any range.
+        let is_surrogate = (0xd800..0xe000).contains(&code);
+        let now = if is_surrogate { last } else { contains(code) };
+        if now != last {
+            edges.push(code);
+        }
+        last = now;
+    }
+    edges.into()
+}
+
+/// Returns all code points where a class can begin or end, in ascending order.
+fn possible_edges(source: &str) -> Box<dyn Iterator<Item = u32>> {
+    const END: u32 = char::MAX as u32 + 1;
+    // Properties and ignored case have edges everywhere.
+    let is_plain = source.starts_with("^(?:") || source.starts_with("^(?s:");
+    if !is_plain || source.contains(r"\p") || source.contains(r"\P") {
+        return Box::new(0..=END);
+    }
+    let mut codes: BTreeSet<u32> = (0..=256).chain(SPECIAL).chain(SPECIAL.map(|code| code + 1)).collect();
+    codes.insert(0xe000);
+    let mut add = |code: u32| codes.extend([code, code.saturating_add(1)].iter().filter(|code| **code <= END));
+    source.chars().for_each(|character| add(u32::from(character)));
+    let mut high: Option<u32> = None;
+    for escape in source.split(r"\u").skip(1) {
+        let digits = escape.strip_prefix('{').and_then(|it| it.split_once('}')).map(|(digits, _)| digits);
+        let Some(code) = digits.or(escape.get(..4)).and_then(|digits| u32::from_str_radix(digits, 16).ok()) else {
+            continue;
+        };
+        add(code);
+        if let (Some(high), 0xdc00..0xe000) = (high, code) {
+            add(0x1_0000 + ((high - 0xd800) << 10) + (code - 0xdc00));
+        }
+        high = (0xd800..0xdc00).contains(&code).then_some(code);
+    }
+    Box::new(codes.into_iter())
 }
 
 fn is_in(set: &regress::Regex, character: char) -> bool {

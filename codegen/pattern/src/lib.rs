@@ -15,11 +15,13 @@ use std::fmt;
 
 mod backtrack;
 mod class;
+mod language;
 mod parse;
 mod program;
 mod simulate;
 mod steps;
 
+pub use language::{Language, Undecided};
 use program::Program;
 pub use steps::{Steps, TooExpensive};
 

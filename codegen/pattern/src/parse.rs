@@ -37,6 +37,12 @@ pub(crate) enum Assertion {
     Boundary { word: u32, negated: bool },
 }
 
+impl Assertion {
+    pub(crate) fn is_multiline(self) -> bool {
+        matches!(self, Self::Start { multiline: true } | Self::End { multiline: true })
+    }
+}
+
 pub(crate) struct Repeat {
     pub(crate) node: Node,
     pub(crate) min: u32,

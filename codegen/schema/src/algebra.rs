@@ -46,6 +46,11 @@ impl<'a> Algebra<'a> {
         Algebra { definitions, checks, steps: Cell::new(0), proofs: Cell::new(0) }
     }
 
+    /// Returns the checks of the definitions.
+    pub fn checks(&self) -> &'a Definitions {
+        self.checks
+    }
+
     /// Returns a copy without `All`, in which every intersection is computed.
     pub fn resolve(&self, schema: &Schema) -> Result<Schema, Unresolved> {
         self.steps.set(0);

@@ -49,6 +49,8 @@ pub struct ReadOptions {
     pub schema_folder: Option<PathBuf>,
     /// Keywords to ignore because they are annotations: they do not affect which values are accepted.
     pub annotations: Vec<String>,
+    /// Whether a document is a schema even if no keyword at its root asserts anything.
+    pub is_schema: bool,
 }
 
 impl Document {
@@ -57,7 +59,7 @@ impl Document {
     /// # Errors
     /// [`Error::Schema`] if it is not a schema of a known dialect.
     pub fn of(file: String, root: Json, sha256: String, options: &ReadOptions) -> Result<Document, Error> {
-        let dialect = dialect(&file, &root, options.dialect)?;
+        let dialect = dialect(&file, &root, options)?;
         let (root_name, annotations) = (options.root_name.clone(), options.annotations.clone());
         Ok(Document {
             file,
@@ -119,7 +121,8 @@ pub(crate) fn declared_dialect(members: &IndexMap<String, Json>) -> Option<Diale
     Dialect::of_uri(members.get("$schema")?.as_str()?)
 }
 
-fn dialect(file: &str, root: &Json, given: Option<Dialect>) -> Result<Dialect, Error> {
+fn dialect(file: &str, root: &Json, options: &ReadOptions) -> Result<Dialect, Error> {
+    let given = options.dialect;
     let problem = |pointer: &str, keyword: &str, why: String, remedy: &str| Problem {
         keyword: keyword.to_owned(),
         ..Problem::new(file, pointer, why, remedy)
@@ -168,7 +171,7 @@ fn dialect(file: &str, root: &Json, given: Option<Dialect>) -> Result<Dialect, E
             )),
         }
     }
-    if problems.is_empty() && !has_definitions && !is_type(root) {
+    if problems.is_empty() && !options.is_schema && !has_definitions && !is_type(root) {
         problems.push(problem("", dialect.container(), "the document defines no types".into(), ANOTHER));
     }
     if problems.is_empty() { Ok(dialect) } else { Err(Error::Schema(problems)) }

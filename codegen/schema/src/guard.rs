@@ -2,8 +2,10 @@
 
 use std::fmt;
 
+use crate::check::{Check, MemberChecks};
 use crate::json::Json;
 use crate::json_types::JsonTypes;
+use crate::limits::Length;
 
 /// Conditions that select a variant. The first guard of a union whose conditions all hold selects its variant.
 #[derive(Clone, Debug, PartialEq)]
@@ -40,6 +42,42 @@ impl fmt::Display for Condition {
             }
             Condition::Present(segments) => write!(f, "{} is present", path(segments)),
             Condition::Absent(segments) => write!(f, "{} is absent", path(segments)),
+        }
+    }
+}
+
+/// Returns a check that holds if the first guard whose conditions hold leads to a variant whose check holds.
+pub fn decided(guards: &[Guard], variants: &[Check]) -> Check {
+    guards.iter().rev().fold(Check::Nothing, |otherwise, guard| {
+        let when = Check::All(guard.when.iter().map(Condition::to_check).collect());
+        Check::If(Box::new([when, variants[guard.variant].clone(), otherwise]))
+    })
+}
+
+/// Returns a check that holds if there is a value at a path for which another check holds.
+pub fn at_path(path: &[String], check: Check) -> Check {
+    let Some((name, rest)) = path.split_first() else { return check };
+    let below = at_path(rest, check);
+    let members = MemberChecks { named: vec![(name.clone(), below.clone())], ..MemberChecks::default() };
+    let object =
+        [Check::Type(JsonTypes::OBJECT), Check::Required(vec![name.clone()]), Check::Members(Box::new(members))];
+    let object = Check::All(object.into());
+    if name != "0" {
+        return object;
+    }
+    let count = Check::ItemCount(Length { min: 1, max: None });
+    let array = [Check::Type(JsonTypes::ARRAY), count, Check::Items(vec![below], None)];
+    Check::Any(vec![object, Check::All(array.into())])
+}
+
+impl Condition {
+    /// Returns a check that holds if the condition does.
+    pub fn to_check(&self) -> Check {
+        match self {
+            Condition::Type(types) => Check::Type(*types),
+            Condition::Value(path, values) => at_path(path, Check::Values(values.clone())),
+            Condition::Present(path) => at_path(path, Check::Anything),
+            Condition::Absent(path) => Check::Not(Box::new(at_path(path, Check::Anything))),
         }
     }
 }

@@ -50,8 +50,8 @@ fn is_annotation(keyword: &str) -> bool {
     NAMES.contains(keyword) || keyword.starts_with("x-")
 }
 
-/// Returns whether mcpgen knows a keyword.
-pub(crate) fn is_keyword(keyword: &str) -> bool {
+/// Returns whether mcpgen knows a keyword, in any dialect.
+pub fn is_keyword(keyword: &str) -> bool {
     is_annotation(keyword) || dialects_of(keyword).is_some()
 }
 

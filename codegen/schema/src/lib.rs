@@ -21,11 +21,11 @@
 //! definitions and the targets of references, which `uri` resolves; those to the standard's own schemas lead to
 //! `metaschemas`. `lower` reads the keywords, which `keywords` lists: one walk yields the normal form of a schema
 //! ([`normal`], with `limits`) and its check ([`check`]). [`algebra`] compares the values that schemas accept.
-//! [`normalise()`] runs all of these.
+//! [`normalise()`] runs all of these, and [`checks()`] only reads the checks.
 //!
 //! The check of a schema contains all its assertions, its normal form only those checks that types do not express.
 //! [`evaluate`] evaluates checks on a document, and [`failure`] describes a violation. [`guard`] defines the guards
-//! that select the variant of a union.
+//! that select the variant of a union. [`containment`] compares checks, and gives a proof or a witness.
 
 #![warn(clippy::print_stdout)]
 
@@ -38,6 +38,7 @@ pub mod json;
 
 pub mod algebra;
 pub mod check;
+pub mod containment;
 mod dialect;
 mod document;
 pub mod evaluate;
@@ -59,4 +60,5 @@ pub use document::{Document, MAX_BYTES, ReadOptions};
 pub use error::{Error, Problem};
 pub use json::Json;
 pub use json_types::JsonTypes;
-pub use normalise::{Normalised, facts_only, normalise};
+pub use keywords::is_keyword;
+pub use normalise::{Checks, Normalised, checks, facts_only, normalise};

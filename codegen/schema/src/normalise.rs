@@ -6,6 +6,7 @@ use indexmap::IndexMap;
 
 use crate::algebra::{Algebra, Unresolved, replace_never};
 use crate::check::{Check, Definitions};
+use crate::containment::Scoped;
 use crate::document::Document;
 use crate::error::{Error, Problem};
 use crate::graph;
@@ -38,30 +39,13 @@ pub struct Normalised {
 pub fn normalise(document: Document) -> Result<Normalised, Error> {
     let references = References::of(&document);
     let located = &references.definitions;
-    let mut lower = Lower::new(&document, &references);
-    let (mut lowered, mut checks) = (IndexMap::new(), Definitions::new());
-    for (name, definition) in located {
-        let Lowered { schema, check } = lower.definition(name, definition);
-        lowered.insert(name.clone(), schema);
-        checks.insert(name.clone(), check);
-    }
-    let Lower { mut problems, one_ofs, .. } = lower;
-    // A definition inside another one is lowered as a part of it, too.
-    let mut seen = BTreeSet::new();
-    problems.retain(|it| seen.insert((it.pointer.clone(), it.keyword.clone(), it.why.clone())));
+    let All { mut lowered, checks, one_ofs } = lower(&document, &references)?;
     let problem = |definition: &str, pointer: &str, keyword: &str, why: &str, remedy: &str| Problem {
         definition: definition.to_owned(),
         keyword: keyword.to_owned(),
         ..Problem::new(&document.file, pointer, why, remedy)
     };
-
-    for name in circular(&checks) {
-        let why = "the definition refers to itself without an array or an object in between, so it has no meaning";
-        problems.push(problem(&name, &located[&name].pointer, "$ref", why, "break the cycle"));
-    }
-    if !problems.is_empty() {
-        return Err(Error::Schema(problems));
-    }
+    let mut problems = Vec::new();
     settle_one_ofs(&mut lowered, &checks, one_ofs);
 
     let algebra = Algebra::new(&lowered, &checks);
@@ -88,6 +72,60 @@ pub fn normalise(document: Document) -> Result<Normalised, Error> {
     let facts = located.iter().map(|(name, it)| (name.clone(), facts.schema(it.json, &it.pointer))).collect();
     let (file, sha256) = (document.file.clone(), document.sha256.clone());
     Ok(Normalised { file, sha256, definitions, checks, facts })
+}
+
+/// A document as checks.
+#[derive(Clone, Debug)]
+pub struct Checks {
+    /// The check of the root.
+    pub root: Check,
+    /// The definitions that it refers to.
+    pub definitions: Definitions,
+}
+
+impl<'a> From<&'a Checks> for Scoped<'a> {
+    fn from(checks: &'a Checks) -> Self {
+        Scoped { check: &checks.root, definitions: &checks.definitions }
+    }
+}
+
+/// Reads the checks of a document. Unlike [`normalise()`], it accepts every `allOf`.
+///
+/// # Errors
+/// [`Error::Schema`] with all problems of the schema.
+pub fn checks(document: &Document) -> Result<Checks, Error> {
+    let references = References::of(document);
+    let root = references.definitions.iter().find(|(_, definition)| definition.pointer.is_empty());
+    let root = root.map_or(Check::Anything, |(name, _)| Check::Definition(name.clone()));
+    Ok(Checks { root, definitions: lower(document, &references)?.checks })
+}
+
+/// All definitions of a document in both forms.
+struct All {
+    lowered: IndexMap<String, Schema>,
+    checks: Definitions,
+    one_ofs: Vec<OneOf>,
+}
+
+fn lower(document: &Document, references: &References<'_>) -> Result<All, Error> {
+    let located = &references.definitions;
+    let mut lower = Lower::new(document, references);
+    let (mut lowered, mut checks) = (IndexMap::new(), Definitions::new());
+    for (name, definition) in located {
+        let Lowered { schema, check } = lower.definition(name, definition);
+        lowered.insert(name.clone(), schema);
+        checks.insert(name.clone(), check);
+    }
+    let Lower { mut problems, one_ofs, .. } = lower;
+    // A definition inside another one is lowered as a part of it, too.
+    let mut seen = BTreeSet::new();
+    problems.retain(|it| seen.insert((it.pointer.clone(), it.keyword.clone(), it.why.clone())));
+    for name in circular(&checks) {
+        let why = "the definition refers to itself without an array or an object in between, so it has no meaning";
+        let problem = Problem::new(&document.file, &located[&name].pointer, why, "break the cycle");
+        problems.push(Problem { definition: name, keyword: "$ref".to_owned(), ..problem });
+    }
+    if problems.is_empty() { Ok(All { lowered, checks, one_ofs }) } else { Err(Error::Schema(problems)) }
 }
 
 /// Replaces the marker of each `oneOf` by its check, or by nothing if its subschemas are disjoint.

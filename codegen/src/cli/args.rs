@@ -7,6 +7,7 @@ use super::answer::Answer;
 use super::bindings::BindingsArgs;
 use super::changelog::ChangelogArgs;
 use super::completions::CompletionsArgs;
+use super::contains::ContainsArgs;
 use super::diff::DiffArgs;
 use super::docs::DocsArgs;
 use super::explain::ExplainArgs;
@@ -40,6 +41,7 @@ enum Command {
     Validate(ValidateArgs),
     Docs(DocsArgs),
     Diff(DiffArgs),
+    Contains(ContainsArgs),
     Changelog(ChangelogArgs),
     Explain(ExplainArgs),
     Completions(CompletionsArgs),
@@ -60,6 +62,7 @@ impl Cli {
             Command::Validate(args) => args.run().map(Answer::visible),
             Command::Docs(args) => args.run().map(Answer::visible),
             Command::Diff(args) => args.run(),
+            Command::Contains(args) => args.run().map(Answer::visible),
             Command::Changelog(args) => args.run(),
             Command::Explain(args) => args.run(),
             Command::Completions(args) => args.run(Cli::command()),

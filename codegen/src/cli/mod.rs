@@ -6,6 +6,7 @@ mod args;
 mod bindings;
 mod changelog;
 mod completions;
+mod contains;
 mod diff;
 mod docs;
 mod explain;

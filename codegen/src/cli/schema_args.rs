@@ -12,19 +12,37 @@ use super::root::Root;
 
 /// Options for reading a schema file.
 #[derive(Clone, Debug, Default, Args)]
-pub(super) struct SchemaArgs {
+pub(super) struct ReadArgs {
     /// The dialect of a schema without a known `$schema`: draft-04, draft-06, draft-07, 2019-09 or 2020-12
     #[arg(long, value_name = "DIALECT")]
     dialect: Option<Dialect>,
-    /// The name of the type at the root of the schema [default: from the name of the file]
-    #[arg(long, value_name = "NAME")]
-    root_name: Option<String>,
     /// A folder with files for references of any URI, by its last segment. Relative references lead to files without it
     #[arg(long, value_name = "DIR")]
     schema_folder: Option<PathBuf>,
     /// A keyword that does not affect which documents are valid. Can be repeated
     #[arg(long = "annotation", value_name = "NAME")]
     annotations: Vec<String>,
+}
+
+impl ReadArgs {
+    pub(super) fn options(&self) -> ReadOptions {
+        ReadOptions {
+            dialect: self.dialect,
+            schema_folder: self.schema_folder.clone(),
+            annotations: self.annotations.clone(),
+            ..ReadOptions::default()
+        }
+    }
+}
+
+/// Options for reading the model of a schema file.
+#[derive(Clone, Debug, Default, Args)]
+pub(super) struct SchemaArgs {
+    #[command(flatten)]
+    read: ReadArgs,
+    /// The name of the type at the root of the schema [default: from the name of the file]
+    #[arg(long, value_name = "NAME")]
+    root_name: Option<String>,
     /// A file that lists messages with their params, results and directions, for a schema that does not list them
     #[arg(long, value_name = "FILE")]
     protocol: Option<PathBuf>,
@@ -32,13 +50,7 @@ pub(super) struct SchemaArgs {
 
 impl SchemaArgs {
     pub(super) fn options(&self) -> ReadOptions {
-        ReadOptions {
-            dialect: self.dialect,
-            root_name: self.root_name.clone(),
-            folder: None,
-            schema_folder: self.schema_folder.clone(),
-            annotations: self.annotations.clone(),
-        }
+        ReadOptions { root_name: self.root_name.clone(), ..self.read.options() }
     }
 
     pub(super) fn mapping(&self) -> Result<Option<Mapping>, Error> {
@@ -71,6 +83,6 @@ pub(super) fn find_type(protocol: &Protocol, name: &str, subject: &str) -> Resul
     })
 }
 
-fn hint<'k>(name: &str, known: impl IntoIterator<Item = &'k str>) -> String {
+pub(super) fn hint<'k>(name: &str, known: impl IntoIterator<Item = &'k str>) -> String {
     did_you_mean(name, known).map_or(String::new(), |hint| format!("; {hint}"))
 }

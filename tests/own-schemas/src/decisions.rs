@@ -31,7 +31,7 @@ const UNIONS: &[Decision] = &[
     decision("SharedTag", SHARED_TAG),
     decision("OptionalTags", OPTIONAL_TAGS),
     decision("OpenTag", OPEN_TAG),
-    decision("TagOrMap", &[rule(&[OneOf("kind", &["a"])], 0), otherwise(1)]),
+    decision("TwoKeysOrMap", &[rule(&[Present("a")], 0), otherwise(1)]),
     decision("NestedKey", &[rule(&[Present("items.enum")], 0), otherwise(1)]),
     decision("KeyPresence", &[rule(&[Present("a")], 0), rule(&[Present("b")], 1), otherwise(2)]),
     decision("KeyEven", KEY_EVEN),

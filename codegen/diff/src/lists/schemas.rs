@@ -1,9 +1,11 @@
 //! Compares the schemas of the arguments or the results of a tool.
 
+use std::collections::BTreeSet;
+
 use mcpgen_model::{Origin, Protocol, Status, TypeId, model};
 use mcpgen_schema::Error;
 use mcpgen_schema::json::Json;
-use mcpgen_schema::{Dialect, Document, ReadOptions};
+use mcpgen_schema::{Dialect, Document, ReadOptions, is_keyword};
 
 use crate::lists::annotations::{self, Annotation, AnnotationKind, text_change};
 use crate::lists::sample::{self, Sampled};
@@ -18,6 +20,9 @@ pub(super) enum Part {
     /// The server sends results.
     Result,
 }
+
+/// The model of a schema, and the type at its root.
+type Model = (Protocol, TypeId);
 
 /// Two schemas of one tool, with their pointers in the snapshots.
 #[derive(Clone, Debug)]
@@ -52,9 +57,14 @@ impl SchemaPair<'_> {
         let mut found: Vec<Finding> =
             annotations.iter().filter(|it| it.kind != AnnotationKind::Default).map(|it| self.annotation(it)).collect();
         if annotations::assertions(&old) != annotations::assertions(&new) {
-            match (self.model(&old), self.model(&new)) {
-                (Ok(old), Ok(new)) => found.extend(self.compare_models(&old, &new)),
-                _ => {
+            match self.models(&old, &new) {
+                Some((was, is, unknown)) => {
+                    found.extend(self.compare_models(&was, &is));
+                    if values_of(&old, &unknown) != values_of(&new, &unknown) {
+                        found.push(self.sampled(&old, &new));
+                    }
+                }
+                None => {
                     let defaults = annotations.iter().filter(|it| it.kind == AnnotationKind::Default);
                     found.extend(defaults.map(|it| self.annotation(it)));
                     found.push(self.sampled(&old, &new));
@@ -76,7 +86,19 @@ impl SchemaPair<'_> {
         schema
     }
 
-    fn model(&self, schema: &Json) -> Result<(Protocol, TypeId), Error> {
+    /// Returns the models of both schemas, and the unknown keywords in them, which count as annotations.
+    fn models(&self, old: &Json, new: &Json) -> Option<(Model, Model, BTreeSet<String>)> {
+        let mut unknown = BTreeSet::new();
+        for schema in [old, new] {
+            if let Err(Error::Schema(problems)) = self.model(schema, &unknown) {
+                let keywords = problems.into_iter().map(|problem| problem.keyword);
+                unknown.extend(keywords.filter(|keyword| !keyword.is_empty() && !is_keyword(keyword)));
+            }
+        }
+        Some((self.model(old, &unknown).ok()?, self.model(new, &unknown).ok()?, unknown))
+    }
+
+    fn model(&self, schema: &Json, unknown: &BTreeSet<String>) -> Result<Model, Error> {
         // A schema without keywords, or only with annotations, accepts everything.
         let schema = match annotations::assertions(schema) {
             Json::Object(keywords) if keywords.is_empty() => Json::Bool(true),
@@ -87,6 +109,7 @@ impl SchemaPair<'_> {
             // MCP: a schema without `$schema` is written in 2020-12.
             dialect: (!declared).then_some(Dialect::Draft202012),
             root_name: Some(self.part.name().to_owned()),
+            annotations: unknown.iter().cloned().collect(),
             ..ReadOptions::default()
         };
         let document = Document::of(self.tool.to_owned(), schema, String::new(), &options)?;
@@ -96,7 +119,7 @@ impl SchemaPair<'_> {
         root.map(|root| (protocol, root)).ok_or_else(missing)
     }
 
-    fn compare_models(&self, old: &(Protocol, TypeId), new: &(Protocol, TypeId)) -> Vec<Finding> {
+    fn compare_models(&self, old: &Model, new: &Model) -> Vec<Finding> {
         let found = compare_types((&old.0, old.1), (&new.0, new.1), self.part.senders());
         // The names of definitions and their texts are compared elsewhere. Only one side sends the values, so the rules
         // for the other direction do not apply.
@@ -258,5 +281,20 @@ impl SchemaPair<'_> {
             old: place(&self.old.1),
             new: place(&self.new.1),
         }
+    }
+}
+
+/// Returns the values of some keywords, in the order of the text.
+fn values_of<'s>(schema: &'s Json, keywords: &BTreeSet<String>) -> Vec<(&'s str, &'s Json)> {
+    match schema {
+        Json::Object(members) => {
+            let pairs = members.iter().flat_map(|(name, value)| {
+                let own = keywords.contains(name).then_some((name.as_str(), value));
+                own.into_iter().chain(values_of(value, keywords))
+            });
+            pairs.collect()
+        }
+        Json::Array(items) => items.iter().flat_map(|item| values_of(item, keywords)).collect(),
+        _ => Vec::new(),
     }
 }

@@ -10,9 +10,10 @@
 //! into verdicts for an old client at a new server, and for a new client at an old server.
 //!
 //! `resolved` resolves the names in a type, and `guards` finds the variant that a reader's union selects. `values`,
-//! `limits` and `unions` compare two types, `difference` describes their differences, and `compare` pairs the types.
+//! `limits` and `unions` compare two types, part by part or else as a `whole`, with the documents that `convention` describes, `difference` describes their differences, and `compare` pairs the types.
 
 mod compare;
+mod convention;
 mod difference;
 mod finding;
 mod guards;
@@ -23,6 +24,7 @@ mod senders;
 mod unions;
 mod values;
 mod verdict;
+mod whole;
 
 pub use compare::compare as diff;
 pub(crate) use compare::compare_types;

@@ -6,6 +6,8 @@ use std::collections::{HashMap, HashSet};
 use mcpgen_model::{
     Bounds, Check, Content, JsonTypes, Length, Member, MessageKind, Protocol, Shape, Tuple, Type, TypeId, Value,
 };
+use mcpgen_schema::containment::Reason;
+use mcpgen_schema::containment::Verdict::{Proved, Refuted, Unknown};
 use mcpgen_schema::json::pointer::escape;
 use mcpgen_schema::json::{Json, integer};
 
@@ -14,6 +16,7 @@ use crate::models::limits::{Relation, bounds_in_words, integers_in_words, length
 use crate::models::resolved::{Integers, OtherMembers, Resolve, Resolved, ResolvedObject, types};
 use crate::models::rules::{self, Rule};
 use crate::models::verdict::Verdict;
+use crate::models::whole::Whole;
 
 /// Compares values of two models.
 pub(super) struct Values<'p> {
@@ -27,6 +30,8 @@ pub(super) struct Values<'p> {
     open: RefCell<HashSet<Pair>>,
     /// The number of pairs that may still be compared for unions.
     fuel: Cell<u32>,
+    /// The number of pairs that may still be compared as a whole.
+    wholes: Cell<u32>,
     old_messages: HashMap<TypeId, Option<MessageKind>>,
     new_messages: HashMap<TypeId, Option<MessageKind>>,
 }
@@ -42,13 +47,17 @@ type Known = (BothWays, Vec<Pair>);
 /// Enough for any real schema. Bounds the comparison of malicious ones.
 const FUEL: u32 = 200_000;
 
+/// The maximum number of pairs that are compared as a whole. Each takes milliseconds, or seconds if it is malicious.
+const MAX_WHOLES: u32 = 500;
+
 const COMPATIBLE: BothWays = (Verdict::Compatible, Verdict::Compatible);
 
 impl<'p> Values<'p> {
     pub(super) fn new(old: &'p Protocol, new: &'p Protocol) -> Self {
         let (old_messages, new_messages) = (messages(old), messages(new));
-        let (known, open, fuel) = (RefCell::default(), RefCell::default(), Cell::new(FUEL));
-        Values { old, new, has_64_bit_readers: true, known, open, fuel, old_messages, new_messages }
+        let (known, open) = (RefCell::default(), RefCell::default());
+        let (fuel, wholes) = (Cell::new(FUEL), Cell::new(MAX_WHOLES));
+        Values { old, new, has_64_bit_readers: true, known, open, fuel, wholes, old_messages, new_messages }
     }
 
     /// Compares two expressions, without the named types in them.
@@ -217,9 +226,12 @@ impl<'p> Values<'p> {
             (Resolved::Tuple(_), Resolved::Tuple(_) | Resolved::List(..))
             | (Resolved::List(..), Resolved::Tuple(_)) => {
                 let message = format!("the first items of {} differ", site.subject);
-                outcome.add(site, &rules::INCOMPARABLE, "", message);
+                self.as_a_whole(old, new, &message, site, outcome);
             }
-            (Resolved::Object(a), Resolved::Object(b)) => self.objects(a, b, site, outcome),
+            (Resolved::Object(a), Resolved::Object(b)) => {
+                self.patterns((old, a), (new, b), site, outcome);
+                self.objects(a, b, site, outcome);
+            }
             (Resolved::Values(a), Resolved::Values(b)) => self.fixed(a, b, site, outcome),
             (Resolved::Union(a), Resolved::Union(b)) => self.unions((old, Some(a)), (new, Some(b)), site, outcome),
             (Resolved::Any, _) | (_, Resolved::Never) => self.narrowed(old, new, site, outcome),
@@ -243,34 +255,59 @@ impl<'p> Values<'p> {
         let (was, is) = (self.old.checks_of(old), self.new.checks_of(new));
         let includes = |all: &[&Check], some: &[&Check]| some.iter().all(|check| all.contains(check));
         let subject = &site.subject;
-        let is_same_scope = is_same_scope(&was, self.old, &is, self.new);
-        match (includes(&is, &was), includes(&was, &is)) {
-            (true, true) if is_same_scope => {}
-            (true, false) if is_same_scope => {
-                outcome.add(site, &rules::CHECK_ADDED, "", format!("{subject} has a check that it did not have"));
-            }
-            (false, true) if is_same_scope => {
-                outcome.add(site, &rules::CHECK_REMOVED, "", format!("{subject} lacks a check that it had"));
-            }
-            _ => {
-                let message = format!("the checks of {subject} differ, and neither is proven to contain the other");
-                outcome.add(site, &rules::INCOMPARABLE, "", message);
-            }
-        }
-        // An undecided union has only checks.
         let is_undecided = |protocol: &Protocol, content: &Type| {
             matches!(protocol.follow(content), Type::Named(id)
                 if matches!(protocol.types[*id].shape, Shape::Undecided(_)))
         };
-        match (is_undecided(self.old, old), is_undecided(self.new, new)) {
-            (true, true) => true,
-            (false, false) => false,
+        // An undecided union has only checks.
+        let (was_undecided, is_undecided) = (is_undecided(self.old, old), is_undecided(self.new, new));
+        if was_undecided != is_undecided {
+            let message = format!("{subject} is a union that no guard decides, on one side only");
+            self.as_a_whole(old, new, &message, site, outcome);
+            return true;
+        }
+        let is_same_scope = is_same_scope(&was, self.old, &is, self.new);
+        match (includes(&is, &was), includes(&was, &is)) {
+            (true, true) if is_same_scope => was_undecided,
             _ => {
-                let message = format!("{subject} is a union that no guard decides, on one side only");
-                outcome.add(site, &rules::INCOMPARABLE, "", message);
-                true
+                let message = format!("the checks of {subject} differ");
+                self.as_a_whole(old, new, &message, site, outcome) || was_undecided
             }
         }
+    }
+
+    /// Compares types whose parts cannot be compared. Returns whether they accept the same values.
+    fn as_a_whole(&self, old: &Type, new: &Type, message: &str, site: &Site, outcome: &mut Outcome) -> bool {
+        let left = self.wholes.get();
+        self.wholes.set(left.saturating_sub(1));
+        let Whole { old_to_new, new_to_old } = match left {
+            0 => Whole { old_to_new: Unknown(Reason::Budget), new_to_old: Unknown(Reason::Budget) },
+            _ => Whole::of((self.old, old), (self.new, new)),
+        };
+        let (rule, message): (&'static Rule, String) = match (&old_to_new, &new_to_old) {
+            (Proved, Proved) => return true,
+            (Proved, Refuted(document)) => {
+                (&rules::CHECK_REMOVED, format!("{message}: only the new schema accepts {document}"))
+            }
+            (Refuted(document), Proved) => {
+                (&rules::CHECK_ADDED, format!("{message}: only the old schema accepts {document}"))
+            }
+            (Refuted(was), Refuted(is)) => {
+                let message = format!("{message}: only the old schema accepts {was}, and only the new one {is}");
+                (&rules::INCOMPARABLE, message)
+            }
+            (Refuted(document), Unknown(_)) => {
+                (&rules::INCOMPARABLE, format!("{message}: only the old schema accepts {document}"))
+            }
+            (Unknown(_), Refuted(document)) => {
+                (&rules::INCOMPARABLE, format!("{message}: only the new schema accepts {document}"))
+            }
+            (Unknown(reason), _) | (_, Unknown(reason)) => {
+                (&rules::INCOMPARABLE, format!("{message}, and neither is proven to contain the other: {reason}"))
+            }
+        };
+        outcome.add(site, rule, "", message);
+        false
     }
 
     /// Compares the known values of open enumerations.
@@ -421,18 +458,6 @@ impl<'p> Values<'p> {
                 false => self.member_removed(new, member, &site, outcome),
             }
         }
-        match (old.pattern, new.pattern) {
-            (None, None) => {}
-            (Some(before), Some(after)) if before.pattern == after.pattern => {
-                let pointer = format!("/patternProperties/{}", escape(&after.pattern));
-                let below = site.below(&format!("./{}/", after.pattern), &pointer);
-                self.expressions(&before.content, &after.content, &below, outcome);
-            }
-            _ => {
-                let message = format!("the patterns of {} differ", site.subject);
-                outcome.add(site, &rules::INCOMPARABLE, "", message);
-            }
-        }
         let below = site.below(".*", "/additionalProperties");
         let content = |rest: OtherMembers<'p>| match rest {
             OtherMembers::Anything => Type::Any,
@@ -453,6 +478,27 @@ impl<'p> Values<'p> {
         }
     }
 
+    fn patterns(
+        &self,
+        (old, was): (&Type, &ResolvedObject<'p>),
+        (new, is): (&Type, &ResolvedObject<'p>),
+        site: &Site,
+        outcome: &mut Outcome,
+    ) {
+        match (was.pattern, is.pattern) {
+            (None, None) => {}
+            (Some(before), Some(after)) if before.pattern == after.pattern => {
+                let pointer = format!("/patternProperties/{}", escape(&after.pattern));
+                let below = site.below(&format!("./{}/", after.pattern), &pointer);
+                self.expressions(&before.content, &after.content, &below, outcome);
+            }
+            _ => {
+                let message = format!("the patterns of {} differ", site.subject);
+                self.as_a_whole(old, new, &message, site, outcome);
+            }
+        }
+    }
+
     /// Returns whether this is `jsonrpc` or `id` of a message. On the wire they are present even if the schema does not
     /// state them.
     fn is_envelope(&self, site: &Site, member: &Member) -> bool {
@@ -469,33 +515,54 @@ impl<'p> Values<'p> {
             false => (&rules::MEMBER_ADDED_OPTIONAL, "new"),
         };
         outcome.add(site, rule, "", format!("{} is {words}", site.subject));
-        let fits = match old.other(&member.wire) {
-            OtherMembers::Anything => true,
-            OtherMembers::Refused => false,
-            OtherMembers::Of(rest) => self.member_fits(Err(rest), Ok(member)),
-        };
-        if !fits {
+        let others = old.other(&member.wire);
+        let (read_by_new, read_by_old) = self.fits(others, member, |rest| self.both_fit(Err(rest), Ok(member)));
+        if !read_by_old {
             let message = format!("{} is rejected by the old schema, which does not have the member", site.subject);
             outcome.add(site, &rules::MEMBER_REFUSED_BY_OLD, "", message);
+        }
+        if !read_by_new {
+            let message = format!("{} is rejected by the new schema, which allows less than the old one", site.subject);
+            outcome.add(site, &rules::MEMBER_REFUSED_BY_NEW, "", message);
         }
     }
 
     fn member_removed(&self, new: &ResolvedObject<'_>, member: &Member, site: &Site, outcome: &mut Outcome) {
         let rule = if member.required { &rules::MEMBER_REMOVED_REQUIRED } else { &rules::MEMBER_REMOVED_OPTIONAL };
         outcome.add(site, rule, "", format!("{} was removed", site.subject));
-        let fits = match new.other(&member.wire) {
-            OtherMembers::Anything => true,
-            OtherMembers::Refused => false,
-            OtherMembers::Of(rest) => self.member_fits(Ok(member), Err(rest)),
-        };
-        if !fits {
+        let others = new.other(&member.wire);
+        let (read_by_old, read_by_new) = self.fits(others, member, |rest| {
+            let (read_by_new, read_by_old) = self.both_fit(Ok(member), Err(rest));
+            (read_by_old, read_by_new)
+        });
+        if !read_by_new {
             let message = format!("{} is rejected by the new schema, which no longer has the member", site.subject);
             outcome.add(site, &rules::MEMBER_REFUSED_BY_NEW, "", message);
         }
+        if !read_by_old {
+            let message = format!("{} is rejected by the old schema, which allows less than the new one", site.subject);
+            outcome.add(site, &rules::MEMBER_REFUSED_BY_OLD, "", message);
+        }
     }
 
-    /// Returns whether an unnamed member on one side accepts the named member on the other side.
-    fn member_fits(&self, old: Result<&Member, &Type>, new: Result<&Member, &Type>) -> bool {
+    /// Returns whether the side that names a member accepts what the other side sends without naming it, and whether the
+    /// other side accepts the member. By convention, nobody sends members that an open object says nothing about.
+    fn fits(
+        &self,
+        others: OtherMembers<'_>,
+        member: &Member,
+        compare: impl FnOnce(&Type) -> (bool, bool),
+    ) -> (bool, bool) {
+        match others {
+            OtherMembers::Anything => (member.content != Content::Value(Type::Never), true),
+            OtherMembers::Refused => (true, member.content == Content::Value(Type::Never)),
+            OtherMembers::Of(rest) => compare(rest),
+        }
+    }
+
+    /// Compares a named member on one side with an unnamed one on the other. Returns whether the new side accepts the
+    /// old one, and the reverse.
+    fn both_fit(&self, old: Result<&Member, &Type>, new: Result<&Member, &Type>) -> (bool, bool) {
         let content = |side: Result<&Member, &Type>| match side {
             Err(content) => Some(content.clone()),
             Ok(Member { content: Content::Value(content), .. }) => Some(content.clone()),
@@ -505,12 +572,23 @@ impl<'p> Values<'p> {
             Ok(Member { content: Content::Constant(value), .. }) => Some(value.clone()),
             _ => None,
         };
-        match (content(old), content(new)) {
-            (Some(before), Some(after)) if old.is_ok() => self.worst(&before, &after).0 == Verdict::Compatible,
-            (Some(before), Some(after)) => self.worst(&before, &after).1 == Verdict::Compatible,
-            (None, Some(rest)) => constant(old).is_some_and(|value| self.takes(self.new, &rest, value)),
-            (Some(rest), None) => constant(new).is_some_and(|value| self.takes(self.old, &rest, value)),
-            (None, None) => true,
+        let is_only = |protocol: &Protocol, rest: &Type, value: &Json| match protocol.resolved(rest) {
+            Resolved::Values(values) => values.iter().all(|it| it == value),
+            Resolved::Never => true,
+            _ => false,
+        };
+        match (content(old), content(new), constant(old).or(constant(new))) {
+            (Some(before), Some(after), _) => {
+                let (forward, back) = self.worst(&before, &after);
+                (forward == Verdict::Compatible, back == Verdict::Compatible)
+            }
+            (None, Some(rest), Some(value)) => {
+                (self.takes(self.new, &rest, value.clone()), is_only(self.new, &rest, &value))
+            }
+            (Some(rest), None, Some(value)) => {
+                (is_only(self.old, &rest, &value), self.takes(self.old, &rest, value.clone()))
+            }
+            _ => (true, true),
         }
     }
 

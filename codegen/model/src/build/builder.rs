@@ -13,9 +13,10 @@ use mcpgen_schema::{Error, Normalised, Problem, normalise};
 
 use crate::build::areas::areas;
 use crate::build::boxes::{with_boxes, without_recursive_aliases};
+use crate::build::exact::{Conventions, conflict};
 use crate::build::methods::{Messages, error_codes};
 use crate::build::names::{GENERIC_LABELS, Occurrence, with_names};
-use crate::build::unions::{Conflict, absorbing, decide, is_exact};
+use crate::build::unions::{Conflict, absorbing, decide};
 use crate::contract::{Contract, JSON_SCHEMA, MappedMessage, Mapping};
 use crate::fixups::{self, Applied};
 use crate::text::names::{Namespace, field_name, message_name, type_name};
@@ -278,11 +279,12 @@ impl<'a> Builder<'a> {
             && nullable(variants).is_none()
             && absorbing(variants, self.algebra).is_none()
         {
+            let decision = decide(variants, inner.note.discriminator.as_ref(), self.algebra);
             // If the decision is not exact, it can reject values that the checks accept.
-            match decide(variants, inner.note.discriminator.as_ref(), self.algebra) {
-                Ok(decision) if is_exact(&decision, variants, self.algebra) => {}
-                Ok(_) => return self.undecided(variants, Conflict { a: 0, b: 1, example: None }, checks, at),
-                Err(conflict) => return self.undecided(variants, conflict, checks, at),
+            let conflict =
+                decision.map_or_else(Some, |decision| conflict(&decision, variants, Conventions::None, self.algebra));
+            if let Some(conflict) = conflict {
+                return self.undecided(variants, conflict, checks, at);
             }
         }
         let below = Occurrence { pointer: inner.note.pointer.clone(), ..at.below("Unchecked") };
@@ -376,6 +378,9 @@ impl<'a> Builder<'a> {
             Ok(decision) => decision,
             Err(conflict) => return self.undecided(variants, conflict, Vec::new(), at),
         };
+        if let Some(conflict) = conflict(&decision, variants, Conventions::Open, self.algebra) {
+            return self.undecided(variants, conflict, Vec::new(), at);
+        }
         let absorbed =
             decision.absorbed.iter().map(|(a, b)| (readable(&variants[*a]), readable(&variants[*b]))).collect();
         let kept: Vec<usize> =

@@ -1,10 +1,11 @@
 //! Builds the model from the normal form. `builder` creates the types, `unions` finds the decision of each union,
-//! `names` names types and variants, `boxes` breaks cycles, `methods` pairs requests with results, `areas` assigns types
+//! `exact` proves it, `names` names types and variants, `boxes` breaks cycles, `methods` pairs requests with results, `areas` assigns types
 //! to files, and `shared` finds the types that an extension shares with a revision.
 
 pub mod areas;
 mod boxes;
 mod builder;
+mod exact;
 mod methods;
 mod names;
 mod shared;

@@ -2,11 +2,10 @@
 
 use std::collections::BTreeSet;
 
-use indexmap::IndexMap;
 use mcpgen_schema::JsonTypes;
 use mcpgen_schema::algebra::Algebra;
 use mcpgen_schema::json::Json;
-use mcpgen_schema::normal::{Array, Bounds, Discriminator, Kind, Length, Object, Property, Schema};
+use mcpgen_schema::normal::{Discriminator, Kind, Object, Schema};
 
 use crate::decision::{Condition, Decision, Guard};
 
@@ -35,77 +34,6 @@ pub(super) fn decide(
     search.decision.overlapping = !algebra.are_disjoint(variants);
     search.by_type(all)?;
     Ok(search.decision)
-}
-
-/// Returns whether the decision accepts every document that some variant accepts, even if a guard selects another one.
-pub(super) fn is_exact(decision: &Decision, variants: &[Schema], algebra: &Algebra<'_>) -> bool {
-    let guards: Vec<Option<Schema>> = decision.guards.iter().map(|guard| guarded(&guard.when)).collect();
-    variants.iter().enumerate().all(|(index, variant)| {
-        for (guard, schema) in decision.guards.iter().zip(&guards) {
-            let Some(schema) = schema else { return false };
-            let is_sent_here = algebra.contains(schema, variant);
-            let fits = guard.variant == index
-                || algebra.disjoint(variant, schema)
-                || algebra.contains(&variants[guard.variant], variant);
-            if !fits {
-                return false;
-            }
-            // Later guards are not evaluated for documents of this variant.
-            if is_sent_here {
-                return true;
-            }
-        }
-        true
-    })
-}
-
-/// Returns the schema of the documents for which a guard holds, or `None` if the guard tests several members.
-fn guarded(when: &[Condition]) -> Option<Schema> {
-    let mut all = Vec::new();
-    for condition in when {
-        let kind = match condition {
-            Condition::Type(types) => {
-                let kinds = types.each().map(|one| match one {
-                    JsonTypes::NULL => Some(Kind::Null),
-                    JsonTypes::BOOLEAN => Some(Kind::Boolean),
-                    JsonTypes::INTEGER => Some(Kind::Integer(Bounds::default())),
-                    JsonTypes::FRACTION => Some(Kind::Number(Bounds::default())),
-                    JsonTypes::STRING => Some(Kind::String(Length::default())),
-                    JsonTypes::ARRAY => Some(Kind::Array(Box::new(Array {
-                        first: Vec::new(),
-                        items: Schema::any(),
-                        length: Length::default(),
-                    }))),
-                    _ => Some(object(IndexMap::new())),
-                });
-                Kind::union(kinds.map(|kind| kind.map(|kind| Schema::at("", kind))).collect::<Option<_>>()?)
-            }
-            Condition::Value(path, values) => member(path, true, Kind::Values(values.clone()))?,
-            Condition::Present(path) => member(path, true, Kind::Any)?,
-            Condition::Absent(path) => member(path, false, Kind::Never)?,
-        };
-        all.push(Schema::at("", kind));
-    }
-    Some(match all.len() {
-        0 => Schema::any(),
-        1 => all.remove(0),
-        _ => Schema::at("", Kind::All(all)),
-    })
-}
-
-/// Returns the objects with a member at the path.
-fn member(path: &[String], required: bool, kind: Kind) -> Option<Kind> {
-    let (name, rest) = path.split_first()?;
-    let kind = if rest.is_empty() { kind } else { member(rest, required, kind)? };
-    // `0` may be the index of an array, so it does not imply an object.
-    (name != "0").then(|| {
-        let schema = Schema::at("", kind);
-        object([(name.clone(), Property { required, schema })].into_iter().collect())
-    })
-}
-
-fn object(properties: IndexMap<String, Property>) -> Kind {
-    Kind::Object(Box::new(Object { properties, pattern: None, additional: Schema::any() }))
 }
 
 /// Returns the first variant that accepts everything that the others accept. The union is an alias of it.
@@ -291,7 +219,9 @@ impl<'a> Search<'a> {
                     _ => rest.push((candidate.variant, at)),
                 }
             }
-            let usable = !tagged.is_empty() && !rest.is_empty() && rest.iter().all(|(_, at)| !declared || at.declared);
+            let usable = !tagged.is_empty()
+                && !rest.is_empty()
+                && rest.iter().all(|(_, at)| at.declared || (!declared && at.is_free));
             usable.then(|| {
                 let mut split = group_by_value(&path.segments, &tagged);
                 split.push((None, rest.into_iter().map(|(variant, _)| variant).collect()));
@@ -300,13 +230,13 @@ impl<'a> Search<'a> {
         })
     }
 
-    /// Splits by a key that some variants require and the others do not know. Prefers the most even split, and
+    /// Splits by a key that some variants require and the others say nothing about. Prefers the most even split, and
     /// among equal ones the first. If the key has constant values, other values lead to the other variants.
     fn by_key(&self, candidates: &[Candidate<'_>], paths: &[KeyPath<'_>]) -> Option<Split> {
         let mut best: Option<(usize, Split)> = None;
         for path in paths {
             let (with, without): (Vec<_>, Vec<_>) = candidates.iter().zip(&path.at).partition(|(_, at)| at.required);
-            let apart = !with.is_empty() && !without.is_empty() && without.iter().all(|(_, at)| !at.declared);
+            let apart = !with.is_empty() && !without.is_empty() && without.iter().all(|(_, at)| at.is_free);
             let evenness = with.len().min(without.len());
             if apart && best.as_ref().is_none_or(|(known, _)| evenness > *known) {
                 let variants = |side: Vec<(&Candidate<'_>, &AtPath<'_>)>| {
@@ -364,9 +294,7 @@ impl<'a> Search<'a> {
             .map(|&other| self.objects(&self.variants[other], &[], 0))
             .collect::<Option<Vec<_>>>()?
             .concat();
-        let key =
-            own.first()?.properties.keys().find(|key| others.iter().all(|other| !other.properties.contains_key(*key)));
-        key.cloned()
+        own.first()?.properties.keys().find(|key| others.iter().all(|other| is_free(other, key))).cloned()
     }
 
     /// Returns the objects that a schema allows at `base`, or `None` if it allows other values there.
@@ -422,6 +350,8 @@ struct AtPath<'s> {
     required: bool,
     /// Whether the schema names the value in at least one object.
     declared: bool,
+    /// Whether no object says anything about the value, unless it forbids it.
+    is_free: bool,
     /// The schema of the value in each object.
     schemas: Vec<Option<&'s Schema>>,
 }
@@ -488,8 +418,14 @@ fn at<'s>(objects: &[&'s Object], key: &str, algebra: &'s Algebra<'_>) -> AtPath
     AtPath {
         required: !objects.is_empty() && objects.iter().all(|object| object.requires(key)),
         declared: objects.iter().any(|object| object.properties.contains_key(key)),
+        is_free: objects.iter().all(|object| is_free(object, key)),
         schemas: objects.iter().map(known).collect(),
     }
+}
+
+/// Returns whether an object says nothing about a member, unless it forbids it.
+fn is_free(object: &Object, key: &str) -> bool {
+    !object.properties.contains_key(key) && matches!(object.schema_of_other(key).kind, Kind::Any | Kind::Never)
 }
 
 fn objects_of<'s>(schemas: &[Option<&'s Schema>]) -> Option<Vec<&'s Object>> {

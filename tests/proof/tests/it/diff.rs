@@ -7,8 +7,8 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use mcpgen::{Protocol, Workspace};
 use mcpgen_diff::{Axis, Diff, Finding, TypeVerdict, Verdict, diff};
-use mcpgen_model::Json;
 use mcpgen_model::fixups::FIXUPS;
+use mcpgen_model::{Json, Shape};
 use mcpgen_proof::decisions::REVISIONS;
 use mcpgen_proof::inspected::{inspected, list, rules, text};
 use mcpgen_proof::instances::{Instances, member_names, unsupported};
@@ -193,6 +193,17 @@ fn judged(protocol: &Protocol, schema: &Value) -> Option<(Value, Judge)> {
                 decided.insert(pointer.to_owned(), rules);
             }
         }
+    }
+    // Checks, as those of undecided unions, do not decide the unions in what they refer to, but the judge does.
+    let keyword = definitions_keyword(&schema);
+    let referred = protocol.checks.keys().map(|name| format!("/{keyword}/{name}"));
+    let undecided = protocol.types.iter().filter(|def| matches!(def.shape, Shape::Undecided(_)));
+    let checked: Vec<String> = referred.chain(undecided.map(|def| def.pointer.clone())).collect();
+    let is_inside = |pointer: &String, definition: &String| {
+        pointer.strip_prefix(definition).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
+    };
+    if decided.keys().any(|pointer| checked.iter().any(|definition| is_inside(pointer, definition))) {
+        return None;
     }
     let judge = Judge::decided(&schema, decided.into_iter().collect());
     Some((schema, judge))

@@ -1,0 +1,146 @@
+//! Expresses `unevaluatedProperties` and `unevaluatedItems` without them.
+
+use super::formula::{Formula, Formulas, Node};
+use super::verdict::Reason;
+use crate::check::{Check, Definitions, Unevaluated};
+
+/// The members and items that a check evaluates.
+#[derive(Clone, Default)]
+struct Evaluated {
+    all_members: bool,
+    names: Vec<String>,
+    patterns: Vec<String>,
+    all_items: bool,
+    /// The number of items at the start.
+    first: usize,
+    /// The formulas of `contains`: the items that one of them accepts are evaluated.
+    contained: Vec<Formula>,
+}
+
+impl Evaluated {
+    fn extend(&mut self, other: &Evaluated) {
+        self.all_members |= other.all_members;
+        self.all_items |= other.all_items;
+        self.first = self.first.max(other.first);
+        self.names.extend_from_slice(&other.names);
+        self.patterns.extend_from_slice(&other.patterns);
+        self.contained.extend_from_slice(&other.contained);
+    }
+
+    fn is_empty(&self) -> bool {
+        !self.all_members
+            && !self.all_items
+            && self.first == 0
+            && self.names.is_empty()
+            && self.patterns.is_empty()
+            && self.contained.is_empty()
+    }
+}
+
+/// The maximum number of conditions. All combinations are listed.
+const MAX_CONDITIONS: usize = 7;
+/// The number of nested references after which an assertion is not expressed.
+const MAX_DEPTH: u32 = 48;
+
+impl<'a> Formulas<'a> {
+    /// Reads an assertion about unevaluated members and items. What is evaluated depends on conditions, such as the
+    /// branches of `anyOf`. If more of them hold, less is unevaluated, so the assertion holds if for some set of conditions
+    /// all of them hold, and so does the assertion on what they leave.
+    pub(super) fn unevaluated(&mut self, it: &'a Unevaluated, scope: &'a Definitions) -> Formula {
+        let base = self.read(&it.base, scope);
+        let mut found = Vec::new();
+        let is_complete = self.evaluated(&it.base, scope, Formula::TRUE, &mut found, 0);
+        let mut always = Evaluated::default();
+        let mut conditions: Vec<(Formula, Evaluated)> = Vec::new();
+        for (condition, evaluated) in found.into_iter().filter(|(_, evaluated)| !evaluated.is_empty()) {
+            match conditions.iter_mut().find(|(known, _)| *known == condition) {
+                _ if condition == Formula::TRUE => always.extend(&evaluated),
+                Some((_, known)) => known.extend(&evaluated),
+                None => conditions.push((condition, evaluated)),
+            }
+        }
+        if !is_complete || conditions.len() > MAX_CONDITIONS {
+            let opaque = self.add(Node::Opaque(Reason::Unevaluated));
+            return self.all([base, opaque]);
+        }
+        let cases: Vec<Formula> = (0..1_usize << conditions.len())
+            .map(|set| {
+                let mut evaluated = always.clone();
+                let chosen = conditions.iter().enumerate().filter(|(index, _)| set >> index & 1 == 1);
+                let mut all: Vec<Formula> = chosen
+                    .map(|(_, (condition, more))| {
+                        evaluated.extend(more);
+                        *condition
+                    })
+                    .collect();
+                all.push(self.rest(it, scope, evaluated));
+                self.all(all)
+            })
+            .collect();
+        let any = self.any(cases);
+        self.all([base, any])
+    }
+
+    /// Returns the assertion on all members and items except these.
+    fn rest(&mut self, it: &'a Unevaluated, scope: &'a Definitions, evaluated: Evaluated) -> Formula {
+        let mut all = Vec::new();
+        if let Some(check) = it.members.as_ref().filter(|_| !evaluated.all_members) {
+            let formula = self.read(check, scope);
+            all.push(self.others(evaluated.names, evaluated.patterns, formula));
+        }
+        if let Some(check) = it.items.as_ref().filter(|_| !evaluated.all_items) {
+            let formula = self.read(check, scope);
+            let formula = self.any(evaluated.contained.into_iter().chain([formula]));
+            all.push(self.items(evaluated.first, None, formula));
+        }
+        self.all(all)
+    }
+
+    /// Collects what a check evaluates, with the conditions. Returns whether all of it was found.
+    fn evaluated(
+        &mut self,
+        check: &'a Check,
+        scope: &'a Definitions,
+        condition: Formula,
+        found: &mut Vec<(Formula, Evaluated)>,
+        depth: u32,
+    ) -> bool {
+        if depth > MAX_DEPTH || found.len() > 1_000 {
+            return false;
+        }
+        let depth = depth + 1;
+        let mut evaluated = Evaluated::default();
+        let mut branches: Vec<(Formula, &'a Check)> = Vec::new();
+        match check {
+            Check::All(checks) => branches.extend(checks.iter().map(|check| (Formula::TRUE, check))),
+            Check::Any(checks) | Check::One(checks) => {
+                branches.extend(checks.iter().map(|check| (self.read(check, scope), check)));
+            }
+            Check::If(parts) => {
+                let [test, then, otherwise] = &**parts;
+                let holds = self.read(test, scope);
+                branches.extend([(holds, test), (holds, then), (holds.not(), otherwise)]);
+            }
+            Check::IfPresent(name, check) => branches.push((self.present(name), check)),
+            Check::Definition(name) => branches.extend(scope.get(name).map(|check| (Formula::TRUE, check))),
+            Check::Unevaluated(inner) => {
+                evaluated.all_members = inner.members.is_some();
+                evaluated.all_items = inner.items.is_some();
+                branches.push((Formula::TRUE, &inner.base));
+            }
+            Check::Members(members) => {
+                evaluated.all_members = members.others.is_some();
+                evaluated.names = members.named.iter().map(|(name, _)| name.clone()).collect();
+                evaluated.patterns = members.patterns.iter().map(|(pattern, _)| pattern.clone()).collect();
+            }
+            Check::Items(first, rest) => (evaluated.first, evaluated.all_items) = (first.len(), rest.is_some()),
+            Check::Contains(check, _) => evaluated.contained.push(self.read(check, scope)),
+            _ => {}
+        }
+        found.push((condition, evaluated));
+        branches.into_iter().all(|(holds, check)| {
+            let condition = self.all([condition, holds]);
+            self.evaluated(check, scope, condition, found, depth)
+        })
+    }
+}
