@@ -65,6 +65,7 @@
 //! * [`mcpgen_runtime`], the JSON-RPC dispatcher: connections, routers, transports. It works for any protocol.
 //! * [`mcpgen_mcp`], the Model Context Protocol on it: rules, servers and clients.
 //! * `mcpgen_http`, Streamable HTTP and HTTP+SSE, as the module `http` (features `http-server` and `http-client`).
+//! * `mcpgen_skills`, as the module `skills` (feature `skills`).
 //!
 //! The crates `mcpgen-validate`, `mcpgen-cluster`, `mcpgen-redis`, `mcpgen-auth`, `mcpgen-otel` and `mcpgen-bridge` add what not
 //! every program needs.

@@ -47,7 +47,7 @@ impl Skills {
     /// Files and directories whose names begin with `.` are not served, nor are files outside skills.
     ///
     /// ```no_run
-    /// use mcpgen_sdk::Server;
+    /// use mcpgen_sdk::prelude::*;
     /// use mcpgen_sdk::skills::Skills;
     ///
     /// # fn main() -> Result<(), mcpgen_sdk::skills::FolderError> {

@@ -5,6 +5,8 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
+use mcpgen_mcp::Client;
+use mcpgen_mcp::protocol::PeerExt;
 use mcpgen_runtime::router::RequestService;
 use mcpgen_types::ext::skills::{
     GetSkillRequest, GetSkillResult, ListSkillsRequest, ReadResourceDirectoryRequest, ReadResourceDirectoryResult,
@@ -12,9 +14,6 @@ use mcpgen_types::ext::skills::{
 };
 use mcpgen_types::v2026_07_28::{Resource, TextOrBlobResourceContents};
 use mcpgen_types::{JsonObject, Request};
-
-use mcpgen_mcp::Client;
-use mcpgen_mcp::protocol::PeerExt;
 
 use crate::error::SkillError;
 use crate::extension::SkillsExtension;
@@ -56,7 +55,8 @@ pub trait SkillsClient {
     ///
     /// ```
     /// use mcpgen_sdk::skills::Skills;
-    /// use mcpgen_sdk::{Client, Server, serve, transport};
+    /// use mcpgen_sdk::prelude::*;
+    /// use mcpgen_sdk::transport;
     ///
     /// # tokio::runtime::Builder::new_current_thread().enable_all().build()?.block_on(async {
     /// let skill = "---\nname: greet\ndescription: Greets people.\n---\nUse a phrase of [the list](phrases.txt).\n";

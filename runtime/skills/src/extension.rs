@@ -1,8 +1,7 @@
 //! The extension `io.modelcontextprotocol/skills`.
 
-use mcpgen_types::ext::skills::SkillsExtensionCapability;
-
 use mcpgen_mcp::protocol::extension::Extension;
+use mcpgen_types::ext::skills::SkillsExtensionCapability;
 
 /// The extension `io.modelcontextprotocol/skills`, which servers declare.
 ///

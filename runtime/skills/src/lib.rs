@@ -6,10 +6,10 @@
 //! verifies it.
 //!
 //! * A server adds [`Skills`], from a folder or from files in the program, with
-//!   [`ServeSkills::skills`](crate::ServeSkills::skills).
-//! * A client lists skills with [`SkillsClient::skills`](crate::SkillsClient::skills), loads one with
-//!   [`SkillsClient::load_skill`](crate::SkillsClient::load_skill), and reads its files with
-//!   [`SkillsClient::read_skill_file`](crate::SkillsClient::read_skill_file). Errors name the file.
+//!   [`ServeSkills::skills`].
+//! * A client lists skills with [`SkillsClient::skills`], loads one with
+//!   [`SkillsClient::load_skill`], and reads its files with
+//!   [`SkillsClient::read_skill_file`]. Errors name the file.
 //!
 //! The client executes nothing. A skill is untrusted input for the model: name its server when you show it, ask the user
 //! before the model acts on it, and ignore its `allowed-tools` unless the user has approved them. A digest proves that a file

@@ -5,6 +5,11 @@ use std::future::ready;
 use std::ops::Bound;
 use std::sync::Arc;
 
+use mcpgen_mcp::protocol::change::Change;
+use mcpgen_mcp::protocol::conversion::{ConversionError, Revisions};
+use mcpgen_mcp::protocol::{ContextExt, TYPES};
+use mcpgen_mcp::server::{DefinitionError, decode_cursor, encode_cursor};
+use mcpgen_mcp::{Server, ServerBuilder};
 use mcpgen_runtime::jsonrpc::errors;
 use mcpgen_runtime::router::{self, AnyRequest, Router};
 use mcpgen_types::codec::Encode;
@@ -20,11 +25,6 @@ use crate::catalog::{Conflict, SkillFile, Skills};
 use crate::extension::SkillsExtension;
 use crate::mime::DIRECTORY;
 use crate::verify;
-use mcpgen_mcp::protocol::change::Change;
-use mcpgen_mcp::protocol::conversion::{ConversionError, Revisions};
-use mcpgen_mcp::protocol::{ContextExt, TYPES};
-use mcpgen_mcp::server::{DefinitionError, decode_cursor, encode_cursor};
-use mcpgen_mcp::{Server, ServerBuilder};
 
 /// A page of skills ends after the entry that exceeds this number of files, so that its size is bounded.
 const MAX_FILES_ON_PAGE: usize = 2048;
