@@ -4,7 +4,7 @@
 //! use std::sync::Arc;
 //!
 //! use mcpgen_auth::client::{Grant, Loopback, OAuthClient, OAuthOptions};
-//! use mcpgen_sdk::Client;
+//! use mcpgen_sdk::prelude::*;
 //! use mcpgen_sdk::http::client::ClientOptions;
 //!
 //! # async fn run() -> Result<(), Box<dyn std::error::Error>> {

@@ -2,7 +2,7 @@
 //!
 //! ```no_run
 //! use mcpgen_auth::server::{Identity, JwtVerifier, ProtectedResource, ResourceOptions, ScopePolicy};
-//! use mcpgen_sdk::Server;
+//! use mcpgen_sdk::prelude::*;
 //! use mcpgen_sdk::http::server::EndpointOptions;
 //! use mcpgen_types::v2026_07_28::{Tool, ToolInputSchema};
 //! use tower::Layer;
