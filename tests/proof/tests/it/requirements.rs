@@ -57,7 +57,7 @@ fn every_requirement_has_existing_tests() {
     let text = fs::read_to_string(root.join("requirements.toml")).unwrap_or_else(|error| panic!("{error}"));
     let table: Table = toml::from_str(&text).unwrap_or_else(|error| panic!("{error}"));
     let mut known = BTreeSet::new();
-    for path in ["src", "tests", "mcp/src", "http/src", "sdk/tests", "auth/src", "auth/tests"]
+    for path in ["src", "tests", "mcp/src", "http/src", "skills/src", "sdk/tests", "auth/src", "auth/tests"]
         .iter()
         .flat_map(|folder| files(&root.join("../../runtime").join(folder)))
     {
