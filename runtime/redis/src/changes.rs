@@ -1,7 +1,7 @@
 //! Passes changes to all replicas, in a stream of Redis.
 //!
 //! A counter numbers the changes, and begins with the time in microseconds. So a reader that finds a gap has missed
-//! changes, also if Redis has lost the stream.
+//! changes, even if Redis has lost the stream.
 
 use std::convert::Infallible;
 use std::sync::Arc;

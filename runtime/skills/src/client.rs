@@ -22,7 +22,7 @@ use crate::{uri, verify};
 
 /// A skill whose `SKILL.md` a client has read and verified. Created by [`SkillsClient::load_skill`].
 ///
-/// It holds the entry of the skill. While a model acts on the skill, files are read and verified with this entry, also if
+/// It holds the entry of the skill. While a model acts on the skill, files are read and verified with this entry, even if
 /// the server has a newer one.
 #[derive(Debug)]
 pub struct LoadedSkill {

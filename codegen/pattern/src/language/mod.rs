@@ -1,4 +1,4 @@
-//! Sets of texts: their shortest members, or a proof that there are none.
+//! Sets of texts: their shortest members, or a proof that a set is empty.
 //!
 //! `alphabet` divides the characters into groups that no pattern tells apart. `machine` follows one pattern, a limit of the
 //! length or a list of words from character to character. `search` follows all of them at once.

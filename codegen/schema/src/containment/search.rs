@@ -1,4 +1,4 @@
-//! Finds a value that all of some formulas accept, or proves that there is none.
+//! Finds a value that satisfies several formulas at once, or proves that no value does.
 //!
 //! The search goes through the JSON types. For each of them, it follows `anyOf` and the like until only assertions for this
 //! type remain, which `texts`, `numbers`, `arrays` and `objects` decide. Items and members are searched in the same way.
@@ -134,7 +134,7 @@ impl<'a> Search<'a> {
     }
 
     /// Decides about the provisional results of a search that ended: they depend on another search now, or on none. If the
-    /// search did not prove that there is no value, they are forgotten.
+    /// search found a value or gave up, they are forgotten.
     fn settle(&mut self, started: usize, depends_on: Option<usize>) {
         let ended = self.provisional.split_off(started);
         for goal in ended {

@@ -68,7 +68,7 @@ pub enum Reason {
     Number,
     /// What is unevaluated depends on too many conditions.
     Unevaluated,
-    /// The document that was found is none, by evaluation.
+    /// The evaluator did not confirm the document that was found.
     Invalid,
 }
 

@@ -116,7 +116,7 @@ fn hold(path: &Path, locked: oneshot::Sender<()>, released: &mpsc::Receiver<()>)
     Ok(())
 }
 
-/// Opens a lock file. The system releases the lock also if the process is killed.
+/// Opens a lock file. The system releases the lock even if the process is killed.
 fn lock_file(path: &Path) -> io::Result<File> {
     private(&mut OpenOptions::new()).create(true).truncate(false).write(true).open(path)
 }

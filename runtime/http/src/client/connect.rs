@@ -44,7 +44,7 @@ pub trait ConnectHttp: Sized {
     /// [`connect_http`](Self::connect_http) to save the requests of Streamable HTTP, or if the server responds to them
     /// with another status than 400, 404 and 405.
     ///
-    /// The client sends `initialize`, also if it supports modern revisions. If the event stream ends, the connection
+    /// The client sends `initialize`, even if it supports modern revisions. If the event stream ends, the connection
     /// ends, and calls fail with [`CallError::ConnectionFailed`]. See [`open_sse`] for the options.
     ///
     /// ```no_run

@@ -72,15 +72,15 @@ impl<S: RequestService> Client<S> {
     /// requests if [`tools`](Self::tools) did not. In 2026-07-28, it needs
     /// [`ClientBuilder::tasks`](crate::ClientBuilder::tasks).
     ///
-    /// With [`ClientBuilder::validate`](crate::ClientBuilder::validate), structured content is validated against the tool's output schema if
-    /// [`tools`](Self::tools) has listed the tool. The schema is compiled at the first call of the tool. If the schema
+    /// With [`ClientBuilder::validate`](crate::ClientBuilder::validate), structured content is validated against the tool's
+    /// output schema if [`tools`](Self::tools) has listed the tool. The schema is compiled at the first call of the tool. If the schema
     /// exceeds the limits of [`ServerBuilder::tool_with_schema`](crate::ServerBuilder::tool_with_schema), this is
     /// logged, and results are not validated.
     ///
     /// # Errors
     ///
-    /// Returns an error if the call fails. With a validator, also if the structured content is invalid, or
-    /// if its validation takes more than 2 seconds.
+    /// Fails if the call fails. With a validator, it also fails if the structured content is invalid, or if its validation
+    /// takes more than 2 seconds.
     pub async fn call_tool(&self, name: &str, arguments: JsonObject) -> Result<CallToolResult, CallError> {
         self.tool(name).arguments(arguments).send().await
     }

@@ -152,7 +152,7 @@ thread_local! {
     static DEPTH: Cell<usize> = const { Cell::new(0) };
 }
 
-/// A call of [`Handles::with`]. Dropping it ends the call, also if the function panics.
+/// A call of [`Handles::with`]. Dropping it ends the call, even if the function panics.
 struct Nesting;
 
 impl Nesting {

@@ -377,7 +377,7 @@ impl InMemoryReplayGuard {
 }
 
 impl Used {
-    /// Forgets expired states. They stay rejected, also if the clock is set back.
+    /// Forgets expired states. They stay rejected, even if the clock is set back.
     fn remove_expired(&mut self, now: u64) {
         while let Some(until) = self.states.first_expiry().filter(|until| *until <= now) {
             self.states.evict();
