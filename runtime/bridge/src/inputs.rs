@@ -113,7 +113,9 @@ impl Relay {
         });
         let peer = &self.server.peer;
         let revisions = Revisions { from: TYPES, to: self.server.revision() };
-        let rounds = Rounds { peer, requests, limits: RoundLimits::default(), method, revisions };
+        let limits = RoundLimits::default();
+        // The bridge declares no tasks, so the server creates none.
+        let rounds = Rounds { peer, requests, limits, method, revisions, tasks: None };
         let send = |params| async move { OpenCall::send(peer, method, Some(params), context).result(context).await };
         rounds.run(params, send).await
     }

@@ -11,8 +11,6 @@ pub mod protocol;
 mod random;
 pub mod replicas;
 pub mod server;
-#[cfg(feature = "tasks")]
-pub mod tasks;
 pub mod telemetry;
 pub mod tree;
 pub mod validation;

@@ -8,6 +8,7 @@ use http::header::AUTHORIZATION;
 use mcpgen_sdk::client::handshake::{ConnectOptions, HandshakeError};
 use mcpgen_sdk::client::{CommandError, ServerOutput};
 use mcpgen_sdk::http::client::{ClientOptions, ConnectError, ConnectHttp, HttpError};
+use mcpgen_sdk::tasks::CallTasks;
 use mcpgen_sdk::{CallError, Client, Limits};
 use mcpgen_types::{JsonRef, Revision};
 use tokio::process::Command;
@@ -92,7 +93,8 @@ impl Connection {
             .on_stderr(move |line| stderr.stderr_line(line))
             .on_stray_output(move |line| stdout.stray_line(line))
             .process_tracker(processes::tracker().clone())
-            .limits(limits);
+            .limits(limits)
+            .tasks();
         let connected = match self.target.server(activity)? {
             Server::Url(url, options) => builder.connect_http(url, options).await.map_err(|error| match &error {
                 error if is_unauthorized(error) && !self.target.may_be_authorized() => {

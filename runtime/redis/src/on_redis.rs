@@ -4,7 +4,7 @@ use std::future::Future;
 
 use mcpgen_sdk::ServerBuilder;
 use mcpgen_sdk::replicas::{Replicas, StoreError};
-use mcpgen_sdk::tasks::{TaskLimits, Tasks};
+use mcpgen_sdk::tasks::{ServeTasks, TaskLimits, Tasks};
 
 use crate::options::RedisOptions;
 use crate::stores::RedisStores;

@@ -66,6 +66,7 @@
 //! * [`mcpgen_mcp`], the Model Context Protocol on it: rules, servers and clients.
 //! * `mcpgen_http`, Streamable HTTP and HTTP+SSE, as the module `http` (features `http-server` and `http-client`).
 //! * `mcpgen_skills`, as the module `skills` (feature `skills`).
+//! * `mcpgen_tasks`, as the module `tasks` (feature `tasks`).
 //!
 //! The crates `mcpgen-validate`, `mcpgen-cluster`, `mcpgen-redis`, `mcpgen-auth`, `mcpgen-otel` and `mcpgen-bridge` add what not
 //! every program needs.
@@ -78,8 +79,6 @@ pub mod prelude;
 
 #[cfg(any(feature = "http-server", feature = "http-client"))]
 pub use mcpgen_http as http;
-#[cfg(feature = "tasks")]
-pub use mcpgen_mcp::tasks;
 pub use mcpgen_mcp::{
     Client, ClientBuilder, Extension, LocalInfo, Server, ServerBuilder, client, connect, protocol, replicas, serve,
     server, telemetry,
@@ -88,6 +87,8 @@ pub use mcpgen_runtime::{CallError, Closed, Connection, Context, Limits, Peer, R
 pub use mcpgen_runtime::{connection, context, jsonrpc, observer, peer, router, transport};
 #[cfg(feature = "skills")]
 pub use mcpgen_skills as skills;
+#[cfg(feature = "tasks")]
+pub use mcpgen_tasks as tasks;
 
 /// Compiles the examples of the README.
 #[cfg(all(doctest, feature = "stdio"))]

@@ -21,10 +21,10 @@ pub use mcpgen_http::server::ServeHttp;
 pub use mcpgen_mcp::protocol::change::Change;
 pub use mcpgen_mcp::protocol::{ContextExt, PeerExt, RouterExt};
 pub use mcpgen_mcp::server::{RequestContext, ServeError, Structured, ToolError, ToolInfo};
-#[cfg(feature = "tasks")]
-pub use mcpgen_mcp::tasks::TaskPeerExt;
 pub use mcpgen_mcp::{Client, ClientBuilder, Extension, LocalInfo, Server, ServerBuilder, serve};
 pub use mcpgen_runtime::{CallError, Context, Peer, Router};
 #[cfg(feature = "skills")]
 pub use mcpgen_skills::{ReplaceSkills, ServeSkills, SkillsClient};
+#[cfg(feature = "tasks")]
+pub use mcpgen_tasks::{CallTasks, ServeTasks, TaskContextExt, TaskPeerExt, TaskToolExt};
 pub use mcpgen_types::{ErrorObject, Json, JsonObject, JsonRef, Revision};

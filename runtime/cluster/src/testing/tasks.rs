@@ -11,7 +11,7 @@ use serde_json::json;
 use tokio::time::sleep;
 
 use super::unique;
-use mcpgen_mcp::tasks::{StoredTask, TaskChange, TaskStore};
+use mcpgen_tasks::{StoredTask, TaskChange, TaskStore};
 
 /// Tests a [`TaskStore`].
 pub async fn task_store<S: TaskStore>(replica: impl AsyncFn() -> S) {

@@ -21,6 +21,7 @@ use super::decoder::ResultDecoder;
 use super::handle::Client;
 use super::handshake::{ConnectOptions, HandshakeError};
 use super::lenient::{DecodePolicy, Repair};
+use super::task_results::TaskResults;
 use crate::protocol::conversion::{ConversionError, Revisions};
 use crate::protocol::extension::Extension;
 use crate::protocol::info::LocalInfo;
@@ -59,6 +60,7 @@ pub struct ClientBuilder {
     pub(super) limits: Limits,
     pub(super) decoder: ResultDecoder,
     pub(super) validator: Option<Arc<dyn Validator>>,
+    pub(super) task_results: Option<Arc<dyn TaskResults>>,
     #[cfg(feature = "stdio")]
     pub(super) line_limit: usize,
     #[cfg(feature = "stdio")]
@@ -78,6 +80,7 @@ impl Client<Router> {
             limits: Limits::default(),
             decoder: ResultDecoder::default(),
             validator: None,
+            task_results: None,
             #[cfg(feature = "stdio")]
             line_limit: mcpgen_runtime::transport::lines::DEFAULT_LINE_LIMIT,
             #[cfg(feature = "stdio")]
@@ -184,11 +187,11 @@ impl ClientBuilder {
         self
     }
 
-    /// Allows servers of 2026-07-28 to run tool calls as tasks. [`Client::call_tool`] then polls the task until it has
-    /// ended, and handles its input requests. If the call is dropped, it cancels the task.
-    #[cfg(feature = "tasks")]
-    pub fn tasks(self) -> Self {
-        self.extension(crate::tasks::TasksExtension::default())
+    /// Lets tool calls of the client run as tasks, and awaits their results with `task_results`. The crate `mcpgen-tasks` has
+    /// the method `tasks`, which also declares the extension of 2026-07-28.
+    pub fn task_results(mut self, task_results: impl TaskResults) -> Self {
+        self.task_results = Some(Arc::new(task_results));
+        self
     }
 
     /// Adds handlers for other requests and notifications.
@@ -216,12 +219,13 @@ impl ClientBuilder {
         incoming: impl Incoming,
         outgoing: impl Outgoing,
     ) -> Result<Client, HandshakeError> {
-        let Self { options, handlers, limits, decoder, validator, .. } = self;
+        let Self { options, handlers, limits, decoder, validator, task_results, .. } = self;
         let (options, handlers, limits) = (options.clone(), handlers.clone(), limits.clone());
         let level = options.local_info.level;
         let mut client = connect(options, handlers.clone(), handlers, incoming, outgoing, limits).await?;
         client.decoder = decoder.clone();
         client.validator = validator.clone();
+        client.task_results = task_results.clone();
         client.request_log_level(level);
         Ok(client)
     }

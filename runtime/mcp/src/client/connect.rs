@@ -96,6 +96,7 @@ pub(crate) async fn connect_with<S: RequestService, F: Future<Output = ()> + Sen
         requests,
         decoder: ResultDecoder::default(),
         validator: None,
+        task_results: None,
         tool_cache,
         subscribed: Arc::default(),
         log_level: Arc::default(),

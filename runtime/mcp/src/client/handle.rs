@@ -17,6 +17,7 @@ use super::limits::{PageLimits, RoundLimits};
 use super::mrtr::{self, MultiRoundTrip};
 use super::subscribed::{SessionState, SubscribedUris};
 use super::subscription::Subscription;
+use super::task_results::TaskResults;
 use super::tool_cache::ToolCache;
 use crate::protocol::conversion::Revisions;
 use crate::protocol::{Level, TYPES};
@@ -46,6 +47,8 @@ pub struct Client<S = Router> {
     pub(super) requests: S,
     pub(super) decoder: ResultDecoder,
     pub(super) validator: Option<Arc<dyn Validator>>,
+    /// Awaits the results of tasks, if calls may run as tasks.
+    pub(super) task_results: Option<Arc<dyn TaskResults>>,
     pub(super) tool_cache: Arc<ToolCache>,
     /// The resources that [`changes`](Self::changes) has subscribed to, in legacy revisions.
     pub(super) subscribed: SubscribedUris,
@@ -89,7 +92,8 @@ impl<S: RequestService> Client<S> {
     /// - [`Invalid`](CallError::Invalid) if the request exceeds the limits in [`round_limits`](Self::round_limits).
     /// - Any other [`CallError`] if a call fails.
     pub async fn complete<R: MultiRoundTrip>(&self, params: R::Params) -> Result<R::Complete, CallError> {
-        mrtr::complete::<R>(&self.peer, self.revision, self.requests.clone(), self.round_limits, params).await
+        let tasks = self.task_results.as_deref();
+        mrtr::complete::<R>(&self.peer, self.revision, self.requests.clone(), self.round_limits, tasks, params).await
     }
 
     /// Ends the connection and waits until it has ended. Queued messages are still written, and pending calls fail.

@@ -1,5 +1,7 @@
 //! Handles the input requests of a server (2026-07-28).
 
+use futures_util::FutureExt;
+use futures_util::future::BoxFuture;
 use mcpgen_runtime::jsonrpc::errors;
 use mcpgen_runtime::peer::{CallError, Peer};
 use mcpgen_runtime::router::{AnyRequest, RequestService};
@@ -23,4 +25,15 @@ pub(super) async fn handle_input_request(
     let context = without_peer(&method, scope, params.as_ref());
     let result = requests.oneshot(AnyRequest { method: method.clone().into(), params, context }).await;
     result.map_err(|error| CallError::Input { method, error: errors::of(error.into()) })
+}
+
+/// Answers an input request of a server.
+pub(super) type AnswerInput = Box<dyn Fn(InputRequest) -> BoxFuture<'static, Result<Json, CallError>> + Send>;
+
+/// Returns a function that handles input requests.
+pub(super) fn answer_with(peer: Peer, requests: impl RequestService) -> AnswerInput {
+    Box::new(move |input_request| {
+        let (peer, requests) = (peer.clone(), requests.clone());
+        async move { handle_input_request(&peer, requests, &input_request).await }.boxed()
+    })
 }

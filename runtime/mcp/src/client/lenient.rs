@@ -380,7 +380,6 @@ mod tests {
     }
 
     /// The `ttlMs` of a task says how long the server keeps it.
-    #[cfg(feature = "tasks")]
     #[test]
     fn does_not_repair_the_ttl_of_a_task() {
         let task = json!({

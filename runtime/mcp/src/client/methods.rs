@@ -47,7 +47,6 @@ impl<S: RequestService> Client<S> {
             time_to_live = time_to_live.min(Duration::from_millis(page.ttl_ms));
             list.extend(page.tools);
         }
-        #[cfg(feature = "tasks")]
         self.tool_cache.store_task_support(pages.task_support, changes);
         let list = Arc::new(list);
         match self.revision().is_legacy() {
@@ -67,10 +66,9 @@ impl<S: RequestService> Client<S> {
     ///
     /// A failure of the tool is a result with [`is_error`](CallToolResult::is_error) set.
     ///
-    /// With the feature `tasks`, a tool that requires a task runs as one: the call polls the task until it has ended,
-    /// and cancels it when the call is dropped. In revision 2025-11-25, this needs the list of tools, which the client
-    /// requests if [`tools`](Self::tools) did not. In 2026-07-28, it needs
-    /// [`ClientBuilder::tasks`](crate::ClientBuilder::tasks).
+    /// A tool that requires a task runs as one if the client can await tasks: see
+    /// [`ClientBuilder::task_results`](crate::ClientBuilder::task_results). In revision 2025-11-25, this needs the list of tools,
+    /// which the client requests if [`tools`](Self::tools) did not.
     ///
     /// With [`ClientBuilder::validate`](crate::ClientBuilder::validate), structured content is validated against the tool's
     /// output schema if [`tools`](Self::tools) has listed the tool. The schema is compiled at the first call of the tool. If the schema
@@ -271,7 +269,8 @@ impl<S: RequestService> Client<S> {
             }
             false => {
                 let (peer, requests, limits) = (&self.peer, self.requests.clone(), self.round_limits);
-                let rounds = Rounds { peer, requests, limits, method: R::METHOD, revisions: self.revisions() };
+                let tasks = self.task_results.as_deref();
+                let rounds = Rounds { peer, requests, limits, method: R::METHOD, revisions: self.revisions(), tasks };
                 rounds.run(Some(Json::from(&self.with_meta(params))), send).await
             }
         };

@@ -13,7 +13,7 @@
 //! | answer questions of the server | [`ClientBuilder::on_elicitation`], [`ClientBuilder::on_sampling`], [`ClientBuilder::roots`] | |
 //! | hear of changes | [`Client::changes`] | |
 //! | receive log messages | [`ClientBuilder::on_log`] | |
-//! | call tools as tasks | [`ClientBuilder::tasks`] | `tasks` |
+//! | call tools as tasks | `CallTasks` of the crate `mcpgen-tasks` | |
 //! | send any other request | [`Peer::call`](mcpgen_runtime::Peer::call), in `Client::peer` | |
 //!
 //! # Files
@@ -24,7 +24,8 @@
 //!   `in_process` connects it to a server in the same process.
 //! * [`handshake`] negotiates the revision.
 //! * [`mrtr`] sends requests that may take multiple rounds, `pages` reads lists, within the `limits` of the client. `input`
-//!   handles input requests, and `task` waits for tool calls that run as tasks, `tool_task` for those of 2025-11-25.
+//!   handles input requests. `tool_task` sends calls that run as tasks in 2025-11-25, and `task_results` is the trait of what
+//!   awaits tasks.
 //! * `tool_cache` is the client's list of tools, and `output_schema` checks their results; [`cache`] caches other results, on request.
 //! * `decoder` decodes results of any revision; [`lenient`] repairs them, on request.
 //! * `typed` calls tools with typed arguments and results.
@@ -52,11 +53,9 @@ mod pages;
 mod process;
 mod subscribed;
 pub mod subscription;
-#[cfg(feature = "tasks")]
-mod task;
+mod task_results;
 mod tool_cache;
 mod tool_call;
-#[cfg(feature = "tasks")]
 mod tool_task;
 mod typed;
 
@@ -72,5 +71,6 @@ pub use pages::Pages;
 #[cfg(feature = "stdio")]
 pub use process::{ChildProcess, ServerOutput};
 pub use subscribed::SessionState;
+pub use task_results::{CreatedTask, TaskResults};
 pub use tool_call::ToolCall;
 pub use typed::{StructuredResult, TypedCallError};

@@ -15,8 +15,9 @@ use mcpgen_types::v2026_07_28::{
 };
 use mcpgen_types::{Json, JsonObject, Request, Revision, counted};
 
-use super::input::handle_input_request;
+use super::input::{answer_with, handle_input_request};
 use super::limits::RoundLimits;
+use super::task_results::{CreatedTask, TaskResults, is_task};
 use crate::protocol::TYPES;
 use crate::protocol::conversion::{ConversionError, Revisions};
 
@@ -85,12 +86,13 @@ pub(crate) async fn complete<R: MultiRoundTrip>(
     revision: Revision,
     requests: impl RequestService,
     limits: RoundLimits,
+    tasks: Option<&dyn TaskResults>,
     params: R::Params,
 ) -> Result<R::Complete, CallError> {
     let invalid =
         |error: mcpgen_types::Error| CallError::Invalid(error.with_type_name(format!("{} result", R::METHOD)).into());
     let revisions = Revisions { from: Revision::of(R::VERSION), to: revision };
-    let rounds = Rounds { peer, requests, limits, method: R::METHOD, revisions };
+    let rounds = Rounds { peer, requests, limits, method: R::METHOD, revisions, tasks };
     let result = rounds.run(member(&params), |params| peer.raw_request(R::METHOD, Some(params)).send()).await?;
     let result = revisions.reversed().result(R::METHOD, &result).map_err(|error| CallError::Invalid(error.into()))?;
     match R::outcome(result.decode().map_err(invalid)?) {
@@ -112,6 +114,8 @@ pub struct Rounds<'r, S> {
     pub method: &'r str,
     /// The revision of the params, and the one of the connection.
     pub revisions: Revisions,
+    /// Awaits the result if the server runs the request as a task.
+    pub tasks: Option<&'r dyn TaskResults>,
 }
 
 impl<S: RequestService> Rounds<'_, S> {
@@ -125,7 +129,7 @@ impl<S: RequestService> Rounds<'_, S> {
     where
         F: Future<Output = Result<Json, CallError>>,
     {
-        let Self { peer, ref requests, limits, method, revisions } = self;
+        let Self { peer, ref requests, limits, method, revisions, tasks } = self;
         let invalid = |error: mcpgen_types::Error| CallError::Invalid(error.into());
         let unsupported = |error: ConversionError| CallError::Invalid(error.into());
         let first = params.unwrap_or_else(|| Json::from(&JsonObject::new()));
@@ -133,12 +137,15 @@ impl<S: RequestService> Rounds<'_, S> {
         let exceeds = |what: &str| CallError::Invalid(format!("{method}: the server {what}").into());
         for round in 0.. {
             let result = send(revisions.params(method, &params).map_err(unsupported)?).await?;
-            #[cfg(feature = "tasks")]
-            if super::task::is_task(&result) {
+            if let Some(tasks) = tasks.filter(|_| is_task(&result)) {
                 if method != CallToolRequest::METHOD {
                     return Err(CallError::Invalid(format!("{method} result: only tool calls run as tasks").into()));
                 }
-                return super::task::finish(peer, requests.clone(), limits, method, &result).await;
+                let answer = answer_with(peer.clone(), requests.clone());
+                let revision = revisions.to;
+                return tasks
+                    .result(CreatedTask { peer: peer.clone(), revision, created: result, limits, answer })
+                    .await;
             }
             let is_input_required = result.read(|result| {
                 let [result_type] = Picked::values(result, &["resultType"]);

@@ -25,23 +25,13 @@ pub struct Pages<'c, S, R> {
     /// The total size of their results.
     bytes: usize,
     /// The tools so far, and whether each runs only as a task.
-    #[cfg(feature = "tasks")]
     pub(super) task_support: Vec<(String, bool)>,
     request: PhantomData<fn() -> R>,
 }
 
 impl<'c, S, R> Pages<'c, S, R> {
     pub(super) fn new(client: &'c Client<S>, params: JsonObject) -> Self {
-        Self {
-            client,
-            params,
-            cursor: Some(None),
-            pages: 0,
-            bytes: 0,
-            #[cfg(feature = "tasks")]
-            task_support: Vec::new(),
-            request: PhantomData,
-        }
+        Self { client, params, cursor: Some(None), pages: 0, bytes: 0, task_support: Vec::new(), request: PhantomData }
     }
 }
 
@@ -84,7 +74,6 @@ impl<S: RequestService, R: Request> Pages<'_, S, R> {
         }
         // Advance only after the page was decoded, so that it can be requested again.
         let page = self.client.decode(R::METHOD, &result)?;
-        #[cfg(feature = "tasks")]
         if R::METHOD == ListToolsRequest::METHOD && self.client.has_tool_tasks() {
             self.task_support.extend(super::tool_task::task_support(&result));
         }

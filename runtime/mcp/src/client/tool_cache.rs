@@ -14,7 +14,6 @@ pub(super) struct ToolCache {
     /// The number of changes of the list.
     changes: AtomicU64,
     /// The names of the tools, and whether each runs only as a task. `None` if the list changed since it was received.
-    #[cfg(feature = "tasks")]
     task_support: Mutex<Option<Vec<(String, bool)>>>,
 }
 
@@ -65,13 +64,11 @@ impl ToolCache {
         let mut tools = self.tools.lock();
         self.changes.fetch_add(1, Ordering::SeqCst);
         tools.take();
-        #[cfg(feature = "tasks")]
         self.task_support.lock().take();
     }
 
     /// Remembers which tools run only as tasks, even if the list itself is not cached. `changes` is that of
     /// [`store`](Self::store).
-    #[cfg(feature = "tasks")]
     pub(super) fn store_task_support(&self, tools: Vec<(String, bool)>, changes: u64) {
         let mut task_support = self.task_support.lock();
         if self.changes() == changes {
@@ -80,7 +77,6 @@ impl ToolCache {
     }
 
     /// Returns whether a tool runs only as a task. `None` if no list has the tool, or the list has changed.
-    #[cfg(feature = "tasks")]
     pub(super) fn requires_task(&self, tool: &str) -> Option<bool> {
         let task_support = self.task_support.lock();
         task_support.iter().flatten().find(|(name, _)| name == tool).map(|(_, required)| *required)

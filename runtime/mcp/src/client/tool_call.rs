@@ -162,10 +162,11 @@ impl<'c, S: RequestService> ToolCall<'c, S> {
         let arguments = std::mem::replace(&mut self.arguments, Ok(JsonObject::new()))?;
         let params = JsonObject::from([("name", self.name.as_str().into()), ("arguments", arguments.into())]);
         let client = self.client;
-        #[cfg(feature = "tasks")]
-        if client.requires_task(&self.name).await {
+        if let Some(tasks) = &client.task_results
+            && client.requires_task(&self.name).await
+        {
             let params = client.revisions().params(CallToolRequest::METHOD, &params);
-            let result = self.run_as_task(&params.map_err(|error| CallError::Invalid(error.into()))?).await;
+            let result = self.run_as_task(&**tasks, &params.map_err(|error| CallError::Invalid(error.into()))?).await;
             return result.map_err(|error| client.peer.explain(error));
         }
         let send = |params| self.send_request(params);

@@ -1,27 +1,19 @@
 //! Calls of tools that the server runs only as tasks (2025-11-25).
 
-use std::pin::pin;
-use std::time::Duration;
-
-use futures_util::future::OptionFuture;
 use mcpgen_runtime::jsonrpc::json::Picked;
-use mcpgen_runtime::peer::{Call, CallError, Peer};
+use mcpgen_runtime::peer::CallError;
 use mcpgen_runtime::router::RequestService;
 use mcpgen_types::codec::Cursor;
-use mcpgen_types::v2025_11_25::{
-    CreateTaskResult, GetTaskPayloadRequest, GetTaskRequest, GetTaskResult, Task, TaskStatus,
-};
 use mcpgen_types::v2026_07_28::CallToolRequest;
 use mcpgen_types::{Json, JsonObject, Request};
 use serde_json::json;
-use tokio::time::Instant;
 
 use super::handle::Client;
-use super::task::{CancelOnDrop, pause};
+use super::input::answer_with;
+use super::task_results::{CreatedTask, TaskResults};
 use super::tool_call::ToolCall;
 use crate::protocol::PeerExt;
 use crate::protocol::methods::may_run_as_task;
-use crate::tasks::TaskSupport;
 
 /// Returns the tools on a page of `tools/list`, and whether each runs only as a task. The page is in the revision of the
 /// connection, because the types of the newest revision do not have the member.
@@ -29,7 +21,7 @@ pub(super) fn task_support(page: &Json) -> Vec<(String, bool)> {
     let read = |page: Cursor<'_>| -> Option<Vec<_>> {
         let required = |tool: Cursor<'_>| {
             let support = tool.get("execution").and_then(|execution| execution.get("taskSupport"));
-            support.and_then(Cursor::as_str).as_deref() == Some(TaskSupport::Required.as_str())
+            support.and_then(Cursor::as_str).as_deref() == Some("required")
         };
         let tools = page.get("tools")?.elements().ok()?;
         Some(tools.filter_map(|tool| Some((tool.get("name")?.as_str()?.into_owned(), required(tool)))).collect())
@@ -68,7 +60,7 @@ impl<S: RequestService> Client<S> {
 impl<S: RequestService> ToolCall<'_, S> {
     /// Sends the call as a task, and returns the task's result. Params and result are in the revision of the
     /// connection.
-    pub(super) async fn run_as_task(&self, params: &Json) -> Result<Json, CallError> {
+    pub(super) async fn run_as_task(&self, tasks: &dyn TaskResults, params: &Json) -> Result<Json, CallError> {
         let peer = &self.client.peer;
         let mut params: JsonObject = params.decode().map_err(invalid)?;
         params.insert("task", json!({}));
@@ -83,8 +75,10 @@ impl<S: RequestService> ToolCall<'_, S> {
             // The server has responded with the result of the tool.
             return Ok(created);
         }
-        let created: CreateTaskResult = created.decode().map_err(invalid)?;
-        let mut result = pin!(task_result(peer, created.task));
+        let client = self.client;
+        let answer = answer_with(peer.clone(), client.requests.clone());
+        let (revision, limits) = (client.revision, client.round_limits);
+        let mut result = tasks.result(CreatedTask { peer: peer.clone(), revision, created, limits, answer });
         let Some(on_progress) = &self.on_progress else { return result.await };
         // The progress token remains valid until the task has ended.
         let mut reports = peer.progress_after_response(id, CallToolRequest::METHOD)?;
@@ -96,47 +90,6 @@ impl<S: RequestService> ToolCall<'_, S> {
                 },
                 result = &mut result => return result,
             }
-        }
-    }
-}
-
-/// Polls a task until it has ended, and returns its result. Cancels the task if it fails or is dropped.
-async fn task_result(peer: &Peer, created: Task) -> Result<Json, CallError> {
-    let params = Json::from(&json!({ "taskId": created.task_id }));
-    let mut cancel = CancelOnDrop::new(peer, params.clone());
-    let request = |method: &str| peer.raw_request(method, Some(params.clone()));
-    let begun = Instant::now();
-    let mut early_result: Option<Call<Json>> = None;
-    loop {
-        let task: GetTaskResult = request(GetTaskRequest::METHOD).await?.decode().map_err(invalid)?;
-        match task.status {
-            TaskStatus::Completed | TaskStatus::Failed => {
-                cancel.has_ended = true;
-                return request(GetTaskPayloadRequest::METHOD).await;
-            }
-            TaskStatus::Cancelled => {
-                cancel.has_ended = true;
-                let why = task.status_message.unwrap_or_else(|| "the task was cancelled".to_owned());
-                return Err(CallError::Invalid(format!("{}: {why}", CallToolRequest::METHOD).into()));
-            }
-            // The server may send its requests for input in connection with the request for the result. The polls
-            // find out whether the server is alive, so this request has no timeout.
-            TaskStatus::InputRequired if early_result.is_none() => {
-                early_result = Some(request(GetTaskPayloadRequest::METHOD).idle_timeout(None).timeout(None).send());
-            }
-            TaskStatus::InputRequired | TaskStatus::Working => {}
-        }
-        let millis = |value: Option<i64>| value.and_then(|value| u64::try_from(value).ok()).map(Duration::from_millis);
-        if millis(task.ttl).is_some_and(|ttl| begun.elapsed() > ttl) {
-            return Err(CallError::Invalid(format!("{}: the task has expired", CallToolRequest::METHOD).into()));
-        }
-        tokio::select! {
-            biased;
-            Some(result) = OptionFuture::from(early_result.as_mut()) => {
-                cancel.has_ended = true;
-                return result;
-            }
-            () = pause(millis(task.poll_interval)) => {}
         }
     }
 }

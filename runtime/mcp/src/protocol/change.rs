@@ -26,9 +26,9 @@ pub enum Change {
 }
 
 /// The member of a filter with the IDs of tasks.
-pub(crate) const TASK_IDS: &str = "taskIds";
+pub const TASK_IDS: &str = "taskIds";
 /// The notification of a changed task.
-pub(crate) const TASK_NOTIFICATION: &str = "notifications/tasks";
+pub const TASK_NOTIFICATION: &str = "notifications/tasks";
 
 impl Change {
     /// Returns the method of the notification.

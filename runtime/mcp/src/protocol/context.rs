@@ -15,14 +15,11 @@ use serde_json::json;
 use super::conversion::{ConversionError, Revisions};
 use super::extension::{CAPABILITY as EXTENSIONS, Extension, settings};
 use super::info::PeerInfo;
-#[cfg(feature = "tasks")]
 use super::input_requests::InputByKey;
-#[cfg(feature = "tasks")]
 use super::params::Round;
 use super::params::{ParamsInterner, ParamsView};
 use super::peer::PeerExt;
 use super::scope::{Scope, request_scope, scope};
-#[cfg(feature = "tasks")]
 use super::task_scope::TaskScope;
 use super::{FixedRevision, Level, Mcp, RequestScope};
 
@@ -205,16 +202,16 @@ pub(crate) fn without_peer(method: &str, request: RequestScope, params: Option<&
 }
 
 /// Creates a context of the same request for a task, which outlives the request.
-#[cfg(feature = "tasks")]
-pub(crate) fn on_task(context: &Context, task: Arc<dyn TaskScope>) -> Context {
+#[must_use]
+pub fn on_task(context: &Context, task: Arc<dyn TaskScope>) -> Context {
     let Scope { request, params_view, .. } = scope(context);
     context.derive(Scope { task: Some(task), ..Scope::new(request.clone(), params_view.clone()) })
 }
 
 /// Creates a context of the same request for a round of a task, with the client's input. Its peer is disconnected,
 /// because the request has a response already.
-#[cfg(feature = "tasks")]
-pub(crate) fn in_task(context: &Context, responses: InputByKey, state: Option<String>) -> Context {
+#[must_use]
+pub fn in_task(context: &Context, responses: InputByKey, state: Option<String>) -> Context {
     let Scope { request, params_view, .. } = scope(context);
     let round = Some(Box::new(Round { responses, state }));
     let params_view = ParamsView { round, ..params_view.clone() };

@@ -27,7 +27,8 @@ pub fn free_form(method: &str) -> FreeForm {
 }
 
 /// Returns whether clients of a revision can request that a request of this method runs as a task.
-pub(crate) fn may_run_as_task(revision: Revision, method: &str) -> bool {
+#[must_use]
+pub fn may_run_as_task(revision: Revision, method: &str) -> bool {
     revision.method(method).is_some_and(|spec| spec.may_run_as_task)
 }
 

@@ -399,7 +399,8 @@ fn may_require_input(revision: Revision, method: &str) -> bool {
 }
 
 /// Returns the capabilities that input requests need and the client has not declared.
-pub(crate) fn missing_input_capabilities<'r>(
+#[must_use]
+pub fn missing_input_capabilities<'r>(
     requests: impl Iterator<Item = &'r InputRequest>,
     declared: &JsonObject,
 ) -> Vec<&'static [&'static str]> {

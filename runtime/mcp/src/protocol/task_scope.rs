@@ -5,7 +5,7 @@ use std::sync::Arc;
 use futures_util::future::BoxFuture;
 
 /// A running task, which sends messages to the peer after the response to its request.
-pub(crate) trait TaskScope: Send + Sync {
+pub trait TaskScope: Send + Sync {
     /// Returns the member of `_meta` that names the task: its name, and its value as JSON text.
     fn meta(&self) -> (&'static str, String);
     /// Returns whether the task has ended. No messages may be sent for it then.

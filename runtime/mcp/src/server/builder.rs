@@ -16,35 +16,25 @@ use parking_lot::Mutex;
 use tower::Layer;
 
 use super::change_bus::BusConnection;
-use super::context::RequestContext;
 use super::error::DefinitionError;
 use super::into_contents::IntoContents;
 use super::into_tool_result::IntoToolResult;
-use super::prompt::{IntoPrompt, PromptEntry};
+use super::prompt::IntoPrompt;
 use super::registry::{Entry, Registry};
 use super::request_state::RequestStateCodec;
-use super::resource::ResourceEntry;
-use super::state::{Completion, CompletionKey, CompletionOf, Config, Server, State};
-use super::subscriptions::Subscriptions;
-use super::template::TemplateEntry;
-use super::tool::{ToolEntry, ToolInfo};
+use super::state::{
+    Completion, CompletionKey, CompletionOf, Config, PromptEntry, RequestContext, ResourceEntry, Server, ServerBuilder,
+    State, TemplateEntry, ToolEntry,
+};
+use super::subscriptions::{SubscriptionSource, Subscriptions};
+use super::tool::ToolInfo;
 use crate::protocol::RouterExt;
 use crate::protocol::cache_hints::{CacheHint, CacheHints};
 use crate::protocol::change::Change;
 use crate::protocol::extension::Extension;
 use crate::protocol::info::LocalInfo;
 use crate::replicas::{ChangeBus, Measured, RateLimiter, Replicas};
-#[cfg(feature = "tasks")]
-use crate::tasks::TasksExtension;
 use crate::validation::Validator;
-
-/// Builds a [`Server`]. Create one with [`Server::builder`].
-///
-/// Invalid definitions are reported when the server starts; see [`serve`](super::serve()) and [`Server::config`].
-#[must_use]
-pub struct ServerBuilder {
-    pub(super) state: State,
-}
 
 impl Server {
     /// Creates a builder for a server that supports all revisions.
@@ -73,10 +63,6 @@ impl From<LocalInfo> for ServerBuilder {
             extensions: Vec::new(),
             routes: Vec::new(),
             result_types: Vec::new(),
-            #[cfg(feature = "tasks")]
-            tasks: None,
-            #[cfg(feature = "tasks")]
-            default_tasks: None,
             replicas: None,
             rate_limiter: None,
             validator: None,
@@ -135,8 +121,7 @@ impl ServerBuilder {
         Fut: Future<Output = T> + Send + 'static,
         T: IntoToolResult,
     {
-        let entry = ToolEntry::typed(info.into(), function);
-        self.insert(entry, |state| &state.tools)
+        self.insert_tool(ToolEntry::typed(info.into(), function))
     }
 
     /// Adds a tool with hand-written schemas. The function takes the arguments as a JSON object.
@@ -152,8 +137,7 @@ impl ServerBuilder {
         Fut: Future<Output = T> + Send + 'static,
         T: IntoToolResult,
     {
-        let entry = ToolEntry::with_schema(tool.into(), function);
-        self.insert(entry, |state| &state.tools)
+        self.insert_tool(ToolEntry::with_schema(tool.into(), function))
     }
 
     /// Adds a resource and the function that reads it.
@@ -362,49 +346,15 @@ impl ServerBuilder {
     ///
     /// Revision 2026-07-28 deprecates the capability, and advises new servers to log to standard error or with
     /// OpenTelemetry instead.
-    pub fn logging(mut self) -> Self {
-        self.state.config.info.capabilities.insert_if_absent("logging", JsonObject::new());
-        self
+    pub fn logging(self) -> Self {
+        self.declare_capability("logging", JsonObject::new())
     }
 
     /// Adds an extension of the protocol: declares it, and adds its handlers. See [`Extension`].
-    pub fn extension(mut self, extension: impl Extension) -> Self {
-        let config = &mut self.state.config;
-        config.info = std::mem::replace(&mut config.info, LocalInfo::new("", "")).extension(&extension);
-        config.result_types.extend(extension.result_types());
-        config.extensions.push(Box::new(move |router| router.extension(&extension)));
-        self
-    }
-
-    /// Sets the store, the limits and the owners of tasks, for tools that can run as tasks; see
-    /// [`ToolInfo::task`](super::ToolInfo::task).
-    ///
-    /// The default is [`Tasks::default`](crate::tasks::Tasks), if one of the builder's tools can run as a task.
-    ///
-    /// ```
-    /// use mcpgen_sdk::Server;
-    /// use mcpgen_sdk::server::ToolInfo;
-    /// use mcpgen_sdk::tasks::{TaskSupport, Tasks};
-    /// use mcpgen_types::v2026_07_28::{Tool, ToolInputSchema};
-    ///
-    /// let index = ToolInfo::from(Tool::new("index", ToolInputSchema::new())).task(TaskSupport::Optional);
-    /// let server = Server::builder("search", "1.0.0")
-    ///     .tool_with_schema(index, |_context, _arguments| async { "indexed" })
-    ///     .tasks(Tasks::default())
-    ///     .build();
-    /// # let _ = server;
-    /// ```
-    #[cfg(feature = "tasks")]
-    pub fn tasks(mut self, tasks: crate::tasks::Tasks) -> Self {
-        self.state.config.tasks = Some(TasksExtension::new(tasks));
-        self
-    }
-
-    /// Sets the tasks of the server if one of its tools can run as a task, and [`tasks`](Self::tasks) does not set them.
-    #[cfg(feature = "tasks")]
-    pub fn default_tasks(mut self, tasks: crate::tasks::Tasks) -> Self {
-        self.state.config.default_tasks = Some(TasksExtension::new(tasks));
-        self
+    pub fn extension(self, extension: impl Extension) -> Self {
+        let mut builder = self.declare(&extension);
+        builder.state.config.extensions.push(Box::new(move |router| router.extension(&extension)));
+        builder
     }
 
     /// Sets the cache hint of the results of `R`: a list request, `resources/read`, `server/discover`, or a request of an
@@ -426,10 +376,23 @@ impl ServerBuilder {
         &mut self.state.extensions
     }
 
-    /// Declares an extension in the capabilities of the server, without handlers.
+    /// Declares an extension in the capabilities of the server, and allows its values of `resultType`. Adds no handlers.
     pub fn declare<E: Extension>(mut self, extension: &E) -> Self {
-        let info = &mut self.state.config.info;
-        *info = std::mem::replace(info, LocalInfo::new("", "")).extension(extension);
+        let config = &mut self.state.config;
+        config.info = std::mem::replace(&mut config.info, LocalInfo::new("", "")).extension(extension);
+        config.result_types.extend(extension.result_types());
+        self
+    }
+
+    /// Declares a capability of any revision, unless it is declared already.
+    pub fn declare_capability(mut self, name: &str, details: impl Into<Json>) -> Self {
+        self.state.config.info.capabilities.insert_if_absent(name, details);
+        self
+    }
+
+    /// Lets clients subscribe to notifications of an extension. Replaces an earlier source.
+    pub fn subscription_source(mut self, source: impl SubscriptionSource) -> Self {
+        self.state.subscriptions = self.state.subscriptions.with_source(source);
         self
     }
 
@@ -620,13 +583,20 @@ impl ServerBuilder {
             let tools = state.tools.all();
             state.config.invalid.extend(tools.iter().filter_map(|tool| tool.compile(&*validator).err()));
         }
-        #[cfg(feature = "tasks")]
-        state.declare_tasks();
         state
             .config
             .request_state
             .get_or_insert_with(|| RequestStateCodec::of_this_process(REQUEST_STATE_LIFETIME).map(Arc::new));
         Server(Arc::new(state))
+    }
+
+    fn insert_tool(self, entry: Result<ToolEntry, DefinitionError>) -> Self {
+        let runner = entry.as_ref().ok().and_then(|entry| entry.runner.clone());
+        let builder = self.insert(entry, |state| &state.tools);
+        match runner {
+            Some(runner) => runner.prepare(builder),
+            None => builder,
+        }
     }
 
     /// Adds an entry. An error is reported when the server starts.
@@ -638,12 +608,6 @@ impl ServerBuilder {
         let inserted = entry.and_then(|entry| registry(&self.state).insert(entry));
         self.state.config.invalid.extend(inserted.err());
         self
-    }
-}
-
-impl std::fmt::Debug for ServerBuilder {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("ServerBuilder").field("info", &self.state.config.info).finish_non_exhaustive()
     }
 }
 

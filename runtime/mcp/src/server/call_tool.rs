@@ -8,27 +8,16 @@ use mcpgen_runtime::jsonrpc::errors;
 use mcpgen_runtime::jsonrpc::json::Picked;
 use mcpgen_runtime::router::{AnyRequest, ResponseFuture};
 use mcpgen_types::codec::Cursor;
-#[cfg(feature = "tasks")]
-use mcpgen_types::v2025_11_25::TaskMetadata;
-use mcpgen_types::v2026_07_28::{CallToolRequest, CallToolRequestParams};
+use mcpgen_types::v2026_07_28::{CallToolRequest, CallToolRequestParams, Tool};
 use mcpgen_types::{ErrorCode, ErrorObject, Json, JsonObject, Request};
 
+use super::arguments::Arguments;
 use super::conversion;
-use super::state::Server;
-use super::tool::{Arguments, ToolEntry};
+use super::state::{RequestContext, Server, ToolEntry, ToolInvocation};
 use super::tool_error::ToolError;
-use crate::protocol::ContextExt;
 use crate::protocol::methods::may_run_as_task;
+use crate::protocol::{ContextExt, PeerExt};
 use crate::replicas::{Decision, RateLimiter};
-
-/// A call of a tool.
-struct Call {
-    entry: Arc<ToolEntry>,
-    context: Context,
-    arguments: Arguments,
-    #[cfg(feature = "tasks")]
-    task_metadata: Option<TaskMetadata>,
-}
 
 impl Server {
     /// Calls a tool. Returns an error if the tool cannot be called.
@@ -36,63 +25,42 @@ impl Server {
         if !self.0.tools.is_declared() {
             return Err(errors::method_not_found(&request.method));
         }
-        #[cfg(feature = "tasks")]
-        let task_metadata = self.task_metadata(&request)?;
-        let (entry, arguments) = self.decode_call(&mut request)?;
-        let call = Call {
-            entry,
-            context: request.context,
-            arguments,
-            #[cfg(feature = "tasks")]
-            task_metadata,
-        };
+        let call = self.decode_call(&mut request)?;
         match self.0.config.rate_limiter.clone() {
-            None => self.start_call(call),
-            Some(limiter) => Ok(Box::pin(self.clone().start_limited(limiter, call))),
+            None => call.start(),
+            Some(limiter) => Ok(Box::pin(call.start_limited(limiter))),
         }
     }
 
-    /// Starts a call if the rate limit allows it.
-    async fn start_limited(self, limiter: Arc<dyn RateLimiter>, call: Call) -> Result<Json, ErrorObject> {
-        match limiter.check(&self.caller(&call.context)).await? {
-            Decision::Allowed => self.start_call(call)?.await,
-            Decision::After(wait) => {
-                let seconds = wait.as_millis().div_ceil(1000).max(1);
-                let refusal = ToolError::failed(format!("rate limit exceeded; try again in {seconds} s"));
-                call.entry.encode(&call.context, Err(refusal))
-            }
-        }
-    }
-
-    fn start_call(&self, call: Call) -> Result<ResponseFuture, ErrorObject> {
-        let Call { entry, context, arguments, .. } = call;
-        #[cfg(feature = "tasks")]
-        if let Some(task) = self.start_task(&entry, &context, &arguments, call.task_metadata)? {
-            return Ok(task);
-        }
-        let context = self.request_context(context, || arguments.text());
-        Ok(entry.start(context, arguments))
-    }
-
-    /// Returns the tool that a request calls, and its arguments. Takes the params from the request.
-    fn decode_call(&self, request: &mut AnyRequest) -> Result<(Arc<ToolEntry>, Arguments), ErrorObject> {
-        if let Some(params) = request.params.take() {
-            let found = params.into_part(|params| match name_and_arguments(params, &request.context) {
+    /// Decodes a call. Takes the params from the request.
+    fn decode_call(&self, request: &mut AnyRequest) -> Result<ToolInvocation, ErrorObject> {
+        let call = |entry, arguments: Option<Arguments>, params| ToolInvocation {
+            server: self.clone(),
+            entry,
+            context: request.context.clone(),
+            arguments: arguments.unwrap_or_else(Arguments::none),
+            params,
+        };
+        let mut params = request.params.take();
+        if let Some(whole) = params.take() {
+            let found = whole.into_part(|whole| match name_and_arguments(whole, &request.context) {
                 Some((name, arguments)) => (Some(self.find_tool(&name)), arguments.map(Cursor::place)),
-                None => (None, Some(params.place())),
+                None => (None, Some(whole.place())),
             });
             match found.map_err(|error| errors::invalid_params(&error.at_key("params")))? {
-                (Some(entry), arguments) => {
-                    return Ok((entry?, arguments.map_or_else(Arguments::none, Arguments::Raw)));
-                }
-                (None, params) => request.params = params,
+                (Some(entry), arguments) => return Ok(call(entry?, arguments.map(Arguments::Raw), None)),
+                (None, whole) => params = whole,
             }
         }
-        let params = request.params.take();
-        let request = AnyRequest { params, ..request.clone() };
-        let CallToolRequestParams { name, arguments, .. } =
-            conversion::params::<CallToolRequest>(without_task(request))?;
-        Ok((self.find_tool(&name)?, arguments.map_or_else(Arguments::none, Arguments::Object)))
+        let other = AnyRequest { params: params.clone(), ..request.clone() };
+        let (other, has_task) = without_task(other);
+        let CallToolRequestParams { name, arguments, .. } = conversion::params::<CallToolRequest>(other)?;
+        let entry = self.find_tool(&name)?;
+        if has_task && entry.runner.is_none() && declares_tasks(&request.context) {
+            let why = format!("{name:?} cannot run as a task; send the request without `task`");
+            return Err(ErrorObject::new(ErrorCode::METHOD_NOT_FOUND, why));
+        }
+        Ok(call(entry, arguments.map(Arguments::Object), params))
     }
 
     fn find_tool(&self, name: &str) -> Result<Arc<ToolEntry>, ErrorObject> {
@@ -104,16 +72,91 @@ impl Server {
     }
 }
 
-/// Removes `task` from the params. Newer revisions do not have it, and a server without tasks ignores it.
-fn without_task(mut request: AnyRequest) -> AnyRequest {
-    let has_task = may_run_as_task(request.context.revision(), CallToolRequest::METHOD);
-    if let Some(params) = request.params.as_ref().filter(|_| has_task)
+impl ToolInvocation {
+    /// Starts the call if the rate limit allows it.
+    async fn start_limited(self, limiter: Arc<dyn RateLimiter>) -> Result<Json, ErrorObject> {
+        match limiter.check(&self.server.caller(&self.context)).await? {
+            Decision::Allowed => self.start()?.await,
+            Decision::After(wait) => {
+                let seconds = wait.as_millis().div_ceil(1000).max(1);
+                let refusal = ToolError::failed(format!("rate limit exceeded; try again in {seconds} s"));
+                self.entry.encode(&self.context, Err(refusal))
+            }
+        }
+    }
+
+    fn start(self) -> Result<ResponseFuture, ErrorObject> {
+        match self.entry.runner.clone() {
+            Some(runner) => runner.run(self),
+            None => Ok(self.call()),
+        }
+    }
+
+    /// Returns the server.
+    #[must_use]
+    pub fn server(&self) -> &Server {
+        &self.server
+    }
+
+    /// Returns the description of the tool.
+    #[must_use]
+    pub fn tool(&self) -> &Tool {
+        &self.entry.tool
+    }
+
+    /// Returns the context of the request.
+    #[must_use]
+    pub fn context(&self) -> &Context {
+        &self.context
+    }
+
+    /// Returns the params of the request, if they have other members than the name, the arguments and `_meta`.
+    #[must_use]
+    pub fn params(&self) -> Option<&Json> {
+        self.params.as_ref()
+    }
+
+    /// Replaces the context of the request.
+    #[must_use]
+    pub fn with_context(self, context: Context) -> Self {
+        Self { context, ..self }
+    }
+
+    /// Creates a context for the function, as in an ordinary call.
+    #[must_use]
+    pub fn request_context(&self) -> RequestContext {
+        self.server.request_context(self.context.clone(), || self.arguments.text())
+    }
+
+    /// Calls the function, as in an ordinary call.
+    pub fn call(self) -> ResponseFuture {
+        let context = self.request_context();
+        self.call_with(context)
+    }
+
+    /// Calls the function with this context.
+    pub fn call_with(self, context: RequestContext) -> ResponseFuture {
+        self.entry.start(context, self.arguments)
+    }
+}
+
+/// Removes `task` from the params, and returns whether they had it. Newer revisions do not have it, and a server without
+/// tasks ignores it.
+fn without_task(mut request: AnyRequest) -> (AnyRequest, bool) {
+    let may_have_task = may_run_as_task(request.context.revision(), CallToolRequest::METHOD);
+    if let Some(params) = request.params.as_ref().filter(|_| may_have_task)
         && let Ok(mut members) = params.decode::<JsonObject>()
         && members.remove("task").is_some()
     {
         request.params = Some(Json::from(&members));
+        return (request, true);
     }
-    request
+    (request, false)
+}
+
+/// Returns whether the server has declared that its tools can run as tasks, for clients that request it.
+fn declares_tasks(context: &Context) -> bool {
+    context.peer().revision_rules().has_declared(&["tasks", "requests", "tools", "call"])
 }
 
 /// Returns the name and the arguments of a call whose params have no other members except `_meta`, as most do. Returns

@@ -1,145 +1,79 @@
 //! The context of tools, prompts and resources, with requests for input from the client.
 
-use std::any::Any;
-use std::collections::HashSet;
-use std::fmt;
 use std::ops::Deref;
-#[cfg(feature = "tasks")]
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, OnceLock};
 
 use mcpgen_runtime::context::Context;
-#[cfg(feature = "tasks")]
-use mcpgen_types::Json;
-use mcpgen_types::Request;
-#[cfg(feature = "tasks")]
-use mcpgen_types::v2026_07_28::InputRequests;
+use mcpgen_runtime::transport::Extensions;
 use mcpgen_types::v2026_07_28::{
     CreateMessageRequest, CreateMessageRequestParams, CreateMessageResult, ElicitRequest, ElicitRequestParams,
     ElicitResult, ElicitResultAction, InputRequest, ListRootsRequest, ListRootsResult,
 };
-use parking_lot::Mutex;
+use mcpgen_types::{Json, Map, Request};
 
 use super::form::check_answer;
+use super::input_source::InputSource;
 use super::rounds::Rounds;
+use super::state::{RequestContext, Server};
 use super::tool_error::ToolError;
 use crate::protocol::conversion::Revisions;
-#[cfg(feature = "tasks")]
-use crate::protocol::input_requests::InputByKey;
 use crate::protocol::input_requests::method_and_params;
 use crate::protocol::{ContextExt, TYPES};
-#[cfg(feature = "tasks")]
-use crate::tasks::TaskInput;
-
-/// The context of a call to a tool, prompt or resource. Dereferences to [`Context`], and can request input from the
-/// client.
-///
-/// In legacy revisions and in tasks, the function waits for the response of the client. In other calls of
-/// 2026-07-28, the function returns early with the error of [`elicit`](Self::elicit), [`sample`](Self::sample) or
-/// [`roots`](Self::roots); use `?`. Once the client has the input, it sends the request again, and the function runs
-/// again from the beginning. Input from earlier rounds is then available immediately. So ask for input before you do
-/// anything that must happen only once.
-#[derive(Clone, Debug)]
-pub struct RequestContext {
-    context: Context,
-    /// The state of the server, which `Server` converts back to a handle.
-    pub(super) server: ServerState,
-    /// `None` in legacy revisions.
-    rounds: Option<Arc<Rounds>>,
-    #[cfg(feature = "tasks")]
-    task: TaskState,
-    /// The keys of the questions that this run of the function has asked. Created by the first question, because most
-    /// calls ask none.
-    asked: OnceLock<Arc<Mutex<HashSet<String>>>>,
-}
-
-/// The state of the server, in a type that does not depend on the entries of the server.
-#[derive(Clone)]
-pub(super) struct ServerState(pub(super) Arc<dyn Any + Send + Sync>);
-
-impl fmt::Debug for ServerState {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("ServerState")
-    }
-}
-
-/// Whether a call runs as a task (2026-07-28).
-#[cfg(feature = "tasks")]
-#[derive(Clone, Debug)]
-enum TaskState {
-    /// The call does not become a task, or the task works differently (2025-11-25).
-    None,
-    /// The call becomes a task when the function sets the flag.
-    Deferred(Arc<AtomicBool>),
-    /// The call runs as a task. The object has the input from before the task, by key.
-    Running(TaskInput, Arc<InputByKey>),
-}
 
 impl RequestContext {
-    pub(super) fn new(server: ServerState, context: Context) -> Self {
-        Self {
-            context,
-            server,
-            rounds: None,
-            #[cfg(feature = "tasks")]
-            task: TaskState::None,
-            asked: OnceLock::new(),
-        }
+    pub(super) fn new(server: Server, context: Context) -> Self {
+        Self { context, server, rounds: None, input_source: None, attached: Extensions::new(), asked: OnceLock::new() }
     }
 
     /// Creates the context of a call that requests input in its result (2026-07-28).
-    pub(super) fn in_rounds(server: ServerState, context: Context, rounds: Rounds) -> Self {
+    pub(super) fn in_rounds(server: Server, context: Context, rounds: Rounds) -> Self {
         Self { rounds: Some(Arc::new(rounds)), ..Self::new(server, context) }
     }
 
-    /// Creates the context of a call that runs as a task (2026-07-28).
-    #[cfg(feature = "tasks")]
-    pub(super) fn in_task(
-        server: ServerState,
-        context: Context,
-        task_input: TaskInput,
-        earlier: Arc<InputByKey>,
-    ) -> Self {
-        Self { task: TaskState::Running(task_input, earlier), ..Self::new(server, context) }
+    /// Requests input from the client with `source`, for extensions.
+    #[must_use]
+    pub fn with_input_source(self, source: impl InputSource) -> Self {
+        Self { input_source: Some(Arc::new(source)), ..self }
     }
 
-    /// Lets the call become a task when its function asks for it.
-    #[cfg(feature = "tasks")]
-    pub(super) fn with_deferred_task(self) -> Self {
-        Self { task: TaskState::Deferred(Arc::default()), ..self }
+    /// Attaches a value of an extension. Replaces an attached value of the same type.
+    #[must_use]
+    pub fn attach<T: Clone + Send + Sync + 'static>(mut self, value: T) -> Self {
+        self.attached.insert(value);
+        self
     }
 
-    /// Returns the input that the client has sent so far, by key, if the function has asked for a task.
-    #[cfg(feature = "tasks")]
-    pub(super) fn input_before_task(&self) -> Option<InputByKey> {
-        match &self.task {
-            TaskState::Deferred(is_started) if is_started.load(Ordering::SeqCst) => {
-                let input = self.rounds.as_ref().map(|rounds| rounds.responses()).unwrap_or_default();
-                Some(input)
-            }
-            _ => None,
-        }
+    /// Returns the value of this type that an extension has [attached](Self::attach).
+    #[must_use]
+    pub fn attached<T: Send + Sync + 'static>(&self) -> Option<&T> {
+        self.attached.get()
     }
 
-    /// Makes the call a task, if the tool is declared with
-    /// [`deferred_task`](super::ToolInfo::deferred_task) and the client supports it (2026-07-28).
+    /// Returns the input that the function has received so far, by key (2026-07-28).
+    #[must_use]
+    pub fn received_input(&self) -> Map<String, Json> {
+        self.rounds.as_ref().map(|rounds| rounds.responses()).unwrap_or_default()
+    }
+
+    /// Returns the server that handles the request, for example to add tools or to notify clients of a change.
     ///
-    /// The function returns early with the error; use `?`. It then runs again from the beginning, as a task. Input from
-    /// the client is then available immediately, and this returns `Ok`. So start the task before you do anything that must
-    /// happen only once. In all other calls, this does nothing.
+    /// Use it in the functions of tools, prompts and resources. A function that owns a clone of its server keeps the server
+    /// alive for ever.
     ///
-    /// # Errors
+    /// ```
+    /// use mcpgen_sdk::Server;
+    /// use mcpgen_sdk::server::RequestContext;
     ///
-    /// Fails if the call becomes a task. Return the error with `?`.
-    #[cfg(feature = "tasks")]
-    pub fn start_task(&self) -> Result<(), ToolError> {
-        match &self.task {
-            TaskState::Deferred(is_started) => {
-                is_started.store(true, Ordering::SeqCst);
-                Err(ToolError::failed("the call becomes a task"))
-            }
-            TaskState::None | TaskState::Running(..) => Ok(()),
-        }
+    /// let server = Server::builder("workshop", "1.0.0")
+    ///     .tool_with_schema("unlock", |context: RequestContext, _| async move {
+    ///         context.server().add_tool_with_schema("drill", |_, _| async { "done" })
+    ///     })
+    ///     .build();
+    /// # let _ = server;
+    /// ```
+    #[must_use]
+    pub fn server(&self) -> &Server {
+        &self.server
     }
 
     /// Asks the user for input. `key` identifies the question; each question of a function needs its own key.
@@ -263,9 +197,8 @@ impl RequestContext {
                 return Err(ToolError::failed(why));
             }
         }
-        #[cfg(feature = "tasks")]
-        if let TaskState::Running(task_input, earlier) = &self.task {
-            return self.ask_in_task::<R>(task_input, earlier, requests).await;
+        if let Some(source) = &self.input_source {
+            return self.ask_source::<R>(&**source, requests).await;
         }
         if !self.context.revision().is_legacy() {
             return self.ask_next::<R>(requests).await;
@@ -277,24 +210,17 @@ impl RequestContext {
         Ok(results)
     }
 
-    /// Requests inputs in the status of the task, and waits for the responses (2026-07-28). `earlier` has the input from
-    /// before the task.
-    #[cfg(feature = "tasks")]
-    async fn ask_in_task<R: Request>(
+    /// Requests inputs from a source, and waits for the responses (2026-07-28).
+    async fn ask_source<R: Request>(
         &self,
-        task_input: &TaskInput,
-        earlier: &InputByKey,
+        source: &dyn InputSource,
         requests: Vec<(String, InputRequest)>,
     ) -> Result<Vec<R::Result>, ToolError> {
         let keys: Vec<String> = requests.iter().map(|(key, _)| key.clone()).collect();
-        let missing: InputRequests = requests.into_iter().filter(|(key, _)| !earlier.contains_key(key)).collect();
-        let responses = match missing.is_empty() {
-            true => InputByKey::new(),
-            false => task_input.request(&missing).await?,
-        };
+        let responses = source.request(requests.into_iter().collect()).await?;
         let decode = |key: &String| {
-            let response = earlier.get(key).or_else(|| responses.get(key));
-            Ok(crate::protocol::context::decode_input::<R>(&self.context, key, response.unwrap_or(&Json::null()))?)
+            let response = responses.get(key).ok_or_else(no_answer)?;
+            Ok(crate::protocol::context::decode_input::<R>(&self.context, key, response)?)
         };
         keys.iter().map(decode).collect()
     }

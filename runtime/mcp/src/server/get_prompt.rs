@@ -10,8 +10,7 @@ use mcpgen_types::v2026_07_28::{
 use mcpgen_types::{ErrorCode, ErrorObject, Json, JsonObject};
 
 use super::error::DefinitionError;
-use super::prompt::Arguments;
-use super::state::{CompletionKey, CompletionOf, Server, State};
+use super::state::{CompletionKey, CompletionOf, PromptArguments, Server, State};
 use super::tool_error::ResultOrInput;
 
 impl Server {
@@ -25,7 +24,7 @@ impl Server {
             let hint = self.0.prompts.did_you_mean(&params.name);
             return Err(ErrorObject::new(ErrorCode::INVALID_PARAMS, format!("unknown prompt {shown:?}{hint}")));
         };
-        let arguments: Arguments = params.arguments.unwrap_or_default().into_iter().collect();
+        let arguments: PromptArguments = params.arguments.unwrap_or_default().into_iter().collect();
         let mut required = entry.prompt.arguments.iter().flatten().filter(|argument| argument.required == Some(true));
         if let Some(missing) = required.find(|argument| !arguments.contains_key(&argument.name)) {
             let why = format!("params.arguments.{}: missing required argument", missing.name);

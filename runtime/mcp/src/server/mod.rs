@@ -32,7 +32,7 @@
 //! | complete arguments | [`ServerBuilder::prompt_completion`], [`template_completion`](ServerBuilder::template_completion), [`completion`](ServerBuilder::completion) | |
 //! | change the server while it serves | [`Server::add_tool_with_schema`] and others, [`RequestContext::server`] | |
 //! | notify clients of changes | [`Server::changed`], [`ServerBuilder::change_filter`] | |
-//! | run long calls as tasks | [`ToolInfo::task`] | `tasks` |
+//! | run long calls as tasks | `TaskToolExt::task` of the crate `mcpgen-tasks` | |
 //! | limit calls per user | [`ServerBuilder::rate_limiter`] | crate `mcpgen-cluster` |
 //! | add middleware | [`ServerBuilder::layer`] | |
 //!
@@ -42,10 +42,11 @@
 //!
 //! # Files
 //!
-//! `builder` builds a server, `state` has its handle, `registration` changes it while it serves, and `serve` connects
-//! it to transports. `router` has its routes: `call_tool`, `read_resource` and `get_prompt` handle requests, and
-//! `conversion` converts their params and results. `task_call` runs calls as tasks. `registry` stores entries (`tool`,
-//! `resource`, `template`, `prompt`). Their functions take a `context`, which has the `rounds` of a request;
+//! `state` has the types of a server, `builder` builds it, `handle` has the methods of its handle, `registration` changes it
+//! while it serves, and `serve` connects it to transports. `router` has its routes: `call_tool`, `read_resource` and
+//! `get_prompt` handle requests, and `conversion` converts their params and results. `registry` stores entries (`tool` with its
+//! `arguments`, `resource`, `template`, `prompt`). Their functions take a `context`, which has the `rounds` of a request, or an
+//! `input_source` of an extension;
 //! `into_tool_result` and `into_contents` convert their return values, and `form` checks answers of
 //! users. `schema` derives schemas from types, `tool_schemas` checks values against them, and `json_terms` rewords errors. `subscriptions` notifies modern clients of changes, `listeners` legacy ones,
 //! and `change_filter` decides which changes a caller may be notified of.
@@ -53,6 +54,7 @@
 
 #[cfg(feature = "apps")]
 mod app;
+mod arguments;
 mod builder;
 mod call_tool;
 mod change_bus;
@@ -62,8 +64,10 @@ mod conversion;
 mod error;
 mod form;
 mod get_prompt;
+mod handle;
 mod handler;
 pub mod handles;
+mod input_source;
 mod into_contents;
 mod into_tool_result;
 mod json_terms;
@@ -80,8 +84,6 @@ mod schema;
 mod serve;
 mod state;
 pub mod subscriptions;
-#[cfg(feature = "tasks")]
-mod task_call;
 mod template;
 mod tool;
 mod tool_error;
@@ -89,14 +91,13 @@ mod tool_schemas;
 
 #[cfg(feature = "apps")]
 pub use app::{APP_MIME_TYPE, App, Apps};
-pub use builder::ServerBuilder;
-pub use context::RequestContext;
 pub use error::{DefinitionError, ServeError};
+pub use input_source::InputSource;
 pub use into_contents::IntoContents;
 pub use into_tool_result::{IntoToolResult, Structured};
 pub use prompt::IntoPrompt;
 pub use registry::{decode_cursor, encode_cursor};
 pub use serve::{IntoConnection, serve, serve_until};
-pub use state::Server;
+pub use state::{RequestContext, Server, ServerBuilder, ToolInvocation, ToolRunner};
 pub use tool::ToolInfo;
 pub use tool_error::ToolError;

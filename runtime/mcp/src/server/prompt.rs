@@ -4,25 +4,14 @@ use std::collections::BTreeMap;
 use std::future::Future;
 
 use futures_util::FutureExt;
-use futures_util::future::BoxFuture;
 use mcpgen_runtime::context::Context;
 use mcpgen_types::v2026_07_28::{GetPromptResult, Prompt, PromptArgument, PromptMessage, Role, TextContent};
 use serde_json::{Map, Value};
 
-use super::context::RequestContext;
 use super::registry::Entry;
+use super::state::{GetPromptFuture, PromptArguments, PromptEntry, RequestContext};
 use super::tool_error::ToolError;
 use crate::protocol::change::Change;
-
-/// A prompt and its function.
-pub(super) struct PromptEntry {
-    pub(super) prompt: Prompt,
-    get: Box<dyn Fn(RequestContext, Arguments) -> GetPromptFuture + Send + Sync>,
-}
-
-/// The arguments of a prompt, by name.
-pub(super) type Arguments = BTreeMap<String, String>;
-type GetPromptFuture = BoxFuture<'static, Result<GetPromptResult, ToolError>>;
 
 impl PromptEntry {
     pub(super) fn new<F, Fut, T>(prompt: Prompt, function: F) -> Self
@@ -49,7 +38,7 @@ impl PromptEntry {
         let schema = super::schema::inline_schema_of::<A>();
         prompt.arguments = Some(arguments_of(&schema));
         let name = prompt.name.clone();
-        let get = move |context, arguments: Arguments| {
+        let get = move |context, arguments: PromptArguments| {
             let decoded = mcpgen_types::Json::from(&typed_values(&schema, arguments)).deserialize::<A>();
             let result = decoded.map(|arguments| function(context, arguments)).map_err(|error| {
                 let why = super::json_terms::in_json_terms(&error.to_string());
@@ -62,7 +51,7 @@ impl PromptEntry {
         Self { prompt, get: Box::new(get) }
     }
 
-    pub(super) fn get(&self, context: RequestContext, arguments: Arguments) -> GetPromptFuture {
+    pub(super) fn get(&self, context: RequestContext, arguments: PromptArguments) -> GetPromptFuture {
         (self.get)(context, arguments)
     }
 }
@@ -97,7 +86,7 @@ fn arguments_of(schema: &Map<String, Value>) -> Vec<PromptArgument> {
 }
 
 /// Returns the arguments as JSON values of their types. Prompts have only arguments that are text.
-fn typed_values(schema: &Map<String, Value>, arguments: Arguments) -> Map<String, Value> {
+fn typed_values(schema: &Map<String, Value>, arguments: PromptArguments) -> Map<String, Value> {
     let is_text = |name: &str| {
         let property = schema.get("properties").and_then(|properties| properties.get(name));
         let kinds = property.and_then(|property| property.get("type"));

@@ -8,10 +8,9 @@ use mcpgen_types::v2026_07_28::{CacheScope, ReadResourceRequestParams, ReadResou
 use mcpgen_types::{ErrorObject, Json};
 use serde_json::json;
 
-use super::context::RequestContext;
 use super::into_contents::Contents;
 use super::listeners::listener;
-use super::state::Server;
+use super::state::{RequestContext, Server};
 use super::tool_error::ResultOrInput;
 use crate::protocol;
 use crate::protocol::ContextExt;

@@ -6,15 +6,12 @@ use std::future::Future;
 use mcpgen_types::JsonObject;
 use mcpgen_types::v2026_07_28::{Prompt, Resource};
 
-use super::context::RequestContext;
 use super::error::DefinitionError;
 use super::into_contents::IntoContents;
 use super::into_tool_result::IntoToolResult;
-use super::prompt::{IntoPrompt, PromptEntry};
-use super::resource::ResourceEntry;
-use super::state::Server;
-use super::template::TemplateEntry;
-use super::tool::{ToolEntry, ToolInfo};
+use super::prompt::IntoPrompt;
+use super::state::{PromptEntry, RequestContext, ResourceEntry, Server, TemplateEntry, ToolEntry};
+use super::tool::ToolInfo;
 
 impl Server {
     /// Adds a tool and notifies subscribers. See [`ServerBuilder::tool`](super::ServerBuilder::tool).

@@ -87,12 +87,6 @@ impl<T: Entry> Registry<T> {
         did_you_mean(key, self.entries.read().keys().map(String::as_str))
     }
 
-    /// Returns whether a condition holds for an entry.
-    #[cfg(feature = "tasks")]
-    pub(super) fn any(&self, holds: impl Fn(&T) -> bool) -> bool {
-        self.entries.read().values().any(|entry| holds(entry))
-    }
-
     /// Returns all entries, in order.
     pub(super) fn all(&self) -> Vec<Arc<T>> {
         self.entries.read().values().cloned().collect()

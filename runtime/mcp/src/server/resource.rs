@@ -7,16 +7,10 @@ use futures_util::future::BoxFuture;
 use mcpgen_runtime::context::Context;
 use mcpgen_types::v2026_07_28::Resource;
 
-use super::context::RequestContext;
 use super::into_contents::{Contents, IntoContents};
 use super::registry::Entry;
+use super::state::{RequestContext, ResourceEntry};
 use crate::protocol::change::Change;
-
-/// A resource and the function that reads it.
-pub(super) struct ResourceEntry {
-    pub(super) resource: Resource,
-    read: Box<dyn Fn(RequestContext, String, Option<String>) -> BoxFuture<'static, Contents> + Send + Sync>,
-}
 
 impl ResourceEntry {
     pub(super) fn new<F, Fut, T>(resource: Resource, read: F) -> Self

@@ -62,7 +62,6 @@ impl Rounds {
     }
 
     /// Returns the responses that the client has sent so far, by key, and that were read.
-    #[cfg(feature = "tasks")]
     pub(super) fn responses(&self) -> InputByKey {
         self.state.get().map(|state| responses_of(&state.lock()).clone()).unwrap_or_default()
     }

@@ -26,11 +26,6 @@ impl Server {
         let router = self.subscription_routes(self.call_routes(self.list_routes(Router::new())));
         let config = &self.0.config;
         let router = config.routes.iter().fold(router, |router, add| add(self, router));
-        #[cfg(feature = "tasks")]
-        let router = match &config.tasks {
-            Some(tasks) => tasks.add_task_requests(crate::protocol::RouterExt::extension(router, tasks)),
-            None => router,
-        };
         let changes = config.extensions.iter().chain(&config.layers);
         changes.fold(router, |router, change| change(router)).for_every_version()
     }

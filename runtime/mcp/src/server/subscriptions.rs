@@ -1,19 +1,21 @@
 //! Subscriptions to changes (2026-07-28). A client sends `subscriptions/listen`, and the server sends notifications
 //! until the client or the server ends the subscription.
 //!
-//! With the extension `io.modelcontextprotocol/tasks`, a client can also subscribe to its tasks.
+//! An extension can add notifications with a [`SubscriptionSource`].
 //!
 //! Repeated changes are merged while they are pending. The pending changes of a subscription are therefore bounded by
 //! what it subscribes to.
 
 use std::collections::HashMap;
+use std::fmt;
 use std::future::Future;
 use std::pin::Pin;
 use std::sync::Arc;
-#[cfg(feature = "tasks")]
-use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU64, Ordering};
 
+use futures_util::StreamExt;
+use futures_util::future::BoxFuture;
+use futures_util::stream::BoxStream;
 use mcpgen_runtime::context::Context;
 use mcpgen_runtime::jsonrpc::errors;
 use mcpgen_types::v2026_07_28::{
@@ -28,11 +30,9 @@ use tokio_util::sync::CancellationToken;
 use super::change_filter::CallerFilter;
 use crate::protocol;
 use crate::protocol::ContextExt;
-use crate::protocol::change::{Change, Filter, Pending, TASK_IDS, TASK_NOTIFICATION};
+use crate::protocol::change::{Change, Filter, Pending};
 use crate::protocol::info::{LocalInfo, can};
 use crate::protocol::modern::SUBSCRIPTION_ID;
-#[cfg(feature = "tasks")]
-use crate::tasks::{TasksExtension, WatchedTasks};
 
 /// The maximum number of URIs of one subscription. This and [`MAX_SUBSCRIPTION_BYTES`] also limit all
 /// `resources/subscribe` requests of a connection together.
@@ -57,7 +57,38 @@ fn check_size(filter: &SubscriptionFilter) -> Result<(), ErrorObject> {
 
 /// A server's registry of subscriptions. Clones share their state.
 #[derive(Clone, Debug)]
-pub struct Subscriptions(Arc<Shared>);
+pub struct Subscriptions {
+    shared: Arc<Shared>,
+    source: Option<Arc<dyn SubscriptionSource>>,
+}
+
+/// Adds notifications of an extension to subscriptions.
+pub trait SubscriptionSource: fmt::Debug + Send + Sync + 'static {
+    /// Returns the notifications that a request subscribes to, or `None` if it asks for none of this source.
+    ///
+    /// # Errors
+    ///
+    /// Fails if the filter is invalid, or if the sender of the request may not subscribe.
+    fn subscribe<'a>(
+        &'a self,
+        context: &'a Context,
+        filter: &'a SubscriptionFilter,
+    ) -> BoxFuture<'a, Result<Option<Updates>, ErrorObject>>;
+}
+
+/// The notifications of a [`SubscriptionSource`] for one subscription.
+pub struct Updates {
+    /// The member of the filter that the source has accepted: its name and value.
+    pub accepted: (&'static str, Json),
+    /// The methods and the params of the notifications. The server adds the ID of the subscription to the params.
+    pub notifications: BoxStream<'static, (&'static str, JsonObject)>,
+}
+
+impl fmt::Debug for Updates {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Updates").field("accepted", &self.accepted).finish_non_exhaustive()
+    }
+}
 
 #[derive(Debug)]
 struct Shared {
@@ -65,9 +96,6 @@ struct Shared {
     subscribers: Mutex<HashMap<u64, Subscriber>>,
     next: AtomicU64,
     closed: CancellationToken,
-    /// The tasks that clients can subscribe to.
-    #[cfg(feature = "tasks")]
-    tasks: OnceLock<TasksExtension>,
 }
 
 #[derive(Debug)]
@@ -90,23 +118,19 @@ impl Subscriptions {
     /// `resources`, and `subscribe` of `resources`.
     #[must_use]
     pub fn of(ours: &LocalInfo) -> Self {
-        Self(Arc::new(Shared {
+        let shared = Arc::new(Shared {
             offered: Mutex::new(ours.capabilities.clone()),
             subscribers: Mutex::default(),
             next: AtomicU64::new(0),
             closed: CancellationToken::new(),
-            #[cfg(feature = "tasks")]
-            tasks: OnceLock::new(),
-        }))
+        });
+        Self { shared, source: None }
     }
 
-    /// Lets clients subscribe to their tasks. Does nothing if the subscriptions have an extension already.
-    #[cfg(feature = "tasks")]
+    /// Lets clients subscribe to notifications of an extension. Replaces an earlier source.
     #[must_use]
-    pub fn with_tasks(self, tasks: TasksExtension) -> Self {
-        // The first extension stays.
-        let _ = self.0.tasks.set(tasks);
-        self
+    pub fn with_source(&self, source: impl SubscriptionSource) -> Self {
+        Self { shared: Arc::clone(&self.shared), source: Some(Arc::new(source)) }
     }
 
     /// Notifies the subscribers of a change. A subscription to a resource covers its parts: `file:///notes/` covers
@@ -128,7 +152,7 @@ impl Subscriptions {
 
     /// Replaces the declared capabilities that new subscriptions are matched against.
     pub(super) fn offer(&self, info: &LocalInfo) {
-        *self.0.offered.lock() = info.capabilities.clone();
+        *self.shared.offered.lock() = info.capabilities.clone();
     }
 
     /// Returns the number of active subscriptions.
@@ -139,7 +163,7 @@ impl Subscriptions {
 
     /// Ends all subscriptions, including future ones. Pending changes are still sent.
     pub fn close(&self) {
-        self.0.closed.cancel();
+        self.shared.closed.cancel();
     }
 
     /// Returns the handler of `subscriptions/listen`.
@@ -163,7 +187,10 @@ impl Subscriptions {
     ) -> Result<SubscriptionsListenResult, ErrorObject> {
         let id = context.id().ok_or_else(errors::internal)?;
         check_size(&requested)?;
-        let mut tasks = SubscribedTasks::new(&self, &context, &requested).await?;
+        let mut updates = match &self.source {
+            Some(source) => source.subscribe(&context, &requested).await?,
+            None => None,
+        };
         let accepted = self.accept(requested, &filter);
         let refused = |uri: &&String| !filter.allows(&Change::Resource((*uri).clone()));
         if let Some(uri) = accepted.resource_subscriptions.iter().flatten().find(refused) {
@@ -172,8 +199,8 @@ impl Subscriptions {
         let meta = json!({ SUBSCRIPTION_ID: mcpgen_types::to_value(id).unwrap_or_default() });
         let mut acknowledged =
             json!({ "_meta": meta, "notifications": mcpgen_types::to_value(&accepted).unwrap_or_default() });
-        if let Some(ids) = tasks.ids() {
-            acknowledged["notifications"][TASK_IDS] = json!(ids);
+        if let Some(Updates { accepted: (member, value), .. }) = &updates {
+            acknowledged["notifications"][member] = mcpgen_types::to_value(value).unwrap_or_default();
         }
         let subscribed = self.subscribe(Filter::from(&accepted), filter);
         drop(accepted);
@@ -193,12 +220,12 @@ impl Subscriptions {
         loop {
             tokio::select! {
                 biased;
-                () = self.0.closed.cancelled() => break,
+                () = self.shared.closed.cancelled() => break,
                 () = peer.receiving_ended() => break,
                 change = subscribed.pending.next() => notify_change(change).await,
-                mut params = tasks.next() => {
+                (method, mut params) = next_of(&mut updates) => {
                     params.insert("_meta", &meta);
-                    notify(TASK_NOTIFICATION, params.into()).await;
+                    notify(method, params.into()).await;
                 }
             }
         }
@@ -210,7 +237,7 @@ impl Subscriptions {
 
     /// Returns the part of a filter that the server supports, without lists of whose changes the caller may not be notified.
     fn accept(&self, requested: SubscriptionFilter, filter: &CallerFilter) -> SubscriptionFilter {
-        let offered = self.0.offered.lock();
+        let offered = self.shared.offered.lock();
         let offers = |path: [&str; 2]| can(offered.as_ref(), &path);
         let list = |requested: Option<bool>, what, change| {
             requested.filter(|requested| *requested && offers([what, "listChanged"]) && filter.allows(&change))
@@ -225,69 +252,24 @@ impl Subscriptions {
     }
 
     fn subscribe(&self, accepted: Filter, filter: CallerFilter) -> Subscribed {
-        let (key, pending) = (self.0.next.fetch_add(1, Ordering::Relaxed), Arc::<Pending>::default());
+        let (key, pending) = (self.shared.next.fetch_add(1, Ordering::Relaxed), Arc::<Pending>::default());
         self.subscribers().insert(key, Subscriber { accepted, filter, pending: Arc::clone(&pending) });
         Subscribed { all: self.clone(), key, pending }
     }
 
     fn subscribers(&self) -> MutexGuard<'_, HashMap<u64, Subscriber>> {
-        self.0.subscribers.lock()
+        self.shared.subscribers.lock()
     }
 }
 
-/// The tasks of a subscription.
-struct SubscribedTasks {
-    #[cfg(feature = "tasks")]
-    watched: Option<WatchedTasks>,
-}
-
-impl SubscribedTasks {
-    /// Selects the tasks of a request that its sender can see. Ignores them if the server has no tasks.
-    #[cfg(feature = "tasks")]
-    async fn new(
-        subscriptions: &Subscriptions,
-        context: &Context,
-        requested: &SubscriptionFilter,
-    ) -> Result<Self, ErrorObject> {
-        let (Some(tasks), Some(ids)) = (subscriptions.0.tasks.get(), requested.extra.get(TASK_IDS)) else {
-            return Ok(Self { watched: None });
-        };
-        context.require_extension::<TasksExtension>()?;
-        let ids: Vec<String> = ids.decode().map_err(|error: mcpgen_types::Error| {
-            errors::invalid_params(&error.at_key(TASK_IDS).at_key("notifications").at_key("params"))
-        })?;
-        if ids.len() > MAX_RESOURCE_SUBSCRIPTIONS {
-            let why = format!(
-                "params.notifications.{TASK_IDS}: expected at most {MAX_RESOURCE_SUBSCRIPTIONS} IDs, found {}",
-                ids.len()
-            );
-            return Err(errors::invalid_params_in_words(&why));
-        }
-        Ok(Self { watched: Some(tasks.watch(context, ids).await?) })
+/// Returns the next notification of a source. Waits forever without a source, and after its last notification.
+async fn next_of(updates: &mut Option<Updates>) -> (&'static str, JsonObject) {
+    if let Some(updates) = updates
+        && let Some(next) = updates.notifications.next().await
+    {
+        return next;
     }
-
-    #[cfg(not(feature = "tasks"))]
-    #[expect(clippy::unused_async, reason = "the same signature with and without the feature")]
-    async fn new(_: &Subscriptions, _: &Context, _: &SubscriptionFilter) -> Result<Self, ErrorObject> {
-        Ok(Self {})
-    }
-
-    /// Returns the IDs of the tasks, or `None` if the client has not asked for tasks.
-    fn ids(&self) -> Option<Vec<&str>> {
-        #[cfg(feature = "tasks")]
-        return self.watched.as_ref().map(WatchedTasks::ids);
-        #[cfg(not(feature = "tasks"))]
-        None
-    }
-
-    /// Returns the next state of a task.
-    async fn next(&mut self) -> JsonObject {
-        #[cfg(feature = "tasks")]
-        if let Some(watched) = &mut self.watched {
-            return watched.next().await;
-        }
-        std::future::pending().await
-    }
+    std::future::pending().await
 }
 
 /// The future that the handler of `subscriptions/listen` returns.

@@ -11,27 +11,11 @@ use mcpgen_types::v2026_07_28::ResourceTemplate;
 use tower::BoxError;
 use uri_template_ex::UriTemplate;
 
-use super::context::RequestContext;
 use super::error::DefinitionError;
 use super::into_contents::{Contents, IntoContents};
 use super::registry::Entry;
+use super::state::{RequestContext, TemplateEntry, Variables};
 use crate::protocol::change::Change;
-
-/// A resource template and the function that reads its resources.
-pub(super) struct TemplateEntry {
-    pub(super) template: ResourceTemplate,
-    /// Increases with each template. Of several matching templates, the lowest one is used.
-    pub(super) number: u64,
-    uri_template: UriTemplate,
-    read: Read,
-}
-
-/// Takes the URI and the template's MIME type, in addition to the context and the variables.
-type Read =
-    Box<dyn Fn(RequestContext, Variables, String, Option<String>) -> BoxFuture<'static, Contents> + Send + Sync>;
-
-/// The percent-decoded variables of a template, by name.
-pub(super) type Variables = BTreeMap<String, String>;
 
 impl TemplateEntry {
     pub(super) fn new<F, Fut, T>(template: ResourceTemplate, read: F) -> Result<Self, DefinitionError>

@@ -1,50 +1,27 @@
 //! Tools and their functions.
 
-use std::fmt;
 use std::future::{Future, ready};
 use std::sync::{Arc, OnceLock};
 
 use mcpgen_runtime::context::Context;
-use mcpgen_runtime::jsonrpc::errors;
 use mcpgen_runtime::router::ResponseFuture;
 use mcpgen_runtime::transport::DecodedMemory;
 use mcpgen_types::v2026_07_28::{CallToolResult, Icon, Tool, ToolAnnotations, ToolInputSchema};
 use mcpgen_types::{ErrorObject, Json, JsonObject, JsonRef};
-#[cfg(feature = "tasks")]
-use mcpgen_types::{Request as _, v2026_07_28::CallToolRequest};
 use tower::BoxError;
 
-use super::context::RequestContext;
+use super::arguments::Arguments;
 use super::error::DefinitionError;
 use super::into_tool_result::{IntoToolResult, text};
 use super::json_terms::in_json_terms;
 use super::registry::Entry;
+use super::state::{RequestContext, ToolEntry, ToolRunner};
 use super::tool_error::{Failure, ResultOrInput, ToolError};
 use super::tool_schemas::Schemas;
 use super::{conversion, schema};
 use crate::protocol::change::Change;
-use crate::protocol::header_params::{self, Header};
-#[cfg(feature = "tasks")]
-use crate::protocol::methods::may_run_as_task;
-#[cfg(feature = "tasks")]
-use crate::tasks::TaskSupport;
+use crate::protocol::header_params;
 use crate::validation::Validator;
-
-/// A tool and its function.
-pub(super) struct ToolEntry {
-    pub(super) tool: Tool,
-    run: Run,
-    /// Whether calls can run as tasks.
-    #[cfg(feature = "tasks")]
-    pub(super) task_support: TaskSupport,
-    /// Whether calls become tasks only when the function asks for it.
-    #[cfg(feature = "tasks")]
-    pub(super) is_task_deferred: bool,
-    /// The arguments that HTTP clients also send as headers.
-    pub(super) headers: Vec<Header>,
-    /// The compiled schemas, if the server validates.
-    schemas: OnceLock<Schemas>,
-}
 
 type Run = Box<dyn Fn(Arc<ToolEntry>, RequestContext, Arguments) -> ResponseFuture + Send + Sync>;
 
@@ -99,16 +76,7 @@ impl ToolEntry {
                 return Err(DefinitionError::Schema { name: tool.name, schema: "inputSchema", source });
             }
         };
-        Ok(Self {
-            headers,
-            schemas: OnceLock::new(),
-            run,
-            #[cfg(feature = "tasks")]
-            task_support: info.task_support,
-            #[cfg(feature = "tasks")]
-            is_task_deferred: info.is_task_deferred,
-            tool,
-        })
+        Ok(Self { headers, schemas: OnceLock::new(), run, runner: info.runner, tool })
     }
 }
 
@@ -121,20 +89,11 @@ impl Entry for ToolEntry {
         &self.tool.name
     }
 
-    /// Returns the tool. In revisions whose clients request tasks, it contains whether the tool can run as a task.
     fn listed(&self, context: &Context) -> Tool {
-        #[cfg_attr(not(feature = "tasks"), expect(unused_mut, reason = "only tasks change it"))]
         let mut tool = self.tool.clone();
-        #[cfg(feature = "tasks")]
-        if may_run_as_task(crate::protocol::ContextExt::revision(context), CallToolRequest::METHOD)
-            && self.task_support != TaskSupport::Forbidden
-        {
-            let execution = JsonObject::from([("taskSupport", self.task_support.as_str().into())]);
-            // The newest revision has no such member, so this cannot fail.
-            let _ = tool.extra.insert("execution", execution);
+        if let Some(runner) = &self.runner {
+            runner.list(context, &mut tool);
         }
-        #[cfg(not(feature = "tasks"))]
-        let _ = context;
         tool
     }
 }
@@ -247,42 +206,6 @@ fn decode_arguments<A: serde::de::DeserializeOwned>(
     Ok((decoded, memory))
 }
 
-/// The arguments of a call.
-#[derive(Clone)]
-pub(super) enum Arguments {
-    Object(JsonObject),
-    /// An undecoded object.
-    Raw(Json),
-}
-
-impl Arguments {
-    pub(super) fn none() -> Self {
-        Self::Object(JsonObject::new())
-    }
-
-    fn object(self) -> Result<JsonObject, ErrorObject> {
-        match self {
-            Self::Object(object) => Ok(object),
-            Self::Raw(arguments) => {
-                arguments.decode().map_err(|error| errors::invalid_params(&error.at_key("arguments").at_key("params")))
-            }
-        }
-    }
-
-    pub(super) fn text(&self) -> String {
-        match self {
-            Self::Object(object) => mcpgen_types::to_string(object),
-            Self::Raw(arguments) => arguments.text().to_owned(),
-        }
-    }
-}
-
-impl fmt::Debug for ToolEntry {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("ToolEntry").field("tool", &self.tool.name).finish_non_exhaustive()
-    }
-}
-
 /// The description of a tool without its schemas. Converts from a name, or from a [`Tool`], whose schemas are replaced
 /// with the schemas of the function's types.
 #[derive(Clone, Debug)]
@@ -290,10 +213,7 @@ pub struct ToolInfo {
     tool: Tool,
     /// The first problem of the schema, which is reported when the server starts.
     problem: Option<DefinitionError>,
-    #[cfg(feature = "tasks")]
-    task_support: TaskSupport,
-    #[cfg(feature = "tasks")]
-    is_task_deferred: bool,
+    runner: Option<Arc<dyn ToolRunner>>,
 }
 
 impl ToolInfo {
@@ -423,27 +343,11 @@ impl ToolInfo {
         self
     }
 
-    /// Sets whether calls can run as tasks; see [`TasksExtension`](crate::tasks::TasksExtension). By default, they
-    /// cannot.
-    ///
-    /// In revision 2025-11-25, the client decides whether a call runs as a task. In 2026-07-28, calls run as tasks for
-    /// clients that have the extension. A tool that must run as a task cannot be called by other clients. In older
-    /// revisions, calls never run as tasks.
-    #[cfg(feature = "tasks")]
+    /// Sets how calls of the tool run, for extensions. With `None`, the default, a call is a call of the function.
     #[must_use]
-    pub fn task(mut self, support: TaskSupport) -> Self {
-        self.task_support = support;
+    pub fn runner(mut self, runner: Option<Arc<dyn ToolRunner>>) -> Self {
+        self.runner = runner;
         self
-    }
-
-    /// Like [`task`](Self::task), but in 2026-07-28, a call becomes a task only when its function calls
-    /// [`RequestContext::start_task`]. Use this if the function needs input before it knows whether there is work to do:
-    /// until then, it requests input in the results of the call.
-    #[cfg(feature = "tasks")]
-    #[must_use]
-    pub fn deferred_task(mut self, support: TaskSupport) -> Self {
-        self.is_task_deferred = true;
-        self.task(support)
     }
 
     #[cfg(feature = "apps")]
@@ -473,13 +377,6 @@ impl From<String> for ToolInfo {
 
 impl From<Tool> for ToolInfo {
     fn from(tool: Tool) -> Self {
-        Self {
-            tool,
-            problem: None,
-            #[cfg(feature = "tasks")]
-            task_support: TaskSupport::default(),
-            #[cfg(feature = "tasks")]
-            is_task_deferred: false,
-        }
+        Self { tool, problem: None, runner: None }
     }
 }

@@ -7,7 +7,7 @@ use mcpgen_redis::{OnRedis, RedisStores};
 use mcpgen_sdk::http::server::{Endpoint, EndpointOptions, ServeHttp};
 use mcpgen_sdk::protocol::change::Change;
 use mcpgen_sdk::server::{ToolError, ToolInfo};
-use mcpgen_sdk::tasks::TaskSupport;
+use mcpgen_sdk::tasks::{TaskSupport, TaskToolExt};
 use mcpgen_sdk::{Server, ServerBuilder};
 use mcpgen_types::v2026_07_28::{
     ElicitRequestFormParams, ElicitRequestFormParamsRequestedSchema, Tool, ToolInputSchema,

@@ -67,7 +67,7 @@ async fn the_client_runs_a_tool_that_requires_a_task_as_one() {
             Err::<(), ToolError>(ErrorObject::new(ErrorCode(-7), "broken").into())
         })
         .build();
-    let client = connect_to(server, client(Revision::V2025_11_25)).await;
+    let client = connect_to(server, client(Revision::V2025_11_25).tasks()).await;
     let text = |result: &CallToolResult| mcpgen_types::to_value(&result.content[0]).expect("JSON")["text"].clone();
 
     let steps = Arc::new(AtomicUsize::new(0));
@@ -100,7 +100,7 @@ async fn a_dropped_call_of_a_tool_that_requires_a_task_cancels_the_task() {
         .tool_with_schema(tool("sleeps", TaskSupport::Required), |_, _| std::future::pending::<String>())
         .tool_with_schema(tool("required", TaskSupport::Required), |_, _| async { "required" })
         .build();
-    let client = connect_to(server, client(Revision::V2025_11_25)).await;
+    let client = connect_to(server, client(Revision::V2025_11_25).tasks()).await;
     let call = client.tool("sleeps").timeout(Duration::from_millis(200));
     assert!(matches!(call.await, Err(CallError::Timeout(_))));
     while client.call_tool("required", Default::default()).await.is_err() {
@@ -141,7 +141,7 @@ async fn connect_to_late_tool() -> (Client, Arc<AtomicUsize>) {
             remote.send(&json!({ "jsonrpc": "2.0", "id": id, "result": result }).to_string()).await;
         }
     });
-    let client = client(Revision::V2025_11_25);
+    let client = client(Revision::V2025_11_25).tasks();
     let client = client.connect(transport::lines::receive(reader, 1 << 20), transport::lines::send(writer)).await;
     (client.expect("a connection"), lists)
 }

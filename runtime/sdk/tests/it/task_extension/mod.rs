@@ -19,7 +19,10 @@ use mcpgen_sdk::protocol::change::Change;
 use mcpgen_sdk::protocol::config::ServerConfig;
 use mcpgen_sdk::protocol::{ContextExt, PeerExt, RouterExt};
 use mcpgen_sdk::server::{RequestContext, ToolError, ToolInfo};
-use mcpgen_sdk::tasks::{InMemoryTaskStore, TaskLimits, TaskSupport, Tasks, TasksExtension};
+use mcpgen_sdk::tasks::{
+    CallTasks, InMemoryTaskStore, ServeTasks, TaskContextExt, TaskLimits, TaskSupport, TaskToolExt, Tasks,
+    TasksExtension,
+};
 use mcpgen_sdk::{Client, ClientBuilder, Context, Limits, LocalInfo, Router, Server, serve, transport};
 use mcpgen_types::ext::tasks::{
     CancelTaskResult, CreateTaskResult, GetTaskResult, TaskStatusNotification, UpdateTaskResult,

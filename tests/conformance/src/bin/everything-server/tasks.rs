@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use mcpgen_sdk::ServerBuilder;
 use mcpgen_sdk::server::{RequestContext, ToolError, ToolInfo};
-use mcpgen_sdk::tasks::{TaskLimits, TaskStore, TaskSupport, Tasks};
+use mcpgen_sdk::tasks::{ServeTasks, TaskContextExt, TaskLimits, TaskStore, TaskSupport, TaskToolExt, Tasks};
 use mcpgen_types::v2026_07_28::BooleanSchema;
 use mcpgen_types::{ErrorCode, ErrorObject};
 use schemars::JsonSchema;

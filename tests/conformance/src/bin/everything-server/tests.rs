@@ -1,5 +1,6 @@
 //! Calls the server from legacy and modern clients.
 
+use mcpgen_sdk::tasks::CallTasks;
 use mcpgen_sdk::{Client, ClientBuilder, serve, transport};
 use mcpgen_types::v2026_07_28::{
     CreateMessageResult, ElicitRequestParams, ElicitResult, ElicitResultAction, ElicitResultContentValue,

@@ -11,7 +11,7 @@ use mcpgen_sdk::protocol::ContextExt;
 use mcpgen_sdk::protocol::change::Change;
 use mcpgen_sdk::replicas::Replicas;
 use mcpgen_sdk::server::{RequestContext, ToolError, ToolInfo};
-use mcpgen_sdk::tasks::{TaskLimits, TaskSupport, Tasks};
+use mcpgen_sdk::tasks::{ServeTasks, TaskLimits, TaskSupport, TaskToolExt, Tasks};
 use mcpgen_types::v2026_07_28::{
     ElicitRequestFormParams, ElicitRequestFormParamsRequestedSchema, PrimitiveSchemaDefinition, StringSchema,
 };

@@ -20,9 +20,9 @@ use super::runner::{CANCELLED, cancelled};
 use super::state::Tasks;
 use super::store::{TaskChange, has_ended};
 use super::support::TaskSupport;
-use crate::protocol::legacy::RELATED_TASK;
-use crate::protocol::meta::with_meta;
-use crate::protocol::{ContextExt, PeerExt};
+use mcpgen_mcp::protocol::legacy::RELATED_TASK;
+use mcpgen_mcp::protocol::meta::with_meta;
+use mcpgen_mcp::protocol::{ContextExt, PeerExt};
 
 impl Tasks {
     /// Adds two things to a router: a handler that can also run as a task, and handlers for the `tasks/*` requests.
@@ -43,21 +43,18 @@ impl Tasks {
         let (this, handler) = (self.clone(), Arc::new(handler));
         // This is not a `RequestHandler`: the result is a `CreateTaskResult` if the params contain `task`.
         let handle = move |request: AnyRequest| -> ResponseFuture {
-            let task = match task_metadata(&request) {
+            let task = match request.params.as_ref().map_or(Ok(None), task_metadata) {
                 Ok(task) => task.filter(|_| declared::<R>(&request.context)),
                 Err(error) => return Box::pin(ready(Err(error))),
             };
-            let refused = match (&task, support(request.context.subject())) {
+            let why = match (&task, support(request.context.subject())) {
                 (Some(_), TaskSupport::Forbidden) => Some("cannot run as a task; send the request without `task`"),
-                (None, TaskSupport::Required) if declared::<R>(&request.context) => {
-                    Some("must run as a task; add `task` to the params")
-                }
+                (None, TaskSupport::Required) if declared::<R>(&request.context) => Some(MUST_RUN_AS_TASK),
                 _ => None,
             };
-            if let Some(why) = refused {
+            if let Some(why) = why {
                 let subject = request.context.subject().unwrap_or(R::METHOD);
-                let error = ErrorObject::new(ErrorCode::METHOD_NOT_FOUND, format!("{subject:?} {why}"));
-                return Box::pin(ready(Err(error)));
+                return Box::pin(ready(Err(refused(subject, why))));
             }
             let params = match R::Params::from_member(request.params.as_ref()) {
                 Ok(params) => params,
@@ -177,9 +174,15 @@ fn already_ended() -> ErrorObject {
     errors::invalid_params_in_words("params.taskId: the task has already ended")
 }
 
-/// Decodes `task` of the params.
-pub(crate) fn task_metadata(request: &AnyRequest) -> Result<Option<TaskMetadata>, ErrorObject> {
-    let Some(params) = &request.params else { return Ok(None) };
+/// Refuses a request, because it runs as a task or does not.
+pub(super) fn refused(subject: &str, why: &str) -> ErrorObject {
+    ErrorObject::new(ErrorCode::METHOD_NOT_FOUND, format!("{subject:?} {why}"))
+}
+
+pub(super) const MUST_RUN_AS_TASK: &str = "must run as a task; add `task` to the params";
+
+/// Decodes `task` of params.
+pub(super) fn task_metadata(params: &Json) -> Result<Option<TaskMetadata>, ErrorObject> {
     let task = params.read(|params| {
         let [task] = Picked::values(params, &["task"]);
         task.map(|task| TaskMetadata::decode(task).map_err(|error| error.located_from(params))).transpose()

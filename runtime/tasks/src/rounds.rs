@@ -16,7 +16,7 @@ use super::input::TaskInput;
 use super::runner::Ending;
 use super::state::Tasks;
 use super::store::TaskOutcome;
-use crate::protocol::context::in_task;
+use mcpgen_mcp::protocol::context::in_task;
 
 /// A task of the extension that runs in this process.
 ///

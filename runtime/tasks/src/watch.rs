@@ -2,10 +2,15 @@
 
 use std::time::Duration;
 
-use futures_util::FutureExt;
-use futures_util::future::select_all;
+use futures_util::future::{BoxFuture, select_all};
+use futures_util::{FutureExt, StreamExt, stream};
+use mcpgen_mcp::protocol::ContextExt;
+use mcpgen_mcp::protocol::change::{TASK_IDS, TASK_NOTIFICATION};
+use mcpgen_mcp::server::subscriptions::{MAX_RESOURCE_SUBSCRIPTIONS, SubscriptionSource, Updates};
 use mcpgen_runtime::context::Context;
-use mcpgen_types::{ErrorObject, JsonObject};
+use mcpgen_runtime::jsonrpc::errors;
+use mcpgen_types::v2026_07_28::SubscriptionFilter;
+use mcpgen_types::{ErrorObject, Json, JsonObject};
 use tokio::time::Instant;
 
 use super::extension::{TasksExtension, state_of};
@@ -13,7 +18,7 @@ use super::state::{Changes, Tasks};
 use super::store::has_ended;
 
 /// Tasks whose changes a client is notified of.
-pub(crate) struct WatchedTasks {
+struct WatchedTasks {
     tasks: Tasks,
     watched: Vec<Watched>,
     /// When to look for changes of other processes.
@@ -30,9 +35,40 @@ struct Watched {
     last: Option<JsonObject>,
 }
 
+impl SubscriptionSource for TasksExtension {
+    fn subscribe<'a>(
+        &'a self,
+        context: &'a Context,
+        filter: &'a SubscriptionFilter,
+    ) -> BoxFuture<'a, Result<Option<Updates>, ErrorObject>> {
+        async move {
+            let Some(ids) = filter.extra.get(TASK_IDS) else { return Ok(None) };
+            context.require_extension::<Self>()?;
+            let ids: Vec<String> = ids.decode().map_err(|error: mcpgen_types::Error| {
+                errors::invalid_params(&error.at_key(TASK_IDS).at_key("notifications").at_key("params"))
+            })?;
+            if ids.len() > MAX_RESOURCE_SUBSCRIPTIONS {
+                let why = format!(
+                    "params.notifications.{TASK_IDS}: expected at most {MAX_RESOURCE_SUBSCRIPTIONS} IDs, found {}",
+                    ids.len()
+                );
+                return Err(errors::invalid_params_in_words(&why));
+            }
+            let watched = self.watch(context, ids).await?;
+            let accepted = (TASK_IDS, watched.ids().into_iter().map(Json::from).collect());
+            let notifications = stream::unfold(watched, |mut watched| async move {
+                let state = watched.next().await;
+                Some(((TASK_NOTIFICATION, state), watched))
+            });
+            Ok(Some(Updates { accepted, notifications: notifications.boxed() }))
+        }
+        .boxed()
+    }
+}
+
 impl TasksExtension {
     /// Returns those of the tasks that exist and belong to the sender of a request.
-    pub(crate) async fn watch(&self, context: &Context, ids: Vec<String>) -> Result<WatchedTasks, ErrorObject> {
+    async fn watch(&self, context: &Context, ids: Vec<String>) -> Result<WatchedTasks, ErrorObject> {
         let mut watched = Vec::new();
         for id in ids {
             let changes = self.tasks.changes(&id);
@@ -51,13 +87,13 @@ impl TasksExtension {
 }
 
 impl WatchedTasks {
-    pub(crate) fn ids(&self) -> Vec<&str> {
+    fn ids(&self) -> Vec<&str> {
         self.watched.iter().map(|watched| watched.id.as_str()).collect()
     }
 
     /// Returns the state of a task that has changed. The first state of each task counts as a change, because it may
     /// have changed before the client subscribed. Waits forever once all tasks have ended.
-    pub(crate) async fn next(&mut self) -> JsonObject {
+    async fn next(&mut self) -> JsonObject {
         loop {
             while let Some(index) = self.watched.iter().position(|watched| watched.is_due) {
                 if let Some(state) = self.read(index).await {

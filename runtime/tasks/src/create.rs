@@ -16,8 +16,7 @@ use tokio_util::sync::CancellationToken;
 use super::runner::{Ending, RunningTask};
 use super::state::{Slot, Tasks};
 use super::store::{StoredTask, timestamp};
-use crate::random::random;
-use crate::telemetry::in_current_context;
+use mcpgen_mcp::telemetry::in_current_context;
 
 /// A task that is not stored yet.
 pub(super) struct NewTask {
@@ -119,7 +118,8 @@ pub(super) const ID_LENGTH: usize = 32;
 /// Creates a task ID. It starts with the time, so that IDs sort by age, and ends with 80 random bits, so that it cannot
 /// be guessed.
 fn new_id() -> Result<String, ErrorObject> {
-    let random = random::<10>().map_err(|error| errors::of(error.into()))?;
+    let mut random = [0; 10];
+    getrandom::fill(&mut random).map_err(|error| errors::of(error.into()))?;
     let time = u64::try_from(Timestamp::now().as_millisecond()).unwrap_or_default();
     let random: String = random.iter().map(|byte| format!("{byte:02x}")).collect();
     Ok(format!("{:012x}{random}", time & 0xffff_ffff_ffff))

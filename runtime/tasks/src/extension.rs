@@ -19,8 +19,8 @@ use super::runner::Ending;
 use super::state::Tasks;
 use super::store::{StoredTask, TaskChange};
 use super::support::TaskSupport;
-use crate::protocol::extension::Extension;
-use crate::protocol::{ContextExt, RouterExt};
+use mcpgen_mcp::protocol::extension::Extension;
+use mcpgen_mcp::protocol::{ContextExt, RouterExt};
 
 /// The extension `io.modelcontextprotocol/tasks`: tool calls that run as tasks in revision 2026-07-28.
 ///
@@ -30,8 +30,8 @@ use crate::protocol::{ContextExt, RouterExt};
 ///
 /// While the client subscribes to a task with `subscriptions/listen`, the server also notifies it of changes of the task.
 ///
-/// [`ToolInfo::task`](crate::server::ToolInfo::task) and [`ServerBuilder::tasks`](crate::ServerBuilder::tasks) use the
-/// extension in a server of tools, and [`ClientBuilder::tasks`](crate::ClientBuilder::tasks) in a client. For a server
+/// [`TaskToolExt::task`](super::TaskToolExt::task) and [`ServeTasks::tasks`](super::ServeTasks::tasks) use the extension in
+/// a server of tools, and [`CallTasks::tasks`](super::CallTasks::tasks) in a client. For a server
 /// that is a router, use [`tool_calls`](Self::tool_calls).
 ///
 /// A task runs in the process that received its call. Its state is in the [store](super::TaskStore): if several processes
@@ -88,7 +88,7 @@ impl TasksExtension {
     /// # Errors
     ///
     /// Fails if it must run as a task, but the client does not have the extension.
-    pub(crate) fn runs_as_task(context: &Context, support: TaskSupport) -> Result<bool, ErrorObject> {
+    pub(super) fn runs_as_task(context: &Context, support: TaskSupport) -> Result<bool, ErrorObject> {
         match (support, context.require_extension::<Self>()) {
             (TaskSupport::Forbidden, _) | (TaskSupport::Optional, Err(_)) => Ok(false),
             (_, Ok(())) => Ok(true),
@@ -98,7 +98,7 @@ impl TasksExtension {
 
     /// Creates a task for a request, starts it and returns it as the result. `run` runs one round of the request, with a
     /// context that has the input of the client.
-    pub(crate) async fn create(
+    pub(super) async fn create(
         &self,
         context: Context,
         run: impl Fn(Context, TaskInput) -> ResponseFuture + Send + Sync + 'static,
@@ -122,7 +122,7 @@ impl TasksExtension {
     }
 
     /// Creates a task that the client of revision 2025-11-25 has requested.
-    pub(crate) async fn create_requested(
+    pub(super) async fn create_requested(
         &self,
         context: Context,
         metadata: TaskMetadata,
@@ -132,7 +132,7 @@ impl TasksExtension {
     }
 
     /// Adds the handlers of revision 2025-11-25, which has tasks without an extension.
-    pub(crate) fn add_task_requests(&self, router: Router) -> Router {
+    pub(super) fn add_task_requests(&self, router: Router) -> Router {
         self.tasks.add_task_requests(router)
     }
 

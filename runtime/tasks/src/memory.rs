@@ -11,7 +11,7 @@ use mcpgen_types::v2025_11_25::Task;
 use parking_lot::{Mutex, MutexGuard};
 
 use super::store::{StoredTask, TaskChange, TaskStore};
-use crate::expiring_map::ExpiringMap;
+use mcpgen_mcp::expiring_map::ExpiringMap;
 
 /// Stores a limited number of tasks in memory, in total and per owner. Defaults to 10,000 tasks and 1,000 per owner.
 #[derive(Debug)]

@@ -21,9 +21,9 @@ use tokio_util::sync::CancellationToken;
 use super::state::{MIN_POLL_INTERVAL, Tasks};
 use super::store::{TaskChange, TaskOutcome, has_ended};
 use super::support::TaskLimits;
-use crate::protocol::context::on_task;
-use crate::protocol::legacy::RELATED_TASK;
-use crate::protocol::task_scope::TaskScope;
+use mcpgen_mcp::protocol::context::on_task;
+use mcpgen_mcp::protocol::legacy::RELATED_TASK;
+use mcpgen_mcp::protocol::task_scope::TaskScope;
 
 /// The state of a task that runs in this process.
 pub(super) struct RunningTask {

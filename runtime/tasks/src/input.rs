@@ -8,14 +8,14 @@ use mcpgen_types::{ErrorObject, Json, JsonObject, Map};
 use super::runner::cancelled;
 use super::state::Tasks;
 use super::store::{StoredTask, TaskChange};
-use crate::protocol;
-use crate::protocol::modern::missing_input_capabilities;
+use mcpgen_mcp::protocol;
+use mcpgen_mcp::protocol::modern::missing_input_capabilities;
 
 /// Requests input from the client of a running task. Clones belong to the same task.
 ///
 /// The requests and their responses are in the task store, so that any process can serve the client.
 #[derive(Clone, Debug)]
-pub(crate) struct TaskInput {
+pub(super) struct TaskInput {
     tasks: Tasks,
     id: String,
     /// The capabilities that the client declared in the request that created the task.
@@ -29,7 +29,7 @@ impl TaskInput {
 
     /// Requests input, and waits for all responses. If the task has requested a key before, the result has the response
     /// to the earlier request.
-    pub(crate) async fn request(&self, requests: &InputRequests) -> Result<Map<String, Json>, ErrorObject> {
+    pub(super) async fn request(&self, requests: &InputRequests) -> Result<Map<String, Json>, ErrorObject> {
         self.send(self.encode(requests)?).await
     }
 
@@ -96,8 +96,8 @@ mod tests {
     use serde_json::json;
 
     use super::*;
-    use crate::protocol::ContextExt;
-    use crate::tasks::{InMemoryTaskStore, TaskLimits};
+    use crate::{InMemoryTaskStore, TaskLimits};
+    use mcpgen_mcp::protocol::ContextExt;
     use mcpgen_runtime::context::Context;
 
     fn requests(keys: &[&str]) -> InputRequests {

@@ -73,7 +73,7 @@ mod tests {
     use serde_json::json;
 
     use super::*;
-    use crate::tasks::TaskOutcome;
+    use crate::TaskOutcome;
 
     fn stored(outcome: Option<TaskOutcome>) -> StoredTask {
         let object = |value: serde_json::Value| mcpgen_types::from_value(value).expect("an object");

@@ -1,0 +1,57 @@
+//! The trait of what awaits tool calls that a server runs as tasks.
+
+use std::fmt;
+
+use futures_util::future::BoxFuture;
+use mcpgen_runtime::jsonrpc::json::Picked;
+use mcpgen_runtime::peer::{CallError, Peer};
+use mcpgen_types::v2026_07_28::InputRequest;
+use mcpgen_types::{Json, Revision};
+
+use super::input::AnswerInput;
+use super::limits::RoundLimits;
+
+/// Awaits the results of tool calls that a server runs as tasks. The crate `mcpgen-tasks` implements it.
+pub trait TaskResults: fmt::Debug + Send + Sync + 'static {
+    /// Waits until a task has ended, and returns the result of its request in the revision of the connection.
+    fn result(&self, task: CreatedTask) -> BoxFuture<'static, Result<Json, CallError>>;
+}
+
+/// A task that a server has created for a tool call.
+pub struct CreatedTask {
+    /// The server.
+    pub peer: Peer,
+    /// The revision of the connection.
+    pub revision: Revision,
+    /// The response to the call, with the task.
+    pub created: Json,
+    /// The limits of the call.
+    pub limits: RoundLimits,
+    pub(super) answer: AnswerInput,
+}
+
+impl CreatedTask {
+    /// Handles a request of the task for input, and returns the result for the server.
+    ///
+    /// # Errors
+    ///
+    /// Fails if the client has not declared that it has such input, or if its handler fails.
+    pub fn answer(&self, request: InputRequest) -> BoxFuture<'static, Result<Json, CallError>> {
+        (self.answer)(request)
+    }
+}
+
+impl fmt::Debug for CreatedTask {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("CreatedTask").field("created", &self.created).finish_non_exhaustive()
+    }
+}
+
+/// Returns whether a result of 2026-07-28 is a task.
+pub(super) fn is_task(result: &Json) -> bool {
+    let is_task = result.read(|result| {
+        let [kind] = Picked::values(result, &["resultType"]);
+        kind.is_some_and(|kind| kind.text() == "\"task\"")
+    });
+    is_task.unwrap_or(false)
+}

@@ -1,0 +1,177 @@
+//! The methods of the handle to a server.
+
+use std::sync::Arc;
+
+use mcpgen_runtime::context::Context;
+use mcpgen_runtime::transport::Extensions;
+use serde_json::json;
+
+use super::change_filter::CallerFilter;
+use super::error::{DefinitionError, ServeError};
+use super::listeners;
+use super::registry::{Entry, Registry};
+use super::rounds::Rounds;
+use super::state::{Config, RequestContext, Server};
+use crate::protocol::ContextExt;
+use crate::protocol::change::Change;
+use crate::protocol::config::ServerConfig;
+use crate::protocol::header_params::Header;
+use crate::protocol::info::LocalInfo;
+use crate::replicas::{BusEvent, Replicas};
+
+impl Server {
+    /// Notifies all subscribers of a change that [`change_filter`](super::ServerBuilder::change_filter) allows.
+    ///
+    /// Adding or removing tools, resources and prompts calls this. Call it for other changes, such as to the contents
+    /// of a resource.
+    pub fn changed(&self, change: &Change) {
+        if let Some(on_change) = &self.0.config.on_change {
+            on_change(change);
+        }
+        if let Some(connection) = &self.0.config.change_bus {
+            connection.publish(change);
+        }
+        self.relay_change(change);
+    }
+
+    /// Notifies the subscribers in this process of a change in another process. Unlike [`changed`](Self::changed), this
+    /// does not call the function set with [`ServerBuilder::on_change`](super::ServerBuilder::on_change).
+    pub fn relay_change(&self, change: &Change) {
+        self.0.subscriptions.changed(change);
+        listeners::changed(&mut self.0.listeners.lock(), change);
+    }
+
+    /// Returns what extensions keep with the server, by type; see [`ServerBuilder::extensions_mut`](super::ServerBuilder::extensions_mut).
+    #[must_use]
+    pub fn extensions(&self) -> &Extensions {
+        &self.0.extensions
+    }
+
+    /// Returns the number of entries on a page of a list.
+    #[must_use]
+    pub fn page_size(&self) -> usize {
+        self.0.config.page_size
+    }
+
+    /// Returns the stores that its HTTP endpoints share with other processes.
+    #[must_use]
+    pub fn replicas(&self) -> Option<&Replicas> {
+        self.0.config.replicas.as_ref()
+    }
+
+    /// Returns the arguments of a tool that HTTP clients also send as headers.
+    #[must_use]
+    pub fn tool_headers(&self, tool: &str) -> Vec<Header> {
+        self.0.tools.get(tool).map_or_else(Vec::new, |entry| entry.headers.clone())
+    }
+
+    /// Starts to pass changes on to other processes, if the server has a bus. Transports call this before they serve.
+    pub fn connect_to_bus(&self) {
+        if let Some(connection) = &self.0.config.change_bus {
+            connection.start(Arc::downgrade(&self.0), |state, event| match event {
+                BusEvent::Change(change) => Self(state).relay_change(&change),
+                BusEvent::Missed => Self(state).relay_missed_changes(),
+            });
+        }
+    }
+
+    /// Notifies all subscribers of everything that they have subscribed to.
+    fn relay_missed_changes(&self) {
+        self.0.subscriptions.everything_changed();
+        listeners::everything_changed(&mut self.0.listeners.lock());
+    }
+
+    /// Returns the server's configuration: its local info, with the capabilities it has now, and its cache hints.
+    ///
+    /// # Errors
+    ///
+    /// Fails if the server has invalid definitions, or if no key for the request state could be created.
+    pub fn config(&self) -> Result<ServerConfig, ServeError> {
+        let Config { invalid, cache_hints, .. } = &self.0.config;
+        if !invalid.is_empty() {
+            return Err(ServeError::Definition(invalid.clone()));
+        }
+        if let Some(Err(error)) = &self.0.config.request_state {
+            return Err(ServeError::RequestState(*error));
+        }
+        let result_types = self.0.config.result_types.iter().map(|kind| (*kind).to_owned()).collect();
+        Ok(ServerConfig { cache_hints: cache_hints.clone(), result_types, ..ServerConfig::from(self.local_info()) })
+    }
+
+    /// Returns the local info with the capabilities that the server has now.
+    #[must_use]
+    pub fn local_info(&self) -> LocalInfo {
+        let mut info = self.0.config.info.clone();
+        let capabilities = [
+            ("tools", self.0.tools.is_declared(), json!({ "listChanged": true })),
+            ("resources", self.has_resources(), json!({ "listChanged": true, "subscribe": true })),
+            ("prompts", self.0.prompts.is_declared(), json!({ "listChanged": true })),
+            ("completions", self.has_completions(), json!({})),
+        ];
+        for (capability, is_declared, details) in capabilities {
+            if is_declared {
+                info.capabilities.insert_if_absent(capability, details);
+            }
+        }
+        info
+    }
+
+    pub(super) fn has_completions(&self) -> bool {
+        self.0.config.completion.is_some() || !self.0.config.completions.is_empty()
+    }
+
+    pub(super) fn has_resources(&self) -> bool {
+        if self.0.templates.is_declared() {
+            return true;
+        }
+        self.0.resources.is_declared()
+    }
+
+    pub(super) fn insert<T: Entry>(&self, registry: &Registry<T>, entry: T) -> Result<(), DefinitionError> {
+        let was_declared = registry.is_declared();
+        registry.insert(entry)?;
+        if !was_declared {
+            self.0.subscriptions.offer(&self.local_info());
+        }
+        self.changed(&T::CHANGE);
+        Ok(())
+    }
+
+    pub(super) fn remove<T: Entry>(&self, registry: &Registry<T>, key: &str) -> bool {
+        let is_removed = registry.remove(key);
+        if is_removed {
+            self.changed(&T::CHANGE);
+        }
+        is_removed
+    }
+
+    /// Creates the [`RequestContext`] of a request. `arguments` returns the JSON text of an object. All rounds of the
+    /// request must have the same object, and the same method and subject.
+    pub(super) fn request_context(&self, context: Context, arguments: impl FnOnce() -> String) -> RequestContext {
+        // In legacy revisions, input requests are sent directly, without request state.
+        if !context.revision().is_legacy()
+            && let Some(Ok(codec)) = &self.0.config.request_state
+        {
+            let rounds = Rounds::new(Arc::clone(codec), self.caller(&context), arguments());
+            return RequestContext::in_rounds(self.clone(), context, rounds);
+        }
+        RequestContext::new(self.clone(), context)
+    }
+
+    /// Returns the caller of a request. Without [`identity`](super::ServerBuilder::identity), it is the principal, or
+    /// empty if there is none.
+    pub(super) fn caller(&self, context: &Context) -> String {
+        match &self.0.config.identity {
+            Some(identity) => identity(context),
+            None => context.principal().map_or_else(String::new, |principal| principal.name().to_owned()),
+        }
+    }
+
+    /// Returns the change filter for the caller of a request.
+    pub(super) fn caller_filter(&self, context: &Context) -> CallerFilter {
+        match &self.0.config.change_filter {
+            Some(filter) => CallerFilter::new(Arc::clone(filter), self.caller(context)),
+            None => CallerFilter::default(),
+        }
+    }
+}

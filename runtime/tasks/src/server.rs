@@ -1,0 +1,116 @@
+//! The tasks of a server.
+
+use std::sync::Arc;
+
+use futures_util::future::BoxFuture;
+use mcpgen_mcp::protocol::RouterExt;
+use mcpgen_mcp::server::subscriptions::{SubscriptionSource, Updates};
+use mcpgen_mcp::{Server, ServerBuilder};
+use mcpgen_runtime::context::Context;
+use mcpgen_types::v2026_07_28::{CallToolRequest, SubscriptionFilter};
+use mcpgen_types::{ErrorObject, Request};
+use parking_lot::Mutex;
+
+use super::extension::TasksExtension;
+use super::state::Tasks;
+use super::support::capability;
+
+/// The methods of [`ServerBuilder`] for tasks.
+pub trait ServeTasks {
+    /// Sets the store, the limits and the owners of tasks, for tools that can run as tasks; see
+    /// [`TaskToolExt::task`](super::TaskToolExt::task).
+    ///
+    /// The default is [`Tasks::default`], if one of the builder's tools can run as a task.
+    ///
+    /// ```
+    /// use mcpgen_sdk::prelude::*;
+    /// use mcpgen_sdk::tasks::{TaskSupport, Tasks};
+    ///
+    /// let server = Server::builder("search", "1.0.0")
+    ///     .tool_with_schema(ToolInfo::new("index").task(TaskSupport::Optional), |_context, _arguments| async { "indexed" })
+    ///     .tasks(Tasks::default())
+    ///     .build();
+    /// # let _ = server;
+    /// ```
+    #[must_use]
+    fn tasks(self, tasks: Tasks) -> Self;
+
+    /// Sets the tasks of the server if one of its tools can run as a task, and [`tasks`](Self::tasks) does not set them.
+    #[must_use]
+    fn default_tasks(self, tasks: Tasks) -> Self;
+}
+
+impl ServeTasks for ServerBuilder {
+    fn tasks(self, tasks: Tasks) -> Self {
+        let mut builder = declare(self);
+        ServerTasks::in_builder(&mut builder).0.lock().set = Some(TasksExtension::new(tasks));
+        builder
+    }
+
+    fn default_tasks(mut self, tasks: Tasks) -> Self {
+        ServerTasks::in_builder(&mut self).0.lock().default = Some(TasksExtension::new(tasks));
+        self
+    }
+}
+
+/// Declares tasks, and adds the routes for them.
+pub(super) fn declare(mut builder: ServerBuilder) -> ServerBuilder {
+    let tasks = ServerTasks::in_builder(&mut builder);
+    if std::mem::replace(&mut tasks.0.lock().is_declared, true) {
+        return builder;
+    }
+    builder
+        .declare(&TasksExtension::default())
+        // Modern revisions omit this capability.
+        .declare_capability("tasks", capability(&[CallToolRequest::METHOD], false))
+        .subscription_source(tasks)
+        .routes(|server, router| match ServerTasks::of(server) {
+            Some(tasks) => tasks.add_task_requests(router.extension(&tasks)),
+            None => router,
+        })
+}
+
+/// The tasks that a server uses. The builder's methods may be called in any order, so they are chosen when they are
+/// needed.
+#[derive(Clone, Debug, Default)]
+pub(super) struct ServerTasks(Arc<Mutex<Choice>>);
+
+#[derive(Debug, Default)]
+struct Choice {
+    set: Option<TasksExtension>,
+    default: Option<TasksExtension>,
+    is_declared: bool,
+}
+
+impl ServerTasks {
+    fn in_builder(builder: &mut ServerBuilder) -> Self {
+        builder.extensions_mut().get_or_insert_default::<Self>().clone()
+    }
+
+    /// Returns the tasks of a server, or `None` if it has not declared tasks.
+    pub(super) fn of(server: &Server) -> Option<TasksExtension> {
+        server.extensions().get::<Self>()?.chosen()
+    }
+
+    fn chosen(&self) -> Option<TasksExtension> {
+        let Choice { set, default, is_declared } = &mut *self.0.lock();
+        let chosen = || set.clone().unwrap_or_else(|| default.get_or_insert_default().clone());
+        is_declared.then(chosen)
+    }
+}
+
+impl SubscriptionSource for ServerTasks {
+    fn subscribe<'a>(
+        &'a self,
+        context: &'a Context,
+        filter: &'a SubscriptionFilter,
+    ) -> BoxFuture<'a, Result<Option<Updates>, ErrorObject>> {
+        let chosen = self.chosen();
+        Box::pin(async move {
+            match chosen {
+                Some(tasks) => tasks.subscribe(context, filter).await,
+                None => Ok(None),
+            }
+        })
+    }
+}
