@@ -62,13 +62,7 @@ pub struct ClientBuilder {
     pub(super) validator: Option<Arc<dyn Validator>>,
     pub(super) task_results: Option<Arc<dyn TaskResults>>,
     #[cfg(feature = "stdio")]
-    pub(super) line_limit: usize,
-    #[cfg(feature = "stdio")]
-    pub(super) on_stderr: crate::client::process::LineHandler,
-    #[cfg(feature = "stdio")]
-    pub(super) on_stray_output: crate::client::process::LineHandler,
-    #[cfg(feature = "stdio")]
-    pub(super) process_tracker: tokio_util::task::TaskTracker,
+    pub(super) process: crate::client::process::ProcessOptions,
 }
 
 impl Client<Router> {
@@ -82,13 +76,7 @@ impl Client<Router> {
             validator: None,
             task_results: None,
             #[cfg(feature = "stdio")]
-            line_limit: mcpgen_runtime::transport::lines::DEFAULT_LINE_LIMIT,
-            #[cfg(feature = "stdio")]
-            on_stderr: Default::default(),
-            #[cfg(feature = "stdio")]
-            on_stray_output: Default::default(),
-            #[cfg(feature = "stdio")]
-            process_tracker: Default::default(),
+            process: Default::default(),
         }
     }
 }
@@ -103,15 +91,6 @@ impl ClientBuilder {
     /// Sets the limits of the connection.
     pub fn limits(mut self, limits: Limits) -> Self {
         self.limits = limits;
-        self
-    }
-
-    /// Sets the maximum length of a line from a server that [`connect_command`](Self::connect_command) starts, in
-    /// bytes. The default is 64 MiB. A call whose response is longer fails. Other transports take their limit when they
-    /// are opened.
-    #[cfg(feature = "stdio")]
-    pub fn line_limit(mut self, bytes: usize) -> Self {
-        self.line_limit = bytes;
         self
     }
 
@@ -219,15 +198,17 @@ impl ClientBuilder {
         incoming: impl Incoming,
         outgoing: impl Outgoing,
     ) -> Result<Client, HandshakeError> {
-        let Self { options, handlers, limits, decoder, validator, task_results, .. } = self;
-        let (options, handlers, limits) = (options.clone(), handlers.clone(), limits.clone());
-        let level = options.local_info.level;
-        let mut client = connect(options, handlers.clone(), handlers, incoming, outgoing, limits).await?;
-        client.decoder = decoder.clone();
-        client.validator = validator.clone();
-        client.task_results = task_results.clone();
-        client.request_log_level(level);
-        Ok(client)
+        let (options, handlers, limits) = (self.options.clone(), self.handlers.clone(), self.limits.clone());
+        let client = connect(options, handlers.clone(), handlers, incoming, outgoing, limits).await?;
+        Ok(self.configure(client))
+    }
+
+    /// Gives a connected client what only its own calls need.
+    pub(super) fn configure(&self, client: Client) -> Client {
+        let (decoder, validator) = (self.decoder.clone(), self.validator.clone());
+        let client = Client { decoder, validator, task_results: self.task_results.clone(), ..client };
+        client.request_log_level(self.options.local_info.level);
+        client
     }
 
     fn handle_request<R, T, F, Fut>(mut self, handler: F) -> Self

@@ -13,7 +13,7 @@ use super::builder::ClientBuilder;
 use super::connect::{Lifecycle, connect_with};
 use super::handle::Client;
 use super::handshake::{HandshakeError, Start};
-use crate::client::process::{LineHandler, Process, STOP, ServerOutput, describe, exited};
+use crate::client::process::{LineHandler, Process, ProcessOptions, STOP, ServerOutput, describe, exited};
 
 debug_as_message!(CommandError);
 
@@ -21,12 +21,20 @@ debug_as_message!(CommandError);
 const GIVE_UP: Duration = Duration::from_secs(1);
 
 impl ClientBuilder {
+    /// Sets the maximum length of a line from a server that [`connect_command`](Self::connect_command) starts, in
+    /// bytes. The default is 64 MiB. A call whose response is longer fails. Other transports take their limit when they
+    /// are opened.
+    pub fn line_limit(mut self, bytes: usize) -> Self {
+        self.process.line_limit = bytes;
+        self
+    }
+
     /// Calls `on_line` for each line that a server that [`connect_command`](Self::connect_command) starts writes to
     /// standard error, without its line end. Lines of more than 64 KiB are passed in pieces. The function must not
     /// block or panic. It is called as soon as a line arrives, also while the client connects; if the server is restarted, for
     /// the lines of each process.
     pub fn on_stderr(mut self, on_line: impl Fn(&str) + Send + Sync + 'static) -> Self {
-        self.on_stderr = LineHandler::new(on_line);
+        self.process.on_stderr = LineHandler::new(on_line);
         self
     }
 
@@ -34,7 +42,7 @@ impl ClientBuilder {
     /// standard output and that is not a message, such as a line of a log. Servers must write these to standard error. Only
     /// the first 200 bytes of a line are passed. The function must not block or panic.
     pub fn on_stray_output(mut self, on_line: impl Fn(&str) + Send + Sync + 'static) -> Self {
-        self.on_stray_output = LineHandler::new(on_line);
+        self.process.on_stray_output = LineHandler::new(on_line);
         self
     }
 
@@ -44,7 +52,7 @@ impl ClientBuilder {
     /// or after a timeout of your own, drop the client or the future that connects it, close the tracker and wait for it,
     /// which takes at most ten seconds.
     pub fn process_tracker(mut self, tracker: TaskTracker) -> Self {
-        self.process_tracker = tracker;
+        self.process.tracker = tracker;
         self
     }
 
@@ -87,8 +95,8 @@ impl ClientBuilder {
     pub async fn connect_command(self, mut command: Command) -> Result<Client, CommandError> {
         let mut start = Start::Command;
         loop {
-            let on_line = [self.on_stderr.clone(), self.on_stray_output.clone()];
-            let started = Process::start(&mut command, self.line_limit, on_line, &self.process_tracker);
+            let ProcessOptions { line_limit, on_stderr, on_stray_output, tracker } = self.process.clone();
+            let started = Process::start(&mut command, line_limit, [on_stderr, on_stray_output], &tracker);
             let (process, incoming, outgoing) =
                 started.map_err(|source| CommandError::Start { program: describe(&command), source })?;
             let after = {
@@ -100,12 +108,7 @@ impl ClientBuilder {
             let connected =
                 connect_with(options, lifecycle, handlers.clone(), handlers, incoming, outgoing, limits).await;
             let error = match connected {
-                Ok(mut client) => {
-                    client.decoder = self.decoder;
-                    client.validator = self.validator;
-                    client.request_log_level(self.options.local_info.level);
-                    return Ok(client);
-                }
+                Ok(client) => return Ok(self.configure(client)),
                 Err(error) => error,
             };
             let has_exited = matches!(&error, HandshakeError::Call(CallError::Closed(Closed)));

@@ -3,27 +3,20 @@
 use std::time::Duration;
 
 /// How a connection starts.
+#[cfg_attr(not(feature = "stdio"), allow(dead_code, reason = "only the feature `stdio` starts processes"))]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Start {
     /// On streams that cannot be reopened.
     Streams,
     /// With a process that can be restarted.
-    #[cfg(feature = "stdio")]
     Command,
     /// With a process that was restarted, and is sent `initialize` first.
-    #[cfg(feature = "stdio")]
     Restarted,
 }
 
 impl Start {
-    #[cfg(feature = "stdio")]
     pub(super) fn is_restarted(self) -> bool {
         self == Self::Restarted
-    }
-
-    #[cfg(not(feature = "stdio"))]
-    pub(super) fn is_restarted(self) -> bool {
-        false
     }
 
     /// Returns how long a server may be silent before it is sent `initialize`, too.
@@ -31,7 +24,6 @@ impl Start {
         match self {
             Self::Streams => discover_timeout,
             // Some servers fail on the first request, and exit only when they receive a second one.
-            #[cfg(feature = "stdio")]
             Self::Command | Self::Restarted => discover_timeout.min(Duration::from_secs(5)),
         }
     }

@@ -4,7 +4,32 @@ mod child_process;
 mod process_group;
 mod supervised_process;
 
+use mcpgen_runtime::transport::lines::DEFAULT_LINE_LIMIT;
+use tokio_util::task::TaskTracker;
+
 pub use child_process::ChildProcess;
 pub(super) use child_process::LineHandler;
 pub use supervised_process::ServerOutput;
 pub(super) use supervised_process::{Process, STOP, describe, exited};
+
+/// The options of processes that a client starts.
+#[derive(Clone, Debug)]
+pub(super) struct ProcessOptions {
+    /// The maximum length of a line, in bytes.
+    pub(super) line_limit: usize,
+    pub(super) on_stderr: LineHandler,
+    pub(super) on_stray_output: LineHandler,
+    /// Tracks the tasks that end processes.
+    pub(super) tracker: TaskTracker,
+}
+
+impl Default for ProcessOptions {
+    fn default() -> Self {
+        Self {
+            line_limit: DEFAULT_LINE_LIMIT,
+            on_stderr: LineHandler::default(),
+            on_stray_output: LineHandler::default(),
+            tracker: TaskTracker::new(),
+        }
+    }
+}
