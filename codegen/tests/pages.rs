@@ -222,6 +222,30 @@ fn links_in_pages_resolve() {
     assert!(found.len() > 8 && broken.is_empty(), "{broken:#?}");
 }
 
+/// Checks the source files that pages name, from the folder of the page or one above it.
+#[test]
+fn source_files_in_pages_exist() {
+    let Some(root) = root() else { return eprintln!("skipped: no pages") };
+    let (mut found, mut missing, mut named) = (Vec::new(), Vec::new(), 0);
+    pages(&root, &mut found);
+    for page in &found {
+        let text = fs::read_to_string(page).expect("a page");
+        let code = text.split('`').skip(1).step_by(2);
+        let is_source = |code: &&str| {
+            let is_path = code.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"/._-".contains(&byte));
+            is_path && code.contains("/src/") && code.ends_with(".rs")
+        };
+        for path in code.filter(is_source) {
+            named += 1;
+            if !page.ancestors().take_while(|folder| folder.starts_with(&root)).any(|folder| folder.join(path).exists())
+            {
+                missing.push(format!("{}: {path}", page.display()));
+            }
+        }
+    }
+    assert!(named > 8 && missing.is_empty(), "{named} named, {missing:#?}");
+}
+
 #[test]
 fn architecture_lists_the_folders_of_each_crate() {
     let Some(root) = root() else { return eprintln!("skipped: no pages") };

@@ -6,6 +6,8 @@ use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use http::{HeaderMap, HeaderName, HeaderValue};
 use mcpgen_mcp::protocol::header_params::Header;
+use mcpgen_mcp::protocol::methods::subject_member;
+use mcpgen_mcp::protocol::params::RequestView;
 use mcpgen_types::{JsonObject, JsonRef, Revision};
 
 /// The protocol revision of a message.
@@ -23,17 +25,23 @@ pub const NO_BUFFERING: HeaderName = HeaderName::from_static("x-accel-buffering"
 /// The prefix of headers that repeat tool arguments. Since 2026-07-28.
 pub const PARAM: &str = "mcp-param-";
 
-/// Returns the params member that [`NAME`] repeats. Returns `None` for methods that do not use the header.
+/// Returns whether requests of a method have the header [`NAME`].
 #[must_use]
-pub fn named_by(method: &str) -> Option<&'static str> {
-    match method {
-        // The extension `io.modelcontextprotocol/tasks`.
-        "tasks/get" | "tasks/update" | "tasks/cancel" => Some("taskId"),
-        _ => {
-            let newest_first = Revision::ALL.iter().rev().filter(|revision| revision.has_standard_headers());
-            newest_first.filter_map(|revision| revision.method(method)).next()?.subject
-        }
-    }
+pub fn is_named(method: &str) -> bool {
+    let mut with_headers = Revision::ALL.iter().filter(|revision| revision.has_standard_headers());
+    names_task(method) || subject_member(method).is_some() && with_headers.any(|it| it.method(method).is_some())
+}
+
+/// Returns the value that [`NAME`] repeats.
+#[must_use]
+pub fn name(method: &str, view: &RequestView<'_>) -> Option<String> {
+    let name = if names_task(method) { view.task_id } else { view.subject };
+    name.filter(|_| is_named(method)).and_then(|name| name.string().ok())
+}
+
+/// Returns whether a method of the extension `io.modelcontextprotocol/tasks` names a task.
+fn names_task(method: &str) -> bool {
+    matches!(method, "tasks/get" | "tasks/update" | "tasks/cancel")
 }
 
 /// Encodes text as a header value. Text that is safe in a header is kept unchanged; any other text becomes

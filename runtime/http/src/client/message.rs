@@ -5,6 +5,7 @@ use std::sync::Arc;
 use http::{HeaderMap, HeaderValue};
 use mcpgen_mcp::protocol::header_params::Header;
 use mcpgen_mcp::protocol::modern::PROTOCOL_VERSION as VERSION_KEY;
+use mcpgen_mcp::protocol::params::RequestView;
 use mcpgen_runtime::jsonrpc::json::Picked;
 use mcpgen_types::codec::{Cursor, Decode};
 use mcpgen_types::{Json, JsonObject, RequestId};
@@ -44,7 +45,7 @@ impl OutgoingMessage {
 pub(super) struct Repeated {
     /// The revision in the per-request metadata.
     pub(super) version: Option<String>,
-    /// The name of the tool or prompt, or the URI of the resource.
+    /// The name of the tool or prompt, the URI of the resource, or the ID of the task.
     subject: Option<String>,
     /// The arguments of a tool call.
     arguments: JsonObject,
@@ -53,19 +54,12 @@ pub(super) struct Repeated {
 impl Repeated {
     /// Reads the params of a message.
     pub(super) fn of(method: &str, params: Cursor<'_>) -> Self {
-        const NAMES: [&str; 5] = ["_meta", "name", "uri", "taskId", "arguments"];
-        let [meta, name, uri, task, arguments] = Picked::values(params, &NAMES);
-        let version = meta.and_then(|meta| Picked::values(meta, &[VERSION_KEY])[0]);
-        let subject = match headers::named_by(method) {
-            Some("name") => name,
-            Some("taskId") => task,
-            Some(_) => uri,
-            None => None,
-        };
-        let arguments = arguments.filter(|_| method == "tools/call");
+        let view = RequestView::of(method, params);
+        let version = view.meta.and_then(|meta| Picked::values(meta, &[VERSION_KEY])[0]);
+        let arguments = view.arguments.filter(|_| method == "tools/call");
         Self {
             version: version.and_then(|version| version.string().ok()),
-            subject: subject.and_then(|subject| subject.string().ok()),
+            subject: headers::name(method, &view),
             arguments: arguments.and_then(|arguments| JsonObject::decode(arguments).ok()).unwrap_or_default(),
         }
     }

@@ -14,7 +14,7 @@ use http_body_util::{BodyExt, Full, StreamBody};
 use mcpgen_runtime::jsonrpc::errors;
 use mcpgen_types::{ErrorId, ErrorMessage, ErrorObject, RequestId};
 
-use super::host_filter::Refusal;
+use super::refusal::Refusal;
 use crate::headers::NO_BUFFERING;
 
 /// The body of a response.

@@ -12,9 +12,9 @@ use http_body_util::BodyExt;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tower::BoxError;
 
-use super::host_filter::Refusal;
 use super::options::EndpointOptions;
 use super::quota::{Kind, Quota, Quotas};
+use super::refusal::Refusal;
 
 /// The buffer space for all request bodies that are being read.
 pub(super) struct BodyReader {

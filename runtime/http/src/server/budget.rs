@@ -6,8 +6,8 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use http::StatusCode;
 use mcpgen_runtime::transport::MessageBudget;
 
-use super::host_filter::Refusal;
 use super::quota::{Kind, Quotas};
+use super::refusal::Refusal;
 
 /// The memory that messages or sessions may take, in bytes.
 #[derive(Debug)]

@@ -25,16 +25,17 @@ use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 use tower::{BoxError, Service};
 
+use super::admission::{Operation, admit};
 use super::body::{self, Body};
 use super::body_check::BodyCheck;
 use super::body_reader::BodyReader;
 use super::budget::{Budget, Charge, Exceeded};
 use super::exchange::Exchange;
 use super::homes::Homes;
-use super::host_filter::{self, Operation, Refusal};
 use super::options::EndpointOptions;
 use super::permit::Limiter;
 use super::quota::{Kind, Quotas};
+use super::refusal::Refusal;
 use super::request_body::RequestBody;
 use super::session::{self, Identity, PostedMessage, SESSION_COST, Session, SessionGuard};
 use super::state::{Caller, Found, RegistryGuard, Shared};
@@ -124,7 +125,7 @@ impl<S: RequestService + Sync> Endpoint<S> {
     {
         let (parts, body) = request.into_parts();
         let response = async {
-            let operation = host_filter::admit(&parts, &self.shared.options.allowed_hosts, self.shared.keeps_sessions)?;
+            let operation = admit(&parts, &self.shared.options.allowed_hosts, self.shared.keeps_sessions)?;
             self.shared.check_open()?;
             let owner = match &self.shared.options.owner {
                 Some(owner) => Some(owner(&parts).into()),

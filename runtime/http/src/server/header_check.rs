@@ -3,7 +3,7 @@
 use http::request::Parts;
 use mcpgen_types::Revision;
 
-use super::host_filter::Refusal;
+use super::refusal::Refusal;
 use super::request_body::RequestBody;
 use super::state::Shared;
 use crate::headers::{self, METHOD, NAME, PROTOCOL_VERSION};
@@ -61,7 +61,7 @@ impl Shared {
             [value] if value.as_bytes() == method.as_bytes() => {}
             _ => return Err(format!("header `{METHOD}` does not match the method of the body, {method:?}")),
         }
-        if headers::named_by(method).is_some() {
+        if headers::is_named(method) {
             match (headers::only(headers, &NAME)?, &posted.subject) {
                 (value, subject) if value == *subject => {}
                 (None, _) => return Err(missing(&NAME)),

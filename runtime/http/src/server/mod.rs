@@ -75,12 +75,14 @@
 //!   session, or to a `session`, whose messages go to `stream`s. `resumable` keeps streams for clients that resume.
 //!   `registry` finds and evicts sessions. `replicas` forwards requests to the replica that runs their session, which `homes` remembers, and
 //!   takes over sessions of dead replicas, with their `session_record` and the events that `event_writer` has stored.
-//! * `host_filter` admits requests by their headers, `body_reader` reads bodies, `body_check` lets a layer check them,
-//!   `request_body` reads the parts that HTTP needs, and `header_check` compares them with the headers.
+//! * `admission` admits requests by their headers, `body_reader` reads bodies, `body_check` lets a layer check them,
+//!   `request_body` reads the parts that HTTP needs, and `header_check` compares them with the headers. A `refusal` is an HTTP error.
 //! * `state` is shared by all requests. `permit` and `quota` limit requests and streams, `budget` limits memory. `body`
 //!   creates responses, and `sse` their events. `session_state` is what a session retains of the messages that have changed its state; `state_change` recognises them.
 //! * `discovery` serves server cards and catalogs, `health` responds to health checks.
 
+mod admission;
+mod allowed_hosts;
 mod body;
 mod body_check;
 mod body_reader;
@@ -92,11 +94,11 @@ mod exchange;
 mod header_check;
 mod health;
 mod homes;
-mod host_filter;
 mod listing;
 mod options;
 mod permit;
 mod quota;
+mod refusal;
 mod registry;
 mod replicas;
 mod request_body;
@@ -110,12 +112,12 @@ mod state;
 mod state_change;
 mod stream;
 
+pub use allowed_hosts::AllowedHosts;
 pub use body::Body;
 pub use body_check::{BodyCheck, CheckedBody};
 pub use discovery::{CATALOG_PATH, Discovery};
 pub use endpoint::Endpoint;
 pub use health::Health;
-pub use host_filter::AllowedHosts;
 pub use listing::Listing;
 pub use options::{EndpointOptions, Owner, ToolHeaders};
 pub use serve::ServeHttp;

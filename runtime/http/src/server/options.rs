@@ -9,7 +9,7 @@ use mcpgen_mcp::protocol::header_params::Header;
 use mcpgen_mcp::replicas::Replicas;
 use mcpgen_runtime::connection::Limits;
 
-use super::host_filter::AllowedHosts;
+use super::allowed_hosts::AllowedHosts;
 
 /// Settings of an [`Endpoint`](super::Endpoint): allowed hosts and limits.
 ///

@@ -7,9 +7,9 @@ use tokio_util::task::TaskTracker;
 use tokio_util::task::task_tracker::TaskTrackerToken;
 
 use super::budget::Charge;
-use super::host_filter::Refusal;
 use super::options::EndpointOptions;
 use super::quota::{Kind, Quota, Quotas};
+use super::refusal::Refusal;
 
 /// A permit for one request or stream. Held until its response is written.
 pub(super) type Permit = Arc<HeldPermits>;

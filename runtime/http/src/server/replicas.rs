@@ -19,11 +19,13 @@ use mcpgen_runtime::router::RequestService;
 use mcpgen_runtime::transport::{Inbound, Principal};
 use tokio::time::MissedTickBehavior;
 
+use super::admission::{Operation, admit};
+use super::allowed_hosts::AllowedHosts;
 use super::body::{self, Body};
 use super::endpoint::Endpoint;
 use super::event_writer::EventWriter;
-use super::host_filter::{self, AllowedHosts, Operation, Refusal};
 use super::permit::Permit;
+use super::refusal::Refusal;
 use super::request_body::RequestBody;
 use super::session::{self, Identity, Session, SessionGuard};
 use super::session_record::SessionRecord;
@@ -178,7 +180,7 @@ impl<S: RequestService + Sync> Endpoint<S> {
                 parts.extensions.insert(Principal::new(principal));
             }
             // The other replica has checked the host.
-            let operation = host_filter::admit(&parts, &AllowedHosts::any(), true)?;
+            let operation = admit(&parts, &AllowedHosts::any(), true)?;
             self.shared.check_open().map_err(|_| misdirected())?;
             let caller = Caller { parts, owner: owner.map(Arc::from), is_forwarded: true };
             match operation {

@@ -1,6 +1,7 @@
 //! Parses the body of a POST as far as the HTTP transport needs it.
 
 use mcpgen_mcp::protocol::modern::{CLIENT_CAPABILITIES, PROTOCOL_VERSION as VERSION_KEY};
+use mcpgen_mcp::protocol::params::RequestView;
 use mcpgen_runtime::jsonrpc::envelope::{Envelope, Frame, Invalid};
 use mcpgen_runtime::jsonrpc::json::Picked;
 use mcpgen_runtime::transport::Inbound;
@@ -23,7 +24,7 @@ pub(super) struct RequestBody {
     pub(super) has_metadata: bool,
     /// The protocol revision in `_meta`.
     pub(super) version: Option<String>,
-    /// The tool name, prompt name or resource URI that [`NAME`](headers::NAME) repeats.
+    /// What [`NAME`](headers::NAME) repeats.
     pub(super) subject: Option<String>,
     arguments: Option<Json>,
     /// The messages that change the state of a session.
@@ -107,21 +108,14 @@ impl RequestBody {
     /// them.
     fn read_params(&mut self, method: &str, params: Option<Cursor<'_>>) {
         let Some(params) = params else { return };
-        const NAMES: [&str; 5] = ["_meta", "name", "uri", "taskId", "arguments"];
-        let [meta, name, uri, task, arguments] = Picked::values(params, &NAMES);
-        if let Some(meta) = meta {
+        let view = RequestView::of(method, params);
+        if let Some(meta) = view.meta {
             let [version, capabilities] = Picked::values(meta, &[VERSION_KEY, CLIENT_CAPABILITIES]);
             self.has_metadata = version.is_some() || capabilities.is_some();
             self.version = version.and_then(|version| version.string().ok());
         }
-        let subject = match headers::named_by(method) {
-            Some("name") => name,
-            Some("taskId") => task,
-            Some(_) => uri,
-            None => None,
-        };
-        self.subject = subject.and_then(|subject| subject.string().ok());
-        self.arguments = arguments.map(Cursor::to_json);
+        self.subject = headers::name(method, &view);
+        self.arguments = view.arguments.map(Cursor::to_json);
     }
 
     pub(super) fn has_requests(&self) -> bool {

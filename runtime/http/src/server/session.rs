@@ -25,9 +25,9 @@ use tokio_util::sync::CancellationToken;
 
 use super::body::{self, Body};
 use super::budget::{Budget, Charge};
-use super::host_filter::Refusal;
 use super::options::EndpointOptions;
 use super::permit::Permit;
+use super::refusal::Refusal;
 use super::request_body::StateChange;
 use super::resumable::Resumable;
 use super::session_record::{SessionRecord, error_response, lost_response};

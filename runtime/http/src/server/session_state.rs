@@ -11,7 +11,7 @@ use mcpgen_types::RequestId;
 use parking_lot::Mutex;
 
 use super::budget::Charge;
-use super::host_filter::Refusal;
+use super::refusal::Refusal;
 use super::request_body::StateChange;
 
 /// The state of a session, as parts with a key. A message changes one part when its receiver has accepted it.

@@ -18,9 +18,9 @@ use tokio_util::task::TaskTracker;
 use super::body_reader::BodyReader;
 use super::budget::{Budget, Charge};
 use super::homes::Homes;
-use super::host_filter::Refusal;
 use super::options::EndpointOptions;
 use super::permit::Limiter;
+use super::refusal::Refusal;
 use super::registry::Registry;
 use super::session::{Session, SessionGuard};
 

@@ -4,7 +4,9 @@ use std::borrow::Cow;
 
 use mcpgen_runtime::jsonrpc::json::{Edit, Picked};
 use mcpgen_types::codec::Cursor;
-use mcpgen_types::{Json, JsonObject, MethodSpec};
+use mcpgen_types::{Json, JsonObject};
+
+use super::methods::subject_member;
 
 /// Returns `_meta` of params, which is empty if absent or not an object.
 #[must_use]
@@ -16,7 +18,7 @@ pub fn read(params: Option<&Json>) -> JsonObject {
 /// Returns the subject of a request: the name of a tool or prompt, or the URI of a resource.
 #[must_use]
 pub fn subject(method: &str, params: Option<&Json>) -> Option<String> {
-    let name = MethodSpec::newest(method)?.subject?;
+    let name = subject_member(method)?;
     params?.get(name)?.as_str().map(Cow::into_owned)
 }
 

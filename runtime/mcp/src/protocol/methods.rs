@@ -26,6 +26,13 @@ pub fn free_form(method: &str) -> FreeForm {
     })
 }
 
+/// Returns the member of the params that names the subject of a request: the name of a tool or a prompt, or the URI of a
+/// resource.
+#[must_use]
+pub fn subject_member(method: &str) -> Option<&'static str> {
+    MethodSpec::newest(method)?.subject
+}
+
 /// Returns whether clients of a revision can request that a request of this method runs as a task.
 #[must_use]
 pub fn may_run_as_task(revision: Revision, method: &str) -> bool {

@@ -18,7 +18,7 @@ mod mcp;
 pub mod meta;
 pub mod methods;
 pub mod modern;
-pub(crate) mod params;
+pub mod params;
 pub(crate) mod peer;
 mod progress;
 mod role;

@@ -1,14 +1,49 @@
-//! The members that the runtime reads from the params of any request, without decoding the rest.
+//! The members that are read from the params of any request, without decoding the rest.
 
 use std::sync::Arc;
 
 use mcpgen_runtime::jsonrpc::json::Picked;
 use mcpgen_types::codec::{Cursor, Decode};
-use mcpgen_types::{Json, JsonObject, MethodSpec};
+use mcpgen_types::{Json, JsonObject};
 
 use crate::protocol::input_requests::InputByKey;
+use crate::protocol::methods::subject_member;
 
-/// The members that the runtime reads from the params of any request.
+/// The members that transports and rules read from params. Absent and invalid members are reported when the params are
+/// decoded into their type.
+#[derive(Clone, Copy, Debug)]
+pub struct RequestView<'p> {
+    /// The metadata of the request.
+    pub meta: Option<Cursor<'p>>,
+    /// The name of a tool or a prompt, or the URI of a resource. `None` for methods that use these names for something else.
+    pub subject: Option<Cursor<'p>>,
+    /// The ID of a task.
+    pub task_id: Option<Cursor<'p>>,
+    /// The arguments of a tool or a prompt.
+    pub arguments: Option<Cursor<'p>>,
+    input_responses: Option<Cursor<'p>>,
+    request_state: Option<Cursor<'p>>,
+}
+
+impl<'p> RequestView<'p> {
+    /// Reads the params of a message.
+    #[must_use]
+    pub fn of(method: &str, params: Cursor<'p>) -> Self {
+        const NAMES: [&str; 7] = ["_meta", "name", "uri", "taskId", "arguments", "inputResponses", "requestState"];
+        let [meta, name, uri, task_id, arguments, input_responses, request_state] = Picked::values(params, &NAMES);
+        let subject = match (name, uri) {
+            (None, None) => None,
+            _ => match subject_member(method) {
+                Some("name") => name,
+                Some(_) => uri,
+                None => None,
+            },
+        };
+        Self { meta, subject, task_id, arguments, input_responses, request_state }
+    }
+}
+
+/// What the context of a request keeps of its params.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct ParamsView {
     pub(crate) meta: Arc<JsonObject>,
@@ -35,28 +70,17 @@ impl ParamsView {
     }
 
     fn of(method: &str, params: Cursor<'_>, interner: &mut ParamsInterner) -> Self {
-        const NAMES: [&str; 5] = ["_meta", "name", "uri", "inputResponses", "requestState"];
-        let [meta, name, uri, responses, state] = Picked::values(params, &NAMES);
+        let RequestView { meta, subject, input_responses: responses, request_state: state, .. } =
+            RequestView::of(method, params);
         let round = || {
             let responses = responses.and_then(|responses| InputByKey::decode(responses).ok());
             Box::new(Round { responses: responses.unwrap_or_default(), state: state.and_then(|it| it.string().ok()) })
         };
         Self {
             meta: interner.meta(meta),
-            subject: subject(method, name, uri).and_then(Cursor::as_str).map(|subject| interner.subject(&subject)),
+            subject: subject.and_then(Cursor::as_str).map(|subject| interner.subject(&subject)),
             round: (responses.is_some() || state.is_some()).then(round),
         }
-    }
-}
-
-/// Returns the member that names the subject of a request. Other methods may use these names for something else.
-fn subject<'a>(method: &str, name: Option<Cursor<'a>>, uri: Option<Cursor<'a>>) -> Option<Cursor<'a>> {
-    if name.is_none() && uri.is_none() {
-        return None;
-    }
-    match MethodSpec::newest(method)?.subject? {
-        "name" => name,
-        _ => uri,
     }
 }
 

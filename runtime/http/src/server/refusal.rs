@@ -1,0 +1,47 @@
+//! Refusals of requests.
+
+use http::header::{ALLOW, HeaderName, RETRY_AFTER};
+use http::{HeaderValue, StatusCode};
+use mcpgen_mcp::replicas::StoreError;
+
+/// A request that is refused with an HTTP error status.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Refusal {
+    pub(super) status: StatusCode,
+    pub(super) why: String,
+    pub(super) header: Option<(HeaderName, HeaderValue)>,
+}
+
+impl Refusal {
+    pub(super) fn new(status: StatusCode, why: impl Into<String>) -> Self {
+        Self { status, why: why.into(), header: None }
+    }
+
+    pub(super) fn bad(why: impl Into<String>) -> Self {
+        Self::new(StatusCode::BAD_REQUEST, why)
+    }
+
+    /// Creates a refusal for a limit that is reached. The client may try again after a second.
+    pub(super) fn busy(why: impl Into<String>) -> Self {
+        let mut busy = Self::new(StatusCode::SERVICE_UNAVAILABLE, why);
+        busy.header = Some((RETRY_AFTER, HeaderValue::from_static("1")));
+        busy
+    }
+
+    pub(super) fn method(allowed: &'static str) -> Self {
+        let mut refusal = Self::new(StatusCode::METHOD_NOT_ALLOWED, format!("this endpoint supports only {allowed}"));
+        refusal.header = Some((ALLOW, HeaderValue::from_static(allowed)));
+        refusal
+    }
+}
+
+/// Refuses a request that needs a store which has failed.
+impl From<StoreError> for Refusal {
+    fn from(error: StoreError) -> Self {
+        tracing::warn!(error = &error as &dyn std::error::Error, "a shared store failed");
+        match error.is_unavailable() || error.is_full() {
+            true => Self::busy(error.to_string()),
+            false => Self::new(StatusCode::INTERNAL_SERVER_ERROR, error.to_string()),
+        }
+    }
+}
