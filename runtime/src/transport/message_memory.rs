@@ -35,9 +35,11 @@ impl Memory {
     pub(crate) fn of(document: &Document<'_>, free_form: &dyn Fn(&str) -> FreeForm) -> Self {
         let root = document.root();
         let estimate = root.decoded_bytes();
+        // Most messages are small, and looking for free-form JSON in them would cost more than it saves.
+        if estimate <= SMALL {
+            return Self { held: document.owned_bytes(), decoded: estimate };
+        }
         let decoded = match root.elements() {
-            // Most messages are small, and looking for free-form JSON in them would cost more than it saves.
-            _ if estimate <= SMALL => estimate,
             Ok(messages) => estimate.saturating_sub(messages.map(|it| free_form_surplus(it, free_form)).sum()),
             Err(_) => estimate.saturating_sub(free_form_surplus(root, free_form)),
         };

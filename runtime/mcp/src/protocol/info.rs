@@ -63,6 +63,9 @@ pub struct HandlerCapabilities {
     revisions: Vec<Revision>,
     /// The capabilities that handlers provide, in each revision.
     capabilities: Vec<(Revision, Vec<&'static str>)>,
+    /// The capabilities of the local info, and whether their values declare them. Each request looks for one, so they are
+    /// read once.
+    named: Vec<(String, bool)>,
 }
 
 impl HandlerCapabilities {
@@ -82,7 +85,14 @@ impl HandlerCapabilities {
             }
             (revision, names)
         });
-        Self { revisions, capabilities: capabilities.collect() }
+        Self { revisions, capabilities: capabilities.collect(), named: Vec::new() }
+    }
+
+    /// Adds the capabilities of the local info.
+    pub(crate) fn with_info(mut self, local_info: &LocalInfo) -> Self {
+        let named = local_info.capabilities.iter().map(|(name, value)| (name.into_owned(), can(value, &[])));
+        self.named = named.collect();
+        self
     }
 
     /// Returns whether a revision is supported: it has a handler, or all handlers work in every revision.
@@ -90,12 +100,12 @@ impl HandlerCapabilities {
         self.revisions.is_empty() || self.revisions.contains(&revision)
     }
 
-    /// Returns whether this side declares a capability in a revision.
+    /// Returns whether this side declares a capability in a revision. `local_info` is that of [`with_info`](Self::with_info).
     pub(crate) fn can(&self, local_info: &LocalInfo, supported: Revision, path: &[&str]) -> bool {
         match path {
             ["tasks", ..] if !supported.is_legacy() => false,
-            [only] => match local_info.capabilities.get(only) {
-                Some(declared) => can(declared, &[]),
+            [only] => match self.named.iter().find(|(name, _)| name == only) {
+                Some((_, is_declared)) => *is_declared,
                 None => self.of(supported).contains(only),
             },
             _ => can(local_info.capabilities.as_ref(), path),

@@ -34,11 +34,11 @@ impl Server {
 
     /// Decodes a call. Takes the params from the request.
     fn decode_call(&self, request: &mut AnyRequest) -> Result<ToolInvocation, ErrorObject> {
-        let call = |entry, arguments: Option<Arguments>, params| ToolInvocation {
+        let call = |entry, arguments: Arguments, params| ToolInvocation {
             server: self.clone(),
             entry,
             context: request.context.clone(),
-            arguments: arguments.unwrap_or_else(Arguments::none),
+            arguments,
             params,
         };
         let mut params = request.params.take();
@@ -48,7 +48,7 @@ impl Server {
                 None => (None, Some(whole.place())),
             });
             match found.map_err(|error| errors::invalid_params(&error.at_key("params")))? {
-                (Some(entry), arguments) => return Ok(call(entry?, arguments.map(Arguments::Raw), None)),
+                (Some(entry), arguments) => return Ok(call(entry?, Arguments(arguments), None)),
                 (None, whole) => params = whole,
             }
         }
@@ -60,7 +60,7 @@ impl Server {
             let why = format!("{name:?} cannot run as a task; send the request without `task`");
             return Err(ErrorObject::new(ErrorCode::METHOD_NOT_FOUND, why));
         }
-        Ok(call(entry, arguments.map(Arguments::Object), params))
+        Ok(call(entry, arguments.map_or_else(Arguments::default, Arguments::from), params))
     }
 
     fn find_tool(&self, name: &str) -> Result<Arc<ToolEntry>, ErrorObject> {
@@ -88,7 +88,7 @@ impl ToolInvocation {
     fn start(self) -> Result<ResponseFuture, ErrorObject> {
         match self.entry.runner.clone() {
             Some(runner) => runner.run(self),
-            None => Ok(self.call()),
+            None => Ok(self.entry.start(RequestContext::new(self.server, self.context), self.arguments)),
         }
     }
 
@@ -125,7 +125,7 @@ impl ToolInvocation {
     /// Creates a context for the function, as in an ordinary call.
     #[must_use]
     pub fn request_context(&self) -> RequestContext {
-        self.server.request_context(self.context.clone(), || self.arguments.text())
+        RequestContext::new(self.server.clone(), self.context.clone())
     }
 
     /// Calls the function, as in an ordinary call.

@@ -4,16 +4,16 @@ use std::ops::Deref;
 use std::sync::{Arc, OnceLock};
 
 use mcpgen_runtime::context::Context;
-use mcpgen_runtime::transport::Extensions;
 use mcpgen_types::v2026_07_28::{
     CreateMessageRequest, CreateMessageRequestParams, CreateMessageResult, ElicitRequest, ElicitRequestParams,
     ElicitResult, ElicitResultAction, InputRequest, ListRootsRequest, ListRootsResult,
 };
 use mcpgen_types::{Json, Map, Request};
 
+use super::arguments::Arguments;
 use super::form::check_answer;
 use super::input_source::InputSource;
-use super::rounds::Rounds;
+use super::questions::{Binding, Questions};
 use super::state::{RequestContext, Server};
 use super::tool_error::ToolError;
 use crate::protocol::conversion::Revisions;
@@ -22,37 +22,42 @@ use crate::protocol::{ContextExt, TYPES};
 
 impl RequestContext {
     pub(super) fn new(server: Server, context: Context) -> Self {
-        Self { context, server, rounds: None, input_source: None, attached: Extensions::new(), asked: OnceLock::new() }
+        Self { context, server, arguments: Arguments::default(), questions: OnceLock::new(), extended: None }
     }
 
-    /// Creates the context of a call that requests input in its result (2026-07-28).
-    pub(super) fn in_rounds(server: Server, context: Context, rounds: Rounds) -> Self {
-        Self { rounds: Some(Arc::new(rounds)), ..Self::new(server, context) }
+    /// Sets the arguments of the call.
+    pub(super) fn with_arguments(self, arguments: Arguments) -> Self {
+        Self { arguments, ..self }
+    }
+
+    fn questions(&self) -> &Arc<Questions> {
+        self.questions.get_or_init(|| Arc::new(Questions::new(self.arguments.text())))
     }
 
     /// Requests input from the client with `source`, for extensions.
     #[must_use]
-    pub fn with_input_source(self, source: impl InputSource) -> Self {
-        Self { input_source: Some(Arc::new(source)), ..self }
+    pub fn with_input_source(mut self, source: impl InputSource) -> Self {
+        self.extended.get_or_insert_default().input_source = Some(Arc::new(source));
+        self
     }
 
     /// Attaches a value of an extension. Replaces an attached value of the same type.
     #[must_use]
     pub fn attach<T: Clone + Send + Sync + 'static>(mut self, value: T) -> Self {
-        self.attached.insert(value);
+        self.extended.get_or_insert_default().attached.insert(value);
         self
     }
 
     /// Returns the value of this type that an extension has [attached](Self::attach).
     #[must_use]
     pub fn attached<T: Send + Sync + 'static>(&self) -> Option<&T> {
-        self.attached.get()
+        self.extended.as_ref()?.attached.get()
     }
 
     /// Returns the input that the function has received so far, by key (2026-07-28).
     #[must_use]
     pub fn received_input(&self) -> Map<String, Json> {
-        self.rounds.as_ref().map(|rounds| rounds.responses()).unwrap_or_default()
+        self.questions.get().map(|questions| questions.responses()).unwrap_or_default()
     }
 
     /// Returns the server that handles the request, for example to add tools or to notify clients of a change.
@@ -190,14 +195,14 @@ impl RequestContext {
     async fn ask_all<R: Request>(&self, requests: Vec<(String, InputRequest)>) -> Result<Vec<R::Result>, ToolError> {
         for (key, _) in &requests {
             // In 2026-07-28, the answer to the first question would be that to the second, too.
-            if !self.asked.get_or_init(Arc::default).lock().insert(key.clone()) {
+            if !self.questions().add(key) {
                 let why = format!(
                     "the key {key:?} is used for two questions; give each question of the function its own key"
                 );
                 return Err(ToolError::failed(why));
             }
         }
-        if let Some(source) = &self.input_source {
+        if let Some(source) = self.extended.as_ref().and_then(|extended| extended.input_source.as_ref()) {
             return self.ask_source::<R>(&**source, requests).await;
         }
         if !self.context.revision().is_legacy() {
@@ -238,14 +243,31 @@ impl RequestContext {
 
     /// Returns the inputs if the client has sent them, and otherwise requests them with an error (2026-07-28).
     async fn ask_next<R: Request>(&self, requests: Vec<(String, InputRequest)>) -> Result<Vec<R::Result>, ToolError> {
-        let rounds = self.rounds.as_ref().ok_or_else(|| ToolError::failed("the server cannot keep request state"))?;
-        rounds.ask::<R>(&self.context, requests).await
+        let Some(Ok(codec)) = &self.server.0.config.request_state else {
+            return Err(ToolError::failed("the server cannot keep request state"));
+        };
+        let caller = self.server.caller(&self.context);
+        self.questions().ask::<R>(Binding { codec, caller: &caller }, &self.context, requests).await
     }
 }
 
 /// A client that responds without the requested input is rejected earlier, when its response is decoded.
 fn no_answer() -> ToolError {
     ToolError::failed("the client sent no input")
+}
+
+/// Clones share the questions of the function.
+impl Clone for RequestContext {
+    fn clone(&self) -> Self {
+        Self {
+            context: self.context.clone(),
+            server: self.server.clone(),
+            // The questions have the arguments.
+            arguments: Arguments::default(),
+            questions: Arc::clone(self.questions()).into(),
+            extended: self.extended.clone(),
+        }
+    }
 }
 
 impl Deref for RequestContext {

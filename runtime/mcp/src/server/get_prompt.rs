@@ -10,7 +10,7 @@ use mcpgen_types::v2026_07_28::{
 use mcpgen_types::{ErrorCode, ErrorObject, Json, JsonObject};
 
 use super::error::DefinitionError;
-use super::state::{CompletionKey, CompletionOf, PromptArguments, Server, State};
+use super::state::{CompletionKey, CompletionOf, PromptArguments, RequestContext, Server, State};
 use super::tool_error::ResultOrInput;
 
 impl Server {
@@ -30,11 +30,8 @@ impl Server {
             let why = format!("params.arguments.{}: missing required argument", missing.name);
             return Err(errors::invalid_params_in_words(&why));
         }
-        let text = || {
-            let arguments = arguments.iter().map(|(name, value)| (name, Json::from(value)));
-            arguments.collect::<JsonObject>().to_string()
-        };
-        let context = self.request_context(context, text);
+        let named: JsonObject = arguments.iter().map(|(name, value)| (name, Json::from(value))).collect();
+        let context = RequestContext::new(self.clone(), context).with_arguments(named.into());
         match entry.get(context, arguments).await {
             Ok(result) => Ok(ResultOrInput::Result(result)),
             Err(error) => error.into_response(),

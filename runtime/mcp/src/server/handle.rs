@@ -10,9 +10,7 @@ use super::change_filter::CallerFilter;
 use super::error::{DefinitionError, ServeError};
 use super::listeners;
 use super::registry::{Entry, Registry};
-use super::rounds::Rounds;
-use super::state::{Config, RequestContext, Server};
-use crate::protocol::ContextExt;
+use super::state::{Config, Server};
 use crate::protocol::change::Change;
 use crate::protocol::config::ServerConfig;
 use crate::protocol::header_params::Header;
@@ -143,19 +141,6 @@ impl Server {
             self.changed(&T::CHANGE);
         }
         is_removed
-    }
-
-    /// Creates the [`RequestContext`] of a request. `arguments` returns the JSON text of an object. All rounds of the
-    /// request must have the same object, and the same method and subject.
-    pub(super) fn request_context(&self, context: Context, arguments: impl FnOnce() -> String) -> RequestContext {
-        // In legacy revisions, input requests are sent directly, without request state.
-        if !context.revision().is_legacy()
-            && let Some(Ok(codec)) = &self.0.config.request_state
-        {
-            let rounds = Rounds::new(Arc::clone(codec), self.caller(&context), arguments());
-            return RequestContext::in_rounds(self.clone(), context, rounds);
-        }
-        RequestContext::new(self.clone(), context)
     }
 
     /// Returns the caller of a request. Without [`identity`](super::ServerBuilder::identity), it is the principal, or

@@ -45,7 +45,7 @@
 //! `state` has the types of a server, `builder` builds it, `handle` has the methods of its handle, `registration` changes it
 //! while it serves, and `serve` connects it to transports. `router` has its routes: `call_tool`, `read_resource` and
 //! `get_prompt` handle requests, and `conversion` converts their params and results. `registry` stores entries (`tool` with its
-//! `arguments`, `resource`, `template`, `prompt`). Their functions take a `context`, which has the `rounds` of a request, or an
+//! `arguments`, `resource`, `template`, `prompt`). Their functions take a `context`, which has the `questions` of a function, or an
 //! `input_source` of an extension;
 //! `into_tool_result` and `into_contents` convert their return values, and `form` checks answers of
 //! users. `schema` derives schemas from types, `tool_schemas` checks values against them, and `json_terms` rewords errors. `subscriptions` notifies modern clients of changes, `listeners` legacy ones,
@@ -73,12 +73,12 @@ mod into_tool_result;
 mod json_terms;
 mod listeners;
 mod prompt;
+mod questions;
 mod read_resource;
 mod registration;
 mod registry;
 pub mod request_state;
 mod resource;
-mod rounds;
 mod router;
 mod schema;
 mod serve;

@@ -23,7 +23,7 @@ impl Server {
         params: ReadResourceRequestParams,
     ) -> Result<ResultOrInput<ReadResourceResult>, ErrorObject> {
         let (uri, revision) = (params.uri, context.revision());
-        let context = self.request_context(context, || "{}".to_owned());
+        let context = RequestContext::new(self.clone(), context);
         let not_found = || protocol::errors::resource_not_found(revision, &uri);
         match self.start_reading(&uri, context).ok_or_else(not_found)?.await {
             Ok(Some(contents)) => Ok(ResultOrInput::Result(ReadResourceResult::new(contents, 0, CacheScope::Private))),

@@ -1,7 +1,7 @@
 //! The types of a server: its state, the entries of its lists, and the context of their functions. They refer to each
 //! other, because a function can use its server.
 
-use std::collections::{BTreeMap, HashSet};
+use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::{Arc, OnceLock};
 
@@ -22,9 +22,9 @@ use super::error::DefinitionError;
 use super::input_source::InputSource;
 use super::into_contents::Contents;
 use super::listeners::Listeners;
+use super::questions::Questions;
 use super::registry::Registry;
 use super::request_state::{RequestStateCodec, RequestStateError};
-use super::rounds::Rounds;
 use super::subscriptions::Subscriptions;
 use super::tool_error::ToolError;
 use super::tool_schemas::Schemas;
@@ -168,19 +168,24 @@ pub(super) type GetPromptFuture = BoxFuture<'static, Result<GetPromptResult, Too
 /// [`roots`](Self::roots); use `?`. Once the client has the input, it sends the request again, and the function runs
 /// again from the beginning. Input from earlier rounds is then available immediately. So ask for input before you do
 /// anything that must happen only once.
-#[derive(Clone, Debug)]
+#[derive(Debug)]
 pub struct RequestContext {
     pub(super) context: Context,
     pub(super) server: Server,
-    /// `None` in legacy revisions.
-    pub(super) rounds: Option<Arc<Rounds>>,
-    /// Takes the place of the rounds.
+    /// The arguments of the call, until its first question takes them.
+    pub(super) arguments: Arguments,
+    /// Created by the first question, because most calls ask none, and shared by clones.
+    pub(super) questions: OnceLock<Arc<Questions>>,
+    /// What an extension has set. Boxed, because most calls have none.
+    pub(super) extended: Option<Box<Extended>>,
+}
+
+/// What an extension has set in a context.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Extended {
     pub(super) input_source: Option<Arc<dyn InputSource>>,
-    /// What an extension has attached, by type.
+    /// Values, by type.
     pub(super) attached: Extensions,
-    /// The keys of the questions that this run of the function has asked. Created by the first question, because most
-    /// calls ask none.
-    pub(super) asked: OnceLock<Arc<Mutex<HashSet<String>>>>,
 }
 
 /// Runs the calls of a tool in another way, such as in the background. Extensions set it with

@@ -118,7 +118,7 @@ impl ToolEntry {
                 (Err(error), _) => Err(error.into()),
             };
             match arguments {
-                Ok(arguments) => (self.run)(Arc::clone(&self), context, Arguments::Object(arguments)).await,
+                Ok(arguments) => (self.run)(Arc::clone(&self), context, arguments.into()).await,
                 Err(error) => self.encode(&context, Err(error)),
             }
         })
@@ -145,7 +145,7 @@ impl ToolEntry {
 /// Wraps a tool's function. `decode` converts the arguments, and takes memory for them; if it fails, the function is not
 /// called.
 fn run<A, F, Fut, T>(
-    decode: impl Fn(&Context, &str, Arguments) -> Result<(A, Option<DecodedMemory>), ToolError> + Send + Sync + 'static,
+    decode: impl Fn(&Context, &str, &Arguments) -> Result<(A, Option<DecodedMemory>), ToolError> + Send + Sync + 'static,
     function: F,
 ) -> Run
 where
@@ -155,9 +155,9 @@ where
 {
     Box::new(move |entry, request_context, arguments| {
         let context = Context::clone(&request_context);
-        match decode(&context, &entry.tool.name, arguments) {
-            Ok((arguments, memory)) => {
-                let result = function(request_context, arguments);
+        match decode(&context, &entry.tool.name, &arguments) {
+            Ok((decoded, memory)) => {
+                let result = function(request_context.with_arguments(arguments), decoded);
                 Box::pin(async move {
                     let _memory = memory;
                     let result = result.await.into_tool_result();
@@ -177,11 +177,11 @@ where
 fn decode_arguments<A: serde::de::DeserializeOwned>(
     context: &Context,
     tool: &str,
-    arguments: Arguments,
+    arguments: &Arguments,
 ) -> Result<(A, Option<DecodedMemory>), ToolError> {
-    let arguments = match arguments {
-        Arguments::Raw(arguments) => arguments,
-        Arguments::Object(arguments) => arguments.into(),
+    let Some(arguments) = &arguments.0 else {
+        let decoded = mcpgen_runtime::jsonrpc::json::decode(None);
+        return decoded.map(|nothing| (nothing, None)).map_err(|error| invalid_arguments(tool, &error));
     };
     let read = arguments.read(|json| {
         let memory = context.take_memory(json.decoded_bytes())?;
@@ -197,13 +197,16 @@ fn decode_arguments<A: serde::de::DeserializeOwned>(
         if let (Ok(true), Ok(nothing)) = (is_empty, mcpgen_runtime::jsonrpc::json::decode(None)) {
             return Ok(nothing);
         }
-        let at = if error.path().is_empty() { "" } else { "argument " };
-        let error = in_json_terms(&error.to_string());
-        Err(ToolError::failed(format!(
-            "invalid arguments for {tool}: {at}{error}. Correct them and call the tool again."
-        )))
+        Err(invalid_arguments(tool, &error))
     })?;
     Ok((decoded, memory))
+}
+
+/// Returns the error for the model that has sent invalid arguments.
+fn invalid_arguments(tool: &str, error: &mcpgen_types::Error) -> ToolError {
+    let at = if error.path().is_empty() { "" } else { "argument " };
+    let error = in_json_terms(&error.to_string());
+    ToolError::failed(format!("invalid arguments for {tool}: {at}{error}. Correct them and call the tool again."))
 }
 
 /// The description of a tool without its schemas. Converts from a name, or from a [`Tool`], whose schemas are replaced

@@ -1,6 +1,6 @@
 //! The rounds of a request that requests input from the client in its results (2026-07-28).
 
-use std::sync::Arc;
+use std::collections::HashSet;
 
 use mcpgen_runtime::context::Context;
 use mcpgen_types::v2026_07_28::{InputRequest, InputRequests, InputRequiredResult};
@@ -13,31 +13,44 @@ use super::tool_error::ToolError;
 use crate::protocol::ContextExt;
 use crate::protocol::input_requests::InputByKey;
 
-/// The state of a multi-round call.
+/// The questions of a function to the client, and what must be the same in all rounds of its call.
 #[derive(Debug)]
-pub(super) struct Rounds {
-    codec: Arc<RequestStateCodec>,
-    /// The caller, which must be the same in all rounds.
-    caller: String,
-    /// The JSON text of an object that must be the same in all rounds, such as the arguments.
+pub(super) struct Questions {
+    /// The keys of the questions.
+    keys: Mutex<HashSet<String>>,
+    /// The JSON text of an object that must be the same in all rounds: the arguments.
     arguments: String,
     /// The request state, which is decoded once. It has the responses of earlier rounds, by key.
     state: OnceCell<Mutex<RequestState<InputByKey>>>,
 }
 
-impl Rounds {
-    pub(super) fn new(codec: Arc<RequestStateCodec>, caller: String, arguments: String) -> Self {
-        Self { codec, caller, arguments, state: OnceCell::new() }
+/// What binds the request state to a server and a caller.
+#[derive(Clone, Copy)]
+pub(super) struct Binding<'c> {
+    pub(super) codec: &'c RequestStateCodec,
+    /// The caller, which must be the same in all rounds.
+    pub(super) caller: &'c str,
+}
+
+impl Questions {
+    pub(super) fn new(arguments: String) -> Self {
+        Self { keys: Mutex::default(), arguments, state: OnceCell::new() }
+    }
+
+    /// Adds a key. Returns whether it is new.
+    pub(super) fn add(&self, key: &str) -> bool {
+        self.keys.lock().insert(key.to_owned())
     }
 
     /// Returns the inputs, in the order of the requests, if the client has sent all of them. Otherwise requests the
     /// missing ones with an error.
     pub(super) async fn ask<R: Request>(
         &self,
+        binding: Binding<'_>,
         context: &Context,
         requests: Vec<(String, InputRequest)>,
     ) -> Result<Vec<R::Result>, ToolError> {
-        let state = self.state.get_or_try_init(async || self.decode(context).await.map(Mutex::new)).await?;
+        let state = self.state.get_or_try_init(async || self.decode(binding, context).await.map(Mutex::new)).await?;
         let state = &mut *state.lock();
         let responses = state.state.get_or_insert_default();
         let (mut results, mut missing) = (Vec::new(), Vec::new());
@@ -55,7 +68,7 @@ impl Rounds {
         if missing.is_empty() {
             return Ok(results);
         }
-        let encoded = self.codec.encode(state, responses_of(state))?;
+        let encoded = binding.codec.encode(state, responses_of(state))?;
         let requests: InputRequests = missing.into_iter().collect();
         let result = InputRequiredResult::new().with_input_requests(requests).with_request_state(encoded);
         Err(ToolError::input_required(result))
@@ -67,13 +80,17 @@ impl Rounds {
     }
 
     /// Decodes the state of earlier rounds.
-    async fn decode(&self, context: &Context) -> Result<RequestState<InputByKey>, ErrorObject> {
+    async fn decode(
+        &self,
+        Binding { codec, caller }: Binding<'_>,
+        context: &Context,
+    ) -> Result<RequestState<InputByKey>, ErrorObject> {
         // Sorts the members, because a client may send them in another order in the next round.
         let arguments = Json::parse(self.arguments.clone()).ok().and_then(|arguments| crate::tree::tree(&arguments));
         let arguments =
             arguments.map_or_else(|| self.arguments.clone(), |arguments| mcpgen_types::to_string(&arguments));
-        let bound_to = format!("{}:{}{arguments}", self.caller.len(), self.caller);
-        self.codec.decode(context, &bound_to).await
+        let bound_to = format!("{}:{caller}{arguments}", caller.len());
+        codec.decode(context, &bound_to).await
     }
 }
 
