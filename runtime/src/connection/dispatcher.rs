@@ -11,7 +11,7 @@ use super::executor::{Executor, Task};
 use super::limits::Limits;
 use super::notification_queue::NotificationQueue;
 use super::response::{batch_response, invalid_message_response, no_response, rejection, response};
-use super::shared::Shared;
+use super::state::ConnectionState;
 use crate::context::{Context, Parts, extensions_of};
 use crate::error::CallError;
 use crate::jsonrpc::envelope::{Envelope, Invalid, batch};
@@ -24,7 +24,7 @@ use crate::transport::{Extensions, Inbound, Memory, Outbound, Skipped, Undeliver
 /// Dispatches the incoming messages of a connection. Sends exactly one response per request.
 pub(super) struct Dispatcher<S> {
     notifications: Router,
-    shared: Arc<Shared>,
+    shared: Arc<ConnectionState>,
     notification_queue: NotificationQueue,
     executor: Executor<S>,
 }
@@ -48,7 +48,7 @@ impl<S: RequestService> Dispatcher<S> {
         peer: Peer,
         notification_queue: NotificationQueue,
     ) -> Self {
-        let shared = Arc::new(Shared::new(limits, peer));
+        let shared = Arc::new(ConnectionState::new(limits, peer));
         Self { notifications, executor: Executor::new(service, Arc::clone(&shared)), shared, notification_queue }
     }
 
@@ -90,7 +90,7 @@ impl<S: RequestService> Dispatcher<S> {
     /// Returns the memory of a response to a pending request.
     fn memory_of_response(&self, document: &Document<'_>) -> Option<Memory> {
         let Ok(Envelope::Response { id, .. }) = Envelope::read(document) else { return None };
-        let Shared { peer, .. } = &*self.shared;
+        let ConnectionState { peer, .. } = &*self.shared;
         Some(Memory::of_response(document, peer.erased_protocol().free_form(&peer.pending_method(&id)?)))
     }
 

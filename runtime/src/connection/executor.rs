@@ -14,7 +14,7 @@ use super::handler::handle;
 use super::inline_poll::InlinePoll;
 use super::queue::Queue;
 use super::response::{batch_response, no_response, response};
-use super::shared::Shared;
+use super::state::ConnectionState;
 use crate::context::Context;
 use crate::jsonrpc::errors;
 use crate::peer::{Mark, Peer};
@@ -24,7 +24,7 @@ use crate::transport::{Memory, Outbound, TakenMemory};
 /// Runs the requests of a connection.
 pub(super) struct Executor<S> {
     service: S,
-    shared: Arc<Shared>,
+    shared: Arc<ConnectionState>,
     /// Queued requests and responses.
     queue: Queue<Queued>,
     running: JoinSet<()>,
@@ -50,7 +50,7 @@ pub(super) enum Task {
 }
 
 impl<S: RequestService> Executor<S> {
-    pub(super) fn new(service: S, shared: Arc<Shared>) -> Self {
+    pub(super) fn new(service: S, shared: Arc<ConnectionState>) -> Self {
         Self {
             service,
             shared,

@@ -11,7 +11,7 @@ use tracing::Instrument;
 
 use super::limits::Limits;
 use super::response::response;
-use super::shared::Shared;
+use super::state::ConnectionState;
 use crate::context::Context;
 use crate::jsonrpc::errors;
 use crate::observer::{Observed, Outcome};
@@ -23,7 +23,7 @@ use crate::transport::Outbound;
 /// response, or `None` if the request was cancelled and the protocol has no response for that.
 pub(super) fn handle<'a, S: RequestService>(
     service: S,
-    shared: &'a Shared,
+    shared: &'a ConnectionState,
     context: &'a Context,
     request: AnyRequest,
 ) -> impl Future<Output = Option<Outbound>> + Send + use<'a, S> {
@@ -72,7 +72,7 @@ pub(super) fn handle<'a, S: RequestService>(
 
 /// Cancels the request and removes it from the open requests when dropped.
 struct RequestGuard<'a> {
-    shared: &'a Shared,
+    shared: &'a ConnectionState,
     context: &'a Context,
     /// Pauses the timeouts of calls.
     _input_request: Option<OpenInputRequest>,

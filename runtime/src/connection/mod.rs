@@ -5,7 +5,7 @@
 //! * `executor` runs requests within the `limits`; `queue` holds those that wait. `inline_poll` decides which requests
 //!   need a task.
 //! * `handler` handles one request with the service. `response` creates responses.
-//! * `shared` is the state that the requests of a connection share.
+//! * `state` is the state that the requests of a connection share.
 //! * `one_shot` handles a request that arrives alone, without a connection.
 
 mod dispatcher;
@@ -18,7 +18,7 @@ mod one_shot;
 mod queue;
 mod response;
 mod run;
-mod shared;
+mod state;
 
 pub use limits::Limits;
 pub use one_shot::{Exchange, OneShot};

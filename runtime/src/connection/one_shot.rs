@@ -14,7 +14,7 @@ use tokio::task::JoinSet;
 use super::handler::handle;
 use super::limits::Limits;
 use super::response::{invalid_message_response, rejection, response};
-use super::shared::Shared;
+use super::state::ConnectionState;
 use crate::context::{Context, extensions_of};
 use crate::jsonrpc::envelope::Envelope;
 use crate::jsonrpc::errors;
@@ -58,7 +58,7 @@ impl<S: RequestService> OneShot<S> {
     /// [`Limits::spawn_handlers`].
     pub fn call(self, inbound: Inbound) -> Exchange {
         let Self { service, limits, peer, messages } = self;
-        let shared = Arc::new(Shared::new(limits, peer.clone()));
+        let shared = Arc::new(ConnectionState::new(limits, peer.clone()));
         let mut exchange = Exchange { peer, messages, work: None, response: None, context: None };
         match admit(&shared, inbound) {
             Ok(Some(request)) => {
@@ -86,7 +86,7 @@ impl<S: RequestService> OneShot<S> {
 }
 
 /// Returns the request if it needs a handler, and an immediate response as an error.
-fn admit(shared: &Shared, mut inbound: Inbound) -> Result<Option<AnyRequest>, Outbound> {
+fn admit(shared: &ConnectionState, mut inbound: Inbound) -> Result<Option<AnyRequest>, Outbound> {
     let invalid = |error| invalid_message_response(ErrorId::Null, error);
     let extensions = std::mem::take(&mut inbound.extensions);
     let extensions = (!extensions.is_empty()).then(|| Arc::new(extensions));

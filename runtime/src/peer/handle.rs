@@ -24,7 +24,7 @@ use crate::transport::{Metadata, Outbound, Route};
 /// The peer of a connection. Clones refer to the same peer.
 #[derive(Clone)]
 pub struct Peer {
-    pub(super) shared: Arc<Shared>,
+    pub(super) shared: Arc<PeerState>,
     /// The message on whose behalf messages are sent.
     pub(super) context: Option<Context>,
     /// Keeps the connection open, if this peer is a handle of a client.
@@ -49,7 +49,7 @@ impl Drop for DisconnectOnDrop {
     }
 }
 
-pub(super) struct Shared {
+pub(super) struct PeerState {
     pub(super) outbox: Outbox,
     pub(super) protocol: Arc<dyn ErasedProtocol>,
     pub(super) next_id: AtomicI64,
@@ -102,7 +102,7 @@ impl Context {
 impl Peer {
     /// Creates the peer of a connection, with the default timeouts of its calls.
     pub(crate) fn new(outbox: Outbox, protocol: Arc<dyn ErasedProtocol>, timeouts: Timeouts) -> Self {
-        Self::of(Arc::new(Shared {
+        Self::of(Arc::new(PeerState {
             outbox,
             protocol,
             next_id: AtomicI64::new(1),
@@ -123,7 +123,7 @@ impl Peer {
         peer
     }
 
-    fn of(shared: Arc<Shared>) -> Self {
+    fn of(shared: Arc<PeerState>) -> Self {
         Self { shared, context: None, _connection: None }
     }
 

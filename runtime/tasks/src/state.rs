@@ -18,9 +18,9 @@ use super::support::TaskLimits;
 
 /// Runs requests as tasks. Clones share their tasks.
 #[derive(Clone)]
-pub struct Tasks(pub(super) Arc<Shared>);
+pub struct Tasks(pub(super) Arc<TasksState>);
 
-pub(super) struct Shared {
+pub(super) struct TasksState {
     pub(super) store: Box<dyn TaskStore>,
     pub(super) limits: TaskLimits,
     pub(super) owner: Box<dyn Fn(&Context) -> String + Send + Sync>,
@@ -101,7 +101,7 @@ impl Tasks {
         limits: TaskLimits,
         owner: impl Fn(&Context) -> String + Send + Sync + 'static,
     ) -> Self {
-        Self(Arc::new(Shared { store: Box::new(store), limits, owner: Box::new(owner), running: Mutex::default() }))
+        Self(Arc::new(TasksState { store: Box::new(store), limits, owner: Box::new(owner), running: Mutex::default() }))
     }
 
     /// Reserves a slot for a running task.

@@ -13,7 +13,7 @@ use tokio_util::sync::CancellationToken;
 use super::message::{OutgoingMessage, Repeated, cancelled_id};
 use super::options::ClientOptions;
 use super::queue::{Notifications, QueueLimit, QueuedMessage};
-use super::state::{IncomingSender, Shared};
+use super::state::{IncomingSender, TransportState};
 
 /// The maximum bytes of queued notifications.
 const NOTIFICATIONS: u32 = 8 << 20;
@@ -22,7 +22,7 @@ const NOTIFICATIONS: u32 = 8 << 20;
 const RESPONSES: u32 = 64 << 20;
 
 /// Sends the messages of a connection.
-pub(super) struct Driver(Arc<Shared>);
+pub(super) struct Driver(Arc<TransportState>);
 
 impl Driver {
     /// Creates a driver, and the queue of notifications for [`run`](Self::run).
@@ -35,7 +35,7 @@ impl Driver {
     ) -> (Self, Notifications) {
         let (notify, notifications) = mpsc::unbounded_channel();
         let ended = CancellationToken::new();
-        let shared = Shared {
+        let shared = TransportState {
             url,
             client,
             request_permits: Semaphore::new(options.requests.clamp(1, Semaphore::MAX_PERMITS)),
@@ -89,7 +89,7 @@ impl Driver {
     }
 }
 
-impl Shared {
+impl TransportState {
     /// Sends a message. Requests, cancellations and responses are sent concurrently, notifications in order. No kind
     /// blocks another.
     async fn take(self: &Arc<Self>, mut outbound: Outbound) {

@@ -10,13 +10,13 @@ use super::error::HttpError;
 use super::message::{OutgoingMessage, Progress};
 use super::options::{AuthorizeRequest, Challenge, ClientOptions};
 use super::response::check_status;
-use super::state::{SessionHeaders, Shared};
+use super::state::{SessionHeaders, TransportState};
 use crate::headers::{PROTOCOL_VERSION, SESSION};
 
 /// The maximum number of times that a request is repeated after a 401 or 403.
 const MAX_CHALLENGES: usize = 3;
 
-impl Shared {
+impl TransportState {
     /// Posts a message and returns the HTTP response and the session that was used. If the session is lost, begins a
     /// new one and posts the message again.
     pub(super) async fn post(

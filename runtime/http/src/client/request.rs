@@ -16,7 +16,7 @@ use super::error::HttpError;
 use super::message::{OutgoingMessage, Progress};
 use super::queue::QueuedMessage;
 use super::response::{ResponseBody, check_status, negotiated_version, read_beginning, read_result};
-use super::state::{PendingRequest, Restarts, SessionHeaders, Shared};
+use super::state::{PendingRequest, Restarts, SessionHeaders, TransportState};
 use crate::headers::SESSION;
 
 /// How long a cancellation waits for the response headers of the request that it cancels.
@@ -25,7 +25,7 @@ const RECEIPT: Duration = Duration::from_secs(1);
 /// How many bytes of a response body are read if it contains no message.
 const IGNORED_BODY: usize = 64 << 10;
 
-impl Shared {
+impl TransportState {
     /// Spawns a task that sends a request and receives its response.
     pub(super) fn send_request(self: &Arc<Self>, id: RequestId, outgoing: OutgoingMessage) {
         let cancelled = self.closing.child_token();

@@ -10,13 +10,13 @@ use tokio::time::Instant;
 use super::error::HttpError;
 use super::message::OutgoingMessage;
 use super::response::{ResponseBody, check_status, negotiated_version};
-use super::state::{SessionHeaders, Shared};
+use super::state::{SessionHeaders, TransportState};
 use crate::headers::SESSION;
 
 /// The notification that completes the handshake.
 const INITIALIZED: &[u8] = br#"{"jsonrpc":"2.0","method":"notifications/initialized"}"#;
 
-impl Shared {
+impl TransportState {
     /// Replaces a lost session by a new one, unless another task has already done so.
     ///
     /// The replacement continues if the caller is dropped, so that no unknown session is left on the server.

@@ -13,7 +13,7 @@ use super::error::{HttpError, OpenSseError, beginning};
 use super::options::ClientOptions;
 use super::post::HttpRequest;
 use super::response::{EventStream, check_status, content_type};
-use super::state::Shared;
+use super::state::TransportState;
 use super::transport::{prepare, start};
 
 /// Opens a connection over HTTP+SSE to the server at this URL, and returns its two halves.
@@ -97,7 +97,7 @@ fn resolve(stream_url: &reqwest::Url, endpoint: &str) -> Result<reqwest::Url, Op
     }
 }
 
-impl Shared {
+impl TransportState {
     /// Delivers the messages of the event stream until it ends or the connection closes. If it ends, reports an error
     /// that ends the connection.
     pub(super) async fn receive_events(self: Arc<Self>, mut events: EventStream) {

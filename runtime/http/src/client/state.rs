@@ -25,7 +25,7 @@ const MAX_RESTARTS: u32 = 5;
 /// Passes received messages to the connection.
 pub(super) type IncomingSender = mpsc::Sender<Result<Inbound, ReceiveError>>;
 
-pub(super) struct Shared {
+pub(super) struct TransportState {
     pub(super) url: reqwest::Url,
     pub(super) client: reqwest::Client,
     pub(super) options: ClientOptions,
@@ -78,7 +78,7 @@ pub(super) struct PendingRequest {
     pub(super) cancel: Option<oneshot::Sender<Option<QueuedMessage>>>,
 }
 
-impl Shared {
+impl TransportState {
     pub(super) fn state(&self) -> MutexGuard<'_, State> {
         self.state.lock()
     }

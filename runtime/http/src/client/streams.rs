@@ -15,13 +15,13 @@ use tokio::time::Instant;
 use super::backoff;
 use super::error::HttpError;
 use super::response::{EventStream, check_status, content_type};
-use super::state::{SessionHeaders, Shared};
+use super::state::{SessionHeaders, TransportState};
 use crate::headers::LAST_EVENT;
 
 /// How long requests wait for the session's GET stream to open.
 const OPENING: Duration = Duration::from_secs(1);
 
-impl Shared {
+impl TransportState {
     /// Delivers the messages of a stream up to and including the response. If `session` is given, a stream that ends
     /// early is resumed after its last event, as long as that session is current.
     ///

@@ -38,7 +38,7 @@ use super::quota::{Kind, Quotas};
 use super::refusal::Refusal;
 use super::request_body::RequestBody;
 use super::session::{self, Identity, PostedMessage, SESSION_COST, Session, SessionGuard};
-use super::state::{Caller, Found, RegistryGuard, Shared};
+use super::state::{Caller, EndpointState, Found, RegistryGuard};
 use crate::headers::LAST_EVENT;
 
 /// An HTTP endpoint of an MCP server. Clones share all state.
@@ -48,7 +48,7 @@ use crate::headers::LAST_EVENT;
 #[derive(Clone)]
 pub struct Endpoint<S = Router> {
     pub(super) requests: S,
-    pub(super) shared: Arc<Shared>,
+    pub(super) shared: Arc<EndpointState>,
 }
 
 impl<S: RequestService + Sync> Endpoint<S> {
@@ -74,7 +74,7 @@ impl<S: RequestService + Sync> Endpoint<S> {
         let (legacy, modern): (Vec<Revision>, _) = spoken.into_iter().partition(|revision| revision.is_legacy());
         let endpoint = Self {
             requests,
-            shared: Arc::new(Shared {
+            shared: Arc::new(EndpointState {
                 keeps_sessions: !legacy.is_empty(),
                 speaks_modern: !modern.is_empty(),
                 handlers,

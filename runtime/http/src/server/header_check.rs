@@ -5,10 +5,10 @@ use mcpgen_types::Revision;
 
 use super::refusal::Refusal;
 use super::request_body::RequestBody;
-use super::state::Shared;
+use super::state::EndpointState;
 use crate::headers::{self, METHOD, NAME, PROTOCOL_VERSION};
 
-impl Shared {
+impl EndpointState {
     /// Rejects unsupported `MCP-Protocol-Version` values.
     pub(super) fn check_version(&self, parts: &Parts) -> Result<(), Refusal> {
         match version_header(parts)? {

@@ -15,7 +15,7 @@ use tower::Service;
 
 use super::body::{Body, empty, json as json_response};
 use super::endpoint::Endpoint;
-use super::state::Shared;
+use super::state::EndpointState;
 
 /// Responds to health checks of an endpoint with GET and HEAD.
 ///
@@ -40,7 +40,7 @@ use super::state::Shared;
 /// itself do not need it. To fail, use [`require_store`](Self::require_store).
 #[derive(Clone)]
 pub struct Health {
-    shared: Arc<Shared>,
+    shared: Arc<EndpointState>,
     check: Check,
 }
 

@@ -29,7 +29,7 @@ use super::refusal::Refusal;
 use super::request_body::RequestBody;
 use super::session::{self, Identity, Session, SessionGuard};
 use super::session_record::SessionRecord;
-use super::state::{Caller, Found, RemoteHome, Shared};
+use super::state::{Caller, EndpointState, Found, RemoteHome};
 use crate::headers::SESSION;
 
 /// How often a replica renews its sessions in the store. Renewing also finds the sessions that have moved to another
@@ -241,7 +241,7 @@ impl<S: RequestService + Sync> Endpoint<S> {
     }
 }
 
-impl Shared {
+impl EndpointState {
     /// Forwards a request to a replica. Returns `None` if the replica has not handled the request, because it does not run
     /// the session.
     async fn forward_to(
@@ -353,7 +353,7 @@ impl Shared {
 }
 
 /// Renews the sessions of an endpoint until it is dropped.
-async fn renew(weak: Weak<Shared>) {
+async fn renew(weak: Weak<EndpointState>) {
     let mut ticks = tokio::time::interval(RENEWAL);
     ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
     loop {

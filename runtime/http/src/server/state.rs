@@ -24,7 +24,7 @@ use super::refusal::Refusal;
 use super::registry::Registry;
 use super::session::{Session, SessionGuard};
 
-pub(super) struct Shared {
+pub(super) struct EndpointState {
     /// Handles notifications.
     pub(super) handlers: Router,
     /// The capabilities that follow from the handlers, in addition to those in the configuration.
@@ -79,7 +79,7 @@ pub(super) struct RemoteHome {
     pub(super) is_remembered: bool,
 }
 
-impl Shared {
+impl EndpointState {
     pub(super) fn sessions(&self) -> MutexGuard<'_, Registry> {
         self.sessions.lock()
     }
@@ -119,7 +119,7 @@ impl Shared {
 
 /// Removes a session from the registry on drop.
 pub(super) struct RegistryGuard {
-    pub(super) shared: Arc<Shared>,
+    pub(super) shared: Arc<EndpointState>,
     pub(super) session: Arc<Session>,
     /// Counts the session in the metrics.
     pub(super) _counted: Option<Box<dyn Any + Send + Sync>>,

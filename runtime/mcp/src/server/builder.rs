@@ -24,7 +24,7 @@ use super::registry::{Entry, Registry};
 use super::request_state::RequestStateCodec;
 use super::state::{
     Completion, CompletionKey, CompletionOf, Config, PromptEntry, RequestContext, ResourceEntry, Server, ServerBuilder,
-    State, TemplateEntry, ToolEntry,
+    ServerState, TemplateEntry, ToolEntry,
 };
 use super::subscriptions::{SubscriptionSource, Subscriptions};
 use super::tool::ToolInfo;
@@ -69,7 +69,7 @@ impl From<LocalInfo> for ServerBuilder {
             invalid: Vec::new(),
         };
         Self {
-            state: State {
+            state: ServerState {
                 subscriptions: Subscriptions::of(&config.info),
                 config,
                 tools: Registry::default(),
@@ -603,7 +603,7 @@ impl ServerBuilder {
     pub(super) fn insert<T: Entry>(
         mut self,
         entry: Result<T, DefinitionError>,
-        registry: impl Fn(&State) -> &Registry<T>,
+        registry: impl Fn(&ServerState) -> &Registry<T>,
     ) -> Self {
         let inserted = entry.and_then(|entry| registry(&self.state).insert(entry));
         self.state.config.invalid.extend(inserted.err());

@@ -10,7 +10,7 @@ use mcpgen_types::v2026_07_28::{
 use mcpgen_types::{ErrorCode, ErrorObject, Json, JsonObject};
 
 use super::error::DefinitionError;
-use super::state::{CompletionKey, CompletionOf, PromptArguments, RequestContext, Server, State};
+use super::state::{CompletionKey, CompletionOf, PromptArguments, RequestContext, Server, ServerState};
 use super::tool_error::ResultOrInput;
 
 impl Server {
@@ -66,7 +66,7 @@ impl Server {
     }
 }
 
-impl State {
+impl ServerState {
     /// Returns an error for each completion whose prompt or template is defined and lacks the argument or variable.
     pub(super) fn invalid_completions(&self) -> Vec<DefinitionError> {
         let invalid = |(of, argument): &CompletionKey| {

@@ -41,18 +41,18 @@ use crate::validation::Validator;
 /// `ServeHttp::http`. A server is a cheap handle: clones share their state. Keep a clone to add and remove tools,
 /// resources and prompts while the server serves.
 #[derive(Clone)]
-pub struct Server(pub(super) Arc<State>);
+pub struct Server(pub(super) Arc<ServerState>);
 
 /// Builds a [`Server`]. Create one with [`Server::builder`].
 ///
 /// Invalid definitions are reported when the server starts; see [`serve`](super::serve()) and [`Server::config`].
 #[must_use]
 pub struct ServerBuilder {
-    pub(super) state: State,
+    pub(super) state: ServerState,
 }
 
 /// The state that the clones of a [`Server`] share.
-pub(super) struct State {
+pub(super) struct ServerState {
     pub(super) config: Config,
     pub(super) tools: Registry<ToolEntry>,
     pub(super) resources: Registry<ResourceEntry>,
@@ -133,7 +133,7 @@ pub(super) struct ToolEntry {
 /// A resource and the function that reads it.
 pub(super) struct ResourceEntry {
     pub(super) resource: Resource,
-    pub(super) read: Box<dyn Fn(RequestContext, String, Option<String>) -> BoxFuture<'static, Contents> + Send + Sync>,
+    pub(super) read: Box<dyn Fn(RequestContext, String, Option<String>) -> ContentsFuture + Send + Sync>,
 }
 
 /// A resource template and the function that reads its resources.
@@ -143,9 +143,10 @@ pub(super) struct TemplateEntry {
     pub(super) number: u64,
     pub(super) uri_template: UriTemplate,
     /// Takes the URI and the template's MIME type, in addition to the context and the variables.
-    pub(super) read:
-        Box<dyn Fn(RequestContext, Variables, String, Option<String>) -> BoxFuture<'static, Contents> + Send + Sync>,
+    pub(super) read: Box<dyn Fn(RequestContext, Variables, String, Option<String>) -> ContentsFuture + Send + Sync>,
 }
+
+pub(super) type ContentsFuture = BoxFuture<'static, Contents>;
 
 /// The percent-decoded variables of a template, by name.
 pub(super) type Variables = BTreeMap<String, String>;

@@ -18,7 +18,7 @@ use crate::protocol::{Admission, Received, Rules};
 use crate::router::AnyRequest;
 use crate::transport::{Extensions, Outbound};
 
-pub(super) struct Shared {
+pub(super) struct ConnectionState {
     pub(super) rules: Rules,
     pub(super) limits: Limits,
     pub(super) peer: Peer,
@@ -32,7 +32,7 @@ pub(super) struct Shared {
 /// of open requests.
 pub(super) type OpenRequests = HashMap<RequestId, Context, foldhash::quality::RandomState>;
 
-impl Shared {
+impl ConnectionState {
     pub(super) fn new(limits: Limits, peer: Peer) -> Self {
         let rules = peer.erased_protocol().rules();
         Self { rules, limits, peer, memory: Arc::default(), open_requests: Mutex::default() }
