@@ -8,7 +8,7 @@ use std::sync::Arc;
 use mcpgen_mcp::protocol::change::Change;
 use mcpgen_mcp::protocol::conversion::{ConversionError, Revisions};
 use mcpgen_mcp::protocol::{ContextExt, TYPES};
-use mcpgen_mcp::server::{DefinitionError, decode_cursor, encode_cursor};
+use mcpgen_mcp::server::{DefinitionError, ServerSetup, decode_cursor, encode_cursor};
 use mcpgen_mcp::{Server, ServerBuilder};
 use mcpgen_runtime::jsonrpc::errors;
 use mcpgen_runtime::router::{self, AnyRequest, Router};
@@ -53,28 +53,36 @@ pub trait ServeSkills: Sized {
 }
 
 impl ServeSkills for ServerBuilder {
-    fn skills(mut self, skills: Skills) -> Self {
-        let before = self.extensions_mut().remove::<Arc<Served>>();
-        let is_first = before.is_none();
-        let mut served = before.map_or_else(Skills::default, |served| Skills::clone(&served.0.read()));
-        let files: Vec<Arc<SkillFile>> = skills.files.values().cloned().collect();
-        let merged = served.merge(skills);
-        self.extensions_mut().insert(Arc::new(Served(RwLock::new(Arc::new(served)))));
-        let builder = match is_first {
-            true => self.declare(&SkillsExtension::SERVER).declare_resources().routes(routes),
-            false => self,
-        };
-        match merged {
-            Ok(()) => files.into_iter().fold(builder, |builder, file| {
-                let resource = file.resource.clone();
-                builder.resource(resource, move |_| ready(vec![file.contents()]))
-            }),
-            Err(Conflict::File(key)) => builder.invalid(DefinitionError::Duplicate { kind: "skill file", key }),
-            Err(Conflict::Inner(uri)) => {
-                builder.invalid(DefinitionError::Extension(Arc::new(SkillsError::InnerSkill(uri))))
+    fn skills(self, skills: Skills) -> Self {
+        let mut files: Vec<Arc<SkillFile>> = skills.files.values().cloned().collect();
+        let builder = self.setup(|setup| {
+            if let Err(conflict) = serve(setup, skills) {
+                setup.invalid(conflict);
+                files.clear();
             }
-        }
+        });
+        files.into_iter().fold(builder, |builder, file| {
+            let resource = file.resource.clone();
+            builder.resource(resource, move |_| ready(vec![file.contents()]))
+        })
     }
+}
+
+/// Adds skills to those that a server will serve, and declares the extension with the first ones.
+fn serve(setup: &mut ServerSetup, skills: Skills) -> Result<(), DefinitionError> {
+    let before = setup.extensions_mut().remove::<Arc<Served>>();
+    if before.is_none() {
+        setup.declare(&SkillsExtension::SERVER);
+        setup.declare_resources();
+        setup.routes(routes);
+    }
+    let mut served = before.map_or_else(Skills::default, |served| Skills::clone(&served.0.read()));
+    let merged = served.merge(skills);
+    setup.extensions_mut().insert(Arc::new(Served(RwLock::new(Arc::new(served)))));
+    merged.map_err(|conflict| match conflict {
+        Conflict::File(key) => DefinitionError::Duplicate { kind: "skill file", key },
+        Conflict::Inner(uri) => DefinitionError::Extension(Arc::new(SkillsError::InnerSkill(uri))),
+    })
 }
 
 /// The reason why a server cannot serve skills.

@@ -49,7 +49,7 @@ impl TasksExtension {
     }
 
     /// Adds a handler of `tools/call` to a router, whose calls can run as tasks, and the handlers of the extension.
-    /// Declare the extension with [`ServerConfig::extension`](crate::protocol::config::ServerConfig::extension).
+    /// Declare the extension with [`ServerConfig::extension`](mcpgen_mcp::protocol::config::ServerConfig::extension).
     ///
     /// `support` returns whether a call can run as a task. Its argument is the name of the tool. Calls run as tasks for
     /// clients that have the extension; a call that must run as a task is rejected for other clients.

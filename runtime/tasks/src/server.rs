@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use futures_util::future::BoxFuture;
 use mcpgen_mcp::protocol::RouterExt;
+use mcpgen_mcp::server::ServerSetup;
 use mcpgen_mcp::server::subscriptions::{SubscriptionSource, Updates};
 use mcpgen_mcp::{Server, ServerBuilder};
 use mcpgen_runtime::context::Context;
@@ -42,32 +43,31 @@ pub trait ServeTasks {
 
 impl ServeTasks for ServerBuilder {
     fn tasks(self, tasks: Tasks) -> Self {
-        let mut builder = declare(self);
-        ServerTasks::in_builder(&mut builder).0.lock().set = Some(TasksExtension::new(tasks));
-        builder
+        self.setup(|setup| {
+            declare(setup);
+            ServerTasks::of_setup(setup).0.lock().set = Some(TasksExtension::new(tasks));
+        })
     }
 
-    fn default_tasks(mut self, tasks: Tasks) -> Self {
-        ServerTasks::in_builder(&mut self).0.lock().default = Some(TasksExtension::new(tasks));
-        self
+    fn default_tasks(self, tasks: Tasks) -> Self {
+        self.setup(|setup| ServerTasks::of_setup(setup).0.lock().default = Some(TasksExtension::new(tasks)))
     }
 }
 
 /// Declares tasks, and adds the routes for them.
-pub(super) fn declare(mut builder: ServerBuilder) -> ServerBuilder {
-    let tasks = ServerTasks::in_builder(&mut builder);
+pub(super) fn declare(setup: &mut ServerSetup) {
+    let tasks = ServerTasks::of_setup(setup);
     if std::mem::replace(&mut tasks.0.lock().is_declared, true) {
-        return builder;
+        return;
     }
-    builder
-        .declare(&TasksExtension::default())
-        // Modern revisions omit this capability.
-        .declare_capability("tasks", capability(&[CallToolRequest::METHOD], false))
-        .subscription_source(tasks)
-        .routes(|server, router| match ServerTasks::of(server) {
-            Some(tasks) => tasks.add_task_requests(router.extension(&tasks)),
-            None => router,
-        })
+    setup.declare(&TasksExtension::default());
+    // Modern revisions omit this capability.
+    setup.declare_capability("tasks", capability(&[CallToolRequest::METHOD], false));
+    setup.subscription_source(tasks);
+    setup.routes(|server, router| match ServerTasks::of(server) {
+        Some(tasks) => tasks.add_task_requests(router.extension(&tasks)),
+        None => router,
+    });
 }
 
 /// The tasks that a server uses. The builder's methods may be called in any order, so they are chosen when they are
@@ -83,8 +83,8 @@ struct Choice {
 }
 
 impl ServerTasks {
-    fn in_builder(builder: &mut ServerBuilder) -> Self {
-        builder.extensions_mut().get_or_insert_default::<Self>().clone()
+    fn of_setup(setup: &mut ServerSetup) -> Self {
+        setup.extensions_mut().get_or_insert_default::<Self>().clone()
     }
 
     /// Returns the tasks of a server, or `None` if it has not declared tasks.

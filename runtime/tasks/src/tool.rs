@@ -8,7 +8,7 @@ use futures_util::future::BoxFuture;
 use mcpgen_mcp::protocol::ContextExt;
 use mcpgen_mcp::protocol::input_requests::InputByKey;
 use mcpgen_mcp::protocol::methods::may_run_as_task;
-use mcpgen_mcp::server::{InputSource, RequestContext, ServerBuilder, ToolError, ToolInfo, ToolInvocation, ToolRunner};
+use mcpgen_mcp::server::{InputSource, RequestContext, ServerSetup, ToolError, ToolInfo, ToolInvocation, ToolRunner};
 use mcpgen_runtime::context::Context;
 use mcpgen_runtime::router::ResponseFuture;
 use mcpgen_types::v2026_07_28::{CallToolRequest, InputRequests, Tool};
@@ -90,8 +90,8 @@ struct TaskRunner {
 }
 
 impl ToolRunner for TaskRunner {
-    fn prepare(&self, builder: ServerBuilder) -> ServerBuilder {
-        declare(builder)
+    fn prepare(&self, setup: &mut ServerSetup) {
+        declare(setup);
     }
 
     /// In revisions whose clients request tasks, the description contains whether the tool can run as a task.

@@ -1,4 +1,4 @@
-//! Contract tests for implementations of the traits of [`replicas`](mcpgen_mcp::replicas) and [`tasks`](mcpgen_mcp::tasks).
+//! Contract tests for implementations of the traits of [`replicas`](mcpgen_mcp::replicas) and [`tasks`](mcpgen_tasks).
 //!
 //! Each function tests one trait, and panics if the implementation violates its contract. Most functions take an
 //! asynchronous function that creates the stores of a new replica. All replicas that it creates must share one storage,

@@ -8,7 +8,7 @@ use mcpgen_types::ext::apps::{
 use mcpgen_types::v2026_07_28::{Resource, TextOrBlobResourceContents, TextResourceContents};
 use mcpgen_types::{Json, JsonObject};
 
-use super::state::ServerBuilder;
+use super::builder::ServerBuilder;
 use super::tool::ToolInfo;
 use crate::protocol::ContextExt;
 use crate::protocol::extension::Extension;

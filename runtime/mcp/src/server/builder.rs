@@ -23,10 +23,10 @@ use super::prompt::IntoPrompt;
 use super::registry::{Entry, Registry};
 use super::request_state::RequestStateCodec;
 use super::state::{
-    Completion, CompletionKey, CompletionOf, Config, PromptEntry, RequestContext, ResourceEntry, Server, ServerBuilder,
+    Completion, CompletionKey, CompletionOf, Config, PromptEntry, RequestContext, ResourceEntry, Server, ServerSetup,
     ServerState, TemplateEntry, ToolEntry,
 };
-use super::subscriptions::{SubscriptionSource, Subscriptions};
+use super::subscriptions::Subscriptions;
 use super::tool::ToolInfo;
 use crate::protocol::RouterExt;
 use crate::protocol::cache_hints::{CacheHint, CacheHints};
@@ -35,6 +35,15 @@ use crate::protocol::extension::Extension;
 use crate::protocol::info::LocalInfo;
 use crate::replicas::{ChangeBus, Measured, RateLimiter, Replicas};
 use crate::validation::Validator;
+
+/// Builds a [`Server`]. Create one with [`Server::builder`].
+///
+/// Invalid definitions are reported when the server starts; see [`serve`](super::serve()) and [`Server::config`].
+#[derive(Debug)]
+#[must_use]
+pub struct ServerBuilder {
+    setup: ServerSetup,
+}
 
 impl Server {
     /// Creates a builder for a server that supports all revisions.
@@ -68,18 +77,17 @@ impl From<LocalInfo> for ServerBuilder {
             validator: None,
             invalid: Vec::new(),
         };
-        Self {
-            state: ServerState {
-                subscriptions: Subscriptions::of(&config.info),
-                config,
-                tools: Registry::default(),
-                resources: Registry::default(),
-                templates: Registry::default(),
-                prompts: Registry::default(),
-                extensions: Extensions::new(),
-                listeners: Mutex::default(),
-            },
-        }
+        let state = ServerState {
+            subscriptions: Subscriptions::of(&config.info),
+            config,
+            tools: Registry::default(),
+            resources: Registry::default(),
+            templates: Registry::default(),
+            prompts: Registry::default(),
+            extensions: Extensions::new(),
+            listeners: Mutex::default(),
+        };
+        Self { setup: ServerSetup { state } }
     }
 }
 
@@ -247,7 +255,7 @@ impl ServerBuilder {
         F: Fn(Context, CompleteRequestParams) -> Fut + Send + Sync + 'static,
         Fut: Future<Output = Vec<String>> + Send + 'static,
     {
-        self.state.config.completion = Some(Box::new(move |context, params| complete(context, params).boxed()));
+        self.setup.state.config.completion = Some(Box::new(move |context, params| complete(context, params).boxed()));
         self
     }
 
@@ -291,13 +299,13 @@ impl ServerBuilder {
         Fut: Future<Output = Vec<String>> + Send + 'static,
     {
         let complete: Completion = Box::new(move |context, params| complete(context, params).boxed());
-        self.state.config.completions.insert(key, complete);
+        self.setup.state.config.completions.insert(key, complete);
         self
     }
 
     /// Sets the instructions that tell models how to use the server.
     pub fn instructions(mut self, instructions: impl Into<String>) -> Self {
-        self.state.config.info.instructions = Some(instructions.into());
+        self.setup.state.config.info.instructions = Some(instructions.into());
         self
     }
 
@@ -318,7 +326,7 @@ impl ServerBuilder {
     }
 
     fn implementation(mut self, member: &str, value: Value) -> Self {
-        self.state.config.info.implementation.insert(member, value);
+        self.setup.state.config.info.implementation.insert(member, value);
         self
     }
 
@@ -336,7 +344,7 @@ impl ServerBuilder {
     /// ```
     pub fn capabilities(mut self, capabilities: &ServerCapabilities) -> Self {
         if let Ok(capabilities) = JsonObject::try_from(Json::from(capabilities)) {
-            self.state.config.info.capabilities.extend(capabilities);
+            self.setup.state.config.info.capabilities.extend(capabilities);
         }
         self
     }
@@ -347,70 +355,33 @@ impl ServerBuilder {
     /// Revision 2026-07-28 deprecates the capability, and advises new servers to log to standard error or with
     /// OpenTelemetry instead.
     pub fn logging(self) -> Self {
-        self.declare_capability("logging", JsonObject::new())
+        self.setup(|setup| setup.declare_capability("logging", JsonObject::new()))
     }
 
     /// Adds an extension of the protocol: declares it, and adds its handlers. See [`Extension`].
-    pub fn extension(self, extension: impl Extension) -> Self {
-        let mut builder = self.declare(&extension);
-        builder.state.config.extensions.push(Box::new(move |router| router.extension(&extension)));
-        builder
+    pub fn extension(mut self, extension: impl Extension) -> Self {
+        self.setup.declare(&extension);
+        self.setup.state.config.extensions.push(Box::new(move |router| router.extension(&extension)));
+        self
     }
 
     /// Sets the cache hint of the results of `R`: a list request, `resources/read`, `server/discover`, or a request of an
     /// extension whose results can be cached.
     pub fn cache_hint<R: Request>(mut self, hint: CacheHint) -> Self {
-        let hints = &mut self.state.config.cache_hints;
+        let hints = &mut self.setup.state.config.cache_hints;
         *hints = std::mem::take(hints).of::<R>(hint);
         self
     }
 
-    /// Adds routes that need the server, for extensions. The function is called for each connection or HTTP endpoint.
-    pub fn routes(mut self, add: impl Fn(&Server, Router) -> Router + Send + Sync + 'static) -> Self {
-        self.state.config.routes.push(Box::new(add));
-        self
-    }
-
-    /// Returns what extensions keep with the server, by type. [`Server::extensions`] returns it later.
-    pub fn extensions_mut(&mut self) -> &mut Extensions {
-        &mut self.state.extensions
-    }
-
-    /// Declares an extension in the capabilities of the server, and allows its values of `resultType`. Adds no handlers.
-    pub fn declare<E: Extension>(mut self, extension: &E) -> Self {
-        let config = &mut self.state.config;
-        config.info = std::mem::replace(&mut config.info, LocalInfo::new("", "")).extension(extension);
-        config.result_types.extend(extension.result_types());
-        self
-    }
-
-    /// Declares a capability of any revision, unless it is declared already.
-    pub fn declare_capability(mut self, name: &str, details: impl Into<Json>) -> Self {
-        self.state.config.info.capabilities.insert_if_absent(name, details);
-        self
-    }
-
-    /// Lets clients subscribe to notifications of an extension. Replaces an earlier source.
-    pub fn subscription_source(mut self, source: impl SubscriptionSource) -> Self {
-        self.state.subscriptions = self.state.subscriptions.with_source(source);
-        self
-    }
-
-    /// Declares the `resources` capability, even if the server has no resources yet.
-    pub fn declare_resources(self) -> Self {
-        self.state.resources.declare();
-        self
-    }
-
-    /// Adds an invalid definition, which is reported when the server starts.
-    pub fn invalid(mut self, error: DefinitionError) -> Self {
-        self.state.config.invalid.push(error);
+    /// Prepares the server for an extension.
+    pub fn setup(mut self, prepare: impl FnOnce(&mut ServerSetup)) -> Self {
+        prepare(&mut self.setup);
         self
     }
 
     /// Sets the number of entries on a page of a list. The default is 100, the minimum is 1.
     pub fn page_size(mut self, size: usize) -> Self {
-        self.state.config.page_size = size.max(1);
+        self.setup.state.config.page_size = size.max(1);
         self
     }
 
@@ -419,13 +390,13 @@ impl ServerBuilder {
     ///
     /// Set it for clients that request all lists, whatever the server declares, and fail if one of them is an error.
     pub fn empty_lists(mut self, empty_lists: bool) -> Self {
-        self.state.config.empty_lists = empty_lists;
+        self.setup.state.config.empty_lists = empty_lists;
         self
     }
 
     /// Sets the limits of a connection. HTTP endpoints have their own options.
     pub fn limits(mut self, limits: Limits) -> Self {
-        self.state.config.limits = limits;
+        self.setup.state.config.limits = limits;
         self
     }
 
@@ -437,7 +408,7 @@ impl ServerBuilder {
     where
         L: Layer<Router, Service: RequestService + Sync> + Send + Sync + 'static,
     {
-        self.state.config.layers.push(Box::new(move |router| router.layer(&layer)));
+        self.setup.state.config.layers.push(Box::new(move |router| router.layer(&layer)));
         self
     }
 
@@ -464,7 +435,7 @@ impl ServerBuilder {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn handlers(mut self, add: impl Fn(Router) -> Router + Send + Sync + 'static) -> Self {
-        self.state.config.extensions.push(Box::new(add));
+        self.setup.state.config.extensions.push(Box::new(add));
         self
     }
 
@@ -475,7 +446,7 @@ impl ServerBuilder {
     /// with a shared key accepts a state any number of times until it expires, unless it has a store that the processes
     /// share: [`RequestStateCodec::with_replay_guard`].
     pub fn request_state(mut self, codec: RequestStateCodec) -> Self {
-        self.state.config.request_state = Some(Ok(Arc::new(codec)));
+        self.setup.state.config.request_state = Some(Ok(Arc::new(codec)));
         self
     }
 
@@ -486,7 +457,7 @@ impl ServerBuilder {
     /// A multi-round request can only be continued by the caller that started it, and
     /// [`change_filter`](Self::change_filter) decides which changes a caller is notified of.
     pub fn identity(mut self, identity: impl Fn(&Context) -> String + Send + Sync + 'static) -> Self {
-        self.state.config.identity = Some(Box::new(identity));
+        self.setup.state.config.identity = Some(Box::new(identity));
         self
     }
 
@@ -494,7 +465,7 @@ impl ServerBuilder {
     /// validator. Invalid arguments are reported to the model, and the tool is not called; an invalid result becomes an
     /// error response. A schema that the validator rejects is an invalid definition.
     pub fn validate(mut self, validator: impl Validator) -> Self {
-        self.state.config.validator = Some(Arc::new(validator));
+        self.setup.state.config.validator = Some(Arc::new(validator));
         self
     }
 
@@ -507,14 +478,14 @@ impl ServerBuilder {
     ///
     /// If the limiter's store is unavailable, calls are refused with an error that tells the client to try again.
     pub fn rate_limiter(mut self, limiter: impl RateLimiter) -> Self {
-        self.state.config.rate_limiter = Some(Arc::new(Measured::new(Arc::new(limiter))));
+        self.setup.state.config.rate_limiter = Some(Arc::new(Measured::new(Arc::new(limiter))));
         self
     }
 
     /// Passes changes to the other replicas of the server, and notifies subscribers of theirs. Each subscriber is
     /// connected to only one replica. See [`replicas`](crate::replicas).
     pub fn change_bus(mut self, bus: impl ChangeBus) -> Self {
-        self.state.config.change_bus = Some(BusConnection::new(bus));
+        self.setup.state.config.change_bus = Some(BusConnection::new(bus));
         self
     }
 
@@ -554,14 +525,14 @@ impl ServerBuilder {
     /// # let _ = server;
     /// ```
     pub fn change_filter(mut self, filter: impl Fn(&str, &Change) -> bool + Send + Sync + 'static) -> Self {
-        self.state.config.change_filter = Some(Arc::new(filter));
+        self.setup.state.config.change_filter = Some(Arc::new(filter));
         self
     }
 
     /// Sets the stores that the HTTP endpoints of all replicas share, unless
     /// `EndpointOptions::replicas` sets them. They have no effect on other transports.
     pub fn replicas(mut self, replicas: Replicas) -> Self {
-        self.state.config.replicas = Some(replicas);
+        self.setup.state.config.replicas = Some(replicas);
         self
     }
 
@@ -569,14 +540,14 @@ impl ServerBuilder {
     ///
     /// To pass changes to other processes, use [`change_bus`](Self::change_bus) instead.
     pub fn on_change(mut self, on_change: impl Fn(&Change) + Send + Sync + 'static) -> Self {
-        self.state.config.on_change = Some(Box::new(on_change));
+        self.setup.state.config.on_change = Some(Box::new(on_change));
         self
     }
 
     /// Builds the server.
     #[must_use]
     pub fn build(self) -> Server {
-        let mut state = self.state;
+        let mut state = self.setup.state;
         let invalid = state.invalid_completions();
         state.config.invalid.extend(invalid);
         if let Some(validator) = state.config.validator.clone() {
@@ -592,11 +563,11 @@ impl ServerBuilder {
 
     fn insert_tool(self, entry: Result<ToolEntry, DefinitionError>) -> Self {
         let runner = entry.as_ref().ok().and_then(|entry| entry.runner.clone());
-        let builder = self.insert(entry, |state| &state.tools);
-        match runner {
-            Some(runner) => runner.prepare(builder),
-            None => builder,
+        let mut builder = self.insert(entry, |state| &state.tools);
+        if let Some(runner) = runner {
+            runner.prepare(&mut builder.setup);
         }
+        builder
     }
 
     /// Adds an entry. An error is reported when the server starts.
@@ -605,8 +576,8 @@ impl ServerBuilder {
         entry: Result<T, DefinitionError>,
         registry: impl Fn(&ServerState) -> &Registry<T>,
     ) -> Self {
-        let inserted = entry.and_then(|entry| registry(&self.state).insert(entry));
-        self.state.config.invalid.extend(inserted.err());
+        let inserted = entry.and_then(|entry| registry(&self.setup.state).insert(entry));
+        self.setup.state.config.invalid.extend(inserted.err());
         self
     }
 }
@@ -620,7 +591,8 @@ mod tests {
     #[test]
     fn reports_that_no_key_could_be_created() {
         let mut builder = Server::builder("s", "1");
-        builder.state.config.request_state = Some(Err(RequestStateError::NoRandomness(getrandom::Error::UNSUPPORTED)));
+        builder.setup.state.config.request_state =
+            Some(Err(RequestStateError::NoRandomness(getrandom::Error::UNSUPPORTED)));
         let error = builder.build().config().expect_err("no key");
         assert!(matches!(error, ServeError::RequestState(RequestStateError::NoRandomness(_))));
         assert!(error.to_string().contains("ServerBuilder::request_state"), "{error}");

@@ -39,7 +39,7 @@ impl Server {
         listeners::changed(&mut self.0.listeners.lock(), change);
     }
 
-    /// Returns what extensions keep with the server, by type; see [`ServerBuilder::extensions_mut`](super::ServerBuilder::extensions_mut).
+    /// Returns what extensions keep with the server, by type; see [`ServerSetup::extensions_mut`](super::ServerSetup::extensions_mut).
     #[must_use]
     pub fn extensions(&self) -> &Extensions {
         &self.0.extensions

@@ -42,7 +42,7 @@
 //!
 //! # Files
 //!
-//! `state` has the types of a server, `builder` builds it, `handle` has the methods of its handle, `registration` changes it
+//! `state` has the types of a server, `builder` builds it and `setup` prepares it for extensions, `handle` has the methods of its handle, `registration` changes it
 //! while it serves, and `serve` connects it to transports. `router` has its routes: `call_tool`, `read_resource` and
 //! `get_prompt` handle requests, and `conversion` converts their params and results. `registry` stores entries (`tool` with its
 //! `arguments`, `resource`, `template`, `prompt`). Their functions take a `context`, which has the `questions` of a function, or an
@@ -82,6 +82,7 @@ mod resource;
 mod router;
 mod schema;
 mod serve;
+mod setup;
 mod state;
 pub mod subscriptions;
 mod template;
@@ -91,6 +92,7 @@ mod tool_schemas;
 
 #[cfg(feature = "apps")]
 pub use app::{APP_MIME_TYPE, App, Apps};
+pub use builder::ServerBuilder;
 pub use error::{DefinitionError, ServeError};
 pub use input_source::InputSource;
 pub use into_contents::IntoContents;
@@ -98,6 +100,6 @@ pub use into_tool_result::{IntoToolResult, Structured};
 pub use prompt::IntoPrompt;
 pub use registry::{decode_cursor, encode_cursor};
 pub use serve::{IntoConnection, serve, serve_until};
-pub use state::{RequestContext, Server, ServerBuilder, ToolInvocation, ToolRunner};
+pub use state::{RequestContext, Server, ServerSetup, ToolInvocation, ToolRunner};
 pub use tool::ToolInfo;
 pub use tool_error::ToolError;

@@ -43,11 +43,8 @@ use crate::validation::Validator;
 #[derive(Clone)]
 pub struct Server(pub(super) Arc<ServerState>);
 
-/// Builds a [`Server`]. Create one with [`Server::builder`].
-///
-/// Invalid definitions are reported when the server starts; see [`serve`](super::serve()) and [`Server::config`].
-#[must_use]
-pub struct ServerBuilder {
+/// A server that is not built yet, for extensions. [`ServerBuilder::setup`](super::ServerBuilder::setup) passes it to them.
+pub struct ServerSetup {
     pub(super) state: ServerState,
 }
 
@@ -193,8 +190,8 @@ pub(super) struct Extended {
 /// [`ToolInfo::runner`](super::ToolInfo::runner).
 pub trait ToolRunner: fmt::Debug + Send + Sync + 'static {
     /// Prepares a server that is built with the tool.
-    fn prepare(&self, builder: ServerBuilder) -> ServerBuilder {
-        builder
+    fn prepare(&self, setup: &mut ServerSetup) {
+        let _ = setup;
     }
 
     /// Completes the description of the tool in a list.
@@ -230,9 +227,9 @@ impl fmt::Debug for Server {
     }
 }
 
-impl fmt::Debug for ServerBuilder {
+impl fmt::Debug for ServerSetup {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("ServerBuilder").field("info", &self.state.config.info).finish_non_exhaustive()
+        f.debug_struct("ServerSetup").field("info", &self.state.config.info).finish_non_exhaustive()
     }
 }
 

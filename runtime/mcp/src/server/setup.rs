@@ -1,0 +1,50 @@
+//! What extensions prepare of a server.
+
+use mcpgen_runtime::router::Router;
+use mcpgen_runtime::transport::Extensions;
+use mcpgen_types::Json;
+
+use super::error::DefinitionError;
+use super::state::{Server, ServerSetup};
+use super::subscriptions::SubscriptionSource;
+use crate::protocol::extension::Extension;
+use crate::protocol::info::LocalInfo;
+
+impl ServerSetup {
+    /// Adds routes that need the server. The function is called for each connection or HTTP endpoint.
+    pub fn routes(&mut self, add: impl Fn(&Server, Router) -> Router + Send + Sync + 'static) {
+        self.state.config.routes.push(Box::new(add));
+    }
+
+    /// Returns what extensions keep with the server, by type. [`Server::extensions`] returns it later.
+    pub fn extensions_mut(&mut self) -> &mut Extensions {
+        &mut self.state.extensions
+    }
+
+    /// Declares an extension in the capabilities of the server, and allows its values of `resultType`. Adds no handlers.
+    pub fn declare<E: Extension>(&mut self, extension: &E) {
+        let config = &mut self.state.config;
+        config.info = std::mem::replace(&mut config.info, LocalInfo::new("", "")).extension(extension);
+        config.result_types.extend(extension.result_types());
+    }
+
+    /// Declares a capability of any revision, unless it is declared already.
+    pub fn declare_capability(&mut self, name: &str, details: impl Into<Json>) {
+        self.state.config.info.capabilities.insert_if_absent(name, details);
+    }
+
+    /// Declares the `resources` capability, even if the server has no resources yet.
+    pub fn declare_resources(&mut self) {
+        self.state.resources.declare();
+    }
+
+    /// Lets clients subscribe to notifications of an extension. Replaces an earlier source.
+    pub fn subscription_source(&mut self, source: impl SubscriptionSource) {
+        self.state.subscriptions = self.state.subscriptions.with_source(source);
+    }
+
+    /// Adds an invalid definition, which is reported when the server starts.
+    pub fn invalid(&mut self, error: DefinitionError) {
+        self.state.config.invalid.push(error);
+    }
+}
