@@ -86,6 +86,7 @@ mod template;
 mod tool;
 mod tool_error;
 mod tool_schemas;
+mod uri_template;
 
 #[cfg(feature = "apps")]
 pub use app::{APP_MIME_TYPE, App, Apps};
