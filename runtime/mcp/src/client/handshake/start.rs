@@ -10,29 +10,16 @@ pub(crate) enum Start {
     /// With a process that can be restarted.
     #[cfg(feature = "stdio")]
     Command,
-    /// With a process that was restarted, and is sent `initialize` first.
-    #[cfg(feature = "stdio")]
-    Restarted,
 }
 
 impl Start {
-    #[cfg(feature = "stdio")]
-    pub(super) fn is_restarted(self) -> bool {
-        self == Self::Restarted
-    }
-
-    #[cfg(not(feature = "stdio"))]
-    pub(super) fn is_restarted(self) -> bool {
-        false
-    }
-
     /// Returns how long a server may be silent before it is sent `initialize`, too.
     pub(super) fn patience(self, discover_timeout: Duration) -> Duration {
         match self {
             Self::Streams => discover_timeout,
             // Some servers fail on the first request, and exit only when they receive a second one.
             #[cfg(feature = "stdio")]
-            Self::Command | Self::Restarted => discover_timeout.min(Duration::from_secs(5)),
+            Self::Command => discover_timeout.min(Duration::from_secs(5)),
         }
     }
 }
