@@ -45,8 +45,8 @@
 //! `builder` builds a server, `state` has its handle, `registration` changes it while it serves, and `serve` connects
 //! it to transports. `router` has its routes: `call_tool`, `read_resource` and `get_prompt` handle requests, and
 //! `conversion` converts their params and results. `task_call` runs calls as tasks. `registry` stores entries (`tool`,
-//! `resource`, `template`, `prompt`). Their functions take a `context`, which has the `rounds` of a request;
-//! `into_tool_result` and `into_contents` convert their return values, and `form` checks answers of
+//! `resource`, `template`, `prompt`), and `uri_template` reads the variables of a URI. Their functions take a `context`,
+//! which has the `rounds` of a request; `into_tool_result` and `into_contents` convert their return values, and `form` checks answers of
 //! users. `schema` derives schemas from types, `tool_schemas` checks values against them, and `json_terms` rewords errors. `subscriptions` notifies modern clients of changes, `listeners` legacy ones,
 //! and `change_filter` decides which changes a caller may be notified of.
 //! `app` adds pages that hosts show.
