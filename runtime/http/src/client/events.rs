@@ -1,6 +1,7 @@
 //! Decodes server-sent events.
 //!
-//! The crates that do this do not limit the size of an event, so a server could exhaust the memory of its clients.
+//! sse-stream and eventsource-stream do not limit the size of an event, so a server could exhaust the memory of its
+//! clients.
 
 use std::time::Duration;
 

@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 
 /// A URI template (RFC 6570) whose variables can be read from a URI.
 ///
-/// It has the expressions `{name}`, `{+path}` and `{#fragment}`, with text between them. The crates that match templates
-/// bring an engine of regular expressions, also to servers without templates.
+/// It has the expressions `{name}`, `{+path}` and `{#fragment}`, with text between them. uri-template-ex, which
+/// matches the same, brings an engine of regular expressions, also to servers without templates.
 #[derive(Debug)]
 pub(super) struct UriTemplate {
     /// The text before the first variable.
