@@ -22,8 +22,8 @@ fn writes_a_function_for_each_tool_and_is_idempotent() {
         "/// Calls the tool `get-sum`.\n///\n/// Returns the sum of two numbers.\n",
         "pub async fn get_sum<S: RequestService>(",
         "arguments: &GetSumArguments,",
-        ") -> Result<CallToolResult, TypedCallError> {\n    client.call_tool_with(\"get-sum\", arguments).await",
-        "StructuredResult<GetStructuredContentResult>",
+        ") -> Result<CallToolResult, CallError> {\n    client.tool(\"get-sum\").arguments(arguments).successful().await",
+        ") -> Result<GetStructuredContentResult, CallError> {",
     ] {
         assert!(root.contains(part), "{part}\n{root}");
     }
@@ -93,7 +93,7 @@ fn names_are_unique() {
     {
         assert!(root.contains(&format!("pub async fn {function}<")), "{function}: {root}");
     }
-    for exported in ["GetSum2Arguments", "CallToolResult2", "StructuredResult2", "self::type_result::TypeResult;"] {
+    for exported in ["GetSum2Arguments", "CallToolResult2", "StructuredResult;", "self::type_result::TypeResult;"] {
         assert!(root.contains(exported), "{exported}: {root}");
     }
 }

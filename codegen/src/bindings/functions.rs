@@ -30,7 +30,6 @@ pub(super) fn root(header: &str, source: &str, tools: &[ToolBinding<'_>]) -> Res
     });
     let comments = Comments::default();
     let functions = tools.iter().map(|tool| function(tool, &comments));
-    let structured = tools.iter().any(|tool| tool.result.is_some()).then(|| quote!(StructuredResult,));
     let content = tools.iter().any(|tool| tool.result.is_none()).then(|| {
         quote!(
             use mcpgen_types::v2026_07_28::CallToolResult;
@@ -44,11 +43,12 @@ pub(super) fn root(header: &str, source: &str, tools: &[ToolBinding<'_>]) -> Res
     let tokens = quote! {
         #![doc = #title]
         #![doc = ""]
-        #![doc = " Each function calls a tool on a client. It fails with [`TypedCallError`] if the call or the tool fails."]
+        #![doc = " Each function calls a tool on a client. It fails with [`CallError`] if the call or the tool fails."]
         #![allow(clippy::doc_lazy_continuation, clippy::doc_overindented_list_items, reason = "the server's own prose")]
         #![allow(dead_code, unused_imports, reason = "few crates call all tools")]
         #(#modules)*
-        use mcpgen_sdk::client::{#structured Client, TypedCallError};
+        use mcpgen_sdk::Client;
+        use mcpgen_sdk::peer::CallError;
         use mcpgen_sdk::router::RequestService;
         #json
         #content
@@ -65,11 +65,9 @@ fn function(tool: &ToolBinding<'_>, comments: &Comments) -> TokenStream {
         Err(_) => quote!(JsonObject),
     };
     let (method, result) = match &tool.result {
-        None => (quote!(call_tool_with), quote!(CallToolResult)),
-        Some(schema) => {
-            let content = if schema.rust.is_ok() { type_of(schema) } else { quote!(mcpgen_types::Json) };
-            (quote!(call_tool_structured), quote!(StructuredResult<#content>))
-        }
+        None => (quote!(successful), quote!(CallToolResult)),
+        Some(schema) if schema.rust.is_ok() => (quote!(structured), type_of(schema)),
+        Some(_) => (quote!(structured), quote!(mcpgen_types::Json)),
     };
     let docs = comments.emit(&docs(tool));
     quote! {
@@ -77,8 +75,8 @@ fn function(tool: &ToolBinding<'_>, comments: &Comments) -> TokenStream {
         pub async fn #function<S: RequestService>(
             client: &Client<S>,
             arguments: &#arguments,
-        ) -> Result<#result, TypedCallError> {
-            client.#method(#name, arguments).await
+        ) -> Result<#result, CallError> {
+            client.tool(#name).arguments(arguments).#method().await
         }
     }
 }

@@ -15,8 +15,8 @@ use mcpgen_schema::{Dialect, Document, ReadOptions};
 use crate::emit::Options;
 use crate::emit::module::{emit_on, threads};
 
-/// Types that the root imports.
-pub(super) const IMPORTED_TYPES: [&str; 2] = ["CallToolResult", "StructuredResult"];
+/// A type that the root imports, whose name a tool could need.
+const IMPORTED_TYPE: &str = "CallToolResult";
 
 /// The maximum length of the name of a file, in bytes.
 const LONGEST_FILE_NAME: usize = 255;
@@ -56,7 +56,7 @@ pub(super) struct SchemaBinding {
 impl Default for Names {
     fn default() -> Self {
         let mut types = Namespace::default();
-        IMPORTED_TYPES.iter().for_each(|name| drop(types.claim(name)));
+        types.claim(IMPORTED_TYPE);
         Names { functions: Namespace::default(), types }
     }
 }

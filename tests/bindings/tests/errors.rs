@@ -1,7 +1,6 @@
 //! Calls bindings on a server in memory, whose results are right and wrong.
 
 use mcpgen_bindings_test::shapes::{self, SearchArguments, search_arguments};
-use mcpgen_sdk::client::TypedCallError;
 use mcpgen_sdk::{Client, LocalInfo, Router, peer::CallError, serve, transport};
 use mcpgen_types::v2026_07_28::{CallToolRequest, CallToolResult, InputRequiredOrCallToolResult, TextContent};
 use mcpgen_types::{ErrorObject, JsonObject, Value};
@@ -31,40 +30,38 @@ async fn client(result: Value) -> Client {
     Client::builder("client", "1").connect(incoming, outgoing).await.expect("connected")
 }
 
+/// The arguments as JSON.
+const ARGUMENTS: &str = r#"{"query":"mcp"}"#;
+
 fn search() -> SearchArguments {
     SearchArguments::new(search_arguments::SearchArgumentsQuery::try_from("mcp".to_owned()).expect("not empty"))
 }
 
 #[tokio::test]
-async fn returns_structured_results() -> Result<(), TypedCallError> {
+async fn returns_structured_results() -> Result<(), CallError> {
     let client = client(json!({ "structured": { "hits": [{ "title": "a" }] } })).await;
     let result = shapes::search(&client, &search()).await?;
-    assert_eq!(result.structured.hits[0].title, "a");
-    assert_eq!(mcpgen_types::to_value(&result.result.content).expect("JSON")[0]["text"], r#"{"query":"mcp"}"#);
+    assert_eq!(result.hits[0].title, "a");
     let result = shapes::dynamic(&client, &JsonObject::new()).await?;
-    assert_eq!(result.structured, json!({ "hits": [{ "title": "a" }] }), "a schema that mcpgen cannot read is JSON");
+    assert_eq!(result, json!({ "hits": [{ "title": "a" }] }), "a schema that mcpgen cannot read is JSON");
     Ok(())
 }
 
 #[tokio::test]
 async fn errors_tell_what_failed() {
-    type Expected = fn(&TypedCallError) -> bool;
+    type Expected = fn(&CallError) -> bool;
     let cases: [(Value, Expected, &str); 4] = [
-        (json!("unknown tool"), |it| matches!(it, TypedCallError::Call(CallError::ErrorResponse(_))), "unknown tool"),
+        (json!("unknown tool"), |it| matches!(it, CallError::ErrorResponse(_)), "unknown tool"),
         (
             json!({ "failed": true }),
-            |it| matches!(it, TypedCallError::Tool { tool, .. } if tool == "search"),
-            r#"the tool `search` failed: {"query":"mcp"}"#,
+            |it| matches!(it, CallError::ToolFailed { name, message } if name == "search" && message == ARGUMENTS),
+            "search",
         ),
-        (
-            json!({}),
-            |it| matches!(it, TypedCallError::NoStructuredContent { .. }),
-            "the result of the tool `search` has no structured content; read its content instead",
-        ),
+        (json!({}), |it| matches!(it, CallError::Invalid(_)), "search: structured content: SearchResult"),
         (
             json!({ "structured": { "hits": [{}] } }),
-            |it| matches!(it, TypedCallError::StructuredContent { .. }),
-            "the structured content of the tool `search` is invalid: SearchResult: hits",
+            |it| matches!(it, CallError::Invalid(_)),
+            "search: structured content: SearchResult: hits",
         ),
     ];
     for (result, is_expected, message) in cases {

@@ -3,6 +3,10 @@
 //! `compact` parses compact signatures, `sign` creates them with private keys, and `jwk` verifies them with public
 //! keys. The cryptography is ring's. HMAC and `none` are not supported, so a public key cannot be mistaken for a shared
 //! secret.
+//!
+//! jsonwebtoken would add a second implementation of cryptography beside the one that TLS uses. It takes it from one
+//! provider per process and panics if dependencies enable none or both of its backends. It also reads `crit` without
+//! refusing it, and does not limit sizes, generate keys or reject private members of a `jwk` header.
 
 mod compact;
 mod error;

@@ -1,4 +1,7 @@
 //! Decodes server-sent events.
+//!
+//! sse-stream and eventsource-stream do not limit the size of an event, so a server could exhaust the memory of its
+//! clients.
 
 use std::time::Duration;
 

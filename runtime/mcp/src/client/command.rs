@@ -92,8 +92,7 @@ impl ClientBuilder {
     ///
     /// Fails if the program cannot be started, if the server exits, or if the handshake fails. Error messages quote the
     /// program and its arguments, so pass secrets in environment variables.
-    pub async fn connect_command(self, mut command: Command) -> Result<Client, CommandError> {
-        let mut start = Start::Command;
+    pub async fn connect_command(mut self, mut command: Command) -> Result<Client, CommandError> {
         loop {
             let ProcessOptions { line_limit, on_stderr, on_stray_output, tracker } = self.process.clone();
             let started = Process::start(&mut command, line_limit, [on_stderr, on_stray_output], &tracker);
@@ -104,7 +103,7 @@ impl ClientBuilder {
                 async move { process.stop(STOP).await }
             };
             let (options, handlers, limits) = (self.options.clone(), self.handlers.clone(), self.limits.clone());
-            let lifecycle = Lifecycle { start, after };
+            let lifecycle = Lifecycle { start: Start::Command, after };
             let connected =
                 connect_with(options, lifecycle, handlers.clone(), handlers, incoming, outgoing, limits).await;
             let error = match connected {
@@ -114,13 +113,13 @@ impl ClientBuilder {
             let has_exited = matches!(&error, HandshakeError::Call(CallError::Closed(Closed)));
             let status = if has_exited { process.unexpected_exit().await } else { None };
             process.stop(GIVE_UP).await;
-            if has_exited && start == Start::Command && self.options.may_require_initialize() {
+            if has_exited && let Some(revision) = self.options.legacy_fallback() {
                 tracing::debug!(program = process.program(), ?status, "the server has exited; restarting it");
-                start = Start::Restarted;
+                self.options.known_revision = Some(revision);
                 continue;
             }
             let (program, output) = (process.program().into(), process.output());
-            let method = if start == Start::Restarted { "initialize" } else { self.options.first_method() };
+            let method = self.options.first_method();
             return Err(match status {
                 Some(status) => CommandError::Exited { program, status, method, output },
                 None => CommandError::Handshake { program, output, source: error },

@@ -28,7 +28,6 @@
 //!   awaits tasks.
 //! * `tool_cache` is the client's list of tools, and `output_schema` checks their results; [`cache`] caches other results, on request.
 //! * `decoder` decodes results of any revision; [`lenient`] repairs them, on request.
-//! * `typed` calls tools with typed arguments and results.
 //! * `changes` receives changes of the server in every revision, and [`subscription`] in 2026-07-28. `subscribed` has the
 //!   resources that a client has subscribed to in legacy revisions.
 
@@ -57,7 +56,6 @@ mod task_results;
 mod tool_cache;
 mod tool_call;
 mod tool_task;
-mod typed;
 
 pub use builder::ClientBuilder;
 pub use changes::Changes;
@@ -73,4 +71,3 @@ pub use process::{ChildProcess, ServerOutput};
 pub use subscribed::SessionState;
 pub use task_results::{CreatedTask, TaskResults};
 pub use tool_call::ToolCall;
-pub use typed::{StructuredResult, TypedCallError};

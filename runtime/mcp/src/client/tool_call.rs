@@ -39,8 +39,9 @@ impl<S: RequestService> Client<S> {
     /// Prepares a call of a tool, in every revision. The client's handlers handle the server's requests for input in the
     /// meantime.
     ///
-    /// A failure of the tool is a result with [`is_error`](CallToolResult::is_error) set. [`text`](ToolCall::text) and
-    /// [`structured`](ToolCall::structured) return an error instead. Dropping the future cancels the call.
+    /// A failure of the tool is a result with [`is_error`](CallToolResult::is_error) set. [`text`](ToolCall::text),
+    /// [`structured`](ToolCall::structured) and [`successful`](ToolCall::successful) return an error instead. Dropping the
+    /// future cancels the call.
     ///
     /// ```
     /// # use mcpgen_sdk::{Client, Server, protocol::ContextExt};
@@ -112,8 +113,7 @@ impl<'c, S: RequestService> ToolCall<'c, S> {
     ///
     /// Fails like the call itself, and with [`ToolFailed`](CallError::ToolFailed) if the tool failed.
     pub async fn text(self) -> Result<String, CallError> {
-        let name = self.name.clone();
-        Ok(text_of(&unless_failed(name, self.send().await?)?))
+        Ok(text_of(&self.successful().await?))
     }
 
     /// Sends the call, and decodes its structured content. If the tool returns none, decodes the JSON text of its only
@@ -125,7 +125,7 @@ impl<'c, S: RequestService> ToolCall<'c, S> {
     /// [`Invalid`](CallError::Invalid) if the content does not match `T`.
     pub async fn structured<T: DeserializeOwned>(self) -> Result<T, CallError> {
         let name = self.name.clone();
-        let result = unless_failed(name.clone(), self.send().await?)?;
+        let result = self.successful().await?;
         let content = match (result.structured_content, result.content.as_slice()) {
             (Some(content), _) => Json::from(&content),
             (None, [ContentBlock::TextContent(text)]) => mcpgen_types::from_str::<Json>(&text.text)
@@ -136,6 +136,20 @@ impl<'c, S: RequestService> ToolCall<'c, S> {
         };
         let decoded = content.deserialize();
         decoded.map_err(|error| CallError::Invalid(format!("{name}: structured content: {error}").into()))
+    }
+
+    /// Sends the call, and returns its result.
+    ///
+    /// # Errors
+    ///
+    /// Fails like the call itself, and with [`ToolFailed`](CallError::ToolFailed) if the tool failed.
+    pub async fn successful(self) -> Result<CallToolResult, CallError> {
+        let name = self.name.clone();
+        let result = self.send().await?;
+        match result.is_error {
+            Some(true) => Err(CallError::ToolFailed { name, message: text_of(&result) }),
+            _ => Ok(result),
+        }
     }
 
     /// Sends the call, and returns its result as JSON in the revision of the connection. The result is not validated.
@@ -217,14 +231,6 @@ impl<S> fmt::Debug for ToolCall<'_, S> {
 async fn within<T>(limit: Option<Duration>, call: impl Future<Output = Result<T, CallError>>) -> Result<T, CallError> {
     let Some(limit) = limit else { return call.await };
     tokio::time::timeout(limit, call).await.map_err(|_| CallError::Timeout(limit))?
-}
-
-/// Returns the result of a tool, or an error if the tool failed.
-fn unless_failed(name: String, result: CallToolResult) -> Result<CallToolResult, CallError> {
-    match result.is_error {
-        Some(true) => Err(CallError::ToolFailed { name, message: text_of(&result) }),
-        _ => Ok(result),
-    }
 }
 
 /// Returns the text of a result, in one line per block.

@@ -177,9 +177,11 @@ impl ServerBuilder {
     /// with exactly the requested URI takes precedence over templates. Of several matching templates, the first one
     /// added is used.
     ///
-    /// The variables are percent-decoded and come from the client. `{name}` matches one segment: it is not empty, not
-    /// `.` or `..`, and contains no `/`, `\` or NUL. `{+path}` and `{#fragment}` can contain anything. Validate them
-    /// before you use them as file paths.
+    /// The variables are percent-decoded and come from the client. `{name}` matches one segment, such as `a+b` or `u@h`:
+    /// it ends before `/`, `?` or `#`, is not empty, not `.` or `..`, and contains no encoded `/`, `\` or NUL. `{+path}`
+    /// and `{#fragment}` can contain anything. Validate them before you use them as file paths.
+    ///
+    /// A URI with invalid percent-encoding, such as `%zz`, matches no template, and neither does one of more than 64 KiB.
     pub fn resource_template<F, Fut, T>(self, template: mcpgen_types::v2026_07_28::ResourceTemplate, read: F) -> Self
     where
         F: Fn(RequestContext, BTreeMap<String, String>) -> Fut + Send + Sync + 'static,

@@ -76,8 +76,8 @@ impl ServerState {
                     ("prompt", name, arguments.into_iter().map(|argument| argument.name).collect())
                 }
                 CompletionOf::Template(template) => {
-                    self.templates.get(template)?;
-                    ("resource template", template, variable_names(template))
+                    let entry = self.templates.get(template)?;
+                    ("resource template", template, entry.uri_template.names().map(str::to_owned).collect())
                 }
             };
             let known: Vec<String> = known;
@@ -90,14 +90,6 @@ impl ServerState {
         };
         self.config.completions.keys().filter_map(invalid).collect()
     }
-}
-
-/// Returns the names of the variables of a URI template, without operators and modifiers.
-fn variable_names(template: &str) -> Vec<String> {
-    let expressions = template.split('{').skip(1).filter_map(|rest| rest.split('}').next());
-    let variables = expressions
-        .flat_map(|expression| expression.trim_start_matches(['+', '#', '.', '/', ';', '?', '&']).split(','));
-    variables.filter_map(|variable| variable.split([':', '*']).next()).map(str::to_owned).collect()
 }
 
 /// The maximum number of values in a response.

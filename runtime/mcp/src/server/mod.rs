@@ -42,12 +42,12 @@
 //!
 //! # Files
 //!
-//! `state` has the types of a server, `builder` builds it and `setup` prepares it for extensions, `handle` has the methods of its handle, `registration` changes it
-//! while it serves, and `serve` connects it to transports. `router` has its routes: `call_tool`, `read_resource` and
-//! `get_prompt` handle requests, and `conversion` converts their params and results. `registry` stores entries (`tool` with its
-//! `arguments`, `resource`, `template`, `prompt`). Their functions take a `context`, which has the `questions` of a function, or an
-//! `input_source` of an extension;
-//! `into_tool_result` and `into_contents` convert their return values, and `form` checks answers of
+//! `state` has the types of a server, `builder` builds it and `setup` prepares it for extensions, `handle` has the methods of
+//! its handle, `registration` changes it while it serves, and `serve` connects it to transports. `router` has its routes:
+//! `call_tool`, `read_resource` and `get_prompt` handle requests, and `conversion` converts their params and results.
+//! `registry` stores entries (`tool` with its `arguments`, `resource`, `template`, `prompt`), and `uri_template` reads the
+//! variables of a URI. Their functions take a `context`, which has the `questions` of a function, or an `input_source` of an
+//! extension; `into_tool_result` and `into_contents` convert their return values, and `form` checks answers of
 //! users. `schema` derives schemas from types, `tool_schemas` checks values against them, and `json_terms` rewords errors. `subscriptions` notifies modern clients of changes, `listeners` legacy ones,
 //! and `change_filter` decides which changes a caller may be notified of.
 //! `app` adds pages that hosts show.
@@ -89,6 +89,7 @@ mod template;
 mod tool;
 mod tool_error;
 mod tool_schemas;
+mod uri_template;
 
 #[cfg(feature = "apps")]
 pub use app::{APP_MIME_TYPE, App, Apps};

@@ -43,7 +43,8 @@ impl Server {
     fn start_reading_template(&self, uri: &str, context: RequestContext) -> Option<BoxFuture<'static, Contents>> {
         let mut templates = self.0.templates.all();
         templates.sort_unstable_by_key(|entry| entry.number);
-        let (entry, variables) = templates.iter().find_map(|entry| Some((entry, entry.variables(uri)?)))?;
+        let (entry, variables) =
+            templates.iter().find_map(|entry| Some((entry, entry.uri_template.variables(uri)?)))?;
         Some(entry.read(context, variables, uri))
     }
 

@@ -13,7 +13,6 @@ use mcpgen_runtime::transport::Extensions;
 use mcpgen_types::v2026_07_28::{CompleteRequestParams, GetPromptResult, Prompt, Resource, ResourceTemplate, Tool};
 use mcpgen_types::{ErrorObject, Json};
 use parking_lot::Mutex;
-use uri_template_ex::UriTemplate;
 
 use super::arguments::Arguments;
 use super::change_bus::BusConnection;
@@ -28,6 +27,7 @@ use super::request_state::{RequestStateCodec, RequestStateError};
 use super::subscriptions::Subscriptions;
 use super::tool_error::ToolError;
 use super::tool_schemas::Schemas;
+use super::uri_template::UriTemplate;
 use crate::protocol::cache_hints::CacheHints;
 use crate::protocol::change::Change;
 use crate::protocol::header_params::Header;

@@ -767,6 +767,8 @@ async fn template_variables_match_one_segment() {
     for (uri, expected) in [
         ("x:///a", Some("a")),
         ("x:///a%20b", Some("a b")),
+        ("x:///a+b:c@d", Some("a+b:c@d")),
+        ("x:///%zz", None),
         ("x:///..%2F..%2Fetc", None),
         ("x:///..", None),
         ("x:///%2e%2e", None),

@@ -122,6 +122,8 @@ async fn text_is_that_of_all_text_blocks() {
         {
             let text = client.tool(tool).text().await.map_err(|error| error.to_string());
             assert_eq!(text.as_deref().map_err(String::as_str), expected, "{revision}");
+            let result = client.tool(tool).successful().await;
+            assert_eq!(result.map(drop).map_err(|error| error.to_string()), text.map(drop), "{revision}");
         }
     }
 }

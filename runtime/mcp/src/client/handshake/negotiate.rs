@@ -33,7 +33,7 @@ pub(crate) async fn negotiate(
         return Ok(known);
     }
     let mut rejection = None;
-    if start.is_restarted() || known.is_some_and(Revision::is_legacy) {
+    if known.is_some_and(Revision::is_legacy) {
         match initialize(peer, protocol).await {
             Err(error) if next.is_some() && may_be_modern(&error, start) => rejection = Some(error),
             initialized => return initialized,
@@ -81,8 +81,6 @@ pub(crate) async fn negotiate(
 /// `server/discover`.
 fn may_be_modern(error: &HandshakeError, start: Start) -> bool {
     match error {
-        // The process was restarted because it seemed to be a legacy server.
-        error if start.is_restarted() => names_supported(error),
         // A server that was known to be legacy may have been upgraded. Any error response is possible then.
         HandshakeError::Call(CallError::ErrorResponse(_) | CallError::Invalid(_)) => true,
         HandshakeError::InitializeTimeout(_) => start == Start::Streams,

@@ -61,9 +61,10 @@ impl ConnectOptions {
         self.known_revision.filter(|known| self.local_info.revisions.contains(known))
     }
 
-    /// Returns whether a server that exits may accept `initialize` as its first request, and did not receive it first.
-    pub(crate) fn may_require_initialize(&self) -> bool {
-        self.first_method() == "server/discover" && self.local_info.revisions_of_kind(true).next().is_some()
+    /// Returns the revision to assume after a server has exited, because it may require `initialize` as its first
+    /// request. Returns `None` if it was sent `initialize` first.
+    pub(crate) fn legacy_fallback(&self) -> Option<Revision> {
+        self.local_info.revisions_of_kind(true).next().filter(|_| self.first_method() == "server/discover")
     }
 
     /// Returns the first request of the handshake.

@@ -10,21 +10,15 @@ pub(crate) enum Start {
     Streams,
     /// With a process that can be restarted.
     Command,
-    /// With a process that was restarted, and is sent `initialize` first.
-    Restarted,
 }
 
 impl Start {
-    pub(super) fn is_restarted(self) -> bool {
-        self == Self::Restarted
-    }
-
     /// Returns how long a server may be silent before it is sent `initialize`, too.
     pub(super) fn patience(self, discover_timeout: Duration) -> Duration {
         match self {
             Self::Streams => discover_timeout,
             // Some servers fail on the first request, and exit only when they receive a second one.
-            Self::Command | Self::Restarted => discover_timeout.min(Duration::from_secs(5)),
+            Self::Command => discover_timeout.min(Duration::from_secs(5)),
         }
     }
 }

@@ -1,4 +1,7 @@
 //! The process group of a server: the server and the processes that it starts.
+//!
+//! process-wrap waits only for children of this process, and not for a server whose launcher has exited. It also signals
+//! a group that has ended, although its ID may be another group's by then.
 
 use std::io;
 #[cfg(unix)]
