@@ -46,7 +46,7 @@ pub enum CallError {
     /// The server ended a subscription without a result.
     #[error("the server ended the subscription")]
     SubscriptionEnded,
-    /// A tool failed, in calls that return its content only.
+    /// A tool failed, in calls that return its result only if it succeeded.
     #[error("the tool {name} failed: {message}")]
     ToolFailed {
         /// The name of the tool.
