@@ -36,14 +36,12 @@ impl Memory {
         let root = document.root();
         let estimate = root.decoded_bytes();
         // Most messages are small, and looking for free-form JSON in them would cost more than it saves.
-        if estimate <= SMALL {
-            return Self { held: document.owned_bytes(), decoded: estimate };
-        }
-        let decoded = match root.elements() {
-            Ok(messages) => estimate.saturating_sub(messages.map(|it| free_form_surplus(it, free_form)).sum()),
-            Err(_) => estimate.saturating_sub(free_form_surplus(root, free_form)),
+        let surplus = match (estimate > SMALL).then(|| root.elements()) {
+            None => 0,
+            Some(Ok(messages)) => messages.map(|it| free_form_surplus(it, free_form)).sum(),
+            Some(Err(_)) => free_form_surplus(root, free_form),
         };
-        Self { held: document.owned_bytes(), decoded }
+        Self { held: document.owned_bytes(), decoded: estimate.saturating_sub(surplus) }
     }
 
     /// Returns the memory of a response.
