@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::fmt::Write as _;
 use std::path::Path;
 
-use mcpgen_diff::{Diff, Finding, RULES, Rule, Verdict, diff};
+use mcpgen_diff::{Diff, Evidence, Finding, RULES, Rule, Verdict, diff};
 use mcpgen_model::Protocol;
 
 /// Returns the models of a rule's example.
@@ -38,6 +38,9 @@ fn words(finding: &Finding) -> String {
         "  old client, new server: {}; new client, old server: {}; Rust: {}",
         verdicts.old_client_new_server, verdicts.new_client_old_server, verdicts.rust_api
     );
+    for shown in finding.shown() {
+        let _ = writeln!(text, "  {shown}");
+    }
     let _ = writeln!(text, "  old: {}\n  new: {}", place(&finding.old), place(&finding.new));
     text
 }
@@ -242,4 +245,51 @@ fn equal_models_do_not_differ() {
             assert!(found.findings.is_empty(), "{}: {}", rule.id, found.findings[0].message);
         }
     }
+}
+
+/// Every verdict on documents has its evidence, and no witness is invented.
+#[test]
+fn verdicts_have_evidence() {
+    for rule in RULES.iter() {
+        for finding in found(rule).findings {
+            let verdicts = [finding.verdicts.old_client_new_server, finding.verdicts.new_client_old_server];
+            let worst = verdicts[0].max(verdicts[1]);
+            let expected: &[Evidence] = match worst {
+                Verdict::Compatible => &[Evidence::Proof, Evidence::Convention, Evidence::Message],
+                Verdict::Breaking => &[Evidence::Witness, Evidence::Message],
+                _ => &[Evidence::None],
+            };
+            assert!(expected.contains(&finding.evidence), "{}: {finding:#?}", rule.id);
+            assert_eq!(
+                finding.evidence == Evidence::Witness,
+                !finding.witnesses.is_empty(),
+                "{}: {finding:#?}",
+                rule.id
+            );
+        }
+    }
+}
+
+/// What neither a proof nor a witness decides is unknown, and a member that an open object gets is no proof.
+#[test]
+fn verdicts_without_evidence_are_unknown() {
+    let one = |old: &str, new: &str| {
+        let findings = diff(&model("old", old), &model("new", new)).findings;
+        let [finding] = findings.as_slice() else { panic!("{old} to {new}: {findings:#?}") };
+        finding.clone()
+    };
+    let unread = one(r#"{"type": "string"}"#, r#"{"type": "string", "pattern": "^(?=.*[a-z])(?=.*[0-9])(?!x).*$"}"#);
+    // A text shows that the new schema refuses some; nobody needs to read the pattern for that.
+    assert_eq!((unread.verdicts.old_client_new_server, unread.evidence), (Verdict::Breaking, Evidence::Witness));
+    let unknown = one(
+        r#"{"type": "string", "pattern": "^(?=.*[a-z])(?=.*[0-9])ab+1$"}"#,
+        r#"{"type": "string", "pattern": "^(?=.*[a-z])(?=.*[0-9])ab*1$"}"#,
+    );
+    assert_eq!((unknown.verdicts.old_client_new_server, unknown.evidence), (Verdict::Unknown, Evidence::None));
+    assert_eq!(unknown.shown(), ["not decided: a regular expression cannot be analysed"]);
+    let named = one(
+        r#"{"type": "object", "properties": {"a": {}}}"#,
+        r#"{"type": "object", "properties": {"a": {}, "b": {"type": "string"}}}"#,
+    );
+    assert_eq!((named.rule.id, named.evidence), ("member-added-optional", Evidence::Convention));
 }

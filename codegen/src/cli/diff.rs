@@ -60,7 +60,7 @@ pub(super) struct DiffArgs {
     #[arg(long, value_name = "WHEN", default_value = "auto")]
     color: ColorChoice,
     /// The lowest severity for which the exit code is 1
-    #[arg(long, value_name = "SEVERITY", default_value = "breaking", value_enum)]
+    #[arg(long, value_name = "SEVERITY", default_value = "unknown", value_enum)]
     fail_on: FailOn,
     /// The file with severities and ignores [default: mcpgen.toml in the current folder or a parent]
     #[arg(long, value_name = "FILE")]
@@ -68,7 +68,7 @@ pub(super) struct DiffArgs {
     /// Suppress the findings listed in this file
     #[arg(long, value_name = "FILE", conflicts_with = "write_baseline")]
     baseline: Option<PathBuf>,
-    /// Write the dangerous and breaking findings to this file, and suppress them
+    /// Write the dangerous, unknown and breaking findings to this file, and suppress them
     #[arg(long, value_name = "FILE")]
     write_baseline: Option<PathBuf>,
     /// The current day, which determines the ignores that have expired

@@ -11,11 +11,12 @@ use mcpgen_model::{ErrorCode, MessageKind, MessageSet, Origin, Protocol, Side, T
 use mcpgen_schema::text::counted;
 
 use crate::models::difference::{Difference, Outcome, Site, place};
+use crate::models::evidence::{Evidence, Judged, Version};
 use crate::models::finding::{Diff, Finding, Place, TypeVerdict};
 use crate::models::rules::{self, Rule};
 use crate::models::senders::Senders;
 use crate::models::values::Values;
-use crate::models::verdict::Axis;
+use crate::models::verdict::{Axis, Verdict};
 
 /// Compares two models.
 pub fn compare(old: &Protocol, new: &Protocol) -> Diff {
@@ -151,6 +152,7 @@ impl<'p> Comparison<'p> {
             old: old.map(|(id, _)| place(self.old, id)),
             new: new.map(|(id, _)| place(self.new, id)),
             message: None,
+            values: None,
         };
         let (what, rules) = (kind.as_str(), MethodRules::of(kind));
         let lost: Vec<Side> = was.iter().copied().filter(|side| !is.contains(side)).collect();
@@ -197,6 +199,7 @@ impl<'p> Comparison<'p> {
                 old: self.place_of(self.old, old),
                 new: self.place_of(self.new, new),
                 message: None,
+                values: None,
             };
             let message = format!("the result of `{method}` is {after} instead of {before}");
             self.find(&rules::RESULT_TYPE_CHANGED, &site, "", message, receivers);
@@ -215,6 +218,7 @@ impl<'p> Comparison<'p> {
             old: place,
             new: other,
             message: None,
+            values: None,
         };
         let here = place(self.new, request);
         match (old, new) {
@@ -237,7 +241,7 @@ impl<'p> Comparison<'p> {
     /// Compares the types of a method.
     fn compare_roots(&mut self, old: &Type, new: &Type, senders: Senders, method: &str) {
         let (was, is) = (self.place_of(self.old, old), self.place_of(self.new, new));
-        let site = Site { subject: method.to_owned(), old: was, new: is, message: None };
+        let site = Site { subject: method.to_owned(), old: was, new: is, message: None, values: None };
         let outcome = self.values.compare(old, new, &site);
         // Renamed types of a method are reported with the method.
         for difference in outcome.differences.into_iter().filter(|it| it.rule.id != rules::TYPE_RENAMED_IN_USE.id) {
@@ -359,7 +363,13 @@ impl<'p> Comparison<'p> {
                 continue;
             }
             let there = |pointer: Option<&String>| pointer.map(|it| Place { pointer: it.clone(), rust: None });
-            let site = Site { subject: before.name.to_owned(), old: there(needed), new: there(needs), message: None };
+            let site = Site {
+                subject: before.name.to_owned(),
+                old: there(needed),
+                new: there(needs),
+                message: None,
+                values: None,
+            };
             let (has, lacks) = if needed.is_some() { ("old", "new") } else { ("new", "old") };
             let message = format!("the {has} schema has a defect that the {lacks} one does not have: {}", before.name);
             self.find(&rules::FIXUP_DIFFERS, &site, "", message, Senders::default());
@@ -392,9 +402,8 @@ impl<'p> Comparison<'p> {
                     merged.insert(key, finding);
                 }
                 Some(first) => {
-                    let Rule { old_to_new, new_to_old, rust_api, .. } = first.rule;
                     first.senders = first.senders.and(finding.senders);
-                    first.verdicts = first.senders.verdicts(*old_to_new, *new_to_old, *rust_api);
+                    first.verdicts = first.verdicts.and(finding.verdicts);
                 }
             }
         }
@@ -444,14 +453,48 @@ impl<'p> Comparison<'p> {
     }
 
     fn find(&mut self, rule: &'static Rule, site: &Site, detail: &str, message: String, senders: Senders) {
-        let Site { subject, old, new, .. } = site.clone();
-        self.push(Difference { rule, subject, detail: detail.to_owned(), message, old, new }, senders);
+        let judged = |verdict: Verdict| {
+            let is_shown = matches!(verdict, Verdict::Compatible | Verdict::Breaking);
+            Judged::new(verdict, if is_shown { Evidence::Message } else { Evidence::None })
+        };
+        let known = Some(Box::new([judged(rule.old_to_new), judged(rule.new_to_old)]));
+        self.push(Difference { known, ..site.difference(rule, detail, message) }, senders);
     }
 
     fn push(&mut self, difference: Difference, senders: Senders) {
-        let Difference { rule, subject, detail, message, old, new } = difference;
-        let verdicts = senders.verdicts(rule.old_to_new, rule.new_to_old, rule.rust_api);
-        self.findings.push(Finding { rule, senders, verdicts, subject, detail, message, old, new });
+        let [forward, back] = self.judged(&difference, senders);
+        let Difference { rule, subject, detail, message, old, new, .. } = difference;
+        let verdicts = senders.verdicts(forward.verdict, back.verdict, rule.rust_api);
+        let worst = forward.verdict.max(back.verdict);
+        let evidence = [&forward, &back].into_iter().filter(|it| it.verdict == worst).map(|it| it.evidence).max();
+        // Nobody sends an embedded message by itself.
+        let evidence = evidence.filter(|_| !senders.is_empty()).unwrap_or(Evidence::Proof);
+        let undecided = forward.unknown.or(back.unknown).map(|reason| reason.to_string());
+        let witnesses = [forward.witness, back.witness].into_iter().flatten().collect();
+        let finding =
+            Finding { rule, senders, verdicts, evidence, witnesses, undecided, subject, detail, message, old, new };
+        self.findings.push(finding);
+    }
+
+    /// Returns the verdicts on documents from old to new and from new to old. A rule calls a difference breaking if it
+    /// can break documents; the evidence shows whether this one does.
+    fn judged(&self, difference: &Difference, senders: Senders) -> [Judged; 2] {
+        let rule = difference.rule;
+        if let Some(known) = &difference.known {
+            return (**known).clone();
+        }
+        [(Version::New, rule.old_to_new), (Version::Old, rule.new_to_old)].map(|(reader, verdict)| {
+            let evidence = match (verdict, &difference.values) {
+                (Verdict::Breaking, Some((old, new))) if !senders.is_empty() => {
+                    return self.values.read_by(reader, (old, new), difference.aim.as_ref());
+                }
+                (Verdict::Breaking, None) => Evidence::Message,
+                (Verdict::Compatible, _) if difference.is_convention => Evidence::Convention,
+                (Verdict::Compatible, _) => Evidence::Proof,
+                _ => Evidence::None,
+            };
+            Judged::new(verdict, evidence)
+        })
     }
 
     fn site_of(&self, old: Option<TypeId>, new: Option<TypeId>) -> Site {
@@ -465,6 +508,7 @@ impl<'p> Comparison<'p> {
             old: old.map(|id| place(self.old, id)),
             new: new.map(|id| place(self.new, id)),
             message: None,
+            values: None,
         }
     }
 

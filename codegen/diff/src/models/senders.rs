@@ -34,6 +34,11 @@ impl Senders {
         Senders { client: self.client || other.client, server: self.server || other.server }
     }
 
+    /// Returns whether no side sends it.
+    pub fn is_empty(self) -> bool {
+        self == Senders::default()
+    }
+
     /// Returns `client`, `server`, `both` or `neither`.
     pub fn as_str(self) -> &'static str {
         match (self.client, self.server) {

@@ -13,6 +13,8 @@ pub enum Verdict {
     Compatible,
     /// The reader accepts all messages, but may misinterpret some.
     Dangerous,
+    /// Neither a proof that the reader accepts all messages nor one that it rejects was found.
+    Unknown,
     /// The reader rejects some messages.
     Breaking,
 }
@@ -98,6 +100,18 @@ impl Verdicts {
         }
     }
 
+    /// Returns the worse verdict on each axis.
+    #[must_use]
+    pub fn and(self, other: Verdicts) -> Verdicts {
+        Verdicts {
+            old_client_new_server: self.old_client_new_server.max(other.old_client_new_server),
+            new_client_old_server: self.new_client_old_server.max(other.new_client_old_server),
+            rust_api: self.rust_api.max(other.rust_api),
+            remembered_list: self.remembered_list.max(other.remembered_list),
+            stored_workflow: self.stored_workflow.max(other.stored_workflow),
+        }
+    }
+
     /// Returns the name of the verdict on an axis, or of the bump on `rust-api`.
     pub fn word(&self, axis: Axis) -> &'static str {
         match axis {
@@ -114,7 +128,7 @@ impl Verdicts {
 
 impl Verdict {
     /// All verdicts, compatible first.
-    pub const ALL: [Verdict; 3] = [Verdict::Compatible, Verdict::Dangerous, Verdict::Breaking];
+    pub const ALL: [Verdict; 4] = [Verdict::Compatible, Verdict::Dangerous, Verdict::Unknown, Verdict::Breaking];
 
     /// Returns the name of the verdict in reports.
     pub fn as_str(self) -> &'static str {
