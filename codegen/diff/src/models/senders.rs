@@ -1,6 +1,8 @@
 //! The senders of types.
 
-use mcpgen_model::Side;
+use std::collections::{HashMap, HashSet};
+
+use mcpgen_model::{Protocol, Side, TypeId};
 use serde::Serialize;
 
 use crate::models::verdict::{Bump, Verdict, Verdicts};
@@ -63,5 +65,35 @@ impl Senders {
             remembered_list: Verdict::Compatible,
             stored_workflow: Verdict::Compatible,
         }
+    }
+}
+
+/// The sides that send each message of a protocol.
+pub(super) struct Sending {
+    known: HashMap<TypeId, Vec<Side>>,
+    /// The messages that others contain. Nobody sends them by themselves.
+    embedded: HashSet<TypeId>,
+}
+
+impl Sending {
+    pub(super) fn of(protocol: &Protocol) -> Sending {
+        let (mut embedded, mut queue) = (HashSet::new(), Vec::new());
+        for message in protocol.messages() {
+            queue.extend(protocol.uses(message.type_id));
+            message.contents().for_each(|content| content.visit(&mut |id| queue.push(id)));
+        }
+        while let Some(id) = queue.pop() {
+            if embedded.insert(id) {
+                queue.extend(protocol.uses(id));
+            }
+        }
+        let known = protocol.messages().map(|message| (message.type_id, message.senders.to_vec())).collect();
+        Sending { known, embedded }
+    }
+
+    /// Returns the sides that send a message, or `None` if the schema does not say.
+    pub(super) fn known(&self, message: TypeId) -> Option<&[Side]> {
+        let known = self.known.get(&message).map_or(&[][..], Vec::as_slice);
+        (!known.is_empty() || self.embedded.contains(&message)).then_some(known)
     }
 }
