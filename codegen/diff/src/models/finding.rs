@@ -4,7 +4,9 @@ use mcpgen_schema::text::hex;
 use sha2::{Digest, Sha256};
 
 use crate::models::evidence::{Evidence, Witness};
-use crate::models::rules::{RETIRED, Rule};
+#[cfg(feature = "report")]
+use crate::models::rules;
+use crate::models::rules::Rule;
 use crate::models::senders::Senders;
 use crate::models::verdict::{Axis, Bump, Verdict, Verdicts};
 
@@ -84,8 +86,9 @@ impl Finding {
     }
 
     /// Returns the fingerprints that the finding had under former names of its rule.
+    #[cfg(feature = "report")]
     pub(crate) fn former_fingerprints(&self) -> impl Iterator<Item = String> {
-        RETIRED.iter().filter(|(_, rule)| *rule == self.rule.id).map(|(name, _)| self.fingerprint_as(name))
+        rules::RETIRED.iter().filter(|(_, rule)| *rule == self.rule.id).map(|(name, _)| self.fingerprint_as(name))
     }
 
     fn fingerprint_as(&self, rule: &str) -> String {

@@ -31,6 +31,7 @@ pub struct Rule {
 }
 
 /// The former names of rules, with their successors. Policies and baselines may still have them.
+#[cfg(feature = "report")]
 pub(crate) const RETIRED: [(&str, &str); 1] = [("incomparable", "check-changed")];
 
 /// What users of an old schema or list have to do after a change.

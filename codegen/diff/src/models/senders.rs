@@ -61,6 +61,8 @@ impl Senders {
         Verdicts {
             old_client_new_server: worst(old_to_new, new_to_old),
             new_client_old_server: worst(new_to_old, old_to_new),
+            new_reader_old_documents: old_to_new,
+            old_reader_new_documents: new_to_old,
             rust_api,
             remembered_list: Verdict::Compatible,
             stored_workflow: Verdict::Compatible,

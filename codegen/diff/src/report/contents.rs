@@ -109,7 +109,9 @@ impl Report {
     /// Returns the verdicts on each type that both schemas have, or on each changed item of a list.
     pub(super) fn matrix(&self) -> Vec<Row> {
         match self.subject {
-            Subject::Schemas => self.types.iter().map(|verdict| self.row_of_type(verdict)).collect(),
+            Subject::Schemas | Subject::Documents => {
+                self.types.iter().map(|verdict| self.row_of_type(verdict)).collect()
+            }
             Subject::Lists => self.rows_of_items(),
         }
     }
@@ -123,7 +125,7 @@ impl Report {
         let worst = self.findings.iter().find(|judged| is_inside(&judged.finding.subject));
         Row {
             name: verdict.name.clone(),
-            verdicts: Axis::WIRE.map(|axis| (axis, verdict.on(axis))).to_vec(),
+            verdicts: self.subject.default_axes().iter().map(|axis| (*axis, verdict.on(*axis))).collect(),
             finding: worst.map(|judged| judged.fingerprint.clone()),
         }
     }
@@ -272,6 +274,8 @@ pub(super) fn axis_in_words(axis: Axis) -> &'static str {
     match axis {
         Axis::OldClientNewServer => "old client, new server",
         Axis::NewClientOldServer => "new client, old server",
+        Axis::NewReaderOldDocuments => "new reader, old documents",
+        Axis::OldReaderNewDocuments => "old reader, new documents",
         Axis::RustApi => "Rust API",
         Axis::RememberedList => "remembered list",
         Axis::StoredWorkflow => "stored workflow",

@@ -74,7 +74,7 @@ impl Policy {
         let PolicyFile { severity, ignore, lists } = parsed;
         let schemas = Policy::part(&file, text, PolicyPart { severity, ignore }, &rules(Subject::Schemas))?;
         let lists = Policy::part(&file, text, lists, &rules(Subject::Lists))?;
-        Ok(if subject == Subject::Schemas { schemas } else { lists })
+        Ok(if subject == Subject::Lists { lists } else { schemas })
     }
 
     fn part(file: &str, text: &str, part: PolicyPart, rules: &[&Rule]) -> Result<Policy, Error> {
