@@ -1,7 +1,7 @@
 //! The evidence of verdicts: a proof, or a document that was accepted and is now refused.
 
-use mcpgen_model::{Check, Protocol, Type};
-use mcpgen_schema::check::{Definitions, MemberChecks};
+use mcpgen_model::{Check, JsonTypes, Protocol, Type};
+use mcpgen_schema::check::Definitions;
 use mcpgen_schema::containment::{self, Budget, Reason, Scoped, contains};
 use mcpgen_schema::json::Json;
 use serde::Serialize;
@@ -107,27 +107,27 @@ impl Judged {
     }
 }
 
-/// What a witness should show, if several differences of one object could refuse a document.
+/// The documents that a difference is about, if other differences of the same value are about others.
 #[derive(Clone, Debug)]
 pub(super) enum Aim {
-    /// The member is absent.
+    /// Those in which the member is absent.
     Absent(String),
-    /// The member is present.
+    /// Those in which the member is present.
     Present(String),
-    /// The value is this one.
+    /// This one.
     Value(Json),
+    /// Those that this check of the sender accepts.
+    Accepted(Check),
 }
 
 impl Aim {
-    /// Returns the check of all other documents.
-    fn others(&self) -> Check {
+    fn check(&self) -> Check {
+        let has = |name: &String| Check::Required(vec![name.clone()]);
         match self {
-            Aim::Absent(name) => Check::Required(vec![name.clone()]),
-            Aim::Present(name) => Check::Members(Box::new(MemberChecks {
-                named: vec![(name.clone(), Check::Nothing)],
-                ..MemberChecks::default()
-            })),
-            Aim::Value(value) => Check::Not(Box::new(Check::Values(vec![value.clone()]))),
+            Aim::Absent(name) => Check::Not(Box::new(has(name))),
+            Aim::Present(name) => Check::All(vec![Check::Type(JsonTypes::OBJECT), has(name)]),
+            Aim::Value(value) => Check::Values(vec![value.clone()]),
+            Aim::Accepted(check) => check.clone(),
         }
     }
 }
@@ -153,32 +153,24 @@ impl Pair {
             Version::Old => (&self.old, &self.new),
             Version::New => (&self.new, &self.old),
         };
-        let large = Scoped { check: &reads.0, definitions: &reads.1 };
-        let (check, definitions) = usual((&sends.0, &sends.1), (&reads.0, &reads.1));
-        let small = Scoped { check: &check, definitions: &definitions };
-        let witness = |document: Json| {
-            let refused = large.check.check(&document, large.definitions).err()?.to_string();
-            Some(Witness { reader, document, refused })
+        let aimed = |check: &Check| match aim {
+            Some(aim) => Check::All(vec![check.clone(), aim.check()]),
+            None => check.clone(),
         };
-        if let Some(aim) = aim {
-            let others = aim.others();
-            let others = Scoped { check: &others, definitions: &definitions };
-            if let containment::Verdict::Refuted(document) = contains(others, small, BUDGET)
-                && let Some(witness) = witness(document)
-            {
-                return Judged::refused(witness);
-            }
-        }
-        let all = Scoped { check: &sends.0, definitions: &sends.1 };
-        if contains(large, all, BUDGET).is_proved() {
+        let large = Scoped { check: &reads.0, definitions: &reads.1 };
+        let all = aimed(&sends.0);
+        if contains(large, Scoped { check: &all, definitions: &sends.1 }, BUDGET).is_proved() {
             return Judged::new(Verdict::Compatible, Evidence::Proof);
         }
-        match contains(large, small, BUDGET) {
+        let (check, definitions) = usual((&sends.0, &sends.1), (&reads.0, &reads.1));
+        let check = aimed(&check);
+        match contains(large, Scoped { check: &check, definitions: &definitions }, BUDGET) {
             containment::Verdict::Proved => Judged::new(Verdict::Compatible, Evidence::Convention),
             containment::Verdict::Unknown(reason) => Judged::unknown(reason),
-            containment::Verdict::Refuted(document) => {
-                witness(document).map_or_else(|| Judged::unknown(Reason::Invalid), Judged::refused)
-            }
+            containment::Verdict::Refuted(document) => match large.check.check(&document, large.definitions) {
+                Ok(()) => Judged::unknown(Reason::Invalid),
+                Err(why) => Judged::refused(Witness { reader, document, refused: why.to_string() }),
+            },
         }
     }
 }

@@ -263,7 +263,11 @@ impl<'p> Values<'p> {
         // An undecided union has only checks.
         let (was_undecided, is_undecided) = (is_undecided(self.old, old), is_undecided(self.new, new));
         if was_undecided != is_undecided {
-            let message = format!("{subject} is a union that no guard decides, on one side only");
+            let message = match (alternatives(&was), alternatives(&is)) {
+                (None, Some(names)) => format!("{subject} requires {names}"),
+                (Some(names), None) => format!("{subject} no longer requires {names}"),
+                _ => format!("the alternatives of {subject} differ"),
+            };
             self.as_a_whole(old, new, &message, site, outcome);
             return true;
         }
@@ -355,23 +359,43 @@ impl<'p> Values<'p> {
     }
 
     fn changed(&self, old: &Type, new: &Type, site: &Site, outcome: &mut Outcome) {
-        self.types(&rules::TYPE_CHANGED, "is {new} instead of {old}", old, new, site, outcome);
+        self.types(
+            &rules::TYPE_CHANGED,
+            ["is {new} instead of {old}", "accepts other values"],
+            old,
+            new,
+            site,
+            outcome,
+        );
     }
 
     fn widened(&self, old: &Type, new: &Type, site: &Site, outcome: &mut Outcome) {
-        self.types(&rules::TYPE_WIDENED, "may be {new} instead of only {old}", old, new, site, outcome);
+        let words = ["may be {new} instead of only {old}", "accepts more values"];
+        self.types(&rules::TYPE_WIDENED, words, old, new, site, outcome);
     }
 
     fn narrowed(&self, old: &Type, new: &Type, site: &Site, outcome: &mut Outcome) {
-        self.types(&rules::TYPE_NARROWED, "is only {new} instead of {old}", old, new, site, outcome);
+        let words = ["is only {new} instead of {old}", "accepts fewer values"];
+        self.types(&rules::TYPE_NARROWED, words, old, new, site, outcome);
     }
 
-    fn types(&self, rule: &'static Rule, words: &str, old: &Type, new: &Type, site: &Site, outcome: &mut Outcome) {
-        let words = words.replace("{new}", &self.words(self.new, new)).replace("{old}", &self.words(self.old, old));
+    /// Adds a difference of two types. The second of the words is for types that are described alike.
+    fn types(
+        &self,
+        rule: &'static Rule,
+        [words, alike]: [&str; 2],
+        old: &Type,
+        new: &Type,
+        site: &Site,
+        outcome: &mut Outcome,
+    ) {
+        let (was, is) = (self.words(self.old, old), self.words(self.new, new));
+        let words = if was == is { alike.to_owned() } else { words.replace("{new}", &is).replace("{old}", &was) };
         outcome.add(site, rule, "", format!("{} {words}", site.subject));
     }
 
-    /// Describes a type: by the name of its definition, or else by its expression.
+    /// Describes a type: by the name of its definition, or else by its expression. The names of other types are only known
+    /// in Rust.
     pub(super) fn words(&self, protocol: &Protocol, content: &Type) -> String {
         if definition(protocol, content).is_some() {
             return protocol.describe(content);
@@ -382,11 +406,15 @@ impl<'p> Values<'p> {
                 format!("a string of {}", length_in_words(&length, "characters"))
             }
             Resolved::Object(object) if !object.members.is_empty() => "an object".to_owned(),
+            Resolved::List(inner, _) => format!("list of {}", self.words(protocol, inner)),
             Resolved::Union(choice) => {
                 let all: Vec<String> = choice.variants.iter().map(|it| self.words(protocol, it)).collect();
                 all.join(" or ")
             }
-            _ => protocol.describe(protocol.follow(content)),
+            _ => match protocol.follow(content) {
+                Type::Named(_) => types(protocol, content, 0).words(),
+                content => protocol.describe(content),
+            },
         }
     }
 
@@ -706,6 +734,37 @@ fn messages(protocol: &Protocol) -> HashMap<TypeId, Option<MessageKind>> {
         })
     });
     bases.chain(requests).chain(notifications).collect()
+}
+
+/// Returns the members of which checks require one or the other: `body or reaction`.
+fn alternatives(checks: &[&Check]) -> Option<String> {
+    fn required<'c>(check: &'c Check, names: &mut Vec<&'c str>) {
+        match check {
+            Check::Required(more) => names.extend(more.iter().map(String::as_str)),
+            Check::All(checks) => checks.iter().for_each(|check| required(check, names)),
+            _ => {}
+        }
+    }
+    checks.iter().find_map(|check| match check {
+        Check::All(checks) => alternatives(&checks.iter().collect::<Vec<_>>()),
+        Check::Any(any) => {
+            let all: Vec<Vec<&str>> = any
+                .iter()
+                .map(|check| {
+                    let mut names = Vec::new();
+                    required(check, &mut names);
+                    names
+                })
+                .collect();
+            let own = |names: &Vec<&str>| {
+                let is_own = |name: &&&str| !all.iter().all(|other| other.contains(*name));
+                names.iter().filter(is_own).copied().collect::<Vec<_>>().join(" and ")
+            };
+            let own: Vec<String> = all.iter().map(own).collect();
+            (!own.iter().any(String::is_empty)).then(|| own.join(" or "))
+        }
+        _ => None,
+    })
 }
 
 /// Returns whether the definitions that checks refer to are the same on both sides.
