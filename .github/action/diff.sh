@@ -41,7 +41,7 @@ fi
 read -r -a more <<<"${INPUT_ARGS:-}" || true
 code=0
 mcpgen diff ${kind[@]+"${kind[@]}"} "$old" "$file" --format github --output "markdown=$work/report.md" --output "json=$work/report.json" \
-  --fail-on "${INPUT_FAIL_ON:-breaking}" ${more[@]+"${more[@]}"} || code=$?
+  --fail-on "${INPUT_FAIL_ON:-unknown}" ${more[@]+"${more[@]}"} || code=$?
 if [ "$code" -ge 2 ]; then
   exit "$code"
 fi

@@ -583,3 +583,32 @@ fn explains_rules() {
     let nothing = project.run(&["explain", "zzz"]).exits(2);
     assert!(!nothing.err().contains("did you mean"), "{}", nothing.err());
 }
+
+/// Schemas without messages have readers and documents, and a mapping says who sends messages.
+#[test]
+fn compares_schemas_by_what_they_define() {
+    let project = Project::new();
+    let schema = |kind: &str| {
+        format!(
+            r#"{{"$schema": "https://json-schema.org/draft/2020-12/schema", "$defs": {{"Log": {{"type": "object",
+                "required": ["level"], "properties": {{"level": {{"type": "{kind}"}}}}}}}}}}"#
+        )
+    };
+    project.write("old.json", schema("integer"));
+    project.write("new.json", schema("number"));
+    let text = project.diff(&[]).exits(1).out();
+    assert!(text.contains("new-reader-old-documents: compatible, old-reader-new-documents: breaking"), "{text}");
+    project.diff(&["--axis", "new-reader-old-documents"]).exits(0);
+    // The axes of messages are also known, because a configuration may be for several schemas.
+    project.diff(&["--axis", "old-client-new-server"]).exits(1);
+
+    project.write(
+        "log.toml",
+        "[[notification]]\ndefinition = \"Log\"\nmethod = \"log\"\ndirection = \"client-to-server\"\n",
+    );
+    let text = project.diff(&["--protocol", "log.toml"]).exits(1).out();
+    assert!(text.contains("old-client-new-server: compatible, new-client-old-server: breaking"), "{text}");
+    project.write("log.toml", "[[notification]]\ndefinition = \"Lgo\"\nmethod = \"log\"\n");
+    let answer = project.diff(&["--protocol", "log.toml"]).exits(2).err();
+    assert!(answer.contains("log.toml: neither schema has the definition `Lgo`"), "{}", answer);
+}

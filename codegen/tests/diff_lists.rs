@@ -170,13 +170,22 @@ fn writes_every_format() {
         json["findings"][1]["verdicts"],
         json!({"remembered-list": "dangerous", "stored-workflow": "compatible"})
     );
+    assert_eq!(json["findings"][0]["evidence"], "witness");
+    let refused = "head: missing required member";
+    let witnesses = json!([{"reader": "new", "document": {"path": ""}, "refused": refused}]);
+    assert_eq!(json["findings"][0]["witnesses"], witnesses);
+    assert_eq!((&json["findings"][1]["evidence"], &json["findings"][1]["witnesses"]), (&json!("none"), &json!([])));
+    for format in ["text", "github", "sarif", "html"] {
+        assert!(report(format).contains(refused), "{format}: {}", report(format));
+    }
+    assert!(report("markdown").contains("the new schema refuses"), "{}", report("markdown"));
     let line = json["findings"][0]["new"]["line"].to_string();
     assert!(report("github").contains(&format!("::error file=new.json,line={line},")), "{}", report("github"));
     let text = report("text");
     assert!(text.contains("remembered-list: dangerous, stored-workflow: compatible"), "{text}");
     let markdown = report("markdown");
     assert!(
-        markdown.contains("## Tool list diff: ") && markdown.contains("| stored workflow | 1 | 0 | 1 |"),
+        markdown.contains("## Tool list diff: ") && markdown.contains("| stored workflow | 1 | 0 | 0 | 1 |"),
         "{markdown}"
     );
     let sarif: Value = serde_json::from_str(&report("sarif")).expect("JSON");

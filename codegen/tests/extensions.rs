@@ -176,7 +176,7 @@ const REGISTRY: &[(&str, &str, &Findings)] = &[
                 ],
             ),
             // The members `value_hint` and `is_repeated` of an undecided union.
-            ("incomparable", &["PositionalArgument"]),
+            ("check-changed", &["PositionalArgument"]),
         ],
     ),
     (

@@ -4,7 +4,7 @@ use std::borrow::Cow;
 use std::fmt;
 
 use crate::codec::Cursor;
-use crate::codec::evaluate::words::{json_text, key_text, one_of, path_text};
+use crate::codec::evaluate::words::{json_text, key_text, one_of, path_text, too_many_checks};
 
 /// An error from decoding a JSON document: the type, the path in the document, what was expected and what was found.
 ///
@@ -98,6 +98,8 @@ pub enum ErrorKind {
         /// The regular expression.
         pattern: &'static str,
     },
+    /// Too many nested checks of the schema apply, such as `not` inside `not`, so the value may be valid or not.
+    TooManyChecks,
     /// The value matches no variant of a union.
     NoVariant {
         /// The values that select a variant, such as `one of "text", "image"`.
@@ -324,6 +326,7 @@ impl fmt::Display for ErrorKind {
                     "pattern too expensive: {pattern} takes too many steps; shorten the text, or simplify the pattern"
                 )
             }
+            Self::TooManyChecks => f.write_str(&too_many_checks()),
             Self::Assertion { message }
             | Self::Json { message }
             | Self::Custom { message }

@@ -38,6 +38,6 @@ pub mod html;
 pub mod report;
 
 pub use models::{
-    Action, Axis, Bump, Diff, Finding, LIST_RULES, ListVerdicts, Place, RULES, Rule, RuleExample, Senders, TypeVerdict,
-    Verdict, Verdicts, diff,
+    Action, Axis, Bump, Diff, Evidence, Finding, LIST_RULES, ListVerdicts, Place, RULES, Rule, RuleExample, Senders,
+    TypeVerdict, Verdict, Verdicts, Version, Witness, diff,
 };

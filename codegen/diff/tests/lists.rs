@@ -97,3 +97,40 @@ fn compares_around_unknown_keywords() {
         );
     }
 }
+
+/// Messages have the words of the schema. The types of its inner schemas have names only in Rust.
+#[test]
+fn messages_have_no_names_of_rust() {
+    let tool =
+        |keywords: &str| snapshot(&format!(r#"[{{"name": "t", "inputSchema": {{"type": "object", {keywords}}}}}]"#));
+    let object = r#"{"type": "object", "properties": {"z": {"type": "integer"}}}"#;
+    let either = r#""properties": {"body": {"type": "string"}, "reaction": {"type": "string"}}"#;
+    let a = |of: &str| format!(r#""properties": {{"a": {of}}}"#);
+    for (old, new, expected) in [
+        (
+            a(r#"{"type": "array", "items": {"enum": ["x", "y"]}}"#),
+            a(object),
+            r#"t: arguments.a is an object instead of list of "x" or "y""#,
+        ),
+        (
+            a(&format!(r#"{{"anyOf": [{{"type": "string"}}, {object}]}}"#)),
+            a(r#"{"type": "string"}"#),
+            "t: arguments.a no longer has the alternative an object",
+        ),
+        (
+            either.to_owned(),
+            format!(r#"{either}, "anyOf": [{{"required": ["body"]}}, {{"required": ["reaction"]}}]"#),
+            "t: arguments requires body or reaction",
+        ),
+        (
+            r#""anyOf": [{"properties": {"k": {"const": 1}}, "required": ["k"]}, {"properties": {"k": {"const": 2}, "y": {}}, "required": ["k"]}]"#.to_owned(),
+            r#""anyOf": [{"properties": {"k": {"const": 1}}, "required": ["k"]}, {"properties": {"k": {"const": 3}, "y": {}}, "required": ["k"]}]"#.to_owned(),
+            "t: the new schema may read an object as another alternative of arguments",
+        ),
+    ] {
+        let found = lists::diff(&tool(&old), &tool(&new)).findings;
+        let messages: Vec<&str> = found.iter().map(|it| it.message.as_str()).collect();
+        assert!(messages.contains(&expected), "{old} to {new}: {messages:#?}");
+        assert!(messages.iter().all(|it| !it.contains("Arguments")), "{old} to {new}: {messages:#?}");
+    }
+}

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::fmt::Write as _;
 use std::path::Path;
 
-use mcpgen_diff::{Diff, Finding, RULES, Rule, Verdict, diff};
+use mcpgen_diff::{Axis, Diff, Evidence, Finding, RULES, Rule, Verdict, diff};
 use mcpgen_model::Protocol;
 
 /// Returns the models of a rule's example.
@@ -38,6 +38,9 @@ fn words(finding: &Finding) -> String {
         "  old client, new server: {}; new client, old server: {}; Rust: {}",
         verdicts.old_client_new_server, verdicts.new_client_old_server, verdicts.rust_api
     );
+    for shown in finding.shown() {
+        let _ = writeln!(text, "  {shown}");
+    }
     let _ = writeln!(text, "  old: {}\n  new: {}", place(&finding.old), place(&finding.new));
     text
 }
@@ -242,4 +245,135 @@ fn equal_models_do_not_differ() {
             assert!(found.findings.is_empty(), "{}: {}", rule.id, found.findings[0].message);
         }
     }
+}
+
+/// Every verdict on documents has its evidence, and no witness is invented.
+#[test]
+fn verdicts_have_evidence() {
+    for rule in RULES.iter() {
+        for finding in found(rule).findings {
+            let verdicts = [finding.verdicts.old_client_new_server, finding.verdicts.new_client_old_server];
+            let worst = verdicts[0].max(verdicts[1]);
+            let expected: &[Evidence] = match worst {
+                Verdict::Compatible => &[Evidence::Proof, Evidence::Convention, Evidence::Message],
+                Verdict::Breaking => &[Evidence::Witness, Evidence::Message],
+                _ => &[Evidence::None],
+            };
+            assert!(expected.contains(&finding.evidence), "{}: {finding:#?}", rule.id);
+            assert_eq!(
+                finding.evidence == Evidence::Witness,
+                !finding.witnesses.is_empty(),
+                "{}: {finding:#?}",
+                rule.id
+            );
+        }
+    }
+}
+
+/// What neither a proof nor a witness decides is unknown, and a member that an open object gets is no proof.
+#[test]
+fn verdicts_without_evidence_are_unknown() {
+    let one = |old: &str, new: &str| {
+        let findings = diff(&model("old", old), &model("new", new)).findings;
+        let [finding] = findings.as_slice() else { panic!("{old} to {new}: {findings:#?}") };
+        finding.clone()
+    };
+    let unread = one(r#"{"type": "string"}"#, r#"{"type": "string", "pattern": "^(?=.*[a-z])(?=.*[0-9])(?!x).*$"}"#);
+    // A text shows that the new schema refuses some; nobody needs to read the pattern for that.
+    assert_eq!((unread.verdicts.old_client_new_server, unread.evidence), (Verdict::Breaking, Evidence::Witness));
+    let unknown = one(
+        r#"{"type": "string", "pattern": "^(?=.*[a-z])(?=.*[0-9])ab+1$"}"#,
+        r#"{"type": "string", "pattern": "^(?=.*[a-z])(?=.*[0-9])ab*1$"}"#,
+    );
+    assert_eq!((unknown.verdicts.old_client_new_server, unknown.evidence), (Verdict::Unknown, Evidence::None));
+    assert_eq!(unknown.shown(), ["not decided: a regular expression cannot be analysed"]);
+    let named = one(
+        r#"{"type": "object", "properties": {"a": {}}}"#,
+        r#"{"type": "object", "properties": {"a": {}, "b": {"type": "string"}}}"#,
+    );
+    assert_eq!((named.rule.id, named.evidence), ("member-added-optional", Evidence::Convention));
+}
+
+fn models(old: &str, new: &str) -> (Protocol, Protocol) {
+    let model = |name: &str, text: &str| {
+        let document = mcpgen_schema::Document::parse(format!("{name}.json"), text.as_bytes());
+        let model = document.and_then(|document| mcpgen_model::model(document, name, false));
+        model.unwrap_or_else(|error| panic!("{text}: {error}"))
+    };
+    (model("old", old), model("new", new))
+}
+
+fn worst(old: &str, new: &str) -> Vec<Verdict> {
+    let (old, new) = models(old, new);
+    let findings = diff(&old, &new).findings;
+    let on = |axis| findings.iter().map(|it| it.verdicts.on(axis)).max().unwrap_or(Verdict::Compatible);
+    Axis::WIRE.map(on).to_vec()
+}
+
+/// If no union says who sends a message, both sides may.
+#[test]
+fn messages_of_unknown_senders_break_both_sides() {
+    let request = r#""AddRequest": {"type": "object", "required": ["method", "params"], "properties": {
+        "method": {"const": "add"},
+        "params": {"type": "object", "required": ["a"], "properties": {"a": {"type": "integer"}, "b": {"type": "integer"}}}
+    }}"#;
+    let result = r#""AddResult": {"type": "object", "required": ["sum"], "properties": {"sum": {"type": "integer"}}}"#;
+    // A union of other messages says nothing about this one.
+    let others = r##""ClientRequest": {"anyOf": [{"$ref": "#/$defs/PingRequest"}]},
+        "PingRequest": {"type": "object", "required": ["method"], "properties": {"method": {"const": "ping"}}}"##;
+    let schema = |parts: &[&str]| format!(r#"{{"$defs": {{{}}}}}"#, parts.join(", "));
+    for others in [&[][..], &[others]] {
+        let with = |parts: &[&str]| schema(&[parts, others].concat());
+        let old = with(&[request, result]);
+        for new in [
+            with(&[&request.replace(r#"["a"]"#, r#"["a", "b"]"#), result]),
+            with(&[request, &result.replace(r#""sum": {"type": "integer"}"#, r#""sum": {"type": "string"}"#)]),
+            with(&[result]),
+        ] {
+            assert_eq!(worst(&old, &new), [Verdict::Breaking; 2], "{old} to {new}");
+        }
+        assert_eq!(worst(&old, &old), [Verdict::Compatible; 2]);
+    }
+}
+
+/// A message that others contain is not sent by itself.
+#[test]
+fn embedded_messages_are_judged_by_what_contains_them() {
+    let schema = |member: &str| {
+        format!(
+            r##"{{"$defs": {{
+                "ClientRequest": {{"anyOf": [{{"$ref": "#/$defs/BatchRequest"}}]}},
+                "BatchRequest": {{"type": "object", "required": ["method", "params"], "properties": {{
+                    "method": {{"const": "batch"}}, "params": {{"type": "object", "properties": {{
+                        "calls": {{"type": "array", "items": {{"$ref": "#/$defs/AddRequest"}}}}}}}}}}}},
+                "AddRequest": {{"type": "object", "required": ["method"], "properties": {{
+                    "method": {{"const": "add"}}, "params": {{"type": "object", "properties": {{"a": {member}}}}}}}}}
+            }}}}"##
+        )
+    };
+    let (integer, number) = (schema(r#"{"type": "integer"}"#), schema(r#"{"type": "number"}"#));
+    assert_eq!(worst(&integer, &number), [Verdict::Compatible, Verdict::Breaking]);
+    assert_eq!(worst(&number, &integer), [Verdict::Breaking, Verdict::Compatible]);
+}
+
+/// An alias is judged as at its uses.
+#[test]
+fn aliases_have_the_senders_of_their_uses() {
+    let schema = |level: &str, more: &str| {
+        format!(
+            r##"{{"$defs": {{
+                "Level": {level}, "Alias": {{"$ref": "#/$defs/Level"}},
+                "ClientRequest": {{"anyOf": [{{"$ref": "#/$defs/SetRequest"}}]}},
+                "SetRequest": {{"type": "object", "required": ["method", "params"], "properties": {{
+                    "method": {{"const": "set"}},
+                    "params": {{"type": "object", "properties": {{"level": {{"$ref": "#/$defs/Alias"}}}}}}}}}}{more}
+            }}}}"##
+        )
+    };
+    let (integer, number) = (r#"{"type": "integer"}"#, r#"{"type": "number"}"#);
+    let both = r##", "SetResult": {"type": "object", "properties": {"level": {"$ref": "#/$defs/Level"}}}"##;
+    let worst = |old: &str, new: &str, more: &str| worst(&schema(old, more), &schema(new, more));
+    assert_eq!(worst(integer, number, ""), [Verdict::Compatible, Verdict::Breaking]);
+    assert_eq!(worst(number, integer, ""), [Verdict::Breaking, Verdict::Compatible]);
+    assert_eq!(worst(integer, number, both), [Verdict::Breaking; 2]);
 }

@@ -1,5 +1,7 @@
 //! Validates documents with the model. Results and messages are those of the generated types.
 
+use std::cell::Cell;
+
 use mcpgen_schema::JsonTypes;
 use mcpgen_schema::check::Check;
 use mcpgen_schema::evaluate::{choose, matches};
@@ -25,6 +27,9 @@ pub fn validate(protocol: &Protocol, type_id: TypeId, document: &Json) -> std::r
 /// The maximum nesting depth of arrays and objects that the generated types accept, including the outermost.
 const MAX_DEPTH: usize = 100;
 
+/// The maximum number of nested types. Real documents have some hundreds.
+const MAX_TYPES: usize = 600;
+
 /// Returns the nesting depth of arrays and objects. The parser limits it, and so this recursion.
 fn depth(json: &Json) -> usize {
     match json {
@@ -38,13 +43,15 @@ pub(crate) struct Validator<'p> {
     protocol: &'p Protocol,
     /// The types that have values.
     inhabited: Vec<Option<usize>>,
+    /// The number of nested types that are being validated.
+    depth: Cell<usize>,
 }
 
 type Result<T = ()> = std::result::Result<T, Failure>;
 
 impl<'p> Validator<'p> {
     pub(crate) fn new(protocol: &'p Protocol) -> Self {
-        Validator { protocol, inhabited: protocol.inhabited() }
+        Validator { protocol, inhabited: protocol.inhabited(), depth: Cell::new(0) }
     }
 
     /// Validates a value of a type expression.
@@ -79,7 +86,19 @@ impl<'p> Validator<'p> {
         }
     }
 
+    /// Validates a value of a named type, unless types are nested so deep that the stack could overflow.
     fn named(&self, id: TypeId, json: &Json) -> Result {
+        let depth = self.depth.get();
+        if depth == MAX_TYPES {
+            return Err(Failure::new(format!("types are nested more than {MAX_TYPES} levels deep")));
+        }
+        self.depth.set(depth + 1);
+        let result = self.shape(id, json);
+        self.depth.set(depth);
+        result
+    }
+
+    fn shape(&self, id: TypeId, json: &Json) -> Result {
         let def = &self.protocol.types[id];
         if self.inhabited[id].is_none() {
             return Err(Failure::new("no value is valid here"));

@@ -9,7 +9,11 @@ use crate::text::words::{json_text, key_text, path_text};
 
 /// A violation of a schema. Its [`Display`](fmt::Display) output equals that of the generated types' errors.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Failure {
+pub struct Failure(Box<Inner>);
+
+// In a box, so that results are small, and nested checks need little of the stack.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Inner {
     /// The path of the value, innermost step first.
     path: Vec<Step>,
     /// The value where the path begins, until [`Failure::located_from`] adds the path to it.
@@ -31,7 +35,7 @@ enum Step {
 impl Failure {
     /// Creates a failure at the root.
     pub fn new(message: impl Into<String>) -> Failure {
-        Failure { path: Vec::new(), place: None, message: message.into(), is_given_up: false }
+        Failure(Box::new(Inner { path: Vec::new(), place: None, message: message.into(), is_given_up: false }))
     }
 
     /// Creates a failure with an expected and a found value.
@@ -44,7 +48,14 @@ impl Failure {
         let pattern = json_text(pattern);
         let message =
             format!("pattern too expensive: {pattern} takes too many steps; shorten the text, or simplify the pattern");
-        Failure { is_given_up: true, ..Failure::new(message) }
+        Failure::given_up(message)
+    }
+
+    /// Creates a failure for a value that may be valid or not, because finding out would take too much.
+    pub(crate) fn given_up(message: impl Into<String>) -> Failure {
+        let mut failure = Failure::new(message);
+        failure.0.is_given_up = true;
+        failure
     }
 
     /// Creates a failure for a value of the wrong JSON type.
@@ -52,42 +63,42 @@ impl Failure {
         Failure::expected(expected, describe_type(found, expected.contains("integer")))
     }
 
-    /// Returns whether a pattern was given up, so that the value may be valid or not.
+    /// Returns whether the evaluation was given up, so that the value may be valid or not.
     pub(crate) fn is_given_up(&self) -> bool {
-        self.is_given_up
+        self.0.is_given_up
     }
 
     /// Prepends the member `key` to the path.
     pub fn at_key(mut self, key: &str) -> Failure {
-        self.path.push(Step::Key(key.to_owned()));
+        self.0.path.push(Step::Key(key.to_owned()));
         self
     }
 
     /// Prepends the array index `index` to the path.
     pub fn at_index(mut self, index: usize) -> Failure {
-        self.path.push(Step::Index(index));
+        self.0.path.push(Step::Index(index));
         self
     }
 
     /// Sets the value where the failure occurred, unless it is set.
     pub(crate) fn at_place(mut self, place: Place) -> Failure {
-        self.place = self.place.or(Some(place));
+        self.0.place = self.0.place.or(Some(place));
         self
     }
 
     /// Turns a failure of a member's name into one of the member.
     pub(crate) fn in_name(mut self) -> Failure {
-        self.place = None;
-        if !self.is_given_up {
-            self.message.insert_str(0, "name: ");
+        self.0.place = None;
+        if !self.0.is_given_up {
+            self.0.message.insert_str(0, "name: ");
         }
         self
     }
 
     /// Prepends the path from `root` to the value where the failure occurred.
     pub(crate) fn located_from(mut self, root: &Json) -> Failure {
-        if let Some(place) = self.place.take() {
-            find(root, place, &mut self.path);
+        if let Some(place) = self.0.place.take() {
+            find(root, place, &mut self.0.path);
         }
         self
     }
@@ -145,13 +156,13 @@ pub fn literal(value: &Json) -> String {
 
 impl fmt::Display for Failure {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        if !self.path.is_empty() {
-            let steps = self.path.iter().rev().map(|step| match step {
+        if !self.0.path.is_empty() {
+            let steps = self.0.path.iter().rev().map(|step| match step {
                 Step::Index(index) => format!("[{index}]"),
                 Step::Key(key) => key_text(key),
             });
             write!(f, "{}: ", path_text(steps.collect()))?;
         }
-        f.write_str(&self.message)
+        f.write_str(&self.0.message)
     }
 }

@@ -1,4 +1,4 @@
-//! Finds cycles in a graph. It does not recurse, because schemas can have long chains of definitions.
+//! Finds cycles and long paths in a graph. It does not recurse, because schemas can have long chains of definitions.
 
 /// Returns the strongly connected component of each node (Kosaraju's algorithm), or `None` if the node is not on a
 /// cycle.
@@ -34,6 +34,15 @@ pub fn cycles(edges: &[Vec<usize>]) -> Vec<Option<usize>> {
         .collect()
 }
 
+/// Returns the number of edges of the longest path from each node, in a graph without cycles.
+pub fn heights(edges: &[Vec<usize>]) -> Vec<usize> {
+    let mut heights = vec![0; edges.len()];
+    for node in finishing_order(edges) {
+        heights[node] = edges[node].iter().map(|&next| heights[next] + 1).max().unwrap_or(0);
+    }
+    heights
+}
+
 fn finishing_order(edges: &[Vec<usize>]) -> Vec<usize> {
     let (mut seen, mut order) = (vec![false; edges.len()], Vec::new());
     for root in 0..edges.len() {
@@ -64,5 +73,10 @@ mod tests {
         assert!(cycles[0].is_none() && cycles[3].is_none());
         assert!(cycles[1].is_some() && cycles[1] == cycles[2]);
         assert!(cycles[4].is_some() && cycles[4] != cycles[1]);
+    }
+
+    #[test]
+    fn finds_long_paths() {
+        assert_eq!(super::heights(&[vec![1, 3], vec![2], vec![3], vec![], vec![0]]), [3, 2, 1, 0, 4]);
     }
 }

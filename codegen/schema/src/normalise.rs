@@ -120,9 +120,8 @@ fn lower(document: &Document, references: &References<'_>) -> Result<All, Error>
     // A definition inside another one is lowered as a part of it, too.
     let mut seen = BTreeSet::new();
     problems.retain(|it| seen.insert((it.pointer.clone(), it.keyword.clone(), it.why.clone())));
-    for name in circular(&checks) {
-        let why = "the definition refers to itself without an array or an object in between, so it has no meaning";
-        let problem = Problem::new(&document.file, &located[&name].pointer, why, "break the cycle");
+    for (name, why, remedy) in misplaced_references(&checks) {
+        let problem = Problem::new(&document.file, &located[&name].pointer, why, remedy);
         problems.push(Problem { definition: name, keyword: "$ref".to_owned(), ..problem });
     }
     if problems.is_empty() { Ok(All { lowered, checks, one_ofs }) } else { Err(Error::Schema(problems)) }
@@ -177,8 +176,13 @@ fn propagate_never(definitions: &mut IndexMap<String, Schema>) {
     }
 }
 
-/// Returns the definitions that contain themselves without an array or an object in between.
-fn circular(checks: &Definitions) -> Vec<String> {
+/// The maximum number of definitions that refer to each other without an array or an object in between. All stages
+/// follow them, on the stack.
+const MAX_REFERENCES: usize = 64;
+
+/// Returns the definitions that refer to themselves, or through too many others, without an array or an object in between,
+/// with the reason and a remedy.
+fn misplaced_references(checks: &Definitions) -> Vec<(String, String, &'static str)> {
     let edges: Vec<Vec<usize>> = checks
         .values()
         .map(|check| {
@@ -187,8 +191,19 @@ fn circular(checks: &Definitions) -> Vec<String> {
             names.into_iter().filter_map(|name| checks.get_index_of(name)).collect()
         })
         .collect();
-    let on_a_circle = graph::cycles(&edges);
-    checks.keys().zip(on_a_circle).filter(|(_, cycle)| cycle.is_some()).map(|(name, _)| name.clone()).collect()
+    let with = |is_refused: Vec<bool>, why: &str, remedy| -> Vec<_> {
+        let refused = checks.keys().zip(is_refused).filter(|(_, is_refused)| *is_refused);
+        refused.map(|(name, _)| (name.clone(), why.to_owned(), remedy)).collect()
+    };
+    let why = "the definition refers to itself without an array or an object in between, so it has no meaning";
+    let circular = with(graph::cycles(&edges).iter().map(Option::is_some).collect(), why, "break the cycle");
+    if !circular.is_empty() {
+        return circular;
+    }
+    let why = format!("more than {MAX_REFERENCES} definitions refer to each other");
+    // The others refer to these.
+    let is_first = graph::heights(&edges).iter().map(|height| *height == MAX_REFERENCES + 1).collect();
+    with(is_first, &why, "refer to the last one directly")
 }
 
 /// Removes prose from schemas.

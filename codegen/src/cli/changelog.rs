@@ -40,12 +40,12 @@ pub(super) struct ChangelogArgs {
 impl ChangelogArgs {
     pub(super) fn run(self) -> Result<Answer, Error> {
         let subject = if self.tools { Subject::Lists } else { Subject::Schemas };
-        let compared = Compared::read(subject, (&self.old, &self.new), |revision, documented| {
+        let compared = Compared::read(subject, (&self.old, &self.new), None, |revision, documented| {
             self.root.source(revision, documented)
         })?;
         let diff = compared.diff();
         // A changelog is complete, whatever the project accepts.
-        let axes = subject.axes();
+        let axes = compared.subject().axes();
         let mut judgement = Policy::default().judge(diff.findings, axes, jiff::civil::Date::MIN);
         judgement.notes = diff.notes;
         let examples = match &compared.models {

@@ -13,6 +13,7 @@ use mcpgen_diff::report::contents::Report;
 use mcpgen_diff::report::formats::{Format, TextOptions};
 use mcpgen_diff::report::judgement::FailOn;
 use mcpgen_diff::report::policy::Policy;
+use mcpgen_model::Mapping;
 use mcpgen_schema::Error;
 
 use super::answer::Answer;
@@ -50,7 +51,8 @@ pub(super) struct DiffArgs {
     /// Write another report to a file, or to standard output if FILE is `-`; can be repeated
     #[arg(long = "output", value_name = "FORMAT=FILE")]
     outputs: Vec<Output>,
-    /// The axes to check, separated by commas [default: the two message axes; both list axes with --tools]
+    /// The axes to check, separated by commas [default: the two message axes; those of documents for schemas
+    /// without messages; both list axes with --tools]
     #[arg(long = "axis", value_name = "AXIS", value_delimiter = ',', value_enum)]
     axes: Vec<Axis>,
     /// Also show compatible and suppressed findings in the text report
@@ -60,15 +62,18 @@ pub(super) struct DiffArgs {
     #[arg(long, value_name = "WHEN", default_value = "auto")]
     color: ColorChoice,
     /// The lowest severity for which the exit code is 1
-    #[arg(long, value_name = "SEVERITY", default_value = "breaking", value_enum)]
+    #[arg(long, value_name = "SEVERITY", default_value = "unknown", value_enum)]
     fail_on: FailOn,
+    /// A file that lists messages with their params, results and directions, for schemas that do not list them
+    #[arg(long, value_name = "FILE", conflicts_with = "tools")]
+    protocol: Option<PathBuf>,
     /// The file with severities and ignores [default: mcpgen.toml in the current folder or a parent]
     #[arg(long, value_name = "FILE")]
     config: Option<PathBuf>,
     /// Suppress the findings listed in this file
     #[arg(long, value_name = "FILE", conflicts_with = "write_baseline")]
     baseline: Option<PathBuf>,
-    /// Write the dangerous and breaking findings to this file, and suppress them
+    /// Write the dangerous, unknown and breaking findings to this file, and suppress them
     #[arg(long, value_name = "FILE")]
     write_baseline: Option<PathBuf>,
     /// The current day, which determines the ignores that have expired
@@ -91,12 +96,15 @@ impl DiffArgs {
     pub(super) fn run(self) -> Result<Answer, Error> {
         let outputs = self.outputs()?;
         let subject = if self.tools { Subject::Lists } else { Subject::Schemas };
-        let axes = self.axes(subject)?;
         let policy = Policy::find(self.config.as_deref(), subject)?;
         let baseline = self.baseline.as_deref().map(Baseline::read).transpose()?;
-        let compared = Compared::read(subject, (&self.old, &self.new), |revision, documented| {
+        // Before anything is read; whether the schemas have messages is known later.
+        self.axes(if self.tools { Subject::Lists } else { Subject::Documents })?;
+        let mapping = self.protocol.as_deref().map(Mapping::read).transpose()?;
+        let compared = Compared::read(subject, (&self.old, &self.new), mapping.as_ref(), |revision, documented| {
             self.root.source(revision, documented)
         })?;
+        let axes = self.axes(compared.subject())?;
         let today = self.today.unwrap_or_else(today);
 
         let diff = compared.diff();
@@ -133,14 +141,18 @@ impl DiffArgs {
 
     /// Returns the chosen axes in their order.
     fn axes(&self, subject: Subject) -> Result<Vec<Axis>, Error> {
-        let known = subject.axes();
+        let mut known = subject.axes().to_vec();
+        // A configuration for several schemas may name the axes of messages.
+        if subject == Subject::Documents {
+            known.splice(0..0, Axis::WIRE);
+        }
         if let Some(other) = self.axes.iter().find(|axis| !known.contains(axis)) {
             let known = known.iter().map(|axis| axis.as_str()).collect::<Vec<_>>().join(", ");
             let help = if self.tools { "with --tools" } else { "without --tools" };
             return Err(Error::Usage(format!("there is no axis `{other}` {help}; use one of {known}")));
         }
         let chosen = if self.axes.is_empty() { subject.default_axes() } else { &self.axes };
-        Ok(known.iter().copied().filter(|axis| chosen.contains(axis)).collect())
+        Ok(known.into_iter().filter(|axis| chosen.contains(axis)).collect())
     }
 
     fn outputs(&self) -> Result<Vec<Output>, Error> {

@@ -11,7 +11,7 @@ use crate::lists::annotations::text_change;
 use crate::lists::hints;
 use crate::lists::schemas::{Part, SchemaPair};
 use crate::models::rules;
-use crate::models::{Axis, Diff, Finding, Place, Rule, Senders};
+use crate::models::{Axis, Diff, Evidence, Finding, Place, Rule, Senders};
 
 /// The maximum number of notes about malformed items. A malicious file can have millions.
 const MOST_NOTES: usize = 50;
@@ -245,6 +245,9 @@ impl Comparison {
             rule,
             senders: Senders::default(),
             verdicts: lists.into(),
+            evidence: Evidence::of(lists),
+            witnesses: Vec::new(),
+            undecided: None,
             subject: subject.to_owned(),
             detail: detail.to_owned(),
             message,

@@ -10,7 +10,7 @@ use mcpgen_schema::{Dialect, Document, ReadOptions, is_keyword};
 use crate::lists::annotations::{self, Annotation, AnnotationKind, text_change};
 use crate::lists::sample::{self, Sampled};
 use crate::models::rules::{self, LIST_RULES};
-use crate::models::{Finding, ListVerdicts, Place, Rule, Senders, Verdict, compare_types};
+use crate::models::{Evidence, Finding, ListVerdicts, Place, Rule, Senders, Verdict, Version, Witness, compare_types};
 
 /// A schema of a tool.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -139,21 +139,27 @@ impl SchemaPair<'_> {
             (self.part == Part::Arguments).then(of_arguments).flatten().copied()
         };
         let rule = replaced_by(finding.rule).unwrap_or(finding.rule);
-        let verdict = match self.part {
-            Part::Arguments => rule.old_to_new,
-            Part::Result => rule.new_to_old,
-        };
-        let mut message = format!("{}: {}", self.tool, finding.message);
-        if rule.id == rules::INCOMPARABLE.id
-            && let Some(example) = self.counterexample()
-        {
-            message.push_str(&example);
-        }
+        // Clients of the old list call the new server.
+        let verdict = finding.verdicts.old_client_new_server;
+        let message = format!("{}: {}", self.tool, finding.message);
         let below = |place: Option<Place>, base: &str| {
             place.map(|place| Place { pointer: format!("{base}{}", place.pointer), rust: None })
         };
-        let lists = rule.lists.unwrap_or(ListVerdicts { remembered_list: verdict, stored_workflow: verdict });
+        // A rule calls a difference breaking if it can break calls; the evidence shows whether this one does.
+        let shown = |by_rule: Verdict| if by_rule == Verdict::Breaking { verdict } else { by_rule };
+        let lists = rule.lists.map_or(ListVerdicts { remembered_list: verdict, stored_workflow: verdict }, |it| {
+            ListVerdicts { remembered_list: shown(it.remembered_list), stored_workflow: shown(it.stored_workflow) }
+        });
+        let is_read = |witness: &Witness| witness.reader == self.reader();
         Finding {
+            evidence: match verdict {
+                Verdict::Breaking => Evidence::Witness,
+                Verdict::Compatible if finding.evidence == Evidence::Convention => Evidence::Convention,
+                Verdict::Compatible => Evidence::Proof,
+                _ => Evidence::None,
+            },
+            witnesses: finding.witnesses.into_iter().filter(is_read).collect(),
+            undecided: finding.undecided.filter(|_| verdict == Verdict::Unknown),
             old: below(finding.old, &self.old.1),
             new: below(finding.new, &self.new.1),
             ..self.finding(rule, lists, &finding.subject, finding.detail, message)
@@ -197,36 +203,29 @@ impl SchemaPair<'_> {
         let subject = self.part.name();
         match self.sample(old, new) {
             Sampled::Rejected(document) => {
-                let (sender, reader) = self.sides();
-                let message = format!(
-                    "{}: the {sender} schema of the {subject} accepts {document}, which the {reader} one rejects",
-                    self.tool
-                );
-                self.own(&rules::DOCUMENT_REFUSED, subject, String::new(), message)
+                let reader = self.reader();
+                let (from, to) = (reader.other().as_str(), reader.as_str());
+                let what = format!("the {from} schema of the {subject} accepts {document}");
+                let message = format!("{}: {what}, which the {to} one rejects", self.tool);
+                let refused = format!("the {to} schema rejects it");
+                let document = Json::parse(&document.to_string()).unwrap_or(Json::Null);
+                let found = self.own(&rules::DOCUMENT_REFUSED, subject, String::new(), message);
+                Finding { evidence: Evidence::Witness, witnesses: vec![Witness { reader, document, refused }], ..found }
             }
             Sampled::NoDifference(count) => {
-                let message = format!(
-                    "{}: the schemas of the {subject} differ in keywords that mcpgen does not compare; {count} samples \
-                     show no difference",
-                    self.tool
-                );
-                self.own(&rules::SCHEMA_NOT_COMPARED, subject, String::new(), message)
+                let what = format!("the schemas of the {subject} differ in keywords that mcpgen does not compare");
+                self.not_compared(what, format!("{count} samples show no difference"))
             }
             Sampled::Unreadable(why) => {
-                let message = format!("{}: the schemas of the {subject} cannot be compared: {why}", self.tool);
-                self.own(&rules::SCHEMA_NOT_COMPARED, subject, String::new(), message)
+                self.not_compared(format!("the schemas of the {subject} cannot be compared"), why)
             }
         }
     }
 
-    fn counterexample(&self) -> Option<String> {
-        match self.sample(&self.prepared(self.old.0), &self.prepared(self.new.0)) {
-            Sampled::Rejected(document) => {
-                let (_, reader) = self.sides();
-                Some(format!("; the {reader} schema rejects {document}"))
-            }
-            _ => None,
-        }
+    fn not_compared(&self, what: String, why: String) -> Finding {
+        let message = format!("{}: {what}", self.tool);
+        let finding = self.own(&rules::SCHEMA_NOT_COMPARED, self.part.name(), String::new(), message);
+        Finding { undecided: Some(why), ..finding }
     }
 
     fn sample(&self, old: &Json, new: &Json) -> Sampled {
@@ -236,11 +235,11 @@ impl SchemaPair<'_> {
         }
     }
 
-    /// Returns the side that sends the values, and the one that reads them.
-    fn sides(&self) -> (&'static str, &'static str) {
+    /// Returns the version that reads the values in calls by old clients.
+    fn reader(&self) -> Version {
         match self.part {
-            Part::Arguments => ("old", "new"),
-            Part::Result => ("new", "old"),
+            Part::Arguments => Version::New,
+            Part::Result => Version::Old,
         }
     }
 
@@ -275,6 +274,9 @@ impl SchemaPair<'_> {
             rule,
             senders: self.part.senders(),
             verdicts: lists.into(),
+            evidence: Evidence::of(lists),
+            witnesses: Vec::new(),
+            undecided: None,
             subject: format!("{}.{subject}", self.tool),
             detail,
             message,

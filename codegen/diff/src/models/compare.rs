@@ -7,15 +7,16 @@
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
 use indexmap::IndexMap;
-use mcpgen_model::{ErrorCode, MessageKind, MessageSet, Origin, Protocol, Side, Type, TypeId};
+use mcpgen_model::{ErrorCode, MessageKind, MessageSet, Origin, Protocol, Shape, Side, Type, TypeId};
 use mcpgen_schema::text::counted;
 
 use crate::models::difference::{Difference, Outcome, Site, place};
+use crate::models::evidence::{Evidence, Judged, Version};
 use crate::models::finding::{Diff, Finding, Place, TypeVerdict};
 use crate::models::rules::{self, Rule};
-use crate::models::senders::Senders;
+use crate::models::senders::{Senders, Sending};
 use crate::models::values::Values;
-use crate::models::verdict::Axis;
+use crate::models::verdict::{Axis, Verdict};
 
 /// Compares two models.
 pub fn compare(old: &Protocol, new: &Protocol) -> Diff {
@@ -61,6 +62,10 @@ struct Comparison<'p> {
     old: &'p Protocol,
     new: &'p Protocol,
     values: Values<'p>,
+    /// Who sends the messages of both schemas.
+    sending: [Sending; 2],
+    /// The senders of the new schema's aliases, which are those of the types that use them.
+    aliases: HashMap<TypeId, Senders>,
     pairs: IndexMap<Pair, Paired>,
     /// Pairs whose senders are not propagated to their children yet.
     queue: Vec<Pair>,
@@ -78,6 +83,8 @@ impl<'p> Comparison<'p> {
             old,
             new,
             values: Values::new(old, new),
+            sending: [old, new].map(Sending::of),
+            aliases: HashMap::new(),
             pairs: IndexMap::new(),
             queue: Vec::new(),
             reached_from_methods: HashSet::new(),
@@ -91,101 +98,56 @@ impl<'p> Comparison<'p> {
         let requests = |protocol: &'p Protocol| protocol.requests.iter().map(|it| (it.method.as_str(), it)).collect();
         let (olds, news): (IndexMap<&str, _>, IndexMap<&str, _>) = (requests(self.old), requests(self.new));
         for (method, new) in &news {
-            match olds.get(method) {
-                None => self.method(method, MessageKind::Request, None, Some((new.type_id, &new.senders))),
-                Some(old) => {
-                    self.method(
-                        method,
-                        MessageKind::Request,
-                        Some((old.type_id, &old.senders)),
-                        Some((new.type_id, &new.senders)),
-                    );
-                    let callers = Senders::of(&old.senders).and(Senders::of(&new.senders));
-                    self.compare_roots(&Type::Named(old.type_id), &Type::Named(new.type_id), callers, method);
-                    let receivers = Senders { client: callers.server, server: callers.client };
-                    self.results(method, receivers, (&old.result, &new.result));
-                    self.task_results(
-                        method,
-                        receivers,
-                        (old.task_result.as_ref(), new.task_result.as_ref()),
-                        new.type_id,
-                    );
-                }
-            }
+            let old = olds.get(method);
+            let callers = self.method(method, MessageKind::Request, old.map(|old| old.type_id), Some(new.type_id));
+            let Some(old) = old else { continue };
+            self.compare_roots(&Type::Named(old.type_id), &Type::Named(new.type_id), callers, method);
+            let receivers = Senders { client: callers.server, server: callers.client };
+            self.results(method, receivers, (&old.result, &new.result));
+            let results = (old.task_result.as_ref(), new.task_result.as_ref());
+            self.task_results(method, receivers, results, new.type_id);
         }
         for (method, old) in olds.iter().filter(|(method, _)| !news.contains_key(*method)) {
-            self.method(method, MessageKind::Request, Some((old.type_id, &old.senders)), None);
+            self.method(method, MessageKind::Request, Some(old.type_id), None);
         }
         let notifications =
-            |protocol: &'p Protocol| protocol.notifications.iter().map(|it| (it.method.as_str(), it)).collect();
+            |protocol: &'p Protocol| protocol.notifications.iter().map(|it| (it.method.as_str(), it.type_id)).collect();
         let (olds, news): (IndexMap<&str, _>, IndexMap<&str, _>) = (notifications(self.old), notifications(self.new));
         for (method, new) in &news {
-            let old = olds.get(method);
-            self.method(
-                method,
-                MessageKind::Notification,
-                old.map(|old| (old.type_id, &*old.senders)),
-                Some((new.type_id, &new.senders)),
-            );
+            let old = olds.get(method).copied();
+            let senders = self.method(method, MessageKind::Notification, old, Some(*new));
             if let Some(old) = old {
-                let senders = Senders::of(&old.senders).and(Senders::of(&new.senders));
-                self.compare_roots(&Type::Named(old.type_id), &Type::Named(new.type_id), senders, method);
+                self.compare_roots(&Type::Named(old), &Type::Named(*new), senders, method);
             }
         }
         for (method, old) in olds.iter().filter(|(method, _)| !news.contains_key(*method)) {
-            self.method(method, MessageKind::Notification, Some((old.type_id, &old.senders)), None);
+            self.method(method, MessageKind::Notification, Some(*old), None);
         }
     }
 
-    /// Compares the existence and the senders of a method.
-    fn method(
-        &mut self,
-        method: &str,
-        kind: MessageKind,
-        old: Option<(TypeId, &[Side])>,
-        new: Option<(TypeId, &[Side])>,
-    ) {
-        let (was, is) = (old.map_or(&[][..], |(_, senders)| senders), new.map_or(&[][..], |(_, senders)| senders));
+    /// Compares the existence and the senders of a method. Returns its senders in either schema. If neither schema says who
+    /// sends it, both sides may.
+    fn method(&mut self, method: &str, kind: MessageKind, old: Option<TypeId>, new: Option<TypeId>) -> Senders {
+        let sides = [(old, &self.sending[0]), (new, &self.sending[1])]
+            .map(|(id, sending)| id.map(|id| sending.known(id).map(<[Side]>::to_vec)));
+        let declared = sides.iter().flatten().flatten().next().cloned();
+        let is_unknown = declared.is_none();
+        let either = declared.unwrap_or_else(|| vec![Side::Client, Side::Server]);
+        let [was, is] = sides.map(|side| side.map(|known| known.unwrap_or_else(|| either.clone())));
+        let senders = [&was, &is].into_iter().flatten().fold(Senders::default(), |all, it| all.and(Senders::of(it)));
         let site = Site {
             subject: method.to_owned(),
-            old: old.map(|(id, _)| place(self.old, id)),
-            new: new.map(|(id, _)| place(self.new, id)),
-            message: None,
+            old: old.map(|id| place(self.old, id)),
+            new: new.map(|id| place(self.new, id)),
+            ..Site::nowhere()
         };
-        let (what, rules) = (kind.as_str(), MethodRules::of(kind));
-        let lost: Vec<Side> = was.iter().copied().filter(|side| !is.contains(side)).collect();
-        let gained: Vec<Side> = is.iter().copied().filter(|side| !was.contains(side)).collect();
-        let embedded = |there: Option<(TypeId, &[Side])>| there.is_some_and(|(_, senders)| senders.is_empty());
-        let (rule, sides, message) = match (lost.as_slice(), gained.as_slice()) {
-            ([], []) if old.is_some() && new.is_some() => return,
-            ([], []) if old.is_none() => (rules.added, vec![], format!("the embedded {what} `{method}` is new")),
-            ([], []) => (rules.removed, vec![], format!("the embedded {what} `{method}` was removed")),
-            ([], _) if embedded(old) => {
-                (rules.unembedded, gained, format!("the {what} `{method}` is no longer embedded in other messages"))
+        if let Some((rule, sides, message)) = moved(method, kind, (was, is), is_unknown) {
+            for side in &sides {
+                self.message_rules.entry(MessageSet { sender: *side, kind }).or_default().push(rule);
             }
-            (_, []) if embedded(new) => {
-                (rules.embedded, lost, format!("the {what} `{method}` is now embedded in other messages"))
-            }
-            ([], _) => {
-                let (who, sends) = (sides_in_words(&gained), if gained.len() == 1 { "sends" } else { "send" });
-                let message = format!("the {who} now {sends} the {what} `{method}`");
-                (rules.added, gained, message)
-            }
-            (_, []) => {
-                let (who, sends) = (sides_in_words(&lost), if lost.len() == 1 { "sends" } else { "send" });
-                let message = format!("the {who} no longer {sends} the {what} `{method}`");
-                (rules.removed, lost, message)
-            }
-            _ => {
-                let (before, after) = (sides_in_words(&lost), sides_in_words(&gained));
-                let message = format!("the {what} `{method}` was sent by the {before} and is now sent by the {after}");
-                (rules.moved, lost.into_iter().chain(gained).collect(), message)
-            }
-        };
-        for side in &sides {
-            self.message_rules.entry(MessageSet { sender: *side, kind }).or_default().push(rule);
+            self.find(rule, &site, "", message, Senders::of(&sides));
         }
-        self.find(rule, &site, "", message, Senders::of(&sides));
+        senders
     }
 
     fn results(&mut self, method: &str, receivers: Senders, (old, new): (&'p Type, &'p Type)) {
@@ -197,6 +159,7 @@ impl<'p> Comparison<'p> {
                 old: self.place_of(self.old, old),
                 new: self.place_of(self.new, new),
                 message: None,
+                values: None,
             };
             let message = format!("the result of `{method}` is {after} instead of {before}");
             self.find(&rules::RESULT_TYPE_CHANGED, &site, "", message, receivers);
@@ -215,6 +178,7 @@ impl<'p> Comparison<'p> {
             old: place,
             new: other,
             message: None,
+            values: None,
         };
         let here = place(self.new, request);
         match (old, new) {
@@ -237,7 +201,8 @@ impl<'p> Comparison<'p> {
     /// Compares the types of a method.
     fn compare_roots(&mut self, old: &Type, new: &Type, senders: Senders, method: &str) {
         let (was, is) = (self.place_of(self.old, old), self.place_of(self.new, new));
-        let site = Site { subject: method.to_owned(), old: was, new: is, message: None };
+        let site = Site { subject: method.to_owned(), old: was, new: is, message: None, values: None };
+        new.visit(&mut |id| self.use_alias(id, senders));
         let outcome = self.values.compare(old, new, &site);
         // Renamed types of a method are reported with the method.
         for difference in outcome.differences.into_iter().filter(|it| it.rule.id != rules::TYPE_RENAMED_IN_USE.id) {
@@ -269,8 +234,21 @@ impl<'p> Comparison<'p> {
         while let Some(pair) = self.queue.pop() {
             let Paired { senders, outcome } = &self.pairs[&pair];
             let (senders, children) = (*senders, outcome.children.clone());
+            self.new.uses(pair.1).into_iter().for_each(|used| self.use_alias(used, senders));
             for (old, new, site) in children.into_iter().rev() {
                 self.visit((old, new), senders, &site);
+            }
+        }
+    }
+
+    /// Adds the senders of a type that uses an alias.
+    fn use_alias(&mut self, id: TypeId, senders: Senders) {
+        let mut used = vec![id];
+        while let Some(id) = used.pop() {
+            if matches!(self.new.types[id].shape, Shape::Alias(..)) {
+                let known = self.aliases.entry(id).or_default();
+                *known = known.and(senders);
+                used.extend(self.new.uses(id));
             }
         }
     }
@@ -282,7 +260,8 @@ impl<'p> Comparison<'p> {
             if let Some(old) = olds.get(name)
                 && !self.pairs.contains_key(&(*old, *new))
             {
-                let senders = MessageSet::named(name).map_or(Senders::BOTH, |set| Senders::from(set.sender));
+                let of_uses = self.aliases.get(new).copied().unwrap_or(Senders::BOTH);
+                let senders = MessageSet::named(name).map_or(of_uses, |set| Senders::from(set.sender));
                 let site = self.site_of(Some(*old), Some(*new));
                 let outcome = self.values.compare(&Type::Named(*old), &Type::Named(*new), &site);
                 for difference in outcome.differences {
@@ -359,7 +338,13 @@ impl<'p> Comparison<'p> {
                 continue;
             }
             let there = |pointer: Option<&String>| pointer.map(|it| Place { pointer: it.clone(), rust: None });
-            let site = Site { subject: before.name.to_owned(), old: there(needed), new: there(needs), message: None };
+            let site = Site {
+                subject: before.name.to_owned(),
+                old: there(needed),
+                new: there(needs),
+                message: None,
+                values: None,
+            };
             let (has, lacks) = if needed.is_some() { ("old", "new") } else { ("new", "old") };
             let message = format!("the {has} schema has a defect that the {lacks} one does not have: {}", before.name);
             self.find(&rules::FIXUP_DIFFERS, &site, "", message, Senders::default());
@@ -392,9 +377,8 @@ impl<'p> Comparison<'p> {
                     merged.insert(key, finding);
                 }
                 Some(first) => {
-                    let Rule { old_to_new, new_to_old, rust_api, .. } = first.rule;
                     first.senders = first.senders.and(finding.senders);
-                    first.verdicts = first.senders.verdicts(*old_to_new, *new_to_old, *rust_api);
+                    first.verdicts = first.verdicts.and(finding.verdicts);
                 }
             }
         }
@@ -444,14 +428,48 @@ impl<'p> Comparison<'p> {
     }
 
     fn find(&mut self, rule: &'static Rule, site: &Site, detail: &str, message: String, senders: Senders) {
-        let Site { subject, old, new, .. } = site.clone();
-        self.push(Difference { rule, subject, detail: detail.to_owned(), message, old, new }, senders);
+        let judged = |verdict: Verdict| {
+            let is_shown = matches!(verdict, Verdict::Compatible | Verdict::Breaking);
+            Judged::new(verdict, if is_shown { Evidence::Message } else { Evidence::None })
+        };
+        let known = Some(Box::new([judged(rule.old_to_new), judged(rule.new_to_old)]));
+        self.push(Difference { known, ..site.difference(rule, detail, message) }, senders);
     }
 
     fn push(&mut self, difference: Difference, senders: Senders) {
-        let Difference { rule, subject, detail, message, old, new } = difference;
-        let verdicts = senders.verdicts(rule.old_to_new, rule.new_to_old, rule.rust_api);
-        self.findings.push(Finding { rule, senders, verdicts, subject, detail, message, old, new });
+        let [forward, back] = self.judged(&difference, senders);
+        let Difference { rule, subject, detail, message, old, new, .. } = difference;
+        let verdicts = senders.verdicts(forward.verdict, back.verdict, rule.rust_api);
+        let worst = forward.verdict.max(back.verdict);
+        let evidence = [&forward, &back].into_iter().filter(|it| it.verdict == worst).map(|it| it.evidence).max();
+        // Nobody sends an embedded message by itself.
+        let evidence = evidence.filter(|_| !senders.is_empty()).unwrap_or(Evidence::Proof);
+        let undecided = forward.unknown.or(back.unknown).map(|reason| reason.to_string());
+        let witnesses = [forward.witness, back.witness].into_iter().flatten().collect();
+        let finding =
+            Finding { rule, senders, verdicts, evidence, witnesses, undecided, subject, detail, message, old, new };
+        self.findings.push(finding);
+    }
+
+    /// Returns the verdicts on documents from old to new and from new to old. A rule calls a difference breaking if it
+    /// can break documents; the evidence shows whether this one does.
+    fn judged(&self, difference: &Difference, senders: Senders) -> [Judged; 2] {
+        let rule = difference.rule;
+        if let Some(known) = &difference.known {
+            return (**known).clone();
+        }
+        [(Version::New, rule.old_to_new), (Version::Old, rule.new_to_old)].map(|(reader, verdict)| {
+            let evidence = match (verdict, &difference.values) {
+                (Verdict::Breaking, Some((old, new))) if !senders.is_empty() => {
+                    return self.values.read_by(reader, (old, new), difference.aim.as_ref());
+                }
+                (Verdict::Breaking, None) => Evidence::Message,
+                (Verdict::Compatible, _) if difference.is_convention => Evidence::Convention,
+                (Verdict::Compatible, _) => Evidence::Proof,
+                _ => Evidence::None,
+            };
+            Judged::new(verdict, evidence)
+        })
     }
 
     fn site_of(&self, old: Option<TypeId>, new: Option<TypeId>) -> Site {
@@ -465,6 +483,7 @@ impl<'p> Comparison<'p> {
             old: old.map(|id| place(self.old, id)),
             new: new.map(|id| place(self.new, id)),
             message: None,
+            values: None,
         }
     }
 
@@ -475,6 +494,48 @@ impl<'p> Comparison<'p> {
             _ => None,
         }
     }
+}
+
+/// Returns the rule for a message whose senders changed, with the sides that it concerns.
+fn moved(
+    method: &str,
+    kind: MessageKind,
+    (old, new): (Option<Vec<Side>>, Option<Vec<Side>>),
+    is_unknown: bool,
+) -> Option<(&'static Rule, Vec<Side>, String)> {
+    let (what, rules) = (kind.as_str(), MethodRules::of(kind));
+    let (was, is) = (old.as_deref().unwrap_or_default(), new.as_deref().unwrap_or_default());
+    let lost: Vec<Side> = was.iter().copied().filter(|side| !is.contains(side)).collect();
+    let gained: Vec<Side> = is.iter().copied().filter(|side| !was.contains(side)).collect();
+    let embedded = |there: &Option<Vec<Side>>| there.as_ref().is_some_and(Vec::is_empty);
+    Some(match (lost.as_slice(), gained.as_slice()) {
+        ([], []) if old.is_some() && new.is_some() => return None,
+        ([], []) if old.is_none() => (rules.added, vec![], format!("the embedded {what} `{method}` is new")),
+        ([], []) => (rules.removed, vec![], format!("the embedded {what} `{method}` was removed")),
+        ([], _) if is_unknown => (rules.added, gained, format!("the {what} `{method}` is new")),
+        (_, []) if is_unknown => (rules.removed, lost, format!("the {what} `{method}` was removed")),
+        ([], _) if embedded(&old) => {
+            (rules.unembedded, gained, format!("the {what} `{method}` is no longer embedded in other messages"))
+        }
+        (_, []) if embedded(&new) => {
+            (rules.embedded, lost, format!("the {what} `{method}` is now embedded in other messages"))
+        }
+        ([], _) => {
+            let (who, sends) = (sides_in_words(&gained), if gained.len() == 1 { "sends" } else { "send" });
+            let message = format!("the {who} now {sends} the {what} `{method}`");
+            (rules.added, gained, message)
+        }
+        (_, []) => {
+            let (who, sends) = (sides_in_words(&lost), if lost.len() == 1 { "sends" } else { "send" });
+            let message = format!("the {who} no longer {sends} the {what} `{method}`");
+            (rules.removed, lost, message)
+        }
+        _ => {
+            let (before, after) = (sides_in_words(&lost), sides_in_words(&gained));
+            let message = format!("the {what} `{method}` was sent by the {before} and is now sent by the {after}");
+            (rules.moved, lost.into_iter().chain(gained).collect(), message)
+        }
+    })
 }
 
 /// The rules of requests or of notifications.

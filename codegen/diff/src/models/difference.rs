@@ -4,6 +4,7 @@ use mcpgen_model::text::names;
 use mcpgen_model::{Member, MessageKind, Origin, Protocol, Type, TypeDef, TypeId};
 use mcpgen_schema::json::pointer::escape;
 
+use crate::models::evidence::{Aim, Judged};
 use crate::models::finding::Place;
 use crate::models::rules::{self, Rule};
 
@@ -16,6 +17,14 @@ pub(super) struct Difference {
     pub(super) message: String,
     pub(super) old: Option<Place>,
     pub(super) new: Option<Place>,
+    /// The values that differ. `None` if messages or definitions differ.
+    pub(super) values: Option<(Type, Type)>,
+    /// What a witness should show.
+    pub(super) aim: Option<Aim>,
+    /// Whether it is only compatible because nobody sends members that an open object says nothing about.
+    pub(super) is_convention: bool,
+    /// The verdicts from old to new and from new to old, if they are known.
+    pub(super) known: Option<Box<[Judged; 2]>>,
 }
 
 /// The location of a comparison.
@@ -27,6 +36,8 @@ pub(super) struct Site {
     pub(super) new: Option<Place>,
     /// The kind of message, if the value is a whole message. Schemas may omit its envelope.
     pub(super) message: Option<MessageKind>,
+    /// The compared values, or the objects around them.
+    pub(super) values: Option<(Type, Type)>,
 }
 
 /// The result of comparing two values, without the named types in them.
@@ -78,16 +89,22 @@ impl Outcome {
     pub(super) fn add(&mut self, site: &Site, rule: &'static Rule, detail: &str, message: String) {
         self.differences.push(site.difference(rule, detail, message));
     }
+
+    /// Adds a difference with what its witness should show.
+    pub(super) fn aimed(&mut self, site: &Site, rule: &'static Rule, detail: &str, message: String, aim: Aim) {
+        self.differences.push(Difference { aim: Some(aim), ..site.difference(rule, detail, message) });
+    }
 }
 
 impl Site {
     pub(super) fn nowhere() -> Site {
-        Site { subject: String::new(), old: None, new: None, message: None }
+        Site { subject: String::new(), old: None, new: None, message: None, values: None }
     }
 
     pub(super) fn difference(&self, rule: &'static Rule, detail: &str, message: String) -> Difference {
-        let Site { subject, old, new, .. } = self.clone();
-        Difference { rule, subject, detail: detail.to_owned(), message, old, new }
+        let Site { subject, old, new, values, .. } = self.clone();
+        let (detail, aim, is_convention, known) = (detail.to_owned(), None, false, None);
+        Difference { rule, subject, detail, message, old, new, values, aim, is_convention, known }
     }
 
     /// Returns the site of a nested value that has no name in Rust.
@@ -96,7 +113,7 @@ impl Site {
             place.as_ref().map(|it| Place { pointer: format!("{}{pointer}", it.pointer), rust: it.rust.clone() })
         };
         let subject = format!("{}{name}", self.subject);
-        Site { subject, old: inside(&self.old), new: inside(&self.new), message: None }
+        Site { subject, old: inside(&self.old), new: inside(&self.new), message: None, values: self.values.clone() }
     }
 
     pub(super) fn member(&self, member: &Member, old: Option<&Member>, new: Option<&Member>) -> Site {
@@ -115,6 +132,7 @@ impl Site {
             old: inside(&self.old, old),
             new: inside(&self.new, new),
             message: self.message,
+            values: self.values.clone(),
         }
     }
 }

@@ -3,6 +3,9 @@
 use mcpgen_schema::text::hex;
 use sha2::{Digest, Sha256};
 
+use crate::models::evidence::{Evidence, Witness};
+#[cfg(feature = "report")]
+use crate::models::rules;
 use crate::models::rules::Rule;
 use crate::models::senders::Senders;
 use crate::models::verdict::{Axis, Bump, Verdict, Verdicts};
@@ -40,6 +43,12 @@ pub struct Finding {
     pub senders: Senders,
     /// The verdicts.
     pub verdicts: Verdicts,
+    /// Why the worst verdict on documents holds.
+    pub evidence: Evidence,
+    /// Documents that one version accepts, and the other refuses. There is one for each breaking direction.
+    pub witnesses: Vec<Witness>,
+    /// Why nothing was decided.
+    pub undecided: Option<String>,
     /// The subject, in names of the schema: `CallToolResult.content`, `tools/call`.
     pub subject: String,
     /// A detail that distinguishes the finding from others with the same rule and subject, such as a value.
@@ -62,9 +71,28 @@ pub struct Place {
 }
 
 impl Finding {
+    /// Returns the sentences that show the verdict: witnesses with the reasons why they are refused, or the reason why
+    /// nothing was decided.
+    pub fn shown(&self) -> Vec<String> {
+        let witnesses = self.witnesses.iter().map(|Witness { reader, document, refused }| {
+            format!("the {} schema refuses {document}: {refused}", reader.as_str())
+        });
+        witnesses.chain(self.undecided.iter().map(|reason| format!("not decided: {reason}"))).collect()
+    }
+
     /// Returns 16 hex digits that identify the finding. They stay the same when lines and definitions move.
     pub fn fingerprint(&self) -> String {
-        let text = [self.rule.id, &self.subject, &self.detail].join("\0");
+        self.fingerprint_as(self.rule.id)
+    }
+
+    /// Returns the fingerprints that the finding had under former names of its rule.
+    #[cfg(feature = "report")]
+    pub(crate) fn former_fingerprints(&self) -> impl Iterator<Item = String> {
+        rules::RETIRED.iter().filter(|(_, rule)| *rule == self.rule.id).map(|(name, _)| self.fingerprint_as(name))
+    }
+
+    fn fingerprint_as(&self, rule: &str) -> String {
+        let text = [rule, &self.subject, &self.detail].join("\0");
         hex(&Sha256::digest(text.as_bytes())[..8])
     }
 }

@@ -10,11 +10,13 @@
 //! into verdicts for an old client at a new server, and for a new client at an old server.
 //!
 //! `resolved` resolves the names in a type, and `guards` finds the variant that a reader's union selects. `values`,
-//! `limits` and `unions` compare two types, part by part or else as a `whole`, with the documents that `convention` describes, `difference` describes their differences, and `compare` pairs the types.
+//! `limits` and `unions` compare two types, part by part or else as a `whole`, `difference` describes their differences, and `compare` pairs the types. `evidence` finds a
+//! proof or a witness for each verdict, among the documents that `convention` describes.
 
 mod compare;
 mod convention;
 mod difference;
+mod evidence;
 mod finding;
 mod guards;
 mod limits;
@@ -28,6 +30,7 @@ mod whole;
 
 pub use compare::compare as diff;
 pub(crate) use compare::compare_types;
+pub use evidence::{Evidence, Version, Witness};
 pub use finding::{Diff, Finding, Place, TypeVerdict};
 pub use rules::{Action, LIST_RULES, RULES, Rule, RuleExample};
 pub use senders::Senders;

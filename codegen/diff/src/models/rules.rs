@@ -30,6 +30,10 @@ pub struct Rule {
     pub replaces: Vec<String>,
 }
 
+/// The former names of rules, with their successors. Policies and baselines may still have them.
+#[cfg(feature = "report")]
+pub(crate) const RETIRED: [(&str, &str); 1] = [("incomparable", "check-changed")];
+
 /// What users of an old schema or list have to do after a change.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Deserialize)]
 #[serde(rename_all = "kebab-case")]
@@ -175,7 +179,7 @@ rules! {
     LIMIT_SHIFTED = "limit-shifted";
     CHECK_ADDED = "check-added";
     CHECK_REMOVED = "check-removed";
-    INCOMPARABLE = "incomparable";
+    CHECK_CHANGED = "check-changed";
     DEFAULT_CHANGED = "default-changed";
     UNION_VARIANT_ADDED = "union-variant-added";
     UNION_VARIANT_REMOVED = "union-variant-removed";

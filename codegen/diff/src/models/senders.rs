@@ -1,6 +1,8 @@
 //! The senders of types.
 
-use mcpgen_model::Side;
+use std::collections::{HashMap, HashSet};
+
+use mcpgen_model::{Protocol, Side, TypeId};
 use serde::Serialize;
 
 use crate::models::verdict::{Bump, Verdict, Verdicts};
@@ -34,6 +36,11 @@ impl Senders {
         Senders { client: self.client || other.client, server: self.server || other.server }
     }
 
+    /// Returns whether no side sends it.
+    pub fn is_empty(self) -> bool {
+        self == Senders::default()
+    }
+
     /// Returns `client`, `server`, `both` or `neither`.
     pub fn as_str(self) -> &'static str {
         match (self.client, self.server) {
@@ -54,9 +61,41 @@ impl Senders {
         Verdicts {
             old_client_new_server: worst(old_to_new, new_to_old),
             new_client_old_server: worst(new_to_old, old_to_new),
+            new_reader_old_documents: old_to_new,
+            old_reader_new_documents: new_to_old,
             rust_api,
             remembered_list: Verdict::Compatible,
             stored_workflow: Verdict::Compatible,
         }
+    }
+}
+
+/// The sides that send each message of a protocol.
+pub(super) struct Sending {
+    known: HashMap<TypeId, Vec<Side>>,
+    /// The messages that others contain. Nobody sends them by themselves.
+    embedded: HashSet<TypeId>,
+}
+
+impl Sending {
+    pub(super) fn of(protocol: &Protocol) -> Sending {
+        let (mut embedded, mut queue) = (HashSet::new(), Vec::new());
+        for message in protocol.messages() {
+            queue.extend(protocol.uses(message.type_id));
+            message.contents().for_each(|content| content.visit(&mut |id| queue.push(id)));
+        }
+        while let Some(id) = queue.pop() {
+            if embedded.insert(id) {
+                queue.extend(protocol.uses(id));
+            }
+        }
+        let known = protocol.messages().map(|message| (message.type_id, message.senders.to_vec())).collect();
+        Sending { known, embedded }
+    }
+
+    /// Returns the sides that send a message, or `None` if the schema does not say.
+    pub(super) fn known(&self, message: TypeId) -> Option<&[Side]> {
+        let known = self.known.get(&message).map_or(&[][..], Vec::as_slice);
+        (!known.is_empty() || self.embedded.contains(&message)).then_some(known)
     }
 }

@@ -6,11 +6,13 @@ use mcpgen_model::{Content, Member, Protocol, Type};
 use mcpgen_schema::json::Json;
 
 use crate::models::difference::{Outcome, Site, definition};
+use crate::models::evidence::Aim;
 use crate::models::guards::{DocumentFacts, Reached, reachable};
 use crate::models::resolved::{Choice, Resolve, Resolved, types};
 use crate::models::rules;
 use crate::models::values::Values;
 use crate::models::verdict::Verdict;
+use crate::models::whole::Checks;
 
 /// A type, and its variants if it is a union.
 pub(super) type Operand<'a, 'p> = (&'a Type, Option<&'a Choice<'p>>);
@@ -33,31 +35,35 @@ impl<'p> Values<'p> {
         for (index, variant) in news.iter().enumerate() {
             let taken = self.taken((variant, index, new.1), false, old.1, &olds, formerly(index));
             let name = self.new.describe(variant);
+            let aim = Aim::Accepted(Checks::of(self.new, variant, false).0);
             match (formerly(index), taken) {
                 (_, true) => {}
                 (None, false) => {
-                    let message = format!("{} has the new variant {}", site.subject, self.words(self.new, variant));
-                    outcome.add(site, &rules::UNION_VARIANT_ADDED, &name, message);
+                    let message = format!("{} has the new alternative {}", site.subject, self.words(self.new, variant));
+                    outcome.aimed(site, &rules::UNION_VARIANT_ADDED, &name, message, aim);
                 }
                 (Some(_), false) => {
-                    let message = format!("the old schema may decode a {name} in {} as another variant", site.subject);
-                    outcome.add(site, &rules::UNION_REDECIDED_BY_OLD, &name, message);
+                    let words = self.words(self.new, variant);
+                    let message = format!("the old schema may read {words} as another alternative of {}", site.subject);
+                    outcome.aimed(site, &rules::UNION_REDECIDED_BY_OLD, &name, message, aim);
                 }
             }
         }
         for (index, variant) in olds.iter().enumerate() {
             let taken = self.taken((variant, index, old.1), true, new.1, &news, newly(index));
             let name = self.old.describe(variant);
+            let aim = Aim::Accepted(Checks::of(self.old, variant, false).0);
             match (newly(index), taken) {
                 (_, true) => {}
                 (None, false) => {
                     let message =
-                        format!("{} no longer has the variant {}", site.subject, self.words(self.old, variant));
-                    outcome.add(site, &rules::UNION_VARIANT_REMOVED, &name, message);
+                        format!("{} no longer has the alternative {}", site.subject, self.words(self.old, variant));
+                    outcome.aimed(site, &rules::UNION_VARIANT_REMOVED, &name, message, aim);
                 }
                 (Some(_), false) => {
-                    let message = format!("the new schema may decode a {name} in {} as another variant", site.subject);
-                    outcome.add(site, &rules::UNION_REDECIDED_BY_NEW, &name, message);
+                    let words = self.words(self.old, variant);
+                    let message = format!("the new schema may read {words} as another alternative of {}", site.subject);
+                    outcome.aimed(site, &rules::UNION_REDECIDED_BY_NEW, &name, message, aim);
                 }
             }
         }

@@ -7,16 +7,15 @@ use mcpgen_model::{
     Bounds, Check, Content, JsonTypes, Length, Member, MessageKind, Protocol, Shape, Tuple, Type, TypeId, Value,
 };
 use mcpgen_schema::containment::Reason;
-use mcpgen_schema::containment::Verdict::{Proved, Refuted, Unknown};
 use mcpgen_schema::json::pointer::escape;
 use mcpgen_schema::json::{Json, integer};
 
-use crate::models::difference::{Outcome, Site, definition, place};
+use crate::models::difference::{Difference, Outcome, Site, definition, place};
+use crate::models::evidence::{Aim, Judged, Pair as Compared, Version};
 use crate::models::limits::{Relation, bounds_in_words, integers_in_words, length_in_words, list};
 use crate::models::resolved::{Integers, OtherMembers, Resolve, Resolved, ResolvedObject, types};
 use crate::models::rules::{self, Rule};
 use crate::models::verdict::Verdict;
-use crate::models::whole::Whole;
 
 /// Compares values of two models.
 pub(super) struct Values<'p> {
@@ -77,6 +76,7 @@ impl<'p> Values<'p> {
             old: Some(place(self.old, old)),
             new: Some(place(self.new, new)),
             message,
+            values: None,
         };
         let mut outcome = Outcome::default();
         outcome.remarks(&site, (was.deprecated, is.deprecated), (was.description.as_ref(), is.description.as_ref()));
@@ -192,6 +192,7 @@ impl<'p> Values<'p> {
     }
 
     fn compare_resolved(&self, old: &Type, new: &Type, site: &Site, outcome: &mut Outcome) {
+        let site = &Site { values: Some((old.clone(), new.clone())), ..site.clone() };
         if self.checks(old, new, site, outcome) {
             return;
         }
@@ -262,7 +263,11 @@ impl<'p> Values<'p> {
         // An undecided union has only checks.
         let (was_undecided, is_undecided) = (is_undecided(self.old, old), is_undecided(self.new, new));
         if was_undecided != is_undecided {
-            let message = format!("{subject} is a union that no guard decides, on one side only");
+            let message = match (alternatives(&was), alternatives(&is)) {
+                (None, Some(names)) => format!("{subject} requires {names}"),
+                (Some(names), None) => format!("{subject} no longer requires {names}"),
+                _ => format!("the alternatives of {subject} differ"),
+            };
             self.as_a_whole(old, new, &message, site, outcome);
             return true;
         }
@@ -278,36 +283,42 @@ impl<'p> Values<'p> {
 
     /// Compares types whose parts cannot be compared. Returns whether they accept the same values.
     fn as_a_whole(&self, old: &Type, new: &Type, message: &str, site: &Site, outcome: &mut Outcome) -> bool {
+        let judged = [Version::New, Version::Old].map(|reader| self.asked(reader, (old, new), None, false));
+        let rule: &'static Rule = match judged.each_ref().map(|it| it.verdict) {
+            [Verdict::Compatible, Verdict::Compatible] => return true,
+            [Verdict::Compatible, _] => &rules::CHECK_REMOVED,
+            [_, Verdict::Compatible] => &rules::CHECK_ADDED,
+            _ => &rules::CHECK_CHANGED,
+        };
+        let difference = site.difference(rule, "", message.to_owned());
+        outcome.differences.push(Difference { known: Some(Box::new(judged)), ..difference });
+        false
+    }
+
+    /// Returns the verdict on what the other version sends to this one.
+    pub(super) fn read_by(&self, reader: Version, types: (&Type, &Type), aim: Option<&Aim>) -> Judged {
+        let judged = self.asked(reader, types, aim, false);
+        if !self.has_64_bit_readers || judged.verdict == Verdict::Breaking {
+            return judged;
+        }
+        // Only an integer that does not fit into the reader's type may show the difference.
+        let of_types = self.asked(reader, types, aim, true);
+        if of_types.verdict == Verdict::Breaking { of_types } else { judged }
+    }
+
+    fn asked(
+        &self,
+        reader: Version,
+        (old, new): (&Type, &Type),
+        aim: Option<&Aim>,
+        has_64_bit_readers: bool,
+    ) -> Judged {
         let left = self.wholes.get();
         self.wholes.set(left.saturating_sub(1));
-        let Whole { old_to_new, new_to_old } = match left {
-            0 => Whole { old_to_new: Unknown(Reason::Budget), new_to_old: Unknown(Reason::Budget) },
-            _ => Whole::of((self.old, old), (self.new, new)),
-        };
-        let (rule, message): (&'static Rule, String) = match (&old_to_new, &new_to_old) {
-            (Proved, Proved) => return true,
-            (Proved, Refuted(document)) => {
-                (&rules::CHECK_REMOVED, format!("{message}: only the new schema accepts {document}"))
-            }
-            (Refuted(document), Proved) => {
-                (&rules::CHECK_ADDED, format!("{message}: only the old schema accepts {document}"))
-            }
-            (Refuted(was), Refuted(is)) => {
-                let message = format!("{message}: only the old schema accepts {was}, and only the new one {is}");
-                (&rules::INCOMPARABLE, message)
-            }
-            (Refuted(document), Unknown(_)) => {
-                (&rules::INCOMPARABLE, format!("{message}: only the old schema accepts {document}"))
-            }
-            (Unknown(_), Refuted(document)) => {
-                (&rules::INCOMPARABLE, format!("{message}: only the new schema accepts {document}"))
-            }
-            (Unknown(reason), _) | (_, Unknown(reason)) => {
-                (&rules::INCOMPARABLE, format!("{message}, and neither is proven to contain the other: {reason}"))
-            }
-        };
-        outcome.add(site, rule, "", message);
-        false
+        match left {
+            0 => Judged::unknown(Reason::Budget),
+            _ => Compared::of((self.old, old), (self.new, new), has_64_bit_readers).read_by(reader, aim),
+        }
     }
 
     /// Compares the known values of open enumerations.
@@ -348,23 +359,43 @@ impl<'p> Values<'p> {
     }
 
     fn changed(&self, old: &Type, new: &Type, site: &Site, outcome: &mut Outcome) {
-        self.types(&rules::TYPE_CHANGED, "is {new} instead of {old}", old, new, site, outcome);
+        self.types(
+            &rules::TYPE_CHANGED,
+            ["is {new} instead of {old}", "accepts other values"],
+            old,
+            new,
+            site,
+            outcome,
+        );
     }
 
     fn widened(&self, old: &Type, new: &Type, site: &Site, outcome: &mut Outcome) {
-        self.types(&rules::TYPE_WIDENED, "may be {new} instead of only {old}", old, new, site, outcome);
+        let words = ["may be {new} instead of only {old}", "accepts more values"];
+        self.types(&rules::TYPE_WIDENED, words, old, new, site, outcome);
     }
 
     fn narrowed(&self, old: &Type, new: &Type, site: &Site, outcome: &mut Outcome) {
-        self.types(&rules::TYPE_NARROWED, "is only {new} instead of {old}", old, new, site, outcome);
+        let words = ["is only {new} instead of {old}", "accepts fewer values"];
+        self.types(&rules::TYPE_NARROWED, words, old, new, site, outcome);
     }
 
-    fn types(&self, rule: &'static Rule, words: &str, old: &Type, new: &Type, site: &Site, outcome: &mut Outcome) {
-        let words = words.replace("{new}", &self.words(self.new, new)).replace("{old}", &self.words(self.old, old));
+    /// Adds a difference of two types. The second of the words is for types that are described alike.
+    fn types(
+        &self,
+        rule: &'static Rule,
+        [words, alike]: [&str; 2],
+        old: &Type,
+        new: &Type,
+        site: &Site,
+        outcome: &mut Outcome,
+    ) {
+        let (was, is) = (self.words(self.old, old), self.words(self.new, new));
+        let words = if was == is { alike.to_owned() } else { words.replace("{new}", &is).replace("{old}", &was) };
         outcome.add(site, rule, "", format!("{} {words}", site.subject));
     }
 
-    /// Describes a type: by the name of its definition, or else by its expression.
+    /// Describes a type: by the name of its definition, or else by its expression. The names of other types are only known
+    /// in Rust.
     pub(super) fn words(&self, protocol: &Protocol, content: &Type) -> String {
         if definition(protocol, content).is_some() {
             return protocol.describe(content);
@@ -375,11 +406,15 @@ impl<'p> Values<'p> {
                 format!("a string of {}", length_in_words(&length, "characters"))
             }
             Resolved::Object(object) if !object.members.is_empty() => "an object".to_owned(),
+            Resolved::List(inner, _) => format!("list of {}", self.words(protocol, inner)),
             Resolved::Union(choice) => {
                 let all: Vec<String> = choice.variants.iter().map(|it| self.words(protocol, it)).collect();
                 all.join(" or ")
             }
-            _ => protocol.describe(protocol.follow(content)),
+            _ => match protocol.follow(content) {
+                Type::Named(_) => types(protocol, content, 0).words(),
+                content => protocol.describe(content),
+            },
         }
     }
 
@@ -413,11 +448,13 @@ impl<'p> Values<'p> {
         }
         for value in new.iter().filter(|value| !old.contains(value)) {
             let message = format!("{} has the new value {value}", site.subject);
-            outcome.add(site, &rules::ENUM_VALUE_ADDED, &value.to_string(), message);
+            let aim = Aim::Value(value.clone());
+            outcome.aimed(site, &rules::ENUM_VALUE_ADDED, &value.to_string(), message, aim);
         }
         for value in old.iter().filter(|value| !new.contains(value)) {
             let message = format!("{} may no longer be {value}", site.subject);
-            outcome.add(site, &rules::ENUM_VALUE_REMOVED, &value.to_string(), message);
+            let aim = Aim::Value(value.clone());
+            outcome.aimed(site, &rules::ENUM_VALUE_REMOVED, &value.to_string(), message, aim);
         }
     }
 
@@ -514,34 +551,40 @@ impl<'p> Values<'p> {
             true => (&rules::MEMBER_ADDED_REQUIRED, "new and required"),
             false => (&rules::MEMBER_ADDED_OPTIONAL, "new"),
         };
-        outcome.add(site, rule, "", format!("{} is {words}", site.subject));
         let others = old.other(&member.wire);
+        let is_convention = matches!(others, OtherMembers::Anything);
+        let difference = site.difference(rule, "", format!("{} is {words}", site.subject));
+        let (absent, present) = (Aim::Absent(member.wire.clone()), Aim::Present(member.wire.clone()));
+        outcome.differences.push(Difference { is_convention, aim: Some(absent), ..difference });
         let (read_by_new, read_by_old) = self.fits(others, member, |rest| self.both_fit(Err(rest), Ok(member)));
         if !read_by_old {
             let message = format!("{} is rejected by the old schema, which does not have the member", site.subject);
-            outcome.add(site, &rules::MEMBER_REFUSED_BY_OLD, "", message);
+            outcome.aimed(site, &rules::MEMBER_REFUSED_BY_OLD, "", message, present.clone());
         }
         if !read_by_new {
             let message = format!("{} is rejected by the new schema, which allows less than the old one", site.subject);
-            outcome.add(site, &rules::MEMBER_REFUSED_BY_NEW, "", message);
+            outcome.aimed(site, &rules::MEMBER_REFUSED_BY_NEW, "", message, present.clone());
         }
     }
 
     fn member_removed(&self, new: &ResolvedObject<'_>, member: &Member, site: &Site, outcome: &mut Outcome) {
         let rule = if member.required { &rules::MEMBER_REMOVED_REQUIRED } else { &rules::MEMBER_REMOVED_OPTIONAL };
-        outcome.add(site, rule, "", format!("{} was removed", site.subject));
         let others = new.other(&member.wire);
+        let is_convention = matches!(others, OtherMembers::Anything);
+        let difference = site.difference(rule, "", format!("{} was removed", site.subject));
+        let (absent, present) = (Aim::Absent(member.wire.clone()), Aim::Present(member.wire.clone()));
+        outcome.differences.push(Difference { is_convention, aim: Some(absent), ..difference });
         let (read_by_old, read_by_new) = self.fits(others, member, |rest| {
             let (read_by_new, read_by_old) = self.both_fit(Ok(member), Err(rest));
             (read_by_old, read_by_new)
         });
         if !read_by_new {
             let message = format!("{} is rejected by the new schema, which no longer has the member", site.subject);
-            outcome.add(site, &rules::MEMBER_REFUSED_BY_NEW, "", message);
+            outcome.aimed(site, &rules::MEMBER_REFUSED_BY_NEW, "", message, present.clone());
         }
         if !read_by_old {
             let message = format!("{} is rejected by the old schema, which allows less than the new one", site.subject);
-            outcome.add(site, &rules::MEMBER_REFUSED_BY_OLD, "", message);
+            outcome.aimed(site, &rules::MEMBER_REFUSED_BY_OLD, "", message, present.clone());
         }
     }
 
@@ -602,12 +645,25 @@ impl<'p> Values<'p> {
     }
 
     fn members(&self, old: &'p Member, new: &'p Member, site: &Site, outcome: &mut Outcome) {
+        let absent = Aim::Absent(new.wire.clone());
         match (old.required, new.required) {
             (false, true) => {
-                outcome.add(site, &rules::MEMBER_BECAME_REQUIRED, "", format!("{} is required", site.subject))
+                outcome.aimed(
+                    site,
+                    &rules::MEMBER_BECAME_REQUIRED,
+                    "",
+                    format!("{} is required", site.subject),
+                    absent,
+                );
             }
             (true, false) => {
-                outcome.add(site, &rules::MEMBER_BECAME_OPTIONAL, "", format!("{} may be absent", site.subject))
+                outcome.aimed(
+                    site,
+                    &rules::MEMBER_BECAME_OPTIONAL,
+                    "",
+                    format!("{} may be absent", site.subject),
+                    absent,
+                );
             }
             _ => {}
         }
@@ -678,6 +734,37 @@ fn messages(protocol: &Protocol) -> HashMap<TypeId, Option<MessageKind>> {
         })
     });
     bases.chain(requests).chain(notifications).collect()
+}
+
+/// Returns the members of which checks require one or the other: `body or reaction`.
+fn alternatives(checks: &[&Check]) -> Option<String> {
+    fn required<'c>(check: &'c Check, names: &mut Vec<&'c str>) {
+        match check {
+            Check::Required(more) => names.extend(more.iter().map(String::as_str)),
+            Check::All(checks) => checks.iter().for_each(|check| required(check, names)),
+            _ => {}
+        }
+    }
+    checks.iter().find_map(|check| match check {
+        Check::All(checks) => alternatives(&checks.iter().collect::<Vec<_>>()),
+        Check::Any(any) => {
+            let all: Vec<Vec<&str>> = any
+                .iter()
+                .map(|check| {
+                    let mut names = Vec::new();
+                    required(check, &mut names);
+                    names
+                })
+                .collect();
+            let own = |names: &Vec<&str>| {
+                let is_own = |name: &&&str| !all.iter().all(|other| other.contains(*name));
+                names.iter().filter(is_own).copied().collect::<Vec<_>>().join(" and ")
+            };
+            let own: Vec<String> = all.iter().map(own).collect();
+            (!own.iter().any(String::is_empty)).then(|| own.join(" or "))
+        }
+        _ => None,
+    })
 }
 
 /// Returns whether the definitions that checks refer to are the same on both sides.

@@ -13,6 +13,8 @@ pub enum Verdict {
     Compatible,
     /// The reader accepts all messages, but may misinterpret some.
     Dangerous,
+    /// Neither a proof that the reader accepts all messages nor one that it rejects was found.
+    Unknown,
     /// The reader rejects some messages.
     Breaking,
 }
@@ -40,6 +42,10 @@ pub enum Axis {
     OldClientNewServer,
     /// A client of the new schema with a server of the old one.
     NewClientOldServer,
+    /// A reader of the new schema with documents of the old one, in a schema without messages.
+    NewReaderOldDocuments,
+    /// A reader of the old schema with documents of the new one, in a schema without messages.
+    OldReaderNewDocuments,
     /// Code that uses the generated types.
     RustApi,
     /// A model or a client that remembers the old lists of a server, and calls the new server.
@@ -65,6 +71,10 @@ pub struct Verdicts {
     pub old_client_new_server: Verdict,
     /// For a client of the new schema with a server of the old one.
     pub new_client_old_server: Verdict,
+    /// For a reader of the new schema with documents of the old one, whoever sends them.
+    pub new_reader_old_documents: Verdict,
+    /// For a reader of the old schema with documents of the new one, whoever sends them.
+    pub old_reader_new_documents: Verdict,
     /// For code that uses the generated types.
     pub rust_api: Bump,
     /// For a model or a client that remembers the old lists. Compatible if schemas were compared.
@@ -78,6 +88,8 @@ impl From<ListVerdicts> for Verdicts {
         Verdicts {
             old_client_new_server: Verdict::Compatible,
             new_client_old_server: Verdict::Compatible,
+            new_reader_old_documents: Verdict::Compatible,
+            old_reader_new_documents: Verdict::Compatible,
             rust_api: Bump::Patch,
             remembered_list: lists.remembered_list,
             stored_workflow: lists.stored_workflow,
@@ -91,10 +103,26 @@ impl Verdicts {
         match (axis, self.rust_api) {
             (Axis::OldClientNewServer, _) => self.old_client_new_server,
             (Axis::NewClientOldServer, _) => self.new_client_old_server,
+            (Axis::NewReaderOldDocuments, _) => self.new_reader_old_documents,
+            (Axis::OldReaderNewDocuments, _) => self.old_reader_new_documents,
             (Axis::RememberedList, _) => self.remembered_list,
             (Axis::StoredWorkflow, _) => self.stored_workflow,
             (Axis::RustApi, Bump::Major) => Verdict::Breaking,
             (Axis::RustApi, _) => Verdict::Compatible,
+        }
+    }
+
+    /// Returns the worse verdict on each axis.
+    #[must_use]
+    pub fn and(self, other: Verdicts) -> Verdicts {
+        Verdicts {
+            old_client_new_server: self.old_client_new_server.max(other.old_client_new_server),
+            new_client_old_server: self.new_client_old_server.max(other.new_client_old_server),
+            new_reader_old_documents: self.new_reader_old_documents.max(other.new_reader_old_documents),
+            old_reader_new_documents: self.old_reader_new_documents.max(other.old_reader_new_documents),
+            rust_api: self.rust_api.max(other.rust_api),
+            remembered_list: self.remembered_list.max(other.remembered_list),
+            stored_workflow: self.stored_workflow.max(other.stored_workflow),
         }
     }
 
@@ -114,7 +142,7 @@ impl Verdicts {
 
 impl Verdict {
     /// All verdicts, compatible first.
-    pub const ALL: [Verdict; 3] = [Verdict::Compatible, Verdict::Dangerous, Verdict::Breaking];
+    pub const ALL: [Verdict; 4] = [Verdict::Compatible, Verdict::Dangerous, Verdict::Unknown, Verdict::Breaking];
 
     /// Returns the name of the verdict in reports.
     pub fn as_str(self) -> &'static str {
@@ -131,10 +159,19 @@ impl Bump {
 
 impl Axis {
     /// All axes.
-    pub const ALL: [Axis; 5] =
-        [Axis::OldClientNewServer, Axis::NewClientOldServer, Axis::RustApi, Axis::RememberedList, Axis::StoredWorkflow];
+    pub const ALL: [Axis; 7] = [
+        Axis::OldClientNewServer,
+        Axis::NewClientOldServer,
+        Axis::NewReaderOldDocuments,
+        Axis::OldReaderNewDocuments,
+        Axis::RustApi,
+        Axis::RememberedList,
+        Axis::StoredWorkflow,
+    ];
     /// The axes of a comparison of schemas.
     pub const SCHEMAS: [Axis; 3] = [Axis::OldClientNewServer, Axis::NewClientOldServer, Axis::RustApi];
+    /// The axes of a comparison of schemas without messages.
+    pub const DOCUMENTS: [Axis; 3] = [Axis::NewReaderOldDocuments, Axis::OldReaderNewDocuments, Axis::RustApi];
     /// The axes of a comparison of the lists of a server.
     pub const LISTS: [Axis; 2] = [Axis::RememberedList, Axis::StoredWorkflow];
     /// The message axes.

@@ -1,55 +1,26 @@
-//! Compares types as a whole, if their parts cannot be compared: with a proof, or a document that shows the difference.
+//! Turns types into checks, to compare them as a whole.
 
 use mcpgen_model::{
     Bounded, Bounds, Check, Content, CoreType, JsonTypes, Length, Limit, Member, Protocol, Rest, Shape, Type, TypeId,
 };
 use mcpgen_schema::check::{Definitions, MemberChecks};
-use mcpgen_schema::containment::{Budget, Scoped, Verdict, contains};
 use mcpgen_schema::guard::decided;
 use mcpgen_schema::normal::Bound;
-
-use crate::models::convention::usual;
-
-/// The verdicts on two types: whether the new one accepts every document of the old one, and the reverse.
-pub(super) struct Whole {
-    pub(super) old_to_new: Verdict,
-    pub(super) new_to_old: Verdict,
-}
-
-/// The number of steps for one direction.
-const BUDGET: Budget = Budget { steps: 20_000 };
-
-impl Whole {
-    pub(super) fn of(old: (&Protocol, &Type), new: (&Protocol, &Type)) -> Whole {
-        let [(old, before), (new, after)] = [old, new].map(|(protocol, content)| Checks::of(protocol, content));
-        let (old, new) = ((&old, &before), (&new, &after));
-        Whole { old_to_new: accepts(new, old), new_to_old: accepts(old, new) }
-    }
-}
-
-/// Returns whether a reader accepts the documents of a sender that follow the convention.
-fn accepts(reader: (&Check, &Definitions), sender: (&Check, &Definitions)) -> Verdict {
-    let large = Scoped { check: reader.0, definitions: reader.1 };
-    match contains(large, Scoped { check: sender.0, definitions: sender.1 }, BUDGET) {
-        Verdict::Proved => Verdict::Proved,
-        _ => {
-            let (check, definitions) = usual(sender, reader);
-            contains(large, Scoped { check: &check, definitions: &definitions }, BUDGET)
-        }
-    }
-}
+use serde_json::Number;
 
 /// Turns types into checks.
 #[derive(Default)]
-struct Checks {
+pub(super) struct Checks {
+    /// Whether readers keep integers in 64 bits.
+    is_64_bit: bool,
     /// The named types that checks refer to. They may be recursive.
     named: Vec<TypeId>,
 }
 
 impl Checks {
     /// Returns the check of a type, with the definitions that it refers to.
-    fn of(protocol: &Protocol, content: &Type) -> (Check, Definitions) {
-        let mut checks = Checks::default();
+    pub(super) fn of(protocol: &Protocol, content: &Type, is_64_bit: bool) -> (Check, Definitions) {
+        let mut checks = Checks { is_64_bit, ..Checks::default() };
         let check = checks.check(content);
         let mut definitions = protocol.checks.clone();
         while let Some(id) = checks.named.pop() {
@@ -71,11 +42,8 @@ impl Checks {
             Type::Null => Check::Type(JsonTypes::NULL),
             Type::Boolean => Check::Type(JsonTypes::BOOLEAN),
             Type::String => Check::Type(JsonTypes::STRING),
-            Type::Signed => Check::Type(JsonTypes::INTEGER),
-            Type::Unsigned => {
-                let min = Some(Bound { value: 0.into(), exclusive: false });
-                typed(JsonTypes::INTEGER, vec![Check::Bounds(Bounds { min, max: None })])
-            }
+            Type::Signed => self.integer(i64::MIN.into(), i64::MAX.into(), self.is_64_bit),
+            Type::Unsigned => self.integer(0.into(), u64::MAX.into(), true),
             Type::Number => Check::Type(JsonTypes::NUMBER),
             Type::Object => Check::Type(JsonTypes::OBJECT),
             Type::Map(inner) => typed(JsonTypes::OBJECT, vec![others(self.check(inner))]),
@@ -88,6 +56,17 @@ impl Checks {
                 Check::Definition(key(*id))
             }
         }
+    }
+
+    fn integer(&self, min: Number, max: Number, has_min: bool) -> Check {
+        let bound = |value, is_present: bool| is_present.then_some(Bound { value, exclusive: false });
+        let bounds = Bounds { min: bound(min, has_min), max: bound(max, self.is_64_bit) };
+        Check::All(
+            [Check::Type(JsonTypes::INTEGER)]
+                .into_iter()
+                .chain((bounds != Bounds::default()).then_some(Check::Bounds(bounds)))
+                .collect(),
+        )
     }
 
     fn of_shape(&mut self, shape: &Shape) -> Check {

@@ -6,6 +6,7 @@ use std::path::Path;
 use mcpgen_schema::Error;
 use mcpgen_schema::text::visible;
 
+use crate::models::rules::RETIRED;
 use crate::models::{Finding, Verdict};
 use crate::report::judgement::{Judged, Judgement, Suppressed};
 
@@ -46,7 +47,7 @@ impl Baseline {
         Ok(Baseline { file, entries })
     }
 
-    /// Creates a baseline of the dangerous and breaking findings that are not ignored.
+    /// Creates a baseline of the dangerous, unknown and breaking findings that are not ignored.
     pub fn of(path: &Path, findings: &[Judged]) -> Baseline {
         let entry = |judged: &Judged| {
             let Finding { rule, subject, detail, .. } = &judged.finding;
@@ -61,9 +62,16 @@ impl Baseline {
     pub fn suppress(&self, judgement: &mut Judgement) {
         let mut gone: BTreeMap<&String, &String> = self.entries.iter().collect();
         for judged in &mut judgement.findings {
-            gone.remove(&judged.fingerprint);
-            if judged.suppressed.is_none() && self.entries.contains_key(&judged.fingerprint) {
-                judged.suppressed = Some(Suppressed::InBaseline);
+            let prints = [judged.fingerprint.clone()].into_iter().chain(judged.finding.former_fingerprints());
+            for print in prints.filter(|print| self.entries.contains_key(print)) {
+                gone.remove(&print);
+                judged.suppressed.get_or_insert(Suppressed::InBaseline);
+            }
+        }
+        for (name, successor) in RETIRED {
+            if self.entries.values().any(|words| words.split(' ').next() == Some(name)) {
+                let now = format!("{}: the rule `{name}` is now `{successor}`", self.file);
+                judgement.notes.push(format!("{now}; `--write-baseline` writes a new file"));
             }
         }
         let name = |(print, words): (&&String, &&String)| format!("{print} {}", visible(words)).trim_end().to_owned();
@@ -92,7 +100,7 @@ mod tests {
     use jiff::civil::date;
 
     use super::*;
-    use crate::models::Axis;
+    use crate::models::{Axis, Rule};
     use crate::report::formats::tests::finding;
     use crate::report::policy::Policy;
 
@@ -116,6 +124,15 @@ mod tests {
         baseline.suppress(&mut later);
         assert_eq!(later.findings[0].suppressed, None);
         assert!(later.notes[0].contains("2 of 2 entries match no finding"), "{:?}", later.notes);
+
+        // A finding that was accepted under a former name of its rule.
+        let changed = Finding { rule: Rule::find("check-changed").expect("a rule"), ..finding(0, "A", "x") };
+        let former = changed.former_fingerprints().next().expect("a fingerprint");
+        std::fs::write(&path, format!("{former} incomparable A x\n")).expect("written");
+        let mut judgement = judge(vec![changed]);
+        Baseline::read(&path).expect("a baseline").suppress(&mut judgement);
+        assert_eq!(judgement.findings[0].suppressed, Some(Suppressed::InBaseline));
+        assert!(judgement.notes[0].contains("`incomparable` is now `check-changed`"), "{:?}", judgement.notes);
 
         for bad in ["xyz", "0123456789ABCDEF x", "0123456789abcde", "<<<<<<< ours"] {
             std::fs::write(&path, format!("# fine\n\n{bad}\n")).expect("written");

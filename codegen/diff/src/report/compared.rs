@@ -1,7 +1,7 @@
 //! Reads what is compared, and compares it.
 
 use mcpgen_model::snapshot::Snapshot;
-use mcpgen_model::{Protocol, Status, model};
+use mcpgen_model::{Contract, JSON_SCHEMA, Mapping, Protocol, Status, model};
 use mcpgen_schema::{Document, Error, ReadOptions};
 
 use crate::models::{Axis, Diff, LIST_RULES, RULES, Rule};
@@ -11,8 +11,11 @@ use crate::report::source::{Locator, Source};
 #[derive(Clone, Copy, Debug, PartialEq, Eq, strum::IntoStaticStr)]
 #[strum(serialize_all = "kebab-case")]
 pub enum Subject {
-    /// Two schemas.
+    /// Two schemas of a protocol.
     Schemas,
+    /// Two schemas without messages.
+    #[strum(serialize = "schemas")]
+    Documents,
     /// The lists of a server at two times.
     Lists,
 }
@@ -38,7 +41,7 @@ pub enum Models {
 }
 
 impl Compared {
-    /// Reads both sides. `vendored` reads a revision by its name, with our documentation or without it.
+    /// Reads both sides. `mapping` lists messages that the schemas do not list, and `vendored` reads a revision by its name, with our documentation or without it.
     ///
     /// # Errors
     /// [`Error::Usage`] if a name is malformed or unknown, and the errors of [`Source::read`], of `vendored`, of the
@@ -46,21 +49,25 @@ impl Compared {
     pub fn read(
         subject: Subject,
         (old, new): (&str, &str),
+        mapping: Option<&Mapping>,
         vendored: impl Fn(&str, bool) -> Result<(Source, Protocol), Error>,
     ) -> Result<Compared, Error> {
         if (old, new) == ("-", "-") {
             return Err(Error::Usage("OLD and NEW cannot both be standard input; read one of them from a file".into()));
         }
         match subject {
-            Subject::Schemas => {
+            Subject::Schemas | Subject::Documents => {
                 // Only vendored revisions have our documentation. Next to another schema, its deprecations would be
                 // differences.
                 let are_documented = is_revision(old)? && is_revision(new)?;
                 let read = |name| match is_revision(name)? {
                     true => vendored(name, are_documented),
-                    false => draft(Source::read(name)?),
+                    false => draft(Source::read(name)?, mapping),
                 };
                 let ((old, before), (new, after)) = (read(old)?, read(new)?);
+                if let Some(mapping) = mapping {
+                    check_mapping(mapping, [&before, &after])?;
+                }
                 Ok(Compared { old, new, models: Models::Schemas(Box::new([before, after])) })
             }
             Subject::Lists => {
@@ -82,7 +89,10 @@ impl Compared {
 
     /// Returns what is compared.
     pub fn subject(&self) -> Subject {
-        match self.models {
+        match &self.models {
+            Models::Schemas(protocols) if protocols.iter().all(|it| it.messages().next().is_none()) => {
+                Subject::Documents
+            }
             Models::Schemas(_) => Subject::Schemas,
             Models::Lists(_) => Subject::Lists,
         }
@@ -99,6 +109,7 @@ impl Subject {
     pub fn axes(self) -> &'static [Axis] {
         match self {
             Subject::Schemas => &Axis::SCHEMAS,
+            Subject::Documents => &Axis::DOCUMENTS,
             Subject::Lists => &Axis::LISTS,
         }
     }
@@ -107,6 +118,7 @@ impl Subject {
     pub fn default_axes(self) -> &'static [Axis] {
         match self {
             Subject::Schemas => &Axis::WIRE,
+            Subject::Documents => &Axis::DOCUMENTS[..2],
             Subject::Lists => &Axis::LISTS,
         }
     }
@@ -114,7 +126,7 @@ impl Subject {
     /// Returns the rules of such a comparison. The schemas in lists also have findings by the rules of schemas.
     pub fn rules(self) -> Vec<&'static Rule> {
         match self {
-            Subject::Schemas => RULES.clone(),
+            Subject::Schemas | Subject::Documents => RULES.clone(),
             Subject::Lists => LIST_RULES.iter().chain(RULES.iter()).copied().collect(),
         }
     }
@@ -122,7 +134,7 @@ impl Subject {
     /// Returns the title of the verdicts on types or items.
     pub(super) fn items(self) -> &'static str {
         match self {
-            Subject::Schemas => "Types",
+            Subject::Schemas | Subject::Documents => "Types",
             Subject::Lists => "Items",
         }
     }
@@ -130,7 +142,7 @@ impl Subject {
     /// Returns the title of a report.
     pub(super) fn title(self) -> &'static str {
         match self {
-            Subject::Schemas => "Schema diff",
+            Subject::Schemas | Subject::Documents => "Schema diff",
             Subject::Lists => "Tool list diff",
         }
     }
@@ -140,8 +152,18 @@ fn is_revision(name: &str) -> Result<bool, Error> {
     Ok(matches!(Locator::of(name)?, Locator::Revision(_)))
 }
 
+/// Checks that each message of a mapping is defined in at least one of the schemas.
+fn check_mapping(mapping: &Mapping, protocols: [&Protocol; 2]) -> Result<(), Error> {
+    let is_defined = |name: &str| protocols.iter().any(|it| it.contract != JSON_SCHEMA || it.find(name).is_some());
+    match mapping.definitions().find(|name| !is_defined(name)) {
+        None => Ok(()),
+        Some(name) => Err(Error::Usage(format!("{}: neither schema has the definition `{name}`", mapping.file))),
+    }
+}
+
 /// Reads the model of a schema that is not vendored. It is treated as a draft: fixups that do not match are not errors.
-fn draft(source: Source) -> Result<(Source, Protocol), Error> {
+/// A mapping may list messages that only one of the schemas has.
+fn draft(source: Source, mapping: Option<&Mapping>) -> Result<(Source, Protocol), Error> {
     let folder = match Locator::of(&source.label)? {
         Locator::File(path) => path.parent().map(ToOwned::to_owned),
         _ => None,
@@ -150,7 +172,9 @@ fn draft(source: Source) -> Result<(Source, Protocol), Error> {
     let mut document = Document::parse_with(source.name(), source.text.as_bytes(), &options)?;
     // The names of the files may differ, but the types at the roots are the same.
     document.set_root_name("Root");
-    let protocol = model(document, Status::Draft.as_str(), false)?;
+    let mapping = mapping.map(|mapping| mapping.of_definitions(&document));
+    let contract = Contract { mapping, ..Contract::from(document) };
+    let protocol = model(contract, Status::Draft.as_str(), false)?;
     // This digest includes the files that references lead to.
     Ok((Source { sha256: protocol.sha256.clone(), ..source }, protocol))
 }

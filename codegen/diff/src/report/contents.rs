@@ -3,6 +3,7 @@
 use indexmap::IndexMap;
 use mcpgen_model::Protocol;
 use mcpgen_model::snapshot::ListKind;
+use mcpgen_schema::text::visible;
 use serde::Serialize;
 
 use crate::models::{Axis, Finding, Place, Senders, TypeVerdict, Verdict};
@@ -51,6 +52,8 @@ pub struct Row {
 pub struct Counts {
     /// Breaking findings that are not suppressed.
     pub breaking: usize,
+    /// Findings that may be breaking, and are not suppressed.
+    pub unknown: usize,
     /// Dangerous findings that are not suppressed.
     pub dangerous: usize,
     /// Compatible findings that are not suppressed.
@@ -95,6 +98,7 @@ impl Report {
                 (Some(Suppressed::Ignored(_)), _) => &mut counts.ignored,
                 (Some(Suppressed::InBaseline), _) => &mut counts.in_baseline,
                 (None, Verdict::Breaking) => &mut counts.breaking,
+                (None, Verdict::Unknown) => &mut counts.unknown,
                 (None, Verdict::Dangerous) => &mut counts.dangerous,
                 (None, Verdict::Compatible) => &mut counts.compatible,
             } += 1;
@@ -105,7 +109,9 @@ impl Report {
     /// Returns the verdicts on each type that both schemas have, or on each changed item of a list.
     pub(super) fn matrix(&self) -> Vec<Row> {
         match self.subject {
-            Subject::Schemas => self.types.iter().map(|verdict| self.row_of_type(verdict)).collect(),
+            Subject::Schemas | Subject::Documents => {
+                self.types.iter().map(|verdict| self.row_of_type(verdict)).collect()
+            }
             Subject::Lists => self.rows_of_items(),
         }
     }
@@ -119,7 +125,7 @@ impl Report {
         let worst = self.findings.iter().find(|judged| is_inside(&judged.finding.subject));
         Row {
             name: verdict.name.clone(),
-            verdicts: Axis::WIRE.map(|axis| (axis, verdict.on(axis))).to_vec(),
+            verdicts: self.subject.default_axes().iter().map(|axis| (*axis, verdict.on(*axis))).collect(),
             finding: worst.map(|judged| judged.fingerprint.clone()),
         }
     }
@@ -208,6 +214,13 @@ impl Report {
         }
     }
 
+    /// Returns the message of a finding and what shows its verdict, each on a line.
+    pub(super) fn sentences(&self, judged: &Judged) -> String {
+        let shown = judged.finding.shown();
+        let all = [&judged.finding.message].into_iter().chain(&shown).map(|sentence| visible(sentence));
+        all.collect::<Vec<_>>().join("\n")
+    }
+
     /// Describes the verdicts on the axes of the report. For Rust, that is the version bump.
     pub(super) fn verdicts(&self, judged: &Judged) -> String {
         let verdicts = &judged.finding.verdicts;
@@ -217,6 +230,17 @@ impl Report {
 }
 
 impl Counts {
+    /// Returns the numbers of findings that are not suppressed, worst first, with their verdicts.
+    pub(super) fn by_verdict(self) -> [(usize, Verdict); 4] {
+        let Counts { breaking, unknown, dangerous, compatible, .. } = self;
+        [
+            (breaking, Verdict::Breaking),
+            (unknown, Verdict::Unknown),
+            (dangerous, Verdict::Dangerous),
+            (compatible, Verdict::Compatible),
+        ]
+    }
+
     /// Describes the suppressed findings. Empty if there are none.
     pub(super) fn suppressed(self) -> String {
         let word = |count: usize, word: &str| (count > 0).then(|| format!("{count} {word}"));
@@ -250,6 +274,8 @@ pub(super) fn axis_in_words(axis: Axis) -> &'static str {
     match axis {
         Axis::OldClientNewServer => "old client, new server",
         Axis::NewClientOldServer => "new client, old server",
+        Axis::NewReaderOldDocuments => "new reader, old documents",
+        Axis::OldReaderNewDocuments => "old reader, new documents",
         Axis::RustApi => "Rust API",
         Axis::RememberedList => "remembered list",
         Axis::StoredWorkflow => "stored workflow",

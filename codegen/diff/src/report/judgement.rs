@@ -46,7 +46,9 @@ pub enum Suppressed {
 pub enum FailOn {
     /// Fail on breaking findings.
     Breaking,
-    /// Fail on dangerous and breaking findings.
+    /// Fail on breaking findings, and on those that may be breaking.
+    Unknown,
+    /// Fail on dangerous, unknown and breaking findings.
     Dangerous,
     /// Fail on any finding.
     Any,
@@ -73,6 +75,7 @@ impl FailOn {
     pub fn reached(self, severity: Verdict) -> bool {
         match self {
             FailOn::Breaking => severity == Verdict::Breaking,
+            FailOn::Unknown => severity >= Verdict::Unknown,
             FailOn::Dangerous => severity >= Verdict::Dangerous,
             FailOn::Any => true,
             FailOn::None => false,
@@ -87,9 +90,10 @@ mod tests {
     #[test]
     fn compares_severities_with_thresholds() {
         let reached = |fail_on: FailOn| Verdict::ALL.map(|verdict| fail_on.reached(verdict));
-        assert_eq!(reached(FailOn::Breaking), [false, false, true]);
-        assert_eq!(reached(FailOn::Dangerous), [false, true, true]);
-        assert_eq!(reached(FailOn::Any), [true, true, true]);
-        assert_eq!(reached(FailOn::None), [false, false, false]);
+        assert_eq!(reached(FailOn::Breaking), [false, false, false, true]);
+        assert_eq!(reached(FailOn::Unknown), [false, false, true, true]);
+        assert_eq!(reached(FailOn::Dangerous), [false, true, true, true]);
+        assert_eq!(reached(FailOn::Any), [true; 4]);
+        assert_eq!(reached(FailOn::None), [false; 4]);
     }
 }

@@ -10,6 +10,7 @@ use serde::Deserialize;
 use toml::Spanned;
 use toml::value::Datetime;
 
+use crate::models::rules::RETIRED;
 use crate::models::{Axis, Finding, Rule, Verdict};
 use crate::report::compared::Subject;
 use crate::report::explain;
@@ -25,6 +26,8 @@ pub struct Policy {
     file: String,
     severity: BTreeMap<String, Verdict>,
     ignores: Vec<Ignore>,
+    /// Remarks on names that have changed.
+    notes: Vec<String>,
 }
 
 /// Findings that are ignored.
@@ -71,13 +74,13 @@ impl Policy {
         let PolicyFile { severity, ignore, lists } = parsed;
         let schemas = Policy::part(&file, text, PolicyPart { severity, ignore }, &rules(Subject::Schemas))?;
         let lists = Policy::part(&file, text, lists, &rules(Subject::Lists))?;
-        Ok(if subject == Subject::Schemas { schemas } else { lists })
+        Ok(if subject == Subject::Lists { lists } else { schemas })
     }
 
     fn part(file: &str, text: &str, part: PolicyPart, rules: &[&Rule]) -> Result<Policy, Error> {
         let mut policy = Policy { file: file.to_owned(), ..Policy::default() };
         for (id, word) in part.severity {
-            policy.known(&format!("{}: severity", policy.file), &id, rules)?;
+            let id = policy.known(&format!("{}: severity", policy.file), id, rules)?;
             let severity = Verdict::ALL.into_iter().find(|verdict| verdict.as_str() == word).ok_or_else(|| {
                 let known = Verdict::ALL.map(Verdict::as_str).join(", ");
                 Error::Usage(format!("{}: severity of `{id}`: {word:?} is not one of {known}", policy.file))
@@ -87,25 +90,31 @@ impl Policy {
         for row in part.ignore {
             let line = 1 + text[..row.rule.span().start].matches('\n').count();
             let place = format!("{}:{line}: ignore", policy.file);
-            policy.known(&place, row.rule.get_ref(), rules)?;
+            let rule = policy.known(&place, row.rule.get_ref().clone(), rules)?;
             if row.reason.trim().is_empty() {
                 return Err(Error::Usage(format!("{place}: the reason is empty; write why the finding is accepted")));
             }
             let expires = row.expires.map(|date| day(&date)).transpose().map_err(|why| {
                 Error::Usage(format!("{place}: expires: {why}; write a plain date, such as 2026-12-31"))
             })?;
-            let Row { rule, subject, fingerprint, reason, .. } = row;
-            let rule = rule.into_inner();
+            let Row { subject, fingerprint, reason, .. } = row;
             policy.ignores.push(Ignore { line, rule, subject, fingerprint, reason, expires });
         }
         Ok(policy)
     }
 
-    fn known(&self, place: &str, id: &str, rules: &[&Rule]) -> Result<(), Error> {
+    /// Returns the present name of a rule.
+    fn known(&mut self, place: &str, id: String, rules: &[&Rule]) -> Result<String, Error> {
         if rules.iter().any(|rule| rule.id == id) {
-            return Ok(());
+            return Ok(id);
         }
-        Err(Error::Usage(format!("{place}: {}", explain::unknown(id, rules))))
+        match RETIRED.iter().find(|(name, _)| *name == id) {
+            Some((name, successor)) => {
+                self.notes.push(format!("{place}: the rule `{name}` is now `{successor}`"));
+                Ok((*successor).to_owned())
+            }
+            None => Err(Error::Usage(format!("{place}: {}", explain::unknown(&id, rules)))),
+        }
     }
 
     /// Sets the severity of findings, and suppresses ignored ones.
@@ -129,7 +138,7 @@ impl Policy {
             };
             Some(format!("{}:{}: stale ignore of {}: it {why}", self.file, ignore.line, ignore.target()))
         });
-        Judgement { stale: stale.collect(), findings, notes: Vec::new() }
+        Judgement { stale: stale.collect(), findings, notes: self.notes.clone() }
     }
 }
 
@@ -184,7 +193,9 @@ impl Ignore {
     fn matches(&self, finding: &Finding, fingerprint: &str) -> bool {
         self.rule == finding.rule.id
             && self.subject.as_ref().is_none_or(|subject| *subject == finding.subject)
-            && self.fingerprint.as_ref().is_none_or(|expected| expected == fingerprint)
+            && self.fingerprint.as_ref().is_none_or(|expected| {
+                expected == fingerprint || finding.former_fingerprints().any(|former| former == *expected)
+            })
     }
 
     fn expired(&self, today: Date) -> bool {
@@ -215,7 +226,10 @@ mod tests {
         let ignore = "[[ignore]]\nrule = \"never-breaks\"\nreason = \"x\"\n";
         let cases: &[(&str, &[&str])] = &[
             ("[severity]\nnever-braeks = \"breaking\"", &["never-braeks", "did you mean `never-breaks`"]),
-            ("[severity]\nnever-breaks = \"fatal\"", &["never-breaks", "\"fatal\"", "compatible, dangerous, breaking"]),
+            (
+                "[severity]\nnever-breaks = \"fatal\"",
+                &["never-breaks", "\"fatal\"", "compatible, dangerous, unknown, breaking"],
+            ),
             ("[severity]\nnever-breaks = 1", &["mcpgen.toml: ", "line 2"]),
             ("[severities]\n", &["unknown field `severities`", "line 1"]),
             (&format!("{ignore}until = 1"), &["unknown field `until`", "line 4"]),
@@ -232,6 +246,16 @@ mod tests {
             let error = Policy::parse("mcpgen.toml", text, Subject::Schemas, |_| rules()).expect_err(text).to_string();
             parts.iter().for_each(|part| assert!(error.contains(part), "{text}\n{error}\ndoes not contain {part}"));
         }
+    }
+
+    #[test]
+    fn retired_rules_are_accepted() {
+        let text = "[severity]\nincomparable = \"dangerous\"\n[[ignore]]\nrule = \"incomparable\"\nreason = \"r\"\n";
+        let policy = Policy::parse("mcpgen.toml", text, Subject::Schemas, Subject::rules).expect("a policy");
+        assert_eq!(policy.severity.keys().collect::<Vec<_>>(), ["check-changed"]);
+        assert_eq!(policy.ignores[0].rule, "check-changed");
+        let now = "the rule `incomparable` is now `check-changed`";
+        assert_eq!(policy.notes, [format!("mcpgen.toml: severity: {now}"), format!("mcpgen.toml:4: ignore: {now}")]);
     }
 
     #[test]

@@ -15,7 +15,7 @@
 
 use std::path::Path;
 
-use mcpgen_schema::{Error, Problem};
+use mcpgen_schema::{Document, Error, Problem};
 use serde::Deserialize;
 
 use crate::direction::Side;
@@ -134,6 +134,21 @@ impl Mapping {
         }
         self.messages.splice(0..0, added);
         self
+    }
+
+    /// Returns the definitions of the messages, or of their params.
+    pub fn definitions(&self) -> impl Iterator<Item = &str> {
+        self.messages.iter().map(|message| message.entry.definition.as_str())
+    }
+
+    /// Returns the messages that a document may define. Of a JSON schema, all definitions are known; other contracts define
+    /// messages in other ways.
+    #[must_use]
+    pub fn of_definitions(&self, document: &Document) -> Mapping {
+        let definitions = document.definitions();
+        let is_defined =
+            |message: &&MappedMessage| definitions.is_empty() || definitions.contains_key(&message.entry.definition);
+        Mapping { file: self.file.clone(), messages: self.messages.iter().filter(is_defined).cloned().collect() }
     }
 
     /// Returns the name of the file, without its folder.

@@ -20,7 +20,7 @@ use crate::json::{Json, Json as Literal, Numeric};
 use crate::json_types::JsonTypes;
 use crate::limits::{Bound, Bounds, Length};
 use crate::text::pattern;
-use crate::text::words::{self, json_text, one_of};
+use crate::text::words::{self, json_text, one_of, too_many_checks};
 
 /// The files of this crate, by their paths below `src`, that the generated crate shares.
 pub const SHARED: [(&str, &str); 4] = [
@@ -178,6 +178,10 @@ impl<'v> Cursor<'v> {
 
     fn no_value(self) -> Error {
         self.locate(Error::new("no value is valid here"))
+    }
+
+    fn too_many_checks(self) -> Error {
+        self.locate(Error::given_up(too_many_checks()))
     }
 
     fn unexpected(self) -> Error {

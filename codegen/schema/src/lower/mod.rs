@@ -27,6 +27,9 @@ use crate::keywords::refusal;
 use crate::normal::{Kind, Schema};
 use crate::references::{Definition, References};
 
+/// The maximum number of schemas inside each other. All stages descend into them, on the stack.
+const MAX_NESTED: usize = 48;
+
 /// Lowers the schemas of one document.
 pub(crate) struct Lower<'a> {
     document: &'a Document,
@@ -34,6 +37,8 @@ pub(crate) struct Lower<'a> {
     references: &'a References<'a>,
     /// The name of the definition that is being lowered.
     definition: &'a str,
+    /// The number of nested schemas that are being lowered.
+    depth: usize,
     /// The problems found so far.
     pub problems: Vec<Problem>,
     /// The `oneOf`s found so far. They are checked later, when references can be followed.
@@ -113,7 +118,7 @@ fn below(pointer: &str, token: &str) -> String {
 impl<'a> Lower<'a> {
     pub(crate) fn new(document: &'a Document, references: &'a References<'a>) -> Self {
         let dialect = document.dialect;
-        Lower { document, dialect, references, definition: "", problems: Vec::new(), one_ofs: Vec::new() }
+        Lower { document, dialect, references, definition: "", depth: 0, problems: Vec::new(), one_ofs: Vec::new() }
     }
 
     pub(crate) fn definition(&mut self, name: &'a str, definition: &Definition<'_>) -> Lowered {
@@ -132,7 +137,14 @@ impl<'a> Lower<'a> {
                 return Lowered::at(pointer, Kind::Any, Check::Anything);
             }
         };
+        if self.depth == MAX_NESTED {
+            let why = format!("schemas are nested more than {MAX_NESTED} levels deep");
+            self.problem_at(pointer, "", why, "move inner schemas to definitions");
+            return Lowered::at(pointer, Kind::Any, Check::Anything);
+        }
+        self.depth += 1;
         let mut lowered = self.assertions(of);
+        self.depth -= 1;
         lowered.schema.note = of.note();
         lowered
     }

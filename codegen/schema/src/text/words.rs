@@ -6,6 +6,13 @@ use std::fmt::Display;
 const WIDTH: usize = 60;
 /// The maximum number of characters in a message at each end of a path.
 const PATH_END_WIDTH: usize = 150;
+/// The maximum number of nested checks. Without optimisation, a check takes up to 2 KB of the stack.
+pub(crate) const MAX_CHECKS: usize = 640;
+
+/// Returns the message for a value to which more than [`MAX_CHECKS`] nested checks apply.
+pub(crate) fn too_many_checks() -> String {
+    format!("not decided: more than {MAX_CHECKS} nested checks apply; nest values or schemas less deeply")
+}
 
 /// Returns the JSON text of a string, shortened to [`WIDTH`] characters.
 pub(crate) fn json_text(text: &str) -> String {

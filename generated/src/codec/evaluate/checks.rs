@@ -3,11 +3,11 @@
 
 //! Evaluates checks.
 
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::collections::{HashMap, HashSet};
 use std::rc::Rc;
 
-use super::words::{is_multiple, json_text};
+use super::words::{MAX_CHECKS, is_multiple, json_text};
 use super::{Check, Cursor, Definitions, Error, MemberChecks, Place, Unevaluated, as_number, definition, source};
 
 /// The members and items that were evaluated. `None` if the caller does not need them.
@@ -19,6 +19,8 @@ struct Scope<'c> {
     /// whether the caller needs the evaluated members and items. Without them, nested alternatives would take
     /// exponential time.
     results: RefCell<HashMap<(usize, Place, bool), KnownResult>>,
+    /// The number of nested checks that are being evaluated.
+    depth: Cell<usize>,
 }
 
 /// The result of a definition, with the members and items that it evaluated.
@@ -46,20 +48,30 @@ impl<'c> Scope<'c> {
 impl Check {
     /// Evaluates the check. Returns the first violation, or the error of a pattern that was given up.
     pub(super) fn evaluate<'c>(&'c self, json: Cursor<'_>, definitions: Definitions<'c>) -> Result<(), Error> {
-        self.eval(json, &Scope { definitions, results: RefCell::default() }, None)
+        self.eval(json, &Scope { definitions, results: RefCell::default(), depth: Cell::new(0) }, None)
     }
 
-    fn eval<'c>(&'c self, json: Cursor<'_>, scope: &Scope<'c>, mut seen: Evaluated<'_>) -> Result<(), Error> {
+    /// Evaluates the check, unless it is nested so deep that the stack could overflow.
+    fn eval<'c>(&'c self, json: Cursor<'_>, scope: &Scope<'c>, seen: Evaluated<'_>) -> Result<(), Error> {
+        let depth = scope.depth.get();
+        if depth == MAX_CHECKS {
+            return Err(json.too_many_checks());
+        }
+        scope.depth.set(depth + 1);
+        let result = self.apply(json, scope, seen);
+        scope.depth.set(depth);
+        result
+    }
+
+    fn apply<'c>(&'c self, json: Cursor<'_>, scope: &Scope<'c>, mut seen: Evaluated<'_>) -> Result<(), Error> {
         match self {
             Self::Anything => Ok(()),
             Self::Nothing => Err(json.no_value()),
             Self::All(checks) => checks.iter().try_for_each(|check| check.eval(json, scope, seen.as_deref_mut())),
             Self::Any(checks) => any(checks, json, scope, seen),
             Self::One(checks) => one(checks, json, scope, seen),
-            Self::Not(check) => match holds(check.eval(json, scope, None))? {
-                true => Err(json.violation("a value that the schema in `not` rejects", json.describe())),
-                false => Ok(()),
-            },
+            Self::Not(check) if holds(check.eval(json, scope, None))? => Err(rejected(json)),
+            Self::Not(_) => Ok(()),
             Self::If(parts) => {
                 let [condition, then, otherwise] = &**parts;
                 let is_valid = holds(collect(condition, json, scope, seen.as_deref_mut()))?;
@@ -284,6 +296,11 @@ fn one<'c>(checks: &'c [Check], json: Cursor<'_>, scope: &Scope<'c>, mut seen: E
             Err(json.violation(expected, format_args!("one that {holding} accept")))
         }
     }
+}
+
+#[cold]
+fn rejected(json: Cursor<'_>) -> Error {
+    json.violation("a value that the schema in `not` rejects", json.describe())
 }
 
 #[cold]

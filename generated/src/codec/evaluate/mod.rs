@@ -71,9 +71,9 @@ fn at_segment(error: Error, segment: &Name) -> Error {
 }
 
 impl Error {
-    /// Returns whether a pattern was given up, so that the value may be valid or not.
+    /// Returns whether the evaluation was given up, so that the value may be valid or not.
     fn is_given_up(&self) -> bool {
-        matches!(self.kind(), ErrorKind::PatternTooExpensive { .. })
+        matches!(self.kind(), ErrorKind::PatternTooExpensive { .. } | ErrorKind::TooManyChecks)
     }
 }
 
@@ -137,6 +137,11 @@ impl Cursor<'_> {
     }
 
     #[cold]
+    fn too_many_checks(self) -> Error {
+        self.error(ErrorKind::TooManyChecks)
+    }
+
+    #[cold]
     fn unexpected(self) -> Error {
         self.error(ErrorKind::Unexpected)
     }
@@ -145,7 +150,7 @@ impl Cursor<'_> {
     #[cold]
     fn wrong_name(self, error: &Error) -> Error {
         self.error(match error.kind() {
-            kind @ ErrorKind::PatternTooExpensive { .. } => kind.clone(),
+            kind if error.is_given_up() => kind.clone(),
             kind => ErrorKind::Assertion { message: format!("name: {kind}") },
         })
     }
@@ -205,7 +210,8 @@ impl Check {
     ///
     /// # Errors
     ///
-    /// Returns the first violation, with its place, or [`ErrorKind::PatternTooExpensive`].
+    /// Returns the first violation, with its place, or [`ErrorKind::PatternTooExpensive`] or
+    /// [`ErrorKind::TooManyChecks`].
     pub fn check(&self, json: Cursor<'_>) -> Result<(), Error> {
         self.evaluate(json, Definitions::default())
     }

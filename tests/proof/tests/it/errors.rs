@@ -205,6 +205,7 @@ const CORE: &[(&str, Entry, &str)] = &[
         Entry::of::<Doubled>("core", "Doubled", None),
         r#""aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa!""#,
     ),
+    ("TooManyChecks", Entry::of::<Endless>("core", "Endless", None), "null"),
     ("Custom", Entry::of::<Host>("core", "Host", None), r#""localhost""#),
 ];
 
@@ -231,6 +232,7 @@ fn absence(kind: &str) -> Option<(&'static str, Holds)> {
             let pattern = schema.get("pattern").and_then(Value::as_str).unwrap_or_default();
             !pattern.contains('\\')
         })),
+        "TooManyChecks" => Some(("no value of this revision needs hundreds of checks", |_| true)),
         "Custom" => Some(("only types that serde decodes cause it", |_| true)),
         "Uninhabited" => Some(("every schema of this revision accepts a value", |schema| {
             let nothing = |keyword: &str| schema.get(keyword).and_then(Value::as_array).is_some_and(Vec::is_empty);
@@ -568,6 +570,26 @@ impl Encode for Doubled {
     }
 }
 
+/// A check that refers to itself, so that it has no meaning. `mcpgen` refuses such schemas.
+#[derive(Debug, PartialEq)]
+struct Endless;
+
+static ENDLESS: Check = Check::Definition(|| &ENDLESS);
+
+impl Decode for Endless {
+    const NAME: &'static str = "Endless";
+
+    fn decode(json: Cursor<'_>) -> Result<Self, Error> {
+        ENDLESS.check(json).map(|()| Self)
+    }
+}
+
+impl Encode for Endless {
+    fn encode(&self) -> Node<'_> {
+        Node::Null
+    }
+}
+
 /// A string of one to three characters.
 #[derive(Debug, PartialEq)]
 struct Short(String);
@@ -624,4 +646,4 @@ impl Encode for Host {
     }
 }
 
-codec::serde_impls!(Closed, Digit, Even, Doubled, Short, Origin, Host);
+codec::serde_impls!(Closed, Digit, Even, Doubled, Endless, Short, Origin, Host);

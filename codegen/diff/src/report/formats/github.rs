@@ -26,7 +26,8 @@ pub(super) fn render(report: &Report) -> String {
 fn annotation(text: &mut String, report: &Report, judged: &Judged) {
     let finding = &judged.finding;
     let command = match judged.severity {
-        Verdict::Breaking => "error",
+        // A break that nobody can rule out fails a run by default.
+        Verdict::Breaking | Verdict::Unknown => "error",
         Verdict::Dangerous => "warning",
         Verdict::Compatible => "notice",
     };
@@ -37,7 +38,7 @@ fn annotation(text: &mut String, report: &Report, judged: &Judged) {
     }
     let title = format!("{} {}: {}", judged.severity, finding.rule.id, finding.subject);
     properties.push(format!("title={}", property(&title)));
-    let words = format!("{}\n{}", visible(&finding.message), report.verdicts(judged));
+    let words = format!("{}\n{}", report.sentences(judged), report.verdicts(judged));
     let _ = writeln!(text, "::{command} {}::{}", properties.join(","), message(&words));
 }
 

@@ -192,6 +192,9 @@ fn finding(text: &mut String, report: &Report, judged: &Judged, id: &str) {
         .collect();
     let _ = writeln!(text, "<p><code>{}</code> · {}</p>", escape(found.rule.id), verdicts.join(" · "));
     let _ = writeln!(text, "<p class=\"quiet\">{}</p>", code_spans(&found.rule.meaning));
+    for shown in found.shown() {
+        let _ = writeln!(text, "<p class=\"witness\">{}</p>", escape(&shown));
+    }
     match &judged.suppressed {
         Some(Suppressed::Ignored(reason)) => drop(writeln!(text, "<p>Ignored: {}</p>", escape(reason))),
         Some(Suppressed::InBaseline) => text.push_str("<p>In the baseline.</p>\n"),

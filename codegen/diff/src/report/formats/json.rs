@@ -1,10 +1,12 @@
 //! JSON for programs. `schemas/diff-report.schema.json` is its schema, and a test validates reports against it.
 
 use indexmap::IndexMap;
+use mcpgen_schema::json::Json;
 use mcpgen_schema::text::visible_json;
 use serde::Serialize;
+use serde_json::Value;
 
-use crate::models::{Axis, Place, TypeVerdict, Verdict};
+use crate::models::{Axis, Evidence, Place, TypeVerdict, Verdict, Version, Witness};
 use crate::report::contents::{Counts, Report, sides};
 use crate::report::judgement::{Judged, Suppressed};
 use crate::report::source::Source;
@@ -56,9 +58,26 @@ struct FindingJson<'r> {
     message: &'r str,
     senders: Vec<&'static str>,
     verdicts: IndexMap<&'static str, &'static str>,
+    evidence: Evidence,
+    witnesses: Vec<WitnessJson<'r>>,
+    unknown: Option<UnknownJson<'r>>,
     old: Option<PlaceJson<'r>>,
     new: Option<PlaceJson<'r>>,
     suppressed: Option<SuppressedJson<'r>>,
+}
+
+#[derive(Serialize)]
+struct WitnessJson<'r> {
+    reader: Version,
+    document: Value,
+    refused: &'r str,
+}
+
+#[derive(Serialize)]
+struct UnknownJson<'r> {
+    reason: &'r str,
+    old: Option<Value>,
+    new: Option<Value>,
 }
 
 #[derive(Serialize)]
@@ -103,6 +122,13 @@ impl<'r> FindingJson<'r> {
             message: &finding.message,
             senders: sides(finding.senders),
             verdicts: report.subject.axes().iter().map(|axis| (axis.as_str(), finding.verdicts.word(*axis))).collect(),
+            evidence: finding.evidence,
+            witnesses: finding.witnesses.iter().map(WitnessJson::of).collect(),
+            unknown: finding.undecided.as_deref().map(|reason| UnknownJson {
+                reason,
+                old: subschema(&report.old, finding.old.as_ref()),
+                new: subschema(&report.new, finding.new.as_ref()),
+            }),
             old: finding.old.as_ref().map(|place| PlaceJson::of(&report.old, place)),
             new: finding.new.as_ref().map(|place| PlaceJson::of(&report.new, place)),
             suppressed: judged.suppressed.as_ref().map(|suppressed| match suppressed {
@@ -111,6 +137,21 @@ impl<'r> FindingJson<'r> {
             }),
         }
     }
+}
+
+impl<'r> WitnessJson<'r> {
+    fn of(Witness { reader, document, refused }: &'r Witness) -> WitnessJson<'r> {
+        WitnessJson { reader: *reader, document: value(document), refused }
+    }
+}
+
+/// Returns the schema at a place.
+fn subschema(source: &Source, place: Option<&Place>) -> Option<Value> {
+    source.text.value(&place?.pointer).map(|json| value(&json))
+}
+
+fn value(json: &Json) -> Value {
+    serde_json::to_value(json).unwrap_or_default()
 }
 
 impl<'r> PlaceJson<'r> {

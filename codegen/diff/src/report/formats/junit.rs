@@ -28,7 +28,7 @@ pub(super) fn render(report: &Report) -> String {
 
 fn finding(report: &Report, judged: &Judged) -> TestCase {
     let found = &judged.finding;
-    let mut description = format!("{}: {}\n{}\n", judged.severity, visible(&found.message), report.verdicts(judged));
+    let mut description = format!("{}: {}\n{}\n", judged.severity, report.sentences(judged), report.verdicts(judged));
     for (side, source, place) in report.places(judged) {
         description.push_str(&format!("{side}: {} {}\n", source.place_in_words(place), visible(&place.pointer)));
     }

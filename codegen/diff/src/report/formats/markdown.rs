@@ -15,6 +15,7 @@ const LIMIT: usize = 65_536;
 const RESERVE: usize = 1_024;
 /// The number of items of a list that are not collapsed.
 const OPEN: usize = 10;
+const WORST_FIRST: [Verdict; 4] = [Verdict::Breaking, Verdict::Unknown, Verdict::Dangerous, Verdict::Compatible];
 /// The maximum number of characters of a name or a sentence.
 const WORDS: usize = 400;
 
@@ -22,12 +23,11 @@ pub(super) fn render(report: &Report) -> String {
     let mut text = head(report);
     let stale: Vec<String> = report.stale.iter().map(|stale| format!("- {}\n", prose(stale))).collect();
     section(&mut text, "Stale ignores", &stale, OPEN);
-    let severities = [Verdict::Breaking, Verdict::Dangerous, Verdict::Compatible];
-    for (severity, title) in severities.into_iter().zip(["Breaking", "Dangerous", "Compatible"]) {
+    for (severity, title) in WORST_FIRST.into_iter().zip(["Breaking", "Unknown", "Dangerous", "Compatible"]) {
         let entries = report.unsuppressed().filter(|judged| judged.severity == severity);
         let items: Vec<String> = entries.map(|judged| item(report, judged)).collect();
         // Findings are collapsed unless they break or fail the run.
-        let open = if report.fail_on.reached(severity) || severity == Verdict::Breaking { OPEN } else { 0 };
+        let open = if report.fail_on.reached(severity) || severity >= Verdict::Unknown { OPEN } else { 0 };
         section(&mut text, title, &items, open);
     }
     let suppressed: Vec<String> = report.findings.iter().filter_map(|judged| quiet(report, judged)).collect();
@@ -42,27 +42,26 @@ fn head(report: &Report) -> String {
         format!("## {}: {} → {}\n\n", report.subject.title(), code(&report.old.label), code(&report.new.label));
     let counts = report.counts();
     let outcome = if report.fails() { "fails" } else { "passes" };
-    let _ = write!(
-        text,
-        "**{} breaking**, {} dangerous, {} compatible",
-        counts.breaking, counts.dangerous, counts.compatible
-    );
+    let [(breaking, _), others @ ..] = counts.by_verdict();
+    let others = others.map(|(count, verdict)| format!("{count} {verdict}"));
+    let _ = write!(text, "**{breaking} breaking**, {}", others.join(", "));
     let suppressed = counts.suppressed();
     if !suppressed.is_empty() {
         let _ = write!(text, "; suppressed: {suppressed}");
     }
     let _ = write!(text, ". The check **{outcome}** (`--fail-on {}`).\n\n", report.fail_on.as_str());
-    text.push_str("| | breaking | dangerous | compatible |\n|---|--:|--:|--:|\n");
+    text.push_str("| | breaking | unknown | dangerous | compatible |\n|---|--:|--:|--:|--:|\n");
     for axis in report.axes.iter().filter(|axis| **axis != Axis::RustApi) {
         let count =
             |verdict| report.unsuppressed().filter(|judged| judged.finding.verdicts.on(*axis) == verdict).count();
-        let [breaking, dangerous, compatible] = [Verdict::Breaking, Verdict::Dangerous, Verdict::Compatible].map(count);
-        let _ = writeln!(text, "| {} | {breaking} | {dangerous} | {compatible} |", axis_in_words(*axis));
+        let counts = WORST_FIRST.map(count).map(|count| count.to_string());
+        let _ = writeln!(text, "| {} | {} |", axis_in_words(*axis), counts.join(" | "));
     }
     if report.axes.contains(&Axis::RustApi) {
         let count = |bump| report.unsuppressed().filter(|judged| judged.finding.verdicts.rust_api == bump).count();
         let [major, minor, patch] = [Bump::Major, Bump::Minor, Bump::Patch].map(count);
-        let _ = writeln!(text, "| {} | {major} major | | {minor} minor, {patch} patch |", axis_in_words(Axis::RustApi));
+        let _ =
+            writeln!(text, "| {} | {major} major | | | {minor} minor, {patch} patch |", axis_in_words(Axis::RustApi));
     }
     text.push('\n');
     text
@@ -102,6 +101,9 @@ fn item(report: &Report, judged: &Judged) -> String {
         .places(judged)
         .map(|(side, source, it)| format!("{side} {}", code(&source.place_in_words(it))))
         .collect();
+    for shown in finding.shown() {
+        let _ = write!(text, "<br>{}", prose(&shown));
+    }
     let verdicts = report.verdicts(judged);
     let _ = write!(text, "<br>{}; {verdicts}", places.join(", "));
     let rust = report.places(judged).rev().find_map(|(_, _, place)| place.rust.as_ref());

@@ -1,6 +1,6 @@
 //! SARIF 2.1.0, for code scanning.
 
-use mcpgen_schema::text::{visible, visible_json, visible_lines};
+use mcpgen_schema::text::{visible_json, visible_lines};
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 use serde_json::{Value, json};
 
@@ -52,7 +52,7 @@ fn result(report: &Report, judged: &Judged, rules: &[&Rule]) -> Value {
         "ruleId": finding.rule.id,
         "ruleIndex": rules.iter().position(|rule| rule.id == finding.rule.id),
         "level": level(judged.severity),
-        "message": { "text": message(&format!("{}\n{}", visible(&finding.message), report.verdicts(judged))) },
+        "message": { "text": message(&format!("{}\n{}", report.sentences(judged), report.verdicts(judged))) },
         "locations": locations(report, judged),
         "partialFingerprints": { "mcpgen/v1": judged.fingerprint },
     });
@@ -108,7 +108,7 @@ fn notifications(report: &Report) -> Vec<Value> {
 
 fn level(verdict: Verdict) -> &'static str {
     match verdict {
-        Verdict::Breaking => "error",
+        Verdict::Breaking | Verdict::Unknown => "error",
         Verdict::Dangerous => "warning",
         Verdict::Compatible => "note",
     }

@@ -4,6 +4,7 @@ use std::sync::LazyLock;
 
 use mcpgen_model::text::foreign;
 use mcpgen_schema::Document;
+use mcpgen_schema::json::Json;
 use mcpgen_schema::text::{visible, visible_json, visible_lines};
 use quick_xml::events::Event;
 use quick_xml::reader::Reader;
@@ -12,7 +13,9 @@ use serde_json::Value;
 use super::hostile::{HOSTILE, active, has_command, is_hidden};
 use super::{Format, TextOptions, github, markdown, sarif};
 use crate::html;
-use crate::models::{Axis, Bump, Finding, Place, Rule, RuleExample, Senders, TypeVerdict, Verdict};
+use crate::models::{
+    Axis, Bump, Evidence, Finding, Place, Rule, RuleExample, Senders, TypeVerdict, Verdict, Version, Witness,
+};
 use crate::report::compared::{Models, Subject};
 use crate::report::contents::Report;
 use crate::report::judgement::{FailOn, Judged, Judgement, Suppressed};
@@ -48,6 +51,13 @@ pub fn finding(rule: usize, subject: &str, detail: &str) -> Finding {
         rule,
         senders,
         verdicts: senders.verdicts(rule.old_to_new, rule.new_to_old, rule.rust_api),
+        evidence: Evidence::None,
+        witnesses: vec![Witness {
+            reader: Version::New,
+            document: Json::String(subject.to_owned()),
+            refused: format!("{detail}: expected `{subject}`"),
+        }],
+        undecided: None,
         subject: subject.to_owned(),
         detail: detail.to_owned(),
         message: format!("`{subject}` is {detail} now"),

@@ -42,6 +42,7 @@ pub(super) fn render(report: &Report, options: TextOptions) -> String {
 
 const BREAKING: Style = AnsiColor::Red.on_default().bold();
 const DANGEROUS: Style = AnsiColor::Yellow.on_default().bold();
+const UNKNOWN: Style = AnsiColor::Magenta.on_default().bold();
 const COMPATIBLE: Style = AnsiColor::Green.on_default();
 const BOLD: Style = Style::new().bold();
 const DIMMED: Style = Style::new().dimmed();
@@ -49,6 +50,7 @@ const DIMMED: Style = Style::new().dimmed();
 fn finding(text: &mut String, report: &Report, judged: &Judged, paint: &Paint) {
     let style = match judged.severity {
         Verdict::Breaking => BREAKING,
+        Verdict::Unknown => UNKNOWN,
         Verdict::Dangerous => DANGEROUS,
         Verdict::Compatible => COMPATIBLE,
     };
@@ -58,6 +60,9 @@ fn finding(text: &mut String, report: &Report, judged: &Judged, paint: &Paint) {
     for (side, source, place) in report.places(judged) {
         let rust = place.rust.as_ref().map(|rust| format!(" ({rust})")).unwrap_or_default();
         let _ = writeln!(text, "  {side}: {} {}{rust}", source.place_in_words(place), visible(&place.pointer));
+    }
+    for shown in judged.finding.shown() {
+        let _ = writeln!(text, "  {}", visible(&shown));
     }
     let _ = writeln!(text, "  {}", report.verdicts(judged));
     if let Some(suppressed) = &judged.suppressed {
@@ -78,10 +83,8 @@ fn summary(report: &Report, options: TextOptions) -> String {
     } else {
         ""
     };
-    let mut text = format!(
-        "{} breaking, {} dangerous, {} compatible{hidden}",
-        counts.breaking, counts.dangerous, counts.compatible
-    );
+    let counted = counts.by_verdict().map(|(count, verdict)| format!("{count} {verdict}"));
+    let mut text = format!("{}{hidden}", counted.join(", "));
     let suppressed = counts.suppressed();
     if !suppressed.is_empty() {
         let _ = write!(text, "; suppressed: {suppressed}");

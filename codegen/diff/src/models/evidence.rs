@@ -1,0 +1,176 @@
+//! The evidence of verdicts: a proof, or a document that was accepted and is now refused.
+
+use mcpgen_model::{Check, JsonTypes, Protocol, Type};
+use mcpgen_schema::check::Definitions;
+use mcpgen_schema::containment::{self, Budget, Reason, Scoped, contains};
+use mcpgen_schema::json::Json;
+use serde::Serialize;
+
+use crate::models::convention::usual;
+use crate::models::verdict::{ListVerdicts, Verdict};
+use crate::models::whole::Checks;
+
+/// Why a verdict holds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, strum::IntoStaticStr)]
+#[strum(serialize_all = "kebab-case")]
+#[serde(rename_all = "kebab-case")]
+pub enum Evidence {
+    /// It is proved that the reader accepts every document.
+    Proof,
+    /// The reader accepts every document without members that an open object of the sender says nothing about. By
+    /// convention, nobody sends these.
+    Convention,
+    /// Nothing shows it: the change affects the meaning of documents, or nothing was decided.
+    None,
+    /// A message, or an item of a list, exists on one side only.
+    Message,
+    /// A document was accepted, and is now refused.
+    Witness,
+}
+
+impl Evidence {
+    /// Returns the evidence of verdicts on a change that no document shows.
+    pub(crate) fn of(lists: ListVerdicts) -> Evidence {
+        match lists.remembered_list.max(lists.stored_workflow) {
+            Verdict::Compatible => Evidence::Proof,
+            Verdict::Breaking => Evidence::Message,
+            _ => Evidence::None,
+        }
+    }
+
+    /// Returns the name in reports.
+    pub fn as_str(self) -> &'static str {
+        self.into()
+    }
+}
+
+/// A version of what is compared.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, strum::IntoStaticStr)]
+#[strum(serialize_all = "kebab-case")]
+#[serde(rename_all = "kebab-case")]
+pub enum Version {
+    /// The old schema or list.
+    Old,
+    /// The new schema or list.
+    New,
+}
+
+impl Version {
+    /// Returns the name in reports.
+    pub fn as_str(self) -> &'static str {
+        self.into()
+    }
+
+    /// Returns the other version.
+    #[must_use]
+    pub fn other(self) -> Version {
+        match self {
+            Version::Old => Version::New,
+            Version::New => Version::Old,
+        }
+    }
+}
+
+/// A document that one version accepts, and the other one refuses. It is a value of the finding's subject.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Witness {
+    /// The version that refuses it.
+    pub reader: Version,
+    /// The document.
+    pub document: Json,
+    /// Why it is refused, with the path of the refused value.
+    pub refused: String,
+}
+
+/// A verdict on documents from one version to the other, with its evidence.
+#[derive(Clone, Debug)]
+pub(super) struct Judged {
+    pub(super) verdict: Verdict,
+    pub(super) evidence: Evidence,
+    pub(super) witness: Option<Witness>,
+    /// Why nothing was decided.
+    pub(super) unknown: Option<Reason>,
+}
+
+impl Judged {
+    /// Creates a verdict that no document shows.
+    pub(super) fn new(verdict: Verdict, evidence: Evidence) -> Judged {
+        Judged { verdict, evidence, witness: None, unknown: None }
+    }
+
+    pub(super) fn unknown(reason: Reason) -> Judged {
+        Judged { unknown: Some(reason), ..Judged::new(Verdict::Unknown, Evidence::None) }
+    }
+
+    pub(super) fn refused(witness: Witness) -> Judged {
+        Judged { witness: Some(witness), ..Judged::new(Verdict::Breaking, Evidence::Witness) }
+    }
+}
+
+/// The documents that a difference is about, if other differences of the same value are about others.
+#[derive(Clone, Debug)]
+pub(super) enum Aim {
+    /// Those in which the member is absent.
+    Absent(String),
+    /// Those in which the member is present.
+    Present(String),
+    /// This one.
+    Value(Json),
+    /// Those that this check of the sender accepts.
+    Accepted(Check),
+}
+
+impl Aim {
+    fn check(&self) -> Check {
+        let has = |name: &String| Check::Required(vec![name.clone()]);
+        match self {
+            Aim::Absent(name) => Check::Not(Box::new(has(name))),
+            Aim::Present(name) => Check::All(vec![Check::Type(JsonTypes::OBJECT), has(name)]),
+            Aim::Value(value) => Check::Values(vec![value.clone()]),
+            Aim::Accepted(check) => check.clone(),
+        }
+    }
+}
+
+/// The number of steps for one question.
+const BUDGET: Budget = Budget { steps: 20_000 };
+
+/// Two values that may replace each other, as checks.
+pub(super) struct Pair {
+    old: (Check, Definitions),
+    new: (Check, Definitions),
+}
+
+impl Pair {
+    pub(super) fn of(old: (&Protocol, &Type), new: (&Protocol, &Type), has_64_bit_readers: bool) -> Pair {
+        let [old, new] = [old, new].map(|(protocol, content)| Checks::of(protocol, content, has_64_bit_readers));
+        Pair { old, new }
+    }
+
+    /// Returns the verdict on what the other version sends to this one.
+    pub(super) fn read_by(&self, reader: Version, aim: Option<&Aim>) -> Judged {
+        let (reads, sends) = match reader {
+            Version::Old => (&self.old, &self.new),
+            Version::New => (&self.new, &self.old),
+        };
+        let aimed = |check: &Check| match aim {
+            Some(aim) => Check::All(vec![check.clone(), aim.check()]),
+            None => check.clone(),
+        };
+        let large = Scoped { check: &reads.0, definitions: &reads.1 };
+        let all = aimed(&sends.0);
+        if contains(large, Scoped { check: &all, definitions: &sends.1 }, BUDGET).is_proved() {
+            return Judged::new(Verdict::Compatible, Evidence::Proof);
+        }
+        let (check, definitions) = usual((&sends.0, &sends.1), (&reads.0, &reads.1));
+        let check = aimed(&check);
+        match contains(large, Scoped { check: &check, definitions: &definitions }, BUDGET) {
+            containment::Verdict::Proved => Judged::new(Verdict::Compatible, Evidence::Convention),
+            containment::Verdict::Unknown(reason) => Judged::unknown(reason),
+            containment::Verdict::Refuted(document) => match large.check.check(&document, large.definitions) {
+                Ok(()) => Judged::unknown(Reason::Invalid),
+                Err(why) => Judged::refused(Witness { reader, document, refused: why.to_string() }),
+            },
+        }
+    }
+}
