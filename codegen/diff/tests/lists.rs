@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::fmt::Write as _;
 use std::path::Path;
 
-use mcpgen_diff::{Diff, LIST_RULES, RULES, Rule, Verdict, lists};
+use mcpgen_diff::{Axis, Diff, LIST_RULES, RULES, Rule, Verdict, lists};
 use mcpgen_model::snapshot::Snapshot;
 
 fn snapshot(text: &str) -> Snapshot {
@@ -132,5 +132,16 @@ fn messages_have_no_names_of_rust() {
         let messages: Vec<&str> = found.iter().map(|it| it.message.as_str()).collect();
         assert!(messages.contains(&expected), "{old} to {new}: {messages:#?}");
         assert!(messages.iter().all(|it| !it.contains("Arguments")), "{old} to {new}: {messages:#?}");
+    }
+}
+
+/// The evidence confirms the verdicts of each rule in its example.
+#[test]
+fn examples_have_the_verdicts_of_their_rules() {
+    for rule in LIST_RULES.iter() {
+        let found = found(rule).findings;
+        let of_rule = |finding: &&mcpgen_diff::Finding| finding.rule.id == rule.id;
+        let worst = found.iter().filter(of_rule).map(|it| it.verdicts.worst(&Axis::LISTS)).max();
+        assert_eq!(worst, Some(rule.worst()), "{}: {found:#?}", rule.id);
     }
 }

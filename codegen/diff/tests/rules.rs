@@ -377,3 +377,31 @@ fn aliases_have_the_senders_of_their_uses() {
     assert_eq!(worst(number, integer, ""), [Verdict::Breaking, Verdict::Compatible]);
     assert_eq!(worst(integer, number, both), [Verdict::Breaking; 2]);
 }
+
+/// The evidence confirms the verdicts of each rule in its example.
+#[test]
+fn examples_have_the_verdicts_of_their_rules() {
+    for rule in RULES.iter() {
+        let found = found(rule).findings;
+        let on = |axis| found.iter().filter(|it| it.rule.id == rule.id).map(|it| it.verdicts.on(axis)).max();
+        let verdicts = [Axis::NewReaderOldDocuments, Axis::OldReaderNewDocuments].map(on);
+        assert_eq!(verdicts, [Some(rule.old_to_new), Some(rule.new_to_old)], "{}: {found:#?}", rule.id);
+    }
+}
+
+/// A member that was one of several values and is now a constant, and the reverse.
+#[test]
+fn constants_are_compared_with_values() {
+    let object = |values: &str| {
+        format!(r#"{{"type": "object", "properties": {{"a": {{"enum": {values}}}, "b": {{"enum": ["x"]}}}}}}"#)
+    };
+    for (fewer, more) in [(r#"["x"]"#, r#"["x", "y"]"#), (r#"["x", "y"]"#, r#"["x", "y", "z"]"#)] {
+        for (old, new, expected) in [(more, fewer, 0), (fewer, more, 1)] {
+            let findings = diff(&model("old", &object(old)), &model("new", &object(new))).findings;
+            let on = |axis| findings.iter().map(|it| it.verdicts.on(axis)).max();
+            let verdicts = [Axis::NewReaderOldDocuments, Axis::OldReaderNewDocuments].map(on);
+            assert_eq!(verdicts[expected], Some(Verdict::Breaking), "{old} to {new}: {findings:#?}");
+            assert_eq!(verdicts[1 - expected], Some(Verdict::Compatible), "{old} to {new}: {findings:#?}");
+        }
+    }
+}

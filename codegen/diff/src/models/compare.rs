@@ -158,8 +158,7 @@ impl<'p> Comparison<'p> {
                 subject: method.to_owned(),
                 old: self.place_of(self.old, old),
                 new: self.place_of(self.new, new),
-                message: None,
-                values: None,
+                ..Site::nowhere()
             };
             let message = format!("the result of `{method}` is {after} instead of {before}");
             self.find(&rules::RESULT_TYPE_CHANGED, &site, "", message, receivers);
@@ -177,8 +176,7 @@ impl<'p> Comparison<'p> {
             subject: method.to_owned(),
             old: place,
             new: other,
-            message: None,
-            values: None,
+            ..Site::nowhere()
         };
         let here = place(self.new, request);
         match (old, new) {
@@ -201,7 +199,7 @@ impl<'p> Comparison<'p> {
     /// Compares the types of a method.
     fn compare_roots(&mut self, old: &Type, new: &Type, senders: Senders, method: &str) {
         let (was, is) = (self.place_of(self.old, old), self.place_of(self.new, new));
-        let site = Site { subject: method.to_owned(), old: was, new: is, message: None, values: None };
+        let site = Site { subject: method.to_owned(), old: was, new: is, ..Site::nowhere() };
         new.visit(&mut |id| self.use_alias(id, senders));
         let outcome = self.values.compare(old, new, &site);
         // Renamed types of a method are reported with the method.
@@ -338,13 +336,8 @@ impl<'p> Comparison<'p> {
                 continue;
             }
             let there = |pointer: Option<&String>| pointer.map(|it| Place { pointer: it.clone(), rust: None });
-            let site = Site {
-                subject: before.name.to_owned(),
-                old: there(needed),
-                new: there(needs),
-                message: None,
-                values: None,
-            };
+            let site =
+                Site { subject: before.name.to_owned(), old: there(needed), new: there(needs), ..Site::nowhere() };
             let (has, lacks) = if needed.is_some() { ("old", "new") } else { ("new", "old") };
             let message = format!("the {has} schema has a defect that the {lacks} one does not have: {}", before.name);
             self.find(&rules::FIXUP_DIFFERS, &site, "", message, Senders::default());
@@ -482,8 +475,7 @@ impl<'p> Comparison<'p> {
             subject: name.to_owned(),
             old: old.map(|id| place(self.old, id)),
             new: new.map(|id| place(self.new, id)),
-            message: None,
-            values: None,
+            ..Site::nowhere()
         }
     }
 

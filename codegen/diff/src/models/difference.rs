@@ -1,7 +1,8 @@
 //! Differences between two values, and their locations.
 
 use mcpgen_model::text::names;
-use mcpgen_model::{Member, MessageKind, Origin, Protocol, Type, TypeDef, TypeId};
+use mcpgen_model::{Check, JsonTypes, Member, MemberChecks, MessageKind, Origin, Protocol, Type, TypeDef, TypeId};
+use mcpgen_schema::json::Json;
 use mcpgen_schema::json::pointer::escape;
 
 use crate::models::evidence::{Aim, Judged};
@@ -38,6 +39,8 @@ pub(super) struct Site {
     pub(super) message: Option<MessageKind>,
     /// The compared values, or the objects around them.
     pub(super) values: Option<(Type, Type)>,
+    /// The member of these objects that is compared.
+    pub(super) member: Option<String>,
 }
 
 /// The result of comparing two values, without the named types in them.
@@ -98,7 +101,7 @@ impl Outcome {
 
 impl Site {
     pub(super) fn nowhere() -> Site {
-        Site { subject: String::new(), old: None, new: None, message: None, values: None }
+        Site { subject: String::new(), old: None, new: None, message: None, values: None, member: None }
     }
 
     pub(super) fn difference(&self, rule: &'static Rule, detail: &str, message: String) -> Difference {
@@ -107,13 +110,36 @@ impl Site {
         Difference { rule, subject, detail, message, old, new, values, aim, is_convention, known }
     }
 
+    /// Returns an aim at a value.
+    pub(super) fn aim(&self, value: &Json) -> Aim {
+        let value = Check::Values(vec![value.clone()]);
+        Aim::Accepted(match &self.member {
+            None => value,
+            Some(name) => Check::All(vec![
+                Check::Type(JsonTypes::OBJECT),
+                Check::Required(vec![name.clone()]),
+                Check::Members(Box::new(MemberChecks {
+                    named: vec![(name.clone(), value)],
+                    ..MemberChecks::default()
+                })),
+            ]),
+        })
+    }
+
     /// Returns the site of a nested value that has no name in Rust.
     pub(super) fn below(&self, name: &str, pointer: &str) -> Site {
         let inside = |place: &Option<Place>| {
             place.as_ref().map(|it| Place { pointer: format!("{}{pointer}", it.pointer), rust: it.rust.clone() })
         };
         let subject = format!("{}{name}", self.subject);
-        Site { subject, old: inside(&self.old), new: inside(&self.new), message: None, values: self.values.clone() }
+        Site {
+            subject,
+            old: inside(&self.old),
+            new: inside(&self.new),
+            message: None,
+            values: self.values.clone(),
+            member: self.member.clone(),
+        }
     }
 
     pub(super) fn member(&self, member: &Member, old: Option<&Member>, new: Option<&Member>) -> Site {
@@ -133,6 +159,7 @@ impl Site {
             new: inside(&self.new, new),
             message: self.message,
             values: self.values.clone(),
+            member: Some(member.wire.clone()),
         }
     }
 }

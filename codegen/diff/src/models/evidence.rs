@@ -114,8 +114,6 @@ pub(super) enum Aim {
     Absent(String),
     /// Those in which the member is present.
     Present(String),
-    /// This one.
-    Value(Json),
     /// Those that this check of the sender accepts.
     Accepted(Check),
 }
@@ -126,7 +124,6 @@ impl Aim {
         match self {
             Aim::Absent(name) => Check::Not(Box::new(has(name))),
             Aim::Present(name) => Check::All(vec![Check::Type(JsonTypes::OBJECT), has(name)]),
-            Aim::Value(value) => Check::Values(vec![value.clone()]),
             Aim::Accepted(check) => check.clone(),
         }
     }

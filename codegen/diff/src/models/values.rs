@@ -77,6 +77,7 @@ impl<'p> Values<'p> {
             new: Some(place(self.new, new)),
             message,
             values: None,
+            member: None,
         };
         let mut outcome = Outcome::default();
         outcome.remarks(&site, (was.deprecated, is.deprecated), (was.description.as_ref(), is.description.as_ref()));
@@ -192,7 +193,7 @@ impl<'p> Values<'p> {
     }
 
     fn compare_resolved(&self, old: &Type, new: &Type, site: &Site, outcome: &mut Outcome) {
-        let site = &Site { values: Some((old.clone(), new.clone())), ..site.clone() };
+        let site = &Site { values: Some((old.clone(), new.clone())), member: None, ..site.clone() };
         if self.checks(old, new, site, outcome) {
             return;
         }
@@ -448,12 +449,12 @@ impl<'p> Values<'p> {
         }
         for value in new.iter().filter(|value| !old.contains(value)) {
             let message = format!("{} has the new value {value}", site.subject);
-            let aim = Aim::Value(value.clone());
+            let aim = site.aim(value);
             outcome.aimed(site, &rules::ENUM_VALUE_ADDED, &value.to_string(), message, aim);
         }
         for value in old.iter().filter(|value| !new.contains(value)) {
             let message = format!("{} may no longer be {value}", site.subject);
-            let aim = Aim::Value(value.clone());
+            let aim = site.aim(value);
             outcome.aimed(site, &rules::ENUM_VALUE_REMOVED, &value.to_string(), message, aim);
         }
     }

@@ -139,7 +139,7 @@ fn wrong_verdicts(
                         }
                     }
                 }
-                (Verdict::Dangerous, _) => {}
+                (Verdict::Dangerous | Verdict::Unknown, _) => {}
             }
         }
     }
