@@ -3,7 +3,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use mcpgen_diff::Verdict::{self, Breaking, Compatible, Dangerous};
+use mcpgen_diff::Verdict::{self, Breaking, Compatible, Dangerous, Unknown};
 use mcpgen_diff::lists;
 use mcpgen_diff::{Axis, Diff};
 use mcpgen_model::snapshot::Snapshot;
@@ -361,12 +361,15 @@ fn planted_changes_have_the_expected_verdicts() {
         .collect();
     let per_change = setting("MCPGEN_LIST_SAMPLES", 30_000, 1_000_000).div_ceil(all.len() as u64);
     let (mut wrong, mut samples, mut confirmed, mut unconfirmed) = (Vec::new(), 0, 0, 0);
-    let mut counts: BTreeMap<[&str; 2], u64> = BTreeMap::new();
+    let (mut undecided, mut counts) = (0, BTreeMap::<[&str; 2], u64>::new());
     for (old, planted) in &all {
         let diff = lists::diff(&read(old), &read(&planted.new));
         let found = worst(&diff);
         *counts.entry(found.map(Verdict::as_str)).or_default() += 1;
-        if found != planted.expected {
+        // A witness of a limit on a million characters is too long to search for.
+        let is_undecided = found == [Unknown; 2] && planted.expected == BREAKS;
+        undecided += usize::from(is_undecided);
+        if found != planted.expected && !is_undecided {
             let messages: Vec<String> =
                 diff.findings.iter().map(|it| format!("  {}: {}", it.rule.id, it.message)).collect();
             wrong.push(format!("{}: {found:?}, not {:?}\n{}", planted.what, planted.expected, messages.join("\n")));
@@ -379,6 +382,7 @@ fn planted_changes_have_the_expected_verdicts() {
         match (found[1], refuted) {
             (Breaking, Some(_)) => confirmed += 1,
             (Breaking, None) => unconfirmed += 1,
+            (Unknown, Some(_)) => {}
             (_, Some(document)) => wrong.push(format!("{} is not compatible: {document}", planted.what)),
             (_, None) => {}
         }
@@ -386,6 +390,7 @@ fn planted_changes_have_the_expected_verdicts() {
     println!("{} changes, {samples} valid samples; verdicts: {counts:?}", all.len());
     println!("{confirmed} breaking changes of schemas confirmed by a sample, {unconfirmed} not");
     assert!(wrong.is_empty(), "{} of {} wrong:\n{}", wrong.len(), all.len(), wrong.join("\n"));
+    assert!(undecided * 1_000 <= all.len(), "{undecided} of {} changes are not decided", all.len());
     assert!(all.len() >= 300, "only {} changes", all.len());
     assert!(confirmed > unconfirmed, "{confirmed} of {} breaking changes confirmed", confirmed + unconfirmed);
 }
