@@ -369,10 +369,7 @@ impl<'p> Comparison<'p> {
                 None => {
                     merged.insert(key, finding);
                 }
-                Some(first) => {
-                    first.senders = first.senders.and(finding.senders);
-                    first.verdicts = first.verdicts.and(finding.verdicts);
-                }
+                Some(first) => first.merge(finding),
             }
         }
         self.findings = merged.into_values().collect();

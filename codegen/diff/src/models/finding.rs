@@ -71,6 +71,17 @@ pub struct Place {
 }
 
 impl Finding {
+    /// Adds the same difference as it was reached in another way, with the evidence of both.
+    pub(super) fn merge(&mut self, other: Finding) {
+        self.senders = self.senders.and(other.senders);
+        self.verdicts = self.verdicts.and(other.verdicts);
+        self.evidence = self.evidence.max(other.evidence);
+        let is_new = |witness: &Witness| self.witnesses.iter().all(|known| known.reader != witness.reader);
+        let new: Vec<Witness> = other.witnesses.into_iter().filter(is_new).collect();
+        self.witnesses.extend(new);
+        self.undecided = self.undecided.take().or(other.undecided);
+    }
+
     /// Returns the sentences that show the verdict: witnesses with the reasons why they are refused, or the reason why
     /// nothing was decided.
     pub fn shown(&self) -> Vec<String> {
@@ -101,5 +112,46 @@ impl TypeVerdict {
     /// Returns the verdict on an axis, for the senders of the type.
     pub fn on(&self, axis: Axis) -> Verdict {
         self.senders.verdicts(self.old_to_new, self.new_to_old, Bump::Patch).on(axis)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::models::evidence::Version;
+    use crate::models::rules;
+    use mcpgen_schema::json::Json;
+
+    /// A finding of a rule, with a document that one version refuses.
+    fn finding(senders: Senders, refused_by: Option<Version>) -> Finding {
+        let rule = &*rules::CHECK_CHANGED;
+        let verdict = |reader| if refused_by == Some(reader) { Verdict::Breaking } else { Verdict::Compatible };
+        let witness = |reader| Witness { reader, document: Json::Null, refused: "expected string".to_owned() };
+        Finding {
+            rule,
+            senders,
+            verdicts: senders.verdicts(verdict(Version::New), verdict(Version::Old), Bump::Patch),
+            evidence: refused_by.map_or(Evidence::Proof, |_| Evidence::Witness),
+            witnesses: refused_by.map(witness).into_iter().collect(),
+            undecided: None,
+            subject: "A.x".to_owned(),
+            detail: String::new(),
+            message: String::new(),
+            old: None,
+            new: None,
+        }
+    }
+
+    #[test]
+    fn merged_findings_show_the_evidence_of_each() {
+        let mut merged = finding(Senders::default(), None);
+        for refused_by in [Version::New, Version::Old] {
+            merged.merge(finding(Senders::BOTH, Some(refused_by)));
+        }
+        merged.merge(finding(Senders::BOTH, None));
+        assert_eq!((merged.senders, merged.evidence), (Senders::BOTH, Evidence::Witness));
+        assert_eq!(merged.verdicts.worst(&Axis::WIRE), Verdict::Breaking);
+        let readers: Vec<Version> = merged.witnesses.iter().map(|witness| witness.reader).collect();
+        assert_eq!(readers, [Version::New, Version::Old]);
     }
 }
