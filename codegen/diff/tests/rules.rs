@@ -436,3 +436,11 @@ fn types_have_the_verdicts_of_their_findings() {
         assert_eq!(of_type.old_to_new, expected, "{old} to {new}: {:#?}", found.findings);
     }
 }
+
+#[test]
+fn members_without_a_type_are_only_required() {
+    let object = |required: &str| format!(r#"{{"type": "object", "required": [{required}]}}"#);
+    let found = diff(&model("old", &object(r#""p", "q""#)), &model("new", &object(r#""q""#)));
+    let words: Vec<&str> = found.findings.iter().map(|it| it.message.as_str()).collect();
+    assert_eq!(words, ["A.p is no longer required"]);
+}

@@ -572,7 +572,10 @@ impl<'p> Values<'p> {
         let rule = if member.required { &rules::MEMBER_REMOVED_REQUIRED } else { &rules::MEMBER_REMOVED_OPTIONAL };
         let others = new.other(&member.wire);
         let is_convention = matches!(others, OtherMembers::Anything);
-        let difference = site.difference(rule, "", format!("{} was removed", site.subject));
+        // Without a type, only the requirement has changed. Usually, the old schema does not declare the member either.
+        let has_type = !matches!(member.value(), Some(Type::Any));
+        let what = if member.required && is_convention && !has_type { "is no longer required" } else { "was removed" };
+        let difference = site.difference(rule, "", format!("{} {what}", site.subject));
         let (absent, present) = (Aim::Absent(member.wire.clone()), Aim::Present(member.wire.clone()));
         outcome.differences.push(Difference { is_convention, aim: Some(absent), ..difference });
         let (read_by_old, read_by_new) = self.fits(others, member, |rest| {
