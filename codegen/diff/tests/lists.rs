@@ -123,6 +123,11 @@ fn messages_have_no_names_of_rust() {
             "t: arguments requires body or reaction",
         ),
         (
+            format!(r#"{either}, "anyOf": [{{"required": ["body"]}}, {{"required": ["reaction"]}}]"#),
+            format!(r#"{either}, "required": ["body"]"#),
+            "t: arguments requires body instead of body or reaction",
+        ),
+        (
             r#""anyOf": [{"properties": {"k": {"const": 1}}, "required": ["k"]}, {"properties": {"k": {"const": 2}, "y": {}}, "required": ["k"]}]"#.to_owned(),
             r#""anyOf": [{"properties": {"k": {"const": 1}}, "required": ["k"]}, {"properties": {"k": {"const": 3}, "y": {}}, "required": ["k"]}]"#.to_owned(),
             "t: the new schema may read an object as another alternative of arguments",

@@ -264,9 +264,16 @@ impl<'p> Values<'p> {
         // An undecided union has only checks.
         let (was_undecided, is_undecided) = (is_undecided(self.old, old), is_undecided(self.new, new));
         if was_undecided != is_undecided {
-            let message = match (alternatives(&was), alternatives(&is)) {
-                (None, Some(names)) => format!("{subject} requires {names}"),
-                (Some(names), None) => format!("{subject} no longer requires {names}"),
+            let either = |checks: &[&Check]| alternatives(checks).map(|names| names.join(" or "));
+            let message = match (either(&was), either(&is)) {
+                (None, Some(names)) => match required_among(self.old, old, &is) {
+                    Some(before) => format!("{subject} requires {names} instead of {before}"),
+                    None => format!("{subject} requires {names}"),
+                },
+                (Some(names), None) => match required_among(self.new, new, &was) {
+                    Some(after) => format!("{subject} requires {after} instead of {names}"),
+                    None => format!("{subject} no longer requires {names}"),
+                },
                 _ => format!("the alternatives of {subject} differ"),
             };
             self.as_a_whole(old, new, &message, site, outcome);
@@ -740,8 +747,18 @@ fn messages(protocol: &Protocol) -> HashMap<TypeId, Option<MessageKind>> {
     bases.chain(requests).chain(notifications).collect()
 }
 
-/// Returns the members of which checks require one or the other: `body or reaction`.
-fn alternatives(checks: &[&Check]) -> Option<String> {
+/// Returns the members that an object requires, of those in the alternatives of these checks.
+fn required_among(protocol: &Protocol, content: &Type, checks: &[&Check]) -> Option<String> {
+    let Resolved::Object(object) = protocol.resolved(content) else { return None };
+    let alternatives = alternatives(checks)?;
+    let is_one = |name: &str| alternatives.iter().any(|names| names.split(" and ").any(|one| one == name));
+    let required = object.members.iter().filter(|member| member.required && is_one(&member.wire));
+    let required: Vec<&str> = required.map(|member| member.wire.as_str()).collect();
+    (!required.is_empty()).then(|| required.join(" and "))
+}
+
+/// Returns the members of which checks require one or the other.
+fn alternatives(checks: &[&Check]) -> Option<Vec<String>> {
     fn required<'c>(check: &'c Check, names: &mut Vec<&'c str>) {
         match check {
             Check::Required(more) => names.extend(more.iter().map(String::as_str)),
@@ -765,7 +782,7 @@ fn alternatives(checks: &[&Check]) -> Option<String> {
                 names.iter().filter(is_own).copied().collect::<Vec<_>>().join(" and ")
             };
             let own: Vec<String> = all.iter().map(own).collect();
-            (!own.iter().any(String::is_empty)).then(|| own.join(" or "))
+            (!own.iter().any(String::is_empty)).then_some(own)
         }
         _ => None,
     })
