@@ -81,6 +81,21 @@ fn compares_around_unknown_keywords() {
         ),
         // Nothing else is known about the other file.
         (r#"{"$ref": "https://example.com/a.json"}"#, r#"{"type": "string"}"#, &["schema-not-compared"]),
+        (
+            r#"{"type": "object", "properties": {"b": {"type": "string"}, "r": {"$ref": "https://example.com/a.json"}}}"#,
+            r#"{"type": "object", "properties": {"b": {"type": "integer"}, "r": {"$ref": "https://example.com/a.json"}}}"#,
+            &["type-changed"],
+        ),
+        (
+            r#"{"type": "object", "properties": {"b": {"type": "string"}, "r": {"$ref": "https://example.com/a.json"}}}"#,
+            r#"{"type": "object", "properties": {"b": {"type": "integer"}, "r": {"$ref": "https://example.com/b.json"}}}"#,
+            &["schema-not-compared", "type-changed"],
+        ),
+        (
+            r#"{"$ref": "https://example.com/a.json", "maxLength": 9}"#,
+            r#"{"$ref": "https://example.com/a.json", "maxLength": 8}"#,
+            &["limit-tightened"],
+        ),
         (r#"{"ui": 1, "title": "a"}"#, r#"{"ui": 1, "title": "b"}"#, &["argument-description-changed"]),
     ] {
         let found = lists::diff(&tool(old), &tool(new)).findings;

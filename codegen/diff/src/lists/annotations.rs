@@ -104,14 +104,14 @@ pub(super) fn compare(old: &Json, new: &Json) -> Vec<Annotation> {
 }
 
 /// A schema, or a schema in it.
-struct Subschema<'s> {
+pub(super) struct Subschema<'s> {
     /// Its path in names, below that of the root.
     path: String,
-    keywords: &'s IndexMap<String, Json>,
+    pub(super) keywords: &'s IndexMap<String, Json>,
 }
 
 /// Returns a schema and all schemas in it, by their JSON pointers, each before those in it.
-fn subschemas(root: &Json) -> IndexMap<String, Subschema<'_>> {
+pub(super) fn subschemas(root: &Json) -> IndexMap<String, Subschema<'_>> {
     fn collect<'s>(schema: &'s Json, path: String, pointer: String, found: &mut IndexMap<String, Subschema<'s>>) {
         let Json::Object(keywords) = schema else { return };
         found.insert(pointer.clone(), Subschema { path: path.clone(), keywords });

@@ -1,6 +1,6 @@
 //! Compares the schemas of the arguments or the results of a tool.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use mcpgen_model::{Origin, Protocol, Status, TypeId, model};
 use mcpgen_schema::Error;
@@ -23,6 +23,9 @@ pub(super) enum Part {
 
 /// The model of a schema, and the type at its root.
 type Model = (Protocol, TypeId);
+
+/// The models of two schemas, and the unknown keywords in them.
+type Models = (Model, Model, BTreeSet<String>);
 
 /// Two schemas of one tool, with their pointers in the snapshots.
 #[derive(Clone, Debug)]
@@ -57,10 +60,14 @@ impl SchemaPair<'_> {
         let mut found: Vec<Finding> =
             annotations.iter().filter(|it| it.kind != AnnotationKind::Default).map(|it| self.annotation(it)).collect();
         if annotations::assertions(&old) != annotations::assertions(&new) {
-            match self.models(&old, &new) {
-                Some((was, is, unknown)) => {
+            let whole = self.models(&old, &new).map(|models| (models, Vec::new()));
+            match whole.or_else(|| self.models_without_others(&old, &new)) {
+                Some(((was, is, unknown), changed)) => {
                     found.extend(self.compare_models(&was, &is));
-                    if values_of(&old, &unknown) != values_of(&new, &unknown) {
+                    if !changed.is_empty() {
+                        let what = format!("references to other documents changed at {}", changed.join(", "));
+                        found.push(self.not_compared(what, "these documents are not read".to_owned()));
+                    } else if values_of(&old, &unknown) != values_of(&new, &unknown) {
                         found.push(self.sampled(&old, &new));
                     }
                 }
@@ -86,8 +93,29 @@ impl SchemaPair<'_> {
         schema
     }
 
+    /// Returns the models of both schemas without references to other documents, which are not read, and where such
+    /// references changed. What an unchanged one refers to counts as unchanged.
+    fn models_without_others(&self, old: &Json, new: &Json) -> Option<(Models, Vec<String>)> {
+        let (was, is) = (others(old), others(new));
+        let (mut old, mut new) = (old.clone(), new.clone());
+        let mut changed = Vec::new();
+        for pointer in was.keys().chain(is.keys()).collect::<BTreeSet<_>>() {
+            let is_changed = was.get(pointer) != is.get(pointer);
+            for schema in [&mut old, &mut new].into_iter().filter_map(|schema| schema.pointer_mut(pointer)) {
+                match schema {
+                    Json::Object(keywords) if !is_changed => drop(keywords.shift_remove("$ref")),
+                    schema => *schema = Json::Bool(true),
+                }
+            }
+            if is_changed {
+                changed.push(pointer.clone());
+            }
+        }
+        Some((self.models(&old, &new)?, changed))
+    }
+
     /// Returns the models of both schemas, and the unknown keywords in them, which count as annotations.
-    fn models(&self, old: &Json, new: &Json) -> Option<(Model, Model, BTreeSet<String>)> {
+    fn models(&self, old: &Json, new: &Json) -> Option<Models> {
         let mut unknown = BTreeSet::new();
         for schema in [old, new] {
             if let Err(Error::Schema(problems)) = self.model(schema, &unknown) {
@@ -284,6 +312,14 @@ impl SchemaPair<'_> {
             new: place(&self.new.1),
         }
     }
+}
+
+/// Returns the addresses of other documents to which subschemas refer, by the pointer of the subschema.
+fn others(schema: &Json) -> BTreeMap<String, Json> {
+    let subschemas = annotations::subschemas(schema).into_iter();
+    let references =
+        subschemas.filter_map(|(pointer, subschema)| Some((pointer, subschema.keywords.get("$ref")?.clone())));
+    references.filter(|(_, address)| address.as_str().is_some_and(|address| !address.starts_with('#'))).collect()
 }
 
 /// Returns the values of some keywords, in the order of the text.
