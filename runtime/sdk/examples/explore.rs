@@ -22,6 +22,7 @@ async fn main() -> Result<(), Failure> {
     let call = tool_to_call(&mut arguments)?;
     let server = arguments.next().ok_or(USAGE)?;
     let client = Client::builder("explorer", "0.1.0")
+        .tasks()
         .on_sampling(|_, _| async {
             Ok(CreateMessageResult::new(Role::Assistant, TextContent::new("I am not a model."), "none"))
         })

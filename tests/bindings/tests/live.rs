@@ -14,6 +14,7 @@ use mcpgen_bindings_test::server_everything::{
 };
 use mcpgen_sdk::Client;
 use mcpgen_sdk::peer::CallError;
+use mcpgen_sdk::tasks::CallTasks;
 use mcpgen_types::v2026_07_28::{
     CallToolResult, ContentBlock, ElicitRequestParams, ElicitResult, ElicitResultAction, ElicitResultContentValue,
 };
@@ -34,7 +35,7 @@ async fn calls_each_tool_of_server_everything() -> Result<(), Box<dyn std::error
     let Some(command) = servers::command("everything", &[]) else { return Ok(()) };
     let mut server = tokio::process::Command::new(&command[0]);
     server.args(&command[1..]);
-    let client = Client::builder("bindings", "0").connect_command(server).await?;
+    let client = Client::builder("bindings", "0").tasks().connect_command(server).await?;
     let mut called = BTreeSet::new();
     let mut call = |name: &'static str| assert!(called.insert(name), "{name} is called twice");
 
@@ -92,7 +93,7 @@ async fn answers_the_question_of_a_task() -> Result<(), Box<dyn std::error::Erro
     let Some(command) = servers::command("everything", &[]) else { return Ok(()) };
     let mut server = tokio::process::Command::new(&command[0]);
     server.args(&command[1..]);
-    let client = Client::builder("bindings", "0").on_elicitation(|_, question| async move {
+    let client = Client::builder("bindings", "0").tasks().on_elicitation(|_, question| async move {
         let ElicitRequestParams::ElicitRequestFormParams(form) = question else {
             return Err(ErrorObject::new(ErrorCode::INVALID_PARAMS, "not a form"));
         };
