@@ -308,7 +308,13 @@ pub fn members<'s>(schema: &'s Value, pointer: &str) -> &'s [Value] {
 fn decide(schema: &mut Value, pointer: &str, rules: &[Rule]) {
     let dialect = draft(schema);
     let members = members(schema, pointer).to_vec();
-    let mut chain = json!(false);
+    // Null is not a variant of a union, but stands beside it.
+    let has_null =
+        |types: &Value| types == "null" || types.as_array().is_some_and(|all| all.iter().any(|name| name == "null"));
+    let mut chain = match members.iter().any(|member| has_null(&member["type"])) {
+        true => json!({ "type": "null" }),
+        false => json!(false),
+    };
     for (when, member) in rules.iter().rev() {
         let member = members[*member].clone();
         let guards: Vec<Value> = when.iter().map(|it| condition(it, dialect)).collect();
