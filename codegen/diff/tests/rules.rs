@@ -406,37 +406,6 @@ fn constants_are_compared_with_values() {
     }
 }
 
-/// The verdicts on a type are the worst of its findings, which the evidence may have confirmed or not.
-#[test]
-fn types_have_the_verdicts_of_their_findings() {
-    let tagged = |tags: &[&str]| {
-        let variant = |tag: &&str| {
-            format!(
-                r#"{{"type": "object", "properties": {{"k": {tag}}}, "required": ["k"], "additionalProperties": false}}"#
-            )
-        };
-        format!(r#"{{"anyOf": [{}]}}"#, tags.iter().map(variant).collect::<Vec<_>>().join(", "))
-    };
-    let (some, any, other) = (r#"{"enum": ["a", "b"]}"#, r#"{"type": "string"}"#, r#"{"const": 1}"#);
-    for (old, new, expected) in [
-        // The other variant accepts what the removed one accepted.
-        (tagged(&[some, any, other]), tagged(&[any, other]), Verdict::Compatible),
-        (tagged(&[some, any, other]), tagged(&[some, other]), Verdict::Breaking),
-        (
-            r#"{"type": "string", "pattern": "^(?=.*[a-z])(?=.*[0-9])ab+1$"}"#.to_owned(),
-            r#"{"type": "string", "pattern": "^(?=.*[a-z])(?=.*[0-9])ab*1$"}"#.to_owned(),
-            Verdict::Unknown,
-        ),
-    ] {
-        let found = diff(&model("old", &old), &model("new", &new));
-        let worst = |axis| found.findings.iter().map(|it| it.verdicts.on(axis)).max();
-        let of_type = found.types.iter().find(|it| it.name == "A").expect("the type");
-        let axes = [Axis::NewReaderOldDocuments, Axis::OldReaderNewDocuments];
-        assert_eq!([of_type.old_to_new, of_type.new_to_old].map(Some), axes.map(worst), "{:#?}", found.findings);
-        assert_eq!(of_type.old_to_new, expected, "{old} to {new}: {:#?}", found.findings);
-    }
-}
-
 #[test]
 fn members_without_a_type_are_only_required() {
     let object = |required: &str| format!(r#"{{"type": "object", "required": [{required}]}}"#);

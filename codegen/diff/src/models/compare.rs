@@ -15,7 +15,7 @@ use crate::models::evidence::{Evidence, Judged, Version};
 use crate::models::finding::{Diff, Finding, Place, TypeVerdict};
 use crate::models::rules::{self, Rule};
 use crate::models::senders::{Senders, Sending};
-use crate::models::values::{BothWays, COMPATIBLE, Values};
+use crate::models::values::Values;
 use crate::models::verdict::{Axis, Verdict};
 
 /// Compares two models.
@@ -56,15 +56,6 @@ type Pair = (TypeId, TypeId);
 struct Paired {
     senders: Senders,
     outcome: Outcome,
-}
-
-/// The verdicts on a pair of types.
-struct JudgedPair {
-    senders: Senders,
-    /// The worst verdicts on its own differences.
-    worst: BothWays,
-    /// The pairs that it uses.
-    children: Vec<Pair>,
 }
 
 struct Comparison<'p> {
@@ -357,17 +348,12 @@ impl<'p> Comparison<'p> {
     }
 
     fn finish(mut self) -> Diff {
-        let mut judged = HashMap::new();
-        for (pair, Paired { senders, outcome: Outcome { differences, silent, children } }) in
-            std::mem::take(&mut self.pairs)
-        {
-            let silent = silent.into_iter().map(|rule| (rule.old_to_new, rule.new_to_old));
-            let shown = differences.into_iter().map(|difference| self.push(difference, senders));
-            let worst = silent.chain(shown).fold(COMPATIBLE, worse);
-            let children = children.into_iter().map(|(old, new, _)| (old, new)).collect();
-            judged.insert(pair, JudgedPair { senders, worst, children });
+        let types = self.type_verdicts();
+        for (_, Paired { senders, outcome }) in std::mem::take(&mut self.pairs) {
+            for difference in outcome.differences {
+                self.push(difference, senders);
+            }
         }
-        let types = self.type_verdicts(&judged);
         self.envelope();
         self.merge();
         self.findings.sort_by_key(|it| std::cmp::Reverse((it.verdicts.worst(&Axis::WIRE), it.verdicts.rust_api)));
@@ -416,19 +402,16 @@ impl<'p> Comparison<'p> {
     }
 
     /// Returns the verdicts on the definitions that both schemas have, including everything in them.
-    fn type_verdicts(&self, judged: &HashMap<Pair, JudgedPair>) -> Vec<TypeVerdict> {
+    fn type_verdicts(&self) -> Vec<TypeVerdict> {
         let olds = definitions(self.old);
         let both = definitions(self.new).into_iter().filter_map(|(name, new)| Some((name, *olds.get(name)?, new)));
         both.map(|(name, old, new)| {
-            let mut verdict = match judged.contains_key(&(old, new)) {
-                true => worst_within((old, new), judged),
-                false => self.values.worst(&Type::Named(old), &Type::Named(new)),
-            };
+            let mut verdict = self.values.worst(&Type::Named(old), &Type::Named(new));
             let rules = MessageSet::named(name).and_then(|set| self.message_rules.get(&set));
             for rule in rules.into_iter().flatten() {
-                verdict = worse(verdict, (rule.old_to_new, rule.new_to_old));
+                verdict = (verdict.0.max(rule.old_to_new), verdict.1.max(rule.new_to_old));
             }
-            let senders = judged.get(&(old, new)).map_or(Senders::BOTH, |pair| pair.senders);
+            let senders = self.pairs.get(&(old, new)).map_or(Senders::BOTH, |paired| paired.senders);
             TypeVerdict { name: name.to_owned(), senders, old_to_new: verdict.0, new_to_old: verdict.1 }
         })
         .collect()
@@ -443,8 +426,7 @@ impl<'p> Comparison<'p> {
         self.push(Difference { known, ..site.difference(rule, detail, message) }, senders);
     }
 
-    /// Adds a finding. Returns its verdicts on documents from old to new and from new to old.
-    fn push(&mut self, difference: Difference, senders: Senders) -> BothWays {
+    fn push(&mut self, difference: Difference, senders: Senders) {
         let [forward, back] = self.judged(&difference, senders);
         let Difference { rule, subject, detail, message, old, new, .. } = difference;
         let verdicts = senders.verdicts(forward.verdict, back.verdict, rule.rust_api);
@@ -452,13 +434,11 @@ impl<'p> Comparison<'p> {
         let evidence = [&forward, &back].into_iter().filter(|it| it.verdict == worst).map(|it| it.evidence).max();
         // Nobody sends an embedded message by itself.
         let evidence = evidence.filter(|_| !senders.is_empty()).unwrap_or(Evidence::Proof);
-        let both = (forward.verdict, back.verdict);
         let undecided = forward.unknown.or(back.unknown).map(|reason| reason.to_string());
         let witnesses = [forward.witness, back.witness].into_iter().flatten().collect();
         let finding =
             Finding { rule, senders, verdicts, evidence, witnesses, undecided, subject, detail, message, old, new };
         self.findings.push(finding);
-        both
     }
 
     /// Returns the verdicts on documents from old to new and from new to old. A rule calls a difference breaking if it
@@ -503,22 +483,6 @@ impl<'p> Comparison<'p> {
             _ => None,
         }
     }
-}
-
-/// Returns the worst verdicts on a pair and everything in it.
-fn worst_within(pair: Pair, judged: &HashMap<Pair, JudgedPair>) -> BothWays {
-    let (mut worst, mut seen, mut queue) = (COMPATIBLE, HashSet::new(), vec![pair]);
-    while let Some(pair) = queue.pop() {
-        if let Some(pair) = judged.get(&pair).filter(|_| seen.insert(pair)) {
-            worst = worse(worst, pair.worst);
-            queue.extend(&pair.children);
-        }
-    }
-    worst
-}
-
-fn worse(a: BothWays, b: BothWays) -> BothWays {
-    (a.0.max(b.0), a.1.max(b.1))
 }
 
 /// Returns the rule for a message whose senders changed, with the sides that it concerns.

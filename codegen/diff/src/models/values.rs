@@ -36,7 +36,7 @@ pub(super) struct Values<'p> {
 }
 
 /// The worst verdicts of some rules, on messages from old to new and from new to old.
-pub(super) type BothWays = (Verdict, Verdict);
+type BothWays = (Verdict, Verdict);
 
 type Pair = (TypeId, TypeId);
 
@@ -49,7 +49,7 @@ const FUEL: u32 = 200_000;
 /// The maximum number of pairs that are compared as a whole. Each takes milliseconds, or seconds if it is malicious.
 const MAX_WHOLES: u32 = 500;
 
-pub(super) const COMPATIBLE: BothWays = (Verdict::Compatible, Verdict::Compatible);
+const COMPATIBLE: BothWays = (Verdict::Compatible, Verdict::Compatible);
 
 impl<'p> Values<'p> {
     pub(super) fn new(old: &'p Protocol, new: &'p Protocol) -> Self {
