@@ -1,5 +1,7 @@
 //! Local info and peer info: what each side declares about itself.
 
+use std::sync::OnceLock;
+
 use mcpgen_runtime::jsonrpc::json::Picked;
 use mcpgen_types::codec::Cursor;
 use mcpgen_types::{Json, JsonObject, JsonRef, MethodSpec, Revision};
@@ -64,8 +66,8 @@ pub struct HandlerCapabilities {
     /// The capabilities that handlers provide, in each revision.
     capabilities: Vec<(Revision, Vec<&'static str>)>,
     /// The capabilities of the local info, and whether their values declare them. Each request looks for one, so they are
-    /// read once.
-    named: Vec<(String, bool)>,
+    /// read once, when one is first looked for.
+    named: OnceLock<Vec<(String, bool)>>,
 }
 
 impl HandlerCapabilities {
@@ -85,14 +87,7 @@ impl HandlerCapabilities {
             }
             (revision, names)
         });
-        Self { revisions, capabilities: capabilities.collect(), named: Vec::new() }
-    }
-
-    /// Adds the capabilities of the local info.
-    pub(crate) fn with_info(mut self, local_info: &LocalInfo) -> Self {
-        let named = local_info.capabilities.iter().map(|(name, value)| (name.into_owned(), can(value, &[])));
-        self.named = named.collect();
-        self
+        Self { revisions, capabilities: capabilities.collect(), named: OnceLock::new() }
     }
 
     /// Returns whether a revision is supported: it has a handler, or all handlers work in every revision.
@@ -100,14 +95,19 @@ impl HandlerCapabilities {
         self.revisions.is_empty() || self.revisions.contains(&revision)
     }
 
-    /// Returns whether this side declares a capability in a revision. `local_info` is that of [`with_info`](Self::with_info).
+    /// Returns whether this side declares a capability in a revision. `local_info` is the same in all calls.
     pub(crate) fn can(&self, local_info: &LocalInfo, supported: Revision, path: &[&str]) -> bool {
         match path {
             ["tasks", ..] if !supported.is_legacy() => false,
-            [only] => match self.named.iter().find(|(name, _)| name == only) {
-                Some((_, is_declared)) => *is_declared,
-                None => self.of(supported).contains(only),
-            },
+            [only] => {
+                let declared =
+                    || local_info.capabilities.iter().map(|(name, value)| (name.into_owned(), can(value, &[])));
+                let mut named = self.named.get_or_init(|| declared().collect()).iter();
+                match named.find(|(name, _)| name == only) {
+                    Some((_, is_declared)) => *is_declared,
+                    None => self.of(supported).contains(only),
+                }
+            }
             _ => can(local_info.capabilities.as_ref(), path),
         }
     }

@@ -43,11 +43,10 @@ struct State {
 impl Legacy {
     /// Creates the rules for one side. It supports the legacy revisions of `local_info` and ignores the others.
     pub fn new(role: Role, local_info: LocalInfo) -> Self {
-        let local_info = local_info.retain_revisions(Revision::is_legacy);
         Self {
             role,
-            handlers: HandlerCapabilities::default().with_info(&local_info),
-            local_info,
+            local_info: local_info.retain_revisions(Revision::is_legacy),
+            handlers: HandlerCapabilities::default(),
             passes_log_level_on: false,
             initializes_once: false,
             state: Mutex::default(),
@@ -56,7 +55,7 @@ impl Legacy {
 
     /// Adds the capabilities of the handlers to those of the local info.
     pub(crate) fn with_handlers(mut self, handlers: HandlerCapabilities) -> Self {
-        self.handlers = handlers.with_info(&self.local_info);
+        self.handlers = handlers;
         self
     }
 

@@ -87,7 +87,7 @@ impl Modern {
         Self {
             role,
             default_meta: default_meta.into(),
-            handlers: HandlerCapabilities::default().with_info(&local_info),
+            handlers: HandlerCapabilities::default(),
             supported: local_info.revisions.clone(),
             local_info,
             cache_hints: CacheHints::default(),
@@ -99,7 +99,7 @@ impl Modern {
 
     /// Adds the capabilities of the handlers to those of the local info, and sets the revisions to report as supported.
     pub(crate) fn with_handlers(mut self, handlers: HandlerCapabilities, supported: Vec<Revision>) -> Self {
-        (self.handlers, self.supported) = (handlers.with_info(&self.local_info), supported);
+        (self.handlers, self.supported) = (handlers, supported);
         self
     }
 

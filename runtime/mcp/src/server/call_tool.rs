@@ -125,7 +125,7 @@ impl ToolInvocation {
     /// Creates a context for the function, as in an ordinary call.
     #[must_use]
     pub fn request_context(&self) -> RequestContext {
-        RequestContext::new(self.server.clone(), self.context.clone())
+        RequestContext::new(self.server.clone(), self.context.clone()).with_arguments(self.arguments.clone())
     }
 
     /// Calls the function, as in an ordinary call.

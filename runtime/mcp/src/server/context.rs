@@ -262,7 +262,6 @@ impl Clone for RequestContext {
         Self {
             context: self.context.clone(),
             server: self.server.clone(),
-            // The questions have the arguments.
             arguments: Arguments::default(),
             questions: Arc::clone(self.questions()).into(),
             extended: self.extended.clone(),

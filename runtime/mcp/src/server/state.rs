@@ -170,7 +170,7 @@ pub(super) type GetPromptFuture = BoxFuture<'static, Result<GetPromptResult, Too
 pub struct RequestContext {
     pub(super) context: Context,
     pub(super) server: Server,
-    /// The arguments of the call, until its first question takes them.
+    /// The arguments of the call, which must be the same in all rounds. Clones leave them to the questions, which they share.
     pub(super) arguments: Arguments,
     /// Created by the first question, because most calls ask none, and shared by clones.
     pub(super) questions: OnceLock<Arc<Questions>>,

@@ -119,3 +119,17 @@ async fn a_function_can_ask_before_its_call_becomes_a_task() {
     let text = client.call_tool("defers", Default::default()).await.expect("a result").content;
     assert_eq!(mcpgen_types::to_value(&text).expect("content")[0]["text"], "Decline Decline");
 }
+
+#[tokio::test]
+async fn a_call_that_may_become_a_task_keeps_its_arguments_in_all_rounds() {
+    let client = modern().await;
+    let with = |arguments: Value| json!({ "name": "defers", "arguments": arguments });
+    let first = send(&client, "tools/call", with(json!({ "a": 1 }))).await.expect("a request for input");
+    for (arguments, is_same) in [(json!({ "a": 2 }), false), (json!({ "a": 1 }), true)] {
+        let mut params = with(arguments.clone());
+        params["inputResponses"] = json!({ "first": { "action": "cancel" } });
+        params["requestState"] = first["requestState"].clone();
+        let second = send(&client, "tools/call", params).await;
+        assert_eq!(second.is_ok(), is_same, "{arguments}: {second:?}");
+    }
+}
