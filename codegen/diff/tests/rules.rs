@@ -413,3 +413,13 @@ fn members_without_a_type_are_only_required() {
     let words: Vec<&str> = found.findings.iter().map(|it| it.message.as_str()).collect();
     assert_eq!(words, ["A.p is no longer required"]);
 }
+
+#[test]
+fn sentences_show_the_beginning_of_long_witnesses() {
+    let text = |limit: u32| format!(r#"{{"type": "string", "maxLength": {limit}}}"#);
+    let found = diff(&model("old", &text(5000)), &model("new", &text(4000)));
+    let [finding] = found.findings.as_slice() else { panic!("{:#?}", found.findings) };
+    assert!(finding.witnesses[0].document.as_str().is_some_and(|text| text.len() == 4001));
+    let shown = finding.shown().concat();
+    assert!(shown.len() < 300 && shown.contains("aaa… (4003 characters): "), "{shown}");
+}

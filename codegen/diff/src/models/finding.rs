@@ -1,6 +1,7 @@
 //! The result of a comparison.
 
-use mcpgen_schema::text::hex;
+use mcpgen_schema::json::Json;
+use mcpgen_schema::text::{counted, hex};
 use sha2::{Digest, Sha256};
 
 use crate::models::evidence::{Evidence, Witness};
@@ -86,7 +87,7 @@ impl Finding {
     /// nothing was decided.
     pub fn shown(&self) -> Vec<String> {
         let witnesses = self.witnesses.iter().map(|Witness { reader, document, refused }| {
-            format!("the {} schema refuses {document}: {refused}", reader.as_str())
+            format!("the {} schema refuses {}: {refused}", reader.as_str(), excerpt(document))
         });
         witnesses.chain(self.undecided.iter().map(|reason| format!("not decided: {reason}"))).collect()
     }
@@ -108,6 +109,17 @@ impl Finding {
     }
 }
 
+/// The number of characters of a document in a sentence. Reports in JSON have the whole document.
+const EXCERPT: usize = 200;
+
+fn excerpt(document: &Json) -> String {
+    let text = document.to_string();
+    match text.char_indices().nth(EXCERPT) {
+        Some((end, _)) => format!("{}… ({})", &text[..end], counted(text.chars().count() as u64, "characters")),
+        None => text,
+    }
+}
+
 impl TypeVerdict {
     /// Returns the verdict on an axis, for the senders of the type.
     pub fn on(&self, axis: Axis) -> Verdict {
@@ -120,7 +132,6 @@ mod tests {
     use super::*;
     use crate::models::evidence::Version;
     use crate::models::rules;
-    use mcpgen_schema::json::Json;
 
     /// A finding of a rule, with a document that one version refuses.
     fn finding(senders: Senders, refused_by: Option<Version>) -> Finding {
