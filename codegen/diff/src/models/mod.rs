@@ -10,9 +10,11 @@
 //! into verdicts for an old client at a new server, and for a new client at an old server.
 //!
 //! `resolved` resolves the names in a type, and `guards` finds the variant that a reader's union selects. `values`,
-//! `limits` and `unions` compare two types, part by part or else as a `whole`, `difference` describes their differences, and `compare` pairs the types. `evidence` finds a
-//! proof or a witness for each verdict, among the documents that `convention` describes.
+//! `limits` and `unions` compare two types, part by part or else as a `whole`; `alternatives` describes what either requires.
+//! `difference` describes their differences, and `compare` pairs the types. `evidence` finds a proof or a witness for each
+//! verdict, among the documents that `convention` describes.
 
+mod alternatives;
 mod compare;
 mod convention;
 mod difference;
