@@ -1,5 +1,6 @@
 //! The errors of calls.
 
+use std::error::Error;
 use std::fmt;
 use std::time::Duration;
 
@@ -31,29 +32,16 @@ pub enum CallError {
     /// The connection's revision, or the capabilities that both sides have declared, do not allow the message now.
     #[error("{0}")]
     NotAllowed(String),
-    /// The server requests input that this client does not provide.
-    #[error("cannot provide the input that the server requests with {method}")]
-    Input {
-        /// The method of the server's input request.
-        method: String,
-        /// The reason why the client does not provide it.
-        #[source]
-        error: ErrorObject,
-    },
     /// The transport could not deliver the request or its response.
     #[error(transparent)]
     Undelivered(Undelivered),
-    /// The server ended a subscription without a result.
-    #[error("the server ended the subscription")]
+    /// The peer ended a subscription without a result.
+    #[error("the peer ended the subscription")]
     SubscriptionEnded,
-    /// A tool failed, in calls that return its result only if it succeeded.
-    #[error("the tool {name} failed: {message}")]
-    ToolFailed {
-        /// The name of the tool.
-        name: String,
-        /// The text of its result.
-        message: String,
-    },
+    /// An error of the protocol on top of JSON-RPC, such as a failed tool in MCP. See
+    /// [`downcast_ref`](Self::downcast_ref).
+    #[error(transparent)]
+    Protocol(BoxError),
     /// The connection failed for this reason before the response arrived, for example because the server's process
     /// exited. [`Peer::explain`](crate::Peer::explain) returns it.
     #[error("the connection failed: {0}")]
@@ -64,6 +52,15 @@ pub enum CallError {
 }
 
 impl CallError {
+    /// Returns the error of the protocol if it has this type.
+    #[must_use]
+    pub fn downcast_ref<E: Error + 'static>(&self) -> Option<&E> {
+        match self {
+            Self::Protocol(error) => error.downcast_ref(),
+            _ => None,
+        }
+    }
+
     /// Returns whether the peer rejected the request because it has too many others, with error code
     /// [`BUSY`](errors::BUSY). The request was not handled, so it can be sent again later.
     #[must_use]

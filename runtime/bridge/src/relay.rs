@@ -7,6 +7,7 @@ use mcpgen_mcp::client::Client;
 use mcpgen_mcp::protocol;
 use mcpgen_mcp::protocol::conversion::{ConversionError, Revisions};
 use mcpgen_mcp::protocol::info::LocalInfo;
+use mcpgen_mcp::protocol::input_requests::InputNotProvided;
 use mcpgen_mcp::protocol::modern::{CLIENT_CAPABILITIES, CLIENT_INFO, LOG_LEVEL, PROTOCOL_VERSION};
 use mcpgen_mcp::protocol::{ContextExt, Level, TYPES};
 use mcpgen_mcp::server::subscriptions::Subscriptions;
@@ -261,8 +262,11 @@ pub(super) fn error_response(error: CallError, revision: Revision) -> ErrorObjec
             };
             ErrorObject { code, ..error }
         }
-        CallError::ErrorResponse(error) | CallError::Input { error, .. } => error,
+        CallError::ErrorResponse(error) => error,
         CallError::NotAllowed(why) => ErrorObject::new(ErrorCode::METHOD_NOT_FOUND, why),
-        error => ErrorObject::new(ErrorCode::INTERNAL_ERROR, mcpgen_runtime::util::error_chain(&error)),
+        error => match error.downcast_ref::<InputNotProvided>() {
+            Some(refused) => refused.error.clone(),
+            None => ErrorObject::new(ErrorCode::INTERNAL_ERROR, mcpgen_runtime::util::error_chain(&error)),
+        },
     }
 }

@@ -8,6 +8,8 @@ use std::time::{Duration, Instant};
 
 use futures_util::FutureExt as _;
 use futures_util::future::BoxFuture;
+use mcpgen_mcp::client::ToolFailed;
+use mcpgen_mcp::protocol::input_requests::InputNotProvided;
 use mcpgen_mcp::protocol::{ContextExt, RevisionRules, Role, meta};
 use mcpgen_mcp::telemetry::{StoreOperation, Telemetry};
 use mcpgen_runtime::CallError;
@@ -332,9 +334,9 @@ fn error_type(error: &CallError) -> &'static str {
         CallError::Invalid(_) => "invalid_result",
         CallError::Timeout(_) => "timeout",
         CallError::NotAllowed(_) => "not_allowed",
-        CallError::Input { .. } => "input_not_provided",
         CallError::Undelivered(_) => "undelivered",
-        CallError::ToolFailed { .. } => "tool_error",
+        CallError::Protocol(_) if error.downcast_ref::<InputNotProvided>().is_some() => "input_not_provided",
+        CallError::Protocol(_) if error.downcast_ref::<ToolFailed>().is_some() => "tool_error",
         CallError::SubscriptionEnded => "subscription_ended",
         _ => "connection_closed",
     }

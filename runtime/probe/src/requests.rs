@@ -1,5 +1,6 @@
 //! Sends requests, whose params and results are JSON in the revision of the connection.
 
+use mcpgen_sdk::protocol::input_requests::InputNotProvided;
 use mcpgen_sdk::{CallError, Client};
 use mcpgen_types::{Error, ErrorCode, Json, JsonObject, JsonRef, Revision, counted};
 use serde_json::{Map, Value, json};
@@ -91,7 +92,7 @@ pub(crate) async fn call_tool(
     activity.message(format!("{method}: {}", plain(tool)));
     match client.tool(tool).arguments(arguments).on_progress(activity.reports()).raw().await {
         Ok(result) => object(method, &result),
-        Err(CallError::Input { .. }) => Err(needs_input(method)),
+        Err(error) if error.downcast_ref::<InputNotProvided>().is_some() => Err(needs_input(method)),
         Err(error) => Err(Failure::call(method, error)),
     }
 }

@@ -18,6 +18,7 @@
 pub use mcpgen_http::client::ConnectHttp;
 #[cfg(feature = "http-server")]
 pub use mcpgen_http::server::ServeHttp;
+pub use mcpgen_mcp::client::ToolFailed;
 pub use mcpgen_mcp::protocol::change::Change;
 pub use mcpgen_mcp::protocol::{ContextExt, PeerExt, RouterExt};
 pub use mcpgen_mcp::server::{RequestContext, ServeError, Structured, ToolError, ToolInfo};

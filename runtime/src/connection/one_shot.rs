@@ -21,7 +21,7 @@ use crate::jsonrpc::errors;
 use crate::observer::Observer;
 use crate::peer::outbox::{Lines, Outbox};
 use crate::peer::{Peer, Timeouts};
-use crate::protocol::{Admission, ErasedProtocol, Protocol, Received};
+use crate::protocol::{Admission, Protocol, Received};
 use crate::router::{AnyRequest, RequestService};
 use crate::transport::{Inbound, Outbound, QueueGauge};
 
@@ -35,12 +35,13 @@ pub struct OneShot<S> {
 }
 
 impl<S: RequestService> OneShot<S> {
-    /// Creates a handler of one request. `service` is the router, or the router wrapped in middleware.
+    /// Creates a handler of one request. `service` is the router, or the router wrapped in middleware. Requests can share
+    /// the protocol if it keeps no state of a connection.
     ///
     /// `gauge` counts the bytes of the messages that wait until the exchange is polled.
     pub fn new(
         service: S,
-        protocol: impl Protocol,
+        protocol: Arc<impl Protocol>,
         limits: &Limits,
         observer: Option<Arc<dyn Observer>>,
         gauge: Option<QueueGauge>,
@@ -50,7 +51,6 @@ impl<S: RequestService> OneShot<S> {
         outbox.set_needs(true, false);
         let timeouts =
             Timeouts { idle: limits.idle_timeout, total: limits.call_timeout, notifications: limits.notification_wait };
-        let protocol: Arc<dyn ErasedProtocol> = Arc::new(protocol);
         Self { service, limits: limits.clone(), peer: Peer::new(outbox, protocol, timeouts), messages }
     }
 

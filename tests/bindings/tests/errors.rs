@@ -1,7 +1,8 @@
 //! Calls bindings on a server in memory, whose results are right and wrong.
 
 use mcpgen_bindings_test::shapes::{self, SearchArguments, search_arguments};
-use mcpgen_sdk::{Client, LocalInfo, Router, peer::CallError, serve, transport};
+use mcpgen_sdk::client::ToolFailed;
+use mcpgen_sdk::{CallError, Client, LocalInfo, Router, serve, transport};
 use mcpgen_types::v2026_07_28::{CallToolRequest, CallToolResult, InputRequiredOrCallToolResult, TextContent};
 use mcpgen_types::{ErrorObject, JsonObject, Value};
 use serde_json::json;
@@ -54,7 +55,7 @@ async fn errors_tell_what_failed() {
         (json!("unknown tool"), |it| matches!(it, CallError::ErrorResponse(_)), "unknown tool"),
         (
             json!({ "failed": true }),
-            |it| matches!(it, CallError::ToolFailed { name, message } if name == "search" && message == ARGUMENTS),
+            |it| it.downcast_ref::<ToolFailed>().is_some_and(|it| (&*it.name, &*it.message) == ("search", ARGUMENTS)),
             "search",
         ),
         (json!({}), |it| matches!(it, CallError::Invalid(_)), "search: structured content: SearchResult"),

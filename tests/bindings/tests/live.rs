@@ -12,9 +12,9 @@ use mcpgen_bindings_test::server_everything::{
     ToggleSubscriberUpdatesArguments, TriggerLongRunningOperationArguments, get_annotated_message_arguments,
     get_structured_content_arguments,
 };
-use mcpgen_sdk::Client;
-use mcpgen_sdk::peer::CallError;
+use mcpgen_sdk::client::ToolFailed;
 use mcpgen_sdk::tasks::CallTasks;
+use mcpgen_sdk::{CallError, Client};
 use mcpgen_types::v2026_07_28::{
     CallToolResult, ContentBlock, ElicitRequestParams, ElicitResult, ElicitResultAction, ElicitResultContentValue,
 };
@@ -82,7 +82,9 @@ async fn calls_each_tool_of_server_everything() -> Result<(), Box<dyn std::error
 
     // The server rejects what the types accept.
     let failed = tools::gzip_file_as_resource(&client, &file.with_data("ftp://example.com/x")).await;
-    assert!(matches!(failed, Err(CallError::ToolFailed { .. } | CallError::ErrorResponse(_))), "{failed:?}");
+    let failed = failed.expect_err("the server rejects it");
+    let is_rejected = failed.downcast_ref::<ToolFailed>().is_some() || matches!(failed, CallError::ErrorResponse(_));
+    assert!(is_rejected, "{failed:?}");
     client.close().await?;
     Ok(())
 }

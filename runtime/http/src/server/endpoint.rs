@@ -12,8 +12,7 @@ use futures_util::future::BoxFuture;
 use http::request::Parts;
 use http::{Request, Response, StatusCode};
 use mcpgen_mcp::protocol::config::ServerConfig;
-use mcpgen_mcp::protocol::info::HandlerCapabilities;
-use mcpgen_mcp::protocol::{Mcp, RevisionRules, Role, RouterExt};
+use mcpgen_mcp::protocol::{Role, RouterExt};
 use mcpgen_mcp::replicas::Replicas;
 use mcpgen_mcp::{protocol, telemetry};
 use mcpgen_runtime::connection::{Connection, OneShot};
@@ -30,6 +29,7 @@ use super::body::{self, Body};
 use super::body_check::BodyCheck;
 use super::body_reader::BodyReader;
 use super::budget::{Budget, Charge, Exceeded};
+use super::current_config::{CurrentConfig, ModernProtocol};
 use super::exchange::Exchange;
 use super::homes::Homes;
 use super::options::EndpointOptions;
@@ -56,20 +56,14 @@ impl<S: RequestService + Sync> Endpoint<S> {
     pub fn new(config: impl Into<ServerConfig>, requests: S, handlers: Router, options: EndpointOptions) -> Self {
         let config = config.into();
         let handled = handlers.handled(Role::Server);
-        Self::of(move || config.clone(), requests, (handlers, handled), options)
+        let config = CurrentConfig::new(move || config.clone(), || 0, handled);
+        Self::of(config, requests, handlers, options)
     }
 
-    /// Like [`Endpoint::new`], but reads the configuration anew for each session and request, and takes the
-    /// capabilities of the handlers separately.
-    pub(crate) fn of(
-        config: impl Fn() -> ServerConfig + Send + Sync + 'static,
-        requests: S,
-        (handlers, handled): (Router, HandlerCapabilities),
-        mut options: EndpointOptions,
-    ) -> Self {
+    /// Like [`Endpoint::new`], but with a configuration that can change.
+    pub(super) fn of(config: CurrentConfig, requests: S, handlers: Router, mut options: EndpointOptions) -> Self {
         options.replicas = options.replicas.map(Replicas::measured);
-        let (spoken, quotas, tasks) =
-            (config().supported_revisions(&handled), Arc::<Quotas>::default(), TaskTracker::new());
+        let (spoken, quotas, tasks) = (config.supported_revisions(), Arc::<Quotas>::default(), TaskTracker::new());
         let budget = |option, total, kind| Budget::new(option, total, kind, &quotas);
         let (legacy, modern): (Vec<Revision>, _) = spoken.into_iter().partition(|revision| revision.is_legacy());
         let endpoint = Self {
@@ -78,8 +72,7 @@ impl<S: RequestService + Sync> Endpoint<S> {
                 keeps_sessions: !legacy.is_empty(),
                 speaks_modern: !modern.is_empty(),
                 handlers,
-                handled,
-                config: Box::new(config),
+                config,
                 sessions: Mutex::default(),
                 bodies: BodyReader::new(&options, &quotas),
                 limiter: Limiter::new(&options, &quotas, &tasks),
@@ -270,14 +263,14 @@ impl<S: RequestService + Sync> Endpoint<S> {
         };
         drop(posted);
         inbound.extensions = extensions(caller.parts, memory);
-        let rules: Arc<dyn RevisionRules> = Arc::new(shared.config().modern(&shared.handled));
-        let (limits, observer) = (&shared.options.limits, telemetry::observer(Arc::clone(&rules)));
+        let ModernProtocol { protocol, rules } = shared.config.modern();
+        let (limits, observer) = (&shared.options.limits, telemetry::observer(rules));
         let queued = Arc::clone(&permit.memory);
         let gauge = move |bytes: i64| match usize::try_from(bytes) {
             Ok(added) => queued.add(added),
             Err(_) => queued.remove(usize::try_from(bytes.unsigned_abs()).unwrap_or(usize::MAX)),
         };
-        let one_shot = OneShot::new(self.requests.clone(), Mcp::new(rules), limits, observer, Some(Arc::new(gauge)));
+        let one_shot = OneShot::new(self.requests.clone(), protocol, limits, observer, Some(Arc::new(gauge)));
         let (running, closing) = (one_shot.call(inbound), shared.closing.clone());
         let exchange = Exchange::new(running, closing, limits.drain_timeout, permit);
         Ok(exchange.respond(shared.options.keep_alive).await)
@@ -306,9 +299,8 @@ impl<S: RequestService + Sync> Endpoint<S> {
     /// Creates a connection for one sessionless message.
     fn connection(&self) -> Connection<S> {
         let shared = &self.shared;
-        let (rules, limits) = (shared.config().modern(&shared.handled), shared.options.limits.clone());
         let (requests, handlers) = (self.requests.clone(), shared.handlers.clone());
-        telemetry::connection(requests, handlers, Arc::new(rules), limits)
+        telemetry::connection(requests, handlers, shared.config.modern().rules, shared.options.limits.clone())
     }
 
     /// Begins a session.
@@ -338,7 +330,7 @@ impl<S: RequestService + Sync> Endpoint<S> {
         let stream_bytes = shared.session_memory.charge_existing(owner.as_ref(), 0);
         let (session, running) = Session::begin(
             identity,
-            shared.config().legacy(&shared.handled),
+            shared.config.legacy(),
             (self.requests.clone(), shared.handlers.clone()),
             &shared.options,
             (memory, stream_bytes),

@@ -14,7 +14,7 @@ impl EndpointState {
         match version_header(parts)? {
             None => Ok(()),
             Some(version) => {
-                let spoken = self.config().supported_revisions(&self.handled);
+                let spoken = self.config.supported_revisions();
                 match spoken.iter().any(|known| known.as_str() == version) {
                     true => Ok(()),
                     false => Err(Refusal::bad(format!(

@@ -87,6 +87,7 @@ mod body;
 mod body_check;
 mod body_reader;
 mod budget;
+mod current_config;
 mod discovery;
 mod endpoint;
 mod event_writer;

@@ -296,7 +296,7 @@ impl EndpointState {
 
     /// Returns the changes of lists that a client may have missed while its session had no home.
     fn missable_changes(&self) -> Vec<Change> {
-        let config = self.config();
+        let config = self.config.read();
         let lists = [("tools", Change::Tools), ("prompts", Change::Prompts), ("resources", Change::Resources)];
         let lists =
             lists.into_iter().filter(|(list, _)| can(config.local_info.capabilities.as_ref(), &[list, "listChanged"]));

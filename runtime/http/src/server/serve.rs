@@ -9,6 +9,7 @@ use mcpgen_types::Error;
 use mcpgen_types::ext::registry::ServerDetail;
 use mcpgen_types::ext::server_card::ServerCard;
 
+use super::current_config::CurrentConfig;
 use super::listing::{self, Listing};
 use super::{Endpoint, EndpointOptions};
 
@@ -42,13 +43,14 @@ impl ServeHttp for Server {
     fn http(&self, mut options: EndpointOptions) -> Result<Endpoint, ServeError> {
         self.connect_to_bus();
         let (router, config) = (self.router(), self.config()?);
-        let (this, tools) = (self.clone(), self.clone());
-        // The handlers work in every revision, and `config` returns the current capabilities each time it is called.
-        let config = move || this.config().unwrap_or_else(|_| config.clone());
+        let (this, versioned, tools) = (self.clone(), self.clone(), self.clone());
+        let read = move || this.config().unwrap_or_else(|_| config.clone());
+        // The handlers work in every revision.
+        let handled = HandlerCapabilities::default();
+        let config = CurrentConfig::new(read, move || versioned.config_version(), handled);
         options.tool_headers.get_or_insert_with(|| Arc::new(move |tool| tools.tool_headers(tool)));
         options.replicas = options.replicas.or_else(|| self.replicas().cloned());
-        let routers = (router.clone(), HandlerCapabilities::default());
-        Ok(Endpoint::of(config, router, routers, options))
+        Ok(Endpoint::of(config, router.clone(), router, options))
     }
 
     fn card(&self, listing: &Listing) -> Result<ServerCard, Error> {

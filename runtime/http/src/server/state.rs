@@ -6,8 +6,6 @@ use std::sync::{Arc, OnceLock, Weak};
 
 use http::StatusCode;
 use http::request::Parts;
-use mcpgen_mcp::protocol::config::ServerConfig;
-use mcpgen_mcp::protocol::info::HandlerCapabilities;
 use mcpgen_mcp::protocol::methods;
 use mcpgen_runtime::router::Router;
 use mcpgen_runtime::transport::Inbound;
@@ -17,6 +15,7 @@ use tokio_util::task::TaskTracker;
 
 use super::body_reader::BodyReader;
 use super::budget::{Budget, Charge};
+use super::current_config::CurrentConfig;
 use super::homes::Homes;
 use super::options::EndpointOptions;
 use super::permit::Limiter;
@@ -27,8 +26,6 @@ use super::session::{Session, SessionGuard};
 pub(super) struct EndpointState {
     /// Handles notifications.
     pub(super) handlers: Router,
-    /// The capabilities that follow from the handlers, in addition to those in the configuration.
-    pub(super) handled: HandlerCapabilities,
     pub(super) config: CurrentConfig,
     pub(super) options: EndpointOptions,
     pub(super) keeps_sessions: bool,
@@ -52,9 +49,6 @@ pub(super) struct EndpointState {
 
 /// The minimum charge of a message, in bytes: about what the tasks that handle it take.
 const MESSAGE_COST: usize = 16 << 10;
-
-/// Returns the current server configuration.
-pub(super) type CurrentConfig = Box<dyn Fn() -> ServerConfig + Send + Sync>;
 
 /// The head of an HTTP request, and its owner if [`EndpointOptions::owner`] is set.
 pub(super) struct Caller {
@@ -82,10 +76,6 @@ pub(super) struct RemoteHome {
 impl EndpointState {
     pub(super) fn sessions(&self) -> MutexGuard<'_, Registry> {
         self.sessions.lock()
-    }
-
-    pub(super) fn config(&self) -> ServerConfig {
-        (self.config)()
     }
 
     pub(super) fn check_open(&self) -> Result<(), Refusal> {

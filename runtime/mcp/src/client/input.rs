@@ -9,7 +9,7 @@ use mcpgen_types::Json;
 use mcpgen_types::v2026_07_28::InputRequest;
 use tower::ServiceExt;
 
-use crate::protocol::input_requests::method_and_params;
+use crate::protocol::input_requests::{InputNotProvided, method_and_params};
 use crate::protocol::{PeerExt, RequestScope, TYPES, context::without_peer, peer::check_input_request};
 
 /// Handles one input request, and returns its result.
@@ -24,7 +24,7 @@ pub(super) async fn handle_input_request(
     let scope = RequestScope { revision: TYPES, peer_info: peer.peer_info(), level: None };
     let context = without_peer(&method, scope, params.as_ref());
     let result = requests.oneshot(AnyRequest { method: method.clone().into(), params, context }).await;
-    result.map_err(|error| CallError::Input { method, error: errors::of(error.into()) })
+    result.map_err(|error| InputNotProvided { method, error: errors::of(error.into()) }.into())
 }
 
 /// Answers an input request of a server.

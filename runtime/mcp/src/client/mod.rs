@@ -70,4 +70,4 @@ pub use pages::Pages;
 pub use process::{ChildProcess, ServerOutput};
 pub use subscribed::SessionState;
 pub use task_results::{CreatedTask, TaskResults};
-pub use tool_call::ToolCall;
+pub use tool_call::{ToolCall, ToolFailed};

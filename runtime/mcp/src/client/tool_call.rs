@@ -32,6 +32,24 @@ pub struct ToolCall<'c, S> {
     pub(super) on_progress: Option<OnProgress>,
 }
 
+/// A tool failed. An error of the calls that return a tool's result only if it succeeded; see
+/// [`CallError::downcast_ref`].
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("the tool {name} failed: {message}")]
+#[non_exhaustive]
+pub struct ToolFailed {
+    /// The name of the tool.
+    pub name: String,
+    /// The text of its result.
+    pub message: String,
+}
+
+impl From<ToolFailed> for CallError {
+    fn from(error: ToolFailed) -> Self {
+        Self::Protocol(Box::new(error))
+    }
+}
+
 /// A callback for progress. The requests of all rounds share it.
 pub(super) type OnProgress = Arc<Mutex<Box<dyn FnMut(Progress) + Send>>>;
 
@@ -111,7 +129,7 @@ impl<'c, S: RequestService> ToolCall<'c, S> {
     ///
     /// # Errors
     ///
-    /// Fails like the call itself, and with [`ToolFailed`](CallError::ToolFailed) if the tool failed.
+    /// Fails like the call itself, and with [`ToolFailed`] if the tool failed.
     pub async fn text(self) -> Result<String, CallError> {
         Ok(text_of(&self.successful().await?))
     }
@@ -121,7 +139,7 @@ impl<'c, S: RequestService> ToolCall<'c, S> {
     ///
     /// # Errors
     ///
-    /// Fails like the call itself, with [`ToolFailed`](CallError::ToolFailed) if the tool failed, and with
+    /// Fails like the call itself, with [`ToolFailed`] if the tool failed, and with
     /// [`Invalid`](CallError::Invalid) if the content does not match `T`.
     pub async fn structured<T: DeserializeOwned>(self) -> Result<T, CallError> {
         let name = self.name.clone();
@@ -142,12 +160,12 @@ impl<'c, S: RequestService> ToolCall<'c, S> {
     ///
     /// # Errors
     ///
-    /// Fails like the call itself, and with [`ToolFailed`](CallError::ToolFailed) if the tool failed.
+    /// Fails like the call itself, and with [`ToolFailed`] if the tool failed.
     pub async fn successful(self) -> Result<CallToolResult, CallError> {
         let name = self.name.clone();
         let result = self.send().await?;
         match result.is_error {
-            Some(true) => Err(CallError::ToolFailed { name, message: text_of(&result) }),
+            Some(true) => Err(ToolFailed { name, message: text_of(&result) }.into()),
             _ => Ok(result),
         }
     }

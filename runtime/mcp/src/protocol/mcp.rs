@@ -61,7 +61,11 @@ impl Mcp {
     }
 
     fn view(&self, message: &Received<'_>) -> ParamsView {
-        ParamsView::at(message.method, message.params, &mut self.interner.lock())
+        match self.interner.try_lock() {
+            Some(mut interner) => ParamsView::at(message.method, message.params, &mut interner),
+            // Requests that share the protocol do not wait for each other.
+            None => ParamsView::at(message.method, message.params, &mut ParamsInterner::default()),
+        }
     }
 
     /// Calls the callbacks for a notification of a changed list or resource.

@@ -9,6 +9,7 @@ use mcpgen_types::{ErrorObject, Json, JsonObject, Revision};
 use super::change_listeners::ChangeListeners;
 use super::extension::{Extension, settings};
 use super::info::PeerInfo;
+use super::input_requests::InputNotProvided;
 use super::{FixedRevision, Mcp, RevisionRules};
 
 /// The methods of [`Peer`] for MCP.
@@ -41,7 +42,7 @@ impl PeerExt for Peer {}
 /// Checks whether the peer may request this input in its result.
 pub(crate) fn check_input_request(peer: &Peer, method: &str, params: Option<&JsonObject>) -> Result<(), CallError> {
     let asked = peer.revision_rules().check_input_request(method, params);
-    asked.map_err(|error| CallError::Input { method: method.to_owned(), error })
+    asked.map_err(|error| InputNotProvided { method: method.to_owned(), error }.into())
 }
 
 /// Calls the callbacks for a notification of a changed list or resource.

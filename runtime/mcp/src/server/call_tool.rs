@@ -19,57 +19,55 @@ use crate::protocol::methods::may_run_as_task;
 use crate::protocol::{ContextExt, PeerExt};
 use crate::replicas::{Decision, RateLimiter};
 
-impl Server {
-    /// Calls a tool. Returns an error if the tool cannot be called.
-    pub(super) fn call_tool(&self, mut request: AnyRequest) -> Result<ResponseFuture, ErrorObject> {
-        if !self.0.tools.is_declared() {
-            return Err(errors::method_not_found(&request.method));
-        }
-        let call = self.decode_call(&mut request)?;
-        match self.0.config.rate_limiter.clone() {
-            None => call.start(),
-            Some(limiter) => Ok(Box::pin(call.start_limited(limiter))),
-        }
+/// Calls a tool. Returns an error if the tool cannot be called.
+pub(super) fn call_tool(server: &Server, mut request: AnyRequest) -> Result<ResponseFuture, ErrorObject> {
+    if !server.0.tools.is_declared() {
+        return Err(errors::method_not_found(&request.method));
     }
+    let call = decode_call(server, &mut request)?;
+    match server.0.config.rate_limiter.clone() {
+        None => call.start(),
+        Some(limiter) => Ok(Box::pin(call.start_limited(limiter))),
+    }
+}
 
-    /// Decodes a call. Takes the params from the request.
-    fn decode_call(&self, request: &mut AnyRequest) -> Result<ToolInvocation, ErrorObject> {
-        let call = |entry, arguments: Arguments, params| ToolInvocation {
-            server: self.clone(),
-            entry,
-            context: request.context.clone(),
-            arguments,
-            params,
-        };
-        let mut params = request.params.take();
-        if let Some(whole) = params.take() {
-            let found = whole.into_part(|whole| match name_and_arguments(whole, &request.context) {
-                Some((name, arguments)) => (Some(self.find_tool(&name)), arguments.map(Cursor::place)),
-                None => (None, Some(whole.place())),
-            });
-            match found.map_err(|error| errors::invalid_params(&error.at_key("params")))? {
-                (Some(entry), arguments) => return Ok(call(entry?, Arguments(arguments), None)),
-                (None, whole) => params = whole,
-            }
+/// Decodes a call. Takes the params from the request.
+fn decode_call(server: &Server, request: &mut AnyRequest) -> Result<ToolInvocation, ErrorObject> {
+    let call = |entry, arguments: Arguments, params| ToolInvocation {
+        server: server.clone(),
+        entry,
+        context: request.context.clone(),
+        arguments,
+        params,
+    };
+    let mut params = request.params.take();
+    if let Some(whole) = params.take() {
+        let found = whole.into_part(|whole| match name_and_arguments(whole, &request.context) {
+            Some((name, arguments)) => (Some(find_tool(server, &name)), arguments.map(Cursor::place)),
+            None => (None, Some(whole.place())),
+        });
+        match found.map_err(|error| errors::invalid_params(&error.at_key("params")))? {
+            (Some(entry), arguments) => return Ok(call(entry?, Arguments(arguments), None)),
+            (None, whole) => params = whole,
         }
-        let other = AnyRequest { params: params.clone(), ..request.clone() };
-        let (other, has_task) = without_task(other);
-        let CallToolRequestParams { name, arguments, .. } = conversion::params::<CallToolRequest>(other)?;
-        let entry = self.find_tool(&name)?;
-        if has_task && entry.runner.is_none() && declares_tasks(&request.context) {
-            let why = format!("{name:?} cannot run as a task; send the request without `task`");
-            return Err(ErrorObject::new(ErrorCode::METHOD_NOT_FOUND, why));
-        }
-        Ok(call(entry, arguments.map_or_else(Arguments::default, Arguments::from), params))
     }
+    let other = AnyRequest { params: params.clone(), ..request.clone() };
+    let (other, has_task) = without_task(other);
+    let CallToolRequestParams { name, arguments, .. } = conversion::params::<CallToolRequest>(other)?;
+    let entry = find_tool(server, &name)?;
+    if has_task && entry.runner.is_none() && declares_tasks(&request.context) {
+        let why = format!("{name:?} cannot run as a task; send the request without `task`");
+        return Err(ErrorObject::new(ErrorCode::METHOD_NOT_FOUND, why));
+    }
+    Ok(call(entry, arguments.map_or_else(Arguments::default, Arguments::from), params))
+}
 
-    fn find_tool(&self, name: &str) -> Result<Arc<ToolEntry>, ErrorObject> {
-        self.0.tools.get(name).ok_or_else(|| {
-            let shown: String = name.chars().take(128).collect();
-            let hint = self.0.tools.did_you_mean(name);
-            ErrorObject::new(ErrorCode::INVALID_PARAMS, format!("unknown tool {shown:?}{hint}"))
-        })
-    }
+fn find_tool(server: &Server, name: &str) -> Result<Arc<ToolEntry>, ErrorObject> {
+    server.0.tools.get(name).ok_or_else(|| {
+        let shown: String = name.chars().take(128).collect();
+        let hint = server.0.tools.did_you_mean(name);
+        ErrorObject::new(ErrorCode::INVALID_PARAMS, format!("unknown tool {shown:?}{hint}"))
+    })
 }
 
 impl ToolInvocation {

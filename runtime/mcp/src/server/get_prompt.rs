@@ -13,57 +13,55 @@ use super::error::DefinitionError;
 use super::state::{CompletionKey, CompletionOf, PromptArguments, RequestContext, Server, ServerState};
 use super::tool_error::ResultOrInput;
 
-impl Server {
-    pub(super) async fn get_prompt(
-        self,
-        context: Context,
-        params: GetPromptRequestParams,
-    ) -> Result<ResultOrInput<GetPromptResult>, ErrorObject> {
-        let Some(entry) = self.0.prompts.get(&params.name) else {
-            let shown: String = params.name.chars().take(128).collect();
-            let hint = self.0.prompts.did_you_mean(&params.name);
-            return Err(ErrorObject::new(ErrorCode::INVALID_PARAMS, format!("unknown prompt {shown:?}{hint}")));
-        };
-        let arguments: PromptArguments = params.arguments.unwrap_or_default().into_iter().collect();
-        let mut required = entry.prompt.arguments.iter().flatten().filter(|argument| argument.required == Some(true));
-        if let Some(missing) = required.find(|argument| !arguments.contains_key(&argument.name)) {
-            let why = format!("params.arguments.{}: missing required argument", missing.name);
-            return Err(errors::invalid_params_in_words(&why));
-        }
-        let named: JsonObject = arguments.iter().map(|(name, value)| (name, Json::from(value))).collect();
-        let context = RequestContext::new(self.clone(), context).with_arguments(named.into());
-        match entry.get(context, arguments).await {
-            Ok(result) => Ok(ResultOrInput::Result(result)),
-            Err(error) => error.into_response(),
-        }
+pub(super) async fn get_prompt(
+    server: Server,
+    context: Context,
+    params: GetPromptRequestParams,
+) -> Result<ResultOrInput<GetPromptResult>, ErrorObject> {
+    let Some(entry) = server.0.prompts.get(&params.name) else {
+        let shown: String = params.name.chars().take(128).collect();
+        let hint = server.0.prompts.did_you_mean(&params.name);
+        return Err(ErrorObject::new(ErrorCode::INVALID_PARAMS, format!("unknown prompt {shown:?}{hint}")));
+    };
+    let arguments: PromptArguments = params.arguments.unwrap_or_default().into_iter().collect();
+    let mut required = entry.prompt.arguments.iter().flatten().filter(|argument| argument.required == Some(true));
+    if let Some(missing) = required.find(|argument| !arguments.contains_key(&argument.name)) {
+        let why = format!("params.arguments.{}: missing required argument", missing.name);
+        return Err(errors::invalid_params_in_words(&why));
     }
+    let named: JsonObject = arguments.iter().map(|(name, value)| (name, Json::from(value))).collect();
+    let context = RequestContext::new(server.clone(), context).with_arguments(named.into());
+    match entry.get(context, arguments).await {
+        Ok(result) => Ok(ResultOrInput::Result(result)),
+        Err(error) => error.into_response(),
+    }
+}
 
-    pub(super) async fn complete(
-        self,
-        context: Context,
-        params: CompleteRequestParams,
-    ) -> Result<CompleteResult, ErrorObject> {
-        let config = &self.0.config;
-        let of = match &params.r#ref {
-            PromptOrResourceTemplateReference::PromptReference(prompt) => CompletionOf::Prompt(prompt.name.clone()),
-            PromptOrResourceTemplateReference::ResourceTemplateReference(template) => {
-                CompletionOf::Template(template.uri.clone())
-            }
-        };
-        let complete = config.completions.get(&(of, params.argument.name.clone())).or(config.completion.as_ref());
-        // An argument without completions is not an error.
-        let mut values = match complete {
-            Some(complete) => complete(context, params).await,
-            None => Vec::new(),
-        };
-        let total = values.len();
-        values.truncate(MAX_VALUES);
-        let values = CompleteResultCompletionValues::try_from(values).map_err(|_| errors::internal())?;
-        let mut completion = CompleteResultCompletion::new(values);
-        completion.total = i64::try_from(total).ok();
-        completion.has_more = Some(total > MAX_VALUES);
-        Ok(CompleteResult::new(completion))
-    }
+pub(super) async fn complete(
+    server: Server,
+    context: Context,
+    params: CompleteRequestParams,
+) -> Result<CompleteResult, ErrorObject> {
+    let config = &server.0.config;
+    let of = match &params.r#ref {
+        PromptOrResourceTemplateReference::PromptReference(prompt) => CompletionOf::Prompt(prompt.name.clone()),
+        PromptOrResourceTemplateReference::ResourceTemplateReference(template) => {
+            CompletionOf::Template(template.uri.clone())
+        }
+    };
+    let complete = config.completions.get(&(of, params.argument.name.clone())).or(config.completion.as_ref());
+    // An argument without completions is not an error.
+    let mut values = match complete {
+        Some(complete) => complete(context, params).await,
+        None => Vec::new(),
+    };
+    let total = values.len();
+    values.truncate(MAX_VALUES);
+    let values = CompleteResultCompletionValues::try_from(values).map_err(|_| errors::internal())?;
+    let mut completion = CompleteResultCompletion::new(values);
+    completion.total = i64::try_from(total).ok();
+    completion.has_more = Some(total > MAX_VALUES);
+    Ok(CompleteResult::new(completion))
 }
 
 impl ServerState {

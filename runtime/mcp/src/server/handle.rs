@@ -1,16 +1,26 @@
-//! The methods of the handle to a server.
+//! The handle to a server: changes it and describes it while it serves.
 
+use std::collections::BTreeMap;
+use std::future::Future;
 use std::sync::Arc;
 
 use mcpgen_runtime::context::Context;
+use mcpgen_runtime::router::Router;
 use mcpgen_runtime::transport::Extensions;
+use mcpgen_types::JsonObject;
+use mcpgen_types::v2026_07_28::{Prompt, Resource, ResourceTemplate};
 use serde_json::json;
 
 use super::change_filter::CallerFilter;
 use super::error::{DefinitionError, ServeError};
+use super::into_contents::IntoContents;
+use super::into_tool_result::IntoToolResult;
 use super::listeners;
+use super::prompt::IntoPrompt;
 use super::registry::{Entry, Registry};
-use super::state::{Config, Server};
+use super::router::router;
+use super::state::{Config, PromptEntry, RequestContext, ResourceEntry, Server, TemplateEntry, ToolEntry};
+use super::tool::ToolInfo;
 use crate::protocol::change::Change;
 use crate::protocol::config::ServerConfig;
 use crate::protocol::header_params::Header;
@@ -18,6 +28,129 @@ use crate::protocol::info::LocalInfo;
 use crate::replicas::{BusEvent, Replicas};
 
 impl Server {
+    /// Adds a tool and notifies subscribers. See [`ServerBuilder::tool`](super::ServerBuilder::tool).
+    ///
+    /// # Errors
+    ///
+    /// Fails if the name is invalid or already used, or if a schema is invalid.
+    pub fn add_tool<A, F, Fut, T>(&self, info: impl Into<ToolInfo>, function: F) -> Result<(), DefinitionError>
+    where
+        A: serde::de::DeserializeOwned + schemars::JsonSchema + Send,
+        F: Fn(RequestContext, A) -> Fut + Send + Sync + 'static,
+        Fut: Future<Output = T> + Send + 'static,
+        T: IntoToolResult,
+    {
+        self.insert_tool(ToolEntry::typed(info.into(), function)?)
+    }
+
+    /// Adds a tool and notifies subscribers. See
+    /// [`ServerBuilder::tool_with_schema`](super::ServerBuilder::tool_with_schema).
+    ///
+    /// # Errors
+    ///
+    /// Fails if the name is invalid or already used, or if a schema is invalid.
+    pub fn add_tool_with_schema<F, Fut, T>(&self, tool: impl Into<ToolInfo>, function: F) -> Result<(), DefinitionError>
+    where
+        F: Fn(RequestContext, JsonObject) -> Fut + Send + Sync + 'static,
+        Fut: Future<Output = T> + Send + 'static,
+        T: IntoToolResult,
+    {
+        self.insert_tool(ToolEntry::with_schema(tool.into(), function)?)
+    }
+
+    fn insert_tool(&self, entry: ToolEntry) -> Result<(), DefinitionError> {
+        if let Some(validator) = &self.0.config.validator {
+            entry.compile(&**validator)?;
+        }
+        self.insert(&self.0.tools, entry)
+    }
+
+    /// Removes a tool and notifies subscribers. Returns `false` if no tool has this name.
+    pub fn remove_tool(&self, name: &str) -> bool {
+        self.remove(&self.0.tools, name)
+    }
+
+    /// Adds a resource and notifies subscribers. See [`ServerBuilder::resource`](super::ServerBuilder::resource).
+    ///
+    /// # Errors
+    ///
+    /// Fails if another resource has the same URI.
+    pub fn add_resource<F, Fut, T>(&self, resource: Resource, read: F) -> Result<(), DefinitionError>
+    where
+        F: Fn(RequestContext) -> Fut + Send + Sync + 'static,
+        Fut: Future<Output = T> + Send + 'static,
+        T: IntoContents,
+    {
+        self.insert(&self.0.resources, ResourceEntry::new(resource, read))
+    }
+
+    /// Removes a resource and notifies subscribers. Returns `false` if no resource has this URI.
+    pub fn remove_resource(&self, uri: &str) -> bool {
+        self.remove(&self.0.resources, uri)
+    }
+
+    /// Adds a resource, or replaces the one with the same URI. Subscribers are not notified: call
+    /// [`changed`](Self::changed) once all resources are set.
+    pub fn set_resource<F, Fut, T>(&self, resource: Resource, read: F)
+    where
+        F: Fn(RequestContext) -> Fut + Send + Sync + 'static,
+        Fut: Future<Output = T> + Send + 'static,
+        T: IntoContents,
+    {
+        self.0.resources.set(ResourceEntry::new(resource, read));
+    }
+
+    /// Removes a resource without notifying subscribers. Returns `false` if no resource has this URI.
+    pub fn unset_resource(&self, uri: &str) -> bool {
+        self.0.resources.remove(uri)
+    }
+
+    /// Returns whether a resource has this URI. Those that match a template do not count.
+    #[must_use]
+    pub fn has_resource(&self, uri: &str) -> bool {
+        self.0.resources.get(uri).is_some()
+    }
+
+    /// Adds a resource template and notifies subscribers. See
+    /// [`ServerBuilder::resource_template`](super::ServerBuilder::resource_template).
+    ///
+    /// # Errors
+    ///
+    /// Fails if another template has the same URI template, or if the template is invalid or not supported.
+    pub fn add_resource_template<F, Fut, T>(&self, template: ResourceTemplate, read: F) -> Result<(), DefinitionError>
+    where
+        F: Fn(RequestContext, BTreeMap<String, String>) -> Fut + Send + Sync + 'static,
+        Fut: Future<Output = T> + Send + 'static,
+        T: IntoContents,
+    {
+        self.insert(&self.0.templates, TemplateEntry::new(template, read)?)
+    }
+
+    /// Removes a resource template and notifies subscribers. Returns `false` if no resource template has this URI
+    /// template.
+    pub fn remove_resource_template(&self, uri_template: &str) -> bool {
+        self.remove(&self.0.templates, uri_template)
+    }
+
+    /// Adds a prompt and notifies subscribers. See [`ServerBuilder::prompt`](super::ServerBuilder::prompt).
+    ///
+    /// # Errors
+    ///
+    /// Fails if another prompt has the same name.
+    pub fn add_prompt<F, Fut, T>(&self, prompt: Prompt, function: F) -> Result<(), DefinitionError>
+    where
+        F: Fn(RequestContext, BTreeMap<String, String>) -> Fut + Send + Sync + 'static,
+        Fut: Future<Output = T> + Send + 'static,
+        T: IntoPrompt,
+    {
+        self.insert(&self.0.prompts, PromptEntry::new(prompt, function))
+    }
+
+    /// Removes a prompt and notifies subscribers. Returns `false` if no prompt has this name.
+    pub fn remove_prompt(&self, name: &str) -> bool {
+        self.remove(&self.0.prompts, name)
+    }
+
     /// Notifies all subscribers of a change that [`change_filter`](super::ServerBuilder::change_filter) allows.
     ///
     /// Adding or removing tools, resources and prompts calls this. Call it for other changes, such as to the contents
@@ -96,6 +229,14 @@ impl Server {
         Ok(ServerConfig { cache_hints: cache_hints.clone(), result_types, ..ServerConfig::from(self.local_info()) })
     }
 
+    /// Returns a number that changes when [`config`](Self::config) does.
+    #[must_use]
+    pub fn config_version(&self) -> u64 {
+        // Of the configuration of a server, only the lists that it declares change.
+        let declared = [self.0.tools.is_declared(), self.has_resources(), self.0.prompts.is_declared()];
+        declared.into_iter().fold(0, |version, is_declared| version << 1 | u64::from(is_declared))
+    }
+
     /// Returns the local info with the capabilities that the server has now.
     #[must_use]
     pub fn local_info(&self) -> LocalInfo {
@@ -112,6 +253,13 @@ impl Server {
             }
         }
         info
+    }
+
+    /// Returns a router with the server's handlers and layers. You can add more handlers to it.
+    #[must_use]
+    pub fn router(&self) -> Router {
+        self.0.subscriptions.offer(&self.local_info());
+        router(self)
     }
 
     pub(super) fn has_completions(&self) -> bool {

@@ -43,7 +43,7 @@
 //! # Files
 //!
 //! `state` has the types of a server, `builder` builds it and `setup` prepares it for extensions, `handle` has the methods of
-//! its handle, `registration` changes it while it serves, and `serve` connects it to transports. `router` has its routes:
+//! its handle, and `serve` connects it to transports. `router` has its routes:
 //! `call_tool`, `read_resource` and `get_prompt` handle requests, and `conversion` converts their params and results.
 //! `registry` stores entries (`tool` with its `arguments`, `resource`, `template`, `prompt`), and `uri_template` reads the
 //! variables of a URI. Their functions take a `context`, which has the `questions` of a function, or an `input_source` of an
@@ -75,7 +75,6 @@ mod listeners;
 mod prompt;
 mod questions;
 mod read_resource;
-mod registration;
 mod registry;
 pub mod request_state;
 mod resource;

@@ -1,6 +1,7 @@
 //! The server side of Streamable HTTP: requests, sessions, streams and shutdown.
 #![cfg(all(feature = "http-server", feature = "http-client"))]
 
+use std::borrow::Cow;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
@@ -8,8 +9,12 @@ use std::time::Duration;
 use bytes::Bytes;
 use http::{Request, StatusCode};
 use http_body_util::BodyExt;
-use mcpgen_sdk::http::server::ServeHttp;
+use mcpgen_sdk::Server;
+use mcpgen_sdk::http::server::{EndpointOptions, ServeHttp};
+use mcpgen_sdk::protocol::ContextExt;
+use mcpgen_sdk::server::RequestContext;
 use mcpgen_sdk::transport::Principal;
+use mcpgen_types::v2026_07_28::Prompt;
 use serde_json::{Value, json};
 use tower::ServiceExt;
 
@@ -44,6 +49,34 @@ async fn handles_modern_requests_without_a_session() {
     let (status, _, events) =
         read(send(&endpoint, "POST", &[("mcp-protocol-version", MODERN)], &notification).await).await;
     assert_eq!((status, events.len()), (202, 0));
+}
+
+/// Modern requests share what the server has computed from its configuration and from the last metadata.
+#[tokio::test]
+async fn modern_requests_see_the_current_configuration_and_their_own_client() {
+    let whoami = |context: RequestContext, _| async move {
+        let client = context.peer_info().expect("modern requests have it").implementation.clone();
+        client.get("name").and_then(|name| name.as_str().map(Cow::into_owned)).unwrap_or_default()
+    };
+    let server = Server::builder("s", "1").tool_with_schema("whoami", whoami).build();
+    let endpoint = server.http(EndpointOptions::default()).expect("a valid server");
+    let discover = async || {
+        let headers = [("mcp-protocol-version", MODERN), ("mcp-method", "server/discover")];
+        let response = send(&endpoint, "POST", &headers, &request(1, "server/discover", modern(json!({})))).await;
+        let (_, _, events) = read(response).await;
+        let capabilities = &events[0].json()["result"]["capabilities"];
+        capabilities.as_object().expect("an object").keys().cloned().collect::<Vec<_>>()
+    };
+    assert_eq!(discover().await, ["tools"]);
+    server.add_prompt(Prompt::new("p"), |_, _| async { "hello" }).expect("a new prompt");
+    assert_eq!(discover().await, ["prompts", "tools"]);
+    for name in ["ann", "ann", "bob", "ann"] {
+        let mut params = modern(json!({ "name": "whoami" }));
+        params["_meta"]["io.modelcontextprotocol/clientInfo"] = json!({ "name": name, "version": "1" });
+        let headers = [("mcp-protocol-version", MODERN), ("mcp-method", "tools/call"), ("mcp-name", "whoami")];
+        let (_, _, events) = read(send(&endpoint, "POST", &headers, &request(1, "tools/call", params)).await).await;
+        assert_eq!(events[0].json()["result"]["content"][0]["text"], name);
+    }
 }
 
 /// A session has one client. Another one begins a session without an ID.

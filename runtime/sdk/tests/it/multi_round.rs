@@ -8,12 +8,12 @@ use futures_util::FutureExt;
 use mcpgen_sdk::client::handshake::ConnectOptions;
 use mcpgen_sdk::client::{RoundLimits, mrtr};
 use mcpgen_sdk::context::Context;
-use mcpgen_sdk::peer::CallError;
 use mcpgen_sdk::protocol::config::ServerConfig;
+use mcpgen_sdk::protocol::input_requests::InputNotProvided;
 use mcpgen_sdk::protocol::{ContextExt, RouterExt};
 use mcpgen_sdk::server::request_state::{InMemoryReplayGuard, ReplayGuard, RequestStateCodec, RequestStateError};
 use mcpgen_sdk::transport::lines;
-use mcpgen_sdk::{Client, Limits, LocalInfo, Router, connect};
+use mcpgen_sdk::{CallError, Client, Limits, LocalInfo, Router, connect};
 use mcpgen_types::v2026_07_28::{
     CallToolRequest, CallToolRequestParams, CallToolResult, CreateMessageRequest, CreateMessageRequestParams,
     CreateMessageResult, ElicitRequest, ElicitRequestFormParams, ElicitResult, ElicitResultAction,
@@ -548,10 +548,11 @@ async fn a_client_provides_only_declared_input() {
         let result = json!({ "resultType": "input_required", "inputRequests": { "r": { "method": "roots/list" } } });
         remote.send(&response(&id, &result)).await;
         match call.await.expect("no panic") {
-            Err(CallError::Input { method, error }) => {
-                assert_eq!((method.as_str(), error.code.0), ("roots/list", code))
-            }
-            other => panic!("{other:?}"),
+            Err(error) => match error.downcast_ref::<InputNotProvided>() {
+                Some(refused) => assert_eq!((refused.method.as_str(), refused.error.code.0), ("roots/list", code)),
+                None => panic!("{error:?}"),
+            },
+            Ok(result) => panic!("{result:?}"),
         }
     }
 }

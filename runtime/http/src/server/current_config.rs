@@ -1,0 +1,62 @@
+//! The configuration of a server, whose capabilities can change while it serves.
+
+use std::sync::Arc;
+
+use mcpgen_mcp::protocol::config::ServerConfig;
+use mcpgen_mcp::protocol::info::HandlerCapabilities;
+use mcpgen_mcp::protocol::legacy::Legacy;
+use mcpgen_mcp::protocol::{Mcp, RevisionRules};
+use mcpgen_types::Revision;
+use parking_lot::Mutex;
+
+pub(super) struct CurrentConfig {
+    read: Box<dyn Fn() -> ServerConfig + Send + Sync>,
+    version: Box<dyn Fn() -> u64 + Send + Sync>,
+    /// The capabilities that follow from the handlers, in addition to those in the configuration.
+    handled: HandlerCapabilities,
+    modern: Mutex<Option<(u64, ModernProtocol)>>,
+}
+
+/// The protocol that all modern requests share, until the configuration changes.
+#[derive(Clone)]
+pub(super) struct ModernProtocol {
+    pub(super) protocol: Arc<Mcp>,
+    pub(super) rules: Arc<dyn RevisionRules>,
+}
+
+impl CurrentConfig {
+    /// `version` returns a number that changes when the result of `read` does.
+    pub(super) fn new(
+        read: impl Fn() -> ServerConfig + Send + Sync + 'static,
+        version: impl Fn() -> u64 + Send + Sync + 'static,
+        handled: HandlerCapabilities,
+    ) -> Self {
+        Self { read: Box::new(read), version: Box::new(version), handled, modern: Mutex::default() }
+    }
+
+    pub(super) fn read(&self) -> ServerConfig {
+        (self.read)()
+    }
+
+    pub(super) fn supported_revisions(&self) -> Vec<Revision> {
+        self.read().supported_revisions(&self.handled)
+    }
+
+    /// Returns the rules of a session of a legacy revision.
+    pub(super) fn legacy(&self) -> Legacy {
+        self.read().legacy(&self.handled)
+    }
+
+    pub(super) fn modern(&self) -> ModernProtocol {
+        // A change after this line makes the next request read the configuration again.
+        let version = (self.version)();
+        let mut modern = self.modern.lock();
+        if let Some((_, known)) = modern.as_ref().filter(|(of, _)| *of == version) {
+            return known.clone();
+        }
+        let rules: Arc<dyn RevisionRules> = Arc::new(self.read().modern(&self.handled));
+        let new = ModernProtocol { protocol: Arc::new(Mcp::new(Arc::clone(&rules))), rules };
+        *modern = Some((version, new.clone()));
+        new
+    }
+}
