@@ -8,7 +8,7 @@ use std::net::IpAddr;
 use mcpgen_types::Json;
 use mcpgen_types::codec::Document;
 use serde::Deserialize;
-use serde::de::IgnoredAny;
+use serde::de::{DeserializeOwned, IgnoredAny};
 use serde_json::Value;
 
 #[derive(Debug, Deserialize, PartialEq)]
@@ -221,6 +221,32 @@ fn check<'a, T: Deserialize<'a> + Debug + PartialEq>(text: &'a str) {
         "{}: {text}: {ours:?}, {theirs:?}",
         std::any::type_name::<T>()
     );
+}
+
+/// In JSON Schema, a number whose fraction is zero is an integer.
+#[test]
+fn decodes_integers_with_a_fraction_of_zero() {
+    fn check<T: DeserializeOwned + Debug + PartialEq>(text: &str, expected: Option<T>) {
+        let decoded = Json::parse(text).unwrap().deserialize::<T>();
+        assert_eq!(decoded.as_ref().ok(), expected.as_ref(), "{}: {text}: {decoded:?}", std::any::type_name::<T>());
+    }
+    check("5.0", Some(5_u8));
+    check("-5.0", Some(-5_i8));
+    check("1e2", Some(100_u32));
+    check("-0.0", Some(0_u64));
+    check("18446744073709549568.0", Some(18_446_744_073_709_549_568_u64));
+    check("5.0", Some(5_i128));
+    check("[1.0, 2]", Some(vec![1_i64, 2]));
+    check(r#"{"x": 1.0}"#, Some(Strict { x: 1 }));
+    check(r#"{"D": {"x": -3.0}}"#, Some(External::D { x: -3 }));
+    check::<Option<u16>>("7.0", Some(Some(7)));
+    check::<u8>("256.0", None);
+    check::<u8>("-1.0", None);
+    check::<i64>("5.5", None);
+    check::<i64>("9223372036854775808.0", None);
+    check::<u64>("1e300", None);
+    check("5.0", Some(5.0_f64));
+    check("5.0", Some(serde_json::json!(5.0)));
 }
 
 #[test]

@@ -31,6 +31,17 @@ impl<'de> Cursor<'de> {
         T::deserialize(self).map_err(|error| error.located_from(self))
     }
 
+    /// Visits a number whose fraction is zero, such as `5.0`, as an integer: in JSON Schema, it is one.
+    fn visit_integer<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Error> {
+        let number = self.as_number();
+        let value = match (number.and_then(|it| it.as_u64()), number.and_then(|it| it.as_i64())) {
+            (Some(integer), _) => visitor.visit_u64(integer),
+            (None, Some(integer)) => visitor.visit_i64(integer),
+            (None, None) => self.visit(visitor),
+        };
+        value.map_err(|error| self.locate(error))
+    }
+
     fn visit<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Error> {
         match self.kind() {
             Kind::Null => visitor.visit_unit(),
@@ -67,8 +78,21 @@ fn map<'de>(
     MapDeserializer::new(members.map(|(name, value)| (Name { name, value }, value)))
 }
 
+macro_rules! integers {
+    ($($method:ident)*) => {$(
+        fn $method<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Error> {
+            self.visit_integer(visitor)
+        }
+    )*};
+}
+
 impl<'de> Deserializer<'de> for Cursor<'de> {
     type Error = Error;
+
+    integers! {
+        deserialize_i8 deserialize_i16 deserialize_i32 deserialize_i64 deserialize_i128
+        deserialize_u8 deserialize_u16 deserialize_u32 deserialize_u64 deserialize_u128
+    }
 
     fn deserialize_any<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Error> {
         self.visit(visitor).map_err(|error| self.locate(error))
@@ -106,8 +130,7 @@ impl<'de> Deserializer<'de> for Cursor<'de> {
     }
 
     forward_to_deserialize_any! {
-        bool i8 i16 i32 i64 i128 u8 u16 u32 u64 u128 f32 f64 char str string bytes byte_buf unit unit_struct seq tuple
-        tuple_struct map struct identifier
+        bool f32 f64 char str string bytes byte_buf unit unit_struct seq tuple tuple_struct map struct identifier
     }
 }
 
