@@ -98,7 +98,7 @@ codec::object! { ListResourceTemplatesRequestParams; optional cursor "cursor" wi
 /// A page of the server's resource templates.
 ///
 /// ```json
-/// {"resourceTemplates": [{"name": "files", "uriTemplate": "file:///project/{path}"}]}
+/// {"resourceTemplates": [{"uriTemplate": "file:///project/{path}", "name": "files"}]}
 /// ```
 ///
 /// The result of [`ListResourceTemplatesRequest`] (`resources/templates/list`). Since revision 2024-11-05.
@@ -167,7 +167,7 @@ codec::object! { ListResourcesRequestParams; optional cursor "cursor" with_curso
 /// The list need not contain all readable resources. Templates and links in tool results can refer to others.
 ///
 /// ```json
-/// {"resources": [{"name": "README.md", "uri": "file:///project/README.md"}]}
+/// {"resources": [{"uri": "file:///project/README.md", "name": "README.md"}]}
 /// ```
 ///
 /// The result of [`ListResourcesRequest`] (`resources/list`). Since revision 2024-11-05.
@@ -266,17 +266,17 @@ codec::object! { ReadResourceResult;
 /// client can fetch directly from the web. The `file` scheme need not refer to a real file system.
 ///
 /// ```json
-/// {"name": "README.md", "uri": "file:///project/README.md", "mimeType": "text/markdown"}
+/// {"uri": "file:///project/README.md", "name": "README.md", "mimeType": "text/markdown"}
 /// ```
 ///
 /// Since revision 2024-11-05. Used by [`ListResourcesResult`].
 /// [Specification](https://modelcontextprotocol.io/specification/2024-11-05/schema#resource)
 #[derive(Clone, Debug, PartialEq)]
 pub struct Resource {
-    /// The display name of the resource.
-    pub name: String,
     /// The URI that identifies the resource and is used to read it (RFC 3986). It can use any scheme.
     pub uri: String,
+    /// The display name of the resource.
+    pub name: String,
     /// The description of the resource, which a client may pass to the model as a hint.
     pub description: Option<String>,
     /// The MIME type of the contents. If absent, the type is unknown.
@@ -290,7 +290,7 @@ pub struct Resource {
     pub extra: Extra<Self>,
 }
 codec::object! { Resource;
-    required name "name" (into String), required uri "uri" (into String),
+    required uri "uri" (into String), required name "name" (into String),
     optional description "description" with_description(into String),
     optional mime_type "mimeType" with_mime_type(into String),
     optional annotations "annotations" with_annotations(into Annotations), optional size "size" with_size(copy i64),
@@ -340,17 +340,17 @@ codec::object! { ResourceListChangedNotificationParams; optional meta "_meta" wi
 /// A client fills in the variables and reads the resulting URI. The server can suggest values through completion.
 ///
 /// ```json
-/// {"name": "files", "uriTemplate": "file:///project/{path}", "mimeType": "text/plain"}
+/// {"uriTemplate": "file:///project/{path}", "name": "files", "mimeType": "text/plain"}
 /// ```
 ///
 /// Since revision 2024-11-05. Used by [`ListResourceTemplatesResult`].
 /// [Specification](https://modelcontextprotocol.io/specification/2024-11-05/schema#resourcetemplate)
 #[derive(Clone, Debug, PartialEq)]
 pub struct ResourceTemplate {
-    /// The display name of the kind of resource that the template describes.
-    pub name: String,
     /// The URI template (RFC 6570), such as `file:///{path}`.
     pub uri_template: String,
+    /// The display name of the kind of resource that the template describes.
+    pub name: String,
     /// The description of the template, which a client may pass to the model as a hint.
     pub description: Option<String>,
     /// The MIME type of all matching resources. If absent, the type is unknown or differs between the resources.
@@ -361,7 +361,7 @@ pub struct ResourceTemplate {
     pub extra: Extra<Self>,
 }
 codec::object! { ResourceTemplate;
-    required name "name" (into String), required uri_template "uriTemplate" (into String),
+    required uri_template "uriTemplate" (into String), required name "name" (into String),
     optional description "description" with_description(into String),
     optional mime_type "mimeType" with_mime_type(into String),
     optional annotations "annotations" with_annotations(into Annotations), ..extra

@@ -143,19 +143,19 @@ codec::object! { ImageContent;
 /// appear in `resources/list`.
 ///
 /// ```json
-/// {"type": "resource_link", "name": "README.md", "uri": "file:///project/README.md"}
+/// {"type": "resource_link", "uri": "file:///project/README.md", "name": "README.md"}
 /// ```
 ///
 /// In JSON, `type` is `"resource_link"`. Since revision 2025-06-18. Used by [`ContentBlock`].
 /// [Specification](https://modelcontextprotocol.io/specification/2025-06-18/schema#resourcelink)
 #[derive(Clone, Debug, PartialEq)]
 pub struct ResourceLink {
+    /// The URI to read. It can use any scheme, and the server decides how to interpret it.
+    pub uri: String,
     /// The programmatic name of the resource. Clients display it only if `title` is absent.
     pub name: String,
     /// The display name of the resource. If absent, clients display `name`.
     pub title: Option<String>,
-    /// The URI to read. It can use any scheme, and the server decides how to interpret it.
-    pub uri: String,
     /// The description of the resource, which a client may pass to the model as a hint.
     pub description: Option<String>,
     /// The MIME type of the contents. If absent, the type is unknown.
@@ -172,9 +172,8 @@ pub struct ResourceLink {
     pub extra: Extra<Self>,
 }
 codec::object! { ResourceLink;
-    constant r#type "type" = Str("resource_link"), required name "name" (into String),
-    optional title "title" with_title(into String), required uri "uri" (into String),
-    optional description "description" with_description(into String),
+    constant r#type "type" = Str("resource_link"), required uri "uri" (into String), required name "name" (into String),
+    optional title "title" with_title(into String), optional description "description" with_description(into String),
     optional mime_type "mimeType" with_mime_type(into String),
     optional annotations "annotations" with_annotations(into Annotations), optional size "size" with_size(copy i64),
     optional meta "_meta" with_meta(into JsonObject), ..extra

@@ -93,7 +93,7 @@ codec::request! { ListResourceTemplatesRequest;
 /// A page of the server's resource templates.
 ///
 /// ```json
-/// {"resourceTemplates": [{"name": "files", "uriTemplate": "file:///project/{path}"}]}
+/// {"resourceTemplates": [{"uriTemplate": "file:///project/{path}", "name": "files"}]}
 /// ```
 ///
 /// The result of [`ListResourceTemplatesRequest`] (`resources/templates/list`). Since revision 2024-11-05.
@@ -150,7 +150,7 @@ codec::request! { ListResourcesRequest;
 /// The list need not contain all readable resources. Templates and links in tool results can refer to others.
 ///
 /// ```json
-/// {"resources": [{"name": "README.md", "uri": "file:///project/README.md"}]}
+/// {"resources": [{"uri": "file:///project/README.md", "name": "README.md"}]}
 /// ```
 ///
 /// The result of [`ListResourcesRequest`] (`resources/list`). Since revision 2024-11-05.
@@ -260,19 +260,19 @@ codec::object! { ReadResourceResult;
 /// client can fetch directly from the web. The `file` scheme need not refer to a real file system.
 ///
 /// ```json
-/// {"name": "README.md", "title": "Read me", "uri": "file:///project/README.md", "size": 1024}
+/// {"uri": "file:///project/README.md", "name": "README.md", "title": "Read me", "size": 1024}
 /// ```
 ///
 /// Since revision 2024-11-05. Used by [`ListResourcesResult`].
 /// [Specification](https://modelcontextprotocol.io/specification/2025-11-25/schema#resource)
 #[derive(Clone, Debug, PartialEq)]
 pub struct Resource {
+    /// The URI that identifies the resource and is used to read it (RFC 3986). It can use any scheme.
+    pub uri: String,
     /// The programmatic name of the resource. Clients display it only if `title` is absent.
     pub name: String,
     /// The display name of the resource. If absent, clients display `name`. Since revision 2025-06-18.
     pub title: Option<String>,
-    /// The URI that identifies the resource and is used to read it (RFC 3986). It can use any scheme.
-    pub uri: String,
     /// The description of the resource, which a client may pass to the model as a hint.
     pub description: Option<String>,
     /// The MIME type of the contents. If absent, the type is unknown.
@@ -292,8 +292,8 @@ pub struct Resource {
     pub extra: Extra<Self>,
 }
 codec::object! { Resource;
-    required name "name" (into String), optional title "title" with_title(into String),
-    required uri "uri" (into String), optional description "description" with_description(into String),
+    required uri "uri" (into String), required name "name" (into String),
+    optional title "title" with_title(into String), optional description "description" with_description(into String),
     optional mime_type "mimeType" with_mime_type(into String),
     optional annotations "annotations" with_annotations(into Annotations), optional size "size" with_size(copy i64),
     optional icons "icons" with_icons(into Vec<Icon>), optional meta "_meta" with_meta(into JsonObject), ..extra
@@ -330,19 +330,19 @@ codec::notification! { ResourceListChangedNotification;
 /// A client fills in the variables and reads the resulting URI. The server can suggest values through completion.
 ///
 /// ```json
-/// {"name": "files", "title": "Files of the project", "uriTemplate": "file:///project/{path}"}
+/// {"uriTemplate": "file:///project/{path}", "name": "files", "title": "Files of the project"}
 /// ```
 ///
 /// Since revision 2024-11-05. Used by [`ListResourceTemplatesResult`].
 /// [Specification](https://modelcontextprotocol.io/specification/2025-11-25/schema#resourcetemplate)
 #[derive(Clone, Debug, PartialEq)]
 pub struct ResourceTemplate {
+    /// The URI template (RFC 6570), such as `file:///{path}`.
+    pub uri_template: String,
     /// The programmatic name of the template. Clients display it only if `title` is absent.
     pub name: String,
     /// The display name of the template. If absent, clients display `name`. Since revision 2025-06-18.
     pub title: Option<String>,
-    /// The URI template (RFC 6570), such as `file:///{path}`.
-    pub uri_template: String,
     /// The description of the template, which a client may pass to the model as a hint.
     pub description: Option<String>,
     /// The MIME type of all matching resources. If absent, the type is unknown or differs between the resources.
@@ -359,8 +359,8 @@ pub struct ResourceTemplate {
     pub extra: Extra<Self>,
 }
 codec::object! { ResourceTemplate;
-    required name "name" (into String), optional title "title" with_title(into String),
-    required uri_template "uriTemplate" (into String), optional description "description" with_description(into String),
+    required uri_template "uriTemplate" (into String), required name "name" (into String),
+    optional title "title" with_title(into String), optional description "description" with_description(into String),
     optional mime_type "mimeType" with_mime_type(into String),
     optional annotations "annotations" with_annotations(into Annotations),
     optional icons "icons" with_icons(into Vec<Icon>), optional meta "_meta" with_meta(into JsonObject), ..extra

@@ -96,7 +96,7 @@ codec::request! { ListResourceTemplatesRequest;
 /// A page of the server's resource templates.
 ///
 /// ```json
-/// {"resourceTemplates": [{"name": "files", "uriTemplate": "file:///project/{path}"}],
+/// {"resourceTemplates": [{"uriTemplate": "file:///project/{path}", "name": "files"}],
 ///   "nextCursor": "cGFnZTI=", "ttlMs": 60000, "cacheScope": "public",
 ///   "resultType": "complete"}
 /// ```
@@ -138,9 +138,9 @@ codec::object! { ListResourceTemplatesResult;
 /// A complete response with a [`ListResourceTemplatesResult`].
 ///
 /// ```json
-/// {"jsonrpc": "2.0", "id": 1, "result": {"resourceTemplates": [{"name": "files",
-///   "uriTemplate": "file:///project/{path}"}], "ttlMs": 60000, "cacheScope": "public",
-///   "resultType": "complete"}}
+/// {"jsonrpc": "2.0", "id": 1,
+///   "result": {"resourceTemplates": [{"uriTemplate": "file:///project/{path}",
+///   "name": "files"}], "ttlMs": 60000, "cacheScope": "public", "resultType": "complete"}}
 /// ```
 ///
 /// In JSON, `jsonrpc` is `"2.0"`. Since revision 2026-07-28.
@@ -195,7 +195,7 @@ codec::request! { ListResourcesRequest; "resources/list" (PaginatedRequestParams
 /// The list need not contain all readable resources. Templates and links in tool results can refer to others.
 ///
 /// ```json
-/// {"resources": [{"name": "README.md", "uri": "file:///project/README.md"}],
+/// {"resources": [{"uri": "file:///project/README.md", "name": "README.md"}],
 ///   "nextCursor": "cGFnZTI=", "ttlMs": 60000, "cacheScope": "public",
 ///   "resultType": "complete"}
 /// ```
@@ -237,9 +237,8 @@ codec::object! { ListResourcesResult;
 /// A complete response with a [`ListResourcesResult`].
 ///
 /// ```json
-/// {"jsonrpc": "2.0", "id": 1, "result": {"resources": [{"name": "README.md",
-///   "uri": "file:///project/README.md"}], "ttlMs": 60000, "cacheScope": "public",
-///   "resultType": "complete"}}
+/// {"jsonrpc": "2.0", "id": 1, "result": {"resources": [{"uri": "file:///project/README.md",
+///   "name": "README.md"}], "ttlMs": 60000, "cacheScope": "public", "resultType": "complete"}}
 /// ```
 ///
 /// In JSON, `jsonrpc` is `"2.0"`. Since revision 2026-07-28.
@@ -443,7 +442,7 @@ codec::boxed_union! { InputRequiredOrReadResourceResult blank InputRequiredResul
 /// client can fetch directly from the web. The `file` scheme need not refer to a real file system.
 ///
 /// ```json
-/// {"name": "README.md", "title": "Read me", "uri": "file:///project/README.md", "size": 1024}
+/// {"uri": "file:///project/README.md", "name": "README.md", "title": "Read me", "size": 1024}
 /// ```
 ///
 /// Since revision 2024-11-05. Used by [`ListResourcesResult`].
@@ -454,7 +453,7 @@ codec::boxed_union! { InputRequiredOrReadResourceResult blank InputRequiredResul
 /// ```
 /// use mcpgen_types::v2026_07_28::Resource;
 ///
-/// let resource = Resource::new("log", "file:///log.txt").with_mime_type("text/plain").with_size(2048);
+/// let resource = Resource::new("file:///log.txt", "log").with_mime_type("text/plain").with_size(2048);
 /// let text = r#"{"mimeType":"text/plain","name":"log","size":2048.0,"uri":"file:///log.txt"}"#;
 /// assert_eq!(mcpgen_types::from_str::<Resource>(text)?, resource); // 2048.0 is an integer, as in JSON Schema
 ///
@@ -465,12 +464,12 @@ codec::boxed_union! { InputRequiredOrReadResourceResult blank InputRequiredResul
 /// ```
 #[derive(Clone, Debug, PartialEq)]
 pub struct Resource {
+    /// The URI that identifies the resource and is used to read it (RFC 3986). It can use any scheme.
+    pub uri: String,
     /// The programmatic name of the resource. Clients display it only if `title` is absent.
     pub name: String,
     /// The display name of the resource. If absent, clients display `name`. Since revision 2025-06-18.
     pub title: Option<String>,
-    /// The URI that identifies the resource and is used to read it (RFC 3986). It can use any scheme.
-    pub uri: String,
     /// The description of the resource, which a client may pass to the model as a hint.
     pub description: Option<String>,
     /// The MIME type of the contents. If absent, the type is unknown.
@@ -490,8 +489,8 @@ pub struct Resource {
     pub extra: Extra<Self>,
 }
 codec::object! { Resource;
-    required name "name" (into String), optional title "title" with_title(into String),
-    required uri "uri" (into String), optional description "description" with_description(into String),
+    required uri "uri" (into String), required name "name" (into String),
+    optional title "title" with_title(into String), optional description "description" with_description(into String),
     optional mime_type "mimeType" with_mime_type(into String),
     optional annotations "annotations" with_annotations(into Annotations), optional size "size" with_size(copy i64),
     optional icons "icons" with_icons(into Vec<Icon>), optional meta "_meta" with_meta(into MetaObject), ..extra
@@ -529,7 +528,7 @@ codec::notification! { ResourceListChangedNotification;
 /// A client fills in the variables and reads the resulting URI. The server can suggest values through completion.
 ///
 /// ```json
-/// {"name": "files", "title": "Files of the project", "uriTemplate": "file:///project/{path}"}
+/// {"uriTemplate": "file:///project/{path}", "name": "files", "title": "Files of the project"}
 /// ```
 ///
 /// Since revision 2024-11-05. Used by [`ListResourceTemplatesResult`].
@@ -540,7 +539,7 @@ codec::notification! { ResourceListChangedNotification;
 /// ```
 /// use mcpgen_types::v2026_07_28::ResourceTemplate;
 ///
-/// let template = ResourceTemplate::new("log", "file:///logs/{day}.txt").with_title("Log of a day");
+/// let template = ResourceTemplate::new("file:///logs/{day}.txt", "log").with_title("Log of a day");
 /// let text = r#"{"name":"log","title":"Log of a day","uriTemplate":"file:///logs/{day}.txt"}"#;
 /// assert_eq!(mcpgen_types::to_string(&template), text);
 ///
@@ -549,12 +548,12 @@ codec::notification! { ResourceListChangedNotification;
 /// ```
 #[derive(Clone, Debug, PartialEq)]
 pub struct ResourceTemplate {
+    /// The URI template (RFC 6570), such as `file:///{path}`.
+    pub uri_template: String,
     /// The programmatic name of the template. Clients display it only if `title` is absent.
     pub name: String,
     /// The display name of the template. If absent, clients display `name`. Since revision 2025-06-18.
     pub title: Option<String>,
-    /// The URI template (RFC 6570), such as `file:///{path}`.
-    pub uri_template: String,
     /// The description of the template, which a client may pass to the model as a hint.
     pub description: Option<String>,
     /// The MIME type of all matching resources. If absent, the type is unknown or differs between the resources.
@@ -571,8 +570,8 @@ pub struct ResourceTemplate {
     pub extra: Extra<Self>,
 }
 codec::object! { ResourceTemplate;
-    required name "name" (into String), optional title "title" with_title(into String),
-    required uri_template "uriTemplate" (into String), optional description "description" with_description(into String),
+    required uri_template "uriTemplate" (into String), required name "name" (into String),
+    optional title "title" with_title(into String), optional description "description" with_description(into String),
     optional mime_type "mimeType" with_mime_type(into String),
     optional annotations "annotations" with_annotations(into Annotations),
     optional icons "icons" with_icons(into Vec<Icon>), optional meta "_meta" with_meta(into MetaObject), ..extra

@@ -44,8 +44,8 @@ fn server() -> Result<Server, Box<dyn std::error::Error>> {
             tokio::time::sleep(std::time::Duration::from_secs(60)).await;
             "late".to_owned()
         })
-        .resource(Resource::new("text", "test:///text").with_mime_type("text/plain"), |_| async { "some text" })
-        .resource(Resource::new("bytes", "test:///bytes"), |_| async { vec![0_u8, 159, 146, 150] })
+        .resource(Resource::new("test:///text", "text").with_mime_type("text/plain"), |_| async { "some text" })
+        .resource(Resource::new("test:///bytes", "bytes"), |_| async { vec![0_u8, 159, 146, 150] })
         .prompt(explain, |_, arguments| async move { format!("Explain {}.", arguments["topic"]) })
         .build())
 }

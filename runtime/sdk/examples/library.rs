@@ -14,14 +14,14 @@ const POEMS: [&str; 3] = ["The tide is out.", "The kettle sings.", "Snow, and no
 
 #[tokio::main(flavor = "current_thread")]
 async fn main() -> Result<(), Box<dyn std::error::Error>> {
-    let index = Resource::new("index", "poem:///index").with_mime_type("text/plain");
+    let index = Resource::new("poem:///index", "index").with_mime_type("text/plain");
     let explain = Prompt::new("explain")
         .with_description("Has a poem explained.")
         .with_arguments([PromptArgument::new("number").with_required(true)]);
     let server = Server::builder("library", "0.1.0")
         .instructions("Poems are numbered from 1. The index contains the number of poems.")
         .resource(index, |_| async { format!("{} poems", POEMS.len()) })
-        .resource_template(ResourceTemplate::new("poem", "poem:///{number}"), |_, variables| async move {
+        .resource_template(ResourceTemplate::new("poem:///{number}", "poem"), |_, variables| async move {
             poem(&variables["number"])
         })
         .prompt(explain, |_, arguments| async move {

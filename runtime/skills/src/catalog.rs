@@ -205,7 +205,7 @@ impl Builder<'_> {
         for (path, content) in self.files {
             let Some(SkillResource { uri, size, .. }) = resources.get(&path) else { continue };
             let name = file_name(&path);
-            let mut resource = Resource::new(name, uri).with_mime_type(mime::of_file(name, &content));
+            let mut resource = Resource::new(uri, name).with_mime_type(mime::of_file(name, &content));
             resource.size = i64::try_from(*size).ok();
             if let Some(SkillFrontmatter { name, description, .. }) =
                 folder::root(&path).and_then(|root| fields.get(root))
@@ -297,7 +297,7 @@ impl Skills {
 }
 
 fn directory(path: &str) -> Resource {
-    Resource::new(file_name(path), of_path(path)).with_mime_type(mime::DIRECTORY)
+    Resource::new(of_path(path), file_name(path)).with_mime_type(mime::DIRECTORY)
 }
 
 fn file_name(path: &str) -> &str {

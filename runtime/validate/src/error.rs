@@ -10,7 +10,7 @@ pub(crate) enum SchemaError {
     Unresolved(String),
     #[error("{0} is not supported")]
     Unsupported(String),
-    #[error("{0}: patterns must not use look-around or backreferences, and must compile to at most {1} KiB")]
+    #[error("{0}: patterns must compile to at most {1} KiB")]
     Pattern(String, usize),
     #[error("more than {0} subschemas")]
     TooManySubschemas(usize),

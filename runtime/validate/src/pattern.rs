@@ -37,6 +37,14 @@ pub(crate) fn weight(pattern: &str) -> u64 {
     outer.iter().fold(group.size().saturating_add(1), |sum, group| sum.saturating_add(group.size())).min(LARGEST)
 }
 
+/// Estimates the additional cost of a pattern that is matched by backtracking: one with look-around or backreferences.
+pub(crate) fn backtracking(pattern: &str) -> u64 {
+    let has_reference =
+        |it: &str| it.split('\\').skip(1).any(|after| after.starts_with(|it| matches!(it, '1'..='9' | 'k')));
+    let looks_around = ["(?=", "(?!", "(?<=", "(?<!"].iter().any(|group| pattern.contains(group));
+    if looks_around || has_reference(pattern) { 1_000 } else { 0 }
+}
+
 fn skip_class(characters: &mut std::str::Chars<'_>) {
     while let Some(character) = characters.next() {
         match character {

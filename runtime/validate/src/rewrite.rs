@@ -16,7 +16,7 @@ use serde_json::{Map, json};
 use crate::budget::{self, Cost};
 use crate::error::SchemaError;
 use crate::graph::{AppliesTo, Graph, Holds, holder, is_metaschema};
-use crate::pattern::weight;
+use crate::pattern::{backtracking, weight};
 use crate::size::expanded_sizes;
 
 /// The maximum number of patterns in a schema.
@@ -212,7 +212,10 @@ impl Rewriter<'_> {
                 Role::Subschemas(_, applies_to) => self.charge_subschemas(node, keyword, value, applies_to, &mut cost),
                 Role::Cheap => cost.base += budget::values(value),
                 Role::Costly => match (keyword.as_str(), value) {
-                    ("pattern", Value::String(pattern)) => cost.per_text += weight(pattern),
+                    ("pattern", Value::String(pattern)) => {
+                        cost.per_text += weight(pattern);
+                        cost.base += backtracking(pattern);
+                    }
                     ("uniqueItems", _) => cost.per_value += 4,
                     ("maxLength" | "minLength", _) => cost.per_text += 1,
                     _ => cost.per_text += 64,
@@ -238,7 +241,8 @@ impl Rewriter<'_> {
             "patternProperties" => {
                 cost.per_child += count + light;
                 let patterns = value.as_object().into_iter().flat_map(Map::keys);
-                cost.per_names += patterns.map(|pattern| weight(pattern)).sum::<u64>();
+                cost.per_names += patterns.clone().map(|pattern| weight(pattern)).sum::<u64>();
+                cost.per_child += patterns.map(|pattern| backtracking(pattern)).sum::<u64>();
             }
             "properties" | "prefixItems" => cost.base += count + light,
             _ if applies_to == AppliesTo::Child => cost.per_child += 1 + light,

@@ -50,6 +50,9 @@ const MAX_PATTERN_BYTES: usize = 1 << 20;
 /// The maximum memory that matching a pattern may use, in bytes.
 const MAX_MATCHER_BYTES: usize = 1 << 20;
 
+/// The maximum number of steps back while a pattern with look-around or backreferences is matched. Other patterns take
+/// linear time.
+const MAX_BACKTRACKS: usize = 10_000;
 /// The maximum work of listing the errors of a value, in units. It bounds the number of errors that are collected.
 const MAX_EXPLAINED: u64 = 100_000;
 
@@ -62,7 +65,10 @@ const MAX_ERROR_BYTES: usize = 300;
 impl Schema {
     pub(crate) fn new(schema: &Value) -> Result<Self, SchemaError> {
         let (schema, draft) = rewrite(schema)?;
-        let patterns = PatternOptions::regex().size_limit(MAX_PATTERN_BYTES).dfa_size_limit(MAX_MATCHER_BYTES);
+        let patterns = PatternOptions::fancy_regex()
+            .size_limit(MAX_PATTERN_BYTES)
+            .dfa_size_limit(MAX_MATCHER_BYTES)
+            .backtrack_limit(MAX_BACKTRACKS);
         jsonschema::options()
             .offline()
             .with_draft(draft)
@@ -108,24 +114,37 @@ impl Schema {
     fn check_within(&self, budget: Budget, value: &Value) -> Verdict {
         match budget.run(|| self.0.is_valid(value)) {
             Ok(true) => Verdict::Valid,
-            Ok(false) => Verdict::Invalid(self.explain(budget, value)),
+            Ok(false) => self.explain(budget, value),
             Err(budget::Exhausted) => Verdict::Unfinished,
         }
     }
 
     /// Lists the first errors of an invalid value. `jsonschema` collects all errors first, so the budget is smaller.
-    fn explain(&self, budget: Budget, value: &Value) -> String {
+    fn explain(&self, budget: Budget, value: &Value) -> Verdict {
         let budget = Budget { steps: budget.steps.min(MAX_EXPLAINED), ..budget };
         let errors = budget.run(|| {
-            let errors = self.0.iter_errors(value).take(MAX_ERRORS);
-            errors.map(|error| described(&error)).collect::<Vec<_>>().join("; ")
+            let errors: Vec<_> = self.0.iter_errors(value).take(MAX_ERRORS).collect();
+            // Only patterns that could not be matched to the end decide whether the value is valid.
+            let undecided =
+                |it: &ValidationError<'_>| matches!(it.kind(), ValidationErrorKind::BacktrackLimitExceeded { .. });
+            let described = errors.iter().filter(|error| !undecided(error)).map(described);
+            described.collect::<Vec<_>>().join("; ")
         });
-        errors.unwrap_or_else(|_| "does not match the schema".to_owned())
+        match errors {
+            Ok(errors) if errors.is_empty() => Verdict::Unfinished,
+            Ok(errors) => Verdict::Invalid(errors),
+            Err(budget::Exhausted) => Verdict::Invalid("does not match the schema".to_owned()),
+        }
     }
 }
 
 fn described(error: &ValidationError<'_>) -> String {
     let path = error.instance_path().as_str();
+    if let ValidationErrorKind::AnyOf { context } | ValidationErrorKind::OneOfNotValid { context } = error.kind()
+        && let Some(errors) = of_intended_alternative(context, path)
+    {
+        return errors.iter().take(MAX_ERRORS).map(described).collect::<Vec<_>>().join("; ");
+    }
     let prefix = if path.is_empty() { String::new() } else { format!("{path}: ") };
     // The error would quote the rewritten schema.
     if matches!(error.kind(), ValidationErrorKind::Not { .. }) {
@@ -136,6 +155,24 @@ fn described(error: &ValidationError<'_>) -> String {
         // The error quotes a long value.
         Err(_) => format!("{prefix}{}", shortened(error.masked()).unwrap_or_else(|cut| cut)),
     }
+}
+
+/// Returns the errors of the alternative that the value at a path was meant for: the only one whose type the value has,
+/// and whose constants its members have.
+fn of_intended_alternative<'e>(
+    alternatives: &'e [Vec<ValidationError<'static>>],
+    path: &str,
+) -> Option<&'e [ValidationError<'static>]> {
+    let excludes = |error: &ValidationError<'_>| {
+        let Some(inside) = error.instance_path().as_str().strip_prefix(path) else { return false };
+        match error.kind() {
+            ValidationErrorKind::Constant { .. } | ValidationErrorKind::Enum { .. } => inside.matches('/').count() <= 1,
+            ValidationErrorKind::Type { .. } | ValidationErrorKind::FalseSchema => inside.is_empty(),
+            _ => false,
+        }
+    };
+    let mut intended = alternatives.iter().filter(|errors| !errors.iter().any(excludes));
+    intended.next().filter(|errors| !errors.is_empty() && intended.next().is_none()).map(Vec::as_slice)
 }
 
 /// Formats `content`. If the text is longer than [`MAX_ERROR_BYTES`], returns its beginning as the error.
@@ -402,6 +439,60 @@ mod tests {
             check(&schema, &json!("3")),
             Verdict::Invalid("\"3\" does not match \"^[\\p{L} '-]{1,50}$\"".to_owned())
         );
+    }
+
+    #[test]
+    fn matches_patterns_with_look_around_within_a_limit() {
+        let schema = json!({ "properties": { "to": { "type": "string", "pattern": r"^(?!\.)[a-z.]+@[a-z.]+$" } } });
+        assert_eq!(check(&schema, &json!({ "to": "a.b@c.d" })), Verdict::Valid);
+        for (to, expected) in [
+            (json!(5), "/to: 5 is not of type \"string\""),
+            (json!(".a@b"), r#"/to: ".a@b" does not match "^(?!\.)[a-z.]+@[a-z.]+$""#),
+        ] {
+            assert_eq!(check(&schema, &json!({ "to": to })), Verdict::Invalid(expected.to_owned()));
+        }
+        // Their matches take exponentially many steps.
+        let text = json!("a".repeat(5_000));
+        for pattern in [r"^(a+)+\1b$", "^(?=(a+)+$)(a|aa)+c$"] {
+            let pattern = json!({ "pattern": pattern });
+            assert_eq!(check(&pattern, &text), Verdict::Unfinished, "{pattern}");
+            assert_eq!(check(&json!({ "not": pattern }), &text), Verdict::Unfinished, "not {pattern}");
+            // The other keyword decides.
+            let both = json!({ "allOf": [pattern, { "type": "integer" }] });
+            assert!(matches!(check(&both, &text), Verdict::Invalid(_)), "{both}");
+        }
+        let many = json!({ "items": { "pattern": r"^(a+)+\1b$" } });
+        assert_eq!(check(&many, &json!(vec![text; 10_000])), Verdict::Unfinished);
+    }
+
+    #[test]
+    fn explains_the_alternative_that_a_value_was_meant_for() {
+        let tagged = |tag: &str, member: &str| {
+            let properties = json!({ "op": { "const": tag }, (member): { "type": "string" } });
+            json!({ "type": "object", "properties": properties, "required": ["op", member] })
+        };
+        let operations = json!([tagged("get", "key"), tagged("put", "value")]);
+        let any_of = "is not valid under any of the schemas listed in the 'anyOf' keyword";
+        let one_of = "is not valid under any of the schemas listed in the 'oneOf' keyword";
+        for (schema, instance, expected) in [
+            (json!({ "oneOf": operations }), json!({ "op": "put", "key": "k" }), "\"value\" is a required property"),
+            (json!({ "anyOf": operations }), json!({ "op": "get", "key": 5 }), "/key: 5 is not of type \"string\""),
+            (
+                json!({ "properties": { "a": { "items": { "oneOf": operations } } } }),
+                json!({ "a": [{ "op": "get", "key": "k" }, { "op": "put" }] }),
+                "/a/1: \"value\" is a required property",
+            ),
+            (
+                json!({ "anyOf": [{ "type": "string" }, { "type": "object", "required": ["a"] }] }),
+                json!({ "b": 1 }),
+                "\"a\" is a required property",
+            ),
+            (json!({ "oneOf": operations }), json!({ "op": "del" }), &format!("{{\"op\":\"del\"}} {one_of}")),
+            (json!({ "anyOf": [{ "required": ["a"] }, { "required": ["b"] }] }), json!({}), &format!("{{}} {any_of}")),
+        ] {
+            let verdict = check(&schema, &instance);
+            assert_eq!(verdict, Verdict::Invalid(expected.to_owned()), "{schema} {instance}");
+        }
     }
 
     #[test]

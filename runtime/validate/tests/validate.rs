@@ -139,18 +139,18 @@ fn rejects_reference_loops_and_long_chains() {
 }
 
 #[test]
-fn rejects_patterns_that_may_take_exponential_time_or_much_memory() {
+fn rejects_patterns_that_may_take_much_memory() {
     within_a_minute(|| async {
-        for pattern in
-            [r"^(a+)+\1b$", "^(?=(a+)+$)(a|aa)+c$", "^(?!a)b", "(((a{100}){100}){100}){10}", r"(\w{200}){200}"]
-        {
+        for pattern in ["(((a{100}){100}){100}){10}", r"(\w{200}){200}"] {
             let error = definition_error(json!({ "type": "object", "properties": { "s": { "pattern": pattern } } }));
             let error = error.unwrap_or_else(|| panic!("{pattern} was accepted"));
-            assert!(error.contains("patterns must not use look-around or backreferences"), "{error}");
+            assert!(error.contains("patterns must compile to at most"), "{error}");
             let error = definition_error(json!({ "type": "object", "patternProperties": { (pattern): true } }));
             assert!(error.is_some(), "{pattern}");
         }
-        for pattern in ["^[a-z0-9._-]{1,255}$", r"^\d{4}-\d{2}-\d{2}T.*Z$", "^(a+)+$", r"^\p{L}+$", "^.{1,1000}$"] {
+        for pattern in
+            ["^(?!a)b", "^[a-z0-9._-]{1,255}$", r"^\d{4}-\d{2}-\d{2}T.*Z$", "^(a+)+$", r"^\p{L}+$", "^.{1,1000}$"]
+        {
             let error = definition_error(json!({ "type": "object", "properties": { "s": { "pattern": pattern } } }));
             assert_eq!(error, None, "{pattern}");
         }

@@ -62,7 +62,7 @@ fn changed_definitions_and_their_users_are_new_types() {
         Resource ListResourcesResult ListResourcesResultResponse ListResourcesRequest
         ClientRequest ClientRequestMethod ClientNotification ServerNotification ServerNotificationMethod
     }
-    let resource = acme::Resource::new("catalogue", "file:///catalogue.txt").with_owner("library");
+    let resource = acme::Resource::new("file:///catalogue.txt", "catalogue").with_owner("library");
     let list = acme::ListResourcesResult::new(acme::CacheScope::Public, vec![resource], 0);
     let result: <acme::ListResourcesRequest as Request>::Result = list;
     assert_eq!(result.resources[0].owner.as_deref(), Some("library"));
@@ -114,7 +114,7 @@ async fn connect(ratings: mpsc::UnboundedSender<u64>) -> Client {
             Ok::<_, ErrorObject>(search_result(vec![tool]))
         })
         .request::<acme::ListResourcesRequest>(|_, _| async {
-            let resource = acme::Resource::new("catalogue", "file:///catalogue.txt").with_owner("library");
+            let resource = acme::Resource::new("file:///catalogue.txt", "catalogue").with_owner("library");
             Ok::<_, ErrorObject>(acme::ListResourcesResult::new(acme::CacheScope::Public, vec![resource], 0))
         })
         .request::<acme::CallToolRequest>(|_, params| async move {

@@ -68,7 +68,7 @@ codec::object! { ReadResourceDirectoryRequestParams;
 /// A page of a directory's children.
 ///
 /// ```json
-/// {"resources": [{"name": "README.md", "uri": "skill://plan-trip/SKILL.md"}],
+/// {"resources": [{"uri": "skill://plan-trip/SKILL.md", "name": "README.md"}],
 ///   "nextCursor": "cGFnZTI=", "resultType": "complete"}
 /// ```
 ///

@@ -53,6 +53,8 @@ pub enum Deviation {
     ToolResult,
     /// A cache hint is missing or invalid. It is set to this JSON text: `0` for `ttlMs`, `"private"` for `cacheScope`.
     CacheHint(&'static str),
+    /// An annotation is invalid, for this reason. The annotation is removed, and what it annotates is kept.
+    Annotation(String),
     /// An item of a list is invalid, for this reason. The item is removed.
     Item(String),
 }
@@ -67,7 +69,7 @@ impl fmt::Display for Repair {
             Deviation::NoSchemaType => write!(f, "{path}: missing, set to \"object\""),
             Deviation::ToolResult => write!(f, "{path}: missing, taken from toolResult"),
             Deviation::CacheHint(value) => write!(f, "{path}: missing or invalid, set to {value}"),
-            Deviation::Item(why) => write!(f, "{path}: removed: {why}"),
+            Deviation::Annotation(why) | Deviation::Item(why) => write!(f, "{path}: removed: {why}"),
         }
     }
 }
@@ -201,6 +203,10 @@ fn repair<E: fmt::Display>(
             _ => {}
         }
     }
+    if let Some(annotation) = remove_annotation(value, path) {
+        let path = with_original_index(annotation, removed);
+        return Some(Repair { path, deviation: Deviation::Annotation(error.to_string()) });
+    }
     let mut segments = path.split('/').skip(1);
     let (list, index) = (segments.next()?, segments.next()?.parse::<usize>().ok()?);
     let items = value.get_mut(list)?.as_array_mut()?;
@@ -212,6 +218,20 @@ fn repair<E: fmt::Display>(
     removed.push((list.to_owned(), original_index));
     removed.sort();
     Some(Repair { path: format!("/{list}/{original_index}"), deviation: Deviation::Item(error.to_string()) })
+}
+
+/// Removes the annotation at or above a path, or all annotations if they are not an object. Returns the path of what it
+/// has removed.
+fn remove_annotation<'p>(value: &mut Value, path: &'p str) -> Option<&'p str> {
+    let annotations = path.find("/annotations")? + "/annotations".len();
+    let end = match path[annotations..].strip_prefix('/') {
+        Some(inside) => annotations + 1 + inside.find('/').unwrap_or(inside.len()),
+        None => annotations,
+    };
+    let (parent, member) = path[..end].rsplit_once('/')?;
+    let member = member.replace("~1", "/").replace("~0", "~");
+    value.pointer_mut(parent)?.as_object_mut()?.remove(&member)?;
+    Some(&path[..end])
 }
 
 fn has_content(tool_result: Option<&Value>) -> bool {
@@ -294,6 +314,36 @@ mod tests {
         check::<CallToolResult>(result(json!({})), None);
         check::<CallToolResult>(result(json!({ "content": "text" })), None);
         check::<CallToolResult>(result(json!({ "content": [], "isError": "no" })), None);
+        let annotated = |annotations: Value| {
+            let block = json!({ "type": "text", "text": "a", "annotations": annotations });
+            result(json!({ "content": [5, block] }))
+        };
+        let of = "CallToolResult: content[0]";
+        for (annotations, kept, path, why) in [
+            (
+                json!({ "audience": ["user", "system"], "priority": 1 }),
+                Some(json!({ "priority": 1 })),
+                "/annotations/audience",
+                ".annotations.audience[1]: expected one of \"assistant\", \"user\", found \"system\"",
+            ),
+            (
+                json!({ "priority": "high" }),
+                Some(json!({})),
+                "/annotations/priority",
+                ".annotations.priority: expected number, found string",
+            ),
+            (json!(["user"]), None, "/annotations", ".annotations: expected object, found array"),
+        ] {
+            let mut expected = result(json!({ "content": text("a") }));
+            if let Some(kept) = kept {
+                expected["content"][0]["annotations"] = kept;
+            }
+            let repairs = [
+                "/content/0: removed: CallToolResult: content[0]: expected object, found number",
+                &format!("/content/1{path}: removed: {of}{why}"),
+            ];
+            check::<CallToolResult>(annotated(annotations), Some((expected, &repairs)));
+        }
         let list = |tools: Value| result(json!({ "tools": tools, "ttlMs": 0, "cacheScope": "private" }));
         let good = json!({ "name": "a", "inputSchema": { "type": "object" } });
         check::<ListToolsResult>(

@@ -168,7 +168,10 @@ impl Legacy {
         };
         let Some(revision) = self.local_info.revisions.iter().find(|revision| revision.as_str() == version).copied()
         else {
-            return Err(InitializeError::Version(version));
+            return Err(match Revision::ALL.iter().find(|revision| revision.as_str() == version) {
+                Some(revision) if !revision.is_legacy() => InitializeError::Modern(*revision),
+                _ => InitializeError::Version(version),
+            });
         };
         let Some(capabilities) = object("capabilities") else {
             return Err(InitializeError::Missing("the object `capabilities`"));
@@ -223,6 +226,9 @@ pub enum InitializeError {
     /// A member is longer than [`MAX_DECLARATION`](crate::protocol::info::MAX_DECLARATION).
     #[error("initialize: result{0}")]
     TooLong(String),
+    /// The server selected a revision that has no `initialize`.
+    #[error("the server selected revision {0} in its response to `initialize`, which that revision does not have")]
+    Modern(Revision),
     /// The server selected a revision that this client does not support.
     #[error("the server selected revision {0:?}, which this client does not support")]
     Version(String),

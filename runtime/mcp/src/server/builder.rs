@@ -155,8 +155,8 @@ impl ServerBuilder {
     /// use mcpgen_types::v2026_07_28::{Resource, ResourceTemplate};
     ///
     /// let server = Server::builder("notes", "1.0.0")
-    ///     .resource(Resource::new("readme", "file:///readme"), |_context| async { "Read me." })
-    ///     .resource_template(ResourceTemplate::new("note", "note:///{name}"), |_context, variables| async move {
+    ///     .resource(Resource::new("file:///readme", "readme"), |_context| async { "Read me." })
+    ///     .resource_template(ResourceTemplate::new("note:///{name}", "note"), |_context, variables| async move {
     ///         (variables["name"] == "today").then_some("Buy bread.")
     ///     })
     ///     .build();

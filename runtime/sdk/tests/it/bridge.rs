@@ -69,7 +69,7 @@ fn server() -> Server {
             let answer = context.elicit("name", form).await?;
             Ok::<_, ToolError>(format!("{:?}", answer.action))
         })
-        .resource(Resource::new("note", "file:///note"), |_| async { "a note" })
+        .resource(Resource::new("file:///note", "note"), |_| async { "a note" })
         .prompt(Prompt::new("ask"), |_, _| async { "ask me" })
         .completion(|_, _| async { vec!["one".to_owned()] })
         .build()

@@ -33,7 +33,7 @@ fn small_objects(count: usize) -> Value {
 
 fn endpoint(change: impl FnOnce(&mut EndpointOptions)) -> (Endpoint, Arc<Observed>) {
     let observed = Arc::<Observed>::default();
-    let server = server(&observed).resource(Resource::new("a", "file:///a"), |_| async { "" }).build();
+    let server = server(&observed).resource(Resource::new("file:///a", "a"), |_| async { "" }).build();
     let mut options = EndpointOptions::default();
     options.limits.drain_timeout = Duration::from_millis(200);
     options.owner = Some(Arc::new(|parts| {

@@ -30,7 +30,7 @@ const LAST: &str = "note:///~all";
 /// resources.
 fn notes() -> ServerBuilder {
     Server::builder("notes", "1")
-        .resource(Resource::new("all", LAST), |_| async { "" })
+        .resource(Resource::new(LAST, "all"), |_| async { "" })
         .prompt(Prompt::new("write"), |_, _| async { "" })
         .tool_with_schema("tool", |_, _| async {})
         .change_filter(|user, change| match change {

@@ -50,10 +50,10 @@ fn server() -> Server {
             context.log(Level::Info, None, "event").await
         })
         .tool_with_schema(tool("fails"), |_, _| async { Err::<(), _>(ToolError::failed("no")) })
-        .resource(Resource::new("a", "file:///a"), |_| async { "a" })
-        .resource(Resource::new("b", "file:///b"), |_| async { vec![1_u8] })
-        .resource(Resource::new("c", "file:///c"), |_| async { "c" })
-        .resource_template(ResourceTemplate::new("t", "t:{x}"), |_, variables| async move { variables["x"].clone() })
+        .resource(Resource::new("file:///a", "a"), |_| async { "a" })
+        .resource(Resource::new("file:///b", "b"), |_| async { vec![1_u8] })
+        .resource(Resource::new("file:///c", "c"), |_| async { "c" })
+        .resource_template(ResourceTemplate::new("t:{x}", "t"), |_, variables| async move { variables["x"].clone() })
         .prompt(Prompt::new("greet").with_arguments([argument]), |_, arguments| async move {
             format!("hello {}", arguments["who"])
         })

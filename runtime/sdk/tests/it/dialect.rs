@@ -17,7 +17,7 @@ use crate::support::{RawPeer, dialect};
 fn server() -> Server {
     Server::builder("dialect", "1")
         .tool_with_schema(Tool::new("query_database", ToolInputSchema::new()), |_, _| async { "rows" })
-        .resource(Resource::new("log", "file:///var/log/app.log"), |_| async { "line" })
+        .resource(Resource::new("file:///var/log/app.log", "log"), |_| async { "line" })
         .prompt(Prompt::new("analyze_data"), |_, arguments| async move { format!("{} arguments", arguments.len()) })
         .build()
 }

@@ -237,7 +237,7 @@ async fn restores_the_state_of_a_lost_session() {
                 context.log(Level::Info, None, "quiet").await;
                 context.log(Level::Error, None, "loud").await;
             })
-            .resource(Resource::new("a", "file:///a"), |_| async { "a" })
+            .resource(Resource::new("file:///a", "a"), |_| async { "a" })
             .build()
     };
     let servers = [server(), server()];

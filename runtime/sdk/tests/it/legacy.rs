@@ -6,7 +6,7 @@ use mcpgen_sdk::client::handshake::HandshakeError;
 use mcpgen_sdk::connection::Limits;
 use mcpgen_sdk::peer::{CallError, Peer};
 use mcpgen_sdk::protocol::info::LocalInfo;
-use mcpgen_sdk::protocol::legacy::{InitializeError, Legacy};
+use mcpgen_sdk::protocol::legacy::Legacy;
 use mcpgen_sdk::protocol::{ContextExt, Level, PeerExt, Role};
 use mcpgen_sdk::router::Router;
 use mcpgen_sdk::transport::lines;
@@ -295,16 +295,22 @@ async fn a_client_sends_initialize_and_initialized() {
 
 #[tokio::test]
 async fn a_client_disconnects_from_an_unsupported_revision() {
-    let (mut remote, client) =
-        client(Router::new(), LocalInfo::new("client", "1").retain_revisions(Revision::is_legacy));
-    remote.receive().await;
-    remote.send(&initialize_result("2030-01-01")).await;
-    let error = client.await.expect("no panic").expect_err("an unknown revision");
-    assert!(
-        matches!(&error, HandshakeError::Initialize(InitializeError::Version(version)) if version == "2030-01-01"),
-        "{error}"
-    );
-    assert!(remote.is_closed().await, "the client closes the connection without another message");
+    for (selected, expected) in [
+        ("2030-01-01", "the server selected revision \"2030-01-01\", which this client does not support"),
+        (
+            "2026-07-28",
+            "the server selected revision 2026-07-28 in its response to `initialize`, which that revision does not have",
+        ),
+    ] {
+        let (mut remote, client) =
+            client(Router::new(), LocalInfo::new("client", "1").retain_revisions(Revision::is_legacy));
+        remote.receive().await;
+        remote.send(&initialize_result(selected)).await;
+        let error = client.await.expect("no panic").expect_err("it is not supported");
+        assert!(matches!(&error, HandshakeError::Initialize(_)), "{error}");
+        assert_eq!(error.to_string(), expected);
+        assert!(remote.is_closed().await, "the client closes the connection without another message");
+    }
 }
 
 #[tokio::test]

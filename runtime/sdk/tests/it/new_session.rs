@@ -50,7 +50,7 @@ fn server() -> (Server, mpsc::UnboundedReceiver<&'static str>) {
             context.log(Level::Info, None, "an event").await;
             "logged"
         })
-        .resource(Resource::new("a", "file:///a"), |_| async { "a" })
+        .resource(Resource::new("file:///a", "a"), |_| async { "a" })
         .build();
     (server, reports)
 }

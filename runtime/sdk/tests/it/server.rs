@@ -66,13 +66,13 @@ fn builder() -> ServerBuilder {
         .with_annotations(ToolAnnotations::new().with_read_only_hint(true));
     let output: v2026_07_28::ToolOutputSchema =
         mcpgen_types::from_value(json!({ "type": "object", "required": ["a"] })).expect("a schema");
-    let readme = Resource::new("readme", "file:///readme")
+    let readme = Resource::new("file:///readme", "readme")
         .with_title("Read me")
         .with_mime_type("text/plain")
         .with_icons([icon()])
         .with_meta(meta())
         .with_annotations(annotated());
-    let notes = ResourceTemplate::new("notes", "note:///{name}")
+    let notes = ResourceTemplate::new("note:///{name}", "notes")
         .with_title("Notes")
         .with_icons([icon()])
         .with_meta(meta())
@@ -91,7 +91,7 @@ fn builder() -> ServerBuilder {
             CallToolResult::new(content).with_structured_content(json!({ "a": 1 }))
         })
         .tool_with_schema(tool("audio"), |_, _| async { ContentBlock::from(AudioContent::new("", "audio/wav")) })
-        .tool_with_schema(tool("link"), |_, _| async { ContentBlock::from(ResourceLink::new("name", "file:///a")) })
+        .tool_with_schema(tool("link"), |_, _| async { ContentBlock::from(ResourceLink::new("file:///a", "name")) })
         .tool_with_schema(tool("number"), |_, _| async { Structured(7) })
         .tool_with_schema(tool("text"), |_, arguments| async move { format!("{} arguments", arguments.len()) })
         .tool_with_schema(tool("nothing"), |_, _| async {})
@@ -105,13 +105,13 @@ fn builder() -> ServerBuilder {
             context.progress(1.0, None, None).await;
         })
         .resource(readme, |_| async { "read me" })
-        .resource(Resource::new("bytes", "file:///bytes"), |_| async { vec![1_u8, 2, 3] })
-        .resource(Resource::new("gone", "file:///gone"), |_| async { None::<String> })
-        .resource(Resource::new("fails", "file:///fails"), |_| async { "x".parse::<u8>().map(|_| "parsed") })
+        .resource(Resource::new("file:///bytes", "bytes"), |_| async { vec![1_u8, 2, 3] })
+        .resource(Resource::new("file:///gone", "gone"), |_| async { None::<String> })
+        .resource(Resource::new("file:///fails", "fails"), |_| async { "x".parse::<u8>().map(|_| "parsed") })
         .resource_template(notes, |_, variables| async move {
             (variables["name"] == "today").then(|| format!("note of {}", variables["name"]))
         })
-        .resource_template(ResourceTemplate::new("path", "path:///{+path}"), |_, variables| async move {
+        .resource_template(ResourceTemplate::new("path:///{+path}", "path"), |_, variables| async move {
             variables["path"].clone()
         })
         .prompt(review, |_, arguments| async move {
@@ -121,7 +121,7 @@ fn builder() -> ServerBuilder {
             )]
         })
         .prompt(Prompt::new("link"), |_, _| async {
-            vec![PromptMessage::new(Role::User, ResourceLink::new("name", "file:///a"))]
+            vec![PromptMessage::new(Role::User, ResourceLink::new("file:///a", "name"))]
         })
         .completion(|_, params| async move { (0..150).map(|n| format!("{}{n}", params.argument.value)).collect() })
 }
@@ -661,10 +661,10 @@ fn reports_invalid_definitions() {
         .tool_with_schema(tool("A"), |_, _| async {})
         .tool_with_schema(tool("a"), |_, _| async {})
         .tool_with_schema(with_header, |_, _| async {})
-        .resource(Resource::new("x", "x:"), |_| async { "" })
-        .resource(Resource::new("y", "x:"), |_| async { "" })
-        .resource_template(ResourceTemplate::new("t", "x:{"), |_, _| async { "" })
-        .resource_template(ResourceTemplate::new("u", "x:{?query}"), |_, _| async { "" })
+        .resource(Resource::new("x:", "x"), |_| async { "" })
+        .resource(Resource::new("x:", "y"), |_| async { "" })
+        .resource_template(ResourceTemplate::new("x:{", "t"), |_, _| async { "" })
+        .resource_template(ResourceTemplate::new("x:{?query}", "u"), |_, _| async { "" })
         .prompt(Prompt::new("p"), |_, _| async { "" })
         .prompt(Prompt::new("p"), |_, _| async { "" })
         .build();
@@ -698,8 +698,8 @@ async fn sends_log_messages_and_progress_before_the_result() {
 async fn changes_from_handlers_and_from_other_threads() {
     let server = server();
     let (inside, other) = (server.clone(), server.clone());
-    let added = server.add_resource(Resource::new("makes", "file:///makes"), move |_| {
-        inside.add_resource(Resource::new("made", "file:///made"), |_| async { "made" }).expect("a valid server");
+    let added = server.add_resource(Resource::new("file:///makes", "makes"), move |_| {
+        inside.add_resource(Resource::new("file:///made", "made"), |_| async { "made" }).expect("a valid server");
         async { "makes" }
     });
     added.expect("a valid server");
@@ -759,7 +759,7 @@ async fn limits_resource_subscriptions() {
 #[tokio::test]
 async fn template_variables_match_one_segment() {
     let server = Server::builder("s", "1")
-        .resource_template(ResourceTemplate::new("x", "x:///{name}"), |_, variables| async move {
+        .resource_template(ResourceTemplate::new("x:///{name}", "x"), |_, variables| async move {
             variables["name"].clone()
         })
         .build();
@@ -788,7 +788,7 @@ async fn template_variables_match_one_segment() {
         ("x:///{a}{#b}", true),
         ("x:///{a}-{b}", true),
     ] {
-        let template = ResourceTemplate::new("x", template);
+        let template = ResourceTemplate::new(template, "x");
         let server = Server::builder("s", "1").resource_template(template.clone(), |_, _| async { "" }).build();
         match server.config() {
             Ok(_) => assert!(is_supported, "{template:?}"),
@@ -803,7 +803,7 @@ async fn changes_templates_while_serving() {
     let mut early = Session::of(&server, Revision::V2026_07_28).await;
     let read = json!({ "uri": "x:///a" });
     assert_eq!(early.request("resources/read", read.clone()).await["error"]["code"], -32601);
-    let template = || ResourceTemplate::new("x", "x:///{name}");
+    let template = || ResourceTemplate::new("x:///{name}", "x");
     server.add_resource_template(template(), |_, _| async { "found" }).expect("a new template");
     let twice = server.add_resource_template(template(), |_, _| async { "" }).expect_err("the same template");
     assert!(matches!(&twice, DefinitionError::Duplicate { key, .. } if key == "x:///{name}"), "{twice}");
@@ -1082,7 +1082,7 @@ mod validated {
 #[test]
 fn completions_belong_to_existing_arguments() {
     let prompt = || Prompt::new("review").with_arguments([PromptArgument::new("language")]);
-    let template = || ResourceTemplate::new("note", "note:///{user}/{id}");
+    let template = || ResourceTemplate::new("note:///{user}/{id}", "note");
     for (argument, expected) in [
         ("language", None),
         ("langauge", Some(r#"the completion of prompt "review": it has no "langauge"; did you mean "language"?"#)),

@@ -237,7 +237,7 @@ async fn loads_dynamic_skills_within_the_limits_if_allowed() {
 async fn servers_without_the_extension_are_not_asked() {
     for revision in REVISIONS {
         let with_resources =
-            Server::builder("server", "1").resource(Resource::new("a", "file:///a"), |_| async { "a" });
+            Server::builder("server", "1").resource(Resource::new("file:///a", "a"), |_| async { "a" });
         let client = connect(&with_resources.build(), client(revision)).await;
         assert!(matches!(client.skills().await, Err(SkillError::NotDeclared(_))));
         assert!(matches!(client.skill("skill://a/SKILL.md").await, Err(SkillError::NotDeclared(_))));

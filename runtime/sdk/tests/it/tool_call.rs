@@ -41,7 +41,7 @@ fn server() -> Server {
         .tool_with_schema("grow", |context: RequestContext, _| async move {
             context.server().add_tool_with_schema("grown", |_, _| async {})
         })
-        .resource(Resource::new("a", "file:///a"), |_| async { "a" })
+        .resource(Resource::new("file:///a", "a"), |_| async { "a" })
         .build()
 }
 

@@ -159,7 +159,7 @@ fn server() -> Server {
                 ENDED_NOTIFICATIONS.fetch_add(1, Ordering::SeqCst);
             })
         })
-        .resource(Resource::new("a", "file:///a"), |_| async { "" })
+        .resource(Resource::new("file:///a", "a"), |_| async { "" })
         .build()
 }
 

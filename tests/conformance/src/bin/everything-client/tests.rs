@@ -24,7 +24,7 @@ fn server() -> Server {
     let tool = |name| Tool::new(name, ToolInputSchema::new());
     let server = Server::builder("server", "1")
         .tool_with_schema(tool("test_client_elicitation_defaults"), |context, _| elicit_defaults(context))
-        .resource(Resource::new("a", "file:///a"), |_| async { "a" })
+        .resource(Resource::new("file:///a", "a"), |_| async { "a" })
         .prompt(Prompt::new("greet"), |_, _| async { "hello" });
     let server = tools.into_iter().fold(server, |server, name| {
         server.tool_with_schema(tool(name), |_, arguments| async move { mcpgen_types::to_string(&arguments) })

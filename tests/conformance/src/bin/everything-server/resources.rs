@@ -7,16 +7,16 @@ use serde_json::json;
 use crate::samples::PNG;
 
 pub(crate) fn resources(server: ServerBuilder) -> ServerBuilder {
-    let text = Resource::new("static-text", "test://static-text")
+    let text = Resource::new("test://static-text", "static-text")
         .with_description("A constant text.")
         .with_mime_type("text/plain");
-    let binary = Resource::new("static-binary", "test://static-binary")
+    let binary = Resource::new("test://static-binary", "static-binary")
         .with_description("A constant image.")
         .with_mime_type("image/png");
-    let watched = Resource::new("watched-resource", "test://watched-resource")
+    let watched = Resource::new("test://watched-resource", "watched-resource")
         .with_description("A text for subscriptions.")
         .with_mime_type("text/plain");
-    let template = ResourceTemplate::new("template", "test://template/{id}/data")
+    let template = ResourceTemplate::new("test://template/{id}/data", "template")
         .with_description("The data for an id.")
         .with_mime_type("application/json");
     server
