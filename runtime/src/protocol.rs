@@ -5,7 +5,7 @@ use std::borrow::Cow;
 
 use futures_util::future::BoxFuture;
 use mcpgen_types::codec::Encode;
-use mcpgen_types::{ErrorObject, Json, JsonObject, RequestId, Version};
+use mcpgen_types::{ErrorId, ErrorObject, Json, JsonObject, RequestId, Version};
 use tower::BoxError;
 
 use crate::context::{Context, Parts};
@@ -31,6 +31,11 @@ pub trait Protocol: Send + Sync + 'static {
     /// Returns the error response to the batch.
     fn check_batch(&self) -> Result<(), ErrorObject> {
         Err(errors::invalid_request("batches are not supported; send one message at a time"))
+    }
+
+    /// Returns the `id` of an error response to a message whose ID cannot be read. By default null, as in JSON-RPC.
+    fn unknown_id(&self) -> ErrorId {
+        ErrorId::Null
     }
 
     /// Decides whether a request is handled, gets a response at once, or is dropped.
@@ -253,6 +258,7 @@ impl Cancellation {
 pub(crate) trait ErasedProtocol: Any + Send + Sync {
     fn rules(&self) -> Rules;
     fn check_batch(&self) -> Result<(), ErrorObject>;
+    fn unknown_id(&self) -> ErrorId;
     /// Takes the parts if the request is handled.
     fn admit(&self, request: &Received<'_>, parts: &mut Option<Parts>) -> Result<Admission<Context>, ErrorObject>;
     /// Takes the parts if `is_handled` returns true for the version.
@@ -279,6 +285,10 @@ impl<P: Protocol> ErasedProtocol for P {
 
     fn check_batch(&self) -> Result<(), ErrorObject> {
         Protocol::check_batch(self)
+    }
+
+    fn unknown_id(&self) -> ErrorId {
+        Protocol::unknown_id(self)
     }
 
     fn admit(&self, request: &Received<'_>, parts: &mut Option<Parts>) -> Result<Admission<Context>, ErrorObject> {

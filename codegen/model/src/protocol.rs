@@ -124,6 +124,16 @@ impl Protocol {
         self.types.iter().any(|def| def.name == "JSONRPCBatchRequest")
     }
 
+    /// Returns whether error responses leave out the ID of a request if it is unknown.
+    pub fn has_optional_error_id(&self) -> bool {
+        let response =
+            self.types.iter().find(|def| matches!(def.name.as_str(), "JSONRPCError" | "JSONRPCErrorResponse"));
+        response.is_some_and(|def| match &def.shape {
+            Shape::Struct(error) => error.members.iter().any(|it| it.wire == "id" && !it.required),
+            _ => false,
+        })
+    }
+
     /// Returns the names of the messages that nobody sends: no message set lists them, and no other type contains them.
     /// Empty if the schema has no message sets.
     pub fn unsent_messages(&self) -> Vec<&str> {

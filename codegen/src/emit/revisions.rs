@@ -35,12 +35,11 @@ fn tokens(revisions: &[Revision], models: &[Protocol], extensions: Option<TokenS
         let docs = format!(" Revision `{name}`.");
         quote!(#[doc = #docs] pub const #constant: Self = Self { name: #name, legacy: #legacy, index: Some(#index) };)
     });
-    let with_batches: Vec<_> = revisions
-        .iter()
-        .zip(models)
-        .filter(|(_, protocol)| protocol.has_batches())
-        .map(|(revision, _)| &revision.name)
-        .collect();
+    let names_of = |has: fn(&Protocol) -> bool| -> Vec<_> {
+        revisions.iter().zip(models).filter(|(_, protocol)| has(protocol)).map(|(revision, _)| &revision.name).collect()
+    };
+    let with_batches = names_of(Protocol::has_batches);
+    let with_optional_error_id = names_of(Protocol::has_optional_error_id);
     let rules = Rule::ALL.into_iter().map(|rule| {
         let (name, docs) = rule.method();
         let (name, docs) = (format_ident!("{name}"), docs.map(|line| format!(" {line}")));
@@ -128,6 +127,13 @@ fn tokens(revisions: &[Revision], models: &[Protocol], extensions: Option<TokenS
             #[must_use]
             pub fn has_batches(self) -> bool {
                 [#(#with_batches),*].contains(&self.name)
+            }
+
+            /// Returns whether an error response has no `id` if the ID of the request is unknown. Otherwise it is `null`, as
+            /// in JSON-RPC. `false` for a custom revision.
+            #[must_use]
+            pub fn has_optional_error_id(self) -> bool {
+                [#(#with_optional_error_id),*].contains(&self.name)
             }
 
             #(#rules)*

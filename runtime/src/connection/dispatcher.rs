@@ -10,7 +10,7 @@ use mcpgen_types::{ErrorId, ErrorObject, Json, RequestId};
 use super::executor::{Executor, Task};
 use super::limits::Limits;
 use super::notification_queue::NotificationQueue;
-use super::response::{batch_response, invalid_message_response, no_response, rejection, response};
+use super::response::{batch_response, no_response, rejection, response};
 use super::state::ConnectionState;
 use crate::context::{Context, Parts, extensions_of};
 use crate::error::CallError;
@@ -58,7 +58,7 @@ impl<S: RequestService> Dispatcher<S> {
         let extensions = std::mem::take(&mut inbound.extensions);
         let extensions = (!extensions.is_empty()).then(|| Arc::new(extensions));
         if is_batch && let Err(error) = self.shared.peer.erased_protocol().check_batch() {
-            return self.send(invalid_message_response(ErrorId::Null, error)).await;
+            return self.send(self.shared.invalid_message(ErrorId::Null, error)).await;
         }
         let mut memory = Memory::default();
         let dispatched = match inbound.into_document(&|method| self.shared.peer.erased_protocol().free_form(method)) {
@@ -158,7 +158,7 @@ impl<S: RequestService> Dispatcher<S> {
                 let why = Undelivered::new(false, format!("the response {why}; raise {limit}"));
                 self.shared.peer.complete(&id, Err(CallError::Undelivered(why)));
             }
-            Skipped::Unknown => self.send(invalid_message_response(ErrorId::Null, invalid("the message"))).await,
+            Skipped::Unknown => self.send(self.shared.invalid_message(ErrorId::Null, invalid("the message"))).await,
         }
     }
 
@@ -169,7 +169,7 @@ impl<S: RequestService> Dispatcher<S> {
                 self.shared.peer.complete(&id, Err(CallError::Invalid(invalid.error.into())));
                 None
             }
-            None => Some(invalid_message_response(invalid.id, invalid.error)),
+            None => Some(self.shared.invalid_message(invalid.id, invalid.error)),
         }
     }
 

@@ -13,10 +13,10 @@ use tokio::task::JoinSet;
 
 use super::handler::handle;
 use super::limits::Limits;
-use super::response::{invalid_message_response, rejection, response};
+use super::response::{rejection, response};
 use super::state::ConnectionState;
 use crate::context::{Context, extensions_of};
-use crate::jsonrpc::envelope::Envelope;
+use crate::jsonrpc::envelope::{Envelope, Invalid};
 use crate::jsonrpc::errors;
 use crate::observer::Observer;
 use crate::peer::outbox::{Lines, Outbox};
@@ -87,15 +87,14 @@ impl<S: RequestService> OneShot<S> {
 
 /// Returns the request if it needs a handler, and an immediate response as an error.
 fn admit(shared: &ConnectionState, mut inbound: Inbound) -> Result<Option<AnyRequest>, Outbound> {
-    let invalid = |error| invalid_message_response(ErrorId::Null, error);
+    let invalid = |invalid: Invalid| shared.invalid_message(invalid.id, invalid.error);
     let extensions = std::mem::take(&mut inbound.extensions);
     let extensions = (!extensions.is_empty()).then(|| Arc::new(extensions));
     let free_form = |method: &str| shared.peer.erased_protocol().free_form(method);
-    let (document, memory) =
-        inbound.into_document(&free_form).map_err(|invalid| invalid_message_response(invalid.id, invalid.error))?;
-    let envelope = Envelope::read(&document).map_err(|invalid| invalid_message_response(invalid.id, invalid.error))?;
+    let (document, memory) = inbound.into_document(&free_form).map_err(invalid)?;
+    let envelope = Envelope::read(&document).map_err(invalid)?;
     let Envelope::Request { id, method, params } = envelope else {
-        return Err(invalid(errors::invalid_request("expected a request")));
+        return Err(shared.invalid_message(ErrorId::Null, errors::invalid_request("expected a request")));
     };
     if memory.total() > shared.limits.memory {
         let needed = memory.total();

@@ -1,6 +1,6 @@
 //! Creates responses.
 
-use mcpgen_types::{ErrorId, ErrorMessage, ErrorObject, Json, RequestId, ResponseMessage};
+use mcpgen_types::{ErrorMessage, ErrorObject, Json, RequestId, ResponseMessage};
 
 use crate::transport::{Outbound, Outcome, Route};
 
@@ -29,14 +29,6 @@ pub(super) fn response(id: RequestId, result: Result<Json, ErrorObject>) -> Outb
 pub(super) fn rejection(id: RequestId, error: ErrorObject) -> Outbound {
     let route = Route::Response(id.clone(), Outcome::Refused(error.code.0));
     Outbound::new(route, mcpgen_types::to_vec(&ErrorMessage::new(id, error)))
-}
-
-/// Creates the error response to an invalid message, whose ID may be unknown.
-pub(super) fn invalid_message_response(id: ErrorId, error: ErrorObject) -> Outbound {
-    match id {
-        ErrorId::Id(id) => rejection(id, error),
-        id => Outbound::new(Route::Connection, mcpgen_types::to_vec(&ErrorMessage::new(id, error))),
-    }
 }
 
 /// Creates the message that informs the transport: a request will get no response.

@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 use std::sync::atomic::AtomicUsize;
 
-use mcpgen_types::{ErrorObject, RequestId};
+use mcpgen_types::{ErrorId, ErrorMessage, ErrorObject, RequestId};
 use parking_lot::{Mutex, MutexGuard};
 
 use super::limits::Limits;
@@ -16,7 +16,7 @@ use crate::observer::{Observed, Outcome};
 use crate::peer::Peer;
 use crate::protocol::{Admission, Received, Rules};
 use crate::router::AnyRequest;
-use crate::transport::{Extensions, Outbound};
+use crate::transport::{Extensions, Outbound, Route};
 
 pub(super) struct ConnectionState {
     pub(super) rules: Rules,
@@ -82,6 +82,15 @@ impl ConnectionState {
         if let Some(context) = open.remove(id).filter(|context| !context.is_same(ended)) {
             open.insert(id.clone(), context);
         }
+    }
+
+    /// Creates the error response to an invalid message, whose ID may be unknown.
+    pub(super) fn invalid_message(&self, id: ErrorId, error: ErrorObject) -> Outbound {
+        let ErrorId::Id(id) = id else {
+            let error = ErrorMessage::new(self.peer.erased_protocol().unknown_id(), error);
+            return Outbound::new(Route::Connection, mcpgen_types::to_vec(&error));
+        };
+        rejection(id, error)
     }
 
     /// Removes a request without handling it and returns its error response.

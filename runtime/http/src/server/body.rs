@@ -93,11 +93,12 @@ pub(super) fn empty(status: StatusCode) -> Response<Body> {
 /// that the client does not read counts toward no limit, so it must stay small.
 const MAX_QUOTED: usize = 1024;
 
-/// Creates an error response. An ID longer than [`MAX_QUOTED`] becomes null, a longer message is truncated, and longer
-/// data is dropped.
+/// Creates an error response. An unknown ID and one longer than [`MAX_QUOTED`] are left out, a longer message is truncated,
+/// and longer data is dropped.
 pub(super) fn error(status: StatusCode, id: ErrorId, mut error: ErrorObject) -> Response<Body> {
     let id = match id {
-        ErrorId::Id(RequestId::String(id)) if id.len() > MAX_QUOTED => ErrorId::Null,
+        ErrorId::Id(RequestId::String(id)) if id.len() > MAX_QUOTED => ErrorId::Absent,
+        ErrorId::Null => ErrorId::Absent,
         id => id,
     };
     if error.message.len() > MAX_QUOTED {

@@ -172,6 +172,10 @@ impl RevisionRules for DualProtocol {
         self.current().peer_info()
     }
 
+    fn current_revision(&self) -> Option<Revision> {
+        self.current().current_revision()
+    }
+
     fn wants_log(&self, scope: &RequestScope, level: Level) -> bool {
         self.rules_of(scope).wants_log(scope, level)
     }

@@ -358,6 +358,11 @@ impl RevisionRules for Legacy {
         self.state().peer_info.clone()
     }
 
+    fn current_revision(&self) -> Option<Revision> {
+        let negotiated = self.peer_info().map(|peer_info| peer_info.revision);
+        negotiated.or_else(|| self.local_info.revisions.first().copied())
+    }
+
     fn wants_log(&self, _: &RequestScope, level: Level) -> bool {
         self.has_declared(&["logging"]) && self.state().level.is_none_or(|least| level >= least)
     }

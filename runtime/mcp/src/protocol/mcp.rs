@@ -10,7 +10,7 @@ use mcpgen_runtime::context::Context;
 use mcpgen_runtime::jsonrpc::errors;
 use mcpgen_runtime::protocol::{Admission, Cancellation, Effect, Notice, Protocol, Received, Rules, Sending};
 use mcpgen_runtime::transport::FreeForm;
-use mcpgen_types::{ErrorObject, Json, JsonObject, RequestId, Revision};
+use mcpgen_types::{ErrorId, ErrorObject, Json, JsonObject, RequestId, Revision};
 use parking_lot::Mutex;
 use serde_json::json;
 use tower::BoxError;
@@ -117,6 +117,14 @@ impl Protocol for Mcp {
 
     fn check_batch(&self) -> Result<(), ErrorObject> {
         if self.rules.allows_batches() { Ok(()) } else { Err(super::errors::not_in_batches()) }
+    }
+
+    /// Before the handshake, the revision that this side prefers decides.
+    fn unknown_id(&self) -> ErrorId {
+        match self.rules.current_revision() {
+            Some(revision) if revision.has_optional_error_id() => ErrorId::Absent,
+            _ => ErrorId::Null,
+        }
     }
 
     fn admit(&self, request: &Received<'_>) -> Result<Admission<Scope>, ErrorObject> {

@@ -562,6 +562,10 @@ impl RevisionRules for Modern {
         self.negotiated().peer_info.clone()
     }
 
+    fn current_revision(&self) -> Option<Revision> {
+        Some(self.revision())
+    }
+
     fn wants_log(&self, scope: &RequestScope, level: Level) -> bool {
         self.can(scope.revision, &["logging"]) && scope.level.is_some_and(|least| level >= least)
     }

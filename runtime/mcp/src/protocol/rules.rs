@@ -101,6 +101,11 @@ pub trait RevisionRules: Send + Sync + 'static {
         None
     }
 
+    /// Returns the revision of messages that name none: the negotiated one, or else the one that this side prefers.
+    fn current_revision(&self) -> Option<Revision> {
+        self.peer_info().map(|peer_info| peer_info.revision)
+    }
+
     /// Returns whether the client wants log messages of this level.
     fn wants_log(&self, _scope: &RequestScope, _level: Level) -> bool {
         false
@@ -179,5 +184,9 @@ impl RevisionRules for FixedRevision {
 
     fn allows_batches(&self) -> bool {
         self.0.has_batches()
+    }
+
+    fn current_revision(&self) -> Option<Revision> {
+        Some(self.0)
     }
 }

@@ -5,13 +5,14 @@ use std::sync::Arc;
 use mcpgen_sdk::client::handshake::HandshakeError;
 use mcpgen_sdk::connection::Limits;
 use mcpgen_sdk::peer::{CallError, Peer};
-use mcpgen_sdk::protocol::info::LocalInfo;
+use mcpgen_sdk::protocol::config::ServerConfig;
+use mcpgen_sdk::protocol::info::{HandlerCapabilities, LocalInfo};
 use mcpgen_sdk::protocol::legacy::Legacy;
 use mcpgen_sdk::protocol::{ContextExt, Level, PeerExt, Role};
 use mcpgen_sdk::router::Router;
 use mcpgen_sdk::transport::lines;
 use mcpgen_sdk::{Client, connect};
-use mcpgen_types::{ErrorObject, Json, Revision, v2024_11_05, v2025_03_26, v2025_11_25};
+use mcpgen_types::{ErrorObject, Json, Revision, v2024_11_05, v2025_03_26, v2025_11_25, v2026_07_28};
 use serde_json::{Value, json};
 use tokio::task::JoinHandle;
 
@@ -170,6 +171,42 @@ async fn accepts_batches_in_one_revision_only() {
         let response = remote.request(&batch).await;
         assert_eq!((&response["id"], &response["error"]["code"]), (&Value::Null, &json!(-32600)), "{revision}");
     }
+}
+
+/// The schema of a revision decides whether the unknown ID of an error response is left out. Before the handshake, the
+/// revision that the server prefers decides.
+#[tokio::test]
+async fn an_unknown_id_is_null_or_left_out() {
+    let batch = "[{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"ping\"},5]";
+    for revision in Revision::ALL.iter().filter(|revision| revision.is_legacy()) {
+        let expected = if revision.has_optional_error_id() { None } else { Some(&Value::Null) };
+        let (mut remote, _peer) = server(LocalInfo { revisions: vec![*revision], ..local_info() });
+        for garbage in ["{", "5", "[]"] {
+            assert_eq!(
+                remote.request(garbage).await.get("id"),
+                expected,
+                "{revision}: {garbage}, before the handshake"
+            );
+        }
+        remote.request(&initialize(revision.as_str(), &json!({}))).await;
+        for garbage in ["{", "5", "[]"] {
+            let response = remote.request(garbage).await;
+            assert_eq!(response.get("id"), expected, "{revision}: {garbage}");
+            if *revision == Revision::V2025_11_25 {
+                mcpgen_types::from_value::<v2025_11_25::JsonRpcErrorResponse>(response).expect("a valid response");
+            }
+        }
+        if revision.has_batches() {
+            assert_eq!(remote.request(batch).await[1].get("id"), Some(&Value::Null));
+        }
+    }
+    let rules = ServerConfig::from(LocalInfo::new("server", "1")).protocol(&HandlerCapabilities::default());
+    let (mut remote, _peer) = RawPeer::connect(|pipe| support::run(router(), Arc::new(rules), Limits::default(), pipe));
+    let response = remote.request("{").await;
+    assert_eq!(response.get("id"), None, "2026-07-28");
+    mcpgen_types::from_value::<v2026_07_28::JsonRpcErrorResponse>(response).expect("a valid response");
+    remote.request(&initialize("2024-11-05", &json!({}))).await;
+    assert_eq!(remote.request("{").await.get("id"), Some(&Value::Null));
 }
 
 #[tokio::test]
