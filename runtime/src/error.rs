@@ -1,7 +1,6 @@
 //! The errors of calls.
 
 use std::error::Error;
-use std::fmt;
 use std::time::Duration;
 
 use mcpgen_types::ErrorObject;
@@ -9,7 +8,6 @@ use tower::BoxError;
 
 use crate::jsonrpc::errors;
 use crate::transport::Undelivered;
-use crate::util::error_chain;
 
 /// The connection is closed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
@@ -69,9 +67,4 @@ impl CallError {
     }
 }
 
-/// Like the messages of the error and its causes, because the standard library prints the error of `main` with `Debug`.
-impl fmt::Debug for CallError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&error_chain(self))
-    }
-}
+crate::debug_as_message!(CallError);

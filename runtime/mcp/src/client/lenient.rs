@@ -324,7 +324,7 @@ mod tests {
                 json!({ "audience": ["user", "system"], "priority": 1 }),
                 Some(json!({ "priority": 1 })),
                 "/annotations/audience",
-                ".annotations.audience[1]: expected one of \"assistant\", \"user\", found \"system\"",
+                ".annotations.audience[1]: expected one of \"user\", \"assistant\", found \"system\"",
             ),
             (
                 json!({ "priority": "high" }),
