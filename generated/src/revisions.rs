@@ -118,6 +118,13 @@ impl Revision {
         ["2025-03-26"].contains(&self.name)
     }
 
+    /// Returns whether an error response has no `id` if the ID of the request is unknown. Otherwise it is `null`, as
+    /// in JSON-RPC. `false` for a custom revision.
+    #[must_use]
+    pub fn has_optional_error_id(self) -> bool {
+        ["2025-11-25", "2026-07-28"].contains(&self.name)
+    }
+
     /// Returns whether servers begin each event stream of Streamable HTTP with an empty event, from whose ID
     /// clients resume. `false` for a custom revision.
     #[must_use]

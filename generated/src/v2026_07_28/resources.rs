@@ -540,7 +540,7 @@ codec::notification! { ResourceListChangedNotification;
 /// use mcpgen_types::v2026_07_28::ResourceTemplate;
 ///
 /// let template = ResourceTemplate::new("file:///logs/{day}.txt", "log").with_title("Log of a day");
-/// let text = r#"{"name":"log","title":"Log of a day","uriTemplate":"file:///logs/{day}.txt"}"#;
+/// let text = r#"{"uriTemplate":"file:///logs/{day}.txt","name":"log","title":"Log of a day"}"#;
 /// assert_eq!(mcpgen_types::to_string(&template), text);
 ///
 /// let error = mcpgen_types::from_str::<ResourceTemplate>(r#"{"name":"a","name":"b"}"#).unwrap_err();

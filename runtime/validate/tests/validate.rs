@@ -254,7 +254,7 @@ fn compiles_an_output_schema_once_per_listed_tool() {
         let warnings = Warnings::default();
         let _logged = tracing::subscriber::set_default(warnings.clone());
         for unchecked in [
-            json!({ "type": "object", "properties": { "s": { "pattern": r"^(a+)+\1b$" } } }),
+            json!({ "type": "object", "properties": { "s": { "pattern": r"(\w{200}){200}" } } }),
             json!({ "type": "object", "$ref": "https://example.com/schema.json" }),
         ] {
             warnings.0.store(0, Ordering::SeqCst);

@@ -1,5 +1,5 @@
-//! Lists the public API of the generated crate from its sources and compares it with snapshots, so that every change to
-//! a released revision is reviewed and described in the CHANGELOG.
+//! Lists the public API of the generated crate and of the runtime crates from their sources and compares it with
+//! snapshots, so that every change is reviewed and described in the CHANGELOG.
 //!
 //! `MCPGEN_BLESS=1 cargo test -p mcpgen-proof api` rewrites the snapshots in `tests/proof/tests/it/api/`, but not the
 //! digests in `SHA256SUMS` beside them: a failing test reminds you to describe the change before you update the digest.
@@ -45,8 +45,9 @@ fn parse(path: &Path) -> syn::File {
 }
 
 impl Crate {
-    fn read(src: &Path) -> Crate {
-        let mut found = Crate::default();
+    /// Reads a crate that uses macros of other crates.
+    fn read(src: &Path, macros: BTreeMap<String, Macro>) -> Crate {
+        let mut found = Crate { macros, ..Crate::default() };
         let items = found.included(parse(&src.join("lib.rs")).items, src);
         // Reads all macros before it expands them, because they may be used in other files.
         found.module(Names::new(), items, src);
@@ -530,12 +531,12 @@ fn digest(snapshot: &str) -> String {
     })
 }
 
-/// Returns the listings of the core, of every released revision and of every extension, with the names of their
-/// snapshots.
+/// Returns the listings of the core, of every released revision, of every extension and of every runtime crate, with the
+/// names of their snapshots.
 fn listings() -> Vec<(String, String)> {
     let root = main_folder();
     let workspace = Workspace::open(Some(&root)).unwrap_or_else(|error| panic!("{error}"));
-    let all = Crate::read(&root.join("generated/src"));
+    let all = Crate::read(&root.join("generated/src"), BTreeMap::new());
     let is_listed =
         |name: &str| name == EXTENSIONS || workspace.revisions.iter().any(|revision| revision.module() == name);
     let mut listings = vec![("core".to_owned(), all.api(&[], &is_listed))];
@@ -547,7 +548,22 @@ fn listings() -> Vec<(String, String)> {
         let module = extension.module.clone();
         listings.push((format!("ext_{module}"), all.api(&[EXTENSIONS.to_owned(), module], &|_| false)));
     }
+    let mut macros = BTreeMap::new();
+    for name in runtime_crates(&root) {
+        let one = Crate::read(&root.join(&name).join("src"), macros);
+        listings.push((name.replace('/', "_"), one.api(&[], &|_| false)));
+        macros = one.macros;
+    }
     listings
+}
+
+/// Returns the folders of the runtime's libraries. The dispatcher, whose macros the others use, is first.
+fn runtime_crates(root: &Path) -> Vec<String> {
+    let manifest = std::fs::read_to_string(root.join("Cargo.toml")).unwrap_or_else(|error| panic!("{error}"));
+    let manifest: toml::Table = manifest.parse().unwrap_or_else(|error| panic!("{error}"));
+    let members = manifest["workspace"]["members"].as_array().expect("a list of members");
+    let members = members.iter().filter_map(|member| member.as_str()).filter(|member| member.starts_with("runtime"));
+    members.filter(|member| root.join(member).join("src/lib.rs").is_file()).map(str::to_owned).collect()
 }
 
 const REMEDY: &str = "If the change is intended, run MCPGEN_BLESS=1 cargo test -p mcpgen-proof api";
@@ -621,6 +637,9 @@ fn listing_contains_all_kinds_of_items() {
         ("ext_tasks", "Tool: use v2026_07_28::Tool"),
         ("ext_tasks", "GetTaskRequest: impl Request: const METHOD: &'static str = \"tasks/get\""),
         ("ext_server_card", "ServerCard.remotes: Option<Vec<Remote>>"),
+        ("runtime", "CallError::Timeout: variant(Duration)"),
+        ("runtime_mcp", "client::ToolFailed: struct"),
+        ("runtime_sdk", "prelude::Server: use mcpgen_mcp::Server"),
     ];
     for (name, start) in expected {
         let lines = listings.get(name).unwrap_or_else(|| panic!("no listing of {name}"));
