@@ -102,4 +102,4 @@ pub use registry::{decode_cursor, encode_cursor};
 pub use serve::{IntoConnection, serve, serve_until};
 pub use state::{RequestContext, Server, ServerSetup, ToolInvocation, ToolRunner};
 pub use tool::ToolInfo;
-pub use tool_error::ToolError;
+pub use tool_error::{ToolError, ToolResult};

@@ -41,7 +41,7 @@ impl ToolEntry {
         tool.input_schema = input_schema;
         let output_schema = T::output_schema().map(|schema| schema::decode(&tool.name, "outputSchema", &schema));
         tool.output_schema = output_schema.transpose()?;
-        Self::new(info, run(|context, tool, arguments| decode_arguments::<A>(context, tool, arguments), function))
+        Self::new(info, run(|context, entry, arguments| decode_arguments::<A>(context, entry, arguments), function))
     }
 
     /// Creates a tool with hand-written schemas.
@@ -76,7 +76,10 @@ impl ToolEntry {
                 return Err(DefinitionError::Schema { name: tool.name, schema: "inputSchema", source });
             }
         };
-        Ok(Self { headers, schemas: OnceLock::new(), run, runner: info.runner, tool })
+        let properties = tool.input_schema.get().get("properties").and_then(|names| JsonObject::try_from(names).ok());
+        let argument_names = properties.iter().flat_map(|names| names.iter()).map(|(name, _)| name.into_owned());
+        let argument_names = argument_names.collect();
+        Ok(Self { argument_names, headers, schemas: OnceLock::new(), run, runner: info.runner, tool })
     }
 }
 
@@ -113,15 +116,28 @@ impl ToolEntry {
         }
         Box::pin(async move {
             let arguments = match (arguments.object(), self.schemas.get()) {
-                (Ok(arguments), Some(schemas)) => schemas.check_input(&self.tool.name, arguments).await,
-                (Ok(arguments), None) => Ok(arguments),
+                (Ok(valid), Some(schemas)) => {
+                    let invalid = |why: &str| self.invalid_arguments(&arguments, why);
+                    schemas.check_input(&self.tool.name, &valid, invalid).await.map(|()| arguments)
+                }
+                (Ok(_), None) => Ok(arguments),
                 (Err(error), _) => Err(error.into()),
             };
             match arguments {
-                Ok(arguments) => (self.run)(Arc::clone(&self), context, arguments.into()).await,
+                Ok(arguments) => (self.run)(Arc::clone(&self), context, arguments).await,
                 Err(error) => self.encode(&context, Err(error)),
             }
         })
+    }
+
+    /// Returns the error for the model that has sent invalid arguments, for these reasons.
+    fn invalid_arguments(&self, arguments: &Arguments, why: &str) -> ToolError {
+        let remarks = arguments.misspelt(&self.argument_names);
+        let remarks = if remarks.is_empty() { String::new() } else { format!(" ({})", remarks.join("; ")) };
+        let name = &self.tool.name;
+        ToolError::failed(format!(
+            "invalid arguments for {name}: {why}{remarks}. Correct them and call the tool again."
+        ))
     }
 
     /// Encodes the function's result or error as the result of the call. Returns an error for an error response.
@@ -145,7 +161,10 @@ impl ToolEntry {
 /// Wraps a tool's function. `decode` converts the arguments, and takes memory for them; if it fails, the function is not
 /// called.
 fn run<A, F, Fut, T>(
-    decode: impl Fn(&Context, &str, &Arguments) -> Result<(A, Option<DecodedMemory>), ToolError> + Send + Sync + 'static,
+    decode: impl Fn(&Context, &ToolEntry, &Arguments) -> Result<(A, Option<DecodedMemory>), ToolError>
+    + Send
+    + Sync
+    + 'static,
     function: F,
 ) -> Run
 where
@@ -155,7 +174,7 @@ where
 {
     Box::new(move |entry, request_context, arguments| {
         let context = Context::clone(&request_context);
-        match decode(&context, &entry.tool.name, &arguments) {
+        match decode(&context, &entry, &arguments) {
             Ok((decoded, memory)) => {
                 let result = function(request_context.with_arguments(arguments), decoded);
                 Box::pin(async move {
@@ -176,12 +195,13 @@ where
 /// Deserializes arguments. The error is for the model.
 fn decode_arguments<A: serde::de::DeserializeOwned>(
     context: &Context,
-    tool: &str,
-    arguments: &Arguments,
+    entry: &ToolEntry,
+    given: &Arguments,
 ) -> Result<(A, Option<DecodedMemory>), ToolError> {
-    let Some(arguments) = &arguments.0 else {
+    let invalid = |error| invalid_arguments(entry, given, &error);
+    let Some(arguments) = &given.0 else {
         let decoded = mcpgen_runtime::jsonrpc::json::decode(None);
-        return decoded.map(|nothing| (nothing, None)).map_err(|error| invalid_arguments(tool, &error));
+        return decoded.map(|nothing| (nothing, None)).map_err(invalid);
     };
     let read = arguments.read(|json| {
         let memory = context.take_memory(json.decoded_bytes())?;
@@ -197,16 +217,18 @@ fn decode_arguments<A: serde::de::DeserializeOwned>(
         if let (Ok(true), Ok(nothing)) = (is_empty, mcpgen_runtime::jsonrpc::json::decode(None)) {
             return Ok(nothing);
         }
-        Err(invalid_arguments(tool, &error))
+        Err(invalid(error))
     })?;
+    for remark in given.misspelt(&entry.argument_names) {
+        tracing::warn!(tool = entry.tool.name, "{remark}");
+    }
     Ok((decoded, memory))
 }
 
 /// Returns the error for the model that has sent invalid arguments.
-fn invalid_arguments(tool: &str, error: &mcpgen_types::Error) -> ToolError {
+fn invalid_arguments(entry: &ToolEntry, arguments: &Arguments, error: &mcpgen_types::Error) -> ToolError {
     let at = if error.path().is_empty() { "" } else { "argument " };
-    let error = in_json_terms(&error.to_string());
-    ToolError::failed(format!("invalid arguments for {tool}: {at}{error}. Correct them and call the tool again."))
+    entry.invalid_arguments(arguments, &format!("{at}{}", in_json_terms(&error.to_string())))
 }
 
 /// The description of a tool without its schemas. Converts from a name, or from a [`Tool`], whose schemas are replaced

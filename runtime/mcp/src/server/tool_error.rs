@@ -14,6 +14,27 @@ use tower::BoxError;
 #[derive(Debug)]
 pub struct ToolError(pub(super) Failure);
 
+/// The result of a tool's function. It names the error type, which the operator `?` needs.
+///
+/// ```
+/// use mcpgen_sdk::prelude::*;
+/// use schemars::JsonSchema;
+/// use serde::Deserialize;
+///
+/// #[derive(Deserialize, JsonSchema)]
+/// struct Parse {
+///     number: String,
+/// }
+///
+/// async fn parse(_: RequestContext, Parse { number }: Parse) -> ToolResult<i64> {
+///     Ok(number.parse()?)
+/// }
+///
+/// let server = Server::builder("numbers", "1.0.0").tool("parse", parse).build();
+/// # let _ = server;
+/// ```
+pub type ToolResult<T> = Result<T, ToolError>;
+
 #[derive(Debug)]
 pub(super) enum Failure {
     /// A failed result, for the model.

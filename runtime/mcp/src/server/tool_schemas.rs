@@ -27,18 +27,21 @@ impl Schemas {
         })
     }
 
-    /// Validates the arguments of a call and returns them.
+    /// Validates the arguments of a call.
     ///
     /// # Errors
     ///
-    /// Fails if the arguments are invalid, or if the check takes too long. The message is written for the model.
-    pub(crate) async fn check_input(&self, tool: &str, arguments: JsonObject) -> Result<JsonObject, ToolError> {
-        match self.input.check(&arguments).await {
-            Verdict::Valid => Ok(arguments),
-            Verdict::Invalid(errors) => {
-                let why = format!("invalid arguments for {tool}: {errors}. Correct them and call the tool again.");
-                Err(ToolError::failed(why))
-            }
+    /// Fails if the arguments are invalid, with the error of `invalid`, or if the check takes too long. The message is
+    /// written for the model.
+    pub(crate) async fn check_input(
+        &self,
+        tool: &str,
+        arguments: &JsonObject,
+        invalid: impl Fn(&str) -> ToolError,
+    ) -> Result<(), ToolError> {
+        match self.input.check(arguments).await {
+            Verdict::Valid => Ok(()),
+            Verdict::Invalid(errors) => Err(invalid(&errors)),
             Verdict::Unfinished => {
                 Err(ToolError::failed(format!("{tool}: checking the arguments against inputSchema took too long")))
             }

@@ -63,6 +63,8 @@ async fn invalid_arguments_name_the_tool_and_the_argument() {
     let types = [
         (json!({}), "missing field `text`"),
         (json!({ "text": "a" }), "missing field `tags`"),
+        (json!({ "text": "a", "tag": [] }), "missing field `tags` (unknown argument \"tag\"; did you mean \"tags\"?)"),
+        (json!({ "text": "a", "other": [] }), "missing field `tags`"),
         (json!({ "text": 1, "tags": [] }), "argument text: invalid type: integer `1`, expected string"),
         (json!({ "text": "a", "tags": ["b", 2] }), "argument tags[1]: invalid type: integer `2`, expected string"),
         (
@@ -74,6 +76,10 @@ async fn invalid_arguments_name_the_tool_and_the_argument() {
     let schemas = [
         (json!({}), "\"text\" is a required property; \"tags\" is a required property"),
         (json!({ "text": "a" }), "\"tags\" is a required property"),
+        (
+            json!({ "txet": "a", "tags": [] }),
+            "\"text\" is a required property (unknown argument \"txet\"; did you mean \"text\"?)",
+        ),
         (json!({ "text": 1, "tags": [] }), "/text: 1 is not of type \"string\""),
         (json!({ "text": "a", "tags": ["b", 2] }), "/tags/1: 2 is not of type \"string\""),
         (json!({ "text": "a", "tags": [], "stars": 256 }), "/stars: 256 is greater than the maximum of 255"),
@@ -81,7 +87,7 @@ async fn invalid_arguments_name_the_tool_and_the_argument() {
     let add_note = |server: ServerBuilder| server.tool("add_note", |_, _: Note| async {});
     let validated = |server: ServerBuilder| add_note(server).validate(mcpgen_validate::JsonSchema);
     let remotes = [connect(Revision::is_legacy, add_note), connect(Revision::is_legacy, validated)];
-    for (mut remote, table) in remotes.into_iter().zip([types, schemas]) {
+    for (mut remote, table) in remotes.into_iter().zip([&types[..], &schemas[..]]) {
         let initialize = json!({ "jsonrpc": "2.0", "id": 0, "method": "initialize", "params": {
             "protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": { "name": "c", "version": "1" },
         } });

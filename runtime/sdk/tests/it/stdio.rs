@@ -30,7 +30,7 @@ fn input_text() -> String {
 fn responses(output: &str) -> Vec<(Value, Value)> {
     let messages = output.lines().map(|line| serde_json::from_str::<Value>(line).unwrap_or_else(|_| panic!("{line}")));
     let mut responses: Vec<_> = messages
-        .filter(|message| message.get("id").is_some())
+        .filter(|message| message.get("method").is_none())
         .map(|message| {
             let text = message.pointer("/result/content/0/text").or(message.pointer("/result/protocolVersion"));
             (message["id"].clone(), text.unwrap_or(&message["error"]["code"]).clone())

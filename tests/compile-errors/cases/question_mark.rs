@@ -1,0 +1,17 @@
+//! The operator `?` in the function of a tool, whose error type nothing names.
+
+use mcpgen_sdk::prelude::*;
+use schemars::JsonSchema;
+use serde::Deserialize;
+
+#[derive(Deserialize, JsonSchema)]
+struct Parse {
+    number: String,
+}
+
+fn main() {
+    let _ = Server::builder("numbers", "1.0.0").tool("parse", |_, Parse { number }| async move {
+        let parsed: i64 = number.parse()?;
+        Ok(parsed)
+    });
+}
