@@ -31,8 +31,10 @@ pub enum Unresolved {
     TooLarge,
 }
 
-/// The number of nested references after which an intersection counts as recursive.
+/// The number of nested schemas after which a proof is abandoned.
 const MAX_DEPTH: u32 = 48;
+/// The number of nested calls after which an intersection counts as recursive. All later stages descend into the result.
+const MAX_OPEN: u32 = 64;
 /// The number of intersections after which a result counts as too large.
 const MAX_STEPS: u32 = 50_000;
 /// The number of pairs of nodes after which a proof is abandoned.
@@ -60,16 +62,16 @@ impl<'a> Algebra<'a> {
     fn resolve_at(&self, schema: &Schema, depth: u32) -> Result<Schema, Unresolved> {
         let kind = match &schema.kind {
             // Resolving a recursive definition can produce the same intersection repeatedly.
-            Kind::All(_) if depth > MAX_DEPTH => return Err(Unresolved::Recursive),
+            Kind::All(_) if depth > MAX_OPEN => return Err(Unresolved::Recursive),
             Kind::All(schemas) => {
                 let mut schemas = schemas.iter();
                 let mut all = schemas.next().cloned().unwrap_or_else(Schema::any);
                 for schema in schemas {
-                    all = self.meet_narrowing(&all, schema, depth)?;
+                    all = self.meet_narrowing(&all, schema, depth + 1)?;
                 }
                 self.resolve_at(&all, depth + 1)?.kind
             }
-            kind => match kind.try_map(&mut |part| self.resolve_at(part, depth))? {
+            kind => match kind.try_map(&mut |part| self.resolve_at(part, depth + 1))? {
                 Kind::Checked(inner, checks) => self.checked(*inner, checks),
                 kind => empty_is_never(kind),
             },
@@ -102,7 +104,7 @@ impl<'a> Algebra<'a> {
 
     /// Returns the intersection, which accepts what both accept.
     fn meet(&self, a: &Schema, b: &Schema, depth: u32) -> Result<Schema, Unresolved> {
-        if depth > MAX_DEPTH {
+        if depth > MAX_OPEN {
             return Err(Unresolved::Recursive);
         }
         self.steps.set(self.steps.get() + 1);
@@ -115,15 +117,16 @@ impl<'a> Algebra<'a> {
             (_, Kind::Any) => return Ok(a.clone()),
             _ => {}
         }
+        let depth = depth + 1;
         let kind = match (&a.kind, &b.kind) {
-            (Kind::All(_), _) => self.meet(&self.resolve_at(a, depth + 1)?, b, depth + 1)?.kind,
-            (_, Kind::All(_)) => self.meet(a, &self.resolve_at(b, depth + 1)?, depth + 1)?.kind,
+            (Kind::All(_), _) => self.meet(&self.resolve_at(a, depth)?, b, depth)?.kind,
+            (_, Kind::All(_)) => self.meet(a, &self.resolve_at(b, depth)?, depth)?.kind,
             (Kind::Never, _) | (_, Kind::Never) => Kind::Never,
             (Kind::Checked(inner, checks), _) => self.checked(self.meet_narrowing(inner, b, depth)?, checks.clone()),
             (_, Kind::Checked(inner, checks)) => self.checked(self.meet_narrowing(a, inner, depth)?, checks.clone()),
             (Kind::Ref(x), Kind::Ref(y)) if x == y => a.kind.clone(),
-            (Kind::Ref(name), _) => self.meet(self.target(name), b, depth + 1)?.kind,
-            (_, Kind::Ref(name)) => self.meet(a, self.target(name), depth + 1)?.kind,
+            (Kind::Ref(name), _) => self.meet(self.target(name), b, depth)?.kind,
+            (_, Kind::Ref(name)) => self.meet(a, self.target(name), depth)?.kind,
             (Kind::Union(variants), _) => {
                 Kind::union(variants.iter().map(|m| self.meet(m, b, depth)).collect::<Result<_, _>>()?)
             }
@@ -358,7 +361,7 @@ impl<'a> Algebra<'a> {
             Kind::Any => true,
             Kind::Ref(name) => universal.contains(name),
             Kind::Union(variants) => {
-                variants.iter().map(|m| self.types_in_full(m, universal, depth)).collect::<JsonTypes>()
+                variants.iter().map(|m| self.types_in_full(m, universal, depth + 1)).collect::<JsonTypes>()
                     == JsonTypes::ALL
             }
             _ => false,
