@@ -15,16 +15,21 @@ use mcpgen_schema::{Dialect, Document, ReadOptions};
 use crate::emit::Options;
 use crate::emit::module::{emit_on, threads};
 
+/// The parts of a tool that have schemas.
+const PARTS: [&str; 2] = ["arguments", "result"];
+
 /// A type that the root imports, whose name a tool could need.
 const IMPORTED_TYPE: &str = "CallToolResult";
 
 /// The maximum length of the name of a file, in bytes.
 const LONGEST_FILE_NAME: usize = 255;
 
-/// The names of the functions and types of all tools.
+/// The names of a tool's items.
 pub(super) struct Names {
-    functions: Namespace,
-    types: Namespace,
+    /// The name of the function, not escaped.
+    function: String,
+    /// The names of the types of the arguments and of the result.
+    types: [String; 2],
 }
 
 /// A tool, its function, and its schemas.
@@ -43,7 +48,7 @@ pub(super) struct ToolBinding<'s> {
 #[derive(Debug)]
 pub(super) struct SchemaBinding {
     tool: String,
-    /// "arguments" or "result".
+    /// One of [`PARTS`].
     part: &'static str,
     schema: Json,
     pub(super) module: String,
@@ -53,23 +58,32 @@ pub(super) struct SchemaBinding {
     pub(super) rust: Result<String, String>,
 }
 
-impl Default for Names {
-    fn default() -> Self {
+impl Names {
+    /// Returns the names of all tools, in their order.
+    pub(super) fn of<'t>(tools: impl Iterator<Item = &'t str>) -> impl Iterator<Item = Names> {
+        let functions = Namespace::default().claim_all(tools.map(|tool| (tool, function_name(tool))));
         let mut types = Namespace::default();
         types.claim(IMPORTED_TYPE);
-        Names { functions: Namespace::default(), types }
+        let [arguments, results] = PARTS.map(|part| {
+            types.claim_all(functions.iter().map(|name| (name.as_str(), type_name(&format!("{name}_{part}")))))
+        });
+        functions
+            .into_iter()
+            .zip(arguments)
+            .zip(results)
+            .map(|((function, arguments), result)| Names { function, types: [arguments, result] })
     }
 }
 
 impl<'s> ToolBinding<'s> {
-    pub(super) fn new(tool: &'s str, item: &'s Item, names: &mut Names) -> Self {
-        let function = names.functions.claim(&function_name(tool));
-        let mut schema = |part: &'static str, schema: &Json| SchemaBinding {
+    pub(super) fn new(tool: &'s str, item: &'s Item, names: Names) -> Self {
+        let Names { function, types: [arguments, result] } = names;
+        let schema = |part: &'static str, schema: Json, exported: String| SchemaBinding {
             tool: tool.to_owned(),
             part,
-            schema: schema.clone(),
+            schema,
             module: format!("{function}_{part}"),
-            exported: names.types.claim(&type_name(&format!("{function}_{part}"))),
+            exported,
             rust: Err("not modelled".to_owned()),
         };
         let mut input = item.get("inputSchema").cloned().unwrap_or(Json::Bool(true));
@@ -77,8 +91,9 @@ impl<'s> ToolBinding<'s> {
             // The protocol implies it.
             keywords.entry("type".to_owned()).or_insert_with(|| Json::String("object".into()));
         }
-        let arguments = schema("arguments", &input);
-        let result = item.get("outputSchema").map(|output| schema("result", output));
+        let [arguments_part, result_part] = PARTS;
+        let arguments = schema(arguments_part, input, arguments);
+        let result = item.get("outputSchema").map(|output| schema(result_part, output.clone(), result));
         ToolBinding { tool, function, item, arguments, result }
     }
 

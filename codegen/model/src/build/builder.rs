@@ -320,10 +320,11 @@ impl<'a> Builder<'a> {
     fn body(&mut self, object: &Object, at: &Occurrence) -> Struct {
         let mut fields = Namespace::default();
         fields.claim("extra");
+        let names = fields.claim_all(object.properties.keys().map(|wire| (wire.as_str(), field_name(wire))));
         // The params of two methods are different types even if they are equal, because they may differ in later
         // revisions.
         let is_message = object.requires("method");
-        let members = object.properties.iter().map(|(wire, property)| {
+        let members = object.properties.iter().zip(names).map(|((wire, property), rust)| {
             let note = &property.schema.note;
             let content = match self.algebra.follow(&property.schema).and_then(constant) {
                 Some(value) => Content::Constant(value.clone()),
@@ -334,7 +335,7 @@ impl<'a> Builder<'a> {
             };
             Member {
                 wire: wire.clone(),
-                rust: fields.claim(&field_name(wire)),
+                rust,
                 required: property.required,
                 content,
                 description: note.description.clone(),
@@ -663,32 +664,29 @@ fn open_enumeration(values: &[String]) -> Vec<Value> {
     let mut names = Namespace::default();
     names.claim("Other");
     let name = |text: &String| if text.is_empty() { "Empty".to_owned() } else { type_name(text) };
-    values.iter().map(|text| Value { json: Json::String(text.clone()), rust: names.claim(&name(text)) }).collect()
+    let names = names.claim_all(values.iter().map(|text| (text.as_str(), name(text))));
+    values.iter().zip(names).map(|(text, rust)| Value { json: Json::String(text.clone()), rust }).collect()
 }
 
 /// Returns the values of an enumeration with their names.
 fn enumeration(values: &[Json], note: &Note) -> Vec<Value> {
-    let mut names = Namespace::default();
-    values
-        .iter()
-        .map(|json| {
-            let given = note.value_names.iter().find(|(value, _)| value == json).map(|(_, name)| type_name(name));
-            let wanted = match json {
-                _ if given.as_ref().is_some_and(|name| !name.is_empty()) => given.unwrap_or_default(),
-                Json::String(text) if text.is_empty() => "Empty".to_owned(),
-                Json::String(text) => type_name(text),
-                Json::Number(number) => {
-                    format!("Number{}", number.to_string().replace('-', "Minus").replace('.', "_").replace('+', ""))
-                }
-                Json::Bool(true) => "True".to_owned(),
-                Json::Bool(false) => "False".to_owned(),
-                Json::Null => "Null".to_owned(),
-                Json::Array(_) => "Array".to_owned(),
-                Json::Object(_) => "Object".to_owned(),
-            };
-            Value { json: json.clone(), rust: names.claim(&wanted) }
-        })
-        .collect()
+    let given = |json: &Json| note.value_names.iter().find(|(value, _)| value == json).map(|(_, name)| name.clone());
+    let texts: Vec<String> = values.iter().map(|json| given(json).unwrap_or_else(|| json.plain())).collect();
+    let wanted = values.iter().zip(&texts).map(|(json, text)| match json {
+        _ if given(json).is_some() => type_name(text),
+        Json::String(text) if text.is_empty() => "Empty".to_owned(),
+        Json::String(text) => type_name(text),
+        Json::Number(number) => {
+            format!("Number{}", number.to_string().replace('-', "Minus").replace('.', "_").replace('+', ""))
+        }
+        Json::Bool(true) => "True".to_owned(),
+        Json::Bool(false) => "False".to_owned(),
+        Json::Null => "Null".to_owned(),
+        Json::Array(_) => "Array".to_owned(),
+        Json::Object(_) => "Object".to_owned(),
+    });
+    let names = Namespace::default().claim_all(texts.iter().map(String::as_str).zip(wanted));
+    values.iter().zip(names).map(|(json, rust)| Value { json: json.clone(), rust }).collect()
 }
 
 /// Names the variants of a union for the names of inline types. An object is named by the constant that tells it apart.
