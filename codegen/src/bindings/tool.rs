@@ -24,7 +24,6 @@ const IMPORTED_TYPE: &str = "CallToolResult";
 /// The maximum length of the name of a file, in bytes.
 const LONGEST_FILE_NAME: usize = 255;
 
-/// The names of a tool's items.
 pub(super) struct Names {
     /// The name of the function, not escaped.
     function: String,
@@ -32,7 +31,6 @@ pub(super) struct Names {
     types: [String; 2],
 }
 
-/// A tool, its function, and its schemas.
 #[derive(Debug)]
 pub(super) struct ToolBinding<'s> {
     pub(super) tool: &'s str,
@@ -52,14 +50,12 @@ pub(super) struct SchemaBinding {
     part: &'static str,
     schema: Json,
     pub(super) module: String,
-    /// The name of the type in the root.
     pub(super) exported: String,
     /// The name of the type in the module, or why the schema has no types.
     pub(super) rust: Result<String, String>,
 }
 
 impl Names {
-    /// Returns the names of all tools, in their order.
     pub(super) fn of<'t>(tools: impl Iterator<Item = &'t str>) -> impl Iterator<Item = Names> {
         let functions = Namespace::default().claim_all(tools.map(|tool| (tool, function_name(tool))));
         let mut types = Namespace::default();
@@ -105,12 +101,10 @@ impl<'s> ToolBinding<'s> {
         [&mut self.arguments].into_iter().chain(&mut self.result)
     }
 
-    /// Returns whether a file system rejects the name of a module.
     pub(super) fn is_too_long(&self) -> bool {
         self.schemas().any(|schema| schema.module.len() > LONGEST_FILE_NAME)
     }
 
-    /// Returns the notes about schemas without types.
     pub(super) fn notes(&self) -> Vec<String> {
         let notes = self.schemas().filter_map(|schema| schema.rust.as_ref().err().map(|why| (schema.subject(), why)));
         notes.map(|(subject, why)| format!("{}: {subject} JSON: {why}", visible(self.tool))).collect()

@@ -69,7 +69,7 @@ pub fn build(
         sha256: normalised.sha256,
         era: messages.era(),
         areas: areas(&types, &messages, &error_codes),
-        checks: used_checks(types.iter(), &normalised.checks),
+        checks: used_checks(types.iter().flat_map(|def| def.shape.checks()), &normalised.checks),
         types,
         requests: messages.requests,
         notifications: messages.notifications,
@@ -235,7 +235,6 @@ impl<'a> Builder<'a> {
         Some(Bounded { inner: self.plain(kind, at), limit, checks: Vec::new() })
     }
 
-    /// Returns the shape of an object whose members all match a pattern.
     fn matching_map(&mut self, object: &Object, at: &Occurrence) -> Shape {
         let pattern = object.pattern.as_ref();
         let content = pattern.map_or(Type::Any, |it| self.content(&it.schema, &at.below("Value")));
@@ -270,7 +269,6 @@ impl<'a> Builder<'a> {
         Shape::Tuple(Tuple { first, rest })
     }
 
-    /// Returns the shape of a schema with checks.
     fn checked(&mut self, inner: &Schema, checks: &[Check], at: &Occurrence) -> Shape {
         let checks = checks.to_vec();
         if let Kind::Union(variants) = &inner.kind
@@ -302,7 +300,6 @@ impl<'a> Builder<'a> {
         }
     }
 
-    /// Returns the shape of a union that no guard decides.
     fn undecided(&mut self, variants: &[Schema], conflict: Conflict, mut checks: Vec<Check>, at: &Occurrence) -> Shape {
         checks.insert(0, Check::Any(variants.iter().map(Schema::to_check).collect()));
         let labels = variant_labels(variants);
@@ -454,12 +451,10 @@ fn core_type(name: &str, schema: &Schema) -> Option<CoreType> {
     }
 }
 
-/// Returns the definitions that the checks of types refer to, directly or not, in the order of the schema.
-pub(super) fn used_checks<'t>(types: impl IntoIterator<Item = &'t TypeDef>, all: &Definitions) -> Definitions {
+/// Returns the definitions that checks refer to, directly or not, in the order of the schema.
+pub(super) fn used_checks<'c>(checks: impl IntoIterator<Item = &'c Check>, all: &Definitions) -> Definitions {
     let mut names: Vec<&str> = Vec::new();
-    for def in types {
-        def.shape.checks().iter().for_each(|check| check.definitions(&mut names));
-    }
+    checks.into_iter().for_each(|check| check.definitions(&mut names));
     let mut used: BTreeSet<&str> = BTreeSet::new();
     while let Some(name) = names.pop() {
         if used.insert(name)

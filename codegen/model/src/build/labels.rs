@@ -18,7 +18,6 @@ pub(super) fn open_enumeration(values: &[String]) -> Vec<Value> {
     values.iter().zip(names).map(|(text, rust)| Value { json: Json::String(text.clone()), rust }).collect()
 }
 
-/// Returns the values of an enumeration with their names.
 pub(super) fn enumeration(values: &[Json], note: &Note) -> Vec<Value> {
     let given = |json: &Json| note.value_names.iter().find(|(value, _)| value == json).map(|(_, name)| name.clone());
     let texts: Vec<String> = values.iter().map(|json| given(json).unwrap_or_else(|| json.plain())).collect();
@@ -61,7 +60,6 @@ pub(super) fn variant_labels(variants: &[Schema]) -> Vec<String> {
     variants.iter().zip(&objects).map(label).collect()
 }
 
-/// Returns the only value that a schema accepts.
 pub(super) fn constant(schema: &Schema) -> Option<&Json> {
     match &schema.kind {
         Kind::Values(values) if values.len() == 1 => values.first(),

@@ -18,7 +18,6 @@ pub(super) struct Messages {
 }
 
 impl Messages {
-    /// Collects the messages.
     pub(super) fn of(
         types: &Types,
         names: &BTreeMap<String, TypeId>,

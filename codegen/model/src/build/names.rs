@@ -88,7 +88,6 @@ fn either(a: &str, b: &str) -> String {
     format!("{head_text}{}Or{}{tail_text}", middle(&a_words), middle(&b_words))
 }
 
-/// Returns the words of a `CamelCase` name.
 pub(super) fn words(name: &str) -> Vec<&str> {
     let mut starts: Vec<usize> = name.char_indices().filter(|(_, c)| c.is_uppercase()).map(|(at, _)| at).collect();
     if starts.first() != Some(&0) {

@@ -77,7 +77,6 @@ impl<'a> Search<'a> {
         self.decision.guards.push(Guard { when, variant });
     }
 
-    /// Splits a group by JSON type.
     fn by_type(&mut self, group: Vec<usize>) -> Result<(), Conflict> {
         let mut groups: Vec<(JsonTypes, Vec<usize>)> = Vec::new();
         for one in JsonTypes::ALL.each() {
@@ -255,7 +254,6 @@ impl<'a> Search<'a> {
         best.map(|(_, split)| split)
     }
 
-    /// Splits enumerations by the value.
     fn by_whole_value(&self, group: &[usize]) -> Option<Split> {
         let values = group.iter().map(|&variant| match &self.algebra.follow(&self.variants[variant])?.kind {
             Kind::Values(values) => Some((variant, values.clone())),
@@ -346,7 +344,6 @@ struct KeyPath<'s> {
 
 /// The requirements of a variant at a path.
 struct AtPath<'s> {
-    /// Whether the value is required.
     required: bool,
     /// Whether the schema names the value in at least one object.
     declared: bool,

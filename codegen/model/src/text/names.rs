@@ -203,7 +203,8 @@ mod tests {
 
     #[test]
     fn names_do_not_depend_on_the_order() {
-        let cases: [(fn(&str) -> String, &[(&str, &str)]); 5] = [
+        type Case = (fn(&str) -> String, &'static [(&'static str, &'static str)]);
+        let cases: [Case; 5] = [
             (field_name, &[("id", "id"), ("ID", "id2"), ("Id", "id3")]),
             (field_name, &[("mime-type", "mime_type"), ("mimeType", "mime_type2")]),
             (function_name, &[("delete_user", "delete_user"), ("delete-user", "delete_user2")]),
