@@ -3,8 +3,11 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use indexmap::IndexMap;
 use mcpgen_schema::algebra::{Algebra, is_unsigned};
 use mcpgen_schema::check::{Check, Definitions};
+use mcpgen_schema::containment::{Budget, Scoped, contains};
+use mcpgen_schema::json::Json;
 use mcpgen_schema::normal::{Array, Bounds, Discriminator, Kind, Length, Note, Object, Schema, first_integer};
 use mcpgen_schema::{Error, Normalised, Problem, normalise};
 
@@ -109,7 +112,7 @@ impl<'a> Builder<'a> {
             normalised,
             mapping,
             algebra,
-            universal: algebra.universal(),
+            universal: universal(normalised),
             names: normalised.definitions.keys().cloned().zip(0..).collect(),
             occurrences: vec![Vec::new(); types.len()],
             definitions: distinct(normalised),
@@ -356,10 +359,7 @@ impl<'a> Builder<'a> {
     fn is_any(&self, schema: &Schema) -> bool {
         match &schema.kind {
             Kind::Any => true,
-            Kind::Ref(name) => {
-                self.universal.contains(name)
-                    || self.algebra.follow(schema).is_some_and(|target| matches!(target.kind, Kind::Any))
-            }
+            Kind::Ref(name) => self.universal.contains(name),
             _ => false,
         }
     }
@@ -423,6 +423,24 @@ impl Decision {
         }
         self
     }
+}
+
+/// Returns the definitions that accept every JSON value.
+fn universal(normalised: &Normalised) -> BTreeSet<String> {
+    let definitions = &normalised.checks;
+    // These rule out most definitions, and take much less time than a proof.
+    let samples = [Json::Null, Json::Bool(true), Json::Array(Vec::new()), Json::Object(IndexMap::new())];
+    let is_universal = |(name, schema): &(&String, &Schema)| {
+        let check = &definitions[*name];
+        let proof = || {
+            let [large, small] = [check, &Check::Anything].map(|check| Scoped { check, definitions });
+            contains(large, small, Budget::default()).is_proved()
+        };
+        matches!(schema.kind, Kind::Any | Kind::Union(_) | Kind::Ref(_))
+            && samples.iter().all(|sample| check.accepts(sample, definitions))
+            && proof()
+    };
+    normalised.definitions.iter().filter(is_universal).map(|(name, _)| name.clone()).collect()
 }
 
 pub(super) fn type_def(name: &str, origin: Origin, note: &Note) -> TypeDef {

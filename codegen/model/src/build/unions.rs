@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 
 use mcpgen_schema::JsonTypes;
 use mcpgen_schema::algebra::Algebra;
+use mcpgen_schema::containment::{Budget, Scoped, Verdict, disjoint};
 use mcpgen_schema::json::Json;
 use mcpgen_schema::normal::{Discriminator, Kind, Object, Schema};
 
@@ -34,6 +35,16 @@ pub(super) fn decide(
     search.decision.overlapping = !algebra.are_disjoint(variants);
     search.by_type(all)?;
     Ok(search.decision)
+}
+
+/// Returns a document that both accept, if one is found.
+pub(super) fn example_of_both(a: &Schema, b: &Schema, algebra: &Algebra<'_>) -> Option<Json> {
+    let [a, b] = [a, b].map(Schema::to_check);
+    let [a, b] = [&a, &b].map(|check| Scoped { check, definitions: algebra.checks() });
+    match disjoint(a, b, Budget::default()) {
+        Verdict::Refuted(document) => Some(document),
+        _ => None,
+    }
 }
 
 /// Returns the first variant that accepts everything that the others accept. The union is an alias of it.
@@ -281,7 +292,7 @@ impl<'a> Search<'a> {
             return Ok(vec![(None, rest)]);
         }
         let (a, b) = (group[0], group[1]);
-        let example = self.algebra.example_of_both(&self.variants[a], &self.variants[b]);
+        let example = example_of_both(&self.variants[a], &self.variants[b], self.algebra);
         Err(Conflict { a, b, example })
     }
 
