@@ -81,7 +81,6 @@ pub struct Generator {
     base: Option<Base>,
 }
 
-/// A revision of `mcpgen-types` that a schema extends.
 #[derive(Clone, Debug)]
 struct Base {
     schema: PathBuf,

@@ -169,7 +169,6 @@ pub(crate) fn replace(dir: &Path, changes: &[Change]) -> Result<(), Error> {
     Ok(())
 }
 
-/// Removes empty folders between a removed file and `dir`.
 fn remove_empty(dir: &Path, path: &str) {
     for folder in Path::new(path).ancestors().skip(1).filter(|folder| !folder.as_os_str().is_empty()) {
         // This fails if the folder is not empty, as intended.

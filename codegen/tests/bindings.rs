@@ -2,6 +2,8 @@
 
 mod support;
 
+use std::collections::BTreeMap;
+
 use support::Project;
 
 /// A snapshot with one tool.
@@ -75,6 +77,16 @@ fn what_lies_outside_the_grammar_is_json_with_a_note() {
     }
 }
 
+/// Returns the tools that the functions of a root call, by the names of the functions.
+fn functions(root: &str) -> BTreeMap<String, String> {
+    let functions = root.split("pub async fn ").skip(1).filter_map(|function| {
+        let (name, body) = function.split_once('<')?;
+        let tool = body.split_once(".tool(")?.1.split_once(')')?.0;
+        Some((name.to_owned(), tool.to_owned()))
+    });
+    functions.collect()
+}
+
 #[test]
 fn names_are_unique() {
     let project = Project::empty();
@@ -88,6 +100,11 @@ fn names_are_unique() {
     project.write("tools.json", one(&tools.join(",")));
     project.run(&["bindings", "tools.json", "--out", "out"]).exits(0);
     let root = project.read("out/mod.rs");
+    // The order of the tools does not decide which one a function calls.
+    project.write("tools.json", one(&tools.iter().rev().map(String::as_str).collect::<Vec<_>>().join(",")));
+    project.run(&["bindings", "tools.json", "--out", "reversed"]).exits(0);
+    assert_eq!(functions(&root), functions(&project.read("reversed/mod.rs")));
+    assert_eq!(functions(&root).get("get_sum").map(String::as_str), Some("\"get_sum\""));
     for function in
         ["get_sum", "get_sum2", "get_sum3", "r#type", "tool_9", "tool", "call_tool", "a_b", "self_", "structured"]
     {

@@ -7,7 +7,8 @@ use mcpgen_schema::{Error, Problem};
 use crate::{AliasRule, Origin, Protocol, Shape};
 
 /// How a definition is generated.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, strum::IntoStaticStr)]
+#[strum(serialize_all = "lowercase")]
 pub enum Outcome {
     /// As a type of this kind.
     Emitted(&'static str),
@@ -31,11 +32,7 @@ impl Outcome {
 
     /// Returns `emitted`, `aliased` or `absorbed`.
     pub fn as_str(self) -> &'static str {
-        match self {
-            Outcome::Emitted(_) => "emitted",
-            Outcome::Aliased => "aliased",
-            Outcome::Absorbed(_) => "absorbed",
-        }
+        self.into()
     }
 
     /// Returns the kind of type or the name of the rule.

@@ -82,7 +82,7 @@ impl Protocol {
                 let name = |index: usize| self.describe(&undecided.alternatives[index].content);
                 let (a, b) = (name(undecided.conflict.0), name(undecided.conflict.1));
                 let mut notes = vec![format!("no guard separates {a} from {b}")];
-                notes.extend(undecided.example.as_ref().map(|it| format!("both may accept {it}")));
+                notes.extend(undecided.example.as_ref().map(|it| format!("both accept {it}")));
                 Outline { notes, ..outline("any of", variants(&undecided.alternatives)) }
             }
             Shape::Tuple(tuple) => {

@@ -30,10 +30,8 @@ pub const NAMES: &str = "schema/names.toml";
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct InlineSchemas {
-    /// Why the schema repeats definitions.
     #[serde(default)]
     reason: String,
-    /// A link to the evidence.
     #[serde(default)]
     link: String,
     #[serde(default)]

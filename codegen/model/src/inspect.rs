@@ -217,7 +217,6 @@ fn pointers(def: &TypeDef) -> Vec<&str> {
     }
 }
 
-/// Describes a shape in one line.
 fn summary(protocol: &Protocol, shape: &Shape) -> String {
     let Outline { words, parts, notes } = protocol.outline(shape);
     let parts = parts.into_iter().map(|part| match part {

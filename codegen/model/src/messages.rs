@@ -101,7 +101,6 @@ impl Tag<'_> {
     }
 }
 
-/// Returns the text of a required constant member.
 fn constant<'p>(body: &'p Struct, name: &str) -> Option<&'p str> {
     body.member(name).filter(|member| member.required)?.constant()?.as_str()
 }

@@ -107,7 +107,6 @@ fn may_run_as_task(protocol: &Protocol, declared_by: &[Side], method: &str) -> b
     declared_by.iter().any(|side| find(protocol, *side, &path).is_some())
 }
 
-/// Returns the member at a path in the capabilities of a side.
 fn find<'p>(protocol: &'p Protocol, side: Side, path: &[String]) -> Option<&'p Member> {
     let definition = match side {
         Side::Client => "ClientCapabilities",
@@ -171,7 +170,6 @@ fn is_free_form(protocol: &Protocol, content: &Type) -> bool {
     }
 }
 
-/// Returns a struct, or the structs of a union.
 fn structs<'p>(protocol: &'p Protocol, content: &'p Type) -> Vec<&'p Struct> {
     if let Some(body) = protocol.as_struct(content) {
         return vec![body];

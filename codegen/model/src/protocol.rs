@@ -1,11 +1,12 @@
 //! A revision of the protocol.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use indexmap::IndexMap;
 use mcpgen_schema::check::Check;
 use mcpgen_schema::json::Json;
 use mcpgen_schema::text::hex;
+use serde::{Serialize, Serializer};
 use sha2::{Digest, Sha256};
 
 use crate::documentation::Docs;
@@ -73,9 +74,8 @@ impl Protocol {
 
     /// Returns the SHA-256 of the definitions without prose, in hex. It does not depend on the order of members.
     pub fn digest(&self) -> String {
-        let mut facts = Json::Object(self.facts.clone());
-        sort(&mut facts);
-        hex(&Sha256::digest(facts.to_string()))
+        let facts: BTreeMap<&String, Sorted<'_>> = self.facts.iter().map(|(name, json)| (name, Sorted(json))).collect();
+        hex(&Sha256::digest(serde_json::to_string(&facts).expect("JSON always serializes")))
     }
 
     /// Returns the area of a type, which determines the file.
@@ -181,14 +181,18 @@ impl Protocol {
     }
 }
 
-/// Sorts the members of each object by name.
-fn sort(json: &mut Json) {
-    match json {
-        Json::Object(members) => {
-            members.sort_unstable_keys();
-            members.values_mut().for_each(sort);
+/// JSON with the members of each object in the order of their names.
+struct Sorted<'j>(&'j Json);
+
+impl Serialize for Sorted<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        match self.0 {
+            Json::Object(members) => {
+                let members: BTreeMap<_, _> = members.iter().map(|(name, json)| (name, Sorted(json))).collect();
+                members.serialize(serializer)
+            }
+            Json::Array(items) => serializer.collect_seq(items.iter().map(Sorted)),
+            other => other.serialize(serializer),
         }
-        Json::Array(items) => items.iter_mut().for_each(sort),
-        _ => {}
     }
 }

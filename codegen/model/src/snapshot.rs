@@ -204,7 +204,6 @@ pub fn problems(malformed: Vec<Malformed>) -> Vec<Problem> {
     named.collect()
 }
 
-/// Reads lists and collects problems.
 struct Reader {
     file: String,
     /// The problems of the lists, and those of the item that is being read.

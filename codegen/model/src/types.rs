@@ -47,7 +47,8 @@ pub enum Origin {
 }
 
 /// The shape of a named type.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, strum::IntoStaticStr)]
+#[strum(serialize_all = "lowercase")]
 pub enum Shape {
     /// An object with named members.
     Struct(Struct),
@@ -58,6 +59,7 @@ pub enum Shape {
     /// An enumeration of values.
     Enum(Vec<Value>),
     /// A string with known values. Other strings are accepted.
+    #[strum(serialize = "open enum")]
     OpenEnum(Vec<Value>),
     /// A value with limits or checks that its Rust type does not have.
     Bounded(Bounded),
@@ -74,7 +76,7 @@ pub enum Shape {
 }
 
 /// A type of the hand-written core that a definition becomes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, strum::IntoStaticStr)]
 pub enum CoreType {
     /// The id of a request: a string or an integer.
     RequestId,
@@ -87,11 +89,7 @@ pub enum CoreType {
 impl CoreType {
     /// Returns its name in Rust.
     pub fn name(self) -> &'static str {
-        match self {
-            CoreType::RequestId => "RequestId",
-            CoreType::ProgressToken => "ProgressToken",
-            CoreType::ResultType => "ResultType",
-        }
+        self.into()
     }
 }
 
@@ -429,19 +427,7 @@ impl TypeDef {
 impl Shape {
     /// Returns the kind of the shape in one word.
     pub fn kind(&self) -> &'static str {
-        match self {
-            Shape::Struct(_) => "struct",
-            Shape::Union(_) => "union",
-            Shape::Tuple(_) => "tuple",
-            Shape::Enum(_) => "enum",
-            Shape::OpenEnum(_) => "open enum",
-            Shape::Bounded(_) => "bounded",
-            Shape::Undecided(_) => "undecided",
-            Shape::Alias(..) => "alias",
-            Shape::Newtype(_) => "newtype",
-            Shape::Core(_) => "core",
-            Shape::Never => "never",
-        }
+        self.into()
     }
 
     /// Returns the variants of a union, decided or not.

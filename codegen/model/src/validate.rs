@@ -41,9 +41,7 @@ fn depth(json: &Json) -> usize {
 
 pub(crate) struct Validator<'p> {
     protocol: &'p Protocol,
-    /// The types that have values.
     inhabited: Vec<Option<usize>>,
-    /// The number of nested types that are being validated.
     depth: Cell<usize>,
 }
 
@@ -54,7 +52,6 @@ impl<'p> Validator<'p> {
         Validator { protocol, inhabited: protocol.inhabited(), depth: Cell::new(0) }
     }
 
-    /// Validates a value of a type expression.
     pub(crate) fn content(&self, content: &Type, json: &Json) -> Result {
         let types = match content {
             Type::Null => JsonTypes::NULL,
@@ -168,7 +165,6 @@ impl<'p> Validator<'p> {
         }
     }
 
-    /// Validates a member that the struct does not name.
     fn other(&self, body: &Struct, name: &str, value: &Json) -> Result {
         if let Some(it) = &body.pattern
             && matches(&it.pattern, name)?
@@ -193,7 +189,6 @@ impl<'p> Validator<'p> {
     }
 }
 
-/// Validates an integer within a range.
 fn whole(json: &Json, min: Number, max: Number) -> Result {
     match json {
         Json::Number(number) if is_integer(number) => {

@@ -104,6 +104,17 @@ fn cycles_end() {
     }
 }
 
+/// Each turn of a cycle intersects all schemas in between.
+#[test]
+fn intersections_of_cycles_end() {
+    for (open, depth, close) in LINKS {
+        let cycle = |name: &str| nested(open, depth, &format!(r##"{{"$ref": "#/$defs/{name}"}}"##), close);
+        let both = r##"{"allOf": [{"$ref": "#/$defs/A"}, {"$ref": "#/$defs/B"}]}"##;
+        let schema = format!(r##"{{"$defs": {{"A": {}, "B": {}, "C": {both}}}}}"##, cycle("A"), cycle("B"));
+        check(open, schema, &documents());
+    }
+}
+
 #[test]
 fn limits_are_explained() {
     let not = |depth: usize, leaf: &str| nested(r#"{"not": "#, depth, leaf, "}");

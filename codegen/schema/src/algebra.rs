@@ -1,4 +1,4 @@
-//! Compares the values that schemas accept: intersection, containment, disjointness, universality, examples.
+//! Compares the values that schemas accept: intersection, containment, disjointness.
 //!
 //! Containment and disjointness are sound but not complete: `true` is proven, `false` means that no proof was found.
 
@@ -7,12 +7,10 @@ use std::collections::BTreeSet;
 use std::convert::Infallible;
 
 use indexmap::{IndexMap, IndexSet};
-use serde_json::Number;
 
 use crate::check::{Check, Definitions};
 use crate::json::Json;
-use crate::json_types::JsonTypes;
-use crate::normal::{Array, Bound, Bounds, Kind, Object, Property, Schema, first_integer};
+use crate::normal::{Array, Bounds, Kind, Object, Property, Schema, first_integer};
 
 /// The definitions that references lead to.
 pub struct Algebra<'a> {
@@ -31,8 +29,10 @@ pub enum Unresolved {
     TooLarge,
 }
 
-/// The number of nested references after which an intersection counts as recursive.
+/// The number of nested schemas after which a proof is abandoned.
 const MAX_DEPTH: u32 = 48;
+/// The number of nested calls after which an intersection counts as recursive. All later stages descend into the result.
+const MAX_OPEN: u32 = 64;
 /// The number of intersections after which a result counts as too large.
 const MAX_STEPS: u32 = 50_000;
 /// The number of pairs of nodes after which a proof is abandoned.
@@ -60,16 +60,16 @@ impl<'a> Algebra<'a> {
     fn resolve_at(&self, schema: &Schema, depth: u32) -> Result<Schema, Unresolved> {
         let kind = match &schema.kind {
             // Resolving a recursive definition can produce the same intersection repeatedly.
-            Kind::All(_) if depth > MAX_DEPTH => return Err(Unresolved::Recursive),
+            Kind::All(_) if depth > MAX_OPEN => return Err(Unresolved::Recursive),
             Kind::All(schemas) => {
                 let mut schemas = schemas.iter();
                 let mut all = schemas.next().cloned().unwrap_or_else(Schema::any);
                 for schema in schemas {
-                    all = self.meet_narrowing(&all, schema, depth)?;
+                    all = self.meet_narrowing(&all, schema, depth + 1)?;
                 }
                 self.resolve_at(&all, depth + 1)?.kind
             }
-            kind => match kind.try_map(&mut |part| self.resolve_at(part, depth))? {
+            kind => match kind.try_map(&mut |part| self.resolve_at(part, depth + 1))? {
                 Kind::Checked(inner, checks) => self.checked(*inner, checks),
                 kind => empty_is_never(kind),
             },
@@ -102,7 +102,7 @@ impl<'a> Algebra<'a> {
 
     /// Returns the intersection, which accepts what both accept.
     fn meet(&self, a: &Schema, b: &Schema, depth: u32) -> Result<Schema, Unresolved> {
-        if depth > MAX_DEPTH {
+        if depth > MAX_OPEN {
             return Err(Unresolved::Recursive);
         }
         self.steps.set(self.steps.get() + 1);
@@ -115,15 +115,16 @@ impl<'a> Algebra<'a> {
             (_, Kind::Any) => return Ok(a.clone()),
             _ => {}
         }
+        let depth = depth + 1;
         let kind = match (&a.kind, &b.kind) {
-            (Kind::All(_), _) => self.meet(&self.resolve_at(a, depth + 1)?, b, depth + 1)?.kind,
-            (_, Kind::All(_)) => self.meet(a, &self.resolve_at(b, depth + 1)?, depth + 1)?.kind,
+            (Kind::All(_), _) => self.meet(&self.resolve_at(a, depth)?, b, depth)?.kind,
+            (_, Kind::All(_)) => self.meet(a, &self.resolve_at(b, depth)?, depth)?.kind,
             (Kind::Never, _) | (_, Kind::Never) => Kind::Never,
             (Kind::Checked(inner, checks), _) => self.checked(self.meet_narrowing(inner, b, depth)?, checks.clone()),
             (_, Kind::Checked(inner, checks)) => self.checked(self.meet_narrowing(a, inner, depth)?, checks.clone()),
             (Kind::Ref(x), Kind::Ref(y)) if x == y => a.kind.clone(),
-            (Kind::Ref(name), _) => self.meet(self.target(name), b, depth + 1)?.kind,
-            (_, Kind::Ref(name)) => self.meet(a, self.target(name), depth + 1)?.kind,
+            (Kind::Ref(name), _) => self.meet(self.target(name), b, depth)?.kind,
+            (_, Kind::Ref(name)) => self.meet(a, self.target(name), depth)?.kind,
             (Kind::Union(variants), _) => {
                 Kind::union(variants.iter().map(|m| self.meet(m, b, depth)).collect::<Result<_, _>>()?)
             }
@@ -326,121 +327,6 @@ impl<'a> Algebra<'a> {
             }),
             _ => true,
         }
-    }
-
-    /// Returns the definitions that accept every JSON value. It computes the greatest fixed point: a definition is kept
-    /// as long as it accepts everything, provided that the others do.
-    pub fn universal(&self) -> BTreeSet<String> {
-        let mut universal: BTreeSet<String> = self
-            .definitions
-            .iter()
-            .filter(|(_, schema)| matches!(schema.kind, Kind::Any | Kind::Union(_) | Kind::Ref(_)))
-            .map(|(name, _)| name.clone())
-            .collect();
-        // The direction alternates, so that a chain of references takes only two rounds.
-        let mut order: Vec<String> = universal.iter().cloned().collect();
-        loop {
-            let before = universal.len();
-            for name in &order {
-                if universal.contains(name) && !self.is_universal(self.target(name), &universal, 0) {
-                    universal.remove(name);
-                }
-            }
-            if universal.len() == before {
-                return universal;
-            }
-            order.reverse();
-        }
-    }
-
-    fn is_universal(&self, schema: &Schema, universal: &BTreeSet<String>, depth: u32) -> bool {
-        match &schema.kind {
-            Kind::Any => true,
-            Kind::Ref(name) => universal.contains(name),
-            Kind::Union(variants) => {
-                variants.iter().map(|m| self.types_in_full(m, universal, depth)).collect::<JsonTypes>()
-                    == JsonTypes::ALL
-            }
-            _ => false,
-        }
-    }
-
-    /// Returns the JSON types of which a schema accepts every value.
-    fn types_in_full(&self, schema: &Schema, universal: &BTreeSet<String>, depth: u32) -> JsonTypes {
-        match &schema.kind {
-            _ if depth > MAX_DEPTH => JsonTypes::NONE,
-            Kind::Null => JsonTypes::NULL,
-            Kind::Boolean => JsonTypes::BOOLEAN,
-            Kind::Number(bounds) if bounds.is_free() => JsonTypes::NUMBER,
-            Kind::String(length) if length.is_free() => JsonTypes::STRING,
-            Kind::Array(array)
-                if array.length.is_free()
-                    && array.first.iter().chain([&array.items]).all(|it| self.is_universal(it, universal, depth)) =>
-            {
-                JsonTypes::ARRAY
-            }
-            Kind::Object(object) => {
-                let open = object.others().all(|it| self.is_universal(it, universal, depth))
-                    && object
-                        .properties
-                        .values()
-                        .all(|p| !p.required && self.is_universal(&p.schema, universal, depth));
-                if open { JsonTypes::OBJECT } else { JsonTypes::NONE }
-            }
-            Kind::Ref(name) => match self.target(name) {
-                target if universal.contains(name) || matches!(target.kind, Kind::Any) => JsonTypes::ALL,
-                target => self.types_in_full(target, universal, depth + 1),
-            },
-            Kind::Union(variants) => variants.iter().map(|m| self.types_in_full(m, universal, depth + 1)).collect(),
-            _ => JsonTypes::NONE,
-        }
-    }
-
-    /// Returns a small document that both accept, if it finds one.
-    pub fn example_of_both(&self, a: &Schema, b: &Schema) -> Option<Json> {
-        self.steps.set(0);
-        self.example(&self.meet(a, b, 0).ok()?, 0)
-    }
-
-    /// Returns a small document that the schema accepts, if it finds one.
-    fn example(&self, schema: &Schema, depth: u32) -> Option<Json> {
-        if depth > MAX_DEPTH {
-            return None;
-        }
-        Some(match &schema.kind {
-            Kind::Any | Kind::Null => Json::Null,
-            Kind::Never => return None,
-            Kind::Boolean => Json::Bool(true),
-            Kind::String(length) => Json::String("x".repeat(usize::try_from(length.min).ok().filter(|n| *n < 100)?)),
-            Kind::Integer(bounds) | Kind::Number(bounds) => {
-                let number = match (&bounds.min, &bounds.max) {
-                    (Some(min), _) => Number::from(i64::try_from(first_integer(min)).ok()?),
-                    (None, Some(Bound { value, exclusive: false })) => value.clone(),
-                    _ => Number::from(0),
-                };
-                Json::Number(number)
-            }
-            Kind::Array(array) => {
-                let count = usize::try_from(array.length.min).ok().filter(|n| *n < 100)?;
-                let items = (0..count).map(|index| self.example(array.schema_of(index), depth + 1));
-                Json::Array(items.collect::<Option<_>>()?)
-            }
-            Kind::Object(object) => {
-                let required = object.properties.iter().filter(|(_, property)| property.required);
-                let members = required
-                    .map(|(name, property)| Some((name.clone(), self.example(&property.schema, depth + 1)?)))
-                    .collect::<Option<_>>()?;
-                Json::Object(members)
-            }
-            Kind::Values(values) => values.first()?.clone(),
-            Kind::Union(variants) => variants.iter().find_map(|variant| self.example(variant, depth + 1))?,
-            Kind::Ref(name) => self.example(self.target(name), depth + 1)?,
-            Kind::Checked(inner, checks) => {
-                let example = self.example(inner, depth + 1)?;
-                checks.iter().all(|check| check.accepts(&example, self.checks)).then_some(example)?
-            }
-            Kind::All(_) => self.example(&self.resolve_at(schema, 0).ok()?, depth + 1)?,
-        })
     }
 }
 

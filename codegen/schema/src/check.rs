@@ -86,7 +86,6 @@ pub struct Unevaluated {
 pub type Definitions = IndexMap<String, Check>;
 
 impl Check {
-    /// Creates a check that holds if all of these hold.
     pub(crate) fn all(mut checks: Vec<Check>) -> Check {
         checks.retain(|check| *check != Check::Anything);
         match checks.len() {
@@ -96,7 +95,6 @@ impl Check {
         }
     }
 
-    /// Creates a check that holds if any of these holds.
     pub(crate) fn any(checks: Vec<Check>) -> Check {
         let values = |check: &Check| match check {
             Check::Values(values) => Some(values.clone()),

@@ -55,7 +55,6 @@ impl Dialect {
         self < Dialect::Draft201909
     }
 
-    /// Returns the keywords that refer to another schema.
     pub(crate) fn references(self) -> &'static [&'static str] {
         match self {
             Dialect::Draft201909 => &["$ref", "$recursiveRef"],

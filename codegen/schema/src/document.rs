@@ -24,7 +24,6 @@ pub struct Document {
     pub dialect: Dialect,
     /// The whole document.
     pub root: Json,
-    /// The name of the type at the root, if it was given.
     root_name: Option<String>,
     /// The files that references lead to. Their documents are among the definitions.
     pub files: Vec<PathBuf>,

@@ -10,7 +10,6 @@ pub(crate) struct Metaschema {
 }
 
 impl Metaschema {
-    /// Returns the metaschema with a URI.
     pub(crate) fn of_uri(uri: &str) -> Option<Metaschema> {
         let dialect = Dialect::of_uri(uri)?;
         let json = match dialect {

@@ -206,7 +206,6 @@ fn misplaced_references(checks: &Definitions) -> Vec<(String, String, &'static s
     with(is_first, &why, "refer to the last one directly")
 }
 
-/// Removes prose from schemas.
 struct Facts<'a> {
     /// The keyword that contains definitions. It is replaced by `$defs` in references.
     container: &'a str,

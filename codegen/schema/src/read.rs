@@ -80,17 +80,14 @@ const MAX_DOCUMENTS: usize = 200;
 /// A document to which those that references lead to are added.
 struct Bundle<'a> {
     document: Document,
-    /// The folder of the document.
     folder: Option<&'a Path>,
     /// The folder that the caller names.
     named: Option<&'a Path>,
-    /// The file of the document.
     own: Option<&'a Path>,
     /// The files of the added documents, by their URIs.
     sources: HashMap<String, PathBuf>,
     /// The number of bytes that all further documents together may have.
     rest: u64,
-    /// The digests of the added documents.
     digests: Vec<String>,
 }
 

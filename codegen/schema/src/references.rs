@@ -12,7 +12,6 @@ use crate::keywords::is_keyword;
 use crate::metaschemas::Metaschema;
 use crate::uri::{percent_decoded, resolve, split_fragment};
 
-/// The definitions of a document.
 pub(crate) struct References<'d> {
     /// The definitions by name: the entries of `definitions` and `$defs`, the root if it is a type, and all other
     /// targets of references.
@@ -21,7 +20,6 @@ pub(crate) struct References<'d> {
     targets: HashMap<String, Result<String, Unresolved>>,
 }
 
-/// A definition and its location.
 pub(crate) struct Definition<'d> {
     /// Its JSON pointer.
     pub pointer: String,
@@ -29,7 +27,6 @@ pub(crate) struct Definition<'d> {
     pub json: &'d Json,
 }
 
-/// The problem of a reference without a target.
 #[derive(Clone, Debug)]
 pub(crate) struct Unresolved {
     /// The reason.
@@ -48,7 +45,6 @@ struct Reference {
     base: String,
 }
 
-/// The identifiers, references and definitions in a document.
 #[derive(Default)]
 struct Index {
     /// The pointers of schemas with `$id`, by URI.
@@ -101,7 +97,6 @@ impl<'d> References<'d> {
         references
     }
 
-    /// Returns the definition that a keyword of a schema refers to.
     pub(crate) fn target(&self, pointer: &str, keyword: &str) -> Option<&Result<String, Unresolved>> {
         self.targets.get(&format!("{pointer}/{keyword}"))
     }
@@ -170,7 +165,6 @@ pub(crate) fn missing_documents(document: &Document) -> Vec<MissingDocument> {
     missing.collect()
 }
 
-/// Returns whether a reference may lead to another document.
 fn may_leave_document(json: &Json) -> bool {
     match json {
         Json::Object(members) => members.iter().any(|(key, value)| match value {
@@ -188,7 +182,6 @@ pub(crate) fn has_dynamic_anchor(document: &Document, name: &str) -> bool {
     Index::of(document).dynamic_anchors.contains_key(name)
 }
 
-/// Returns the URI of the document that a reference leads to.
 fn document_uri(base: &str, reference: &str) -> String {
     split_fragment(&resolve(base, reference)).0.to_owned()
 }

@@ -126,14 +126,15 @@ impl Bindings {
             source: self.source.clone(),
             vendored: None,
         };
-        let (mut names, mut files) = (Names::default(), BTreeMap::new());
+        let mut files = BTreeMap::new();
         let mut tools = Vec::new();
         let all = self.snapshot.malformed.iter().filter(|item| item.kind == ListKind::Tools);
         let (kept, left_out): (Vec<&Malformed>, Vec<&Malformed>) = all.partition(|tool| tool.is_kept);
         let mut skipped: Vec<String> = left_out.into_iter().map(malformed).collect();
         let list = self.snapshot.list(ListKind::Tools);
-        for (name, item) in list.into_iter().flat_map(|list| &list.items) {
-            let tool = ToolBinding::new(name, item, &mut names);
+        let items = || list.into_iter().flat_map(|list| &list.items);
+        for ((name, item), names) in items().zip(Names::of(items().map(|(name, _)| name.as_str()))) {
+            let tool = ToolBinding::new(name, item, names);
             match tool.is_too_long() {
                 true => skipped.push(format!("{}: skipped: the name is too long for a folder", visible(name))),
                 false => tools.push(tool),

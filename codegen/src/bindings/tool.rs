@@ -15,19 +15,22 @@ use mcpgen_schema::{Dialect, Document, ReadOptions};
 use crate::emit::Options;
 use crate::emit::module::{emit_on, threads};
 
+/// The parts of a tool that have schemas.
+const PARTS: [&str; 2] = ["arguments", "result"];
+
 /// A type that the root imports, whose name a tool could need.
 const IMPORTED_TYPE: &str = "CallToolResult";
 
 /// The maximum length of the name of a file, in bytes.
 const LONGEST_FILE_NAME: usize = 255;
 
-/// The names of the functions and types of all tools.
 pub(super) struct Names {
-    functions: Namespace,
-    types: Namespace,
+    /// The name of the function, not escaped.
+    function: String,
+    /// The names of the types of the arguments and of the result.
+    types: [String; 2],
 }
 
-/// A tool, its function, and its schemas.
 #[derive(Debug)]
 pub(super) struct ToolBinding<'s> {
     pub(super) tool: &'s str,
@@ -43,33 +46,40 @@ pub(super) struct ToolBinding<'s> {
 #[derive(Debug)]
 pub(super) struct SchemaBinding {
     tool: String,
-    /// "arguments" or "result".
+    /// One of [`PARTS`].
     part: &'static str,
     schema: Json,
     pub(super) module: String,
-    /// The name of the type in the root.
     pub(super) exported: String,
     /// The name of the type in the module, or why the schema has no types.
     pub(super) rust: Result<String, String>,
 }
 
-impl Default for Names {
-    fn default() -> Self {
+impl Names {
+    pub(super) fn of<'t>(tools: impl Iterator<Item = &'t str>) -> impl Iterator<Item = Names> {
+        let functions = Namespace::default().claim_all(tools.map(|tool| (tool, function_name(tool))));
         let mut types = Namespace::default();
         types.claim(IMPORTED_TYPE);
-        Names { functions: Namespace::default(), types }
+        let [arguments, results] = PARTS.map(|part| {
+            types.claim_all(functions.iter().map(|name| (name.as_str(), type_name(&format!("{name}_{part}")))))
+        });
+        functions
+            .into_iter()
+            .zip(arguments)
+            .zip(results)
+            .map(|((function, arguments), result)| Names { function, types: [arguments, result] })
     }
 }
 
 impl<'s> ToolBinding<'s> {
-    pub(super) fn new(tool: &'s str, item: &'s Item, names: &mut Names) -> Self {
-        let function = names.functions.claim(&function_name(tool));
-        let mut schema = |part: &'static str, schema: &Json| SchemaBinding {
+    pub(super) fn new(tool: &'s str, item: &'s Item, names: Names) -> Self {
+        let Names { function, types: [arguments, result] } = names;
+        let schema = |part: &'static str, schema: Json, exported: String| SchemaBinding {
             tool: tool.to_owned(),
             part,
-            schema: schema.clone(),
+            schema,
             module: format!("{function}_{part}"),
-            exported: names.types.claim(&type_name(&format!("{function}_{part}"))),
+            exported,
             rust: Err("not modelled".to_owned()),
         };
         let mut input = item.get("inputSchema").cloned().unwrap_or(Json::Bool(true));
@@ -77,8 +87,9 @@ impl<'s> ToolBinding<'s> {
             // The protocol implies it.
             keywords.entry("type".to_owned()).or_insert_with(|| Json::String("object".into()));
         }
-        let arguments = schema("arguments", &input);
-        let result = item.get("outputSchema").map(|output| schema("result", output));
+        let [arguments_part, result_part] = PARTS;
+        let arguments = schema(arguments_part, input, arguments);
+        let result = item.get("outputSchema").map(|output| schema(result_part, output.clone(), result));
         ToolBinding { tool, function, item, arguments, result }
     }
 
@@ -90,12 +101,10 @@ impl<'s> ToolBinding<'s> {
         [&mut self.arguments].into_iter().chain(&mut self.result)
     }
 
-    /// Returns whether a file system rejects the name of a module.
     pub(super) fn is_too_long(&self) -> bool {
         self.schemas().any(|schema| schema.module.len() > LONGEST_FILE_NAME)
     }
 
-    /// Returns the notes about schemas without types.
     pub(super) fn notes(&self) -> Vec<String> {
         let notes = self.schemas().filter_map(|schema| schema.rust.as_ref().err().map(|why| (schema.subject(), why)));
         notes.map(|(subject, why)| format!("{}: {subject} JSON: {why}", visible(self.tool))).collect()

@@ -2,7 +2,6 @@
 
 use mcpgen_schema::text::visible_lines;
 
-/// The output of a command.
 #[derive(Debug, Default)]
 pub(crate) struct Answer {
     /// The text for stdout.

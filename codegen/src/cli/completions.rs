@@ -36,7 +36,6 @@ enum List {
     Names,
 }
 
-/// The values of an argument.
 enum Values {
     /// Names that do not depend on the project.
     Fixed(Vec<&'static str>),
@@ -123,7 +122,6 @@ fn script(shell: Shell, cli: Command) -> String {
     script
 }
 
-/// Adds the values to an argument.
 fn with_values(argument: Arg) -> Arg {
     match values(&argument) {
         Some(Values::Fixed(names)) => argument.value_parser(PossibleValuesParser::new(names)),

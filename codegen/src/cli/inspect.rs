@@ -103,7 +103,6 @@ impl InspectArgs {
     }
 }
 
-/// Describes types.
 fn texts(protocol: &Protocol, names: &[String]) -> Result<String, Error> {
     let mut text = String::new();
     for name in names {

@@ -27,7 +27,7 @@ impl Comments {
         if text.is_empty() {
             return TokenStream::new();
         }
-        let line = |line: &str| visible(&line.replace(char::is_whitespace, " ")).into_owned();
+        let line = |line: &str| visible(&line.replace(|c: char| c != ' ' && c.is_whitespace(), " ")).into_owned();
         let lines: Vec<String> = text.lines().map(line).collect();
         let mut texts = self.0.borrow_mut();
         let number = format!(" {NUMBER}{}", texts.len());

@@ -8,7 +8,6 @@ pub(super) const WIDTH: usize = 120;
 /// Stands for a space where lines do not break. Tokens have none, because literals escape it.
 const SPACE: &str = "\u{1}";
 
-/// Prints a macro call as an item.
 pub(super) fn print(call: &syn::Macro) -> String {
     let path = text(call.path.to_token_stream()).replace(' ', "");
     let text = text(call.tokens.clone());

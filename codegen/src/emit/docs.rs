@@ -224,7 +224,6 @@ impl<'a> DocWriter<'a> {
         }
     }
 
-    /// Describes how a method uses the type.
     fn role(&self, id: TypeId) -> Option<String> {
         let protocol = self.protocol;
         if let Some(message) = protocol.message(id) {
@@ -323,7 +322,6 @@ impl<'a> DocWriter<'a> {
         self.protocol.docs.of(&place).map(|entry| self.deprecation(entry))
     }
 
-    /// Writes the documentation of a message in a list of messages.
     pub(super) fn message(&self, method: &str, id: TypeId) -> TokenStream {
         self.titled(&format!("{} ([`{}`])", code(method), self.protocol.types[id].rust), id)
     }

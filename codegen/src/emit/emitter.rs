@@ -19,7 +19,6 @@ pub(crate) struct Emitter<'a> {
     exports: &'a Exports,
     pub(super) docs: DocWriter<'a>,
     pub(super) blanks: Blanks,
-    /// The names in the file of the area.
     pub(super) scope: Scope<'a>,
     resolver: Resolver,
     /// All types. Inline types come directly after the type that contains them.

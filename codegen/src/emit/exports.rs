@@ -12,11 +12,8 @@ use super::Options;
 /// The area of types that an extension shares with a revision. It has no file: the root re-exports them.
 const SHARED: &str = "";
 
-/// The areas of a revision, and the names that they export.
 pub(super) struct Exports {
-    /// The exported names of each area, sorted.
     pub(super) areas: BTreeMap<String, BTreeSet<String>>,
-    /// The number of types of each area.
     sizes: BTreeMap<String, usize>,
     /// The area of each name. Names of shared types have the area [`SHARED`].
     homes: BTreeMap<String, String>,
@@ -60,7 +57,6 @@ impl Exports {
         Self { areas, sizes, homes, message_names }
     }
 
-    /// Returns the area that exports a name.
     pub(super) fn home(&self, name: &str) -> Option<&str> {
         self.homes.get(name).map(String::as_str)
     }

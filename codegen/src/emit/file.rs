@@ -114,7 +114,6 @@ impl Kind {
     }
 }
 
-/// Returns the call of a macro that declares a type.
 fn declaration(item: &syn::Item) -> Option<&syn::Macro> {
     match item {
         syn::Item::Macro(syn::ItemMacro { attrs, ident: None, mac, .. }) if attrs.is_empty() => Some(mac),

@@ -178,7 +178,6 @@ impl Emitter<'_> {
         })
     }
 
-    /// Emits the `Request` or `Notification` impl of a message.
     pub(super) fn method_impl(&mut self, id: TypeId) -> Result<TokenStream, Error> {
         let Some(Message { method, params, request, .. }) = self.protocol.message(id) else {
             return Ok(TokenStream::new());

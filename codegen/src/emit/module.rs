@@ -65,7 +65,6 @@ pub(crate) fn threads() -> usize {
     thread::available_parallelism().map_or(1, NonZero::get)
 }
 
-/// Returns the lines of the documentation of a module.
 fn documentation(protocol: &Protocol, options: &Options) -> Vec<String> {
     let counts = format!(
         " {}, {}, {}.",
@@ -90,7 +89,6 @@ fn documentation(protocol: &Protocol, options: &Options) -> Vec<String> {
     lines
 }
 
-/// Returns `mod.rs` with these lines of documentation.
 fn root(lines: &[String], protocol: &Protocol, exports: &Exports, options: &Options) -> Result<TokenStream, Error> {
     let support = options.support_path()?;
     let shared = shared(protocol, exports, &support);
@@ -163,7 +161,6 @@ fn shared(protocol: &Protocol, exports: &Exports, support: &syn::Path) -> Option
     Some(quote!(#[doc(inline)] pub use #support::#module::{#(#names),*};))
 }
 
-/// Returns the lines of a table of methods by area and sender.
 fn map(protocol: &Protocol) -> Vec<String> {
     let mut areas: BTreeMap<&str, [Vec<String>; 2]> = BTreeMap::new();
     for Message { method, type_id, senders, .. } in protocol.messages() {

@@ -17,7 +17,6 @@ pub struct Options {
 }
 
 impl Options {
-    /// Returns the path of the support core.
     pub(super) fn support_path(&self) -> Result<syn::Path, Error> {
         syn::parse_str(&self.support).map_err(|error| {
             Error::Usage(format!(

@@ -29,7 +29,6 @@ impl<'a> Scope<'a> {
         Scope { exports, area, support, from_core: RefCell::default(), from_siblings: RefCell::default() }
     }
 
-    /// Returns the scope of another area.
     pub(super) fn of(&self, area: &'a str) -> Self {
         Scope::new(self.exports, area, self.support)
     }
@@ -73,7 +72,6 @@ impl<'a> Scope<'a> {
         }
     }
 
-    /// Shortens the paths in a type that typify resolved.
     pub(super) fn shorten(&self, rust_type: &mut syn::Type) {
         Shorten(self).visit_type_mut(rust_type);
     }

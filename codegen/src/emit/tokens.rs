@@ -5,7 +5,6 @@ use mcpgen_schema::json::Json;
 use proc_macro2::{Ident, Span, TokenStream};
 use quote::{format_ident, quote};
 
-/// Returns an identifier, escaped if it is a keyword.
 pub(crate) fn ident(name: &str) -> Ident {
     let escaped = names::escape(name);
     match escaped.strip_prefix("r#") {

@@ -57,7 +57,6 @@ impl Emitter<'_> {
         })
     }
 
-    /// Returns whether the method of a message selects its variant.
     pub(super) fn is_message_set(&self, id: TypeId, union: &Union) -> bool {
         union.messages.is_some() && self.is_by_method(union) && self.blanks.variant(id, union).is_some()
     }

@@ -38,7 +38,6 @@ fn first(revisions: &[Protocol], has: impl Fn(&Protocol) -> bool) -> Option<&str
     revisions.iter().find(|protocol| has(protocol)).map(|protocol| protocol.revision.as_str())
 }
 
-/// Compares each revision with the one before.
 pub(super) fn steps(revisions: &[Protocol]) -> Vec<Step> {
     let mut before = (BTreeSet::new(), BTreeSet::new());
     let steps = revisions.iter().map(|protocol| {

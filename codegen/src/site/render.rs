@@ -247,7 +247,6 @@ impl Site<'_> {
         }
     }
 
-    /// Returns the first paragraph of the documentation.
     fn doc(&self, target: &DocTarget) -> String {
         let entry = self.protocol.docs.of(target);
         let first = entry.map(|entry| entry.doc.split("\n\n").next().unwrap_or_default());

@@ -79,7 +79,6 @@ impl Workspace {
         Ok(protocol)
     }
 
-    /// Reads the schema of a vendored extension, and the messages that it does not list.
     pub(super) fn extension_contract(&self, row: &Extension) -> Result<(Document, Option<Mapping>), Error> {
         let file = extension_path(&row.name);
         let path = self.root.join(&file);
@@ -90,7 +89,6 @@ impl Workspace {
         Ok((Document::parse_with(file, &bytes, &read_options(&row.name))?, mapping))
     }
 
-    /// Builds the model of an extension of `core`.
     pub(crate) fn extended(
         &self,
         mut document: Document,

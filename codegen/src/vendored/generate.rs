@@ -83,10 +83,8 @@ fn shared_files(workspace: &Workspace, models: &[Protocol]) -> Result<BTreeMap<S
     Ok(files)
 }
 
-/// The summary of a revision, and the text of its files.
 type Module = (Summary, BTreeMap<String, String>);
 
-/// A module to generate.
 struct Job<'p> {
     protocol: &'p Protocol,
     options: Options,
@@ -94,7 +92,6 @@ struct Job<'p> {
     folder: String,
 }
 
-/// Returns the modules of all revisions, then those of all extensions.
 fn jobs<'p>(workspace: &Workspace, models: &'p [Protocol], extensions: &'p [Protocol]) -> Vec<Job<'p>> {
     let options = |source: String, module: String| Options {
         support: "crate".to_owned(),

@@ -24,7 +24,6 @@ pub const CAPABILITIES: &str = "capabilities";
 /// The envelope of JSON-RPC.
 pub const JSON_RPC: &str = "json_rpc";
 
-/// Returns the area of each type.
 pub(super) fn areas(types: &Types, messages: &Messages, error_codes: &[ErrorCode]) -> Vec<String> {
     let count = types.len();
     let uses: Vec<Vec<TypeId>> = (0..count).map(|id| types.uses(id)).collect();

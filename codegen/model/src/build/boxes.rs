@@ -73,7 +73,6 @@ pub(super) fn with_boxes(mut types: Vec<TypeDef>) -> Vec<TypeDef> {
 /// The size in bytes above which a variant of a union is boxed. It is the threshold of clippy's `large_enum_variant`.
 const LARGE: usize = 200;
 
-/// The approximate sizes of values on a 64-bit machine.
 struct Sizes {
     known: Vec<Option<usize>>,
 }

@@ -6,24 +6,25 @@ use std::collections::{BTreeMap, BTreeSet};
 use indexmap::IndexMap;
 use mcpgen_schema::algebra::{Algebra, is_unsigned};
 use mcpgen_schema::check::{Check, Definitions};
+use mcpgen_schema::containment::{Budget, Scoped, contains};
 use mcpgen_schema::json::Json;
-use mcpgen_schema::json::pointer::tokens;
 use mcpgen_schema::normal::{Array, Bounds, Discriminator, Kind, Length, Note, Object, Schema, first_integer};
 use mcpgen_schema::{Error, Normalised, Problem, normalise};
 
 use crate::build::areas::areas;
 use crate::build::boxes::{with_boxes, without_recursive_aliases};
 use crate::build::exact::{Conventions, conflict};
+use crate::build::fingerprint::{distinct, fingerprint, is_type};
+use crate::build::labels::{constant, enumeration, open_enumeration, readable, variant_labels};
 use crate::build::methods::{Messages, error_codes};
 use crate::build::names::{GENERIC_LABELS, Occurrence, with_names};
 use crate::build::unions::{Conflict, absorbing, decide};
-use crate::contract::{Contract, JSON_SCHEMA, MappedMessage, Mapping};
+use crate::contract::{Contract, JSON_SCHEMA, Mapping};
 use crate::fixups::{self, Applied};
-use crate::text::names::{Namespace, field_name, message_name, type_name};
+use crate::text::names::{Namespace, field_name};
 use crate::{
-    AliasRule, Bounded, Condition, Content, CoreType, Decision, Docs, Guard, Item, Limit, Member, MessageKind,
-    MessageSet, Origin, PatternMembers, Protocol, Rest, Shape, Struct, Tag, Tuple, Type, TypeDef, TypeId, Types,
-    Undecided, Union, Value, Variant,
+    AliasRule, Bounded, Content, CoreType, Decision, Docs, Item, Limit, Member, MessageSet, Origin, PatternMembers,
+    Protocol, Rest, Shape, Struct, Tuple, Type, TypeDef, TypeId, Types, Undecided, Union, Variant,
 };
 
 /// Reads the model of a revision. For a `released` revision, every fixup must find what it expects.
@@ -67,37 +68,37 @@ pub fn build(
     Ok(Protocol {
         revision: revision.to_owned(),
         contract: JSON_SCHEMA,
-        file: normalised.file.clone(),
-        sha256: normalised.sha256.clone(),
+        file: normalised.file,
+        sha256: normalised.sha256,
         era: messages.era(),
         areas: areas(&types, &messages, &error_codes),
-        checks: used_checks(types.iter(), &normalised.checks),
+        checks: used_checks(types.iter().flat_map(|def| def.shape.checks()), &normalised.checks),
         types,
         requests: messages.requests,
         notifications: messages.notifications,
         error_codes,
         fixups,
-        facts: normalised.facts.clone(),
+        facts: normalised.facts,
         docs: Docs::default(),
         extends: None,
     })
 }
 
-struct Builder<'a> {
-    normalised: &'a Normalised,
-    mapping: Option<&'a Mapping>,
-    algebra: &'a Algebra<'a>,
+pub(super) struct Builder<'a> {
+    pub(super) normalised: &'a Normalised,
+    pub(super) mapping: Option<&'a Mapping>,
+    pub(super) algebra: &'a Algebra<'a>,
     universal: BTreeSet<String>,
-    types: Vec<TypeDef>,
-    names: BTreeMap<String, TypeId>,
+    pub(super) types: Vec<TypeDef>,
+    pub(super) names: BTreeMap<String, TypeId>,
     /// Definitions by the values that they accept. Inline copies become references to them. A definition that is equal
     /// to another one is not listed.
     definitions: BTreeMap<String, TypeId>,
     /// Inline types by the values that they accept. Equal types are merged.
     known: BTreeMap<String, TypeId>,
     /// The occurrences of each inline type. Empty for definitions.
-    occurrences: Vec<Vec<Occurrence>>,
-    problems: Vec<Problem>,
+    pub(super) occurrences: Vec<Vec<Occurrence>>,
+    pub(super) problems: Vec<Problem>,
 }
 
 impl<'a> Builder<'a> {
@@ -111,7 +112,7 @@ impl<'a> Builder<'a> {
             normalised,
             mapping,
             algebra,
-            universal: algebra.universal(),
+            universal: universal(normalised),
             names: normalised.definitions.keys().cloned().zip(0..).collect(),
             occurrences: vec![Vec::new(); types.len()],
             definitions: distinct(normalised),
@@ -167,7 +168,7 @@ impl<'a> Builder<'a> {
     }
 
     /// Returns the type expression for a schema inside a definition.
-    fn content(&mut self, schema: &Schema, at: &Occurrence) -> Type {
+    pub(super) fn content(&mut self, schema: &Schema, at: &Occurrence) -> Type {
         let at = &Occurrence { pointer: schema.note.pointer.clone(), ..at.clone() };
         let is_named = |id: TypeId| self.types[id].name == at.long_name();
         if let Some(id) = self.copied(schema).filter(|id| !at.own || is_named(*id)) {
@@ -237,7 +238,6 @@ impl<'a> Builder<'a> {
         Some(Bounded { inner: self.plain(kind, at), limit, checks: Vec::new() })
     }
 
-    /// Returns the shape of an object whose members all match a pattern.
     fn matching_map(&mut self, object: &Object, at: &Occurrence) -> Shape {
         let pattern = object.pattern.as_ref();
         let content = pattern.map_or(Type::Any, |it| self.content(&it.schema, &at.below("Value")));
@@ -272,7 +272,6 @@ impl<'a> Builder<'a> {
         Shape::Tuple(Tuple { first, rest })
     }
 
-    /// Returns the shape of a schema with checks.
     fn checked(&mut self, inner: &Schema, checks: &[Check], at: &Occurrence) -> Shape {
         let checks = checks.to_vec();
         if let Kind::Union(variants) = &inner.kind
@@ -304,7 +303,6 @@ impl<'a> Builder<'a> {
         }
     }
 
-    /// Returns the shape of a union that no guard decides.
     fn undecided(&mut self, variants: &[Schema], conflict: Conflict, mut checks: Vec<Check>, at: &Occurrence) -> Shape {
         checks.insert(0, Check::Any(variants.iter().map(Schema::to_check).collect()));
         let labels = variant_labels(variants);
@@ -320,10 +318,11 @@ impl<'a> Builder<'a> {
     fn body(&mut self, object: &Object, at: &Occurrence) -> Struct {
         let mut fields = Namespace::default();
         fields.claim("extra");
+        let names = fields.claim_all(object.properties.keys().map(|wire| (wire.as_str(), field_name(wire))));
         // The params of two methods are different types even if they are equal, because they may differ in later
         // revisions.
         let is_message = object.requires("method");
-        let members = object.properties.iter().map(|(wire, property)| {
+        let members = object.properties.iter().zip(names).map(|((wire, property), rust)| {
             let note = &property.schema.note;
             let content = match self.algebra.follow(&property.schema).and_then(constant) {
                 Some(value) => Content::Constant(value.clone()),
@@ -334,7 +333,7 @@ impl<'a> Builder<'a> {
             };
             Member {
                 wire: wire.clone(),
-                rust: fields.claim(&field_name(wire)),
+                rust,
                 required: property.required,
                 content,
                 description: note.description.clone(),
@@ -360,10 +359,7 @@ impl<'a> Builder<'a> {
     fn is_any(&self, schema: &Schema) -> bool {
         match &schema.kind {
             Kind::Any => true,
-            Kind::Ref(name) => {
-                self.universal.contains(name)
-                    || self.algebra.follow(schema).is_some_and(|target| matches!(target.kind, Kind::Any))
-            }
+            Kind::Ref(name) => self.universal.contains(name),
             _ => false,
         }
     }
@@ -388,120 +384,6 @@ impl<'a> Builder<'a> {
         let labels = variant_labels(variants);
         let variants = kept.iter().map(|&index| self.variant(&variants[index], &labels[index], at)).collect();
         Shape::Union(Union { variants, decision: decision.renumbered(&kept), absorbed, messages: None })
-    }
-
-    /// Returns whether a definition with the name of a message set is a message set. In other protocols, such a name
-    /// can belong to any type.
-    fn is_message_set(&self, schema: &Schema) -> bool {
-        let mut variants = Vec::new();
-        self.flatten(schema, &mut variants);
-        variants.is_empty() || variants.iter().any(|variant| self.method_of(variant).is_some())
-    }
-
-    /// Returns the union of a message set, which `method` alone decides.
-    fn messages(&mut self, schema: &Schema, messages: Option<MessageSet>, at: &Occurrence) -> Shape {
-        let mut variants = Vec::new();
-        self.flatten(schema, &mut variants);
-        let mut union = Union { messages, ..Union::default() };
-        let mut methods = BTreeMap::new();
-        for variant in variants {
-            let Some(method) = self.method_of(&variant) else {
-                let why = format!("`{}` has no required member `method` with a constant text", readable(&variant));
-                let remedy = "add a required member `method` with `{\"const\": \"…\"}`";
-                self.problem(at, &variant.note.pointer, &why, remedy);
-                continue;
-            };
-            let content = match self.copied_definition(&variant) {
-                Some(id) => Type::Named(id),
-                None => self.content(&variant, &at.below(&type_name(&method))),
-            };
-            match methods.insert(method.clone(), content.clone()) {
-                Some(known) if known != content => {
-                    let why = format!("two messages of one direction have the method {method:?}");
-                    self.problem(at, &variant.note.pointer, &why, "use a different method for each message");
-                    continue;
-                }
-                Some(_) => continue,
-                None => {}
-            }
-            union.add_message(vec![Condition::Value(vec!["method".into()], vec![Json::String(method)])], content);
-        }
-        Shape::Union(union)
-    }
-
-    /// Collects the variants of nested unions and of references to unions.
-    fn flatten(&self, schema: &Schema, variants: &mut Vec<Schema>) {
-        match &schema.kind {
-            Kind::Union(inner) => inner.iter().for_each(|variant| self.flatten(variant, variants)),
-            Kind::Ref(name) => match &self.algebra.target(name).kind {
-                Kind::Union(_) | Kind::Ref(_) => self.flatten(self.algebra.target(name), variants),
-                _ => variants.push(schema.clone()),
-            },
-            Kind::Never => {}
-            _ => variants.push(schema.clone()),
-        }
-    }
-
-    fn method_of(&self, schema: &Schema) -> Option<String> {
-        let Kind::Object(object) = &self.algebra.follow(schema)?.kind else { return None };
-        let method = object.properties.get("method").filter(|property| property.required)?;
-        constant(self.algebra.follow(&method.schema)?)?.as_str().map(str::to_owned)
-    }
-
-    /// Returns the definition that is equal to an inline message.
-    fn copied_definition(&self, schema: &Schema) -> Option<TypeId> {
-        let Kind::Object(_) = &schema.kind else { return None };
-        let directions = MessageSet::ALL.map(MessageSet::definition);
-        let definitions = self.normalised.definitions.iter();
-        let mut copies = definitions.filter(|(name, other)| !directions.contains(&name.as_str()) && *other == schema);
-        copies.next().map(|(name, _)| self.names[name])
-    }
-
-    /// Adds the message sets that the schema does not define. Does nothing if neither the schema nor the mapping states
-    /// directions.
-    fn absent_directions(&mut self) {
-        let mapping = self.mapping;
-        let is_mapped = mapping.is_some_and(|it| it.messages.iter().any(|it| it.entry.direction.is_some()));
-        if !is_mapped && !MessageSet::ALL.into_iter().any(|set| self.defines(set)) {
-            return;
-        }
-        for messages in MessageSet::ALL {
-            if self.defines(messages) {
-                continue;
-            }
-            let Some(union) = self.mapped(messages) else { continue };
-            let name = message_name(messages.definition(), |name| self.names.contains_key(name));
-            let mut def = type_def(&name, Origin::Absent, &Note::default());
-            def.shape = Shape::Union(union);
-            self.names.insert(def.name.clone(), self.types.len());
-            self.types.push(def);
-            self.occurrences.push(Vec::new());
-        }
-    }
-
-    fn defines(&self, set: MessageSet) -> bool {
-        self.types.iter().any(|def| def.message_set() == Some(set))
-    }
-
-    /// Returns the union of the messages that the mapping lists for a set. Returns `None` if a message has no constant
-    /// with its method, or if two messages have the same method.
-    fn mapped(&self, messages: MessageSet) -> Option<Union> {
-        let mut union = Union { messages: Some(messages), ..Union::default() };
-        let mapping = self.mapping;
-        for MappedMessage { is_request, entry } in mapping.into_iter().flat_map(|mapping| &mapping.messages) {
-            let is_sent = entry.direction.is_some_and(|it| it.senders().contains(&messages.sender));
-            if !is_sent || *is_request != (messages.kind == MessageKind::Request) {
-                continue;
-            }
-            let id = *self.names.get(&entry.definition)?;
-            let tag = Tag::of(&self.types[id])?;
-            let when = vec![Condition::Value(vec![tag.member.to_owned()], vec![Json::String(tag.method.to_owned())])];
-            if union.decision.guards.iter().any(|guard| guard.when == when) {
-                return None;
-            }
-            union.add_message(when, Type::Named(id));
-        }
-        Some(union)
     }
 
     fn inline(&mut self, schema: &Schema, at: &Occurrence) -> TypeId {
@@ -531,21 +413,6 @@ impl<'a> Builder<'a> {
         self.types[id].shape = self.shape(schema, at);
         Type::Named(id)
     }
-
-    fn problem(&mut self, at: &Occurrence, pointer: &str, why: &str, remedy: &str) {
-        // The problem may be in a different definition from that of the union.
-        let definition = tokens(pointer).nth(1).unwrap_or_else(|| at.definition.clone());
-        let problem = Problem::new(&self.normalised.file, pointer, why, remedy);
-        self.problems.push(Problem { definition, ..problem });
-    }
-}
-
-impl Union {
-    /// Adds a message, whose variant gets its name later.
-    fn add_message(&mut self, when: Vec<Condition>, content: Type) {
-        self.decision.guards.push(Guard { when, variant: self.variants.len() });
-        self.variants.push(Variant { rust: String::new(), content, boxed: false });
-    }
 }
 
 impl Decision {
@@ -558,7 +425,25 @@ impl Decision {
     }
 }
 
-fn type_def(name: &str, origin: Origin, note: &Note) -> TypeDef {
+/// Returns the definitions that accept every JSON value.
+fn universal(normalised: &Normalised) -> BTreeSet<String> {
+    let definitions = &normalised.checks;
+    // These rule out most definitions, and take much less time than a proof.
+    let samples = [Json::Null, Json::Bool(true), Json::Array(Vec::new()), Json::Object(IndexMap::new())];
+    let is_universal = |(name, schema): &(&String, &Schema)| {
+        let check = &definitions[*name];
+        let proof = || {
+            let [large, small] = [check, &Check::Anything].map(|check| Scoped { check, definitions });
+            contains(large, small, Budget::default()).is_proved()
+        };
+        matches!(schema.kind, Kind::Any | Kind::Union(_) | Kind::Ref(_))
+            && samples.iter().all(|sample| check.accepts(sample, definitions))
+            && proof()
+    };
+    normalised.definitions.iter().filter(is_universal).map(|(name, _)| name.clone()).collect()
+}
+
+pub(super) fn type_def(name: &str, origin: Origin, note: &Note) -> TypeDef {
     TypeDef {
         name: name.to_owned(),
         rust: String::new(),
@@ -584,31 +469,10 @@ fn core_type(name: &str, schema: &Schema) -> Option<CoreType> {
     }
 }
 
-/// Returns whether a schema becomes a type with a name, so that references to it are shorter than copies.
-fn is_type(kind: &Kind) -> bool {
-    match kind {
-        Kind::Object(object) => !object.properties.is_empty(),
-        Kind::Values(values) => values.len() > 1,
-        Kind::Union(variants) => nullable(variants).is_none(),
-        _ => false,
-    }
-}
-
-/// Returns the definitions that become types and are not equal to another one.
-fn distinct(normalised: &Normalised) -> BTreeMap<String, TypeId> {
-    let mut found: BTreeMap<String, Option<TypeId>> = BTreeMap::new();
-    for (id, schema) in normalised.definitions.values().enumerate().filter(|(_, schema)| is_type(&schema.kind)) {
-        found.entry(fingerprint(schema)).and_modify(|known| *known = None).or_insert(Some(id));
-    }
-    found.into_iter().filter_map(|(key, id)| Some((key, id?))).collect()
-}
-
-/// Returns the definitions that the checks of types refer to, directly or not, in the order of the schema.
-pub(super) fn used_checks<'t>(types: impl IntoIterator<Item = &'t TypeDef>, all: &Definitions) -> Definitions {
+/// Returns the definitions that checks refer to, directly or not, in the order of the schema.
+pub(super) fn used_checks<'c>(checks: impl IntoIterator<Item = &'c Check>, all: &Definitions) -> Definitions {
     let mut names: Vec<&str> = Vec::new();
-    for def in types {
-        def.shape.checks().iter().for_each(|check| check.definitions(&mut names));
-    }
+    checks.into_iter().for_each(|check| check.definitions(&mut names));
     let mut used: BTreeSet<&str> = BTreeSet::new();
     while let Some(name) = names.pop() {
         if used.insert(name)
@@ -656,120 +520,4 @@ fn is_struct(object: &Object) -> bool {
 fn nullable(variants: &[Schema]) -> Option<Kind> {
     let rest: Vec<Schema> = variants.iter().filter(|variant| variant.kind != Kind::Null).cloned().collect();
     (rest.len() < variants.len()).then(|| Kind::union(rest))
-}
-
-/// Returns the known values of an open enumeration. The variant `Other` holds any other string.
-fn open_enumeration(values: &[String]) -> Vec<Value> {
-    let mut names = Namespace::default();
-    names.claim("Other");
-    let name = |text: &String| if text.is_empty() { "Empty".to_owned() } else { type_name(text) };
-    values.iter().map(|text| Value { json: Json::String(text.clone()), rust: names.claim(&name(text)) }).collect()
-}
-
-/// Returns the values of an enumeration with their names.
-fn enumeration(values: &[Json], note: &Note) -> Vec<Value> {
-    let mut names = Namespace::default();
-    values
-        .iter()
-        .map(|json| {
-            let given = note.value_names.iter().find(|(value, _)| value == json).map(|(_, name)| type_name(name));
-            let wanted = match json {
-                _ if given.as_ref().is_some_and(|name| !name.is_empty()) => given.unwrap_or_default(),
-                Json::String(text) if text.is_empty() => "Empty".to_owned(),
-                Json::String(text) => type_name(text),
-                Json::Number(number) => {
-                    format!("Number{}", number.to_string().replace('-', "Minus").replace('.', "_").replace('+', ""))
-                }
-                Json::Bool(true) => "True".to_owned(),
-                Json::Bool(false) => "False".to_owned(),
-                Json::Null => "Null".to_owned(),
-                Json::Array(_) => "Array".to_owned(),
-                Json::Object(_) => "Object".to_owned(),
-            };
-            Value { json: json.clone(), rust: names.claim(&wanted) }
-        })
-        .collect()
-}
-
-/// Names the variants of a union for the names of inline types. An object is named by the constant that tells it apart.
-fn variant_labels(variants: &[Schema]) -> Vec<String> {
-    let constants = |schema: &Schema| -> IndexMap<String, String> {
-        let Kind::Object(object) = &schema.unchecked().kind else { return IndexMap::new() };
-        let members = object.properties.iter().filter_map(|(name, property)| {
-            let constant = constant(&property.schema)?.as_str().filter(|it| !it.is_empty())?;
-            Some((name.clone(), constant.to_owned()))
-        });
-        members.collect()
-    };
-    let objects: Vec<_> = variants.iter().map(constants).collect();
-    let is_distinct = |name: &str| {
-        let values: Vec<&String> = objects.iter().filter_map(|object| object.get(name)).collect();
-        values.iter().collect::<BTreeSet<_>>().len() == values.len()
-    };
-    let label = |(schema, object): (&Schema, &IndexMap<String, String>)| {
-        let tag = object.iter().find(|(name, _)| is_distinct(name)).or(object.first());
-        tag.map_or_else(|| variant_label(schema), |(_, tag)| type_name(tag))
-    };
-    variants.iter().zip(&objects).map(label).collect()
-}
-
-/// Returns the only value that a schema accepts.
-fn constant(schema: &Schema) -> Option<&Json> {
-    match &schema.kind {
-        Kind::Values(values) if values.len() == 1 => values.first(),
-        _ => None,
-    }
-}
-
-/// Names a variant without such a constant.
-fn variant_label(schema: &Schema) -> String {
-    match &schema.unchecked().kind {
-        Kind::Ref(name) => name.clone(),
-        Kind::Object(_) => "Object".to_owned(),
-        Kind::Array(_) => "Array".to_owned(),
-        Kind::Values(_) => "Value".to_owned(),
-        Kind::String(_) => "String".to_owned(),
-        Kind::Integer(_) => "Integer".to_owned(),
-        Kind::Number(_) => "Number".to_owned(),
-        Kind::Boolean => "Boolean".to_owned(),
-        _ => "Other".to_owned(),
-    }
-}
-
-/// Returns the name of a variant for messages.
-fn readable(schema: &Schema) -> String {
-    match &schema.kind {
-        Kind::Ref(name) => name.clone(),
-        _ => format!("the variant at {}", schema.note.pointer),
-    }
-}
-
-/// Returns a text that is the same for two schemas if and only if their structure is equal.
-fn fingerprint(schema: &Schema) -> String {
-    match &schema.kind {
-        Kind::Array(array) => {
-            let first: String = array.first.iter().map(|item| format!("{},", fingerprint(item))).collect();
-            format!("[{first}{} {:?}]", fingerprint(&array.items), array.length)
-        }
-        Kind::String(_) if !schema.note.known_values.is_empty() => {
-            format!("{:?} {:?}", schema.kind, schema.note.known_values)
-        }
-        Kind::Object(object) => {
-            let mut properties: Vec<String> = object
-                .properties
-                .iter()
-                .map(|(name, property)| {
-                    format!("{name:?}{} {}", if property.required { "!" } else { "" }, fingerprint(&property.schema))
-                })
-                .collect();
-            properties.sort_unstable();
-            let pattern = object.pattern.as_ref();
-            let pattern = pattern.map(|it| format!("/{:?} {},", it.pattern, fingerprint(&it.schema)));
-            let additional = fingerprint(&object.additional);
-            format!("{{{} {}{additional}}}", properties.join(","), pattern.unwrap_or_default())
-        }
-        Kind::Checked(inner, checks) => format!("<{} {checks:?}>", fingerprint(inner)),
-        Kind::Union(variants) => format!("({})", variants.iter().map(fingerprint).collect::<Vec<_>>().join("|")),
-        kind => format!("{kind:?}"),
-    }
 }

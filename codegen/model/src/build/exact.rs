@@ -9,7 +9,7 @@ use mcpgen_schema::evaluate::choose;
 use mcpgen_schema::guard::{at_path, decided};
 use mcpgen_schema::normal::{Array, Bounds, Kind, Length, Object, Property, Schema};
 
-use crate::build::unions::Conflict;
+use crate::build::unions::{Conflict, example_of_both};
 use crate::decision::{Condition, Decision};
 
 /// Documents that do not count, because nobody writes them.
@@ -49,7 +49,7 @@ pub(super) fn conflict(
         ),
         Verdict::Unknown(_) => (0, 1),
     };
-    Some(Conflict { a, b, example: algebra.example_of_both(&variants[a], &variants[b]) })
+    Some(Conflict { a, b, example: example_of_both(&variants[a], &variants[b], algebra) })
 }
 
 /// Returns a check of the documents of a variant that count.

@@ -18,7 +18,6 @@ pub(super) struct Messages {
 }
 
 impl Messages {
-    /// Collects the messages.
     pub(super) fn of(
         types: &Types,
         names: &BTreeMap<String, TypeId>,
@@ -247,15 +246,15 @@ fn member(types: &Types, type_id: TypeId, wire: &str) -> Option<Params> {
 
 /// Returns the error codes that are constants in a definition, as its member `code` or as `code` in its member `error`.
 pub(super) fn error_codes(types: &Types) -> Vec<ErrorCode> {
-    let mut codes: Vec<ErrorCode> = Vec::new();
-    let mut names = Namespace::default();
-    for (type_id, def) in types.iter().enumerate().filter(|(_, def)| def.origin == Origin::Definition) {
-        let Some(body) = body(types, type_id) else { continue };
-        let inner = || types.as_struct(body.member("error")?.value()?);
-        let Some(code) = code(body).or_else(|| code(inner()?)) else { continue };
-        codes.push(ErrorCode { code, type_id, rust: names.claim(&constant_name(&def.name)) });
-    }
-    codes
+    let code_of = |type_id: TypeId| {
+        let body = body(types, type_id)?;
+        code(body).or_else(|| code(types.as_struct(body.member("error")?.value()?)?))
+    };
+    let definitions = (0..types.len()).filter(|id| types[*id].origin == Origin::Definition);
+    let codes: Vec<(TypeId, i64)> = definitions.filter_map(|id| Some((id, code_of(id)?))).collect();
+    let wanted = codes.iter().map(|(id, _)| types[*id].name.as_str()).map(|name| (name, constant_name(name)));
+    let names = Namespace::default().claim_all(wanted);
+    codes.into_iter().zip(names).map(|((type_id, code), rust)| ErrorCode { code, type_id, rust }).collect()
 }
 
 fn code(body: &Struct) -> Option<i64> {

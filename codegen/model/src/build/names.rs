@@ -20,9 +20,9 @@ pub(super) fn with_names(
     for reserved in ["ClientMessage", "ServerMessage"] {
         names.claim(reserved);
     }
-    for def in types.iter_mut().filter(|def| !matches!(def.origin, Origin::Inline(_))) {
-        def.rust = names.claim(&type_name(&def.name));
-    }
+    let has_name = |def: &&TypeDef| !matches!(def.origin, Origin::Inline(_));
+    let claimed = names.claim_all(types.iter().filter(has_name).map(|def| (def.name.as_str(), type_name(&def.name))));
+    types.iter_mut().filter(|def| has_name(&&**def)).zip(claimed).for_each(|(def, rust)| def.rust = rust);
     let mut unused = given.clone();
     let mut wanted: IndexMap<TypeId, String> = IndexMap::new();
     for (id, occurrences) in occurrences.iter().enumerate().filter(|(_, occurrences)| !occurrences.is_empty()) {
@@ -31,10 +31,17 @@ pub(super) fn with_names(
     // A short name is used only if no other inline type or definition would have it.
     let mut demand: BTreeMap<&str, usize> = BTreeMap::new();
     wanted.values().for_each(|name| *demand.entry(name).or_default() += 1);
-    for (id, name) in &wanted {
-        let contested = !names.is_free(name) || demand[name.as_str()] > 1;
-        let name = if contested { occurrences[*id][0].long_name() } else { name.clone() };
-        let generated = names.claim(&name);
+    let places: Vec<String> =
+        wanted.keys().map(|id| format!("{}.{}", occurrences[*id][0].parent, occurrences[*id][0].label)).collect();
+    let free: Vec<String> = wanted
+        .iter()
+        .map(|(id, name)| match names.is_free(name) && demand[name.as_str()] == 1 {
+            true => name.clone(),
+            false => occurrences[*id][0].long_name(),
+        })
+        .collect();
+    let generated = names.claim_all(places.iter().map(String::as_str).zip(free));
+    for (id, generated) in wanted.keys().zip(generated) {
         types[*id].rust = match unused.remove(&generated) {
             None => generated,
             Some(given) if type_name(&given) == given && names.is_free(&given) => names.claim(&given),
@@ -81,7 +88,6 @@ fn either(a: &str, b: &str) -> String {
     format!("{head_text}{}Or{}{tail_text}", middle(&a_words), middle(&b_words))
 }
 
-/// Returns the words of a `CamelCase` name.
 pub(super) fn words(name: &str) -> Vec<&str> {
     let mut starts: Vec<usize> = name.char_indices().filter(|(_, c)| c.is_uppercase()).map(|(at, _)| at).collect();
     if starts.first() != Some(&0) {
@@ -104,15 +110,14 @@ fn name_variants(types: &mut [TypeDef]) {
             Some(MessageSet { kind: MessageKind::Notification, .. }) => "Notification",
             None => "",
         };
-        let mut names = Namespace::default();
-        let named = types[id].shape.variants().iter().map(|variant| {
+        let wanted = types[id].shape.variants().iter().map(|variant| {
             let name = content_name(types, &variant.content, &variant.rust);
             let bare = name.strip_suffix("Message").filter(|bare| messages.is_some() && bare.ends_with(suffix));
             let bare = bare.unwrap_or(&name);
-            let short = bare.strip_suffix(suffix).filter(|short| !short.is_empty()).unwrap_or(bare);
-            names.claim(&type_name(short))
+            bare.strip_suffix(suffix).filter(|short| !short.is_empty()).unwrap_or(bare).to_owned()
         });
-        let named: Vec<String> = named.collect();
+        let wanted: Vec<String> = wanted.collect();
+        let named = Namespace::default().claim_all(wanted.iter().map(|name| (name.as_str(), type_name(name))));
         if let Shape::Union(Union { variants, .. }) | Shape::Undecided(Undecided { alternatives: variants, .. }) =
             &mut types[id].shape
         {

@@ -2,8 +2,6 @@
 
 use std::collections::BTreeMap;
 
-use mcpgen_schema::check::Check;
-
 use crate::build::builder::used_checks;
 use crate::{Extends, Member, Origin, Protocol, Shape, Type, TypeId, Variant};
 
@@ -26,8 +24,8 @@ pub fn extend(protocol: Protocol, core: &Protocol, module: String, version: Opti
     }
     let shared: BTreeMap<TypeId, String> =
         pairs.equal.into_iter().map(|(id, twin)| (id, core.types[twin].rust.clone())).collect();
-    let own = protocol.types.iter().enumerate().filter(|(id, _)| !shared.contains_key(id)).map(|(_, def)| def);
-    let checks = used_checks(own, &protocol.checks);
+    let own = protocol.types.iter().enumerate().filter(|(id, _)| !shared.contains_key(id));
+    let checks = used_checks(own.flat_map(|(_, def)| def.shape.checks()), &protocol.checks);
     let (revision, digest) = (core.revision.clone(), core.digest());
     let extends = Some(Extends { version, revision, module, digest, shared });
     Protocol { checks, extends, ..protocol }
@@ -88,26 +86,8 @@ impl Pairs<'_> {
         let [mut ours, mut theirs] = [Vec::new(), Vec::new()];
         a.visit_mut(&mut |content| take_types(content, &mut ours));
         b.visit_mut(&mut |content| take_types(content, &mut theirs));
-        a == b && self.checks(a.checks()) && self.all(ours, theirs)
-    }
-
-    /// Compares the definitions that checks refer to.
-    fn checks(&self, checks: &[Check]) -> bool {
-        let mut open: Vec<&str> = Vec::new();
-        checks.iter().for_each(|check| check.definitions(&mut open));
-        let mut seen: Vec<&str> = Vec::new();
-        while let Some(name) = open.pop() {
-            if seen.contains(&name) {
-                continue;
-            }
-            seen.push(name);
-            let (ours, theirs) = (self.extension.checks.get(name), self.core.checks.get(name));
-            if ours != theirs {
-                return false;
-            }
-            ours.into_iter().for_each(|check| check.definitions(&mut open));
-        }
-        true
+        let [our_checks, their_checks] = [self.extension, self.core].map(|it| used_checks(a.checks(), &it.checks));
+        a == b && our_checks == their_checks && self.all(ours, theirs)
     }
 }
 

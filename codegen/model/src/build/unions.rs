@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 
 use mcpgen_schema::JsonTypes;
 use mcpgen_schema::algebra::Algebra;
+use mcpgen_schema::containment::{Budget, Scoped, Verdict, disjoint};
 use mcpgen_schema::json::Json;
 use mcpgen_schema::normal::{Discriminator, Kind, Object, Schema};
 
@@ -34,6 +35,16 @@ pub(super) fn decide(
     search.decision.overlapping = !algebra.are_disjoint(variants);
     search.by_type(all)?;
     Ok(search.decision)
+}
+
+/// Returns a document that both accept, if one is found.
+pub(super) fn example_of_both(a: &Schema, b: &Schema, algebra: &Algebra<'_>) -> Option<Json> {
+    let [a, b] = [a, b].map(Schema::to_check);
+    let [a, b] = [&a, &b].map(|check| Scoped { check, definitions: algebra.checks() });
+    match disjoint(a, b, Budget::default()) {
+        Verdict::Refuted(document) => Some(document),
+        _ => None,
+    }
 }
 
 /// Returns the first variant that accepts everything that the others accept. The union is an alias of it.
@@ -77,7 +88,6 @@ impl<'a> Search<'a> {
         self.decision.guards.push(Guard { when, variant });
     }
 
-    /// Splits a group by JSON type.
     fn by_type(&mut self, group: Vec<usize>) -> Result<(), Conflict> {
         let mut groups: Vec<(JsonTypes, Vec<usize>)> = Vec::new();
         for one in JsonTypes::ALL.each() {
@@ -255,7 +265,6 @@ impl<'a> Search<'a> {
         best.map(|(_, split)| split)
     }
 
-    /// Splits enumerations by the value.
     fn by_whole_value(&self, group: &[usize]) -> Option<Split> {
         let values = group.iter().map(|&variant| match &self.algebra.follow(&self.variants[variant])?.kind {
             Kind::Values(values) => Some((variant, values.clone())),
@@ -283,7 +292,7 @@ impl<'a> Search<'a> {
             return Ok(vec![(None, rest)]);
         }
         let (a, b) = (group[0], group[1]);
-        let example = self.algebra.example_of_both(&self.variants[a], &self.variants[b]);
+        let example = example_of_both(&self.variants[a], &self.variants[b], self.algebra);
         Err(Conflict { a, b, example })
     }
 
@@ -346,7 +355,6 @@ struct KeyPath<'s> {
 
 /// The requirements of a variant at a path.
 struct AtPath<'s> {
-    /// Whether the value is required.
     required: bool,
     /// Whether the schema names the value in at least one object.
     declared: bool,

@@ -16,7 +16,6 @@ const MAX_MESSAGES: usize = 1_000;
 /// The definition of the `id` of requests, which is added to schemas without one.
 const REQUEST_ID: &str = "RequestId";
 
-/// Adds a definition for each message and error, and returns the entries of the messages.
 pub(super) fn add(contents: &mut Contents) -> Result<Vec<MappedMessage>, Error> {
     let Contents { schema: document, messages, errors, origins } = contents;
     check(document, messages)?;
@@ -95,7 +94,6 @@ fn envelope(container: &str, message: &Message) -> Json {
     structure(Json::Object(properties), &required, message.description.as_deref())
 }
 
-/// Returns the schema of an object.
 pub(super) fn structure(properties: Json, required: &[&str], description: Option<&str>) -> Json {
     let required = required.iter().map(|name| text(name)).collect();
     let shape = [("type", text("object")), ("properties", properties), ("required", Json::Array(required))];

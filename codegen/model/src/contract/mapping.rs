@@ -67,7 +67,6 @@ pub enum Direction {
 }
 
 impl Direction {
-    /// Returns the sides that send the message.
     pub(crate) fn senders(self) -> &'static [Side] {
         match self {
             Direction::ClientToServer => &[Side::Client],

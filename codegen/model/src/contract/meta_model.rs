@@ -292,7 +292,6 @@ impl<'a> Reading<'a> {
         found
     }
 
-    /// Returns the JSON schema of the type in a member.
     fn part(&mut self, pointer: &str, json: &'a Json, key: &str) -> Option<Json> {
         self.schema(&format!("{pointer}/{key}"), json.get(key).unwrap_or(&Json::Null))
     }
@@ -362,7 +361,6 @@ fn is_error_codes(enumeration: &Json) -> bool {
     enumeration.get("name").and_then(Json::as_str).is_some_and(|name| name.ends_with("ErrorCodes"))
 }
 
-/// Returns the errors that an enumeration of codes lists.
 fn error_codes(enumeration: &Json) -> Vec<ErrorCode> {
     let Some(Json::Array(values)) = enumeration.get("values") else { return Vec::new() };
     let errors = values.iter().filter_map(|value| {

@@ -70,12 +70,10 @@ struct Reading<'a> {
     problems: Problems,
 }
 
-/// A param or result.
 struct Descriptor<'a> {
     name: &'a str,
     schema: &'a Json,
     json: &'a Json,
-    /// The pointer of the schema.
     pointer: String,
 }
 
@@ -86,7 +84,6 @@ impl Descriptor<'_> {
 }
 
 impl<'a> Reading<'a> {
-    /// Reads the errors of the components.
     fn errors(&mut self) {
         for (name, error) in self.root.pointer("/components/errors").and_then(Json::as_object).into_iter().flatten() {
             self.error(&format!("/components/errors/{}", escape(name)), name, error);
@@ -299,7 +296,6 @@ fn moved(schema: &Json) -> Json {
     }
 }
 
-/// The members of a content descriptor.
 const DESCRIPTOR: [&str; 7] = ["name", "title", "summary", "description", "required", "deprecated", "schema"];
 
 /// Returns the value of a keyword of a schema, or `None` if it belongs to a content descriptor.

@@ -5,19 +5,14 @@ use mcpgen_schema::{Document, Error, Problem};
 use super::mapping::Direction;
 use super::origins::Origins;
 
-/// Reads one kind of contract.
 pub(super) struct Reader {
-    /// The name of such contracts.
     pub(super) name: &'static str,
-    /// Returns whether a document is such a contract.
     pub(super) reads: fn(&Document) -> bool,
     /// Returns the schema with the types, and the messages that it does not contain.
     pub(super) read: fn(Document) -> Result<Contents, Error>,
 }
 
-/// What a contract contains.
 pub(super) struct Contents {
-    /// A JSON schema with the types.
     pub(super) schema: Document,
     /// The messages that it does not contain.
     pub(super) messages: Vec<Message>,
@@ -27,12 +22,10 @@ pub(super) struct Contents {
     pub(super) origins: Origins,
 }
 
-/// An error that a response can have.
 pub(super) struct ErrorCode {
     /// The name, such as `NotFound`.
     pub(super) name: String,
     pub(super) code: i64,
-    /// Its meaning.
     pub(super) description: Option<String>,
 }
 
@@ -43,13 +36,11 @@ pub(super) struct Message {
     /// The name of the definition that it becomes.
     pub(super) name: String,
     pub(super) method: String,
-    /// Its sender.
     pub(super) direction: Direction,
     /// The definition of its params, and whether they are required.
     pub(super) params: Option<(String, bool)>,
     /// The definition of the result. A notification has none.
     pub(super) result: Option<String>,
-    /// Its documentation.
     pub(super) description: Option<String>,
 }
 
@@ -60,7 +51,6 @@ pub(super) struct Problems {
 }
 
 impl Problems {
-    /// Creates an empty list with the default remedy.
     pub(super) fn of(document: &Document, remedy: &'static str) -> Self {
         Self { file: document.file.clone(), remedy, found: Vec::new() }
     }

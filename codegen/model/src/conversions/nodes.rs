@@ -84,7 +84,6 @@ pub(super) struct Graph<'m> {
     pub(super) used_rules: BTreeSet<String>,
 }
 
-/// Adds the types of one revision.
 pub(super) struct Nodes<'g, 'm> {
     graph: &'g mut Graph<'m>,
     protocol: &'m Protocol,
@@ -105,7 +104,6 @@ impl<'m> Graph<'m> {
 }
 
 impl<'m> Nodes<'_, 'm> {
-    /// Returns the node of a type expression.
     pub(super) fn of(&mut self, content: &'m Type) -> NodeId {
         let content = self.resolve(content);
         self.node_of(content.clone(), |nodes| nodes.node(content))

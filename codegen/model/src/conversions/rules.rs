@@ -192,7 +192,6 @@ impl Rules {
         Ok(Rules { renamed: file.renamed, members, respelled: file.respelled })
     }
 
-    /// Returns the index of the rule for a member of a type.
     pub(super) fn member(&self, owner: &str, member: &str) -> Option<usize> {
         self.members.iter().position(|rule| {
             rule.members.iter().any(|name| name == member) && rule.types.iter().any(|pattern| matches(pattern, owner))

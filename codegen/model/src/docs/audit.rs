@@ -114,7 +114,6 @@ impl<'p> Audit<'p> {
         }
     }
 
-    /// Checks the links and the revision of an entry.
     fn entry(&mut self, name: &str, entry: &DocEntry) {
         let links = links(&entry.doc).chain(entry.replacement.iter().flat_map(|text| links(text)));
         let broken = links.filter(|link| !self.rust_names.contains(link));

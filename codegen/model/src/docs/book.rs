@@ -38,7 +38,6 @@ pub struct DocBook {
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct TypeEntry {
-    /// The order of members or values.
     #[serde(default)]
     pub(super) order: Vec<String>,
     pub(super) doc: String,
@@ -106,7 +105,6 @@ impl DocBook {
         Ok(book)
     }
 
-    /// Adds the entries of a file.
     fn add(&mut self, path: &Path) -> Result<(), Error> {
         let text = std::fs::read_to_string(path).map_err(Error::io("reading", path))?;
         let wrong = |why: String| Error::Usage(format!("{}: {why}", path.display()));
@@ -181,7 +179,6 @@ impl TypeEntry {
 }
 
 impl MethodEntry {
-    /// Returns the documentation of the method.
     pub(super) fn to_entry(&self, over: Option<&Override>) -> DocEntry {
         whole(&self.doc, over, self.deprecated_since.as_ref(), self.replacement.as_ref())
     }

@@ -235,7 +235,6 @@ fn is_empty(json: &Json) -> bool {
     json.as_object().is_some_and(IndexMap::is_empty)
 }
 
-/// Writes JSON on one line, with spaces.
 fn line(json: &Json) -> String {
     let list = |[open, close]: [&str; 2], items: Vec<String>| format!("{open}{}{close}", items.join(", "));
     match json {

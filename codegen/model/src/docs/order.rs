@@ -64,7 +64,6 @@ impl DocBook {
     }
 }
 
-/// Sorts the members or values of a type.
 pub(super) fn sorted(mut def: TypeDef, ranks: &Ranks<'_>) -> TypeDef {
     match &mut def.shape {
         Shape::Struct(body) => {

@@ -41,13 +41,19 @@ pub fn is_prose(paragraph: &str) -> bool {
 
 fn fill(paragraph: &str, width: usize) -> Vec<String> {
     let mut lines: Vec<String> = Vec::new();
+    let mut used = 0;
     for word in paragraph.split_whitespace() {
-        match lines.last_mut().filter(|line| line.chars().count() + 1 + word.chars().count() <= width) {
+        let length = word.chars().count();
+        match lines.last_mut().filter(|_| used + 1 + length <= width) {
             Some(line) => {
                 line.push(' ');
                 line.push_str(word);
+                used += 1 + length;
             }
-            None => lines.push(word.to_owned()),
+            None => {
+                lines.push(word.to_owned());
+                used = length;
+            }
         }
     }
     lines

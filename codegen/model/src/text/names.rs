@@ -63,9 +63,15 @@ pub fn setter_name(field: &str) -> String {
     format!("with_{field}")
 }
 
-/// Removes letters that are not ASCII, and separates words inside runs of acronyms, which heck does not recognise.
+/// Removes letters that are not ASCII, separates words inside runs of acronyms, which heck does not recognise, and spells
+/// out the sign of a number.
 fn spaced(name: &str) -> String {
     let mut text: String = name.chars().filter(|c| c.is_ascii() || !c.is_alphanumeric()).collect();
+    for (sign, word) in [("+", "Plus "), ("-", "Minus ")] {
+        if text.strip_prefix(sign).is_some_and(|rest| rest.starts_with(|c: char| c.is_ascii_digit())) {
+            text.replace_range(..1, word);
+        }
+    }
     for acronym in ACRONYMS {
         if let Some(at) = text.find(acronym) {
             let before_is_word = text[..at].chars().next_back().is_none_or(|c| !c.is_uppercase());
@@ -132,6 +138,22 @@ impl Namespace {
         name
     }
 
+    /// Returns a name for each item, given its name in JSON and the wanted one, regardless of their order: among items that
+    /// want the same name, the one whose name in JSON it is gets it, or else the first in alphabetical order.
+    pub fn claim_all<'n>(&mut self, items: impl IntoIterator<Item = (&'n str, String)>) -> Vec<String> {
+        let items: Vec<(&str, String)> = items.into_iter().collect();
+        let mut order: Vec<usize> = (0..items.len()).collect();
+        order.sort_by_key(|&index| (items[index].0 != items[index].1, items[index].0));
+        let mut seen = BTreeSet::new();
+        let (plain, numbered): (Vec<usize>, Vec<usize>) =
+            order.into_iter().partition(|&index| seen.insert(items[index].1.as_str()));
+        let mut names = vec![String::new(); items.len()];
+        for index in plain.into_iter().chain(numbered) {
+            names[index] = self.claim(&items[index].1);
+        }
+        names
+    }
+
     /// Returns whether a name is free.
     pub fn is_free(&self, name: &str) -> bool {
         !self.taken.contains(name)
@@ -155,6 +177,8 @@ mod tests {
             ("9lives", "Type9lives"),
             ("$", "Type"),
             ("foo-bar.baz", "FooBarBaz"),
+            ("+1", "Plus1"),
+            ("-1.5", "Minus15"),
             ("\u{e9}t\u{e9}", "T"),
         ] {
             assert_eq!(type_name(schema), rust);
@@ -167,6 +191,7 @@ mod tests {
             ("type", "type"),
             ("", "member"),
             ("2nd", "member_2nd"),
+            ("-1", "minus_1"),
         ] {
             assert_eq!(field_name(wire), rust);
         }
@@ -174,5 +199,26 @@ mod tests {
         assert_eq!(escape("self"), "self_");
         assert_eq!(escape("gen"), "r#gen");
         assert_eq!(constant_name("HeaderMismatch"), "HEADER_MISMATCH");
+    }
+
+    #[test]
+    fn names_do_not_depend_on_the_order() {
+        type Case = (fn(&str) -> String, &'static [(&'static str, &'static str)]);
+        let cases: [Case; 5] = [
+            (field_name, &[("id", "id"), ("ID", "id2"), ("Id", "id3")]),
+            (field_name, &[("mime-type", "mime_type"), ("mimeType", "mime_type2")]),
+            (function_name, &[("delete_user", "delete_user"), ("delete-user", "delete_user2")]),
+            // The number must not take a name that another item wants.
+            (type_name, &[("a", "A3"), ("A", "A"), ("a-2", "A2")]),
+            (type_name, &[("+1", "Plus1"), ("-1", "Minus1"), ("1", "Type1")]),
+        ];
+        for (convert, items) in cases {
+            for turn in 0..items.len() {
+                let mut items = items.to_vec();
+                items.rotate_left(turn);
+                let names = Namespace::default().claim_all(items.iter().map(|(json, _)| (*json, convert(json))));
+                assert_eq!(names, items.iter().map(|(_, rust)| *rust).collect::<Vec<_>>(), "{items:?}");
+            }
+        }
     }
 }

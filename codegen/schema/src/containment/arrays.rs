@@ -8,7 +8,6 @@ use super::verdict::Reason;
 use crate::json::Json;
 use crate::limits::Length;
 
-/// The assertions on an array.
 #[derive(Default)]
 struct Array {
     /// What each item in a range must meet.
@@ -39,11 +38,9 @@ struct Progress {
 /// The number of items so far, and how many more each count needs and allows.
 type Rest = (usize, Vec<u64>, Vec<Option<u64>>);
 
-/// The maximum number of items.
 const MAX_ITEMS: usize = 200;
 
 impl Search<'_> {
-    /// Finds an array that all formulas accept.
     pub(super) fn array(&mut self, formulas: &[Formula]) -> Outcome {
         let mut array = Array::default();
         for formula in formulas {
@@ -196,7 +193,6 @@ impl Search<'_> {
 }
 
 impl Array {
-    /// Returns the ways to add an item.
     fn next(&self, progress: &Progress) -> Vec<Progress> {
         let index = progress.items.len();
         let mut next = progress.clone();

@@ -22,9 +22,7 @@ impl fmt::Debug for Formula {
 }
 
 impl Formula {
-    /// Accepts every value.
     pub(super) const TRUE: Formula = Formula(0);
-    /// Accepts no value.
     pub(super) const FALSE: Formula = Formula(1);
 
     pub(super) fn not(self) -> Formula {
@@ -101,7 +99,6 @@ impl Names {
     }
 }
 
-/// All formulas of a question.
 pub(super) struct Formulas<'a> {
     nodes: Vec<Node>,
     /// The nodes by their text.
@@ -143,7 +140,6 @@ impl<'a> Formulas<'a> {
         &self.nodes[formula.0 as usize / 2]
     }
 
-    /// Adds a node, unless there is an equal one.
     pub(super) fn add(&mut self, node: Node) -> Formula {
         self.key.clear();
         // Writing to a string does not fail.
@@ -226,7 +222,6 @@ impl<'a> Formulas<'a> {
         }
     }
 
-    /// Returns the formula of the objects with a member.
     pub(super) fn present(&mut self, name: &str) -> Formula {
         self.members(Names::One(name.to_owned()), Formula::FALSE).not()
     }
@@ -264,7 +259,6 @@ impl<'a> Formulas<'a> {
         }
     }
 
-    /// Reads a check.
     pub(super) fn read(&mut self, check: &'a Check, scope: &'a Definitions) -> Formula {
         self.depth += 1;
         let formula = self.read_at_depth(check, scope);

@@ -12,7 +12,6 @@ use super::verdict::Reason;
 use crate::json::Json;
 use crate::limits::Length;
 
-/// The assertions on an object.
 struct Object {
     /// What the values of all members in a set of names must meet.
     each: Vec<(Names, Formula)>,
@@ -41,7 +40,6 @@ const MAX_MEMBERS: u64 = 1_000;
 const MAX_CELLS: usize = 64;
 
 impl Search<'_> {
-    /// Finds an object that all formulas accept.
     pub(super) fn object(&mut self, formulas: &[Formula]) -> Outcome {
         let mut object = Object { each: Vec::new(), some: Vec::new(), count: Length::default(), listed: Vec::new() };
         for formula in formulas {

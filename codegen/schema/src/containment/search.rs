@@ -16,7 +16,6 @@ use crate::json::Json;
 use crate::json_types::JsonTypes;
 use crate::limits::{Bound, Bounds, Length};
 
-/// What a search found.
 #[derive(Clone, Debug)]
 pub(super) enum Outcome {
     /// There is no such value.
@@ -90,7 +89,6 @@ impl<'a> Search<'a> {
         }
     }
 
-    /// Counts steps.
     pub(super) fn spend(&mut self, steps: u64) -> Result<(), Reason> {
         let left = self.steps.checked_sub(steps);
         self.steps = left.unwrap_or(0);
@@ -166,7 +164,6 @@ impl<'a> Search<'a> {
         unknown.map_or(Outcome::Empty, Outcome::Unknown)
     }
 
-    /// Decides one case.
     fn case(&mut self, case: Case) -> Outcome {
         if self.depth > MAX_DEPTH || self.spend(1).is_err() {
             return Outcome::Unknown(Reason::Budget);
@@ -413,7 +410,6 @@ fn one(parts: &[Formula], is_positive: bool) -> Vec<Goal> {
     [only(parts.len())].into_iter().chain(pairs).collect()
 }
 
-/// Returns the JSON types that an assertion is about.
 fn type_of(node: &Node) -> JsonTypes {
     match node {
         Node::Bounds(_) | Node::MultipleOf(_) => JsonTypes::NUMBER,

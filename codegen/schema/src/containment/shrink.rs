@@ -82,7 +82,6 @@ fn simple(document: &Json) -> Vec<Json> {
     all.into_iter().filter(|simple| self::rank(simple) < rank).collect()
 }
 
-/// Returns how complicated a document is.
 fn rank(document: &Json) -> (usize, usize) {
     let kind = match document {
         Json::Null => 0,

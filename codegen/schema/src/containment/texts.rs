@@ -13,7 +13,6 @@ use crate::text::pattern;
 const TRIES: usize = 16;
 
 impl Search<'_> {
-    /// Finds a string that all formulas accept.
     pub(super) fn string(&mut self, formulas: &[Formula]) -> Outcome {
         let language = self.texts_of(formulas);
         match self.words(&language, 1).map(|words| words.into_iter().next()) {
@@ -33,7 +32,6 @@ impl Search<'_> {
         words.find(|word| formulas.iter().all(|it| self.holds(*it, word) == Some(true)))
     }
 
-    /// Returns the shortest members of a language.
     pub(super) fn words(&mut self, language: &Language, count: usize) -> Result<Vec<String>, Reason> {
         self.spend(1)?;
         language.words(count).map_err(|error| match error {
@@ -46,7 +44,6 @@ impl Search<'_> {
         Language::All(formulas.iter().map(|it| self.texts(*it)).collect())
     }
 
-    /// Returns the strings that a formula accepts.
     pub(super) fn texts(&mut self, formula: Formula) -> Language {
         let everything = Language::Length { min: 0, max: None };
         let language = match self.formulas.node(formula).clone() {

@@ -4,6 +4,7 @@ use std::cmp::Ordering;
 use std::fmt;
 
 use indexmap::IndexMap;
+use indexmap::map::Entry;
 use serde::de::{self, Deserialize, Deserializer, MapAccess, SeqAccess, Visitor};
 use serde::ser::{Serialize, SerializeMap, Serializer};
 use serde_json::Number;
@@ -267,10 +268,12 @@ impl<'de> Deserialize<'de> for Json {
                 let mut members = IndexMap::new();
                 while let Some(key) = access.next_key::<String>()? {
                     let value = access.next_value()?;
-                    if members.contains_key(&key) {
-                        return Err(de::Error::custom(format!("duplicate key {key:?}")));
+                    match members.entry(key) {
+                        Entry::Vacant(entry) => drop(entry.insert(value)),
+                        Entry::Occupied(entry) => {
+                            return Err(de::Error::custom(format!("duplicate key {:?}", entry.key())));
+                        }
                     }
-                    members.insert(key, value);
                 }
                 Ok(Json::Object(members))
             }

@@ -9,7 +9,6 @@ use crate::normal::{Kind, Schema};
 const MAX_SUBSCHEMAS: usize = 500;
 
 impl Lower<'_> {
-    /// Lowers the subschemas of `allOf`, `anyOf` or `oneOf`.
     pub(super) fn subschemas(&mut self, of: Keywords<'_>, keyword: &str) -> Option<(Vec<Schema>, Vec<Check>)> {
         match of.get(keyword)? {
             Json::Array(items) if items.len() > MAX_SUBSCHEMAS => {

@@ -30,14 +30,11 @@ use crate::references::{Definition, References};
 /// The maximum number of schemas inside each other. All stages descend into them, on the stack.
 const MAX_NESTED: usize = 48;
 
-/// Lowers the schemas of one document.
 pub(crate) struct Lower<'a> {
     document: &'a Document,
     dialect: Dialect,
     references: &'a References<'a>,
-    /// The name of the definition that is being lowered.
     definition: &'a str,
-    /// The number of nested schemas that are being lowered.
     depth: usize,
     /// The problems found so far.
     pub problems: Vec<Problem>,
@@ -98,7 +95,6 @@ impl<'k> Keywords<'k> {
         self.json.get(keyword)
     }
 
-    /// Returns the JSON pointer of a keyword.
     fn at(self, keyword: &str) -> String {
         below(self.pointer, keyword)
     }
@@ -219,7 +215,6 @@ impl<'a> Lower<'a> {
         Some(Lowered::at(of.pointer, Kind::Any, Check::Anything))
     }
 
-    /// Reports the keywords that the dialect does not have.
     fn refuse_unknown(&mut self, of: Keywords<'_>) {
         for keyword in of.json.keys().filter(|keyword| !self.document.annotations.contains(keyword)) {
             if let Some((why, remedy)) = refusal(keyword, self.dialect) {

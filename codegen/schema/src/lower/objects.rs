@@ -131,7 +131,6 @@ impl Lower<'_> {
         }
     }
 
-    /// Reads a list of members' names.
     fn names(&mut self, json: &Json, keyword: &str, pointer: &str) -> Vec<String> {
         let (why, remedy) = match json {
             Json::Array(names) if names.len() > MAX_PROPERTIES => (

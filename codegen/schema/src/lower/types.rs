@@ -11,7 +11,6 @@ use crate::normal::{Kind, Schema};
 /// The JSON types, in the order of the variants of a schema without `type`.
 const TYPES: &[&str] = &["null", "boolean", "number", "string", "array", "object"];
 
-/// The maximum number of values of an `enum`.
 const MAX_VALUES: usize = 5_000;
 
 impl Lower<'_> {
