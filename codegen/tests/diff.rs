@@ -13,7 +13,7 @@ use std::fs;
 use std::io::Write as _;
 use std::process::{Command, Stdio};
 
-use mcpgen_diff::{LIST_RULES, RULES};
+use mcpgen_diff::{Rule, RuleVerdicts};
 use serde_json::Value;
 use support::{Answer, FOREIGN, Project};
 
@@ -561,19 +561,23 @@ fn exits_correctly_when_output_fails() {
 fn explains_rules() {
     let project = Project::new();
     let list = project.run(&["explain"]).exits(0).out();
-    assert_eq!(list.lines().count(), RULES.len() + LIST_RULES.len());
-    for rule in RULES.iter().chain(LIST_RULES.iter()) {
-        assert!(list.lines().any(|line| line.split_whitespace().next() == Some(rule.id)), "{}", rule.id);
-        let text = project.run(&["explain", rule.id]).exits(0).out();
-        assert!(text.starts_with(&format!("{}\n", rule.id)), "{text}");
-        let (lists, bump) = (["remembered list: ", "stored workflow: "], format!("Rust API: {}", rule.rust_api));
-        let schemas = ["client ", "server ", "both ", &bump];
-        let verdicts = if rule.lists.is_some() { &lists[..] } else { &schemas };
-        for part in verdicts.iter().chain(&["Example, old:", "Example, new:"]) {
-            assert!(text.contains(part), "{text}\ndoes not print {part:?}");
+    assert_eq!(list.lines().count(), Rule::ALL.len());
+    for rule in Rule::ALL {
+        assert!(list.lines().any(|line| line.split_whitespace().next() == Some(rule.id())), "{rule}");
+        let text = project.run(&["explain", rule.id()]).exits(0).out();
+        assert!(text.starts_with(&format!("{rule}\n")), "{text}");
+        let verdicts = match rule.verdicts() {
+            RuleVerdicts::Lists(_) => vec!["remembered list: ".to_owned(), "stored workflow: ".to_owned()],
+            RuleVerdicts::Schemas(it) => {
+                let bump = format!("Rust API: {}", it.rust_api);
+                ["client ", "server ", "both ", &bump].map(str::to_owned).to_vec()
+            }
+        };
+        for part in verdicts.into_iter().chain(["Example, old:", "Example, new:"].map(str::to_owned)) {
+            assert!(text.contains(&part), "{text}\ndoes not print {part:?}");
         }
         let words = text.split_whitespace().collect::<Vec<_>>().join(" ");
-        let meaning = rule.meaning.split_whitespace().collect::<Vec<_>>().join(" ");
+        let meaning = rule.meaning().split_whitespace().collect::<Vec<_>>().join(" ");
         assert!(words.contains(&meaning), "{text}");
     }
     project

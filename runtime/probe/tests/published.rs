@@ -147,7 +147,7 @@ fn judge(old: &str, new: &str) -> (Vec<&'static str>, Verdict) {
     let read = |text: &str| Snapshot::parse("snapshot.json", text.as_bytes()).expect("a snapshot");
     let findings = diff(&read(old), &read(new)).findings;
     let worst = findings.iter().map(|finding| finding.verdicts.worst(&Axis::LISTS)).max();
-    (findings.iter().map(|finding| finding.rule.id).collect(), worst.unwrap_or(Compatible))
+    (findings.iter().map(|finding| finding.rule.id()).collect(), worst.unwrap_or(Compatible))
 }
 
 #[test]

@@ -10,7 +10,6 @@ use mcpgen_schema::text::counted;
 use crate::lists::annotations::text_change;
 use crate::lists::hints;
 use crate::lists::schemas::{Part, SchemaPair};
-use crate::models::rules;
 use crate::models::{Axis, Diff, Evidence, Finding, Place, Rule, Senders};
 
 /// The maximum number of notes about malformed items. A malicious file can have millions.
@@ -91,7 +90,7 @@ impl Comparison {
                     added.shift_remove(name);
                     let message = format!("the tool `{key}` was renamed to `{name}`");
                     let places = (Some(&*before.pointer), Some(&*after.pointer));
-                    self.find(&rules::TOOL_RENAMED, key, name, message, places);
+                    self.find(Rule::ToolRenamed, key, name, message, places);
                 }
                 None => {
                     let message = format!("the {} `{key}` was removed", kind.item());
@@ -120,10 +119,10 @@ impl Comparison {
                     let words = |side: Option<&Json>| side.map_or("none".to_owned(), Json::plain);
                     let (before, after) = (words(before), words(after));
                     let message = format!("{key}: the MIME type is {after} instead of {before}");
-                    self.find(&rules::RESOURCE_TYPE_CHANGED, key, &after, message, at);
+                    self.find(Rule::ResourceTypeChanged, key, &after, message, at);
                 }
                 if old.get("name") != new.get("name") {
-                    self.find(&rules::TITLE_CHANGED, key, "name", format!("{key}: the name changed"), at);
+                    self.find(Rule::TitleChanged, key, "name", format!("{key}: the name changed"), at);
                 }
             }
         }
@@ -144,15 +143,14 @@ impl Comparison {
                 (_, value) => value.cloned(),
             };
             if others(old) != others(new) {
-                self.find(&rules::METADATA_CHANGED, key, name, format!("{key}: `{name}` changed"), at);
+                self.find(Rule::MetadataChanged, key, name, format!("{key}: `{name}` changed"), at);
             }
         }
     }
 
     /// Compares the texts of an item.
     fn texts(&mut self, kind: ListKind, key: &str, old: &Item, new: &Item) {
-        let texts: [(&'static Rule, &str); 2] =
-            [(&rules::DESCRIPTION_CHANGED, "description"), (&rules::TITLE_CHANGED, "title")];
+        let texts: [(Rule, &str); 2] = [(Rule::DescriptionChanged, "description"), (Rule::TitleChanged, "title")];
         for (rule, name) in texts {
             let (before, after) = (old.get(name), new.get(name));
             if before != after {
@@ -166,7 +164,7 @@ impl Comparison {
         let hint = |item: &Item| item.get("annotations").and_then(|all| all.get("title")).cloned();
         if kind == ListKind::Tools && hint(old) != hint(new) {
             let message = format!("{key}: the title in the annotations changed");
-            self.find(&rules::TITLE_CHANGED, key, "annotations", message, (Some(&old.pointer), Some(&new.pointer)));
+            self.find(Rule::TitleChanged, key, "annotations", message, (Some(&old.pointer), Some(&new.pointer)));
         }
     }
 
@@ -185,11 +183,11 @@ impl Comparison {
             (Some(_), Some(_)) => self.schemas(name, Part::Result, "outputSchema", old, new),
             (None, Some(_)) => {
                 let message = format!("the tool `{name}` has an output schema");
-                self.find(&rules::RESULT_SCHEMA_ADDED, name, "", message, (Some(&before), Some(&after)));
+                self.find(Rule::ResultSchemaAdded, name, "", message, (Some(&before), Some(&after)));
             }
             (Some(_), None) => {
                 let message = format!("the tool `{name}` no longer has an output schema");
-                self.find(&rules::RESULT_SCHEMA_REMOVED, name, "", message, (Some(&before), Some(&after)));
+                self.find(Rule::ResultSchemaRemoved, name, "", message, (Some(&before), Some(&after)));
             }
             (None, None) => {}
         }
@@ -211,16 +209,16 @@ impl Comparison {
             let places = (olds.get(name).map_or(&*old.pointer, |(place, _)| place), &**place);
             let places: Places<'_> = (Some(places.0), Some(places.1));
             let Some((_, before)) = olds.get(name) else {
-                let (rule, words): (&'static Rule, _) = match is_required(after) {
-                    true => (&rules::ARGUMENT_ADDED_REQUIRED, "new and required"),
-                    false => (&rules::ARGUMENT_ADDED_OPTIONAL, "new"),
+                let (rule, words) = match is_required(after) {
+                    true => (Rule::ArgumentAddedRequired, "new and required"),
+                    false => (Rule::ArgumentAddedOptional, "new"),
                 };
                 self.find(rule, &subject, "", format!("{prompt}: the argument `{name}` is {words}"), places);
                 continue;
             };
-            let change: Option<(&'static Rule, &str)> = match (is_required(before), is_required(after)) {
-                (false, true) => Some((&rules::ARGUMENT_BECAME_REQUIRED, "is required")),
-                (true, false) => Some((&rules::ARGUMENT_BECAME_OPTIONAL, "may be absent")),
+            let change: Option<(Rule, &str)> = match (is_required(before), is_required(after)) {
+                (false, true) => Some((Rule::ArgumentBecameRequired, "is required")),
+                (true, false) => Some((Rule::ArgumentBecameOptional, "may be absent")),
                 _ => None,
             };
             if let Some((rule, words)) = change {
@@ -228,19 +226,19 @@ impl Comparison {
             }
             for text in ["description", "title"].into_iter().filter(|text| before.get(text) != after.get(text)) {
                 let message = format!("{prompt}: the {text} of the argument `{name}` changed");
-                self.find(&rules::ARGUMENT_DESCRIPTION_CHANGED, &subject, text, message, places);
+                self.find(Rule::ArgumentDescriptionChanged, &subject, text, message, places);
             }
         }
         for (name, (place, _)) in olds.iter().filter(|(name, _)| !news.contains_key(*name)) {
             let message = format!("{prompt}: the argument `{name}` was removed");
             let places: Places<'_> = (Some(place), Some(&new.pointer));
-            self.find(&rules::ARGUMENT_REMOVED, &format!("{prompt}.{name}"), "", message, places);
+            self.find(Rule::ArgumentRemoved, &format!("{prompt}.{name}"), "", message, places);
         }
     }
 
-    fn find(&mut self, rule: &'static Rule, subject: &str, detail: &str, message: String, places: Places<'_>) {
+    fn find(&mut self, rule: Rule, subject: &str, detail: &str, message: String, places: Places<'_>) {
         let place = |pointer: Option<&str>| pointer.map(|it| Place { pointer: it.to_owned(), rust: None });
-        let Some(lists) = rule.lists else { return };
+        let Some(lists) = rule.on_lists() else { return };
         self.findings.push(Finding {
             rule,
             senders: Senders::default(),
@@ -278,11 +276,11 @@ fn member_or_item(item: &Item, member: &str) -> String {
 }
 
 /// Returns the rules for an added and for a removed item.
-fn rules_of(kind: ListKind) -> (&'static Rule, &'static Rule) {
+fn rules_of(kind: ListKind) -> (Rule, Rule) {
     match kind {
-        ListKind::Tools => (&rules::TOOL_ADDED, &rules::TOOL_REMOVED),
-        ListKind::Resources => (&rules::RESOURCE_ADDED, &rules::RESOURCE_REMOVED),
-        ListKind::ResourceTemplates => (&rules::RESOURCE_TEMPLATE_ADDED, &rules::RESOURCE_TEMPLATE_REMOVED),
-        ListKind::Prompts => (&rules::PROMPT_ADDED, &rules::PROMPT_REMOVED),
+        ListKind::Tools => (Rule::ToolAdded, Rule::ToolRemoved),
+        ListKind::Resources => (Rule::ResourceAdded, Rule::ResourceRemoved),
+        ListKind::ResourceTemplates => (Rule::ResourceTemplateAdded, Rule::ResourceTemplateRemoved),
+        ListKind::Prompts => (Rule::PromptAdded, Rule::PromptRemoved),
     }
 }

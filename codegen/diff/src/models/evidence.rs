@@ -1,6 +1,7 @@
 //! The evidence of verdicts: a proof, or a document that was accepted and is now refused.
 
 use mcpgen_model::{Check, JsonTypes, Protocol, Type};
+use mcpgen_schema::Checks as Schema;
 use mcpgen_schema::check::Definitions;
 use mcpgen_schema::containment::{self, Budget, Reason, Scoped, contains};
 use mcpgen_schema::json::Json;
@@ -142,6 +143,10 @@ impl Pair {
     pub(super) fn of(old: (&Protocol, &Type), new: (&Protocol, &Type), has_64_bit_readers: bool) -> Pair {
         let [old, new] = [old, new].map(|(protocol, content)| Checks::of(protocol, content, has_64_bit_readers));
         Pair { old, new }
+    }
+
+    pub(super) fn of_checks(old: Schema, new: Schema) -> Pair {
+        Pair { old: (old.root, old.definitions), new: (new.root, new.definitions) }
     }
 
     /// Returns the verdict on what the other version sends to this one.

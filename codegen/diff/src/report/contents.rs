@@ -279,5 +279,6 @@ pub(super) fn axis_in_words(axis: Axis) -> &'static str {
         Axis::RustApi => "Rust API",
         Axis::RememberedList => "remembered list",
         Axis::StoredWorkflow => "stored workflow",
+        Axis::Trust => "trust",
     }
 }

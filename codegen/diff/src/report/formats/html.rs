@@ -165,7 +165,7 @@ fn filter(text: &mut String, report: &Report) {
 fn finding(text: &mut String, report: &Report, judged: &Judged, id: &str) {
     let found = &judged.finding;
     let area = report.area(found);
-    let search = format!("{} {} {} {area}", found.rule.id, found.subject, found.message).to_lowercase();
+    let search = format!("{} {} {} {area}", found.rule, found.subject, found.message).to_lowercase();
     let _ = write!(
         text,
         "<article id=\"{id}\" data-severity=\"{}\" data-area=\"{}\" data-text=\"{}\"",
@@ -181,7 +181,7 @@ fn finding(text: &mut String, report: &Report, judged: &Judged, id: &str) {
         ">\n<header>{}<h3>{}</h3><a class=\"permalink\" href=\"#{id}\" aria-label=\"Link to {}, {}\">#</a></header>",
         badge(judged.severity.as_str()),
         code_spans(&found.message),
-        escape(found.rule.id),
+        escape(found.rule.id()),
         escape(&found.subject),
     );
     let verdicts: Vec<String> = report
@@ -190,8 +190,8 @@ fn finding(text: &mut String, report: &Report, judged: &Judged, id: &str) {
         .iter()
         .map(|axis| format!("{}: {}", axis_in_words(*axis), badge(found.verdicts.word(*axis))))
         .collect();
-    let _ = writeln!(text, "<p><code>{}</code> · {}</p>", escape(found.rule.id), verdicts.join(" · "));
-    let _ = writeln!(text, "<p class=\"quiet\">{}</p>", code_spans(&found.rule.meaning));
+    let _ = writeln!(text, "<p><code>{}</code> · {}</p>", escape(found.rule.id()), verdicts.join(" · "));
+    let _ = writeln!(text, "<p class=\"quiet\">{}</p>", code_spans(found.rule.meaning()));
     for shown in found.shown() {
         let _ = writeln!(text, "<p class=\"witness\">{}</p>", escape(&shown));
     }

@@ -96,7 +96,7 @@ fn section(text: &mut String, title: &str, items: &[String], open: usize) {
 
 fn item(report: &Report, judged: &Judged) -> String {
     let finding = &judged.finding;
-    let mut text = format!("- {}: {}", code(finding.rule.id), prose(&finding.message));
+    let mut text = format!("- {}: {}", code(finding.rule.id()), prose(&finding.message));
     let places: Vec<String> = report
         .places(judged)
         .map(|(side, source, it)| format!("{side} {}", code(&source.place_in_words(it))))

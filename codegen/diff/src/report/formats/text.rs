@@ -55,7 +55,7 @@ fn finding(text: &mut String, report: &Report, judged: &Judged, paint: &Paint) {
         Verdict::Compatible => COMPATIBLE,
     };
     let severity = paint.with(style, judged.severity.as_str());
-    let rule = paint.with(BOLD, judged.finding.rule.id);
+    let rule = paint.with(BOLD, judged.finding.rule.id());
     let _ = writeln!(text, "{severity} {rule}: {}", visible(&judged.finding.message));
     for (side, source, place) in report.places(judged) {
         let rust = place.rust.as_ref().map(|rust| format!(" ({rust})")).unwrap_or_default();
