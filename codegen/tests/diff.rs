@@ -567,7 +567,8 @@ fn explains_rules() {
         let text = project.run(&["explain", rule.id()]).exits(0).out();
         assert!(text.starts_with(&format!("{rule}\n")), "{text}");
         let verdicts = match rule.verdicts() {
-            RuleVerdicts::Lists(_) => vec!["remembered list: ".to_owned(), "stored workflow: ".to_owned()],
+            RuleVerdicts::Lists(_) => ["remembered list: ", "stored workflow: ", "trust: "].map(str::to_owned).to_vec(),
+            RuleVerdicts::Trust { .. } => vec!["trust: ".to_owned()],
             RuleVerdicts::Schemas(it) => {
                 let bump = format!("Rust API: {}", it.rust_api);
                 ["client ", "server ", "both ", &bump].map(str::to_owned).to_vec()

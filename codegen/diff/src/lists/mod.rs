@@ -10,12 +10,13 @@
 //! those who use the old lists with the new server: a model or a client that remembers them, and a program with
 //! recorded calls.
 //!
-//! `hints` reads the behaviour of tools, `schemas` compares two schemas, and `annotations` compares what models read. `compare`
-//! combines all of these.
+//! `hints` reads the behaviour of tools, `schemas` compares two schemas, and `annotations` compares what models read. `trust` finds
+//! what concerns the permission to use a tool. `compare` combines all of these.
 
 mod annotations;
 mod compare;
 mod hints;
 mod schemas;
+mod trust;
 
 pub use compare::compare as diff;

@@ -1,6 +1,7 @@
 //! Compares the schemas of the arguments or the results of a tool.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::rc::Rc;
 
 use mcpgen_model::{Origin, Protocol, Status, TypeId, model};
 use mcpgen_schema::Error;
@@ -9,7 +10,7 @@ use mcpgen_schema::{Dialect, Document, ReadOptions, checks, is_keyword};
 
 use crate::lists::annotations::{self, Annotation, AnnotationKind, text_change};
 use crate::models::{
-    Axis, Evidence, Finding, ListVerdicts, Place, Rule, Senders, Verdict, Version, Witness, compare_checks,
+    Axis, Effort, Evidence, Finding, ListVerdicts, Place, Rule, Senders, Verdict, Version, Witness, compare_checks,
     compare_types,
 };
 
@@ -31,6 +32,7 @@ type Models = (Model, Model, BTreeSet<String>);
 /// Two schemas of one tool, with their pointers in the snapshots.
 #[derive(Clone, Debug)]
 pub(super) struct SchemaPair<'s> {
+    pub(super) effort: &'s Rc<Effort>,
     pub(super) tool: &'s str,
     pub(super) part: Part,
     pub(super) old: (&'s Json, String),
@@ -164,7 +166,7 @@ impl SchemaPair<'_> {
     }
 
     fn compare_models(&self, old: &Model, new: &Model) -> Vec<Finding> {
-        let found = compare_types((&old.0, old.1), (&new.0, new.1), self.part.senders());
+        let found = compare_types((&old.0, old.1), (&new.0, new.1), self.part.senders(), self.effort);
         // The names of definitions and their texts are compared elsewhere. Only one side sends the values, so the rules
         // for the other direction do not apply.
         let other_direction = match self.part {
@@ -242,7 +244,9 @@ impl SchemaPair<'_> {
         let (unknown, name) = (self.unknown(old, new), self.part.name());
         let read = |schema: &Json| checks(&self.document(schema, &unknown)?);
         match (read(old), read(new)) {
-            (Ok(old), Ok(new)) => compare_checks(old, new, self.part.senders(), name).map(|found| self.adapted(found)),
+            (Ok(old), Ok(new)) => {
+                compare_checks(old, new, self.part.senders(), name, self.effort).map(|found| self.adapted(found))
+            }
             (Err(error), _) | (_, Err(error)) => {
                 let why = match error {
                     Error::Schema(problems) => problems.into_iter().map(|it| it.why).next().unwrap_or_default(),
@@ -290,7 +294,7 @@ impl SchemaPair<'_> {
             rule,
             senders: self.part.senders(),
             verdicts: lists.into(),
-            evidence: Evidence::of(lists),
+            evidence: Evidence::of(rule, lists),
             witnesses: Vec::new(),
             undecided: None,
             subject: format!("{}.{subject}", self.tool),

@@ -4,7 +4,6 @@
 use std::collections::HashSet;
 
 use mcpgen_model::{Check, Protocol, Shape, Type};
-use mcpgen_schema::containment::Reason;
 
 use crate::models::difference::{Outcome, Site};
 use crate::models::evidence::{Aim, Judged, Pair, Version};
@@ -75,12 +74,7 @@ impl Values<'_> {
     }
 
     fn asked(&self, reader: Version, (old, new): (&Type, &Type), aim: Option<&Aim>, is_64_bit: bool) -> Judged {
-        let left = self.known.wholes.get();
-        self.known.wholes.set(left.saturating_sub(1));
-        match left {
-            0 => Judged::unknown(Reason::Budget),
-            _ => Pair::of((self.old, old), (self.new, new), is_64_bit).read_by(reader, aim),
-        }
+        Pair::of((self.old, old), (self.new, new), is_64_bit).read_by(reader, aim, &self.effort)
     }
 }
 

@@ -6,6 +6,7 @@
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::hash::Hash;
+use std::rc::Rc;
 
 use indexmap::IndexMap;
 use mcpgen_model::{ErrorCode, MessageSet, Origin, Protocol, Shape, Type, TypeId};
@@ -14,7 +15,7 @@ use mcpgen_schema::text::counted;
 
 use crate::models::checks::rule_of;
 use crate::models::difference::{Difference, Outcome, Site, place};
-use crate::models::evidence::{self, Evidence, Judged, Version};
+use crate::models::evidence::{self, Effort, Evidence, Judged, Version};
 use crate::models::finding::{Diff, Finding, Place, TypeVerdict};
 use crate::models::rules::Rule;
 use crate::models::senders::{Senders, Sending};
@@ -24,7 +25,8 @@ use crate::models::worst::worse;
 
 /// Compares two models.
 pub fn compare(old: &Protocol, new: &Protocol) -> Diff {
-    let mut comparison = Comparison::new(old, new);
+    let effort = Rc::default();
+    let mut comparison = Comparison::new(old, new, &effort);
     comparison.methods();
     comparison.propagate_senders();
     comparison.reached_from_methods = comparison.pairs.keys().copied().collect();
@@ -32,7 +34,9 @@ pub fn compare(old: &Protocol, new: &Protocol) -> Diff {
     comparison.propagate_senders();
     comparison.error_codes();
     comparison.fixups();
-    comparison.finish()
+    let mut diff = comparison.finish();
+    diff.notes.extend(effort.note());
+    diff
 }
 
 /// Compares two types and everything in them. Finds no definitions, because their names do not affect documents.
@@ -40,8 +44,9 @@ pub(crate) fn compare_types(
     (old, from): (&Protocol, TypeId),
     (new, to): (&Protocol, TypeId),
     senders: Senders,
+    effort: &Rc<Effort>,
 ) -> Vec<Finding> {
-    let mut comparison = Comparison::new(old, new);
+    let mut comparison = Comparison::new(old, new, effort);
     // Clients and servers in other languages accept all integers of a schema.
     comparison.values.has_64_bit_readers = false;
     comparison.compare_roots(&Type::Named(from), &Type::Named(to), senders, &new.types[to].name);
@@ -56,9 +61,15 @@ pub(crate) fn compare_types(
 }
 
 /// Compares two schemas that have no models, as a whole. `None` if they accept the same documents.
-pub(crate) fn compare_checks(old: Checks, new: Checks, senders: Senders, subject: &str) -> Option<Finding> {
+pub(crate) fn compare_checks(
+    old: Checks,
+    new: Checks,
+    senders: Senders,
+    subject: &str,
+    effort: &Effort,
+) -> Option<Finding> {
     let pair = evidence::Pair::of_checks(old, new);
-    let judged = [Version::New, Version::Old].map(|reader| pair.read_by(reader, None));
+    let judged = [Version::New, Version::Old].map(|reader| pair.read_by(reader, None, effort));
     let root = Some(Place { pointer: String::new(), rust: None });
     let message = format!("the schemas of the {subject} differ");
     let difference = Site::of(subject, [root.clone(), root]).difference(rule_of(&judged)?, message);
@@ -92,11 +103,11 @@ pub(super) struct Comparison<'p> {
 }
 
 impl<'p> Comparison<'p> {
-    fn new(old: &'p Protocol, new: &'p Protocol) -> Self {
+    fn new(old: &'p Protocol, new: &'p Protocol, effort: &Rc<Effort>) -> Self {
         Comparison {
             old,
             new,
-            values: Values::new(old, new),
+            values: Values::new(old, new, effort.clone()),
             sending: [old, new].map(Sending::of),
             aliases: HashMap::new(),
             pairs: IndexMap::new(),

@@ -35,6 +35,7 @@ mod worst;
 
 pub use compare::compare as diff;
 pub(crate) use compare::{compare_checks, compare_types};
+pub(crate) use evidence::Effort;
 pub use evidence::{Evidence, Version, Witness};
 pub use finding::{Diff, Finding, Place, TypeVerdict};
 pub use rules::{Action, Rule, RuleVerdicts, SchemaVerdicts};

@@ -1,8 +1,7 @@
-//! The rules, as data: `rules/schemas.toml` and `rules/lists.toml` have the meaning of each, its verdicts, an example, and what
+//! The rules, as data: `rules/schemas.toml`, `lists.toml` and `trust.toml` have the meaning of each, its verdicts, an example, and what
 //! a comparison finds in the example.
 
 use std::collections::BTreeMap;
-use std::fmt;
 use std::str::FromStr;
 use std::sync::LazyLock;
 
@@ -10,7 +9,7 @@ use mcpgen_schema::json::Json;
 use serde::Deserialize;
 use strum::VariantArray;
 
-use crate::models::verdict::{Bump, ListVerdicts, Verdict};
+use crate::models::verdict::{Axis, Bump, ListVerdicts, Verdict};
 
 /// A kind of difference. Its name in reports is in kebab case: [`Rule::id`].
 #[derive(
@@ -23,6 +22,7 @@ use crate::models::verdict::{Bump, ListVerdicts, Verdict};
     Ord,
     Hash,
     Deserialize,
+    strum::Display,
     strum::EnumString,
     strum::IntoStaticStr,
     strum::VariantArray,
@@ -128,6 +128,12 @@ pub enum Rule {
     ResourceTemplateRemoved,
     PromptAdded,
     PromptRemoved,
+    // Of the permission to use what a server lists.
+    TextGainedHiddenCharacters,
+    TextGainedInstructions,
+    PermissionGained,
+    PermissionChanged,
+    SecretRequired,
 }
 
 /// The verdicts of a rule.
@@ -138,6 +144,11 @@ pub enum RuleVerdicts {
     Schemas(SchemaVerdicts),
     /// On a change of a server's lists.
     Lists(ListVerdicts),
+    /// On a change of what a server may do, which does not concern callers.
+    Trust {
+        /// For someone who permitted the use of the old lists.
+        trust: Verdict,
+    },
 }
 
 /// The verdicts on a change of a schema.
@@ -193,7 +204,11 @@ struct Row {
 }
 
 static TABLE: LazyLock<BTreeMap<Rule, Row>> = LazyLock::new(|| {
-    let tables = [include_str!("../../rules/schemas.toml"), include_str!("../../rules/lists.toml")];
+    let tables = [
+        include_str!("../../rules/schemas.toml"),
+        include_str!("../../rules/lists.toml"),
+        include_str!("../../rules/trust.toml"),
+    ];
     let rows = tables.map(|table| toml::from_str::<BTreeMap<Rule, Row>>(table).expect("a test reads the tables"));
     rows.into_iter().flatten().collect()
 });
@@ -238,11 +253,20 @@ impl Rule {
         &self.row().finds
     }
 
-    /// Returns the worst verdict that the rule can have on messages or calls.
+    /// Returns the worst verdict that the rule can have on messages or calls, or on trust if it is only for that.
     pub fn worst(self) -> Verdict {
-        let [old_to_new, new_to_old] = self.both_ways();
-        let ListVerdicts { remembered_list, stored_workflow, .. } = self.on_lists().unwrap_or_default();
-        old_to_new.max(new_to_old).max(remembered_list).max(stored_workflow)
+        match self.verdicts() {
+            RuleVerdicts::Schemas(SchemaVerdicts { old_to_new, new_to_old, .. }) => old_to_new.max(new_to_old),
+            RuleVerdicts::Lists(it) => it.remembered_list.max(it.stored_workflow),
+            RuleVerdicts::Trust { trust } => trust,
+        }
+    }
+
+    /// Returns whether its findings concern one of these axes.
+    pub fn concerns(self, axes: &[Axis]) -> bool {
+        let on_trust = self.on_lists().is_some_and(|it| it.trust > Verdict::Compatible);
+        let is_only_trust = matches!(self.verdicts(), RuleVerdicts::Trust { .. });
+        axes.iter().any(|axis| if *axis == Axis::Trust { on_trust } else { !is_only_trust })
     }
 
     /// Returns whether it is for the lists of a server.
@@ -254,14 +278,14 @@ impl Rule {
     pub(super) fn both_ways(self) -> [Verdict; 2] {
         match self.verdicts() {
             RuleVerdicts::Schemas(SchemaVerdicts { old_to_new, new_to_old, .. }) => [old_to_new, new_to_old],
-            RuleVerdicts::Lists(_) => [Verdict::Compatible; 2],
+            _ => [Verdict::Compatible; 2],
         }
     }
 
     pub(super) fn rust_api(self) -> Bump {
         match self.verdicts() {
             RuleVerdicts::Schemas(SchemaVerdicts { rust_api, .. }) => rust_api,
-            RuleVerdicts::Lists(_) => Bump::Patch,
+            _ => Bump::Patch,
         }
     }
 
@@ -270,6 +294,7 @@ impl Rule {
         match self.verdicts() {
             RuleVerdicts::Schemas(_) => None,
             RuleVerdicts::Lists(lists) => Some(lists),
+            RuleVerdicts::Trust { trust } => Some(ListVerdicts { trust, ..ListVerdicts::default() }),
         }
     }
 
@@ -280,12 +305,6 @@ impl Rule {
 
     fn row(self) -> &'static Row {
         &TABLE[&self]
-    }
-}
-
-impl fmt::Display for Rule {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.pad(self.id())
     }
 }
 

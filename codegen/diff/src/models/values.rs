@@ -2,11 +2,13 @@
 
 use std::cell::{Cell, RefCell};
 use std::collections::{HashMap, HashSet};
+use std::rc::Rc;
 
 use mcpgen_model::{JsonTypes, MessageKind, Protocol, Shape, Tuple, Type, TypeId, Value};
 use mcpgen_schema::json::Json;
 
 use crate::models::difference::{Outcome, Site, definition, place};
+use crate::models::evidence::Effort;
 use crate::models::limits::{
     Relation, accepts, bounds_in_words, fixed, integers_in_words, length_in_words, lengths, list, within,
 };
@@ -22,6 +24,7 @@ pub(super) struct Values<'p> {
     /// Whether readers keep integers in 64 bits, as the generated types do.
     pub(super) has_64_bit_readers: bool,
     pub(super) known: Known,
+    pub(super) effort: Rc<Effort>,
     /// The types of whole messages, with their kinds.
     pub(super) messages: [HashMap<TypeId, Option<MessageKind>>; 2],
 }
@@ -39,25 +42,25 @@ pub(super) struct Known {
     pub(super) open: RefCell<HashSet<Pair>>,
     /// The number of pairs that may still be compared for unions.
     pub(super) fuel: Cell<u32>,
-    /// The number of pairs that may still be compared as a whole.
-    pub(super) wholes: Cell<u32>,
 }
 
 impl Default for Known {
     fn default() -> Known {
-        // The fuel is enough for any real schema. Each whole takes milliseconds, or seconds in a malicious one.
-        Known {
-            results: RefCell::default(),
-            open: RefCell::default(),
-            fuel: Cell::new(200_000),
-            wholes: Cell::new(500),
-        }
+        // Enough for any real schema.
+        Known { results: RefCell::default(), open: RefCell::default(), fuel: Cell::new(200_000) }
     }
 }
 
 impl<'p> Values<'p> {
-    pub(super) fn new(old: &'p Protocol, new: &'p Protocol) -> Self {
-        Values { old, new, has_64_bit_readers: true, known: Known::default(), messages: [old, new].map(messages) }
+    pub(super) fn new(old: &'p Protocol, new: &'p Protocol, effort: Rc<Effort>) -> Self {
+        Values {
+            old,
+            new,
+            has_64_bit_readers: true,
+            known: Known::default(),
+            effort,
+            messages: [old, new].map(messages),
+        }
     }
 
     /// Compares two expressions, without the named types in them.

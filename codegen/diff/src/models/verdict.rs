@@ -1,12 +1,22 @@
 //! Verdicts on a change, and the axes that they apply to.
 
-use std::fmt;
-
 use serde::{Deserialize, Serialize};
 
 /// The effect of a change on messages.
 #[derive(
-    Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, strum::IntoStaticStr,
+    Clone,
+    Copy,
+    Debug,
+    Default,
+    PartialEq,
+    Eq,
+    PartialOrd,
+    Ord,
+    Hash,
+    Serialize,
+    Deserialize,
+    strum::Display,
+    strum::IntoStaticStr,
 )]
 #[strum(serialize_all = "kebab-case")]
 #[serde(rename_all = "lowercase")]
@@ -23,7 +33,20 @@ pub enum Verdict {
 }
 
 /// The version bump that a change requires.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, strum::IntoStaticStr)]
+#[derive(
+    Clone,
+    Copy,
+    Debug,
+    PartialEq,
+    Eq,
+    PartialOrd,
+    Ord,
+    Hash,
+    Serialize,
+    Deserialize,
+    strum::Display,
+    strum::IntoStaticStr,
+)]
 #[strum(serialize_all = "kebab-case")]
 #[serde(rename_all = "lowercase")]
 pub enum Bump {
@@ -36,7 +59,7 @@ pub enum Bump {
 }
 
 /// An axis of a comparison.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, strum::IntoStaticStr)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, strum::Display, strum::IntoStaticStr)]
 #[strum(serialize_all = "kebab-case")]
 #[serde(rename_all = "kebab-case")]
 #[cfg_attr(feature = "clap", derive(clap::ValueEnum))]
@@ -61,13 +84,14 @@ pub enum Axis {
 
 /// The verdicts on a change of a server's lists.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
-#[serde(deny_unknown_fields, default)]
+#[serde(deny_unknown_fields)]
 pub struct ListVerdicts {
     /// For a model or a client that remembers the old lists.
     pub remembered_list: Verdict,
     /// For a program with recorded calls.
     pub stored_workflow: Verdict,
     /// For someone who permitted the use of the old lists.
+    #[serde(default)]
     pub trust: Verdict,
 }
 
@@ -169,29 +193,13 @@ impl Axis {
     pub const DOCUMENTS: [Axis; 3] = [Axis::NewReaderOldDocuments, Axis::OldReaderNewDocuments, Axis::RustApi];
     /// The axes of a comparison of the lists of a server that concern callers.
     pub const LISTS: [Axis; 2] = [Axis::RememberedList, Axis::StoredWorkflow];
+    /// All axes of a comparison of the lists of a server.
+    pub const LISTS_AND_TRUST: [Axis; 3] = [Axis::RememberedList, Axis::StoredWorkflow, Axis::Trust];
     /// The message axes.
     pub const WIRE: [Axis; 2] = [Axis::OldClientNewServer, Axis::NewClientOldServer];
 
     /// Returns the name of the axis in reports and options.
     pub fn as_str(self) -> &'static str {
         self.into()
-    }
-}
-
-impl fmt::Display for Verdict {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.pad(self.as_str())
-    }
-}
-
-impl fmt::Display for Bump {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.pad(self.as_str())
-    }
-}
-
-impl fmt::Display for Axis {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.pad(self.as_str())
     }
 }

@@ -111,7 +111,7 @@ impl Subject {
         match self {
             Subject::Schemas => &Axis::SCHEMAS,
             Subject::Documents => &Axis::DOCUMENTS,
-            Subject::Lists => &Axis::LISTS,
+            Subject::Lists => &Axis::LISTS_AND_TRUST,
         }
     }
 

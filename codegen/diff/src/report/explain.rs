@@ -13,10 +13,11 @@ pub fn text(rule: Rule) -> String {
         .subsequent_indent("  ");
     let mut text = format!("{}\n\n{}\n\n", rule.id(), textwrap::fill(rule.meaning(), &wrapping));
     match rule.verdicts() {
-        RuleVerdicts::Lists(lists) => {
-            text.push_str(&format!("  remembered list: {}\n", lists.remembered_list));
-            text.push_str(&format!("  stored workflow: {}\n", lists.stored_workflow));
-        }
+        RuleVerdicts::Lists(lists) => text.push_str(&format!(
+            "  remembered list: {}\n  stored workflow: {}\n  trust: {}\n",
+            lists.remembered_list, lists.stored_workflow, lists.trust
+        )),
+        RuleVerdicts::Trust { trust } => text.push_str(&format!("  trust: {trust}\n")),
         RuleVerdicts::Schemas(verdicts) => {
             let (one, other) = ("old client, new server", "new client, old server");
             text.push_str(&format!("  {:14}  {one:22}  {other}\n", "sender"));
@@ -37,10 +38,11 @@ pub fn text(rule: Rule) -> String {
 pub fn markdown(rule: Rule) -> String {
     let mut text = format!("{}\n\n", rule.meaning());
     match rule.verdicts() {
-        RuleVerdicts::Lists(lists) => {
-            text.push_str("| remembered list | stored workflow |\n|---|---|\n");
-            text.push_str(&format!("| {} | {} |\n", lists.remembered_list, lists.stored_workflow));
-        }
+        RuleVerdicts::Lists(lists) => text.push_str(&format!(
+            "| remembered list | stored workflow | trust |\n|---|---|---|\n| {} | {} | {} |\n",
+            lists.remembered_list, lists.stored_workflow, lists.trust
+        )),
+        RuleVerdicts::Trust { trust } => text.push_str(&format!("| trust |\n|---|\n| {trust} |\n")),
         RuleVerdicts::Schemas(verdicts) => {
             text.push_str("| sender | old client, new server | new client, old server |\n|---|---|---|\n");
             for (sender, [old_client, new_client]) in table(verdicts) {

@@ -112,7 +112,7 @@ impl Policy {
         }
     }
 
-    /// Sets the severity of findings, and suppresses ignored ones.
+    /// Sets the severity of the findings that concern these axes, and suppresses ignored ones.
     pub fn judge(&self, findings: Vec<Finding>, axes: &[Axis], today: Date) -> Judgement {
         let judge = |finding: Finding| {
             let fingerprint = finding.fingerprint();
@@ -122,9 +122,10 @@ impl Policy {
             let suppressed = ignore.map(|ignore| Suppressed::Ignored(ignore.reason.clone()));
             Judged { finding, fingerprint, severity, suppressed }
         };
-        let mut findings: Vec<Judged> = findings.into_iter().map(judge).collect();
+        let concerned = findings.into_iter().filter(|finding| finding.rule.concerns(axes));
+        let mut findings: Vec<Judged> = concerned.map(judge).collect();
         findings.sort_by_key(|judged| std::cmp::Reverse(judged.severity));
-        let stale = self.ignores.iter().filter_map(|ignore| {
+        let stale = self.ignores.iter().filter(|ignore| ignore.rule.concerns(axes)).filter_map(|ignore| {
             let matches = |judged: &Judged| ignore.matches(&judged.finding, &judged.fingerprint);
             let why = match ignore.expires {
                 Some(date) if ignore.expired(today) => format!("expired after {date}; remove it or set a later date"),

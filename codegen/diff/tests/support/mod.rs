@@ -3,6 +3,7 @@
 use std::fmt::Write as _;
 
 use mcpgen_diff::{Axis, Diff, Finding, Place, Rule};
+use mcpgen_schema::text::visible;
 
 /// Checks that each example has the findings in its table, and shows its rule.
 pub(crate) fn check_examples(examples: impl Iterator<Item = (Rule, Diff)>, axes: &[Axis]) {
@@ -28,6 +29,7 @@ pub(crate) fn words(finding: &Finding, axes: &[Axis]) -> String {
     let Finding { rule, senders, verdicts, message, subject, old, new, .. } = finding;
     let who = if rule.is_of_lists() || *axes == Axis::LISTS { subject } else { senders.as_str() };
     let words: Vec<&str> = axes.iter().map(|axis| verdicts.word(*axis)).collect();
+    let message = visible(message);
     let mut text = format!("{rule}: {message}\n  {who}: {}\n  {} -> {}\n", words.join(", "), place(old), place(new));
     for shown in finding.shown() {
         let _ = writeln!(text, "  {shown}");

@@ -12,7 +12,7 @@ use crate::report::judgement::Judged;
 
 pub(super) fn render(report: &Report) -> String {
     let found: BTreeSet<Rule> = report.findings.iter().map(|judged| judged.finding.rule).collect();
-    let others = report.subject.rules().into_iter().filter(|rule| !found.contains(rule));
+    let others = report.subject.rules().into_iter().filter(|rule| !found.contains(rule) && rule.concerns(&report.axes));
     let mut suite = TestSuite::new(format!("{} -> {}", visible(&report.old.label), visible(&report.new.label)));
     suite.set_time(Duration::ZERO);
     suite.add_test_cases(report.findings.iter().map(|judged| finding(report, judged)));
