@@ -122,6 +122,70 @@ fn messages_have_no_names_of_rust() {
     }
 }
 
+/// What published servers changed, in words that their users understand.
+#[test]
+fn changes_of_published_servers_are_described() {
+    let schema = |keywords: &str| tool(&format!(r#""inputSchema": {{"type": "object"{keywords}}}"#));
+    let a = |of: &str| schema(&format!(r#", "properties": {{"a": {of}}}"#));
+    let safe = r#""type": "integer", "minimum": -9007199254740991, "maximum": 9007199254740991"#;
+    for (old, new, worst, expected) in [
+        (
+            schema(""),
+            schema(r#", "additionalProperties": false"#),
+            Verdict::Breaking,
+            "may not have members that the schema does not name",
+        ),
+        (
+            a(r#"{"type": "string"}"#),
+            a(r#"{"type": "string", "pattern": "^a"}"#),
+            Verdict::Breaking,
+            "requires the pattern `^a`",
+        ),
+        (
+            a(r#"{"type": "string", "pattern": "^a"}"#),
+            a(r#"{"type": "string", "pattern": "^b"}"#),
+            Verdict::Breaking,
+            "requires the pattern `^b` instead of the pattern `^a`",
+        ),
+        (
+            a(r#"{"type": "integer", "multipleOf": 10}"#),
+            a(r#"{"type": "integer"}"#),
+            Verdict::Compatible,
+            "no longer requires a multiple of 10",
+        ),
+        (a(r#"{"type": "integer"}"#), a(&format!("{{{safe}}}")), Verdict::Compatible, "accepts the same values"),
+        (
+            a(r#"{"type": "integer", "minimum": 0}"#),
+            a(&format!(r#"{{{safe}, "minimum": 0}}"#).replace(r#""minimum": -9007199254740991, "#, "")),
+            Verdict::Compatible,
+            "accepts the same values",
+        ),
+        (
+            a(&format!("{{{safe}}}")),
+            a(r#"{"type": "integer", "maximum": 100}"#),
+            Verdict::Breaking,
+            "is limited to at most 100 instead of",
+        ),
+        (
+            a(r#"{"type": "object", "properties": {"b": {"type": "string"}}}"#),
+            a(r#"{"anyOf": [{"type": "object"}, {"type": "string"}]}"#),
+            Verdict::Compatible,
+            "has the new alternative string",
+        ),
+        (
+            schema(""),
+            tool(r#""inputSchema": {"type": "object"}, "annotations": {"destructiveHint": false}"#),
+            Verdict::Compatible,
+            "says that it does not destroy data",
+        ),
+    ] {
+        let found = lists::diff(&old, &new).findings;
+        assert!(found.iter().any(|it| it.message.contains(expected)), "{expected}: {found:#?}");
+        let found = found.iter().map(|it| it.verdicts.on(Axis::RememberedList)).max();
+        assert_eq!(found, Some(worst), "{expected}");
+    }
+}
+
 /// The evidence confirms the verdicts of each rule in its example.
 #[test]
 fn examples_have_the_verdicts_of_their_rules() {

@@ -308,13 +308,7 @@ const ALIKE: usize = 80;
 fn likeness(old: &Item, new: &Item) -> usize {
     let has_arguments = old.get("inputSchema").and_then(|schema| schema.get("properties")).is_some();
     match [old, new].map(|item| item.get("description").and_then(Json::as_str)) {
-        [None, None] => {
-            if has_arguments {
-                100
-            } else {
-                0
-            }
-        }
+        [None, None] if has_arguments => 100,
         [Some(before), Some(after)] if before == after => 100,
         [Some(before), Some(after)] if has_arguments => {
             let words = |text: &str| text.to_lowercase().split_whitespace().map(str::to_owned).collect::<Vec<_>>();

@@ -40,12 +40,12 @@ pub(super) fn compare(old: &Item, new: &Item) -> Vec<Behaviour> {
     let mut found: Vec<Behaviour> = Vec::new();
     match (old.destructive, new.destructive) {
         (false, true) => found.push((Rule::ToolBecameDestructive, "", "may now destroy data")),
-        (true, false) => found.push((Rule::ToolBecameSafer, "destructive", "no longer destroys data")),
+        (true, false) => found.push((Rule::ToolBecameSafer, "destructive", "says that it does not destroy data")),
         _ if old.read_only && !new.read_only => {
             found.push((Rule::ToolBecameWriting, "", "is no longer read-only"));
         }
         _ if new.read_only && !old.read_only => {
-            found.push((Rule::ToolBecameSafer, "read-only", "is now read-only"));
+            found.push((Rule::ToolBecameSafer, "read-only", "says that it is read-only"));
         }
         _ => {}
     }
@@ -55,14 +55,14 @@ pub(super) fn compare(old: &Item, new: &Item) -> Vec<Behaviour> {
             found.push((Rule::ToolBecameNonIdempotent, "", "may now have further effects if a call is repeated"));
         }
         (false, true) => {
-            found.push((Rule::ToolBecameSafer, "idempotent", "has no further effects if a call is repeated"));
+            found.push((Rule::ToolBecameSafer, "idempotent", "says that a repeated call has no further effects"));
         }
         _ => {}
     }
     match (old.open_world, new.open_world) {
         (false, true) => found.push((Rule::ToolBecameOpenWorld, "", "may now interact with external entities")),
         (true, false) => {
-            found.push((Rule::ToolBecameSafer, "open-world", "no longer interacts with external entities"));
+            found.push((Rule::ToolBecameSafer, "open-world", "says that it does not interact with external entities"));
         }
         _ => {}
     }

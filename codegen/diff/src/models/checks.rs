@@ -7,6 +7,7 @@ use mcpgen_model::{Check, Protocol, Shape, Type};
 
 use crate::models::difference::{Outcome, Site};
 use crate::models::evidence::{Aim, Judged, Pair, Version};
+use crate::models::limits::length_in_words;
 use crate::models::resolved::{Resolve as _, Resolved};
 use crate::models::rules::Rule;
 use crate::models::values::Values;
@@ -42,7 +43,15 @@ impl Values<'_> {
         if includes(&is, &was) && includes(&was, &is) && is_same_scope(&was, self.old, &is, self.new) {
             return was_undecided;
         }
-        self.as_a_whole(old, new, format!("the checks of {subject} differ"), site, outcome) || was_undecided
+        let message = match (words(&was, &is), words(&is, &was)) {
+            (Some(old), Some(new)) => match (old.as_str(), new.as_str()) {
+                ("", new) => format!("{subject} requires {new}"),
+                (old, "") => format!("{subject} no longer requires {old}"),
+                (old, new) => format!("{subject} requires {new} instead of {old}"),
+            },
+            _ => format!("the checks of {subject} differ"),
+        };
+        self.as_a_whole(old, new, message, site, outcome) || was_undecided
     }
 
     /// Compares types whose parts cannot be compared. Returns whether they accept the same values.
@@ -87,6 +96,23 @@ pub(super) fn rule_of(judged: &[Judged; 2]) -> Option<Rule> {
         [_, Verdict::Compatible] => Some(Rule::CheckAdded),
         _ => Some(Rule::CheckChanged),
     }
+}
+
+/// Describes the checks that the others lack. `None` if a sentence cannot.
+fn words(checks: &[&Check], others: &[&Check]) -> Option<String> {
+    fn one(check: &Check) -> Option<String> {
+        match check {
+            Check::Pattern(pattern) => Some(format!("the pattern `{pattern}`")),
+            Check::MultipleOf(unit) => Some(format!("a multiple of {unit}")),
+            Check::MemberCount(length) => Some(length_in_words(length, "members")),
+            Check::All(checks) => all(checks.iter()),
+            _ => None,
+        }
+    }
+    fn all<'c>(checks: impl Iterator<Item = &'c Check>) -> Option<String> {
+        checks.map(one).collect::<Option<Vec<_>>>().map(|words| words.join(" and "))
+    }
+    all(checks.iter().copied().filter(|check| !others.contains(check)))
 }
 
 /// Returns whether the definitions that checks refer to are the same on both sides.

@@ -270,7 +270,7 @@ impl<'p> Values<'p> {
     fn integers(&self, old: Integers, new: Integers, site: &Site, outcome: &mut Outcome) {
         let (was, is) = match self.has_64_bit_readers {
             true => (old, new),
-            false => (old.without_limits_of_types(), new.without_limits_of_types()),
+            false => (old.without_limits_of_doubles(), new.without_limits_of_doubles()),
         };
         let free = |range: Integers| range.without_limits_of_types() == Integers::ALL;
         let relation = Relation::of(is.include(was), was.include(is), free(old), free(new));
