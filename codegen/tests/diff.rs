@@ -617,3 +617,59 @@ fn compares_schemas_by_what_they_define() {
     let answer = project.diff(&["--protocol", "log.toml"]).exits(2).err();
     assert!(answer.contains("log.toml: neither schema has the definition `Lgo`"), "{}", answer);
 }
+
+/// The senders of other contracts decide, as those of MCP do.
+#[test]
+fn compares_other_contracts_with_senders() {
+    let project = Project::new();
+    let keywords = |params: &str, result: &str| {
+        let definition = |name: &str, of: &str| {
+            format!(
+                r#""{name}": {{"type": "object", "x-method": "session/prompt", "x-side": "agent",
+                    "properties": {{"x": {{"type": "{of}"}}}}}}"#
+            )
+        };
+        format!(
+            r#"{{"$schema": "https://json-schema.org/draft/2020-12/schema", "$defs": {{{}, {}}}}}"#,
+            definition("PromptRequest", params),
+            definition("PromptResponse", result)
+        )
+    };
+    let meta_model = |params: &str, result: &str| {
+        let base = |of: &str| if of == "number" { "decimal" } else { "integer" };
+        let structure = |name: &str, of: &str| {
+            let kind = base(of);
+            format!(
+                r#"{{"name": "{name}", "properties": [{{"name": "x", "type": {{"kind": "base", "name": "{kind}"}}}}]}}"#
+            )
+        };
+        format!(
+            r#"{{"metaData": {{"version": "3.17.0"}}, "requests": [{{"method": "a/b", "messageDirection": "clientToServer",
+                "params": {{"kind": "reference", "name": "P"}}, "result": {{"kind": "reference", "name": "R"}}}}],
+                "notifications": [], "structures": [{}, {}], "enumerations": [], "typeAliases": []}}"#,
+            structure("P", params),
+            structure("R", result)
+        )
+    };
+    let open_rpc = |params: &str, result: &str| {
+        format!(
+            r#"{{"openrpc": "1.2.6", "info": {{"title": "t", "version": "1"}}, "methods": [{{"name": "add",
+                "params": [{{"name": "x", "required": true, "schema": {{"type": "{params}"}}}}],
+                "result": {{"name": "sum", "schema": {{"type": "{result}"}}}}}}]}}"#
+        )
+    };
+    let contracts: [&dyn Fn(&str, &str) -> String; 3] = [&keywords, &meta_model, &open_rpc];
+    for contract in contracts {
+        project.write("old.json", contract("integer", "integer"));
+        for (params, result, expected) in [
+            ("number", "integer", "old-client-new-server: compatible, new-client-old-server: breaking"),
+            ("integer", "number", "old-client-new-server: breaking, new-client-old-server: compatible"),
+        ] {
+            project.write("new.json", contract(params, result));
+            let text = project.diff(&[]).exits(1).out();
+            let verdicts: Vec<&str> = text.lines().map(str::trim).filter(|it| it.starts_with("old-client-")).collect();
+            let is_expected = !verdicts.is_empty() && verdicts.iter().all(|it| *it == expected);
+            assert!(is_expected, "{}\n{text}", contract(params, result));
+        }
+    }
+}

@@ -369,3 +369,24 @@ fn sentences_show_the_beginning_of_long_witnesses() {
     let shown = finding.shown().concat();
     assert!(shown.len() < 300 && shown.contains("aaa… (4003 characters): "), "{shown}");
 }
+
+/// Generated code that still compiles means something else if a name moves to another value, member or definition.
+#[test]
+fn names_in_rust_that_move_are_major() {
+    let values = |values: &str| format!(r#"{{"A": {{"type": "string", "enum": [{values}]}}}}"#);
+    let formats = |one: &str, other: &str| {
+        let text =
+            |name: &str| format!(r#""{name}": {{"type": "object", "properties": {{"x": {{"type": "string"}}}}}}"#);
+        format!("{{{}, {}}}", text(one), text(other))
+    };
+    for (old, new) in [
+        (values(r#""+1", "-1", "heart""#), values(r#""-1", "+1", "heart""#)),
+        (formats("a-b", "a_b"), formats("a_b", "a-b")),
+    ] {
+        let schema = |definitions: &str| format!(r#"{{"$defs": {definitions}}}"#);
+        let (before, after) = models(&schema(&old), &schema(&new));
+        let found = diff(&before, &after).findings;
+        assert_eq!(found.len(), 2, "{old} to {new}: {found:#?}");
+        assert!(found.iter().all(|it| it.rule == Rule::RustNameChanged && it.verdicts.word(Axis::RustApi) == "major"));
+    }
+}

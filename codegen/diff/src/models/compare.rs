@@ -57,6 +57,7 @@ pub(crate) fn compare_types(
         }
     }
     comparison.merge();
+    comparison.findings.retain(|it| it.rule != Rule::RustNameChanged);
     comparison.findings
 }
 

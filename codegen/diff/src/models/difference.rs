@@ -87,6 +87,15 @@ impl Outcome {
         }
     }
 
+    /// Compares the names in Rust of what has the same name in both schemas. The part is a value, or empty.
+    pub(super) fn rust_name(&mut self, site: &Site, part: &str, old: &str, new: &str) {
+        if old != new {
+            let of = if part.is_empty() { String::new() } else { format!("{part} of ") };
+            let message = format!("{of}{} is `{new}` in Rust instead of `{old}`", site.subject);
+            self.say(site, Rule::RustNameChanged, message).detail = part.to_owned();
+        }
+    }
+
     /// Adds a difference. The words follow the subject in the message.
     pub(super) fn add(&mut self, site: &Site, rule: Rule, words: &str) -> &mut Difference {
         self.say(site, rule, format!("{} {words}", site.subject))

@@ -159,6 +159,7 @@ impl<'p> Values<'p> {
             let message = format!("the default of {} is {after} instead of {before}", site.subject);
             outcome.say(site, Rule::DefaultChanged, message).detail = after;
         }
+        outcome.rust_name(site, "", &old.rust, &new.rust);
         if let (Content::Value(before), Content::Value(after)) = (&old.content, &new.content) {
             return self.expressions(before, after, site, outcome);
         }

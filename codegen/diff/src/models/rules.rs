@@ -47,6 +47,7 @@ pub enum Rule {
     TypeRemoved,
     TypeRenamed,
     TypeRenamedInUse,
+    RustNameChanged,
     MemberAddedOptional,
     MemberAddedRequired,
     MemberRemovedOptional,
@@ -275,7 +276,7 @@ impl Rule {
     }
 
     /// Returns the verdicts on documents from old to new, and from new to old.
-    pub(super) fn both_ways(self) -> [Verdict; 2] {
+    pub fn both_ways(self) -> [Verdict; 2] {
         match self.verdicts() {
             RuleVerdicts::Schemas(SchemaVerdicts { old_to_new, new_to_old, .. }) => [old_to_new, new_to_old],
             _ => [Verdict::Compatible; 2],

@@ -84,6 +84,18 @@ impl<'p> Values<'p> {
         };
         let mut outcome = Outcome::default();
         outcome.remarks(&site, (was.deprecated, is.deprecated), (was.description.as_ref(), is.description.as_ref()));
+        if name.is_some() && was.name == is.name {
+            outcome.rust_name(&site, "", &was.rust, &is.rust);
+        }
+        if let (Shape::Enum(was) | Shape::OpenEnum(was), Shape::Enum(is) | Shape::OpenEnum(is)) =
+            (&was.shape, &is.shape)
+        {
+            for value in is {
+                let before = was.iter().find(|before| before.json == value.json);
+                let before = before.map_or(&value.rust, |before| &before.rust);
+                outcome.rust_name(&site, &value.json.to_string(), before, &value.rust);
+            }
+        }
         let mut inner = Outcome::default();
         self.compare_resolved(&Type::Named(old), &Type::Named(new), &site, &mut inner);
         if was.is_message_set() && is.is_message_set() {

@@ -127,10 +127,8 @@ fn wrong_verdicts(
                 (Verdict::Compatible, None) => confirmed.compatible += 1,
                 (Verdict::Breaking, rejected) => {
                     let here = diff.findings.iter().filter(|it| it.subject.split(['.', '[']).next() == Some(&ty.name));
-                    let breaking = here.filter(|it| match way {
-                        "old to new" => it.rule.old_to_new == Verdict::Breaking,
-                        _ => it.rule.new_to_old == Verdict::Breaking,
-                    });
+                    let at = usize::from(way != "old to new");
+                    let breaking = here.filter(|it| it.rule.both_ways()[at] == Verdict::Breaking);
                     for rule in breaking.map(|it| it.rule.id()).collect::<BTreeSet<_>>() {
                         let counter = confirmed.breaking.entry(rule).or_default();
                         match rejected {
