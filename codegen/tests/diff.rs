@@ -658,8 +658,8 @@ fn compares_other_contracts_with_senders() {
                 "result": {{"name": "sum", "schema": {{"type": "{result}"}}}}}}]}}"#
         )
     };
-    let contracts: [&dyn Fn(&str, &str) -> String; 3] = [&keywords, &meta_model, &open_rpc];
-    for contract in contracts {
+    type Contract<'c> = &'c dyn Fn(&str, &str) -> String;
+    for contract in [&keywords as Contract<'_>, &meta_model, &open_rpc] {
         project.write("old.json", contract("integer", "integer"));
         for (params, result, expected) in [
             ("number", "integer", "old-client-new-server: compatible, new-client-old-server: breaking"),
