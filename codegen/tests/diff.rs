@@ -13,7 +13,7 @@ use std::fs;
 use std::io::Write as _;
 use std::process::{Command, Stdio};
 
-use mcpgen_diff::{LIST_RULES, RULES};
+use mcpgen_diff::{Rule, RuleVerdicts};
 use serde_json::Value;
 use support::{Answer, FOREIGN, Project};
 
@@ -561,19 +561,24 @@ fn exits_correctly_when_output_fails() {
 fn explains_rules() {
     let project = Project::new();
     let list = project.run(&["explain"]).exits(0).out();
-    assert_eq!(list.lines().count(), RULES.len() + LIST_RULES.len());
-    for rule in RULES.iter().chain(LIST_RULES.iter()) {
-        assert!(list.lines().any(|line| line.split_whitespace().next() == Some(rule.id)), "{}", rule.id);
-        let text = project.run(&["explain", rule.id]).exits(0).out();
-        assert!(text.starts_with(&format!("{}\n", rule.id)), "{text}");
-        let (lists, bump) = (["remembered list: ", "stored workflow: "], format!("Rust API: {}", rule.rust_api));
-        let schemas = ["client ", "server ", "both ", &bump];
-        let verdicts = if rule.lists.is_some() { &lists[..] } else { &schemas };
-        for part in verdicts.iter().chain(&["Example, old:", "Example, new:"]) {
-            assert!(text.contains(part), "{text}\ndoes not print {part:?}");
+    assert_eq!(list.lines().count(), Rule::ALL.len());
+    for rule in Rule::ALL {
+        assert!(list.lines().any(|line| line.split_whitespace().next() == Some(rule.id())), "{rule}");
+        let text = project.run(&["explain", rule.id()]).exits(0).out();
+        assert!(text.starts_with(&format!("{rule}\n")), "{text}");
+        let verdicts = match rule.verdicts() {
+            RuleVerdicts::Lists(_) => ["remembered list: ", "stored workflow: ", "trust: "].map(str::to_owned).to_vec(),
+            RuleVerdicts::Trust { .. } => vec!["trust: ".to_owned()],
+            RuleVerdicts::Schemas(it) => {
+                let bump = format!("Rust API: {}", it.rust_api);
+                ["client ", "server ", "both ", &bump].map(str::to_owned).to_vec()
+            }
+        };
+        for part in verdicts.into_iter().chain(["Example, old:", "Example, new:"].map(str::to_owned)) {
+            assert!(text.contains(&part), "{text}\ndoes not print {part:?}");
         }
         let words = text.split_whitespace().collect::<Vec<_>>().join(" ");
-        let meaning = rule.meaning.split_whitespace().collect::<Vec<_>>().join(" ");
+        let meaning = rule.meaning().split_whitespace().collect::<Vec<_>>().join(" ");
         assert!(words.contains(&meaning), "{text}");
     }
     project
@@ -611,4 +616,60 @@ fn compares_schemas_by_what_they_define() {
     project.write("log.toml", "[[notification]]\ndefinition = \"Lgo\"\nmethod = \"log\"\n");
     let answer = project.diff(&["--protocol", "log.toml"]).exits(2).err();
     assert!(answer.contains("log.toml: neither schema has the definition `Lgo`"), "{}", answer);
+}
+
+/// The senders of other contracts decide, as those of MCP do.
+#[test]
+fn compares_other_contracts_with_senders() {
+    let project = Project::new();
+    let keywords = |params: &str, result: &str| {
+        let definition = |name: &str, of: &str| {
+            format!(
+                r#""{name}": {{"type": "object", "x-method": "session/prompt", "x-side": "agent",
+                    "properties": {{"x": {{"type": "{of}"}}}}}}"#
+            )
+        };
+        format!(
+            r#"{{"$schema": "https://json-schema.org/draft/2020-12/schema", "$defs": {{{}, {}}}}}"#,
+            definition("PromptRequest", params),
+            definition("PromptResponse", result)
+        )
+    };
+    let meta_model = |params: &str, result: &str| {
+        let base = |of: &str| if of == "number" { "decimal" } else { "integer" };
+        let structure = |name: &str, of: &str| {
+            let kind = base(of);
+            format!(
+                r#"{{"name": "{name}", "properties": [{{"name": "x", "type": {{"kind": "base", "name": "{kind}"}}}}]}}"#
+            )
+        };
+        format!(
+            r#"{{"metaData": {{"version": "3.17.0"}}, "requests": [{{"method": "a/b", "messageDirection": "clientToServer",
+                "params": {{"kind": "reference", "name": "P"}}, "result": {{"kind": "reference", "name": "R"}}}}],
+                "notifications": [], "structures": [{}, {}], "enumerations": [], "typeAliases": []}}"#,
+            structure("P", params),
+            structure("R", result)
+        )
+    };
+    let open_rpc = |params: &str, result: &str| {
+        format!(
+            r#"{{"openrpc": "1.2.6", "info": {{"title": "t", "version": "1"}}, "methods": [{{"name": "add",
+                "params": [{{"name": "x", "required": true, "schema": {{"type": "{params}"}}}}],
+                "result": {{"name": "sum", "schema": {{"type": "{result}"}}}}}}]}}"#
+        )
+    };
+    type Contract<'c> = &'c dyn Fn(&str, &str) -> String;
+    for contract in [&keywords as Contract<'_>, &meta_model, &open_rpc] {
+        project.write("old.json", contract("integer", "integer"));
+        for (params, result, expected) in [
+            ("number", "integer", "old-client-new-server: compatible, new-client-old-server: breaking"),
+            ("integer", "number", "old-client-new-server: breaking, new-client-old-server: compatible"),
+        ] {
+            project.write("new.json", contract(params, result));
+            let text = project.diff(&[]).exits(1).out();
+            let verdicts: Vec<&str> = text.lines().map(str::trim).filter(|it| it.starts_with("old-client-")).collect();
+            let is_expected = !verdicts.is_empty() && verdicts.iter().all(|it| *it == expected);
+            assert!(is_expected, "{}\n{text}", contract(params, result));
+        }
+    }
 }

@@ -216,7 +216,7 @@ fn finds_the_changes_of_the_registry() {
     for (old, new, expected) in REGISTRY {
         let found = diff(&model(old), &model(new)).findings;
         let found = found.iter().filter(|it| it.verdicts.worst(&Axis::WIRE) > Verdict::Compatible);
-        let found: BTreeSet<(&str, &str)> = found.map(|it| (it.rule.id, it.subject.as_str())).collect();
+        let found: BTreeSet<(&str, &str)> = found.map(|it| (it.rule.id(), it.subject.as_str())).collect();
         let expected = expected.iter().flat_map(|(rule, subjects)| subjects.iter().map(|subject| (*rule, *subject)));
         assert_eq!(found, expected.collect(), "{old} -> {new}");
     }

@@ -3,6 +3,7 @@
   const form = document.querySelector(".filter");
   const shown = document.querySelector("#shown");
   const findings = [...document.querySelectorAll("article[data-severity]")];
+  const groups = [...document.querySelectorAll(".group")];
   const severities = [...form.querySelectorAll("input[name=severity]")];
   const { axis, area, search } = form.elements;
 
@@ -22,6 +23,7 @@
       finding.hidden = !matches;
       count += matches ? 1 : 0;
     }
+    for (const group of groups) group.hidden = group.querySelector("article:not([hidden])") === null;
     shown.textContent = `${count} of ${findings.length} findings`;
   }
 
@@ -60,6 +62,7 @@
     const target = location.hash.startsWith("#f-") && document.getElementById(location.hash.slice(1));
     if (target) {
       target.hidden = false;
+      target.closest(".group").hidden = false;
       target.scrollIntoView();
     }
   });

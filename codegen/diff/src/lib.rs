@@ -8,7 +8,7 @@
 //! let old = model(r#"{"$defs": {"Port": {"type": "integer", "maximum": 65535}}}"#)?;
 //! let new = model(r#"{"$defs": {"Port": {"type": "integer", "maximum": 1023}}}"#)?;
 //! let diff = mcpgen_diff::diff(&old, &new);
-//! assert_eq!(diff.findings[0].rule.id, "limit-tightened");
+//! assert_eq!(diff.findings[0].rule.id(), "limit-tightened");
 //! # Ok(())
 //! # }
 //! ```
@@ -38,6 +38,6 @@ pub mod html;
 pub mod report;
 
 pub use models::{
-    Action, Axis, Bump, Diff, Evidence, Finding, LIST_RULES, ListVerdicts, Place, RULES, Rule, RuleExample, Senders,
+    Action, Axis, Bump, Diff, Evidence, Finding, ListVerdicts, Place, Rule, RuleVerdicts, SchemaVerdicts, Senders,
     TypeVerdict, Verdict, Verdicts, Version, Witness, diff,
 };

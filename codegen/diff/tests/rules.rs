@@ -1,81 +1,37 @@
-//! Compares the examples of all rules. The findings are in snapshots.
+//! Compares the examples of all rules of schemas. Their tables have the findings.
 
-use std::collections::BTreeSet;
-use std::fmt::Write as _;
-use std::path::Path;
-
-use mcpgen_diff::{Axis, Diff, Evidence, Finding, RULES, Rule, Verdict, diff};
+use mcpgen_diff::{Axis, Diff, Evidence, Rule, RuleVerdicts, SchemaVerdicts, Verdict, diff};
 use mcpgen_model::Protocol;
+use support::{check_examples, words};
+
+mod support;
+
+/// The rules of schemas, with the verdicts of each.
+fn rules() -> impl Iterator<Item = (Rule, SchemaVerdicts)> {
+    Rule::ALL.iter().filter_map(|rule| match rule.verdicts() {
+        RuleVerdicts::Schemas(verdicts) => Some((*rule, verdicts)),
+        _ => None,
+    })
+}
 
 /// Returns the models of a rule's example.
-fn example(rule: &Rule) -> (Protocol, Protocol) {
-    let side = |name: &str, definitions: &str| {
+fn example(rule: Rule) -> [Protocol; 2] {
+    rule.example().map(|definitions| {
         let text = format!("{{\"$defs\": {definitions}}}");
-        let document = mcpgen_schema::Document::parse(format!("{name}.json"), text.as_bytes());
-        let model = document.and_then(|document| mcpgen_model::model(document, name, false));
-        model.unwrap_or_else(|error| panic!("{} {name}: {error}", rule.id))
-    };
-    (side("old", &rule.example.old), side("new", &rule.example.new))
+        let document = mcpgen_schema::Document::parse("example.json", text.as_bytes());
+        let model = document.and_then(|document| mcpgen_model::model(document, "example", false));
+        model.unwrap_or_else(|error| panic!("{rule}: {error}"))
+    })
 }
 
-fn found(rule: &Rule) -> Diff {
-    let (old, new) = example(rule);
+fn found(rule: Rule) -> Diff {
+    let [old, new] = example(rule);
     diff(&old, &new)
-}
-
-fn words(finding: &Finding) -> String {
-    let place = |place: &Option<mcpgen_diff::Place>| {
-        place.as_ref().map_or("-".to_owned(), |it| match &it.rust {
-            Some(rust) => format!("{} ({rust})", it.pointer),
-            None => it.pointer.clone(),
-        })
-    };
-    let verdicts = finding.verdicts;
-    let mut text = format!("{}: {}\n", finding.rule.id, finding.message);
-    let _ = writeln!(text, "  sent by {}", finding.senders.as_str());
-    let _ = writeln!(
-        text,
-        "  old client, new server: {}; new client, old server: {}; Rust: {}",
-        verdicts.old_client_new_server, verdicts.new_client_old_server, verdicts.rust_api
-    );
-    for shown in finding.shown() {
-        let _ = writeln!(text, "  {shown}");
-    }
-    let _ = writeln!(text, "  old: {}\n  new: {}", place(&finding.old), place(&finding.new));
-    text
 }
 
 #[test]
 fn examples_show_their_rules() {
-    for rule in RULES.iter() {
-        let text: String = found(rule).findings.iter().map(words).collect();
-        insta::assert_snapshot!(rule.id, text, &rule.meaning);
-        assert!(text.contains(&format!("{}: ", rule.id)), "the example of {} shows only:\n{text}", rule.id);
-    }
-}
-
-#[test]
-fn every_rule_has_a_file_and_a_snapshot() {
-    let listed = |folder: &str, suffix: &str| -> BTreeSet<String> {
-        let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join(folder);
-        let names = std::fs::read_dir(&folder).unwrap_or_else(|error| panic!("{}: {error}", folder.display()));
-        let names = names.map(|entry| entry.expect("a file").file_name().to_string_lossy().into_owned());
-        names
-            .filter_map(|name| {
-                let name = name.strip_suffix(suffix)?;
-                // The rules of lists have snapshots of another test.
-                (!name.starts_with("lists__")).then(|| name.replace("rules__", ""))
-            })
-            .collect()
-    };
-    let rules: BTreeSet<String> = RULES.iter().map(|rule| rule.id.to_owned()).collect();
-    assert_eq!(rules.len(), RULES.len(), "names are unique");
-    assert_eq!(rules, listed("rules", ".toml"));
-    assert_eq!(rules, listed("tests/snapshots", ".snap"));
-    for rule in RULES.iter() {
-        let kebab = |c: char| c.is_ascii_lowercase() || c == '-';
-        assert!(rule.id.chars().all(kebab) && rule.meaning.ends_with('.'), "{}", rule.id);
-    }
+    check_examples(rules().map(|(rule, _)| (rule, found(rule))), &Axis::SCHEMAS);
 }
 
 fn model(name: &str, definition: &str) -> Protocol {
@@ -136,7 +92,7 @@ fn loosened_schemas_accept_what_they_accepted() {
     ] {
         let found = diff(&model("old", old), &model("new", new));
         let verdicts = found.types.iter().find(|it| it.name == "A").map(|it| (it.old_to_new, it.new_to_old));
-        let words: String = found.findings.iter().map(words).collect();
+        let words: String = found.findings.iter().map(|it| words(it, &Axis::SCHEMAS)).collect();
         if verdicts != Some((Verdict::Compatible, Verdict::Breaking)) {
             wrong.push(format!("{old} to {new}: {verdicts:?}\n{words}"));
         }
@@ -160,7 +116,7 @@ fn named_members_of_open_objects_are_compatible() {
     ] {
         let new = union(member).replace(r#""x": {"type": "string"}, "x""#, r#""x""#);
         let found = diff(&model("old", &union("")), &model("new", &new));
-        let words: String = found.findings.iter().map(words).collect();
+        let words: String = found.findings.iter().map(|it| words(it, &Axis::SCHEMAS)).collect();
         assert_eq!(found.types[0].old_to_new, expected, "{member}: {words}");
     }
 }
@@ -190,7 +146,7 @@ fn members_that_were_not_named_are_compared() {
         let object = |keywords: &str| format!(r#"{{"type": "object", {keywords}}}"#);
         let (before, after) = (model("old", &object(old)), model("new", &object(&new)));
         let rules = |old: &Protocol, new: &Protocol| -> Vec<&str> {
-            diff(old, new).findings.iter().map(|it| it.rule.id).collect()
+            diff(old, new).findings.iter().map(|it| it.rule.id()).collect()
         };
         let (forward, back) = (rules(&before, &after), rules(&after, &before));
         assert_eq!(forward.contains(&"member-refused-by-new"), refused, "{old} to {new}: {forward:?}");
@@ -212,37 +168,32 @@ fn opposite_rules_mirror_each_other() {
         ("by-old", "by-new"),
         ("became-optional", "became-required"),
     ];
-    for rule in RULES.iter() {
+    for (rule, verdicts) in rules() {
         let opposite = pairs.iter().find_map(|(one, other)| {
             let swapped = |from: &str, to: &str| {
-                let swapped = rule.id.replace(from, to);
-                (rule.id.contains(from) && Rule::find(&swapped).is_some()).then_some(swapped)
+                let swapped = rule.id().replace(from, to);
+                (rule.id().contains(from) && Rule::find(&swapped).is_some()).then_some(swapped)
             };
-            swapped(other, one).filter(|name| name != rule.id).or_else(|| swapped(one, other))
+            swapped(other, one).filter(|name| name != rule.id()).or_else(|| swapped(one, other))
         });
-        let Some(opposite) = opposite.and_then(|name| Rule::find(&name)) else { continue };
+        let opposite = rules().find(|(rule, _)| Some(rule.id()) == opposite.as_deref());
+        let Some((opposite, theirs)) = opposite else { continue };
         // Dangerous verdicts need not mirror each other: readers miss a removed member, but not a new one.
         let breaks = |verdict: Verdict| verdict == Verdict::Breaking;
-        assert_eq!(breaks(rule.old_to_new), breaks(opposite.new_to_old), "{} and {}", rule.id, opposite.id);
-        assert_eq!(breaks(rule.new_to_old), breaks(opposite.old_to_new), "{} and {}", rule.id, opposite.id);
-        let (old, new) = example(rule);
+        assert_eq!(breaks(verdicts.old_to_new), breaks(theirs.new_to_old), "{rule} and {opposite}");
+        assert_eq!(breaks(verdicts.new_to_old), breaks(theirs.old_to_new), "{rule} and {opposite}");
+        let [old, new] = example(rule);
         let back = diff(&new, &old);
-        assert!(
-            back.findings.iter().any(|it| it.rule.id == opposite.id),
-            "the reverse of {} is not {}",
-            rule.id,
-            opposite.id
-        );
+        assert!(back.findings.iter().any(|it| it.rule == opposite), "the reverse of {rule} is not {opposite}");
     }
 }
 
 #[test]
 fn equal_models_do_not_differ() {
-    for rule in RULES.iter() {
-        let (old, new) = example(rule);
-        for model in [old, new] {
+    for (rule, _) in rules() {
+        for model in example(rule) {
             let found = diff(&model, &model);
-            assert!(found.findings.is_empty(), "{}: {}", rule.id, found.findings[0].message);
+            assert!(found.findings.is_empty(), "{rule}: {}", found.findings[0].message);
         }
     }
 }
@@ -250,22 +201,17 @@ fn equal_models_do_not_differ() {
 /// Every verdict on documents has its evidence, and no witness is invented.
 #[test]
 fn verdicts_have_evidence() {
-    for rule in RULES.iter() {
+    for (rule, _) in rules() {
         for finding in found(rule).findings {
-            let verdicts = [finding.verdicts.old_client_new_server, finding.verdicts.new_client_old_server];
+            let verdicts = Axis::WIRE.map(|axis| finding.verdicts.on(axis));
             let worst = verdicts[0].max(verdicts[1]);
             let expected: &[Evidence] = match worst {
                 Verdict::Compatible => &[Evidence::Proof, Evidence::Convention, Evidence::Message],
                 Verdict::Breaking => &[Evidence::Witness, Evidence::Message],
                 _ => &[Evidence::None],
             };
-            assert!(expected.contains(&finding.evidence), "{}: {finding:#?}", rule.id);
-            assert_eq!(
-                finding.evidence == Evidence::Witness,
-                !finding.witnesses.is_empty(),
-                "{}: {finding:#?}",
-                rule.id
-            );
+            assert!(expected.contains(&finding.evidence), "{rule}: {finding:#?}");
+            assert_eq!(finding.evidence == Evidence::Witness, !finding.witnesses.is_empty(), "{rule}: {finding:#?}");
         }
     }
 }
@@ -280,18 +226,18 @@ fn verdicts_without_evidence_are_unknown() {
     };
     let unread = one(r#"{"type": "string"}"#, r#"{"type": "string", "pattern": "^(?=.*[a-z])(?=.*[0-9])(?!x).*$"}"#);
     // A text shows that the new schema refuses some; nobody needs to read the pattern for that.
-    assert_eq!((unread.verdicts.old_client_new_server, unread.evidence), (Verdict::Breaking, Evidence::Witness));
+    assert_eq!((unread.verdicts.on(Axis::OldClientNewServer), unread.evidence), (Verdict::Breaking, Evidence::Witness));
     let unknown = one(
         r#"{"type": "string", "pattern": "^(?=.*[a-z])(?=.*[0-9])ab+1$"}"#,
         r#"{"type": "string", "pattern": "^(?=.*[a-z])(?=.*[0-9])ab*1$"}"#,
     );
-    assert_eq!((unknown.verdicts.old_client_new_server, unknown.evidence), (Verdict::Unknown, Evidence::None));
+    assert_eq!((unknown.verdicts.on(Axis::OldClientNewServer), unknown.evidence), (Verdict::Unknown, Evidence::None));
     assert_eq!(unknown.shown(), ["not decided: a regular expression cannot be analysed"]);
     let named = one(
         r#"{"type": "object", "properties": {"a": {}}}"#,
         r#"{"type": "object", "properties": {"a": {}, "b": {"type": "string"}}}"#,
     );
-    assert_eq!((named.rule.id, named.evidence), ("member-added-optional", Evidence::Convention));
+    assert_eq!((named.rule.id(), named.evidence), ("member-added-optional", Evidence::Convention));
 }
 
 fn models(old: &str, new: &str) -> (Protocol, Protocol) {
@@ -381,11 +327,11 @@ fn aliases_have_the_senders_of_their_uses() {
 /// The evidence confirms the verdicts of each rule in its example.
 #[test]
 fn examples_have_the_verdicts_of_their_rules() {
-    for rule in RULES.iter() {
+    for (rule, expected) in rules() {
         let found = found(rule).findings;
-        let on = |axis| found.iter().filter(|it| it.rule.id == rule.id).map(|it| it.verdicts.on(axis)).max();
+        let on = |axis| found.iter().filter(|it| it.rule == rule).map(|it| it.verdicts.on(axis)).max();
         let verdicts = [Axis::NewReaderOldDocuments, Axis::OldReaderNewDocuments].map(on);
-        assert_eq!(verdicts, [Some(rule.old_to_new), Some(rule.new_to_old)], "{}: {found:#?}", rule.id);
+        assert_eq!(verdicts, [Some(expected.old_to_new), Some(expected.new_to_old)], "{rule}: {found:#?}");
     }
 }
 
@@ -422,4 +368,25 @@ fn sentences_show_the_beginning_of_long_witnesses() {
     assert!(finding.witnesses[0].document.as_str().is_some_and(|text| text.len() == 4001));
     let shown = finding.shown().concat();
     assert!(shown.len() < 300 && shown.contains("aaa… (4003 characters): "), "{shown}");
+}
+
+/// Generated code that still compiles means something else if a name moves to another value, member or definition.
+#[test]
+fn names_in_rust_that_move_are_major() {
+    let values = |values: &str| format!(r#"{{"A": {{"type": "string", "enum": [{values}]}}}}"#);
+    let formats = |one: &str, other: &str| {
+        let text =
+            |name: &str| format!(r#""{name}": {{"type": "object", "properties": {{"x": {{"type": "string"}}}}}}"#);
+        format!("{{{}, {}}}", text(one), text(other))
+    };
+    for (old, new) in [
+        (values(r#""+1", "-1", "heart""#), values(r#""-1", "+1", "heart""#)),
+        (formats("a-b", "a_b"), formats("a_b", "a-b")),
+    ] {
+        let schema = |definitions: &str| format!(r#"{{"$defs": {definitions}}}"#);
+        let (before, after) = models(&schema(&old), &schema(&new));
+        let found = diff(&before, &after).findings;
+        assert_eq!(found.len(), 2, "{old} to {new}: {found:#?}");
+        assert!(found.iter().all(|it| it.rule == Rule::RustNameChanged && it.verdicts.word(Axis::RustApi) == "major"));
+    }
 }

@@ -1,6 +1,7 @@
 //! `mcpgen changelog`.
 
 use clap::Args;
+use mcpgen_diff::Axis;
 use mcpgen_diff::report::compared::{Compared, Models, Subject};
 use mcpgen_diff::report::contents::Report;
 use mcpgen_diff::report::examples::examples;
@@ -45,8 +46,8 @@ impl ChangelogArgs {
         })?;
         let diff = compared.diff();
         // A changelog is complete, whatever the project accepts.
-        let axes = compared.subject().axes();
-        let mut judgement = Policy::default().judge(diff.findings, axes, jiff::civil::Date::MIN);
+        let axes = compared.subject().axes().iter().copied().filter(|axis| *axis != Axis::Trust).collect::<Vec<_>>();
+        let mut judgement = Policy::default().judge(diff.findings, &axes, jiff::civil::Date::MIN);
         judgement.notes = diff.notes;
         let examples = match &compared.models {
             Models::Schemas(protocols) => {
@@ -60,7 +61,7 @@ impl ChangelogArgs {
             }
             Models::Lists(_) => Vec::new(),
         };
-        let report = Report::new(compared, axes, FailOn::None, diff.types, judgement);
+        let report = Report::new(compared, &axes, FailOn::None, diff.types, judgement);
         Ok(Answer { text: changelog(&report, &examples), ..Answer::default() })
     }
 }

@@ -4,7 +4,7 @@ use clap::builder::PossibleValuesParser;
 use clap::{Arg, Args, Command, ValueEnum};
 use clap_complete::Shell;
 use mcpgen::Workspace;
-use mcpgen_diff::{LIST_RULES, RULES};
+use mcpgen_diff::Rule;
 use mcpgen_schema::Error;
 
 use super::answer::Answer;
@@ -80,7 +80,7 @@ fn values(argument: &Arg) -> Option<Values> {
     match name.as_str() {
         "REV|FILE" | "NAME|FILE" | "OLD" | "NEW" => Some(Values::Listed(List::Names)),
         "REV" => Some(Values::Listed(List::Revisions)),
-        "RULE" => Some(Values::Fixed(RULES.iter().chain(LIST_RULES.iter()).map(|rule| rule.id).collect())),
+        "RULE" => Some(Values::Fixed(Rule::ALL.iter().map(|rule| rule.id()).collect())),
         _ => None,
     }
 }

@@ -31,6 +31,7 @@ Examples:
   mcpgen diff git:main:schema.json schema.json --format github --output sarif=diff.sarif
   mcpgen diff old.json new.json --axis rust-api --fail-on dangerous
   mcpgen diff --tools git:main:tools.json tools.json
+  mcpgen diff --tools old.json new.json --axis trust --fail-on dangerous
   mcpgen diff 2025-11-25 2026-07-28 --format html > diff.html
 
 Exit codes: 0 no findings at or above --fail-on, 1 findings or stale ignores, 2 invalid input or usage.")]
@@ -52,7 +53,7 @@ pub(super) struct DiffArgs {
     #[arg(long = "output", value_name = "FORMAT=FILE")]
     outputs: Vec<Output>,
     /// The axes to check, separated by commas [default: the two message axes; those of documents for schemas
-    /// without messages; both list axes with --tools]
+    /// without messages; `remembered-list` and `stored-workflow` with --tools, without `trust`]
     #[arg(long = "axis", value_name = "AXIS", value_delimiter = ',', value_enum)]
     axes: Vec<Axis>,
     /// Also show compatible and suppressed findings in the text report

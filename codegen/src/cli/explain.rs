@@ -1,8 +1,8 @@
 //! `mcpgen explain`.
 
 use clap::Args;
+use mcpgen_diff::Rule;
 use mcpgen_diff::report::explain;
-use mcpgen_diff::{LIST_RULES, RULES, Rule};
 use mcpgen_schema::Error;
 
 use super::answer::Answer;
@@ -21,12 +21,11 @@ pub(super) struct ExplainArgs {
 
 impl ExplainArgs {
     pub(super) fn run(self) -> Result<Answer, Error> {
-        let all: Vec<&Rule> = RULES.iter().chain(LIST_RULES.iter()).copied().collect();
         let text = match &self.rule {
-            None => explain::list(&all),
+            None => explain::list(Rule::ALL),
             Some(id) => match Rule::find(id) {
                 Some(rule) => explain::text(rule),
-                None => return Err(Error::Usage(explain::unknown(id, &all))),
+                None => return Err(Error::Usage(explain::unknown(id, Rule::ALL))),
             },
         };
         Ok(Answer { text, ..Answer::default() })

@@ -106,7 +106,7 @@ pub(super) fn compare(old: &Json, new: &Json) -> Vec<Annotation> {
 /// A schema, or a schema in it.
 pub(super) struct Subschema<'s> {
     /// Its path in names, below that of the root.
-    path: String,
+    pub(super) path: String,
     pub(super) keywords: &'s IndexMap<String, Json>,
 }
 

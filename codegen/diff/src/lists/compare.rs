@@ -1,17 +1,18 @@
 //! Compares two snapshots.
 
 use std::collections::HashMap;
+use std::rc::Rc;
 
 use indexmap::IndexMap;
 use mcpgen_model::snapshot::{Item, List, ListKind, Malformed, Snapshot};
 use mcpgen_schema::json::Json;
 use mcpgen_schema::text::counted;
 
-use crate::lists::annotations::text_change;
+use crate::lists::annotations::{assertions, text_change};
 use crate::lists::hints;
 use crate::lists::schemas::{Part, SchemaPair};
-use crate::models::rules;
-use crate::models::{Axis, Diff, Evidence, Finding, Place, Rule, Senders};
+use crate::lists::trust::{self, Found};
+use crate::models::{Axis, Diff, Effort, Evidence, Finding, Place, Rule, Senders};
 
 /// The maximum number of notes about malformed items. A malicious file can have millions.
 const MOST_NOTES: usize = 50;
@@ -27,7 +28,8 @@ pub fn compare(old: &Snapshot, new: &Snapshot) -> Diff {
             (None, None) => {}
         }
     }
-    let Comparison { mut findings, mut notes } = comparison;
+    let Comparison { mut findings, mut notes, effort } = comparison;
+    notes.extend(effort.note());
     let mut left_out: Vec<String> =
         [old, new].into_iter().flat_map(|side| &side.malformed).flat_map(Malformed::notes).collect();
     if left_out.len() > MOST_NOTES {
@@ -43,6 +45,7 @@ pub fn compare(old: &Snapshot, new: &Snapshot) -> Diff {
 struct Comparison {
     findings: Vec<Finding>,
     notes: Vec<String>,
+    effort: Rc<Effort>,
 }
 
 /// The places of an item in both snapshots.
@@ -79,21 +82,22 @@ impl Comparison {
                 None => drop(added.insert(key, after)),
             }
         }
-        // The new items without their names.
         let mut renamed: HashMap<String, Vec<(&str, &Item)>> = HashMap::new();
         for (key, after) in added.iter().rev() {
             renamed.entry(unnamed(after)).or_default().push((key, after));
         }
         for (key, before) in old.items.iter().filter(|(key, _)| !new.items.contains_key(*key)) {
-            // The list is the place of the removed item in the new snapshot.
-            match renamed.get_mut(&unnamed(before)).and_then(Vec::pop).filter(|_| is_telling(kind, before)) {
+            let candidates = renamed.get_mut(&unnamed(before)).filter(|_| kind == ListKind::Tools);
+            match candidates.and_then(|candidates| Some(candidates.swap_remove(best(before, candidates)?))) {
                 Some((name, after)) => {
                     added.shift_remove(name);
                     let message = format!("the tool `{key}` was renamed to `{name}`");
                     let places = (Some(&*before.pointer), Some(&*after.pointer));
-                    self.find(&rules::TOOL_RENAMED, key, name, message, places);
+                    self.find(Rule::ToolRenamed, key, name, message, places);
+                    self.items(kind, name, before, after);
                 }
                 None => {
+                    // The list is the place of the removed item in the new snapshot.
                     let message = format!("the {} `{key}` was removed", kind.item());
                     self.find(removed_rule, key, "", message, (Some(&before.pointer), Some(&new.pointer)));
                 }
@@ -102,6 +106,7 @@ impl Comparison {
         for (key, after) in added {
             let message = format!("the {} `{key}` is new", kind.item());
             self.find(added_rule, key, "", message, (None, Some(&after.pointer)));
+            self.trust(key, None, after);
         }
     }
 
@@ -111,6 +116,7 @@ impl Comparison {
         }
         let at: Places<'_> = (Some(&old.pointer), Some(&new.pointer));
         self.texts(kind, key, old, new);
+        self.trust(key, Some(old), new);
         match kind {
             ListKind::Tools => self.tools(key, old, new),
             ListKind::Prompts => self.prompts(key, old, new),
@@ -120,10 +126,10 @@ impl Comparison {
                     let words = |side: Option<&Json>| side.map_or("none".to_owned(), Json::plain);
                     let (before, after) = (words(before), words(after));
                     let message = format!("{key}: the MIME type is {after} instead of {before}");
-                    self.find(&rules::RESOURCE_TYPE_CHANGED, key, &after, message, at);
+                    self.find(Rule::ResourceTypeChanged, key, &after, message, at);
                 }
                 if old.get("name") != new.get("name") {
-                    self.find(&rules::TITLE_CHANGED, key, "name", format!("{key}: the name changed"), at);
+                    self.find(Rule::TitleChanged, key, "name", format!("{key}: the name changed"), at);
                 }
             }
         }
@@ -144,15 +150,24 @@ impl Comparison {
                 (_, value) => value.cloned(),
             };
             if others(old) != others(new) {
-                self.find(&rules::METADATA_CHANGED, key, name, format!("{key}: `{name}` changed"), at);
+                self.find(Rule::MetadataChanged, key, name, format!("{key}: `{name}` changed"), at);
             }
+        }
+    }
+
+    fn trust(&mut self, key: &str, old: Option<&Item>, new: &Item) {
+        for Found { rule, path, detail, words } in trust::compare(old, new) {
+            let member = path.trim_start_matches('.').split(['.', '[']).next().unwrap_or_default();
+            let member = if member == "arguments" { "inputSchema" } else { member };
+            let (was, is) = (old.map(|old| member_or_item(old, member)), member_or_item(new, member));
+            let message = format!("{key}: {} {words}", path.trim_start_matches('.'));
+            self.find(rule, &format!("{key}{path}"), &detail, message, (was.as_deref(), Some(&is)));
         }
     }
 
     /// Compares the texts of an item.
     fn texts(&mut self, kind: ListKind, key: &str, old: &Item, new: &Item) {
-        let texts: [(&'static Rule, &str); 2] =
-            [(&rules::DESCRIPTION_CHANGED, "description"), (&rules::TITLE_CHANGED, "title")];
+        let texts: [(Rule, &str); 2] = [(Rule::DescriptionChanged, "description"), (Rule::TitleChanged, "title")];
         for (rule, name) in texts {
             let (before, after) = (old.get(name), new.get(name));
             if before != after {
@@ -166,7 +181,7 @@ impl Comparison {
         let hint = |item: &Item| item.get("annotations").and_then(|all| all.get("title")).cloned();
         if kind == ListKind::Tools && hint(old) != hint(new) {
             let message = format!("{key}: the title in the annotations changed");
-            self.find(&rules::TITLE_CHANGED, key, "annotations", message, (Some(&old.pointer), Some(&new.pointer)));
+            self.find(Rule::TitleChanged, key, "annotations", message, (Some(&old.pointer), Some(&new.pointer)));
         }
     }
 
@@ -185,11 +200,11 @@ impl Comparison {
             (Some(_), Some(_)) => self.schemas(name, Part::Result, "outputSchema", old, new),
             (None, Some(_)) => {
                 let message = format!("the tool `{name}` has an output schema");
-                self.find(&rules::RESULT_SCHEMA_ADDED, name, "", message, (Some(&before), Some(&after)));
+                self.find(Rule::ResultSchemaAdded, name, "", message, (Some(&before), Some(&after)));
             }
             (Some(_), None) => {
                 let message = format!("the tool `{name}` no longer has an output schema");
-                self.find(&rules::RESULT_SCHEMA_REMOVED, name, "", message, (Some(&before), Some(&after)));
+                self.find(Rule::ResultSchemaRemoved, name, "", message, (Some(&before), Some(&after)));
             }
             (None, None) => {}
         }
@@ -198,7 +213,13 @@ impl Comparison {
     fn schemas(&mut self, tool: &str, part: Part, member: &str, old: &Item, new: &Item) {
         if let (Some(before), Some(after)) = (old.get(member), new.get(member)) {
             let pointer = |item: &Item| format!("{}/{member}", item.pointer);
-            let pair = SchemaPair { tool, part, old: (before, pointer(old)), new: (after, pointer(new)) };
+            let pair = SchemaPair {
+                effort: &self.effort,
+                tool,
+                part,
+                old: (before, pointer(old)),
+                new: (after, pointer(new)),
+            };
             self.findings.extend(pair.compare());
         }
     }
@@ -211,16 +232,16 @@ impl Comparison {
             let places = (olds.get(name).map_or(&*old.pointer, |(place, _)| place), &**place);
             let places: Places<'_> = (Some(places.0), Some(places.1));
             let Some((_, before)) = olds.get(name) else {
-                let (rule, words): (&'static Rule, _) = match is_required(after) {
-                    true => (&rules::ARGUMENT_ADDED_REQUIRED, "new and required"),
-                    false => (&rules::ARGUMENT_ADDED_OPTIONAL, "new"),
+                let (rule, words) = match is_required(after) {
+                    true => (Rule::ArgumentAddedRequired, "new and required"),
+                    false => (Rule::ArgumentAddedOptional, "new"),
                 };
                 self.find(rule, &subject, "", format!("{prompt}: the argument `{name}` is {words}"), places);
                 continue;
             };
-            let change: Option<(&'static Rule, &str)> = match (is_required(before), is_required(after)) {
-                (false, true) => Some((&rules::ARGUMENT_BECAME_REQUIRED, "is required")),
-                (true, false) => Some((&rules::ARGUMENT_BECAME_OPTIONAL, "may be absent")),
+            let change: Option<(Rule, &str)> = match (is_required(before), is_required(after)) {
+                (false, true) => Some((Rule::ArgumentBecameRequired, "is required")),
+                (true, false) => Some((Rule::ArgumentBecameOptional, "may be absent")),
                 _ => None,
             };
             if let Some((rule, words)) = change {
@@ -228,24 +249,24 @@ impl Comparison {
             }
             for text in ["description", "title"].into_iter().filter(|text| before.get(text) != after.get(text)) {
                 let message = format!("{prompt}: the {text} of the argument `{name}` changed");
-                self.find(&rules::ARGUMENT_DESCRIPTION_CHANGED, &subject, text, message, places);
+                self.find(Rule::ArgumentDescriptionChanged, &subject, text, message, places);
             }
         }
         for (name, (place, _)) in olds.iter().filter(|(name, _)| !news.contains_key(*name)) {
             let message = format!("{prompt}: the argument `{name}` was removed");
             let places: Places<'_> = (Some(place), Some(&new.pointer));
-            self.find(&rules::ARGUMENT_REMOVED, &format!("{prompt}.{name}"), "", message, places);
+            self.find(Rule::ArgumentRemoved, &format!("{prompt}.{name}"), "", message, places);
         }
     }
 
-    fn find(&mut self, rule: &'static Rule, subject: &str, detail: &str, message: String, places: Places<'_>) {
+    fn find(&mut self, rule: Rule, subject: &str, detail: &str, message: String, places: Places<'_>) {
         let place = |pointer: Option<&str>| pointer.map(|it| Place { pointer: it.to_owned(), rust: None });
-        let Some(lists) = rule.lists else { return };
+        let Some(lists) = rule.on_lists() else { return };
         self.findings.push(Finding {
             rule,
             senders: Senders::default(),
             verdicts: lists.into(),
-            evidence: Evidence::of(lists),
+            evidence: Evidence::of(rule, lists),
             witnesses: Vec::new(),
             undecided: None,
             subject: subject.to_owned(),
@@ -257,17 +278,50 @@ impl Comparison {
     }
 }
 
-/// Returns a text that is the same for two items if they differ only in their names and titles.
+/// Returns a text that is the same for two items if they differ only in their names and texts.
 fn unnamed(item: &Item) -> String {
     let mut members = item.members.clone();
-    members.retain(|name, _| !["name", "title"].contains(&name.as_str()));
+    members.retain(|name, _| !["name", "title", "description"].contains(&name.as_str()));
+    for name in ["inputSchema", "outputSchema"] {
+        if let Some(schema) = members.get_mut(name) {
+            *schema = assertions(schema);
+        }
+    }
     Json::Object(members).key()
 }
 
-/// Returns whether an item can be recognised under another name. Tools without arguments often look the same.
-fn is_telling(kind: ListKind, item: &Item) -> bool {
-    let has_arguments = item.get("inputSchema").and_then(|schema| schema.get("properties")).is_some();
-    kind == ListKind::Tools && (item.get("description").is_some() || has_arguments)
+/// The maximum number of new tools among which a renamed one is looked for. A malicious list has thousands that look the same.
+const MOST_CANDIDATES: usize = 50;
+
+/// Returns the new tool whose description is most like that of an old one, if it is recognisably the same. The last of equal ones.
+fn best(old: &Item, candidates: &[(&str, &Item)]) -> Option<usize> {
+    let first = candidates.len().saturating_sub(MOST_CANDIDATES);
+    let scored = candidates.iter().enumerate().skip(first).map(|(at, (_, new))| (likeness(old, new), at));
+    scored.max().filter(|(likeness, _)| *likeness >= ALIKE).map(|(_, at)| at)
+}
+
+/// The percentage of common words in the descriptions of a tool before and after it was renamed.
+const ALIKE: usize = 80;
+
+/// Returns the percentage of common words in the descriptions of two tools. It is 0 if they are not recognisably the same: tools
+/// without arguments often look the same, and the first word of a description is usually what the tool does.
+fn likeness(old: &Item, new: &Item) -> usize {
+    let has_arguments = old.get("inputSchema").and_then(|schema| schema.get("properties")).is_some();
+    match [old, new].map(|item| item.get("description").and_then(Json::as_str)) {
+        [None, None] if has_arguments => 100,
+        [Some(before), Some(after)] if before == after => 100,
+        [Some(before), Some(after)] if has_arguments => {
+            let words = |text: &str| text.to_lowercase().split_whitespace().map(str::to_owned).collect::<Vec<_>>();
+            let (was, mut is) = (words(before), words(after));
+            let all = was.len() + is.len();
+            let is_same_verb = was.first() == is.first();
+            let common =
+                was.iter().filter(|word| is.iter().position(|it| it == *word).map(|at| is.swap_remove(at)).is_some());
+            let common = common.count();
+            if is_same_verb { 200 * common / all.max(1) } else { 0 }
+        }
+        _ => 0,
+    }
 }
 
 fn member_or_item(item: &Item, member: &str) -> String {
@@ -278,11 +332,11 @@ fn member_or_item(item: &Item, member: &str) -> String {
 }
 
 /// Returns the rules for an added and for a removed item.
-fn rules_of(kind: ListKind) -> (&'static Rule, &'static Rule) {
+fn rules_of(kind: ListKind) -> (Rule, Rule) {
     match kind {
-        ListKind::Tools => (&rules::TOOL_ADDED, &rules::TOOL_REMOVED),
-        ListKind::Resources => (&rules::RESOURCE_ADDED, &rules::RESOURCE_REMOVED),
-        ListKind::ResourceTemplates => (&rules::RESOURCE_TEMPLATE_ADDED, &rules::RESOURCE_TEMPLATE_REMOVED),
-        ListKind::Prompts => (&rules::PROMPT_ADDED, &rules::PROMPT_REMOVED),
+        ListKind::Tools => (Rule::ToolAdded, Rule::ToolRemoved),
+        ListKind::Resources => (Rule::ResourceAdded, Rule::ResourceRemoved),
+        ListKind::ResourceTemplates => (Rule::ResourceTemplateAdded, Rule::ResourceTemplateRemoved),
+        ListKind::Prompts => (Rule::PromptAdded, Rule::PromptRemoved),
     }
 }

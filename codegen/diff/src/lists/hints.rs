@@ -4,7 +4,6 @@ use mcpgen_model::snapshot::Item;
 use mcpgen_schema::json::Json;
 
 use crate::models::Rule;
-use crate::models::rules;
 
 /// The hints of a tool, with their defaults.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -33,37 +32,37 @@ impl Hints {
 }
 
 /// A difference: the rule, a detail that identifies it, and the end of the message.
-pub(super) type Behaviour = (&'static Rule, &'static str, &'static str);
+pub(super) type Behaviour = (Rule, &'static str, &'static str);
 
 /// Compares the hints of two tools.
 pub(super) fn compare(old: &Item, new: &Item) -> Vec<Behaviour> {
     let (old, new) = (Hints::of(old), Hints::of(new));
     let mut found: Vec<Behaviour> = Vec::new();
     match (old.destructive, new.destructive) {
-        (false, true) => found.push((&rules::TOOL_BECAME_DESTRUCTIVE, "", "may now destroy data")),
-        (true, false) => found.push((&rules::TOOL_BECAME_SAFER, "destructive", "no longer destroys data")),
+        (false, true) => found.push((Rule::ToolBecameDestructive, "", "may now destroy data")),
+        (true, false) => found.push((Rule::ToolBecameSafer, "destructive", "says that it does not destroy data")),
         _ if old.read_only && !new.read_only => {
-            found.push((&rules::TOOL_BECAME_WRITING, "", "is no longer read-only"));
+            found.push((Rule::ToolBecameWriting, "", "is no longer read-only"));
         }
         _ if new.read_only && !old.read_only => {
-            found.push((&rules::TOOL_BECAME_SAFER, "read-only", "is now read-only"));
+            found.push((Rule::ToolBecameSafer, "read-only", "says that it is read-only"));
         }
         _ => {}
     }
     // Without effects on both sides, repetition does not matter.
     match (old.idempotent, new.idempotent) {
         (true, false) => {
-            found.push((&rules::TOOL_BECAME_NON_IDEMPOTENT, "", "may now have further effects if a call is repeated"));
+            found.push((Rule::ToolBecameNonIdempotent, "", "may now have further effects if a call is repeated"));
         }
         (false, true) => {
-            found.push((&rules::TOOL_BECAME_SAFER, "idempotent", "has no further effects if a call is repeated"));
+            found.push((Rule::ToolBecameSafer, "idempotent", "says that a repeated call has no further effects"));
         }
         _ => {}
     }
     match (old.open_world, new.open_world) {
-        (false, true) => found.push((&rules::TOOL_BECAME_OPEN_WORLD, "", "may now interact with external entities")),
+        (false, true) => found.push((Rule::ToolBecameOpenWorld, "", "may now interact with external entities")),
         (true, false) => {
-            found.push((&rules::TOOL_BECAME_SAFER, "open-world", "no longer interacts with external entities"));
+            found.push((Rule::ToolBecameSafer, "open-world", "says that it does not interact with external entities"));
         }
         _ => {}
     }
@@ -79,16 +78,16 @@ pub(super) fn compare_task_support(old: &Item, new: &Item) -> Vec<Behaviour> {
     let ((was_required, was_allowed), (is_required, is_allowed)) = (support(old), support(new));
     let mut found: Vec<Behaviour> = Vec::new();
     if is_required && !was_required {
-        found.push((&rules::TOOL_REQUIRES_TASK, "", "can only be called as a task"));
+        found.push((Rule::ToolRequiresTask, "", "can only be called as a task"));
     }
     if was_allowed && !is_allowed {
-        found.push((&rules::TOOL_REFUSES_TASK, "", "can no longer be called as a task"));
+        found.push((Rule::ToolRefusesTask, "", "can no longer be called as a task"));
     }
     if is_allowed && !was_allowed && !is_required {
-        found.push((&rules::TOOL_ALLOWS_TASK, "task", "can also be called as a task"));
+        found.push((Rule::ToolAllowsTask, "task", "can also be called as a task"));
     }
     if was_required && !is_required {
-        found.push((&rules::TOOL_ALLOWS_TASK, "call", "no longer has to be called as a task"));
+        found.push((Rule::ToolAllowsTask, "call", "no longer has to be called as a task"));
     }
     found
 }

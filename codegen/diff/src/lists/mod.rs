@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! Snapshot (old) ─┐
-//!                 ├─ compare ─ findings, each by one rule of `rules/lists`, or by a rule of schemas
+//!                 ├─ compare ─ findings, each by one rule of `rules/lists.toml`, or of `rules/schemas.toml`
 //! Snapshot (new) ─┘
 //! ```
 //!
@@ -10,13 +10,13 @@
 //! those who use the old lists with the new server: a model or a client that remembers them, and a program with
 //! recorded calls.
 //!
-//! `hints` reads the behaviour of tools. `schemas` compares two schemas by their models, or by
-//! `sample` if mcpgen cannot read them. `annotations` compares what models read, and `compare` combines all of these.
+//! `hints` reads the behaviour of tools, `schemas` compares two schemas, and `annotations` compares what models read. `trust` finds
+//! what concerns the permission to use a tool. `compare` combines all of these.
 
 mod annotations;
 mod compare;
 mod hints;
-mod sample;
 mod schemas;
+mod trust;
 
 pub use compare::compare as diff;

@@ -1,16 +1,18 @@
 //! Compares the schemas of the arguments or the results of a tool.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::rc::Rc;
 
 use mcpgen_model::{Origin, Protocol, Status, TypeId, model};
 use mcpgen_schema::Error;
 use mcpgen_schema::json::Json;
-use mcpgen_schema::{Dialect, Document, ReadOptions, is_keyword};
+use mcpgen_schema::{Dialect, Document, ReadOptions, checks, is_keyword};
 
 use crate::lists::annotations::{self, Annotation, AnnotationKind, text_change};
-use crate::lists::sample::{self, Sampled};
-use crate::models::rules::{self, LIST_RULES};
-use crate::models::{Evidence, Finding, ListVerdicts, Place, Rule, Senders, Verdict, Version, Witness, compare_types};
+use crate::models::{
+    Axis, Effort, Evidence, Finding, ListVerdicts, Place, Rule, Senders, Verdict, Version, Witness, compare_checks,
+    compare_types,
+};
 
 /// A schema of a tool.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -30,6 +32,7 @@ type Models = (Model, Model, BTreeSet<String>);
 /// Two schemas of one tool, with their pointers in the snapshots.
 #[derive(Clone, Debug)]
 pub(super) struct SchemaPair<'s> {
+    pub(super) effort: &'s Rc<Effort>,
     pub(super) tool: &'s str,
     pub(super) part: Part,
     pub(super) old: (&'s Json, String),
@@ -68,13 +71,15 @@ impl SchemaPair<'_> {
                         let what = format!("references to other documents changed at {}", changed.join(", "));
                         found.push(self.not_compared(what, "these documents are not read".to_owned()));
                     } else if values_of(&old, &unknown) != values_of(&new, &unknown) {
-                        found.push(self.sampled(&old, &new));
+                        let words: Vec<String> = unknown.iter().map(|keyword| format!("`{keyword}`")).collect();
+                        let what = format!("the schemas of the {} differ in unknown keywords", self.part.name());
+                        found.push(self.not_compared(what, format!("no dialect says what {} means", words.join(", "))));
                     }
                 }
                 None => {
                     let defaults = annotations.iter().filter(|it| it.kind == AnnotationKind::Default);
                     found.extend(defaults.map(|it| self.annotation(it)));
-                    found.push(self.sampled(&old, &new));
+                    found.extend(self.as_a_whole(&old, &new));
                 }
             }
         }
@@ -116,6 +121,15 @@ impl SchemaPair<'_> {
 
     /// Returns the models of both schemas, and the unknown keywords in them, which count as annotations.
     fn models(&self, old: &Json, new: &Json) -> Option<Models> {
+        let none = BTreeSet::new();
+        if let (Ok(old), Ok(new)) = (self.model(old, &none), self.model(new, &none)) {
+            return Some((old, new, none));
+        }
+        let unknown = self.unknown(old, new);
+        Some((self.model(old, &unknown).ok()?, self.model(new, &unknown).ok()?, unknown))
+    }
+
+    fn unknown(&self, old: &Json, new: &Json) -> BTreeSet<String> {
         let mut unknown = BTreeSet::new();
         for schema in [old, new] {
             if let Err(Error::Schema(problems)) = self.model(schema, &unknown) {
@@ -123,10 +137,10 @@ impl SchemaPair<'_> {
                 unknown.extend(keywords.filter(|keyword| !keyword.is_empty() && !is_keyword(keyword)));
             }
         }
-        Some((self.model(old, &unknown).ok()?, self.model(new, &unknown).ok()?, unknown))
+        unknown
     }
 
-    fn model(&self, schema: &Json, unknown: &BTreeSet<String>) -> Result<Model, Error> {
+    fn document(&self, schema: &Json, unknown: &BTreeSet<String>) -> Result<Document, Error> {
         // A schema without keywords, or only with annotations, accepts everything.
         let schema = match annotations::assertions(schema) {
             Json::Object(keywords) if keywords.is_empty() => Json::Bool(true),
@@ -140,7 +154,11 @@ impl SchemaPair<'_> {
             annotations: unknown.iter().cloned().collect(),
             ..ReadOptions::default()
         };
-        let document = Document::of(self.tool.to_owned(), schema, String::new(), &options)?;
+        Document::of(self.tool.to_owned(), schema, String::new(), &options)
+    }
+
+    fn model(&self, schema: &Json, unknown: &BTreeSet<String>) -> Result<Model, Error> {
+        let document = self.document(schema, unknown)?;
         let protocol = model(document, Status::Draft.as_str(), false)?;
         let root = protocol.types.iter().position(|def| def.pointer.is_empty() && def.origin == Origin::Definition);
         let missing = || Error::Usage(format!("the schema of `{}` has no type at its root", self.tool));
@@ -148,36 +166,31 @@ impl SchemaPair<'_> {
     }
 
     fn compare_models(&self, old: &Model, new: &Model) -> Vec<Finding> {
-        let found = compare_types((&old.0, old.1), (&new.0, new.1), self.part.senders());
+        let found = compare_types((&old.0, old.1), (&new.0, new.1), self.part.senders(), self.effort);
         // The names of definitions and their texts are compared elsewhere. Only one side sends the values, so the rules
         // for the other direction do not apply.
         let other_direction = match self.part {
             Part::Arguments => "-by-old",
             Part::Result => "-by-new",
         };
-        let applies =
-            |it: &Finding| it.rule.id != rules::DOCUMENTATION_CHANGED.id && !it.rule.id.ends_with(other_direction);
+        let applies = |it: &Finding| it.rule != Rule::DocumentationChanged && !it.rule.id().ends_with(other_direction);
         found.into_iter().filter(applies).map(|it| self.adapted(it)).collect()
     }
 
     /// Turns a finding about a schema into one about the tool.
     fn adapted(&self, finding: Finding) -> Finding {
-        let replaced_by = |rule: &'static Rule| {
-            let of_arguments = || LIST_RULES.iter().find(|it| it.replaces.iter().any(|id| id == rule.id));
-            (self.part == Part::Arguments).then(of_arguments).flatten().copied()
-        };
-        let rule = replaced_by(finding.rule).unwrap_or(finding.rule);
+        let rule = if self.part == Part::Arguments { finding.rule.of_arguments() } else { finding.rule };
         // Clients of the old list call the new server.
-        let verdict = finding.verdicts.old_client_new_server;
+        let verdict = finding.verdicts.on(Axis::OldClientNewServer);
         let message = format!("{}: {}", self.tool, finding.message);
         let below = |place: Option<Place>, base: &str| {
             place.map(|place| Place { pointer: format!("{base}{}", place.pointer), rust: None })
         };
         // A rule calls a difference breaking if it can break calls; the evidence shows whether this one does.
         let shown = |by_rule: Verdict| if by_rule == Verdict::Breaking { verdict } else { by_rule };
-        let lists = rule.lists.map_or(ListVerdicts { remembered_list: verdict, stored_workflow: verdict }, |it| {
-            ListVerdicts { remembered_list: shown(it.remembered_list), stored_workflow: shown(it.stored_workflow) }
-        });
+        let by_rule = rule.on_lists().unwrap_or(ListVerdicts::BREAKING);
+        let (remembered_list, stored_workflow) = (shown(by_rule.remembered_list), shown(by_rule.stored_workflow));
+        let lists = ListVerdicts { remembered_list, stored_workflow, ..by_rule };
         let is_read = |witness: &Witness| witness.reader == self.reader();
         Finding {
             evidence: match verdict {
@@ -197,10 +210,10 @@ impl SchemaPair<'_> {
     fn annotation(&self, annotation: &Annotation) -> Finding {
         let Annotation { kind, keyword, path, pointer, old, new } = annotation;
         let rule = match (kind, self.part) {
-            (AnnotationKind::Text, Part::Arguments) => &rules::ARGUMENT_DESCRIPTION_CHANGED,
-            (AnnotationKind::Text, Part::Result) => &rules::RESULT_DESCRIPTION_CHANGED,
-            (AnnotationKind::Format, _) => &rules::FORMAT_CHANGED,
-            (AnnotationKind::Default, _) => &rules::ARGUMENT_DEFAULT_CHANGED,
+            (AnnotationKind::Text, Part::Arguments) => Rule::ArgumentDescriptionChanged,
+            (AnnotationKind::Text, Part::Result) => Rule::ResultDescriptionChanged,
+            (AnnotationKind::Format, _) => Rule::FormatChanged,
+            (AnnotationKind::Default, _) => Rule::ArgumentDefaultChanged,
         };
         let subject = match path.strip_prefix('#') {
             Some(definition) => definition.to_owned(),
@@ -226,41 +239,28 @@ impl SchemaPair<'_> {
         }
     }
 
-    /// Compares samples, because mcpgen cannot read one of the schemas.
-    fn sampled(&self, old: &Json, new: &Json) -> Finding {
-        let subject = self.part.name();
-        match self.sample(old, new) {
-            Sampled::Rejected(document) => {
-                let reader = self.reader();
-                let (from, to) = (reader.other().as_str(), reader.as_str());
-                let what = format!("the {from} schema of the {subject} accepts {document}");
-                let message = format!("{}: {what}, which the {to} one rejects", self.tool);
-                let refused = format!("the {to} schema rejects it");
-                let document = Json::parse(&document.to_string()).unwrap_or(Json::Null);
-                let found = self.own(&rules::DOCUMENT_REFUSED, subject, String::new(), message);
-                Finding { evidence: Evidence::Witness, witnesses: vec![Witness { reader, document, refused }], ..found }
+    /// Compares schemas that have no models.
+    fn as_a_whole(&self, old: &Json, new: &Json) -> Option<Finding> {
+        let (unknown, name) = (self.unknown(old, new), self.part.name());
+        let read = |schema: &Json| checks(&self.document(schema, &unknown)?);
+        match (read(old), read(new)) {
+            (Ok(old), Ok(new)) => {
+                compare_checks(old, new, self.part.senders(), name, self.effort).map(|found| self.adapted(found))
             }
-            Sampled::NoDifference(count) => {
-                let what = format!("the schemas of the {subject} differ in keywords that mcpgen does not compare");
-                self.not_compared(what, format!("{count} samples show no difference"))
-            }
-            Sampled::Unreadable(why) => {
-                self.not_compared(format!("the schemas of the {subject} cannot be compared"), why)
+            (Err(error), _) | (_, Err(error)) => {
+                let why = match error {
+                    Error::Schema(problems) => problems.into_iter().map(|it| it.why).next().unwrap_or_default(),
+                    error => error.to_string(),
+                };
+                Some(self.not_compared(format!("the schemas of the {name} cannot be compared"), why))
             }
         }
     }
 
     fn not_compared(&self, what: String, why: String) -> Finding {
         let message = format!("{}: {what}", self.tool);
-        let finding = self.own(&rules::SCHEMA_NOT_COMPARED, self.part.name(), String::new(), message);
+        let finding = self.own(Rule::SchemaNotCompared, self.part.name(), String::new(), message);
         Finding { undecided: Some(why), ..finding }
-    }
-
-    fn sample(&self, old: &Json, new: &Json) -> Sampled {
-        match self.part {
-            Part::Arguments => sample::find_rejected(old, new),
-            Part::Result => sample::find_rejected(new, old),
-        }
     }
 
     /// Returns the version that reads the values in calls by old clients.
@@ -275,34 +275,26 @@ impl SchemaPair<'_> {
     fn rewritten(&self, old: &Json, new: &Json) -> Finding {
         let subject = self.part.name();
         let (rule, what) = match (annotations::texts(old) == annotations::texts(new), self.part) {
-            (true, _) => (&rules::SCHEMA_REWRITTEN, "was rewritten, but accepts the same values"),
-            (false, Part::Arguments) => (&rules::ARGUMENT_DESCRIPTION_CHANGED, "was rewritten, with other texts"),
-            (false, Part::Result) => (&rules::RESULT_DESCRIPTION_CHANGED, "was rewritten, with other texts"),
+            (true, _) => (Rule::SchemaRewritten, "was rewritten, but accepts the same values"),
+            (false, Part::Arguments) => (Rule::ArgumentDescriptionChanged, "was rewritten, with other texts"),
+            (false, Part::Result) => (Rule::ResultDescriptionChanged, "was rewritten, with other texts"),
         };
         let message = format!("{}: the schema of the {subject} {what}", self.tool);
         self.own(rule, subject, String::new(), message)
     }
 
     /// Creates a finding by a rule of lists, at the roots of the schemas.
-    fn own(&self, rule: &'static Rule, subject: &str, detail: String, message: String) -> Finding {
-        let breaking = ListVerdicts { remembered_list: Verdict::Breaking, stored_workflow: Verdict::Breaking };
-        self.finding(rule, rule.lists.unwrap_or(breaking), subject, detail, message)
+    fn own(&self, rule: Rule, subject: &str, detail: String, message: String) -> Finding {
+        self.finding(rule, rule.on_lists().unwrap_or(ListVerdicts::BREAKING), subject, detail, message)
     }
 
-    fn finding(
-        &self,
-        rule: &'static Rule,
-        lists: ListVerdicts,
-        subject: &str,
-        detail: String,
-        message: String,
-    ) -> Finding {
+    fn finding(&self, rule: Rule, lists: ListVerdicts, subject: &str, detail: String, message: String) -> Finding {
         let place = |pointer: &String| Some(Place { pointer: pointer.clone(), rust: None });
         Finding {
             rule,
             senders: self.part.senders(),
             verdicts: lists.into(),
-            evidence: Evidence::of(lists),
+            evidence: Evidence::of(rule, lists),
             witnesses: Vec::new(),
             undecided: None,
             subject: format!("{}.{subject}", self.tool),

@@ -5,22 +5,28 @@
 //! sent them.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
+use std::hash::Hash;
+use std::rc::Rc;
 
 use indexmap::IndexMap;
-use mcpgen_model::{ErrorCode, MessageKind, MessageSet, Origin, Protocol, Shape, Side, Type, TypeId};
+use mcpgen_model::{ErrorCode, MessageSet, Origin, Protocol, Shape, Type, TypeId};
+use mcpgen_schema::Checks;
 use mcpgen_schema::text::counted;
 
+use crate::models::checks::rule_of;
 use crate::models::difference::{Difference, Outcome, Site, place};
-use crate::models::evidence::{Evidence, Judged, Version};
+use crate::models::evidence::{self, Effort, Evidence, Judged, Version};
 use crate::models::finding::{Diff, Finding, Place, TypeVerdict};
-use crate::models::rules::{self, Rule};
+use crate::models::rules::Rule;
 use crate::models::senders::{Senders, Sending};
 use crate::models::values::Values;
 use crate::models::verdict::{Axis, Verdict};
+use crate::models::worst::worse;
 
 /// Compares two models.
 pub fn compare(old: &Protocol, new: &Protocol) -> Diff {
-    let mut comparison = Comparison::new(old, new);
+    let effort = Rc::default();
+    let mut comparison = Comparison::new(old, new, &effort);
     comparison.methods();
     comparison.propagate_senders();
     comparison.reached_from_methods = comparison.pairs.keys().copied().collect();
@@ -28,7 +34,9 @@ pub fn compare(old: &Protocol, new: &Protocol) -> Diff {
     comparison.propagate_senders();
     comparison.error_codes();
     comparison.fixups();
-    comparison.finish()
+    let mut diff = comparison.finish();
+    diff.notes.extend(effort.note());
+    diff
 }
 
 /// Compares two types and everything in them. Finds no definitions, because their names do not affect documents.
@@ -36,19 +44,37 @@ pub(crate) fn compare_types(
     (old, from): (&Protocol, TypeId),
     (new, to): (&Protocol, TypeId),
     senders: Senders,
+    effort: &Rc<Effort>,
 ) -> Vec<Finding> {
-    let mut comparison = Comparison::new(old, new);
+    let mut comparison = Comparison::new(old, new, effort);
     // Clients and servers in other languages accept all integers of a schema.
     comparison.values.has_64_bit_readers = false;
     comparison.compare_roots(&Type::Named(from), &Type::Named(to), senders, &new.types[to].name);
     comparison.propagate_senders();
     for (_, Paired { senders, outcome }) in std::mem::take(&mut comparison.pairs) {
-        for difference in outcome.differences.into_iter().filter(|it| it.rule.id != rules::TYPE_RENAMED_IN_USE.id) {
+        for difference in outcome.differences.into_iter().filter(|it| it.rule != Rule::TypeRenamedInUse) {
             comparison.push(difference, senders);
         }
     }
     comparison.merge();
+    comparison.findings.retain(|it| it.rule != Rule::RustNameChanged);
     comparison.findings
+}
+
+/// Compares two schemas that have no models, as a whole. `None` if they accept the same documents.
+pub(crate) fn compare_checks(
+    old: Checks,
+    new: Checks,
+    senders: Senders,
+    subject: &str,
+    effort: &Effort,
+) -> Option<Finding> {
+    let pair = evidence::Pair::of_checks(old, new);
+    let judged = [Version::New, Version::Old].map(|reader| pair.read_by(reader, None, effort));
+    let root = Some(Place { pointer: String::new(), rust: None });
+    let message = format!("the schemas of the {subject} differ");
+    let difference = Site::of(subject, [root.clone(), root]).difference(rule_of(&judged)?, message);
+    Some(finding(difference, judged, senders))
 }
 
 type Pair = (TypeId, TypeId);
@@ -58,12 +84,12 @@ struct Paired {
     outcome: Outcome,
 }
 
-struct Comparison<'p> {
-    old: &'p Protocol,
-    new: &'p Protocol,
+pub(super) struct Comparison<'p> {
+    pub(super) old: &'p Protocol,
+    pub(super) new: &'p Protocol,
     values: Values<'p>,
     /// Who sends the messages of both schemas.
-    sending: [Sending; 2],
+    pub(super) sending: [Sending; 2],
     /// The senders of the new schema's aliases, which are those of the types that use them.
     aliases: HashMap<TypeId, Senders>,
     pairs: IndexMap<Pair, Paired>,
@@ -73,16 +99,16 @@ struct Comparison<'p> {
     reached_from_methods: HashSet<Pair>,
     findings: Vec<Finding>,
     /// The rules of added, removed and moved methods, by message set.
-    message_rules: HashMap<MessageSet, Vec<&'static Rule>>,
+    pub(super) message_rules: HashMap<MessageSet, Vec<Rule>>,
     notes: Vec<String>,
 }
 
 impl<'p> Comparison<'p> {
-    fn new(old: &'p Protocol, new: &'p Protocol) -> Self {
+    fn new(old: &'p Protocol, new: &'p Protocol, effort: &Rc<Effort>) -> Self {
         Comparison {
             old,
             new,
-            values: Values::new(old, new),
+            values: Values::new(old, new, effort.clone()),
             sending: [old, new].map(Sending::of),
             aliases: HashMap::new(),
             pairs: IndexMap::new(),
@@ -94,116 +120,13 @@ impl<'p> Comparison<'p> {
         }
     }
 
-    fn methods(&mut self) {
-        let requests = |protocol: &'p Protocol| protocol.requests.iter().map(|it| (it.method.as_str(), it)).collect();
-        let (olds, news): (IndexMap<&str, _>, IndexMap<&str, _>) = (requests(self.old), requests(self.new));
-        for (method, new) in &news {
-            let old = olds.get(method);
-            let callers = self.method(method, MessageKind::Request, old.map(|old| old.type_id), Some(new.type_id));
-            let Some(old) = old else { continue };
-            self.compare_roots(&Type::Named(old.type_id), &Type::Named(new.type_id), callers, method);
-            let receivers = Senders { client: callers.server, server: callers.client };
-            self.results(method, receivers, (&old.result, &new.result));
-            let results = (old.task_result.as_ref(), new.task_result.as_ref());
-            self.task_results(method, receivers, results, new.type_id);
-        }
-        for (method, old) in olds.iter().filter(|(method, _)| !news.contains_key(*method)) {
-            self.method(method, MessageKind::Request, Some(old.type_id), None);
-        }
-        let notifications =
-            |protocol: &'p Protocol| protocol.notifications.iter().map(|it| (it.method.as_str(), it.type_id)).collect();
-        let (olds, news): (IndexMap<&str, _>, IndexMap<&str, _>) = (notifications(self.old), notifications(self.new));
-        for (method, new) in &news {
-            let old = olds.get(method).copied();
-            let senders = self.method(method, MessageKind::Notification, old, Some(*new));
-            if let Some(old) = old {
-                self.compare_roots(&Type::Named(old), &Type::Named(*new), senders, method);
-            }
-        }
-        for (method, old) in olds.iter().filter(|(method, _)| !news.contains_key(*method)) {
-            self.method(method, MessageKind::Notification, Some(*old), None);
-        }
-    }
-
-    /// Compares the existence and the senders of a method. Returns its senders in either schema. If neither schema says who
-    /// sends it, both sides may.
-    fn method(&mut self, method: &str, kind: MessageKind, old: Option<TypeId>, new: Option<TypeId>) -> Senders {
-        let sides = [(old, &self.sending[0]), (new, &self.sending[1])]
-            .map(|(id, sending)| id.map(|id| sending.known(id).map(<[Side]>::to_vec)));
-        let declared = sides.iter().flatten().flatten().next().cloned();
-        let is_unknown = declared.is_none();
-        let either = declared.unwrap_or_else(|| vec![Side::Client, Side::Server]);
-        let [was, is] = sides.map(|side| side.map(|known| known.unwrap_or_else(|| either.clone())));
-        let senders = [&was, &is].into_iter().flatten().fold(Senders::default(), |all, it| all.and(Senders::of(it)));
-        let site = Site {
-            subject: method.to_owned(),
-            old: old.map(|id| place(self.old, id)),
-            new: new.map(|id| place(self.new, id)),
-            ..Site::nowhere()
-        };
-        if let Some((rule, sides, message)) = moved(method, kind, (was, is), is_unknown) {
-            for side in &sides {
-                self.message_rules.entry(MessageSet { sender: *side, kind }).or_default().push(rule);
-            }
-            self.find(rule, &site, "", message, Senders::of(&sides));
-        }
-        senders
-    }
-
-    fn results(&mut self, method: &str, receivers: Senders, (old, new): (&'p Type, &'p Type)) {
-        self.compare_roots(old, new, receivers, method);
-        let (before, after) = (self.old.describe(old), self.new.describe(new));
-        if before != after {
-            let site = Site {
-                subject: method.to_owned(),
-                old: self.place_of(self.old, old),
-                new: self.place_of(self.new, new),
-                ..Site::nowhere()
-            };
-            let message = format!("the result of `{method}` is {after} instead of {before}");
-            self.find(&rules::RESULT_TYPE_CHANGED, &site, "", message, receivers);
-        }
-    }
-
-    fn task_results(
-        &mut self,
-        method: &str,
-        receivers: Senders,
-        (old, new): (Option<&'p Type>, Option<&'p Type>),
-        request: TypeId,
-    ) {
-        let site = |place: Option<Place>, other: Option<Place>| Site {
-            subject: method.to_owned(),
-            old: place,
-            new: other,
-            ..Site::nowhere()
-        };
-        let here = place(self.new, request);
-        match (old, new) {
-            (Some(old), Some(new)) => self.compare_roots(old, new, receivers, method),
-            (None, Some(new)) => {
-                let site = site(None, self.place_of(self.new, new).or(Some(here)));
-                let message =
-                    format!("the result of `{method}` may be {} if the params have `task`", self.new.describe(new));
-                self.find(&rules::TASK_RESULT_ADDED, &site, "", message, receivers);
-            }
-            (Some(old), None) => {
-                let site = site(self.place_of(self.old, old), Some(here));
-                let message = format!("the result of `{method}` is no longer {}", self.old.describe(old));
-                self.find(&rules::TASK_RESULT_REMOVED, &site, "", message, receivers);
-            }
-            (None, None) => {}
-        }
-    }
-
     /// Compares the types of a method.
-    fn compare_roots(&mut self, old: &Type, new: &Type, senders: Senders, method: &str) {
-        let (was, is) = (self.place_of(self.old, old), self.place_of(self.new, new));
-        let site = Site { subject: method.to_owned(), old: was, new: is, ..Site::nowhere() };
+    pub(super) fn compare_roots(&mut self, old: &Type, new: &Type, senders: Senders, method: &str) {
+        let site = Site::of(method, [place_of(self.old, old), place_of(self.new, new)]);
         new.visit(&mut |id| self.use_alias(id, senders));
         let outcome = self.values.compare(old, new, &site);
         // Renamed types of a method are reported with the method.
-        for difference in outcome.differences.into_iter().filter(|it| it.rule.id != rules::TYPE_RENAMED_IN_USE.id) {
+        for difference in outcome.differences.into_iter().filter(|it| it.rule != Rule::TypeRenamedInUse) {
             self.push(difference, senders);
         }
         for (old, new, site) in outcome.children {
@@ -270,32 +193,22 @@ impl<'p> Comparison<'p> {
                 }
             }
         }
-        let removed = olds.iter().filter(|(name, _)| !news.contains_key(*name));
         let mut added: IndexMap<&str, TypeId> =
             news.iter().filter(|(name, _)| !olds.contains_key(*name)).map(|(name, id)| (*name, *id)).collect();
-        for (name, old) in removed {
-            let heir = added.iter().find(|(_, new)| self.values.same(*old, **new)).map(|(name, new)| (*name, *new));
-            match heir {
+        for (name, old) in olds.into_iter().filter(|(name, _)| !news.contains_key(*name)) {
+            let heir = added.iter().find(|(_, new)| self.values.same(old, **new)).map(|(name, new)| (*name, *new));
+            let (rule, new, detail, message) = match heir {
                 Some((after, new)) => {
                     added.shift_remove(after);
-                    let message = format!("{name} was renamed to {after}");
-                    self.find(
-                        &rules::TYPE_RENAMED,
-                        &self.site_of(Some(*old), Some(new)),
-                        after,
-                        message,
-                        Senders::default(),
-                    );
+                    (Rule::TypeRenamed, Some(new), after, format!("{name} was renamed to {after}"))
                 }
-                None => {
-                    let message = format!("the definition {name} was removed");
-                    self.find(&rules::TYPE_REMOVED, &self.site_of(Some(*old), None), "", message, Senders::default());
-                }
-            }
+                None => (Rule::TypeRemoved, None, "", format!("the definition {name} was removed")),
+            };
+            self.find_detail(rule, &self.site_of(Some(old), new), detail, message, Senders::default());
         }
         for (name, new) in added {
-            let message = format!("the definition {name} is new");
-            self.find(&rules::TYPE_ADDED, &self.site_of(None, Some(new)), "", message, Senders::default());
+            let site = self.site_of(None, Some(new));
+            self.find(Rule::TypeAdded, &site, format!("the definition {name} is new"), Senders::default());
         }
     }
 
@@ -303,18 +216,17 @@ impl<'p> Comparison<'p> {
         // The codes of JSON-RPC are known without the schema.
         let own = |error: &&ErrorCode| matches!(error.code, -32700 | -32603..=-32600);
         let codes = |protocol: &'p Protocol| {
-            protocol.error_codes.iter().filter(|it| !own(it)).map(|it| (it.code, it)).collect()
+            let codes = protocol.error_codes.iter().filter(|it| !own(it)).map(|it| (it.code, it.type_id));
+            codes.collect::<BTreeMap<i64, TypeId>>().into_iter().collect()
         };
-        let (olds, news): (BTreeMap<i64, &ErrorCode>, BTreeMap<i64, &ErrorCode>) = (codes(self.old), codes(self.new));
-        for (code, error) in news.iter().filter(|(code, _)| !olds.contains_key(code)) {
-            let site = self.site_of(None, Some(error.type_id));
-            let message = format!("the error code {code} is new");
-            self.find(&rules::ERROR_CODE_ADDED, &site, &code.to_string(), message, Senders::BOTH);
-        }
-        for (code, error) in olds.iter().filter(|(code, _)| !news.contains_key(code)) {
-            let site = self.site_of(Some(error.type_id), None);
-            let message = format!("the error code {code} was removed");
-            self.find(&rules::ERROR_CODE_REMOVED, &site, &code.to_string(), message, Senders::BOTH);
+        for (code, was, is) in paired(codes(self.old), codes(self.new)) {
+            let (rule, what) = match (was, is) {
+                (None, _) => (Rule::ErrorCodeAdded, "is new"),
+                (_, None) => (Rule::ErrorCodeRemoved, "was removed"),
+                _ => continue,
+            };
+            let message = format!("the error code {code} {what}");
+            self.find_detail(rule, &self.site_of(was, is), &code.to_string(), message, Senders::BOTH);
         }
     }
 
@@ -336,11 +248,10 @@ impl<'p> Comparison<'p> {
                 continue;
             }
             let there = |pointer: Option<&String>| pointer.map(|it| Place { pointer: it.clone(), rust: None });
-            let site =
-                Site { subject: before.name.to_owned(), old: there(needed), new: there(needs), ..Site::nowhere() };
+            let site = Site::of(before.name, [there(needed), there(needs)]);
             let (has, lacks) = if needed.is_some() { ("old", "new") } else { ("new", "old") };
             let message = format!("the {has} schema has a defect that the {lacks} one does not have: {}", before.name);
-            self.find(&rules::FIXUP_DIFFERS, &site, "", message, Senders::default());
+            self.find(Rule::FixupDiffers, &site, message, Senders::default());
         }
         if old.era != new.era {
             self.notes.push(format!("the era changes from {} to {}", old.era.as_str(), new.era.as_str()));
@@ -362,9 +273,9 @@ impl<'p> Comparison<'p> {
 
     /// Merges findings that were reached in several ways.
     fn merge(&mut self) {
-        let mut merged: IndexMap<(&str, String, String), Finding> = IndexMap::new();
+        let mut merged: IndexMap<(Rule, String, String), Finding> = IndexMap::new();
         for finding in std::mem::take(&mut self.findings) {
-            let key = (finding.rule.id, finding.subject.clone(), finding.detail.clone());
+            let key = (finding.rule, finding.subject.clone(), finding.detail.clone());
             match merged.get_mut(&key) {
                 None => {
                     merged.insert(key, finding);
@@ -377,26 +288,17 @@ impl<'p> Comparison<'p> {
 
     /// Merges the findings of all messages whose definitions gain or lose the members of the envelope.
     fn envelope(&mut self) {
-        for (rule, words) in [
-            (&rules::ENVELOPE_STATED, "gained `jsonrpc` and `id`"),
-            (&rules::ENVELOPE_UNSTATED, "lost `jsonrpc` and `id`"),
-        ] {
-            let all: Vec<Finding> = self.findings.extract_if(.., |it| it.rule.id == rule.id).collect();
+        for (rule, words) in
+            [(Rule::EnvelopeStated, "gained `jsonrpc` and `id`"), (Rule::EnvelopeUnstated, "lost `jsonrpc` and `id`")]
+        {
+            let all: Vec<Finding> = self.findings.extract_if(.., |it| it.rule == rule).collect();
             let owners: BTreeSet<&str> = all.iter().filter_map(|it| it.subject.split('.').next()).collect();
             if let Some(first) = all.first() {
                 let messages = counted(owners.len() as u64, "messages");
                 let message = format!("{messages} {words}, such as {}", first.subject);
                 let senders = all.iter().fold(Senders::default(), |so_far, it| so_far.and(it.senders));
-                let verdicts = first.verdicts;
-                let subject = "messages".to_owned();
-                self.findings.push(Finding {
-                    subject,
-                    detail: String::new(),
-                    message,
-                    senders,
-                    verdicts,
-                    ..first.clone()
-                });
+                let (subject, detail) = ("messages".to_owned(), String::new());
+                self.findings.push(Finding { subject, detail, message, senders, ..first.clone() });
             }
         }
     }
@@ -409,46 +311,42 @@ impl<'p> Comparison<'p> {
             let mut verdict = self.values.worst(&Type::Named(old), &Type::Named(new));
             let rules = MessageSet::named(name).and_then(|set| self.message_rules.get(&set));
             for rule in rules.into_iter().flatten() {
-                verdict = (verdict.0.max(rule.old_to_new), verdict.1.max(rule.new_to_old));
+                verdict = worse(verdict, rule.both_ways());
             }
             let senders = self.pairs.get(&(old, new)).map_or(Senders::BOTH, |paired| paired.senders);
-            TypeVerdict { name: name.to_owned(), senders, old_to_new: verdict.0, new_to_old: verdict.1 }
+            let [old_to_new, new_to_old] = verdict;
+            TypeVerdict { name: name.to_owned(), senders, old_to_new, new_to_old }
         })
         .collect()
     }
 
-    fn find(&mut self, rule: &'static Rule, site: &Site, detail: &str, message: String, senders: Senders) {
+    pub(super) fn find(&mut self, rule: Rule, site: &Site, message: String, senders: Senders) {
+        self.find_detail(rule, site, "", message, senders);
+    }
+
+    fn find_detail(&mut self, rule: Rule, site: &Site, detail: &str, message: String, senders: Senders) {
         let judged = |verdict: Verdict| {
             let is_shown = matches!(verdict, Verdict::Compatible | Verdict::Breaking);
             Judged::new(verdict, if is_shown { Evidence::Message } else { Evidence::None })
         };
-        let known = Some(Box::new([judged(rule.old_to_new), judged(rule.new_to_old)]));
-        self.push(Difference { known, ..site.difference(rule, detail, message) }, senders);
+        let known = Some(Box::new(rule.both_ways().map(judged)));
+        let difference = Difference { known, detail: detail.to_owned(), ..site.difference(rule, message) };
+        self.push(difference, senders);
     }
 
     fn push(&mut self, difference: Difference, senders: Senders) {
-        let [forward, back] = self.judged(&difference, senders);
-        let Difference { rule, subject, detail, message, old, new, .. } = difference;
-        let verdicts = senders.verdicts(forward.verdict, back.verdict, rule.rust_api);
-        let worst = forward.verdict.max(back.verdict);
-        let evidence = [&forward, &back].into_iter().filter(|it| it.verdict == worst).map(|it| it.evidence).max();
-        // Nobody sends an embedded message by itself.
-        let evidence = evidence.filter(|_| !senders.is_empty()).unwrap_or(Evidence::Proof);
-        let undecided = forward.unknown.or(back.unknown).map(|reason| reason.to_string());
-        let witnesses = [forward.witness, back.witness].into_iter().flatten().collect();
-        let finding =
-            Finding { rule, senders, verdicts, evidence, witnesses, undecided, subject, detail, message, old, new };
-        self.findings.push(finding);
+        let judged = self.judged(&difference, senders);
+        self.findings.push(finding(difference, judged, senders));
     }
 
     /// Returns the verdicts on documents from old to new and from new to old. A rule calls a difference breaking if it
     /// can break documents; the evidence shows whether this one does.
     fn judged(&self, difference: &Difference, senders: Senders) -> [Judged; 2] {
-        let rule = difference.rule;
         if let Some(known) = &difference.known {
             return (**known).clone();
         }
-        [(Version::New, rule.old_to_new), (Version::Old, rule.new_to_old)].map(|(reader, verdict)| {
+        let [to_new, to_old] = difference.rule.both_ways();
+        [(Version::New, to_new), (Version::Old, to_old)].map(|(reader, verdict)| {
             let evidence = match (verdict, &difference.values) {
                 (Verdict::Breaking, Some((old, new))) if !senders.is_empty() => {
                     return self.values.read_by(reader, (old, new), difference.aim.as_ref());
@@ -468,93 +366,27 @@ impl<'p> Comparison<'p> {
             (Some(old), None) => &self.old.types[old].name,
             (None, None) => "",
         };
-        Site {
-            subject: name.to_owned(),
-            old: old.map(|id| place(self.old, id)),
-            new: new.map(|id| place(self.new, id)),
-            ..Site::nowhere()
-        }
-    }
-
-    fn place_of(&self, protocol: &Protocol, content: &Type) -> Option<Place> {
-        match content {
-            Type::Named(id) => Some(place(protocol, *id)),
-            Type::List(inner) | Type::Map(inner) | Type::Nullable(inner) => self.place_of(protocol, inner),
-            _ => None,
-        }
+        Site::of(name, [old.map(|id| place(self.old, id)), new.map(|id| place(self.new, id))])
     }
 }
 
-/// Returns the rule for a message whose senders changed, with the sides that it concerns.
-fn moved(
-    method: &str,
-    kind: MessageKind,
-    (old, new): (Option<Vec<Side>>, Option<Vec<Side>>),
-    is_unknown: bool,
-) -> Option<(&'static Rule, Vec<Side>, String)> {
-    let (what, rules) = (kind.as_str(), MethodRules::of(kind));
-    let (was, is) = (old.as_deref().unwrap_or_default(), new.as_deref().unwrap_or_default());
-    let lost: Vec<Side> = was.iter().copied().filter(|side| !is.contains(side)).collect();
-    let gained: Vec<Side> = is.iter().copied().filter(|side| !was.contains(side)).collect();
-    let embedded = |there: &Option<Vec<Side>>| there.as_ref().is_some_and(Vec::is_empty);
-    Some(match (lost.as_slice(), gained.as_slice()) {
-        ([], []) if old.is_some() && new.is_some() => return None,
-        ([], []) if old.is_none() => (rules.added, vec![], format!("the embedded {what} `{method}` is new")),
-        ([], []) => (rules.removed, vec![], format!("the embedded {what} `{method}` was removed")),
-        ([], _) if is_unknown => (rules.added, gained, format!("the {what} `{method}` is new")),
-        (_, []) if is_unknown => (rules.removed, lost, format!("the {what} `{method}` was removed")),
-        ([], _) if embedded(&old) => {
-            (rules.unembedded, gained, format!("the {what} `{method}` is no longer embedded in other messages"))
-        }
-        (_, []) if embedded(&new) => {
-            (rules.embedded, lost, format!("the {what} `{method}` is now embedded in other messages"))
-        }
-        ([], _) => {
-            let (who, sends) = (sides_in_words(&gained), if gained.len() == 1 { "sends" } else { "send" });
-            let message = format!("the {who} now {sends} the {what} `{method}`");
-            (rules.added, gained, message)
-        }
-        (_, []) => {
-            let (who, sends) = (sides_in_words(&lost), if lost.len() == 1 { "sends" } else { "send" });
-            let message = format!("the {who} no longer {sends} the {what} `{method}`");
-            (rules.removed, lost, message)
-        }
-        _ => {
-            let (before, after) = (sides_in_words(&lost), sides_in_words(&gained));
-            let message = format!("the {what} `{method}` was sent by the {before} and is now sent by the {after}");
-            (rules.moved, lost.into_iter().chain(gained).collect(), message)
-        }
-    })
+fn finding(difference: Difference, [forward, back]: [Judged; 2], senders: Senders) -> Finding {
+    let Difference { rule, subject, detail, message, old, new, .. } = difference;
+    let verdicts = senders.verdicts(forward.verdict, back.verdict, rule.rust_api());
+    let worst = forward.verdict.max(back.verdict);
+    let evidence = [&forward, &back].into_iter().filter(|it| it.verdict == worst).map(|it| it.evidence).max();
+    // Nobody sends an embedded message by itself.
+    let evidence = evidence.filter(|_| !senders.is_empty()).unwrap_or(Evidence::Proof);
+    let undecided = forward.unknown.or(back.unknown).map(|reason| reason.to_string());
+    let witnesses = [forward.witness, back.witness].into_iter().flatten().collect();
+    Finding { rule, senders, verdicts, evidence, witnesses, undecided, subject, detail, message, old, new }
 }
 
-/// The rules of requests or of notifications.
-struct MethodRules {
-    added: &'static Rule,
-    removed: &'static Rule,
-    moved: &'static Rule,
-    embedded: &'static Rule,
-    unembedded: &'static Rule,
-}
-
-impl MethodRules {
-    fn of(kind: MessageKind) -> Self {
-        match kind {
-            MessageKind::Request => Self {
-                added: &rules::REQUEST_ADDED,
-                removed: &rules::REQUEST_REMOVED,
-                moved: &rules::REQUEST_MOVED,
-                embedded: &rules::REQUEST_EMBEDDED,
-                unembedded: &rules::REQUEST_UNEMBEDDED,
-            },
-            // Notifications are never embedded.
-            MessageKind::Notification => Self {
-                added: &rules::NOTIFICATION_ADDED,
-                removed: &rules::NOTIFICATION_REMOVED,
-                moved: &rules::NOTIFICATION_MOVED,
-                embedded: &rules::NOTIFICATION_REMOVED,
-                unembedded: &rules::NOTIFICATION_ADDED,
-            },
-        }
+pub(super) fn place_of(protocol: &Protocol, content: &Type) -> Option<Place> {
+    match content {
+        Type::Named(id) => Some(place(protocol, *id)),
+        Type::List(inner) | Type::Map(inner) | Type::Nullable(inner) => place_of(protocol, inner),
+        _ => None,
     }
 }
 
@@ -563,9 +395,12 @@ fn definitions(protocol: &Protocol) -> IndexMap<&str, TypeId> {
     all.filter(|(_, def)| def.origin == Origin::Definition).map(|(id, def)| (def.name.as_str(), id)).collect()
 }
 
-fn sides_in_words(sides: &[Side]) -> &'static str {
-    match sides {
-        [only] => only.as_str(),
-        _ => "client and the server",
-    }
+/// Returns the entries of both sides by key: those that the new side has before those that only the old side has.
+pub(super) fn paired<K: Copy + Eq + Hash, T: Copy>(
+    old: IndexMap<K, T>,
+    new: IndexMap<K, T>,
+) -> impl Iterator<Item = (K, Option<T>, Option<T>)> {
+    let all: Vec<_> = new.iter().map(|(key, is)| (*key, old.get(key).copied(), Some(*is))).collect();
+    let gone = old.into_iter().filter(move |(key, _)| !new.contains_key(key));
+    all.into_iter().chain(gone.map(|(key, was)| (key, Some(was), None)))
 }

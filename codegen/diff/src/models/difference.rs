@@ -7,12 +7,12 @@ use mcpgen_schema::json::pointer::escape;
 
 use crate::models::evidence::{Aim, Judged};
 use crate::models::finding::Place;
-use crate::models::rules::{self, Rule};
+use crate::models::rules::Rule;
 
 /// A difference whose senders are not known yet.
 #[derive(Clone, Debug)]
 pub(super) struct Difference {
-    pub(super) rule: &'static Rule,
+    pub(super) rule: Rule,
     pub(super) subject: String,
     pub(super) detail: String,
     pub(super) message: String,
@@ -29,7 +29,7 @@ pub(super) struct Difference {
 }
 
 /// The location of a comparison.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub(super) struct Site {
     /// The subject, in names of the schema.
     pub(super) subject: String,
@@ -48,7 +48,7 @@ pub(super) struct Site {
 pub(super) struct Outcome {
     pub(super) differences: Vec<Difference>,
     /// The rules of differences that another rule already reports. They still affect the verdicts.
-    pub(super) silent: Vec<&'static Rule>,
+    pub(super) silent: Vec<Rule>,
     /// Pairs of named types to compare.
     pub(super) children: Vec<(TypeId, TypeId, Site)>,
 }
@@ -76,37 +76,47 @@ impl Outcome {
         descriptions: (Option<&String>, Option<&String>),
     ) {
         match deprecated {
-            (false, true) => self.add(site, &rules::DEPRECATED, "", format!("{} is deprecated", site.subject)),
-            (true, false) => {
-                self.add(site, &rules::UNDEPRECATED, "", format!("{} is no longer deprecated", site.subject))
-            }
+            (false, true) => drop(self.add(site, Rule::Deprecated, "is deprecated")),
+            (true, false) => drop(self.add(site, Rule::Undeprecated, "is no longer deprecated")),
             _ => {}
         }
         if let (Some(before), Some(after)) = descriptions
             && before != after
         {
-            self.add(site, &rules::DOCUMENTATION_CHANGED, "", format!("the description of {} changed", site.subject));
+            self.say(site, Rule::DocumentationChanged, format!("the description of {} changed", site.subject));
         }
     }
 
-    pub(super) fn add(&mut self, site: &Site, rule: &'static Rule, detail: &str, message: String) {
-        self.differences.push(site.difference(rule, detail, message));
+    /// Compares the names in Rust of what has the same name in both schemas. The part is a value, or empty.
+    pub(super) fn rust_name(&mut self, site: &Site, part: &str, old: &str, new: &str) {
+        if old != new {
+            let of = if part.is_empty() { String::new() } else { format!("{part} of ") };
+            let message = format!("{of}{} is `{new}` in Rust instead of `{old}`", site.subject);
+            self.say(site, Rule::RustNameChanged, message).detail = part.to_owned();
+        }
     }
 
-    /// Adds a difference with what its witness should show.
-    pub(super) fn aimed(&mut self, site: &Site, rule: &'static Rule, detail: &str, message: String, aim: Aim) {
-        self.differences.push(Difference { aim: Some(aim), ..site.difference(rule, detail, message) });
+    /// Adds a difference. The words follow the subject in the message.
+    pub(super) fn add(&mut self, site: &Site, rule: Rule, words: &str) -> &mut Difference {
+        self.say(site, rule, format!("{} {words}", site.subject))
+    }
+
+    /// Adds a difference with a message.
+    pub(super) fn say(&mut self, site: &Site, rule: Rule, message: String) -> &mut Difference {
+        self.differences.push(site.difference(rule, message));
+        let last = self.differences.len() - 1;
+        &mut self.differences[last]
     }
 }
 
 impl Site {
-    pub(super) fn nowhere() -> Site {
-        Site { subject: String::new(), old: None, new: None, message: None, values: None, member: None }
+    pub(super) fn of(subject: &str, [old, new]: [Option<Place>; 2]) -> Site {
+        Site { subject: subject.to_owned(), old, new, ..Site::default() }
     }
 
-    pub(super) fn difference(&self, rule: &'static Rule, detail: &str, message: String) -> Difference {
+    pub(super) fn difference(&self, rule: Rule, message: String) -> Difference {
         let Site { subject, old, new, values, .. } = self.clone();
-        let (detail, aim, is_convention, known) = (detail.to_owned(), None, false, None);
+        let (detail, aim, is_convention, known) = (String::new(), None, false, None);
         Difference { rule, subject, detail, message, old, new, values, aim, is_convention, known }
     }
 
@@ -131,14 +141,12 @@ impl Site {
         let inside = |place: &Option<Place>| {
             place.as_ref().map(|it| Place { pointer: format!("{}{pointer}", it.pointer), rust: it.rust.clone() })
         };
-        let subject = format!("{}{name}", self.subject);
         Site {
-            subject,
+            subject: format!("{}{name}", self.subject),
             old: inside(&self.old),
             new: inside(&self.new),
             message: None,
-            values: self.values.clone(),
-            member: self.member.clone(),
+            ..self.clone()
         }
     }
 
@@ -157,9 +165,8 @@ impl Site {
             subject: format!("{}.{}", self.subject, member.wire),
             old: inside(&self.old, old),
             new: inside(&self.new, new),
-            message: self.message,
-            values: self.values.clone(),
             member: Some(member.wire.clone()),
+            ..self.clone()
         }
     }
 }

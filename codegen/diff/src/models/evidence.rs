@@ -1,13 +1,18 @@
 //! The evidence of verdicts: a proof, or a document that was accepted and is now refused.
 
+use std::cell::Cell;
+
 use mcpgen_model::{Check, JsonTypes, Protocol, Type};
+use mcpgen_schema::Checks as Schema;
 use mcpgen_schema::check::Definitions;
 use mcpgen_schema::containment::{self, Budget, Reason, Scoped, contains};
 use mcpgen_schema::json::Json;
+use mcpgen_schema::text::counted;
 use serde::Serialize;
 
 use crate::models::convention::usual;
-use crate::models::verdict::{ListVerdicts, Verdict};
+use crate::models::rules::Rule;
+use crate::models::verdict::{Axis, ListVerdicts, Verdict};
 use crate::models::whole::Checks;
 
 /// Why a verdict holds.
@@ -30,8 +35,9 @@ pub enum Evidence {
 
 impl Evidence {
     /// Returns the evidence of verdicts on a change that no document shows.
-    pub(crate) fn of(lists: ListVerdicts) -> Evidence {
+    pub(crate) fn of(rule: Rule, lists: ListVerdicts) -> Evidence {
         match lists.remembered_list.max(lists.stored_workflow) {
+            _ if !rule.concerns(&Axis::LISTS) => Evidence::None,
             Verdict::Compatible => Evidence::Proof,
             Verdict::Breaking => Evidence::Message,
             _ => Evidence::None,
@@ -129,8 +135,42 @@ impl Aim {
     }
 }
 
-/// The number of steps for one question.
-const BUDGET: Budget = Budget { steps: 20_000 };
+/// The work of a comparison. Later questions get fewer steps, and those after the last one none, so that a malicious schema or
+/// list takes seconds.
+#[derive(Debug, Default)]
+pub(crate) struct Effort {
+    asked: Cell<u32>,
+    given_up: Cell<u32>,
+}
+
+impl Effort {
+    /// The steps of the first question. A question of an ordinary schema takes some hundreds.
+    const STEPS: u64 = 20_000;
+    /// The number of questions after which they get half of the steps.
+    const HALF: u64 = 200;
+    const MAX_QUESTIONS: u32 = 5_000;
+
+    /// Answers a question within the budget.
+    fn ask(&self, question: impl FnOnce(Budget) -> Judged) -> Judged {
+        let asked = self.asked.get();
+        self.asked.set(asked.saturating_add(1));
+        let judged = match asked {
+            Effort::MAX_QUESTIONS.. => Judged::unknown(Reason::Budget),
+            _ => question(Budget { steps: Effort::STEPS * Effort::HALF / (Effort::HALF + u64::from(asked)) }),
+        };
+        if judged.unknown == Some(Reason::Budget) {
+            self.given_up.set(self.given_up.get() + 1);
+        }
+        judged
+    }
+
+    /// Reports that the budget was reached.
+    pub(crate) fn note(&self) -> Option<String> {
+        let given_up = u64::from(self.given_up.get());
+        let note = |count| format!("{} took too many steps, so verdicts are unknown", counted(count, "questions"));
+        (given_up > 0).then(|| note(given_up))
+    }
+}
 
 /// Two values that may replace each other, as checks.
 pub(super) struct Pair {
@@ -144,8 +184,16 @@ impl Pair {
         Pair { old, new }
     }
 
+    pub(super) fn of_checks(old: Schema, new: Schema) -> Pair {
+        Pair { old: (old.root, old.definitions), new: (new.root, new.definitions) }
+    }
+
     /// Returns the verdict on what the other version sends to this one.
-    pub(super) fn read_by(&self, reader: Version, aim: Option<&Aim>) -> Judged {
+    pub(super) fn read_by(&self, reader: Version, aim: Option<&Aim>, effort: &Effort) -> Judged {
+        effort.ask(|budget| self.asked(reader, aim, budget))
+    }
+
+    fn asked(&self, reader: Version, aim: Option<&Aim>, budget: Budget) -> Judged {
         let (reads, sends) = match reader {
             Version::Old => (&self.old, &self.new),
             Version::New => (&self.new, &self.old),
@@ -156,12 +204,12 @@ impl Pair {
         };
         let large = Scoped { check: &reads.0, definitions: &reads.1 };
         let all = aimed(&sends.0);
-        if contains(large, Scoped { check: &all, definitions: &sends.1 }, BUDGET).is_proved() {
+        if contains(large, Scoped { check: &all, definitions: &sends.1 }, budget).is_proved() {
             return Judged::new(Verdict::Compatible, Evidence::Proof);
         }
         let (check, definitions) = usual((&sends.0, &sends.1), (&reads.0, &reads.1));
         let check = aimed(&check);
-        match contains(large, Scoped { check: &check, definitions: &definitions }, BUDGET) {
+        match contains(large, Scoped { check: &check, definitions: &definitions }, budget) {
             containment::Verdict::Proved => Judged::new(Verdict::Compatible, Evidence::Convention),
             containment::Verdict::Unknown(reason) => Judged::unknown(reason),
             containment::Verdict::Refuted(document) => match large.check.check(&document, large.definitions) {

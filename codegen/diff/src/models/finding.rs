@@ -6,7 +6,7 @@ use sha2::{Digest, Sha256};
 
 use crate::models::evidence::{Evidence, Witness};
 #[cfg(feature = "report")]
-use crate::models::rules;
+use crate::models::rules::RETIRED;
 use crate::models::rules::Rule;
 use crate::models::senders::Senders;
 use crate::models::verdict::{Axis, Bump, Verdict, Verdicts};
@@ -39,7 +39,7 @@ pub struct TypeVerdict {
 #[derive(Clone, Debug)]
 pub struct Finding {
     /// The rule.
-    pub rule: &'static Rule,
+    pub rule: Rule,
     /// The senders of the type.
     pub senders: Senders,
     /// The verdicts.
@@ -94,13 +94,13 @@ impl Finding {
 
     /// Returns 16 hex digits that identify the finding. They stay the same when lines and definitions move.
     pub fn fingerprint(&self) -> String {
-        self.fingerprint_as(self.rule.id)
+        self.fingerprint_as(self.rule.id())
     }
 
     /// Returns the fingerprints that the finding had under former names of its rule.
     #[cfg(feature = "report")]
     pub(crate) fn former_fingerprints(&self) -> impl Iterator<Item = String> {
-        rules::RETIRED.iter().filter(|(_, rule)| *rule == self.rule.id).map(|(name, _)| self.fingerprint_as(name))
+        RETIRED.iter().filter(|(_, rule)| *rule == self.rule).map(|(name, _)| self.fingerprint_as(name))
     }
 
     fn fingerprint_as(&self, rule: &str) -> String {
@@ -131,11 +131,10 @@ impl TypeVerdict {
 mod tests {
     use super::*;
     use crate::models::evidence::Version;
-    use crate::models::rules;
 
     /// A finding of a rule, with a document that one version refuses.
     fn finding(senders: Senders, refused_by: Option<Version>) -> Finding {
-        let rule = &*rules::CHECK_CHANGED;
+        let rule = Rule::CheckChanged;
         let verdict = |reader| if refused_by == Some(reader) { Verdict::Breaking } else { Verdict::Compatible };
         let witness = |reader| Witness { reader, document: Json::Null, refused: "expected string".to_owned() };
         Finding {

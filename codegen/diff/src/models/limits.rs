@@ -1,12 +1,12 @@
-//! Compares limits, and describes limits and lists of values.
+//! Compares limits and fixed values, and describes them.
 
-use mcpgen_model::{Bounds, Length};
-use mcpgen_schema::json::Json;
+use mcpgen_model::{Bounds, Length, Protocol, Type};
+use mcpgen_schema::json::{Json, integer};
 use mcpgen_schema::text::counted;
 
 use crate::models::difference::{Outcome, Site};
-use crate::models::resolved::Integers;
-use crate::models::rules::{self, Rule};
+use crate::models::resolved::{Integers, Resolve as _, Resolved, types};
+use crate::models::rules::Rule;
 
 /// How the limits of two types relate.
 pub(super) enum Relation {
@@ -31,15 +31,15 @@ impl Relation {
     }
 
     pub(super) fn report(&self, site: &Site, outcome: &mut Outcome, old: &str, new: &str) {
-        let rule: &'static Rule = match self {
+        let rule = match self {
             Relation::Equal => return,
-            Relation::Added => &rules::LIMIT_ADDED,
-            Relation::Removed => &rules::LIMIT_REMOVED,
-            Relation::Looser => &rules::LIMIT_LOOSENED,
-            Relation::Tighter => &rules::LIMIT_TIGHTENED,
-            Relation::Apart => &rules::LIMIT_SHIFTED,
+            Relation::Added => Rule::LimitAdded,
+            Relation::Removed => Rule::LimitRemoved,
+            Relation::Looser => Rule::LimitLoosened,
+            Relation::Tighter => Rule::LimitTightened,
+            Relation::Apart => Rule::LimitShifted,
         };
-        outcome.add(site, rule, "", format!("{} is limited to {new} instead of {old}", site.subject));
+        outcome.add(site, rule, &format!("is limited to {new} instead of {old}"));
     }
 }
 
@@ -73,4 +73,46 @@ pub(super) fn bounds_in_words(bounds: &Bounds) -> String {
         (Some(one), None) | (None, Some(one)) => one,
         (Some(min), Some(max)) => format!("{min} and {max}"),
     }
+}
+
+pub(super) fn lengths(old: &Length, new: &Length, unit: &str, site: &Site, outcome: &mut Outcome) {
+    let relation = Relation::of(new.includes(old), old.includes(new), old.is_free(), new.is_free());
+    relation.report(site, outcome, &length_in_words(old, unit), &length_in_words(new, unit));
+}
+
+pub(super) fn fixed(old: &[Json], new: &[Json], site: &Site, outcome: &mut Outcome) {
+    if let ([before], [after]) = (old, new) {
+        if before != after {
+            let words = format!("is always {after} instead of {before}");
+            outcome.add(site, Rule::ConstantChanged, &words).detail = after.to_string();
+        }
+        return;
+    }
+    let mut add = |rule, value: &Json, words: &str| {
+        let found = outcome.add(site, rule, &format!("{words} {value}"));
+        (found.detail, found.aim) = (value.to_string(), Some(site.aim(value)));
+    };
+    new.iter().filter(|value| !old.contains(value)).for_each(|it| add(Rule::EnumValueAdded, it, "has the new value"));
+    old.iter().filter(|value| !new.contains(value)).for_each(|it| add(Rule::EnumValueRemoved, it, "may no longer be"));
+}
+
+/// Returns whether a scalar type accepts all of these values.
+pub(super) fn accepts(protocol: &Protocol, values: &[Json], resolved: &Resolved<'_>, content: &Type) -> bool {
+    let within = |value: &Json| match (resolved, value) {
+        (Resolved::String(length), Json::String(text)) => length.contains(text.chars().count() as u64),
+        (Resolved::Integer(range), Json::Number(number)) => {
+            integer(number).is_some_and(|number| range.include(Integers { first: number, last: number }))
+        }
+        (Resolved::Number(bounds), Json::Number(number)) => bounds.contain(number),
+        (Resolved::Boolean, Json::Bool(_)) | (Resolved::Null, Json::Null) => true,
+        _ => false,
+    };
+    let checks = protocol.checks_of(content);
+    let holds = |value: &Json| checks.iter().all(|check| check.accepts(value, &protocol.checks));
+    !types(protocol, content, 0).is_empty() && values.iter().all(|value| within(value) && holds(value))
+}
+
+pub(super) fn within(range: Integers, bounds: &Bounds) -> bool {
+    let ends = [range.first, range.last].map(serde_json::Number::from_i128);
+    ends.iter().all(|end| end.as_ref().is_some_and(|end| bounds.contain(end)))
 }

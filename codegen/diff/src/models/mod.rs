@@ -9,12 +9,12 @@
 //! A rule has a verdict for messages from an old sender to a new reader, and one for the reverse. `senders` turns them
 //! into verdicts for an old client at a new server, and for a new client at an old server.
 //!
-//! `resolved` resolves the names in a type, and `guards` finds the variant that a reader's union selects. `values`,
-//! `limits` and `unions` compare two types, part by part or else as a `whole`; `alternatives` describes what either requires.
-//! `difference` describes their differences, and `compare` pairs the types. `evidence` finds a proof or a witness for each
-//! verdict, among the documents that `convention` describes.
+//! `resolved` resolves the names in a type, and `guards` finds the variant that a reader's union selects. `values`, `objects`,
+//! `limits` and `unions` compare two types part by part; `checks` compares the rest as a `whole`. `difference` describes their
+//! differences, `worst` sums them up, and `compare` pairs the types, starting with those of `methods`. `evidence` finds a proof
+//! or a witness for each verdict, among the documents that `convention` describes.
 
-mod alternatives;
+mod checks;
 mod compare;
 mod convention;
 mod difference;
@@ -22,6 +22,8 @@ mod evidence;
 mod finding;
 mod guards;
 mod limits;
+mod methods;
+mod objects;
 mod resolved;
 pub(crate) mod rules;
 mod senders;
@@ -29,11 +31,13 @@ mod unions;
 mod values;
 mod verdict;
 mod whole;
+mod worst;
 
 pub use compare::compare as diff;
-pub(crate) use compare::compare_types;
+pub(crate) use compare::{compare_checks, compare_types};
+pub(crate) use evidence::Effort;
 pub use evidence::{Evidence, Version, Witness};
 pub use finding::{Diff, Finding, Place, TypeVerdict};
-pub use rules::{Action, LIST_RULES, RULES, Rule, RuleExample};
+pub use rules::{Action, Rule, RuleVerdicts, SchemaVerdicts};
 pub use senders::Senders;
 pub use verdict::{Axis, Bump, ListVerdicts, Verdict, Verdicts};

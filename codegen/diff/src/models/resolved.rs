@@ -93,6 +93,7 @@ impl Resolve for Protocol {
             Type::Unsigned => Resolved::Integer(Integers::of(&Bounds::default(), true)),
             Type::Number => Resolved::Number(Bounds::default()),
             Type::Object => object(OtherMembers::Anything),
+            Type::Map(inner) if **inner == Type::Never => object(OtherMembers::Refused),
             Type::Map(inner) => object(OtherMembers::Of(inner)),
             Type::List(inner) => Resolved::List(inner, Length::default()),
             Type::Nullable(inner) => {
@@ -148,8 +149,8 @@ fn resolved_type(protocol: &Protocol, id: usize) -> Resolved<'_> {
             pattern: body.pattern.as_ref(),
             rest: match &body.rest {
                 Rest::Open => OtherMembers::Anything,
+                Rest::Closed | Rest::Typed(Type::Never) => OtherMembers::Refused,
                 Rest::Typed(content) => OtherMembers::Of(content),
-                Rest::Closed => OtherMembers::Refused,
             },
         }),
         Shape::Union(Union { variants, decision, .. }) => Resolved::Union(Choice {
@@ -199,6 +200,17 @@ impl Integers {
         Integers {
             first: if self.first == i64::MIN.into() { i128::MIN } else { self.first },
             last: if is_last { i128::MAX } else { self.last },
+        }
+    }
+
+    /// Returns the range, in which bounds that every integer of a usual JSON document meets are none. Generators of schemas write
+    /// the greatest exact integer of a double.
+    pub(super) fn without_limits_of_doubles(self) -> Integers {
+        const MOST: i128 = (1 << 53) - 1;
+        let Integers { first, last } = self.without_limits_of_types();
+        Integers {
+            first: if first <= -MOST { i128::MIN } else { first },
+            last: if last >= MOST { i128::MAX } else { last },
         }
     }
 

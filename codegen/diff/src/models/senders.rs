@@ -2,10 +2,10 @@
 
 use std::collections::{HashMap, HashSet};
 
-use mcpgen_model::{Protocol, Side, TypeId};
+use mcpgen_model::{Content, MessageKind, Protocol, Shape, Side, TypeId};
 use serde::Serialize;
 
-use crate::models::verdict::{Bump, Verdict, Verdicts};
+use crate::models::verdict::{Axis, Bump, Verdict, Verdicts};
 
 /// The sides that send a type.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize)]
@@ -58,15 +58,13 @@ impl Senders {
             let server = if self.server { from_server } else { Verdict::Compatible };
             client.max(server)
         };
-        Verdicts {
-            old_client_new_server: worst(old_to_new, new_to_old),
-            new_client_old_server: worst(new_to_old, old_to_new),
-            new_reader_old_documents: old_to_new,
-            old_reader_new_documents: new_to_old,
-            rust_api,
-            remembered_list: Verdict::Compatible,
-            stored_workflow: Verdict::Compatible,
-        }
+        let on = [
+            (Axis::OldClientNewServer, worst(old_to_new, new_to_old)),
+            (Axis::NewClientOldServer, worst(new_to_old, old_to_new)),
+            (Axis::NewReaderOldDocuments, old_to_new),
+            (Axis::OldReaderNewDocuments, new_to_old),
+        ];
+        Verdicts::new(rust_api, &on)
     }
 }
 
@@ -98,4 +96,21 @@ impl Sending {
         let known = self.known.get(&message).map_or(&[][..], Vec::as_slice);
         (!known.is_empty() || self.embedded.contains(&message)).then_some(known)
     }
+}
+
+/// Returns the types of whole messages, with their kind if it is known.
+pub(super) fn messages(protocol: &Protocol) -> HashMap<TypeId, Option<MessageKind>> {
+    let requests = protocol.requests.iter().filter(|it| !it.senders.is_empty());
+    let requests = requests.map(|it| (it.type_id, Some(MessageKind::Request)));
+    let notifications = protocol.notifications.iter().map(|it| (it.type_id, Some(MessageKind::Notification)));
+    // In the base types of messages, the method is not a constant.
+    let bases = protocol.types.iter().enumerate().filter_map(|(id, def)| {
+        let Shape::Struct(body) = &def.shape else { return None };
+        let member = |name: &str| body.members.iter().find(|member| member.wire == name && member.required);
+        matches!(member("method")?.content, Content::Value(_)).then(|| {
+            let notification = || member("jsonrpc").map(|_| MessageKind::Notification);
+            (id, member("id").map(|_| MessageKind::Request).or_else(notification))
+        })
+    });
+    bases.chain(requests).chain(notifications).collect()
 }

@@ -9,7 +9,7 @@ use crate::models::difference::{Outcome, Site, definition};
 use crate::models::evidence::Aim;
 use crate::models::guards::{DocumentFacts, Reached, reachable};
 use crate::models::resolved::{Choice, Resolve, Resolved, types};
-use crate::models::rules;
+use crate::models::rules::Rule;
 use crate::models::values::Values;
 use crate::models::verdict::Verdict;
 use crate::models::whole::Checks;
@@ -33,38 +33,27 @@ impl<'p> Values<'p> {
             self.expressions(&olds[*before], &news[*after], site, outcome);
         }
         for (index, variant) in news.iter().enumerate() {
-            let taken = self.taken((variant, index, new.1), false, old.1, &olds, formerly(index));
-            let name = self.new.describe(variant);
-            let aim = Aim::Accepted(Checks::of(self.new, variant, false).0);
-            match (formerly(index), taken) {
-                (_, true) => {}
-                (None, false) => {
-                    let message = format!("{} has the new alternative {}", site.subject, self.words(self.new, variant));
-                    outcome.aimed(site, &rules::UNION_VARIANT_ADDED, &name, message, aim);
-                }
-                (Some(_), false) => {
-                    let words = self.words(self.new, variant);
-                    let message = format!("the old schema may read {words} as another alternative of {}", site.subject);
-                    outcome.aimed(site, &rules::UNION_REDECIDED_BY_OLD, &name, message, aim);
-                }
+            let former = formerly(index);
+            if !self.taken((variant, index, new.1), false, old.1, &olds, former) {
+                let words = self.words(self.new, variant);
+                let found = match former {
+                    None => outcome.add(site, Rule::UnionVariantAdded, &format!("has the new alternative {words}")),
+                    Some(_) => outcome.say(site, Rule::UnionRedecidedByOld, misread("old", &words, site)),
+                };
+                (found.detail, found.aim) = about(self.new, variant);
             }
         }
         for (index, variant) in olds.iter().enumerate() {
-            let taken = self.taken((variant, index, old.1), true, new.1, &news, newly(index));
-            let name = self.old.describe(variant);
-            let aim = Aim::Accepted(Checks::of(self.old, variant, false).0);
-            match (newly(index), taken) {
-                (_, true) => {}
-                (None, false) => {
-                    let message =
-                        format!("{} no longer has the alternative {}", site.subject, self.words(self.old, variant));
-                    outcome.aimed(site, &rules::UNION_VARIANT_REMOVED, &name, message, aim);
-                }
-                (Some(_), false) => {
-                    let words = self.words(self.old, variant);
-                    let message = format!("the new schema may read {words} as another alternative of {}", site.subject);
-                    outcome.aimed(site, &rules::UNION_REDECIDED_BY_NEW, &name, message, aim);
-                }
+            let counterpart = newly(index);
+            if !self.taken((variant, index, old.1), true, new.1, &news, counterpart) {
+                let words = self.words(self.old, variant);
+                let found = match counterpart {
+                    None => {
+                        outcome.add(site, Rule::UnionVariantRemoved, &format!("no longer has the alternative {words}"))
+                    }
+                    Some(_) => outcome.say(site, Rule::UnionRedecidedByNew, misread("new", &words, site)),
+                };
+                (found.detail, found.aim) = about(self.old, variant);
             }
         }
     }
@@ -88,8 +77,8 @@ impl<'p> Values<'p> {
         let fits = |Reached { variant, without }: Reached<'_>| {
             counterpart == Some(variant)
                 || match from_old {
-                    true => self.worst_without(content, &variants[variant], &without).0 == Verdict::Compatible,
-                    false => self.worst_without(&variants[variant], content, &without).1 == Verdict::Compatible,
+                    true => self.worst_without(content, &variants[variant], &without)[0] == Verdict::Compatible,
+                    false => self.worst_without(&variants[variant], content, &without)[1] == Verdict::Compatible,
                 }
         };
         possible.into_iter().all(|(reached, may_fail)| !may_fail && reached.into_iter().all(fits))
@@ -161,6 +150,15 @@ impl<'p> Values<'p> {
         matches.sort_unstable();
         matches
     }
+}
+
+/// Returns what identifies a variant: its name, and the documents that it accepts.
+fn about(protocol: &Protocol, variant: &Type) -> (String, Option<Aim>) {
+    (protocol.describe(variant), Some(Aim::Accepted(Checks::of(protocol, variant, false).0)))
+}
+
+fn misread(reader: &str, variant: &str, site: &Site) -> String {
+    format!("the {reader} schema may read {variant} as another alternative of {}", site.subject)
 }
 
 /// Returns how many members two structs have in common, if they may be versions of one struct.

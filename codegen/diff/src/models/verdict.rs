@@ -1,15 +1,28 @@
 //! Verdicts on a change, and the axes that they apply to.
 
-use std::fmt;
-
 use serde::{Deserialize, Serialize};
 
 /// The effect of a change on messages.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, strum::IntoStaticStr)]
+#[derive(
+    Clone,
+    Copy,
+    Debug,
+    Default,
+    PartialEq,
+    Eq,
+    PartialOrd,
+    Ord,
+    Hash,
+    Serialize,
+    Deserialize,
+    strum::Display,
+    strum::IntoStaticStr,
+)]
 #[strum(serialize_all = "kebab-case")]
 #[serde(rename_all = "lowercase")]
 pub enum Verdict {
     /// The reader accepts all messages.
+    #[default]
     Compatible,
     /// The reader accepts all messages, but may misinterpret some.
     Dangerous,
@@ -20,7 +33,20 @@ pub enum Verdict {
 }
 
 /// The version bump that a change requires.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, strum::IntoStaticStr)]
+#[derive(
+    Clone,
+    Copy,
+    Debug,
+    PartialEq,
+    Eq,
+    PartialOrd,
+    Ord,
+    Hash,
+    Serialize,
+    Deserialize,
+    strum::Display,
+    strum::IntoStaticStr,
+)]
 #[strum(serialize_all = "kebab-case")]
 #[serde(rename_all = "lowercase")]
 pub enum Bump {
@@ -33,7 +59,7 @@ pub enum Bump {
 }
 
 /// An axis of a comparison.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, strum::IntoStaticStr)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, strum::Display, strum::IntoStaticStr)]
 #[strum(serialize_all = "kebab-case")]
 #[serde(rename_all = "kebab-case")]
 #[cfg_attr(feature = "clap", derive(clap::ValueEnum))]
@@ -52,78 +78,70 @@ pub enum Axis {
     RememberedList,
     /// A program with recorded calls for the old server, which calls the new server without a model or a user.
     StoredWorkflow,
+    /// Someone who permitted the use of the old lists: what may the server do now?
+    Trust,
 }
 
 /// The verdicts on a change of a server's lists.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ListVerdicts {
     /// For a model or a client that remembers the old lists.
     pub remembered_list: Verdict,
     /// For a program with recorded calls.
     pub stored_workflow: Verdict,
+    /// For someone who permitted the use of the old lists.
+    #[serde(default)]
+    pub trust: Verdict,
+}
+
+impl ListVerdicts {
+    /// Those of a change after which callers fail.
+    pub(crate) const BREAKING: ListVerdicts = ListVerdicts {
+        remembered_list: Verdict::Breaking,
+        stored_workflow: Verdict::Breaking,
+        trust: Verdict::Compatible,
+    };
 }
 
 /// The verdicts of a finding on each axis.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Verdicts {
-    /// For a client of the old schema with a server of the new one.
-    pub old_client_new_server: Verdict,
-    /// For a client of the new schema with a server of the old one.
-    pub new_client_old_server: Verdict,
-    /// For a reader of the new schema with documents of the old one, whoever sends them.
-    pub new_reader_old_documents: Verdict,
-    /// For a reader of the old schema with documents of the new one, whoever sends them.
-    pub old_reader_new_documents: Verdict,
+    on: [Verdict; Axis::ALL.len()],
     /// For code that uses the generated types.
     pub rust_api: Bump,
-    /// For a model or a client that remembers the old lists. Compatible if schemas were compared.
-    pub remembered_list: Verdict,
-    /// For a program with recorded calls. Compatible if schemas were compared.
-    pub stored_workflow: Verdict,
 }
 
 impl From<ListVerdicts> for Verdicts {
     fn from(lists: ListVerdicts) -> Verdicts {
-        Verdicts {
-            old_client_new_server: Verdict::Compatible,
-            new_client_old_server: Verdict::Compatible,
-            new_reader_old_documents: Verdict::Compatible,
-            old_reader_new_documents: Verdict::Compatible,
-            rust_api: Bump::Patch,
-            remembered_list: lists.remembered_list,
-            stored_workflow: lists.stored_workflow,
-        }
+        let ListVerdicts { remembered_list, stored_workflow, trust } = lists;
+        let on =
+            [(Axis::RememberedList, remembered_list), (Axis::StoredWorkflow, stored_workflow), (Axis::Trust, trust)];
+        Verdicts::new(Bump::Patch, &on)
     }
 }
 
 impl Verdicts {
+    /// Creates verdicts: compatible on the axes that are not listed. On `rust-api`, a major bump is breaking.
+    pub(super) fn new(rust_api: Bump, verdicts: &[(Axis, Verdict)]) -> Verdicts {
+        let mut on = [Verdict::Compatible; Axis::ALL.len()];
+        verdicts.iter().for_each(|(axis, verdict)| on[*axis as usize] = *verdict);
+        if rust_api == Bump::Major {
+            on[Axis::RustApi as usize] = Verdict::Breaking;
+        }
+        Verdicts { on, rust_api }
+    }
+
     /// Returns the verdict on an axis. On `rust-api`, a major bump is breaking, and others are compatible.
     pub fn on(&self, axis: Axis) -> Verdict {
-        match (axis, self.rust_api) {
-            (Axis::OldClientNewServer, _) => self.old_client_new_server,
-            (Axis::NewClientOldServer, _) => self.new_client_old_server,
-            (Axis::NewReaderOldDocuments, _) => self.new_reader_old_documents,
-            (Axis::OldReaderNewDocuments, _) => self.old_reader_new_documents,
-            (Axis::RememberedList, _) => self.remembered_list,
-            (Axis::StoredWorkflow, _) => self.stored_workflow,
-            (Axis::RustApi, Bump::Major) => Verdict::Breaking,
-            (Axis::RustApi, _) => Verdict::Compatible,
-        }
+        self.on[axis as usize]
     }
 
     /// Returns the worse verdict on each axis.
     #[must_use]
     pub fn and(self, other: Verdicts) -> Verdicts {
-        Verdicts {
-            old_client_new_server: self.old_client_new_server.max(other.old_client_new_server),
-            new_client_old_server: self.new_client_old_server.max(other.new_client_old_server),
-            new_reader_old_documents: self.new_reader_old_documents.max(other.new_reader_old_documents),
-            old_reader_new_documents: self.old_reader_new_documents.max(other.old_reader_new_documents),
-            rust_api: self.rust_api.max(other.rust_api),
-            remembered_list: self.remembered_list.max(other.remembered_list),
-            stored_workflow: self.stored_workflow.max(other.stored_workflow),
-        }
+        let on = Axis::ALL.map(|axis| self.on(axis).max(other.on(axis)));
+        Verdicts { on, rust_api: self.rust_api.max(other.rust_api) }
     }
 
     /// Returns the name of the verdict on an axis, or of the bump on `rust-api`.
@@ -136,7 +154,7 @@ impl Verdicts {
 
     /// Returns the worst verdict on these axes.
     pub fn worst(&self, axes: &[Axis]) -> Verdict {
-        axes.iter().map(|axis| self.on(*axis)).max().unwrap_or(Verdict::Compatible)
+        axes.iter().map(|axis| self.on(*axis)).max().unwrap_or_default()
     }
 }
 
@@ -159,7 +177,7 @@ impl Bump {
 
 impl Axis {
     /// All axes.
-    pub const ALL: [Axis; 7] = [
+    pub const ALL: [Axis; 8] = [
         Axis::OldClientNewServer,
         Axis::NewClientOldServer,
         Axis::NewReaderOldDocuments,
@@ -167,36 +185,21 @@ impl Axis {
         Axis::RustApi,
         Axis::RememberedList,
         Axis::StoredWorkflow,
+        Axis::Trust,
     ];
     /// The axes of a comparison of schemas.
     pub const SCHEMAS: [Axis; 3] = [Axis::OldClientNewServer, Axis::NewClientOldServer, Axis::RustApi];
     /// The axes of a comparison of schemas without messages.
     pub const DOCUMENTS: [Axis; 3] = [Axis::NewReaderOldDocuments, Axis::OldReaderNewDocuments, Axis::RustApi];
-    /// The axes of a comparison of the lists of a server.
+    /// The axes of a comparison of the lists of a server that concern callers.
     pub const LISTS: [Axis; 2] = [Axis::RememberedList, Axis::StoredWorkflow];
+    /// All axes of a comparison of the lists of a server.
+    pub const LISTS_AND_TRUST: [Axis; 3] = [Axis::RememberedList, Axis::StoredWorkflow, Axis::Trust];
     /// The message axes.
     pub const WIRE: [Axis; 2] = [Axis::OldClientNewServer, Axis::NewClientOldServer];
 
     /// Returns the name of the axis in reports and options.
     pub fn as_str(self) -> &'static str {
         self.into()
-    }
-}
-
-impl fmt::Display for Verdict {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.pad(self.as_str())
-    }
-}
-
-impl fmt::Display for Bump {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.pad(self.as_str())
-    }
-}
-
-impl fmt::Display for Axis {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.pad(self.as_str())
     }
 }

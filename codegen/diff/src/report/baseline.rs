@@ -51,7 +51,7 @@ impl Baseline {
     pub fn of(path: &Path, findings: &[Judged]) -> Baseline {
         let entry = |judged: &Judged| {
             let Finding { rule, subject, detail, .. } = &judged.finding;
-            let words = format!("{} {} {}", rule.id, visible(subject), visible(detail));
+            let words = format!("{} {} {}", rule.id(), visible(subject), visible(detail));
             (judged.fingerprint.clone(), words.trim_end().to_owned())
         };
         let counts = |judged: &&Judged| judged.severity > Verdict::Compatible && judged.suppressed.is_none();
@@ -126,7 +126,7 @@ mod tests {
         assert!(later.notes[0].contains("2 of 2 entries match no finding"), "{:?}", later.notes);
 
         // A finding that was accepted under a former name of its rule.
-        let changed = Finding { rule: Rule::find("check-changed").expect("a rule"), ..finding(0, "A", "x") };
+        let changed = Finding { rule: Rule::CheckChanged, ..finding(0, "A", "x") };
         let former = changed.former_fingerprints().next().expect("a fingerprint");
         std::fs::write(&path, format!("{former} incomparable A x\n")).expect("written");
         let mut judgement = judge(vec![changed]);

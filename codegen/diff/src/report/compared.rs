@@ -4,7 +4,7 @@ use mcpgen_model::snapshot::Snapshot;
 use mcpgen_model::{Contract, JSON_SCHEMA, Mapping, Protocol, Status, model};
 use mcpgen_schema::{Document, Error, ReadOptions};
 
-use crate::models::{Axis, Diff, LIST_RULES, RULES, Rule};
+use crate::models::{Axis, Diff, Rule};
 use crate::report::source::{Locator, Source};
 
 /// What is compared.
@@ -111,7 +111,7 @@ impl Subject {
         match self {
             Subject::Schemas => &Axis::SCHEMAS,
             Subject::Documents => &Axis::DOCUMENTS,
-            Subject::Lists => &Axis::LISTS,
+            Subject::Lists => &Axis::LISTS_AND_TRUST,
         }
     }
 
@@ -125,10 +125,11 @@ impl Subject {
     }
 
     /// Returns the rules of such a comparison. The schemas in lists also have findings by the rules of schemas.
-    pub fn rules(self) -> Vec<&'static Rule> {
+    pub fn rules(self) -> Vec<Rule> {
+        let of_lists = |is: bool| Rule::ALL.iter().copied().filter(move |rule| rule.is_of_lists() == is);
         match self {
-            Subject::Schemas | Subject::Documents => RULES.clone(),
-            Subject::Lists => LIST_RULES.iter().chain(RULES.iter()).copied().collect(),
+            Subject::Schemas | Subject::Documents => of_lists(false).collect(),
+            Subject::Lists => of_lists(true).chain(of_lists(false)).collect(),
         }
     }
 

@@ -1,8 +1,8 @@
 //! The contents of a report. The formats use nothing else.
 
 use indexmap::IndexMap;
-use mcpgen_model::Protocol;
 use mcpgen_model::snapshot::ListKind;
+use mcpgen_model::{Protocol, TypeId};
 use mcpgen_schema::text::visible;
 use serde::Serialize;
 
@@ -131,23 +131,12 @@ impl Report {
     }
 
     fn rows_of_items(&self) -> Vec<Row> {
-        let mut rows: IndexMap<String, Row> = IndexMap::new();
-        for judged in &self.findings {
-            // A removed item has no place in the new snapshot, and a new name is shown with the old one.
-            let Some(name) = self.places(judged).find_map(|(_, source, place)| item_name(source, place)) else {
-                continue;
-            };
-            let key = format!("{} {name}", self.area(&judged.finding));
-            let row = rows.entry(key).or_insert_with(|| Row {
-                name: name.clone(),
-                verdicts: self.axes.iter().map(|axis| (*axis, Verdict::Compatible)).collect(),
-                finding: Some(judged.fingerprint.clone()),
-            });
-            for (axis, verdict) in &mut row.verdicts {
-                *verdict = (*verdict).max(judged.finding.verdicts.on(*axis));
-            }
-        }
-        rows.into_values().collect()
+        let rows = self.groups(self.findings.iter()).into_iter().map(|(name, findings)| Row {
+            name,
+            verdicts: self.axes.iter().map(|axis| (*axis, worst(&findings, *axis))).collect(),
+            finding: findings.first().map(|judged| judged.fingerprint.clone()),
+        });
+        rows.collect()
     }
 
     /// Returns the findings that are not suppressed.
@@ -167,24 +156,55 @@ impl Report {
 
     /// Returns the area of the protocol, or the list, that a finding belongs to.
     pub(super) fn area(&self, finding: &Finding) -> &str {
-        let places = [&finding.new, &finding.old].into_iter();
         match &self.models {
-            Models::Schemas(protocols) => {
-                let found = places.zip(protocols.iter().rev()).find_map(|(place, protocol)| {
-                    // The nearest type around the place: `/$defs/Name`.
-                    let place = &place.as_ref()?.pointer;
-                    let end = place.match_indices('/').nth(2).map_or(place.len(), |(end, _)| end);
-                    let id = protocol.types.iter().position(|def| def.pointer == place[..end])?;
-                    Some(protocol.area(id))
-                });
-                found.unwrap_or("other")
-            }
+            Models::Schemas(_) => self.type_of(finding).map_or("other", |(protocol, id)| protocol.area(id)),
             Models::Lists(_) => {
-                let mut tokens = places.flatten().take(1).flat_map(|place| place.pointer.split('/').skip(1).take(2));
+                let places = [&finding.new, &finding.old].into_iter().flatten();
+                let mut tokens = places.take(1).flat_map(|place| place.pointer.split('/').skip(1).take(2));
                 let list = |token: &str| ListKind::ALL.map(ListKind::member).into_iter().find(|list| *list == token);
                 tokens.find_map(list).unwrap_or("tools")
             }
         }
+    }
+
+    /// Returns the nearest type around the place of a finding.
+    fn type_of(&self, finding: &Finding) -> Option<(&Protocol, TypeId)> {
+        let Models::Schemas(protocols) = &self.models else { return None };
+        [&finding.new, &finding.old].into_iter().zip(protocols.iter().rev()).find_map(|(place, protocol)| {
+            // A pointer begins with `/$defs/Name`.
+            let place = &place.as_ref()?.pointer;
+            let end = place.match_indices('/').nth(2).map_or(place.len(), |(end, _)| end);
+            Some((protocol, protocol.types.iter().position(|def| def.pointer == place[..end])?))
+        })
+    }
+
+    /// Returns the tool, the other item, or the type that a finding is about.
+    fn group(&self, judged: &Judged) -> String {
+        let finding = &judged.finding;
+        match &self.models {
+            Models::Schemas(_) => match self.type_of(finding) {
+                Some((protocol, id)) => protocol.types[id].name.clone(),
+                None => finding.subject.split(['.', '[']).next().unwrap_or_default().to_owned(),
+            },
+            Models::Lists(_) => {
+                // A removed item has no place in the new snapshot, and a new name is shown with the old one.
+                let name = self.places(judged).find_map(|(_, source, place)| item_name(source, place));
+                match (name.unwrap_or_else(|| finding.subject.clone()), self.area(finding)) {
+                    (name, "tools") => name,
+                    (name, list) => format!("{name} ({list})"),
+                }
+            }
+        }
+    }
+
+    /// Groups findings by what they are about, in their order.
+    pub(super) fn groups<'a>(
+        &'a self,
+        findings: impl Iterator<Item = &'a Judged>,
+    ) -> IndexMap<String, Vec<&'a Judged>> {
+        let mut groups: IndexMap<String, Vec<&Judged>> = IndexMap::new();
+        findings.for_each(|judged| groups.entry(self.group(judged)).or_default().push(judged));
+        groups
     }
 
     /// Returns the file and the line to show for a finding: in the new file if there is one, otherwise in the old
@@ -249,6 +269,10 @@ impl Counts {
     }
 }
 
+fn worst(findings: &[&Judged], axis: Axis) -> Verdict {
+    findings.iter().map(|judged| judged.finding.verdicts.on(axis)).max().unwrap_or_default()
+}
+
 /// Returns the name of the item of a list around a place.
 fn item_name(source: &Source, Place { pointer, .. }: &Place) -> Option<String> {
     let mut ancestors = pointer.match_indices('/').map(|(end, _)| &pointer[..end]).chain([pointer.as_str()]);
@@ -279,5 +303,6 @@ pub(super) fn axis_in_words(axis: Axis) -> &'static str {
         Axis::RustApi => "Rust API",
         Axis::RememberedList => "remembered list",
         Axis::StoredWorkflow => "stored workflow",
+        Axis::Trust => "trust",
     }
 }

@@ -24,7 +24,7 @@ pub const FILE: &str = "mcpgen.toml";
 pub struct Policy {
     /// The name of the file in messages.
     file: String,
-    severity: BTreeMap<String, Verdict>,
+    severity: BTreeMap<Rule, Verdict>,
     ignores: Vec<Ignore>,
     /// Remarks on names that have changed.
     notes: Vec<String>,
@@ -34,7 +34,7 @@ pub struct Policy {
 #[derive(Debug)]
 struct Ignore {
     line: usize,
-    rule: String,
+    rule: Rule,
     subject: Option<String>,
     fingerprint: Option<String>,
     reason: String,
@@ -56,31 +56,26 @@ impl Policy {
             },
         };
         let text = std::fs::read_to_string(&path).map_err(Error::io("reading", &name))?;
-        Policy::parse(name, &text, subject, Subject::rules)
+        Policy::parse(name, &text, subject)
     }
 
     /// Reads the text of a policy, and returns the part for the subject. Every name in it must be known.
     ///
     /// # Errors
     /// [`Error::Usage`] with the place.
-    pub fn parse(
-        file: impl Into<String>,
-        text: &str,
-        subject: Subject,
-        rules: impl Fn(Subject) -> Vec<&'static Rule>,
-    ) -> Result<Policy, Error> {
+    pub fn parse(file: impl Into<String>, text: &str, subject: Subject) -> Result<Policy, Error> {
         let file = file.into();
         let parsed: PolicyFile = toml::from_str(text).map_err(|error| Error::Usage(format!("{file}: {error}")))?;
         let PolicyFile { severity, ignore, lists } = parsed;
-        let schemas = Policy::part(&file, text, PolicyPart { severity, ignore }, &rules(Subject::Schemas))?;
-        let lists = Policy::part(&file, text, lists, &rules(Subject::Lists))?;
+        let schemas = Policy::part(&file, text, PolicyPart { severity, ignore }, &Subject::Schemas.rules())?;
+        let lists = Policy::part(&file, text, lists, &Subject::Lists.rules())?;
         Ok(if subject == Subject::Lists { lists } else { schemas })
     }
 
-    fn part(file: &str, text: &str, part: PolicyPart, rules: &[&Rule]) -> Result<Policy, Error> {
+    fn part(file: &str, text: &str, part: PolicyPart, rules: &[Rule]) -> Result<Policy, Error> {
         let mut policy = Policy { file: file.to_owned(), ..Policy::default() };
         for (id, word) in part.severity {
-            let id = policy.known(&format!("{}: severity", policy.file), id, rules)?;
+            let id = policy.known(&format!("{}: severity", policy.file), &id, rules)?;
             let severity = Verdict::ALL.into_iter().find(|verdict| verdict.as_str() == word).ok_or_else(|| {
                 let known = Verdict::ALL.map(Verdict::as_str).join(", ");
                 Error::Usage(format!("{}: severity of `{id}`: {word:?} is not one of {known}", policy.file))
@@ -90,7 +85,7 @@ impl Policy {
         for row in part.ignore {
             let line = 1 + text[..row.rule.span().start].matches('\n').count();
             let place = format!("{}:{line}: ignore", policy.file);
-            let rule = policy.known(&place, row.rule.get_ref().clone(), rules)?;
+            let rule = policy.known(&place, row.rule.get_ref(), rules)?;
             if row.reason.trim().is_empty() {
                 return Err(Error::Usage(format!("{place}: the reason is empty; write why the finding is accepted")));
             }
@@ -104,32 +99,33 @@ impl Policy {
     }
 
     /// Returns the present name of a rule.
-    fn known(&mut self, place: &str, id: String, rules: &[&Rule]) -> Result<String, Error> {
-        if rules.iter().any(|rule| rule.id == id) {
-            return Ok(id);
+    fn known(&mut self, place: &str, id: &str, rules: &[Rule]) -> Result<Rule, Error> {
+        if let Some(rule) = rules.iter().find(|rule| rule.id() == id) {
+            return Ok(*rule);
         }
         match RETIRED.iter().find(|(name, _)| *name == id) {
             Some((name, successor)) => {
                 self.notes.push(format!("{place}: the rule `{name}` is now `{successor}`"));
-                Ok((*successor).to_owned())
+                Ok(*successor)
             }
-            None => Err(Error::Usage(format!("{place}: {}", explain::unknown(&id, rules)))),
+            None => Err(Error::Usage(format!("{place}: {}", explain::unknown(id, rules)))),
         }
     }
 
-    /// Sets the severity of findings, and suppresses ignored ones.
+    /// Sets the severity of the findings that concern these axes, and suppresses ignored ones.
     pub fn judge(&self, findings: Vec<Finding>, axes: &[Axis], today: Date) -> Judgement {
         let judge = |finding: Finding| {
             let fingerprint = finding.fingerprint();
-            let severity = self.severity.get(finding.rule.id).copied();
+            let severity = self.severity.get(&finding.rule).copied();
             let severity = severity.unwrap_or_else(|| finding.verdicts.worst(axes));
             let ignore = self.ignores.iter().find(|it| it.matches(&finding, &fingerprint) && !it.expired(today));
             let suppressed = ignore.map(|ignore| Suppressed::Ignored(ignore.reason.clone()));
             Judged { finding, fingerprint, severity, suppressed }
         };
-        let mut findings: Vec<Judged> = findings.into_iter().map(judge).collect();
+        let concerned = findings.into_iter().filter(|finding| finding.rule.concerns(axes));
+        let mut findings: Vec<Judged> = concerned.map(judge).collect();
         findings.sort_by_key(|judged| std::cmp::Reverse(judged.severity));
-        let stale = self.ignores.iter().filter_map(|ignore| {
+        let stale = self.ignores.iter().filter(|ignore| ignore.rule.concerns(axes)).filter_map(|ignore| {
             let matches = |judged: &Judged| ignore.matches(&judged.finding, &judged.fingerprint);
             let why = match ignore.expires {
                 Some(date) if ignore.expired(today) => format!("expired after {date}; remove it or set a later date"),
@@ -191,7 +187,7 @@ fn day(date: &Datetime) -> Result<Date, String> {
 
 impl Ignore {
     fn matches(&self, finding: &Finding, fingerprint: &str) -> bool {
-        self.rule == finding.rule.id
+        self.rule == finding.rule
             && self.subject.as_ref().is_none_or(|subject| *subject == finding.subject)
             && self.fingerprint.as_ref().is_none_or(|expected| {
                 expected == fingerprint || finding.former_fingerprints().any(|former| former == *expected)
@@ -214,36 +210,41 @@ mod tests {
     use jiff::civil::date;
 
     use super::*;
-    use crate::report::formats::tests::{finding, rules};
+    use crate::report::formats::tests::finding;
 
     fn policy(text: &str) -> Policy {
-        Policy::parse("mcpgen.toml", text, Subject::Schemas, |_| rules())
-            .unwrap_or_else(|error| panic!("{text}\n{error}"))
+        Policy::parse("mcpgen.toml", text, Subject::Schemas).unwrap_or_else(|error| panic!("{text}\n{error}"))
     }
 
     #[test]
     fn rejects_malformed_policies() {
-        let ignore = "[[ignore]]\nrule = \"never-breaks\"\nreason = \"x\"\n";
+        let ignore = "[[ignore]]\nrule = \"documentation-changed\"\nreason = \"x\"\n";
         let cases: &[(&str, &[&str])] = &[
-            ("[severity]\nnever-braeks = \"breaking\"", &["never-braeks", "did you mean `never-breaks`"]),
             (
-                "[severity]\nnever-breaks = \"fatal\"",
-                &["never-breaks", "\"fatal\"", "compatible, dangerous, unknown, breaking"],
+                "[severity]\ndocumentation-chagned = \"breaking\"",
+                &["documentation-chagned", "did you mean `documentation-changed`"],
             ),
-            ("[severity]\nnever-breaks = 1", &["mcpgen.toml: ", "line 2"]),
+            (
+                "[severity]\ndocumentation-changed = \"fatal\"",
+                &["documentation-changed", "\"fatal\"", "compatible, dangerous, unknown, breaking"],
+            ),
+            ("[severity]\ndocumentation-changed = 1", &["mcpgen.toml: ", "line 2"]),
             ("[severities]\n", &["unknown field `severities`", "line 1"]),
             (&format!("{ignore}until = 1"), &["unknown field `until`", "line 4"]),
             ("\n[[ignore]]\nrule = \"x\"\nreason = \"y\"", &["mcpgen.toml:3: ignore: there is no rule \"x\""]),
-            ("[[ignore]]\nrule = \"never-breaks\"", &["missing field `reason`"]),
+            ("[[ignore]]\nrule = \"documentation-changed\"", &["missing field `reason`"]),
             ("[[ignore]]\nreason = \"x\"", &["missing field `rule`"]),
-            ("[[ignore]]\nrule = \"never-breaks\"\nreason = \" \"", &["mcpgen.toml:2: ", "the reason is empty"]),
+            (
+                "[[ignore]]\nrule = \"documentation-changed\"\nreason = \" \"",
+                &["mcpgen.toml:2: ", "the reason is empty"],
+            ),
             (&format!("{ignore}expires = \"2026-12-31\""), &["line 4", "expires"]),
             (&format!("{ignore}expires = 2026-12-31T00:00:00Z"), &["mcpgen.toml:2: ", "plain date"]),
             (&format!("{ignore}expires = 2026-02-30"), &["expires"]),
             ("severity = ", &["mcpgen.toml: "]),
         ];
         for (text, parts) in cases {
-            let error = Policy::parse("mcpgen.toml", text, Subject::Schemas, |_| rules()).expect_err(text).to_string();
+            let error = Policy::parse("mcpgen.toml", text, Subject::Schemas).expect_err(text).to_string();
             parts.iter().for_each(|part| assert!(error.contains(part), "{text}\n{error}\ndoes not contain {part}"));
         }
     }
@@ -251,16 +252,16 @@ mod tests {
     #[test]
     fn retired_rules_are_accepted() {
         let text = "[severity]\nincomparable = \"dangerous\"\n[[ignore]]\nrule = \"incomparable\"\nreason = \"r\"\n";
-        let policy = Policy::parse("mcpgen.toml", text, Subject::Schemas, Subject::rules).expect("a policy");
-        assert_eq!(policy.severity.keys().collect::<Vec<_>>(), ["check-changed"]);
-        assert_eq!(policy.ignores[0].rule, "check-changed");
+        let policy = Policy::parse("mcpgen.toml", text, Subject::Schemas).expect("a policy");
+        assert_eq!(policy.severity.into_keys().collect::<Vec<_>>(), [Rule::CheckChanged]);
+        assert_eq!(policy.ignores[0].rule, Rule::CheckChanged);
         let now = "the rule `incomparable` is now `check-changed`";
         assert_eq!(policy.notes, [format!("mcpgen.toml: severity: {now}"), format!("mcpgen.toml:4: ignore: {now}")]);
     }
 
     #[test]
     fn severities_replace_verdicts_on_every_axis() {
-        let policy = policy("[severity]\nalways-breaks = \"compatible\"\nnever-breaks = \"breaking\"\n");
+        let policy = policy("[severity]\ntype-changed = \"compatible\"\ndocumentation-changed = \"breaking\"\n");
         for axes in [&Axis::WIRE[..], &[Axis::RustApi]] {
             let findings = vec![finding(0, "a", ""), finding(1, "b", ""), finding(2, "c", "")];
             let judged = policy.judge(findings, axes, date(2026, 1, 1)).findings;
@@ -289,7 +290,7 @@ mod tests {
             ("subject = \"C\"\nexpires = 2026-06-14", &[], Some("expired after 2026-06-14")),
         ];
         for (members, ignored, stale) in cases {
-            let policy = policy(&format!("\n[[ignore]]\nrule = \"always-breaks\"\nreason = \"because\"\n{members}\n"));
+            let policy = policy(&format!("\n[[ignore]]\nrule = \"type-changed\"\nreason = \"because\"\n{members}\n"));
             let findings =
                 vec![finding(0, "A.x", "1"), finding(0, "A.x", "2"), finding(0, "B", ""), finding(1, "A.x", "1")];
             let judgement = policy.judge(findings, &Axis::WIRE, date(2026, 6, 15));
@@ -304,7 +305,7 @@ mod tests {
                 None => assert_eq!(judgement.stale, [""; 0], "{members}"),
                 Some(why) => {
                     let [text] = judgement.stale.as_slice() else { panic!("{members}: {:?}", judgement.stale) };
-                    assert!(text.starts_with("mcpgen.toml:3: stale ignore of always-breaks"), "{text}");
+                    assert!(text.starts_with("mcpgen.toml:3: stale ignore of type-changed"), "{text}");
                     assert!(text.contains(why), "{text}");
                 }
             }

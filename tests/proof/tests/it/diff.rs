@@ -127,11 +127,9 @@ fn wrong_verdicts(
                 (Verdict::Compatible, None) => confirmed.compatible += 1,
                 (Verdict::Breaking, rejected) => {
                     let here = diff.findings.iter().filter(|it| it.subject.split(['.', '[']).next() == Some(&ty.name));
-                    let breaking = here.filter(|it| match way {
-                        "old to new" => it.rule.old_to_new == Verdict::Breaking,
-                        _ => it.rule.new_to_old == Verdict::Breaking,
-                    });
-                    for rule in breaking.map(|it| it.rule.id).collect::<BTreeSet<_>>() {
+                    let at = usize::from(way != "old to new");
+                    let breaking = here.filter(|it| it.rule.both_ways()[at] == Verdict::Breaking);
+                    for rule in breaking.map(|it| it.rule.id()).collect::<BTreeSet<_>>() {
                         let counter = confirmed.breaking.entry(rule).or_default();
                         match rejected {
                             Some(_) => counter.0 += 1,
@@ -358,7 +356,7 @@ fn reversed_diff_has_opposite_findings() {
             ("member-became-required", "member-became-optional"),
         ] {
             let of = |diff: &Diff, rule: &str| -> BTreeSet<(String, String)> {
-                let found = diff.findings.iter().filter(|it| it.rule.id == rule);
+                let found = diff.findings.iter().filter(|it| it.rule.id() == rule);
                 // This type was renamed, and a finding contains the name in the new schema.
                 let subject = |it: &Finding| it.subject.replace("JSONRPCErrorResponse", "JSONRPCError");
                 found.map(|it| (subject(it), it.detail.clone())).collect()
@@ -427,7 +425,7 @@ const MODERN_MEMBERS: &[(&str, &str)] = &[
 #[test]
 fn finds_the_changes_to_the_modern_era() {
     let found = diff(&model("2025-11-25"), &model("2026-07-28"));
-    let all: BTreeSet<(&str, &str)> = found.findings.iter().map(|it| (it.rule.id, it.subject.as_str())).collect();
+    let all: BTreeSet<(&str, &str)> = found.findings.iter().map(|it| (it.rule.id(), it.subject.as_str())).collect();
     let expected: BTreeSet<(&str, &str)> = MODERN.iter().chain(MODERN_MEMBERS).copied().collect();
     let missing: Vec<_> = expected.difference(&all).collect();
     assert!(missing.is_empty(), "not found: {missing:#?}");
@@ -501,7 +499,7 @@ fn finds_the_changes_between_earlier_revisions() {
     for (old, new, expected) in STEPS {
         let found = diff(&model(old), &model(new));
         let incompatible = found.findings.iter().filter(|it| it.verdicts.worst(&Axis::WIRE) > Verdict::Compatible);
-        let incompatible: BTreeSet<(&str, &str)> = incompatible.map(|it| (it.rule.id, it.subject.as_str())).collect();
+        let incompatible: BTreeSet<(&str, &str)> = incompatible.map(|it| (it.rule.id(), it.subject.as_str())).collect();
         assert_eq!(incompatible, expected.iter().copied().collect(), "{old} -> {new}");
     }
 }
@@ -550,8 +548,9 @@ fn ignores_whether_a_type_is_inline_or_a_definition() {
     let input = std::mem::replace(place, json!({ "$ref": "#/$defs/InputSchemaOfTool" }));
     outside["$defs"]["InputSchemaOfTool"] = input;
     let (inline, outside) = (model_of(&inline, "inline.json"), model_of(&outside, "outside.json"));
-    let rules =
-        |diff: Diff| -> Vec<(&str, String)> { diff.findings.into_iter().map(|it| (it.rule.id, it.subject)).collect() };
+    let rules = |diff: Diff| -> Vec<(&str, String)> {
+        diff.findings.into_iter().map(|it| (it.rule.id(), it.subject)).collect()
+    };
     assert_eq!(rules(diff(&inline, &outside)), [("type-added", "InputSchemaOfTool".to_owned())]);
     assert_eq!(rules(diff(&outside, &inline)), [("type-removed", "InputSchemaOfTool".to_owned())]);
 }

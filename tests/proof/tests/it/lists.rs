@@ -371,7 +371,7 @@ fn planted_changes_have_the_expected_verdicts() {
         undecided += usize::from(is_undecided);
         if found != planted.expected && !is_undecided {
             let messages: Vec<String> =
-                diff.findings.iter().map(|it| format!("  {}: {}", it.rule.id, it.message)).collect();
+                diff.findings.iter().map(|it| format!("  {}: {}", it.rule.id(), it.message)).collect();
             wrong.push(format!("{}: {found:?}, not {:?}\n{}", planted.what, planted.expected, messages.join("\n")));
         }
         let Some(pointer) = &planted.schema else { continue };

@@ -6,7 +6,7 @@ use indexmap::IndexMap;
 use mcpgen_model::Side;
 
 use super::markdown::{code, prose};
-use crate::models::{Action, Finding, Senders};
+use crate::models::{Action, Finding, Rule, Senders};
 use crate::report::compared::Subject;
 use crate::report::contents::Report;
 use crate::report::examples::Example;
@@ -87,7 +87,7 @@ fn message(finding: &Finding) -> String {
 /// Leaves out types that nothing sends: a definition by another name, or a base of other types.
 fn matters(report: &Report, judged: &Judged) -> bool {
     let finding = &judged.finding;
-    let about_names = ["type-added", "type-removed"].contains(&finding.rule.id);
+    let about_names = [Rule::TypeAdded, Rule::TypeRemoved].contains(&finding.rule);
     report.subject == Subject::Lists || !about_names
 }
 
@@ -95,7 +95,7 @@ fn matters(report: &Report, judged: &Judged) -> bool {
 /// new to them.
 fn action_of(subject: Subject, finding: &Finding) -> Action {
     let is_in_result = subject == Subject::Lists && finding.senders == Senders::from(Side::Server);
-    match finding.rule.action {
+    match finding.rule.action() {
         Action::Send if is_in_result => Action::Use,
         action => action,
     }

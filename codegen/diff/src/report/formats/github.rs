@@ -36,7 +36,7 @@ fn annotation(text: &mut String, report: &Report, judged: &Judged) {
         properties.push(format!("file={}", property(file)));
         properties.push(format!("line={line}"));
     }
-    let title = format!("{} {}: {}", judged.severity, finding.rule.id, finding.subject);
+    let title = format!("{} {}: {}", judged.severity, finding.rule, finding.subject);
     properties.push(format!("title={}", property(&title)));
     let words = format!("{}\n{}", report.sentences(judged), report.verdicts(judged));
     let _ = writeln!(text, "::{command} {}::{}", properties.join(","), message(&words));

@@ -129,12 +129,16 @@ fn findings(report: &Report) -> String {
         text.push_str("<p>There are no differences.</p>\n");
     }
     let mut ids: HashMap<&str, usize> = HashMap::new();
-    for judged in &report.findings {
-        let print = judged.fingerprint.as_str();
-        let count = ids.entry(print).or_default();
-        *count += 1;
-        let id = if *count == 1 { format!("f-{print}") } else { format!("f-{print}-{count}") };
-        finding(&mut text, report, judged, &id);
+    for (name, findings) in report.groups(report.findings.iter()) {
+        let _ = writeln!(text, "<div class=\"group\">\n<h3><code>{}</code></h3>", escape(&name));
+        for judged in findings {
+            let print = judged.fingerprint.as_str();
+            let count = ids.entry(print).or_default();
+            *count += 1;
+            let id = if *count == 1 { format!("f-{print}") } else { format!("f-{print}-{count}") };
+            finding(&mut text, report, judged, &id);
+        }
+        text.push_str("</div>\n");
     }
     text
 }
@@ -165,7 +169,7 @@ fn filter(text: &mut String, report: &Report) {
 fn finding(text: &mut String, report: &Report, judged: &Judged, id: &str) {
     let found = &judged.finding;
     let area = report.area(found);
-    let search = format!("{} {} {} {area}", found.rule.id, found.subject, found.message).to_lowercase();
+    let search = format!("{} {} {} {area}", found.rule, found.subject, found.message).to_lowercase();
     let _ = write!(
         text,
         "<article id=\"{id}\" data-severity=\"{}\" data-area=\"{}\" data-text=\"{}\"",
@@ -178,10 +182,10 @@ fn finding(text: &mut String, report: &Report, judged: &Judged, id: &str) {
     }
     let _ = writeln!(
         text,
-        ">\n<header>{}<h3>{}</h3><a class=\"permalink\" href=\"#{id}\" aria-label=\"Link to {}, {}\">#</a></header>",
+        ">\n<header>{}<h4>{}</h4><a class=\"permalink\" href=\"#{id}\" aria-label=\"Link to {}, {}\">#</a></header>",
         badge(judged.severity.as_str()),
         code_spans(&found.message),
-        escape(found.rule.id),
+        escape(found.rule.id()),
         escape(&found.subject),
     );
     let verdicts: Vec<String> = report
@@ -190,8 +194,10 @@ fn finding(text: &mut String, report: &Report, judged: &Judged, id: &str) {
         .iter()
         .map(|axis| format!("{}: {}", axis_in_words(*axis), badge(found.verdicts.word(*axis))))
         .collect();
-    let _ = writeln!(text, "<p><code>{}</code> · {}</p>", escape(found.rule.id), verdicts.join(" · "));
-    let _ = writeln!(text, "<p class=\"quiet\">{}</p>", code_spans(&found.rule.meaning));
+    let _ = writeln!(text, "<p><code>{}</code> · {}</p>", escape(found.rule.id()), verdicts.join(" · "));
+    let (subject, print) = (escape(&found.subject), &judged.fingerprint);
+    let _ = writeln!(text, "<p class=\"quiet\">Subject <code>{subject}</code>, fingerprint <code>{print}</code></p>");
+    let _ = writeln!(text, "<p class=\"quiet\">{}</p>", code_spans(found.rule.meaning()));
     for shown in found.shown() {
         let _ = writeln!(text, "<p class=\"witness\">{}</p>", escape(&shown));
     }

@@ -113,7 +113,7 @@ impl<'r> FindingJson<'r> {
     fn of(report: &'r Report, judged: &'r Judged) -> FindingJson<'r> {
         let finding = &judged.finding;
         FindingJson {
-            rule: finding.rule.id,
+            rule: finding.rule.id(),
             fingerprint: &judged.fingerprint,
             severity: judged.severity,
             fails: report.fails_by(judged),

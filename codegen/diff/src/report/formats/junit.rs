@@ -6,12 +6,13 @@ use std::time::Duration;
 use mcpgen_schema::text::visible;
 use quick_junit::{NonSuccessKind, TestCase, TestCaseStatus, TestSuite};
 
+use crate::models::Rule;
 use crate::report::contents::Report;
 use crate::report::judgement::Judged;
 
 pub(super) fn render(report: &Report) -> String {
-    let found: BTreeSet<&str> = report.findings.iter().map(|judged| judged.finding.rule.id).collect();
-    let others = report.subject.rules().into_iter().map(|rule| rule.id).filter(|id| !found.contains(id));
+    let found: BTreeSet<Rule> = report.findings.iter().map(|judged| judged.finding.rule).collect();
+    let others = report.subject.rules().into_iter().filter(|rule| !found.contains(rule) && rule.concerns(&report.axes));
     let mut suite = TestSuite::new(format!("{} -> {}", visible(&report.old.label), visible(&report.new.label)));
     suite.set_time(Duration::ZERO);
     suite.add_test_cases(report.findings.iter().map(|judged| finding(report, judged)));
@@ -20,7 +21,7 @@ pub(super) fn render(report: &Report) -> String {
         status.set_type("stale-ignore").set_message(&*visible(stale));
         case("mcpgen.toml", stale, status)
     }));
-    suite.add_test_cases(others.map(|id| case(id, "no finding", TestCaseStatus::success())));
+    suite.add_test_cases(others.map(|rule| case(rule.id(), "no finding", TestCaseStatus::success())));
     let mut all = quick_junit::Report::new("mcpgen diff");
     all.set_time(Duration::ZERO).add_test_suite(suite);
     all.to_string().expect("names and texts are XML strings")
@@ -43,7 +44,7 @@ fn finding(report: &Report, judged: &Judged) -> TestCase {
         output = Some(description);
     }
     let name = format!("{} {} [{}]", found.subject, found.detail, judged.fingerprint).replace("  ", " ");
-    let mut case = case(found.rule.id, &name, status);
+    let mut case = case(found.rule.id(), &name, status);
     if let Some(output) = output {
         case.set_system_out(output);
     }

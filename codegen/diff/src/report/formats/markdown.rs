@@ -25,7 +25,7 @@ pub(super) fn render(report: &Report) -> String {
     section(&mut text, "Stale ignores", &stale, OPEN);
     for (severity, title) in WORST_FIRST.into_iter().zip(["Breaking", "Unknown", "Dangerous", "Compatible"]) {
         let entries = report.unsuppressed().filter(|judged| judged.severity == severity);
-        let items: Vec<String> = entries.map(|judged| item(report, judged)).collect();
+        let items: Vec<String> = report.groups(entries).into_iter().flat_map(|group| items(report, group)).collect();
         // Findings are collapsed unless they break or fail the run.
         let open = if report.fail_on.reached(severity) || severity >= Verdict::Unknown { OPEN } else { 0 };
         section(&mut text, title, &items, open);
@@ -85,7 +85,8 @@ fn section(text: &mut String, title: &str, items: &[String], open: usize) {
             let _ = writeln!(text, "- … and {left} more that do not fit in a comment");
             break;
         }
-        text.push_str(item);
+        // A name begins with an empty line, unless there is one.
+        text.push_str(if text.ends_with("\n\n") { item.trim_start_matches('\n') } else { item });
         left -= 1;
     }
     if folded {
@@ -94,9 +95,16 @@ fn section(text: &mut String, title: &str, items: &[String], open: usize) {
     text.push('\n');
 }
 
+/// Returns the findings about one tool or type, with its name before the first.
+fn items(report: &Report, (name, findings): (String, Vec<&Judged>)) -> Vec<String> {
+    let mut items: Vec<String> = findings.into_iter().map(|judged| item(report, judged)).collect();
+    items[0].insert_str(0, &format!("\n**{}**\n\n", code(&name)));
+    items
+}
+
 fn item(report: &Report, judged: &Judged) -> String {
     let finding = &judged.finding;
-    let mut text = format!("- {}: {}", code(finding.rule.id), prose(&finding.message));
+    let mut text = format!("- {}: {}", code(finding.rule.id()), prose(&finding.message));
     let places: Vec<String> = report
         .places(judged)
         .map(|(side, source, it)| format!("{side} {}", code(&source.place_in_words(it))))

@@ -11,9 +11,9 @@ use crate::report::judgement::{Judged, Suppressed};
 use crate::report::source::Source;
 
 pub(super) fn render(report: &Report) -> String {
-    let mut rules: Vec<&Rule> = report.findings.iter().map(|judged| judged.finding.rule).collect();
-    rules.sort_by_key(|rule| rule.id);
-    rules.dedup_by_key(|rule| rule.id);
+    let mut rules: Vec<Rule> = report.findings.iter().map(|judged| judged.finding.rule).collect();
+    rules.sort_by_key(|rule| rule.id());
+    rules.dedup();
     let log = json!({
         "$schema": "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json",
         "version": "2.1.0",
@@ -22,7 +22,7 @@ pub(super) fn render(report: &Report) -> String {
                 "name": "mcpgen",
                 "semanticVersion": env!("CARGO_PKG_VERSION"),
                 "informationUri": env!("CARGO_PKG_REPOSITORY"),
-                "rules": rules.iter().map(|rule| descriptor(rule)).collect::<Vec<_>>(),
+                "rules": rules.iter().map(|rule| descriptor(*rule)).collect::<Vec<_>>(),
             }},
             "invocations": [{
                 "executionSuccessful": true,
@@ -36,21 +36,21 @@ pub(super) fn render(report: &Report) -> String {
     visible_json(text)
 }
 
-fn descriptor(rule: &Rule) -> Value {
+fn descriptor(rule: Rule) -> Value {
     json!({
-        "id": rule.id,
+        "id": rule.id(),
         "shortDescription": { "text": format!("{}.", explain::summary(rule)) },
-        "fullDescription": { "text": rule.meaning },
+        "fullDescription": { "text": rule.meaning() },
         "help": { "text": explain::text(rule), "markdown": explain::markdown(rule) },
         "defaultConfiguration": { "level": level(rule.worst()) },
     })
 }
 
-fn result(report: &Report, judged: &Judged, rules: &[&Rule]) -> Value {
+fn result(report: &Report, judged: &Judged, rules: &[Rule]) -> Value {
     let finding = &judged.finding;
     let mut result = json!({
-        "ruleId": finding.rule.id,
-        "ruleIndex": rules.iter().position(|rule| rule.id == finding.rule.id),
+        "ruleId": finding.rule.id(),
+        "ruleIndex": rules.iter().position(|rule| *rule == finding.rule),
         "level": level(judged.severity),
         "message": { "text": message(&format!("{}\n{}", report.sentences(judged), report.verdicts(judged))) },
         "locations": locations(report, judged),

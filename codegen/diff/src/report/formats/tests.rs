@@ -1,7 +1,5 @@
 //! Checks every format with malicious names against the rules of its readers.
 
-use std::sync::LazyLock;
-
 use mcpgen_model::text::foreign;
 use mcpgen_schema::Document;
 use mcpgen_schema::json::Json;
@@ -14,43 +12,26 @@ use super::hostile::{HOSTILE, active, has_command, is_hidden};
 use super::{Format, TextOptions, github, markdown, sarif};
 use crate::html;
 use crate::models::{
-    Axis, Bump, Evidence, Finding, Place, Rule, RuleExample, Senders, TypeVerdict, Verdict, Version, Witness,
+    Axis, Evidence, Finding, Place, Rule, RuleVerdicts, SchemaVerdicts, Senders, TypeVerdict, Verdict, Version, Witness,
 };
 use crate::report::compared::{Models, Subject};
 use crate::report::contents::Report;
 use crate::report::judgement::{FailOn, Judged, Judgement, Suppressed};
 use crate::report::source::Source;
 
-/// Rules for the tests, which do not depend on the real ones.
-pub static RULES: LazyLock<[Rule; 3]> = LazyLock::new(|| {
-    [
-        rule("always-breaks", Verdict::Breaking, Verdict::Breaking, Bump::Major),
-        rule("new-is-dangerous", Verdict::Compatible, Verdict::Dangerous, Bump::Minor),
-        rule("never-breaks", Verdict::Compatible, Verdict::Compatible, Bump::Patch),
-    ]
-});
-
-/// Returns references to the rules.
-pub fn rules() -> Vec<&'static Rule> {
-    RULES.iter().collect()
-}
-
-fn rule(id: &'static str, old_to_new: Verdict, new_to_old: Verdict, rust_api: Bump) -> Rule {
-    let meaning = "A thing is another thing. That is <b>what</b> it means | for all.".to_owned();
-    let example = RuleExample { old: r#"{"A": {}}"#.to_owned(), new: r#"{"B": []}"#.to_owned() };
-    let action = crate::models::Action::Adapt;
-    Rule { id, meaning, action, old_to_new, new_to_old, rust_api, example, lists: None, replaces: Vec::new() }
-}
+/// One that always breaks, one whose new messages are dangerous, and one that never breaks.
+const RULES: [Rule; 3] = [Rule::TypeChanged, Rule::ErrorCodeAdded, Rule::DocumentationChanged];
 
 /// Creates a finding of one of the rules, sent by the client.
 pub fn finding(rule: usize, subject: &str, detail: &str) -> Finding {
-    let rule = &RULES[rule];
+    let rule = RULES[rule];
+    let RuleVerdicts::Schemas(SchemaVerdicts { old_to_new, new_to_old, rust_api }) = rule.verdicts() else { panic!() };
     let senders = Senders { client: true, server: false };
     let place = |name: &str| Place { pointer: format!("/$defs/{name}"), rust: Some(format!("{name}::x")) };
     Finding {
         rule,
         senders,
-        verdicts: senders.verdicts(rule.old_to_new, rule.new_to_old, rule.rust_api),
+        verdicts: senders.verdicts(old_to_new, new_to_old, rust_api),
         evidence: Evidence::None,
         witnesses: vec![Witness {
             reader: Version::New,
@@ -62,7 +43,7 @@ pub fn finding(rule: usize, subject: &str, detail: &str) -> Finding {
         detail: detail.to_owned(),
         message: format!("`{subject}` is {detail} now"),
         old: Some(place("A")),
-        new: (rule.id != "always-breaks").then(|| place("B")),
+        new: (rule != Rule::TypeChanged).then(|| place("B")),
     }
 }
 

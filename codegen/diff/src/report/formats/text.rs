@@ -25,9 +25,9 @@ pub(super) fn render(report: &Report, options: TextOptions) -> String {
         let counts = judged.severity > Verdict::Compatible || report.fails_by(judged);
         options.all || (counts && judged.suppressed.is_none())
     };
-    for judged in report.findings.iter().filter(shown) {
-        text.push('\n');
-        finding(&mut text, report, judged, &paint);
+    for (name, findings) in report.groups(report.findings.iter().filter(shown)) {
+        let _ = writeln!(text, "\n{}", paint.with(BOLD, &visible_lines(&visible(&name))));
+        findings.into_iter().for_each(|judged| finding(&mut text, report, judged, &paint));
     }
     text.push('\n');
     for stale in &report.stale {
@@ -55,22 +55,21 @@ fn finding(text: &mut String, report: &Report, judged: &Judged, paint: &Paint) {
         Verdict::Compatible => COMPATIBLE,
     };
     let severity = paint.with(style, judged.severity.as_str());
-    let rule = paint.with(BOLD, judged.finding.rule.id);
-    let _ = writeln!(text, "{severity} {rule}: {}", visible(&judged.finding.message));
+    let rule = paint.with(BOLD, judged.finding.rule.id());
+    let _ = writeln!(text, "  {severity} {rule}: {}", visible(&judged.finding.message));
     for (side, source, place) in report.places(judged) {
         let rust = place.rust.as_ref().map(|rust| format!(" ({rust})")).unwrap_or_default();
-        let _ = writeln!(text, "  {side}: {} {}{rust}", source.place_in_words(place), visible(&place.pointer));
+        let _ = writeln!(text, "    {side}: {} {}{rust}", source.place_in_words(place), visible(&place.pointer));
     }
     for shown in judged.finding.shown() {
-        let _ = writeln!(text, "  {}", visible(&shown));
+        let _ = writeln!(text, "    {}", visible(&shown));
     }
-    let _ = writeln!(text, "  {}", report.verdicts(judged));
+    let _ = writeln!(text, "    {}", report.verdicts(judged));
     if let Some(suppressed) = &judged.suppressed {
-        let _ = writeln!(text, "  {suppressed}");
+        let _ = writeln!(text, "    {suppressed}");
     }
-    // The subject begins a line.
-    let subject = visible_lines(&visible(&judged.finding.subject));
-    let _ = writeln!(text, "  {}", paint.with(DIMMED, &format!("{subject} {}", judged.fingerprint)));
+    let identity = format!("subject {}, fingerprint {}", visible(&judged.finding.subject), judged.fingerprint);
+    let _ = writeln!(text, "    {}", paint.with(DIMMED, &identity));
 }
 
 fn summary(report: &Report, options: TextOptions) -> String {

@@ -1,0 +1,176 @@
+//! Compares what types check beyond their shapes, as a whole: values that the old schema accepts and the new one refuses, or the
+//! reverse.
+
+use std::collections::HashSet;
+
+use mcpgen_model::{Check, Protocol, Shape, Type};
+
+use crate::models::difference::{Outcome, Site};
+use crate::models::evidence::{Aim, Judged, Pair, Version};
+use crate::models::limits::length_in_words;
+use crate::models::resolved::{Resolve as _, Resolved};
+use crate::models::rules::Rule;
+use crate::models::values::Values;
+use crate::models::verdict::Verdict;
+
+impl Values<'_> {
+    /// Compares the checks of two types. Returns whether the comparison is complete.
+    pub(super) fn checks(&self, old: &Type, new: &Type, site: &Site, outcome: &mut Outcome) -> bool {
+        let (was, is) = (self.old.checks_of(old), self.new.checks_of(new));
+        let includes = |all: &[&Check], some: &[&Check]| some.iter().all(|check| all.contains(check));
+        let subject = &site.subject;
+        // An undecided union has only checks.
+        let [was_undecided, is_undecided] = [(self.old, old), (self.new, new)].map(|(protocol, content)| {
+            let shape = |id: &usize| matches!(protocol.types[*id].shape, Shape::Undecided(_));
+            matches!(protocol.follow(content), Type::Named(id) if shape(id))
+        });
+        if was_undecided != is_undecided {
+            let either = |checks: &[&Check]| alternatives(checks).map(|names| names.join(" or "));
+            let message = match (either(&was), either(&is)) {
+                (None, Some(names)) => match required_among(self.old, old, &is) {
+                    Some(before) => format!("{subject} requires {names} instead of {before}"),
+                    None => format!("{subject} requires {names}"),
+                },
+                (Some(names), None) => match required_among(self.new, new, &was) {
+                    Some(after) => format!("{subject} requires {after} instead of {names}"),
+                    None => format!("{subject} no longer requires {names}"),
+                },
+                _ => format!("the alternatives of {subject} differ"),
+            };
+            self.as_a_whole(old, new, message, site, outcome);
+            return true;
+        }
+        if includes(&is, &was) && includes(&was, &is) && is_same_scope(&was, self.old, &is, self.new) {
+            return was_undecided;
+        }
+        let message = match (words(&was, &is), words(&is, &was)) {
+            (Some(old), Some(new)) => match (old.as_str(), new.as_str()) {
+                ("", new) => format!("{subject} requires {new}"),
+                (old, "") => format!("{subject} no longer requires {old}"),
+                (old, new) => format!("{subject} requires {new} instead of {old}"),
+            },
+            _ => format!("the checks of {subject} differ"),
+        };
+        self.as_a_whole(old, new, message, site, outcome) || was_undecided
+    }
+
+    /// Compares types whose parts cannot be compared. Returns whether they accept the same values.
+    pub(super) fn as_a_whole(
+        &self,
+        old: &Type,
+        new: &Type,
+        message: String,
+        site: &Site,
+        outcome: &mut Outcome,
+    ) -> bool {
+        let judged = [Version::New, Version::Old].map(|reader| self.asked(reader, (old, new), None, false));
+        let rule = rule_of(&judged);
+        if let Some(rule) = rule {
+            outcome.say(site, rule, message).known = Some(Box::new(judged));
+        }
+        rule.is_none()
+    }
+
+    /// Returns the verdict on what the other version sends to this one.
+    pub(super) fn read_by(&self, reader: Version, types: (&Type, &Type), aim: Option<&Aim>) -> Judged {
+        let judged = self.asked(reader, types, aim, false);
+        if !self.has_64_bit_readers || judged.verdict == Verdict::Breaking {
+            return judged;
+        }
+        // Only an integer that does not fit into the reader's type may show the difference.
+        let of_types = self.asked(reader, types, aim, true);
+        if of_types.verdict == Verdict::Breaking { of_types } else { judged }
+    }
+
+    fn asked(&self, reader: Version, (old, new): (&Type, &Type), aim: Option<&Aim>, is_64_bit: bool) -> Judged {
+        Pair::of((self.old, old), (self.new, new), is_64_bit).read_by(reader, aim, &self.effort)
+    }
+}
+
+/// Returns the rule for values that are compared as a whole, given the verdicts from old to new and from new to old. `None` if
+/// they are the same.
+pub(super) fn rule_of(judged: &[Judged; 2]) -> Option<Rule> {
+    match judged.each_ref().map(|it| it.verdict) {
+        [Verdict::Compatible, Verdict::Compatible] => None,
+        [Verdict::Compatible, _] => Some(Rule::CheckRemoved),
+        [_, Verdict::Compatible] => Some(Rule::CheckAdded),
+        _ => Some(Rule::CheckChanged),
+    }
+}
+
+/// Describes the checks that the others lack. `None` if a sentence cannot.
+fn words(checks: &[&Check], others: &[&Check]) -> Option<String> {
+    fn one(check: &Check) -> Option<String> {
+        match check {
+            Check::Pattern(pattern) => Some(format!("the pattern `{pattern}`")),
+            Check::MultipleOf(unit) => Some(format!("a multiple of {unit}")),
+            Check::MemberCount(length) => Some(length_in_words(length, "members")),
+            Check::All(checks) => all(checks.iter()),
+            _ => None,
+        }
+    }
+    fn all<'c>(checks: impl Iterator<Item = &'c Check>) -> Option<String> {
+        checks.map(one).collect::<Option<Vec<_>>>().map(|words| words.join(" and "))
+    }
+    all(checks.iter().copied().filter(|check| !others.contains(check)))
+}
+
+/// Returns whether the definitions that checks refer to are the same on both sides.
+fn is_same_scope(old: &[&Check], before: &Protocol, new: &[&Check], after: &Protocol) -> bool {
+    let mut names: Vec<&str> = Vec::new();
+    old.iter().chain(new).for_each(|check| check.definitions(&mut names));
+    let mut seen = HashSet::new();
+    while let Some(name) = names.pop() {
+        if !seen.insert(name) {
+            continue;
+        }
+        let (was, is) = (before.checks.get(name), after.checks.get(name));
+        match (was, is) {
+            (Some(was), Some(is)) if was != is => return false,
+            (None, None) => return false,
+            (was, is) => was.into_iter().chain(is).for_each(|check| check.definitions(&mut names)),
+        }
+    }
+    true
+}
+
+/// Returns the members that an object requires, of those in the alternatives of these checks.
+fn required_among(protocol: &Protocol, content: &Type, checks: &[&Check]) -> Option<String> {
+    let Resolved::Object(object) = protocol.resolved(content) else { return None };
+    let alternatives = alternatives(checks)?;
+    let is_one = |name: &str| alternatives.iter().any(|names| names.split(" and ").any(|one| one == name));
+    let required = object.members.iter().filter(|member| member.required && is_one(&member.wire));
+    let required: Vec<&str> = required.map(|member| member.wire.as_str()).collect();
+    (!required.is_empty()).then(|| required.join(" and "))
+}
+
+/// Returns the members of which checks require one or the other.
+fn alternatives(checks: &[&Check]) -> Option<Vec<String>> {
+    fn required<'c>(check: &'c Check, names: &mut Vec<&'c str>) {
+        match check {
+            Check::Required(more) => names.extend(more.iter().map(String::as_str)),
+            Check::All(checks) => checks.iter().for_each(|check| required(check, names)),
+            _ => {}
+        }
+    }
+    checks.iter().find_map(|check| match check {
+        Check::All(checks) => alternatives(&checks.iter().collect::<Vec<_>>()),
+        Check::Any(any) => {
+            let all: Vec<Vec<&str>> = any
+                .iter()
+                .map(|check| {
+                    let mut names = Vec::new();
+                    required(check, &mut names);
+                    names
+                })
+                .collect();
+            let own = |names: &Vec<&str>| {
+                let is_own = |name: &&&str| !all.iter().all(|other| other.contains(*name));
+                names.iter().filter(is_own).copied().collect::<Vec<_>>().join(" and ")
+            };
+            let own: Vec<String> = all.iter().map(own).collect();
+            (!own.iter().any(String::is_empty)).then_some(own)
+        }
+        _ => None,
+    })
+}
