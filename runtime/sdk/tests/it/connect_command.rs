@@ -357,6 +357,32 @@ async fn dropping_the_last_handle_ends_the_process() {
     }
 }
 
+/// A server writes after the end of its input, more than a pipe holds, and does not die of a broken pipe.
+#[tokio::test]
+async fn reads_what_a_server_writes_until_it_exits() {
+    let last = r#"while IFS= read -r line; do :; done
+        trap 'echo terminated >>"$LOG"; trap "" TERM' TERM
+        count=0; while [ $count -lt 2000 ]; do count=$((count + 1)); result '{"text":"nobody waits for this response any more"}'; done
+        echo finished >>"$LOG"; exit 0"#;
+    let connected = format!("receive; discovered; {last}");
+    let refused = format!("receive; error -32602 no; receive; error -32600 no; {last}");
+    for (way, body) in [("close", &connected), ("drop", &connected), ("fail", &refused)] {
+        let mut script = Script::new(body);
+        let tracker = TaskTracker::new();
+        let command = std::mem::replace(&mut script.command, Command::new("true"));
+        let connecting = client(|_| {}).process_tracker(tracker.clone()).connect_command(command);
+        match way {
+            "close" => connecting.await.expect("connected").close().await.expect("closed"),
+            "drop" => drop(connecting.await.expect("connected")),
+            _ => drop(connecting.await.expect_err("both requests are rejected")),
+        }
+        tracker.close();
+        tracker.wait().await;
+        let received = script.received();
+        assert!(received.ends_with(" finished\n"), "{way}: {received:?}");
+    }
+}
+
 #[tokio::test]
 async fn close_reports_a_server_that_has_exited() {
     let mut script = Script::new(&format!("{NAMED} receive; receive; echo 'out of memory' >&2; exit 7"));
