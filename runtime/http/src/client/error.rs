@@ -29,7 +29,7 @@ pub enum HttpError {
     #[error(transparent)]
     Io(#[from] io::Error),
     /// [`Authorize`](super::Authorize) failed to provide a token.
-    #[error("`ClientOptions::authorization` failed to provide a token")]
+    #[error("`ClientOptions::authorization` failed to provide a token: {}", error_chain(&**.0))]
     Authorization(#[source] BoxError),
     /// The HTTP response ended without a JSON-RPC response and could not be resumed, or the connection closed.
     #[error("the stream ended before the response arrived{}", last_event.as_ref().map_or(String::new(), |data| format!("; its last event was: {data}")))]
@@ -131,7 +131,7 @@ pub enum OpenSseError {
     #[error(transparent)]
     Http(#[from] HttpError),
     /// The event stream ended or failed before the `endpoint` event.
-    #[error("the event stream ended before the event `endpoint`; check the URL")]
+    #[error("the event stream ended before the event `endpoint`{}; check the URL", .0.as_ref().map_or(String::new(), |error| format!(" ({error})")))]
     Ended(#[source] Option<io::Error>),
     /// No `endpoint` event arrived within [`ClientOptions::send_timeout`](super::ClientOptions::send_timeout).
     #[error(
@@ -139,7 +139,7 @@ pub enum OpenSseError {
     )]
     Timeout(Duration),
     /// The data of the `endpoint` event is not a URL.
-    #[error("the event `endpoint` of the server contains {endpoint:?}, which is not a URL")]
+    #[error("the event `endpoint` of the server contains {endpoint:?}, which is not a URL: {source}")]
     Endpoint {
         /// At most the first 512 characters of the data.
         endpoint: String,
@@ -164,7 +164,7 @@ pub enum OpenSseError {
 #[non_exhaustive]
 pub enum OpenError {
     /// The URL is invalid.
-    #[error("{url:?} is not a URL; pass an absolute URL such as `https://example.com/mcp`")]
+    #[error("{url:?} is not a URL ({source}); pass an absolute URL such as `https://example.com/mcp`")]
     Url {
         /// The given URL.
         url: String,

@@ -5,6 +5,7 @@ use std::process::ExitStatus;
 use std::time::Duration;
 
 use mcpgen_runtime::peer::CallError;
+use mcpgen_runtime::util::error_chain;
 use mcpgen_runtime::{Closed, debug_as_message};
 use tokio::process::Command;
 use tokio_util::task::TaskTracker;
@@ -133,7 +134,7 @@ impl ClientBuilder {
 #[non_exhaustive]
 pub enum CommandError {
     /// The program could not be started.
-    #[error("cannot start `{program}`{}", hint(source))]
+    #[error("cannot start `{program}`{}: {source}", hint(source))]
     Start {
         /// The program and its arguments, shortened.
         program: String,
@@ -153,7 +154,7 @@ pub enum CommandError {
         output: ServerOutput,
     },
     /// The handshake failed. The process has been stopped.
-    #[error("cannot connect to the server `{program}`{output}")]
+    #[error("cannot connect to the server `{program}`: {}{output}", error_chain(source))]
     Handshake {
         /// The program and its arguments, shortened.
         program: String,
