@@ -30,6 +30,8 @@ impl Connection {
             .set_max_delay(MAX_BACKOFF);
         let manager = ConnectionManager::new_lazy_with_config(client.clone(), config).map_err(redis_error)?;
         let connection = Self { client, manager, timeout: options.timeout };
+        // It fails at once and says why, for example because of a wrong password. The manager tries again until the timeout.
+        drop(connection.blocking(Duration::ZERO).await?);
         connection.query::<()>(&redis::cmd("PING")).await?;
         Ok(connection)
     }
