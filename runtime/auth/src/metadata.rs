@@ -69,6 +69,13 @@ pub struct AuthorizationServerMetadata {
     pub authorization_response_iss_parameter_supported: Option<bool>,
 }
 
+/// Returns the URL of an issuer. It has the scheme `https` or `http`, a host, and neither a query nor a fragment.
+pub(crate) fn issuer_url(issuer: &str) -> Option<Url> {
+    let url: Url = issuer.parse().ok()?;
+    let is_issuer = matches!(url.scheme(), "http" | "https") && url.query().is_none() && url.fragment().is_none();
+    is_issuer.then_some(url)
+}
+
 /// Returns the URLs of a resource's metadata, in the order in which clients request them: for its path, then for its
 /// host.
 #[must_use]

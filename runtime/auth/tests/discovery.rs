@@ -8,8 +8,8 @@ use axum::body::Body;
 use axum::http::header::WWW_AUTHENTICATE;
 use axum::http::{HeaderMap, HeaderValue, Method, Request, StatusCode, Uri};
 use axum::response::{IntoResponse, Response};
-use mcpgen_auth::client::{Grant, Manual, OAuthClient, OAuthOptions};
-use mcpgen_auth::server::{JwtVerifier, ProtectedResource, ResourceError, ResourceOptions};
+use mcpgen_auth::client::{Grant, Manual, OAuthClient, OAuthError, OAuthOptions, RegisteredClient};
+use mcpgen_auth::server::{IntrospectionVerifier, JwtVerifier, ProtectedResource, ResourceError, ResourceOptions};
 use mcpgen_sdk::http::client::{Authorize, AuthorizeRequest, Challenge};
 use serde_json::{Value, json};
 use tower::{BoxError, ServiceExt};
@@ -188,6 +188,31 @@ async fn uses_other_credentials_with_another_authorization_server() {
         // The server accepts the token at first.
         client.on_response(&site.url(), &HeaderMap::new());
         sent = headers.get("authorization").cloned();
+    }
+}
+
+/// A wrong configuration is found at the start, not at the first request.
+#[tokio::test]
+async fn refuses_issuers_that_are_no_urls() {
+    const URL: &str = "https://mcp.example/mcp";
+    for issuer in
+        ["", "login", "login.example.com", "urn:login", "https://", "https://as.example/?a=b", "https://as.example#a"]
+    {
+        let error = JwtVerifier::new(issuer, URL).map(drop).expect_err(issuer).to_string();
+        assert_eq!(
+            error,
+            format!("`{issuer}` is not the URL of an issuer; write one such as `https://login.example.com`")
+        );
+        let endpoint = "https://as.example/introspect".parse().expect("a URL");
+        let verifier = IntrospectionVerifier::new(issuer, endpoint, "mcp", &"s".into(), URL);
+        assert_eq!(verifier.map(drop).expect_err(issuer).to_string(), error);
+        let verifier = JwtVerifier::new("https://as.example", URL).expect("a verifier");
+        let error = ProtectedResource::new(ResourceOptions::new(URL, issuer), verifier).expect_err(issuer);
+        assert_eq!(error, ResourceError::Issuer(issuer.to_owned()));
+        let mut options = OAuthOptions::new("client", Grant::ClientCredentials);
+        options.client = Some(RegisteredClient::with_secret(issuer, "id", "secret"));
+        let error = OAuthClient::new(URL, options).map(drop).expect_err(issuer);
+        assert!(matches!(&error, OAuthError::Issuer(found) if found == issuer), "{error}");
     }
 }
 

@@ -23,7 +23,13 @@ async fn introspects_opaque_tokens_and_caches_valid_ones() {
         let error = verifier.verify(&token.into()).await.expect_err(token);
         assert_eq!(error.to_string(), why);
     }
-    let gone = IntrospectionVerifier::new("i", "http://127.0.0.1:1/".parse().expect("a URL"), "mcp", &"s".into(), "a");
+    let gone = IntrospectionVerifier::new(
+        "https://i.example",
+        "http://127.0.0.1:1/".parse().expect("a URL"),
+        "mcp",
+        &"s".into(),
+        "a",
+    );
     let error = gone.expect("a verifier").verify(&"opaque-a".into()).await.expect_err("no server");
     assert!(matches!(error, TokenError::Unavailable(_)));
 }

@@ -1,11 +1,13 @@
 //! A server for the tests: `probe_server` serves standard input and output, `probe_server --http` prints a URL and serves
 //! it. With `--broken`, it writes a result that does not match the schema, with `--hostile` texts that control a
-//! terminal, and with `--faulty FAULT` it has one fault.
+//! terminal, and with `--faulty FAULT` it has one fault. What arrives is written to the file `PROBE_SERVER_RECORD`.
+
+use std::io::Write as _;
 
 use mcpgen_sdk::http::server::EndpointOptions;
 use mcpgen_sdk::prelude::*;
 use mcpgen_types::JsonRef;
-use mcpgen_types::v2026_07_28::{Prompt, PromptArgument, Resource, Tool};
+use mcpgen_types::v2026_07_28::{ElicitRequestFormParams, Prompt, PromptArgument, Resource, Tool};
 use serde_json::json;
 
 fn server() -> Result<Server, Box<dyn std::error::Error>> {
@@ -26,6 +28,7 @@ fn server() -> Result<Server, Box<dyn std::error::Error>> {
     }))?;
     let fail: Tool = mcpgen_types::from_value(json!({ "name": "fail", "inputSchema": { "type": "object" } }))?;
     let sleep: Tool = mcpgen_types::from_value(json!({ "name": "sleep", "inputSchema": { "type": "object" } }))?;
+    let erase: Tool = mcpgen_types::from_value(json!({ "name": "erase", "inputSchema": { "type": "object" } }))?;
     let explain = Prompt::new("explain").with_arguments([PromptArgument::new("topic").with_required(true)]);
     Ok(Server::builder("probe-server", "1.2.3")
         .page_size(2)
@@ -41,13 +44,48 @@ fn server() -> Result<Server, Box<dyn std::error::Error>> {
         })
         .tool_with_schema(fail, |_, _| async { Err::<String, _>(ToolError::failed("it is broken \u{1b}[31m")) })
         .tool_with_schema(sleep, |_, _| async {
+            let _recorded = RecordOnDrop("the call has ended");
             tokio::time::sleep(std::time::Duration::from_secs(60)).await;
             "late".to_owned()
+        })
+        .tool_with_schema(erase, |context, _| async move {
+            let schema = json!({
+                "type": "object",
+                "properties": { "delete": { "type": "boolean" }, "reason": { "type": "string" } },
+                "required": ["delete"],
+            });
+            let form = json!({ "message": "Delete the note?", "requestedSchema": schema });
+            let form = mcpgen_types::from_value::<ElicitRequestFormParams>(form);
+            let form = form.map_err(|error| ToolError::failed(error.to_string()))?;
+            let answer = context.elicit("delete", form).await?;
+            Ok::<_, ToolError>(mcpgen_types::to_string(&answer))
         })
         .resource(Resource::new("test:///text", "text").with_mime_type("text/plain"), |_| async { "some text" })
         .resource(Resource::new("test:///bytes", "bytes"), |_| async { vec![0_u8, 159, 146, 150] })
         .prompt(explain, |_, arguments| async move { format!("Explain {}.", arguments["topic"]) })
         .build())
+}
+
+/// Appends a line to the file that the environment names, for tests that look at what has arrived.
+fn record(line: &str) {
+    let Some(path) = std::env::var_os("PROBE_SERVER_RECORD") else { return };
+    let file = std::fs::OpenOptions::new().create(true).append(true).open(path);
+    let _ = file.and_then(|mut file| writeln!(file, "{line}"));
+}
+
+struct RecordOnDrop(&'static str);
+
+impl Drop for RecordOnDrop {
+    fn drop(&mut self) {
+        record(self.0);
+    }
+}
+
+async fn record_body(request: axum::extract::Request, next: axum::middleware::Next) -> axum::response::Response {
+    let (head, body) = request.into_parts();
+    let body = axum::body::to_bytes(body, 1 << 20).await.unwrap_or_default();
+    record(&String::from_utf8_lossy(&body));
+    next.run(axum::extract::Request::from_parts(head, body.into())).await
 }
 
 /// A server that is not one: it responds to every request with the same result, which no revision accepts for a list.
@@ -137,7 +175,9 @@ fn faulty(fault: &str) -> std::io::Result<()> {
         echo["description"] = json!(format!("Process {}.", std::process::id()));
     }
     for line in std::io::stdin().lines() {
-        let message: serde_json::Value = serde_json::from_str(&line?)?;
+        let line = line?;
+        record(&line);
+        let message: serde_json::Value = serde_json::from_str(&line)?;
         let Some(id) = message.get("id") else { continue };
         let method = message["method"].as_str().unwrap_or_default();
         let result = match (method, fault) {
@@ -164,11 +204,34 @@ fn faulty(fault: &str) -> std::io::Result<()> {
                 7,
                 echo,
             ] })),
+            ("tools/list", "invalid-headers") => {
+                let tool = |name: &str, argument: serde_json::Value| {
+                    let schema = json!({ "type": "object", "properties": { "a": argument } });
+                    json!({ "name": name, "description": "Does it.", "inputSchema": schema })
+                };
+                Ok(json!({ "tools": [
+                    tool("valid", json!({ "type": "string", "x-mcp-header": "A" })),
+                    tool("number", json!({ "type": "number", "x-mcp-header": "A" })),
+                    tool("empty", json!({ "type": "string", "x-mcp-header": "" })),
+                    tool("token", json!({ "type": "string", "x-mcp-header": "a b" })),
+                    tool("no text", json!({ "type": "string", "x-mcp-header": null })),
+                    tool("nested", json!({ "anyOf": [{ "type": "string", "x-mcp-header": "A" }] })),
+                ] }))
+            }
+            ("tools/list" | "resources/list" | "resources/templates/list", "all-fail") => {
+                Err((-32603, "the disk is full"))
+            }
             ("tools/list", "tools-fail") => Err((-32603, "the disk is full")),
             ("resources/list", "resources-fail") => Err((-32603, "the disk is full")),
             ("tools/list", _) => Ok(json!({ "tools": [echo] })),
             ("resources/list", _) => Ok(json!({ "resources": [] })),
             ("resources/templates/list", _) => Ok(json!({ "resourceTemplates": [] })),
+            ("tools/call", "digits") => {
+                println!(
+                    r#"{{"jsonrpc":"2.0","id":{id},"result":{{"content":[],"structuredContent":{{"n":12345678901234567890123}}}}}}"#
+                );
+                continue;
+            }
             ("tools/call", _) => {
                 let text = message["params"]["arguments"].to_string();
                 Ok(json!({ "content": [{ "type": "text", "text": text }] }))
@@ -195,6 +258,7 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
         Some(_) => {
             let endpoint = server()?.http(EndpointOptions::default())?;
             let app = axum::Router::new().route_service("/mcp", endpoint);
+            let app = app.layer(axum::middleware::from_fn(record_body));
             let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await?;
             println!("http://{}/mcp", listener.local_addr()?);
             Ok(axum::serve(listener, app).await?)

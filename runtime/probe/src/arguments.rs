@@ -1,7 +1,8 @@
-//! Reads the arguments of a tool from the command line, by the tool's input schema.
+//! Reads the arguments of a tool and the answers to forms from the command line, by their schemas.
 
-use mcpgen_types::{Json, JsonObject};
-use serde_json::Value;
+use std::collections::HashSet;
+
+use mcpgen_types::{Json, JsonObject, JsonRef};
 
 use crate::failure::Failure;
 use crate::output::quoted;
@@ -9,99 +10,148 @@ use crate::output::quoted;
 /// The maximum number of references and combined schemas inside each other that are followed.
 const MAX_DEPTH: usize = 16;
 
-/// Reads the values of `--arg`. Without a schema, or a type in it, a value is JSON if it can be read as JSON, and otherwise a
-/// string.
-pub(crate) fn typed(tool: &str, pairs: &[(String, String)], schema: Option<&Value>) -> Result<JsonObject, Failure> {
-    let mut arguments = JsonObject::new();
+/// What expects the values of an option, for messages.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Recipient<'a> {
+    /// A tool expects those of `--arg`.
+    Tool(&'a str),
+    /// A form with this message expects those of `--answer`.
+    Form(&'a str),
+}
+
+impl Recipient<'_> {
+    fn mismatch(self, name: &str, expected: &str, found: &str) -> Failure {
+        let found = quoted(found);
+        Failure::Usage(match self {
+            Recipient::Tool(tool) => format!(
+                "--arg {name}: the tool `{tool}` expects {expected}, found {found}; correct it, or pass all arguments with \
+                 --json"
+            ),
+            Recipient::Form(message) => {
+                format!("--answer {name}: the question {} expects {expected}, found {found}", quoted(message))
+            }
+        })
+    }
+}
+
+/// Fails if an option names a value twice.
+pub(crate) fn check_names(option: &str, pairs: &[(String, String)]) -> Result<(), Failure> {
+    let mut names = HashSet::new();
+    match pairs.iter().find(|(name, _)| !names.insert(name)) {
+        Some((name, _)) => {
+            Err(Failure::Usage(format!("{option} {name} is given twice; to pass a list, write it as JSON")))
+        }
+        None => Ok(()),
+    }
+}
+
+/// Reads values. Without a schema, or a type in it, a value is JSON if it can be read as JSON, and otherwise a string. Numbers
+/// keep their digits.
+pub(crate) fn typed(
+    recipient: Recipient<'_>,
+    pairs: &[(String, String)],
+    schema: Option<JsonRef<'_>>,
+) -> Result<JsonObject, Failure> {
+    let mut values = JsonObject::new();
     for (name, text) in pairs {
         let property = schema.and_then(|schema| schema.get("properties")?.get(name));
         let types = property.zip(schema).and_then(|(property, root)| types(property, root, MAX_DEPTH));
-        let value = value(text, types.as_deref()).ok_or_else(|| {
-            let expected = types.unwrap_or_default().join(" or ");
-            let remedy = "or pass all arguments with --json";
-            Failure::Usage(format!(
-                "--arg {name}: the tool `{tool}` expects {expected}, found {}; correct it, {remedy}",
-                quoted(text)
-            ))
-        })?;
-        if arguments.insert(name, value).is_some() {
-            return Err(Failure::Usage(format!("--arg {name} is given twice; pass a list with --arg {name}='[…]'")));
-        }
+        let value = value(text, types.as_deref());
+        values.insert(
+            name,
+            value.ok_or_else(|| recipient.mismatch(name, &types.unwrap_or_default().join(" or "), text))?,
+        );
     }
-    Ok(arguments)
+    Ok(values)
 }
 
 /// Reads the value of `--json`.
 pub(crate) fn object(text: &str) -> Result<JsonObject, Failure> {
     let value = Json::parse(text).map_err(|error| Failure::Usage(format!("--json is not JSON: {error}")))?;
     JsonObject::try_from(value.as_ref()).map_err(|_| {
-        let found = type_of(&value.to_value());
+        let found = type_of(value.as_ref());
         Failure::Usage(format!("--json is not a JSON object, but {found}; write {{\"NAME\": VALUE}}"))
     })
 }
 
 /// Reads a value of one of these types. JSON of a type comes first, so that a tool that accepts numbers and strings gets a
 /// number; what only a string can be is the text as it is.
-fn value(text: &str, types: Option<&[&str]>) -> Option<Value> {
-    let json = serde_json::from_str(text).ok().filter(|json| is_exact(text, json));
+fn value(text: &str, types: Option<&[&str]>) -> Option<Json> {
+    let json = Json::parse(text).ok();
     let Some(types) = types else { return Some(json.unwrap_or_else(|| text.into())) };
-    let of_type =
-        json.filter(|json| !json.is_string()).and_then(|json| types.iter().find_map(|name| as_type(&json, name)));
+    let json = json.filter(|json| type_of(json.as_ref()) != "a string");
+    let of_type = json.and_then(|json| types.iter().find_map(|name| as_type(&json, name)));
     of_type.or_else(|| types.contains(&"a string").then(|| text.into()))
 }
 
-/// Returns whether a number that was read is the one in the text: integers beyond 64 bits become doubles.
-fn is_exact(text: &str, json: &Value) -> bool {
-    let is_integer = text.trim().trim_start_matches('-').chars().all(|c| c.is_ascii_digit());
-    !(is_integer && json.is_f64())
+/// Returns the value if it has this type. A whole number with a fraction of zero is an integer.
+fn as_type(json: &Json, name: &str) -> Option<Json> {
+    let found = type_of(json.as_ref());
+    match name {
+        "an integer" if found == "a number" => integer(json),
+        _ => (found == name).then(|| json.clone()),
+    }
 }
 
-/// Returns the value if it has this type. A whole number with a fraction of zero is an integer.
-fn as_type(json: &Value, name: &str) -> Option<Value> {
-    match (name, json.as_f64()) {
-        ("an integer", Some(number)) if json.is_f64() => {
-            // 2^53: larger doubles are not exact integers.
-            (number.fract() == 0.0 && number.abs() <= 9_007_199_254_740_992.0).then(|| (number as i64).into())
-        }
-        ("an integer", number) => number.map(|_| json.clone()),
-        _ => (type_of(json) == name).then(|| json.clone()),
+/// Returns a number as an integer, with all of its digits.
+fn integer(number: &Json) -> Option<Json> {
+    let text = number.text();
+    if text.contains(['e', 'E']) {
+        // 2^53: larger doubles are not exact integers.
+        let value = number.as_f64().filter(|value| value.fract() == 0.0 && value.abs() <= 9_007_199_254_740_992.0);
+        return value.map(|value| (value as i64).into());
+    }
+    match text.split_once('.') {
+        Some((whole, fraction)) if fraction.bytes().all(|digit| digit == b'0') => Json::parse(whole).ok(),
+        Some(_) => None,
+        None => Some(number.clone()),
     }
 }
 
 /// Returns the type of a value in words.
-fn type_of(json: &Value) -> &'static str {
-    match json {
-        Value::Null => "null",
-        Value::Bool(_) => "a boolean",
-        Value::Number(_) => "a number",
-        Value::String(_) => "a string",
-        Value::Array(_) => "an array",
-        Value::Object(_) => "an object",
+fn type_of(json: JsonRef<'_>) -> &'static str {
+    match json.text().as_bytes().first() {
+        Some(b'n') => "null",
+        Some(b't' | b'f') => "a boolean",
+        Some(b'"') => "a string",
+        Some(b'[') => "an array",
+        Some(b'{') => "an object",
+        _ => "a number",
     }
 }
 
+/// Returns the types that a schema without references accepts, in words.
+pub(crate) fn type_names(schema: JsonRef<'_>) -> Option<String> {
+    types(schema, schema, MAX_DEPTH).map(|types| types.join(" or "))
+}
+
 /// Returns the types that a schema accepts, in words. `None` if it does not limit them.
-fn types(schema: &Value, root: &Value, depth: usize) -> Option<Vec<&'static str>> {
+fn types(schema: JsonRef<'_>, root: JsonRef<'_>, depth: usize) -> Option<Vec<&'static str>> {
     let depth = depth.checked_sub(1)?;
-    let inner = |schema: &Value| types(schema, root, depth);
-    let list = |keyword: &str| schema.get(keyword).and_then(Value::as_array);
+    let inner = |schema: JsonRef<'_>| types(schema, root, depth);
+    let list = |keyword: &str| schema.get(keyword).into_iter().flat_map(JsonRef::elements);
     let mut limits = Vec::new();
-    if let Some(pointer) = schema.get("$ref").and_then(Value::as_str).and_then(|target| target.strip_prefix('#')) {
+    let target = schema.get("$ref").and_then(JsonRef::as_str);
+    if let Some(pointer) = target.as_deref().and_then(|target| target.strip_prefix('#')) {
         limits.extend(root.pointer(pointer).and_then(inner));
     }
-    let named = schema.get("type").and_then(Value::as_str).into_iter();
-    let named: Vec<&str> = named.chain(list("type").into_iter().flatten().filter_map(Value::as_str)).collect();
+    let named = schema.get("type").and_then(JsonRef::as_str).into_iter();
+    let named: Vec<_> = named.chain(list("type").filter_map(JsonRef::as_str)).collect();
     if !named.is_empty() {
         // A type that is not known may be any.
-        limits.extend(named.into_iter().map(in_words).collect::<Option<Vec<_>>>());
+        limits.extend(named.iter().map(|name| in_words(name)).collect::<Option<Vec<_>>>());
     }
-    if let Some(constants) = list("enum").map(Vec::as_slice).or(schema.get("const").map(std::slice::from_ref)) {
-        limits.push(constants.iter().map(type_of).collect());
+    if let Some(constants) = schema.get("enum").filter(|constants| constants.is_array()) {
+        limits.push(constants.elements().map(type_of).collect());
+    } else if let Some(constant) = schema.get("const") {
+        limits.push(vec![type_of(constant)]);
     }
-    limits.extend(list("allOf").into_iter().flatten().filter_map(inner));
-    for alternatives in ["anyOf", "oneOf"].into_iter().filter_map(list) {
-        let all: Option<Vec<_>> = alternatives.iter().map(inner).collect();
-        limits.extend(all.map(|all| all.concat()));
+    limits.extend(list("allOf").filter_map(inner));
+    for keyword in ["anyOf", "oneOf"] {
+        if schema.get(keyword).is_some_and(JsonRef::is_array) {
+            let all: Option<Vec<_>> = list(keyword).map(inner).collect();
+            limits.extend(all.map(|all| all.concat()));
+        }
     }
     let accepted = limits.into_iter().reduce(both)?;
     // A schema that accepts nothing says nothing about types.
@@ -137,9 +187,15 @@ fn in_words(name: &str) -> Option<&'static str> {
 
 #[cfg(test)]
 mod tests {
-    use serde_json::json;
+    use serde_json::{Value, json};
 
     use super::*;
+
+    fn read(schema: &Value, text: &str) -> Result<JsonObject, String> {
+        let pair = ("x".to_owned(), text.to_owned());
+        let schema = Json::from(schema);
+        typed(Recipient::Tool("t"), &[pair], Some(schema.as_ref())).map_err(|error| error.to_string())
+    }
 
     #[test]
     fn the_schema_decides_the_type() {
@@ -154,7 +210,6 @@ mod tests {
             (json!({ "type": "integer" }), "1", Ok(json!(1))),
             (json!({ "type": "integer" }), "1.0", Ok(json!(1))),
             (json!({ "type": "integer" }), "1.5", Err("an integer, found \"1.5\"")),
-            (json!({ "type": "integer" }), "12345678901234567890123", Err("an integer")),
             (json!({ "type": "number" }), "one", Err("a number, found \"one\"")),
             (json!({ "type": "boolean" }), "true", Ok(json!(true))),
             (json!({ "type": "boolean" }), "yes", Err("a boolean, found \"yes\"")),
@@ -175,15 +230,12 @@ mod tests {
             // Nothing limits the type.
             (json!({}), "1", Ok(json!(1))),
             (json!({}), "a", Ok(json!("a"))),
-            (json!({}), "12345678901234567890123", Ok(json!("12345678901234567890123"))),
             (json!({ "anyOf": [string(), {}] }), "1", Ok(json!(1))),
             (json!({ "$ref": "#/properties/x" }), "1", Ok(json!(1))),
             (json!({ "$ref": "#/nowhere", "type": "future" }), "1", Ok(json!(1))),
         ] {
             let schema = json!({ "properties": { "x": schema }, "$defs": { "text": string() } });
-            let read =
-                typed("t", &[("x".to_owned(), text.to_owned())], Some(&schema)).map_err(|error| error.to_string());
-            match (read, expected) {
+            match (read(&schema, text), expected) {
                 (Ok(read), Ok(expected)) => assert_eq!(read, json!({ "x": expected }), "{schema} {text}"),
                 (Err(error), Err(part)) => {
                     let part = format!("--arg x: the tool `t` expects {part}");
@@ -194,12 +246,37 @@ mod tests {
         }
     }
 
+    /// What is sent is what was written, whatever its precision.
+    #[test]
+    fn numbers_keep_their_digits() {
+        const LONG: &str = "12345678901234567890123";
+        for (schema, text, expected) in [
+            (json!({ "type": "integer" }), LONG, LONG),
+            (json!({ "type": "integer" }), "-12345678901234567890123", "-12345678901234567890123"),
+            (json!({ "type": "integer" }), "12345678901234567890123.0", LONG),
+            (json!({ "type": "integer" }), "1e3", "1000"),
+            (json!({ "type": "number" }), LONG, LONG),
+            (json!({ "type": "number" }), "0.1234567890123456789012345", "0.1234567890123456789012345"),
+            (json!({ "type": "number" }), "1.0", "1.0"),
+            (json!({ "type": ["string", "number"] }), LONG, LONG),
+            (json!({}), LONG, LONG),
+            (json!({ "type": "object" }), r#"{"a":[12345678901234567890123]}"#, r#"{"a":[12345678901234567890123]}"#),
+            (json!({ "type": "string" }), LONG, r#""12345678901234567890123""#),
+            (json!({ "type": "string" }), "1.0", r#""1.0""#),
+        ] {
+            let schema = json!({ "properties": { "x": schema } });
+            assert_eq!(read(&schema, text).expect(text).text(), format!(r#"{{"x":{expected}}}"#), "{schema} {text}");
+        }
+        let text = format!(r#"{{"a":{LONG}}}"#);
+        assert_eq!(object(&text).expect("an object").text(), text);
+    }
+
     #[test]
     fn an_argument_is_given_once() {
         let pair = || ("x".to_owned(), "1".to_owned());
-        assert_eq!(typed("t", &[pair()], None).expect("arguments"), json!({ "x": 1 }));
-        let error = typed("t", &[pair(), pair()], None).expect_err("twice").to_string();
-        assert_eq!(error, "--arg x is given twice; pass a list with --arg x='[…]'");
+        assert!(check_names("--arg", &[pair()]).is_ok());
+        let error = check_names("--arg", &[pair(), pair()]).expect_err("twice").to_string();
+        assert_eq!(error, "--arg x is given twice; to pass a list, write it as JSON");
     }
 
     #[test]

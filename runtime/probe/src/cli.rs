@@ -32,6 +32,7 @@ pub(crate) enum Command {
     Snapshot(SnapshotArgs),
     Ping(PingArgs),
     Watch(WatchArgs),
+    Trace(TraceArgs),
     Completions(CompletionsArgs),
     Man(ManArgs),
 }
@@ -111,11 +112,14 @@ pub(crate) struct ListArgs {
 ///
 /// The tool's input schema decides the type of the value of --arg: a string is the text as it is, a number, a boolean, an
 /// array or an object is JSON. Without a type, the value is JSON if it can be read as JSON, and otherwise a string.
+///
+/// With --answer, the command answers the server's questions. It fails if a required field has no answer.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
   mcpgen-probe call get-sum --arg a=1 --arg b=2 -- npx -y @modelcontextprotocol/server-everything
-  mcpgen-probe call search --json '{\"query\": \"mcp\"}' https://example.com/mcp")]
+  mcpgen-probe call search --json '{\"query\": \"mcp\"}' https://example.com/mcp
+  mcpgen-probe call remove --arg id=7 --answer delete=true https://example.com/mcp")]
 pub(crate) struct CallArgs {
     /// The name of the tool
     #[arg(value_name = "TOOL")]
@@ -126,6 +130,9 @@ pub(crate) struct CallArgs {
     /// All arguments as a JSON object, or `-` for standard input
     #[arg(long, value_name = "OBJECT", conflicts_with = "arguments")]
     pub(crate) json: Option<String>,
+    /// The answer to a field of the forms in which the server asks the user; can be repeated
+    #[arg(long = "answer", value_name = "FIELD=VALUE", value_parser = pair)]
+    pub(crate) answers: Vec<(String, String)>,
     /// The form of the output
     #[arg(long, value_enum, default_value_t)]
     pub(crate) format: Format,
@@ -225,6 +232,26 @@ pub(crate) struct WatchArgs {
     pub(crate) full: bool,
     #[command(flatten)]
     pub(crate) target: Target,
+}
+
+/// Describe the messages of a captured log, and check each
+///
+/// Each line of the log has a message as JSON, after anything else, such as a time or the output of `watch --full`. An
+/// object with a message as a member is read, too. Words such as `client`, `from server` or `server →` before a message name
+/// its sender; without them, its method and the requests before it do. The exit code is 1 if a message does not match the
+/// schema of its revision.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  mcpgen-probe trace messages.jsonl
+  mcpgen-probe trace --full - < mcp.log")]
+pub(crate) struct TraceArgs {
+    /// The log, or `-` for standard input
+    #[arg(value_name = "FILE")]
+    pub(crate) file: PathBuf,
+    /// Show the whole messages
+    #[arg(long)]
+    pub(crate) full: bool,
 }
 
 /// Print completions for a shell

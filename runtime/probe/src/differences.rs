@@ -1,9 +1,9 @@
 //! Finds what differs between two snapshots, for people: the item, the place in it, and both values.
 
-use std::collections::HashMap;
+use std::borrow::Cow;
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 
-use mcpgen_types::counted;
-use serde_json::Value;
+use mcpgen_types::{JsonRef, counted};
 
 use crate::cli::Kind;
 use crate::output::quoted;
@@ -16,12 +16,11 @@ const FOUND: usize = 1000;
 const BEFORE: usize = 20;
 
 /// Returns the differences between the lists of these kinds, one per line.
-pub(crate) fn differences(old: &Value, new: &Value, kinds: &[Kind]) -> Vec<String> {
+pub(crate) fn differences(old: JsonRef<'_>, new: JsonRef<'_>, kinds: &[Kind]) -> Vec<String> {
     let mut found = Vec::new();
     for kind in kinds {
-        let list = |lists: &Value| lists.get(kind.member()).cloned();
-        match (list(old), list(new)) {
-            (Some(Value::Array(old)), Some(Value::Array(new))) => items(*kind, &old, &new, &mut found),
+        match (old.get(kind.member()), new.get(kind.member())) {
+            (Some(old), Some(new)) => items(*kind, old, new, &mut found),
             (None, None) => {}
             (Some(_), None) => found.push(format!("the list of {} is gone", kind.title())),
             (_, Some(_)) => found.push(format!("the list of {} is new", kind.title())),
@@ -40,31 +39,29 @@ pub(crate) fn shown(differences: &[String]) -> String {
     lines.join("\n")
 }
 
+/// The key of an item, and the number of earlier items with the same key.
+type Key<'a> = (Cow<'a, str>, usize);
+
 /// Compares two lists by the keys of their items. Several items with one key are compared in their order.
-fn items(kind: Kind, old: &[Value], new: &[Value], found: &mut Vec<String>) {
-    let (mut old, mut new) = (by_key(kind, old), by_key(kind, new));
-    old.sort_by_key(|(key, _)| *key);
-    new.sort_by_key(|(key, _)| *key);
-    let of_new: HashMap<_, _> = new.iter().copied().collect();
-    let of_old: HashMap<_, _> = old.iter().copied().collect();
+fn items(kind: Kind, old: JsonRef<'_>, new: JsonRef<'_>, found: &mut Vec<String>) {
+    let (old, new) = (by_key(kind, old), by_key(kind, new));
     for (key, item) in &old {
-        let name = format!("{} {}", kind.item(), quoted(key.0));
-        match of_new.get(key) {
-            Some(new) => values(&name, "", item, new, found),
+        let name = format!("{} {}", kind.item(), quoted(&key.0));
+        match new.get(key) {
+            Some(new) => values(&name, "", *item, *new, found),
             None => found.push(format!("{name} is gone")),
         }
     }
-    for (key, _) in new.iter().filter(|(key, _)| !of_old.contains_key(key)) {
-        found.push(format!("{} {} is new", kind.item(), quoted(key.0)));
+    for (key, _) in new.iter().filter(|(key, _)| !old.contains_key(*key)) {
+        found.push(format!("{} {} is new", kind.item(), quoted(&key.0)));
     }
 }
 
-/// Returns the items with their keys, and the number of earlier items with the same key.
-fn by_key(kind: Kind, items: &[Value]) -> Vec<((&str, usize), &Value)> {
+fn by_key<'a>(kind: Kind, items: JsonRef<'a>) -> BTreeMap<Key<'a>, JsonRef<'a>> {
     let mut counts = HashMap::new();
-    let keyed = items.iter().map(|item| {
-        let key = item.get(kind.key()).and_then(Value::as_str).unwrap_or("?");
-        let count: &mut usize = counts.entry(key).or_default();
+    let keyed = items.elements().map(|item| {
+        let key = item.get(kind.key()).and_then(JsonRef::as_str).unwrap_or("?".into());
+        let count: &mut usize = counts.entry(key.clone()).or_default();
         *count += 1;
         ((key, *count), item)
     });
@@ -72,33 +69,32 @@ fn by_key(kind: Kind, items: &[Value]) -> Vec<((&str, usize), &Value)> {
 }
 
 /// Compares two values at a JSON pointer in an item.
-fn values(name: &str, pointer: &str, old: &Value, new: &Value, found: &mut Vec<String>) {
+fn values(name: &str, pointer: &str, old: JsonRef<'_>, new: JsonRef<'_>, found: &mut Vec<String>) {
     if old == new || found.len() >= FOUND {
         return;
     }
-    match (old, new) {
-        (Value::Object(old), Value::Object(new)) => {
-            let mut keys: Vec<&String> = old.keys().chain(new.keys().filter(|key| !old.contains_key(*key))).collect();
-            keys.sort();
-            for key in keys {
-                let place = format!("{pointer}/{}", key.replace('~', "~0").replace('/', "~1"));
-                member(name, &place, old.get(key), new.get(key), found);
-            }
+    if old.is_object() && new.is_object() {
+        let (old, new): (BTreeMap<_, _>, BTreeMap<_, _>) = (old.members().collect(), new.members().collect());
+        let keys: BTreeSet<&Cow<'_, str>> = old.keys().chain(new.keys()).collect();
+        for key in keys {
+            let place = format!("{pointer}/{}", key.replace('~', "~0").replace('/', "~1"));
+            member(name, &place, old.get(key).copied(), new.get(key).copied(), found);
         }
-        (Value::Array(old), Value::Array(new)) => {
-            for at in 0..old.len().max(new.len()) {
-                member(name, &format!("{pointer}/{at}"), old.get(at), new.get(at), found);
-            }
+    } else if old.is_array() && new.is_array() {
+        let (old, new): (Vec<_>, Vec<_>) = (old.elements().collect(), new.elements().collect());
+        for at in 0..old.len().max(new.len()) {
+            member(name, &format!("{pointer}/{at}"), old.get(at).copied(), new.get(at).copied(), found);
         }
-        (Value::String(old), Value::String(new)) => {
-            let (old, new) = excerpts(old, new);
-            found.push(format!("{name}: {pointer}: {old} is now {new}"));
-        }
-        _ => found.push(format!("{name}: {pointer}: {} is now {}", json(old), json(new))),
+    } else {
+        let (old, new) = match (old.as_str(), new.as_str()) {
+            (Some(old), Some(new)) => excerpts(&old, &new),
+            _ => (json(old), json(new)),
+        };
+        found.push(format!("{name}: {pointer}: {old} is now {new}"));
     }
 }
 
-fn member(name: &str, pointer: &str, old: Option<&Value>, new: Option<&Value>, found: &mut Vec<String>) {
+fn member(name: &str, pointer: &str, old: Option<JsonRef<'_>>, new: Option<JsonRef<'_>>, found: &mut Vec<String>) {
     match (old, new) {
         (Some(old), Some(new)) => values(name, pointer, old, new, found),
         (Some(old), None) => found.push(format!("{name}: {pointer}: {} is gone", json(old))),
@@ -108,16 +104,13 @@ fn member(name: &str, pointer: &str, old: Option<&Value>, new: Option<&Value>, f
 }
 
 /// Returns the beginning of a value: a text in quotes, or JSON.
-fn json(value: &Value) -> String {
-    match value {
-        Value::String(text) => quoted(text),
-        other => {
-            let text = other.to_string();
-            let mut characters = text.chars();
-            let shown: String = characters.by_ref().take(80).collect();
-            if characters.next().is_some() { format!("{shown}…") } else { shown }
-        }
+fn json(value: JsonRef<'_>) -> String {
+    if let Some(text) = value.as_str() {
+        return quoted(&text);
     }
+    let mut characters = value.text().chars();
+    let shown: String = characters.by_ref().take(80).collect();
+    if characters.next().is_some() { format!("{shown}…") } else { shown }
 }
 
 /// Quotes two texts from shortly before their first difference.
@@ -133,9 +126,15 @@ fn excerpts(old: &str, new: &str) -> (String, String) {
 
 #[cfg(test)]
 mod tests {
-    use serde_json::json;
+    use mcpgen_types::Json;
+    use serde_json::{Value, json};
 
     use super::*;
+
+    fn compare(old: &Value, new: &Value, kinds: &[Kind]) -> Vec<String> {
+        let [old, new] = [old, new].map(Json::from);
+        differences(old.as_ref(), new.as_ref(), kinds)
+    }
 
     #[test]
     fn names_the_item_the_place_and_both_values() {
@@ -185,12 +184,12 @@ mod tests {
             ),
         ] {
             let (old, new) = (json!({ "tools": old }), json!({ "tools": new }));
-            assert_eq!(differences(&old, &new, &Kind::ALL), expected, "{old} {new}");
+            assert_eq!(compare(&old, &new, &Kind::ALL), expected, "{old} {new}");
         }
         let lists = [json!({ "prompts": [] }), json!({ "resources": [] })];
         let expected = ["the list of resources is new", "the list of prompts is gone"];
-        assert_eq!(differences(&lists[0], &lists[1], &Kind::ALL), expected);
-        assert!(differences(&lists[0], &lists[1], &[Kind::Tools]).is_empty(), "only these lists are known");
+        assert_eq!(compare(&lists[0], &lists[1], &Kind::ALL), expected);
+        assert!(compare(&lists[0], &lists[1], &[Kind::Tools]).is_empty(), "only these lists are known");
     }
 
     #[test]

@@ -75,6 +75,30 @@ impl Failure {
         }
     }
 
+    /// A connection to a URL failed. `why` need not repeat the URL.
+    pub(crate) fn connect(server: &str, why: &str) -> Failure {
+        let why =
+            ["", "/"].iter().fold(why.to_owned(), |why, end| why.replace(&format!(" for url ({server}{end})"), ""));
+        Failure::Connect { server: server.to_owned(), why }
+    }
+
+    /// Adds another failure to this one if it has the same cause. Returns whether it has.
+    pub(crate) fn merge(&mut self, other: &Failure) -> bool {
+        let (method, other) = match (self, other) {
+            (Failure::Response { method, error }, Failure::Response { method: other, error: same })
+                if error == same =>
+            {
+                (method, other)
+            }
+            (Failure::Unexpected { method, why }, Failure::Unexpected { method: other, why: same }) if why == same => {
+                (method, other)
+            }
+            _ => return false,
+        };
+        method.push_str(&format!(", {other}"));
+        true
+    }
+
     pub(crate) fn io(action: impl Into<String>) -> impl FnOnce(io::Error) -> Failure {
         let action = action.into();
         move |source| Failure::Io { action, source }
@@ -100,16 +124,47 @@ impl Failure {
     }
 }
 
-/// Returns the text of an error and of its sources. A source that the text already contains is left out.
+/// Returns the text of an error and of its sources. What the text already says is left out.
 pub(crate) fn with_sources(error: &dyn std::error::Error) -> String {
     let mut text = error.to_string();
     let mut source = error.source();
     while let Some(error) = source {
         let more = error.to_string();
         if !text.contains(&more) {
-            text.push_str(&format!(": {more}"));
+            // An error that ends with the beginning of its source.
+            let parts = more.rmatch_indices(": ").map(|(at, _)| at);
+            let said = parts.map(|at| &more[..at]).find(|part| text.ends_with(part)).unwrap_or_default();
+            let more = &more[said.len()..];
+            text.push_str(if said.is_empty() { ": " } else { "" });
+            text.push_str(more);
         }
         source = error.source();
     }
     text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[derive(Debug, thiserror::Error)]
+    #[error("{text}")]
+    struct Link {
+        text: &'static str,
+        source: Option<Box<Link>>,
+    }
+
+    #[test]
+    fn says_each_cause_once() {
+        for (chain, expected) in [
+            (&["a", "b", "c"][..], "a: b: c"),
+            (&["a: b", "b", "c"], "a: b: c"),
+            (&["a: b", "b: c"], "a: b: c"),
+            (&["a: b: c", "b: c: d", "d"], "a: b: c: d"),
+        ] {
+            let link = |source, text: &&'static str| Some(Box::new(Link { text, source }));
+            let error = chain.iter().rev().fold(None, link).expect("an error");
+            assert_eq!(with_sources(&*error), expected, "{chain:?}");
+        }
+    }
 }

@@ -25,7 +25,6 @@ pub(crate) fn authorization(url: &str, activity: &Activity) -> Result<Arc<dyn Au
     let folder = folders.data_local_dir();
     fs::create_dir_all(folder).map_err(Failure::io(format!("creating {}", folder.display())))?;
     options.store = Arc::new(FileStore::new(folder.join("credentials.json")));
-    let client = OAuthClient::new(url, options)
-        .map_err(|error| Failure::Connect { server: url.to_owned(), why: with_sources(&error) })?;
+    let client = OAuthClient::new(url, options).map_err(|error| Failure::connect(url, &with_sources(&error)))?;
     Ok(Arc::new(client))
 }

@@ -2,11 +2,13 @@
 //!
 //! * `cli` defines the commands and their options. Each command has a file in `commands`.
 //! * `target` connects to the server, with `login` for access tokens. `requests` sends requests as JSON.
-//! * `arguments` reads the arguments of a tool, and `differences` compares snapshots.
+//! * `arguments` reads the arguments of a tool, `answers` answers questions of the server, and `differences` compares
+//!   snapshots.
 //! * `processes` ends the processes of servers, also when a signal ends the command.
 //! * `output` writes to the terminal. `failure` has the errors and their exit codes.
-//! * `watch` relays messages between a client and a server, and describes each.
+//! * `watch` relays messages between a client and a server, or reads a log of them, and describes each.
 
+mod answers;
 mod arguments;
 mod cli;
 mod commands;

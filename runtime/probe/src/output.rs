@@ -9,7 +9,7 @@ use std::time::Duration;
 use anstyle::{AnsiColor, Style};
 use indicatif::{ProgressBar, ProgressStyle};
 use mcpgen_sdk::protocol::Progress;
-use serde::Serialize;
+use mcpgen_types::JsonRef;
 
 use crate::failure::Failure;
 
@@ -57,16 +57,66 @@ pub(crate) fn print(text: &str) -> Result<(), Failure> {
     }
 }
 
-/// Writes JSON to standard output.
-pub(crate) fn print_json(value: &impl Serialize) -> Result<(), Failure> {
-    print(&json(value))
+/// The order of the members of objects in JSON.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Order {
+    /// As they arrived.
+    Kept,
+    /// By name.
+    Alphabetical,
 }
 
-/// Returns indented JSON, in which invisible characters are escaped.
-pub(crate) fn json(value: &impl Serialize) -> String {
-    // This cannot fail: all names are strings.
-    let text = serde_json::to_string_pretty(value).unwrap_or_default() + "\n";
+/// Writes JSON to standard output.
+pub(crate) fn print_json(value: JsonRef<'_>) -> Result<(), Failure> {
+    print(&json(value, Order::Kept))
+}
+
+/// Returns indented JSON, in which invisible characters are escaped. Numbers keep their digits.
+pub(crate) fn json(value: JsonRef<'_>, order: Order) -> String {
+    let mut text = String::new();
+    indented(value, order, 0, &mut text);
+    text.push('\n');
     escape(&text, |c, shown| c.encode_utf16(&mut [0; 2]).iter().for_each(|unit| *shown += &format!("\\u{unit:04x}")))
+}
+
+/// Writes text, not a tree, so that a large value takes about as much memory as its text.
+fn indented(value: JsonRef<'_>, order: Order, level: usize, text: &mut String) {
+    let line = |text: &mut String, level: usize| {
+        text.push('\n');
+        text.extend(std::iter::repeat_n("  ", level));
+    };
+    let mut members = value.members().collect::<Vec<_>>();
+    if order == Order::Alphabetical {
+        members.sort_by(|(a, _), (b, _)| a.cmp(b));
+    }
+    let members = members.into_iter().map(|(name, value)| (Some(name), value));
+    let elements = value.elements().map(|value| (None, value));
+    let brackets = match (value.is_object(), value.as_str()) {
+        (true, _) => ('{', '}'),
+        (false, Some(string)) => return text.push_str(&string_literal(&string)),
+        (false, None) if value.is_array() => ('[', ']'),
+        (false, None) => return text.push_str(value.text()),
+    };
+    text.push(brackets.0);
+    let mut is_empty = true;
+    for (name, value) in members.chain(elements) {
+        if !std::mem::take(&mut is_empty) {
+            text.push(',');
+        }
+        line(text, level + 1);
+        if let Some(name) = name {
+            text.push_str(&format!("{}: ", string_literal(&name)));
+        }
+        indented(value, order, level + 1, text);
+    }
+    if !is_empty {
+        line(text, level);
+    }
+    text.push(brackets.1);
+}
+
+fn string_literal(text: &str) -> String {
+    mcpgen_types::to_string(text)
 }
 
 /// Returns styled text.
@@ -185,9 +235,20 @@ impl Drop for Activity {
 
 #[cfg(test)]
 mod tests {
+    use mcpgen_types::Json;
     use serde_json::json;
 
     use super::*;
+
+    #[test]
+    fn indents_json_and_keeps_its_values() {
+        let value = r#"{"b":[1.0,12345678901234567890123,[],{}],"a":{"d":"\u00fc","c":null}}"#;
+        let value = Json::parse(value).expect("JSON");
+        let kept = "{\n  \"b\": [\n    1.0,\n    12345678901234567890123,\n    [],\n    {}\n  ],\n  \"a\": {\n    \"d\": \"ü\",\n    \"c\": null\n  }\n}\n";
+        assert_eq!(json(value.as_ref(), Order::Kept), kept);
+        let sorted = json(value.as_ref(), Order::Alphabetical);
+        assert!(sorted.starts_with("{\n  \"a\": {\n    \"c\": null,\n    \"d\": \"ü\"\n  },\n  \"b\": ["), "{sorted}");
+    }
 
     #[test]
     fn escapes_text_and_json() {
@@ -200,7 +261,7 @@ mod tests {
             assert_eq!(plain(text), expected);
         }
         let value = json!({ "\u{9b}\u{202e}\u{7f}": ["\u{e0041}\n\u{1b}", "##[x]", "ü"] });
-        let text = json(&value);
+        let text = json(Json::from(&value).as_ref(), Order::Kept);
         assert_eq!(
             text,
             "{\n  \"\\u009b\\u202e\\u007f\": [\n    \"\\udb40\\udc41\\n\\u001b\",\n    \"\\u0023#[x]\",\n    \"ü\"\n  ]\n}\n"

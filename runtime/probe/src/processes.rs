@@ -4,10 +4,10 @@ use std::sync::LazyLock;
 
 use tokio_util::task::TaskTracker;
 
-/// The tasks that end the processes of servers.
+/// The tasks that end the processes of servers, and connections.
 static TRACKER: LazyLock<TaskTracker> = LazyLock::new(TaskTracker::new);
 
-/// Returns the tracker of the tasks that end the processes of servers.
+/// Returns the tracker of the tasks for which this process waits at its end.
 pub(crate) fn tracker() -> &'static TaskTracker {
     &TRACKER
 }

@@ -3,7 +3,7 @@
 use mcpgen_sdk::protocol::input_requests::InputNotProvided;
 use mcpgen_sdk::{CallError, Client};
 use mcpgen_types::{Error, ErrorCode, Json, JsonObject, JsonRef, Revision, counted};
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 
 use crate::cli::{Connection, Kind};
 use crate::failure::{self, Failure};
@@ -69,13 +69,13 @@ pub(crate) async fn request(
     method: &str,
     params: JsonObject,
     activity: &Activity,
-) -> Result<Map<String, Value>, Failure> {
+) -> Result<JsonObject, Failure> {
     activity.message(method);
     let request = client.peer.raw_request(method, Some(params.into()));
     let result = request.on_progress(activity.reports()).await;
     let result = result.map_err(|error| Failure::call(method, client.peer.explain(error)))?;
     let result = object(method, &result)?;
-    if result.get("resultType").and_then(Value::as_str) == Some("input_required") {
+    if result.get("resultType").is_some_and(|kind| kind == "input_required") {
         return Err(needs_input(method));
     }
     Ok(result)
@@ -87,7 +87,7 @@ pub(crate) async fn call_tool(
     tool: &str,
     arguments: JsonObject,
     activity: &Activity,
-) -> Result<Map<String, Value>, Failure> {
+) -> Result<JsonObject, Failure> {
     let method = "tools/call";
     activity.message(format!("{method}: {}", plain(tool)));
     match client.tool(tool).arguments(arguments).on_progress(activity.reports()).raw().await {
@@ -98,7 +98,11 @@ pub(crate) async fn call_tool(
 }
 
 fn needs_input(method: &str) -> Failure {
-    let why = "the server requests input, which mcpgen-probe does not provide".to_owned();
+    let why = match method {
+        "tools/call" => "the server requests input; answer its questions with --answer NAME=VALUE",
+        _ => "the server requests input, which mcpgen-probe provides only to tools",
+    };
+    let why = why.to_owned();
     Failure::Unexpected { method: method.to_owned(), why }
 }
 
@@ -153,11 +157,17 @@ impl Lists {
         }));
     }
 
-    /// Reports all failures, and returns the one with the highest exit code.
-    pub(crate) fn into_result(mut self) -> Result<(), Failure> {
-        self.failures.sort_by_key(Failure::exit_code);
-        let last = self.failures.pop();
-        self.failures.iter().for_each(|failure| output::error(&failure.to_string()));
+    /// Reports all failures, those with one cause together, and returns the one with the highest exit code.
+    pub(crate) fn into_result(self) -> Result<(), Failure> {
+        let mut failures: Vec<Failure> = Vec::new();
+        for failure in self.failures {
+            if !failures.iter_mut().any(|known| known.merge(&failure)) {
+                failures.push(failure);
+            }
+        }
+        failures.sort_by_key(Failure::exit_code);
+        let last = failures.pop();
+        failures.iter().for_each(|failure| output::error(&failure.to_string()));
         last.map_or(Ok(()), Err)
     }
 
@@ -265,6 +275,6 @@ fn invalid_members(value: &mut Value, validate: impl Fn(&Value) -> Result<(), Er
     invalid
 }
 
-fn object(method: &str, result: &Json) -> Result<Map<String, Value>, Failure> {
+fn object(method: &str, result: &Json) -> Result<JsonObject, Failure> {
     result.decode().map_err(|error| Failure::Unexpected { method: method.to_owned(), why: error.to_string() })
 }

@@ -6,7 +6,7 @@ use std::time::Duration;
 use http::StatusCode;
 use http::header::AUTHORIZATION;
 use mcpgen_sdk::client::handshake::{ConnectOptions, HandshakeError};
-use mcpgen_sdk::client::{CommandError, ServerOutput};
+use mcpgen_sdk::client::{ClientBuilder, CommandError, ServerOutput};
 use mcpgen_sdk::http::client::{ClientOptions, ConnectError, ConnectHttp, HttpError};
 use mcpgen_sdk::tasks::CallTasks;
 use mcpgen_sdk::{CallError, Client, Limits};
@@ -78,7 +78,12 @@ impl Target {
 impl Connection {
     /// Connects to the server, in the requested revision if there is one. Adds what the server writes besides messages
     /// to `written`.
-    async fn connect(&self, activity: &Activity, written: &Written) -> Result<Client, Failure> {
+    async fn connect(
+        &self,
+        prepare: impl FnOnce(ClientBuilder) -> ClientBuilder,
+        activity: &Activity,
+        written: &Written,
+    ) -> Result<Client, Failure> {
         let name = self.target.name();
         activity.message(format!(
             "connecting to {}: waiting for a response to {}",
@@ -95,15 +100,14 @@ impl Connection {
             .process_tracker(processes::tracker().clone())
             .limits(limits)
             .tasks();
+        let builder = prepare(builder);
         let connected = match self.target.server(activity)? {
             Server::Url(url, options) => builder.connect_http(url, options).await.map_err(|error| match &error {
                 error if is_unauthorized(error) && !self.target.may_be_authorized() => {
                     Failure::Unauthorized { server: name.clone() }
                 }
-                ConnectError::Handshake(why) => {
-                    Failure::Connect { server: name.clone(), why: with_sources(&error) + &supported(why) }
-                }
-                error => Failure::Connect { server: name.clone(), why: with_sources(error) },
+                ConnectError::Handshake(why) => Failure::connect(&name, &(with_sources(&error) + &supported(why))),
+                error => Failure::connect(&name, &with_sources(error)),
             }),
             // These errors name the command.
             Server::Command(command) => builder.connect_command(command).await.map_err(|error| match &error {
@@ -142,10 +146,20 @@ impl Connection {
         &self,
         command: impl AsyncFnOnce(&Client, &Activity) -> Result<T, Failure>,
     ) -> Result<T, Failure> {
+        self.run_with(|client| client, command).await
+    }
+
+    /// Like [`run`](Self::run), with a client that can do more.
+    pub(crate) async fn run_with<T>(
+        &self,
+        prepare: impl FnOnce(ClientBuilder) -> ClientBuilder,
+        command: impl AsyncFnOnce(&Client, &Activity) -> Result<T, Failure>,
+    ) -> Result<T, Failure> {
         let (activity, written) = (Activity::start("connecting"), Written::default());
         let mut done = None;
         let session = async {
-            let client = self.connect(&activity, &written).await?;
+            let client = self.connect(prepare, &activity, &written).await?;
+            let _close_on_drop = CloseOnDrop(client.clone());
             done = Some(command(&client, &activity).await);
             activity.message("disconnecting");
             // The outcome of the command counts, not that of disconnecting.
@@ -164,6 +178,19 @@ impl Connection {
             (None, Ok(Err(failure))) => Err(failure),
             (None, _) => Err(Failure::Timeout { limit, activity: activity.current(), output: written.output() }),
         }
+    }
+}
+
+/// Closes the connection of a command that was stopped by a signal or the timeout, so that its call is cancelled and its
+/// session ends. The process waits for it.
+struct CloseOnDrop(Client);
+
+/// How long to wait for a server to accept the cancellation.
+const CLOSING: Duration = Duration::from_secs(2);
+
+impl Drop for CloseOnDrop {
+    fn drop(&mut self) {
+        processes::tracker().spawn(tokio::time::timeout(CLOSING, self.0.clone().close()));
     }
 }
 

@@ -30,6 +30,55 @@ const CASES: &[(&str, Case)] = &[
             err: &["warning: tools/list: /ttlMs: missing required member\n"],
         },
     ),
+    // Tools whose arguments no header can repeat.
+    (
+        "invalid-headers",
+        Case {
+            arguments: &["list"],
+            code: 0,
+            out: &[
+                "  valid    Does it.\n  number   Does it.\n      hidden from clients over HTTP: x-mcp-header of \"a\": the argument must be",
+                "  empty    Does it.\n      hidden from clients over HTTP: x-mcp-header of \"a\": must not be empty\n",
+                "  token    Does it.\n      hidden from clients over HTTP: ",
+                "  no text  Does it.\n      hidden from clients over HTTP: ",
+                "  nested   Does it.\n      hidden from clients over HTTP: ",
+            ],
+            err: &[],
+        },
+    ),
+    (
+        "invalid-headers",
+        Case {
+            arguments: &["list", "--format", "json"],
+            code: 0,
+            out: &["\"name\": \"number\""],
+            err: &[
+                "warning: tool \"number\": hidden from clients over HTTP: x-mcp-header of \"a\": ",
+                "warning: tool \"nested\": ",
+            ],
+        },
+    ),
+    (
+        "digits",
+        Case {
+            arguments: &["call", "echo", "--arg", "other=1"],
+            code: 0,
+            out: &["  \"n\": 12345678901234567890123\n"],
+            err: &[],
+        },
+    ),
+    // One cause of several failures is one error.
+    (
+        "all-fail",
+        Case {
+            arguments: &["list"],
+            code: 1,
+            out: &[],
+            err: &[
+                "error: tools/list, resources/list, resources/templates/list: the server responded with error -32603: the disk is full\n",
+            ],
+        },
+    ),
     // One list does not hide the others.
     (
         "resources-fail",

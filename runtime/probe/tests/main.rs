@@ -34,7 +34,7 @@ const CASES: &[Case] = &[
     Case {
         arguments: &["list"],
         code: 0,
-        out: &["tools (4)\n", "  add    Returns the sum of two numbers.\n", "resources (2)\n", "prompts (1)\n"],
+        out: &["tools (5)\n", "  add    Returns the sum of two numbers.\n", "resources (2)\n", "prompts (1)\n"],
         err: &[],
     },
     Case { arguments: &["list", "--only", "templates"], code: 0, out: &["resource templates (0)\n"], err: &[] },
@@ -63,6 +63,56 @@ const CASES: &[Case] = &[
         err: &["error: --json is not a JSON object, but an array; write {\"NAME\": VALUE}"],
     },
     Case { arguments: &["call", "add", "--arg", "a"], code: 2, out: &[], err: &["expected NAME=VALUE"] },
+    Case {
+        arguments: &["call", "erase", "--answer", "delete=true"],
+        code: 0,
+        out: &["accept", "\"delete\":true"],
+        err: &[],
+    },
+    Case {
+        arguments: &["call", "erase", "--answer", "delete=false", "--answer", "reason=1", "--revision", "2025-11-25"],
+        code: 0,
+        out: &["\"delete\":false", "\"reason\":\"1\""],
+        err: &[],
+    },
+    // The tool gets a response: the user gives none.
+    Case {
+        arguments: &["call", "erase", "--answer", "reason=x"],
+        code: 2,
+        out: &["cancel"],
+        err: &["error: the server asks \"Delete the note?\"; answer it with --answer delete=VALUE (a boolean)\n"],
+    },
+    Case {
+        arguments: &["call", "erase", "--answer", "delete=maybe"],
+        code: 2,
+        out: &[],
+        err: &["error: --answer delete: the question \"Delete the note?\" expects a boolean, found \"maybe\"\n"],
+    },
+    Case {
+        arguments: &["call", "add", "--json", r#"{"a": 1, "b": 2}"#, "--answer", "delete=true"],
+        code: 0,
+        out: &["3\n"],
+        err: &["warning: --answer delete: the server asked no question with this field\n"],
+    },
+    Case { arguments: &["call", "erase"], code: 1, out: &[], err: &["elicitation"] },
+    Case {
+        arguments: &["call", "erase", "--answer", "delete=true", "--answer", "delete=false"],
+        code: 2,
+        out: &[],
+        err: &["error: --answer delete is given twice"],
+    },
+    Case {
+        arguments: &["call", "add", "--arg", "a=1", "--arg", "a=2"],
+        code: 2,
+        out: &[],
+        err: &["error: --arg a is given twice"],
+    },
+    Case {
+        arguments: &["prompt", "explain", "--arg", "topic=a", "--arg", "topic=b"],
+        code: 2,
+        out: &[],
+        err: &["error: --arg topic is given twice"],
+    },
     Case {
         arguments: &["call", "sleep", "--timeout", "1.5"],
         code: 3,
@@ -184,7 +234,7 @@ fn reports_unreachable_servers_and_wrong_usage() {
 /// Neither the server nor a cause is in a message twice.
 #[track_caller]
 fn says_each_thing_once(message: &str) {
-    let parts = message.split(['`', ';']).flat_map(|part| part.split(": ")).map(str::trim);
+    let parts = message.split(['`', ';', '(', ')']).flat_map(|part| part.split(": ")).map(str::trim);
     let parts: Vec<&str> = parts.filter(|part| part.len() > 10).collect();
     for (at, part) in parts.iter().enumerate() {
         assert!(!parts[..at].contains(part), "{part:?} is there twice: {message}");
@@ -224,7 +274,7 @@ fn snapshots_are_stable_and_can_be_checked() {
     let lists: Value = serde_json::from_str(&text).expect("JSON");
     let names: Vec<&str> =
         lists["tools"].as_array().expect("tools").iter().filter_map(|tool| tool["name"].as_str()).collect();
-    assert_eq!(names, ["add", "fail", "sleep", "steps"]);
+    assert_eq!(names, ["add", "erase", "fail", "sleep", "steps"]);
     assert!(text.contains("\"a\": {\n            \"type\": \"number\"\n          },\n          \"b\""), "{text}");
     assert_eq!(snapshot(&["--check", path]).code, Some(0));
     std::fs::write(&file, text.replace("Returns the sum", "Gives the sum")).expect("written");
@@ -308,6 +358,99 @@ fn watch_reports_messages_that_do_not_match_the_schema() {
     assert_eq!(answer.out.lines().count(), 4, "{}", answer.out);
 }
 
+/// The messages of a modern connection, as the client and the server send them.
+fn modern() -> Vec<(&'static str, Value)> {
+    let meta = json!({
+        "io.modelcontextprotocol/protocolVersion": "2026-07-28",
+        "io.modelcontextprotocol/clientInfo": { "name": "c", "version": "0" },
+        "io.modelcontextprotocol/clientCapabilities": {},
+    });
+    let complete = json!({ "resultType": "complete", "content": [{ "type": "text", "text": "3" }] });
+    let asks = json!({ "resultType": "input_required", "requestState": "s" });
+    let call = |id: u64| json!({ "jsonrpc": "2.0", "id": id, "method": "tools/call", "params": { "name": "add", "arguments": {}, "_meta": meta } });
+    let progress = json!({ "progressToken": 1, "progress": 1 });
+    vec![
+        ("client", call(1)),
+        ("server", json!({ "jsonrpc": "2.0", "method": "notifications/progress", "params": progress })),
+        ("server", json!({ "jsonrpc": "2.0", "id": 1, "result": asks })),
+        ("client", call(2)),
+        ("client", json!({ "jsonrpc": "2.0", "method": "notifications/cancelled", "params": { "requestId": 9 } })),
+        ("server", json!({ "jsonrpc": "2.0", "id": 2, "result": complete })),
+        ("server", json!({ "jsonrpc": "2.0", "id": 9, "error": { "code": 1, "message": "no" } })),
+        ("server", json!({ "jsonrpc": "2.0", "method": "notifications/message", "params": { "level": 7 } })),
+    ]
+}
+
+/// What `watch` and `trace` show of them.
+const MODERN: [&str; 8] = [
+    "client → request tools/call add #1 [2026-07-28]\n",
+    "server → notification notifications/progress [2026-07-28]\n",
+    "server → response tools/call #1 [2026-07-28] (input_required)\n",
+    "client → request tools/call add #2 [2026-07-28]\n",
+    "client → notification notifications/cancelled [2026-07-28]\n",
+    "server → response tools/call #2 [2026-07-28] (complete)\n",
+    "server → error #9 [2026-07-28] (1: no)\n",
+    "server → notification notifications/message [2026-07-28]\n          invalid: ",
+];
+
+#[test]
+fn watch_shows_the_revision_and_the_result_type_of_each_message() {
+    // A server that writes its messages when the first request has arrived.
+    let server: String =
+        modern().iter().filter(|(sender, _)| *sender == "server").map(|(_, it)| format!("{it}\n")).collect();
+    let client: Vec<_> = modern().into_iter().filter(|(sender, _)| *sender == "client").map(|(_, it)| it).collect();
+    let answer = watch(
+        &["--", "sh", "-c", r#"read l; read l; read l; printf '%s' "$1"; cat >/dev/null"#, "sh", &server],
+        &client,
+    );
+    for part in MODERN {
+        assert!(answer.err.contains(part), "{part:?} is not in:\n{}", answer.err);
+    }
+    assert_eq!(answer.code, Some(1), "{}", answer.err);
+}
+
+#[test]
+fn trace_reads_captured_logs() {
+    let home = tempfile::tempdir().expect("a folder");
+    let file = home.path().join("log");
+    let line = |format: fn(&str, &Value) -> String| -> String {
+        modern().iter().map(|(sender, message)| format(sender, message) + "\n").collect()
+    };
+    for log in [
+        line(|_, message| message.to_string()),
+        line(|sender, message| format!("2026-01-01T00:00:00Z [server] [info] Message from {sender}: {message}")),
+        line(|sender, message| format!("note\n    0.412 {sender} → request x #3 [2025-11-25]\n    {message}")),
+        line(|sender, message| json!({ "time": 1, "direction": sender, "message": message }).to_string()),
+        line(|sender, message| json!({ "from": sender, "line": message.to_string() }).to_string()),
+    ] {
+        std::fs::write(&file, &log).expect("written");
+        let answer = run(&["trace", file.to_str().expect("UTF-8")]);
+        for part in MODERN {
+            assert!(answer.out.contains(part), "{part:?} is not in:\n{}\nfor\n{log}", answer.out);
+        }
+        assert_eq!((answer.code, answer.err.as_str()), (Some(1), "error: 1 invalid message\n"), "{log}");
+    }
+    // What `watch --full` has written is read again.
+    let list = json!({ "jsonrpc": "2.0", "id": 2, "method": "tools/list" });
+    let path = file.to_str().expect("UTF-8");
+    watch(&["--log", path, "--full", "--", &server()], &[initialize("2025-06-18"), list]);
+    let answer = run(&["trace", path]);
+    for part in ["client → request initialize #1 [2025-06-18]\n", "server → response tools/list #2 [2025-06-18]\n"]
+    {
+        assert!(answer.out.contains(part), "{part:?} is not in:\n{}", answer.out);
+    }
+    assert_eq!((answer.code, answer.err.as_str()), (Some(0), ""), "{}", answer.out);
+    // The line of a message.
+    assert!(answer.out.starts_with("        2 client"), "{}", answer.out);
+    std::fs::write(&file, "started\n").expect("written");
+    for (file, part) in
+        [(path, "has no messages; each must be JSON on one line"), ("no-such-file", "error: reading no-such-file: ")]
+    {
+        let answer = run(&["trace", file]);
+        assert!(answer.code == Some(2) && answer.err.contains(part), "{}", answer.err);
+    }
+}
+
 /// A line that is not a message is quoted, and one message is not many.
 #[test]
 fn watch_quotes_what_is_not_a_message() {
@@ -361,7 +504,7 @@ fn prints_manual_pages_and_completions() {
     let answer =
         std::process::Command::new("bash").args(["--norc", "-c", &script]).output().expect("bash is installed");
     assert_eq!(String::from_utf8_lossy(&answer.stdout).trim(), "2025-03-26 2025-06-18 2025-11-25");
-    for command in ["list", "call", "read", "prompt", "snapshot", "ping", "watch", "completions", "man"] {
+    for command in ["list", "call", "read", "prompt", "snapshot", "ping", "watch", "trace", "completions", "man"] {
         let answer = run(&["man", command]);
         assert!(answer.code == Some(0) && answer.out.contains("Example"), "{command}: {}", answer.err);
     }

@@ -6,7 +6,7 @@ use std::process::{Command, Stdio};
 use std::thread;
 use std::time::Duration;
 
-use crate::support::{Answer, probe, run};
+use crate::support::{Answer, HttpServer, RECORD, probe, run, server};
 
 /// A way in which a command ends, and its exit code.
 #[derive(Clone, Copy, Debug)]
@@ -24,7 +24,7 @@ const SERVER: &str = r#"eval "$2"; echo hello >&2; sleep 600 & echo "$$ $!" >"$1
 /// How many times to check, every 20 ms, before a test fails.
 const CHECKS: usize = 3000;
 
-fn until<T>(what: &str, check: impl Fn() -> Option<T>) -> T {
+fn until<T>(what: &str, mut check: impl FnMut() -> Option<T>) -> T {
     for _ in 0..CHECKS {
         if let Some(found) = check() {
             return found;
@@ -122,6 +122,36 @@ fn a_second_signal_ends_a_command_at_once() {
     for pid in started.split_whitespace() {
         until(&format!("{pid} is left"), || (!is_running(pid)).then_some(()));
     }
+}
+
+/// Sends a signal while a tool runs, and returns what the server has recorded.
+fn stop_a_call(revision: &str, over_http: bool, expected: &str) {
+    let what = format!("{revision}, over HTTP: {over_http}");
+    let home = tempfile::tempdir().expect("a folder");
+    let record = home.path().join("record");
+    let http = over_http.then(|| HttpServer::recording(Some(&record)));
+    let server = server();
+    let (tool, target) = match &http {
+        Some(http) => ("sleep", vec![http.url.as_str()]),
+        None => ("echo", vec!["--", &server, "--faulty", "call-hangs"]),
+    };
+    let arguments = [&["call", tool, "--revision", revision], &target[..]].concat();
+    let mut child = probe(&arguments).env(RECORD, &record).spawn().expect("the command runs");
+    let recorded = |part: &str| fs::read_to_string(&record).is_ok_and(|text| text.contains(part)).then_some(());
+    until(&format!("{what}: the server gets no call"), || recorded("tools/call"));
+    let sent = Command::new("kill").args(["-TERM", &child.id().to_string()]).status();
+    assert!(sent.expect("kill runs").success());
+    let status = until(&format!("{what} does not end"), || child.try_wait().expect("a status"));
+    assert_eq!(status.code(), Some(143), "{what}");
+    until(&format!("{what}: {expected:?} is not in {:?}", fs::read_to_string(&record)), || recorded(expected));
+}
+
+#[test]
+fn a_signal_cancels_the_call() {
+    stop_a_call("2025-06-18", false, "notifications/cancelled");
+    stop_a_call("2025-06-18", true, "notifications/cancelled");
+    stop_a_call("2025-11-25", true, "notifications/cancelled");
+    stop_a_call("2026-07-28", true, "the call has ended");
 }
 
 /// The arguments of a call come from standard input, which stays open.

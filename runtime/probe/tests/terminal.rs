@@ -11,10 +11,10 @@ use crate::support::{HttpServer, probe, server};
 fn colours_are_for_terminals_unless_no_color_is_set() {
     let command = ["list", "--", &server()];
     let shown = run(probe(&command), Stream::Stdout, &[], &[]);
-    assert!(shown.contains("\u{1b}[1mtools\u{1b}[0m (4)"), "{shown:?}");
+    assert!(shown.contains("\u{1b}[1mtools\u{1b}[0m (5)"), "{shown:?}");
     for (name, value) in [("NO_COLOR", "1"), ("TERM", "dumb")] {
         let shown = run(probe(&command), Stream::Stdout, &[(name, value)], &[]);
-        assert!(shown.contains("tools (4)") && !shown.contains('\u{1b}'), "{name}: {shown:?}");
+        assert!(shown.contains("tools (5)") && !shown.contains('\u{1b}'), "{name}: {shown:?}");
     }
 }
 

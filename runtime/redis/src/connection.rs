@@ -7,7 +7,7 @@ use redis::aio::{ConnectionManager, ConnectionManagerConfig, MultiplexedConnecti
 use redis::{AsyncConnectionConfig, Client, Cmd, FromRedisValue, Pipeline, RedisResult, ScriptInvocation};
 use tokio::time::timeout;
 
-use crate::error::{Unavailable, redis_error};
+use crate::error::{InvalidOptions, Unavailable, redis_error};
 use crate::options::RedisOptions;
 
 /// The longest delay between two attempts to connect.
@@ -23,13 +23,15 @@ pub(crate) struct Connection {
 
 impl Connection {
     pub(crate) async fn open(options: &RedisOptions) -> Result<Self, StoreError> {
-        let client = client(options).map_err(redis_error)?;
+        let client = client(options).map_err(InvalidOptions::Client)?;
         let config = ConnectionManagerConfig::new()
             .set_connection_timeout(Some(options.timeout))
             .set_response_timeout(Some(options.timeout))
             .set_max_delay(MAX_BACKOFF);
         let manager = ConnectionManager::new_lazy_with_config(client.clone(), config).map_err(redis_error)?;
         let connection = Self { client, manager, timeout: options.timeout };
+        // It fails at once and says why, for example because of a wrong password. The manager tries again until the timeout.
+        drop(connection.blocking(Duration::ZERO).await?);
         connection.query::<()>(&redis::cmd("PING")).await?;
         Ok(connection)
     }

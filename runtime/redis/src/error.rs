@@ -4,7 +4,7 @@ use std::error::Error;
 use std::time::Duration;
 
 use mcpgen_sdk::replicas::StoreError;
-use redis::RedisError;
+use redis::{ErrorKind, RedisError};
 
 /// The reason why a store is unavailable, if it is not an error of Redis.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
@@ -33,6 +33,27 @@ pub enum Unavailable {
     ResponseFailed,
 }
 
+/// The options with which Redis cannot be used.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum InvalidOptions {
+    /// The URL, or the root certificates, cannot be used.
+    #[error(
+        "`RedisOptions::url` or `root_certificates` cannot be used; write a URL such as `redis://localhost:6379/`, \
+         `rediss://…` for TLS (feature `tls`), or `redis+unix:///path`"
+    )]
+    Client(#[source] RedisError),
+    /// Redis refuses the user or the password.
+    #[error("Redis refuses the user or the password; write them in `RedisOptions::url`: `redis://user:password@host/`")]
+    Credentials(#[source] RedisError),
+}
+
+impl From<InvalidOptions> for StoreError {
+    fn from(invalid: InvalidOptions) -> Self {
+        Self::configuration(invalid)
+    }
+}
+
 impl From<Unavailable> for StoreError {
     fn from(reason: Unavailable) -> Self {
         Self::unavailable(reason)
@@ -41,8 +62,11 @@ impl From<Unavailable> for StoreError {
 
 /// Converts an error of Redis. Redis is full if it has reached its `maxmemory` and may not evict keys.
 pub(crate) fn redis_error(error: RedisError) -> StoreError {
-    match error.code() {
-        Some("OOM") => StoreError::full(),
+    match (error.kind(), error.code()) {
+        (_, Some("OOM")) => StoreError::full(),
+        (_, Some("NOAUTH" | "WRONGPASS")) | (ErrorKind::AuthenticationFailed, _) => {
+            InvalidOptions::Credentials(error).into()
+        }
         _ => StoreError::unavailable(error),
     }
 }

@@ -32,7 +32,7 @@ mod stores;
 mod tasks;
 mod used_states;
 
-pub use error::Unavailable;
+pub use error::{InvalidOptions, Unavailable};
 pub use on_redis::OnRedis;
 pub use options::RedisOptions;
 pub use rate_limiter::RedisRateLimiter;

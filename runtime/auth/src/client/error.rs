@@ -50,6 +50,12 @@ pub enum OAuthError {
     /// No URL in the metadata can be used.
     #[error("`{0}` is not a valid URL")]
     Url(String),
+    /// The issuer of the configured client is not a URL.
+    #[error(
+        "the issuer of `OAuthOptions::client` is `{0}`; write the URL of the authorization server, such as \
+         `https://login.example.com`"
+    )]
+    Issuer(String),
     /// The configured client is registered with another authorization server.
     #[error(
         "the configured client is registered with `{configured}`, but the server now uses `{found}`; configure a client \

@@ -23,6 +23,7 @@ use super::token::{Nonces, header};
 use crate::challenge::AuthChallenge;
 use crate::dpop::DPOP;
 use crate::fetch::{Fetcher, NetworkPolicy};
+use crate::metadata::issuer_url;
 use crate::store::{EntryKind, StoreKey};
 use crate::util::sha256;
 
@@ -77,15 +78,18 @@ impl OAuthClient {
     ///
     /// # Errors
     ///
-    /// Returns an error if the client metadata URL in the options is invalid, or if the grant is
+    /// Returns an error if the client metadata URL or the issuer in the options is invalid, or if the grant is
     /// [`Grant::JwtBearer`] and the client has no issuer.
     pub fn with_fetcher(server_url: Url, options: OAuthOptions, fetcher: Fetcher) -> Result<Self, OAuthError> {
         if let Some(url) = &options.client_metadata_url {
             let is_valid = |url: &Url| url.scheme() == "https" && url.path() != "/";
             url.parse().ok().filter(is_valid).ok_or_else(|| OAuthError::ClientMetadataUrl(url.clone()))?;
         }
-        let has_issuer = options.client.as_ref().is_some_and(|client| client.issuer.is_some());
-        if matches!(options.grant, Grant::JwtBearer(_)) && !has_issuer {
+        let issuer = options.client.as_ref().and_then(|client| client.issuer.as_deref());
+        if let Some(issuer) = issuer.filter(|issuer| issuer_url(issuer).is_none()) {
+            return Err(OAuthError::Issuer(issuer.to_owned()));
+        }
+        if matches!(options.grant, Grant::JwtBearer(_)) && issuer.is_none() {
             return Err(OAuthError::NoIssuer);
         }
         Ok(Self {

@@ -18,8 +18,9 @@ use url::form_urlencoded::{Serializer, byte_serialize};
 
 use super::identity::Identity;
 use super::jwt::has_audience;
-use super::verifier::{TokenError, TokenVerifier};
+use super::verifier::{TokenError, TokenVerifier, VerifierError};
 use crate::fetch::{Fetcher, NetworkPolicy};
+use crate::metadata::issuer_url;
 use crate::util::{now, sha256};
 
 /// The maximum number of cached tokens.
@@ -46,14 +47,18 @@ impl IntrospectionVerifier {
     ///
     /// # Errors
     ///
-    /// Returns an error if the HTTP client cannot be created.
+    /// Returns an error if the issuer is not a URL, or if the HTTP client cannot be created.
     pub fn new(
         issuer: impl Into<String>,
         endpoint: Url,
         client_id: &str,
         secret: &SecretString,
         audience: impl Into<String>,
-    ) -> Result<Self, reqwest::Error> {
+    ) -> Result<Self, VerifierError> {
+        let issuer = issuer.into();
+        if issuer_url(&issuer).is_none() {
+            return Err(VerifierError::Issuer(issuer));
+        }
         let encode = |text: &str| byte_serialize(text.as_bytes()).collect::<String>();
         let pair = format!("{}:{}", encode(client_id), encode(secret.expose_secret()));
         let mut authorization = HeaderValue::from_str(&format!("Basic {}", STANDARD.encode(pair)))
@@ -62,7 +67,7 @@ impl IntrospectionVerifier {
         Ok(Self {
             endpoint,
             authorization,
-            issuer: issuer.into(),
+            issuer,
             audiences: vec![audience.into()],
             checks_audience: true,
             lifetime: Duration::from_secs(15),

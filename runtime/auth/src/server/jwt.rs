@@ -9,9 +9,10 @@ use url::Url;
 
 use super::identity::Identity;
 use super::jwks::{KeyCache, KeySource};
-use super::verifier::{TokenError, TokenVerifier};
+use super::verifier::{TokenError, TokenVerifier, VerifierError};
 use crate::fetch::{Fetcher, NetworkPolicy};
 use crate::jose::{Algorithm, JwkSet, Jws};
+use crate::metadata::issuer_url;
 use crate::util::now;
 
 /// Verifies access tokens that are JSON Web Tokens of one issuer.
@@ -37,9 +38,12 @@ impl JwtVerifier {
     ///
     /// # Errors
     ///
-    /// Returns an error if the HTTP client cannot be created.
-    pub fn new(issuer: impl Into<String>, audience: impl Into<String>) -> Result<Self, reqwest::Error> {
+    /// Returns an error if the issuer is not a URL, or if the HTTP client cannot be created.
+    pub fn new(issuer: impl Into<String>, audience: impl Into<String>) -> Result<Self, VerifierError> {
         let issuer = issuer.into();
+        if issuer_url(&issuer).is_none() {
+            return Err(VerifierError::Issuer(issuer));
+        }
         // Clients do not choose the issuer, so its address needs no restrictions.
         let policy = NetworkPolicy { loopback: true, private: true };
         let keys = KeyCache::new(KeySource::Issuer(issuer.clone()), Fetcher::new(policy)?);
@@ -58,7 +62,7 @@ impl JwtVerifier {
     /// # Errors
     ///
     /// Returns an error if the HTTP client cannot be created.
-    pub fn jwks_url(mut self, url: Url) -> Result<Self, reqwest::Error> {
+    pub fn jwks_url(mut self, url: Url) -> Result<Self, VerifierError> {
         let policy = NetworkPolicy { loopback: true, private: true };
         self.keys = KeyCache::new(KeySource::Url(url), Fetcher::new(policy)?);
         Ok(self)
@@ -69,7 +73,7 @@ impl JwtVerifier {
     /// # Errors
     ///
     /// Returns an error if the HTTP client cannot be created.
-    pub fn jwks(mut self, keys: JwkSet) -> Result<Self, reqwest::Error> {
+    pub fn jwks(mut self, keys: JwkSet) -> Result<Self, VerifierError> {
         self.keys = KeyCache::new(KeySource::Fixed(keys.into()), Fetcher::new(NetworkPolicy::default())?);
         Ok(self)
     }

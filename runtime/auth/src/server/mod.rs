@@ -58,4 +58,4 @@ pub use nonce::DpopNonces;
 pub use options::{DpopPolicy, ResourceOptions};
 pub use resource::{MetadataService, Protected, ProtectedResource, ResourceError};
 pub use scopes::ScopePolicy;
-pub use verifier::{TokenError, TokenVerifier};
+pub use verifier::{TokenError, TokenVerifier, VerifierError};

@@ -24,7 +24,7 @@ use super::operation::operations;
 use super::options::{DpopPolicy, ResourceOptions};
 use super::refusal::Refusal;
 use super::verifier::{TokenError, TokenVerifier};
-use crate::metadata::{ProtectedResourceMetadata, protected_resource_urls};
+use crate::metadata::{ProtectedResourceMetadata, issuer_url, protected_resource_urls};
 
 /// The header of proofs.
 const DPOP: &str = "dpop";
@@ -58,6 +58,11 @@ pub enum ResourceError {
     /// The resource is not a URL that clients can use.
     #[error("`{0}` is not the URL of an MCP server; it must be `http` or `https` and have no query and no fragment")]
     Url(String),
+    /// An authorization server is not the URL of an issuer.
+    #[error(
+        "`ResourceOptions::authorization_servers` has `{0}`, which is not the URL of an issuer; write one such as `https://login.example.com`"
+    )]
+    Issuer(String),
     /// There is no authorization server.
     #[error("`ResourceOptions::authorization_servers` is empty; add the issuer of the access tokens")]
     NoAuthorizationServer,
@@ -68,7 +73,7 @@ impl ProtectedResource {
     ///
     /// # Errors
     ///
-    /// Returns an error if the resource is not a valid URL, or if there is no authorization server.
+    /// Returns an error if the resource or an authorization server is not a valid URL, or if there is no authorization server.
     pub fn new(options: ResourceOptions, verifier: impl TokenVerifier) -> Result<Self, ResourceError> {
         let wrong = || ResourceError::Url(options.resource.clone());
         let url: Url = options.resource.parse().map_err(|_| wrong())?;
@@ -77,6 +82,9 @@ impl ProtectedResource {
         }
         if options.authorization_servers.is_empty() {
             return Err(ResourceError::NoAuthorizationServer);
+        }
+        if let Some(issuer) = options.authorization_servers.iter().find(|issuer| issuer_url(issuer).is_none()) {
+            return Err(ResourceError::Issuer(issuer.clone()));
         }
         let metadata_url = protected_resource_urls(&url).first().map(ToString::to_string).ok_or_else(wrong)?;
         let metadata = serde_json::to_vec(&metadata(&options)).map_err(|_| wrong())?.into();

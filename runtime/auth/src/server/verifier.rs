@@ -18,6 +18,18 @@ pub trait TokenVerifier: Send + Sync + 'static {
     fn verify<'a>(&'a self, token: &'a SecretString) -> BoxFuture<'a, Result<Identity, TokenError>>;
 }
 
+/// An error of creating a verifier.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum VerifierError {
+    /// The issuer is not a URL.
+    #[error("`{0}` is not the URL of an issuer; write one such as `https://login.example.com`")]
+    Issuer(String),
+    /// The HTTP client cannot be created.
+    #[error(transparent)]
+    Http(#[from] reqwest::Error),
+}
+
 /// The reason why a token is not accepted.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]

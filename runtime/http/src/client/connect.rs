@@ -138,6 +138,14 @@ async fn restore_sessions(state: SessionState, mut renewals: watch::Receiver<()>
     }
 }
 
+/// Returns the reasons why neither transport works. They are often the same.
+fn both(streamable: &str, sse: &str) -> String {
+    match streamable == sse {
+        true => format!("{streamable}, and the same over HTTP+SSE"),
+        false => format!("{streamable}; and no connection over HTTP+SSE: {sse}"),
+    }
+}
+
 /// Returns whether the server responded to `initialize` as one that supports only HTTP+SSE may respond.
 ///
 /// An error that contains a JSON-RPC response is a [`CallError::ErrorResponse`] instead, and comes from a server that
@@ -160,7 +168,7 @@ pub enum ConnectError {
     Handshake(#[from] HandshakeError),
     /// The server responded to the handshake over Streamable HTTP with status 400, 404 or 405, and HTTP+SSE was not
     /// possible, either. The message contains both reasons.
-    #[error("{}; and no connection over HTTP+SSE: {}; check the URL", error_chain(streamable), error_chain(sse))]
+    #[error("{}; check the URL", both(&error_chain(streamable), &error_chain(sse)))]
     NoStreamableHttp {
         /// The error of the handshake over Streamable HTTP.
         streamable: HandshakeError,

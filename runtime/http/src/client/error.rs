@@ -4,6 +4,7 @@ use std::io;
 use std::time::Duration;
 
 use http::{HeaderValue, StatusCode};
+use mcpgen_runtime::jsonrpc::envelope::{Envelope, scan};
 use mcpgen_runtime::util::error_chain;
 use tower::BoxError;
 
@@ -11,8 +12,9 @@ use tower::BoxError;
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum HttpError {
-    /// The server responded with an error status and no JSON-RPC message.
-    #[error("the server responded with {status}{}{}{}", remedy(*status), if body.is_empty() { "" } else { ": " }, beginning(body))]
+    /// The server responded with an error status and no JSON-RPC response to the request. If the body is another JSON-RPC
+    /// error, its message is shown.
+    #[error("the server responded with {status}{}{}", remedy(*status), reason(body))]
     Status {
         /// The HTTP status.
         status: StatusCode,
@@ -27,11 +29,22 @@ pub enum HttpError {
     #[error(transparent)]
     Io(#[from] io::Error),
     /// [`Authorize`](super::Authorize) failed to provide a token.
-    #[error("`ClientOptions::authorization` failed to provide a token")]
+    #[error("`ClientOptions::authorization` failed to provide a token: {}", error_chain(&**.0))]
     Authorization(#[source] BoxError),
     /// The HTTP response ended without a JSON-RPC response and could not be resumed, or the connection closed.
-    #[error("the stream ended before the response arrived")]
-    NoResponse,
+    #[error("the stream ended before the response arrived{}", last_event.as_ref().map_or(String::new(), |data| format!("; its last event was: {data}")))]
+    NoResponse {
+        /// The beginning of the data of the stream's last event.
+        last_event: Option<String>,
+    },
+    /// The JSON body of the HTTP response is not the response to the request.
+    #[error("the server's answer is not a response to the request: {}", what(why, body))]
+    NotTheResponse {
+        /// What is wrong with it.
+        why: String,
+        /// The beginning of the body.
+        body: String,
+    },
     /// The content type of the HTTP response is neither JSON nor an event stream.
     #[error("the server responded with content type {0:?}, which is neither JSON nor an event stream; check the URL")]
     ContentType(String),
@@ -81,9 +94,30 @@ fn remedy(status: StatusCode) -> &'static str {
     }
 }
 
-/// Returns the first 512 characters of an error body, on one line.
-pub(super) fn beginning(body: &str) -> String {
-    body.chars().take(512).map(|char| if char.is_control() { ' ' } else { char }).collect()
+/// Returns what is wrong with a body, and the body.
+fn what(why: &str, body: &str) -> String {
+    if body.trim().is_empty() { "the body is empty".to_owned() } else { format!("{why}: {body}") }
+}
+
+/// Returns what an error body says: the message of a JSON-RPC error, or its beginning.
+fn reason(body: &str) -> String {
+    let error = scan(body).ok().and_then(|document| match Envelope::read(&document) {
+        Ok(Envelope::Error { error, .. }) => Some(error.message),
+        _ => None,
+    });
+    match error.as_deref().unwrap_or(body) {
+        "" => String::new(),
+        text => format!(": {}", beginning(text.as_bytes())),
+    }
+}
+
+/// How many bytes of a body or an event are enough to quote its beginning.
+pub(super) const QUOTED: usize = 2048;
+
+/// Returns the first 512 characters of a body or an event, on one line.
+pub(super) fn beginning(body: &[u8]) -> String {
+    let text = String::from_utf8_lossy(&body[..body.len().min(QUOTED)]);
+    text.chars().take(512).map(|char| if char.is_control() { ' ' } else { char }).collect()
 }
 
 /// An error from [`open_sse`](super::open_sse).
@@ -97,7 +131,7 @@ pub enum OpenSseError {
     #[error(transparent)]
     Http(#[from] HttpError),
     /// The event stream ended or failed before the `endpoint` event.
-    #[error("the event stream ended before the event `endpoint`; check the URL")]
+    #[error("the event stream ended before the event `endpoint`{}; check the URL", .0.as_ref().map_or(String::new(), |error| format!(" ({error})")))]
     Ended(#[source] Option<io::Error>),
     /// No `endpoint` event arrived within [`ClientOptions::send_timeout`](super::ClientOptions::send_timeout).
     #[error(
@@ -105,7 +139,7 @@ pub enum OpenSseError {
     )]
     Timeout(Duration),
     /// The data of the `endpoint` event is not a URL.
-    #[error("the event `endpoint` of the server contains {endpoint:?}, which is not a URL")]
+    #[error("the event `endpoint` of the server contains {endpoint:?}, which is not a URL: {source}")]
     Endpoint {
         /// At most the first 512 characters of the data.
         endpoint: String,
@@ -130,7 +164,7 @@ pub enum OpenSseError {
 #[non_exhaustive]
 pub enum OpenError {
     /// The URL is invalid.
-    #[error("{url:?} is not a URL; pass an absolute URL such as `https://example.com/mcp`")]
+    #[error("{url:?} is not a URL ({source}); pass an absolute URL such as `https://example.com/mcp`")]
     Url {
         /// The given URL.
         url: String,

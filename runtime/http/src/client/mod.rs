@@ -26,12 +26,14 @@
 //!
 //! * `connect` connects a [`ClientBuilder`](mcpgen_mcp::ClientBuilder).
 //! * `transport` opens a connection and hands outgoing messages to the `driver`, which sorts them.
-//! * `request` sends one request and delivers its response. `post` sends HTTP requests, with authorization.
+//! * `request` sends one request and delivers its response, which `answer` recognises. `post` sends HTTP requests, with
+//!   authorization, and again if the server is busy.
 //! * `session` begins, replaces and ends sessions. `streams` resumes event streams. `backoff` computes pauses.
 //! * `sse` opens a connection over HTTP+SSE.
 //! * `state` is shared by these tasks. `message` is an outgoing message, `queue` limits those that wait, `response`
 //!   reads HTTP responses, and `events` decodes their events.
 
+mod answer;
 mod backoff;
 mod connect;
 mod driver;

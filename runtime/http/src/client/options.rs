@@ -32,6 +32,9 @@ pub struct ClientOptions {
     /// event ID does not, nor does a stream that opens and ends. Default: 5.
     ///
     /// The session's GET stream is reopened for as long as the session lasts, once it has worked.
+    ///
+    /// A message to which the server responds with 503 and `Retry-After` is sent again at most as many times, for at most 30
+    /// seconds.
     pub max_retries: u32,
     /// The first pause before a stream is reopened, unless the server sends `retry`. It doubles with each attempt, up
     /// to 64 times. Default: 1 s.

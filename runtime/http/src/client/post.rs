@@ -1,11 +1,12 @@
 //! Sends HTTP requests in the current session, with authorization.
 
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, SystemTime};
 
-use http::header::{ACCEPT, AUTHORIZATION, CONTENT_TYPE};
+use http::header::{ACCEPT, AUTHORIZATION, CONTENT_TYPE, RETRY_AFTER};
 use http::{HeaderMap, HeaderValue, Method, StatusCode};
 
+use super::backoff;
 use super::error::HttpError;
 use super::message::{OutgoingMessage, Progress};
 use super::options::{AuthorizeRequest, Challenge, ClientOptions};
@@ -15,6 +16,9 @@ use crate::headers::{PROTOCOL_VERSION, SESSION};
 
 /// The maximum number of times that a request is repeated after a 401 or 403.
 const MAX_CHALLENGES: usize = 3;
+
+/// How long a message waits in all for a server that responds with 503.
+const MAX_WAIT: Duration = Duration::from_secs(30);
 
 impl TransportState {
     /// Posts a message and returns the HTTP response and the session that was used. If the session is lost, begins a
@@ -59,7 +63,8 @@ impl TransportState {
         self.send_with(method, headers, outgoing, session_headers).await
     }
 
-    /// Like [`send`](Self::send), but with the given headers.
+    /// Like [`send`](Self::send), but with the given headers. If the server responds with 503 and says when to try again, does
+    /// so, at most [`ClientOptions::max_retries`] times and within [`MAX_WAIT`].
     pub(super) async fn send_with(
         &self,
         method: Method,
@@ -70,7 +75,20 @@ impl TransportState {
         headers.extend(session_headers.version.clone().map(|version| (PROTOCOL_VERSION, version)));
         headers.extend(session_headers.session.clone().map(|session| (SESSION, session)));
         let Self { client, options, url, .. } = self;
-        HttpRequest { client, options, url, method, headers, outgoing, timeout: None }.send().await
+        let (mut waited, mut attempts) = (Duration::ZERO, 0);
+        loop {
+            let (method, headers) = (method.clone(), headers.clone());
+            let response =
+                HttpRequest { client, options, url, method, headers, outgoing, timeout: None }.send().await?;
+            let pause = retry_after(&response, SystemTime::now()).map(|pause| backoff::delay(pause, 0));
+            let Some(pause) = pause.filter(|pause| attempts < options.max_retries && waited + *pause <= MAX_WAIT)
+            else {
+                return Ok(response);
+            };
+            tracing::debug!(?pause, "the server is busy; trying again");
+            tokio::time::sleep(pause).await;
+            (waited, attempts) = (waited + pause, attempts + 1);
+        }
     }
 }
 
@@ -136,6 +154,20 @@ impl HttpRequest<'_> {
             challenged += 1;
         }
     }
+}
+
+/// Returns how long to wait before another attempt, if the server has responded with 503 and `Retry-After`: a number of
+/// seconds, or a date. At least 100 ms.
+fn retry_after(response: &reqwest::Response, now: SystemTime) -> Option<Duration> {
+    if response.status() != StatusCode::SERVICE_UNAVAILABLE {
+        return None;
+    }
+    let value = response.headers().get(RETRY_AFTER)?.to_str().ok()?.trim();
+    let pause = match value.parse() {
+        Ok(seconds) => Duration::from_secs(seconds),
+        Err(_) => httpdate::parse_http_date(value).ok()?.duration_since(now).unwrap_or_default(),
+    };
+    Some(backoff::base(Some(pause), pause))
 }
 
 fn no_response(timeout: Duration) -> std::io::Error {

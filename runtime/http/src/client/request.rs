@@ -8,11 +8,12 @@ use mcpgen_mcp::protocol::header_params::{self, Header};
 use mcpgen_runtime::jsonrpc::envelope::{Envelope, scan};
 use mcpgen_runtime::transport::{Inbound, ReceiveError, Undelivered};
 use mcpgen_types::codec::Cursor;
-use mcpgen_types::{ErrorId, ErrorMessage, RequestId};
+use mcpgen_types::{ErrorId, RequestId};
 use tokio::sync::oneshot;
 use tokio_util::sync::CancellationToken;
 
-use super::error::HttpError;
+use super::answer::{Answer, with_id};
+use super::error::{HttpError, QUOTED, beginning};
 use super::message::{OutgoingMessage, Progress};
 use super::queue::QueuedMessage;
 use super::response::{ResponseBody, check_status, negotiated_version, read_beginning, read_result};
@@ -21,6 +22,9 @@ use crate::headers::SESSION;
 
 /// How long a cancellation waits for the response headers of the request that it cancels.
 const RECEIPT: Duration = Duration::from_secs(1);
+
+/// The byte order mark of UTF-8, with which JSON must not begin.
+const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
 
 /// How many bytes of a response body are read if it contains no message.
 const IGNORED_BODY: usize = 64 << 10;
@@ -114,19 +118,41 @@ impl TransportState {
             }
         };
         match ResponseBody::of(response, self.options.max_message_bytes).await? {
-            ResponseBody::Nothing => Err(HttpError::NoResponse),
-            ResponseBody::Message(mut message) => {
-                arrived(&mut message);
-                self.deliver(message).await;
-                Ok(())
+            ResponseBody::Nothing => Err(HttpError::NoResponse { last_event: None }),
+            ResponseBody::Json(body) => {
+                let first = body[..body.len().min(QUOTED)].to_vec();
+                let why =
+                    if body.starts_with(BYTE_ORDER_MARK) { Some("it begins with a byte order mark") } else { None };
+                let mut message = Inbound::new(body);
+                let why = match Answer::of(&mut message, id) {
+                    Answer::Response => {
+                        arrived(&mut message);
+                        self.deliver(message).await;
+                        return Ok(());
+                    }
+                    Answer::ErrorWithoutId(error) => {
+                        self.deliver(with_id(error, id)).await;
+                        return Ok(());
+                    }
+                    Answer::Message(why) => {
+                        self.deliver(message).await;
+                        why.to_owned()
+                    }
+                    Answer::Unusable(reason) => why.map_or(reason, str::to_owned),
+                };
+                Err(HttpError::NotTheResponse { why, body: beginning(&first) })
             }
             ResponseBody::Events(events) => {
-                let is_response = |message: &mut Inbound| {
-                    let is_response = is_response_to(message, id);
-                    if is_response {
+                let is_response = |message: &mut Inbound| match Answer::of(message, id) {
+                    Answer::Response => {
                         arrived(message);
+                        true
                     }
-                    is_response
+                    Answer::ErrorWithoutId(error) => {
+                        *message = with_id(error, id);
+                        true
+                    }
+                    _ => false,
                 };
                 let is_resumable = outgoing.version.is_none() && !begins;
                 self.follow_stream(events, is_response, is_resumable.then(|| session.clone())).await
@@ -160,14 +186,14 @@ impl TransportState {
             _ => None,
         };
         if let Some(response) = response {
-            return self.deliver(response.into()).await;
+            return self.deliver(response).await;
         }
         let reached = match &error {
             HttpError::Status { status, .. } => {
                 let elsewhere = matches!(status.as_u16(), 401 | 403 | 407 | 408 | 421 | 429);
                 status.is_client_error() && !elsewhere
             }
-            HttpError::ContentType(_) => true,
+            HttpError::ContentType(_) | HttpError::NotTheResponse { .. } => true,
             _ => false,
         };
         let why = Undelivered::new(reached, error);
@@ -175,25 +201,15 @@ impl TransportState {
     }
 }
 
-/// Returns whether a message is the response to a request.
-fn is_response_to(message: &mut Inbound, id: &RequestId) -> bool {
-    let Ok(document) = message.document() else { return false };
-    match Envelope::read(document) {
-        Ok(Envelope::Response { id: of, .. } | Envelope::Error { id: ErrorId::Id(of), .. }) => of == *id,
-        Err(invalid) => invalid.response_to.as_ref() == Some(id),
-        _ => false,
-    }
-}
-
 /// Converts the body of an HTTP error to an error response for a request, if it is a JSON-RPC error. An error without
 /// an ID counts only with status 400 or 404; with other statuses it may come from a proxy.
-fn error_response(status: StatusCode, body: &str, id: &RequestId) -> Option<Vec<u8>> {
+fn error_response(status: StatusCode, body: &str, id: &RequestId) -> Option<Inbound> {
     let of_message = matches!(status, StatusCode::BAD_REQUEST | StatusCode::NOT_FOUND);
     let document = scan(body).ok()?;
     match Envelope::read(&document).ok()? {
         Envelope::Error { id: ErrorId::Id(of), .. } if of != *id => None,
         Envelope::Error { id: ErrorId::Null | ErrorId::Absent, .. } if !of_message => None,
-        Envelope::Error { error, .. } => Some(mcpgen_types::to_vec(&ErrorMessage::new(id.clone(), error))),
+        Envelope::Error { error, .. } => Some(with_id(error, id)),
         _ => None,
     }
 }

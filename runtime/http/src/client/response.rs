@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use futures_util::{StreamExt, TryStreamExt};
 use http::HeaderValue;
-use http::header::CONTENT_TYPE;
+use http::header::{CONTENT_ENCODING, CONTENT_TYPE};
 use mcpgen_runtime::jsonrpc::envelope::Envelope;
 use mcpgen_runtime::jsonrpc::json::Picked;
 use mcpgen_runtime::transport::Inbound;
@@ -12,13 +12,13 @@ use mcpgen_types::codec::Cursor;
 use tokio_util::codec::FramedRead;
 use tokio_util::io::StreamReader;
 
-use super::error::HttpError;
+use super::error::{HttpError, QUOTED, beginning};
 use super::events::{Event, Events};
 
 /// A successful HTTP response.
 pub(super) enum ResponseBody {
     Nothing,
-    Message(Inbound),
+    Json(Vec<u8>),
     Events(EventStream),
 }
 
@@ -29,13 +29,15 @@ pub(super) struct EventStream {
     pub(super) last: Option<String>,
     /// The last `retry` from the server: how long to wait before reconnecting.
     pub(super) retry: Option<Duration>,
+    /// The beginning of the data of the last event that has any, for error messages.
+    pub(super) last_data: Option<String>,
 }
 
 impl EventStream {
     pub(super) fn of(response: reqwest::Response, longest: usize) -> Self {
         let bytes = response.bytes_stream().map_err(std::io::Error::other);
         let events = FramedRead::new(StreamReader::new(bytes), Events::new(longest));
-        Self { events: events.boxed(), last: None, retry: None }
+        Self { events: events.boxed(), last: None, retry: None, last_data: None }
     }
 
     /// Waits for the next message. Returns `None` if the stream has ended or failed.
@@ -50,6 +52,9 @@ impl EventStream {
             };
             self.last = event.id.clone().or(self.last.take());
             self.retry = event.retry.or(self.retry);
+            if !event.data.is_empty() {
+                self.last_data = Some(beginning(&event.data));
+            }
             if event.is_message() {
                 return Some(Inbound::new(event.data));
             }
@@ -67,15 +72,22 @@ impl ResponseBody {
     ///
     /// # Errors
     ///
-    /// Fails if the content type is neither JSON nor an event stream, or if a JSON body is longer than `longest` bytes
-    /// or cannot be read.
+    /// Fails if the content type is neither JSON nor an event stream, if the body is compressed, or if a JSON body is longer
+    /// than `longest` bytes or cannot be read.
     pub(super) async fn of(response: reqwest::Response, longest: usize) -> Result<Self, HttpError> {
         if matches!(response.status().as_u16(), 202 | 204) {
             return Ok(Self::Nothing);
         }
         let kind = content_type(&response);
+        if matches!(kind.as_str(), "application/json" | "text/event-stream")
+            && let Some(encoding) = response.headers().get(CONTENT_ENCODING).filter(|encoding| *encoding != "identity")
+        {
+            let why = format!("it has the encoding {encoding:?}, which the client does not accept");
+            let body = beginning(&read_beginning(response, QUOTED).await);
+            return Err(HttpError::NotTheResponse { why, body });
+        }
         match kind.as_str() {
-            "application/json" => read_body(response, longest).await.map(|body| Self::Message(Inbound::new(body))),
+            "application/json" => read_body(response, longest).await.map(Self::Json),
             "text/event-stream" => Ok(Self::Events(EventStream::of(response, longest))),
             _ => Err(HttpError::ContentType(kind)),
         }

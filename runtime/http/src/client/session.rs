@@ -4,6 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use http::{HeaderValue, Method};
+use mcpgen_runtime::transport::Inbound;
 use mcpgen_runtime::util::error_chain;
 use tokio::time::Instant;
 
@@ -64,7 +65,7 @@ impl TransportState {
         };
         let ready = tokio::select! {
             biased;
-            () = self.closing.cancelled() => Err(HttpError::NoResponse),
+            () = self.closing.cancelled() => Err(HttpError::NoResponse { last_event: None }),
             ready = ready => ready,
         };
         match ready {
@@ -99,7 +100,7 @@ impl TransportState {
         begun.session = response.headers().get(SESSION).cloned();
         begun.version = match ResponseBody::of(response, self.options.max_message_bytes).await? {
             ResponseBody::Nothing => None,
-            ResponseBody::Message(mut message) => negotiated_version(&mut message),
+            ResponseBody::Json(body) => negotiated_version(&mut Inbound::new(body)),
             ResponseBody::Events(mut events) => loop {
                 match events.next().await {
                     Some(mut message) => {

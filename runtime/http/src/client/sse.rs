@@ -87,11 +87,11 @@ async fn endpoint(events: &mut EventStream) -> Result<String, OpenSseError> {
 fn resolve(stream_url: &reqwest::Url, endpoint: &str) -> Result<reqwest::Url, OpenSseError> {
     let resolved = stream_url
         .join(endpoint)
-        .map_err(|error| OpenSseError::Endpoint { endpoint: beginning(endpoint), source: error.into() })?;
+        .map_err(|error| OpenSseError::Endpoint { endpoint: beginning(endpoint.as_bytes()), source: error.into() })?;
     match resolved.origin() == stream_url.origin() {
         true => Ok(resolved),
         false => Err(OpenSseError::Origin {
-            endpoint: beginning(endpoint),
+            endpoint: beginning(endpoint.as_bytes()),
             origin: stream_url.origin().ascii_serialization(),
         }),
     }

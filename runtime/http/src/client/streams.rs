@@ -49,22 +49,21 @@ impl TransportState {
             let is_same = session.as_ref() == Some(&session_headers.session);
             // A new event ID without a message is no progress: a server could send such events forever.
             let Some(last) = events.last.clone().filter(|_| is_same && attempts < self.options.max_retries) else {
-                return Err(HttpError::NoResponse);
+                return Err(HttpError::NoResponse { last_event: events.last_data });
             };
             tokio::time::sleep(backoff::delay(self.base(events.retry), attempts)).await;
             attempts += 1;
             match self.stream(Some(&last), &session_headers).await {
                 Ok(again) => {
-                    let retry = events.retry;
-                    events = again;
-                    (events.last, events.retry) = (Some(last), retry);
+                    let before = std::mem::replace(&mut events, again);
+                    (events.last, events.retry, events.last_data) = (Some(last), before.retry, before.last_data);
                 }
                 // The next attempt may succeed.
                 Err(error) if error.is_transient() => {}
                 // The session is lost, and the request with it: the server may have executed it.
                 Err(HttpError::Status { status: StatusCode::NOT_FOUND, .. }) if session_headers.session.is_some() => {
                     self.replace_session(&session_headers.session).await?;
-                    return Err(HttpError::NoResponse);
+                    return Err(HttpError::NoResponse { last_event: events.last_data });
                 }
                 Err(error) => return Err(error),
             }

@@ -3,6 +3,7 @@
 use http::header::{ALLOW, HeaderName, RETRY_AFTER};
 use http::{HeaderValue, StatusCode};
 use mcpgen_mcp::replicas::StoreError;
+use mcpgen_types::ErrorObject;
 
 /// A request that is refused with an HTTP error status.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -38,10 +39,9 @@ impl Refusal {
 /// Refuses a request that needs a store which has failed.
 impl From<StoreError> for Refusal {
     fn from(error: StoreError) -> Self {
-        tracing::warn!(error = &error as &dyn std::error::Error, "a shared store failed");
-        match error.is_unavailable() || error.is_full() {
-            true => Self::busy(error.to_string()),
-            false => Self::new(StatusCode::INTERNAL_SERVER_ERROR, error.to_string()),
-        }
+        let is_busy = error.is_unavailable() || error.is_full();
+        // Without details of the store, which are logged.
+        let message = ErrorObject::from(error).message;
+        if is_busy { Self::busy(message) } else { Self::new(StatusCode::INTERNAL_SERVER_ERROR, message) }
     }
 }

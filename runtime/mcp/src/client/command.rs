@@ -5,6 +5,7 @@ use std::process::ExitStatus;
 use std::time::Duration;
 
 use mcpgen_runtime::peer::CallError;
+use mcpgen_runtime::util::error_chain;
 use mcpgen_runtime::{Closed, debug_as_message};
 use tokio::process::Command;
 use tokio_util::task::TaskTracker;
@@ -59,8 +60,8 @@ impl ClientBuilder {
     /// Starts a server as a child process and connects to it over standard input and output. Lines that the server
     /// writes to standard error are logged, and passed to [`on_stderr`](Self::on_stderr).
     ///
-    /// The client owns the process. When the connection ends, the client closes the server's input. The server has five
-    /// seconds to exit, and five more after `SIGTERM`, before it is killed. [`Client::close`] waits for this. On Unix, the
+    /// The client owns the process. When the connection ends, the client closes the server's input, and reads its output until it
+    /// exits. The server has five seconds to exit, and five more after `SIGTERM`, before it is killed. [`Client::close`] waits for this. On Unix, the
     /// processes that the server has started end with it, so wrappers such as `npx` leave no server behind; see
     /// [`ChildProcess`](crate::client::process::ChildProcess). To end the server when your program is asked to end, see
     /// [`process_tracker`](Self::process_tracker).
@@ -133,7 +134,7 @@ impl ClientBuilder {
 #[non_exhaustive]
 pub enum CommandError {
     /// The program could not be started.
-    #[error("cannot start `{program}`{}", hint(source))]
+    #[error("cannot start `{program}`{}: {source}", hint(source))]
     Start {
         /// The program and its arguments, shortened.
         program: String,
@@ -153,7 +154,7 @@ pub enum CommandError {
         output: ServerOutput,
     },
     /// The handshake failed. The process has been stopped.
-    #[error("cannot connect to the server `{program}`{output}")]
+    #[error("cannot connect to the server `{program}`: {}{output}", error_chain(source))]
     Handshake {
         /// The program and its arguments, shortened.
         program: String,

@@ -16,6 +16,7 @@ use mcpgen_types::v2026_07_28::{
 use mcpgen_types::{Json, JsonObject, Request, Revision, counted};
 
 use super::input::{answer_with, handle_input_request};
+use super::lenient::{self, DecodePolicy};
 use super::limits::RoundLimits;
 use super::task_results::{CreatedTask, TaskResults, is_task};
 use crate::protocol::TYPES;
@@ -95,7 +96,9 @@ pub(crate) async fn complete<R: MultiRoundTrip>(
     let rounds = Rounds { peer, requests, limits, method: R::METHOD, revisions, tasks };
     let result = rounds.run(member(&params), |params| peer.raw_request(R::METHOD, Some(params)).send()).await?;
     let result = revisions.reversed().result(R::METHOD, &result).map_err(|error| CallError::Invalid(error.into()))?;
-    match R::outcome(result.decode().map_err(invalid)?) {
+    // Cache hints may be missing.
+    let (result, _) = lenient::decode(&result, DecodePolicy::Strict).map_err(invalid)?;
+    match R::outcome(result) {
         Ok(complete) => Ok(complete),
         Err(_) => Err(CallError::Invalid("the last round still asks for input".into())),
     }

@@ -218,7 +218,7 @@ impl Legacy {
 #[non_exhaustive]
 pub enum InitializeError {
     /// The result is not a JSON object.
-    #[error("initialize: the result is not a JSON object")]
+    #[error("initialize: the result is not a JSON object: {0}")]
     Json(#[source] mcpgen_types::Error),
     /// A member is missing or has the wrong type.
     #[error("initialize: expected {0} in the result")]

@@ -8,7 +8,7 @@ use mcpgen_runtime::util::error_chain;
 use mcpgen_types::{ErrorCode, ErrorObject};
 use tower::BoxError;
 
-/// A store failed. The operation may succeed later.
+/// A store failed.
 #[derive(Debug)]
 #[non_exhaustive]
 pub struct StoreError {
@@ -22,6 +22,7 @@ enum Kind {
     Undelivered,
     Full,
     Corrupt,
+    Configuration,
 }
 
 impl StoreError {
@@ -47,6 +48,17 @@ impl StoreError {
         Self { kind: Kind::Corrupt, source: Some(source.into()) }
     }
 
+    /// The options of the store are wrong, so it does not help to try again. `source` says what to do.
+    pub fn configuration(source: impl Into<BoxError>) -> Self {
+        Self { kind: Kind::Configuration, source: Some(source.into()) }
+    }
+
+    /// Returns whether the options of the store are wrong.
+    #[must_use]
+    pub fn is_configuration(&self) -> bool {
+        self.kind == Kind::Configuration
+    }
+
     /// Returns whether the store could not be reached.
     #[must_use]
     pub fn is_unavailable(&self) -> bool {
@@ -66,6 +78,7 @@ impl StoreError {
             Kind::Undelivered => "undelivered",
             Kind::Full => "full",
             Kind::Corrupt => "corrupt",
+            Kind::Configuration => "configuration",
         }
     }
 
@@ -76,14 +89,27 @@ impl StoreError {
     }
 }
 
-impl fmt::Display for StoreError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self.kind {
+impl Kind {
+    /// Returns what a peer is told.
+    fn message(self) -> &'static str {
+        match self {
             Kind::Unavailable => "the shared store is unavailable; try again later",
             Kind::Undelivered => "the replica that runs the session cannot be reached; try again later",
             Kind::Full => "the shared store is full; try again later",
             Kind::Corrupt => "the shared store contains a value that cannot be decoded",
-        })
+            Kind::Configuration => "the shared store is not configured correctly",
+        }
+    }
+}
+
+/// The message, and for wrong options their remedy.
+impl fmt::Display for StoreError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.kind.message())?;
+        match &self.source {
+            Some(source) if self.kind == Kind::Configuration => write!(f, ": {}", error_chain(&**source)),
+            _ => Ok(()),
+        }
     }
 }
 
@@ -92,8 +118,8 @@ impl From<StoreError> for ErrorObject {
     fn from(error: StoreError) -> Self {
         tracing::warn!(error = %error_chain(&error), "a shared store failed");
         match error.kind {
-            Kind::Unavailable | Kind::Undelivered | Kind::Full => errors::limit_exceeded(&error.to_string()),
-            Kind::Corrupt => Self::new(ErrorCode::INTERNAL_ERROR, error.to_string()),
+            Kind::Unavailable | Kind::Undelivered | Kind::Full => errors::limit_exceeded(error.kind.message()),
+            Kind::Corrupt | Kind::Configuration => Self::new(ErrorCode::INTERNAL_ERROR, error.kind.message()),
         }
     }
 }

@@ -168,7 +168,7 @@ impl ServerBuilder {
         Fut: Future<Output = T> + Send + 'static,
         T: IntoContents,
     {
-        self.insert(Ok(ResourceEntry::new(resource, read)), |state| &state.resources)
+        self.insert(ResourceEntry::checked(resource, read), |state| &state.resources)
     }
 
     /// Adds a resource template and the function that reads its resources. The function takes the variables by name.
@@ -278,6 +278,8 @@ impl ServerBuilder {
     ///     .build();
     /// # let _ = server;
     /// ```
+    ///
+    /// The server does not start if it has no such prompt or argument.
     pub fn prompt_completion<F, Fut>(self, prompt: &str, argument: &str, complete: F) -> Self
     where
         F: Fn(Context, CompleteRequestParams) -> Fut + Send + Sync + 'static,

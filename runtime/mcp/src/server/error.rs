@@ -55,6 +55,27 @@ pub enum DefinitionError {
     /// What an extension adds to the server is invalid.
     #[error(transparent)]
     Extension(Arc<dyn Error + Send + Sync>),
+    /// The URI of a resource is none.
+    #[error(
+        "resource {name:?}: {uri:?} is not a URI; it begins with a scheme, as in `file:///notes`, and spaces and the like are \
+         escaped, as in `%20`"
+    )]
+    Uri {
+        /// The name of the resource.
+        name: String,
+        /// The text instead of a URI.
+        uri: String,
+    },
+    /// A completion belongs to a prompt or a resource template that does not exist.
+    #[error("the completion of {kind} {key:?}: there is no such {kind}{did_you_mean}; add it to the `ServerBuilder`")]
+    CompletionOfNothing {
+        /// `prompt` or `resource template`.
+        kind: &'static str,
+        /// The name of the prompt, or the template.
+        key: String,
+        /// A suggestion, or empty.
+        did_you_mean: String,
+    },
     /// A completion belongs to an argument or a variable that does not exist.
     #[error("the completion of {kind} {key:?}: it has no {argument:?}{did_you_mean}")]
     Completion {

@@ -10,7 +10,10 @@ use mcpgen_types::v2026_07_28::{
 use mcpgen_types::{ErrorCode, ErrorObject, Json, JsonObject};
 
 use super::error::DefinitionError;
-use super::state::{CompletionKey, CompletionOf, PromptArguments, RequestContext, Server, ServerState};
+use super::registry::Entry;
+use super::state::{
+    CompletionKey, CompletionOf, PromptArguments, PromptEntry, RequestContext, Server, ServerState, TemplateEntry,
+};
 use super::tool_error::ResultOrInput;
 
 pub(super) async fn get_prompt(
@@ -65,28 +68,39 @@ pub(super) async fn complete(
 }
 
 impl ServerState {
-    /// Returns an error for each completion whose prompt or template is defined and lacks the argument or variable.
+    /// Returns an error for each completion whose prompt, template, argument or variable is not defined.
     pub(super) fn invalid_completions(&self) -> Vec<DefinitionError> {
-        let invalid = |(of, argument): &CompletionKey| {
-            let (kind, key, known) = match of {
-                CompletionOf::Prompt(name) => {
-                    let arguments = self.prompts.get(name)?.prompt.arguments.clone().unwrap_or_default();
-                    ("prompt", name, arguments.into_iter().map(|argument| argument.name).collect())
-                }
-                CompletionOf::Template(template) => {
-                    let entry = self.templates.get(template)?;
-                    ("resource template", template, entry.uri_template.names().map(str::to_owned).collect())
-                }
-            };
-            let known: Vec<String> = known;
-            (!known.contains(argument)).then(|| DefinitionError::Completion {
-                kind,
-                key: key.clone(),
-                argument: argument.clone(),
-                did_you_mean: did_you_mean(argument, known.iter().map(String::as_str)),
-            })
+        self.config.completions.keys().filter_map(|key| self.invalid_completion(key)).collect()
+    }
+
+    fn invalid_completion(&self, (of, argument): &CompletionKey) -> Option<DefinitionError> {
+        let (kind, key, known): (_, _, Option<Vec<String>>) = match of {
+            CompletionOf::Prompt(name) => {
+                let arguments = self.prompts.get(name).map(|entry| entry.prompt.arguments.clone().unwrap_or_default());
+                let names = arguments.map(|all| all.into_iter().map(|argument| argument.name).collect());
+                (PromptEntry::KIND, name, names)
+            }
+            CompletionOf::Template(template) => {
+                let entry = self.templates.get(template);
+                let names = entry.map(|entry| entry.uri_template.names().map(str::to_owned).collect());
+                (TemplateEntry::KIND, template, names)
+            }
         };
-        self.config.completions.keys().filter_map(invalid).collect()
+        let similar = |name: &str, known: &[String]| did_you_mean(name, known.iter().map(String::as_str));
+        let Some(known) = known else {
+            let others: Vec<String> = match of {
+                CompletionOf::Prompt(_) => self.prompts.all().iter().map(|entry| entry.key().to_owned()).collect(),
+                CompletionOf::Template(_) => self.templates.all().iter().map(|entry| entry.key().to_owned()).collect(),
+            };
+            let did_you_mean = similar(key, &others);
+            return Some(DefinitionError::CompletionOfNothing { kind, key: key.clone(), did_you_mean });
+        };
+        (!known.contains(argument)).then(|| DefinitionError::Completion {
+            kind,
+            key: key.clone(),
+            argument: argument.clone(),
+            did_you_mean: similar(argument, &known),
+        })
     }
 }
 

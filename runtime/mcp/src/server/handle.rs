@@ -74,14 +74,14 @@ impl Server {
     ///
     /// # Errors
     ///
-    /// Fails if another resource has the same URI.
+    /// Fails if another resource has the same URI, or if the URI is none.
     pub fn add_resource<F, Fut, T>(&self, resource: Resource, read: F) -> Result<(), DefinitionError>
     where
         F: Fn(RequestContext) -> Fut + Send + Sync + 'static,
         Fut: Future<Output = T> + Send + 'static,
         T: IntoContents,
     {
-        self.insert(&self.0.resources, ResourceEntry::new(resource, read))
+        self.insert(&self.0.resources, ResourceEntry::checked(resource, read)?)
     }
 
     /// Removes a resource and notifies subscribers. Returns `false` if no resource has this URI.

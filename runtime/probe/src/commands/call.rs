@@ -1,54 +1,67 @@
 //! `mcpgen-probe call`.
 
 use mcpgen_sdk::Client;
-use mcpgen_types::{JsonObject, JsonRef};
-use serde_json::{Map, Value};
+use mcpgen_types::{Json, JsonObject, JsonRef};
 
-use crate::arguments::{object, typed};
+use crate::answers::Answers;
+use crate::arguments::{Recipient, check_names, object, typed};
 use crate::cli::{CallArgs, Format, Kind};
 use crate::commands::read::content;
 use crate::failure::{CONNECTION, Failure};
-use crate::output::{self, Activity};
+use crate::output::{self, Activity, Order};
 use crate::requests::{call_tool, list};
 
 pub(crate) async fn run(args: CallArgs) -> Result<(), Failure> {
+    check_names("--arg", &args.arguments)?;
     let all = match &args.json {
         Some(json) => Some(read(json).await?),
         None => None,
     };
-    let result = args
+    let answers = Answers::new(args.answers)?;
+    let called = args
         .connection
-        .run(async |client, activity| {
-            let arguments = match all {
-                Some(all) => all,
-                None if args.arguments.is_empty() => JsonObject::new(),
-                None => {
-                    let schema = input_schema(client, &args.tool, activity).await?;
-                    typed(&args.tool, &args.arguments, schema.as_ref())?
-                }
-            };
-            call_tool(client, &args.tool, arguments, activity).await
-        })
-        .await?;
-    let failed = result.get("isError") == Some(&Value::Bool(true));
+        .run_with(
+            |client| answers.prepare(client),
+            async |client, activity| {
+                let arguments = match all {
+                    Some(all) => all,
+                    None if args.arguments.is_empty() => JsonObject::new(),
+                    None => {
+                        let schema = input_schema(client, &args.tool, activity).await?;
+                        let schema = schema.as_ref().map(Json::as_ref);
+                        typed(Recipient::Tool(&args.tool), &args.arguments, schema)?
+                    }
+                };
+                call_tool(client, &args.tool, arguments, activity).await
+            },
+        )
+        .await;
+    // A question without an answer is the reason of what follows.
+    let answered = answers.into_result();
+    let result = match (called, answered.is_err()) {
+        (Err(_), true) => return answered,
+        (called, _) => called?,
+    };
+    let failed = result.get("isError").is_some_and(|failed| failed == true);
     match args.format {
-        Format::Json => output::print_json(&result)?,
+        Format::Json => output::print_json(result.as_ref())?,
         Format::Text => output::print(&text(&result))?,
     }
+    answered?;
     if failed { Err(Failure::Tool(args.tool)) } else { Ok(()) }
 }
 
 /// Returns the content as text, or the structured content of a result without content.
-fn text(result: &Map<String, Value>) -> String {
-    let blocks = result.get("content").and_then(Value::as_array).map(Vec::as_slice).unwrap_or_default();
+fn text(result: &JsonObject) -> String {
+    let mut blocks = result.get("content").into_iter().flat_map(JsonRef::elements).peekable();
     match result.get("structuredContent") {
-        Some(structured) if blocks.is_empty() => output::json(structured),
-        _ => blocks.iter().map(content).collect(),
+        Some(structured) if blocks.peek().is_none() => output::json(structured, Order::Kept),
+        _ => blocks.map(content).collect(),
     }
 }
 
 /// Returns the input schema of a tool, if the server lists the tool.
-async fn input_schema(client: &Client, tool: &str, activity: &Activity) -> Result<Option<Value>, Failure> {
+async fn input_schema(client: &Client, tool: &str, activity: &Activity) -> Result<Option<Json>, Failure> {
     let tools = match list(client, Kind::Tools, activity).await {
         Ok(tools) => tools.unwrap_or_default().items,
         Err(failure) if failure.exit_code() == CONNECTION => return Err(failure),
@@ -58,7 +71,7 @@ async fn input_schema(client: &Client, tool: &str, activity: &Activity) -> Resul
         }
     };
     let listed = tools.iter().find(|listed| listed.get("name").and_then(JsonRef::as_str).as_deref() == Some(tool));
-    Ok(listed.and_then(|listed| Some(listed.get("inputSchema")?.to_value())))
+    Ok(listed.and_then(|listed| Some(listed.get("inputSchema")?.to_json())))
 }
 
 /// Reads the value of `--json`.

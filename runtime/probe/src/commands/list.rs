@@ -1,10 +1,11 @@
 //! `mcpgen-probe list`.
 
-use mcpgen_types::{Json, JsonObject};
+use mcpgen_sdk::protocol::header_params;
+use mcpgen_types::{Json, JsonObject, JsonRef};
 
 use crate::cli::{Format, Kind, ListArgs};
 use crate::failure::Failure;
-use crate::output::{self, BOLD, DIM, plain, styled};
+use crate::output::{self, BOLD, DIM, YELLOW, plain, quoted, styled};
 use crate::requests::Lists;
 
 /// The columns between a name and its description.
@@ -24,13 +25,26 @@ pub(crate) async fn run(args: &ListArgs) -> Result<(), Failure> {
         // There is nothing to show.
         _ if read.is_empty() && lists.have_failed() => {}
         Format::Json => {
+            // The JSON is the server's, without marks.
+            let tools = read.iter().filter(|(kind, _)| *kind == Kind::Tools).flat_map(|(_, tools)| tools);
+            for (tool, why) in tools.filter_map(|tool| Some((tool, hidden_over_http(tool)?))) {
+                let name = tool.get(Kind::Tools.key()).and_then(JsonRef::as_str).unwrap_or_default();
+                output::warning(&format!("tool {}: {why}", quoted(&name)));
+            }
             let read: JsonObject =
                 read.into_iter().map(|(kind, items)| (kind.member(), items.into_iter().collect::<Json>())).collect();
-            output::print_json(&read)?;
+            output::print_json(read.as_ref())?;
         }
         Format::Text => output::print(&text(&read, output::columns()))?,
     }
     lists.into_result()
+}
+
+/// Returns why clients over HTTP must ignore a tool, if they must: a header cannot repeat one of its arguments.
+fn hidden_over_http(tool: &Json) -> Option<String> {
+    let headers = tool.read(|tool| tool.get("inputSchema").map(header_params::headers));
+    let why = headers.ok()??.err()?;
+    Some(format!("hidden from clients over HTTP: {why}"))
 }
 
 /// Returns the lists as text. Lines end at the edge of a terminal with this number of columns.
@@ -52,6 +66,11 @@ fn text(lists: &[(Kind, Vec<Json>)], columns: Option<usize>) -> String {
             let padded = format!("{:width$}{:GAP$}{}", name(item), "", styled(DIM, &line), width = width.unwrap_or(0));
             text.push_str(&format!("  {}", if line.is_empty() { name(item) } else { padded }));
             text.push('\n');
+            if *kind == Kind::Tools
+                && let Some(why) = hidden_over_http(item)
+            {
+                text.push_str(&format!("      {}\n", styled(YELLOW, &plain(&why))));
+            }
         }
     }
     if lists.is_empty() { "the server has no lists\n".to_owned() } else { text }

@@ -22,6 +22,7 @@ pub(crate) async fn run(cli: Cli) -> Result<(), Failure> {
         Command::Snapshot(args) => snapshot::run(&args).await,
         Command::Ping(args) => ping::run(&args).await,
         Command::Watch(args) => watch::run(&args).await,
+        Command::Trace(args) => watch::trace(&args),
         Command::Completions(args) => shell::completions(&args),
         Command::Man(args) => shell::man(&args),
     }

@@ -3,7 +3,7 @@
 use std::time::Instant;
 
 use mcpgen_sdk::protocol::PeerExt;
-use serde_json::json;
+use mcpgen_types::{Json, JsonObject, JsonRef};
 
 use crate::cli::{Format, PingArgs};
 use crate::failure::Failure;
@@ -19,29 +19,29 @@ pub(crate) async fn run(args: &PingArgs) -> Result<(), Failure> {
             let milliseconds = start.elapsed().as_secs_f64() * 1e3;
             let info = client.peer.peer_info();
             let member =
-                |name: &str| info.as_ref().and_then(|info| info.implementation.get(name).map(|value| value.to_value()));
-            Ok(json!({
-                "revision": client.revision().as_str(),
-                "name": member("name"),
-                "version": member("version"),
-                "capabilities": info.as_ref().map(|info| &info.capabilities),
-                "milliseconds": (milliseconds * 1000.0).round() / 1000.0,
-            }))
+                |name: &str| info.as_ref().and_then(|info| info.implementation.get(name).map(JsonRef::to_json));
+            Ok(JsonObject::from([
+                ("revision", client.revision().as_str().into()),
+                ("name", member("name").into()),
+                ("version", member("version").into()),
+                ("capabilities", info.as_ref().map(|info| Json::from(&info.capabilities)).into()),
+                ("milliseconds", ((milliseconds * 1000.0).round() / 1000.0).into()),
+            ]))
         })
         .await?;
     match args.format {
-        Format::Json => output::print_json(&report),
+        Format::Json => output::print_json(report.as_ref()),
         Format::Text => {
-            let text = |name: &str| plain(report[name].as_str().unwrap_or("?"));
-            let capabilities = report["capabilities"].as_object();
-            let names: Vec<&str> = capabilities.into_iter().flatten().map(|(name, _)| name.as_str()).collect();
+            let text = |name: &str| plain(&report.get(name).and_then(JsonRef::as_str).unwrap_or("?".into()));
+            let capabilities = report.get("capabilities").into_iter().flat_map(JsonRef::members);
+            let names: Vec<_> = capabilities.map(|(name, _)| name).collect();
             output::print(&format!(
                 "{} {} {}, revision {}, {:.1} ms\n  capabilities: {}\n",
                 styled(GREEN, "ok"),
                 styled(BOLD, &text("name")),
                 text("version"),
                 text("revision"),
-                report["milliseconds"].as_f64().unwrap_or_default(),
+                report.get("milliseconds").and_then(JsonRef::as_f64).unwrap_or_default(),
                 if names.is_empty() { "none".to_owned() } else { plain(&names.join(", ")) },
             ))
         }

@@ -1,9 +1,10 @@
 //! `mcpgen-probe read`, and contents as text.
 
+use std::borrow::Cow;
+
 use base64::Engine as _;
 use base64::prelude::BASE64_STANDARD;
-use mcpgen_types::JsonObject;
-use serde_json::Value;
+use mcpgen_types::{JsonObject, JsonRef};
 
 use crate::cli::{Format, ReadArgs};
 use crate::failure::Failure;
@@ -15,38 +16,43 @@ const METHOD: &str = "resources/read";
 pub(crate) async fn run(args: &ReadArgs) -> Result<(), Failure> {
     let params = JsonObject::from([("uri", (&args.uri).into())]);
     let result = args.connection.run(async |client, activity| request(client, METHOD, params, activity).await).await?;
-    let contents = result.get("contents").and_then(Value::as_array).map(Vec::as_slice).unwrap_or_default();
+    let contents: Vec<_> = result.get("contents").into_iter().flat_map(JsonRef::elements).collect();
     if let Some(path) = &args.output {
         let unexpected = |why: &str| Failure::Unexpected { method: METHOD.to_owned(), why: why.to_owned() };
         let first = contents.first().ok_or_else(|| unexpected("the result has no contents"))?;
-        let bytes = bytes(first).ok_or_else(|| unexpected("the content has neither text nor a valid blob"))?;
+        let bytes = bytes(*first).ok_or_else(|| unexpected("the content has neither text nor a valid blob"))?;
         std::fs::write(path, bytes).map_err(Failure::io(format!("writing {}", path.display())))?;
     }
     match args.format {
-        Format::Json => output::print_json(&result),
+        Format::Json => output::print_json(result.as_ref()),
         Format::Text if args.output.is_some() => Ok(()),
-        Format::Text => output::print(&contents.iter().map(content).collect::<String>()),
+        Format::Text => output::print(&contents.iter().copied().map(content).collect::<String>()),
     }
 }
 
-fn bytes(content: &Value) -> Option<Vec<u8>> {
-    match content["text"].as_str() {
-        Some(text) => Some(text.as_bytes().to_vec()),
-        None => BASE64_STANDARD.decode(content["blob"].as_str()?).ok(),
+fn bytes(content: JsonRef<'_>) -> Option<Vec<u8>> {
+    match text_of(content, "text") {
+        Some(text) => Some(text.into_owned().into_bytes()),
+        None => BASE64_STANDARD.decode(text_of(content, "blob")?.as_bytes()).ok(),
     }
+}
+
+fn text_of<'a>(object: JsonRef<'a>, member: &str) -> Option<Cow<'a, str>> {
+    object.get(member)?.as_str()
 }
 
 /// Returns a content block, or the contents of a resource, as text: its text, or else a line that describes it.
-pub(crate) fn content(block: &Value) -> String {
-    if let Some(text) = block["text"].as_str().or(block["resource"]["text"].as_str()) {
-        let text = plain(text);
+pub(crate) fn content(block: JsonRef<'_>) -> String {
+    let resource = block.get("resource").filter(|resource| resource.is_object());
+    if let Some(text) = text_of(block, "text").or_else(|| text_of(resource?, "text")) {
+        let text = plain(&text);
         return if text.ends_with('\n') { text } else { format!("{text}\n") };
     }
-    let inner = if block["resource"].is_object() { &block["resource"] } else { block };
-    let kind = block["type"].as_str().unwrap_or("content");
-    let data = inner["data"].as_str().or(inner["blob"].as_str());
-    let size = data.map(|data| format!("{} bytes", data.trim_end_matches('=').len() * 3 / 4));
-    let parts = [Some(kind), inner["mimeType"].as_str(), inner["uri"].as_str(), size.as_deref()];
-    let line = parts.into_iter().flatten().map(plain).collect::<Vec<_>>().join(" ");
+    let inner = resource.unwrap_or(block);
+    let kind = text_of(block, "type").unwrap_or("content".into());
+    let data = text_of(inner, "data").or_else(|| text_of(inner, "blob"));
+    let size = data.map(|data| format!("{} bytes", data.trim_end_matches('=').len() * 3 / 4).into());
+    let parts = [Some(kind), text_of(inner, "mimeType"), text_of(inner, "uri"), size];
+    let line = parts.into_iter().flatten().map(|part| plain(&part)).collect::<Vec<_>>().join(" ");
     format!("{}\n", styled(DIM, &format!("[{line}]")))
 }

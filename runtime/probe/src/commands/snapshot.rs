@@ -1,15 +1,15 @@
 //! `mcpgen-probe snapshot`.
 
+use std::borrow::Cow;
 use std::fs;
 use std::path::Path;
 
-use mcpgen_types::Json;
-use serde_json::Value;
+use mcpgen_types::{Json, JsonObject, JsonRef};
 
 use crate::cli::{Kind, SnapshotArgs};
 use crate::differences::{differences, shown};
 use crate::failure::Failure;
-use crate::output;
+use crate::output::{self, Order};
 use crate::requests::Lists;
 
 pub(crate) async fn run(args: &SnapshotArgs) -> Result<(), Failure> {
@@ -24,10 +24,9 @@ pub(crate) async fn run(args: &SnapshotArgs) -> Result<(), Failure> {
         let why = "the server has no tools, resources or prompts".to_owned();
         return Err(Failure::Unexpected { method: "snapshot".to_owned(), why });
     }
-    let trees = |items: Vec<Json>| items.iter().map(Json::to_value).collect();
-    let read = read.into_iter().map(|(kind, items)| (kind.member().to_owned(), stable(kind, trees(items))));
-    let new = sorted(Value::Object(read.collect()));
-    let text = output::json(&new);
+    let read = read.into_iter().map(|(kind, items)| (kind.member(), stable(kind, items)));
+    let new = Json::from(read.collect::<JsonObject>());
+    let text = output::json(new.as_ref(), Order::Alphabetical);
     match (&args.check, &args.output) {
         (Some(path), _) => check(path, &text, &new, &known)?,
         (None, Some(path)) => fs::write(path, text).map_err(Failure::io(format!("writing {}", path.display())))?,
@@ -37,16 +36,16 @@ pub(crate) async fn run(args: &SnapshotArgs) -> Result<(), Failure> {
 }
 
 /// Compares these lists with the snapshot in a file.
-fn check(path: &Path, text: &str, new: &Value, kinds: &[Kind]) -> Result<(), Failure> {
+fn check(path: &Path, text: &str, new: &Json, kinds: &[Kind]) -> Result<(), Failure> {
     let file = path.display();
     let remedy = "to create it, use --output instead of --check";
     let old = fs::read_to_string(path).map_err(Failure::io(format!("reading {file} ({remedy})")))?;
     if old == text {
         return Ok(());
     }
-    let old: Value = serde_json::from_str(&old)
-        .map_err(|error| Failure::Usage(format!("{file} is not a snapshot: {error}; {remedy}")))?;
-    let differences = differences(&old, new, kinds);
+    let old =
+        Json::parse(old).map_err(|error| Failure::Usage(format!("{file} is not a snapshot: {error}; {remedy}")))?;
+    let differences = differences(old.as_ref(), new.as_ref(), kinds);
     if differences.is_empty() {
         return Ok(());
     }
@@ -59,31 +58,24 @@ fn check(path: &Path, text: &str, new: &Value, kinds: &[Kind]) -> Result<(), Fai
 }
 
 /// Returns the items sorted by name, without what changes while the list stays the same.
-fn stable(kind: Kind, mut items: Vec<Value>) -> Value {
-    if kind == Kind::Resources {
-        for item in items.iter_mut().filter_map(Value::as_object_mut) {
-            item.remove("size");
-            if let Some(Value::Object(annotations)) = item.get_mut("annotations") {
-                annotations.remove("lastModified");
-            }
-        }
-    }
-    items.sort_by(|a, b| a[kind.key()].as_str().cmp(&b[kind.key()].as_str()));
-    Value::Array(items)
+fn stable(kind: Kind, items: Vec<Json>) -> Json {
+    let items = items.into_iter().map(|item| if kind == Kind::Resources { without_changes(&item) } else { item });
+    let key = |item: &Json| item.get(kind.key()).and_then(JsonRef::as_str).map(Cow::into_owned);
+    let mut keyed: Vec<_> = items.map(|item| (key(&item), item)).collect();
+    keyed.sort_by(|(a, _), (b, _)| a.cmp(b));
+    keyed.into_iter().map(|(_, item)| item).collect()
 }
 
-/// Returns the value with the members of all objects in alphabetical order. `serde_json` keeps their order if another
-/// crate enables its feature `preserve_order`.
-fn sorted(value: Value) -> Value {
-    match value {
-        Value::Object(members) => {
-            let mut members: Vec<(String, Value)> = members.into_iter().collect();
-            members.sort_by(|a, b| a.0.cmp(&b.0));
-            Value::Object(members.into_iter().map(|(name, value)| (name, sorted(value))).collect())
-        }
-        Value::Array(items) => Value::Array(items.into_iter().map(sorted).collect()),
-        other => other,
+/// Returns a resource without its size and the time of its last change.
+fn without_changes(resource: &Json) -> Json {
+    let Ok(mut resource) = JsonObject::try_from(resource.as_ref()) else { return resource.clone() };
+    resource.remove("size");
+    if let Some(mut annotations) = resource.get("annotations").and_then(|known| JsonObject::try_from(known).ok())
+        && annotations.remove("lastModified").is_some()
+    {
+        resource.insert("annotations", annotations);
     }
+    resource.into()
 }
 
 #[cfg(test)]
@@ -96,15 +88,15 @@ mod tests {
     fn equal_lists_are_equal_snapshots() {
         let list = |size: u64, time: &str| {
             vec![
-                json!({ "uri": "b", "name": "x", "size": size, "annotations": { "lastModified": time, "priority": 1 } }),
-                json!({ "name": "y", "uri": "a", "size": 1 }),
+                json!({ "uri": "b", "name": "x", "size": size, "annotations": { "lastModified": time, "priority": 1 } }).into(),
+                json!({ "name": "y", "uri": "a", "size": 1 }).into(),
+                json!("not an object").into(),
             ]
         };
-        let expected =
-            json!([{ "name": "y", "uri": "a" }, { "annotations": { "priority": 1 }, "name": "x", "uri": "b" }]);
+        let expected = json!([
+            "not an object", { "name": "y", "uri": "a" }, { "annotations": { "priority": 1 }, "name": "x", "uri": "b" }
+        ]);
         assert_eq!(stable(Kind::Resources, list(1, "2026-01-01T00:00:00Z")), expected);
         assert_eq!(stable(Kind::Resources, list(2, "2026-01-02T00:00:00Z")), expected);
-        let text = sorted(json!({ "b": [{ "d": 1, "c": 2 }], "a": 1 })).to_string();
-        assert_eq!(text, r#"{"a":1,"b":[{"c":2,"d":1}]}"#);
     }
 }

@@ -29,8 +29,7 @@ pub(super) async fn relay_to_url(
     options: ClientOptions,
 ) -> Result<(), Failure> {
     let mut from_client = client.0.boxed();
-    let server = open(url, options.clone())
-        .map_err(|error| Failure::Connect { server: name.to_owned(), why: with_sources(&error) })?;
+    let server = open(url, options.clone()).map_err(|error| Failure::connect(name, &with_sources(&error)))?;
     let (mut from_server, mut to_server) = boxed(server);
     let first = match from_client.next().await {
         None => return Ok(()),

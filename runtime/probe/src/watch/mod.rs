@@ -1,12 +1,13 @@
 //! `mcpgen-probe watch`: relays messages between a client and a server, and describes each.
 //!
-//! `relay` passes the messages on, `command` to a process, `http` to a URL. `observer` describes them, `validate` checks them against the schema of their
-//! revision.
+//! `relay` passes the messages on, `command` to a process, `http` to a URL, and `trace` reads them from a log instead. `observer`
+//! describes them, `validate` checks them against the schema of their revision.
 
 mod command;
 mod http;
 mod observer;
 mod relay;
+mod trace;
 mod validate;
 
 use std::fs::File;
@@ -18,6 +19,7 @@ use http::relay_to_url;
 use mcpgen_sdk::transport::{lines, stdio};
 use mcpgen_types::{Error, Json, Revision};
 use observer::{Observer, Side};
+pub(crate) use trace::trace;
 
 use crate::cli::WatchArgs;
 use crate::failure::Failure;

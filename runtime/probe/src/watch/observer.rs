@@ -16,8 +16,8 @@ use crate::output::{BOLD, CYAN, DIM, GREEN, RED, plain, quoted, styled};
 /// The maximum number of requests without a response that are remembered. Responses to others are not validated.
 const MOST_PENDING: usize = 10_000;
 
-/// The longest subject of a request that a description shows, in characters.
-const LONGEST_SUBJECT: usize = 60;
+/// The longest text of a message that a description shows, such as the name of a tool, in characters.
+const LONGEST_TEXT: usize = 60;
 
 /// The sender of a message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -30,14 +30,23 @@ pub(super) enum Side {
 pub(super) struct Observer {
     log: Box<dyn Write + Send>,
     full: bool,
-    start: Instant,
-    /// The revision that `initialize` has negotiated.
-    negotiated: Option<String>,
+    clock: Clock,
+    /// The revision that `initialize` has negotiated, or that the client's last request has named. Messages that name none
+    /// belong to it.
+    revision: Option<String>,
     /// The requests of the client without a response.
     from_client: PendingRequests<PendingRequest>,
     /// The requests of the server without a response.
     from_server: PendingRequests<PendingRequest>,
     invalid: u64,
+}
+
+/// When a message was sent.
+enum Clock {
+    /// The time since the connection began.
+    Elapsed(Instant),
+    /// A line of a log.
+    Line(usize),
 }
 
 /// A request without a response.
@@ -76,7 +85,18 @@ impl Side {
 impl Observer {
     pub(super) fn new(log: Box<dyn Write + Send>, full: bool) -> Self {
         let (from_client, from_server) = (PendingRequests::new(), PendingRequests::new());
-        Observer { log, full, start: Instant::now(), negotiated: None, from_client, from_server, invalid: 0 }
+        let clock = Clock::Elapsed(Instant::now());
+        Observer { log, full, clock, revision: None, from_client, from_server, invalid: 0 }
+    }
+
+    /// Shows this line number instead of the time.
+    pub(super) fn at_line(&mut self, number: usize) {
+        self.clock = Clock::Line(number);
+    }
+
+    /// Returns whether a sender waits for the response to a request.
+    pub(super) fn is_pending(&mut self, sender: Side, id: &RequestId) -> bool {
+        self.pending(sender).iter().any(|(known, _)| known == id)
     }
 
     /// Returns the pending requests of a sender.
@@ -124,7 +144,7 @@ impl Observer {
     pub(super) fn message(&mut self, sender: Side, bytes: &[u8]) {
         let document = match scan_bytes(bytes) {
             Ok(document) => document,
-            Err(invalid) => return self.problem(sender, &format!("{invalid}: {}", beginning(bytes))),
+            Err(invalid) => return self.problem(sender, &format!("{invalid}: {}", quoted_beginning(bytes))),
         };
         match Frame::read(&document) {
             Ok(Frame::One(envelope)) => {
@@ -139,7 +159,7 @@ impl Observer {
                     }
                 }
             }
-            Err(invalid) => self.problem(sender, &format!("{invalid}: {}", beginning(bytes))),
+            Err(invalid) => self.problem(sender, &format!("{invalid}: {}", quoted_beginning(bytes))),
         }
         if self.full {
             let text = plain(&String::from_utf8_lossy(bytes));
@@ -178,7 +198,7 @@ impl Observer {
                 };
                 Description {
                     kind,
-                    revision: pending.as_ref().and_then(|pending| pending.revision.clone()),
+                    revision: pending.map_or_else(|| self.revision.clone(), |pending| pending.revision),
                     remark: Some(format!("{}: {}", error.code.0, error.message)),
                     problem: None,
                 }
@@ -198,12 +218,16 @@ impl Observer {
     ) -> Description {
         let in_meta = params.get("_meta").and_then(|meta| meta.get(PROTOCOL_VERSION)?.as_str());
         let proposed = || params.get("protocolVersion").and_then(JsonRef::as_str).filter(|_| method == "initialize");
-        let revision = in_meta.or_else(proposed).map(Cow::into_owned).or_else(|| self.negotiated.clone());
+        let in_meta = in_meta.map(Cow::into_owned);
+        if sender == Side::Client && in_meta.is_some() {
+            self.revision.clone_from(&in_meta);
+        }
+        let proposed = || proposed().map(Cow::into_owned);
+        let revision = in_meta.or_else(proposed).or_else(|| self.revision.clone());
         let known: Option<Revision> = revision.as_deref().and_then(|revision| revision.parse().ok());
         let spec = known.and_then(|revision| revision.method(method));
         let subject = spec.and_then(|spec| spec.subject).and_then(|member| params.get(member)?.as_str());
-        let subject = subject
-            .map_or(String::new(), |subject| format!(" {}", subject.chars().take(LONGEST_SUBJECT).collect::<String>()));
+        let subject = subject.map_or(String::new(), |subject| format!(" {}", beginning(&subject)));
         let remark = match (&revision, known, spec) {
             (None, ..) => Some("no revision was negotiated".to_owned()),
             (Some(_), None, _) => Some("the revision is unknown, so the message is not validated".to_owned()),
@@ -225,13 +249,14 @@ impl Observer {
     fn response(&mut self, sender: Side, id: &RequestId, result: Cursor<'_>) -> Description {
         let Some(request) = self.pending(sender.other()).take(id) else {
             let remark = Some("no request without a response has this ID".to_owned());
-            return Description { kind: format!("response #{id}"), revision: None, remark, problem: None };
+            let revision = self.revision.clone();
+            return Description { kind: format!("response #{id}"), revision, remark, problem: None };
         };
         let raw = result.to_json();
         let PendingRequest { method, mut revision, is_task } = request;
         if method == "initialize" {
             let negotiated = raw.get("protocolVersion").and_then(JsonRef::as_str).map(Cow::into_owned);
-            self.negotiated.clone_from(&negotiated);
+            self.revision.clone_from(&negotiated);
             revision = negotiated;
         }
         let checked = match &revision {
@@ -241,14 +266,18 @@ impl Observer {
         Description {
             kind: format!("response {method} #{id}"),
             revision,
-            remark: None,
+            remark: raw.get("resultType").and_then(JsonRef::as_str).map(|kind| beginning(&kind)),
             problem: checked.err().map(|error| error.to_string()),
         }
     }
 
     fn write(&mut self, sender: Side, description: &Description) {
         let Description { kind, revision, remark, problem } = description;
-        let time = styled(DIM, &format!("{:9.3}", self.start.elapsed().as_secs_f64()));
+        let time = match self.clock {
+            Clock::Elapsed(start) => format!("{:9.3}", start.elapsed().as_secs_f64()),
+            Clock::Line(number) => format!("{number:9}"),
+        };
+        let time = styled(DIM, &time);
         let mut line = format!("{time} {} {}", sender.arrow(), styled(BOLD, &plain(kind).replace('\n', " ")));
         if let Some(revision) = revision {
             line.push_str(&format!(" {}", styled(DIM, &format!("[{}]", plain(revision)))));
@@ -265,8 +294,12 @@ impl Observer {
     }
 }
 
+fn beginning(text: &str) -> String {
+    text.chars().take(LONGEST_TEXT).collect()
+}
+
 /// Quotes the beginning of a message.
-fn beginning(bytes: &[u8]) -> String {
+fn quoted_beginning(bytes: &[u8]) -> String {
     // A line can be long. More than this is not shown.
     quoted(&String::from_utf8_lossy(bytes.get(..1024).unwrap_or(bytes)))
 }

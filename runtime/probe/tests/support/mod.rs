@@ -9,6 +9,9 @@ use std::process::{Child, Command, Output, Stdio};
 /// The folder of the lock file of published servers, below this package.
 pub(crate) const SERVERS: &str = "tests/servers";
 
+/// Names the file to which `probe_server` writes what arrives.
+pub(crate) const RECORD: &str = "PROBE_SERVER_RECORD";
+
 /// What a run has written, and its exit code.
 pub(crate) struct Answer {
     pub(crate) code: Option<i32>,
@@ -53,7 +56,14 @@ pub(crate) struct HttpServer {
 
 impl HttpServer {
     pub(crate) fn start() -> HttpServer {
-        let child = Command::new(server()).arg("--http").stdout(Stdio::piped()).spawn();
+        Self::recording(None)
+    }
+
+    /// Starts a server that writes what arrives to a file.
+    pub(crate) fn recording(record: Option<&Path>) -> HttpServer {
+        let mut command = Command::new(server());
+        command.envs(record.map(|record| (RECORD, record)));
+        let child = command.arg("--http").stdout(Stdio::piped()).spawn();
         let mut child = child.expect("the server runs");
         let mut url = String::new();
         BufReader::new(child.stdout.take().expect("a pipe")).read_line(&mut url).expect("a URL");

@@ -143,6 +143,33 @@ async fn a_dropped_server_leaves() {
     panic!("the replica still renews its lease");
 }
 
+/// It does not help to try again, so the error says what to change.
+#[tokio::test]
+async fn wrong_options_are_not_unavailable() {
+    for (url, part) in [
+        ("localhost", "write a URL such as `redis://localhost:6379/`"),
+        ("", "write a URL such as"),
+        ("localhost:6379", "write a URL such as"),
+        ("http://localhost", "write a URL such as"),
+        ("redis://", "write a URL such as"),
+        ("redis://localhost/database", "write a URL such as"),
+    ] {
+        let error = builder().on_redis(url).await.map(drop).expect_err(url);
+        assert!(error.is_configuration() && !error.is_unavailable(), "{url}: {error}");
+        assert!(error.to_string().contains(part), "{url}: {error}");
+    }
+    let Some(redis) = RedisServer::start().await else { return };
+    let url = redis.url();
+    let separator = if url.contains('?') { '&' } else { '?' };
+    let url = match url.starts_with("redis+unix:") {
+        true => format!("{url}{separator}user=nobody&pass=wrong"),
+        false => url.replacen("redis://", "redis://nobody:wrong@", 1),
+    };
+    let error = builder().on_redis(url.as_str()).await.map(drop).expect_err("no such user");
+    assert!(error.is_configuration() && error.to_string().contains("Redis refuses the user"), "{error:?}");
+    assert!(!error.to_string().contains("wrong"), "{error}");
+}
+
 #[tokio::test]
 async fn an_unavailable_redis_is_an_error() {
     let error = builder().on_redis("redis+unix:///nowhere").await.map(drop).expect_err("no server listens there");

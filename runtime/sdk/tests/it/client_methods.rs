@@ -14,8 +14,9 @@ use mcpgen_sdk::transport::{self, lines};
 use mcpgen_sdk::{Client, ClientBuilder, Server, serve};
 use mcpgen_types::v2026_07_28::{
     CreateMessageRequestParams, CreateMessageResult, ElicitRequestFormParams, ElicitResult, ElicitResultAction,
-    ListPromptsRequest, ListToolsRequest, PaginatedRequestParams, Prompt, PromptArgument, PromptReference, Resource,
-    ResourceTemplate, Role, Root, SamplingMessage, TextContent, Tool, ToolInputSchema,
+    ListPromptsRequest, ListToolsRequest, PaginatedRequestParams, Prompt, PromptArgument, PromptReference,
+    ReadResourceRequest, ReadResourceRequestParams, Resource, ResourceTemplate, Role, Root, SamplingMessage,
+    TextContent, Tool, ToolInputSchema,
 };
 use mcpgen_types::{JsonObject, Revision};
 use serde_json::{Value, json};
@@ -351,6 +352,8 @@ async fn strict_clients_accept_results_with_bad_cache_hints() {
         client.resource_templates().await.expect("resource templates");
         client.prompts().await.expect("prompts");
         client.read_resource("file:///a").await.expect("contents");
+        let params = ReadResourceRequestParams::new("file:///a", client.meta());
+        client.complete::<ReadResourceRequest>(params).await.expect("contents");
         let cache = Cache::new(1);
         let params = PaginatedRequestParams::new(client.meta());
         cache.call::<ListToolsRequest>(&client.peer, params).await.expect("tools");

@@ -171,7 +171,7 @@ async fn does_not_restart_if_silence_is_not_legacy() {
     let mut script = Script::new("receive; receive");
     let error = script.connect(|options| options.silence_is_legacy = Some(false)).await.expect_err("a silent server");
     let source = HandshakeError::Timeout(Duration::from_millis(400));
-    assert!(chain(&error).ends_with(&source.to_string()), "{error}");
+    assert!(error.to_string().contains(&source.to_string()), "{error}");
     assert_eq!(script.received(), "server/discover eof\n");
 }
 
@@ -186,7 +186,7 @@ async fn does_not_probe_a_server_known_to_be_legacy() {
 async fn reports_the_initialize_error_of_a_known_legacy_server_that_exits_on_discover() {
     let mut script = Script::new(r#"receive; error -32600 "no key"; receive; exit 1"#);
     let error = script.connect(|options| options.known_revision = LEGACY).await.expect_err("an error response");
-    assert!(chain(&error).contains("no key"), "{error}");
+    assert!(error.to_string().contains("no key"), "{error}");
     assert_eq!(script.received(), "initialize server/discover ");
 }
 
@@ -285,8 +285,28 @@ async fn reports_a_failed_handshake_with_the_command() {
         &error,
         CommandError::Handshake { source: HandshakeError::Call(CallError::ErrorResponse(_)), .. }
     ));
-    let message = chain(&error);
+    let message = error.to_string();
     assert!(message.contains("no way") && message.contains("`sh -c ") && message.contains("hint"), "{message}");
+}
+
+/// The message of the error alone says why, not only those of its sources.
+#[tokio::test]
+async fn says_the_cause_of_a_failed_handshake() {
+    let initialize =
+        |result: &str| format!("echo starting >&2; receive; error -32601 no; receive; result '{result}'; receive");
+    for (result, expected) in [
+        (
+            r#"{"protocolVersion":"1999-01-01","capabilities":{},"serverInfo":{"name":"s","version":"1"}}"#,
+            r#": the server selected revision "1999-01-01", which this client does not support; its last output"#,
+        ),
+        (r#"{"capabilities":{}}"#, ": initialize: expected "),
+        (r#"[]"#, ": initialize: the result is not a JSON object: "),
+    ] {
+        let error = Script::new(&initialize(result)).connect(|_| {}).await.expect_err(result);
+        let message = error.to_string();
+        assert!(message.contains(expected) && message.contains("starting"), "{result}: {message}");
+        assert_eq!(format!("{error:?}"), message, "a cause is there once");
+    }
 }
 
 #[tokio::test]
@@ -294,7 +314,7 @@ async fn reports_a_missing_program() {
     let error = client(|_| {}).connect_command(Command::new("no-such-program")).await.expect_err("a missing program");
     assert!(matches!(&error, CommandError::Start { .. }), "{error:?}");
     let expected = "cannot start `no-such-program`; install it or add its directory to PATH: No such file or directory (os error 2)";
-    assert_eq!(chain(&error), expected);
+    assert_eq!(error.to_string(), expected);
 }
 
 #[tokio::test]
@@ -354,6 +374,32 @@ async fn dropping_the_last_handle_ends_the_process() {
         }
         process_ends(pid, "the server").await;
         assert!(script.received().ends_with("eof\n"), "the input was not closed: {}", script.received());
+    }
+}
+
+/// A server writes after the end of its input, more than a pipe holds, and does not die of a broken pipe.
+#[tokio::test]
+async fn reads_what_a_server_writes_until_it_exits() {
+    let last = r#"while IFS= read -r line; do :; done
+        trap 'echo terminated >>"$LOG"; trap "" TERM' TERM
+        count=0; while [ $count -lt 2000 ]; do count=$((count + 1)); result '{"text":"nobody waits for this response any more"}'; done
+        echo finished >>"$LOG"; exit 0"#;
+    let connected = format!("receive; discovered; {last}");
+    let refused = format!("receive; error -32602 no; receive; error -32600 no; {last}");
+    for (way, body) in [("close", &connected), ("drop", &connected), ("fail", &refused)] {
+        let mut script = Script::new(body);
+        let tracker = TaskTracker::new();
+        let command = std::mem::replace(&mut script.command, Command::new("true"));
+        let connecting = client(|_| {}).process_tracker(tracker.clone()).connect_command(command);
+        match way {
+            "close" => connecting.await.expect("connected").close().await.expect("closed"),
+            "drop" => drop(connecting.await.expect("connected")),
+            _ => drop(connecting.await.expect_err("both requests are rejected")),
+        }
+        tracker.close();
+        tracker.wait().await;
+        let received = script.received();
+        assert!(received.ends_with(" finished\n"), "{way}: {received:?}");
     }
 }
 
@@ -429,10 +475,4 @@ async fn no_process_outlives_the_client() {
         assert_eq!(pids.len(), 1, "{way}: {log}");
         process_ends(pids[0], way).await;
     }
-}
-
-/// Formats an error with its sources.
-fn chain(error: &dyn std::error::Error) -> String {
-    let chain = std::iter::successors(Some(error), |error| error.source());
-    chain.map(ToString::to_string).collect::<Vec<_>>().join(": ")
 }

@@ -321,7 +321,7 @@ async fn reports_why_the_stream_cannot_be_opened() {
                 first: "event: endpoint\ndata: 0123456789012345678901234567890123456789\n\n",
                 ..Script::default()
             },
-            "the event stream ended before the event `endpoint`; check the URL: event is larger than 32 bytes",
+            "the event stream ended before the event `endpoint` (event is larger than 32 bytes); check the URL",
         ),
         (
             Script { first: ": comment\n\n", ..Script::default() },

@@ -21,6 +21,7 @@ mod envelope;
 mod extension;
 mod http;
 mod http_client;
+mod http_client_answers;
 mod http_client_limits;
 mod http_limits;
 mod http_sse;

@@ -548,6 +548,7 @@ async fn completes_each_argument_with_its_function() {
     let server = Server::builder("review", "1")
         .prompt(Prompt::new("p").with_arguments([PromptArgument::new("a")]), |_, _| async { "" })
         .prompt_completion("p", "a", move |_, params| async move { vec![params.argument.value + "!"] })
+        .resource_template(ResourceTemplate::new("x:///{name}", "x"), |_, _| async { "" })
         .template_completion("x:///{name}", "name", move |_, _| async move { values(&["n"]) })
         .build();
     for revision in [Revision::V2025_11_25, Revision::V2026_07_28] {
@@ -1101,6 +1102,54 @@ fn completions_belong_to_existing_arguments() {
         let server = server.template_completion("note:///{user}/{id}", variable, |_, _| async { vec![] });
         let error = server.build().config().err().map(|error| error.to_string());
         assert_eq!(error.as_deref(), expected, "{variable}");
+    }
+}
+
+#[test]
+fn completions_belong_to_existing_prompts_and_templates() {
+    let server = || {
+        let template = ResourceTemplate::new("note:///{id}", "note");
+        let server = Server::builder("server", "1").prompt(Prompt::new("review"), |_, _| async { "" });
+        server.resource_template(template, |_, _| async { "" })
+    };
+    for (name, expected) in [
+        (
+            "reviw",
+            r#"the completion of prompt "reviw": there is no such prompt; did you mean "review"?; add it to the `ServerBuilder`"#,
+        ),
+        ("x", r#"the completion of prompt "x": there is no such prompt; add it to the `ServerBuilder`"#),
+    ] {
+        let server = server().prompt_completion(name, "a", |_, _| async { vec![] });
+        assert_eq!(server.build().config().expect_err(name).to_string(), expected);
+    }
+    let server = server().template_completion("note:///{name}", "name", |_, _| async { vec![] });
+    let error = server.build().config().expect_err("no such template").to_string();
+    assert!(error.starts_with(r#"the completion of resource template "note:///{name}": there is no such "#), "{error}");
+}
+
+#[test]
+fn resources_have_uris() {
+    for (uri, is_valid) in [
+        ("file:///notes/a%20b?c#d", true),
+        ("urn:isbn:0451450523", true),
+        ("git+ssh://host/päth", true),
+        ("config", false),
+        ("", false),
+        ("/notes/today", false),
+        ("://notes", false),
+        ("1a:b", false),
+        ("file:///a b", false),
+        ("file:///{name}", false),
+        ("C:\\notes.txt", false),
+    ] {
+        let resource = || Resource::new(uri, "the notes");
+        let server = Server::builder("server", "1").resource(resource(), |_| async { "" }).build();
+        let error = server.config().err().map(|error| error.to_string());
+        let expected = format!("resource \"the notes\": {uri:?} is not a URI; it begins with a scheme");
+        assert_eq!(error.is_none(), is_valid, "{uri:?}: {error:?}");
+        assert!(error.is_none_or(|error| error.starts_with(&expected)), "{uri:?}");
+        let server = Server::builder("server", "1").build();
+        assert_eq!(server.add_resource(resource(), |_| async { "" }).is_ok(), is_valid, "{uri:?}");
     }
 }
 

@@ -53,7 +53,7 @@ pub enum HandshakeError {
     )]
     NotModern(String),
     /// The local info cannot be encoded as request metadata.
-    #[error("`LocalInfo` cannot be sent as request metadata")]
+    #[error("`LocalInfo` cannot be sent as request metadata: {0}")]
     LocalInfo(#[source] mcpgen_types::Error),
 }
 

@@ -10,8 +10,9 @@ use std::{fmt, io};
 use futures_util::{StreamExt, stream};
 use mcpgen_runtime::transport::{Inbound, Incoming, Outgoing, ReceiveError, lines};
 use parking_lot::{Mutex, MutexGuard};
-use tokio::io::AsyncWrite;
-use tokio::process::{ChildStdin, Command};
+use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
+use tokio::process::{ChildStdin, ChildStdout, Command};
+use tokio::runtime::Handle;
 use tokio::sync::watch;
 use tokio_util::task::TaskTracker;
 
@@ -79,6 +80,7 @@ impl Process {
         let outgoing = lines::send(input.clone());
         let (stop, stopped) = watch::channel(None);
         let (exited, exit) = watch::channel(None);
+        let output = Output { pipe: Some(output), exit: exit.clone() };
         let (program, stray_output) = (describe(command), OnceLock::new());
         let shared = Shared { program, input, last_output, stray_output, on_stray_output, stop, exit };
         tracker.spawn(supervise(server, stopped, exited));
@@ -167,6 +169,40 @@ impl AsyncWrite for Input {
     fn poll_shutdown(self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<io::Result<()>> {
         self.lock().take();
         Poll::Ready(Ok(()))
+    }
+}
+
+/// The standard output of a process. When the connection no longer reads it, it is read on and discarded until the process
+/// exits: the process may still have something to write, and must not fail for that.
+#[derive(Debug)]
+struct Output {
+    pipe: Option<ChildStdout>,
+    exit: watch::Receiver<Option<Exit>>,
+}
+
+impl AsyncRead for Output {
+    fn poll_read(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+        buffer: &mut ReadBuf<'_>,
+    ) -> Poll<io::Result<()>> {
+        self.pipe.as_mut().map_or(Poll::Ready(Ok(())), |pipe| Pin::new(pipe).poll_read(context, buffer))
+    }
+}
+
+impl Drop for Output {
+    fn drop(&mut self) {
+        let (Some(mut pipe), mut exit) = (self.pipe.take(), self.exit.clone()) else { return };
+        // Without a runtime, the process is about to be killed.
+        let Ok(runtime) = Handle::try_current() else { return };
+        runtime.spawn(async move {
+            let mut nowhere = tokio::io::sink();
+            tokio::select! {
+                _ = tokio::io::copy(&mut pipe, &mut nowhere) => {}
+                // A process outside of the group may keep the pipe open.
+                _ = exit.wait_for(Option::is_some) => {}
+            }
+        });
     }
 }
 

@@ -1,0 +1,63 @@
+//! Finds the response to a request in what the server has sent back.
+
+use mcpgen_runtime::jsonrpc::envelope::{Envelope, Frame, Invalid};
+use mcpgen_runtime::transport::Inbound;
+use mcpgen_types::{ErrorId, ErrorMessage, ErrorObject, RequestId};
+
+/// What a message is to a request.
+pub(super) enum Answer {
+    /// It is the response, or a batch with the response.
+    Response,
+    /// An error without an ID. The server may not have been able to read the ID.
+    ErrorWithoutId(ErrorObject),
+    /// Another message, such as a notification.
+    Message(&'static str),
+    /// No message, or the response to another request, for this reason.
+    Unusable(String),
+}
+
+impl Answer {
+    /// Reads a message that was sent back to the request with this ID.
+    pub(super) fn of(message: &mut Inbound, id: &RequestId) -> Self {
+        match message.frame() {
+            Ok(Frame::One(envelope)) => Self::of_envelope(Ok(envelope), id),
+            Ok(Frame::Batch(messages)) => {
+                let mut answers = messages.into_iter().map(|message| Self::of_envelope(message, id));
+                match answers.any(|answer| matches!(answer, Self::Response)) {
+                    true => Self::Response,
+                    false => Self::Message("it is a batch without the response"),
+                }
+            }
+            Err(invalid) => Self::of_envelope(Err(invalid), id),
+        }
+    }
+
+    fn of_envelope(envelope: Result<Envelope<'_>, Invalid>, id: &RequestId) -> Self {
+        match envelope {
+            Ok(Envelope::Response { id: of, .. } | Envelope::Error { id: ErrorId::Id(of), .. }) => match of == *id {
+                true => Self::Response,
+                false => Self::Unusable(format!(
+                    "its `id` is {of}, and that of the request is {id}",
+                    of = shown(&of),
+                    id = shown(id)
+                )),
+            },
+            Ok(Envelope::Error { error, .. }) => Self::ErrorWithoutId(error),
+            Ok(Envelope::Notification { .. }) => Self::Message("it is a notification"),
+            Ok(Envelope::Request { .. }) => Self::Message("it is a request"),
+            // The connection says what is wrong with it.
+            Err(invalid) if invalid.response_to.as_ref() == Some(id) => Self::Response,
+            Err(invalid) => Self::Unusable(invalid.error.message),
+        }
+    }
+}
+
+/// Returns an ID as JSON, so that `1` and `"1"` differ.
+fn shown(id: &RequestId) -> String {
+    mcpgen_types::to_string(id)
+}
+
+/// Creates the response that an error without an ID stands for.
+pub(super) fn with_id(error: ErrorObject, id: &RequestId) -> Inbound {
+    Inbound::new(mcpgen_types::to_vec(&ErrorMessage::new(id.clone(), error)))
+}
