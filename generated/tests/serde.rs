@@ -266,7 +266,7 @@ fn with_whole_integers(text: &str) -> String {
             _ => {}
         }
     }
-    let mut value = serde_json::from_str(text).unwrap();
+    let mut value = serde_json::from_str(text).expect("JSON");
     replace(&mut value);
     value.to_string()
 }

@@ -1,6 +1,7 @@
 //! The errors of calls.
 
 use std::error::Error;
+use std::fmt;
 use std::time::Duration;
 
 use mcpgen_types::ErrorObject;
@@ -8,6 +9,7 @@ use tower::BoxError;
 
 use crate::jsonrpc::errors;
 use crate::transport::Undelivered;
+use crate::util::error_chain;
 
 /// The connection is closed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
@@ -67,4 +69,9 @@ impl CallError {
     }
 }
 
-crate::debug_as_message!(CallError);
+/// Prints the causes too, because the standard library prints the error of `main` with `Debug`.
+impl fmt::Debug for CallError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&error_chain(self))
+    }
+}

@@ -52,7 +52,6 @@ impl<S: RequestService> Dispatcher<S> {
         Self { notifications, executor: Executor::new(service, Arc::clone(&shared)), shared, notification_queue }
     }
 
-    /// Dispatches an incoming message or batch.
     pub(super) async fn dispatch(&mut self, mut inbound: Inbound) {
         let is_batch = inbound.is_batch();
         let extensions = std::mem::take(&mut inbound.extensions);

@@ -21,7 +21,6 @@ use crate::peer::{Mark, Peer};
 use crate::router::{AnyRequest, RequestService};
 use crate::transport::{Memory, Outbound, TakenMemory};
 
-/// Runs the requests of a connection.
 pub(super) struct Executor<S> {
     service: S,
     shared: Arc<ConnectionState>,

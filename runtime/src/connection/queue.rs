@@ -26,12 +26,10 @@ impl<T> Queue<T> {
         position
     }
 
-    /// Returns the first item.
     pub(crate) fn first(&self) -> Option<&T> {
         self.items.first_key_value().map(|(_, (_, value))| value)
     }
 
-    /// Removes the first item.
     pub(crate) fn pop(&mut self) -> Option<T> {
         let (&position, _) = self.items.first_key_value()?;
         self.remove(position)
@@ -57,7 +55,6 @@ impl<T> Queue<T> {
         self.items.is_empty()
     }
 
-    /// Returns the total size of all items.
     pub(crate) fn size(&self) -> usize {
         self.size
     }

@@ -31,7 +31,6 @@ pub struct Peer {
     _connection: Option<Arc<DisconnectOnDrop>>,
 }
 
-/// The default timeouts of calls.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Timeouts {
     pub(crate) idle: Option<Duration>,
@@ -116,7 +115,6 @@ impl Peer {
         }))
     }
 
-    /// Creates a peer that is not connected.
     fn disconnected_from(protocol: impl Protocol) -> Self {
         let peer = Self::new(Outbox::new(1, None).0, Arc::new(protocol), Timeouts::default());
         peer.disconnect();

@@ -8,7 +8,6 @@ pub(super) fn encode(id: Option<&RequestId>, method: &str, params: Option<&Json>
     mcpgen_types::to_vec(&RequestOrNotification { id, method, params })
 }
 
-/// An outgoing request, or a notification if `id` is `None`.
 struct RequestOrNotification<'a> {
     id: Option<&'a RequestId>,
     method: &'a str,

@@ -10,13 +10,11 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore, mpsc, oneshot};
 use super::backlog::Mark;
 use crate::error::{CallError, Closed};
 
-/// The pending requests of a connection.
 pub(super) struct PendingRequests {
     /// `None` once the connection is closed.
     requests: Mutex<Option<HashMap<RequestId, PendingRequest>>>,
 }
 
-/// A pending request.
 pub(super) struct PendingRequest {
     pub(super) method: String,
     pub(super) response: oneshot::Sender<Response>,
@@ -84,7 +82,6 @@ impl PendingRequests {
         requests.as_mut()?.remove(id)
     }
 
-    /// Returns the method of a request.
     pub(super) fn method(&self, id: &RequestId) -> Option<String> {
         self.lock().as_ref()?.get(id).map(|request| request.method.clone())
     }

@@ -107,8 +107,10 @@ impl Crate {
 
     fn expanded(&self, items: Vec<Item>) -> Vec<Item> {
         let expand = |item: Item| match &item {
-            // It defines no public items.
-            Item::Macro(call) if call.mac.path.is_ident("thread_local") => Vec::new(),
+            // They define no public items.
+            Item::Macro(call) if ["thread_local", "task_local"].iter().any(|it| ends_with(&call.mac.path, it)) => {
+                Vec::new()
+            }
             Item::Macro(call) if call.ident.is_none() => {
                 let name = call.mac.path.segments.last().map(|segment| segment.ident.to_string()).unwrap_or_default();
                 let rules = self
@@ -318,6 +320,7 @@ impl Listing<'_> {
             Item::Macro(item) if item.attrs.iter().any(|attr| attr.path().is_ident("macro_export")) => {
                 self.line(&item.attrs, format!("{own}: macro at the root {}", text(&item.mac.tokens)));
             }
+            Item::Static(item) if !is_public(&item.vis) => {}
             Item::Static(_) | Item::Union(_) | Item::ExternCrate(_) => {
                 panic!("the listing does not support {}", text(item))
             }
@@ -420,6 +423,10 @@ impl Listing<'_> {
             }
         }
     }
+}
+
+fn ends_with(path: &syn::Path, name: &str) -> bool {
+    path.segments.last().is_some_and(|last| last.ident == name)
 }
 
 fn is_public(visibility: &Visibility) -> bool {
