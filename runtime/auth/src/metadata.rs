@@ -70,6 +70,7 @@ pub struct AuthorizationServerMetadata {
 }
 
 /// Returns the URL of an issuer. It has the scheme `https` or `http`, a host, and neither a query nor a fragment.
+#[cfg(any(feature = "client", feature = "server"))]
 pub(crate) fn issuer_url(issuer: &str) -> Option<Url> {
     let url: Url = issuer.parse().ok()?;
     let is_issuer = matches!(url.scheme(), "http" | "https") && url.query().is_none() && url.fragment().is_none();
