@@ -1351,3 +1351,17 @@ fn estimates_the_memory_of_decoded_values() {
         assert!(estimated <= 30 * text.len(), "{shown}: {estimated} is far from {}", text.len());
     }
 }
+
+#[test]
+fn a_string_with_a_limit_is_created_and_shown_like_text() {
+    #[derive(Clone, Debug, PartialEq)]
+    pub struct Title(String);
+    codec::bounded_length! { Title(String) check_str; at_least(1), at_most(5) }
+    codec::text! { Title }
+
+    let title = Title::try_from("notes").unwrap();
+    assert_eq!((title.as_ref(), title.get().as_str(), title.to_string().as_str()), ("notes", "notes", "notes"));
+    assert_eq!(format!("{title:>7}"), "  notes");
+    assert_eq!(Title::try_from("").unwrap_err().to_string(), Title::try_from(String::new()).unwrap_err().to_string());
+    assert!(Title::try_from("a title").is_err());
+}

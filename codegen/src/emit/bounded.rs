@@ -10,6 +10,13 @@ use super::{Emitter, ident, number_literal};
 
 impl Emitter<'_> {
     pub(super) fn bounded(&mut self, id: TypeId, bounded: &Bounded) -> Result<TokenStream, Error> {
+        let value = self.bounded_value(id, bounded)?;
+        let (codec, name) = (self.codec(), ident(&self.def(id).rust));
+        let text = (bounded.inner == Type::String).then(|| quote!(#codec::text! { #name }));
+        Ok(quote!(#value #text))
+    }
+
+    fn bounded_value(&mut self, id: TypeId, bounded: &Bounded) -> Result<TokenStream, Error> {
         let Some(bounds) = bounded.limit.as_ref().filter(|_| bounded.checks.is_empty()) else {
             return self.checked(id, bounded);
         };

@@ -1027,6 +1027,30 @@ macro_rules! __bounded_length {
     };
 }
 
+/// Implements the traits that a string with limits or checks has like any other string.
+#[doc(hidden)]
+#[macro_export]
+macro_rules! __text {
+    ($name:ident) => {
+        impl ::std::convert::TryFrom<&str> for $name {
+            type Error = $crate::Error;
+            fn try_from(value: &str) -> $crate::codec::Result<Self> {
+                <Self as ::std::convert::TryFrom<::std::string::String>>::try_from(value.to_owned())
+            }
+        }
+        impl ::std::convert::AsRef<str> for $name {
+            fn as_ref(&self) -> &str {
+                &self.0
+            }
+        }
+        impl ::std::fmt::Display for $name {
+            fn fmt(&self, f: &mut ::std::fmt::Formatter<'_>) -> ::std::fmt::Result {
+                f.pad(&self.0)
+            }
+        }
+    };
+}
+
 /// Implements the traits that all types with limits have in common.
 #[doc(hidden)]
 #[macro_export]

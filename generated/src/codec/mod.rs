@@ -93,7 +93,7 @@ pub use crate::{
     __message_set as message_set, __never as never, __newtype as newtype, __no_values as no_values,
     __notification as notification, __object as object, __object_text as object_text, __open_enum as open_enum,
     __request as request, __request_set as request_set, __serde_impls as serde_impls, __string_enum as string_enum,
-    __string_values as string_values, __tuple as tuple, __union as union,
+    __string_values as string_values, __text as text, __tuple as tuple, __union as union,
 };
 
 #[cfg(feature = "convert")]

@@ -73,6 +73,7 @@ impl IconSizesItem {
     }
 }
 codec::checked! { IconSizesItem(String) }
+codec::text! { IconSizesItem }
 
 /// A URL of at most 255 characters.
 ///
@@ -82,6 +83,7 @@ codec::checked! { IconSizesItem(String) }
 #[derive(Clone, Debug, PartialEq)]
 pub struct IconSrc(String);
 codec::bounded_length! { IconSrc(String) check_str; at_most(255) }
+codec::text! { IconSrc }
 
 /// The theme of a user interface.
 ///
@@ -310,6 +312,7 @@ impl PackageFileSha256 {
     }
 }
 codec::checked! { PackageFileSha256(String) }
+codec::text! { PackageFileSha256 }
 
 /// A version other than `latest`.
 ///
@@ -335,6 +338,7 @@ impl PackageVersion {
     }
 }
 codec::checked! { PackageVersion(String) }
+codec::text! { PackageVersion }
 
 /// The repository of a server's source code, which people can inspect.
 ///
@@ -441,6 +445,7 @@ codec::object! { ServerDetailMeta;
 #[derive(Clone, Debug, PartialEq)]
 pub struct ServerDetailDescription(String);
 codec::bounded_length! { ServerDetailDescription(String) check_str; at_least(1), at_most(100) }
+codec::text! { ServerDetailDescription }
 
 /// The name of a server, such as `com.example/weather`.
 ///
@@ -470,6 +475,7 @@ impl ServerDetailName {
     }
 }
 codec::checked! { ServerDetailName(String) }
+codec::text! { ServerDetailName }
 
 /// A display name of 1 to 100 characters.
 ///
@@ -479,6 +485,7 @@ codec::checked! { ServerDetailName(String) }
 #[derive(Clone, Debug, PartialEq)]
 pub struct ServerDetailTitle(String);
 codec::bounded_length! { ServerDetailTitle(String) check_str; at_least(1), at_most(100) }
+codec::text! { ServerDetailTitle }
 
 /// A version of at most 255 characters.
 ///
@@ -488,6 +495,7 @@ codec::bounded_length! { ServerDetailTitle(String) check_str; at_least(1), at_mo
 #[derive(Clone, Debug, PartialEq)]
 pub struct ServerDetailVersion(String);
 codec::bounded_length! { ServerDetailVersion(String) check_str; at_most(255) }
+codec::text! { ServerDetailVersion }
 
 /// An HTTP or HTTPS URL that can contain names of variables in braces.
 ///
@@ -510,6 +518,7 @@ impl Url {
     }
 }
 codec::checked! { Url(String) }
+codec::text! { Url }
 
 codec::serde_impls! {
     Icon, IconMimeType, IconSizesItem, IconSrc, IconTheme, Input, Format, InputWithVariables, KeyValueInput, Package,

@@ -162,6 +162,7 @@ impl RemoteUrl {
     }
 }
 codec::checked! { RemoteUrl(String) }
+codec::text! { RemoteUrl }
 
 /// The repository of a server's source code, which people can inspect.
 ///
@@ -257,6 +258,7 @@ impl ServerCardSchema {
     }
 }
 codec::checked! { ServerCardSchema(String) }
+codec::text! { ServerCardSchema }
 
 /// A description of 1 to 100 characters.
 ///
@@ -266,6 +268,7 @@ codec::checked! { ServerCardSchema(String) }
 #[derive(Clone, Debug, PartialEq)]
 pub struct ServerCardDescription(String);
 codec::bounded_length! { ServerCardDescription(String) check_str; at_least(1), at_most(100) }
+codec::text! { ServerCardDescription }
 
 /// The name of a server, such as `com.example/weather`.
 ///
@@ -295,6 +298,7 @@ impl ServerCardName {
     }
 }
 codec::checked! { ServerCardName(String) }
+codec::text! { ServerCardName }
 
 /// A display name of 1 to 100 characters.
 ///
@@ -304,6 +308,7 @@ codec::checked! { ServerCardName(String) }
 #[derive(Clone, Debug, PartialEq)]
 pub struct ServerCardTitle(String);
 codec::bounded_length! { ServerCardTitle(String) check_str; at_least(1), at_most(100) }
+codec::text! { ServerCardTitle }
 
 /// A version of at most 255 characters.
 ///
@@ -313,6 +318,7 @@ codec::bounded_length! { ServerCardTitle(String) check_str; at_least(1), at_most
 #[derive(Clone, Debug, PartialEq)]
 pub struct ServerCardVersion(String);
 codec::bounded_length! { ServerCardVersion(String) check_str; at_most(255) }
+codec::text! { ServerCardVersion }
 
 codec::serde_impls! {
     Input, Format, KeyValueInput, Remote, RemoteType, RemoteUrl, Repository, ServerCard, ServerCardSchema,
