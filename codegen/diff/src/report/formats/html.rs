@@ -153,7 +153,7 @@ fn filter(text: &mut String, report: &Report) {
         );
     }
     text.push_str("</fieldset>\n<label>Axis <select name=\"axis\"><option value=\"\">all</option>");
-    for axis in report.subject.axes() {
+    for axis in &report.axes {
         let _ = write!(text, "<option value=\"{}\">{}</option>", data_name(*axis), axis_in_words(*axis));
     }
     text.push_str("</select></label>\n<label>Area <select name=\"area\"><option value=\"\">all</option>");
@@ -177,7 +177,7 @@ fn finding(text: &mut String, report: &Report, judged: &Judged, id: &str) {
         escape(area),
         escape(&search)
     );
-    for axis in report.subject.axes() {
+    for axis in &report.axes {
         let _ = write!(text, " data-{axis}=\"{}\"", found.verdicts.on(*axis));
     }
     let _ = writeln!(
@@ -189,8 +189,7 @@ fn finding(text: &mut String, report: &Report, judged: &Judged, id: &str) {
         escape(&found.subject),
     );
     let verdicts: Vec<String> = report
-        .subject
-        .axes()
+        .axes
         .iter()
         .map(|axis| format!("{}: {}", axis_in_words(*axis), badge(found.verdicts.word(*axis))))
         .collect();

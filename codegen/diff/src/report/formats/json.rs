@@ -112,6 +112,9 @@ impl<'r> TypeJson<'r> {
 impl<'r> FindingJson<'r> {
     fn of(report: &'r Report, judged: &'r Judged) -> FindingJson<'r> {
         let finding = &judged.finding;
+        // Findings about trust are only among those of a report about trust.
+        let is_compared = |axis: &&Axis| **axis != Axis::Trust || report.axes.contains(axis);
+        let compared = report.subject.axes().iter().filter(is_compared);
         FindingJson {
             rule: finding.rule.id(),
             fingerprint: &judged.fingerprint,
@@ -121,7 +124,7 @@ impl<'r> FindingJson<'r> {
             detail: &finding.detail,
             message: &finding.message,
             senders: sides(finding.senders),
-            verdicts: report.subject.axes().iter().map(|axis| (axis.as_str(), finding.verdicts.word(*axis))).collect(),
+            verdicts: compared.map(|axis| (axis.as_str(), finding.verdicts.word(*axis))).collect(),
             evidence: finding.evidence,
             witnesses: finding.witnesses.iter().map(WitnessJson::of).collect(),
             unknown: finding.undecided.as_deref().map(|reason| UnknownJson {
