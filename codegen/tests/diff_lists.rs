@@ -168,7 +168,7 @@ fn writes_every_format() {
     assert_eq!(json["findings"][0]["new"]["pointer"], "/0/inputSchema/properties/head");
     assert_eq!(
         json["findings"][1]["verdicts"],
-        json!({"remembered-list": "dangerous", "stored-workflow": "compatible", "trust": "compatible"})
+        json!({"remembered-list": "dangerous", "stored-workflow": "compatible"})
     );
     assert_eq!(json["findings"][0]["evidence"], "witness");
     let refused = "head: missing required member";

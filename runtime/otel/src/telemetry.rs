@@ -337,6 +337,7 @@ fn error_type(error: &CallError) -> &'static str {
         CallError::Undelivered(_) => "undelivered",
         CallError::Protocol(_) if error.downcast_ref::<InputNotProvided>().is_some() => "input_not_provided",
         CallError::Protocol(_) if error.downcast_ref::<ToolFailed>().is_some() => "tool_error",
+        CallError::Protocol(_) => "protocol_error",
         CallError::SubscriptionEnded => "subscription_ended",
         _ => "connection_closed",
     }

@@ -45,7 +45,7 @@ fn server() -> Result<Server, Box<dyn std::error::Error>> {
         .tool_with_schema(fail, |_, _| async { Err::<String, _>(ToolError::failed("it is broken \u{1b}[31m")) })
         .tool_with_schema(sleep, |_, _| async {
             let _recorded = RecordOnDrop("the call has ended");
-            tokio::time::sleep(std::time::Duration::from_secs(60)).await;
+            tokio::time::sleep(std::time::Duration::from_secs(600)).await;
             "late".to_owned()
         })
         .tool_with_schema(erase, |context, _| async move {

@@ -76,7 +76,16 @@ pub(crate) fn json(value: JsonRef<'_>, order: Order) -> String {
     let mut text = String::new();
     indented(value, order, 0, &mut text);
     text.push('\n');
-    escape(&text, |c, shown| c.encode_utf16(&mut [0; 2]).iter().for_each(|unit| *shown += &format!("\\u{unit:04x}")))
+    json_escaped(&text)
+}
+
+/// Returns JSON on one line, in which invisible characters are escaped.
+pub(crate) fn json_line(text: &str) -> String {
+    json_escaped(&text.replace(['\r', '\n'], " "))
+}
+
+fn json_escaped(text: &str) -> String {
+    escape(text, |c, shown| c.encode_utf16(&mut [0; 2]).iter().for_each(|unit| *shown += &format!("\\u{unit:04x}")))
 }
 
 /// Writes text, not a tree, so that a large value takes about as much memory as its text.

@@ -431,7 +431,8 @@ fn trace_reads_captured_logs() {
         assert_eq!((answer.code, answer.err.as_str()), (Some(1), "error: 1 invalid message\n"), "{log}");
     }
     // What `watch --full` has written is read again.
-    let list = json!({ "jsonrpc": "2.0", "id": 2, "method": "tools/list" });
+    let hidden = json!({ "note": "a\u{200b}\u{feff} ##[b]" });
+    let list = json!({ "jsonrpc": "2.0", "id": 2, "method": "tools/list", "params": hidden });
     let path = file.to_str().expect("UTF-8");
     watch(&["--log", path, "--full", "--", &server()], &[initialize("2025-06-18"), list]);
     let answer = run(&["trace", path]);

@@ -37,12 +37,17 @@ pub(crate) fn weight(pattern: &str) -> u64 {
     outer.iter().fold(group.size().saturating_add(1), |sum, group| sum.saturating_add(group.size())).min(LARGEST)
 }
 
-/// Estimates the additional cost of a pattern that is matched by backtracking: one with look-around or backreferences.
+/// The maximum number of steps back while a pattern with look-around or backreferences is matched. Other patterns take
+/// linear time.
+pub(crate) const MAX_BACKTRACKS: u16 = 10_000;
+
+/// Estimates the additional cost of a pattern with look-around or backreferences for each part of a text: each step back may
+/// read the rest of it.
 pub(crate) fn backtracking(pattern: &str) -> u64 {
     let has_reference =
         |it: &str| it.split('\\').skip(1).any(|after| after.starts_with(|it| matches!(it, '1'..='9' | 'k')));
     let looks_around = ["(?=", "(?!", "(?<=", "(?<!"].iter().any(|group| pattern.contains(group));
-    if looks_around || has_reference(pattern) { 1_000 } else { 0 }
+    if looks_around || has_reference(pattern) { MAX_BACKTRACKS.into() } else { 0 }
 }
 
 fn skip_class(characters: &mut std::str::Chars<'_>) {

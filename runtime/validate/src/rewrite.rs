@@ -213,8 +213,7 @@ impl Rewriter<'_> {
                 Role::Cheap => cost.base += budget::values(value),
                 Role::Costly => match (keyword.as_str(), value) {
                     ("pattern", Value::String(pattern)) => {
-                        cost.per_text += weight(pattern);
-                        cost.base += backtracking(pattern);
+                        cost.per_text += weight(pattern) + backtracking(pattern);
                     }
                     ("uniqueItems", _) => cost.per_value += 4,
                     ("maxLength" | "minLength", _) => cost.per_text += 1,
@@ -241,8 +240,7 @@ impl Rewriter<'_> {
             "patternProperties" => {
                 cost.per_child += count + light;
                 let patterns = value.as_object().into_iter().flat_map(Map::keys);
-                cost.per_names += patterns.clone().map(|pattern| weight(pattern)).sum::<u64>();
-                cost.per_child += patterns.map(|pattern| backtracking(pattern)).sum::<u64>();
+                cost.per_names += patterns.map(|pattern| weight(pattern) + backtracking(pattern)).sum::<u64>();
             }
             "properties" | "prefixItems" => cost.base += count + light,
             _ if applies_to == AppliesTo::Child => cost.per_child += 1 + light,

@@ -1,4 +1,4 @@
-//! The operator `?` in the function of a tool, whose error type nothing names.
+//! The operator `?` in the function of a tool without a named error type.
 
 use mcpgen_sdk::prelude::*;
 use schemars::JsonSchema;

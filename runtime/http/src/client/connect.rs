@@ -139,7 +139,7 @@ async fn restore_sessions(state: SessionState, mut renewals: watch::Receiver<()>
 }
 
 /// Returns the reasons why neither transport works. They are often the same.
-fn both(streamable: &str, sse: &str) -> String {
+fn both_reasons(streamable: &str, sse: &str) -> String {
     match streamable == sse {
         true => format!("{streamable}, and the same over HTTP+SSE"),
         false => format!("{streamable}; and no connection over HTTP+SSE: {sse}"),
@@ -168,7 +168,7 @@ pub enum ConnectError {
     Handshake(#[from] HandshakeError),
     /// The server responded to the handshake over Streamable HTTP with status 400, 404 or 405, and HTTP+SSE was not
     /// possible, either. The message contains both reasons.
-    #[error("{}; check the URL", both(&error_chain(streamable), &error_chain(sse)))]
+    #[error("{}; check the URL", both_reasons(&error_chain(streamable), &error_chain(sse)))]
     NoStreamableHttp {
         /// The error of the handshake over Streamable HTTP.
         streamable: HandshakeError,

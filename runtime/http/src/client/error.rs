@@ -14,7 +14,7 @@ use tower::BoxError;
 pub enum HttpError {
     /// The server responded with an error status and no JSON-RPC response to the request. If the body is another JSON-RPC
     /// error, its message is shown.
-    #[error("the server responded with {status}{}{}", remedy(*status), reason(body))]
+    #[error("the server responded with {status}{}{}", remedy(*status), error_text(body))]
     Status {
         /// The HTTP status.
         status: StatusCode,
@@ -38,7 +38,7 @@ pub enum HttpError {
         last_event: Option<String>,
     },
     /// The JSON body of the HTTP response is not the response to the request.
-    #[error("the server's answer is not a response to the request: {}", what(why, body))]
+    #[error("the server's answer is not a response to the request: {}", describe_body(why, body))]
     NotTheResponse {
         /// What is wrong with it.
         why: String,
@@ -95,12 +95,12 @@ fn remedy(status: StatusCode) -> &'static str {
 }
 
 /// Returns what is wrong with a body, and the body.
-fn what(why: &str, body: &str) -> String {
+fn describe_body(why: &str, body: &str) -> String {
     if body.trim().is_empty() { "the body is empty".to_owned() } else { format!("{why}: {body}") }
 }
 
 /// Returns what an error body says: the message of a JSON-RPC error, or its beginning.
-fn reason(body: &str) -> String {
+fn error_text(body: &str) -> String {
     let error = scan(body).ok().and_then(|document| match Envelope::read(&document) {
         Ok(Envelope::Error { error, .. }) => Some(error.message),
         _ => None,

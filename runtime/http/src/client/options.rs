@@ -34,7 +34,7 @@ pub struct ClientOptions {
     /// The session's GET stream is reopened for as long as the session lasts, once it has worked.
     ///
     /// A message to which the server responds with 503 and `Retry-After` is sent again at most as many times, for at most 30
-    /// seconds.
+    /// seconds. With this response, a server says that it has not handled the message, so calls of tools are sent again too.
     pub max_retries: u32,
     /// The first pause before a stream is reopened, unless the server sends `retry`. It doubles with each attempt, up
     /// to 64 times. Default: 1 s.

@@ -17,7 +17,7 @@ use crate::headers::{PROTOCOL_VERSION, SESSION};
 /// The maximum number of times that a request is repeated after a 401 or 403.
 const MAX_CHALLENGES: usize = 3;
 
-/// How long a message waits in all for a server that responds with 503.
+/// How long a message waits in total for a server that responds with 503.
 const MAX_WAIT: Duration = Duration::from_secs(30);
 
 impl TransportState {
@@ -63,8 +63,9 @@ impl TransportState {
         self.send_with(method, headers, outgoing, session_headers).await
     }
 
-    /// Like [`send`](Self::send), but with the given headers. If the server responds with 503 and says when to try again, does
-    /// so, at most [`ClientOptions::max_retries`] times and within [`MAX_WAIT`].
+    /// Like [`send`](Self::send), but with the given headers. If the server responds to a message with 503 and says when to
+    /// try again, does so, at most [`ClientOptions::max_retries`] times and within [`MAX_WAIT`]. Those who open streams try
+    /// again themselves.
     pub(super) async fn send_with(
         &self,
         method: Method,
@@ -81,8 +82,8 @@ impl TransportState {
             let response =
                 HttpRequest { client, options, url, method, headers, outgoing, timeout: None }.send().await?;
             let pause = retry_after(&response, SystemTime::now()).map(|pause| backoff::delay(pause, 0));
-            let Some(pause) = pause.filter(|pause| attempts < options.max_retries && waited + *pause <= MAX_WAIT)
-            else {
+            let may_retry = |pause: &Duration| attempts < options.max_retries && waited + *pause <= MAX_WAIT;
+            let Some(pause) = pause.filter(|pause| outgoing.is_some() && may_retry(pause)) else {
                 return Ok(response);
             };
             tracing::debug!(?pause, "the server is busy; trying again");

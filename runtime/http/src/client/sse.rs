@@ -25,8 +25,8 @@ use super::transport::{prepare, start};
 /// The transport was replaced by Streamable HTTP in revision 2025-03-26. Servers that use it support only revisions
 /// with `initialize`. See the page `2024-11-05/basic/transports` of the specification.
 ///
-/// Of the options, [`max_retries`](ClientOptions::max_retries), [`retry_delay`](ClientOptions::retry_delay) and
-/// [`on_new_session`](ClientOptions::on_new_session) have no effect.
+/// Of the options, [`retry_delay`](ClientOptions::retry_delay) and [`on_new_session`](ClientOptions::on_new_session) have no
+/// effect, and [`max_retries`](ClientOptions::max_retries) applies only to messages.
 ///
 /// # Errors
 ///

@@ -77,7 +77,7 @@
 //!   takes over sessions of dead replicas, with their `session_record` and the events that `event_writer` has stored.
 //! * `admission` admits requests by their headers, `body_reader` reads bodies, `body_check` lets a layer check them,
 //!   `request_body` reads the parts that HTTP needs, and `header_check` compares them with the headers. A `refusal` is an HTTP error.
-//! * `state` is shared by all requests. `permit` and `quota` limit requests and streams, `budget` limits memory. `body`
+//! * `state` is shared by all requests, and `current_config` has what they say about the server. `permit` and `quota` limit requests and streams, `budget` limits memory. `body`
 //!   creates responses, and `sse` their events. `session_state` is what a session retains of the messages that have changed its state; `state_change` recognises them.
 //! * `discovery` serves server cards and catalogs, `health` responds to health checks.
 

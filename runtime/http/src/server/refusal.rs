@@ -36,6 +36,13 @@ impl Refusal {
     }
 }
 
+impl Refusal {
+    /// Creates a refusal of a request that another process may have handled, so the client must not try again.
+    pub(super) fn lost(error: StoreError) -> Self {
+        Self { header: None, ..error.into() }
+    }
+}
+
 /// Refuses a request that needs a store which has failed.
 impl From<StoreError> for Refusal {
     fn from(error: StoreError) -> Self {
@@ -43,5 +50,18 @@ impl From<StoreError> for Refusal {
         // Without details of the store, which are logged.
         let message = ErrorObject::from(error).message;
         if is_busy { Self::busy(message) } else { Self::new(StatusCode::INTERNAL_SERVER_ERROR, message) }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_a_request_that_was_not_handled_may_be_sent_again() {
+        let error = || StoreError::unavailable("the replica has gone");
+        assert_eq!(Refusal::from(error()).header.map(|(name, _)| name), Some(RETRY_AFTER));
+        let lost = Refusal::lost(error());
+        assert_eq!((lost.status, lost.header), (StatusCode::SERVICE_UNAVAILABLE, None));
     }
 }

@@ -159,7 +159,7 @@ impl<S: RequestService + Sync> Endpoint<S> {
         } else {
             let mut whole = Vec::new();
             while let Some(frame) = frames.next().await {
-                let frame = frame.map_err(Refusal::from)?;
+                let frame = frame.map_err(Refusal::lost)?;
                 held.memory.add(frame.len());
                 whole.extend_from_slice(&frame);
             }
@@ -262,7 +262,7 @@ impl EndpointState {
                     tracing::debug!(%error, "a request was not forwarded");
                     return Ok(None);
                 }
-                Err(error.into())
+                Err(Refusal::lost(error))
             }
         }
     }

@@ -60,9 +60,9 @@ impl ClientBuilder {
     /// Starts a server as a child process and connects to it over standard input and output. Lines that the server
     /// writes to standard error are logged, and passed to [`on_stderr`](Self::on_stderr).
     ///
-    /// The client owns the process. When the connection ends, the client closes the server's input, and reads its output until it
-    /// exits. The server has five seconds to exit, and five more after `SIGTERM`, before it is killed. [`Client::close`] waits for this. On Unix, the
-    /// processes that the server has started end with it, so wrappers such as `npx` leave no server behind; see
+    /// The client owns the process. When the connection ends, the client closes the server's input, and reads its output
+    /// until it exits. The server has five seconds to exit, and five more after `SIGTERM`, before it is killed.
+    /// [`Client::close`] waits for this. On Unix, the processes that the server has started end with it, so wrappers such as `npx` leave no server behind; see
     /// [`ChildProcess`](crate::client::process::ChildProcess). To end the server when your program is asked to end, see
     /// [`process_tracker`](Self::process_tracker).
     ///

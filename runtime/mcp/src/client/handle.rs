@@ -88,7 +88,8 @@ impl<S: RequestService> Client<S> {
     ///
     /// # Errors
     ///
-    /// - [`InputNotProvided`](crate::protocol::input_requests::InputNotProvided) if the server asks for input that the client has not declared, or a handler fails.
+    /// - [`InputNotProvided`](crate::protocol::input_requests::InputNotProvided) if the server asks for input that the client
+    ///   has not declared, or a handler fails.
     /// - [`Invalid`](CallError::Invalid) if the request exceeds the limits in [`round_limits`](Self::round_limits).
     /// - Any other [`CallError`] if a call fails.
     pub async fn complete<R: MultiRoundTrip>(&self, params: R::Params) -> Result<R::Complete, CallError> {

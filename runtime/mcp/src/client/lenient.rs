@@ -223,12 +223,20 @@ fn repair<E: fmt::Display>(
 /// Removes the annotation at or above a path, or all annotations if they are not an object. Returns the path of what it
 /// has removed.
 fn remove_annotation<'p>(value: &mut Value, path: &'p str) -> Option<&'p str> {
-    let annotations = path.find("/annotations")? + "/annotations".len();
-    let end = match path[annotations..].strip_prefix('/') {
-        Some(inside) => annotations + 1 + inside.find('/').unwrap_or(inside.len()),
-        None => annotations,
-    };
-    let (parent, member) = path[..end].rsplit_once('/')?;
+    let (mut end, mut is_inside) = (0, false);
+    for segment in path.split('/').skip(1) {
+        match segment {
+            _ if is_inside => {
+                end += 1 + segment.len();
+                break;
+            }
+            // Their members have other meanings.
+            "inputSchema" | "outputSchema" | "structuredContent" | "_meta" => return None,
+            segment => is_inside = segment == "annotations",
+        }
+        end += 1 + segment.len();
+    }
+    let (parent, member) = path[..end].rsplit_once('/').filter(|_| is_inside)?;
     let member = member.replace("~1", "/").replace("~0", "~");
     value.pointer_mut(parent)?.as_object_mut()?.remove(&member)?;
     Some(&path[..end])
@@ -373,6 +381,16 @@ mod tests {
                 &[
                     "/tools/0: removed: ListToolsResult: tools[0]: expected object, found number",
                     "/tools/2: removed: ListToolsResult: tools[1].name: expected string, found number",
+                ],
+            )),
+        );
+        // A property with this name is no annotation.
+        check::<mcpgen_types::v2025_11_25::ListToolsResult>(
+            json!({ "tools": [{ "name": "a", "inputSchema": { "type": "object", "properties": { "annotations": 5 } } }] }),
+            Some((
+                json!({ "tools": [] }),
+                &[
+                    "/tools/0: removed: ListToolsResult: tools[0].inputSchema.properties.annotations: expected object, found number",
                 ],
             )),
         );

@@ -88,7 +88,7 @@ fn object(json: Cursor<'_>) -> Option<JsonObject> {
     JsonObject::decode(json).ok()
 }
 
-/// Caches values of earlier messages of a connection, so that equal values are not allocated again.
+/// Caches values of earlier messages with the same protocol, so that equal values are not allocated again.
 #[derive(Debug, Default)]
 pub(crate) struct ParamsInterner {
     subjects: Vec<Arc<str>>,

@@ -137,8 +137,8 @@ impl ServerBuilder {
     /// With [`validate`](Self::validate), arguments and structured results are checked against the schemas. Checks are
     /// bounded: a check that takes longer than a few milliseconds continues on a blocking thread for at most 2 seconds,
     /// and then the call fails. Adding a schema fails if it has more than 20,000 subschemas or 250 patterns, if more
-    /// than 10,000 subschemas apply to one value with references expanded, or if a pattern uses look-around or
-    /// backreferences or compiles to more than 1 MiB. References must stay within the schema.
+    /// than 10,000 subschemas apply to one value with references expanded, or if a pattern compiles to more than
+    /// 1 MiB. References must stay within the schema.
     pub fn tool_with_schema<F, Fut, T>(self, tool: impl Into<ToolInfo>, function: F) -> Self
     where
         F: Fn(RequestContext, JsonObject) -> Fut + Send + Sync + 'static,

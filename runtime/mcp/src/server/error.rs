@@ -55,7 +55,7 @@ pub enum DefinitionError {
     /// What an extension adds to the server is invalid.
     #[error(transparent)]
     Extension(Arc<dyn Error + Send + Sync>),
-    /// The URI of a resource is none.
+    /// The URI of a resource is not valid.
     #[error(
         "resource {name:?}: {uri:?} is not a URI; it begins with a scheme, as in `file:///notes`, and spaces and the like are \
          escaped, as in `%20`"
@@ -68,7 +68,7 @@ pub enum DefinitionError {
     },
     /// A completion belongs to a prompt or a resource template that does not exist.
     #[error("the completion of {kind} {key:?}: there is no such {kind}{did_you_mean}; add it to the `ServerBuilder`")]
-    CompletionOfNothing {
+    UnknownCompletionTarget {
         /// `prompt` or `resource template`.
         kind: &'static str,
         /// The name of the prompt, or the template.

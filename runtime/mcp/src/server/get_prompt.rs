@@ -93,7 +93,7 @@ impl ServerState {
                 CompletionOf::Template(_) => self.templates.all().iter().map(|entry| entry.key().to_owned()).collect(),
             };
             let did_you_mean = similar(key, &others);
-            return Some(DefinitionError::CompletionOfNothing { kind, key: key.clone(), did_you_mean });
+            return Some(DefinitionError::UnknownCompletionTarget { kind, key: key.clone(), did_you_mean });
         };
         (!known.contains(argument)).then(|| DefinitionError::Completion {
             kind,

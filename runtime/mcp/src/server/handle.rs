@@ -74,7 +74,7 @@ impl Server {
     ///
     /// # Errors
     ///
-    /// Fails if another resource has the same URI, or if the URI is none.
+    /// Fails if another resource has the same URI, or if the URI is not valid.
     pub fn add_resource<F, Fut, T>(&self, resource: Resource, read: F) -> Result<(), DefinitionError>
     where
         F: Fn(RequestContext) -> Fut + Send + Sync + 'static,
@@ -89,7 +89,7 @@ impl Server {
         self.remove(&self.0.resources, uri)
     }
 
-    /// Adds a resource, or replaces the one with the same URI. Subscribers are not notified: call
+    /// Adds a resource, or replaces the one with the same URI, without checking the URI. Subscribers are not notified: call
     /// [`changed`](Self::changed) once all resources are set.
     pub fn set_resource<F, Fut, T>(&self, resource: Resource, read: F)
     where

@@ -18,7 +18,7 @@ impl ResourceEntry {
     ///
     /// # Errors
     ///
-    /// Fails if the URI of the resource is none.
+    /// Fails if the URI of the resource is not valid.
     pub(super) fn checked<F, Fut, T>(resource: Resource, read: F) -> Result<Self, DefinitionError>
     where
         F: Fn(RequestContext) -> Fut + Send + Sync + 'static,

@@ -121,7 +121,7 @@ pub(super) struct ToolEntry {
     pub(super) run: Box<dyn Fn(Arc<ToolEntry>, RequestContext, Arguments) -> ResponseFuture + Send + Sync>,
     /// Runs the calls of the tool in another way.
     pub(super) runner: Option<Arc<dyn ToolRunner>>,
-    /// The names of the arguments in the schema.
+    /// The names of all arguments. Empty if the schema does not name all.
     pub(super) argument_names: Vec<String>,
     /// The arguments that HTTP clients also send as headers.
     pub(super) headers: Vec<Header>,

@@ -76,11 +76,21 @@ impl ToolEntry {
                 return Err(DefinitionError::Schema { name: tool.name, schema: "inputSchema", source });
             }
         };
-        let properties = tool.input_schema.get().get("properties").and_then(|names| JsonObject::try_from(names).ok());
-        let argument_names = properties.iter().flat_map(|names| names.iter()).map(|(name, _)| name.into_owned());
-        let argument_names = argument_names.collect();
+        let argument_names = argument_names(tool.input_schema.get());
         Ok(Self { argument_names, headers, schemas: OnceLock::new(), run, runner: info.runner, tool })
     }
+}
+
+/// Returns the names of all arguments. Empty if the schema may allow others that it names elsewhere, or by a pattern.
+fn argument_names(schema: &Json) -> Vec<String> {
+    let elsewhere = ["$ref", "allOf", "anyOf", "oneOf", "patternProperties"];
+    let has_others = schema.get("additionalProperties").is_some_and(|others| others.as_bool() != Some(false));
+    if has_others || elsewhere.iter().any(|keyword| schema.get(keyword).is_some()) {
+        return Vec::new();
+    }
+    let properties = schema.get("properties");
+    let names = properties.iter().flat_map(|properties| properties.members());
+    names.map(|(name, _)| name.into_owned()).collect()
 }
 
 impl Entry for ToolEntry {
@@ -403,5 +413,27 @@ impl From<String> for ToolInfo {
 impl From<Tool> for ToolInfo {
     fn from(tool: Tool) -> Self {
         Self { tool, problem: None, runner: None }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_arguments_only_if_the_schema_names_all() {
+        for (members, expected) in [
+            (r#""properties":{"limit":{},"query":{}}"#, &["limit", "query"][..]),
+            (r#""properties":{"limit":{}},"additionalProperties":false"#, &["limit"]),
+            (r#""properties":{"limit":{}},"additionalProperties":true"#, &[]),
+            (r#""properties":{"limit":{}},"additionalProperties":{"type":"string"}"#, &[]),
+            (r#""properties":{"limit":{}},"patternProperties":{"^l":{}}"#, &[]),
+            (r#""properties":{"limit":{}},"anyOf":[{"properties":{"limits":{}}}]"#, &[]),
+            (r#""$ref":"\u0023/$defs/a","properties":{"limit":{}}"#, &[]),
+            (r#""description":"any""#, &[]),
+        ] {
+            let schema = Json::parse(format!("{{{members}}}")).expect("JSON");
+            assert_eq!(argument_names(&schema), expected, "{members}");
+        }
     }
 }

@@ -11,7 +11,7 @@ use mcpgen_types::traffic::PendingRequests;
 use mcpgen_types::{ErrorId, JsonObject, JsonRef, RequestId, Revision};
 
 use super::validate;
-use crate::output::{BOLD, CYAN, DIM, GREEN, RED, plain, quoted, styled};
+use crate::output::{self, BOLD, CYAN, DIM, GREEN, RED, plain, quoted, styled};
 
 /// The maximum number of requests without a response that are remembered. Responses to others are not validated.
 const MOST_PENDING: usize = 10_000;
@@ -67,7 +67,7 @@ struct Description {
 }
 
 impl Side {
-    fn other(self) -> Side {
+    pub(super) fn other(self) -> Side {
         match self {
             Side::Client => Side::Server,
             Side::Server => Side::Client,
@@ -162,7 +162,7 @@ impl Observer {
             Err(invalid) => self.problem(sender, &format!("{invalid}: {}", quoted_beginning(bytes))),
         }
         if self.full {
-            let text = plain(&String::from_utf8_lossy(bytes));
+            let text = output::json_line(&String::from_utf8_lossy(bytes));
             let _ = writeln!(self.log, "    {}", styled(DIM, &text));
         }
     }
@@ -283,7 +283,7 @@ impl Observer {
             line.push_str(&format!(" {}", styled(DIM, &format!("[{}]", plain(revision)))));
         }
         if let Some(remark) = remark {
-            line.push_str(&format!(" {}", styled(DIM, &format!("({})", plain(remark)))));
+            line.push_str(&format!(" {}", styled(DIM, &format!("({})", plain(remark).replace('\n', " ")))));
         }
         if let Some(problem) = problem {
             self.invalid += 1;

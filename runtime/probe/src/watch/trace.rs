@@ -114,25 +114,33 @@ fn is_message(json: JsonRef<'_>) -> bool {
     has("jsonrpc") || (has("id") && (has("method") || has("result") || has("error"))) || json.elements().any(is_message)
 }
 
-/// Returns the sender that words name, such as `from client`, `to server` or `server →`.
-fn sender_in(words: &str) -> Option<Side> {
-    let words = words.to_lowercase();
-    for (phrase, sender) in [
-        ("from client", Side::Client),
-        ("from server", Side::Server),
-        ("to server", Side::Client),
-        ("to client", Side::Server),
-    ] {
-        if words.contains(phrase) {
-            return Some(sender);
+/// Returns the sender that words name, such as `from client`, `to_server` or `server →`. Parts of other words, such as the
+/// name of a logger, name none.
+fn sender_in(text: &str) -> Option<Side> {
+    let mut spaced = String::new();
+    for char in text.chars() {
+        // `toServer`
+        if char.is_uppercase() && spaced.ends_with(char::is_lowercase) {
+            spaced.push(' ');
         }
+        spaced.extend(char.to_lowercase());
     }
-    match (words.find("client"), words.find("server")) {
-        (Some(client), Some(server)) => Some(if client < server { Side::Client } else { Side::Server }),
-        (Some(_), None) => Some(Side::Client),
-        (None, Some(_)) => Some(Side::Server),
-        (None, None) => None,
-    }
+    let spaced = spaced.replace("->", "→").replace("<-", "←").replace('_', " ");
+    let arrows = spaced.replace('→', " → ").replace('←', " ← ");
+    let words: Vec<&str> =
+        arrows.split_whitespace().map(|word| word.trim_matches(|c| "[](){}:;,.\"'=".contains(c))).collect();
+    let side = |word: &str| match word {
+        "client" => Some(Side::Client),
+        "server" => Some(Side::Server),
+        _ => None,
+    };
+    let pair = |pair: &[&str]| match pair {
+        ["from", from] => side(from),
+        ["to" | "→", to] => side(to).map(Side::other),
+        ["←", from] => side(from),
+        _ => None,
+    };
+    words.windows(2).find_map(pair).or_else(|| words.iter().find_map(|word| side(word)))
 }
 
 #[cfg(test)]
@@ -150,6 +158,12 @@ mod tests {
             (format!("2026-01-01T00:00:00Z [files-server] [info] Message from client: {message}"), Some(Side::Client)),
             (format!("[12:00] Server -> Client {message}"), Some(Side::Server)),
             (format!("to server: {message}"), Some(Side::Client)),
+            (format!("[files-server] {message}"), None),
+            (format!("[x] server <- client {message}"), Some(Side::Client)),
+            (format!("[12:00] client→ {message}"), Some(Side::Client)),
+            (format!("client → {message}"), Some(Side::Client)),
+            (format!(r#"{{"direction":"to_server","logger":"x-server","message":{message}}}"#), Some(Side::Client)),
+            (format!(r#"{{"direction":"toServer","message":{message}}}"#), Some(Side::Client)),
             (format!(r#"{{"direction":"from_server","time":1,"message":{message}}}"#), Some(Side::Server)),
             (format!(r#"{{"from":"client","line":{quoted}}}"#), Some(Side::Client)),
         ] {

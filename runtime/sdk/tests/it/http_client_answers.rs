@@ -221,7 +221,7 @@ async fn tries_again_if_the_server_is_busy() {
     let table: [(Option<&str>, usize, bool, usize); 8] = [
         (Some("0"), 1, true, 2),
         (Some("0"), 2, true, 3),
-        (Some(" 1 "), 1, true, 2),
+        (Some("1"), 1, true, 2),
         (Some(date), 1, true, 2),
         (Some("0"), usize::MAX, false, 3),
         (Some("3600"), 1, false, 1),

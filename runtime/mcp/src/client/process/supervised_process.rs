@@ -200,7 +200,7 @@ impl Drop for Output {
             tokio::select! {
                 _ = tokio::io::copy(&mut pipe, &mut nowhere) => {}
                 // A process outside of the group may keep the pipe open.
-                _ = exit.wait_for(Option::is_some) => {}
+                () = async { while exit.changed().await.is_ok() {} } => {}
             }
         });
     }
