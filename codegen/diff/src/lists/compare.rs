@@ -6,12 +6,14 @@ use std::rc::Rc;
 use indexmap::IndexMap;
 use mcpgen_model::snapshot::{Item, List, ListKind, Malformed, Snapshot};
 use mcpgen_schema::json::Json;
+use mcpgen_schema::json::pointer::escape;
 use mcpgen_schema::text::counted;
 
 use crate::lists::annotations::{assertions, text_change};
+use crate::lists::found::Found;
 use crate::lists::hints;
 use crate::lists::schemas::{Part, SchemaPair};
-use crate::lists::trust::{self, Found};
+use crate::lists::trust;
 use crate::models::{Axis, Diff, Effort, Evidence, Finding, Place, Rule, Senders};
 
 /// The maximum number of notes about malformed items. A malicious file can have millions.
@@ -156,10 +158,8 @@ impl Comparison {
     }
 
     fn trust(&mut self, key: &str, old: Option<&Item>, new: &Item) {
-        for Found { rule, path, detail, words } in trust::compare(old, new) {
-            let member = path.trim_start_matches('.').split(['.', '[']).next().unwrap_or_default();
-            let member = if member == "arguments" { "inputSchema" } else { member };
-            let (was, is) = (old.map(|old| member_or_item(old, member)), member_or_item(new, member));
+        for Found { rule, member, path, detail, words } in trust::compare(old, new) {
+            let (was, is) = (old.map(|old| member_or_item(old, &member)), member_or_item(new, &member));
             let message = format!("{key}: {} {words}", path.trim_start_matches('.'));
             self.find(rule, &format!("{key}{path}"), &detail, message, (was.as_deref(), Some(&is)));
         }
@@ -326,7 +326,7 @@ fn likeness(old: &Item, new: &Item) -> usize {
 
 fn member_or_item(item: &Item, member: &str) -> String {
     match item.get(member) {
-        Some(_) => format!("{}/{member}", item.pointer),
+        Some(_) => format!("{}/{}", item.pointer, escape(member)),
         None => item.pointer.clone(),
     }
 }

@@ -11,12 +11,15 @@
 //! recorded calls.
 //!
 //! `hints` reads the behaviour of tools, `schemas` compares two schemas, and `annotations` compares what models read. `trust` finds
-//! what concerns the permission to use a tool. `compare` combines all of these.
+//! changes that affect whether to trust a tool, with `permissions` and `secrets`. `compare` combines all of these.
 
 mod annotations;
 mod compare;
+mod found;
 mod hints;
+mod permissions;
 mod schemas;
+mod secrets;
 mod trust;
 
 pub use compare::compare as diff;

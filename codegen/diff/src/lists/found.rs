@@ -1,0 +1,61 @@
+//! A difference that affects trust, and its place. Paths borrow the names in them until a finding shows them: a list can have a
+//! long name around thousands of values.
+
+use crate::models::Rule;
+
+/// A difference: the rule, the member that differs, a detail that identifies the difference, and the end of the message.
+#[derive(Debug)]
+pub(super) struct Found {
+    pub(super) rule: Rule,
+    /// The member of the item.
+    pub(super) member: String,
+    /// The path in names, below the item.
+    pub(super) path: String,
+    pub(super) detail: String,
+    pub(super) words: String,
+}
+
+/// A step from a value into it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Step<'v> {
+    Member(&'v str),
+    Items,
+    Others,
+    Definition(&'v str),
+}
+
+/// The maximum number of characters of a name or path in a finding.
+const MOST_SHOWN: usize = 200;
+
+/// Returns a path as text, such as `.arguments.users[].name`.
+pub(super) fn path_text(path: &[Step<'_>]) -> String {
+    let mut shown = String::new();
+    for step in path {
+        match step {
+            Step::Member(name) => shown.extend([".", &excerpt(name)]),
+            Step::Items => shown.push_str("[]"),
+            Step::Others => shown.push_str(".*"),
+            Step::Definition(name) => shown.extend(["#", &excerpt(name)]),
+        }
+        if shown.len() > MOST_SHOWN {
+            break;
+        }
+    }
+    excerpt(&shown)
+}
+
+/// Returns the member of the item at the beginning of a path.
+pub(super) fn member_of(path: &[Step<'_>]) -> String {
+    match path.first() {
+        Some(Step::Member(name)) => (*name).to_owned(),
+        _ => String::new(),
+    }
+}
+
+/// Returns the beginning of a text that is too long for a finding.
+pub(super) fn excerpt(text: &str) -> String {
+    match text.char_indices().nth(MOST_SHOWN) {
+        Some((end, _)) => format!("{}…", &text[..end]),
+        None => text.to_owned(),
+    }
+}

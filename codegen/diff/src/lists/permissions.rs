@@ -1,0 +1,108 @@
+//! Compares the values of members whose names speak of permissions.
+
+use std::borrow::Cow;
+use std::collections::{BTreeMap, BTreeSet};
+
+use mcpgen_model::snapshot::Item;
+use mcpgen_schema::json::Json;
+
+use crate::lists::found::{Found, Step, excerpt, member_of, path_text};
+use crate::lists::secrets::words;
+use crate::models::Rule;
+
+/// Words in the names of members that list what a tool may do.
+const PERMISSIONS: [&str; 10] = [
+    "scope",
+    "scopes",
+    "permission",
+    "permissions",
+    "effect",
+    "effects",
+    "capability",
+    "capabilities",
+    "privilege",
+    "privileges",
+];
+
+/// Members that are not metadata.
+const OTHERS: [&str; 6] = ["name", "title", "description", "inputSchema", "outputSchema", "annotations"];
+
+/// The names around a permission, and the word for it.
+type Permission<'v> = Vec<Cow<'v, str>>;
+
+pub(super) fn compare(old: Option<&Item>, new: &Item) -> Vec<Found> {
+    // What a new tool may do is new with the tool.
+    let Some(old) = old else { return Vec::new() };
+    let (was, is) = (stated(old), stated(new));
+    let none = BTreeSet::new();
+    let paths: BTreeSet<&Vec<Step<'_>>> = was.keys().chain(is.keys()).collect();
+    let differs = paths.into_iter().filter_map(|path| {
+        let (before, after) = (was.get(path).unwrap_or(&none), is.get(path).unwrap_or(&none));
+        let list = |values: Vec<&Permission<'_>>| {
+            values.into_iter().map(|it| format!("`{}`", excerpt(&it.join(": ")))).collect::<Vec<_>>().join(", ")
+        };
+        let (gained, lost) = (list(after.difference(before).collect()), list(before.difference(after).collect()));
+        let (rule, words) = match (gained.as_str(), lost.as_str()) {
+            ("", "") => return None,
+            ("", lost) => (Rule::PermissionChanged, format!("no longer has {lost}")),
+            (gained, _) => (Rule::PermissionGained, format!("now has {gained}")),
+        };
+        let detail = format!("{gained} {lost}").trim().to_owned();
+        Some(Found { rule, member: member_of(path), path: path_text(path), detail, words })
+    });
+    differs.collect()
+}
+
+/// Returns the permissions that an item states, by the path of the member that states them.
+fn stated(item: &Item) -> BTreeMap<Vec<Step<'_>>, BTreeSet<Permission<'_>>> {
+    type Stated<'v> = BTreeMap<Vec<Step<'v>>, BTreeSet<Permission<'v>>>;
+    fn walk<'v>(value: &'v Json, path: &mut Vec<Step<'v>>, found: &mut Stated<'v>) {
+        match value {
+            Json::Object(members) => members.iter().for_each(|(name, value)| member(name, value, path, found)),
+            Json::Array(items) => {
+                path.push(Step::Items);
+                items.iter().for_each(|item| walk(item, path, found));
+                path.pop();
+            }
+            _ => {}
+        }
+    }
+    fn member<'v>(name: &'v str, value: &'v Json, path: &mut Vec<Step<'v>>, found: &mut Stated<'v>) {
+        path.push(Step::Member(name));
+        let own = words(name.rsplit(['/', '.']).next().unwrap_or(name));
+        match own.iter().any(|word| PERMISSIONS.contains(&word.as_str())) {
+            true => values(value, &mut Vec::new(), found.entry(path.clone()).or_default()),
+            false => walk(value, path, found),
+        }
+        path.pop();
+    }
+    let mut found = BTreeMap::new();
+    let metadata = item.members.iter().filter(|(name, _)| !OTHERS.contains(&name.as_str()));
+    metadata.for_each(|(name, value)| member(name, value, &mut Vec::new(), &mut found));
+    found
+}
+
+/// Collects what a value permits. A scope of OAuth is a word of a text, and a switch permits if it is on.
+fn values<'v>(value: &'v Json, names: &mut Vec<&'v str>, found: &mut BTreeSet<Permission<'v>>) {
+    let permission = |word: Option<Cow<'v, str>>| {
+        let names = names.iter().map(|name| Cow::Borrowed(*name));
+        names.chain(word).collect::<Permission<'v>>()
+    };
+    match value {
+        Json::Null | Json::Bool(false) => {}
+        Json::Bool(true) => {
+            let word = names.is_empty().then_some(Cow::Borrowed("true"));
+            found.insert(permission(word));
+        }
+        Json::Number(number) => drop(found.insert(permission(Some(number.to_string().into())))),
+        Json::String(text) => found.extend(text.split_whitespace().map(|word| permission(Some(word.into())))),
+        Json::Array(items) => items.iter().for_each(|item| values(item, names, found)),
+        Json::Object(members) => {
+            for (name, value) in members {
+                names.push(name);
+                values(value, names, found);
+                names.pop();
+            }
+        }
+    }
+}
