@@ -477,7 +477,9 @@ fn renamed_tools_are_recognised() {
         let text = if text.is_empty() { String::new() } else { format!(r#""description": "{text}", "#) };
         format!(r#"{{"name": "{name}", {text}{rest}}}"#)
     };
+    let empty = r#""inputSchema": {"type": "object", "properties": {}}"#;
     let reads = "Reads a text file from the disk.";
+    let long = |device: &str| format!("{reads} {} {device}", "It is the first of a long text.".repeat(4));
     for (old, new, expected) in [
         (tool("a", reads, arguments), tool("b", reads, arguments), true),
         (tool("a", "", arguments), tool("b", "", arguments), true),
@@ -498,18 +500,89 @@ fn renamed_tools_are_recognised() {
         (tool("a", reads, arguments), tool("b", reads, &arguments.replace("string", "integer")), false),
         (tool("a", reads, no_arguments), tool("b", "Reads a file from the disk.", no_arguments), false),
         (tool("a", "", no_arguments), tool("b", "", no_arguments), false),
+        (tool("start", "", empty), tool("wipe", "", empty), false),
+        (
+            tool("a", "Returns the name of the current user.", empty),
+            tool("b", "Returns the name of the current team.", empty),
+            false,
+        ),
+        (
+            tool("a", "Gets the project with the given ID.", arguments),
+            tool("b", "Gets the cluster with the given ID.", arguments),
+            false,
+        ),
+        (
+            tool("a", reads, &format!(r#"{arguments}, "annotations": {{"readOnlyHint": true}}, "_meta": {{"v": 1}}"#)),
+            tool("b", reads, &format!(r#"{arguments}, "annotations": {{"readOnlyHint": false}}"#)),
+            true,
+        ),
+        (tool("a", &long("disk"), arguments), tool("b", &long("tape"), arguments), true),
     ] {
         let found = lists::diff(&snapshot(&format!("[{old}]")), &snapshot(&format!("[{new}]"))).findings;
         let is_renamed = found.iter().any(|it| it.rule == Rule::ToolRenamed);
         assert_eq!(is_renamed, expected, "{old} to {new}: {found:#?}");
         assert_ne!(is_renamed, found.iter().any(|it| it.rule == Rule::ToolRemoved), "{old} to {new}");
     }
-    // The most similar of two.
-    let others = [tool("b", "Reads a text file from the tape.", arguments), tool("c", reads, arguments)].join(",");
-    let found =
-        lists::diff(&snapshot(&format!("[{}]", tool("a", reads, arguments))), &snapshot(&format!("[{others}]")));
-    let messages: Vec<&str> = found.findings.iter().map(|it| it.message.as_str()).collect();
-    assert_eq!(messages, ["the tool `a` was renamed to `c`", "the tool `b` is new"]);
+}
+
+/// Each tool becomes the most similar of the new ones, in any order.
+#[test]
+fn renamed_tools_keep_their_descriptions() {
+    let list = |tools: &[[&str; 2]]| {
+        let arguments = r#""inputSchema": {"type": "object", "properties": {"path": {"type": "string"}}}"#;
+        let tool = |[name, text]: &[&str; 2]| format!(r#"{{"name": "{name}", "description": "{text}", {arguments}}}"#);
+        snapshot(&format!("[{}]", tools.iter().map(tool).collect::<Vec<_>>().join(", ")))
+    };
+    let [all, folder, mine] =
+        ["Finds all files in a folder.", "Finds files in a folder.", "Finds all my files in a folder."];
+    for (old, new, expected) in [
+        (
+            &[["a", folder]][..],
+            &[["b", all], ["c", folder]][..],
+            &["the tool `a` was renamed to `c`", "the tool `b` is new"][..],
+        ),
+        (
+            &[["a", all], ["b", folder]],
+            &[["c", folder]],
+            &["the tool `a` was removed", "the tool `b` was renamed to `c`"],
+        ),
+        (
+            &[["a", all], ["b", all]],
+            &[["c", mine], ["d", all], ["e", all]],
+            &["the tool `a` was renamed to `d`", "the tool `b` was renamed to `e`", "the tool `c` is new"],
+        ),
+        // The first of equally similar ones, even after one in the middle was taken.
+        (
+            &[["a", folder], ["b", "Finds files in a file."], ["c", folder]],
+            &[["x", all], ["y", "Finds my files in a file."], ["z", all]],
+            &["the tool `a` was renamed to `x`", "the tool `b` was renamed to `y`", "the tool `c` was renamed to `z`"],
+        ),
+    ] {
+        let found = lists::diff(&list(old), &list(new)).findings;
+        let about_tools = [Rule::ToolRenamed, Rule::ToolRemoved, Rule::ToolAdded];
+        let found = found.iter().filter(|it| about_tools.contains(&it.rule));
+        let mut messages: Vec<&str> = found.map(|it| it.message.as_str()).collect();
+        messages.sort_unstable();
+        assert_eq!(messages, expected, "{old:?} to {new:?}");
+    }
+}
+
+/// A list of long descriptions takes time in proportion to its size.
+#[test]
+fn long_descriptions_are_compared_in_part() {
+    let words = |from: usize| (from..from + 20_000).map(|at| at.to_string()).collect::<Vec<_>>().join(" ");
+    let list = |prefix: &str, from: usize| {
+        let arguments = r#""inputSchema": {"type": "object", "properties": {"path": {"type": "string"}}}"#;
+        let tool = |at: usize| {
+            format!(r#"{{"name": "{prefix}{at}", "description": "Does {}", {arguments}}}"#, words(from + at))
+        };
+        snapshot(&format!("[{}]", (0..20).map(tool).collect::<Vec<_>>().join(", ")))
+    };
+    let (old, new) = (list("a", 0), list("b", 50_000));
+    let start = std::time::Instant::now();
+    let found = lists::diff(&old, &new).findings;
+    assert_eq!(found.iter().filter(|it| it.rule == Rule::ToolRemoved).count(), 20);
+    assert!(start.elapsed().as_secs() < 20, "{:?}", start.elapsed());
 }
 
 /// A list that takes too much work has verdicts all the same, and a note says so.

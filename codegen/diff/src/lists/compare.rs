@@ -9,9 +9,10 @@ use mcpgen_schema::json::Json;
 use mcpgen_schema::json::pointer::escape;
 use mcpgen_schema::text::counted;
 
-use crate::lists::annotations::{assertions, text_change};
+use crate::lists::annotations::text_change;
 use crate::lists::found::Found;
 use crate::lists::hints;
+use crate::lists::renames::{Named, renamed};
 use crate::lists::schemas::{Part, SchemaPair};
 use crate::lists::trust;
 use crate::models::{Axis, Diff, Effort, Evidence, Finding, Place, Rule, Senders};
@@ -84,15 +85,15 @@ impl Comparison {
                 None => drop(added.insert(key, after)),
             }
         }
-        let mut renamed: HashMap<String, Vec<(&str, &Item)>> = HashMap::new();
-        for (key, after) in added.iter().rev() {
-            renamed.entry(unnamed(after)).or_default().push((key, after));
-        }
-        for (key, before) in old.items.iter().filter(|(key, _)| !new.items.contains_key(*key)) {
-            let candidates = renamed.get_mut(&unnamed(before)).filter(|_| kind == ListKind::Tools);
-            match candidates.and_then(|candidates| Some(candidates.swap_remove(best(before, candidates)?))) {
+        let removed = old.items.iter().filter(|(key, _)| !new.items.contains_key(*key));
+        let removed: Vec<Named<'_>> = removed.map(|(key, item)| (&**key, item)).collect();
+        let renamed = match kind {
+            ListKind::Tools => renamed(&removed, &added.iter().map(|(key, item)| (*key, *item)).collect::<Vec<_>>()),
+            _ => HashMap::new(),
+        };
+        for (key, before) in removed {
+            match renamed.get(key).and_then(|name| added.shift_remove_entry(name)) {
                 Some((name, after)) => {
-                    added.shift_remove(name);
                     let message = format!("the tool `{key}` was renamed to `{name}`");
                     let places = (Some(&*before.pointer), Some(&*after.pointer));
                     self.find(Rule::ToolRenamed, key, name, message, places);
@@ -275,52 +276,6 @@ impl Comparison {
             old: place(places.0),
             new: place(places.1),
         });
-    }
-}
-
-/// Returns a text that is the same for two items if they differ only in their names and texts.
-fn unnamed(item: &Item) -> String {
-    let mut members = item.members.clone();
-    members.retain(|name, _| !["name", "title", "description"].contains(&name.as_str()));
-    for name in ["inputSchema", "outputSchema"] {
-        if let Some(schema) = members.get_mut(name) {
-            *schema = assertions(schema);
-        }
-    }
-    Json::Object(members).key()
-}
-
-/// The maximum number of new tools among which a renamed one is looked for. A malicious list has thousands that look the same.
-const MOST_CANDIDATES: usize = 50;
-
-/// Returns the new tool whose description is most like that of an old one, if it is recognisably the same. The last of equal ones.
-fn best(old: &Item, candidates: &[(&str, &Item)]) -> Option<usize> {
-    let first = candidates.len().saturating_sub(MOST_CANDIDATES);
-    let scored = candidates.iter().enumerate().skip(first).map(|(at, (_, new))| (likeness(old, new), at));
-    scored.max().filter(|(likeness, _)| *likeness >= ALIKE).map(|(_, at)| at)
-}
-
-/// The percentage of common words in the descriptions of a tool before and after it was renamed.
-const ALIKE: usize = 80;
-
-/// Returns the percentage of common words in the descriptions of two tools. It is 0 if they are not recognisably the same: tools
-/// without arguments often look the same, and the first word of a description is usually what the tool does.
-fn likeness(old: &Item, new: &Item) -> usize {
-    let has_arguments = old.get("inputSchema").and_then(|schema| schema.get("properties")).is_some();
-    match [old, new].map(|item| item.get("description").and_then(Json::as_str)) {
-        [None, None] if has_arguments => 100,
-        [Some(before), Some(after)] if before == after => 100,
-        [Some(before), Some(after)] if has_arguments => {
-            let words = |text: &str| text.to_lowercase().split_whitespace().map(str::to_owned).collect::<Vec<_>>();
-            let (was, mut is) = (words(before), words(after));
-            let all = was.len() + is.len();
-            let is_same_verb = was.first() == is.first();
-            let common =
-                was.iter().filter(|word| is.iter().position(|it| it == *word).map(|at| is.swap_remove(at)).is_some());
-            let common = common.count();
-            if is_same_verb { 200 * common / all.max(1) } else { 0 }
-        }
-        _ => 0,
     }
 }
 

@@ -11,13 +11,14 @@
 //! recorded calls.
 //!
 //! `hints` reads the behaviour of tools, `schemas` compares two schemas, and `annotations` compares what models read. `trust` finds
-//! changes that affect whether to trust a tool, with `permissions` and `secrets`. `compare` combines all of these.
+//! changes that affect whether to trust a tool, with `permissions` and `secrets`, and `renames` recognises renamed tools. `compare` combines all of these.
 
 mod annotations;
 mod compare;
 mod found;
 mod hints;
 mod permissions;
+mod renames;
 mod schemas;
 mod secrets;
 mod trust;
