@@ -599,5 +599,21 @@ fn reports_when_the_budget_is_reached() {
     };
     let found = lists::diff(&tool(&union(0)), &tool(&union(1)));
     assert!(found.findings.iter().all(|it| it.verdicts.on(Axis::RememberedList) == Verdict::Unknown), "{found:#?}");
-    assert_eq!(found.notes, ["1 question took too many steps, so verdicts are unknown"]);
+    assert_eq!(found.notes, ["1 question was not answered within the budget, so verdicts are unknown"]);
+}
+
+/// The budget is for hard questions: a long list of simple ones is answered.
+#[test]
+fn answers_the_questions_of_a_long_list() {
+    let list = |required: &str| {
+        let tool = |at: usize| {
+            let properties = r#""properties": {"x": {"type": "string"}, "y": {"type": "integer"}}"#;
+            format!(r#"{{"name": "t{at}", "inputSchema": {{"type": "object", {properties}{required}}}}}"#)
+        };
+        snapshot(&format!("[{}]", (0..3_000).map(tool).collect::<Vec<_>>().join(", ")))
+    };
+    let found = lists::diff(&list(""), &list(r#", "required": ["x"]"#));
+    assert_eq!(found.notes, [""; 0]);
+    assert_eq!(found.findings.len(), 3_000);
+    assert!(found.findings.iter().all(|it| it.verdicts.on(Axis::RememberedList) == Verdict::Breaking));
 }

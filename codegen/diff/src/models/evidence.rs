@@ -5,7 +5,7 @@ use std::cell::Cell;
 use mcpgen_model::{Check, JsonTypes, Protocol, Type};
 use mcpgen_schema::Checks as Schema;
 use mcpgen_schema::check::Definitions;
-use mcpgen_schema::containment::{self, Budget, Reason, Scoped, contains};
+use mcpgen_schema::containment::{self, Budget, Reason, Scoped, contains_with_cost};
 use mcpgen_schema::json::Json;
 use mcpgen_schema::text::counted;
 use serde::Serialize;
@@ -135,40 +135,46 @@ impl Aim {
     }
 }
 
-/// The work of a comparison. Later questions get fewer steps, and those after the last one none, so that a malicious schema or
+/// The work of a comparison, in steps of questions. The fewer are left, the fewer gets a question, so that a malicious schema or
 /// list takes seconds.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(crate) struct Effort {
-    asked: Cell<u32>,
-    given_up: Cell<u32>,
+    left: Cell<u64>,
+    unanswered: Cell<u32>,
+}
+
+impl Default for Effort {
+    fn default() -> Effort {
+        Effort { left: Cell::new(Effort::TOTAL), unanswered: Cell::new(0) }
+    }
 }
 
 impl Effort {
+    const TOTAL: u64 = 6_000_000;
     /// The steps of the first question. A question of an ordinary schema takes some hundreds.
-    const STEPS: u64 = 20_000;
-    /// The number of questions after which they get half of the steps.
-    const HALF: u64 = 200;
-    const MAX_QUESTIONS: u32 = 5_000;
+    const FIRST: u64 = 20_000;
+    /// The steps of a question if few are left.
+    const LATER: u64 = 500;
 
     /// Answers a question within the budget.
-    fn ask(&self, question: impl FnOnce(Budget) -> Judged) -> Judged {
-        let asked = self.asked.get();
-        self.asked.set(asked.saturating_add(1));
-        let judged = match asked {
-            Effort::MAX_QUESTIONS.. => Judged::unknown(Reason::Budget),
-            _ => question(Budget { steps: Effort::STEPS * Effort::HALF / (Effort::HALF + u64::from(asked)) }),
-        };
+    fn ask(&self, question: impl FnOnce(&mut u64) -> Judged) -> Judged {
+        let left = self.left.get();
+        let given = (Effort::FIRST * left / Effort::TOTAL).max(Effort::LATER).min(left);
+        let mut steps = given;
+        let judged = if left == 0 { Judged::unknown(Reason::Budget) } else { question(&mut steps) };
+        self.left.set(left.saturating_sub(given - steps + 1));
         if judged.unknown == Some(Reason::Budget) {
-            self.given_up.set(self.given_up.get() + 1);
+            self.unanswered.set(self.unanswered.get() + 1);
         }
         judged
     }
 
     /// Reports that the budget was reached.
     pub(crate) fn note(&self) -> Option<String> {
-        let given_up = u64::from(self.given_up.get());
-        let note = |count| format!("{} took too many steps, so verdicts are unknown", counted(count, "questions"));
-        (given_up > 0).then(|| note(given_up))
+        let questions = counted(u64::from(self.unanswered.get()), "questions");
+        let were = if self.unanswered.get() == 1 { "was" } else { "were" };
+        let note = || format!("{questions} {were} not answered within the budget, so verdicts are unknown");
+        (self.unanswered.get() > 0).then(note)
     }
 }
 
@@ -190,10 +196,15 @@ impl Pair {
 
     /// Returns the verdict on what the other version sends to this one.
     pub(super) fn read_by(&self, reader: Version, aim: Option<&Aim>, effort: &Effort) -> Judged {
-        effort.ask(|budget| self.asked(reader, aim, budget))
+        effort.ask(|steps| self.asked(reader, aim, steps))
     }
 
-    fn asked(&self, reader: Version, aim: Option<&Aim>, budget: Budget) -> Judged {
+    fn asked(&self, reader: Version, aim: Option<&Aim>, steps: &mut u64) -> Judged {
+        let mut contains = |large: Scoped<'_>, small: Scoped<'_>| {
+            let (verdict, cost) = contains_with_cost(large, small, Budget { steps: *steps });
+            *steps = steps.saturating_sub(cost);
+            verdict
+        };
         let (reads, sends) = match reader {
             Version::Old => (&self.old, &self.new),
             Version::New => (&self.new, &self.old),
@@ -204,12 +215,12 @@ impl Pair {
         };
         let large = Scoped { check: &reads.0, definitions: &reads.1 };
         let all = aimed(&sends.0);
-        if contains(large, Scoped { check: &all, definitions: &sends.1 }, budget).is_proved() {
+        if contains(large, Scoped { check: &all, definitions: &sends.1 }).is_proved() {
             return Judged::new(Verdict::Compatible, Evidence::Proof);
         }
         let (check, definitions) = usual((&sends.0, &sends.1), (&reads.0, &reads.1));
         let check = aimed(&check);
-        match contains(large, Scoped { check: &check, definitions: &definitions }, budget) {
+        match contains(large, Scoped { check: &check, definitions: &definitions }) {
             containment::Verdict::Proved => Judged::new(Verdict::Compatible, Evidence::Convention),
             containment::Verdict::Unknown(reason) => Judged::unknown(reason),
             containment::Verdict::Refuted(document) => match large.check.check(&document, large.definitions) {

@@ -136,6 +136,10 @@ impl<'a> Formulas<'a> {
         Formulas { nodes, known, key, definitions: Vec::new(), numbers: HashMap::new(), depth: 0, max_depth }
     }
 
+    pub(super) fn len(&self) -> usize {
+        self.nodes.len()
+    }
+
     pub(super) fn node(&self, formula: Formula) -> &Node {
         &self.nodes[formula.0 as usize / 2]
     }

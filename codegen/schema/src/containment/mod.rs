@@ -38,22 +38,32 @@ use crate::json::Json;
 /// Returns whether `large` accepts every document that `small` accepts. Otherwise, the verdict has a document that `small`
 /// accepts and `large` refuses.
 pub fn contains(large: Scoped<'_>, small: Scoped<'_>, budget: Budget) -> Verdict {
+    contains_with_cost(large, small, budget).0
+}
+
+/// Like [`contains`], with the amount of work that it took, in steps. Reading the schemas counts, so that no question is free.
+pub fn contains_with_cost(large: Scoped<'_>, small: Scoped<'_>, budget: Budget) -> (Verdict, u64) {
     verdict(&[small], &[large], budget)
 }
 
 /// Returns whether no document is accepted by both. Otherwise, the verdict has such a document.
 pub fn disjoint(a: Scoped<'_>, b: Scoped<'_>, budget: Budget) -> Verdict {
-    verdict(&[a, b], &[], budget)
+    verdict(&[a, b], &[], budget).0
 }
 
-/// Searches a document that all of some schemas accept and others refuse.
-fn verdict(accepting: &[Scoped<'_>], refusing: &[Scoped<'_>], budget: Budget) -> Verdict {
+/// Searches a document that all of some schemas accept and others refuse. Returns the work, too.
+fn verdict(accepting: &[Scoped<'_>], refusing: &[Scoped<'_>], budget: Budget) -> (Verdict, u64) {
     let mut scopes = accepting.iter().chain(refusing).map(|it| std::ptr::from_ref(it.definitions));
     let first = scopes.next();
     let mut formulas = Formulas::new(scopes.all(|scope| Some(scope) == first));
     let mut goal: Vec<_> = accepting.iter().map(|it| formulas.read(it.check, it.definitions)).collect();
     goal.extend(refusing.iter().map(|it| formulas.read(it.check, it.definitions).not()));
-    match Search::new(formulas, budget.steps).solve(goal) {
+    // Reading a part of a schema takes a fraction of a step.
+    let size = formulas.len() as u64 / 8;
+    let mut search = Search::new(formulas, budget.steps);
+    let outcome = search.solve(goal);
+    let cost = size + search.spent(budget.steps);
+    let verdict = match outcome {
         Outcome::Empty => Verdict::Proved,
         Outcome::Unknown(reason) => Verdict::Unknown(reason),
         Outcome::Found(document) => {
@@ -70,5 +80,6 @@ fn verdict(accepting: &[Scoped<'_>], refusing: &[Scoped<'_>], budget: Budget) ->
                 None => Verdict::Unknown(Reason::Pattern),
             }
         }
-    }
+    };
+    (verdict, cost)
 }

@@ -95,6 +95,11 @@ impl<'a> Search<'a> {
         left.map(drop).ok_or(Reason::Budget)
     }
 
+    /// Returns the steps that were taken of those that were given.
+    pub(super) fn spent(&self, given: u64) -> u64 {
+        given - self.steps
+    }
+
     /// Finds a value that all formulas accept.
     pub(super) fn solve(&mut self, formulas: impl IntoIterator<Item = Formula>) -> Outcome {
         let goal: BTreeSet<Formula> = formulas.into_iter().filter(|formula| *formula != Formula::TRUE).collect();
