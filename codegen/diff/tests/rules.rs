@@ -360,6 +360,20 @@ fn members_without_a_type_are_only_required() {
     assert_eq!(words, ["A.p is no longer required"]);
 }
 
+/// A check can be the same text, and refer to a definition that differs.
+#[test]
+fn checks_with_other_definitions_differ() {
+    let schema = |of: &str| {
+        let contains = r##"{"type": "array", "contains": {"$ref": "#/$defs/D"}}"##;
+        format!(r#"{{"$defs": {{"A": {contains}, "D": {{"type": "{of}"}}}}}}"#)
+    };
+    let (old, new) = models(&schema("integer"), &schema("string"));
+    let found = diff(&old, &new).findings;
+    let messages: Vec<&str> =
+        found.iter().filter(|it| it.rule == Rule::CheckChanged).map(|it| it.message.as_str()).collect();
+    assert_eq!(messages, ["the checks of A differ"]);
+}
+
 #[test]
 fn sentences_show_the_beginning_of_long_witnesses() {
     let text = |limit: u32| format!(r#"{{"type": "string", "maxLength": {limit}}}"#);

@@ -45,6 +45,8 @@ impl Values<'_> {
         }
         let message = match (words(&was, &is), words(&is, &was)) {
             (Some(old), Some(new)) => match (old.as_str(), new.as_str()) {
+                // Only the definitions that they refer to differ.
+                ("", "") => format!("the checks of {subject} differ"),
                 ("", new) => format!("{subject} requires {new}"),
                 (old, "") => format!("{subject} no longer requires {old}"),
                 (old, new) => format!("{subject} requires {new} instead of {old}"),
