@@ -119,7 +119,7 @@ impl DiffArgs {
             None => baseline,
         };
         if let Some(baseline) = baseline {
-            baseline.suppress(&mut judgement);
+            baseline.suppress(&mut judgement, &axes);
         }
         judgement.notes.extend(diff.notes);
         let report = Report::new(compared, &axes, self.fail_on, diff.types, judgement);

@@ -7,7 +7,7 @@ use mcpgen_schema::Error;
 use mcpgen_schema::text::visible;
 
 use crate::models::rules::RETIRED;
-use crate::models::{Finding, Verdict};
+use crate::models::{Axis, Finding, Rule, Verdict};
 use crate::report::judgement::{Judged, Judgement, Suppressed};
 
 /// Accepted findings: the fingerprint, and the text after it in the file.
@@ -58,9 +58,12 @@ impl Baseline {
         Baseline { file: path.display().to_string(), entries: findings.iter().filter(counts).map(entry).collect() }
     }
 
-    /// Suppresses the findings in the baseline that are not ignored, and notes the entries without a finding.
-    pub fn suppress(&self, judgement: &mut Judgement) {
-        let mut gone: BTreeMap<&String, &String> = self.entries.iter().collect();
+    /// Suppresses the findings in the baseline that are not ignored, and notes the entries without a finding whose rules
+    /// concern these axes.
+    pub fn suppress(&self, judgement: &mut Judgement, axes: &[Axis]) {
+        let rule = |words: &str| Rule::ALL.iter().find(|rule| words.split(' ').next() == Some(rule.id()));
+        let concerns = |words: &str| rule(words).is_none_or(|rule| rule.concerns(axes));
+        let mut gone: BTreeMap<&String, &String> = self.entries.iter().filter(|(_, words)| concerns(words)).collect();
         for judged in &mut judgement.findings {
             let prints = [judged.fingerprint.clone()].into_iter().chain(judged.finding.former_fingerprints());
             for print in prints.filter(|print| self.entries.contains_key(print)) {
@@ -100,7 +103,6 @@ mod tests {
     use jiff::civil::date;
 
     use super::*;
-    use crate::models::{Axis, Rule};
     use crate::report::formats::tests::finding;
     use crate::report::policy::Policy;
 
@@ -116,21 +118,28 @@ mod tests {
 
         let baseline = Baseline::read(&path).expect("a baseline");
         let mut judgement = judge(findings());
-        baseline.suppress(&mut judgement);
+        baseline.suppress(&mut judgement, &Axis::WIRE);
         let suppressed: Vec<bool> = judgement.findings.iter().map(|judged| judged.suppressed.is_some()).collect();
         assert_eq!(suppressed, [true, true, false]);
         assert_eq!(judgement.notes, [""; 0]);
         let mut later = judge(vec![finding(0, "New", "")]);
-        baseline.suppress(&mut later);
+        baseline.suppress(&mut later, &Axis::WIRE);
         assert_eq!(later.findings[0].suppressed, None);
         assert!(later.notes[0].contains("2 of 2 entries match no finding"), "{:?}", later.notes);
+        // Its rules may concern other axes.
+        std::fs::write(&path, "0123456789abcdef secret-required A\n").expect("written");
+        for (axes, notes) in [(&Axis::LISTS[..], 0), (&[Axis::Trust], 1)] {
+            let mut judgement = judge(Vec::new());
+            Baseline::read(&path).expect("a baseline").suppress(&mut judgement, axes);
+            assert_eq!(judgement.notes.len(), notes, "{:?}", judgement.notes);
+        }
 
         // A finding that was accepted under a former name of its rule.
         let changed = Finding { rule: Rule::CheckChanged, ..finding(0, "A", "x") };
         let former = changed.former_fingerprints().next().expect("a fingerprint");
         std::fs::write(&path, format!("{former} incomparable A x\n")).expect("written");
         let mut judgement = judge(vec![changed]);
-        Baseline::read(&path).expect("a baseline").suppress(&mut judgement);
+        Baseline::read(&path).expect("a baseline").suppress(&mut judgement, &Axis::WIRE);
         assert_eq!(judgement.findings[0].suppressed, Some(Suppressed::InBaseline));
         assert!(judgement.notes[0].contains("`incomparable` is now `check-changed`"), "{:?}", judgement.notes);
 
