@@ -139,14 +139,17 @@ impl Namespace {
     }
 
     /// Returns a name for each item, given its name in JSON and the wanted one, regardless of their order: among items that
-    /// want the same name, the one whose name in JSON it is gets it, or else the first in alphabetical order.
+    /// want the same free name, the one whose name in JSON it is gets it, or else the first in alphabetical order. Numbered names
+    /// come last, so that none takes a name that another item wants.
     pub fn claim_all<'n>(&mut self, items: impl IntoIterator<Item = (&'n str, String)>) -> Vec<String> {
         let items: Vec<(&str, String)> = items.into_iter().collect();
         let mut order: Vec<usize> = (0..items.len()).collect();
         order.sort_by_key(|&index| (items[index].0 != items[index].1, items[index].0));
         let mut seen = BTreeSet::new();
-        let (plain, numbered): (Vec<usize>, Vec<usize>) =
-            order.into_iter().partition(|&index| seen.insert(items[index].1.as_str()));
+        let (plain, numbered): (Vec<usize>, Vec<usize>) = order.into_iter().partition(|&index| {
+            let wanted = items[index].1.as_str();
+            self.is_free(wanted) && seen.insert(wanted)
+        });
         let mut names = vec![String::new(); items.len()];
         for index in plain.into_iter().chain(numbered) {
             names[index] = self.claim(&items[index].1);
@@ -199,6 +202,19 @@ mod tests {
         assert_eq!(escape("self"), "self_");
         assert_eq!(escape("gen"), "r#gen");
         assert_eq!(constant_name("HeaderMismatch"), "HEADER_MISMATCH");
+    }
+
+    #[test]
+    fn numbered_names_take_no_wanted_name() {
+        for (taken, items) in [
+            ("extra", [("extra", "extra3"), ("extra2", "extra2")]),
+            ("Other", [("Other", "Other3"), ("Other2", "Other2")]),
+        ] {
+            let mut names = Namespace::default();
+            names.claim(taken);
+            let found = names.claim_all(items.map(|(json, _)| (json, json.to_owned())));
+            assert_eq!(found, items.map(|(_, rust)| rust));
+        }
     }
 
     #[test]
