@@ -1,6 +1,6 @@
 //! Compares the examples of all rules of lists. Their tables have the findings.
 
-use mcpgen_diff::{Axis, Diff, Rule, Verdict, lists};
+use mcpgen_diff::{Axis, Diff, Evidence, Rule, Verdict, lists};
 use mcpgen_model::snapshot::Snapshot;
 use support::check_examples;
 
@@ -153,7 +153,24 @@ fn changes_of_published_servers_are_described() {
             Verdict::Compatible,
             "no longer requires a multiple of 10",
         ),
-        (a(r#"{"type": "integer"}"#), a(&format!("{{{safe}}}")), Verdict::Compatible, "accepts the same values"),
+        (
+            a(r#"{"type": "integer"}"#),
+            a(&format!("{{{safe}}}")),
+            Verdict::Compatible,
+            "accepts the same values up to 2^53 - 1",
+        ),
+        (
+            a(r#"{"type": "integer", "minimum": 9007199254740991}"#),
+            a(r#"{"type": "integer", "minimum": 9007199254740991, "maximum": 9007199254740991}"#),
+            Verdict::Breaking,
+            "is limited to",
+        ),
+        (
+            a(r#"{"type": "integer"}"#),
+            a(r#"{"type": "integer", "maximum": 4611686018427387904}"#),
+            Verdict::Breaking,
+            "is limited to at most 4611686018427387904",
+        ),
         (
             a(r#"{"type": "integer", "minimum": 0}"#),
             a(&format!(r#"{{{safe}, "minimum": 0}}"#).replace(r#""minimum": -9007199254740991, "#, "")),
@@ -183,6 +200,24 @@ fn changes_of_published_servers_are_described() {
         assert!(found.iter().any(|it| it.message.contains(expected)), "{expected}: {found:#?}");
         let found = found.iter().map(|it| it.verdicts.on(Axis::RememberedList)).max();
         assert_eq!(found, Some(worst), "{expected}");
+    }
+}
+
+/// A schema without the greatest integers of a double accepts more, so only convention shows that nobody is affected.
+#[test]
+fn limits_of_doubles_are_a_convention() {
+    let a = |keywords: &str| {
+        tool(&format!(r#""inputSchema": {{"type": "object", "properties": {{"a": {{{keywords}}}}}}}"#))
+    };
+    let limited = |rest: &str| a(&format!(r#""type": "integer", "maximum": 9007199254740991{rest}"#));
+    for (old, new, expected) in [
+        (a(r#""type": "integer""#), limited(""), Evidence::Convention),
+        (limited(""), a(r#""type": "integer""#), Evidence::Convention),
+        (limited(""), limited(r#", "not": false"#), Evidence::Proof),
+    ] {
+        let found = lists::diff(&old, &new).findings;
+        let [finding] = found.as_slice() else { panic!("{found:#?}") };
+        assert_eq!((finding.rule, finding.evidence), (Rule::SchemaRewritten, expected));
     }
 }
 

@@ -6,12 +6,13 @@ use std::rc::Rc;
 use mcpgen_model::{Origin, Protocol, Status, TypeId, model};
 use mcpgen_schema::Error;
 use mcpgen_schema::json::Json;
+use mcpgen_schema::json::integer;
 use mcpgen_schema::{Dialect, Document, ReadOptions, checks, is_keyword};
 
 use crate::lists::annotations::{self, Annotation, AnnotationKind, text_change};
 use crate::models::{
-    Axis, Effort, Evidence, Finding, ListVerdicts, Place, Rule, Senders, Verdict, Version, Witness, compare_checks,
-    compare_types,
+    Axis, Effort, Evidence, Finding, ListVerdicts, MAX_SAFE_INTEGER, Place, Rule, Senders, Verdict, Version, Witness,
+    compare_checks, compare_types,
 };
 
 /// A schema of a tool.
@@ -271,16 +272,19 @@ impl SchemaPair<'_> {
         }
     }
 
-    /// The schemas differ, but no rule found a difference: they accept the same values.
+    /// The schemas differ, but no rule found a difference: they accept the same values, or the same ones that a double can hold.
     fn rewritten(&self, old: &Json, new: &Json) -> Finding {
         let subject = self.part.name();
+        let is_exact = ends_of_doubles(old) == ends_of_doubles(new);
         let (rule, what) = match (annotations::texts(old) == annotations::texts(new), self.part) {
-            (true, _) => (Rule::SchemaRewritten, "was rewritten, but accepts the same values"),
+            (true, _) if is_exact => (Rule::SchemaRewritten, "was rewritten, but accepts the same values"),
+            (true, _) => (Rule::SchemaRewritten, "was rewritten, but accepts the same values up to 2^53 - 1"),
             (false, Part::Arguments) => (Rule::ArgumentDescriptionChanged, "was rewritten, with other texts"),
             (false, Part::Result) => (Rule::ResultDescriptionChanged, "was rewritten, with other texts"),
         };
         let message = format!("{}: the schema of the {subject} {what}", self.tool);
-        self.own(rule, subject, String::new(), message)
+        let finding = self.own(rule, subject, String::new(), message);
+        if is_exact { finding } else { Finding { evidence: Evidence::Convention, ..finding } }
     }
 
     /// Creates a finding by a rule of lists, at the roots of the schemas.
@@ -312,6 +316,19 @@ fn others(schema: &Json) -> BTreeMap<String, Json> {
     let references =
         subschemas.filter_map(|(pointer, subschema)| Some((pointer, subschema.keywords.get("$ref")?.clone())));
     references.filter(|(_, address)| address.as_str().is_some_and(|address| !address.starts_with('#'))).collect()
+}
+
+/// Returns the limits that are the greatest integers of a double, which count as none.
+fn ends_of_doubles(schema: &Json) -> BTreeSet<(String, &'static str)> {
+    let limits = ["minimum", "maximum"];
+    let is_end =
+        |limit: &Json| matches!(limit, Json::Number(it) if integer(it).is_some_and(|it| it.abs() == MAX_SAFE_INTEGER));
+    let subschemas = annotations::subschemas(schema).into_iter();
+    let ends = subschemas.flat_map(|(pointer, subschema)| {
+        let ends = limits.into_iter().filter(|limit| subschema.keywords.get(*limit).is_some_and(is_end));
+        ends.map(|limit| (pointer.clone(), limit)).collect::<Vec<_>>()
+    });
+    ends.collect()
 }
 
 /// Returns the values of some keywords, in the order of the text.

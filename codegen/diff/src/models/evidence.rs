@@ -22,8 +22,8 @@ use crate::models::whole::Checks;
 pub enum Evidence {
     /// It is proved that the reader accepts every document.
     Proof,
-    /// The reader accepts every document without members that an open object of the sender says nothing about. By
-    /// convention, nobody sends these.
+    /// The reader accepts every document without members that an open object of the sender says nothing about, and without
+    /// integers that a double cannot hold. By convention, nobody sends these.
     Convention,
     /// Nothing shows it: the change affects the meaning of documents, or nothing was decided.
     None,

@@ -38,6 +38,7 @@ pub(crate) use compare::{compare_checks, compare_types};
 pub(crate) use evidence::Effort;
 pub use evidence::{Evidence, Version, Witness};
 pub use finding::{Diff, Finding, Place, TypeVerdict};
+pub(crate) use resolved::MAX_SAFE_INTEGER;
 pub use rules::{Action, Rule, RuleVerdicts, SchemaVerdicts};
 pub use senders::Senders;
 pub use verdict::{Axis, Bump, ListVerdicts, Verdict, Verdicts};

@@ -203,14 +203,14 @@ impl Integers {
         }
     }
 
-    /// Returns the range, in which bounds that every integer of a usual JSON document meets are none. Generators of schemas write
-    /// the greatest exact integer of a double.
+    /// Returns the range without the greatest exact integers of a double, which generators of schemas write as its ends. Between
+    /// them, there must be others.
     pub(super) fn without_limits_of_doubles(self) -> Integers {
-        const MOST: i128 = (1 << 53) - 1;
         let Integers { first, last } = self.without_limits_of_types();
+        let (is_first, is_last) = (first == -MAX_SAFE_INTEGER, last == MAX_SAFE_INTEGER);
         Integers {
-            first: if first <= -MOST { i128::MIN } else { first },
-            last: if last >= MOST { i128::MAX } else { last },
+            first: if is_first && last > -MAX_SAFE_INTEGER { i128::MIN } else { first },
+            last: if is_last && first < MAX_SAFE_INTEGER { i128::MAX } else { last },
         }
     }
 
@@ -218,6 +218,9 @@ impl Integers {
         self.first <= other.first && other.last <= self.last
     }
 }
+
+/// The greatest integer of a double that is exact, as its predecessors are.
+pub(crate) const MAX_SAFE_INTEGER: i128 = (1 << 53) - 1;
 
 /// The maximum depth of types. Deeper types count as unknown.
 pub(super) const MAX_DEPTH: usize = 16;
