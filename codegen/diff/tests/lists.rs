@@ -237,7 +237,7 @@ fn tool(members: &str) -> Snapshot {
     snapshot(&format!(r#"[{{"name": "t", {members}}}]"#))
 }
 
-/// What someone who permitted a tool finds out, and what does not concern them.
+/// What someone who approved a tool finds out, and what does not concern them.
 #[test]
 fn changes_of_what_a_tool_may_do_concern_trust() {
     let schema = r#""inputSchema": {"type": "object"}"#;

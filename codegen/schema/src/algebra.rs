@@ -32,7 +32,7 @@ pub enum Unresolved {
 /// The number of nested schemas after which a proof is abandoned.
 const MAX_DEPTH: u32 = 48;
 /// The number of nested calls after which an intersection counts as recursive. All later stages descend into the result.
-const MAX_OPEN: u32 = 64;
+const MAX_CALLS: u32 = 64;
 /// The number of intersections after which a result counts as too large.
 const MAX_STEPS: u32 = 50_000;
 /// The number of pairs of nodes after which a proof is abandoned.
@@ -60,7 +60,7 @@ impl<'a> Algebra<'a> {
     fn resolve_at(&self, schema: &Schema, depth: u32) -> Result<Schema, Unresolved> {
         let kind = match &schema.kind {
             // Resolving a recursive definition can produce the same intersection repeatedly.
-            Kind::All(_) if depth > MAX_OPEN => return Err(Unresolved::Recursive),
+            Kind::All(_) if depth > MAX_CALLS => return Err(Unresolved::Recursive),
             Kind::All(schemas) => {
                 let mut schemas = schemas.iter();
                 let mut all = schemas.next().cloned().unwrap_or_else(Schema::any);
@@ -102,7 +102,7 @@ impl<'a> Algebra<'a> {
 
     /// Returns the intersection, which accepts what both accept.
     fn meet(&self, a: &Schema, b: &Schema, depth: u32) -> Result<Schema, Unresolved> {
-        if depth > MAX_OPEN {
+        if depth > MAX_CALLS {
             return Err(Unresolved::Recursive);
         }
         self.steps.set(self.steps.get() + 1);

@@ -129,7 +129,7 @@ pub enum Rule {
     ResourceTemplateRemoved,
     PromptAdded,
     PromptRemoved,
-    // Of the permission to use what a server lists.
+    // Trust in a server.
     TextGainedHiddenCharacters,
     TextGainedInstructions,
     PermissionGained,
