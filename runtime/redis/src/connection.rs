@@ -30,8 +30,12 @@ impl Connection {
             .set_max_delay(MAX_BACKOFF);
         let manager = ConnectionManager::new_lazy_with_config(client.clone(), config).map_err(redis_error)?;
         let connection = Self { client, manager, timeout: options.timeout };
-        // It fails at once and says why, for example because of a wrong password. The manager tries again until the timeout.
-        drop(connection.blocking(Duration::ZERO).await?);
+        // The manager tries again until the timeout, also with a wrong password. Redis may still be starting.
+        if let Err(error) = connection.blocking(Duration::ZERO).await
+            && error.is_configuration()
+        {
+            return Err(error);
+        }
         connection.query::<()>(&redis::cmd("PING")).await?;
         Ok(connection)
     }
