@@ -489,7 +489,7 @@ fn long_names_are_shortened() {
     assert!(trust.iter().map(size).sum::<usize>() < 1_000_000);
 }
 
-/// A new tool is new to trust, and so is what it says.
+/// Nobody has approved a new tool yet, nor its texts.
 #[test]
 fn new_tools_concern_trust() {
     let new =

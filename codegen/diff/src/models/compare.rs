@@ -375,7 +375,7 @@ fn finding(difference: Difference, [forward, back]: [Judged; 2], senders: Sender
     let verdicts = senders.verdicts(forward.verdict, back.verdict, rule.rust_api());
     let worst = forward.verdict.max(back.verdict);
     let evidence = [&forward, &back].into_iter().filter(|it| it.verdict == worst).map(|it| it.evidence).max();
-    // Nobody sends an embedded message by itself.
+    // An embedded message is never sent on its own, so a change of its own breaks nobody.
     let evidence = evidence.filter(|_| !senders.is_empty()).unwrap_or(Evidence::Proof);
     let undecided = forward.unknown.or(back.unknown).map(|reason| reason.to_string());
     let witnesses = [forward.witness, back.witness].into_iter().flatten().collect();

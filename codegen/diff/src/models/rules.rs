@@ -1,5 +1,5 @@
-//! The rules, as data: `rules/schemas.toml`, `lists.toml` and `trust.toml` have the meaning of each, its verdicts, an example, and what
-//! a comparison finds in the example.
+//! The rules, as data: `rules/schemas.toml`, `lists.toml` and `trust.toml` have the meaning of each, its verdicts, an
+//! example, and what a comparison finds in the example.
 
 use std::collections::BTreeMap;
 use std::str::FromStr;

@@ -90,7 +90,7 @@ impl StoreError {
 }
 
 impl Kind {
-    /// Returns what a peer is told.
+    /// Returns the message for peers, which must not learn details of the store.
     fn message(self) -> &'static str {
         match self {
             Kind::Unavailable => "the shared store is unavailable; try again later",
