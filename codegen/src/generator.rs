@@ -47,6 +47,8 @@ pub struct Summary {
     pub renamed_unions: Vec<(&'static str, String)>,
     /// The messages that nobody sends, because no union of messages lists them.
     pub unsent_messages: Vec<String>,
+    /// The definitions that are named like results, but belong to no request. Only for schemas of users.
+    pub unused_results: Vec<String>,
 }
 
 impl Summary {
@@ -64,7 +66,14 @@ impl Summary {
             let name = visible(name);
             format!("{revision}: nobody sends {name}; add a reference to it to `anyOf` of {unions}")
         });
-        fixups.into_iter().chain(unsent).collect()
+        let unused = self.unused_results.iter().map(|name| {
+            let (name, request) = (visible(name), visible(name.strip_suffix("Result").unwrap_or(name)));
+            format!(
+                "{revision}: no request has the result {name}; name its request {request}Request, or map the request with \
+                 `result` in a mapping file"
+            )
+        });
+        fixups.into_iter().chain(unsent).chain(unused).collect()
     }
 }
 
@@ -187,7 +196,9 @@ impl Generator {
         conservation(&protocol)?;
         let files = emit(&protocol, &self.options())?;
         let changes = sync(out, &files, check)?;
-        let summary = Summary { changed: changes.changes.len(), ..summary(&protocol, files.len()) };
+        let unused_results = protocol.unused_results().into_iter().map(str::to_owned).collect();
+        let changed = changes.changes.len();
+        let summary = Summary { changed, unused_results, ..summary(&protocol, files.len()) };
         Ok((Generated { revisions: vec![summary], changes }, files_read))
     }
 
@@ -258,5 +269,6 @@ pub(crate) fn summary(protocol: &Protocol, files: usize) -> Summary {
         idle_fixups: idle.map(|fixup| fixup.name).collect(),
         renamed_unions: renamed.collect(),
         unsent_messages: protocol.unsent_messages().into_iter().map(str::to_owned).collect(),
+        unused_results: Vec::new(),
     }
 }

@@ -46,6 +46,23 @@ fn writes_a_function_for_each_tool_and_is_idempotent() {
 }
 
 #[test]
+fn a_change_of_one_tool_changes_no_other_file() {
+    let project = Project::empty();
+    let (a, b) =
+        (r#"{"name": "a", "inputSchema": {"type": "object"}}"#, r#"{"name": "b", "inputSchema": {"type": "object"}}"#);
+    project.write("tools.json", one(&format!("{a}, {b}")));
+    let bindings = ["bindings", "tools.json", "--out", "out"];
+    project.run(&bindings).exits(0);
+    let read = || ["a", "b"].map(|tool| project.read(&format!("out/{tool}_arguments/mod.rs")));
+    let before = read();
+    let changed = b.replace(r#""object""#, r#""object", "properties": {"x": {"type": "string"}}"#);
+    project.write("tools.json", one(&format!("{a}, {changed}")));
+    project.run(&bindings).exits(0);
+    let after = read();
+    assert_eq!((after[0] == before[0], after[1] == before[1]), (true, false));
+}
+
+#[test]
 fn what_lies_outside_the_grammar_is_json_with_a_note() {
     let project = Project::empty();
     for (name, tool, note) in [

@@ -349,6 +349,12 @@ fn generates_what_a_schema_adds_to_a_revision() {
         project.run(&["generate", "--schema", "unsent.json", "--revision", "own-1", "--out", "unsent"]).exits(0);
     let expected = "warning: own-1: nobody sends FindRequest; add a reference to it to `anyOf` of ClientRequest or ServerRequest\n";
     assert_eq!(answer.err(), expected);
+    project.write("renamed.json", BASE.replace("FindResult", "SearchResult"));
+    let answer =
+        project.run(&["generate", "--schema", "renamed.json", "--revision", "own-1", "--out", "renamed"]).exits(0);
+    let expected = "warning: own-1: no request has the result SearchResult; name its request SearchRequest, or map the request \
+                    with `result` in a mapping file\n";
+    assert_eq!(answer.err(), expected);
 
     for value in ["2031-01-01", "=base.json", "2031-01-01="] {
         project.run(&extends(value)).exits(2).prints(&["2026-07-28=schema.json"]);

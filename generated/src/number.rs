@@ -130,6 +130,13 @@ impl fmt::Display for NotFinite {
     }
 }
 
+/// Zero.
+impl Default for Number {
+    fn default() -> Self {
+        Self::from(0)
+    }
+}
+
 impl From<NotFinite> for Error {
     fn from(error: NotFinite) -> Self {
         Self::json(&error.to_string())

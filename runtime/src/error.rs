@@ -1,7 +1,6 @@
 //! The errors of calls.
 
 use std::error::Error;
-use std::fmt;
 use std::time::Duration;
 
 use mcpgen_types::ErrorObject;
@@ -9,7 +8,6 @@ use tower::BoxError;
 
 use crate::jsonrpc::errors;
 use crate::transport::Undelivered;
-use crate::util::error_chain;
 
 /// The connection is closed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
@@ -17,7 +15,7 @@ use crate::util::error_chain;
 pub struct Closed;
 
 /// The reason why a request or a notification failed.
-#[derive(thiserror::Error)]
+#[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum CallError {
     /// The peer responded with an error.
@@ -27,8 +25,13 @@ pub enum CallError {
     #[error(transparent)]
     Invalid(BoxError),
     /// The idle timeout or the total timeout of the call has passed without a result.
-    #[error("no result within {0:?}; set a longer timeout if the peer is slow")]
-    Timeout(Duration),
+    #[error("{request}: no result within {limit:?}; set a longer timeout if the peer is slow")]
+    Timeout {
+        /// The method, or the method and what it was about.
+        request: String,
+        /// The timeout that has passed.
+        limit: Duration,
+    },
     /// The connection's revision, or the capabilities that both sides have declared, do not allow the message now.
     #[error("{0}")]
     NotAllowed(String),
@@ -66,12 +69,5 @@ impl CallError {
     #[must_use]
     pub fn is_busy(&self) -> bool {
         matches!(self, Self::ErrorResponse(error) if error.code.0 == errors::BUSY)
-    }
-}
-
-/// Prints the causes too, because the standard library prints the error of `main` with `Debug`.
-impl fmt::Debug for CallError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&error_chain(self))
     }
 }

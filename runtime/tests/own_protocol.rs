@@ -174,7 +174,7 @@ async fn the_wait_for_notifications_is_bounded() {
     let handler = |_, _: Vec<u32>| tokio::time::sleep(Duration::from_secs(60));
     for (limit, expected) in [(Some(Duration::from_secs(2)), [2, 0]), (None, [60, 60])] {
         let here = Router::new().custom_notification("update", handler);
-        let peer = connect(here, updates(), Limits { notification_wait: limit, ..Limits::default() });
+        let peer = connect(here, updates(), Limits::default().with_notification_wait(limit));
         for seconds in expected {
             let started = tokio::time::Instant::now();
             call(&peer, "updates", json!([1])).await.expect("a result");
@@ -195,7 +195,7 @@ async fn handlers_of_notifications_can_call_the_peer() {
             seen.lock().expect("no panic").push((number[0], result));
         }
     });
-    let limits = Limits { notification_wait: None, ..Limits::default() };
+    let limits = Limits::default().with_notification_wait(None);
     let peer = connect(here, updates(), limits);
     call(&peer, "updates", json!([3])).await.expect("a result");
     assert_eq!(*results.lock().expect("no panic"), [(0, json!(0)), (1, json!(0)), (2, json!(0))]);
@@ -232,7 +232,7 @@ async fn waiting_for_notifications_has_the_limits_of_requests_and_calls() {
     let router = Router::new()
         .custom_notification("update", |_, _: Value| std::future::pending())
         .custom_request("read", |_, (): ()| async { Ok::<_, ErrorObject>(()) });
-    let limits = || Limits { notification_wait: None, ..Limits::default() };
+    let limits = || Limits::default().with_notification_wait(None);
     let (mut raw, _peer) = RawPeer::connect(|pipe| run(router.clone(), limits(), pipe));
     raw.send(r#"{"jsonrpc":"2.0","method":"update"}"#).await;
     raw.send(r#"{"jsonrpc":"2.0","id":1,"method":"read"}"#).await;
@@ -249,7 +249,7 @@ async fn waiting_for_notifications_has_the_limits_of_requests_and_calls() {
 #[tokio::test(start_paused = true)]
 async fn cancelling_queued_requests_does_not_exceed_the_outbox() {
     let router = Router::new().custom_request("never", |_, (): ()| std::future::pending::<Result<(), ErrorObject>>());
-    let limits = Limits { in_flight: 1, queued_requests: 4, outbox_bytes: 256, ..Limits::default() };
+    let limits = Limits::default().with_in_flight(1).with_queued_requests(4).with_outbox_bytes(256);
     let (raw, _peer) = RawPeer::connect(|pipe| run(router, limits, pipe));
     let (mut reader, mut writer) = raw.split();
     let sent = Arc::new(AtomicU32::new(0));
@@ -325,7 +325,7 @@ async fn check(steps: &[Step]) {
                 seen.lock().expect("no panic").notifications.push(number);
             }
         });
-    let limits = Limits { notification_wait: None, in_flight: 4, ..Limits::default() };
+    let limits = Limits::default().with_notification_wait(None).with_in_flight(4);
     let (raw, peer) = RawPeer::connect(|pipe| run(router, limits, pipe));
     let (mut reader, mut writer) = raw.split();
     let (mut requests, mut cancelled) = (BTreeMap::new(), BTreeSet::new());

@@ -1,6 +1,6 @@
 //! Documentation of a revision, from `schema/docs`.
 
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 use std::fmt;
 
 use serde::Deserialize;
@@ -18,6 +18,8 @@ pub struct Docs {
     pub examples: HashMap<String, String>,
     /// JSON examples, by type name.
     pub json: HashMap<String, String>,
+    /// Types whose constructors take members by position that could be exchanged, because something else checks them.
+    pub positional: BTreeSet<String>,
 }
 
 /// The documentation of one type, member, value, variant or method.

@@ -3,10 +3,9 @@
 use std::sync::LazyLock;
 
 use mcpgen_schema::json::Json;
-use mcpgen_schema::text::hex;
+use mcpgen_schema::text::sha256;
 use mcpgen_schema::{Document, Error, Problem};
 use serde::Deserialize;
-use sha2::{Digest, Sha256};
 
 /// The corrections in `fixups.toml`.
 #[derive(Debug, Deserialize)]
@@ -118,7 +117,7 @@ impl Fixup {
         let container = document.container();
         let parse = |text: &str| Json::parse(text).expect("fixups hold JSON; a test reads them all");
         let is_expected = |found: Json| match self.expects.strip_prefix("sha256:") {
-            Some(digest) => hex(&Sha256::digest(found.to_string())) == digest,
+            Some(digest) => sha256(found.to_string()) == digest,
             None => found == parse(&self.expects),
         };
         let becomes = parse(&self.becomes.replace("#/$defs/", &format!("#/{container}/")));

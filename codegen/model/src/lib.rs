@@ -32,6 +32,7 @@ pub mod snapshot;
 
 // The model as plain data.
 pub mod conservation;
+mod constructors;
 mod decision;
 mod describe;
 mod direction;
@@ -51,6 +52,7 @@ pub mod inspect;
 pub mod validate;
 
 pub use build::{areas, build, extend, model};
+pub use constructors::named_members;
 pub use contract::{Contract, JSON_SCHEMA, Mapping};
 pub use decision::{Condition, Decision, Guard};
 pub use describe::{Outline, Part};

@@ -5,9 +5,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use indexmap::IndexMap;
 use mcpgen_schema::check::Check;
 use mcpgen_schema::json::Json;
-use mcpgen_schema::text::hex;
+use mcpgen_schema::text::sha256;
 use serde::{Serialize, Serializer};
-use sha2::{Digest, Sha256};
 
 use crate::documentation::Docs;
 use crate::extension::Extends;
@@ -75,7 +74,7 @@ impl Protocol {
     /// Returns the SHA-256 of the definitions without prose, in hex. It does not depend on the order of members.
     pub fn digest(&self) -> String {
         let facts: BTreeMap<&String, Sorted<'_>> = self.facts.iter().map(|(name, json)| (name, Sorted(json))).collect();
-        hex(&Sha256::digest(serde_json::to_string(&facts).expect("JSON always serializes")))
+        sha256(serde_json::to_string(&facts).expect("JSON always serializes"))
     }
 
     /// Returns the area of a type, which determines the file.
@@ -148,6 +147,27 @@ impl Protocol {
         unsent.map(|(_, def)| def.name.as_str()).collect()
     }
 
+    /// Returns the names of the definitions that are named like results, but are the result of no request and part of no
+    /// other type. Empty if all requests have results of their own.
+    pub fn unused_results(&self) -> Vec<&str> {
+        let results = self.requests.iter().flat_map(|request| [Some(&request.result), request.task_result.as_ref()]);
+        let results: BTreeSet<TypeId> = results.flatten().filter_map(named).collect();
+        let is_missing = |request: &Request| match named(&request.result) {
+            None => matches!(request.result, Type::Object),
+            Some(id) => self.types[id].name == "EmptyResult",
+        };
+        if !self.requests.iter().any(|request| !self.is_shared(request.type_id) && is_missing(request)) {
+            return Vec::new();
+        }
+        let used: BTreeSet<TypeId> = (0..self.types.len()).flat_map(|id| self.uses(id)).collect();
+        let unused = self.types.iter().enumerate().filter(|(id, def)| {
+            let is_named_so = def.name.strip_suffix("Result").is_some_and(|stem| !stem.is_empty() && stem != "Empty");
+            let is_object = def.origin == Origin::Definition && matches!(def.shape, Shape::Struct(_));
+            is_named_so && is_object && !self.is_shared(*id) && !used.contains(id) && !results.contains(id)
+        });
+        unused.map(|(_, def)| def.name.as_str()).collect()
+    }
+
     /// Returns the method of a request or notification, by its type.
     pub fn method_of(&self, id: TypeId) -> Option<&str> {
         Some(self.message(id)?.method)
@@ -178,6 +198,13 @@ impl Protocol {
         }
         let result = def.name.strip_suffix("Response").filter(|result| result.ends_with("Result"))?;
         self.types.named(result)
+    }
+}
+
+fn named(content: &Type) -> Option<TypeId> {
+    match content {
+        Type::Named(id) => Some(*id),
+        _ => None,
     }
 }
 

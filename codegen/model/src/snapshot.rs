@@ -4,10 +4,9 @@ use std::collections::BTreeMap;
 
 use indexmap::IndexMap;
 use mcpgen_schema::json::{Json, without_byte_order_mark};
-use mcpgen_schema::text::hex;
+use mcpgen_schema::text::sha256;
 use mcpgen_schema::{Error, Problem};
 use serde_json::value::RawValue;
-use sha2::{Digest, Sha256};
 
 /// The lists of a server at one time.
 #[derive(Clone, Debug)]
@@ -114,7 +113,7 @@ impl Snapshot {
     fn read(mut reader: Reader, root: Json, bytes: &[u8]) -> Result<Snapshot, Error> {
         let lists = reader.lists(root);
         match reader.problems.is_empty() {
-            true => Ok(Snapshot { sha256: hex(&Sha256::digest(bytes)), lists, malformed: reader.malformed }),
+            true => Ok(Snapshot { sha256: sha256(bytes), lists, malformed: reader.malformed }),
             false => {
                 reader.problems.extend(problems(reader.malformed));
                 Err(Error::Schema(reader.problems))

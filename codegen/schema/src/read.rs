@@ -5,7 +5,6 @@ use std::collections::{HashMap, HashSet};
 use std::path::{Component, Path, PathBuf};
 
 use indexmap::IndexMap;
-use sha2::{Digest, Sha256};
 
 use crate::document::{Document, MAX_BYTES, ReadOptions, declared_dialect};
 use crate::error::{Error, Problem};
@@ -13,7 +12,7 @@ use crate::json::Json;
 use crate::json::pointer::escape;
 use crate::metaschemas::Metaschema;
 use crate::references::{MissingDocument, free_name, has_dynamic_anchor, missing_documents};
-use crate::text::hex;
+use crate::text::sha256;
 use crate::uri::split_fragment;
 
 impl Document {
@@ -67,7 +66,7 @@ impl Document {
             return Err(too_large(&file, bytes.len() as u64));
         }
         let root = Json::read(&file, bytes)?;
-        let document = Document::of(file, root, hex(&Sha256::digest(bytes)), options)?;
+        let document = Document::of(file, root, sha256(bytes), options)?;
         let named = options.schema_folder.as_deref();
         Bundle { document, folder, named, own: path, sources: HashMap::new(), rest: MAX_BYTES, digests: Vec::new() }
             .complete()
@@ -120,7 +119,7 @@ impl Bundle<'_> {
         }
         if !self.digests.is_empty() {
             let all = [&self.document.sha256].into_iter().chain(&self.digests);
-            self.document.sha256 = hex(&Sha256::digest(all.map(String::as_str).collect::<String>()));
+            self.document.sha256 = sha256(all.map(String::as_str).collect::<String>());
         }
         Ok(self.document)
     }
@@ -175,7 +174,7 @@ impl Bundle<'_> {
             return Ok(Err(why));
         }
         self.rest -= size;
-        self.digests.push(hex(&Sha256::digest(&bytes)));
+        self.digests.push(sha256(&bytes));
         self.sources.insert(uri.to_owned(), path.to_owned());
         self.document.files.push(path.to_owned());
         Ok(Ok(()))

@@ -148,7 +148,7 @@ impl Bindings {
             )));
         }
         for schema in tools.iter_mut().flat_map(ToolBinding::schemas_mut) {
-            schema.emit(&options, &self.snapshot.sha256, &mut files);
+            schema.emit(&options, &mut files);
         }
         let header = header(&self.source, &self.snapshot.sha256, &options.command);
         files.insert("mod.rs".to_owned(), functions::root(&header, &self.source, &tools)?);

@@ -9,7 +9,7 @@ use mcpgen_model::text::names::{Namespace, function_name, type_name};
 use mcpgen_model::{Origin, Protocol, Status, model};
 use mcpgen_schema::Error;
 use mcpgen_schema::json::Json;
-use mcpgen_schema::text::visible;
+use mcpgen_schema::text::{sha256, visible};
 use mcpgen_schema::{Dialect, Document, ReadOptions};
 
 use crate::emit::Options;
@@ -113,8 +113,8 @@ impl<'s> ToolBinding<'s> {
 
 impl SchemaBinding {
     /// Emits the module, unless mcpgen cannot read the schema.
-    pub(super) fn emit(&mut self, options: &Options, sha256: &str, files: &mut BTreeMap<String, String>) {
-        match self.module(options, sha256) {
+    pub(super) fn emit(&mut self, options: &Options, files: &mut BTreeMap<String, String>) {
+        match self.module(options) {
             Ok((rust, module)) => {
                 files.extend(module.into_iter().map(|(path, text)| (format!("{}/{path}", self.module), text)));
                 self.rust = Ok(rust);
@@ -129,8 +129,8 @@ impl SchemaBinding {
     }
 
     /// Returns the name of the type at the root of the schema, and the files of the module.
-    fn module(&self, options: &Options, sha256: &str) -> Result<(String, BTreeMap<String, String>), Error> {
-        let protocol = self.model(sha256)?;
+    fn module(&self, options: &Options) -> Result<(String, BTreeMap<String, String>), Error> {
+        let protocol = self.model()?;
         conservation(&protocol)?;
         let root = protocol.types.iter().find(|def| def.pointer.is_empty() && def.origin == Origin::Definition);
         let missing = || Error::Usage("the schema has no type at its root".to_owned());
@@ -142,7 +142,7 @@ impl SchemaBinding {
         Ok((rust, emit_on(threads(), &protocol, options, Some(&title))?))
     }
 
-    fn model(&self, sha256: &str) -> Result<Protocol, Error> {
+    fn model(&self) -> Result<Protocol, Error> {
         let declared = self.schema.get("$schema").is_some();
         let options = ReadOptions {
             // MCP: a schema without `$schema` is written in 2020-12.
@@ -150,8 +150,9 @@ impl SchemaBinding {
             root_name: Some(self.exported.clone()),
             ..ReadOptions::default()
         };
-        let document =
-            Document::of(format!("{} {}", self.tool, self.part), self.schema.clone(), sha256.to_owned(), &options)?;
+        // The digest of this schema alone, so that a change of another tool does not change the module.
+        let digest = sha256(self.schema.to_string());
+        let document = Document::of(format!("{} {}", self.tool, self.part), self.schema.clone(), digest, &options)?;
         model(document, Status::Draft.as_str(), false)
     }
 }

@@ -16,7 +16,7 @@ use super::{Options, json_schema};
 
 pub(crate) struct Emitter<'a> {
     pub(super) protocol: &'a Protocol,
-    exports: &'a Exports,
+    pub(super) exports: &'a Exports,
     pub(super) docs: DocWriter<'a>,
     pub(super) blanks: Blanks,
     pub(super) scope: Scope<'a>,

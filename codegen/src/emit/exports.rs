@@ -4,10 +4,13 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use mcpgen_model::areas::{CHECKS, JSON_SCHEMA, MESSAGES};
+use mcpgen_model::named_members;
 use mcpgen_model::text::names::{Namespace, constant_name};
 use mcpgen_model::{MessageKind, MessageSet, Protocol, Side, Tag, TypeId};
+use proc_macro2::{Literal, TokenStream};
+use quote::quote;
 
-use super::Options;
+use super::{Options, ident};
 
 /// The area of types that an extension shares with a revision. It has no file: the root re-exports them.
 const SHARED: &str = "";
@@ -28,8 +31,31 @@ pub(super) struct MessageNames {
     pub(super) envelopes: Vec<(Side, [TypeId; 2], String)>,
     /// The error codes, as positions in the model, with the names of their constants.
     pub(super) error_codes: Vec<(usize, String)>,
+    /// The builders to which constructors leave members that callers could exchange.
+    pub(super) builders: BTreeMap<TypeId, Builder>,
     /// The items that an extension shares with a revision, with their names there.
     pub(super) shared: BTreeMap<String, String>,
+}
+
+/// The type that sets the members which a constructor takes by name, one after the other.
+pub(super) struct Builder {
+    pub(super) name: String,
+    /// The places of the members, in order.
+    pub(super) members: Vec<usize>,
+}
+
+impl Builder {
+    /// Returns the tokens that say when a member is set: the builder, the number of the step, and whether it is the last.
+    pub(super) fn step(&self, member: usize) -> Option<TokenStream> {
+        let step = self.members.iter().position(|it| *it == member)?;
+        let (name, number, next) =
+            (ident(&self.name), Literal::usize_unsuffixed(step), Literal::usize_unsuffixed(step + 1));
+        Some(if step + 1 == self.members.len() {
+            quote!(in #name #number)
+        } else {
+            quote!(in #name #number then #next)
+        })
+    }
 }
 
 impl Exports {
@@ -38,12 +64,13 @@ impl Exports {
         let own = protocol.types.iter().enumerate().filter(|(id, _)| !protocol.is_shared(*id));
         let types = own.map(|(id, def)| (protocol.area(id), def.rust.clone()));
         let others = message_names.all().map(|name| (MESSAGES, name.clone()));
+        let builders = message_names.builders.iter().map(|(id, builder)| (protocol.area(*id), builder.name.clone()));
         let (mut areas, mut sizes) = (BTreeMap::<String, BTreeSet<String>>::new(), BTreeMap::new());
         let shared = protocol.types.iter().enumerate().filter(|(id, _)| protocol.is_shared(*id));
         let mut homes: BTreeMap<String, String> =
             shared.map(|(_, def)| (def.rust.clone(), SHARED.to_owned())).collect();
         homes.extend(message_names.shared.keys().map(|name| (name.clone(), SHARED.to_owned())));
-        for (area, name) in types.chain(others) {
+        for (area, name) in types.chain(others).chain(builders) {
             areas.entry(area.to_owned()).or_default().insert(name.clone());
             *sizes.entry(area.to_owned()).or_default() += 1;
             homes.insert(name, area.to_owned());
@@ -116,7 +143,14 @@ impl MessageNames {
                 error_codes.push((index, name));
             }
         }
-        Self { method_enums, envelopes, error_codes, shared }
+        let builder = |id: TypeId| {
+            let members = named_members(protocol, id);
+            let has_own = !members.is_empty() && !protocol.is_shared(id);
+            has_own
+                .then(|| (id, Builder { name: names.claim(&format!("{}Builder", protocol.types[id].rust)), members }))
+        };
+        let builders = (0..protocol.types.len()).filter_map(builder).collect();
+        Self { method_enums, envelopes, error_codes, builders, shared }
     }
 
     fn all(&self) -> impl Iterator<Item = &String> {

@@ -162,8 +162,9 @@ impl Emitter<'_> {
     /// Emits the declaration, which implements the constructor, the setters, encoding and decoding.
     fn declaration(&mut self, id: TypeId, body: &Struct) -> Result<TokenStream, Error> {
         let name = ident(&self.def(id).rust);
+        let members = body.members.iter().enumerate();
         let members =
-            body.members.iter().map(|member| self.declared(id, member)).collect::<Result<TokenStream, _>>()?;
+            members.map(|(index, member)| self.declared(id, index, member)).collect::<Result<TokenStream, _>>()?;
         let rest = match (&body.pattern, &body.rest) {
             (None, Rest::Closed) => quote!(else refuse_other),
             (None, _) => quote!(..extra),
@@ -174,10 +175,14 @@ impl Emitter<'_> {
             }
         };
         let (codec, is_empty) = (self.codec(), self.is_empty(id));
-        Ok(quote!(#codec::object! { #name #is_empty; #members #rest }))
+        let builder = self.exports.message_names.builders.get(&id).map(|builder| {
+            let builder = ident(&builder.name);
+            quote!(builder #builder)
+        });
+        Ok(quote!(#codec::object! { #name #builder #is_empty; #members #rest }))
     }
 
-    fn declared(&mut self, id: TypeId, member: &Member) -> Result<TokenStream, Error> {
+    fn declared(&mut self, id: TypeId, index: usize, member: &Member) -> Result<TokenStream, Error> {
         let (field, wire, setter) = (ident(&member.rust), &member.wire, format_ident!("{}", setter_name(&member.rust)));
         let content = match &member.content {
             Content::Constant(value) => {
@@ -196,7 +201,12 @@ impl Emitter<'_> {
             _ => quote!((into #target)),
         };
         Ok(match (member.required, self.default_value(member)) {
-            (true, None) => quote!(required #field #wire #parameter,),
+            (true, None) => {
+                match self.exports.message_names.builders.get(&id).and_then(|builder| builder.step(index)) {
+                    Some(step) => quote!(named #field #wire #parameter #step,),
+                    None => quote!(required #field #wire #parameter,),
+                }
+            }
             (true, Some(default)) => quote!(default(#default) #field #wire #deprecation #setter #parameter,),
             (false, _) => quote!(optional #field #wire #deprecation #setter #parameter,),
         })

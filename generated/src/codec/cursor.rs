@@ -215,7 +215,7 @@ impl<'a> Cursor<'a> {
 
     /// Decodes a number with an integral value from `minimum` to `maximum`.
     #[cold]
-    pub(super) fn integer(self, minimum: i64, maximum: u64) -> Result<i128, Error> {
+    pub(crate) fn integer(self, minimum: i64, maximum: u64) -> Result<i128, Error> {
         let number = self.as_number().filter(Number::is_integer).ok_or_else(|| self.mismatch("integer"))?;
         if number < Number::from(minimum) {
             return Err(self.locate(super::bounds::violation("at least", minimum.into(), number)));

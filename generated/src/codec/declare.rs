@@ -113,6 +113,30 @@ macro_rules! __constructor_docs {
     };
 }
 
+/// What a constructor, or a step of its builder, returns: the value, or the builder with the value.
+#[doc(hidden)]
+#[macro_export]
+macro_rules! __constructed {
+    (type $name:ident) => {
+        $name
+    };
+    (type $name:ident $builder:ident) => {
+        $builder<0>
+    };
+    (type $name:ident $builder:ident $next:literal) => {
+        $builder<$next>
+    };
+    (value $builder:ident Self $fields:tt) => {
+        $builder(Self $fields)
+    };
+    (value $builder:ident $next:literal $value:expr) => {
+        $builder($value)
+    };
+    (value $value:expr) => {
+        $value
+    };
+}
+
 /// Implements `Request`, and `TaskRequest` if it has a result in a task. The arguments are the method, the params, the
 /// results and the version.
 #[doc(hidden)]
@@ -178,7 +202,8 @@ macro_rules! __request_set {
 /// Implements the constructor, the setters and the traits of an object. The arguments are the members in order, each with
 /// its Rust name, its JSON name, and how `new` and the setter take its value: `into` a type, a `copy` of it, or `boxed`.
 ///
-/// A `required` member is an argument of `new`, unless it has a `default`. A `constant` has a value and no field. A
+/// A `required` member is an argument of `new`, unless it has a `default`. A `named` member is set by a builder, which `new`
+/// returns: `in` says by which, and in which of its steps. A `constant` has a value and no field. A
 /// `flag` is an optional constant, whose field is a `bool`. The last argument is the field of all other members, or
 /// `refuse_other`. For a type with a pattern, the last argument is the pattern, with the field of the members that match
 /// and that of the others.
@@ -186,10 +211,12 @@ macro_rules! __request_set {
 #[macro_export]
 macro_rules! __object {
     (
-        $name:ident $(is_empty $is_empty:tt)?;
+        $name:ident $(builder $builder:ident)? $(is_empty $is_empty:tt)?;
         $(
             $(required $r_field:ident $r_wire:tt
                 $((into $r_into:ty))? $((copy $r_copy:ty))? $((boxed $r_boxed:ty))?)?
+            $(named $n_field:ident $n_wire:tt $((into $n_into:ty))? $((copy $n_copy:ty))?
+                in $n_builder:ident $n_step:literal $(then $n_next:literal)?)?
             $(default($default:expr) $d_field:ident $d_wire:tt $(#[$d_attribute:meta])? $d_setter:ident
                 $((into $d_into:ty))? $((copy $d_copy:ty))? $((boxed $d_boxed:ty))?)?
             $(optional $o_field:ident $o_wire:tt $(#[$o_attribute:meta])? $o_setter:ident
@@ -202,18 +229,21 @@ macro_rules! __object {
     ) => {
         impl $name {
             #[doc = $crate::codec::constructor_docs!([$($($r_field)?)*] [$($($d_field)?)*])]
+            $(#[doc = concat!("The [builder](", stringify!($builder), ") sets those that callers could exchange.")])?
             #[must_use]
             #[allow(clippy::too_many_arguments, reason = "the schema requires them all")]
+            #[allow(clippy::new_ret_no_self, clippy::double_must_use, reason = "some constructors return a builder")]
             pub fn new($($(
                 $r_field: $(impl ::std::convert::Into<$r_into>)? $($r_copy)? $(impl ::std::convert::Into<$r_boxed>)?,
-            )?)*) -> Self {
-                Self {
+            )?)*) -> $crate::codec::constructed!(type $name $($builder)?) {
+                $crate::codec::constructed!(value $($builder)? Self {
                     $(
                         $($r_field:
                             $(::std::convert::Into::<$r_into>::into($r_field))?
                             $({ let value: $r_copy = $r_field; value })?
                             $(::std::boxed::Box::<$r_boxed>::new($r_field.into()))?,
                         )?
+                        $($n_field: ::core::default::Default::default(),)?
                         $($d_field: $default,)?
                         $($o_field: ::core::option::Option::None,)?
                         $($f_field: false,)?
@@ -223,7 +253,7 @@ macro_rules! __object {
                         $matching: ::core::default::Default::default(),
                         $($beside: ::core::default::Default::default(),)?
                     )?
-                }
+                })
             }
             $(
                 $(
@@ -275,8 +305,26 @@ macro_rules! __object {
                 )?
             )*
         }
+        $(
+            #[doc = concat!("Creates a [`", stringify!($name), "`], member by member, so that callers cannot exchange them.")]
+            #[derive(Clone, Debug)]
+            #[must_use]
+            pub struct $builder<const STEP: usize>($name);
+        )?
+        $($(
+            impl $n_builder<$n_step> {
+                #[doc = concat!("Sets `", stringify!($n_field), "`.")]
+                pub fn $n_field(
+                    mut self,
+                    $n_field: $(impl ::std::convert::Into<$n_into>)? $($n_copy)?,
+                ) -> $crate::codec::constructed!(type $name $($n_builder $n_next)?) {
+                    self.0.$n_field = $(::std::convert::Into::<$n_into>::into($n_field))? $({ let value: $n_copy = $n_field; value })?;
+                    $crate::codec::constructed!(value $($n_builder $n_next)? self.0)
+                }
+            }
+        )?)*
         impl $crate::KnownMembers for $name {
-            const MEMBERS: &'static [&'static str] = &[$($($r_wire,)? $($d_wire,)? $($o_wire,)? $($c_wire,)? $($f_wire,)?)*];
+            const MEMBERS: &'static [&'static str] = &[$($($r_wire,)? $($n_wire,)? $($d_wire,)? $($o_wire,)? $($c_wire,)? $($f_wire,)?)*];
             $(fn pattern() -> ::core::option::Option<&'static $crate::codec::Pattern> {
                 static PATTERN: $crate::codec::Pattern = $crate::codec::Pattern::new($pattern);
                 ::core::option::Option::Some(&PATTERN)
@@ -290,7 +338,7 @@ macro_rules! __object {
             }
         }
         const _: () = {
-            $crate::codec::index! { $($($r_field)? $($d_field)? $($o_field)? $($c)? $($f_field)?)* }
+            $crate::codec::index! { $($($r_field)? $($n_field)? $($d_field)? $($o_field)? $($c)? $($f_field)?)* }
             impl $crate::codec::DecodeInPlace for $name {
                 $(const IS_EMPTY: bool = $is_empty;)?
                 #[inline]
@@ -298,6 +346,7 @@ macro_rules! __object {
                     Self {
                         $(
                             $($r_field: $crate::codec::DecodeInPlace::blank(_unread),)?
+                            $($n_field: $crate::codec::DecodeInPlace::blank(_unread),)?
                             $($d_field: $crate::codec::DecodeInPlace::blank(_unread),)?
                             $($o_field: ::core::option::Option::None,)?
                             $($f_field: false,)?
@@ -318,6 +367,7 @@ macro_rules! __object {
                         names: <$name as $crate::KnownMembers>::MEMBERS,
                         required: &[$(
                             $(__Index::$r_field as usize,)?
+                            $(__Index::$n_field as usize,)?
                             $(__Index::$d_field as usize,)?
                             $(__Index::$c as usize,)?
                         )*],
@@ -338,6 +388,9 @@ macro_rules! __object {
                         $(
                             $(index if index == __Index::$r_field as usize => {
                                 $crate::codec::DecodeInPlace::read(&mut self.$r_field, json, _unread)
+                            })?
+                            $(index if index == __Index::$n_field as usize => {
+                                $crate::codec::DecodeInPlace::read(&mut self.$n_field, json, _unread)
                             })?
                             $(index if index == __Index::$d_field as usize => {
                                 $crate::codec::DecodeInPlace::read(&mut self.$d_field, json, _unread)
@@ -390,6 +443,7 @@ macro_rules! __object {
             fn members(&self, _out: &mut $crate::codec::Members<'_>) {
                 $(
                     $(_out.member($r_wire, &self.$r_field);)?
+                    $(_out.member($n_wire, &self.$n_field);)?
                     $(_out.member($d_wire, &self.$d_field);)?
                     $(_out.optional($o_wire, &self.$o_field);)?
                     $(_out.constant($c_wire, $crate::codec::Literal::$c_kind $(($($c_value)*))?);)?

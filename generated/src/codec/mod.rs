@@ -88,12 +88,12 @@ pub use crate::__json_schema_impls as json_schema_impls;
 #[doc(hidden)]
 pub use crate::{
     __bounded as bounded, __bounded_length as bounded_length, __bounded_number as bounded_number,
-    __boxed_union as boxed_union, __checked as checked, __constructor_docs as constructor_docs,
-    __generic_serde_impls as generic_serde_impls, __index as index, __literal_enum as literal_enum,
-    __message_set as message_set, __never as never, __newtype as newtype, __no_values as no_values,
-    __notification as notification, __object as object, __object_text as object_text, __open_enum as open_enum,
-    __request as request, __request_set as request_set, __serde_impls as serde_impls, __string_enum as string_enum,
-    __string_values as string_values, __text as text, __tuple as tuple, __union as union,
+    __boxed_union as boxed_union, __checked as checked, __constructed as constructed,
+    __constructor_docs as constructor_docs, __generic_serde_impls as generic_serde_impls, __index as index,
+    __literal_enum as literal_enum, __message_set as message_set, __never as never, __newtype as newtype,
+    __no_values as no_values, __notification as notification, __object as object, __object_text as object_text,
+    __open_enum as open_enum, __request as request, __request_set as request_set, __serde_impls as serde_impls,
+    __string_enum as string_enum, __string_values as string_values, __text as text, __tuple as tuple, __union as union,
 };
 
 #[cfg(feature = "convert")]

@@ -1,5 +1,6 @@
 #![doc = include_str!("../../docs/conversions.md")]
 
+mod check;
 mod outcome;
 mod path;
 pub(crate) mod shape;
@@ -9,6 +10,7 @@ mod walk;
 use crate::codec::{Decode, Encode};
 use crate::{Error, Json, Revision};
 
+pub use check::check_result;
 pub use outcome::{ConvertError, ConvertErrorKind, Converted, Lost, LostReason, Policy};
 pub use shape::TypeId;
 use walk::Walk;

@@ -77,7 +77,9 @@ pub struct Implementation {
     /// Other members.
     pub extra: Extra<Self>,
 }
-codec::object! { Implementation; required name "name" (into String), required version "version" (into String), ..extra }
+codec::object! { Implementation builder ImplementationBuilder;
+    required name "name" (into String), named version "version" (into String) in ImplementationBuilder 0, ..extra
+}
 
 /// The optional features that a server supports.
 ///

@@ -126,10 +126,10 @@ pub struct ImageContent {
     /// Other members.
     pub extra: Extra<Self>,
 }
-codec::object! { ImageContent;
+codec::object! { ImageContent builder ImageContentBuilder;
     constant r#type "type" = Str("image"), required data "data" (into String),
-    required mime_type "mimeType" (into String), optional annotations "annotations" with_annotations(into Annotations),
-    ..extra
+    named mime_type "mimeType" (into String) in ImageContentBuilder 0,
+    optional annotations "annotations" with_annotations(into Annotations), ..extra
 }
 
 /// The metadata of a request.

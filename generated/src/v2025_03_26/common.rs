@@ -66,10 +66,10 @@ pub struct AudioContent {
     /// Other members.
     pub extra: Extra<Self>,
 }
-codec::object! { AudioContent;
+codec::object! { AudioContent builder AudioContentBuilder;
     constant r#type "type" = Str("audio"), required data "data" (into String),
-    required mime_type "mimeType" (into String), optional annotations "annotations" with_annotations(into Annotations),
-    ..extra
+    named mime_type "mimeType" (into String) in AudioContentBuilder 0,
+    optional annotations "annotations" with_annotations(into Annotations), ..extra
 }
 
 /// A position in a paginated list, issued by the server.
@@ -137,10 +137,10 @@ pub struct ImageContent {
     /// Other members.
     pub extra: Extra<Self>,
 }
-codec::object! { ImageContent;
+codec::object! { ImageContent builder ImageContentBuilder;
     constant r#type "type" = Str("image"), required data "data" (into String),
-    required mime_type "mimeType" (into String), optional annotations "annotations" with_annotations(into Annotations),
-    ..extra
+    named mime_type "mimeType" (into String) in ImageContentBuilder 0,
+    optional annotations "annotations" with_annotations(into Annotations), ..extra
 }
 
 /// The metadata of a request.

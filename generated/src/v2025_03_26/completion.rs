@@ -72,8 +72,9 @@ pub struct CompleteRequestParamsArgument {
     /// Other members.
     pub extra: Extra<Self>,
 }
-codec::object! { CompleteRequestParamsArgument;
-    required name "name" (into String), required value "value" (into String), ..extra
+codec::object! { CompleteRequestParamsArgument builder CompleteRequestParamsArgumentBuilder;
+    required name "name" (into String), named value "value" (into String) in CompleteRequestParamsArgumentBuilder 0,
+    ..extra
 }
 
 /// A reference to the prompt or resource template whose argument is being completed.

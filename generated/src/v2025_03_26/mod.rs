@@ -40,19 +40,20 @@ pub use self::base::{
     ProgressNotification, ProgressNotificationParams, RequestId,
 };
 pub use self::capabilities::{
-    ClientCapabilities, ClientCapabilitiesRoots, Implementation, ServerCapabilities,
-    ServerCapabilitiesPrompts, ServerCapabilitiesResources, ServerCapabilitiesTools,
+    ClientCapabilities, ClientCapabilitiesRoots, Implementation, ImplementationBuilder,
+    ServerCapabilities, ServerCapabilitiesPrompts, ServerCapabilitiesResources,
+    ServerCapabilitiesTools,
 };
 pub use self::common::{
-    Annotations, AnnotationsPriority, AudioContent, Cursor, EmbeddedResource,
-    EmptyResult, ImageContent, Meta, Notification, NotificationParams, PaginatedRequest,
-    PaginatedRequestParams, PaginatedResult, ProgressToken, Request, RequestParams,
-    ResourceContents, Result, Role, TextContent,
+    Annotations, AnnotationsPriority, AudioContent, AudioContentBuilder, Cursor,
+    EmbeddedResource, EmptyResult, ImageContent, ImageContentBuilder, Meta, Notification,
+    NotificationParams, PaginatedRequest, PaginatedRequestParams, PaginatedResult,
+    ProgressToken, Request, RequestParams, ResourceContents, Result, Role, TextContent,
 };
 pub use self::completion::{
     CompleteRequest, CompleteRequestParams, CompleteRequestParamsArgument,
-    CompleteResult, CompleteResultCompletion, PromptOrResourceReference, PromptReference,
-    ResourceReference,
+    CompleteRequestParamsArgumentBuilder, CompleteResult, CompleteResultCompletion,
+    PromptOrResourceReference, PromptReference, ResourceReference,
 };
 pub use self::json_rpc::{
     JsonRpcBatchRequest, JsonRpcBatchResponse, JsonRpcError, JsonRpcErrorError,
@@ -72,14 +73,15 @@ pub use self::prompts::{
     PromptListChangedNotification, PromptListChangedNotificationParams, PromptMessage,
 };
 pub use self::resources::{
-    BlobResourceContents, ListResourceTemplatesRequest,
+    BlobResourceContents, BlobResourceContentsBuilder, ListResourceTemplatesRequest,
     ListResourceTemplatesRequestParams, ListResourceTemplatesResult,
     ListResourcesRequest, ListResourcesRequestParams, ListResourcesResult,
     ReadResourceRequest, ReadResourceRequestParams, ReadResourceResult, Resource,
     ResourceListChangedNotification, ResourceListChangedNotificationParams,
     ResourceTemplate, ResourceUpdatedNotification, ResourceUpdatedNotificationParams,
     SubscribeRequest, SubscribeRequestParams, TextOrBlobResourceContents,
-    TextResourceContents, UnsubscribeRequest, UnsubscribeRequestParams,
+    TextResourceContents, TextResourceContentsBuilder, UnsubscribeRequest,
+    UnsubscribeRequestParams,
 };
 pub use self::roots::{
     ListRootsRequest, ListRootsRequestParams, ListRootsResult, Root,

@@ -83,9 +83,9 @@ pub struct Implementation {
     /// Other members.
     pub extra: Extra<Self>,
 }
-codec::object! { Implementation;
+codec::object! { Implementation builder ImplementationBuilder;
     required name "name" (into String), optional title "title" with_title(into String),
-    required version "version" (into String), ..extra
+    named version "version" (into String) in ImplementationBuilder 0, ..extra
 }
 
 /// The optional features that a server supports.

@@ -43,8 +43,9 @@ pub use self::base::{
     ProgressNotification, ProgressNotificationParams, RequestId,
 };
 pub use self::capabilities::{
-    ClientCapabilities, ClientCapabilitiesRoots, Implementation, ServerCapabilities,
-    ServerCapabilitiesPrompts, ServerCapabilitiesResources, ServerCapabilitiesTools,
+    ClientCapabilities, ClientCapabilitiesRoots, Implementation, ImplementationBuilder,
+    ServerCapabilities, ServerCapabilitiesPrompts, ServerCapabilitiesResources,
+    ServerCapabilitiesTools,
 };
 pub use self::common::{
     Annotations, AnnotationsPriority, BaseMetadata, Cursor, EmptyResult, Meta,
@@ -54,11 +55,13 @@ pub use self::common::{
 };
 pub use self::completion::{
     CompleteRequest, CompleteRequestParams, CompleteRequestParamsArgument,
-    CompleteRequestParamsContext, CompleteResult, CompleteResultCompletion,
-    PromptOrResourceTemplateReference, PromptReference, ResourceTemplateReference,
+    CompleteRequestParamsArgumentBuilder, CompleteRequestParamsContext, CompleteResult,
+    CompleteResultCompletion, PromptOrResourceTemplateReference, PromptReference,
+    ResourceTemplateReference,
 };
 pub use self::content::{
-    AudioContent, ContentBlock, EmbeddedResource, ImageContent, ResourceLink, TextContent,
+    AudioContent, AudioContentBuilder, ContentBlock, EmbeddedResource, ImageContent,
+    ImageContentBuilder, ResourceLink, ResourceLinkBuilder, TextContent,
 };
 pub use self::elicitation::{
     BooleanSchema, ElicitRequest, ElicitRequestParams,
@@ -82,14 +85,15 @@ pub use self::prompts::{
     PromptListChangedNotification, PromptListChangedNotificationParams, PromptMessage,
 };
 pub use self::resources::{
-    BlobResourceContents, ListResourceTemplatesRequest,
+    BlobResourceContents, BlobResourceContentsBuilder, ListResourceTemplatesRequest,
     ListResourceTemplatesRequestParams, ListResourceTemplatesResult,
     ListResourcesRequest, ListResourcesRequestParams, ListResourcesResult,
     ReadResourceRequest, ReadResourceRequestParams, ReadResourceResult, Resource,
     ResourceListChangedNotification, ResourceListChangedNotificationParams,
     ResourceTemplate, ResourceUpdatedNotification, ResourceUpdatedNotificationParams,
     SubscribeRequest, SubscribeRequestParams, TextOrBlobResourceContents,
-    TextResourceContents, UnsubscribeRequest, UnsubscribeRequestParams,
+    TextResourceContents, TextResourceContentsBuilder, UnsubscribeRequest,
+    UnsubscribeRequestParams,
 };
 pub use self::roots::{
     ListRootsRequest, ListRootsRequestParams, ListRootsResult, Root,

@@ -229,9 +229,10 @@ pub struct Implementation {
     /// Other members.
     pub extra: Extra<Self>,
 }
-codec::object! { Implementation;
+codec::object! { Implementation builder ImplementationBuilder;
     required name "name" (into String), optional title "title" with_title(into String),
-    required version "version" (into String), optional description "description" with_description(into String),
+    named version "version" (into String) in ImplementationBuilder 0,
+    optional description "description" with_description(into String),
     optional website_url "websiteUrl" with_website_url(into String), optional icons "icons" with_icons(into Vec<Icon>),
     ..extra
 }

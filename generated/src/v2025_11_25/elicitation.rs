@@ -199,10 +199,11 @@ pub struct ElicitRequestUrlParams {
     /// Other members.
     pub extra: Extra<Self>,
 }
-codec::object! { ElicitRequestUrlParams;
+codec::object! { ElicitRequestUrlParams builder ElicitRequestUrlParamsBuilder;
     constant mode "mode" = Str("url"), required message "message" (into String),
-    required elicitation_id "elicitationId" (into String), required url "url" (into String),
-    optional task "task" with_task(into TaskMetadata), optional meta "_meta" with_meta(into Meta), ..extra
+    named elicitation_id "elicitationId" (into String) in ElicitRequestUrlParamsBuilder 0 then 1,
+    named url "url" (into String) in ElicitRequestUrlParamsBuilder 1, optional task "task" with_task(into TaskMetadata),
+    optional meta "_meta" with_meta(into Meta), ..extra
 }
 
 /// The user's response to an elicitation.
@@ -686,8 +687,9 @@ pub struct TitledMultiSelectEnumSchemaItemsAnyOfItem {
     /// Other members.
     pub extra: Extra<Self>,
 }
-codec::object! { TitledMultiSelectEnumSchemaItemsAnyOfItem;
-    required r#const "const" (into String), required title "title" (into String), ..extra
+codec::object! { TitledMultiSelectEnumSchemaItemsAnyOfItem builder TitledMultiSelectEnumSchemaItemsAnyOfItemBuilder;
+    required r#const "const" (into String),
+    named title "title" (into String) in TitledMultiSelectEnumSchemaItemsAnyOfItemBuilder 0, ..extra
 }
 
 /// A form field with a list of titled options from which the user selects one.
@@ -735,8 +737,9 @@ pub struct TitledSingleSelectEnumSchemaOneOfItem {
     /// Other members.
     pub extra: Extra<Self>,
 }
-codec::object! { TitledSingleSelectEnumSchemaOneOfItem;
-    required r#const "const" (into String), required title "title" (into String), ..extra
+codec::object! { TitledSingleSelectEnumSchemaOneOfItem builder TitledSingleSelectEnumSchemaOneOfItemBuilder;
+    required r#const "const" (into String),
+    named title "title" (into String) in TitledSingleSelectEnumSchemaOneOfItemBuilder 0, ..extra
 }
 
 /// The details of a [`UrlElicitationRequiredError`].

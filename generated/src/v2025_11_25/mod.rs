@@ -48,7 +48,7 @@ pub use self::capabilities::{
     ClientCapabilities, ClientCapabilitiesElicitation, ClientCapabilitiesRoots,
     ClientCapabilitiesSampling, ClientCapabilitiesTasks, ClientCapabilitiesTasksRequests,
     ClientCapabilitiesTasksRequestsElicitation, ClientCapabilitiesTasksRequestsSampling,
-    Implementation, ServerCapabilities, ServerCapabilitiesPrompts,
+    Implementation, ImplementationBuilder, ServerCapabilities, ServerCapabilitiesPrompts,
     ServerCapabilitiesResources, ServerCapabilitiesTasks,
     ServerCapabilitiesTasksRequests, ServerCapabilitiesTasksRequestsTools,
     ServerCapabilitiesTools,
@@ -62,24 +62,28 @@ pub use self::common::{
 };
 pub use self::completion::{
     CompleteRequest, CompleteRequestParams, CompleteRequestParamsArgument,
-    CompleteRequestParamsContext, CompleteResult, CompleteResultCompletion,
-    PromptOrResourceTemplateReference, PromptReference, ResourceTemplateReference,
+    CompleteRequestParamsArgumentBuilder, CompleteRequestParamsContext, CompleteResult,
+    CompleteResultCompletion, PromptOrResourceTemplateReference, PromptReference,
+    ResourceTemplateReference,
 };
 pub use self::content::{
-    AudioContent, ContentBlock, EmbeddedResource, ImageContent, ResourceLink, TextContent,
+    AudioContent, AudioContentBuilder, ContentBlock, EmbeddedResource, ImageContent,
+    ImageContentBuilder, ResourceLink, ResourceLinkBuilder, TextContent,
 };
 pub use self::elicitation::{
     BooleanSchema, ElicitRequest, ElicitRequestFormParams,
     ElicitRequestFormParamsRequestedSchema, ElicitRequestParams, ElicitRequestUrlParams,
-    ElicitResult, ElicitResultAction, ElicitResultContentValue,
-    ElicitationCompleteNotification, ElicitationCompleteNotificationParams, EnumSchema,
-    LegacyTitledEnumSchema, MultiSelectEnumSchema, NumberSchema, NumberSchemaType,
-    PrimitiveSchemaDefinition, SingleSelectEnumSchema, StringSchema, StringSchemaFormat,
+    ElicitRequestUrlParamsBuilder, ElicitResult, ElicitResultAction,
+    ElicitResultContentValue, ElicitationCompleteNotification,
+    ElicitationCompleteNotificationParams, EnumSchema, LegacyTitledEnumSchema,
+    MultiSelectEnumSchema, NumberSchema, NumberSchemaType, PrimitiveSchemaDefinition,
+    SingleSelectEnumSchema, StringSchema, StringSchemaFormat,
     TitledMultiSelectEnumSchema, TitledMultiSelectEnumSchemaItems,
-    TitledMultiSelectEnumSchemaItemsAnyOfItem, TitledSingleSelectEnumSchema,
-    TitledSingleSelectEnumSchemaOneOfItem, UntitledMultiSelectEnumSchema,
-    UntitledMultiSelectEnumSchemaItems, UntitledSingleSelectEnumSchema,
-    UrlElicitationRequiredErrorErrorData,
+    TitledMultiSelectEnumSchemaItemsAnyOfItem,
+    TitledMultiSelectEnumSchemaItemsAnyOfItemBuilder, TitledSingleSelectEnumSchema,
+    TitledSingleSelectEnumSchemaOneOfItem, TitledSingleSelectEnumSchemaOneOfItemBuilder,
+    UntitledMultiSelectEnumSchema, UntitledMultiSelectEnumSchemaItems,
+    UntitledSingleSelectEnumSchema, UrlElicitationRequiredErrorErrorData,
 };
 pub use self::errors::{UrlElicitationRequiredError, UrlElicitationRequiredErrorError};
 pub use self::json_rpc::{
@@ -99,13 +103,13 @@ pub use self::prompts::{
     PromptMessage,
 };
 pub use self::resources::{
-    BlobResourceContents, ListResourceTemplatesRequest, ListResourceTemplatesResult,
-    ListResourcesRequest, ListResourcesResult, ReadResourceRequest,
-    ReadResourceRequestParams, ReadResourceResult, Resource,
+    BlobResourceContents, BlobResourceContentsBuilder, ListResourceTemplatesRequest,
+    ListResourceTemplatesResult, ListResourcesRequest, ListResourcesResult,
+    ReadResourceRequest, ReadResourceRequestParams, ReadResourceResult, Resource,
     ResourceListChangedNotification, ResourceTemplate, ResourceUpdatedNotification,
     ResourceUpdatedNotificationParams, SubscribeRequest, SubscribeRequestParams,
-    TextOrBlobResourceContents, TextResourceContents, UnsubscribeRequest,
-    UnsubscribeRequestParams,
+    TextOrBlobResourceContents, TextResourceContents, TextResourceContentsBuilder,
+    UnsubscribeRequest, UnsubscribeRequestParams,
 };
 pub use self::roots::{
     ListRootsRequest, ListRootsResult, Root, RootsListChangedNotification,
@@ -115,14 +119,15 @@ pub use self::sampling::{
     CreateMessageRequestParamsIncludeContext, CreateMessageResult, ModelHint,
     ModelPreferences, ModelPreferencesCostPriority, ModelPreferencesIntelligencePriority,
     ModelPreferencesSpeedPriority, SamplingMessage, SamplingMessageContentBlock,
-    ToolChoice, ToolChoiceMode, ToolResultContent, ToolUseContent,
+    ToolChoice, ToolChoiceMode, ToolResultContent, ToolUseContent, ToolUseContentBuilder,
 };
 pub use self::tasks::{
-    CancelTaskRequest, CancelTaskRequestParams, CancelTaskResult, CreateTaskResult,
-    GetTaskPayloadRequest, GetTaskPayloadRequestParams, GetTaskPayloadResult,
-    GetTaskRequest, GetTaskRequestParams, GetTaskResult, ListTasksRequest,
-    ListTasksResult, Task, TaskStatus, TaskStatusNotification,
-    TaskStatusNotificationParams,
+    CancelTaskRequest, CancelTaskRequestParams, CancelTaskResult,
+    CancelTaskResultBuilder, CreateTaskResult, GetTaskPayloadRequest,
+    GetTaskPayloadRequestParams, GetTaskPayloadResult, GetTaskRequest,
+    GetTaskRequestParams, GetTaskResult, GetTaskResultBuilder, ListTasksRequest,
+    ListTasksResult, Task, TaskBuilder, TaskStatus, TaskStatusNotification,
+    TaskStatusNotificationParams, TaskStatusNotificationParamsBuilder,
 };
 pub use self::tools::{
     CallToolRequest, CallToolRequestParams, CallToolResult, ListToolsRequest,

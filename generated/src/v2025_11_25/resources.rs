@@ -31,9 +31,10 @@ pub struct BlobResourceContents {
     /// Other members.
     pub extra: Extra<Self>,
 }
-codec::object! { BlobResourceContents;
+codec::object! { BlobResourceContents builder BlobResourceContentsBuilder;
     required uri "uri" (into String), optional mime_type "mimeType" with_mime_type(into String),
-    required blob "blob" (into String), optional meta "_meta" with_meta(into JsonObject), ..extra
+    named blob "blob" (into String) in BlobResourceContentsBuilder 0, optional meta "_meta" with_meta(into JsonObject),
+    ..extra
 }
 
 /// The text or binary contents of a resource or of a part of one.
@@ -493,9 +494,10 @@ pub struct TextResourceContents {
     /// Other members.
     pub extra: Extra<Self>,
 }
-codec::object! { TextResourceContents;
+codec::object! { TextResourceContents builder TextResourceContentsBuilder;
     required uri "uri" (into String), optional mime_type "mimeType" with_mime_type(into String),
-    required text "text" (into String), optional meta "_meta" with_meta(into JsonObject), ..extra
+    named text "text" (into String) in TextResourceContentsBuilder 0, optional meta "_meta" with_meta(into JsonObject),
+    ..extra
 }
 
 /// Cancels a subscription made with `resources/subscribe`.

@@ -85,10 +85,11 @@ pub struct CancelTaskResult {
     /// Other members.
     pub extra: Extra<Self>,
 }
-codec::object! { CancelTaskResult;
+codec::object! { CancelTaskResult builder CancelTaskResultBuilder;
     required task_id "taskId" (into String), required status "status" (into TaskStatus),
     optional status_message "statusMessage" with_status_message(into String),
-    required created_at "createdAt" (into String), required last_updated_at "lastUpdatedAt" (into String),
+    required created_at "createdAt" (into String),
+    named last_updated_at "lastUpdatedAt" (into String) in CancelTaskResultBuilder 0,
     required ttl "ttl" (into Option<i64>), optional poll_interval "pollInterval" with_poll_interval(copy i64),
     optional meta "_meta" with_meta(into JsonObject), ..extra
 }
@@ -268,10 +269,11 @@ pub struct GetTaskResult {
     /// Other members.
     pub extra: Extra<Self>,
 }
-codec::object! { GetTaskResult;
+codec::object! { GetTaskResult builder GetTaskResultBuilder;
     required task_id "taskId" (into String), required status "status" (into TaskStatus),
     optional status_message "statusMessage" with_status_message(into String),
-    required created_at "createdAt" (into String), required last_updated_at "lastUpdatedAt" (into String),
+    required created_at "createdAt" (into String),
+    named last_updated_at "lastUpdatedAt" (into String) in GetTaskResultBuilder 0,
     required ttl "ttl" (into Option<i64>), optional poll_interval "pollInterval" with_poll_interval(copy i64),
     optional meta "_meta" with_meta(into JsonObject), ..extra
 }
@@ -369,10 +371,10 @@ pub struct Task {
     /// Other members.
     pub extra: Extra<Self>,
 }
-codec::object! { Task;
+codec::object! { Task builder TaskBuilder;
     required task_id "taskId" (into String), required status "status" (into TaskStatus),
     optional status_message "statusMessage" with_status_message(into String),
-    required created_at "createdAt" (into String), required last_updated_at "lastUpdatedAt" (into String),
+    required created_at "createdAt" (into String), named last_updated_at "lastUpdatedAt" (into String) in TaskBuilder 0,
     required ttl "ttl" (into Option<i64>), optional poll_interval "pollInterval" with_poll_interval(copy i64), ..extra
 }
 
@@ -468,10 +470,11 @@ pub struct TaskStatusNotificationParams {
     /// Other members.
     pub extra: Extra<Self>,
 }
-codec::object! { TaskStatusNotificationParams;
+codec::object! { TaskStatusNotificationParams builder TaskStatusNotificationParamsBuilder;
     required task_id "taskId" (into String), required status "status" (into TaskStatus),
     optional status_message "statusMessage" with_status_message(into String),
-    required created_at "createdAt" (into String), required last_updated_at "lastUpdatedAt" (into String),
+    required created_at "createdAt" (into String),
+    named last_updated_at "lastUpdatedAt" (into String) in TaskStatusNotificationParamsBuilder 0,
     required ttl "ttl" (into Option<i64>), optional poll_interval "pollInterval" with_poll_interval(copy i64),
     optional meta "_meta" with_meta(into JsonObject), ..extra
 }

@@ -148,7 +148,7 @@ codec::object! { ClientCapabilitiesSampling;
 /// ```
 /// use mcpgen_types::v2026_07_28::{Icon, Implementation};
 ///
-/// let server = Implementation::new("atlas", "1.4.0")
+/// let server = Implementation::new("atlas").version("1.4.0")
 ///     .with_website_url("https://example.com/atlas")
 ///     .with_icons([Icon::new("https://example.com/atlas.svg").with_mime_type("image/svg+xml")]);
 /// assert_eq!(mcpgen_types::to_value(&server)?["icons"][0]["mimeType"], "image/svg+xml");
@@ -178,9 +178,10 @@ pub struct Implementation {
     /// Other members.
     pub extra: Extra<Self>,
 }
-codec::object! { Implementation;
+codec::object! { Implementation builder ImplementationBuilder;
     required name "name" (into String), optional title "title" with_title(into String),
-    required version "version" (into String), optional description "description" with_description(into String),
+    named version "version" (into String) in ImplementationBuilder 0,
+    optional description "description" with_description(into String),
     optional website_url "websiteUrl" with_website_url(into String), optional icons "icons" with_icons(into Vec<Icon>),
     ..extra
 }

@@ -582,7 +582,7 @@ pub type RequestId = crate::RequestId;
 /// use mcpgen_types::v2026_07_28::{ClientCapabilities, Implementation, RequestMetaObject};
 ///
 /// let meta = RequestMetaObject::new(Revision::V2026_07_28.as_str(), ClientCapabilities::new())
-///     .with_client_info(Implementation::new("shop", "2.0.0"))
+///     .with_client_info(Implementation::new("shop").version("2.0.0"))
 ///     .with_progress_token(7);
 /// let value = mcpgen_types::to_value(&meta)?;
 /// assert_eq!(value["io.modelcontextprotocol/protocolVersion"], "2026-07-28");

@@ -31,9 +31,10 @@ pub struct AudioContent {
     /// Other members.
     pub extra: Extra<Self>,
 }
-codec::object! { AudioContent;
+codec::object! { AudioContent builder AudioContentBuilder;
     constant r#type "type" = Str("audio"), required data "data" (into String),
-    required mime_type "mimeType" (into String), optional annotations "annotations" with_annotations(into Annotations),
+    named mime_type "mimeType" (into String) in AudioContentBuilder 0,
+    optional annotations "annotations" with_annotations(into Annotations),
     optional meta "_meta" with_meta(into MetaObject), ..extra
 }
 
@@ -141,7 +142,7 @@ codec::object! { EmbeddedResource;
 /// use mcpgen_types::JsonObject;
 /// use mcpgen_types::v2026_07_28::{ContentBlock, ImageContent};
 ///
-/// let image = ImageContent::new("iVBORw0KGgo=", "image/png")
+/// let image = ImageContent::new("iVBORw0KGgo=").mime_type("image/png")
 ///     .with_meta(JsonObject::from_iter([("com.example/width".to_owned(), 64.into())]));
 /// let block = ContentBlock::from(image);
 /// assert_eq!(
@@ -166,9 +167,10 @@ pub struct ImageContent {
     /// Other members.
     pub extra: Extra<Self>,
 }
-codec::object! { ImageContent;
+codec::object! { ImageContent builder ImageContentBuilder;
     constant r#type "type" = Str("image"), required data "data" (into String),
-    required mime_type "mimeType" (into String), optional annotations "annotations" with_annotations(into Annotations),
+    named mime_type "mimeType" (into String) in ImageContentBuilder 0,
+    optional annotations "annotations" with_annotations(into Annotations),
     optional meta "_meta" with_meta(into MetaObject), ..extra
 }
 
@@ -209,9 +211,10 @@ pub struct ResourceLink {
     /// Other members.
     pub extra: Extra<Self>,
 }
-codec::object! { ResourceLink;
-    constant r#type "type" = Str("resource_link"), required uri "uri" (into String), required name "name" (into String),
-    optional title "title" with_title(into String), optional description "description" with_description(into String),
+codec::object! { ResourceLink builder ResourceLinkBuilder;
+    constant r#type "type" = Str("resource_link"), required uri "uri" (into String),
+    named name "name" (into String) in ResourceLinkBuilder 0, optional title "title" with_title(into String),
+    optional description "description" with_description(into String),
     optional mime_type "mimeType" with_mime_type(into String),
     optional annotations "annotations" with_annotations(into Annotations), optional size "size" with_size(copy i64),
     optional icons "icons" with_icons(into Vec<Icon>), optional meta "_meta" with_meta(into MetaObject), ..extra

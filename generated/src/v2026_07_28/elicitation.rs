@@ -192,9 +192,9 @@ pub struct ElicitRequestUrlParams {
     /// Other members.
     pub extra: Extra<Self>,
 }
-codec::object! { ElicitRequestUrlParams;
-    constant mode "mode" = Str("url"), required message "message" (into String), required url "url" (into String),
-    ..extra
+codec::object! { ElicitRequestUrlParams builder ElicitRequestUrlParamsBuilder;
+    constant mode "mode" = Str("url"), required message "message" (into String),
+    named url "url" (into String) in ElicitRequestUrlParamsBuilder 0, ..extra
 }
 
 /// The user's response to an elicitation.
@@ -641,8 +641,9 @@ pub struct TitledMultiSelectEnumSchemaItemsAnyOfItem {
     /// Other members.
     pub extra: Extra<Self>,
 }
-codec::object! { TitledMultiSelectEnumSchemaItemsAnyOfItem;
-    required r#const "const" (into String), required title "title" (into String), ..extra
+codec::object! { TitledMultiSelectEnumSchemaItemsAnyOfItem builder TitledMultiSelectEnumSchemaItemsAnyOfItemBuilder;
+    required r#const "const" (into String),
+    named title "title" (into String) in TitledMultiSelectEnumSchemaItemsAnyOfItemBuilder 0, ..extra
 }
 
 /// A form field with a list of titled options from which the user selects one.
@@ -690,8 +691,9 @@ pub struct TitledSingleSelectEnumSchemaOneOfItem {
     /// Other members.
     pub extra: Extra<Self>,
 }
-codec::object! { TitledSingleSelectEnumSchemaOneOfItem;
-    required r#const "const" (into String), required title "title" (into String), ..extra
+codec::object! { TitledSingleSelectEnumSchemaOneOfItem builder TitledSingleSelectEnumSchemaOneOfItemBuilder;
+    required r#const "const" (into String),
+    named title "title" (into String) in TitledSingleSelectEnumSchemaOneOfItemBuilder 0, ..extra
 }
 
 /// A form field with a list of untitled options from which the user can select several.

@@ -45,7 +45,7 @@ pub use self::base::{
 };
 pub use self::capabilities::{
     ClientCapabilities, ClientCapabilitiesElicitation, ClientCapabilitiesSampling,
-    Implementation, ServerCapabilities, ServerCapabilitiesPrompts,
+    Implementation, ImplementationBuilder, ServerCapabilities, ServerCapabilitiesPrompts,
     ServerCapabilitiesResources, ServerCapabilitiesTools,
 };
 pub use self::common::{
@@ -58,23 +58,26 @@ pub use self::common::{
 };
 pub use self::completion::{
     CompleteRequest, CompleteRequestParams, CompleteRequestParamsArgument,
-    CompleteRequestParamsContext, CompleteResult, CompleteResultCompletion,
-    CompleteResultCompletionValues, CompleteResultResponse,
+    CompleteRequestParamsArgumentBuilder, CompleteRequestParamsContext, CompleteResult,
+    CompleteResultCompletion, CompleteResultCompletionValues, CompleteResultResponse,
     PromptOrResourceTemplateReference, PromptReference, ResourceTemplateReference,
 };
 pub use self::content::{
-    AudioContent, ContentBlock, EmbeddedResource, ImageContent, ResourceLink, TextContent,
+    AudioContent, AudioContentBuilder, ContentBlock, EmbeddedResource, ImageContent,
+    ImageContentBuilder, ResourceLink, ResourceLinkBuilder, TextContent,
 };
 pub use self::elicitation::{
     BooleanSchema, ElicitRequest, ElicitRequestFormParams,
     ElicitRequestFormParamsRequestedSchema, ElicitRequestParams, ElicitRequestUrlParams,
-    ElicitResult, ElicitResultAction, ElicitResultContentValue, EnumSchema,
-    LegacyTitledEnumSchema, MultiSelectEnumSchema, NumberSchema, NumberSchemaType,
-    PrimitiveSchemaDefinition, SingleSelectEnumSchema, StringSchema, StringSchemaFormat,
-    TitledMultiSelectEnumSchema, TitledMultiSelectEnumSchemaItems,
-    TitledMultiSelectEnumSchemaItemsAnyOfItem, TitledSingleSelectEnumSchema,
-    TitledSingleSelectEnumSchemaOneOfItem, UntitledMultiSelectEnumSchema,
-    UntitledMultiSelectEnumSchemaItems, UntitledSingleSelectEnumSchema,
+    ElicitRequestUrlParamsBuilder, ElicitResult, ElicitResultAction,
+    ElicitResultContentValue, EnumSchema, LegacyTitledEnumSchema, MultiSelectEnumSchema,
+    NumberSchema, NumberSchemaType, PrimitiveSchemaDefinition, SingleSelectEnumSchema,
+    StringSchema, StringSchemaFormat, TitledMultiSelectEnumSchema,
+    TitledMultiSelectEnumSchemaItems, TitledMultiSelectEnumSchemaItemsAnyOfItem,
+    TitledMultiSelectEnumSchemaItemsAnyOfItemBuilder, TitledSingleSelectEnumSchema,
+    TitledSingleSelectEnumSchemaOneOfItem, TitledSingleSelectEnumSchemaOneOfItemBuilder,
+    UntitledMultiSelectEnumSchema, UntitledMultiSelectEnumSchemaItems,
+    UntitledSingleSelectEnumSchema,
 };
 pub use self::errors::{
     HeaderMismatchError, HeaderMismatchErrorError, InternalError, InvalidParamsError,
@@ -107,13 +110,14 @@ pub use self::prompts::{
     PromptMessage,
 };
 pub use self::resources::{
-    BlobResourceContents, InputRequiredOrReadResourceResult,
+    BlobResourceContents, BlobResourceContentsBuilder, InputRequiredOrReadResourceResult,
     ListResourceTemplatesRequest, ListResourceTemplatesResult,
     ListResourceTemplatesResultResponse, ListResourcesRequest, ListResourcesResult,
     ListResourcesResultResponse, ReadResourceRequest, ReadResourceRequestParams,
     ReadResourceResult, ReadResourceResultResponse, Resource,
     ResourceListChangedNotification, ResourceTemplate, ResourceUpdatedNotification,
     ResourceUpdatedNotificationParams, TextOrBlobResourceContents, TextResourceContents,
+    TextResourceContentsBuilder,
 };
 pub use self::roots::{ListRootsRequest, ListRootsRequestParams, ListRootsResult, Root};
 pub use self::sampling::{
@@ -121,7 +125,7 @@ pub use self::sampling::{
     CreateMessageRequestParamsIncludeContext, CreateMessageResult, ModelHint,
     ModelPreferences, ModelPreferencesCostPriority, ModelPreferencesIntelligencePriority,
     ModelPreferencesSpeedPriority, SamplingMessage, SamplingMessageContentBlock,
-    ToolChoice, ToolChoiceMode, ToolResultContent, ToolUseContent,
+    ToolChoice, ToolChoiceMode, ToolResultContent, ToolUseContent, ToolUseContentBuilder,
 };
 pub use self::server::{
     DiscoverRequest, DiscoverResult, DiscoverResultResponse, RequestParams,

@@ -32,9 +32,10 @@ pub struct BlobResourceContents {
     /// Other members.
     pub extra: Extra<Self>,
 }
-codec::object! { BlobResourceContents;
+codec::object! { BlobResourceContents builder BlobResourceContentsBuilder;
     required uri "uri" (into String), optional mime_type "mimeType" with_mime_type(into String),
-    required blob "blob" (into String), optional meta "_meta" with_meta(into MetaObject), ..extra
+    named blob "blob" (into String) in BlobResourceContentsBuilder 0, optional meta "_meta" with_meta(into MetaObject),
+    ..extra
 }
 
 /// The text or binary contents of a resource or of a part of one.
@@ -346,7 +347,7 @@ codec::object! { ReadResourceRequestParams;
 /// ```
 /// use mcpgen_types::v2026_07_28::{CacheScope, ReadResourceResult, TextOrBlobResourceContents, TextResourceContents};
 ///
-/// let contents = TextResourceContents::new("file:///log.txt", "all quiet");
+/// let contents = TextResourceContents::new("file:///log.txt").text("all quiet");
 /// let result = ReadResourceResult::new([contents.into()], 60_000_u64, CacheScope::Private);
 /// assert_eq!(mcpgen_types::to_value(&result)?["ttlMs"], 60_000);
 ///
@@ -643,7 +644,7 @@ codec::object! { ResourceUpdatedNotificationParams;
 /// ```
 /// use mcpgen_types::v2026_07_28::{ReadResourceResult, TextResourceContents};
 ///
-/// let contents = TextResourceContents::new("file:///notes.md", "Buy tea").with_mime_type("text/markdown");
+/// let contents = TextResourceContents::new("file:///notes.md").text("Buy tea").with_mime_type("text/markdown");
 /// let text = r#"{"mimeType":"text/markdown","text":"Buy tea","uri":"file:///notes.md"}"#;
 /// assert_eq!(mcpgen_types::from_str::<TextResourceContents>(text)?, contents);
 ///
@@ -667,9 +668,10 @@ pub struct TextResourceContents {
     /// Other members.
     pub extra: Extra<Self>,
 }
-codec::object! { TextResourceContents;
+codec::object! { TextResourceContents builder TextResourceContentsBuilder;
     required uri "uri" (into String), optional mime_type "mimeType" with_mime_type(into String),
-    required text "text" (into String), optional meta "_meta" with_meta(into MetaObject), ..extra
+    named text "text" (into String) in TextResourceContentsBuilder 0, optional meta "_meta" with_meta(into MetaObject),
+    ..extra
 }
 
 codec::serde_impls! {

@@ -494,9 +494,10 @@ pub struct ToolUseContent {
     /// Other members.
     pub extra: Extra<Self>,
 }
-codec::object! { ToolUseContent;
-    constant r#type "type" = Str("tool_use"), required id "id" (into String), required name "name" (into String),
-    required input "input" (into crate::JsonObject), optional meta "_meta" with_meta(into MetaObject), ..extra
+codec::object! { ToolUseContent builder ToolUseContentBuilder;
+    constant r#type "type" = Str("tool_use"), required id "id" (into String),
+    named name "name" (into String) in ToolUseContentBuilder 0, required input "input" (into crate::JsonObject),
+    optional meta "_meta" with_meta(into MetaObject), ..extra
 }
 
 codec::serde_impls! {

@@ -21,7 +21,7 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
     let mut options = OAuthOptions::new("Example", Grant::AuthorizationCode(Arc::new(user_agent)));
     options.store = Arc::new(FileStore::new(std::env::temp_dir().join("mcpgen-login-example.json")));
     let oauth = OAuthClient::new(&url, options)?;
-    let options = ClientOptions { authorization: Some(Arc::new(oauth)), ..ClientOptions::default() };
+    let options = ClientOptions::default().with_authorization(Arc::new(oauth));
     let client = Client::builder("login-example", "1.0.0").connect_http(&url, options).await?;
     for tool in client.tools().await?.iter() {
         println!("{}", tool.name);

@@ -7,6 +7,7 @@
 use mcpgen_auth::server::{Identity, JwtVerifier, ProtectedResource, ResourceOptions, ScopePolicy};
 use mcpgen_sdk::Server;
 use mcpgen_sdk::http::server::{EndpointOptions, ServeHttp};
+use mcpgen_sdk::server::RequestContext;
 use mcpgen_types::v2026_07_28::{Tool, ToolInputSchema};
 use tower::Layer;
 
@@ -20,11 +21,11 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
 
     let tool = |name: &str| Tool::new(name, ToolInputSchema::new());
     let server = Server::builder("protected-server", "1.0.0")
-        .tool_with_schema(tool("greet"), |context, _| async move {
+        .tool(tool("greet"), |context: RequestContext| async move {
             let user = Identity::of(&context).map_or("nobody", |identity| &identity.subject);
             format!("hello, {user}")
         })
-        .tool_with_schema(tool("delete"), |_, _| async { "deleted" })
+        .tool(tool("delete"), || async { "deleted" })
         .build();
     let endpoint = resource.layer(server.http(EndpointOptions::default())?);
     let mut app = axum::Router::new().route_service("/mcp", endpoint);

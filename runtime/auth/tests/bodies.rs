@@ -33,8 +33,8 @@ fn endpoint(change: impl FnOnce(&mut EndpointOptions)) -> Endpoint {
     change(&mut options);
     let tool = |name: &str| Tool::new(name, ToolInputSchema::new());
     let server = Server::builder("server", "1")
-        .tool_with_schema(tool("get"), |_, _| async { "got" })
-        .tool_with_schema(tool("delete"), |_, _| async { "deleted" });
+        .tool(tool("get"), || async { "got" })
+        .tool(tool("delete"), || async { "deleted" });
     server.build().http(options).expect("a valid server")
 }
 

@@ -11,6 +11,7 @@ use mcpgen_auth::store::{CredentialStore, EntryKind, FileStore, MemoryStore, Sto
 use mcpgen_sdk::client::ClientBuilder;
 use mcpgen_sdk::http::client::{Authorize, AuthorizeRequest, ClientOptions, ConnectHttp};
 use mcpgen_sdk::http::server::{CheckedBody, Endpoint, EndpointOptions, ServeHttp};
+use mcpgen_sdk::server::RequestContext;
 use mcpgen_sdk::{Client, Server};
 use mcpgen_types::v2026_07_28::{CallToolResult, Tool, ToolInputSchema};
 use mcpgen_types::{JsonObject, Revision};
@@ -42,14 +43,14 @@ impl ProtectedServer {
         let resource = ProtectedResource::new(options, verifier).expect("a resource");
         let tool = |name: &str| Tool::new(name, ToolInputSchema::new());
         let server = Server::builder("server", "1")
-            .tool_with_schema(tool("read"), |context, _| async move {
+            .tool(tool("read"), |context: RequestContext| async move {
                 let identity = Identity::of(&context).expect("an identity");
                 let principal = context.principal().expect("a principal");
                 assert_eq!(principal.name(), format!("{} alice", identity.issuer));
                 identity.subject.clone()
             })
-            .tool_with_schema(tool("write"), |_, _| async { "written" })
-            .tool_with_schema(tool("admin"), |_, _| async { "never called" })
+            .tool(tool("write"), || async { "written" })
+            .tool(tool("admin"), || async { "never called" })
             .build();
         let endpoint = Arc::new(Mutex::new(server.http(EndpointOptions::default()).expect("a valid server")));
         let current = Arc::clone(&endpoint);
@@ -89,7 +90,7 @@ fn builder(revision: Option<Revision>) -> ClientBuilder {
 
 pub(crate) async fn connect(url: &str, options: OAuthOptions, revision: Option<Revision>) -> Client {
     let oauth: Arc<dyn Authorize> = Arc::new(OAuthClient::new(url, options).expect("a client"));
-    let options = ClientOptions { authorization: Some(oauth), ..ClientOptions::default() };
+    let options = ClientOptions::default().with_authorization(oauth);
     builder(revision).connect_http(url, options).await.unwrap_or_else(|error| panic!("{error:?}"))
 }
 
@@ -118,7 +119,7 @@ async fn connecting_waits_for_the_login() {
     let server = ProtectedServer::start(issuer.issuer(), DpopPolicy::Allowed).await;
     let options = OAuthOptions::new("test", Grant::AuthorizationCode(Arc::new(Slow)));
     let oauth: Arc<dyn Authorize> = Arc::new(OAuthClient::new(&server.url, options).expect("a client"));
-    let options = ClientOptions { authorization: Some(oauth), ..ClientOptions::default() };
+    let options = ClientOptions::default().with_authorization(oauth);
     let builder = builder(None).options(|options| options.discover_timeout = std::time::Duration::from_millis(100));
     let client = builder.connect_http(&server.url, options).await.unwrap_or_else(|error| panic!("{error:?}"));
     assert_eq!(call(&client, "read").await, "alice");
@@ -198,7 +199,7 @@ async fn concurrent_requests_share_a_login() {
     let server = ProtectedServer::start(issuer.issuer(), DpopPolicy::Allowed).await;
     let oauth: Arc<dyn Authorize> = Arc::new(OAuthClient::new(&server.url, options()).expect("a client"));
     let connect = || async {
-        let options = ClientOptions { authorization: Some(Arc::clone(&oauth)), ..ClientOptions::default() };
+        let options = ClientOptions::default().with_authorization(Arc::clone(&oauth));
         let client = builder(None).connect_http(&server.url, options).await.expect("a connection");
         call(&client, "read").await
     };
@@ -340,7 +341,7 @@ async fn a_failed_login_is_not_repeated() {
     let absent = Arc::new(Absent(AtomicUsize::new(0)));
     let options = OAuthOptions::new("test", Grant::AuthorizationCode(absent.clone()));
     let oauth: Arc<dyn Authorize> = Arc::new(OAuthClient::new(&server.url, options).expect("a client"));
-    let options = ClientOptions { authorization: Some(oauth), ..ClientOptions::default() };
+    let options = ClientOptions::default().with_authorization(oauth);
     let error = builder(None).connect_http(&server.url, options).await.expect_err("no login");
     assert!(messages(&error).contains("the user could not be asked to log in"), "{error:?}");
     assert_eq!(absent.0.load(Ordering::SeqCst), 1);
@@ -351,7 +352,7 @@ async fn verifies_tokens_within_sessions() {
     let issuer = AuthorizationServer::start(300).await;
     let server = ProtectedServer::start(issuer.issuer(), DpopPolicy::Allowed).await;
     let oauth: Arc<dyn Authorize> = Arc::new(OAuthClient::new(&server.url, options()).expect("a client"));
-    let transport = ClientOptions { authorization: Some(Arc::clone(&oauth)), ..ClientOptions::default() };
+    let transport = ClientOptions::default().with_authorization(Arc::clone(&oauth));
     let _client = builder(Some(Revision::V2025_11_25)).connect_http(&server.url, transport).await.expect("a session");
     let url = server.url.parse().expect("a URL");
     let request = AuthorizeRequest::new(&axum::http::Method::POST, &url, None);
@@ -380,7 +381,7 @@ async fn refuses_to_send_tokens_elsewhere() {
     let issuer = AuthorizationServer::start(300).await;
     let server = ProtectedServer::start(issuer.issuer(), DpopPolicy::Allowed).await;
     let oauth: Arc<dyn Authorize> = Arc::new(OAuthClient::new(&server.url, options()).expect("a client"));
-    let transport = ClientOptions { authorization: Some(Arc::clone(&oauth)), ..ClientOptions::default() };
+    let transport = ClientOptions::default().with_authorization(Arc::clone(&oauth));
     builder(None).connect_http(&server.url, transport).await.expect("a connection");
     for (url, is_sent) in [(server.url.as_str(), true), (issuer.issuer(), false), ("https://mcp.example/mcp", false)] {
         let url = url.parse().expect("a URL");
@@ -395,7 +396,7 @@ async fn explains_rejected_registrations() {
     issuer.reject_registrations();
     let server = ProtectedServer::start(issuer.issuer(), DpopPolicy::Allowed).await;
     let oauth: Arc<dyn Authorize> = Arc::new(OAuthClient::new(&server.url, options()).expect("a client"));
-    let options = ClientOptions { authorization: Some(oauth), ..ClientOptions::default() };
+    let options = ClientOptions::default().with_authorization(oauth);
     let error = builder(None).connect_http(&server.url, options).await.expect_err("no client ID");
     let expected = "refused the registration of a client with redirect URI `http://127.0.0.1:7777/callback`: \
                     invalid_redirect_uri: no loopback";

@@ -26,7 +26,7 @@ async fn secrets_are_neither_logged_nor_shown() {
         options.dpop = dpop;
         let oauth = Arc::new(OAuthClient::new(&server.url, options.clone()).expect("a client"));
         let authorization: Arc<dyn Authorize> = oauth.clone();
-        let http = ClientOptions { authorization: Some(authorization), ..ClientOptions::default() };
+        let http = ClientOptions::default().with_authorization(authorization);
         let client = Client::builder("client", "1").connect_http(&server.url, http).await.expect("a connection");
         call(&client, "read").await;
         call(&client, "write").await;
@@ -42,7 +42,7 @@ async fn secrets_are_neither_logged_nor_shown() {
     shown += &format!("{key:?} {wrong:?}");
     let server = ProtectedServer::start(issuer.issuer(), DpopPolicy::Allowed).await;
     let oauth: Arc<dyn Authorize> = Arc::new(OAuthClient::new(&server.url, wrong).expect("a client"));
-    let http = ClientOptions { authorization: Some(oauth), ..ClientOptions::default() };
+    let http = ClientOptions::default().with_authorization(oauth);
     let error = Client::builder("client", "1").connect_http(&server.url, http).await.expect_err("another issuer");
     shown += &format!("{error} {error:?}");
     assert!(shown.contains("https://other.example"), "{shown}");

@@ -1,7 +1,6 @@
 //! Relays notifications: changes, log messages and all others.
 
 use std::collections::HashMap;
-use std::collections::hash_map::Entry;
 use std::sync::Arc;
 
 use mcpgen_mcp::protocol::change::Change;
@@ -19,13 +18,13 @@ use serde_json::json;
 use super::relay::{Relay, Watch, error_response};
 
 impl Relay {
-    /// Subscribes to the lists of a modern server. A legacy server sends their changes without a subscription.
+    /// Subscribes to the lists of the server.
     pub(super) async fn start(self: &Arc<Self>) {
-        if self.server.revision().is_legacy() {
-            return;
-        }
+        let is_legacy = self.server.revision().is_legacy();
         let offers = |list: &str| {
-            self.server.peer.peer_info().is_some_and(|info| info.can(&[list, "listChanged"])).then_some(true)
+            let declares = || self.server.peer().peer_info().is_some_and(|info| info.can(&[list, "listChanged"]));
+            // A legacy server sends changes without a subscription, and some do not declare it.
+            (is_legacy || declares()).then_some(true)
         };
         let mut filter = SubscriptionFilter::new();
         filter.tools_list_changed = offers("tools");
@@ -39,50 +38,31 @@ impl Relay {
         }
     }
 
-    /// Subscribes to changes of a modern server, and relays them.
+    /// Subscribes to changes of the server, and relays them.
     async fn follow(self: &Arc<Self>, filter: SubscriptionFilter) -> Result<Watch, CallError> {
-        let mut subscription = self.server.listen(filter).await?;
+        let mut changes = self.server.changes(filter).await?;
         let relay = Arc::downgrade(self);
         let task = tokio::spawn(async move {
-            while let Ok(Some(change)) = subscription.next().await {
-                let Some(relay) = relay.upgrade() else { return };
-                relay.changed(&change).await;
-            }
-            tracing::debug!("the server has ended a subscription");
+            let ended = loop {
+                match changes.try_next().await {
+                    Ok(Some(change)) => {
+                        let Some(relay) = relay.upgrade() else { return };
+                        relay.changed(&change).await;
+                    }
+                    ended => break ended,
+                }
+            };
+            tracing::debug!(?ended, "a subscription to the server has ended");
         });
-        Ok(Watch::Listening(task.abort_handle()))
+        Ok(Watch(task.abort_handle()))
     }
 
     /// Subscribes to a resource of the server.
     async fn watch(self: &Arc<Self>, uri: &str) -> Result<Watch, CallError> {
-        if !self.server.revision().is_legacy() {
-            let filter = SubscriptionFilter::new().with_resource_subscriptions([uri.to_owned()]);
-            return self.follow(filter).await;
-        }
-        *self.subscribers.lock().entry(uri.to_owned()).or_default() += 1;
-        let watch = Watch::Subscribed(Arc::downgrade(self), uri.to_owned());
-        // Repeated for each subscriber, because an earlier subscription may be ending.
-        self.server.subscribe(uri).await?;
-        Ok(watch)
+        self.follow(SubscriptionFilter::new().with_resource_subscriptions([uri.to_owned()])).await
     }
 
-    /// Ends a subscription to a resource of a legacy server, if no other subscriber is left.
-    pub(super) async fn unsubscribe(&self, uri: String) {
-        {
-            let mut subscribers = self.subscribers.lock();
-            let Entry::Occupied(mut count) = subscribers.entry(uri.clone()) else { return };
-            *count.get_mut() -= 1;
-            if *count.get() > 0 {
-                return;
-            }
-            count.remove();
-        }
-        if let Err(error) = self.server.unsubscribe(&uri).await {
-            tracing::debug!(%error, uri, "cannot unsubscribe");
-        }
-    }
-
-    /// Handles `resources/subscribe` and `resources/unsubscribe` of a legacy client for a modern server.
+    /// Handles `resources/subscribe` and `resources/unsubscribe` of a legacy client.
     pub(super) async fn set_watched(
         self: &Arc<Self>,
         method: &str,
@@ -116,7 +96,7 @@ impl Relay {
         let mut watches = HashMap::new();
         // The handler rejects a filter with too many.
         if uris.len() <= MAX_RESOURCE_SUBSCRIPTIONS {
-            let offers = self.server.peer.peer_info().is_some_and(|info| info.can(&["resources", "subscribe"]));
+            let offers = self.server.peer().peer_info().is_some_and(|info| info.can(&["resources", "subscribe"]));
             for uri in uris.iter().filter(|_| offers) {
                 let watch = self.watch(uri).await.map_err(|error| error_response(error, context.revision()))?;
                 watches.insert(uri.clone(), watch);
@@ -148,9 +128,9 @@ impl Relay {
             "notifications/message" => self.log(context.revision(), params).await,
             method => {
                 let members: JsonObject = params.as_ref().and_then(|params| params.decode().ok()).unwrap_or_default();
-                match Change::of(method, &members) {
-                    Some(change) if !self.is_client_legacy => self.subscriptions.changed(&change),
-                    _ => self.send_to_client(context.revision(), method, params).await,
+                // `follow` relays changes.
+                if Change::of(method, &members).is_none() {
+                    self.send_to_client(context.revision(), method, params).await;
                 }
             }
         }
@@ -198,7 +178,7 @@ impl Relay {
             "notifications/cancelled" | "notifications/progress" => {}
             "notifications/initialized" => self.ready(from),
             method => match params.map(|params| Revisions { from, to }.params(method, &params)).transpose() {
-                Ok(params) => log_failure(method, self.server.peer.raw_notify(method, params).await),
+                Ok(params) => log_failure(method, self.server.peer().raw_notify(method, params).await),
                 Err(error) => tracing::debug!(method, %error, "the server does not support a notification"),
             },
         }

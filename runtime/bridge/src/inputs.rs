@@ -73,7 +73,7 @@ impl Relay {
                 let (sender, inputs) = mpsc::channel(INPUTS);
                 let params = self.server_params(method, params, context, self.server.revision()).await?;
                 let active = self.calls.add(context, Some(sender));
-                let open = OpenCall::send(&self.server.peer, method, params, context);
+                let open = OpenCall::send(self.server.peer(), method, params, context);
                 InteractiveCall { open, method: method.to_owned(), inputs, asked: Vec::new(), active }
             }
         };
@@ -111,7 +111,7 @@ impl Relay {
             let context = asking.clone();
             async move { ask_legacy(&request.method, request.params, &context).await }
         });
-        let peer = &self.server.peer;
+        let peer = self.server.peer();
         let revisions = Revisions { from: TYPES, to: self.server.revision() };
         let limits = RoundLimits::default();
         // The bridge declares no tasks, so the server creates none.

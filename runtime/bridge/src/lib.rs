@@ -53,12 +53,13 @@ use mcpgen_mcp::protocol::config::ServerConfig;
 use mcpgen_mcp::protocol::info::{LocalInfo, PeerInfo};
 use mcpgen_mcp::protocol::{PeerExt, Role, RouterExt, TYPES};
 use mcpgen_mcp::telemetry::connection;
-use mcpgen_runtime::connection::Limits;
-use mcpgen_runtime::debug_as_message;
+use mcpgen_runtime::connection::{Connection, Limits};
 use mcpgen_runtime::jsonrpc::errors;
+use mcpgen_runtime::protocol::{Admission, Notice, Protocol, Received};
 use mcpgen_runtime::router::Router;
-use mcpgen_runtime::transport::{Incoming, Outgoing};
-use mcpgen_types::{JsonObject, MethodSpec};
+use mcpgen_runtime::transport::{Inbound, Incoming, Outgoing};
+use mcpgen_runtime::util::error_chain;
+use mcpgen_types::{ErrorCode, ErrorObject, JsonObject, MethodSpec};
 use tokio::sync::watch;
 use tower::BoxError;
 
@@ -72,10 +73,8 @@ pub struct Bridge {
     limits: Limits,
 }
 
-debug_as_message!(BridgeError);
-
 /// The reason why a bridge failed.
-#[derive(thiserror::Error)]
+#[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum BridgeError {
     /// The bridge could not connect to the server.
@@ -122,7 +121,14 @@ impl Bridge {
         let Some((greeting, first)) = Greeting::read(&mut incoming).await? else { return Ok(()) };
         let (slot, connected) = watch::channel(None);
         let builder = builder(&greeting, &connected).limits(self.limits.clone());
-        let server = connect(builder).await.map_err(|error| BridgeError::Connect(error.into()))?;
+        let server = match connect(builder).await {
+            Ok(server) => server,
+            Err(error) => {
+                let error = BridgeError::Connect(error.into());
+                refuse(&error, first, outgoing, self.limits).await;
+                return Err(error);
+            }
+        };
         let ended = server.clone();
         let config = config(&server);
         let relay = Arc::new(Relay::new(server, &config, &greeting));
@@ -150,6 +156,30 @@ impl Bridge {
         let closed = ended.close().await;
         result?;
         closed.map_err(BridgeError::Server)
+    }
+}
+
+/// Responds to the client's requests with the reason why the bridge has no server.
+async fn refuse(why: &BridgeError, requests: Vec<Inbound>, outgoing: impl Outgoing, limits: Limits) {
+    let refusal = Refusal(ErrorObject::new(ErrorCode::INTERNAL_ERROR, error_chain(why)));
+    let requests = stream::iter(requests.into_iter().map(Ok));
+    if let Err(error) = Connection::new(Router::new(), refusal).limits(limits).run(requests, outgoing).await {
+        tracing::debug!(%error, "the client did not read why the bridge has no server");
+    }
+}
+
+/// A protocol without methods: every request fails with this error.
+struct Refusal(ErrorObject);
+
+impl Protocol for Refusal {
+    type Scope = ();
+
+    fn admit(&self, _: &Received<'_>) -> Result<Admission<()>, ErrorObject> {
+        Err(self.0.clone())
+    }
+
+    fn classify(&self, _: &Received<'_>) -> Option<Notice<()>> {
+        None
     }
 }
 
@@ -186,7 +216,7 @@ fn builder(greeting: &Greeting, slot: &Slot) -> ClientBuilder {
 
 /// Returns what the bridge declares to the client: what the server has declared.
 fn config(server: &Client) -> LocalInfo {
-    let peer_info = server.peer.peer_info();
+    let peer_info = server.peer().peer_info();
     let mut local_info = LocalInfo::new("bridge", env!("CARGO_PKG_VERSION"));
     let Some(PeerInfo { revision, capabilities, implementation, instructions }) = peer_info.as_deref() else {
         return local_info;

@@ -36,9 +36,7 @@ pub(super) struct Relay {
     pub(super) subscriptions: Subscriptions,
     /// The resources to which a legacy client is subscribed.
     pub(super) watched: Mutex<HashMap<String, Watch>>,
-    /// The number of subscriptions to each resource of a legacy server.
-    pub(super) subscribers: Mutex<HashMap<String, usize>>,
-    /// The subscription to the lists of a modern server.
+    /// The subscription to the lists of the server.
     pub(super) lists: OnceLock<Watch>,
     /// The minimum level of the log messages that the server sends.
     level: Mutex<Option<Level>>,
@@ -47,25 +45,12 @@ pub(super) struct Relay {
 /// The bridge's state, once it is connected to the server.
 pub(super) type Slot = watch::Receiver<Option<Weak<Relay>>>;
 
-/// A subscription to changes of the server. Dropping it ends it.
-pub(super) enum Watch {
-    /// A subscription of a modern server, and the task that relays its notifications.
-    Listening(AbortHandle),
-    /// A subscription to a resource of a legacy server.
-    Subscribed(Weak<Relay>, String),
-}
+/// The task that relays changes of the server. Dropping this ends the subscription.
+pub(super) struct Watch(pub(super) AbortHandle);
 
 impl Drop for Watch {
     fn drop(&mut self) {
-        match self {
-            Self::Listening(task) => task.abort(),
-            Self::Subscribed(relay, uri) => {
-                if let (Some(relay), Ok(runtime)) = (relay.upgrade(), tokio::runtime::Handle::try_current()) {
-                    let uri = std::mem::take(uri);
-                    runtime.spawn(async move { relay.unsubscribe(uri).await });
-                }
-            }
-        }
+        self.0.abort();
     }
 }
 
@@ -78,7 +63,6 @@ impl Relay {
             calls: Calls::new(),
             subscriptions: Subscriptions::of(ours),
             watched: Mutex::default(),
-            subscribers: Mutex::default(),
             lists: OnceLock::new(),
             // A legacy client gets all log messages before it has set a level.
             level: Mutex::new((greeting.is_legacy && !server.revision().is_legacy()).then_some(Level::Debug)),
@@ -133,9 +117,7 @@ impl Relay {
         let asks = |revision: Revision| revision.method(&method).is_some_and(|spec| spec.may_require_input);
         match &*method {
             "logging/setLevel" if !theirs.is_legacy() => self.set_level(params.as_ref()),
-            "resources/subscribe" | "resources/unsubscribe" if !theirs.is_legacy() => {
-                self.set_watched(&method, params.as_ref()).await
-            }
+            "resources/subscribe" | "resources/unsubscribe" => self.set_watched(&method, params.as_ref()).await,
             SubscriptionsListenRequest::METHOD => self.listen(params, &context).await,
             _ if theirs.is_legacy() && asks(ours) => self.call_interactively(&method, params, &context).await,
             _ if ours.is_legacy() && asks(theirs) => {
@@ -152,7 +134,7 @@ impl Relay {
                 let _active = self.calls.add(&context, None);
                 let params = self.server_params(&method, params, &context, theirs).await?;
                 let call = |params| async {
-                    OpenCall::send(&self.server.peer, &method, params, &context).result(&context).await
+                    OpenCall::send(self.server.peer(), &method, params, &context).result(&context).await
                 };
                 let mut result = call(params.clone()).await;
                 if is_header_mismatch(&result) {
@@ -173,10 +155,10 @@ impl Relay {
     ) -> Result<Json, ErrorObject> {
         // Until the client is ready, notifications wait for it, and the client may wait for this response.
         if self.client_revision.borrow().is_some() {
-            self.server.peer.notifications_handled().await;
+            self.server.peer().notifications_handled().await;
         }
         let revisions = Revisions { from: self.server.revision(), to: context.revision() };
-        let result = result.map_err(|error| error_response(self.server.peer.explain(error), context.revision()))?;
+        let result = result.map_err(|error| error_response(self.server.peer().explain(error), context.revision()))?;
         revisions.result(method, &result).map_err(ConversionError::into_response)
     }
 
@@ -244,7 +226,7 @@ impl Relay {
     /// Lists the server's tools, so that the transport learns which arguments it repeats in headers.
     async fn learn_headers(&self) {
         let mut pages = self.server.pages::<ListToolsRequest>();
-        while let Ok(Some(_)) = pages.next().await {}
+        while let Ok(Some(_)) = pages.try_next().await {}
     }
 }
 

@@ -15,6 +15,10 @@ pub mod telemetry;
 pub mod tree;
 pub mod validation;
 
+/// The types with which servers and clients work, on connections of any revision: those of the newest revision.
+#[doc(no_inline)]
+pub use mcpgen_types::v2026_07_28 as types;
+
 pub use client::{Client, ClientBuilder, connect};
 pub use protocol::extension::Extension;
 pub use protocol::info::LocalInfo;

@@ -332,7 +332,7 @@ impl observer::Operation for Operation {
 fn error_type(error: &CallError) -> &'static str {
     match error {
         CallError::Invalid(_) => "invalid_result",
-        CallError::Timeout(_) => "timeout",
+        CallError::Timeout { .. } => "timeout",
         CallError::NotAllowed(_) => "not_allowed",
         CallError::Undelivered(_) => "undelivered",
         CallError::Protocol(_) if error.downcast_ref::<InputNotProvided>().is_some() => "input_not_provided",

@@ -68,24 +68,24 @@ fn tool(name: &str) -> Tool {
 
 /// A server whose tool returns the baggage that arrives with the call, and fails without it.
 fn origin() -> Server {
-    let read = |_, _: JsonObject| async {
+    let read = || async {
         let user = Context::current().baggage().get("user").map(ToString::to_string);
         user.ok_or_else(|| ToolError::failed("no user"))
     };
-    Server::builder("origin", "1").tool_with_schema(tool("read"), read).build()
+    Server::builder("origin", "1").tool(tool("read"), read).build()
 }
 
 /// A server that passes its calls on to another one.
 fn relay(origin: Client) -> Server {
     let origin = Arc::new(origin);
-    let pass_on = move |_, arguments: JsonObject| {
+    let pass_on = move |arguments: JsonObject| {
         let origin = Arc::clone(&origin);
         async move {
             let result = origin.call_tool("read", arguments).await;
             result.map_err(|error| ToolError::failed(error.to_string()))
         }
     };
-    Server::builder("relay", "1").tool_with_schema(tool("pass_on"), pass_on).build()
+    Server::builder("relay", "1").tool(tool("pass_on"), pass_on).build()
 }
 
 /// The recorded spans by name, and what they show.
@@ -212,8 +212,8 @@ async fn one_trace_spans_client_relay_and_server() {
 /// Calls fail as errors of the tool, as JSON-RPC errors and by cancellation.
 async fn failures(exporter: &InMemorySpanExporter) {
     let server = Server::builder("origin", "1")
-        .tool_with_schema(tool("fail"), |_, _| async { Err::<String, _>(ToolError::failed("no")) })
-        .tool_with_schema(tool("wait"), |_, _| async { std::future::pending::<String>().await })
+        .tool(tool("fail"), || async { Err::<String, _>(ToolError::failed("no")) })
+        .tool(tool("wait"), || async { std::future::pending::<String>().await })
         .build();
     let client = connected(server, Over::Pipes, Revision::V2025_11_25).await;
     let outcome = |kind: SpanKind, name: &str| {
@@ -242,7 +242,7 @@ async fn failures(exporter: &InMemorySpanExporter) {
     assert_eq!(outcome(SpanKind::Client, "tools/call wait"), (Some("cancelled".to_owned()), None));
     assert_eq!(outcome(SpanKind::Server, "tools/call wait"), (Some("cancelled".to_owned()), None));
     // Params that are an array have no `_meta` for the trace context. They are sent unchanged.
-    let request = client.peer.custom_request::<_, serde_json::Value>("sum", &[1, 2]).expect("params");
+    let request = client.peer().custom_request::<_, serde_json::Value>("sum", &[1, 2]).expect("params");
     let error = request.await.expect_err("no such method");
     assert!(matches!(error, CallError::ErrorResponse(_)), "{error}");
     let again = client.call_tool("fail", JsonObject::new()).await;

@@ -2,6 +2,7 @@
 //! it. With `--broken`, it writes a result that does not match the schema, with `--hostile` texts that control a
 //! terminal, and with `--faulty FAULT` it has one fault. What arrives is written to the file `PROBE_SERVER_RECORD`.
 
+use std::collections::BTreeMap;
 use std::io::Write as _;
 
 use mcpgen_sdk::http::server::EndpointOptions;
@@ -32,23 +33,23 @@ fn server() -> Result<Server, Box<dyn std::error::Error>> {
     let explain = Prompt::new("explain").with_arguments([PromptArgument::new("topic").with_required(true)]);
     Ok(Server::builder("probe-server", "1.2.3")
         .page_size(2)
-        .tool_with_schema(steps, |context, _| async move {
+        .tool(steps, |context: RequestContext| async move {
             for step in 1..=3 {
                 context.progress(f64::from(step), Some(3.0), Some(&format!("step {step}"))).await;
             }
             "finished".to_owned()
         })
-        .tool_with_schema(add, |_, arguments| async move {
+        .tool(add, |arguments: JsonObject| async move {
             let number = |name: &str| arguments.get(name).and_then(JsonRef::as_f64).unwrap_or(f64::NAN);
             format!("{}", number("a") + number("b"))
         })
-        .tool_with_schema(fail, |_, _| async { Err::<String, _>(ToolError::failed("it is broken \u{1b}[31m")) })
-        .tool_with_schema(sleep, |_, _| async {
+        .tool(fail, || async { Err::<String, _>(ToolError::failed("it is broken \u{1b}[31m")) })
+        .tool(sleep, || async {
             let _recorded = RecordOnDrop("the call has ended");
             tokio::time::sleep(std::time::Duration::from_secs(600)).await;
             "late".to_owned()
         })
-        .tool_with_schema(erase, |context, _| async move {
+        .tool(erase, |context: RequestContext| async move {
             let schema = json!({
                 "type": "object",
                 "properties": { "delete": { "type": "boolean" }, "reason": { "type": "string" } },
@@ -60,9 +61,12 @@ fn server() -> Result<Server, Box<dyn std::error::Error>> {
             let answer = context.elicit("delete", form).await?;
             Ok::<_, ToolError>(mcpgen_types::to_string(&answer))
         })
-        .resource(Resource::new("test:///text", "text").with_mime_type("text/plain"), |_| async { "some text" })
-        .resource(Resource::new("test:///bytes", "bytes"), |_| async { vec![0_u8, 159, 146, 150] })
-        .prompt(explain, |_, arguments| async move { format!("Explain {}.", arguments["topic"]) })
+        .resource(Resource::new("test:///text", "text").with_mime_type("text/plain"), || async { "some text" })
+        .resource(Resource::new("test:///bytes", "bytes"), || async { vec![0_u8, 159, 146, 150] })
+        .prompt(
+            explain,
+            |arguments: BTreeMap<String, String>| async move { format!("Explain {}.", arguments["topic"]) },
+        )
         .build())
 }
 
@@ -187,6 +191,7 @@ fn faulty(fault: &str) -> std::io::Result<()> {
                 "capabilities": { "tools": {} },
             })),
             ("tools/list", "no-hints") => Ok(json!({ "resultType": "complete", "tools": [echo] })),
+            ("prompts/list", "no-hints") => Ok(json!({ "resultType": "complete", "prompts": [] })),
             (_, "no-hints") => Err((-32601, method)),
             ("initialize", "silent-start") | ("resources/list", "resources-hang") | ("tools/call", "call-hangs") => {
                 eprintln!("the database is locked");

@@ -1,5 +1,7 @@
 //! Sends requests, whose params and results are JSON in the revision of the connection.
 
+use mcpgen_sdk::client::PageLimits;
+use mcpgen_sdk::protocol::PeerExt;
 use mcpgen_sdk::protocol::input_requests::InputNotProvided;
 use mcpgen_sdk::{CallError, Client};
 use mcpgen_types::{Error, ErrorCode, Json, JsonObject, JsonRef, Revision, counted};
@@ -71,9 +73,9 @@ pub(crate) async fn request(
     activity: &Activity,
 ) -> Result<JsonObject, Failure> {
     activity.message(method);
-    let request = client.peer.raw_request(method, Some(params.into()));
+    let request = client.peer().raw_request(method, Some(params.into()));
     let result = request.on_progress(activity.reports()).await;
-    let result = result.map_err(|error| Failure::call(method, client.peer.explain(error)))?;
+    let result = result.map_err(|error| Failure::call(method, client.peer().explain(error)))?;
     let result = object(method, &result)?;
     if result.get("resultType").is_some_and(|kind| kind == "input_required") {
         return Err(needs_input(method));
@@ -191,13 +193,18 @@ pub(crate) struct List {
 
 /// Reads all pages of a list. Returns `None` if the server does not have the list.
 pub(crate) async fn list(client: &Client, kind: Kind, activity: &Activity) -> Result<Option<List>, Failure> {
-    let (method, limits) = (kind.method(), client.page_limits);
+    let (method, limits) = (kind.method(), PageLimits::default());
+    let needs = client.revision().method(method).map_or(&[][..], |spec| spec.capability);
+    // In 2026-07-28, a server may respond to requests for lists that it does not declare.
+    if !needs.is_empty() && client.peer().peer_info().is_some_and(|info| !info.can(needs)) {
+        return Ok(None);
+    }
     let unexpected = |why: String| Failure::Unexpected { method: method.to_owned(), why };
     let (mut list, mut bytes, mut cursor) = (List::default(), 0_usize, None::<String>);
     for page in 1..=limits.pages {
         activity.message(format!("{method}: page {page}, {} {}", list.items.len(), kind.title()));
         let params: JsonObject = cursor.iter().map(|cursor| ("cursor", cursor.into())).collect();
-        let result = match client.peer.raw_request(method, Some(params.into())).await {
+        let result = match client.peer().raw_request(method, Some(params.into())).await {
             Err(CallError::NotAllowed(_)) if page == 1 => return Ok(None),
             Err(CallError::ErrorResponse(error)) if page == 1 && error.code == ErrorCode::METHOD_NOT_FOUND => {
                 return Ok(None);

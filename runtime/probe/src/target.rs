@@ -91,7 +91,7 @@ impl Connection {
             self.first_requests()
         ));
         // `--timeout` covers the whole command.
-        let limits = Limits { idle_timeout: None, call_timeout: None, ..Limits::default() };
+        let limits = Limits::default().with_idle_timeout(None).with_call_timeout(None);
         let (stderr, stdout) = (written.clone(), written.clone());
         let builder = Client::builder("mcpgen-probe", env!("CARGO_PKG_VERSION"))
             .options(|options| self.request_revision(options))

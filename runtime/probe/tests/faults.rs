@@ -248,6 +248,14 @@ fn snapshots_of_invalid_lists_can_be_used() {
     assert!(written.notes.iter().any(|note| note.contains("/description")), "{:?}", written.notes);
 }
 
+/// A server of 2026-07-28 may respond to a request for a list that it does not declare.
+#[test]
+fn snapshots_have_no_lists_that_are_not_declared() {
+    let answer = run(&["snapshot", "--", &server(), "--faulty", "no-hints"]);
+    let lists: Value = serde_json::from_str(&answer.out).expect("JSON");
+    assert_eq!(lists.as_object().expect("lists").keys().collect::<Vec<_>>(), ["tools"]);
+}
+
 #[test]
 fn a_failed_check_names_what_differs() {
     let home = tempfile::tempdir().expect("a folder");
@@ -270,5 +278,9 @@ fn a_failed_check_names_what_differs() {
     assert_eq!(snapshot("none", &["--check", path]).code, Some(0));
     std::fs::write(&file, "tools").expect("written");
     let answer = snapshot("none", &["--check", path]);
-    assert!(answer.code == Some(2) && answer.err.contains("is not a snapshot: "), "{}", answer.err);
+    assert!(
+        answer.code == Some(2) && answer.err.contains("is not a snapshot, because it is not JSON: "),
+        "{}",
+        answer.err
+    );
 }

@@ -25,8 +25,8 @@ async fn protected_server(issuer: &str) -> String {
     let resource = ProtectedResource::new(options, verifier).expect("a resource");
     let tool = |name: &str| Tool::new(name, ToolInputSchema::new());
     let server = Server::builder("protected", "1")
-        .tool_with_schema(tool("greet"), |_, _| async { "hello" })
-        .tool_with_schema(tool("delete"), |_, _| async { "deleted" })
+        .tool(tool("greet"), || async { "hello" })
+        .tool(tool("delete"), || async { "deleted" })
         .build();
     let endpoint = server.http(EndpointOptions::default()).expect("a valid server");
     let mut app = axum::Router::new().route_service("/mcp", resource.layer(endpoint));

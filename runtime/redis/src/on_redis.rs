@@ -51,7 +51,7 @@ pub trait OnRedis: Sized {
     fn on_stores(self, stores: &RedisStores) -> impl Future<Output = Result<Self, StoreError>> + Send;
 }
 
-impl OnRedis for ServerBuilder {
+impl<S: Send> OnRedis for ServerBuilder<S> {
     async fn on_redis(self, options: impl Into<RedisOptions> + Send) -> Result<Self, StoreError> {
         self.on_stores(&RedisStores::connect(options.into()).await?).await
     }

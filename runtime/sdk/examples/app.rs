@@ -35,7 +35,7 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
     let address = std::env::args().nth(1).unwrap_or_else(|| "127.0.0.1:3000".to_owned());
     let server = Server::builder("dice", "1.0.0")
         .app(App::new(PAGE, "dice", include_str!("support/dice.html")).prefers_border(true))
-        .tool(ToolInfo::new("roll").title("Roll a die").app(PAGE), |_, Roll { sides }| async move {
+        .tool(ToolInfo::new("roll").title("Roll a die").app(PAGE), |Args(Roll { sides })| async move {
             // The random keys of hash maps are random enough for a game.
             let random = RandomState::new().hash_one(());
             let value = random.checked_rem(u64::from(sides)).ok_or(ToolError::failed("a die has at least one side"))?;

@@ -4,14 +4,15 @@
 mod dialect;
 
 use mcpgen_sdk::transport::{lines, stdio};
+use mcpgen_sdk::types::{Tool, ToolInputSchema};
 use mcpgen_sdk::{Server, serve};
-use mcpgen_types::v2026_07_28::{Tool, ToolInputSchema};
+use mcpgen_types::JsonObject;
 
 #[tokio::main(flavor = "current_thread")]
 async fn main() -> Result<(), Box<dyn std::error::Error>> {
     let echo = Tool::new("echo", ToolInputSchema::new());
     let server = Server::builder("dialect", "0.1.0")
-        .tool_with_schema(echo, |_, arguments| async move { mcpgen_types::to_string(&arguments) })
+        .tool(echo, |arguments: JsonObject| async move { mcpgen_types::to_string(&arguments) })
         .build();
     let router = dialect::handlers(server.router());
     let (incoming, outgoing) = stdio::stdio(lines::DEFAULT_LINE_LIMIT)?;

@@ -9,7 +9,7 @@
 use std::iter::Peekable;
 
 use mcpgen_sdk::prelude::*;
-use mcpgen_types::v2026_07_28::{CreateMessageResult, ElicitResult, ElicitResultAction, Role, TextContent};
+use mcpgen_sdk::types::{CreateMessageResult, ElicitResult, ElicitResultAction, Role, TextContent};
 use tokio::process::Command;
 
 type Failure = Box<dyn std::error::Error>;
@@ -70,7 +70,7 @@ async fn connect_http(_: ClientBuilder, _: &str) -> Result<Client, Failure> {
 }
 
 async fn explore(client: &Client, call: Option<(String, JsonObject)>) -> Result<(), Failure> {
-    if let Some(server) = client.peer.peer_info() {
+    if let Some(server) = client.peer().peer_info() {
         let text =
             |member: &str| server.implementation.get(member).and_then(JsonRef::as_str).unwrap_or("unknown".into());
         println!("server: {} {}", text("name"), text("version"));

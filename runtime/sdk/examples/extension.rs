@@ -20,11 +20,11 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
     let on_step = Arc::new(|left| println!("{left}"));
     let client = Client::builder("pilot", "0.1.0").extension(Countdown::Client { max: 5, on_step });
     let client = client.connect(here.0, here.1).await?;
-    match client.peer.extension::<Countdown>()? {
+    match client.peer().extension::<Countdown>()? {
         Some(settings) => println!("the server counts down from {} at most", settings.max),
         None => return Err("the server does not have the extension".into()),
     }
-    let steps = Countdown::start(&client.peer, 100).await?;
+    let steps = Countdown::start(client.peer(), 100).await?;
     println!("{steps} steps");
     Ok(client.close().await?)
 }

@@ -8,34 +8,49 @@ mod listen;
 mod run;
 
 use mcpgen_sdk::prelude::*;
-use mcpgen_types::v2026_07_28::{Prompt, PromptArgument, Resource, ResourceTemplate};
+use mcpgen_sdk::types::{CompleteRequestParams, Prompt, Resource, ResourceTemplate};
+use schemars::JsonSchema;
+use serde::Deserialize;
 
 const POEMS: [&str; 3] = ["The tide is out.", "The kettle sings.", "Snow, and nobody about."];
 
+/// The variable of the template, and the argument of the prompt.
+#[derive(Deserialize, JsonSchema)]
+struct Poem {
+    /// The number of the poem.
+    number: usize,
+}
+
+impl Poem {
+    fn text(&self) -> Option<&'static str> {
+        POEMS.get(self.number.checked_sub(1)?).copied()
+    }
+}
+
 #[tokio::main(flavor = "current_thread")]
 async fn main() -> Result<(), Box<dyn std::error::Error>> {
-    let index = Resource::new("poem:///index", "index").with_mime_type("text/plain");
-    let explain = Prompt::new("explain")
-        .with_description("Has a poem explained.")
-        .with_arguments([PromptArgument::new("number").with_required(true)]);
     let server = Server::builder("library", "0.1.0")
         .instructions("Poems are numbered from 1. The index contains the number of poems.")
-        .resource(index, |_| async { format!("{} poems", POEMS.len()) })
-        .resource_template(ResourceTemplate::new("poem:///{number}", "poem"), |_, variables| async move {
-            poem(&variables["number"])
+        .resource(Resource::new("poem:///index", "index").with_mime_type("text/plain"), || async {
+            format!("{} poems", POEMS.len())
         })
-        .prompt(explain, |_, arguments| async move {
-            let poem = poem(&arguments["number"]).unwrap_or("This poem does not exist.");
-            format!("Explain this poem:\n{poem}")
-        })
-        .completion(|_, params| async move {
-            let numbers = (1..=POEMS.len()).map(|number| number.to_string());
-            numbers.filter(|number| number.starts_with(&params.argument.value)).collect()
-        })
+        .resource_template(ResourceTemplate::new("poem:///{number}", "poem"), read)
+        .prompt(Prompt::new("explain").with_description("Has a poem explained."), explain)
+        .completion(numbers)
         .build();
     run::run(server).await
 }
 
-fn poem(number: &str) -> Option<&'static str> {
-    POEMS.get(number.parse::<usize>().ok()?.checked_sub(1)?).copied()
+/// Returns `None` for an unknown number, which becomes the error "resource not found".
+async fn read(Args(poem): Args<Poem>) -> Option<&'static str> {
+    poem.text()
+}
+
+async fn explain(Args(poem): Args<Poem>) -> String {
+    format!("Explain this poem:\n{}", poem.text().unwrap_or("This poem does not exist."))
+}
+
+async fn numbers(params: CompleteRequestParams) -> Vec<String> {
+    let numbers = (1..=POEMS.len()).map(|number| number.to_string());
+    numbers.filter(|number| number.starts_with(&params.argument.value)).collect()
 }

@@ -27,8 +27,8 @@ struct Add {
 #[tokio::main(flavor = "current_thread")]
 async fn main() -> Result<(), Box<dyn std::error::Error>> {
     let server = Server::builder("tools", "0.1.0")
-        .tool("echo", |_, Echo { message }| async { message })
-        .tool("add", |_, Add { a, b }| async move { a.checked_add(b).ok_or("the sum is too large") })
+        .tool("echo", |Args(Echo { message })| async { message })
+        .tool("add", |Args(Add { a, b })| async move { a.checked_add(b).ok_or("the sum is too large") })
         .build();
     run::run(server).await
 }

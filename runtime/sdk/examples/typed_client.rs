@@ -21,15 +21,13 @@ type Failure = Box<dyn std::error::Error>;
 async fn main() -> Result<(), Failure> {
     let mut arguments = std::env::args().skip(1).peekable();
     let protocol = arguments.next_if(|first| matches!(first.as_str(), "legacy" | "modern"));
-    let local_info = LocalInfo {
-        level: Some(Level::Info),
-        revisions: match protocol.as_deref() {
+    let local_info = LocalInfo::new("example-client", "0.1.0").with_level(Some(Level::Info)).with_revisions(
+        match protocol.as_deref() {
             Some("legacy") => vec![Revision::V2025_11_25],
             Some(_) => vec![Revision::V2026_07_28],
             None => vec![Revision::V2026_07_28, Revision::V2025_11_25],
         },
-        ..LocalInfo::new("example-client", "0.1.0")
-    };
+    );
     let handlers = legacy::handlers(modern::handlers(Router::new()));
     let server = arguments.next().ok_or("usage: typed_client [legacy|modern] URL | COMMAND [ARGUMENT..]")?;
     if server.starts_with("http") {
@@ -58,7 +56,7 @@ async fn connect_http(_: LocalInfo, _: Router, _: &str) -> Result<Client, Failur
 }
 
 async fn run(client: &Client) -> Result<(), Failure> {
-    if let Some(peer_info) = client.peer.peer_info() {
+    if let Some(peer_info) = client.peer().peer_info() {
         let name = peer_info.implementation.get("name").and_then(JsonRef::as_str).unwrap_or("unknown".into());
         println!("server: {name} {}", peer_info.revision);
     }
@@ -103,7 +101,7 @@ mod legacy {
     }
 
     pub(super) async fn run(client: &Client) -> Result<(), Failure> {
-        let peer = &client.peer;
+        let peer = client.peer();
         peer.call::<PingRequest>(None).await?;
         let listed = peer.call::<ListToolsRequest>(None).await?;
         println!("tools: {}", listed.tools.iter().map(|tool| tool.name.as_str()).collect::<Vec<_>>().join(", "));
@@ -144,14 +142,14 @@ mod modern {
 
     pub(super) async fn run(client: &Client) -> Result<(), Failure> {
         let params = PaginatedRequestParams::new(client.meta());
-        let listed = client.peer.call::<ListToolsRequest>(params).await?;
+        let listed = client.peer().call::<ListToolsRequest>(params).await?;
         println!("tools: {}", listed.tools.iter().map(|tool| tool.name.as_str()).collect::<Vec<_>>().join(", "));
         for (name, arguments) in calls() {
             let params = CallToolRequestParams::new(name, client.meta()).with_arguments(arguments);
             let result = match name {
                 // A single round, with progress notifications.
                 "wait" => {
-                    let request = client.peer.request::<CallToolRequest>(params);
+                    let request = client.peer().request::<CallToolRequest>(params);
                     let result =
                         request.on_progress(|now: super::Progress| println!("progress: {}", now.progress)).await;
                     result
@@ -165,9 +163,9 @@ mod modern {
             print_result(name, result.map_err(|error| error.to_string()));
         }
 
-        let mut changes = client.listen(SubscriptionFilter::new().with_tools_list_changed(true)).await?;
-        client.peer.custom_request::<_, Value>("tools/call", &serde_json::json!({ "name": "touch" }))?.await?;
-        println!("changed: {:?}", changes.next().await?);
+        let mut changes = client.changes(SubscriptionFilter::new().with_tools_list_changed(true)).await?;
+        client.peer().custom_request::<_, Value>("tools/call", &serde_json::json!({ "name": "touch" }))?.await?;
+        println!("changed: {:?}", changes.try_next().await?);
         Ok(())
     }
 }

@@ -12,6 +12,9 @@ pub mod changes {}
 #[doc = include_str!("../docs/client.md")]
 pub mod client {}
 
+#[doc = include_str!("../docs/host.md")]
+pub mod host {}
+
 #[doc = include_str!("../docs/logging.md")]
 pub mod logging {}
 

@@ -9,7 +9,7 @@
 //! # tokio::runtime::Builder::new_current_thread().enable_all().build()?.block_on(async {
 //! let greet = ToolInfo::new("greet").required_property("name", json!({ "type": "string" }));
 //! let server = Server::builder("greeter", "1.0.0")
-//!     .tool_with_schema(greet, |_context, arguments: JsonObject| async move {
+//!     .tool(greet, |arguments: JsonObject| async move {
 //!         let name = arguments.get("name").and_then(|name| name.as_str()).ok_or("name: expected a string")?;
 //!         Ok::<_, ToolError>(format!("hello, {name}"))
 //!     })
@@ -51,7 +51,7 @@
 //! // A client calls methods by the same types.
 //! let ours = LocalInfo::new("visitor", "1.0.0");
 //! let client = connect(ours, Router::new(), Router::new(), here.0, here.1, Limits::default()).await?;
-//! let result = client.peer.call::<CallToolRequest>(CallToolRequestParams::new("world")).await?;
+//! let result = client.peer().call::<CallToolRequest>(CallToolRequestParams::new("world")).await?;
 //! assert_eq!(result, CallToolResult::new(vec![TextContent::new("hello, world").into()]));
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! # })?;
@@ -81,7 +81,7 @@ pub mod prelude;
 pub use mcpgen_http as http;
 pub use mcpgen_mcp::{
     Client, ClientBuilder, Extension, LocalInfo, Server, ServerBuilder, client, connect, protocol, replicas, serve,
-    server, telemetry,
+    server, telemetry, types,
 };
 pub use mcpgen_runtime::{CallError, Closed, Connection, Context, Limits, Peer, Router};
 pub use mcpgen_runtime::{connection, context, jsonrpc, observer, peer, router, transport};

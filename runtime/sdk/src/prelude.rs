@@ -21,7 +21,7 @@ pub use mcpgen_http::server::ServeHttp;
 pub use mcpgen_mcp::client::ToolFailed;
 pub use mcpgen_mcp::protocol::change::Change;
 pub use mcpgen_mcp::protocol::{ContextExt, PeerExt, RouterExt};
-pub use mcpgen_mcp::server::{RequestContext, ServeError, Structured, ToolError, ToolInfo, ToolResult};
+pub use mcpgen_mcp::server::{Args, RequestContext, ServeError, State, Structured, ToolError, ToolInfo, ToolResult};
 pub use mcpgen_mcp::{Client, ClientBuilder, Extension, LocalInfo, Server, ServerBuilder, serve};
 pub use mcpgen_runtime::{CallError, Context, Peer, Router};
 #[cfg(feature = "skills")]

@@ -45,7 +45,7 @@ impl Subscriber for Spans {
 async fn requests_have_spans_with_their_method_and_subject() {
     let spans = Spans::default();
     let _recorded = tracing::subscriber::set_default(spans.clone());
-    let server = Server::builder("server", "1").tool_with_schema("greet", |_, _| async { "hello" }).build();
+    let server = Server::builder("server", "1").tool("greet", || async { "hello" }).build();
     let client = server.in_process(Client::builder("client", "1")).await.expect("connected");
     client.tools().await.expect("tools");
     client.tool("greet").await.expect("a result");

@@ -158,12 +158,12 @@ impl SkillFile {
         let is_text = mime_type.as_deref().is_some_and(mime::is_text);
         match std::str::from_utf8(&self.content) {
             Ok(text) if is_text => {
-                let mut contents = TextResourceContents::new(uri, text);
+                let mut contents = TextResourceContents::new(uri).text(text);
                 contents.mime_type.clone_from(mime_type);
                 contents.into()
             }
             _ => {
-                let mut contents = BlobResourceContents::new(uri, STANDARD.encode(&self.content));
+                let mut contents = BlobResourceContents::new(uri).blob(STANDARD.encode(&self.content));
                 contents.mime_type.clone_from(mime_type);
                 contents.into()
             }
@@ -188,8 +188,10 @@ impl Builder<'_> {
         let is_in_skill = |path: &str| folder::is_in_skill(&roots, path);
         let mut resources = BTreeMap::new();
         for (path, content) in self.files.iter().filter(|(path, _)| is_in_skill(path)) {
-            resources
-                .insert(path.clone(), SkillResource::new(of_path(path), digest::of(content), content.len() as u64));
+            resources.insert(
+                path.clone(),
+                SkillResource::new(of_path(path), content.len() as u64).digest(digest::of(content)),
+            );
         }
         let mut skills = Skills::default();
         let mut fields = BTreeMap::new();

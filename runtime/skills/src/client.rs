@@ -80,7 +80,7 @@ pub trait SkillsClient {
     /// # Errors
     ///
     /// Fails if the server has not declared the extension, if a call fails, or if the list exceeds
-    /// `Client::page_limits`.
+    /// `Client::with_page_limits`.
     fn skills(&self) -> impl Future<Output = Result<Vec<Skill>, SkillError>> + Send;
 
     /// Returns the current entry of a skill, from the URI of its `SKILL.md`. Reads no files.
@@ -133,7 +133,7 @@ pub trait SkillsClient {
     /// # Errors
     ///
     /// Fails if the server does not support reading directories, if a call fails, or if the list exceeds
-    /// `Client::page_limits`.
+    /// `Client::with_page_limits`.
     fn read_directory(&self, uri: &str) -> impl Future<Output = Result<Vec<Resource>, SkillError>> + Send;
 }
 
@@ -141,7 +141,7 @@ impl<S: RequestService + Sync> SkillsClient for Client<S> {
     async fn skills(&self) -> Result<Vec<Skill>, SkillError> {
         require_skills(self, false).await?;
         let (mut skills, mut pages) = (Vec::new(), self.pages::<ListSkillsRequest>());
-        while let Some(page) = pages.next().await? {
+        while let Some(page) = pages.try_next().await? {
             skills.extend(page.skills);
         }
         Ok(skills)
@@ -191,7 +191,7 @@ impl<S: RequestService + Sync> SkillsClient for Client<S> {
         require_skills(self, true).await?;
         let params = JsonObject::from([("uri", uri.into())]);
         let (mut children, mut pages) = (Vec::new(), self.pages_with::<ReadResourceDirectoryRequest>(params));
-        while let Some(page) = pages.next().await? {
+        while let Some(page) = pages.try_next().await? {
             let ReadResourceDirectoryResult { resources, .. } = page;
             children.extend(resources);
         }
@@ -201,12 +201,12 @@ impl<S: RequestService + Sync> SkillsClient for Client<S> {
 
 /// Checks that the server has declared the extension and, if `directories` is set, that it lists directories.
 async fn require_skills<S: RequestService + Sync>(client: &Client<S>, directories: bool) -> Result<(), SkillError> {
-    if client.peer.peer_info().is_none() {
+    if client.peer().peer_info().is_none() {
         // A client that knows the server's revision may not have requested the server's capabilities yet.
         client.ping().await?;
     }
     let invalid = |error: mcpgen_types::ErrorObject| mcpgen_runtime::peer::CallError::Invalid(error.to_string().into());
-    let settings = client.peer.extension::<SkillsExtension>().map_err(invalid)?;
+    let settings = client.peer().extension::<SkillsExtension>().map_err(invalid)?;
     let settings = settings.ok_or(SkillError::NotDeclared("the extension io.modelcontextprotocol/skills"))?;
     match !directories || settings.directory_read == Some(true) {
         true => Ok(()),

@@ -52,7 +52,7 @@ pub trait ServeSkills: Sized {
     fn skills(self, skills: Skills) -> Self;
 }
 
-impl ServeSkills for ServerBuilder {
+impl<S: Clone + Send + Sync + 'static> ServeSkills for ServerBuilder<S> {
     fn skills(self, skills: Skills) -> Self {
         let mut files: Vec<Arc<SkillFile>> = skills.files.values().cloned().collect();
         let builder = self.setup(|setup| {
@@ -63,7 +63,7 @@ impl ServeSkills for ServerBuilder {
         });
         files.into_iter().fold(builder, |builder, file| {
             let resource = file.resource.clone();
-            builder.resource(resource, move |_| ready(vec![file.contents()]))
+            builder.resource(resource, move || ready(vec![file.contents()]))
         })
     }
 }
@@ -132,7 +132,7 @@ impl ReplaceSkills for Server {
         }
         for (_, file) in &changed {
             let (resource, file) = (file.resource.clone(), Arc::clone(file));
-            self.set_resource(resource, move |_| ready(vec![file.contents()]));
+            self.set_resource(resource, move || ready(vec![file.contents()]));
         }
         *served = Arc::new(skills);
         drop(served);

@@ -6,7 +6,9 @@ use std::time::Duration;
 /// Limits of a connection: the number and size of its messages, and the timeouts of calls and handlers.
 ///
 /// Requests beyond `in_flight` or `memory` are queued. Requests beyond the queue's limits are rejected with an error.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, derive_setters::Setters)]
+#[setters(prefix = "with_")]
+#[non_exhaustive]
 pub struct Limits {
     /// The maximum number of requests whose handlers run at the same time. Defaults to 256.
     pub in_flight: usize,

@@ -93,7 +93,7 @@ impl<S: RequestService> Connection<S> {
     /// # Errors
     ///
     /// Fails if reading or writing fails, or if the outgoing messages cannot be written within
-    /// [`Limits::drain_timeout`]. The end of `incoming` is not an error.
+    /// [`Limits::drain_timeout`]. A peer that leaves, even while requests run, is not an error.
     pub async fn run(self, incoming: impl Incoming, outgoing: impl Outgoing) -> io::Result<()> {
         self.peer();
         let Self { service, router: notifications, limits, peer, .. } = self;
@@ -158,6 +158,8 @@ impl<S: RequestService> Connection<S> {
         let wrote = match wrote {
             Some(wrote) => wrote,
             None => match tokio::time::timeout(left().max(drain.min(LAST_WRITE)), &mut writer).await {
+                // A peer that has left reads no responses.
+                Ok(Ok(Err(error))) if error.kind() == io::ErrorKind::BrokenPipe => return read,
                 Ok(wrote) => wrote,
                 Err(_) => return read.and(Err(io::ErrorKind::TimedOut.into())),
             },

@@ -334,6 +334,11 @@ impl<T> SentRequest<T> {
         (self.decode)(response?).map_err(CallError::Invalid)
     }
 
+    fn timed_out(&self, limit: Option<Duration>) -> CallError {
+        let request = self.guard.peer.shared.pending.method(&self.guard.id).unwrap_or_default();
+        CallError::Timeout { request, limit: limit.unwrap_or_default() }
+    }
+
     /// Waits for the response, and passes on progress reports in the meantime.
     async fn response(&mut self) -> Result<Json, CallError> {
         let after = |start: Instant, limit: Option<Duration>| limit.and_then(|limit| start.checked_add(limit));
@@ -365,7 +370,7 @@ impl<T> SentRequest<T> {
                     self.guard.notify = self.can_cancel;
                 }
                 // Polled before the reports, so that an endless series of them cannot delay the timeout.
-                () = at(end) => return Err(CallError::Timeout(self.timeout.unwrap_or_default())),
+                () = at(end) => return Err(self.timed_out(self.timeout)),
                 Some((report, _room)) = next(&mut self.reports) => {
                     if self.report(&report) {
                         idle_end = after(Instant::now(), self.idle_timeout);
@@ -375,7 +380,7 @@ impl<T> SentRequest<T> {
                     let idle_timeout = self.idle_timeout.unwrap_or_default();
                     let input_requests = &self.guard.peer.shared.input_requests;
                     match input_requests.postponed(Instant::now(), idle_timeout) {
-                        None => return Err(CallError::Timeout(idle_timeout)),
+                        None => return Err(self.timed_out(Some(idle_timeout))),
                         postponed => idle_end = postponed,
                     }
                 }

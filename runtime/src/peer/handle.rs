@@ -19,7 +19,7 @@ use crate::context::{Context, Parts};
 use crate::error::{CallError, Closed};
 use crate::observer::Observer;
 use crate::protocol::{ErasedProtocol, Protocol};
-use crate::transport::{Metadata, Outbound, Route};
+use crate::transport::{Extensions, Metadata, Outbound, Route};
 
 /// The peer of a connection. Clones refer to the same peer.
 #[derive(Clone)]
@@ -90,11 +90,18 @@ impl Context {
         Self::new(parts, version, scope)
     }
 
-    /// Like [`derive`](Self::derive), but the peer is disconnected, for work whose messages must not reach it.
+    /// Like [`derive`](Self::derive), but the peer is disconnected, for work whose messages must not reach it. Keeps the
+    /// values of the transport, unless `extensions` replaces them.
     #[must_use]
-    pub fn derive_without_peer<P: Protocol>(&self, protocol: P, scope: P::Scope) -> Self {
+    pub fn derive_without_peer<P: Protocol>(
+        &self,
+        protocol: P,
+        scope: P::Scope,
+        extensions: Option<Extensions>,
+    ) -> Self {
         let connection = Peer::disconnected_from(protocol).connection();
-        Self::new(Parts { connection, ..self.parts().clone() }, self.version(), scope)
+        let extensions = extensions.map(Arc::new).or_else(|| self.parts().extensions.clone());
+        Self::new(Parts { connection, extensions, ..self.parts().clone() }, self.version(), scope)
     }
 }
 

@@ -1,19 +1,5 @@
 //! Errors with their sources.
 
-/// Implements `Debug` for errors that `main` may return, as the messages of the error and its sources: the standard
-/// library prints such an error with `Debug`.
-#[doc(hidden)]
-#[macro_export]
-macro_rules! debug_as_message {
-    ($($error:ty),*) => {$(
-        impl std::fmt::Debug for $error {
-            fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-                f.write_str(&$crate::util::error_chain(self))
-            }
-        }
-    )*};
-}
-
 use std::error::Error;
 
 /// Formats an error and all its sources, from the outermost to the innermost, separated by colons. A source whose

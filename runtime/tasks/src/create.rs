@@ -63,7 +63,8 @@ impl Tasks {
         let (id, owner) = (new_id()?, (self.0.owner)(context));
         let (slot, stop) = self.reserve_slot(&id, &owner)?;
         let now = Timestamp::now();
-        let mut task = Task::new(id, TaskStatus::Working, timestamp(now), timestamp(now), Some(millis(ttl)));
+        let mut task =
+            Task::new(id, TaskStatus::Working, timestamp(now), Some(millis(ttl))).last_updated_at(timestamp(now));
         task.poll_interval = Some(millis(limits.poll_interval));
         let entry = StoredTask {
             task,

@@ -78,7 +78,8 @@ mod tests {
     fn stored(outcome: Option<TaskOutcome>) -> StoredTask {
         let object = |value: serde_json::Value| mcpgen_types::from_value(value).expect("an object");
         StoredTask {
-            task: Task::new("id", TaskStatus::Working, "1970-01-01T00:00:00.000Z", "1970-01-01T00:00:01.000Z", None),
+            task: Task::new("id", TaskStatus::Working, "1970-01-01T00:00:00.000Z", None)
+                .last_updated_at("1970-01-01T00:00:01.000Z"),
             owner: "\"alice\"".to_owned(),
             until: Timestamp::UNIX_EPOCH,
             outcome,

@@ -28,7 +28,7 @@ pub trait ServeTasks {
     /// use mcpgen_sdk::tasks::{TaskSupport, Tasks};
     ///
     /// let server = Server::builder("search", "1.0.0")
-    ///     .tool_with_schema(ToolInfo::new("index").task(TaskSupport::Optional), |_context, _arguments| async { "indexed" })
+    ///     .tool(ToolInfo::new("index").task(TaskSupport::Optional), || async { "indexed" })
     ///     .tasks(Tasks::default())
     ///     .build();
     /// # let _ = server;
@@ -41,7 +41,7 @@ pub trait ServeTasks {
     fn default_tasks(self, tasks: Tasks) -> Self;
 }
 
-impl ServeTasks for ServerBuilder {
+impl<S> ServeTasks for ServerBuilder<S> {
     fn tasks(self, tasks: Tasks) -> Self {
         self.setup(|setup| {
             declare(setup);

@@ -210,7 +210,7 @@ mod tests {
     fn working() -> StoredTask {
         let now = timestamp(Timestamp::UNIX_EPOCH);
         StoredTask {
-            task: Task::new("id", TaskStatus::Working, now.clone(), now, Some(1)),
+            task: Task::new("id", TaskStatus::Working, now.clone(), Some(1)).last_updated_at(now),
             owner: "alice".to_owned(),
             until: Timestamp::UNIX_EPOCH,
             outcome: None,

@@ -29,7 +29,9 @@ impl TaskSupport {
 }
 
 /// Limits on the number, lifetime and size of tasks.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, derive_setters::Setters)]
+#[setters(prefix = "with_")]
+#[non_exhaustive]
 pub struct TaskLimits {
     /// The maximum number of running tasks. Defaults to 256.
     pub running: usize,

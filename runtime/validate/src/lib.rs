@@ -7,7 +7,7 @@
 //!
 //! let age = ToolInfo::new("age").required_property("years", json!({ "type": "integer", "minimum": 0 }));
 //! let server = Server::builder("ages", "1.0.0")
-//!     .tool_with_schema(age, |_context, arguments: JsonObject| async move { format!("{:?}", arguments.get("years")) })
+//!     .tool(age, |arguments: JsonObject| async move { format!("{:?}", arguments.get("years")) })
 //!     .validate(JsonSchema)
 //!     .build();
 //! # let _ = server;

@@ -86,17 +86,14 @@ async fn connected_to_tool_with(output: Value) -> Client {
             remote.send(&json!({ "jsonrpc": "2.0", "id": id, "result": result }).to_string()).await;
         }
     });
-    let builder = Client::builder("client", "1")
-        .validate(JsonSchema)
-        .options(|options| options.local_info.revisions = vec![Revision::V2025_11_25]);
+    let builder = Client::builder("client", "1").validate(JsonSchema).revisions([Revision::V2025_11_25]);
     let client = builder.connect(lines::receive(reader, 1 << 20), lines::send(writer)).await.expect("connected");
     client.tools().await.expect("tools");
     client
 }
 
 fn definition_error(schema: Value) -> Option<String> {
-    let added =
-        Server::builder("server", "1").validate(JsonSchema).build().add_tool_with_schema(tool(schema), |_, _| async {});
+    let added = Server::builder("server", "1").validate(JsonSchema).build().add_tool(tool(schema), || async {});
     added.err().map(|error| {
         assert!(matches!(&error, DefinitionError::Schema { schema: "inputSchema", .. }), "{error}");
         std::error::Error::source(&error).map(ToString::to_string).unwrap_or_default()
@@ -174,8 +171,8 @@ fn a_slow_check_fails_the_call_and_blocks_no_other() {
     within_a_minute(|| async {
         let server = Server::builder("server", "1")
             .validate(JsonSchema)
-            .tool_with_schema(tool(doubling_by_level()), |_, _| async { "called" })
-            .tool_with_schema(Tool::new("other", ToolInputSchema::new()), |_, _| async { "called" })
+            .tool(tool(doubling_by_level()), || async { "called" })
+            .tool(Tool::new("other", ToolInputSchema::new()), || async { "called" })
             .build();
         let client = Arc::new(connected(server).await);
         let slow = Arc::clone(&client);
@@ -207,10 +204,8 @@ fn a_client_stops_a_slow_check() {
 fn quotes_only_short_values_in_errors() {
     within_a_minute(|| async {
         let schema = json!({ "type": "object", "properties": { "s": { "maxLength": 3 }, "t": { "enum": ["a"] } } });
-        let server = Server::builder("server", "1")
-            .validate(JsonSchema)
-            .tool_with_schema(tool(schema), |_, _| async { "called" })
-            .build();
+        let server =
+            Server::builder("server", "1").validate(JsonSchema).tool(tool(schema), || async { "called" }).build();
         let client = connected(server).await;
         for (arguments, expected) in [
             (json!({ "s": "long" }), "/s: \"long\" is longer than 3 characters"),

@@ -57,7 +57,7 @@ async fn calls_each_tool_of_server_everything() -> Result<(), Box<dyn std::error
     let weather = tools::get_structured_content(&client, &GetStructuredContentArguments::new(location)).await?;
     assert!(!weather.conditions.is_empty());
     call("get-sum");
-    assert!(text(&tools::get_sum(&client, &GetSumArguments::new(1, 2)).await?).contains('3'));
+    assert!(text(&tools::get_sum(&client, &GetSumArguments::new(1).b(2)).await?).contains('3'));
     call("get-tiny-image");
     let image = tools::get_tiny_image(&client, &GetTinyImageArguments::new()).await?;
     assert!(image.content.iter().any(|block| matches!(block, ContentBlock::ImageContent(_))));

@@ -4,5 +4,5 @@ use mcpgen_sdk::prelude::*;
 use mcpgen_types::v2026_07_28::Prompt;
 
 fn main() {
-    let _ = Server::builder("prompts", "1.0.0").prompt(Prompt::new("review"), |_, _| async { 3 });
+    let _ = Server::builder("prompts", "1.0.0").prompt(Prompt::new("review"), || async { 3 });
 }

@@ -10,7 +10,7 @@ struct Parse {
 }
 
 fn main() {
-    let _ = Server::builder("numbers", "1.0.0").tool("parse", |_, Parse { number }| async move {
+    let _ = Server::builder("numbers", "1.0.0").tool("parse", |Args(Parse { number })| async move {
         let parsed: i64 = number.parse()?;
         Ok(parsed)
     });

@@ -4,5 +4,5 @@ use mcpgen_sdk::prelude::*;
 use mcpgen_types::v2026_07_28::Resource;
 
 fn main() {
-    let _ = Server::builder("files", "1.0.0").resource(Resource::new("test:///number", "number"), |_| async { 3 });
+    let _ = Server::builder("files", "1.0.0").resource(Resource::new("test:///number", "number"), || async { 3 });
 }

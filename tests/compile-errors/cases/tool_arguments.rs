@@ -9,5 +9,5 @@ struct Add {
 }
 
 fn main() {
-    let _ = Server::builder("calculator", "1.0.0").tool("add", |_, Add { a }| async move { a });
+    let _ = Server::builder("calculator", "1.0.0").tool("add", |Args(Add { a })| async move { a });
 }

@@ -5,5 +5,5 @@ use mcpgen_sdk::prelude::*;
 struct NotAnError;
 
 fn main() {
-    let _ = Server::builder("calculator", "1.0.0").tool_with_schema("add", |_, _| async { Err::<String, _>(NotAnError) });
+    let _ = Server::builder("calculator", "1.0.0").tool("add", || async { Err::<String, _>(NotAnError) });
 }

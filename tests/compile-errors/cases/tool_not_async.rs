@@ -3,5 +3,5 @@
 use mcpgen_sdk::prelude::*;
 
 fn main() {
-    let _ = Server::builder("calculator", "1.0.0").tool_with_schema("add", |_, _| "3");
+    let _ = Server::builder("calculator", "1.0.0").tool("add", || "3");
 }

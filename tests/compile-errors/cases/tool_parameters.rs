@@ -1,4 +1,4 @@
-//! The function of a tool does not take the context.
+//! The function of a tool takes its arguments without `Args`.
 
 use mcpgen_sdk::prelude::*;
 use schemars::JsonSchema;

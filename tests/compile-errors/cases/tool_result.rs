@@ -16,5 +16,5 @@ struct Sum {
 }
 
 fn main() {
-    let _ = Server::builder("calculator", "1.0.0").tool("add", |_, Add { a, b }| async move { Sum { sum: a + b } });
+    let _ = Server::builder("calculator", "1.0.0").tool("add", |Args(Add { a, b })| async move { Sum { sum: a + b } });
 }

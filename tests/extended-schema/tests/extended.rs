@@ -62,7 +62,7 @@ fn changed_definitions_and_their_users_are_new_types() {
         Resource ListResourcesResult ListResourcesResultResponse ListResourcesRequest
         ClientRequest ClientRequestMethod ClientNotification ServerNotification ServerNotificationMethod
     }
-    let resource = acme::Resource::new("file:///catalogue.txt", "catalogue").with_owner("library");
+    let resource = acme::Resource::new("catalogue").uri("file:///catalogue.txt").with_owner("library");
     let list = acme::ListResourcesResult::new(acme::CacheScope::Public, vec![resource], 0);
     let result: <acme::ListResourcesRequest as Request>::Result = list;
     assert_eq!(result.resources[0].owner.as_deref(), Some("library"));
@@ -114,7 +114,7 @@ async fn connect(ratings: mpsc::UnboundedSender<u64>) -> Client {
             Ok::<_, ErrorObject>(search_result(vec![tool]))
         })
         .request::<acme::ListResourcesRequest>(|_, _| async {
-            let resource = acme::Resource::new("file:///catalogue.txt", "catalogue").with_owner("library");
+            let resource = acme::Resource::new("catalogue").uri("file:///catalogue.txt").with_owner("library");
             Ok::<_, ErrorObject>(acme::ListResourcesResult::new(acme::CacheScope::Public, vec![resource], 0))
         })
         .request::<acme::CallToolRequest>(|_, params| async move {
@@ -137,17 +137,17 @@ async fn a_router_serves_shared_changed_and_new_messages() {
     let client = connect(ratings).await;
     assert_eq!(client.revision(), Revision::V2026_07_28);
     let search = acme::SearchToolsRequestParams::new(client.meta(), "echo");
-    let found = client.peer.call::<acme::SearchToolsRequest>(search).await.expect("a result");
+    let found = client.peer().call::<acme::SearchToolsRequest>(search).await.expect("a result");
     assert_eq!(found.tools[0].name, "echo");
     let page = acme::PaginatedRequestParams::new(client.meta());
-    let list = client.peer.call::<acme::ListResourcesRequest>(page).await.expect("a list");
+    let list = client.peer().call::<acme::ListResourcesRequest>(page).await.expect("a list");
     assert_eq!(list.resources[0].owner.as_deref(), Some("library"));
     client.tool("echo").await.expect("called");
     let stars = acme::ToolRatedNotificationParamsStars::try_from(5).expect("at most 5");
     let rating = acme::ToolRatedNotificationParams::new("echo", stars);
-    client.peer.notify::<acme::ToolRatedNotification>(rating).await.expect("sent");
+    client.peer().notify::<acme::ToolRatedNotification>(rating).await.expect("sent");
     assert_eq!(rated.recv().await, Some(5));
-    let missing = client.peer.custom_request::<Value, Value>("tools/serach", &json!({})).expect("params");
+    let missing = client.peer().custom_request::<Value, Value>("tools/serach", &json!({})).expect("params");
     assert!(
         matches!(missing.send().await, Err(CallError::ErrorResponse(error)) if error.message.contains("tools/search"))
     );
@@ -157,7 +157,7 @@ async fn a_router_serves_shared_changed_and_new_messages() {
 async fn clients_of_the_revision_are_served() {
     let client = connect(mpsc::unbounded_channel().0).await;
     let page = official::PaginatedRequestParams::new(client.meta());
-    let list = client.peer.call::<official::ListResourcesRequest>(page).await.expect("a list");
+    let list = client.peer().call::<official::ListResourcesRequest>(page).await.expect("a list");
     assert_eq!(list.resources[0].extra.get("owner").expect("an owner"), "library");
     assert_eq!(client.resources().await.expect("a list").len(), 1);
 }

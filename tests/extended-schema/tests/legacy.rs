@@ -59,6 +59,6 @@ async fn servers_send_new_requests() {
     let client = client.connect(here.0, here.1).await.expect("connected");
     assert_eq!(client.revision(), Revision::V2025_11_25);
     let params = legacy::CallToolRequestParams::new("echo");
-    let result = client.peer.call::<official::CallToolRequest>(params).await.expect("a result");
+    let result = client.peer().call::<official::CallToolRequest>(params).await.expect("a result");
     assert_eq!(result, official::CallToolResult::new(vec![official::TextContent::new("true").into()]));
 }

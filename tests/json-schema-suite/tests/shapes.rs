@@ -6,7 +6,7 @@ use mcpgen_types::{ErrorKind, Map, Notification, Request, from_str, to_string};
 
 #[test]
 fn separates_members_that_match_the_pattern() {
-    let mut value = types::draft2020_12_shapes_0::Root::new("a", "1");
+    let mut value = types::draft2020_12_shapes_0::Root::new("a").x_id("1");
     value.matching.insert("x-b", "b").expect("it matches");
     value.extra.insert("other", 1).expect("it does not match");
     let error = value.matching.insert("y", "b").expect_err("it does not match");

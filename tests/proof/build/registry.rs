@@ -4,7 +4,7 @@
 //! Uses the generator's model only for names and the kinds of members. The judge alone decides which documents are
 //! valid.
 
-use mcpgen_model::{Content, CoreType, Json, Member, Origin, Protocol, Rest, Shape, Struct, Type};
+use mcpgen_model::{Content, CoreType, Json, Member, Origin, Protocol, Rest, Shape, Struct, Type, TypeId};
 
 /// Returns the entries of one schema, whose types are in the Rust module `path`, and the functions that the entries
 /// refer to.
@@ -17,7 +17,7 @@ pub(crate) fn entries(protocol: &Protocol, origin: &str, path: &str) -> (String,
             // A schema that is kept as JSON text has no fields.
             Shape::Struct(body) if !body.is_json_schema() => {
                 let name = format!("rebuild_{module}_{index}");
-                builders.push_str(&builder(protocol, &name, &path, body));
+                builders.push_str(&builder(protocol, index, &name, &path, body));
                 format!("Some({name})")
             }
             _ => "None".to_owned(),
@@ -33,20 +33,24 @@ pub(crate) fn entries(protocol: &Protocol, origin: &str, path: &str) -> (String,
 
 /// Returns a function that builds a value from the members of a document, using only `new`, the setters and
 /// `extra.insert`.
-fn builder(protocol: &Protocol, name: &str, path: &str, body: &Struct) -> String {
-    let is_argument = |member: &&Member| {
+fn builder(protocol: &Protocol, id: TypeId, name: &str, path: &str, body: &Struct) -> String {
+    let is_argument = |member: &Member| {
         member.required && matches!(member.content, Content::Value(_)) && !has_default(protocol, member)
     };
     let mut code = format!(
         "#[allow(unused_mut, unused_variables, unreachable_code)]\nfn {name}(document: &Value) -> Result<Value, Error> {{\n    let mut known: Vec<&str> = Vec::new();\n"
     );
-    let mut arguments = Vec::new();
-    for member in body.members.iter().filter(is_argument) {
+    let (mut arguments, mut steps, named) = (Vec::new(), String::new(), mcpgen_model::named_members(protocol, id));
+    for (index, member) in body.members.iter().enumerate().filter(|(_, member)| is_argument(member)) {
         let field = mcpgen_model::text::names::escape(&member.rust);
         let star = if member.boxed { "*" } else { "" };
-        arguments.push(format!("{star}argument(|it: &{path}| &it.{field}, document, {:?})?", member.wire));
+        let value = format!("{star}argument(|it: &{path}| &it.{field}, document, {:?})?", member.wire);
+        match named.contains(&index) {
+            true => steps.push_str(&format!(".{field}({value})")),
+            false => arguments.push(value),
+        }
     }
-    code.push_str(&format!("    let mut built = <{path}>::new({});\n", arguments.join(", ")));
+    code.push_str(&format!("    let mut built = <{path}>::new({}){steps};\n", arguments.join(", ")));
     for member in &body.members {
         code.push_str(&format!("    known.push({:?});\n", member.wire));
         let field = mcpgen_model::text::names::escape(&member.rust);
@@ -57,7 +61,7 @@ fn builder(protocol: &Protocol, name: &str, path: &str, body: &Struct) -> String
             Content::Constant(_) => {
                 code.push_str(&format!("    built = built.{setter}(document.get({wire:?}).is_some());\n"));
             }
-            Content::Value(_) if is_argument(&member) => {}
+            Content::Value(_) if is_argument(member) => {}
             Content::Value(_) if member.required => code.push_str(&format!(
                 "    built = built.{setter}({star}argument(|it: &{path}| &it.{field}, document, {wire:?})?);\n"
             )),

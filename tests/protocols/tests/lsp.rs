@@ -71,7 +71,7 @@ impl Protocol for Lsp {
 
 fn run(router: Router, input: tokio::process::ChildStdin, output: tokio::process::ChildStdout) -> Peer {
     // Requests must see earlier edits, however long they take.
-    let limits = Limits { notification_wait: None, ..Limits::default() };
+    let limits = Limits::default().with_notification_wait(None);
     let connection = Connection::new(router, Lsp).limits(limits);
     let peer = connection.peer().clone();
     tokio::spawn(connection.run(content_length::receive(output, 16 << 20), content_length::send(input)));

@@ -1,8 +1,7 @@
 //! The result of a comparison.
 
 use mcpgen_schema::json::Json;
-use mcpgen_schema::text::{counted, hex};
-use sha2::{Digest, Sha256};
+use mcpgen_schema::text::{counted, sha256};
 
 use crate::models::evidence::{Evidence, Witness};
 #[cfg(feature = "report")]
@@ -105,7 +104,7 @@ impl Finding {
 
     fn fingerprint_as(&self, rule: &str) -> String {
         let text = [rule, &self.subject, &self.detail].join("\0");
-        hex(&Sha256::digest(text.as_bytes())[..8])
+        sha256(text)[..16].to_owned()
     }
 }
 

@@ -6,10 +6,9 @@ use std::path::{Component, Path};
 use std::process::{Command, Stdio};
 
 use mcpgen_schema::json::JsonText;
-use mcpgen_schema::text::{hex, visible};
+use mcpgen_schema::text::{sha256, visible};
 use mcpgen_schema::{Error, MAX_BYTES, Problem};
 use serde::Serialize;
-use sha2::{Digest, Sha256};
 
 use crate::models::Place;
 
@@ -69,7 +68,7 @@ impl Source {
     }
 
     fn new(label: &str, file: Option<String>, bytes: Vec<u8>) -> Source {
-        Source { label: label.to_owned(), file, sha256: hex(&Sha256::digest(&bytes)), text: JsonText::from(bytes) }
+        Source { label: label.to_owned(), file, sha256: sha256(&bytes), text: JsonText::from(bytes) }
     }
 
     /// Returns the name of the text in messages.

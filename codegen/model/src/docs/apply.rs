@@ -38,7 +38,8 @@ impl DocBook {
     /// Documents a model: sorts its members, marks what is deprecated, and adds our texts.
     #[must_use]
     pub fn document(&self, protocol: Protocol, lifetimes: &Lifetimes) -> Protocol {
-        let mut docs = Docs { examples: self.examples(&protocol, lifetimes), ..Docs::default() };
+        let (examples, positional) = (self.examples(&protocol, lifetimes), self.positional(&protocol));
+        let mut docs = Docs { examples, positional, ..Docs::default() };
         let mut deprecated = BTreeSet::new();
         for target in targets(&protocol) {
             if let Some(entry) = self.entry(&protocol, &target) {
@@ -57,6 +58,12 @@ impl DocBook {
         let ranks = self.ranks_of_types(&protocol);
         let types = protocol.types.map(|id, def| with_deprecations(sorted(def, &ranks[id]), &deprecated));
         Protocol { types, docs, ..protocol }
+    }
+
+    fn positional(&self, protocol: &Protocol) -> BTreeSet<String> {
+        let books = [Some(self), self.extensions.get(&protocol.revision)].into_iter().flatten();
+        let entries = books.flat_map(|book| &book.types).filter(|(_, entry)| entry.positional.is_some());
+        entries.map(|(name, _)| name.clone()).collect()
     }
 
     /// Returns the examples for an extension or the newest revision, for which those of revisions are written.

@@ -40,6 +40,8 @@ pub struct DocBook {
 pub(super) struct TypeEntry {
     #[serde(default)]
     pub(super) order: Vec<String>,
+    /// Why the constructor takes members by position although they could be exchanged.
+    pub(super) positional: Option<String>,
     pub(super) doc: String,
     deprecated_since: Option<String>,
     replacement: Option<String>,

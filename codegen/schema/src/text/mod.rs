@@ -1,12 +1,12 @@
-//! Text: [`visible`](fn@visible) escapes invisible characters, [`pattern`] matches regular expressions, [`hex`] formats
-//! bytes, and [`counted`] formats counts.
+//! Text: [`visible`](fn@visible) escapes invisible characters, [`pattern`] matches regular expressions, [`sha256`] computes
+//! digests, and [`counted`] formats counts.
 
-mod hex;
+mod digest;
 pub mod pattern;
 mod visible;
 pub(crate) mod words;
 
-pub use hex::hex;
+pub use digest::sha256;
 pub use visible::{visible, visible_json, visible_lines};
 pub use words::counted;
 

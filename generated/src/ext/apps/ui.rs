@@ -209,9 +209,11 @@ pub struct McpUiHostContextSafeAreaInsets {
     /// The margin on the left.
     pub left: Number,
 }
-codec::object! { McpUiHostContextSafeAreaInsets;
-    required top "top" (into Number), required right "right" (into Number), required bottom "bottom" (into Number),
-    required left "left" (into Number), else refuse_other
+codec::object! { McpUiHostContextSafeAreaInsets builder McpUiHostContextSafeAreaInsetsBuilder;
+    required top "top" (into Number),
+    named right "right" (into Number) in McpUiHostContextSafeAreaInsetsBuilder 0 then 1,
+    named bottom "bottom" (into Number) in McpUiHostContextSafeAreaInsetsBuilder 1 then 2,
+    named left "left" (into Number) in McpUiHostContextSafeAreaInsetsBuilder 2, else refuse_other
 }
 
 /// Reports the members of the host's context that have changed, such as the theme.

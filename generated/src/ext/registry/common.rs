@@ -284,10 +284,11 @@ pub struct Package {
     /// Other members.
     pub extra: Extra<Self>,
 }
-codec::object! { Package;
+codec::object! { Package builder PackageBuilder;
     required registry_type "registryType" (into String),
     optional registry_base_url "registryBaseUrl" with_registry_base_url(into String),
-    required identifier "identifier" (into String), optional version "version" with_version(into PackageVersion),
+    named identifier "identifier" (into String) in PackageBuilder 0,
+    optional version "version" with_version(into PackageVersion),
     optional file_sha256 "fileSha256" with_file_sha256(into PackageFileSha256),
     required transport "transport" (into LocalTransport),
     optional runtime_hint "runtimeHint" with_runtime_hint(into String),
@@ -361,9 +362,9 @@ pub struct Repository {
     /// Other members.
     pub extra: Extra<Self>,
 }
-codec::object! { Repository;
-    required url "url" (into String), required source "source" (into String), optional id "id" with_id(into String),
-    optional subfolder "subfolder" with_subfolder(into String), ..extra
+codec::object! { Repository builder RepositoryBuilder;
+    required url "url" (into String), named source "source" (into String) in RepositoryBuilder 0,
+    optional id "id" with_id(into String), optional subfolder "subfolder" with_subfolder(into String), ..extra
 }
 
 /// A server in the registry: its identity, the packages to install it from, and the endpoints to connect to.

@@ -22,9 +22,10 @@ pub use self::argument::{
 };
 pub use self::common::{
     Format, Icon, IconMimeType, IconSizesItem, IconSrc, IconTheme, Input,
-    InputWithVariables, KeyValueInput, Package, PackageFileSha256, PackageVersion,
-    Registry, Repository, ServerDetail, ServerDetailDescription, ServerDetailMeta,
-    ServerDetailName, ServerDetailTitle, ServerDetailVersion, Url,
+    InputWithVariables, KeyValueInput, Package, PackageBuilder, PackageFileSha256,
+    PackageVersion, Registry, Repository, RepositoryBuilder, ServerDetail,
+    ServerDetailDescription, ServerDetailMeta, ServerDetailName, ServerDetailTitle,
+    ServerDetailVersion, Url,
 };
 pub use self::local::{
     LocalTransport, SseTransport, StdioTransport, StreamableHttpTransport,

@@ -185,9 +185,9 @@ pub struct Repository {
     /// Other members.
     pub extra: Extra<Self>,
 }
-codec::object! { Repository;
-    required url "url" (into String), required source "source" (into String), optional id "id" with_id(into String),
-    optional subfolder "subfolder" with_subfolder(into String), ..extra
+codec::object! { Repository builder RepositoryBuilder;
+    required url "url" (into String), named source "source" (into String) in RepositoryBuilder 0,
+    optional id "id" with_id(into String), optional subfolder "subfolder" with_subfolder(into String), ..extra
 }
 
 /// A description of a remote server, for discovery before a connection.

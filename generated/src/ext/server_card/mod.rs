@@ -13,9 +13,9 @@ mod common;
 mod json_schema;
 
 pub use self::common::{
-    Format, Input, KeyValueInput, Remote, RemoteType, RemoteUrl, Repository, ServerCard,
-    ServerCardDescription, ServerCardName, ServerCardSchema, ServerCardTitle,
-    ServerCardVersion,
+    Format, Input, KeyValueInput, Remote, RemoteType, RemoteUrl, Repository,
+    RepositoryBuilder, ServerCard, ServerCardDescription, ServerCardName,
+    ServerCardSchema, ServerCardTitle, ServerCardVersion,
 };
 
 #[doc(inline)]

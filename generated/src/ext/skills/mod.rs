@@ -32,8 +32,8 @@ pub use self::resources::{
 };
 pub use self::skills::{
     GetSkillRequest, GetSkillRequestParams, GetSkillResult, ListSkillsRequest,
-    ListSkillsResult, Skill, SkillFrontmatter, SkillResource, SkillResources,
-    SkillResourcesValue,
+    ListSkillsResult, Skill, SkillFrontmatter, SkillFrontmatterBuilder, SkillResource,
+    SkillResourceBuilder, SkillResources, SkillResourcesValue,
 };
 
 #[doc(inline)]

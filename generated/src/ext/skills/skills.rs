@@ -201,8 +201,9 @@ pub struct SkillFrontmatter {
     /// Other members.
     pub extra: Extra<Self>,
 }
-codec::object! { SkillFrontmatter;
-    required name "name" (into String), required description "description" (into String), ..extra
+codec::object! { SkillFrontmatter builder SkillFrontmatterBuilder;
+    required name "name" (into String), named description "description" (into String) in SkillFrontmatterBuilder 0,
+    ..extra
 }
 
 /// A file of a skill, and what its content must be.
@@ -225,8 +226,9 @@ pub struct SkillResource {
     /// Other members.
     pub extra: Extra<Self>,
 }
-codec::object! { SkillResource;
-    required uri "uri" (into String), required digest "digest" (into String), required size "size" (copy u64), ..extra
+codec::object! { SkillResource builder SkillResourceBuilder;
+    required uri "uri" (into String), named digest "digest" (into String) in SkillResourceBuilder 0,
+    required size "size" (copy u64), ..extra
 }
 
 /// The files of a skill.

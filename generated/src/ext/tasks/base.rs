@@ -37,10 +37,11 @@ pub struct TaskStatusNotificationParamsWorking {
     /// Other members.
     pub extra: Extra<Self>,
 }
-codec::object! { TaskStatusNotificationParamsWorking;
+codec::object! { TaskStatusNotificationParamsWorking builder TaskStatusNotificationParamsWorkingBuilder;
     required task_id "taskId" (into String), constant status "status" = Str("working"),
     optional status_message "statusMessage" with_status_message(into String),
-    required created_at "createdAt" (into String), required last_updated_at "lastUpdatedAt" (into String),
+    named created_at "createdAt" (into String) in TaskStatusNotificationParamsWorkingBuilder 0 then 1,
+    named last_updated_at "lastUpdatedAt" (into String) in TaskStatusNotificationParamsWorkingBuilder 1,
     required ttl_ms "ttlMs" (into Option<TtlMs>),
     optional poll_interval_ms "pollIntervalMs" with_poll_interval_ms(into PollIntervalMs),
     optional meta "_meta" with_meta(into NotificationMetaObject), ..extra
@@ -81,10 +82,11 @@ pub struct TaskStatusNotificationParamsInputRequired {
     /// Other members.
     pub extra: Extra<Self>,
 }
-codec::object! { TaskStatusNotificationParamsInputRequired;
+codec::object! { TaskStatusNotificationParamsInputRequired builder TaskStatusNotificationParamsInputRequiredBuilder;
     required task_id "taskId" (into String), constant status "status" = Str("input_required"),
     optional status_message "statusMessage" with_status_message(into String),
-    required created_at "createdAt" (into String), required last_updated_at "lastUpdatedAt" (into String),
+    named created_at "createdAt" (into String) in TaskStatusNotificationParamsInputRequiredBuilder 0 then 1,
+    named last_updated_at "lastUpdatedAt" (into String) in TaskStatusNotificationParamsInputRequiredBuilder 1,
     required ttl_ms "ttlMs" (into Option<TtlMs>),
     optional poll_interval_ms "pollIntervalMs" with_poll_interval_ms(into PollIntervalMs),
     required input_requests "inputRequests" (into InputRequests),
@@ -125,10 +127,11 @@ pub struct TaskStatusNotificationParamsCompleted {
     /// Other members.
     pub extra: Extra<Self>,
 }
-codec::object! { TaskStatusNotificationParamsCompleted;
+codec::object! { TaskStatusNotificationParamsCompleted builder TaskStatusNotificationParamsCompletedBuilder;
     required task_id "taskId" (into String), constant status "status" = Str("completed"),
     optional status_message "statusMessage" with_status_message(into String),
-    required created_at "createdAt" (into String), required last_updated_at "lastUpdatedAt" (into String),
+    named created_at "createdAt" (into String) in TaskStatusNotificationParamsCompletedBuilder 0 then 1,
+    named last_updated_at "lastUpdatedAt" (into String) in TaskStatusNotificationParamsCompletedBuilder 1,
     required ttl_ms "ttlMs" (into Option<TtlMs>),
     optional poll_interval_ms "pollIntervalMs" with_poll_interval_ms(into PollIntervalMs),
     required result "result" (into crate::JsonObject), optional meta "_meta" with_meta(into NotificationMetaObject),
@@ -169,10 +172,11 @@ pub struct TaskStatusNotificationParamsFailed {
     /// Other members.
     pub extra: Extra<Self>,
 }
-codec::object! { TaskStatusNotificationParamsFailed;
+codec::object! { TaskStatusNotificationParamsFailed builder TaskStatusNotificationParamsFailedBuilder;
     required task_id "taskId" (into String), constant status "status" = Str("failed"),
     optional status_message "statusMessage" with_status_message(into String),
-    required created_at "createdAt" (into String), required last_updated_at "lastUpdatedAt" (into String),
+    named created_at "createdAt" (into String) in TaskStatusNotificationParamsFailedBuilder 0 then 1,
+    named last_updated_at "lastUpdatedAt" (into String) in TaskStatusNotificationParamsFailedBuilder 1,
     required ttl_ms "ttlMs" (into Option<TtlMs>),
     optional poll_interval_ms "pollIntervalMs" with_poll_interval_ms(into PollIntervalMs),
     required error "error" (into Error), optional meta "_meta" with_meta(into NotificationMetaObject), ..extra
@@ -209,10 +213,11 @@ pub struct TaskStatusNotificationParamsCancelled {
     /// Other members.
     pub extra: Extra<Self>,
 }
-codec::object! { TaskStatusNotificationParamsCancelled;
+codec::object! { TaskStatusNotificationParamsCancelled builder TaskStatusNotificationParamsCancelledBuilder;
     required task_id "taskId" (into String), constant status "status" = Str("cancelled"),
     optional status_message "statusMessage" with_status_message(into String),
-    required created_at "createdAt" (into String), required last_updated_at "lastUpdatedAt" (into String),
+    named created_at "createdAt" (into String) in TaskStatusNotificationParamsCancelledBuilder 0 then 1,
+    named last_updated_at "lastUpdatedAt" (into String) in TaskStatusNotificationParamsCancelledBuilder 1,
     required ttl_ms "ttlMs" (into Option<TtlMs>),
     optional poll_interval_ms "pollIntervalMs" with_poll_interval_ms(into PollIntervalMs),
     optional meta "_meta" with_meta(into NotificationMetaObject), ..extra

@@ -68,10 +68,10 @@ pub struct Task {
     /// Other members.
     pub extra: Extra<Self>,
 }
-codec::object! { Task;
+codec::object! { Task builder TaskBuilder;
     required task_id "taskId" (into String), required status "status" (into TaskStatus),
     optional status_message "statusMessage" with_status_message(into String),
-    required created_at "createdAt" (into String), required last_updated_at "lastUpdatedAt" (into String),
+    required created_at "createdAt" (into String), named last_updated_at "lastUpdatedAt" (into String) in TaskBuilder 0,
     required ttl_ms "ttlMs" (into Option<TtlMs>),
     optional poll_interval_ms "pollIntervalMs" with_poll_interval_ms(into PollIntervalMs), ..extra
 }

@@ -34,10 +34,11 @@ pub struct CancelledTask {
     /// Other members.
     pub extra: Extra<Self>,
 }
-codec::object! { CancelledTask;
+codec::object! { CancelledTask builder CancelledTaskBuilder;
     required task_id "taskId" (into String), constant status "status" = Str("cancelled"),
     optional status_message "statusMessage" with_status_message(into String),
-    required created_at "createdAt" (into String), required last_updated_at "lastUpdatedAt" (into String),
+    named created_at "createdAt" (into String) in CancelledTaskBuilder 0 then 1,
+    named last_updated_at "lastUpdatedAt" (into String) in CancelledTaskBuilder 1,
     required ttl_ms "ttlMs" (into Option<TtlMs>),
     optional poll_interval_ms "pollIntervalMs" with_poll_interval_ms(into PollIntervalMs), ..extra
 }
@@ -73,10 +74,11 @@ pub struct CompletedTask {
     /// Other members.
     pub extra: Extra<Self>,
 }
-codec::object! { CompletedTask;
+codec::object! { CompletedTask builder CompletedTaskBuilder;
     required task_id "taskId" (into String), constant status "status" = Str("completed"),
     optional status_message "statusMessage" with_status_message(into String),
-    required created_at "createdAt" (into String), required last_updated_at "lastUpdatedAt" (into String),
+    named created_at "createdAt" (into String) in CompletedTaskBuilder 0 then 1,
+    named last_updated_at "lastUpdatedAt" (into String) in CompletedTaskBuilder 1,
     required ttl_ms "ttlMs" (into Option<TtlMs>),
     optional poll_interval_ms "pollIntervalMs" with_poll_interval_ms(into PollIntervalMs),
     required result "result" (into crate::JsonObject), ..extra
@@ -147,10 +149,11 @@ pub struct FailedTask {
     /// Other members.
     pub extra: Extra<Self>,
 }
-codec::object! { FailedTask;
+codec::object! { FailedTask builder FailedTaskBuilder;
     required task_id "taskId" (into String), constant status "status" = Str("failed"),
     optional status_message "statusMessage" with_status_message(into String),
-    required created_at "createdAt" (into String), required last_updated_at "lastUpdatedAt" (into String),
+    named created_at "createdAt" (into String) in FailedTaskBuilder 0 then 1,
+    named last_updated_at "lastUpdatedAt" (into String) in FailedTaskBuilder 1,
     required ttl_ms "ttlMs" (into Option<TtlMs>),
     optional poll_interval_ms "pollIntervalMs" with_poll_interval_ms(into PollIntervalMs),
     required error "error" (into Error), ..extra
@@ -188,10 +191,11 @@ pub struct InputRequiredTask {
     /// Other members.
     pub extra: Extra<Self>,
 }
-codec::object! { InputRequiredTask;
+codec::object! { InputRequiredTask builder InputRequiredTaskBuilder;
     required task_id "taskId" (into String), constant status "status" = Str("input_required"),
     optional status_message "statusMessage" with_status_message(into String),
-    required created_at "createdAt" (into String), required last_updated_at "lastUpdatedAt" (into String),
+    named created_at "createdAt" (into String) in InputRequiredTaskBuilder 0 then 1,
+    named last_updated_at "lastUpdatedAt" (into String) in InputRequiredTaskBuilder 1,
     required ttl_ms "ttlMs" (into Option<TtlMs>),
     optional poll_interval_ms "pollIntervalMs" with_poll_interval_ms(into PollIntervalMs),
     required input_requests "inputRequests" (into InputRequests), ..extra
@@ -225,10 +229,11 @@ pub struct WorkingTask {
     /// Other members.
     pub extra: Extra<Self>,
 }
-codec::object! { WorkingTask;
+codec::object! { WorkingTask builder WorkingTaskBuilder;
     required task_id "taskId" (into String), constant status "status" = Str("working"),
     optional status_message "statusMessage" with_status_message(into String),
-    required created_at "createdAt" (into String), required last_updated_at "lastUpdatedAt" (into String),
+    named created_at "createdAt" (into String) in WorkingTaskBuilder 0 then 1,
+    named last_updated_at "lastUpdatedAt" (into String) in WorkingTaskBuilder 1,
     required ttl_ms "ttlMs" (into Option<TtlMs>),
     optional poll_interval_ms "pollIntervalMs" with_poll_interval_ms(into PollIntervalMs), ..extra
 }

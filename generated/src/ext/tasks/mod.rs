@@ -23,17 +23,22 @@ mod tasks;
 
 pub use self::base::{
     TaskStatusNotification, TaskStatusNotificationParams,
-    TaskStatusNotificationParamsCancelled, TaskStatusNotificationParamsCompleted,
-    TaskStatusNotificationParamsFailed, TaskStatusNotificationParamsInputRequired,
-    TaskStatusNotificationParamsWorking,
+    TaskStatusNotificationParamsCancelled, TaskStatusNotificationParamsCancelledBuilder,
+    TaskStatusNotificationParamsCompleted, TaskStatusNotificationParamsCompletedBuilder,
+    TaskStatusNotificationParamsFailed, TaskStatusNotificationParamsFailedBuilder,
+    TaskStatusNotificationParamsInputRequired,
+    TaskStatusNotificationParamsInputRequiredBuilder,
+    TaskStatusNotificationParamsWorking, TaskStatusNotificationParamsWorkingBuilder,
 };
 pub use self::common::{
-    PollIntervalMs, Task, TaskStatus, TaskSubscriptionAcknowledgedNotifications,
-    TaskSubscriptionNotifications, TasksExtensionCapability, TtlMs,
+    PollIntervalMs, Task, TaskBuilder, TaskStatus,
+    TaskSubscriptionAcknowledgedNotifications, TaskSubscriptionNotifications,
+    TasksExtensionCapability, TtlMs,
 };
 pub use self::detailed::{
-    CancelledTask, CompletedTask, DetailedTask, FailedTask, InputRequiredTask,
-    WorkingTask,
+    CancelledTask, CancelledTaskBuilder, CompletedTask, CompletedTaskBuilder,
+    DetailedTask, FailedTask, FailedTaskBuilder, InputRequiredTask,
+    InputRequiredTaskBuilder, WorkingTask, WorkingTaskBuilder,
 };
 pub use self::messages::{
     ClientMessage, ClientNotification, ClientNotificationMethod, ClientRequest,
@@ -42,9 +47,11 @@ pub use self::messages::{
 };
 pub use self::tasks::{
     CancelTaskRequest, CancelTaskRequestParams, CancelTaskResult, CreateTaskResult,
-    GetTaskRequest, GetTaskRequestParams, GetTaskResult, GetTaskResultCancelled,
-    GetTaskResultCompleted, GetTaskResultFailed, GetTaskResultInputRequired,
-    GetTaskResultWorking, Result, UpdateTaskRequest, UpdateTaskRequestParams,
+    CreateTaskResultBuilder, GetTaskRequest, GetTaskRequestParams, GetTaskResult,
+    GetTaskResultCancelled, GetTaskResultCancelledBuilder, GetTaskResultCompleted,
+    GetTaskResultCompletedBuilder, GetTaskResultFailed, GetTaskResultFailedBuilder,
+    GetTaskResultInputRequired, GetTaskResultInputRequiredBuilder, GetTaskResultWorking,
+    GetTaskResultWorkingBuilder, Result, UpdateTaskRequest, UpdateTaskRequestParams,
     UpdateTaskResult,
 };
 

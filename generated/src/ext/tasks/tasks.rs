@@ -91,10 +91,11 @@ pub struct CreateTaskResult {
     /// Other members.
     pub extra: Extra<Self>,
 }
-codec::object! { CreateTaskResult;
+codec::object! { CreateTaskResult builder CreateTaskResultBuilder;
     required task_id "taskId" (into String), required status "status" (into TaskStatus),
     optional status_message "statusMessage" with_status_message(into String),
-    required created_at "createdAt" (into String), required last_updated_at "lastUpdatedAt" (into String),
+    required created_at "createdAt" (into String),
+    named last_updated_at "lastUpdatedAt" (into String) in CreateTaskResultBuilder 0,
     required ttl_ms "ttlMs" (into Option<TtlMs>),
     optional poll_interval_ms "pollIntervalMs" with_poll_interval_ms(into PollIntervalMs),
     constant result_type "resultType" = Str("task"), optional meta "_meta" with_meta(into ResultMetaObject), ..extra
@@ -265,10 +266,11 @@ pub struct GetTaskResultWorking {
     /// Other members.
     pub extra: Extra<Self>,
 }
-codec::object! { GetTaskResultWorking;
+codec::object! { GetTaskResultWorking builder GetTaskResultWorkingBuilder;
     required task_id "taskId" (into String), constant status "status" = Str("working"),
     optional status_message "statusMessage" with_status_message(into String),
-    required created_at "createdAt" (into String), required last_updated_at "lastUpdatedAt" (into String),
+    named created_at "createdAt" (into String) in GetTaskResultWorkingBuilder 0 then 1,
+    named last_updated_at "lastUpdatedAt" (into String) in GetTaskResultWorkingBuilder 1,
     required ttl_ms "ttlMs" (into Option<TtlMs>),
     optional poll_interval_ms "pollIntervalMs" with_poll_interval_ms(into PollIntervalMs),
     constant result_type "resultType" = Str("complete"), optional meta "_meta" with_meta(into ResultMetaObject), ..extra
@@ -309,10 +311,11 @@ pub struct GetTaskResultInputRequired {
     /// Other members.
     pub extra: Extra<Self>,
 }
-codec::object! { GetTaskResultInputRequired;
+codec::object! { GetTaskResultInputRequired builder GetTaskResultInputRequiredBuilder;
     required task_id "taskId" (into String), constant status "status" = Str("input_required"),
     optional status_message "statusMessage" with_status_message(into String),
-    required created_at "createdAt" (into String), required last_updated_at "lastUpdatedAt" (into String),
+    named created_at "createdAt" (into String) in GetTaskResultInputRequiredBuilder 0 then 1,
+    named last_updated_at "lastUpdatedAt" (into String) in GetTaskResultInputRequiredBuilder 1,
     required ttl_ms "ttlMs" (into Option<TtlMs>),
     optional poll_interval_ms "pollIntervalMs" with_poll_interval_ms(into PollIntervalMs),
     required input_requests "inputRequests" (into InputRequests), constant result_type "resultType" = Str("complete"),
@@ -353,10 +356,11 @@ pub struct GetTaskResultCompleted {
     /// Other members.
     pub extra: Extra<Self>,
 }
-codec::object! { GetTaskResultCompleted;
+codec::object! { GetTaskResultCompleted builder GetTaskResultCompletedBuilder;
     required task_id "taskId" (into String), constant status "status" = Str("completed"),
     optional status_message "statusMessage" with_status_message(into String),
-    required created_at "createdAt" (into String), required last_updated_at "lastUpdatedAt" (into String),
+    named created_at "createdAt" (into String) in GetTaskResultCompletedBuilder 0 then 1,
+    named last_updated_at "lastUpdatedAt" (into String) in GetTaskResultCompletedBuilder 1,
     required ttl_ms "ttlMs" (into Option<TtlMs>),
     optional poll_interval_ms "pollIntervalMs" with_poll_interval_ms(into PollIntervalMs),
     required result "result" (into crate::JsonObject), constant result_type "resultType" = Str("complete"),
@@ -397,10 +401,11 @@ pub struct GetTaskResultFailed {
     /// Other members.
     pub extra: Extra<Self>,
 }
-codec::object! { GetTaskResultFailed;
+codec::object! { GetTaskResultFailed builder GetTaskResultFailedBuilder;
     required task_id "taskId" (into String), constant status "status" = Str("failed"),
     optional status_message "statusMessage" with_status_message(into String),
-    required created_at "createdAt" (into String), required last_updated_at "lastUpdatedAt" (into String),
+    named created_at "createdAt" (into String) in GetTaskResultFailedBuilder 0 then 1,
+    named last_updated_at "lastUpdatedAt" (into String) in GetTaskResultFailedBuilder 1,
     required ttl_ms "ttlMs" (into Option<TtlMs>),
     optional poll_interval_ms "pollIntervalMs" with_poll_interval_ms(into PollIntervalMs),
     required error "error" (into Error), constant result_type "resultType" = Str("complete"),
@@ -439,10 +444,11 @@ pub struct GetTaskResultCancelled {
     /// Other members.
     pub extra: Extra<Self>,
 }
-codec::object! { GetTaskResultCancelled;
+codec::object! { GetTaskResultCancelled builder GetTaskResultCancelledBuilder;
     required task_id "taskId" (into String), constant status "status" = Str("cancelled"),
     optional status_message "statusMessage" with_status_message(into String),
-    required created_at "createdAt" (into String), required last_updated_at "lastUpdatedAt" (into String),
+    named created_at "createdAt" (into String) in GetTaskResultCancelledBuilder 0 then 1,
+    named last_updated_at "lastUpdatedAt" (into String) in GetTaskResultCancelledBuilder 1,
     required ttl_ms "ttlMs" (into Option<TtlMs>),
     optional poll_interval_ms "pollIntervalMs" with_poll_interval_ms(into PollIntervalMs),
     constant result_type "resultType" = Str("complete"), optional meta "_meta" with_meta(into ResultMetaObject), ..extra

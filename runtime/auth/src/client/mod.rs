@@ -11,7 +11,7 @@
 //! let url = "https://example.com/mcp";
 //! let user_agent = Loopback::new(|url| Ok(println!("Open {url} to log in")));
 //! let oauth = OAuthClient::new(url, OAuthOptions::new("Visitor", Grant::AuthorizationCode(Arc::new(user_agent))))?;
-//! let options = ClientOptions { authorization: Some(Arc::new(oauth)), ..ClientOptions::default() };
+//! let options = ClientOptions::default().with_authorization(Arc::new(oauth));
 //! let client = Client::builder("visitor", "1.0.0").connect_http(url, options).await?;
 //! println!("{:?}", client.tools().await?);
 //! # Ok(())

@@ -40,7 +40,8 @@ fn task(owner: &str, seconds: i64) -> StoredTask {
     let now = Timestamp::now();
     let created = format!("{now:.3}");
     StoredTask {
-        task: Task::new(unique("task"), TaskStatus::Working, created.clone(), created, Some(seconds * 1000)),
+        task: Task::new(unique("task"), TaskStatus::Working, created.clone(), Some(seconds * 1000))
+            .last_updated_at(created),
         owner: owner.to_owned(),
         until: now + SignedDuration::from_secs(seconds),
         outcome: None,

@@ -8,12 +8,10 @@ use mcpgen_mcp::client::SessionState;
 use mcpgen_mcp::client::handshake::HandshakeError;
 use mcpgen_mcp::{Client, ClientBuilder};
 use mcpgen_runtime::peer::CallError;
-use mcpgen_runtime::{debug_as_message, util::error_chain};
+use mcpgen_runtime::util::error_chain;
 use tokio::sync::watch;
 
 use super::{ClientOptions, HttpError, OpenError, OpenSseError, open, open_sse};
-
-debug_as_message!(ConnectError);
 
 /// Connects clients over HTTP.
 pub trait ConnectHttp: Sized {
@@ -157,7 +155,7 @@ fn lacks_streamable_http(error: &HandshakeError) -> bool {
 }
 
 /// The reason why a client could not connect to a server over HTTP.
-#[derive(thiserror::Error)]
+#[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum ConnectError {
     /// The transport could not be opened.

@@ -4,6 +4,7 @@ use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
+use derive_setters::Setters;
 use futures_util::future::BoxFuture;
 use http::header::WWW_AUTHENTICATE;
 use http::{HeaderMap, HeaderValue, Method, StatusCode};
@@ -11,17 +12,21 @@ use mcpgen_runtime::transport::lines;
 use tower::BoxError;
 
 /// Settings of an HTTP client connection.
-#[derive(Clone)]
+#[derive(Clone, Setters)]
+#[setters(prefix = "with_")]
+#[non_exhaustive]
 pub struct ClientOptions {
     /// The reqwest client that sends the requests. Set it to configure proxies, certificates, redirects and timeouts.
     ///
     /// The default client has no timeout except 30 s for connecting. It follows redirects only with status 307 or 308,
     /// and only to the same origin or from http to https on the same host. It uses rustls with the certificates that
     /// the system trusts, and installs ring as the process's crypto provider for rustls if none is installed.
+    #[setters(strip_option)]
     pub client: Option<reqwest::Client>,
     /// Headers to send with each request.
     pub headers: HeaderMap,
     /// Provides the `Authorization` header of each request, and other headers that authorize it.
+    #[setters(strip_option)]
     pub authorization: Option<Arc<dyn Authorize>>,
     /// The maximum number of concurrent requests. Further requests wait. `subscriptions/listen` does not count.
     /// Default: 256.
@@ -53,9 +58,9 @@ pub struct ClientOptions {
     /// queued. Cancellations and responses to the server's requests are sent concurrently, at most 1,024 messages and
     /// 64 MiB at a time. Messages beyond these limits are dropped with a warning.
     pub send_timeout: Duration,
-    /// Called when a lost session has been replaced by a new one, which has none of the old one's state. A
-    /// [`Client`](mcpgen_mcp::Client) sends the log level and the subscriptions of [`changes`](mcpgen_mcp::Client::changes) again.
-    /// Use this for other state, such as subscriptions with [`subscribe`](mcpgen_mcp::Client::subscribe).
+    /// Called when a lost session has been replaced by a new one, which has none of the old one's state. The log level and the
+    /// subscriptions of [`changes`](mcpgen_mcp::Client::changes) are sent again without it. Use this for other state.
+    #[setters(strip_option)]
     pub on_new_session: Option<Arc<dyn Fn() + Send + Sync>>,
 }
 

@@ -94,6 +94,7 @@ impl TransportState {
             return Ok(());
         }
         let begins = outgoing.method.as_deref() == Some("initialize");
+        let sets_level = outgoing.method.as_deref() == Some("logging/setLevel");
         let lists = outgoing.method.as_deref() == Some("tools/list") && outgoing.version.is_some();
         let (response, session) = match begins {
             true => {
@@ -111,6 +112,9 @@ impl TransportState {
                 (state.session_headers, state.initialize) = (session_headers, Some(Arc::clone(&outgoing)));
             } else if state.session_headers.session == session {
                 state.restarts = Restarts::default();
+                if sets_level && read_result(message, |_| Some(())).is_some() {
+                    state.set_level = Some(Arc::clone(&outgoing));
+                }
             }
             drop(state);
             if lists {

@@ -10,12 +10,18 @@ use tokio::time::Instant;
 
 use super::error::HttpError;
 use super::message::OutgoingMessage;
-use super::response::{ResponseBody, check_status, negotiated_version};
+use super::response::{ResponseBody, check_status, negotiated_version, read_result};
 use super::state::{SessionHeaders, TransportState};
 use crate::headers::SESSION;
 
 /// The notification that completes the handshake.
 const INITIALIZED: &[u8] = br#"{"jsonrpc":"2.0","method":"notifications/initialized"}"#;
+
+/// The messages that a session begins with.
+struct FirstMessages {
+    initialize: Arc<OutgoingMessage>,
+    set_level: Option<Arc<OutgoingMessage>>,
+}
 
 impl TransportState {
     /// Replaces a lost session by a new one, unless another task has already done so.
@@ -29,15 +35,16 @@ impl TransportState {
     /// Replaces the session. No other message is sent in the new session before its handshake is complete.
     async fn replace(self: &Arc<Self>, lost: &Option<HeaderValue>) -> Result<(), HttpError> {
         let _one = self.replacing.lock().await;
-        let (initialize, session_headers, wait) = {
+        let (first, session_headers, wait) = {
             let mut state = self.state();
             let Some(initialize) = state.initialize.clone().filter(|_| state.session_headers.session == *lost) else {
                 return Ok(());
             };
-            (initialize, state.session_headers.clone(), state.restarts.next(self.options.retry_delay, Instant::now())?)
+            let first = FirstMessages { initialize, set_level: state.set_level.clone() };
+            (first, state.session_headers.clone(), state.restarts.next(self.options.retry_delay, Instant::now())?)
         };
         tracing::warn!(?wait, "the session was lost; beginning a new one");
-        let begun = self.begin(&initialize, &session_headers, wait).await?;
+        let begun = self.begin(&first, &session_headers, wait).await?;
         self.state().session_headers = begun;
         self.open_get_stream().await;
         if let Some(on_new_session) = &self.options.on_new_session {
@@ -51,7 +58,7 @@ impl TransportState {
     /// closes meanwhile.
     async fn begin(
         &self,
-        initialize: &OutgoingMessage,
+        first: &FirstMessages,
         before: &SessionHeaders,
         pause: Duration,
     ) -> Result<SessionHeaders, HttpError> {
@@ -59,7 +66,7 @@ impl TransportState {
         let ready = async {
             tokio::time::sleep(pause).await;
             // All requests wait for the new session.
-            let ready = tokio::time::timeout(self.options.send_timeout, self.handshake(initialize, before, &mut begun));
+            let ready = tokio::time::timeout(self.options.send_timeout, self.handshake(first, before, &mut begun));
             let late = "timed out waiting for the server to begin a session";
             ready.await.map_err(|_| std::io::Error::new(std::io::ErrorKind::TimedOut, late))?
         };
@@ -77,42 +84,49 @@ impl TransportState {
         }
     }
 
-    /// Sends `initialize` and `notifications/initialized`.
+    /// Sends `initialize`, `notifications/initialized`, and the log level.
     async fn handshake(
         &self,
-        initialize: &OutgoingMessage,
+        first: &FirstMessages,
         before: &SessionHeaders,
         begun: &mut SessionHeaders,
     ) -> Result<(), HttpError> {
-        self.initialize(initialize, begun).await?;
+        let response = check_status(self.send(Method::POST, Some(&first.initialize), begun).await?).await?;
+        // Stored before the result arrives, so that the session is ended if it does not.
+        begun.session = response.headers().get(SESSION).cloned();
+        begun.version = self.find_message(response, negotiated_version).await?;
         if begun.version != before.version {
             return Err(HttpError::Session(begun.version.clone()));
         }
         let ready = OutgoingMessage::new(INITIALIZED.to_vec(), Some("notifications/initialized"));
-        check_status(self.send(Method::POST, Some(&ready), begun).await?).await.map(drop)
+        check_status(self.send(Method::POST, Some(&ready), begun).await?).await?;
+        if let Some(set_level) = &first.set_level {
+            let response = check_status(self.send(Method::POST, Some(set_level), begun).await?).await?;
+            if self.find_message(response, |message| read_result(message, |_| Some(()))).await?.is_none() {
+                tracing::warn!("the new session does not accept the log level of the session that was lost");
+            }
+        }
+        Ok(())
     }
 
-    /// Sends `initialize`. Stores the session ID as soon as the response headers arrive, and the revision once the
-    /// result arrives.
-    async fn initialize(&self, initialize: &OutgoingMessage, begun: &mut SessionHeaders) -> Result<(), HttpError> {
-        let response = self.send(Method::POST, Some(initialize), &SessionHeaders::default()).await?;
-        let response = check_status(response).await?;
-        begun.session = response.headers().get(SESSION).cloned();
-        begun.version = match ResponseBody::of(response, self.options.max_message_bytes).await? {
-            ResponseBody::Nothing => None,
-            ResponseBody::Json(body) => negotiated_version(&mut Inbound::new(body)),
-            ResponseBody::Events(mut events) => loop {
-                match events.next().await {
-                    Some(mut message) => {
-                        if let version @ Some(_) = negotiated_version(&mut message) {
-                            break version;
-                        }
+    /// Reads a response until `read` returns a value for one of its messages.
+    async fn find_message<T>(
+        &self,
+        response: reqwest::Response,
+        read: impl Fn(&mut Inbound) -> Option<T>,
+    ) -> Result<Option<T>, HttpError> {
+        match ResponseBody::of(response, self.options.max_message_bytes).await? {
+            ResponseBody::Nothing => Ok(None),
+            ResponseBody::Json(body) => Ok(read(&mut Inbound::new(body))),
+            ResponseBody::Events(mut events) => {
+                while let Some(mut message) = events.next().await {
+                    if let found @ Some(_) = read(&mut message) {
+                        return Ok(found);
                     }
-                    None => break None,
                 }
-            },
-        };
-        Ok(())
+                Ok(None)
+            }
+        }
     }
 
     /// Ends a session on the server with DELETE. Waits for at most

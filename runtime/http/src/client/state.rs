@@ -54,6 +54,9 @@ pub(super) struct State {
     pub(super) session_headers: SessionHeaders,
     /// The `initialize` request of the session, sent again to replace the session.
     pub(super) initialize: Option<Arc<OutgoingMessage>>,
+    /// The last `logging/setLevel` request that succeeded. A new session begins with it, so that a request which is
+    /// repeated in it logs no more than before.
+    pub(super) set_level: Option<Arc<OutgoingMessage>>,
     /// Closes the session's GET stream.
     pub(super) listening: CancellationToken,
     /// Counts the sessions that were replaced since the last response to a request.

@@ -119,9 +119,9 @@ impl TransportState {
 
     /// Delivers the messages of the session's stream.
     ///
-    /// A stream that has worked is reopened for as long as the session lasts. Without it the client would receive no
-    /// more notifications although its requests still succeed. A stream that never worked is reopened at most
-    /// `ClientOptions::max_retries` times.
+    /// A stream that has worked is reopened for as long as the session lasts, whatever the server answers, and a lost
+    /// session is replaced. Otherwise the client would receive no more notifications although its requests still succeed.
+    /// A stream that never worked is reopened at most `ClientOptions::max_retries` times.
     async fn run_get_stream(
         self: &Arc<Self>,
         session_headers: SessionHeaders,
@@ -146,9 +146,21 @@ impl TransportState {
                 Err(HttpError::Status { status: StatusCode::BAD_REQUEST, .. }) if last.is_some() => last = None,
                 Err(HttpError::Status { status: StatusCode::NOT_FOUND, .. }) if session_headers.session.is_some() => {
                     // A 404 to the first request means that the server has no GET stream, not that the session is lost.
-                    return if worked { self.replace_session(&session_headers.session).await } else { Ok(()) };
+                    if !worked {
+                        return Ok(());
+                    }
+                    if let Err(error) = self.replace_session(&session_headers.session).await {
+                        tracing::warn!(error = error_chain(&error), "failed to replace the session; retrying");
+                    }
                 }
-                Err(error) if error.is_transient() && (worked || attempts < self.options.max_retries) => {}
+                Err(error @ HttpError::Status { status: StatusCode::METHOD_NOT_ALLOWED, .. }) => return Err(error),
+                Err(error) if worked => {
+                    tracing::warn!(
+                        error = error_chain(&error),
+                        "failed to reopen the stream for messages outside of requests; retrying"
+                    );
+                }
+                Err(error) if error.is_transient() && attempts < self.options.max_retries => {}
                 Err(error) => return Err(error),
             }
             let base = self.base(retry);

@@ -15,6 +15,7 @@ pub(super) struct CurrentConfig {
     /// The capabilities that follow from the handlers, in addition to those in the configuration.
     handled: HandlerCapabilities,
     modern: Mutex<Option<(u64, ModernProtocol)>>,
+    reports_mismatches: bool,
 }
 
 /// The protocol that all modern requests share, until the configuration changes.
@@ -31,7 +32,17 @@ impl CurrentConfig {
         version: impl Fn() -> u64 + Send + Sync + 'static,
         handled: HandlerCapabilities,
     ) -> Self {
-        Self { read: Box::new(read), version: Box::new(version), handled, modern: Mutex::default() }
+        let (read, version) = (Box::new(read), Box::new(version));
+        Self { read, version, handled, modern: Mutex::default(), reports_mismatches: false }
+    }
+
+    /// Sets whether the handler of a call reports its [`HeaderMismatch`](mcpgen_mcp::server::HeaderMismatch).
+    pub(super) fn with_reported_mismatches(self, reports_mismatches: bool) -> Self {
+        Self { reports_mismatches, ..self }
+    }
+
+    pub(super) fn reports_mismatches(&self) -> bool {
+        self.reports_mismatches
     }
 
     pub(super) fn read(&self) -> ServerConfig {

@@ -14,6 +14,7 @@ use http::{Request, Response, StatusCode};
 use mcpgen_mcp::protocol::config::ServerConfig;
 use mcpgen_mcp::protocol::{Role, RouterExt};
 use mcpgen_mcp::replicas::Replicas;
+use mcpgen_mcp::server::HeaderMismatch;
 use mcpgen_mcp::{protocol, telemetry};
 use mcpgen_runtime::connection::{Connection, OneShot};
 use mcpgen_runtime::router::{RequestService, Router};
@@ -252,7 +253,12 @@ impl<S: RequestService + Sync> Endpoint<S> {
         };
         // A legacy client that sends `initialize` does not know these headers. Its error lists the supported revisions.
         let is_initialize = posted.is_initialize && !posted.has_metadata;
-        if let Some(why) = shared.check(&caller.parts, &posted, method).err().filter(|_| !is_initialize) {
+        let mut of_arguments = shared.check_arguments(&caller.parts, &posted, method).err();
+        let checked = match of_arguments.take_if(|_| !shared.config.reports_mismatches()) {
+            Some(why) => shared.check(&caller.parts, &posted, method).and(Err(why)),
+            None => shared.check(&caller.parts, &posted, method),
+        };
+        if let Some(why) = checked.err().filter(|_| !is_initialize) {
             let error = protocol::errors::header_mismatch(&why);
             return Ok(body::error(StatusCode::BAD_REQUEST, ErrorId::Id(id), error));
         }
@@ -263,6 +269,9 @@ impl<S: RequestService + Sync> Endpoint<S> {
         };
         drop(posted);
         inbound.extensions = extensions(caller.parts, memory);
+        if let Some(why) = of_arguments {
+            inbound.extensions.insert(HeaderMismatch(why));
+        }
         let ModernProtocol { protocol, rules } = shared.config.modern();
         let (limits, observer) = (&shared.options.limits, telemetry::observer(rules));
         let queued = Arc::clone(&permit.memory);

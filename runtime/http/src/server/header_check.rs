@@ -44,7 +44,7 @@ impl EndpointState {
         }
     }
 
-    /// Checks that the headers of a modern request match its body.
+    /// Checks that the headers of a modern request match its body, except its arguments.
     pub(super) fn check(&self, parts: &Parts, posted: &RequestBody, method: &str) -> Result<(), String> {
         let headers = &parts.headers;
         let missing = |name: &http::HeaderName| format!("header `{name}` is missing");
@@ -68,12 +68,17 @@ impl EndpointState {
                 (Some(value), _) => return Err(format!("header `{NAME}` is {value:?}, which does not match the body")),
             }
         }
+        Ok(())
+    }
+
+    /// Checks that the headers of a modern request match its arguments.
+    pub(super) fn check_arguments(&self, parts: &Parts, posted: &RequestBody, method: &str) -> Result<(), String> {
         match &posted.subject {
             Some(tool) if method == "tools/call" => {
                 let annotated = self.options.tool_headers.as_ref().map_or_else(Vec::new, |of| of(tool));
                 match annotated.is_empty() {
                     true => Ok(()),
-                    false => headers::check_params(headers, &annotated, &posted.arguments()),
+                    false => headers::check_params(&parts.headers, &annotated, &posted.arguments()),
                 }
             }
             _ => Ok(()),

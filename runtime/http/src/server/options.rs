@@ -4,6 +4,7 @@ use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
+use derive_setters::Setters;
 use http::request::Parts;
 use mcpgen_mcp::protocol::header_params::Header;
 use mcpgen_mcp::replicas::Replicas;
@@ -14,7 +15,9 @@ use super::allowed_hosts::AllowedHosts;
 /// Settings of an [`Endpoint`](super::Endpoint): allowed hosts and limits.
 ///
 /// A request over a limit is refused with 503 and `Retry-After`; the message names the limit.
-#[derive(Clone)]
+#[derive(Clone, Setters)]
+#[setters(prefix = "with_")]
+#[non_exhaustive]
 pub struct EndpointOptions {
     /// The hosts and origins that are allowed. Default: this machine only.
     pub allowed_hosts: AllowedHosts,
@@ -84,6 +87,7 @@ pub struct EndpointOptions {
     /// The stores that several processes share, so that a request of a session may reach any of them. Create the
     /// endpoint in a tokio runtime if this is set. Default: those of [`ServerBuilder::replicas`](mcpgen_mcp::ServerBuilder::replicas),
     /// or none: then the process that began a session must receive all its requests.
+    #[setters(strip_option)]
     pub replicas: Option<Replicas>,
 }
 

@@ -47,7 +47,8 @@ impl ServeHttp for Server {
         let read = move || this.config().unwrap_or_else(|_| config.clone());
         // The handlers work in every revision.
         let handled = HandlerCapabilities::default();
-        let config = CurrentConfig::new(read, move || versioned.config_version(), handled);
+        let config = CurrentConfig::new(read, move || versioned.config_version(), handled)
+            .with_reported_mismatches(self.reports_header_mismatches());
         options.tool_headers.get_or_insert_with(|| Arc::new(move |tool| tools.tool_headers(tool)));
         options.replicas = options.replicas.or_else(|| self.replicas().cloned());
         Ok(Endpoint::of(config, router.clone(), router, options))

@@ -35,12 +35,12 @@ use crate::validation::Validator;
 ///
 /// ```
 /// use mcpgen_sdk::{Client, Server, serve, transport};
-/// use mcpgen_types::v2026_07_28::{Tool, ToolInputSchema};
+/// use mcpgen_sdk::types::{Tool, ToolInputSchema};
 ///
 /// # tokio::runtime::Builder::new_current_thread().enable_all().build()?.block_on(async {
 /// # let (here, there) = transport::duplex();
 /// # let greet = Tool::new("greet", ToolInputSchema::new());
-/// # let server = Server::builder("greeter", "1").tool_with_schema(greet, |_, _| async { "hello" }).build();
+/// # let server = Server::builder("greeter", "1").tool(greet, || async { "hello" }).build();
 /// # tokio::spawn(serve(server, there));
 /// # let (incoming, outgoing) = here;
 /// let client = Client::builder("visitor", "1.0.0").connect(incoming, outgoing).await?;
@@ -85,6 +85,12 @@ impl ClientBuilder {
     /// Changes the options of the connection, including the client's local info.
     pub fn options(mut self, change: impl FnOnce(&mut ConnectOptions)) -> Self {
         change(&mut self.options);
+        self
+    }
+
+    /// Sets the supported revisions, preferred first. The default is all.
+    pub fn revisions(mut self, revisions: impl IntoIterator<Item = Revision>) -> Self {
+        self.options.local_info.revisions = revisions.into_iter().collect();
         self
     }
 

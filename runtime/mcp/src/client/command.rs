@@ -4,9 +4,9 @@ use std::io;
 use std::process::ExitStatus;
 use std::time::Duration;
 
+use mcpgen_runtime::Closed;
 use mcpgen_runtime::peer::CallError;
 use mcpgen_runtime::util::error_chain;
-use mcpgen_runtime::{Closed, debug_as_message};
 use tokio::process::Command;
 use tokio_util::task::TaskTracker;
 
@@ -15,8 +15,6 @@ use super::connect::{Lifecycle, connect_with};
 use super::handle::Client;
 use super::handshake::{HandshakeError, Start};
 use crate::client::process::{LineHandler, Process, ProcessOptions, STOP, ServerOutput, describe, exited};
-
-debug_as_message!(CommandError);
 
 /// How long each step of stopping a process may take after the connection failed.
 const GIVE_UP: Duration = Duration::from_secs(1);
@@ -130,7 +128,7 @@ impl ClientBuilder {
 }
 
 /// The reason why a client could not connect to a server that it starts.
-#[derive(thiserror::Error)]
+#[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum CommandError {
     /// The program could not be started.

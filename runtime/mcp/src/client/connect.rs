@@ -99,7 +99,6 @@ pub(crate) async fn connect_with<S: RequestService, F: Future<Output = ()> + Sen
         task_results: None,
         tool_cache,
         subscribed: Arc::default(),
-        log_level: Arc::default(),
     })
 }
 

@@ -31,6 +31,7 @@ impl ResultDecoder {
             lenient::decode(result, self.policy).map_err(|error| named(error).into())
         } else {
             decode_with(result, self.policy, |result| {
+                revisions.check_result(method, result)?;
                 let converted = revisions.result(method, result).map_err(Problem::converting)?;
                 let completed = completed::<T>(method, &converted);
                 let result = completed.as_ref().unwrap_or(&converted);

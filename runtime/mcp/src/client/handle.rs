@@ -6,7 +6,7 @@ use std::{fmt, io};
 use mcpgen_runtime::peer::{CallError, DisconnectOnDrop, Peer};
 use mcpgen_runtime::router::{RequestService, Router};
 use mcpgen_types::codec::Decode;
-use mcpgen_types::v2026_07_28::{RequestMetaObject, SubscriptionFilter};
+use mcpgen_types::v2026_07_28::RequestMetaObject;
 use mcpgen_types::{Json, JsonObject, Revision};
 use parking_lot::Mutex;
 use tokio::task::JoinHandle;
@@ -16,11 +16,10 @@ use super::decoder::ResultDecoder;
 use super::limits::{PageLimits, RoundLimits};
 use super::mrtr::{self, MultiRoundTrip};
 use super::subscribed::{SessionState, SubscribedUris};
-use super::subscription::Subscription;
 use super::task_results::TaskResults;
 use super::tool_cache::ToolCache;
+use crate::protocol::TYPES;
 use crate::protocol::conversion::Revisions;
-use crate::protocol::{Level, TYPES};
 use crate::validation::Validator;
 
 /// A client that is connected to a server. Clones are handles to the same connection.
@@ -31,12 +30,9 @@ use crate::validation::Validator;
 /// [`into_peer`](Self::into_peer).
 #[derive(Clone)]
 pub struct Client<S = Router> {
-    /// The server.
-    pub peer: Peer,
-    /// The limits of multi-round requests.
-    pub round_limits: RoundLimits,
-    /// The limits of reading a list.
-    pub page_limits: PageLimits,
+    pub(super) peer: Peer,
+    pub(super) round_limits: RoundLimits,
+    pub(super) page_limits: PageLimits,
     pub(super) connection: Arc<DisconnectOnDrop>,
     /// The task that runs the connection; `None` once a clone was closed.
     pub(super) task: Arc<Mutex<Option<JoinHandle<io::Result<()>>>>>,
@@ -52,8 +48,6 @@ pub struct Client<S = Router> {
     pub(super) tool_cache: Arc<ToolCache>,
     /// The resources that [`changes`](Self::changes) has subscribed to, in legacy revisions.
     pub(super) subscribed: SubscribedUris,
-    /// The level that the server was asked to log at, in legacy revisions.
-    pub(super) log_level: Arc<Mutex<Option<Level>>>,
 }
 
 impl<S> fmt::Debug for Client<S> {
@@ -63,6 +57,26 @@ impl<S> fmt::Debug for Client<S> {
 }
 
 impl<S: RequestService> Client<S> {
+    /// Returns the server, for all messages that have no method of their own here.
+    #[must_use]
+    pub fn peer(&self) -> &Peer {
+        &self.peer
+    }
+
+    /// Sets the limits of requests that take multiple rounds.
+    #[must_use]
+    pub fn with_round_limits(mut self, limits: RoundLimits) -> Self {
+        self.round_limits = limits;
+        self
+    }
+
+    /// Sets the limits of reading a list.
+    #[must_use]
+    pub fn with_page_limits(mut self, limits: PageLimits) -> Self {
+        self.page_limits = limits;
+        self
+    }
+
     /// Returns the revision of the connection. Store it for the next connection to the same server:
     /// [`ConnectOptions::known_revision`](crate::client::handshake::ConnectOptions::known_revision).
     pub fn revision(&self) -> Revision {
@@ -72,7 +86,7 @@ impl<S: RequestService> Client<S> {
     /// Returns what the server forgets if it loses the session, for transports that begin another one.
     #[must_use]
     pub fn session_state(&self) -> SessionState {
-        SessionState::new(&self.peer, &self.subscribed, &self.log_level)
+        SessionState::new(&self.peer, &self.subscribed)
     }
 
     /// Returns the metadata that every request of revision 2026-07-28 carries, for the params of typed calls. Members
@@ -90,7 +104,7 @@ impl<S: RequestService> Client<S> {
     ///
     /// - [`InputNotProvided`](crate::protocol::input_requests::InputNotProvided) if the server asks for input that the client
     ///   has not declared, or a handler fails.
-    /// - [`Invalid`](CallError::Invalid) if the request exceeds the limits in [`round_limits`](Self::round_limits).
+    /// - [`Invalid`](CallError::Invalid) if the request exceeds the limits in [`with_round_limits`](Self::with_round_limits).
     /// - Any other [`CallError`] if a call fails.
     pub async fn complete<R: MultiRoundTrip>(&self, params: R::Params) -> Result<R::Complete, CallError> {
         let tasks = self.task_results.as_deref();
@@ -138,21 +152,11 @@ impl<S: RequestService> Client<S> {
         self.ended.cancelled().await;
     }
 
-    /// Converts the client into its peer, for example for [`follow`](crate::client::subscription::follow). The
-    /// connection ends when the last clone of the peer and the last clone of the client are dropped. Pending calls and
+    /// Converts the client into its peer. The connection ends when the last clone of the peer and the last clone of the client are dropped. Pending calls and
     /// subscriptions of the peer count as clones.
     #[must_use = "the connection ends when the peer is dropped"]
     pub fn into_peer(self) -> Peer {
         self.peer.keep_connected(self.connection)
-    }
-
-    /// Subscribes to changes (2026-07-28). [`changes`](Self::changes) works in every revision.
-    ///
-    /// # Errors
-    ///
-    /// Returns an error if the call fails.
-    pub async fn listen(&self, filter: SubscriptionFilter) -> Result<Subscription, CallError> {
-        Subscription::open(&self.peer, self.revision, filter).await
     }
 
     /// Sends a request with params of the newest types, and returns its result in the revision of the connection.

@@ -1,6 +1,6 @@
 //! Clients and servers in one process, for tests.
 
-use mcpgen_runtime::{debug_as_message, transport};
+use mcpgen_runtime::transport;
 
 use super::builder::ClientBuilder;
 use super::handle::Client;
@@ -17,7 +17,7 @@ impl Server {
     /// use mcpgen_sdk::{Client, Server};
     ///
     /// # tokio::runtime::Builder::new_current_thread().enable_all().build()?.block_on(async {
-    /// let server = Server::builder("greeter", "1.0.0").tool_with_schema("greet", |_, _| async { "hello" }).build();
+    /// let server = Server::builder("greeter", "1.0.0").tool("greet", || async { "hello" }).build();
     /// let client = server.in_process(Client::builder("test", "1.0.0")).await?;
     /// let result = client.tool("greet").await?;
     /// assert_ne!(result.is_error, Some(true));
@@ -42,7 +42,7 @@ impl Server {
 }
 
 /// The reason why a client could not connect to a server in the same process.
-#[derive(thiserror::Error)]
+#[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum InProcessError {
     /// The server cannot start.
@@ -52,5 +52,3 @@ pub enum InProcessError {
     #[error(transparent)]
     Handshake(#[from] HandshakeError),
 }
-
-debug_as_message!(InProcessError);

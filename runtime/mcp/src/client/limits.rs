@@ -2,8 +2,12 @@
 
 use std::time::Duration;
 
-/// Limits a client's multi-round requests. Set it with [`Client::round_limits`](crate::Client::round_limits).
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+use derive_setters::Setters;
+
+/// Limits a client's multi-round requests. Set it with [`Client::with_round_limits`](crate::Client::with_round_limits).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Setters)]
+#[setters(prefix = "with_")]
+#[non_exhaustive]
 pub struct RoundLimits {
     /// The maximum number of times that a request is sent again. Default: 16.
     pub rounds: usize,
@@ -22,8 +26,10 @@ impl Default for RoundLimits {
 
 /// Limits how much of a list a client reads with [`Client::tools`](crate::Client::tools),
 /// [`Client::pages`](crate::Client::pages) and similar methods, since a server could send pages without end. Set it
-/// with [`Client::page_limits`](crate::Client::page_limits).
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+/// with [`Client::with_page_limits`](crate::Client::with_page_limits).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Setters)]
+#[setters(prefix = "with_")]
+#[non_exhaustive]
 pub struct PageLimits {
     /// The maximum number of pages of one list. Default: 1,000.
     pub pages: usize,

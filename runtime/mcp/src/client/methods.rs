@@ -8,14 +8,15 @@ use mcpgen_runtime::peer::{Call, CallError};
 use mcpgen_runtime::router::RequestService;
 use mcpgen_types::codec::Decode;
 use mcpgen_types::v2026_07_28::{
-    CallToolResult, CompleteRequest, CompleteResult, CompleteResultCompletion, GetPromptRequest, GetPromptResult,
-    ListPromptsRequest, ListResourceTemplatesRequest, ListResourcesRequest, ListToolsRequest, Prompt,
-    PromptOrResourceTemplateReference, ReadResourceRequest, ReadResourceResult, Resource, ResourceTemplate, Tool,
+    CallToolResult, CompleteRequestParamsArgument, GetPromptRequest, GetPromptResult, ListPromptsRequest,
+    ListResourceTemplatesRequest, ListResourcesRequest, ListToolsRequest, Prompt, PromptOrResourceTemplateReference,
+    ReadResourceRequest, ReadResourceResult, Resource, ResourceTemplate, Tool,
 };
 use mcpgen_types::{Json, JsonObject, Request};
 use serde_json::json;
 use tokio::time::Instant;
 
+use super::completion::ArgumentCompletion;
 use super::handle::Client;
 use super::mrtr::{MultiRoundTrip, Rounds};
 use super::pages::Pages;
@@ -30,7 +31,7 @@ impl<S: RequestService> Client<S> {
     ///
     /// # Errors
     ///
-    /// Returns an error if a call fails, or if the list exceeds [`page_limits`](Self::page_limits).
+    /// Returns an error if a call fails, or if the list exceeds its [limits](Self::with_page_limits).
     pub async fn tools(&self) -> Result<Arc<Vec<Tool>>, CallError> {
         if let Some(list) = self.tool_cache.unexpired() {
             return Ok(list);
@@ -43,7 +44,7 @@ impl<S: RequestService> Client<S> {
         let changes = self.tool_cache.changes();
         let (mut list, mut time_to_live) = (Vec::new(), Duration::MAX);
         let mut pages = self.pages::<ListToolsRequest>();
-        while let Some(page) = pages.next().await? {
+        while let Some(page) = pages.try_next().await? {
             time_to_live = time_to_live.min(Duration::from_millis(page.ttl_ms));
             list.extend(page.tools);
         }
@@ -72,7 +73,7 @@ impl<S: RequestService> Client<S> {
     ///
     /// With [`ClientBuilder::validate`](crate::ClientBuilder::validate), structured content is validated against the tool's
     /// output schema if [`tools`](Self::tools) has listed the tool. The schema is compiled at the first call of the tool. If the schema
-    /// exceeds the limits of [`ServerBuilder::tool_with_schema`](crate::ServerBuilder::tool_with_schema), this is
+    /// exceeds the limits of [`ServerBuilder::tool`](crate::ServerBuilder::tool), this is
     /// logged, and results are not validated.
     ///
     /// # Errors
@@ -87,7 +88,7 @@ impl<S: RequestService> Client<S> {
     ///
     /// # Errors
     ///
-    /// Returns an error if a call fails, or if the list exceeds [`page_limits`](Self::page_limits).
+    /// Returns an error if a call fails, or if the list exceeds its [limits](Self::with_page_limits).
     pub async fn resources(&self) -> Result<Vec<Resource>, CallError> {
         self.all::<ListResourcesRequest, _>(|page| page.resources).await
     }
@@ -96,7 +97,7 @@ impl<S: RequestService> Client<S> {
     ///
     /// # Errors
     ///
-    /// Returns an error if a call fails, or if the list exceeds [`page_limits`](Self::page_limits).
+    /// Returns an error if a call fails, or if the list exceeds its [limits](Self::with_page_limits).
     pub async fn resource_templates(&self) -> Result<Vec<ResourceTemplate>, CallError> {
         self.all::<ListResourceTemplatesRequest, _>(|page| page.resource_templates).await
     }
@@ -112,40 +113,11 @@ impl<S: RequestService> Client<S> {
         self.finish_request::<ReadResourceRequest, ReadResourceResult>(params).await
     }
 
-    /// Subscribes to changes of a resource, in legacy revisions. Handle the server's notifications with a handler for
-    /// `notifications/resources/updated`. [`changes`](Self::changes) needs no handler and works in every revision.
-    ///
-    /// # Errors
-    ///
-    /// Returns [`NotAllowed`](CallError::NotAllowed) in modern revisions, which have `subscriptions/listen` instead.
-    /// Otherwise returns an error if the call fails.
-    pub async fn subscribe(&self, uri: &str) -> Result<(), CallError> {
-        if !self.revision().is_legacy() {
-            let why = format!(
-                "resources/subscribe: revision {} has no such request; use `Client::changes`, which works in every revision",
-                self.revision(),
-            );
-            return Err(CallError::NotAllowed(why));
-        }
-        let params = JsonObject::from([("uri", uri.into())]);
-        self.raw_call("resources/subscribe", params).await.map(drop)
-    }
-
-    /// Ends a subscription that was made with [`subscribe`](Self::subscribe).
-    ///
-    /// # Errors
-    ///
-    /// Returns an error if the call fails.
-    pub async fn unsubscribe(&self, uri: &str) -> Result<(), CallError> {
-        let params = JsonObject::from([("uri", uri.into())]);
-        self.raw_call("resources/unsubscribe", params).await.map(drop)
-    }
-
     /// Lists the server's prompts.
     ///
     /// # Errors
     ///
-    /// Returns an error if a call fails, or if the list exceeds [`page_limits`](Self::page_limits).
+    /// Returns an error if a call fails, or if the list exceeds its [limits](Self::with_page_limits).
     pub async fn prompts(&self) -> Result<Vec<Prompt>, CallError> {
         self.all::<ListPromptsRequest, _>(|page| page.prompts).await
     }
@@ -161,22 +133,35 @@ impl<S: RequestService> Client<S> {
         self.finish_request::<GetPromptRequest, GetPromptResult>(params).await
     }
 
-    /// Returns completions for an argument of a prompt or a variable of a resource template.
+    /// Requests completions for an argument of a prompt or a variable of a resource template. Await the request to send it.
+    ///
+    /// ```
+    /// # use mcpgen_sdk::{Client, Server};
+    /// # use mcpgen_sdk::types::{Prompt, PromptArgument, PromptReference};
+    /// # tokio::runtime::Builder::new_current_thread().enable_all().build()?.block_on(async {
+    /// # let review = Prompt::new("review").with_arguments(["language", "version"].map(PromptArgument::new));
+    /// # let server = Server::builder("reviewer", "1").prompt(review, || async { "" }).completion(|params: mcpgen_sdk::types::CompleteRequestParams| async move {
+    /// #     vec![params.context.and_then(|context| context.arguments?.get("language").cloned()).unwrap_or_default()]
+    /// # }).build();
+    /// # let client = server.in_process(Client::builder("visitor", "1.0.0")).await?;
+    /// let versions =
+    ///     client.complete_argument(PromptReference::new("review"), "version", "1.").argument("language", "rust").await?;
+    /// # assert_eq!(versions.values.get(), &["rust".to_owned()]);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// # })?;
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     ///
     /// # Errors
     ///
     /// Returns an error if the call fails.
-    pub async fn complete_argument(
+    pub fn complete_argument(
         &self,
         of: impl Into<PromptOrResourceTemplateReference>,
-        argument: &str,
-        value: &str,
-    ) -> Result<CompleteResultCompletion, CallError> {
-        let argument = json!({ "name": argument, "value": value });
-        let params = JsonObject::from([("ref", (&of.into()).into()), ("argument", argument.into())]);
-        let result = self.raw_call(CompleteRequest::METHOD, params).await?;
-        let result = self.decode::<CompleteResult>(CompleteRequest::METHOD, &result)?;
-        Ok(result.completion)
+        argument: impl Into<String>,
+        value: impl Into<String>,
+    ) -> ArgumentCompletion<'_, S> {
+        ArgumentCompletion::new(self, of.into(), CompleteRequestParamsArgument::new(argument).value(value))
     }
 
     /// Checks that the server responds. Sends `ping` in legacy revisions, and `server/discover` in modern ones.
@@ -206,9 +191,7 @@ impl<S: RequestService> Client<S> {
             return Err(CallError::NotAllowed(why));
         }
         let params = Json::from(&json!({ "level": level.as_str() }));
-        self.peer.raw_request("logging/setLevel", Some(params)).await?;
-        *self.log_level.lock() = Some(level);
-        Ok(())
+        self.peer.raw_request("logging/setLevel", Some(params)).await.map(drop)
     }
 
     /// Sends `logging/setLevel` to a server of a legacy revision, and does not wait for the response. A server that fails
@@ -216,7 +199,6 @@ impl<S: RequestService> Client<S> {
     pub(super) fn request_log_level(&self, level: Option<Level>) {
         let has_logging = || self.peer.peer_info().is_some_and(|peer_info| peer_info.can(&["logging"]));
         let Some(level) = level.filter(|_| self.revision().is_legacy() && has_logging()) else { return };
-        *self.log_level.lock() = Some(level);
         let params = Json::from(&json!({ "level": level.as_str() }));
         let call = self.peer.raw_request("logging/setLevel", Some(params)).send();
         tokio::spawn(async move {
@@ -239,7 +221,7 @@ impl<S: RequestService> Client<S> {
 
     async fn all<R: Request, T>(&self, items: impl Fn(R::Result) -> Vec<T>) -> Result<Vec<T>, CallError> {
         let (mut all, mut pages) = (Vec::new(), self.pages::<R>());
-        while let Some(page) = pages.next().await? {
+        while let Some(page) = pages.try_next().await? {
             all.extend(items(page));
         }
         Ok(all)

@@ -3,7 +3,7 @@
 //! | to | use | feature |
 //! |---|---|---|
 //! | start a server as a child process | [`ClientBuilder::connect_command`] | `stdio` |
-//! //! | connect to a URL | `ConnectHttp` of the crate `mcpgen-http` | |
+//! | connect to a URL | `ConnectHttp` of the crate `mcpgen-http` | |
 //! | connect over another transport | [`ClientBuilder::connect`] | |
 //! | send access tokens | `ClientOptions::authorization`, or the crate `mcpgen-auth` | `http-client` |
 //! | call a tool, with progress and a time limit | [`Client::tool`] | |
@@ -12,9 +12,10 @@
 //! | read lists page by page | [`Client::pages`] | |
 //! | answer questions of the server | [`ClientBuilder::on_elicitation`], [`ClientBuilder::on_sampling`], [`ClientBuilder::roots`] | |
 //! | hear of changes | [`Client::changes`] | |
+//! | fill in a form with a user | [`Form`] | |
 //! | receive log messages | [`ClientBuilder::on_log`] | |
 //! | call tools as tasks | `CallTasks` of the crate `mcpgen-tasks` | |
-//! | send any other request | [`Peer::call`](mcpgen_runtime::Peer::call), in `Client::peer` | |
+//! | send any other request | [`Peer::call`](mcpgen_runtime::Peer::call) of [`Client::peer`] | |
 //!
 //! # Files
 //!
@@ -23,12 +24,12 @@
 //! * `builder` configures a client. `connect` connects it over a transport, `command` to a process that it starts.
 //!   `in_process` connects it to a server in the same process.
 //! * [`handshake`] negotiates the revision.
-//! * [`mrtr`] sends requests that may take multiple rounds, `pages` reads lists, within the `limits` of the client. `input`
+//! * [`mrtr`] sends requests that may take multiple rounds, `pages` reads lists, `completion` completes arguments, `form` reads forms, within the `limits` of the client. `input`
 //!   handles input requests. `tool_task` sends calls that run as tasks in 2025-11-25, and `task_results` is the trait of what
 //!   awaits tasks.
 //! * `tool_cache` is the client's list of tools, and `output_schema` checks their results; [`cache`] caches other results, on request.
 //! * `decoder` decodes results of any revision; [`lenient`] repairs them, on request.
-//! * `changes` receives changes of the server in every revision, and [`subscription`] in 2026-07-28. `subscribed` has the
+//! * `changes` receives changes of the server in every revision. It renews each `subscription` of 2026-07-28. `subscribed` has the
 //!   resources that a client has subscribed to in legacy revisions.
 
 mod builder;
@@ -36,8 +37,10 @@ pub mod cache;
 mod changes;
 #[cfg(feature = "stdio")]
 mod command;
+mod completion;
 mod connect;
 mod decoder;
+mod form;
 mod handle;
 pub mod handshake;
 mod in_process;
@@ -51,7 +54,7 @@ mod pages;
 #[cfg(feature = "stdio")]
 mod process;
 mod subscribed;
-pub mod subscription;
+mod subscription;
 mod task_results;
 mod tool_cache;
 mod tool_call;
@@ -61,7 +64,9 @@ pub use builder::ClientBuilder;
 pub use changes::Changes;
 #[cfg(feature = "stdio")]
 pub use command::CommandError;
+pub use completion::ArgumentCompletion;
 pub use connect::connect;
+pub use form::{Field, FieldKind, FieldOption, Form};
 pub use handle::Client;
 pub use in_process::InProcessError;
 pub use limits::{PageLimits, RoundLimits};

@@ -165,7 +165,7 @@ impl<S: RequestService> Rounds<'_, S> {
             }
             if input_required.input_requests.iter().flatten().count() > limits.requests {
                 return Err(exceeds(&format!(
-                    "asks for more than {} at a time; raise `Client::round_limits.requests` to allow more",
+                    "asks for more than {} at a time; raise `requests` with `Client::with_round_limits` to allow more",
                     counted(limits.requests as u64, "inputs")
                 )));
             }
@@ -180,7 +180,7 @@ impl<S: RequestService> Rounds<'_, S> {
             params = next_params(&first, &input_required, input_responses.into_iter().collect()).map_err(invalid)?;
         }
         Err(exceeds(&format!(
-            "still asks for input after {}; raise `Client::round_limits.rounds` to allow more",
+            "still asks for input after {}; raise `rounds` with `Client::with_round_limits` to allow more",
             counted(limits.rounds as u64, "rounds")
         )))
     }

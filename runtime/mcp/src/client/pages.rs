@@ -2,6 +2,7 @@
 
 use std::marker::PhantomData;
 
+use futures_util::{Stream, stream};
 use mcpgen_runtime::jsonrpc::json::Picked;
 use mcpgen_runtime::peer::CallError;
 use mcpgen_runtime::router::RequestService;
@@ -13,7 +14,7 @@ use super::handle::Client;
 use crate::protocol::header_params;
 
 /// Reads a list page by page. Created by [`Client::pages`].
-#[must_use = "no page is requested before `next` is called"]
+#[must_use = "no page is requested before `try_next` is called"]
 pub struct Pages<'c, S, R> {
     client: &'c Client<S>,
     /// The params of each request, without the cursor.
@@ -35,20 +36,22 @@ impl<'c, S, R> Pages<'c, S, R> {
     }
 }
 
-impl<S: RequestService, R: Request> Pages<'_, S, R> {
+impl<'c, S: RequestService, R: Request> Pages<'c, S, R> {
     /// Requests the next page; returns `None` after the last one. After an error, the next call requests the same page
     /// again.
     ///
     /// # Errors
     ///
     /// Returns an error if the call fails. The error is [`Invalid`](CallError::Invalid) if the list exceeds
-    /// [`Client::page_limits`] or if the `nextCursor` of a page is the cursor of the same page.
-    pub async fn next(&mut self) -> Result<Option<R::Result>, CallError> {
+    /// [`Client::with_page_limits`] or if the `nextCursor` of a page is the cursor of the same page.
+    pub async fn try_next(&mut self) -> Result<Option<R::Result>, CallError> {
         let Some(cursor) = self.cursor.clone() else { return Ok(None) };
         let invalid = |why: &str| CallError::Invalid(format!("{}: {why}", R::METHOD).into());
         let exceeds = |limit: usize, unit: &str| {
             let limit = counted(limit as u64, unit);
-            invalid(&format!("the list has more than {limit}; raise `Client::page_limits.{unit}` to read more"))
+            invalid(&format!(
+                "the list has more than {limit}; raise `{unit}` with `Client::with_page_limits` to read more"
+            ))
         };
         let limits = self.client.page_limits;
         if self.pages >= limits.pages {
@@ -80,6 +83,11 @@ impl<S: RequestService, R: Request> Pages<'_, S, R> {
         self.cursor = next.map(Some);
         (self.pages, self.bytes) = (self.pages + 1, bytes);
         Ok(Some(page))
+    }
+
+    /// Converts the pages to a stream. Like [`try_next`](Self::try_next), it requests the same page again after an error.
+    pub fn into_stream(self) -> impl Stream<Item = Result<R::Result, CallError>> + use<'c, S, R> {
+        stream::unfold(self, |mut pages| async move { Some((pages.try_next().await.transpose()?, pages)) })
     }
 }
 

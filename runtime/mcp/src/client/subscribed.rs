@@ -11,7 +11,6 @@ use parking_lot::Mutex;
 use serde_json::json;
 use tokio::runtime::Handle;
 
-use crate::protocol::Level;
 use crate::protocol::peer::changed;
 
 /// How many subscriptions of a client each resource has. The server knows only one.
@@ -61,18 +60,17 @@ impl fmt::Debug for Subscribed {
     }
 }
 
-/// What a server forgets with a lost session (legacy revisions): the log level, and the subscriptions to resources. It does
-/// not keep the connection open.
+/// The subscriptions to resources that a server forgets with a lost session (legacy revisions). It does not keep the
+/// connection open.
 #[derive(Clone)]
 pub struct SessionState {
     peer: Peer,
     uris: SubscribedUris,
-    log_level: Arc<Mutex<Option<Level>>>,
 }
 
 impl SessionState {
-    pub(super) fn new(peer: &Peer, uris: &SubscribedUris, log_level: &Arc<Mutex<Option<Level>>>) -> Self {
-        Self { peer: peer.of_connection(), uris: Arc::clone(uris), log_level: Arc::clone(log_level) }
+    pub(super) fn new(peer: &Peer, uris: &SubscribedUris) -> Self {
+        Self { peer: peer.of_connection(), uris: Arc::clone(uris) }
     }
 
     /// Waits until the connection is closed.
@@ -80,16 +78,12 @@ impl SessionState {
         self.peer.disconnected().await;
     }
 
-    /// Sends the state to a new session. Then reports a change of everything, because changes may have been missed.
+    /// Subscribes in a new session. Then reports a change of everything, because changes may have been missed.
     pub async fn restore(&self) {
-        let level = self.log_level.lock().map(|level| ("logging/setLevel", json!({ "level": level.as_str() })));
         let uris: Vec<Json> = self.uris.lock().keys().map(|uri| Json::from(&json!({ "uri": uri }))).collect();
-        let subscriptions = uris.iter().map(|params| ("resources/subscribe", params.clone()));
-        for (method, params) in
-            level.map(|(method, params)| (method, Json::from(&params))).into_iter().chain(subscriptions)
-        {
-            if let Err(error) = self.peer.raw_request(method, Some(params)).await {
-                tracing::warn!(%error, method, "the new session has less state than the session that was lost");
+        for params in &uris {
+            if let Err(error) = self.peer.raw_request("resources/subscribe", Some(params.clone())).await {
+                tracing::warn!(%error, "the new session has fewer subscriptions than the session that was lost");
             }
         }
         for list in ["tools", "prompts", "resources"] {

@@ -66,7 +66,7 @@ impl<S: RequestService> Client<S> {
     /// # use mcpgen_sdk::server::{RequestContext, ToolInfo};
     /// # use std::time::Duration;
     /// # tokio::runtime::Builder::new_current_thread().enable_all().build()?.block_on(async {
-    /// # let server = Server::builder("search", "1").tool_with_schema("reindex", |context: RequestContext, _| async move {
+    /// # let server = Server::builder("search", "1").tool("reindex", |context: RequestContext| async move {
     /// #     context.progress(1.0, Some(1.0), None).await;
     /// #     "indexed"
     /// # }).build();
@@ -176,11 +176,17 @@ impl<'c, S: RequestService> ToolCall<'c, S> {
     ///
     /// Fails like the call itself. A failure of the tool is a result.
     pub async fn raw(mut self) -> Result<Json, CallError> {
-        within(self.timeout, self.raw_result()).await
+        let request = self.request();
+        within(request, self.timeout, self.raw_result()).await
     }
 
     pub(super) async fn send(self) -> Result<CallToolResult, CallError> {
-        within(self.timeout, self.run()).await
+        within(self.request(), self.timeout, self.run()).await
+    }
+
+    /// Describes the call in the error of a timeout.
+    fn request(&self) -> String {
+        format!("{} {}", CallToolRequest::METHOD, self.name)
     }
 
     async fn run(mut self) -> Result<CallToolResult, CallError> {
@@ -246,9 +252,22 @@ impl<S> fmt::Debug for ToolCall<'_, S> {
 }
 
 /// Waits for the result of a call within its time limit.
-async fn within<T>(limit: Option<Duration>, call: impl Future<Output = Result<T, CallError>>) -> Result<T, CallError> {
-    let Some(limit) = limit else { return call.await };
-    tokio::time::timeout(limit, call).await.map_err(|_| CallError::Timeout(limit))?
+async fn within<T>(
+    request: String,
+    limit: Option<Duration>,
+    call: impl Future<Output = Result<T, CallError>>,
+) -> Result<T, CallError> {
+    let result = match limit {
+        Some(limit) => match tokio::time::timeout(limit, call).await {
+            Ok(result) => result,
+            Err(_) => return Err(CallError::Timeout { request, limit }),
+        },
+        None => call.await,
+    };
+    match result {
+        Err(CallError::Timeout { limit, .. }) => Err(CallError::Timeout { request, limit }),
+        result => result,
+    }
 }
 
 /// Returns the text of a result, in one line per block.

@@ -54,6 +54,14 @@ impl CacheHints {
         self
     }
 
+    /// Makes the results of these methods private, because they depend on the caller.
+    pub(crate) fn make_private(&mut self, methods: &[&str]) {
+        let of_methods = self.lists.iter_mut().filter(|(method, _)| methods.contains(method)).map(|(_, hint)| hint);
+        let reads = methods.contains(&ReadResourceRequest::METHOD);
+        let of_resources = self.resources.iter_mut().filter(|_| reads).map(|(_, hint)| hint);
+        of_methods.chain(of_resources).for_each(|hint| hint.public = false);
+    }
+
     pub(crate) fn hint(&self, method: &str, subject: Option<&str>) -> Option<CacheHint> {
         let resource = subject.filter(|_| method == ReadResourceRequest::METHOD);
         let of_resource = self.resources.iter().rev().find(|(uri, _)| Some(uri.as_str()) == resource);

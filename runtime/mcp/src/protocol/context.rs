@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use mcpgen_runtime::context::Context;
 use mcpgen_runtime::jsonrpc::errors;
-use mcpgen_runtime::transport::{Outbound, Route};
+use mcpgen_runtime::transport::{Outbound, Route, TransportBudget};
 use mcpgen_types::{ErrorObject, Json, JsonObject, ProgressToken, Request, Revision};
 use serde_json::json;
 
@@ -215,7 +215,19 @@ pub fn in_task(context: &Context, responses: InputByKey, state: Option<String>) 
     let Scope { request, params_view, .. } = scope(context);
     let round = Some(Box::new(Round { responses, state }));
     let params_view = ParamsView { round, ..params_view.clone() };
-    context.derive_without_peer(no_peer(request.revision), Scope::new(request.clone(), params_view))
+    context.derive_without_peer(no_peer(request.revision), Scope::new(request.clone(), params_view), None)
+}
+
+/// Creates a context of the same sender, to decide about it after the message was handled. It has no params, its peer is
+/// disconnected, and it does not hold the memory of the message.
+pub(crate) fn of_sender(context: &Context) -> Context {
+    let mut extensions = context.extensions().clone();
+    extensions.remove::<TransportBudget>();
+    let mut request = request_scope(context).clone();
+    // A notification does not say who has sent it, but a legacy connection knows.
+    request.peer_info = request.peer_info.or_else(|| context.peer().peer_info());
+    let (peer, scope) = (no_peer(request.revision), Scope::new(request, ParamsView::default()));
+    context.derive_without_peer(peer, scope, Some(extensions))
 }
 
 fn no_peer(revision: Revision) -> Mcp {

@@ -3,8 +3,8 @@
 //! The tables of `mcpgen_types::convert` decide how. Nothing here depends on a revision.
 
 use mcpgen_types::codec::Encode;
-use mcpgen_types::convert::{Conversion, ConvertError, Converted, Convertible, Lost, Policy};
-use mcpgen_types::{ErrorCode, ErrorObject, Json, Revision};
+use mcpgen_types::convert::{self, Conversion, ConvertError, Converted, Convertible, Lost, Policy};
+use mcpgen_types::{Error, ErrorCode, ErrorObject, Json, Revision};
 
 /// Params or a result cannot be expressed in a revision.
 #[derive(Clone, Debug, thiserror::Error)]
@@ -76,6 +76,17 @@ impl Revisions {
     /// Fails like [`params`](Self::params).
     pub fn result<T: Encode>(self, method: &str, result: &T) -> Result<Json, ConversionError> {
         self.apply(method, "result", result, || Conversion::of_result(method, self.from, self.to))
+    }
+
+    /// Checks a result of the source revision. Conversions accept some that are not valid, such as an array where only the
+    /// target allows any value.
+    ///
+    /// # Errors
+    ///
+    /// Fails if the result is not valid. The error names the method and the revision.
+    pub fn check_result(self, method: &str, result: &Json) -> Result<(), Error> {
+        let named = |error: Error| error.with_type_name(format!("{method} result of revision {}", self.from));
+        convert::check_result(method, self.from, result).map_err(named)
     }
 
     /// Like [`result`](Self::result), for a result that is not a variant of another type.

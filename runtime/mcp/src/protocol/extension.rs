@@ -59,9 +59,9 @@ pub(super) const CAPABILITY: &str = "extensions";
 /// tokio::spawn(serve(Server::builder("clock", "1.0.0").extension(Clock).build(), there));
 /// let client = Client::builder("visitor", "1.0.0").extension(Clock).connect(here.0, here.1).await?;
 ///
-/// let settings = client.peer.extension::<Clock>()?;
+/// let settings = client.peer().extension::<Clock>()?;
 /// assert_eq!(settings, Some(ClockSettings { zone: "UTC".to_owned() }));
-/// let now: Value = client.peer.custom_request("clock/now", &json!({}))?.send().await?;
+/// let now: Value = client.peer().custom_request("clock/now", &json!({}))?.send().await?;
 /// assert_eq!(now["time"], "12:00");
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// # })?;

@@ -2,6 +2,7 @@
 
 use std::sync::OnceLock;
 
+use derive_setters::Setters;
 use mcpgen_runtime::jsonrpc::json::Picked;
 use mcpgen_types::codec::Cursor;
 use mcpgen_types::{Json, JsonObject, JsonRef, MethodSpec, Revision};
@@ -11,7 +12,9 @@ use super::methods;
 use super::role::Role;
 
 /// The information that this side declares about itself, in the handshake or in the metadata of each message.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Setters)]
+#[setters(prefix = "with_")]
+#[non_exhaustive]
 pub struct LocalInfo {
     /// The supported revisions, preferred first.
     pub revisions: Vec<Revision>,

@@ -1,5 +1,9 @@
 //! The severity levels of log messages.
 
+#![allow(deprecated, reason = "the newest revision deprecates log messages")]
+
+use mcpgen_types::v2026_07_28::LoggingLevel;
+
 /// The severity of a log message, as in syslog. Levels are ordered from `Debug` to `Emergency`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[expect(missing_docs, reason = "the names are syslog's")]
@@ -36,5 +40,11 @@ impl Level {
     #[must_use]
     pub fn from_name(name: &str) -> Option<Self> {
         Self::NAMES.iter().find(|(_, known)| *known == name).map(|(level, _)| *level)
+    }
+}
+
+impl From<LoggingLevel> for Level {
+    fn from(level: LoggingLevel) -> Self {
+        Self::from_name(level.as_str()).unwrap_or(Self::Debug)
     }
 }

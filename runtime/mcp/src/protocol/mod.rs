@@ -9,6 +9,7 @@ pub mod conversion;
 pub mod dual;
 pub mod errors;
 pub mod extension;
+pub(crate) mod form;
 pub mod header_params;
 pub mod info;
 pub mod input_requests;

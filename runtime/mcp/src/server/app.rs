@@ -41,12 +41,12 @@ impl Extension for Apps {
 /// ```
 /// use mcpgen_sdk::Server;
 /// use mcpgen_sdk::server::{App, ToolInfo};
-/// use mcpgen_types::v2026_07_28::{Tool, ToolInputSchema};
+/// use mcpgen_sdk::types::{Tool, ToolInputSchema};
 ///
 /// let time = ToolInfo::from(Tool::new("time", ToolInputSchema::new())).app("ui://clock/page.html");
 /// let server = Server::builder("clock", "1.0.0")
 ///     .app(App::new("ui://clock/page.html", "clock", "<!doctype html><title>Clock</title>…"))
-///     .tool_with_schema(time, |_context, _arguments| async { "12:00" })
+///     .tool(time, || async { "12:00" })
 ///     .build();
 /// # let _ = server;
 /// ```
@@ -96,7 +96,7 @@ impl App {
     }
 }
 
-impl ServerBuilder {
+impl<S: Clone + Send + Sync + 'static> ServerBuilder<S> {
     /// Adds an app, and declares the extension for apps.
     ///
     /// Hosts without the extension show the results of tools as usual, so tools should also return text.
@@ -106,8 +106,8 @@ impl ServerBuilder {
         let meta = (meta.text() != "{}").then(|| JsonObject::from([(UI, meta)]));
         resource.meta.clone_from(&meta);
         let uri = resource.uri.clone();
-        self.extension(Apps).resource(resource, move |_| {
-            let mut contents = TextResourceContents::new(uri.clone(), html.clone()).with_mime_type(APP_MIME_TYPE);
+        self.extension(Apps).resource(resource, move || {
+            let mut contents = TextResourceContents::new(uri.clone()).text(html.clone()).with_mime_type(APP_MIME_TYPE);
             contents.meta.clone_from(&meta);
             async { vec![TextOrBlobResourceContents::from(contents)] }
         })

@@ -1,33 +1,36 @@
 //! Builds a server.
 
 use std::collections::BTreeMap;
-use std::future::Future;
+use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
-use futures_util::FutureExt;
 use mcpgen_runtime::connection::Limits;
 use mcpgen_runtime::context::Context;
 use mcpgen_runtime::router::{RequestService, Router};
 use mcpgen_runtime::transport::Extensions;
-use mcpgen_types::v2026_07_28::{CompleteRequestParams, Icon, Prompt, Resource, ServerCapabilities};
-use mcpgen_types::{Json, JsonObject, Request, Value};
+use mcpgen_types::v2026_07_28::{Icon, Prompt, Resource, ResourceTemplate, ServerCapabilities};
+use mcpgen_types::{Json, JsonObject, Request, Revision, Value};
 use parking_lot::Mutex;
 use tower::Layer;
 
 use super::change_bus::BusConnection;
+use super::completion::{Complete, IntoCompletion, completion};
 use super::error::DefinitionError;
+use super::function::Handler;
 use super::into_contents::IntoContents;
 use super::into_tool_result::IntoToolResult;
-use super::prompt::IntoPrompt;
+use super::prompt::{GetPrompt, IntoPrompt};
 use super::registry::{Entry, Registry};
 use super::request_state::RequestStateCodec;
+use super::resource::ReadResource;
 use super::state::{
-    Completion, CompletionKey, CompletionOf, Config, PromptEntry, RequestContext, ResourceEntry, Server, ServerSetup,
-    ServerState, TemplateEntry, ToolEntry,
+    CompletionKey, CompletionOf, Computed, Config, PromptEntry, ResourceEntry, Server, ServerSetup, ServerState,
+    TemplateEntry, ToolEntry,
 };
 use super::subscriptions::Subscriptions;
-use super::tool::ToolInfo;
+use super::template::ReadTemplate;
+use super::tool::{CallTool, ToolInfo};
 use crate::protocol::RouterExt;
 use crate::protocol::cache_hints::{CacheHint, CacheHints};
 use crate::protocol::change::Change;
@@ -36,13 +39,13 @@ use crate::protocol::info::LocalInfo;
 use crate::replicas::{ChangeBus, Measured, RateLimiter, Replicas};
 use crate::validation::Validator;
 
-/// Builds a [`Server`]. Create one with [`Server::builder`].
+/// Builds a [`Server`], with handlers that can take the state `S`. Create one with [`Server::builder`].
 ///
 /// Invalid definitions are reported when the server starts; see [`serve`](super::serve()) and [`Server::config`].
-#[derive(Debug)]
 #[must_use]
-pub struct ServerBuilder {
+pub struct ServerBuilder<S = ()> {
     setup: ServerSetup,
+    state: S,
 }
 
 impl Server {
@@ -68,6 +71,8 @@ impl From<LocalInfo> for ServerBuilder {
             on_change: None,
             change_bus: None,
             change_filter: None,
+            visibility: None,
+            computed: Computed::default(),
             layers: Vec::new(),
             extensions: Vec::new(),
             routes: Vec::new(),
@@ -87,23 +92,59 @@ impl From<LocalInfo> for ServerBuilder {
             extensions: Extensions::new(),
             listeners: Mutex::default(),
         };
-        Self { setup: ServerSetup { state } }
+        Self { setup: ServerSetup { state }, state: () }
     }
 }
 
 /// The time that a client has for the next round of a request, if the server has no codec for request state.
 const REQUEST_STATE_LIFETIME: Duration = Duration::from_secs(15 * 60);
 
-impl ServerBuilder {
-    /// Adds a tool whose arguments are a Rust type. The type also defines the tool's `inputSchema`.
-    ///
-    /// If a call's arguments do not match the type, the error is reported to the model and the function is not called.
-    /// The function can return text, a number, content, [`Structured`](super::Structured) content, or a `Result` of any
-    /// of these. See [`ToolError`](super::ToolError) for errors.
+impl<S> ServerBuilder<S> {
+    /// Sets the state, such as a database, that the handlers added after it can take: as [`State`](super::State), or as the
+    /// `self` of a method. Each call gets a clone, so put large states into an [`Arc`].
     ///
     /// ```
-    /// use mcpgen_sdk::Server;
-    /// use mcpgen_sdk::server::ToolError;
+    /// use std::sync::{Arc, Mutex};
+    ///
+    /// use mcpgen_sdk::prelude::*;
+    /// use schemars::JsonSchema;
+    /// use serde::Deserialize;
+    ///
+    /// #[derive(Deserialize, JsonSchema)]
+    /// struct AddNote {
+    ///     text: String,
+    /// }
+    ///
+    /// #[derive(Clone, Default)]
+    /// struct Notes(Arc<Mutex<Vec<String>>>);
+    ///
+    /// impl Notes {
+    ///     async fn add(self, Args(note): Args<AddNote>) -> Result<usize, &'static str> {
+    ///         let mut notes = self.0.lock().map_err(|_| "the notes are damaged")?;
+    ///         notes.push(note.text);
+    ///         Ok(notes.len())
+    ///     }
+    /// }
+    ///
+    /// let server = Server::builder("notes", "1.0.0").state(Notes::default()).tool("add_note", Notes::add).build();
+    /// # let _ = server;
+    /// ```
+    pub fn state<T: Clone + Send + Sync + 'static>(self, state: T) -> ServerBuilder<T> {
+        ServerBuilder { setup: self.setup, state }
+    }
+}
+
+/// Handlers. See [`FromCall`](super::FromCall) for the arguments that they can take.
+impl<S: Clone + Send + Sync + 'static> ServerBuilder<S> {
+    /// Adds a tool and its function.
+    ///
+    /// If the function takes [`Args<T>`](super::Args), the type `T` defines the tool's `inputSchema`, and its doc comment the
+    /// description, unless `info` has them. If a call's arguments do not match the type, the error is reported to the model and the function is not
+    /// called. The function can return text, a number, content, [`Structured`](super::Structured) content, or a `Result` of
+    /// any of these. See [`ToolError`](super::ToolError) for errors.
+    ///
+    /// ```
+    /// use mcpgen_sdk::prelude::*;
     /// use schemars::JsonSchema;
     /// use serde::Deserialize;
     ///
@@ -116,112 +157,79 @@ impl ServerBuilder {
     /// }
     ///
     /// let server = Server::builder("calculator", "1.0.0")
-    ///     .tool("add", |_context, Add { a, b }: Add| async move {
-    ///         a.checked_add(b).ok_or(ToolError::failed("the sum is too large"))
-    ///     })
+    ///     .tool("add", |Args(Add { a, b })| async move { a.checked_add(b).ok_or("the sum is too large") })
     ///     .build();
     /// # let _ = server;
     /// ```
-    pub fn tool<A, F, Fut, T>(self, info: impl Into<ToolInfo>, function: F) -> Self
-    where
-        A: serde::de::DeserializeOwned + schemars::JsonSchema + Send,
-        F: Fn(RequestContext, A) -> Fut + Send + Sync + 'static,
-        Fut: Future<Output = T> + Send + 'static,
-        T: IntoToolResult,
-    {
-        self.insert_tool(ToolEntry::typed(info.into(), function))
-    }
-
-    /// Adds a tool with hand-written schemas. The function takes the arguments as a JSON object.
     ///
-    /// With [`validate`](Self::validate), arguments and structured results are checked against the schemas. Checks are
+    /// For a hand-written schema, pass a [`ToolInfo`] with it, and take the arguments as a [`JsonObject`]. With
+    /// [`validate`](Self::validate), arguments and structured results are checked against the schemas. Checks are
     /// bounded: a check that takes longer than a few milliseconds continues on a blocking thread for at most 2 seconds,
     /// and then the call fails. Adding a schema fails if it has more than 20,000 subschemas or 250 patterns, if more
     /// than 10,000 subschemas apply to one value with references expanded, or if a pattern compiles to more than
     /// 1 MiB. References must stay within the schema.
-    pub fn tool_with_schema<F, Fut, T>(self, tool: impl Into<ToolInfo>, function: F) -> Self
+    pub fn tool<M, H>(self, info: impl Into<ToolInfo>, handler: H) -> Self
     where
-        F: Fn(RequestContext, JsonObject) -> Fut + Send + Sync + 'static,
-        Fut: Future<Output = T> + Send + 'static,
-        T: IntoToolResult,
+        H: Handler<CallTool, M, S, Output: IntoToolResult>,
     {
-        self.insert_tool(ToolEntry::with_schema(tool.into(), function))
+        let entry = ToolEntry::new(info.into(), handler, self.state.clone());
+        self.insert_tool(entry)
     }
 
     /// Adds a resource and the function that reads it.
     ///
     /// ```
+    /// use std::collections::BTreeMap;
+    ///
     /// use mcpgen_sdk::Server;
-    /// use mcpgen_types::v2026_07_28::{Resource, ResourceTemplate};
+    /// use mcpgen_sdk::types::{Resource, ResourceTemplate};
     ///
     /// let server = Server::builder("notes", "1.0.0")
-    ///     .resource(Resource::new("file:///readme", "readme"), |_context| async { "Read me." })
-    ///     .resource_template(ResourceTemplate::new("note:///{name}", "note"), |_context, variables| async move {
-    ///         (variables["name"] == "today").then_some("Buy bread.")
-    ///     })
+    ///     .resource(Resource::new("file:///readme", "readme"), || async { "Read me." })
+    ///     .resource_template(
+    ///         ResourceTemplate::new("note:///{name}", "note"),
+    ///         |variables: BTreeMap<String, String>| async move { (variables["name"] == "today").then_some("Buy bread.") },
+    ///     )
     ///     .build();
     /// # let _ = server;
     /// ```
-    pub fn resource<F, Fut, T>(self, resource: Resource, read: F) -> Self
+    pub fn resource<M, H>(self, resource: Resource, handler: H) -> Self
     where
-        F: Fn(RequestContext) -> Fut + Send + Sync + 'static,
-        Fut: Future<Output = T> + Send + 'static,
-        T: IntoContents,
+        H: Handler<ReadResource, M, S, Output: IntoContents>,
     {
-        self.insert(ResourceEntry::checked(resource, read), |state| &state.resources)
+        let entry = ResourceEntry::checked(resource, handler, self.state.clone());
+        self.insert(entry, |state| &state.resources)
     }
 
-    /// Adds a resource template and the function that reads its resources. The function takes the variables by name.
+    /// Adds a resource template and the function that reads its resources. The function takes the variables by name, as a
+    /// [`BTreeMap`], or as a type, with [`Args`](super::Args).
     ///
     /// The template is an RFC 6570 URI template with the expressions `{name}`, `{+path}` and `{#fragment}`. A resource
     /// with exactly the requested URI takes precedence over templates. Of several matching templates, the first one
-    /// added is used.
+    /// added is used. A resource whose variables do not match the type of the function does not exist.
     ///
     /// The variables are percent-decoded and come from the client. `{name}` matches one segment, such as `a+b` or `u@h`:
     /// it ends before `/`, `?` or `#`, is not empty, not `.` or `..`, and contains no encoded `/`, `\` or NUL. `{+path}`
     /// and `{#fragment}` can contain anything. Validate them before you use them as file paths.
     ///
     /// A URI with invalid percent-encoding, such as `%zz`, matches no template, and neither does one of more than 64 KiB.
-    pub fn resource_template<F, Fut, T>(self, template: mcpgen_types::v2026_07_28::ResourceTemplate, read: F) -> Self
+    pub fn resource_template<M, H>(self, template: ResourceTemplate, handler: H) -> Self
     where
-        F: Fn(RequestContext, BTreeMap<String, String>) -> Fut + Send + Sync + 'static,
-        Fut: Future<Output = T> + Send + 'static,
-        T: IntoContents,
+        H: Handler<ReadTemplate, M, S, Output: IntoContents>,
     {
-        let entry = TemplateEntry::new(template, read);
+        let entry = TemplateEntry::new(template, handler, self.state.clone());
         self.insert(entry, |state| &state.templates)
     }
 
-    /// Adds a prompt. The function takes the arguments by name, and returns the prompt's messages. It is called only if
-    /// all required arguments are present.
+    /// Adds a prompt and the function that returns its messages.
+    ///
+    /// If the function takes [`Args<T>`](super::Args), the type `T` defines the names, the descriptions and the optional
+    /// arguments of the prompt, which replace those of `prompt`. `T` is a struct of texts, numbers, booleans and enums without
+    /// data. If the arguments of a request do not match the type, the client gets an error and the function is not called.
     ///
     /// ```
-    /// use mcpgen_sdk::Server;
-    /// use mcpgen_types::v2026_07_28::{Prompt, PromptArgument};
-    ///
-    /// let review = Prompt::new("review").with_arguments([PromptArgument::new("language").with_required(true)]);
-    /// let server = Server::builder("reviewer", "1.0.0")
-    ///     .prompt(review, |_context, arguments| async move { format!("Review this {} code.", arguments["language"]) })
-    ///     .build();
-    /// # let _ = server;
-    /// ```
-    pub fn prompt<F, Fut, T>(self, prompt: Prompt, function: F) -> Self
-    where
-        F: Fn(RequestContext, BTreeMap<String, String>) -> Fut + Send + Sync + 'static,
-        Fut: Future<Output = T> + Send + 'static,
-        T: IntoPrompt,
-    {
-        self.insert(Ok(PromptEntry::new(prompt, function)), |state| &state.prompts)
-    }
-
-    /// Adds a prompt whose arguments are a Rust type: a struct of texts, numbers, booleans and enums without data. The type
-    /// also defines the names, the descriptions and the optional arguments of the prompt, which replace those of `prompt`.
-    ///
-    /// If the arguments of a request do not match the type, the client gets an error and the function is not called.
-    ///
-    /// ```
-    /// use mcpgen_sdk::Server;
-    /// use mcpgen_types::v2026_07_28::Prompt;
+    /// use mcpgen_sdk::prelude::*;
+    /// use mcpgen_sdk::types::Prompt;
     /// use schemars::JsonSchema;
     /// use serde::Deserialize;
     ///
@@ -234,30 +242,46 @@ impl ServerBuilder {
     /// }
     ///
     /// let server = Server::builder("reviewer", "1.0.0")
-    ///     .typed_prompt(Prompt::new("review"), |_context, Review { language, most }| async move {
+    ///     .prompt(Prompt::new("review"), |Args(Review { language, most })| async move {
     ///         format!("Review this {language} code. Write at most {} remarks.", most.unwrap_or(10))
     ///     })
     ///     .build();
     /// # let _ = server;
     /// ```
-    pub fn typed_prompt<A, F, Fut, T>(self, prompt: Prompt, function: F) -> Self
+    ///
+    /// A function can also take the arguments by name, as a [`BTreeMap`]. It is called only if all arguments that the prompt
+    /// requires are present.
+    ///
+    /// ```
+    /// use std::collections::BTreeMap;
+    ///
+    /// use mcpgen_sdk::Server;
+    /// use mcpgen_sdk::types::{Prompt, PromptArgument};
+    ///
+    /// let review = Prompt::new("review").with_arguments([PromptArgument::new("language").with_required(true)]);
+    /// let server = Server::builder("reviewer", "1.0.0")
+    ///     .prompt(review, |arguments: BTreeMap<String, String>| async move {
+    ///         format!("Review this {} code.", arguments["language"])
+    ///     })
+    ///     .build();
+    /// # let _ = server;
+    /// ```
+    pub fn prompt<M, H>(self, prompt: Prompt, handler: H) -> Self
     where
-        A: serde::de::DeserializeOwned + schemars::JsonSchema + Send,
-        F: Fn(RequestContext, A) -> Fut + Send + Sync + 'static,
-        Fut: Future<Output = T> + Send + 'static,
-        T: IntoPrompt,
+        H: Handler<GetPrompt, M, S, Output: IntoPrompt>,
     {
-        self.insert(Ok(PromptEntry::typed(prompt, function)), |state| &state.prompts)
+        let entry = PromptEntry::new(prompt, handler, self.state.clone());
+        self.insert(entry, |state| &state.prompts)
     }
 
-    /// Sets the function that completes arguments of prompts and variables of resource templates. It returns all
-    /// matching values, best first. The response contains the first 100 of them and their total number.
-    pub fn completion<F, Fut>(mut self, complete: F) -> Self
+    /// Sets the function that completes arguments of prompts and variables of resource templates. It takes
+    /// [`CompleteRequestParams`](mcpgen_types::v2026_07_28::CompleteRequestParams), and returns all matching values, best
+    /// first. The response contains the first 100 of them and their total number.
+    pub fn completion<M, H>(mut self, handler: H) -> Self
     where
-        F: Fn(Context, CompleteRequestParams) -> Fut + Send + Sync + 'static,
-        Fut: Future<Output = Vec<String>> + Send + 'static,
+        H: Handler<Complete, M, S, Output: IntoCompletion>,
     {
-        self.setup.state.config.completion = Some(Box::new(move |context, params| complete(context, params).boxed()));
+        self.setup.state.config.completion = Some(completion(handler, self.state.clone()));
         self
     }
 
@@ -265,45 +289,54 @@ impl ServerBuilder {
     /// [`completion`](Self::completion), and returns values like it.
     ///
     /// ```
+    /// use std::collections::BTreeMap;
+    ///
     /// use mcpgen_sdk::Server;
-    /// use mcpgen_types::v2026_07_28::{Prompt, PromptArgument};
+    /// use mcpgen_sdk::types::{CompleteRequestParams, Prompt, PromptArgument};
     ///
     /// let review = Prompt::new("review").with_arguments([PromptArgument::new("language").with_required(true)]);
     /// let server = Server::builder("reviewer", "1.0.0")
-    ///     .prompt(review, |_context, arguments| async move { format!("Review this {} code.", arguments["language"]) })
-    ///     .prompt_completion("review", "language", |_context, params| async move {
+    ///     .prompt(review, |arguments: BTreeMap<String, String>| async move {
+    ///         format!("Review this {} code.", arguments["language"])
+    ///     })
+    ///     .prompt_completion("review", "language", |params: CompleteRequestParams| async move {
     ///         let languages = ["python", "ruby", "rust"].into_iter();
-    ///         languages.filter(|it| it.starts_with(&params.argument.value)).map(str::to_owned).collect()
+    ///         languages.filter(|it| it.starts_with(&params.argument.value)).map(str::to_owned).collect::<Vec<_>>()
     ///     })
     ///     .build();
     /// # let _ = server;
     /// ```
     ///
     /// The server does not start if it has no such prompt or argument.
-    pub fn prompt_completion<F, Fut>(self, prompt: &str, argument: &str, complete: F) -> Self
+    pub fn prompt_completion<M, H>(self, prompt: &str, argument: &str, handler: H) -> Self
     where
-        F: Fn(Context, CompleteRequestParams) -> Fut + Send + Sync + 'static,
-        Fut: Future<Output = Vec<String>> + Send + 'static,
+        H: Handler<Complete, M, S, Output: IntoCompletion>,
     {
-        self.insert_completion((CompletionOf::Prompt(prompt.to_owned()), argument.to_owned()), complete)
+        self.insert_completion((CompletionOf::Prompt(prompt.to_owned()), argument.to_owned()), handler)
     }
 
     /// Like [`prompt_completion`](Self::prompt_completion), for a variable of a resource template.
-    pub fn template_completion<F, Fut>(self, uri_template: &str, variable: &str, complete: F) -> Self
+    pub fn template_completion<M, H>(self, uri_template: &str, variable: &str, handler: H) -> Self
     where
-        F: Fn(Context, CompleteRequestParams) -> Fut + Send + Sync + 'static,
-        Fut: Future<Output = Vec<String>> + Send + 'static,
+        H: Handler<Complete, M, S, Output: IntoCompletion>,
     {
-        self.insert_completion((CompletionOf::Template(uri_template.to_owned()), variable.to_owned()), complete)
+        self.insert_completion((CompletionOf::Template(uri_template.to_owned()), variable.to_owned()), handler)
     }
 
-    fn insert_completion<F, Fut>(mut self, key: CompletionKey, complete: F) -> Self
+    fn insert_completion<M, H>(mut self, key: CompletionKey, handler: H) -> Self
     where
-        F: Fn(Context, CompleteRequestParams) -> Fut + Send + Sync + 'static,
-        Fut: Future<Output = Vec<String>> + Send + 'static,
+        H: Handler<Complete, M, S, Output: IntoCompletion>,
     {
-        let complete: Completion = Box::new(move |context, params| complete(context, params).boxed());
+        let complete = completion(handler, self.state.clone());
         self.setup.state.config.completions.insert(key, complete);
+        self
+    }
+}
+
+impl<S> ServerBuilder<S> {
+    /// Sets the supported revisions, preferred first. The default is all.
+    pub fn revisions(mut self, revisions: impl IntoIterator<Item = Revision>) -> Self {
+        self.setup.state.config.info.revisions = revisions.into_iter().collect();
         self
     }
 
@@ -339,7 +372,7 @@ impl ServerBuilder {
     ///
     /// ```
     /// use mcpgen_sdk::Server;
-    /// use mcpgen_types::v2026_07_28::{ServerCapabilities, ServerCapabilitiesTools};
+    /// use mcpgen_sdk::types::{ServerCapabilities, ServerCapabilitiesTools};
     ///
     /// // A server whose list of tools never changes.
     /// let tools = ServerCapabilitiesTools::new().with_list_changed(false);
@@ -432,7 +465,7 @@ impl ServerBuilder {
     ///     })
     ///     .build();
     /// let client = server.in_process(Client::builder("visitor", "1.0.0")).await?;
-    /// let found: Value = client.peer.custom_request("acme/search", &json!({ "text": "maps" }))?.await?;
+    /// let found: Value = client.peer().custom_request("acme/search", &json!({ "text": "maps" }))?.await?;
     /// assert_eq!(found["found"], "maps");
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// # })?;
@@ -583,6 +616,12 @@ impl ServerBuilder {
         let inserted = entry.and_then(|entry| registry(&self.setup.state).insert(entry));
         self.setup.state.config.invalid.extend(inserted.err());
         self
+    }
+}
+
+impl<S> fmt::Debug for ServerBuilder<S> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("ServerBuilder").field("setup", &self.setup).finish_non_exhaustive()
     }
 }
 

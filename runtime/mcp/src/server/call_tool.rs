@@ -15,6 +15,8 @@ use super::arguments::Arguments;
 use super::conversion;
 use super::state::{RequestContext, Server, ToolEntry, ToolInvocation};
 use super::tool_error::ToolError;
+use super::visibility::HeaderMismatch;
+use crate::protocol;
 use crate::protocol::methods::may_run_as_task;
 use crate::protocol::{ContextExt, PeerExt};
 use crate::replicas::{Decision, RateLimiter};
@@ -43,7 +45,7 @@ fn decode_call(server: &Server, request: &mut AnyRequest) -> Result<ToolInvocati
     let mut params = request.params.take();
     if let Some(whole) = params.take() {
         let found = whole.into_part(|whole| match name_and_arguments(whole, &request.context) {
-            Some((name, arguments)) => (Some(find_tool(server, &name)), arguments.map(Cursor::place)),
+            Some((name, arguments)) => (Some(find_tool(server, &request.context, &name)), arguments.map(Cursor::place)),
             None => (None, Some(whole.place())),
         });
         match found.map_err(|error| errors::invalid_params(&error.at_key("params")))? {
@@ -54,7 +56,7 @@ fn decode_call(server: &Server, request: &mut AnyRequest) -> Result<ToolInvocati
     let other = AnyRequest { params: params.clone(), ..request.clone() };
     let (other, has_task) = without_task(other);
     let CallToolRequestParams { name, arguments, .. } = conversion::params::<CallToolRequest>(other)?;
-    let entry = find_tool(server, &name)?;
+    let entry = find_tool(server, &request.context, &name)?;
     if has_task && entry.runner.is_none() && declares_tasks(&request.context) {
         let why = format!("{name:?} cannot run as a task; send the request without `task`");
         return Err(ErrorObject::new(ErrorCode::METHOD_NOT_FOUND, why));
@@ -62,12 +64,26 @@ fn decode_call(server: &Server, request: &mut AnyRequest) -> Result<ToolInvocati
     Ok(call(entry, arguments.map_or_else(Arguments::default, Arguments::from), params))
 }
 
-fn find_tool(server: &Server, name: &str) -> Result<Arc<ToolEntry>, ErrorObject> {
-    server.0.tools.get(name).ok_or_else(|| {
+/// Finds a tool, or the one that the fallback handles. A tool that the caller cannot see is like one that does not exist.
+fn find_tool(server: &Server, context: &Context, name: &str) -> Result<Arc<ToolEntry>, ErrorObject> {
+    let Some(entry) = server.0.tools.find(name, server.viewer(context)) else {
+        let fallback = server.0.config.computed.tool_fallback.as_ref();
+        let computed = fallback.map(|fallback| Arc::new(ToolEntry::computed(name, fallback)));
+        return computed.ok_or_else(|| server.unknown_tool(context, name));
+    };
+    match context.extensions().get::<HeaderMismatch>() {
+        Some(HeaderMismatch(why)) if server.reports_header_mismatches() => Err(protocol::errors::header_mismatch(why)),
+        _ => Ok(entry),
+    }
+}
+
+impl Server {
+    /// Returns the error for a call of a tool that does not exist.
+    pub(super) fn unknown_tool(&self, context: &Context, name: &str) -> ErrorObject {
         let shown: String = name.chars().take(128).collect();
-        let hint = server.0.tools.did_you_mean(name);
+        let hint = self.0.tools.did_you_mean(name, self.viewer(context));
         ErrorObject::new(ErrorCode::INVALID_PARAMS, format!("unknown tool {shown:?}{hint}"))
-    })
+    }
 }
 
 impl ToolInvocation {

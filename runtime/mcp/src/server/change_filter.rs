@@ -4,6 +4,9 @@ use std::fmt;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 
+use mcpgen_runtime::context::Context;
+
+use super::visibility::{Affected, Viewer, Visibility};
 use crate::protocol::change::Change;
 
 /// Returns whether a caller may be notified of a change.
@@ -11,15 +14,26 @@ pub(super) type ChangeFilter = Arc<dyn Fn(&str, &Change) -> bool + Send + Sync>;
 
 /// The server's filter for one caller. The default allows all changes.
 #[derive(Clone, Default)]
-pub(super) struct CallerFilter(Option<(ChangeFilter, String)>);
+pub(super) struct CallerFilter {
+    changes: Option<(ChangeFilter, String)>,
+    /// The context outlives the request of the caller.
+    visibility: Option<(Visibility, Context)>,
+}
 
 impl CallerFilter {
-    pub(super) fn new(filter: ChangeFilter, caller: String) -> Self {
-        Self(Some((filter, caller)))
+    pub(super) fn new(changes: Option<(ChangeFilter, String)>, visibility: Option<(Visibility, Context)>) -> Self {
+        Self { changes, visibility }
     }
 
+    /// Returns whether the caller is notified of a change.
+    pub(super) fn notifies(&self, change: &Change, affected: &Affected) -> bool {
+        let sees = |(visibility, context): &(_, _)| affected.concerns(Viewer::new(Some(visibility), context));
+        self.visibility.as_ref().is_none_or(sees) && self.allows(change)
+    }
+
+    /// Returns whether the caller may subscribe to a change.
     pub(super) fn allows(&self, change: &Change) -> bool {
-        let Some((filter, caller)) = &self.0 else { return true };
+        let Some((filter, caller)) = &self.changes else { return true };
         // A panic must not end the task that passes on changes, nor keep others from being notified.
         catch_unwind(AssertUnwindSafe(|| filter(caller, change))).unwrap_or_else(|_| {
             tracing::error!(?change, "the change filter panicked; the change is not sent to the caller");
@@ -30,7 +44,7 @@ impl CallerFilter {
 
 impl fmt::Debug for CallerFilter {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let caller = self.0.as_ref().map(|(_, caller)| caller);
+        let caller = self.changes.as_ref().map(|(_, caller)| caller);
         f.debug_struct("CallerFilter").field("caller", &caller).finish_non_exhaustive()
     }
 }
@@ -53,8 +67,8 @@ mod tests {
             (Some("ann"), Change::Prompts, false),
             (None, Change::Prompts, true),
         ] {
-            let filter = caller
-                .map_or_else(CallerFilter::default, |caller| CallerFilter::new(Arc::clone(&filter), caller.to_owned()));
+            let changes = caller.map(|caller| (Arc::clone(&filter), caller.to_owned()));
+            let filter = CallerFilter::new(changes, None);
             assert_eq!(filter.allows(&change), expected, "{caller:?} {change:?}");
         }
     }

@@ -11,12 +11,12 @@ use mcpgen_types::v2026_07_28::{
 use mcpgen_types::{Json, Map, Request};
 
 use super::arguments::Arguments;
-use super::form::check_answer;
 use super::input_source::InputSource;
 use super::questions::{Binding, Questions};
 use super::state::{RequestContext, Server};
 use super::tool_error::ToolError;
 use crate::protocol::conversion::Revisions;
+use crate::protocol::form::check_form;
 use crate::protocol::input_requests::method_and_params;
 use crate::protocol::{ContextExt, TYPES};
 
@@ -70,8 +70,8 @@ impl RequestContext {
     /// use mcpgen_sdk::server::RequestContext;
     ///
     /// let server = Server::builder("workshop", "1.0.0")
-    ///     .tool_with_schema("unlock", |context: RequestContext, _| async move {
-    ///         context.server().add_tool_with_schema("drill", |_, _| async { "done" })
+    ///     .tool("unlock", |context: RequestContext| async move {
+    ///         context.server().add_tool("drill", || async { "done" })
     ///     })
     ///     .build();
     /// # let _ = server;
@@ -132,7 +132,7 @@ impl RequestContext {
     ///     confirmed: bool,
     /// }
     ///
-    /// async fn delete(context: RequestContext, _: ()) -> Result<&'static str, ToolError> {
+    /// async fn delete(context: RequestContext) -> Result<&'static str, ToolError> {
     ///     match context.elicit_as("confirm", "Delete all files?").await? {
     ///         Some(Confirm { confirmed: true }) => Ok("deleted"),
     ///         _ => Ok("nothing was deleted"),
@@ -237,6 +237,7 @@ impl RequestContext {
         let params = params.map(|params| revisions.params(&method, &params)).transpose()?;
         // A user may take long to answer. `Limits::call_timeout` still applies.
         let response = self.context.peer().raw_request(&method, params).idle_timeout(None).await?;
+        revisions.reversed().check_result(&method, &response)?;
         let response = revisions.reversed().result(&method, &response)?;
         response.decode().map_err(|error| error.with_type_name(format!("{method} result")).into())
     }
@@ -274,5 +275,16 @@ impl Deref for RequestContext {
 
     fn deref(&self) -> &Context {
         &self.context
+    }
+}
+
+/// Checks the answer to an elicitation, so that a tool can rely on the fields that it has requested. Answers without
+/// values, such as those of a user who declines, are valid.
+fn check_answer(key: &str, params: &ElicitRequestParams, answer: &ElicitResult) -> Result<(), ToolError> {
+    match params {
+        ElicitRequestParams::ElicitRequestFormParams(form) if answer.action == ElicitResultAction::Accept => {
+            check_form(form, answer).map_err(|why| ToolError::failed(format!("the client's answer to {key:?}: {why}")))
+        }
+        _ => Ok(()),
     }
 }

@@ -4,15 +4,13 @@ use std::error::Error;
 use std::io;
 use std::sync::Arc;
 
-use mcpgen_runtime::{debug_as_message, util::error_chain};
+use mcpgen_runtime::util::error_chain;
 
 use super::request_state::RequestStateError;
 use crate::protocol::header_params::HeaderError;
 
-debug_as_message!(DefinitionError, ServeError);
-
 /// An invalid definition of a tool, resource or prompt.
-#[derive(Clone, thiserror::Error)]
+#[derive(Clone, Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum DefinitionError {
     /// Another definition has the same name or URI.
@@ -99,7 +97,7 @@ pub enum DefinitionError {
 }
 
 /// The reason why a server cannot start, or has stopped.
-#[derive(thiserror::Error)]
+#[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum ServeError {
     /// The server has invalid definitions.

@@ -4,39 +4,57 @@ use mcpgen_runtime::context::Context;
 use mcpgen_runtime::jsonrpc::errors;
 use mcpgen_runtime::util::did_you_mean;
 use mcpgen_types::v2026_07_28::{
-    CompleteRequestParams, CompleteResult, CompleteResultCompletion, CompleteResultCompletionValues,
-    GetPromptRequestParams, GetPromptResult, PromptOrResourceTemplateReference,
+    CompleteRequestParams, CompleteRequestParamsArgument, CompleteResult, CompleteResultCompletion,
+    CompleteResultCompletionValues, GetPromptRequestParams, GetPromptResult, PromptOrResourceTemplateReference,
 };
 use mcpgen_types::{ErrorCode, ErrorObject, Json, JsonObject};
 
 use super::error::DefinitionError;
 use super::registry::Entry;
 use super::state::{
-    CompletionKey, CompletionOf, PromptArguments, PromptEntry, RequestContext, Server, ServerState, TemplateEntry,
+    CompletionKey, CompletionOf, Config, PromptArguments, PromptEntry, RequestContext, Server, ServerState,
+    TemplateEntry,
 };
-use super::tool_error::ResultOrInput;
+use super::tool_error::{ResultOrInput, ToolError};
+use super::visibility::Visible;
 
 pub(super) async fn get_prompt(
     server: Server,
     context: Context,
     params: GetPromptRequestParams,
 ) -> Result<ResultOrInput<GetPromptResult>, ErrorObject> {
-    let Some(entry) = server.0.prompts.get(&params.name) else {
-        let shown: String = params.name.chars().take(128).collect();
-        let hint = server.0.prompts.did_you_mean(&params.name);
-        return Err(ErrorObject::new(ErrorCode::INVALID_PARAMS, format!("unknown prompt {shown:?}{hint}")));
-    };
     let arguments: PromptArguments = params.arguments.unwrap_or_default().into_iter().collect();
+    let named: JsonObject = arguments.iter().map(|(name, value)| (name, Json::from(value))).collect();
+    let Some(entry) = server.0.prompts.find(&params.name, server.viewer(&context)) else {
+        let request_context = RequestContext::new(server.clone(), context.clone()).with_arguments(named.into());
+        let computed = match &server.0.config.computed.prompt_fallback {
+            Some(fallback) => fallback(request_context, params.name.clone(), arguments).await,
+            None => None,
+        };
+        return result_of(computed.ok_or_else(|| server.unknown_prompt(&context, &params.name))?);
+    };
     let mut required = entry.prompt.arguments.iter().flatten().filter(|argument| argument.required == Some(true));
     if let Some(missing) = required.find(|argument| !arguments.contains_key(&argument.name)) {
         let why = format!("params.arguments.{}: missing required argument", missing.name);
         return Err(errors::invalid_params_in_words(&why));
     }
-    let named: JsonObject = arguments.iter().map(|(name, value)| (name, Json::from(value))).collect();
     let context = RequestContext::new(server.clone(), context).with_arguments(named.into());
-    match entry.get(context, arguments).await {
+    result_of(entry.get(context, arguments).await)
+}
+
+fn result_of(result: Result<GetPromptResult, ToolError>) -> Result<ResultOrInput<GetPromptResult>, ErrorObject> {
+    match result {
         Ok(result) => Ok(ResultOrInput::Result(result)),
         Err(error) => error.into_response(),
+    }
+}
+
+impl Server {
+    /// Returns the error for a prompt that does not exist.
+    fn unknown_prompt(&self, context: &Context, name: &str) -> ErrorObject {
+        let shown: String = name.chars().take(128).collect();
+        let hint = self.0.prompts.did_you_mean(name, self.viewer(context));
+        ErrorObject::new(ErrorCode::INVALID_PARAMS, format!("unknown prompt {shown:?}{hint}"))
     }
 }
 
@@ -52,11 +70,25 @@ pub(super) async fn complete(
             CompletionOf::Template(template.uri.clone())
         }
     };
+    let may_complete = may_complete(&server, &context, &of);
+    let mut options = Vec::new();
+    if let (true, CompletionOf::Prompt(name)) = (may_complete, &of)
+        && let Some(entry) = server.0.prompts.get(name)
+    {
+        options = completions_by_type(&entry, &params.argument)?;
+    }
     let complete = config.completions.get(&(of, params.argument.name.clone())).or(config.completion.as_ref());
     // An argument without completions is not an error.
     let mut values = match complete {
-        Some(complete) => complete(context, params).await,
-        None => Vec::new(),
+        Some(complete) if may_complete => match complete(context, params).await {
+            Ok(values) => values,
+            Err(error) => match error.into_response()? {
+                ResultOrInput::Result(values) => values,
+                // The revisions allow no such result of a completion.
+                ResultOrInput::Input(_) => return Err(errors::internal()),
+            },
+        },
+        _ => options,
     };
     let total = values.len();
     values.truncate(MAX_VALUES);
@@ -65,6 +97,40 @@ pub(super) async fn complete(
     completion.total = i64::try_from(total).ok();
     completion.has_more = Some(total > MAX_VALUES);
     Ok(CompleteResult::new(completion))
+}
+
+/// Returns the values that the type of a prompt's argument allows and that begin with what the user has entered. Fails if
+/// the prompt declares its arguments, and has no such argument.
+fn completions_by_type(
+    entry: &PromptEntry,
+    argument: &CompleteRequestParamsArgument,
+) -> Result<Vec<String>, ErrorObject> {
+    let names = || entry.prompt.arguments.iter().flatten().map(|known| known.name.as_str());
+    if entry.prompt.arguments.is_some() && names().all(|known| known != argument.name) {
+        let shown: String = argument.name.chars().take(128).collect();
+        let hint = did_you_mean(&argument.name, names());
+        let why = format!("params.argument.name: the prompt {:?} has no argument {shown:?}{hint}", entry.prompt.name);
+        return Err(errors::invalid_params_in_words(&why));
+    }
+    let options = entry.types.options(&argument.name).into_iter();
+    Ok(options.filter(|option| option.starts_with(&argument.value)).map(str::to_owned).collect())
+}
+
+/// Returns whether the functions of completions are called. If visibility depends on the caller, they are called only for
+/// prompts and templates that the caller sees, and for those that may be computed: they would tell those that it does not
+/// see from those that do not exist.
+fn may_complete(server: &Server, context: &Context, of: &CompletionOf) -> bool {
+    let (viewer, Config { computed, visibility, .. }) = (server.viewer(context), &server.0.config);
+    let (is_visible, may_be_computed) = match of {
+        CompletionOf::Prompt(name) => (
+            server.0.prompts.get(name).map(|entry| viewer.sees(entry.item())),
+            computed.prompts.is_some() || computed.prompt_fallback.is_some(),
+        ),
+        CompletionOf::Template(template) => {
+            (server.0.templates.get(template).map(|entry| viewer.sees(entry.item())), computed.templates.is_some())
+        }
+    };
+    is_visible.unwrap_or(visibility.is_none() || may_be_computed)
 }
 
 impl ServerState {

@@ -1,64 +1,46 @@
 //! The handle to a server: changes it and describes it while it serves.
 
-use std::collections::BTreeMap;
-use std::future::Future;
 use std::sync::Arc;
 
 use mcpgen_runtime::context::Context;
 use mcpgen_runtime::router::Router;
 use mcpgen_runtime::transport::Extensions;
-use mcpgen_types::JsonObject;
 use mcpgen_types::v2026_07_28::{Prompt, Resource, ResourceTemplate};
 use serde_json::json;
 
 use super::change_filter::CallerFilter;
 use super::error::{DefinitionError, ServeError};
+use super::function::Handler;
 use super::into_contents::IntoContents;
 use super::into_tool_result::IntoToolResult;
 use super::listeners;
-use super::prompt::IntoPrompt;
+use super::prompt::{GetPrompt, IntoPrompt};
 use super::registry::{Entry, Registry};
+use super::resource::ReadResource;
 use super::router::router;
-use super::state::{Config, PromptEntry, RequestContext, ResourceEntry, Server, TemplateEntry, ToolEntry};
-use super::tool::ToolInfo;
+use super::state::{Config, PromptEntry, ResourceEntry, Server, TemplateEntry, ToolEntry};
+use super::template::ReadTemplate;
+use super::tool::{CallTool, ToolInfo};
+use super::visibility::{Affected, Viewer};
 use crate::protocol::change::Change;
 use crate::protocol::config::ServerConfig;
+use crate::protocol::context::of_sender;
 use crate::protocol::header_params::Header;
 use crate::protocol::info::LocalInfo;
 use crate::replicas::{BusEvent, Replicas};
 
 impl Server {
-    /// Adds a tool and notifies subscribers. See [`ServerBuilder::tool`](super::ServerBuilder::tool).
+    /// Adds a tool and notifies subscribers. See [`ServerBuilder::tool`](super::ServerBuilder::tool), and
+    /// [`with_state`](super::with_state()) for a handler that takes the state.
     ///
     /// # Errors
     ///
     /// Fails if the name is invalid or already used, or if a schema is invalid.
-    pub fn add_tool<A, F, Fut, T>(&self, info: impl Into<ToolInfo>, function: F) -> Result<(), DefinitionError>
+    pub fn add_tool<M, H>(&self, info: impl Into<ToolInfo>, handler: H) -> Result<(), DefinitionError>
     where
-        A: serde::de::DeserializeOwned + schemars::JsonSchema + Send,
-        F: Fn(RequestContext, A) -> Fut + Send + Sync + 'static,
-        Fut: Future<Output = T> + Send + 'static,
-        T: IntoToolResult,
+        H: Handler<CallTool, M, (), Output: IntoToolResult>,
     {
-        self.insert_tool(ToolEntry::typed(info.into(), function)?)
-    }
-
-    /// Adds a tool and notifies subscribers. See
-    /// [`ServerBuilder::tool_with_schema`](super::ServerBuilder::tool_with_schema).
-    ///
-    /// # Errors
-    ///
-    /// Fails if the name is invalid or already used, or if a schema is invalid.
-    pub fn add_tool_with_schema<F, Fut, T>(&self, tool: impl Into<ToolInfo>, function: F) -> Result<(), DefinitionError>
-    where
-        F: Fn(RequestContext, JsonObject) -> Fut + Send + Sync + 'static,
-        Fut: Future<Output = T> + Send + 'static,
-        T: IntoToolResult,
-    {
-        self.insert_tool(ToolEntry::with_schema(tool.into(), function)?)
-    }
-
-    fn insert_tool(&self, entry: ToolEntry) -> Result<(), DefinitionError> {
+        let entry = ToolEntry::new(info.into(), handler, ())?;
         if let Some(validator) = &self.0.config.validator {
             entry.compile(&**validator)?;
         }
@@ -75,13 +57,11 @@ impl Server {
     /// # Errors
     ///
     /// Fails if another resource has the same URI, or if the URI is not valid.
-    pub fn add_resource<F, Fut, T>(&self, resource: Resource, read: F) -> Result<(), DefinitionError>
+    pub fn add_resource<M, H>(&self, resource: Resource, handler: H) -> Result<(), DefinitionError>
     where
-        F: Fn(RequestContext) -> Fut + Send + Sync + 'static,
-        Fut: Future<Output = T> + Send + 'static,
-        T: IntoContents,
+        H: Handler<ReadResource, M, (), Output: IntoContents>,
     {
-        self.insert(&self.0.resources, ResourceEntry::checked(resource, read)?)
+        self.insert(&self.0.resources, ResourceEntry::checked(resource, handler, ())?)
     }
 
     /// Removes a resource and notifies subscribers. Returns `false` if no resource has this URI.
@@ -91,18 +71,16 @@ impl Server {
 
     /// Adds a resource, or replaces the one with the same URI, without checking the URI. Subscribers are not notified: call
     /// [`changed`](Self::changed) once all resources are set.
-    pub fn set_resource<F, Fut, T>(&self, resource: Resource, read: F)
+    pub fn set_resource<M, H>(&self, resource: Resource, handler: H)
     where
-        F: Fn(RequestContext) -> Fut + Send + Sync + 'static,
-        Fut: Future<Output = T> + Send + 'static,
-        T: IntoContents,
+        H: Handler<ReadResource, M, (), Output: IntoContents>,
     {
-        self.0.resources.set(ResourceEntry::new(resource, read));
+        self.0.resources.set(ResourceEntry::new(resource, handler, ()));
     }
 
     /// Removes a resource without notifying subscribers. Returns `false` if no resource has this URI.
     pub fn unset_resource(&self, uri: &str) -> bool {
-        self.0.resources.remove(uri)
+        self.0.resources.remove(uri).is_some()
     }
 
     /// Returns whether a resource has this URI. Those that match a template do not count.
@@ -117,13 +95,11 @@ impl Server {
     /// # Errors
     ///
     /// Fails if another template has the same URI template, or if the template is invalid or not supported.
-    pub fn add_resource_template<F, Fut, T>(&self, template: ResourceTemplate, read: F) -> Result<(), DefinitionError>
+    pub fn add_resource_template<M, H>(&self, template: ResourceTemplate, handler: H) -> Result<(), DefinitionError>
     where
-        F: Fn(RequestContext, BTreeMap<String, String>) -> Fut + Send + Sync + 'static,
-        Fut: Future<Output = T> + Send + 'static,
-        T: IntoContents,
+        H: Handler<ReadTemplate, M, (), Output: IntoContents>,
     {
-        self.insert(&self.0.templates, TemplateEntry::new(template, read)?)
+        self.insert(&self.0.templates, TemplateEntry::new(template, handler, ())?)
     }
 
     /// Removes a resource template and notifies subscribers. Returns `false` if no resource template has this URI
@@ -137,13 +113,11 @@ impl Server {
     /// # Errors
     ///
     /// Fails if another prompt has the same name.
-    pub fn add_prompt<F, Fut, T>(&self, prompt: Prompt, function: F) -> Result<(), DefinitionError>
+    pub fn add_prompt<M, H>(&self, prompt: Prompt, handler: H) -> Result<(), DefinitionError>
     where
-        F: Fn(RequestContext, BTreeMap<String, String>) -> Fut + Send + Sync + 'static,
-        Fut: Future<Output = T> + Send + 'static,
-        T: IntoPrompt,
+        H: Handler<GetPrompt, M, (), Output: IntoPrompt>,
     {
-        self.insert(&self.0.prompts, PromptEntry::new(prompt, function))
+        self.insert(&self.0.prompts, PromptEntry::new(prompt, handler, ())?)
     }
 
     /// Removes a prompt and notifies subscribers. Returns `false` if no prompt has this name.
@@ -151,25 +125,43 @@ impl Server {
         self.remove(&self.0.prompts, name)
     }
 
-    /// Notifies all subscribers of a change that [`change_filter`](super::ServerBuilder::change_filter) allows.
+    /// Notifies all subscribers of a change that [`change_filter`](super::ServerBuilder::change_filter) allows, and, for a
+    /// resource, that [`visible_to`](super::ServerBuilder::visible_to) shows the resource to.
     ///
-    /// Adding or removing tools, resources and prompts calls this. Call it for other changes, such as to the contents
-    /// of a resource.
+    /// Adding or removing tools, resources and prompts notifies those who can see the item. Call this for other changes,
+    /// such as to the contents of a resource.
     pub fn changed(&self, change: &Change) {
+        self.notify(change, &self.affected(change));
+    }
+
+    /// Notifies the subscribers that a change concerns.
+    fn notify(&self, change: &Change, affected: &Affected) {
         if let Some(on_change) = &self.0.config.on_change {
             on_change(change);
         }
         if let Some(connection) = &self.0.config.change_bus {
             connection.publish(change);
         }
-        self.relay_change(change);
+        self.notify_here(change, affected);
     }
 
     /// Notifies the subscribers in this process of a change in another process. Unlike [`changed`](Self::changed), this
     /// does not call the function set with [`ServerBuilder::on_change`](super::ServerBuilder::on_change).
     pub fn relay_change(&self, change: &Change) {
-        self.0.subscriptions.changed(change);
-        listeners::changed(&mut self.0.listeners.lock(), change);
+        self.notify_here(change, &self.affected(change));
+    }
+
+    fn notify_here(&self, change: &Change, affected: &Affected) {
+        self.0.subscriptions.notify(change, affected);
+        listeners::changed(&mut self.0.listeners.lock(), change, affected);
+    }
+
+    /// Returns what a change is about, as far as it says so.
+    fn affected(&self, change: &Change) -> Affected {
+        match change {
+            Change::Resource(uri) if self.0.config.visibility.is_some() => self.0.items_at(uri),
+            _ => Affected::default(),
+        }
     }
 
     /// Returns what extensions keep with the server, by type; see [`ServerSetup::extensions_mut`](super::ServerSetup::extensions_mut).
@@ -196,6 +188,13 @@ impl Server {
         self.0.tools.get(tool).map_or_else(Vec::new, |entry| entry.headers.clone())
     }
 
+    /// Returns whether the server reports a [`HeaderMismatch`](super::HeaderMismatch) that is attached to a call: if only some
+    /// callers can see the tool.
+    #[must_use]
+    pub fn reports_header_mismatches(&self) -> bool {
+        self.0.config.visibility.is_some()
+    }
+
     /// Starts to pass changes on to other processes, if the server has a bus. Transports call this before they serve.
     pub fn connect_to_bus(&self) {
         if let Some(connection) = &self.0.config.change_bus {
@@ -208,8 +207,9 @@ impl Server {
 
     /// Notifies all subscribers of everything that they have subscribed to.
     fn relay_missed_changes(&self) {
-        self.0.subscriptions.everything_changed();
-        listeners::everything_changed(&mut self.0.listeners.lock());
+        let affected = |change: &Change| self.affected(change);
+        self.0.subscriptions.everything_changed(affected);
+        listeners::everything_changed(&mut self.0.listeners.lock(), affected);
     }
 
     /// Returns the server's configuration: its local info, with the capabilities it has now, and its cache hints.
@@ -226,7 +226,9 @@ impl Server {
             return Err(ServeError::RequestState(*error));
         }
         let result_types = self.0.config.result_types.iter().map(|kind| (*kind).to_owned()).collect();
-        Ok(ServerConfig { cache_hints: cache_hints.clone(), result_types, ..ServerConfig::from(self.local_info()) })
+        let mut cache_hints = cache_hints.clone();
+        cache_hints.make_private(&self.0.config.methods_by_caller());
+        Ok(ServerConfig { cache_hints, result_types, ..ServerConfig::from(self.local_info()) })
     }
 
     /// Returns a number that changes when [`config`](Self::config) does.
@@ -263,7 +265,12 @@ impl Server {
     }
 
     pub(super) fn has_completions(&self) -> bool {
-        self.0.config.completion.is_some() || !self.0.config.completions.is_empty()
+        let Config { completion, completions, .. } = &self.0.config;
+        let has_options = |prompt: &PromptEntry| {
+            let mut arguments = prompt.prompt.arguments.iter().flatten();
+            arguments.any(|argument| !prompt.types.options(&argument.name).is_empty())
+        };
+        completion.is_some() || !completions.is_empty() || self.0.prompts.all().iter().any(|prompt| has_options(prompt))
     }
 
     pub(super) fn has_resources(&self) -> bool {
@@ -273,20 +280,21 @@ impl Server {
         self.0.resources.is_declared()
     }
 
-    pub(super) fn insert<T: Entry>(&self, registry: &Registry<T>, entry: T) -> Result<(), DefinitionError> {
+    pub(super) fn insert<T: Entry + 'static>(&self, registry: &Registry<T>, entry: T) -> Result<(), DefinitionError> {
         let was_declared = registry.is_declared();
-        registry.insert(entry)?;
+        let entry = registry.insert(entry)?;
         if !was_declared {
             self.0.subscriptions.offer(&self.local_info());
         }
-        self.changed(&T::CHANGE);
+        self.notify(&T::CHANGE, &Affected::one(entry));
         Ok(())
     }
 
-    pub(super) fn remove<T: Entry>(&self, registry: &Registry<T>, key: &str) -> bool {
-        let is_removed = registry.remove(key);
-        if is_removed {
-            self.changed(&T::CHANGE);
+    pub(super) fn remove<T: Entry + 'static>(&self, registry: &Registry<T>, key: &str) -> bool {
+        let removed = registry.remove(key);
+        let is_removed = removed.is_some();
+        if let Some(entry) = removed {
+            self.notify(&T::CHANGE, &Affected::one(entry));
         }
         is_removed
     }
@@ -300,11 +308,17 @@ impl Server {
         }
     }
 
-    /// Returns the change filter for the caller of a request.
+    /// Returns the filter of changes for the caller of a request.
     pub(super) fn caller_filter(&self, context: &Context) -> CallerFilter {
-        match &self.0.config.change_filter {
-            Some(filter) => CallerFilter::new(Arc::clone(filter), self.caller(context)),
-            None => CallerFilter::default(),
-        }
+        let Config { change_filter, visibility, .. } = &self.0.config;
+        CallerFilter::new(
+            change_filter.as_ref().map(|filter| (Arc::clone(filter), self.caller(context))),
+            visibility.as_ref().map(|visibility| (visibility.clone(), of_sender(context))),
+        )
+    }
+
+    /// Returns the caller of a request, as one who sees some of the server's items.
+    pub(super) fn viewer<'a>(&'a self, context: &'a Context) -> Viewer<'a> {
+        Viewer::new(self.0.config.visibility.as_ref(), context)
     }
 }

@@ -32,7 +32,7 @@ pub trait IntoContents {
 
 impl IntoContents for String {
     fn into_contents(self, uri: &str, mime_type: Option<&str>) -> Contents {
-        let mut contents = TextResourceContents::new(uri, self);
+        let mut contents = TextResourceContents::new(uri).text(self);
         contents.mime_type = mime_type.map(str::to_owned);
         Ok(Some(vec![contents.into()]))
     }
@@ -46,7 +46,7 @@ impl IntoContents for &str {
 
 impl IntoContents for Vec<u8> {
     fn into_contents(self, uri: &str, mime_type: Option<&str>) -> Contents {
-        let mut contents = BlobResourceContents::new(uri, STANDARD.encode(self));
+        let mut contents = BlobResourceContents::new(uri).blob(STANDARD.encode(self));
         contents.mime_type = mime_type.map(str::to_owned);
         Ok(Some(vec![contents.into()]))
     }

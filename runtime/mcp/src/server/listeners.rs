@@ -9,6 +9,7 @@ use mcpgen_types::Json;
 use serde_json::json;
 
 use super::change_filter::CallerFilter;
+use super::visibility::Affected;
 use crate::protocol::change::{Change, Filter, Pending};
 use crate::server::subscriptions::{MAX_RESOURCE_SUBSCRIPTIONS, MAX_SUBSCRIPTION_BYTES};
 
@@ -40,8 +41,8 @@ pub(super) struct Listener {
 pub(super) struct TooMany;
 
 impl Listener {
-    fn notify(&self, change: Change) {
-        if self.session == self.peer.session() && self.filter.allows(&change) {
+    fn notify(&self, change: Change, affected: &Affected) {
+        if self.session == self.peer.session() && self.filter.notifies(&change, affected) {
             self.pending.add(change, &self.wanted);
         }
     }
@@ -119,21 +120,22 @@ async fn send_changes(peer: Peer, pending: Arc<Pending>) {
     }
 }
 
-/// Notifies all subscribed connections of a change. Can be called from any thread, because each connection has a task
-/// that sends its notifications.
-pub(super) fn changed(listeners: &mut Listeners, change: &Change) {
+/// Notifies the subscribed connections that a change concerns. Can be called from any thread, because each connection has
+/// a task that sends its notifications.
+pub(super) fn changed(listeners: &mut Listeners, change: &Change, affected: &Affected) {
     listeners.remove_closed();
     for listener in listeners.by_connection.values().filter(|listener| listener.wanted.matches(change)) {
-        listener.notify(change.clone());
+        listener.notify(change.clone(), affected);
     }
 }
 
 /// Notifies all connections of everything that they have subscribed to, because changes may have been missed.
-pub(super) fn everything_changed(listeners: &mut Listeners) {
+pub(super) fn everything_changed(listeners: &mut Listeners, affected: impl Fn(&Change) -> Affected) {
     listeners.remove_closed();
     for listener in listeners.by_connection.values() {
         for change in listener.wanted.changes() {
-            listener.notify(change);
+            let affected = affected(&change);
+            listener.notify(change, &affected);
         }
     }
 }

@@ -3,11 +3,12 @@
 //! ```
 //! use mcpgen_sdk::Server;
 //! use mcpgen_sdk::server::ToolInfo;
+//! use mcpgen_types::JsonObject;
 //! use serde_json::json;
 //!
 //! let greet = ToolInfo::new("greet").property("name", json!({ "type": "string" }));
 //! let server = Server::builder("greeter", "1.0.0")
-//!     .tool_with_schema(greet, |_context, arguments| async move {
+//!     .tool(greet, |arguments: JsonObject| async move {
 //!         format!("hello, {}", arguments.get("name").and_then(|name| name.as_str()).unwrap_or("world".into()))
 //!     })
 //!     .build();
@@ -20,19 +21,23 @@
 //! | serve HTTP | `ServeHttp` of the crate `mcpgen-http` | |
 //! | serve another transport | [`serve()`], [`serve_until`] | |
 //! | connect a client in a test | [`Server::in_process`] | |
-//! | take arguments as a Rust type | [`ServerBuilder::tool`] | |
-//! | write the schema of arguments by hand | [`ServerBuilder::tool_with_schema`], [`ToolInfo`] | |
+//! | take arguments as a Rust type | [`Args`] | |
+//! | share a database or the like | [`ServerBuilder::state`], [`State`] | |
+//! | take the user of a request, or another type of your own | [`FromCall`] | |
+//! | write the schema of arguments by hand | [`ServerBuilder::tool`], [`ToolInfo`] | |
 //! | return structured content | [`Structured`] | |
 //! | ask the user | [`RequestContext::elicit`], [`RequestContext::elicit_as`] | |
 //! | sample the client's model, list its roots | [`RequestContext::sample`], [`RequestContext::roots`] | |
 //! | report progress, log for the client | [`progress`](crate::protocol::ContextExt::progress), [`log`](crate::protocol::ContextExt::log) | |
 //! | know the user | [`principal`](mcpgen_runtime::Context::principal) | |
 //! | serve resources | [`ServerBuilder::resource`], [`ServerBuilder::resource_template`] | |
-//! | serve prompts | [`ServerBuilder::prompt`], [`ServerBuilder::typed_prompt`] | |
+//! | serve prompts | [`ServerBuilder::prompt`] | |
 //! | complete arguments | [`ServerBuilder::prompt_completion`], [`template_completion`](ServerBuilder::template_completion), [`completion`](ServerBuilder::completion) | |
-//! | change the server while it serves | [`Server::add_tool_with_schema`] and others, [`RequestContext::server`] | |
+//! | change the server while it serves | [`Server::add_tool`] and others, [`RequestContext::server`] | |
 //! | notify clients of changes | [`Server::changed`], [`ServerBuilder::change_filter`] | |
 //! | run long calls as tasks | `TaskToolExt::task` of the crate `mcpgen-tasks` | |
+//! | show users different items | [`ServerBuilder::visible_to`] | |
+//! | compute lists for each request | [`ServerBuilder::tool_list`], [`tool_fallback`](ServerBuilder::tool_fallback), [`resource_list`](ServerBuilder::resource_list) and others | |
 //! | limit calls per user | [`ServerBuilder::rate_limiter`] | crate `mcpgen-cluster` |
 //! | add middleware | [`ServerBuilder::layer`] | |
 //!
@@ -45,11 +50,14 @@
 //! `state` has the types of a server, `builder` builds it and `setup` prepares it for extensions, `handle` has the methods of
 //! its handle, and `serve` connects it to transports. `router` has its routes:
 //! `call_tool`, `read_resource` and `get_prompt` handle requests, and `conversion` converts their params and results.
-//! `registry` stores entries (`tool` with its `arguments`, `resource`, `template`, `prompt`), and `uri_template` reads the
-//! variables of a URI. Their functions take a `context`, which has the `questions` of a function, or an `input_source` of an
-//! extension; `into_tool_result` and `into_contents` convert their return values, and `form` checks answers of
-//! users. `schema` derives schemas from types, `tool_schemas` checks values against them, and `json_terms` rewords errors. `subscriptions` notifies modern clients of changes, `listeners` legacy ones,
-//! and `change_filter` decides which changes a caller may be notified of.
+//! `registry` stores entries (`tool` with its `arguments`, `resource`, `template`, `prompt`, `completion`), and
+//! `uri_template` reads the variables of a URI. `function` calls their functions, with the arguments that `extract` takes
+//! from a call, and `text_arguments` decodes those that are text. Functions can take a `context`, which has the `questions`
+//! of a function, or an `input_source` of an extension; `into_tool_result` and `into_contents` convert their return values.
+//! `schema` derives schemas from types, `tool_schemas` checks values against them, and `json_terms` rewords errors.
+//! `subscriptions` notifies modern clients of changes, `listeners` legacy ones, `change_filter` decides which changes a
+//! caller may be notified of, and `visibility` which items it sees. `visible_to` sets the latter. `computed` adds lists that
+//! are computed for each request, in pages (`page`).
 //! `app` adds pages that hosts show.
 
 #[cfg(feature = "apps")]
@@ -59,10 +67,13 @@ mod builder;
 mod call_tool;
 mod change_bus;
 mod change_filter;
+mod completion;
+mod computed;
 mod context;
 mod conversion;
 mod error;
-mod form;
+mod extract;
+mod function;
 mod get_prompt;
 mod handle;
 mod handler;
@@ -72,6 +83,7 @@ mod into_contents;
 mod into_tool_result;
 mod json_terms;
 mod listeners;
+mod page;
 mod prompt;
 mod questions;
 mod read_resource;
@@ -85,21 +97,31 @@ mod setup;
 mod state;
 pub mod subscriptions;
 mod template;
+mod text_arguments;
 mod tool;
 mod tool_error;
 mod tool_schemas;
 mod uri_template;
+mod visibility;
+mod visible_to;
 
 #[cfg(feature = "apps")]
 pub use app::{APP_MIME_TYPE, App, Apps};
 pub use builder::ServerBuilder;
+pub use completion::{Complete, IntoCompletion};
 pub use error::{DefinitionError, ServeError};
+pub use extract::{Args, Call, FromCall, FromRef, State, Uri};
+pub use function::{Handler, WithState, with_state};
 pub use input_source::InputSource;
 pub use into_contents::IntoContents;
 pub use into_tool_result::{IntoToolResult, Structured};
-pub use prompt::IntoPrompt;
+pub use page::Page;
+pub use prompt::{GetPrompt, IntoPrompt};
 pub use registry::{decode_cursor, encode_cursor};
+pub use resource::ReadResource;
 pub use serve::{IntoConnection, serve, serve_until};
 pub use state::{RequestContext, Server, ServerSetup, ToolInvocation, ToolRunner};
-pub use tool::ToolInfo;
+pub use template::ReadTemplate;
+pub use tool::{CallTool, ToolInfo};
 pub use tool_error::{ToolError, ToolResult};
+pub use visibility::{HeaderMismatch, Item};

@@ -1,58 +1,56 @@
 //! Prompts and their functions.
 
 use std::collections::BTreeMap;
-use std::future::Future;
+use std::sync::Arc;
 
 use futures_util::FutureExt;
 use mcpgen_runtime::context::Context;
+use mcpgen_runtime::jsonrpc::errors;
 use mcpgen_types::v2026_07_28::{GetPromptResult, Prompt, PromptArgument, PromptMessage, Role, TextContent};
-use serde_json::{Map, Value};
+use serde_json::Value;
 
+use super::error::DefinitionError;
+use super::extract::{ARGUMENTS, Args, Call, FromCall, HasRequestContext, Sealed};
+use super::function::Handler;
+use super::json_terms::in_json_terms;
 use super::registry::Entry;
 use super::state::{GetPromptFuture, PromptArguments, PromptEntry, RequestContext};
+use super::text_arguments::TextArguments;
 use super::tool_error::ToolError;
+use super::visibility::{Item, Visible};
 use crate::protocol::change::Change;
 
 impl PromptEntry {
-    pub(super) fn new<F, Fut, T>(prompt: Prompt, function: F) -> Self
+    /// Creates a prompt. The type of its function's arguments replaces the arguments of `prompt`.
+    pub(super) fn new<M, S, H>(prompt: Prompt, handler: H, state: S) -> Result<Self, DefinitionError>
     where
-        F: Fn(RequestContext, BTreeMap<String, String>) -> Fut + Send + Sync + 'static,
-        Fut: Future<Output = T> + Send + 'static,
-        T: IntoPrompt,
+        H: Handler<GetPrompt, M, S, Output: IntoPrompt>,
+        S: Send + Sync + 'static,
     {
-        let get = move |context, arguments| {
-            let result = function(context, arguments);
-            async move { result.await.into_prompt() }.boxed()
-        };
-        Self { prompt, get: Box::new(get) }
-    }
-
-    /// Creates a prompt whose arguments are a Rust type.
-    pub(super) fn typed<A, F, Fut, T>(mut prompt: Prompt, function: F) -> Self
-    where
-        A: serde::de::DeserializeOwned + schemars::JsonSchema + Send,
-        F: Fn(RequestContext, A) -> Fut + Send + Sync + 'static,
-        Fut: Future<Output = T> + Send + 'static,
-        T: IntoPrompt,
-    {
-        let schema = super::schema::inline_schema_of::<A>();
-        prompt.arguments = Some(arguments_of(&schema));
-        let name = prompt.name.clone();
-        let get = move |context, arguments: PromptArguments| {
-            let decoded = mcpgen_types::Json::from(&typed_values(&schema, arguments)).deserialize::<A>();
-            let result = decoded.map(|arguments| function(context, arguments)).map_err(|error| {
-                let why = super::json_terms::in_json_terms(&error.to_string());
-                mcpgen_runtime::jsonrpc::errors::invalid_params_in_words(&format!(
-                    "invalid arguments for {name}: {why}"
-                ))
-            });
+        let mut definition = PromptDefinition { prompt, types: TextArguments::default() };
+        H::define(&mut definition)?;
+        let PromptDefinition { prompt, types } = definition;
+        let name: Arc<str> = prompt.name.as_str().into();
+        let types_of_calls = types.clone();
+        let get = move |request_context: RequestContext, arguments| {
+            let context = Context::clone(&request_context);
+            let request_context = Some(request_context);
+            let (name, types) = (Arc::clone(&name), types_of_calls.clone());
+            let mut call = GetPrompt { context, name, arguments, types, request_context };
+            let result = handler.call(&mut call, &state);
             async move { result?.await.into_prompt() }.boxed()
         };
-        Self { prompt, get: Box::new(get) }
+        Ok(Self { prompt, types, get: Box::new(get) })
     }
 
     pub(super) fn get(&self, context: RequestContext, arguments: PromptArguments) -> GetPromptFuture {
         (self.get)(context, arguments)
+    }
+}
+
+impl Visible for PromptEntry {
+    fn item(&self) -> Item<'_> {
+        Item::Prompt(&self.prompt)
     }
 }
 
@@ -68,39 +66,81 @@ impl Entry for PromptEntry {
     fn listed(&self, _: &Context) -> Prompt {
         self.prompt.clone()
     }
+
+    fn item_of(listed: &Prompt) -> Item<'_> {
+        Item::Prompt(listed)
+    }
 }
 
-/// Returns the arguments of a prompt from the schema of their type.
-fn arguments_of(schema: &Map<String, Value>) -> Vec<PromptArgument> {
-    let is_required = |name: &str| {
-        let required = schema.get("required").and_then(Value::as_array).into_iter().flatten();
-        required.filter_map(Value::as_str).any(|required| required == name)
-    };
-    let properties = schema.get("properties").and_then(Value::as_object).into_iter().flatten();
-    let arguments = properties.map(|(name, property)| {
+/// A request for the messages of a prompt.
+#[derive(Debug)]
+pub struct GetPrompt {
+    context: Context,
+    name: Arc<str>,
+    arguments: PromptArguments,
+    types: TextArguments,
+    request_context: Option<RequestContext>,
+}
+
+/// A prompt, with the types of its arguments.
+#[derive(Debug)]
+pub struct PromptDefinition {
+    prompt: Prompt,
+    types: TextArguments,
+}
+
+impl Sealed for GetPrompt {}
+
+impl Call for GetPrompt {
+    type Definition = PromptDefinition;
+
+    fn context(&self) -> &Context {
+        &self.context
+    }
+}
+
+impl HasRequestContext for GetPrompt {
+    fn take_request_context(&mut self) -> Option<RequestContext> {
+        self.request_context.take()
+    }
+}
+
+impl<S> FromCall<GetPrompt, S> for BTreeMap<String, String> {
+    const TAKES: u8 = ARGUMENTS;
+
+    fn from_call(call: &mut GetPrompt, _: &S) -> Result<Self, ToolError> {
+        Ok(std::mem::take(&mut call.arguments))
+    }
+}
+
+impl<S, A: serde::de::DeserializeOwned + schemars::JsonSchema> FromCall<GetPrompt, S> for Args<A> {
+    const TAKES: u8 = ARGUMENTS;
+
+    fn define(definition: &mut PromptDefinition) -> Result<(), DefinitionError> {
+        definition.types = TextArguments::of::<A>();
+        definition.prompt.arguments = Some(arguments_of(&definition.types));
+        Ok(())
+    }
+
+    fn from_call(call: &mut GetPrompt, _: &S) -> Result<Self, ToolError> {
+        let decoded = call.types.decode(std::mem::take(&mut call.arguments));
+        let invalid = |error: mcpgen_types::Error| {
+            let why = in_json_terms(&error.to_string());
+            errors::invalid_params_in_words(&format!("invalid arguments for {}: {why}", call.name))
+        };
+        Ok(Self(decoded.map_err(invalid)?))
+    }
+}
+
+/// Returns the arguments of a prompt by their types.
+fn arguments_of(types: &TextArguments) -> Vec<PromptArgument> {
+    let is_required = |name: &str| types.required().any(|required| required == name);
+    let arguments = types.properties().map(|(name, property)| {
         let mut argument = PromptArgument::new(name).with_required(is_required(name));
         argument.description = property.get("description").and_then(Value::as_str).map(str::to_owned);
         argument
     });
     arguments.collect()
-}
-
-/// Returns the arguments as JSON values of their types. Prompts have only arguments that are text.
-fn typed_values(schema: &Map<String, Value>, arguments: PromptArguments) -> Map<String, Value> {
-    let is_text = |name: &str| {
-        let property = schema.get("properties").and_then(|properties| properties.get(name));
-        let kinds = property.and_then(|property| property.get("type"));
-        match kinds {
-            Some(Value::String(kind)) => !matches!(kind.as_str(), "integer" | "number" | "boolean"),
-            Some(Value::Array(kinds)) => kinds.iter().any(|kind| kind == "string"),
-            _ => true,
-        }
-    };
-    let value = |name: &str, text: String| match is_text(name) {
-        true => Value::String(text),
-        false => mcpgen_types::from_str(&text).unwrap_or(Value::String(text)),
-    };
-    arguments.into_iter().map(|(name, text)| (name.clone(), value(&name, text))).collect()
 }
 
 /// A type that a prompt can return: text, which becomes a message of the user, a list of messages, or a result.

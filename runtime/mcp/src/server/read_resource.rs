@@ -1,5 +1,7 @@
 //! Handles `resources/read`, `resources/subscribe` and `resources/unsubscribe`.
 
+use std::sync::Arc;
+
 use futures_util::future::BoxFuture;
 use mcpgen_runtime::context::Context;
 use mcpgen_runtime::jsonrpc::errors;
@@ -10,8 +12,9 @@ use serde_json::json;
 
 use super::into_contents::Contents;
 use super::listeners::listener;
-use super::state::{RequestContext, Server};
+use super::state::{RequestContext, Server, ServerState};
 use super::tool_error::ResultOrInput;
+use super::visibility::{Affected, Visible};
 use crate::protocol;
 use crate::protocol::ContextExt;
 use crate::protocol::change::Change;
@@ -31,19 +34,47 @@ pub(super) async fn read_resource(
     }
 }
 
-/// Finds the resource or the template that a URI matches, and calls its function.
+/// Finds the resource or the template that a URI matches, and calls its function. What the caller cannot see matches
+/// nothing.
 fn start_reading(server: &Server, uri: &str, context: RequestContext) -> Option<BoxFuture<'static, Contents>> {
-    if let Some(entry) = server.0.resources.get(uri) {
+    let viewer = server.viewer(&context.context);
+    if let Some(entry) = server.0.resources.find(uri, viewer) {
         return Some(entry.read(context));
     }
-    start_reading_template(server, uri, context)
-}
-
-fn start_reading_template(server: &Server, uri: &str, context: RequestContext) -> Option<BoxFuture<'static, Contents>> {
     let mut templates = server.0.templates.all();
     templates.sort_unstable_by_key(|entry| entry.number);
-    let (entry, variables) = templates.iter().find_map(|entry| Some((entry, entry.uri_template.variables(uri)?)))?;
+    let mut matching = templates.iter().filter_map(|entry| Some((entry, entry.uri_template.variables(uri)?)));
+    let (entry, variables) = matching.find(|(entry, _)| viewer.sees(entry.item()))?;
     Some(entry.read(context, variables, uri))
+}
+
+impl ServerState {
+    /// Returns what a read of a URI may find: the resource with this URI, and the templates that match it. If there are
+    /// none, returns what the closest resource that it is a part of would be read from.
+    pub(super) fn items_at(&self, uri: &str) -> Affected {
+        let mut whole = Some(uri);
+        while let Some(uri) = whole {
+            let resource = self.resources.get(uri).map(|entry| entry as Arc<dyn Visible>);
+            let templates = self.templates.all().into_iter();
+            let matching = templates.filter(|entry| entry.uri_template.variables(uri).is_some());
+            let items: Vec<_> = resource.into_iter().chain(matching.map(|entry| entry as Arc<dyn Visible>)).collect();
+            if !items.is_empty() {
+                return Affected(items);
+            }
+            whole = parent(uri);
+        }
+        Affected::default()
+    }
+}
+
+/// Returns the longest shorter URI that this one is a part of.
+fn parent(uri: &str) -> Option<&str> {
+    if let Some(folder) = uri.strip_suffix('/') {
+        return Some(folder);
+    }
+    let end = uri.rfind(['/', '#', '?'])?;
+    let after_slash = end + usize::from(uri[end..].starts_with('/'));
+    Some(&uri[..after_slash])
 }
 
 /// Handles `resources/subscribe` and `resources/unsubscribe`, which only legacy revisions have.

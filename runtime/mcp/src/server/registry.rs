@@ -14,23 +14,27 @@ use mcpgen_types::ErrorObject;
 use parking_lot::RwLock;
 
 use super::error::DefinitionError;
+use super::visibility::{Item, Viewer, Visible};
 use crate::protocol::change::Change;
 
 /// An entry of a [`Registry`].
-pub(super) trait Entry {
+pub(super) trait Entry: Visible {
     /// The kind of entry, for error messages and cursors.
     const KIND: &'static str;
     /// The change that adding or removing an entry causes.
     const CHANGE: Change;
 
     /// The description of an entry in a list.
-    type Listed;
+    type Listed: Send + 'static;
 
     /// Returns the name or URI of the entry.
     fn key(&self) -> &str;
 
     /// Returns the description for a list.
     fn listed(&self, context: &Context) -> Self::Listed;
+
+    /// Returns the item of a description.
+    fn item_of(listed: &Self::Listed) -> Item<'_>;
 }
 
 /// Entries, ordered by their keys.
@@ -47,20 +51,21 @@ impl<T> Default for Registry<T> {
 }
 
 impl<T: Entry> Registry<T> {
-    /// Adds an entry.
+    /// Adds an entry, and returns it.
     ///
     /// # Errors
     ///
     /// Fails if another entry has the same key.
-    pub(super) fn insert(&self, entry: T) -> Result<(), DefinitionError> {
+    pub(super) fn insert(&self, entry: T) -> Result<Arc<T>, DefinitionError> {
         let mut entries = self.entries.write();
         if entries.contains_key(entry.key()) {
             return Err(DefinitionError::Duplicate { kind: T::KIND, key: entry.key().to_owned() });
         }
-        entries.insert(entry.key().to_owned(), Arc::new(entry));
+        let entry = Arc::new(entry);
+        entries.insert(entry.key().to_owned(), Arc::clone(&entry));
         drop(entries);
         self.is_declared.store(true, Ordering::Release);
-        Ok(())
+        Ok(entry)
     }
 
     /// Adds an entry, or replaces the one with the same key.
@@ -71,20 +76,25 @@ impl<T: Entry> Registry<T> {
         self.is_declared.store(true, Ordering::Release);
     }
 
-    /// Removes an entry. Returns `false` if no entry has this key.
-    pub(super) fn remove(&self, key: &str) -> bool {
-        // The entry is dropped after the lock is released, because dropping a handler may run any code.
-        let removed = self.entries.write().remove(key);
-        removed.is_some()
+    /// Removes an entry, and returns it. The caller drops it after the lock is released, because dropping a handler may
+    /// run any code.
+    pub(super) fn remove(&self, key: &str) -> Option<Arc<T>> {
+        self.entries.write().remove(key)
     }
 
     pub(super) fn get(&self, key: &str) -> Option<Arc<T>> {
         self.entries.read().get(key).cloned()
     }
 
-    /// Returns a suggestion for an unknown key, which is empty if no key is similar.
-    pub(super) fn did_you_mean(&self, key: &str) -> String {
-        did_you_mean(key, self.entries.read().keys().map(String::as_str))
+    /// Returns an entry, unless it is hidden from the viewer.
+    pub(super) fn find(&self, key: &str, viewer: Viewer<'_>) -> Option<Arc<T>> {
+        self.get(key).filter(|entry| viewer.sees(entry.item()))
+    }
+
+    /// Returns a suggestion for an unknown key, which is empty if no key that the viewer sees is similar.
+    pub(super) fn did_you_mean(&self, key: &str, viewer: Viewer<'_>) -> String {
+        let visible: Vec<_> = self.all().into_iter().filter(|entry| viewer.sees(entry.item())).collect();
+        did_you_mean(key, visible.iter().map(|entry| entry.key()))
     }
 
     /// Returns all entries, in order.
@@ -92,20 +102,43 @@ impl<T: Entry> Registry<T> {
         self.entries.read().values().cloned().collect()
     }
 
-    /// Returns up to `size` entries after a cursor, and the cursor of the next page. A cursor stays valid when entries
-    /// are added or removed.
+    /// Returns up to `size` entries after a cursor, without those hidden from the viewer, and the cursor of the next page.
+    /// A cursor stays valid when entries are added or removed. It contains the key of an entry that the viewer sees.
     ///
     /// # Errors
     ///
     /// Fails if the cursor was not created by this function.
-    pub(super) fn page(&self, cursor: Option<&str>, size: usize) -> Result<(Vec<Arc<T>>, Option<String>), ErrorObject> {
-        let after = cursor.map(|cursor| decode_cursor(T::KIND, cursor)).transpose()?;
-        let start = after.as_deref().map_or(Bound::Unbounded, Bound::Excluded);
-        let entries = self.entries.read();
-        let mut rest = entries.range::<str, _>((start, Bound::Unbounded));
-        let page: Vec<Arc<T>> = rest.by_ref().take(size.max(1)).map(|(_, entry)| Arc::clone(entry)).collect();
-        let next = rest.next().and(page.last()).map(|last| encode_cursor(T::KIND, last.key()));
+    pub(super) fn page(
+        &self,
+        cursor: Option<&str>,
+        size: usize,
+        viewer: Viewer<'_>,
+    ) -> Result<(Vec<Arc<T>>, Option<String>), ErrorObject> {
+        let mut after = cursor.map(|cursor| decode_cursor(T::KIND, cursor)).transpose()?;
+        let size = size.max(1);
+        // One more, because only a visible entry makes another page.
+        let wanted = size.saturating_add(1);
+        let mut page = Vec::new();
+        while page.len() < wanted {
+            let next = self.after(after.as_deref(), wanted);
+            let is_last = next.len() < wanted;
+            after = next.last().map(|last| last.key().to_owned());
+            page.extend(next.into_iter().filter(|entry| viewer.sees(entry.item())));
+            if is_last {
+                break;
+            }
+        }
+        let has_more = page.len() > size;
+        page.truncate(size);
+        let next = page.last().filter(|_| has_more).map(|last| encode_cursor(T::KIND, last.key()));
         Ok((page, next))
+    }
+
+    /// Returns up to `most` entries after a key. The lock is not held while a viewer decides about them.
+    fn after(&self, key: Option<&str>, most: usize) -> Vec<Arc<T>> {
+        let start = key.map_or(Bound::Unbounded, Bound::Excluded);
+        let entries = self.entries.read();
+        entries.range::<str, _>((start, Bound::Unbounded)).take(most).map(|(_, entry)| Arc::clone(entry)).collect()
     }
 
     /// Declares that the list is served, even if it has no entries yet.
@@ -147,67 +180,105 @@ pub fn decode_cursor(kind: &str, cursor: &str) -> Result<String, ErrorObject> {
 
 #[cfg(test)]
 mod tests {
+    use mcpgen_types::Revision;
+    use mcpgen_types::v2026_07_28::Prompt;
+
     use super::*;
+    use crate::protocol::ContextExt;
+    use crate::server::visibility::Visibility;
 
     #[derive(Debug)]
-    struct Item(String);
+    struct Named(Prompt);
 
-    impl Entry for Item {
-        const KIND: &'static str = "item";
-        const CHANGE: Change = Change::Tools;
-        type Listed = String;
-
-        fn key(&self) -> &str {
-            &self.0
-        }
-
-        fn listed(&self, _: &Context) -> String {
-            self.0.clone()
+    impl Visible for Named {
+        fn item(&self) -> Item<'_> {
+            Item::Prompt(&self.0)
         }
     }
 
-    fn registry(keys: impl IntoIterator<Item = &'static str>) -> Registry<Item> {
+    impl Entry for Named {
+        const KIND: &'static str = "item";
+        const CHANGE: Change = Change::Tools;
+        type Listed = Prompt;
+
+        fn key(&self) -> &str {
+            &self.0.name
+        }
+
+        fn listed(&self, _: &Context) -> Prompt {
+            self.0.clone()
+        }
+
+        fn item_of(listed: &Prompt) -> Item<'_> {
+            Item::Prompt(listed)
+        }
+    }
+
+    fn registry(keys: impl IntoIterator<Item = &'static str>) -> Registry<Named> {
         let registry = Registry::default();
         for key in keys {
-            registry.insert(Item(key.to_owned())).expect("a new key");
+            registry.insert(Named(Prompt::new(key))).expect("a new key");
         }
         registry
     }
 
-    fn keys(items: &[Arc<Item>]) -> Vec<&str> {
-        items.iter().map(|item| item.0.as_str()).collect()
+    fn keys(items: &[Arc<Named>]) -> Vec<&str> {
+        items.iter().map(|item| item.key()).collect()
+    }
+
+    /// Returns a page as the viewer with this visibility sees it.
+    fn page(
+        registry: &Registry<Named>,
+        visibility: Option<&Visibility>,
+        cursor: Option<&str>,
+        size: usize,
+    ) -> Result<(Vec<Arc<Named>>, Option<String>), ErrorObject> {
+        let context = Context::detached(Revision::LATEST);
+        registry.page(cursor, size, Viewer::new(visibility, &context))
     }
 
     #[test]
-    fn pages_cover_the_list_in_order() {
-        let all = ["a", "b", "c", "d", "e"];
-        let registry = registry(["d", "a", "e", "c", "b"]);
-        for size in [0, 1, 2, 5, 100] {
+    fn full_pages_cover_what_a_viewer_sees_in_order() {
+        let all = ["a", "b", "c", "d", "e", "f"];
+        let registry = registry(["d", "a", "f", "e", "c", "b"]);
+        for (hidden, size) in ["", "a", "f", "bc", "ace", "abcde", "bcdef", "abcdef"]
+            .into_iter()
+            .flat_map(|hidden| [0, 1, 2, 5, 100, usize::MAX].map(|size| (hidden, size)))
+        {
+            let visibility = Visibility::new(move |_, item| match item {
+                Item::Prompt(prompt) => !hidden.contains(&prompt.name),
+                _ => false,
+            });
+            let seen: Vec<_> = all.into_iter().filter(|key| !hidden.contains(key)).collect();
             let (mut found, mut cursor) = (Vec::new(), None::<String>);
             loop {
-                let (page, next) = registry.page(cursor.as_deref(), size).expect("a valid cursor");
+                let (page, next) = page(&registry, Some(&visibility), cursor.as_deref(), size).expect("a valid cursor");
+                let expected = size.max(1).min(seen.len() - found.len());
+                assert_eq!(page.len(), expected, "a page of {size} without {hidden:?}");
                 found.extend(page);
                 let Some(next) = next else { break };
+                let named = decode_cursor(Named::KIND, &next).expect("a cursor of the list");
+                assert!(!hidden.contains(&named), "{named} is hidden");
                 cursor = Some(next);
             }
-            assert_eq!(keys(&found), all, "in pages of {size}");
+            assert_eq!(keys(&found), seen, "in pages of {size} without {hidden:?}");
         }
     }
 
     #[test]
     fn cursors_stay_valid_when_entries_change() {
         let registry = registry(["a", "b", "d", "e"]);
-        let (_, cursor) = registry.page(None, 2).expect("the first page");
-        assert!(registry.remove("a") && registry.remove("b") && !registry.remove("b"));
-        registry.insert(Item("c".to_owned())).expect("a new key");
-        let (page, next) = registry.page(cursor.as_deref(), 10).expect("a valid cursor");
+        let (_, cursor) = page(&registry, None, None, 2).expect("the first page");
+        assert_eq!(["a", "b", "b"].map(|key| registry.remove(key).is_some()), [true, true, false]);
+        registry.insert(Named(Prompt::new("c"))).expect("a new key");
+        let (page, next) = page(&registry, None, cursor.as_deref(), 10).expect("a valid cursor");
         assert_eq!((keys(&page), next), (vec!["c", "d", "e"], None));
     }
 
     #[test]
     fn rejects_cursors_of_other_lists() {
         for cursor in ["", "0", "3", "x", "dG9vbDph"] {
-            assert!(registry(["a"]).page(Some(cursor), 5).is_err(), "{cursor:?}");
+            assert!(page(&registry(["a"]), None, Some(cursor), 5).is_err(), "{cursor:?}");
         }
     }
 }

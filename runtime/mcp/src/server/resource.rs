@@ -1,16 +1,18 @@
 //! Resources and the functions that read them.
 
-use std::future::Future;
-
 use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
 use mcpgen_runtime::context::Context;
 use mcpgen_types::v2026_07_28::Resource;
 
 use super::error::DefinitionError;
+use super::extract::{Call, FromCall, HasRequestContext, Sealed, Uri};
+use super::function::Handler;
 use super::into_contents::{Contents, IntoContents};
 use super::registry::Entry;
 use super::state::{RequestContext, ResourceEntry};
+use super::tool_error::ToolError;
+use super::visibility::{Item, Visible};
 use crate::protocol::change::Change;
 
 impl ResourceEntry {
@@ -19,33 +21,70 @@ impl ResourceEntry {
     /// # Errors
     ///
     /// Fails if the URI of the resource is not valid.
-    pub(super) fn checked<F, Fut, T>(resource: Resource, read: F) -> Result<Self, DefinitionError>
+    pub(super) fn checked<M, S, H>(resource: Resource, handler: H, state: S) -> Result<Self, DefinitionError>
     where
-        F: Fn(RequestContext) -> Fut + Send + Sync + 'static,
-        Fut: Future<Output = T> + Send + 'static,
-        T: IntoContents,
+        H: Handler<ReadResource, M, S, Output: IntoContents>,
+        S: Send + Sync + 'static,
     {
         match is_uri(&resource.uri) {
-            true => Ok(Self::new(resource, read)),
+            true => Ok(Self::new(resource, handler, state)),
             false => Err(DefinitionError::Uri { name: resource.name, uri: resource.uri }),
         }
     }
 
-    pub(super) fn new<F, Fut, T>(resource: Resource, read: F) -> Self
+    pub(super) fn new<M, S, H>(resource: Resource, handler: H, state: S) -> Self
     where
-        F: Fn(RequestContext) -> Fut + Send + Sync + 'static,
-        Fut: Future<Output = T> + Send + 'static,
-        T: IntoContents,
+        H: Handler<ReadResource, M, S, Output: IntoContents>,
+        S: Send + Sync + 'static,
     {
-        let read = move |context, uri: String, mime_type: Option<String>| {
-            let contents = read(context);
-            async move { contents.await.into_contents(&uri, mime_type.as_deref()) }.boxed()
+        let read = move |request_context: RequestContext, uri: String, mime_type: Option<String>| {
+            let context = Context::clone(&request_context);
+            let mut call = ReadResource { context, uri, request_context: Some(request_context) };
+            let contents = handler.call(&mut call, &state);
+            let ReadResource { uri, .. } = call;
+            async move { contents?.await.into_contents(&uri, mime_type.as_deref()) }.boxed()
         };
         Self { resource, read: Box::new(read) }
     }
 
     pub(super) fn read(&self, context: RequestContext) -> BoxFuture<'static, Contents> {
         (self.read)(context, self.resource.uri.clone(), self.resource.mime_type.clone())
+    }
+}
+
+impl Visible for ResourceEntry {
+    fn item(&self) -> Item<'_> {
+        Item::Resource(&self.resource)
+    }
+}
+
+/// A request for the contents of a resource.
+#[derive(Debug)]
+pub struct ReadResource {
+    context: Context,
+    uri: String,
+    request_context: Option<RequestContext>,
+}
+
+impl Sealed for ReadResource {}
+
+impl Call for ReadResource {
+    type Definition = ();
+
+    fn context(&self) -> &Context {
+        &self.context
+    }
+}
+
+impl HasRequestContext for ReadResource {
+    fn take_request_context(&mut self) -> Option<RequestContext> {
+        self.request_context.take()
+    }
+}
+
+impl<S> FromCall<ReadResource, S> for Uri {
+    fn from_call(call: &mut ReadResource, _: &S) -> Result<Self, ToolError> {
+        Ok(Self(call.uri.clone()))
     }
 }
 
@@ -60,6 +99,10 @@ impl Entry for ResourceEntry {
 
     fn listed(&self, _: &Context) -> Resource {
         self.resource.clone()
+    }
+
+    fn item_of(listed: &Resource) -> Item<'_> {
+        Item::Resource(listed)
     }
 }
 

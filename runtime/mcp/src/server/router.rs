@@ -16,9 +16,8 @@ use super::call_tool::call_tool;
 use super::get_prompt::{complete, get_prompt};
 use super::handler::handle;
 use super::read_resource::{read_resource, subscribe};
-use super::registry::Entry as _;
 use super::state::Server;
-use super::{conversion, listeners};
+use super::{computed, conversion, listeners};
 use crate::protocol::ContextExt;
 
 /// Returns a router with the server's handlers and layers.
@@ -34,11 +33,10 @@ fn list_routes(server: &Server, router: Router) -> Router {
     macro_rules! list {
         ($router:expr, $request:ty, $result:ident, $is_declared:expr, $registry:ident) => {
             handle::<$request, _, _, _>($router, server, $is_declared, |server, context, params| async move {
-                let size = server.0.config.page_size;
-                let (entries, next) = server.0.$registry.page(params.cursor.as_deref(), size)?;
-                let list: Vec<_> = entries.iter().map(|entry| entry.listed(&context)).collect();
-                let mut result = $result::new(list, 0, CacheScope::Private);
-                result.next_cursor = next;
+                let lists = (&server.0.$registry, server.0.config.computed.$registry.as_ref());
+                let page = computed::page(&server, &context, lists, params.cursor).await?;
+                let mut result = $result::new(page.items, 0, CacheScope::Private);
+                result.next_cursor = page.next_cursor;
                 Ok(Json::from(&result))
             })
         };

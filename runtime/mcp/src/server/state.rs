@@ -10,8 +10,10 @@ use mcpgen_runtime::connection::Limits;
 use mcpgen_runtime::context::Context;
 use mcpgen_runtime::router::{ResponseFuture, Router};
 use mcpgen_runtime::transport::Extensions;
-use mcpgen_types::v2026_07_28::{CompleteRequestParams, GetPromptResult, Prompt, Resource, ResourceTemplate, Tool};
-use mcpgen_types::{ErrorObject, Json};
+use mcpgen_types::v2026_07_28::{
+    CallToolResult, CompleteRequestParams, GetPromptResult, Prompt, Resource, ResourceTemplate, Tool,
+};
+use mcpgen_types::{ErrorObject, Json, JsonObject};
 use parking_lot::Mutex;
 
 use super::arguments::Arguments;
@@ -21,13 +23,16 @@ use super::error::DefinitionError;
 use super::input_source::InputSource;
 use super::into_contents::Contents;
 use super::listeners::Listeners;
+use super::page::Page;
 use super::questions::Questions;
 use super::registry::Registry;
 use super::request_state::{RequestStateCodec, RequestStateError};
 use super::subscriptions::Subscriptions;
+use super::text_arguments::TextArguments;
 use super::tool_error::ToolError;
 use super::tool_schemas::Schemas;
 use super::uri_template::UriTemplate;
+use super::visibility::Visibility;
 use crate::protocol::cache_hints::CacheHints;
 use crate::protocol::change::Change;
 use crate::protocol::header_params::Header;
@@ -78,6 +83,8 @@ pub(super) struct Config {
     pub(super) on_change: Option<OnChange>,
     pub(super) change_bus: Option<BusConnection>,
     pub(super) change_filter: Option<ChangeFilter>,
+    pub(super) visibility: Option<Visibility>,
+    pub(super) computed: Computed,
     pub(super) layers: Vec<RouterChange>,
     /// The stores of HTTP endpoints.
     pub(super) replicas: Option<Replicas>,
@@ -93,6 +100,33 @@ pub(super) struct Config {
     pub(super) invalid: Vec<DefinitionError>,
 }
 
+/// The functions of lists that are computed for each request, and of calls of items that are not registered.
+#[derive(Default)]
+pub(super) struct Computed {
+    pub(super) tools: Option<ComputedList<Tool>>,
+    pub(super) resources: Option<ComputedList<Resource>>,
+    pub(super) templates: Option<ComputedList<ResourceTemplate>>,
+    pub(super) prompts: Option<ComputedList<Prompt>>,
+    pub(super) tool_fallback: Option<ToolFallback>,
+    pub(super) prompt_fallback: Option<PromptFallback>,
+}
+
+/// Returns a page of a computed list.
+pub(super) type ComputedList<T> =
+    Box<dyn Fn(Context, Option<String>) -> BoxFuture<'static, Result<Page<T>, ErrorObject>> + Send + Sync>;
+/// Calls a tool by name. Returns `None` if there is no such tool.
+pub(super) type ToolFallback = Arc<
+    dyn Fn(RequestContext, String, JsonObject) -> BoxFuture<'static, Option<Result<CallToolResult, ToolError>>>
+        + Send
+        + Sync,
+>;
+/// Returns the messages of a prompt by name, or `None` if there is no such prompt.
+pub(super) type PromptFallback = Box<
+    dyn Fn(RequestContext, String, PromptArguments) -> BoxFuture<'static, Option<Result<GetPromptResult, ToolError>>>
+        + Send
+        + Sync,
+>;
+
 /// What a completion is for: the prompt or the URI template, and the name of the argument or variable.
 pub(super) type CompletionKey = (CompletionOf, String);
 
@@ -105,7 +139,7 @@ pub(super) enum CompletionOf {
 
 /// Completes an argument.
 pub(super) type Completion =
-    Box<dyn Fn(Context, CompleteRequestParams) -> BoxFuture<'static, Vec<String>> + Send + Sync>;
+    Box<dyn Fn(Context, CompleteRequestParams) -> BoxFuture<'static, Result<Vec<String>, ToolError>> + Send + Sync>;
 /// Returns the name of a request's caller.
 pub(super) type Identity = Box<dyn Fn(&Context) -> String + Send + Sync>;
 /// A callback for each change.
@@ -153,6 +187,8 @@ pub(super) type Variables = BTreeMap<String, String>;
 /// A prompt and its function.
 pub(super) struct PromptEntry {
     pub(super) prompt: Prompt,
+    /// The types of the arguments, if they have any.
+    pub(super) types: TextArguments,
     pub(super) get: Box<dyn Fn(RequestContext, PromptArguments) -> GetPromptFuture + Send + Sync>,
 }
 

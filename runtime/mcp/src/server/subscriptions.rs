@@ -28,6 +28,7 @@ use serde_json::json;
 use tokio_util::sync::CancellationToken;
 
 use super::change_filter::CallerFilter;
+use super::visibility::Affected;
 use crate::protocol;
 use crate::protocol::ContextExt;
 use crate::protocol::change::{Change, Filter, Pending};
@@ -106,8 +107,8 @@ struct Subscriber {
 }
 
 impl Subscriber {
-    fn notify(&self, change: Change) {
-        if self.filter.allows(&change) {
+    fn notify(&self, change: Change, affected: &Affected) {
+        if self.filter.notifies(&change, affected) {
             self.pending.add(change, &self.accepted);
         }
     }
@@ -136,16 +137,22 @@ impl Subscriptions {
     /// Notifies the subscribers of a change. A subscription to a resource covers its parts: `file:///notes/` covers
     /// `file:///notes/today`.
     pub fn changed(&self, change: &Change) {
+        self.notify(change, &Affected::default());
+    }
+
+    /// Notifies the subscribers that a change concerns.
+    pub(super) fn notify(&self, change: &Change, affected: &Affected) {
         for subscriber in self.subscribers().values().filter(|subscriber| subscriber.accepted.matches(change)) {
-            subscriber.notify(change.clone());
+            subscriber.notify(change.clone(), affected);
         }
     }
 
     /// Notifies the subscribers of everything that they have subscribed to, because changes may have been missed.
-    pub(super) fn everything_changed(&self) {
+    pub(super) fn everything_changed(&self, affected: impl Fn(&Change) -> Affected) {
         for subscriber in self.subscribers().values() {
             for change in subscriber.accepted.changes() {
-                subscriber.notify(change);
+                let affected = affected(&change);
+                subscriber.notify(change, &affected);
             }
         }
     }

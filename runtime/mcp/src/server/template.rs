@@ -1,7 +1,6 @@
 //! Resource templates and the functions that read their resources.
 
 use std::collections::BTreeMap;
-use std::future::Future;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use futures_util::FutureExt;
@@ -11,18 +10,23 @@ use mcpgen_types::v2026_07_28::ResourceTemplate;
 use tower::BoxError;
 
 use super::error::DefinitionError;
+use super::extract::{ARGUMENTS, Args, Call, FromCall, HasRequestContext, Sealed, Uri};
+use super::function::Handler;
 use super::into_contents::{Contents, IntoContents};
 use super::registry::Entry;
 use super::state::{RequestContext, TemplateEntry, Variables};
+use super::text_arguments::TextArguments;
+use super::tool_error::ToolError;
 use super::uri_template::UriTemplate;
+use super::visibility::{Item, Visible};
 use crate::protocol::change::Change;
+use crate::protocol::{ContextExt, errors};
 
 impl TemplateEntry {
-    pub(super) fn new<F, Fut, T>(template: ResourceTemplate, read: F) -> Result<Self, DefinitionError>
+    pub(super) fn new<M, S, H>(template: ResourceTemplate, handler: H, state: S) -> Result<Self, DefinitionError>
     where
-        F: Fn(RequestContext, BTreeMap<String, String>) -> Fut + Send + Sync + 'static,
-        Fut: Future<Output = T> + Send + 'static,
-        T: IntoContents,
+        H: Handler<ReadTemplate, M, S, Output: IntoContents>,
+        S: Send + Sync + 'static,
     {
         static NEXT: AtomicU64 = AtomicU64::new(0);
         let invalid = |source: BoxError| DefinitionError::Template {
@@ -30,9 +34,18 @@ impl TemplateEntry {
             source: source.into(),
         };
         let uri_template = UriTemplate::parse(&template.uri_template).map_err(|reason| invalid(reason.into()))?;
-        let read = move |context, variables, uri: String, mime_type: Option<String>| {
-            let contents = read(context, variables);
-            async move { contents.await.into_contents(&uri, mime_type.as_deref()) }.boxed()
+        let mut types = TextArguments::default();
+        H::define(&mut types)?;
+        if let Some(unknown) = types.required().find(|name| uri_template.names().all(|known| known != *name)) {
+            return Err(invalid(format!("it has no variable {unknown:?}, which its handler requires").into()));
+        }
+        let read = move |request_context: RequestContext, variables, uri: String, mime_type: Option<String>| {
+            let context = Context::clone(&request_context);
+            let request_context = Some(request_context);
+            let mut call = ReadTemplate { context, uri, variables, types: types.clone(), request_context };
+            let contents = handler.call(&mut call, &state);
+            let ReadTemplate { uri, .. } = call;
+            async move { contents?.await.into_contents(&uri, mime_type.as_deref()) }.boxed()
         };
         let number = NEXT.fetch_add(1, Ordering::Relaxed);
         Ok(Self { template, number, uri_template, read: Box::new(read) })
@@ -48,6 +61,68 @@ impl TemplateEntry {
     }
 }
 
+impl Visible for TemplateEntry {
+    fn item(&self) -> Item<'_> {
+        Item::ResourceTemplate(&self.template)
+    }
+}
+
+/// A request for the contents of a resource whose URI matches a template.
+#[derive(Debug)]
+pub struct ReadTemplate {
+    context: Context,
+    uri: String,
+    variables: Variables,
+    types: TextArguments,
+    request_context: Option<RequestContext>,
+}
+
+impl Sealed for ReadTemplate {}
+
+impl Call for ReadTemplate {
+    type Definition = TextArguments;
+
+    fn context(&self) -> &Context {
+        &self.context
+    }
+}
+
+impl HasRequestContext for ReadTemplate {
+    fn take_request_context(&mut self) -> Option<RequestContext> {
+        self.request_context.take()
+    }
+}
+
+impl<S> FromCall<ReadTemplate, S> for Uri {
+    fn from_call(call: &mut ReadTemplate, _: &S) -> Result<Self, ToolError> {
+        Ok(Self(call.uri.clone()))
+    }
+}
+
+impl<S> FromCall<ReadTemplate, S> for BTreeMap<String, String> {
+    const TAKES: u8 = ARGUMENTS;
+
+    fn from_call(call: &mut ReadTemplate, _: &S) -> Result<Self, ToolError> {
+        Ok(std::mem::take(&mut call.variables))
+    }
+}
+
+/// No resource has a URI whose variables do not match the type.
+impl<S, A: serde::de::DeserializeOwned + schemars::JsonSchema> FromCall<ReadTemplate, S> for Args<A> {
+    const TAKES: u8 = ARGUMENTS;
+
+    fn define(types: &mut TextArguments) -> Result<(), DefinitionError> {
+        *types = TextArguments::of::<A>();
+        Ok(())
+    }
+
+    fn from_call(call: &mut ReadTemplate, _: &S) -> Result<Self, ToolError> {
+        let decoded = call.types.decode(std::mem::take(&mut call.variables));
+        let not_found = |_| errors::resource_not_found(call.context.revision(), &call.uri);
+        Ok(Self(decoded.map_err(not_found)?))
+    }
+}
+
 impl Entry for TemplateEntry {
     const KIND: &'static str = "resource template";
     const CHANGE: Change = Change::Resources;
@@ -59,5 +134,9 @@ impl Entry for TemplateEntry {
 
     fn listed(&self, _: &Context) -> ResourceTemplate {
         self.template.clone()
+    }
+
+    fn item_of(listed: &ResourceTemplate) -> Item<'_> {
+        Item::ResourceTemplate(listed)
     }
 }

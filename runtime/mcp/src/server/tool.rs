@@ -1,6 +1,6 @@
 //! Tools and their functions.
 
-use std::future::{Future, ready};
+use std::future::ready;
 use std::sync::{Arc, OnceLock};
 
 use mcpgen_runtime::context::Context;
@@ -12,12 +12,15 @@ use tower::BoxError;
 
 use super::arguments::Arguments;
 use super::error::DefinitionError;
+use super::extract::{ARGUMENTS, Args, Call, FromCall, HasRequestContext, Sealed};
+use super::function::Handler;
 use super::into_tool_result::{IntoToolResult, text};
 use super::json_terms::in_json_terms;
 use super::registry::Entry;
 use super::state::{RequestContext, ToolEntry, ToolRunner};
 use super::tool_error::{Failure, ResultOrInput, ToolError};
 use super::tool_schemas::Schemas;
+use super::visibility::{Item, Visible};
 use super::{conversion, schema};
 use crate::protocol::change::Change;
 use crate::protocol::header_params;
@@ -26,35 +29,23 @@ use crate::validation::Validator;
 type Run = Box<dyn Fn(Arc<ToolEntry>, RequestContext, Arguments) -> ResponseFuture + Send + Sync>;
 
 impl ToolEntry {
-    /// Creates a tool whose arguments are a Rust type.
-    pub(super) fn typed<A, F, Fut, T>(info: ToolInfo, function: F) -> Result<Self, DefinitionError>
+    /// Creates a tool. The types of its function define the schemas that `info` lacks.
+    pub(super) fn new<M, S, H>(mut info: ToolInfo, handler: H, state: S) -> Result<Self, DefinitionError>
     where
-        A: serde::de::DeserializeOwned + schemars::JsonSchema + Send,
-        F: Fn(RequestContext, A) -> Fut + Send + Sync + 'static,
-        Fut: Future<Output = T> + Send + 'static,
-        T: IntoToolResult,
+        H: Handler<CallTool, M, S, Output: IntoToolResult>,
+        S: Send + Sync + 'static,
     {
-        let mut info = info;
-        let tool = &mut info.tool;
-        let (input_schema, description) = schema::input_schema::<A>(&tool.name)?;
-        tool.description = tool.description.take().or(description);
-        tool.input_schema = input_schema;
-        let output_schema = T::output_schema().map(|schema| schema::decode(&tool.name, "outputSchema", &schema));
-        tool.output_schema = output_schema.transpose()?;
-        Self::new(info, run(|context, entry, arguments| decode_arguments::<A>(context, entry, arguments), function))
+        H::define(&mut info)?;
+        if !info.takes_arguments && !info.has_input_schema() {
+            info.set_keyword("additionalProperties", false);
+        }
+        if let (None, Some(schema)) = (&info.tool.output_schema, H::Output::output_schema()) {
+            info.tool.output_schema = Some(schema::decode(&info.tool.name, "outputSchema", &schema)?);
+        }
+        Self::checked(info, run(handler, state))
     }
 
-    /// Creates a tool with hand-written schemas.
-    pub(super) fn with_schema<F, Fut, T>(info: ToolInfo, function: F) -> Result<Self, DefinitionError>
-    where
-        F: Fn(RequestContext, JsonObject) -> Fut + Send + Sync + 'static,
-        Fut: Future<Output = T> + Send + 'static,
-        T: IntoToolResult,
-    {
-        Self::new(info, run(|_, _, arguments| Ok((arguments.object()?, None)), function))
-    }
-
-    fn new(info: ToolInfo, run: Run) -> Result<Self, DefinitionError> {
+    fn checked(info: ToolInfo, run: Run) -> Result<Self, DefinitionError> {
         if let Some(problem) = info.problem {
             return Err(problem);
         }
@@ -93,6 +84,12 @@ fn argument_names(schema: &Json) -> Vec<String> {
     names.map(|(name, _)| name.into_owned()).collect()
 }
 
+impl Visible for ToolEntry {
+    fn item(&self) -> Item<'_> {
+        Item::Tool(&self.tool)
+    }
+}
+
 impl Entry for ToolEntry {
     const KIND: &'static str = "tool";
     const CHANGE: Change = Change::Tools;
@@ -108,6 +105,10 @@ impl Entry for ToolEntry {
             runner.list(context, &mut tool);
         }
         tool
+    }
+
+    fn item_of(listed: &Tool) -> Item<'_> {
+        Item::Tool(listed)
     }
 }
 
@@ -168,35 +169,93 @@ impl ToolEntry {
     }
 }
 
-/// Wraps a tool's function. `decode` converts the arguments, and takes memory for them; if it fails, the function is not
-/// called.
-fn run<A, F, Fut, T>(
-    decode: impl Fn(&Context, &ToolEntry, &Arguments) -> Result<(A, Option<DecodedMemory>), ToolError>
-    + Send
-    + Sync
-    + 'static,
-    function: F,
-) -> Run
+/// A call of a tool.
+#[derive(Debug)]
+pub struct CallTool {
+    entry: Arc<ToolEntry>,
+    context: Context,
+    arguments: Arguments,
+    request_context: Option<RequestContext>,
+    /// The memory of the decoded arguments.
+    memory: Option<DecodedMemory>,
+}
+
+impl Sealed for CallTool {}
+
+impl Call for CallTool {
+    type Definition = ToolInfo;
+
+    fn context(&self) -> &Context {
+        &self.context
+    }
+}
+
+impl HasRequestContext for CallTool {
+    fn take_request_context(&mut self) -> Option<RequestContext> {
+        let context = self.request_context.take()?;
+        Some(context.with_arguments(std::mem::take(&mut self.arguments)))
+    }
+}
+
+impl<S, A: serde::de::DeserializeOwned + schemars::JsonSchema> FromCall<CallTool, S> for Args<A> {
+    const TAKES: u8 = ARGUMENTS;
+
+    fn define(info: &mut ToolInfo) -> Result<(), DefinitionError> {
+        info.takes_arguments = true;
+        let has_schema = info.has_input_schema();
+        let tool = &mut info.tool;
+        let (input_schema, description) = schema::input_schema::<A>(&tool.name)?;
+        tool.description = tool.description.take().or(description);
+        if !has_schema {
+            tool.input_schema = input_schema;
+        }
+        Ok(())
+    }
+
+    fn from_call(call: &mut CallTool, _: &S) -> Result<Self, ToolError> {
+        let (arguments, memory) = decode_arguments(&call.context, &call.entry, &call.arguments)?;
+        call.memory = memory;
+        Ok(Self(arguments))
+    }
+}
+
+impl<S> FromCall<CallTool, S> for JsonObject {
+    const TAKES: u8 = ARGUMENTS;
+
+    fn define(info: &mut ToolInfo) -> Result<(), DefinitionError> {
+        info.takes_arguments = true;
+        Ok(())
+    }
+
+    fn from_call(call: &mut CallTool, _: &S) -> Result<Self, ToolError> {
+        Ok(call.arguments.object()?)
+    }
+}
+
+/// Wraps a tool's function.
+fn run<M, S, H>(handler: H, state: S) -> Run
 where
-    F: Fn(RequestContext, A) -> Fut + Send + Sync + 'static,
-    Fut: Future<Output = T> + Send + 'static,
-    T: IntoToolResult,
+    H: Handler<CallTool, M, S, Output: IntoToolResult>,
+    S: Send + Sync + 'static,
 {
     Box::new(move |entry, request_context, arguments| {
         let context = Context::clone(&request_context);
-        match decode(&context, &entry, &arguments) {
-            Ok((decoded, memory)) => {
-                let result = function(request_context.with_arguments(arguments), decoded);
-                Box::pin(async move {
-                    let _memory = memory;
-                    let result = result.await.into_tool_result();
-                    let result = match (result, entry.schemas.get()) {
-                        (Ok(result), Some(schemas)) => schemas.check_output(&entry.tool.name, result).await,
-                        (result, _) => result,
-                    };
-                    entry.encode(&context, result)
-                })
-            }
+        let request_context = Some(request_context);
+        let mut call = CallTool { entry, context, arguments, request_context, memory: None };
+        let result = handler.call(&mut call, &state);
+        let CallTool { entry, context, memory, .. } = call;
+        match result {
+            Ok(result) => Box::pin(async move {
+                let _memory = memory;
+                let result = result.await.into_tool_result();
+                let Some(schemas) = entry.schemas.get() else { return entry.encode(&context, result) };
+                let result = match result {
+                    // Boxed, so that calls of servers that do not validate are smaller.
+                    Ok(result) => Box::pin(schemas.check_output(&entry.tool.name, result)).await,
+                    Err(error) => Err(error),
+                };
+                entry.encode(&context, result)
+            }),
             Err(error) => Box::pin(ready(entry.encode(&context, Err(error)))),
         }
     })
@@ -229,8 +288,10 @@ fn decode_arguments<A: serde::de::DeserializeOwned>(
         }
         Err(invalid(error))
     })?;
-    for remark in given.misspelt(&entry.argument_names) {
-        tracing::warn!(tool = entry.tool.name, "{remark}");
+    if tracing::enabled!(tracing::Level::WARN) {
+        for remark in given.misspelt(&entry.argument_names) {
+            tracing::warn!(tool = entry.tool.name, "{remark}");
+        }
     }
     Ok((decoded, memory))
 }
@@ -241,13 +302,15 @@ fn invalid_arguments(entry: &ToolEntry, arguments: &Arguments, error: &mcpgen_ty
     entry.invalid_arguments(arguments, &format!("{at}{}", in_json_terms(&error.to_string())))
 }
 
-/// The description of a tool without its schemas. Converts from a name, or from a [`Tool`], whose schemas are replaced
-/// with the schemas of the function's types.
+/// The description of a tool. Converts from a name, or from a [`Tool`]. The types of the tool's function define the schemas
+/// that it lacks.
 #[derive(Clone, Debug)]
 pub struct ToolInfo {
     tool: Tool,
     /// The first problem of the schema, which is reported when the server starts.
     problem: Option<DefinitionError>,
+    /// Whether the function takes arguments. If not, and without a schema, the tool accepts none.
+    takes_arguments: bool,
     runner: Option<Arc<dyn ToolRunner>>,
 }
 
@@ -271,13 +334,13 @@ impl ToolInfo {
         self
     }
 
-    /// Sets the JSON Schema of the arguments, for a tool that takes them as a JSON object:
-    /// [`ServerBuilder::tool_with_schema`](super::ServerBuilder::tool_with_schema). The schema's `type` must be `object`; it
-    /// is added if it is missing. An invalid schema is reported when the server starts.
+    /// Sets the JSON Schema of the arguments, for a tool that takes them as a [`JsonObject`]. The schema's `type` must be
+    /// `object`; it is added if it is missing. An invalid schema is reported when the server starts.
     ///
     /// ```
     /// use mcpgen_sdk::Server;
     /// use mcpgen_sdk::server::ToolInfo;
+    /// use mcpgen_types::JsonObject;
     /// use serde_json::json;
     ///
     /// let greet = ToolInfo::new("greet").input_schema(json!({
@@ -285,7 +348,7 @@ impl ToolInfo {
     ///     "required": ["name"],
     /// }));
     /// let server = Server::builder("greeter", "1.0.0")
-    ///     .tool_with_schema(greet, |_, arguments| async move {
+    ///     .tool(greet, |arguments: JsonObject| async move {
     ///         format!("hello, {}", arguments.get("name").and_then(|name| name.as_str()).unwrap_or_default())
     ///     })
     ///     .build();
@@ -355,6 +418,10 @@ impl ToolInfo {
         info
     }
 
+    fn has_input_schema(&self) -> bool {
+        self.tool.input_schema != ToolInputSchema::new()
+    }
+
     fn keyword(&self, name: &str) -> Option<JsonRef<'_>> {
         self.tool.input_schema.get().get(name)
     }
@@ -412,7 +479,7 @@ impl From<String> for ToolInfo {
 
 impl From<Tool> for ToolInfo {
     fn from(tool: Tool) -> Self {
-        Self { tool, problem: None, runner: None }
+        Self { tool, problem: None, takes_arguments: false, runner: None }
     }
 }
 

@@ -26,7 +26,7 @@ pub struct ToolError(pub(super) Failure);
 ///     number: String,
 /// }
 ///
-/// async fn parse(_: RequestContext, Parse { number }: Parse) -> ToolResult<i64> {
+/// async fn parse(Args(Parse { number }): Args<Parse>) -> ToolResult<i64> {
 ///     Ok(number.parse()?)
 /// }
 ///

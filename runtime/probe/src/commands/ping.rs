@@ -17,7 +17,7 @@ pub(crate) async fn run(args: &PingArgs) -> Result<(), Failure> {
             let start = Instant::now();
             client.ping().await.map_err(|error| Failure::call("ping", error))?;
             let milliseconds = start.elapsed().as_secs_f64() * 1e3;
-            let info = client.peer.peer_info();
+            let info = client.peer().peer_info();
             let member =
                 |name: &str| info.as_ref().and_then(|info| info.implementation.get(name).map(JsonRef::to_json));
             Ok(JsonObject::from([

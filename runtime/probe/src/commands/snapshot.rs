@@ -43,8 +43,9 @@ fn check(path: &Path, text: &str, new: &Json, kinds: &[Kind]) -> Result<(), Fail
     if old == text {
         return Ok(());
     }
-    let old =
-        Json::parse(old).map_err(|error| Failure::Usage(format!("{file} is not a snapshot: {error}; {remedy}")))?;
+    let old = Json::parse(old).map_err(|error| {
+        Failure::Usage(format!("{file} is not a snapshot, because it is not JSON: {error}; {remedy}"))
+    })?;
     let differences = differences(old.as_ref(), new.as_ref(), kinds);
     if differences.is_empty() {
         return Ok(());

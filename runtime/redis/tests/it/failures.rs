@@ -25,7 +25,7 @@ const LONG: Duration = Duration::from_secs(600);
 fn task(id: &str) -> StoredTask {
     let now = jiff::Timestamp::now();
     StoredTask {
-        task: Task::new(id, TaskStatus::Working, now.to_string(), now.to_string(), Some(60_000)),
+        task: Task::new(id, TaskStatus::Working, now.to_string(), Some(60_000)).last_updated_at(now.to_string()),
         owner: "ann".to_owned(),
         until: now + jiff::SignedDuration::from_secs(60),
         outcome: None,

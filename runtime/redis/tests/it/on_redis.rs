@@ -6,9 +6,10 @@ use std::time::Duration;
 use mcpgen_redis::{OnRedis, RedisStores};
 use mcpgen_sdk::http::server::{Endpoint, EndpointOptions, ServeHttp};
 use mcpgen_sdk::protocol::change::Change;
-use mcpgen_sdk::server::{ToolError, ToolInfo};
+use mcpgen_sdk::server::{RequestContext, ToolError, ToolInfo};
 use mcpgen_sdk::tasks::{TaskSupport, TaskToolExt};
 use mcpgen_sdk::{Server, ServerBuilder};
+use mcpgen_types::JsonObject;
 use mcpgen_types::v2026_07_28::{
     ElicitRequestFormParams, ElicitRequestFormParamsRequestedSchema, Tool, ToolInputSchema,
 };
@@ -27,13 +28,13 @@ fn tool(name: &str) -> Tool {
 fn builder() -> ServerBuilder {
     let slow = ToolInfo::from(tool("slow")).task(TaskSupport::Optional);
     Server::builder("shared", "1")
-        .tool_with_schema(tool("echo"), |_, arguments| async move { mcpgen_types::to_string(&arguments) })
-        .tool_with_schema(tool("ask"), |context, _| async move {
+        .tool(tool("echo"), |arguments: JsonObject| async move { mcpgen_types::to_string(&arguments) })
+        .tool(tool("ask"), |context: RequestContext| async move {
             let schema = ElicitRequestFormParamsRequestedSchema::new(BTreeMap::new());
             let response = context.elicit("name", ElicitRequestFormParams::new("who are you?", schema)).await?;
             Ok::<_, ToolError>(response.action.as_str().to_owned())
         })
-        .tool_with_schema(slow, |_, _| async { "slow" })
+        .tool(slow, || async { "slow" })
 }
 
 async fn replica(redis: &RedisServer) -> (Server, Endpoint) {
@@ -120,7 +121,7 @@ async fn a_home_that_was_considered_dead_stops_running_its_sessions() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn declares_tasks_only_if_a_tool_can_run_as_a_task() {
     let Some(redis) = RedisServer::start().await else { return };
-    let plain = Server::builder("plain", "1").tool_with_schema(tool("echo"), |_, _| async { "echo" });
+    let plain = Server::builder("plain", "1").tool(tool("echo"), || async { "echo" });
     for (builder, expected) in [(plain, false), (builder(), true)] {
         let server = builder.on_redis(redis.url()).await.expect("a connection").build();
         let config = server.config().expect("a sound server");

@@ -7,6 +7,7 @@ use mcpgen_redis::{OnRedis, RedisStores};
 use mcpgen_sdk::Server;
 use mcpgen_sdk::http::server::{Endpoint, EndpointOptions, ServeHttp};
 use mcpgen_sdk::replicas::{SessionStore, StoredSession};
+use mcpgen_types::JsonObject;
 use mcpgen_types::v2026_07_28::{Tool, ToolInputSchema};
 use serde_json::json;
 
@@ -14,8 +15,8 @@ use crate::http::{call, session};
 use crate::redis_server::RedisServer;
 
 async fn replica(redis: &RedisServer) -> Endpoint {
-    let echo = |_, arguments| async move { mcpgen_types::to_string(&arguments) };
-    let server = Server::builder("s", "1").tool_with_schema(Tool::new("echo", ToolInputSchema::new()), echo);
+    let echo = |arguments: JsonObject| async move { mcpgen_types::to_string(&arguments) };
+    let server = Server::builder("s", "1").tool(Tool::new("echo", ToolInputSchema::new()), echo);
     let server = server.on_redis(redis.options()).await.expect("a connection").build();
     server.http(EndpointOptions::default()).expect("a sound server")
 }

@@ -2,7 +2,7 @@
 
 #![cfg(feature = "apps")]
 
-use mcpgen_sdk::server::{APP_MIME_TYPE, App, Apps, ToolInfo};
+use mcpgen_sdk::server::{APP_MIME_TYPE, App, Apps, RequestContext, ToolInfo};
 use mcpgen_sdk::{Client, Server, serve, transport};
 use mcpgen_types::ext::apps::{McpUiResourceCsp, McpUiToolVisibility};
 use mcpgen_types::{JsonObject, Revision};
@@ -14,10 +14,10 @@ fn server() -> Server {
     let csp = McpUiResourceCsp::new().with_connect_domains(["https://example.com".to_owned()]);
     Server::builder("clock", "1")
         .app(App::new(URI, "clock", "<!doctype html>").csp(csp).prefers_border(true))
-        .tool_with_schema(ToolInfo::new("current").app(URI), |context, _| async move {
+        .tool(ToolInfo::new("current").app(URI), |context: RequestContext| async move {
             if Apps::are_shown_by(&context) { "an app" } else { "text" }
         })
-        .tool_with_schema(ToolInfo::new("refresh").app(URI).visibility([McpUiToolVisibility::App]), |_, _| async { "" })
+        .tool(ToolInfo::new("refresh").app(URI).visibility([McpUiToolVisibility::App]), || async { "" })
         .build()
 }
 
@@ -31,7 +31,7 @@ async fn lists_apps_and_their_tools_in_every_revision() {
         for has_apps in [false, true] {
             let (here, there) = transport::duplex();
             tokio::spawn(serve(server(), there));
-            let client = Client::builder("host", "1").options(|options| options.local_info.revisions = vec![revision]);
+            let client = Client::builder("host", "1").revisions([revision]);
             let client = if has_apps { client.extension(Apps) } else { client };
             let client = client.connect(here.0, here.1).await.expect("a connection");
 

@@ -8,7 +8,7 @@ use std::time::Duration;
 use mcpgen_bridge::Bridge;
 use mcpgen_sdk::protocol::change::Change;
 use mcpgen_sdk::protocol::{ContextExt, Level, PeerExt, Progress};
-use mcpgen_sdk::server::ToolError;
+use mcpgen_sdk::server::{RequestContext, ToolError};
 use mcpgen_sdk::{CallError, Client, ClientBuilder, Server, serve, transport};
 use mcpgen_types::v2026_07_28::{
     AudioContent, CallToolResult, ContentBlock, CreateMessageRequestParams, CreateMessageResult,
@@ -37,30 +37,30 @@ fn server() -> Server {
     Server::builder("behind", "1")
         .logging()
         .instructions("Greet.")
-        .tool_with_schema(tool("greet"), |context, arguments| async move {
+        .tool(tool("greet"), |context: RequestContext, arguments: JsonObject| async move {
             context.log(Level::Info, None, "greeting").await;
             format!("hello, {}", arguments.get("name").and_then(JsonRef::as_str).unwrap_or_default())
         })
-        .tool_with_schema(tool("count"), |context, _| async move {
+        .tool(tool("count"), |context: RequestContext| async move {
             context.progress(1.0, Some(2.0), Some("half")).await;
             context.progress(2.0, Some(2.0), None).await;
             "counted"
         })
-        .tool_with_schema(tool("sound"), |_, _| async {
-            CallToolResult::new([ContentBlock::from(AudioContent::new("", "audio/wav"))])
+        .tool(tool("sound"), || async {
+            CallToolResult::new([ContentBlock::from(AudioContent::new("").mime_type("audio/wav"))])
         })
-        .tool_with_schema(tool("wait"), |context, _| async move {
+        .tool(tool("wait"), |context: RequestContext| async move {
             context.progress(1.0, None, None).await;
             std::future::pending::<()>().await;
             "never"
         })
-        .tool_with_schema(tool("sample"), |context, _| async move {
+        .tool(tool("sample"), |context: RequestContext| async move {
             let message = SamplingMessage::new(Role::User, TextContent::new("hello"));
             let sampled = context.sample("model", CreateMessageRequestParams::new([message], 10)).await?;
             let roots = context.roots("roots").await?;
             Ok::<_, ToolError>(format!("{} with {} roots", sampled.model, roots.roots.len()))
         })
-        .tool_with_schema(tool("elicit"), |context, _| async move {
+        .tool(tool("elicit"), |context: RequestContext| async move {
             let form = json!({ "type": "object", "properties": { "name": { "type": "string" } } });
             let form = ElicitRequestFormParams::new(
                 "name?",
@@ -69,15 +69,15 @@ fn server() -> Server {
             let answer = context.elicit("name", form).await?;
             Ok::<_, ToolError>(format!("{:?}", answer.action))
         })
-        .resource(Resource::new("file:///note", "note"), |_| async { "a note" })
-        .prompt(Prompt::new("ask"), |_, _| async { "ask me" })
-        .completion(|_, _| async { vec!["one".to_owned()] })
+        .resource(Resource::new("file:///note", "note"), || async { "a note" })
+        .prompt(Prompt::new("ask"), || async { "ask me" })
+        .completion(|| async { vec!["one".to_owned()] })
         .build()
 }
 
 fn client(revision: Revision) -> ClientBuilder {
     Client::builder("in front", "1")
-        .options(|options| options.local_info.revisions = vec![revision])
+        .revisions([revision])
         .on_sampling(|_, params| async move {
             assert_eq!(params.messages.len(), 1);
             Ok(CreateMessageResult::new(Role::Assistant, TextContent::new("hello"), "model"))
@@ -130,7 +130,7 @@ async fn for_all_pairs<F: Future<Output = ()>>(check: impl Fn(Revision, Revision
 async fn relays_calls_between_all_revisions() {
     for_all_pairs(|front, behind| async move {
         let bridged = Bridged::new(client(front), behind).await;
-        let info = bridged.client.peer.peer_info().expect("a checked server");
+        let info = bridged.client.peer().peer_info().expect("a checked server");
         assert_eq!(info.implementation.get("name").expect("a name"), "behind");
         assert_eq!(info.revision, front);
         assert_eq!(info.instructions.as_deref(), Some("Greet."));
@@ -193,13 +193,13 @@ async fn relays_progress_and_cancellation() {
         let reports = Arc::new(Mutex::new(Vec::new()));
         let seen = Arc::clone(&reports);
         let params = mcpgen_types::Json::from(&json!({ "name": "count", "arguments": {} }));
-        let request = bridged.client.peer.raw_request("tools/call", Some(params));
+        let request = bridged.client.peer().raw_request("tools/call", Some(params));
         let call = request.on_progress(move |report: Progress| seen.lock().expect("no panic").push(report.progress));
         timeout(DEADLINE, call.send()).await.expect("in time").expect("a result");
         assert_eq!(*reports.lock().expect("no panic"), [1.0, 2.0]);
         let (begun, mut has_begun) = tokio::sync::mpsc::channel(1);
         let params = mcpgen_types::Json::from(&json!({ "name": "wait", "arguments": {} }));
-        let request = bridged.client.peer.raw_request("tools/call", Some(params));
+        let request = bridged.client.peer().raw_request("tools/call", Some(params));
         let call = request
             .on_progress(move |_: Progress| {
                 let _ = begun.try_send(());
@@ -237,7 +237,8 @@ async fn relays_changes_and_log_messages() {
         assert_eq!(bridged.text("greet").await, "hello, Ann");
         assert!(next().await.contains("greeting"));
         if front.is_legacy() {
-            bridged.client.subscribe("file:///note").await.expect("a subscription");
+            let filter = SubscriptionFilter::new().with_resource_subscriptions(["file:///note".to_owned()]);
+            let _subscribed = bridged.client.changes(filter).await.expect("a subscription");
             bridged.server.changed(&Change::Tools);
             bridged.server.changed(&Change::Resource("file:///note".to_owned()));
             let mut both = [next().await, next().await];
@@ -247,12 +248,12 @@ async fn relays_changes_and_log_messages() {
             let filter = SubscriptionFilter::new()
                 .with_tools_list_changed(true)
                 .with_resource_subscriptions(["file:///note".to_owned()]);
-            let mut subscription = bridged.client.listen(filter).await.expect("a subscription");
+            let mut subscription = bridged.client.changes(filter).await.expect("a subscription");
             bridged.server.changed(&Change::Tools);
             bridged.server.changed(&Change::Resource("file:///note".to_owned()));
             let mut both = Vec::new();
             for _ in 0..2 {
-                let change = timeout(DEADLINE, subscription.next()).await.expect("in time");
+                let change = timeout(DEADLINE, subscription.try_next()).await.expect("in time");
                 both.extend(change.expect("an open subscription"));
             }
             both.sort();
@@ -310,6 +311,24 @@ async fn reports_a_server_that_crashes() {
     assert!(error.contains("exited with status 7; its last output on stderr was: disk full"), "{error}");
     let error =
         timeout(DEADLINE, bridge).await.expect("in time").expect("no panic").expect_err("the server has failed");
-    let expected = "the connection to the server failed: the server `sh ";
-    assert!(format!("{error:?}").starts_with(expected), "{error:?}");
+    assert_eq!(error.to_string(), "the connection to the server failed");
+    let cause = std::error::Error::source(&error).expect("a cause").to_string();
+    assert!(cause.starts_with("the server `sh "), "{cause}");
+}
+
+#[cfg(all(unix, feature = "stdio"))]
+#[tokio::test]
+async fn tells_the_client_why_the_server_did_not_start() {
+    for revision in [Revision::V2025_11_25, Revision::LATEST] {
+        let (client_side, to_client) = transport::duplex();
+        let bridge = tokio::spawn(Bridge::new().run(to_client, |builder| {
+            let mut command = tokio::process::Command::new("sh");
+            command.args(["-c", "echo 'disk full' >&2; exit 7"]);
+            builder.connect_command(command)
+        }));
+        let connected = timeout(DEADLINE, client(revision).connect(client_side.0, client_side.1)).await;
+        let error = connected.expect("in time").expect_err("there is no server").to_string();
+        assert!(error.contains("cannot connect to the server") && error.contains("disk full"), "{revision}: {error}");
+        assert!(timeout(DEADLINE, bridge).await.expect("in time").expect("no panic").is_err());
+    }
 }

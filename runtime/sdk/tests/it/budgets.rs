@@ -13,6 +13,7 @@ use mcpgen_sdk::http::server::{Endpoint, EndpointOptions, ServeHttp};
 use mcpgen_sdk::protocol::FixedRevision;
 use mcpgen_sdk::protocol::info::MAX_DECLARATION;
 use mcpgen_sdk::replicas::{Home, JournalEntry, Replicas, SessionStore, StoreError, StoredSession};
+use mcpgen_sdk::server::Args;
 use mcpgen_sdk::{Client, Limits, LocalInfo, Router, serve, transport};
 use mcpgen_types::v2025_11_25::{
     CallToolRequest, CallToolRequestParams, CallToolResult, ListToolsRequest, ListToolsResult,
@@ -33,7 +34,7 @@ fn small_objects(count: usize) -> Value {
 
 fn endpoint(change: impl FnOnce(&mut EndpointOptions)) -> (Endpoint, Arc<Observed>) {
     let observed = Arc::<Observed>::default();
-    let server = server(&observed).resource(Resource::new("file:///a", "a"), |_| async { "" }).build();
+    let server = server(&observed).resource(Resource::new("file:///a", "a"), || async { "" }).build();
     let mut options = EndpointOptions::default();
     options.limits.drain_timeout = Duration::from_millis(200);
     options.owner = Some(Arc::new(|parts| {
@@ -168,7 +169,7 @@ async fn decoded_arguments_count_while_the_tool_runs() {
     }
     let (started, proceed) = (Arc::<Notify>::default(), Arc::<Notify>::default());
     let observed = (Arc::clone(&started), Arc::clone(&proceed));
-    let server = mcpgen_sdk::Server::builder("typed", "1").tool("wait", move |_, Wait { names }: Wait| {
+    let server = mcpgen_sdk::Server::builder("typed", "1").tool("wait", move |Args(Wait { names })| {
         let (started, proceed) = observed.clone();
         async move {
             started.notify_one();
@@ -177,7 +178,7 @@ async fn decoded_arguments_count_while_the_tool_runs() {
         }
     });
     // A call takes 300 KB of text and index, and 1.1 MB with decoded strings: two of them are accepted, but not decoded.
-    let options = EndpointOptions { message_memory: 2 << 20, ..EndpointOptions::default() };
+    let options = EndpointOptions::default().with_message_memory(2 << 20);
     let endpoint = server.build().http(options).expect("a sound server");
     let call = || Message {
         headers: [("mcp-protocol-version", MODERN), ("mcp-method", "tools/call"), ("mcp-name", "wait")]
@@ -444,7 +445,7 @@ async fn connect(revision: &str, capabilities: &Value, implementation: &Value) -
 
 #[tokio::test]
 async fn a_connection_refuses_messages_that_take_too_much_memory() {
-    let limits = || Limits { memory: 100_000, ..Limits::default() };
+    let limits = || Limits::default().with_memory(100_000);
     let run = |pipe| support::run(Router::new(), Arc::new(FixedRevision(Revision::V2025_11_25)), limits(), pipe);
     let (mut remote, peer) = RawPeer::connect(run);
     remote.send(&request(1, "tools/call", json!({ "load": small_objects(1000) }))).await;
@@ -491,7 +492,7 @@ async fn requests_wait_while_others_take_the_memory() {
     });
     let router =
         router.request::<ListToolsRequest>(async |_, _| Ok::<_, ErrorObject>(ListToolsResult::new(Vec::new())));
-    let limits = Limits { memory: 100_000, ..Limits::default() };
+    let limits = Limits::default().with_memory(100_000);
     let run = |pipe| support::run(router, Arc::new(FixedRevision(Revision::V2025_11_25)), limits, pipe);
     let (mut remote, _peer) = RawPeer::connect(run);
     let call = |id, name: &str| {

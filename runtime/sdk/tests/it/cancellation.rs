@@ -70,7 +70,7 @@ fn router(dropped: &Arc<AtomicUsize>) -> Router {
 /// Connects with a limit of one request and an outbox for two reports. The test reads all messages itself.
 fn connect(handler: Option<Duration>, more: impl FnOnce(Router) -> Router) -> (RawPeer, Arc<AtomicUsize>) {
     let dropped = Arc::<AtomicUsize>::default();
-    let limits = Limits { outbox_bytes: 1024, in_flight: 1, handler_timeout: handler, ..Limits::default() };
+    let limits = Limits::default().with_outbox_bytes(1024).with_in_flight(1).with_handler_timeout(handler);
     let (here, there) = tokio::io::duplex(64);
     support::run(more(router(&dropped)), Arc::new(FixedRevision(Revision::V2025_11_25)), limits, there);
     (RawPeer::new(here), dropped)

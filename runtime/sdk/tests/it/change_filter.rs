@@ -30,9 +30,9 @@ const LAST: &str = "note:///~all";
 /// resources.
 fn notes() -> ServerBuilder {
     Server::builder("notes", "1")
-        .resource(Resource::new(LAST, "all"), |_| async { "" })
-        .prompt(Prompt::new("write"), |_, _| async { "" })
-        .tool_with_schema("tool", |_, _| async {})
+        .resource(Resource::new(LAST, "all"), || async { "" })
+        .prompt(Prompt::new("write"), || async { "" })
+        .tool("tool", || async {})
         .change_filter(|user, change| match change {
             Change::Resource(uri) => {
                 uri == "note:///" || uri == LAST || uri.starts_with(&format!("note:///{user}/")) && !user.is_empty()
@@ -43,12 +43,12 @@ fn notes() -> ServerBuilder {
         })
 }
 
-fn resource(uri: &str) -> Change {
+pub(crate) fn resource(uri: &str) -> Change {
     Change::Resource(uri.to_owned())
 }
 
 /// Serves over HTTP. The header `x-user` authenticates users. Returns the URL.
-async fn serve(server: &Server) -> String {
+pub(crate) async fn serve(server: &Server) -> String {
     async fn authenticate(mut request: Request, next: Next) -> axum::response::Response {
         if let Some(user) = request.headers().get("x-user").and_then(|user| user.to_str().ok()).map(Principal::new) {
             request.extensions_mut().insert(user);
@@ -63,17 +63,17 @@ async fn serve(server: &Server) -> String {
     url
 }
 
-async fn connect(url: &str, user: &str, revision: Revision) -> Client {
+pub(crate) async fn connect(url: &str, user: &str, revision: Revision) -> Client {
     let mut options = ClientOptions::default();
     if !user.is_empty() {
         options.headers.insert("x-user", user.parse().expect("a header"));
     }
-    let client = Client::builder("c", "1").options(|options| options.local_info.revisions = vec![revision]);
+    let client = Client::builder("c", "1").revisions([revision]);
     client.connect_http(url, options).await.expect("a server")
 }
 
 /// Subscribes to all lists and these resources.
-async fn subscribe(client: &Client, uris: &[&str]) -> Result<Changes, CallError> {
+pub(crate) async fn subscribe(client: &Client, uris: &[&str]) -> Result<Changes, CallError> {
     let filter = SubscriptionFilter::new()
         .with_tools_list_changed(true)
         .with_prompts_list_changed(true)
@@ -83,11 +83,11 @@ async fn subscribe(client: &Client, uris: &[&str]) -> Result<Changes, CallError>
 }
 
 /// Receives changes until the last one, which is not returned.
-async fn receive(changes: &mut Changes) -> Vec<Change> {
+pub(crate) async fn receive(changes: &mut Changes) -> Vec<Change> {
     let mut received = Vec::new();
     let receiving = async {
         loop {
-            match changes.next().await.expect("open").expect("open") {
+            match changes.try_next().await.expect("open").expect("open") {
                 change if change == resource(LAST) => return,
                 change => received.push(change),
             }
@@ -236,8 +236,8 @@ async fn a_session_that_moves_keeps_its_user() {
     let [home, second] = [(); 2].map(|()| {
         let stores = hub.replica();
         let server = notes().change_bus(stores.clone()).build();
-        let replicas = Some(Replicas::new(stores.clone()));
-        let endpoint = server.http(EndpointOptions { replicas, ..EndpointOptions::default() }).expect("a sound server");
+        let options = EndpointOptions::default().with_replicas(Replicas::new(stores.clone()));
+        let endpoint = server.http(options).expect("a sound server");
         Replica { server, endpoint, stores }
     });
     let mut sessions = Vec::new();

@@ -21,16 +21,14 @@ use crate::support::RawPeer;
 const BOTH: [Revision; 2] = [Revision::V2025_11_25, Revision::V2026_07_28];
 
 fn server() -> Server {
-    Server::builder("server", "1")
-        .tool_with_schema(Tool::new("a", ToolInputSchema::new()), |_, _| async { "a" })
-        .build()
+    Server::builder("server", "1").tool(Tool::new("a", ToolInputSchema::new()), || async { "a" }).build()
 }
 
 /// Connects to a server in this process.
 async fn connected(revision: Revision) -> Client {
     let (here, there) = transport::duplex();
     tokio::spawn(async move { serve(server(), there).await });
-    let builder = Client::builder("client", "1").options(|options| options.local_info.revisions = vec![revision]);
+    let builder = Client::builder("client", "1").revisions([revision]);
     builder.connect(here.0, here.1).await.expect("a server")
 }
 
@@ -64,12 +62,12 @@ async fn ends_all_tasks_when_it_is_dropped() {
 async fn disconnects_its_peers_and_subscriptions_when_it_is_dropped() {
     let client = connected(Revision::V2026_07_28).await;
     let filter = SubscriptionFilter::new().with_tools_list_changed(true);
-    let mut subscription = client.listen(filter).await.expect("a subscription");
-    let peer = client.peer.clone();
+    let mut subscription = client.changes(filter).await.expect("a subscription");
+    let peer = client.peer().clone();
     drop(client);
     assert!(peer.is_closed());
     assert!(matches!(peer.raw_request("tools/list", None).await, Err(CallError::Closed(_))));
-    assert!(matches!(subscription.next().await, Err(CallError::Closed(_))));
+    assert_eq!(subscription.try_next().await.expect("no error"), None);
 }
 
 #[tokio::test]
@@ -110,8 +108,8 @@ async fn connect_raw(pipe: usize, limits: Limits) -> (RawPeer, Client) {
 async fn sends_a_call_when_it_is_made() {
     let (mut remote, client) = connect_raw(1 << 16, Limits::default()).await;
     let params = || PaginatedRequestParams::new(client.meta());
-    let first = client.peer.call::<ListToolsRequest>(params());
-    let second = client.peer.call::<ListToolsRequest>(params());
+    let first = client.peer().call::<ListToolsRequest>(params());
+    let second = client.peer().call::<ListToolsRequest>(params());
     for call in [&first, &second] {
         assert_eq!(remote.receive().await["id"], mcpgen_types::to_value(call.id()).expect("JSON"));
     }
@@ -129,10 +127,10 @@ async fn sends_a_call_when_it_is_made() {
 #[tokio::test]
 async fn a_call_waits_for_the_queue_while_it_is_awaited() {
     // The first request fills the queue: the pipe cannot hold it.
-    let (mut remote, client) = connect_raw(16, Limits { outbox_bytes: 1, ..Limits::default() }).await;
-    let _first = client.peer.raw_request("tools/list", None).send();
-    let dropped = client.peer.raw_request("tools/list", None).send();
-    let awaited = tokio::spawn(client.peer.raw_request("tools/list", None).send());
+    let (mut remote, client) = connect_raw(16, Limits::default().with_outbox_bytes(1)).await;
+    let _first = client.peer().raw_request("tools/list", None).send();
+    let dropped = client.peer().raw_request("tools/list", None).send();
+    let awaited = tokio::spawn(client.peer().raw_request("tools/list", None).send());
     drop(dropped);
     for id in [1, 3] {
         let request = remote.receive().await;
@@ -160,7 +158,7 @@ async fn closes_all_clones() {
     let client = connected(Revision::V2025_11_25).await;
     let clone = client.clone();
     client.close().await.expect("closed without an error");
-    assert!(clone.peer.is_closed());
+    assert!(clone.peer().is_closed());
     clone.close().await.expect("closed without an error");
 }
 
@@ -168,13 +166,13 @@ async fn closes_all_clones() {
 async fn reports_a_busy_server() {
     let (here, there) = transport::duplex();
     let hang = Tool::new("hang", ToolInputSchema::new());
-    let server = Server::builder("server", "1").tool_with_schema(hang, |_, _| std::future::pending::<&str>());
-    let limits = Limits { in_flight: 1, queued_requests: 0, ..Limits::default() };
+    let server = Server::builder("server", "1").tool(hang, std::future::pending::<&str>);
+    let limits = Limits::default().with_in_flight(1).with_queued_requests(0);
     tokio::spawn(serve(server.limits(limits).build(), there));
     let client = Client::builder("client", "1").connect(here.0, here.1).await.expect("a server");
     let params = || Some(Json::from(&json!({ "name": "hang" })));
-    let _running = client.peer.raw_request("tools/call", params()).send();
-    let error = client.peer.raw_request("tools/call", params()).await.expect_err("the server is busy");
+    let _running = client.peer().raw_request("tools/call", params()).send();
+    let error = client.peer().raw_request("tools/call", params()).await.expect_err("the server is busy");
     assert!(error.is_busy(), "{error}");
     assert!(!CallError::ErrorResponse(errors::internal()).is_busy());
 }
@@ -188,7 +186,7 @@ async fn waits_for_the_server_to_end_the_connection() {
     assert!(waiting.is_err(), "the connection is open");
     serving.abort();
     client.closed().await;
-    assert!(client.peer.is_closed());
+    assert!(client.peer().is_closed());
     client.close().await.expect("closed without an error");
 }
 
@@ -218,13 +216,13 @@ async fn ends_its_session_when_it_is_dropped() {
     tokio::task::yield_now().await;
     let before = tasks();
     for revision in BOTH {
-        let builder = Client::builder("client", "1").options(|options| options.local_info.revisions = vec![revision]);
+        let builder = Client::builder("client", "1").revisions([revision]);
         let client = builder.connect_http(&url, Default::default()).await.expect("a server");
         client.tools().await.expect("tools");
         assert_eq!(endpoint.sessions(), usize::from(revision.is_legacy()));
         drop(client);
         until(|| endpoint.sessions() == 0 && tasks() == before).await;
-        let builder = Client::builder("client", "1").options(|options| options.local_info.revisions = vec![revision]);
+        let builder = Client::builder("client", "1").revisions([revision]);
         let peer = builder.connect_http(&url, Default::default()).await.expect("a server").into_peer();
         assert_eq!(endpoint.sessions(), usize::from(revision.is_legacy()));
         drop(peer);
@@ -297,14 +295,17 @@ fn endless(kind: &str, number: usize) -> Value {
 async fn reads_at_most_a_thousand_pages_of_a_list() {
     let (client, requests) = paged(|number| endless("tools", number)).await;
     let error = client.tools().await.expect_err("an endless list").to_string();
-    assert_eq!(error, "tools/list: the list has more than 1000 pages; raise `Client::page_limits.pages` to read more");
+    assert_eq!(
+        error,
+        "tools/list: the list has more than 1000 pages; raise `pages` with `Client::with_page_limits` to read more"
+    );
     assert_eq!(requests.load(Ordering::SeqCst), 1000);
 }
 
 #[tokio::test]
 async fn page_limits_can_be_set() {
-    let (mut client, requests) = paged(|number| endless("prompts", number)).await;
-    client.page_limits = PageLimits { pages: 3, ..PageLimits::default() };
+    let (client, requests) = paged(|number| endless("prompts", number)).await;
+    let client = client.with_page_limits(PageLimits::default().with_pages(3));
     let error = client.prompts().await.expect_err("an endless list").to_string();
     assert!(error.contains("more than 3 pages"), "{error}");
     assert_eq!(requests.load(Ordering::SeqCst), 3);
@@ -316,23 +317,24 @@ async fn page_limits_can_be_set() {
 #[tokio::test]
 async fn bounds_the_bytes_of_all_pages_of_a_list() {
     let long = "x".repeat(1000);
-    let (mut client, requests) =
+    let (client, requests) =
         paged(move |number| json!({ "resources": [], "nextCursor": format!("{number}{long}") })).await;
-    client.page_limits.bytes = 5000;
+    let client = client.with_page_limits(PageLimits::default().with_bytes(5000));
     let error = client.resources().await.expect_err("an endless list").to_string();
-    let expected = "resources/list: the list has more than 5000 bytes; raise `Client::page_limits.bytes` to read more";
+    let expected =
+        "resources/list: the list has more than 5000 bytes; raise `bytes` with `Client::with_page_limits` to read more";
     assert_eq!(error, expected);
     assert_eq!(requests.load(Ordering::SeqCst), 5);
-    assert_eq!(PageLimits::default(), PageLimits { pages: 1000, bytes: 64 << 20 });
+    assert_eq!(PageLimits::default(), PageLimits::default().with_pages(1000).with_bytes(64 << 20));
 }
 
 #[tokio::test]
 async fn reads_a_list_of_exactly_as_many_pages() {
-    let (mut client, _) = paged(|number| match number {
+    let (client, _) = paged(|number| match number {
         0..9 => endless("tools", number),
         _ => json!({ "tools": [] }),
     })
     .await;
-    client.page_limits.pages = 10;
+    let client = client.with_page_limits(PageLimits::default().with_pages(10));
     assert!(client.tools().await.expect("ten pages").is_empty());
 }

@@ -1,6 +1,7 @@
 //! The methods of `Client`, in every revision.
 #![allow(deprecated, reason = "what the newest revision deprecates is still served")]
 
+use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
@@ -13,10 +14,10 @@ use mcpgen_sdk::server::{RequestContext, ToolError};
 use mcpgen_sdk::transport::{self, lines};
 use mcpgen_sdk::{Client, ClientBuilder, Server, serve};
 use mcpgen_types::v2026_07_28::{
-    CreateMessageRequestParams, CreateMessageResult, ElicitRequestFormParams, ElicitResult, ElicitResultAction,
-    ListPromptsRequest, ListToolsRequest, PaginatedRequestParams, Prompt, PromptArgument, PromptReference,
-    ReadResourceRequest, ReadResourceRequestParams, Resource, ResourceTemplate, Role, Root, SamplingMessage,
-    TextContent, Tool, ToolInputSchema,
+    CompleteRequestParams, CreateMessageRequestParams, CreateMessageResult, ElicitRequestFormParams, ElicitResult,
+    ElicitResultAction, ListPromptsRequest, ListToolsRequest, PaginatedRequestParams, Prompt, PromptArgument,
+    PromptReference, ReadResourceRequest, ReadResourceRequestParams, Resource, ResourceTemplate, Role, Root,
+    SamplingMessage, TextContent, Tool, ToolInputSchema,
 };
 use mcpgen_types::{JsonObject, Revision};
 use serde_json::{Value, json};
@@ -46,19 +47,19 @@ fn server() -> Server {
         .logging()
         .page_size(2)
         .cache_hint::<ListToolsRequest>(CacheHint { fresh_for: Duration::from_secs(60), public: true })
-        .tool_with_schema(tool("asks"), |context, _| request_input(context))
-        .tool_with_schema(tool("logs"), |context: RequestContext, _| async move {
-            context.log(Level::Info, None, "event").await
+        .tool(tool("asks"), |context: RequestContext| request_input(context))
+        .tool(tool("logs"), |context: RequestContext| async move { context.log(Level::Info, None, "event").await })
+        .tool(tool("fails"), || async { Err::<(), _>(ToolError::failed("no")) })
+        .resource(Resource::new("file:///a", "a"), || async { "a" })
+        .resource(Resource::new("file:///b", "b"), || async { vec![1_u8] })
+        .resource(Resource::new("file:///c", "c"), || async { "c" })
+        .resource_template(ResourceTemplate::new("t:{x}", "t"), |variables: BTreeMap<String, String>| async move {
+            variables["x"].clone()
         })
-        .tool_with_schema(tool("fails"), |_, _| async { Err::<(), _>(ToolError::failed("no")) })
-        .resource(Resource::new("file:///a", "a"), |_| async { "a" })
-        .resource(Resource::new("file:///b", "b"), |_| async { vec![1_u8] })
-        .resource(Resource::new("file:///c", "c"), |_| async { "c" })
-        .resource_template(ResourceTemplate::new("t:{x}", "t"), |_, variables| async move { variables["x"].clone() })
-        .prompt(Prompt::new("greet").with_arguments([argument]), |_, arguments| async move {
+        .prompt(Prompt::new("greet").with_arguments([argument]), |arguments: BTreeMap<String, String>| async move {
             format!("hello {}", arguments["who"])
         })
-        .completion(|_, params| async move { vec![params.argument.value + "!"] })
+        .completion(|params: CompleteRequestParams| async move { vec![params.argument.value + "!"] })
         .build()
 }
 
@@ -73,7 +74,7 @@ async fn connected(server: &Server, builder: ClientBuilder, revision: Revision) 
     let (here, there) = transport::duplex();
     let server = server.clone();
     tokio::spawn(async move { serve(server, there).await });
-    let builder = builder.options(|options| options.local_info.revisions = vec![revision]);
+    let builder = builder.revisions([revision]);
     let client = builder.connect(here.0, here.1).await.unwrap_or_else(|error| panic!("{revision}: {error}"));
     assert_eq!(client.revision(), revision);
     client
@@ -103,9 +104,6 @@ async fn all_methods_work_in_every_revision() {
         };
         assert!(mcpgen_sdk::protocol::errors::is_resource_not_found(&error), "{revision} {error}");
 
-        assert_eq!(client.subscribe("file:///a").await.is_ok(), revision.is_legacy(), "{revision}");
-        assert_eq!(client.unsubscribe("file:///a").await.is_ok(), revision.is_legacy(), "{revision}");
-
         assert_eq!(client.prompts().await.expect("prompts")[0].name, "greet");
         let greeting = client.prompt("greet", [("who".to_owned(), "ann".to_owned())].into()).await.expect("a prompt");
         assert_eq!(mcpgen_types::to_value(&greeting).expect("JSON")["messages"][0]["content"]["text"], "hello ann");
@@ -114,8 +112,8 @@ async fn all_methods_work_in_every_revision() {
 
         let mut pages = client.pages::<ListPromptsRequest>();
         if !revision.is_legacy() {
-            assert_eq!(pages.next().await.expect("a page").map(|page| page.prompts.len()), Some(1));
-            assert!(pages.next().await.expect("the end of the list").is_none());
+            assert_eq!(pages.try_next().await.expect("a page").map(|page| page.prompts.len()), Some(1));
+            assert!(pages.try_next().await.expect("the end of the list").is_none());
         }
     }
 }
@@ -128,7 +126,7 @@ async fn results_of_older_servers_have_no_invented_members() {
         let called = client.call_tool("fails", JsonObject::new()).await.expect("a result");
         let read = client.read_resource("file:///a").await.expect("contents");
         let prompt = client.prompt("greet", [("who".to_owned(), "ann".to_owned())].into()).await.expect("a prompt");
-        let page = client.pages::<ListToolsRequest>().next().await.expect("a page").expect("a first page");
+        let page = client.pages::<ListToolsRequest>().try_next().await.expect("a page").expect("a first page");
         let extras = [called.extra.len(), read.extra.len(), prompt.extra.len(), page.extra.len()];
         assert_eq!(extras, [0; 4], "{revision}");
     }
@@ -191,7 +189,7 @@ async fn connect_to(
             }
         }
     });
-    let builder = builder.options(|options| options.local_info.revisions = vec![revision]);
+    let builder = builder.revisions([revision]);
     builder.connect(lines::receive(reader, 1 << 20), lines::send(writer)).await.expect("connected")
 }
 
@@ -263,9 +261,9 @@ async fn pages_can_be_retried_and_must_not_repeat() {
     })
     .await;
     let mut pages = client.pages::<ListPromptsRequest>();
-    assert!(pages.next().await.is_err());
-    assert_eq!(pages.next().await.expect("a page").expect("a page").prompts.len(), 1);
-    assert!(pages.next().await.is_err(), "the cursor repeats");
+    assert!(pages.try_next().await.is_err());
+    assert_eq!(pages.try_next().await.expect("a page").expect("a page").prompts.len(), 1);
+    assert!(pages.try_next().await.is_err(), "the cursor repeats");
 }
 
 #[tokio::test]
@@ -280,7 +278,7 @@ async fn omits_tools_with_invalid_headers() {
     .await;
     let tools = client.tools().await.expect("tools");
     assert_eq!(tools.iter().map(|tool| tool.name.as_str()).collect::<Vec<_>>(), ["good"]);
-    let page = client.pages::<ListToolsRequest>().next().await.expect("a page").expect("tools");
+    let page = client.pages::<ListToolsRequest>().try_next().await.expect("a page").expect("tools");
     assert_eq!(page.tools.iter().map(|tool| tool.name.as_str()).collect::<Vec<_>>(), ["good"]);
 }
 
@@ -325,6 +323,77 @@ async fn lenient_clients_repair_results() {
     }
 }
 
+/// A result is checked against the negotiated revision, which is stricter here than the newest one or whose conversion would
+/// leave out an invalid member.
+#[tokio::test]
+async fn results_are_checked_against_the_negotiated_revision() {
+    let result = |structured: Value| json!({ "content": [], "structuredContent": structured });
+    let list = |schema: Value| json!({ "tools": [good_tool(), { "name": "b", "inputSchema": { "type": "object" }, "outputSchema": schema }] });
+    let (old, new) = (Revision::V2025_11_25, Revision::V2026_07_28);
+    let array_schema = "tools[1].outputSchema.type: expected constant \"object\", found \"array\"";
+    for (revision, method, result, expected) in [
+        (old, "tools/call", result(json!([1])), Some("structuredContent: expected object, found array")),
+        (
+            Revision::V2025_06_18,
+            "tools/call",
+            result(json!(1)),
+            Some("structuredContent: expected object, found number"),
+        ),
+        // These revisions do not define the member.
+        (Revision::V2025_03_26, "tools/call", result(json!([1])), None),
+        (Revision::V2024_11_05, "tools/call", result(json!([1])), None),
+        (new, "tools/call", result(json!([1])), None),
+        (old, "tools/call", result(json!({})), None),
+        (old, "tools/call", json!({ "content": [], "isError": null }), Some("isError: expected boolean, found null")),
+        (old, "tools/list", list(json!({ "type": "array" })), Some(array_schema)),
+        (Revision::V2025_06_18, "tools/list", list(json!({ "type": "array" })), Some(array_schema)),
+        (Revision::V2025_03_26, "tools/list", list(json!({ "type": "array" })), None),
+        (new, "tools/list", list(json!({ "type": "array" })), None),
+        (old, "tools/list", list(json!({ "type": "object" })), None),
+        (
+            old,
+            "tools/list",
+            json!({ "tools": [{ "name": "a", "inputSchema": {} }] }),
+            Some("tools[0].inputSchema.type: missing required member"),
+        ),
+    ] {
+        let at = format!("{method} in {revision}: {result}");
+        let answer = move |_: &str, _: &Value| result.clone();
+        let repairs = Arc::new(Mutex::new(Vec::new()));
+        let reported = Arc::clone(&repairs);
+        let lenient = builder().lenient(move |_, repair| {
+            reported.lock().expect("no panic").push(repair.to_string());
+        });
+        let strict = connect_to(builder(), revision, answer.clone()).await;
+        let lenient = connect_to(lenient, revision, answer).await;
+        let call = async |client: &Client| match method {
+            "tools/list" => client.tools().await.map(|tools| tools.len()),
+            _ => client.call_tool("a", JsonObject::new()).await.map(|_| 0),
+        };
+        match (call(&strict).await, expected) {
+            (Ok(_), None) => {}
+            (Err(CallError::Invalid(error)), Some(expected)) => {
+                assert_eq!(error.to_string(), format!("{method} result of revision {revision}: {expected}"), "{at}");
+            }
+            (found, _) => panic!("{at}: {found:?}"),
+        }
+        let repaired = call(&lenient).await;
+        let repairs: Vec<String> = repairs.lock().expect("no panic").clone();
+        let is_hint = |repair: &String| repair.contains("ttlMs") || repair.contains("cacheScope");
+        let repairs: Vec<String> = repairs.into_iter().filter(|repair| !is_hint(repair)).collect();
+        // A lenient client reports each repair, and rejects what it cannot repair.
+        assert_eq!(!repairs.is_empty() || repaired.is_err(), expected.is_some(), "{at}: {repairs:?} {repaired:?}");
+        if expected == Some(array_schema) {
+            let removed = format!("/tools/1: removed: {method} result of revision {revision}: {array_schema}");
+            assert_eq!((repaired.expect("a list"), repairs), (1, vec![removed]), "{at}");
+        }
+    }
+}
+
+fn good_tool() -> Value {
+    json!({ "name": "a", "inputSchema": { "type": "object" } })
+}
+
 /// Servers that leave out cache hints, or send invalid ones, are common.
 #[tokio::test]
 async fn strict_clients_accept_results_with_bad_cache_hints() {
@@ -356,7 +425,7 @@ async fn strict_clients_accept_results_with_bad_cache_hints() {
         client.complete::<ReadResourceRequest>(params).await.expect("contents");
         let cache = Cache::new(1);
         let params = PaginatedRequestParams::new(client.meta());
-        cache.call::<ListToolsRequest>(&client.peer, params).await.expect("tools");
+        cache.call::<ListToolsRequest>(client.peer(), params).await.expect("tools");
     }
 }
 

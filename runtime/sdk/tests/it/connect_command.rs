@@ -215,9 +215,9 @@ async fn reports_a_server_that_exits_during_a_subscription() {
         let client = Script::new(body).connect(|options| options.known_revision = revision).await.expect("a server");
         let filter = SubscriptionFilter::new().with_tools_list_changed(true);
         let mut changes = client.changes(filter).await.expect("a subscription");
-        let error = changes.next().await.expect_err("the server exits").to_string();
+        let error = changes.try_next().await.expect_err("the server exits").to_string();
         assert!(error.ends_with("exited with status 4"), "{error}");
-        assert!(matches!(changes.next().await, Ok(None)), "the error is returned once");
+        assert!(matches!(changes.try_next().await, Ok(None)), "the error is returned once");
     }
 }
 
@@ -246,7 +246,7 @@ async fn shows_standard_error_live() {
     let client = builder.connect_command(command).await.expect("a server");
     let mut next = async || tokio::time::timeout(Duration::from_secs(20), shown.recv()).await.expect("a line in time");
     assert_eq!((next().await.as_deref(), next().await.as_deref()), (Some("started"), Some("started")));
-    let waiting = client.peer.raw_request("ping", None).send();
+    let waiting = client.peer().raw_request("ping", None).send();
     // The line arrives while the process runs and the request has no response.
     assert_eq!(next().await.as_deref(), Some("working"));
     client.close().await.expect("closed");
@@ -305,7 +305,6 @@ async fn says_the_cause_of_a_failed_handshake() {
         let error = Script::new(&initialize(result)).connect(|_| {}).await.expect_err(result);
         let message = error.to_string();
         assert!(message.contains(expected) && message.contains("starting"), "{result}: {message}");
-        assert_eq!(format!("{error:?}"), message, "a cause is there once");
     }
 }
 
@@ -343,7 +342,7 @@ fn is_running(pid: u32) -> bool {
 
 /// Returns the process ID of the server, which is its name.
 async fn pid(client: &Client) -> u32 {
-    let peer_info = client.peer.peer_info().expect("connected");
+    let peer_info = client.peer().peer_info().expect("connected");
     peer_info.implementation.get("name").and_then(JsonRef::as_str).expect("a name").parse().expect("a process ID")
 }
 
@@ -407,7 +406,7 @@ async fn reads_what_a_server_writes_until_it_exits() {
 async fn close_reports_a_server_that_has_exited() {
     let mut script = Script::new(&format!("{NAMED} receive; receive; echo 'out of memory' >&2; exit 7"));
     let client = script.connect(|_| {}).await.expect("connected");
-    let error = client.peer.raw_request("ping", None).await.expect_err("the server exits");
+    let error = client.peer().raw_request("ping", None).await.expect_err("the server exits");
     assert!(matches!(error, CallError::Closed(_)), "{error}");
     let error = client.close().await.expect_err("a failed server").to_string();
     assert!(error.ends_with("exited with status 7; its last output on stderr was: out of memory"), "{error}");

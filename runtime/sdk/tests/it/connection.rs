@@ -187,7 +187,7 @@ async fn calls_time_out() {
     let (mut remote, peer) = connect(Router::new(), Limits::default());
     let call = peer.request::<CallToolRequest>(call("a")).idle_timeout(Duration::from_secs(1));
     let error = call.await.expect_err("an error");
-    assert!(matches!(error, CallError::Timeout(after) if after == Duration::from_secs(1)), "{error}");
+    assert!(matches!(error, CallError::Timeout { limit, .. } if limit == Duration::from_secs(1)), "{error}");
     remote.receive().await;
     assert_eq!(remote.receive().await["method"], "notifications/cancelled");
 }
@@ -210,7 +210,7 @@ async fn progress_extends_only_the_idle_timeout() {
     };
     start("6").await.expect("each step in time");
     let error = start("60").await.expect_err("too many");
-    assert!(matches!(error, CallError::Timeout(after) if after == Duration::from_secs(5)), "{error}");
+    assert!(matches!(error, CallError::Timeout { limit, .. } if limit == Duration::from_secs(5)), "{error}");
     let call = peer.request::<CallToolRequest>(call("1")).timeout(Duration::MAX).idle_timeout(Duration::MAX);
     call.await.expect("a result");
 }
@@ -280,8 +280,7 @@ async fn endless_messages_do_not_delay_requests() {
     let messages =
         stream::iter(calls).chain(stream::repeat(event)).map(|message| Ok(message.to_string().into_bytes().into()));
     let (here, there) = tokio::io::duplex(4096);
-    let (limits, protocol) =
-        (Limits { in_flight: 1, ..Limits::default() }, Arc::new(FixedRevision(Revision::V2025_11_25)));
+    let (limits, protocol) = (Limits::default().with_in_flight(1), Arc::new(FixedRevision(Revision::V2025_11_25)));
     let connection = Connection::new(Router::new(), Mcp::new(protocol)).service(router).limits(limits);
     let peer = connection.peer().clone();
     let running = tokio::spawn(connection.run(messages, lines::send(there)));
@@ -366,7 +365,7 @@ async fn handlers_that_complete_immediately_need_no_task() {
 
 #[tokio::test]
 async fn rejects_requests_when_the_queue_is_full() {
-    let limits = Limits { in_flight: 1, queued_requests: 1, ..Limits::default() };
+    let limits = Limits::default().with_in_flight(1).with_queued_requests(1);
     let (mut remote, _peer) = connect(echoes(), limits);
     for id in 1..=2 {
         remote
@@ -414,7 +413,7 @@ async fn calls_fail_when_the_connection_ends() {
 /// Requests of a peer that never reads are accepted up to a limit, and its responses take at most `outbox_bytes`.
 #[tokio::test]
 async fn bounds_the_outbox_of_a_peer_that_never_reads() {
-    let limits = Limits { outbox_bytes: 10_000, in_flight: 8, queued_requests: 100, ..Limits::default() };
+    let limits = Limits::default().with_outbox_bytes(10_000).with_in_flight(8).with_queued_requests(100);
     let calls = Arc::new(AtomicUsize::new(0));
     let counter = calls.clone();
     let router = Router::new().request::<CallToolRequest>(move |_, _| {
@@ -555,7 +554,7 @@ async fn handlers_wait_for_a_slow_reader() {
             Ok::<_, ErrorObject>(text("done"))
         }
     });
-    let limits = Limits { outbox_bytes: 20_000, ..Limits::default() };
+    let limits = Limits::default().with_outbox_bytes(20_000);
     let (mut remote, _peer) = connect(router, limits);
     remote.send(r#"{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"a"}}"#).await;
     tokio::time::sleep(Duration::from_millis(100)).await;
@@ -569,11 +568,9 @@ async fn handlers_wait_for_a_slow_reader() {
 
 #[tokio::test(start_paused = true)]
 async fn handlers_time_out() {
-    let limits = Limits {
-        handler_timeout: Some(Duration::from_secs(60)),
-        handler_timeouts: [("tools/call".to_owned(), Duration::from_secs(1))].into(),
-        ..Limits::default()
-    };
+    let limits = Limits::default()
+        .with_handler_timeout(Some(Duration::from_secs(60)))
+        .with_handler_timeouts([("tools/call".to_owned(), Duration::from_secs(1))].into());
     let (mut remote, _peer) = connect(echoes(), limits);
     let response = remote.request(r#"{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"hang"}}"#).await;
     assert_eq!(response["error"], json!({ "code": errors::TIMED_OUT, "message": "no result within 1s" }));
@@ -650,7 +647,7 @@ async fn ignores_progress_with_unknown_tokens() {
 /// waits forever.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn peers_that_flood_each_other_do_not_deadlock() {
-    let limits = Limits { outbox_bytes: 1000, in_flight: 4, ..Limits::default() };
+    let limits = Limits::default().with_outbox_bytes(1000).with_in_flight(4);
     let (here, there) = tokio::io::duplex(512);
     let peers = [run(echoes(), limits.clone(), here), run(echoes(), limits, there)];
     let calls = peers.iter().flat_map(|peer| {
@@ -688,7 +685,7 @@ async fn a_router_works_without_a_connection() {
 /// A handler that hangs does not keep the connection open. Its request receives an error response.
 #[tokio::test(start_paused = true)]
 async fn closing_waits_for_handlers_up_to_the_drain_time() {
-    let (mut remote, _peer) = connect(echoes(), Limits { drain_timeout: Duration::from_secs(2), ..Limits::default() });
+    let (mut remote, _peer) = connect(echoes(), Limits::default().with_drain_timeout(Duration::from_secs(2)));
     remote.send(r#"{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"hang"}}"#).await;
     remote.close_output().await;
     let response = remote.receive().await;
@@ -707,7 +704,7 @@ async fn bounds_the_bytes_of_queued_notifications() {
             counts.fetch_add(1, Ordering::SeqCst);
         }
     });
-    let (mut remote, _peer) = connect(router, Limits { queued_notification_bytes: 350_000, ..Limits::default() });
+    let (mut remote, _peer) = connect(router, Limits::default().with_queued_notification_bytes(350_000));
     let large = json!({ "jsonrpc": "2.0", "method": "notifications/large", "params": { "x": "x".repeat(100_000) } });
     for _ in 0..5 {
         remote.send(&large.to_string()).await;

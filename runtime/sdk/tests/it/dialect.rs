@@ -1,5 +1,6 @@
 //! The unofficial dialect of the protocol. Replays the seed that describes it, if the seed is available.
 
+use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -16,9 +17,11 @@ use crate::support::{RawPeer, dialect};
 
 fn server() -> Server {
     Server::builder("dialect", "1")
-        .tool_with_schema(Tool::new("query_database", ToolInputSchema::new()), |_, _| async { "rows" })
-        .resource(Resource::new("file:///var/log/app.log", "log"), |_| async { "line" })
-        .prompt(Prompt::new("analyze_data"), |_, arguments| async move { format!("{} arguments", arguments.len()) })
+        .tool(Tool::new("query_database", ToolInputSchema::new()), || async { "rows" })
+        .resource(Resource::new("file:///var/log/app.log", "log"), || async { "line" })
+        .prompt(Prompt::new("analyze_data"), |arguments: BTreeMap<String, String>| async move {
+            format!("{} arguments", arguments.len())
+        })
         .build()
 }
 

@@ -54,7 +54,7 @@ async fn negotiate(client: &str, server: &str) -> Result<Revision, HandshakeErro
     tokio::spawn(serve((server, router()), there));
     let client =
         connect(local_info("client", client), Router::new(), Router::new(), here.0, here.1, Limits::default()).await?;
-    assert_eq!(client.peer.peer_info().map(|peer_info| peer_info.revision), Some(client.revision()));
+    assert_eq!(client.peer().peer_info().map(|peer_info| peer_info.revision), Some(client.revision()));
     Ok(client.revision())
 }
 
@@ -114,7 +114,7 @@ fn the_discover_response_determines_the_protocol() {
         (error_response(-32600, json!({})), ProbeOutcome::Legacy),
         (error_response(-32000, json!({})), ProbeOutcome::Legacy),
         (error_response(0, json!({})), ProbeOutcome::Legacy),
-        (Err(CallError::Timeout(Duration::ZERO)), ProbeOutcome::Legacy),
+        (Err(CallError::Timeout { request: String::new(), limit: Duration::ZERO }), ProbeOutcome::Legacy),
         (Err(CallError::Invalid("no result".into())), ProbeOutcome::Legacy),
         (Err(CallError::Closed(Closed)), ProbeOutcome::Legacy),
     ];
@@ -175,7 +175,7 @@ async fn falls_back_to_initialize() {
         remote.send(&late).await;
         let client = client.await.expect("no panic").expect("a connection");
         assert_eq!(client.revision(), Revision::V2025_11_25, "{response:?}");
-        let ping = tokio::spawn(client.peer.raw_request("ping", None).send());
+        let ping = tokio::spawn(client.peer().raw_request("ping", None).send());
         let request = remote.receive().await;
         assert!(request.get("params").is_none(), "{request}");
         ping.abort();
@@ -185,7 +185,7 @@ async fn falls_back_to_initialize() {
 #[tokio::test]
 async fn repeats_discover_in_a_revision_that_the_server_supports() {
     let older = Revision::of(mcpgen_types::Version::new("2026-01-01"));
-    let options = LocalInfo { revisions: vec![Revision::V2026_07_28, older], ..LocalInfo::new("client", "1") };
+    let options = LocalInfo::new("client", "1").with_revisions(vec![Revision::V2026_07_28, older]);
     for (rounds, expected) in [(1, Some(older)), (2, None)] {
         let (mut remote, client) = client(options.clone());
         for round in 0..rounds {
@@ -236,11 +236,11 @@ async fn a_late_discover_result_decides_while_initialize_is_pending() {
     let client = client.await.expect("no panic").expect("a connection");
     assert_eq!(client.revision(), Revision::V2026_07_28);
     assert_eq!(
-        client.peer.peer_info().map(|peer_info| peer_info.capabilities.clone()),
+        client.peer().peer_info().map(|peer_info| peer_info.capabilities.clone()),
         JsonObject::try_from(&capabilities).ok()
     );
     // Nothing else is sent for the handshake.
-    let call = tokio::spawn(client.peer.raw_request("tools/list", None).send());
+    let call = tokio::spawn(client.peer().raw_request("tools/list", None).send());
     assert_eq!(remote.receive().await["params"]["_meta"]["io.modelcontextprotocol/protocolVersion"], "2026-07-28");
     call.abort();
 }
@@ -283,7 +283,7 @@ async fn waits_for_a_late_discover_result_after_initialize_was_rejected() {
     let client = client.await.expect("no panic").expect("a connection");
     assert_eq!(client.revision(), Revision::V2026_07_28);
     assert_eq!(
-        client.peer.peer_info().map(|peer_info| peer_info.capabilities.clone()),
+        client.peer().peer_info().map(|peer_info| peer_info.capabilities.clone()),
         JsonObject::try_from(&capabilities).ok()
     );
 }
@@ -354,7 +354,7 @@ async fn waits_thirty_seconds_for_discover_before_initialize() {
     let result = json!({ "supportedVersions": ["2026-07-28"], "capabilities": {} });
     remote.send(&json!({ "jsonrpc": "2.0", "id": probe["id"], "result": result }).to_string()).await;
     let client = client.await.expect("no panic").expect("a connection");
-    let call = tokio::spawn(client.peer.raw_request("tools/list", None).send());
+    let call = tokio::spawn(client.peer().raw_request("tools/list", None).send());
     assert_eq!(remote.receive().await["method"], "tools/list");
     call.abort();
 }
@@ -363,8 +363,7 @@ async fn waits_thirty_seconds_for_discover_before_initialize() {
 #[tokio::test]
 async fn falls_back_at_once_after_an_error_that_matches_no_request() {
     for id in [None, Some(json!(null)), Some(json!("1")), Some(json!(999)), Some(json!(""))] {
-        let options =
-            ConnectOptions { discover_timeout: Duration::MAX, ..ConnectOptions::from(local_info("client", "both")) };
+        let options = ConnectOptions::from(local_info("client", "both")).with_discover_timeout(Duration::MAX);
         let (mut remote, client) = client(options);
         assert_eq!(remote.receive().await["method"], "server/discover");
         let mut error = json!({ "jsonrpc": "2.0", "error": { "code": -32600, "message": "unknown" } });
@@ -375,7 +374,7 @@ async fn falls_back_at_once_after_an_error_that_matches_no_request() {
         complete_handshake(&mut remote).await;
         let client = client.await.expect("no panic").expect("a connection");
         // Once the handshake is complete, such an error concerns no request.
-        let call = tokio::spawn(client.peer.raw_request("ping", None).send());
+        let call = tokio::spawn(client.peer().raw_request("ping", None).send());
         let ping = remote.receive().await;
         remote.send(&error.to_string()).await;
         remote.send(&json!({ "jsonrpc": "2.0", "id": ping["id"], "result": {} }).to_string()).await;
@@ -386,15 +385,14 @@ async fn falls_back_at_once_after_an_error_that_matches_no_request() {
 #[tokio::test]
 async fn uses_the_known_revision() {
     let known_options =
-        |revision| ConnectOptions { known_revision: Some(revision), ..local_info("client", "both").into() };
+        |revision| ConnectOptions::from(local_info("client", "both")).with_known_revision(Some(revision));
     let (mut remote, legacy) = client(known_options(Revision::V2025_11_25));
     complete_handshake(&mut remote).await;
     assert_eq!(legacy.await.expect("no panic").expect("a connection").revision(), Revision::V2025_11_25);
 
-    let (mut remote, modern) =
-        client(ConnectOptions { check_known_revision: false, ..known_options(Revision::V2026_07_28) });
+    let (mut remote, modern) = client(known_options(Revision::V2026_07_28).with_check_known_revision(false));
     let modern = modern.await.expect("no panic").expect("a connection without a handshake");
-    let call = tokio::spawn(modern.peer.raw_request("tools/list", None).send());
+    let call = tokio::spawn(modern.peer().raw_request("tools/list", None).send());
     assert_eq!(remote.receive().await["params"]["_meta"]["io.modelcontextprotocol/protocolVersion"], "2026-07-28");
     call.abort();
 

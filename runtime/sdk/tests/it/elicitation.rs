@@ -29,7 +29,7 @@ async fn connect(server: &Server, client: ClientBuilder, revision: Revision) -> 
     let (here, there) = transport::duplex();
     let server = server.clone();
     tokio::spawn(async move { serve(server, there).await });
-    let client = client.options(|options| options.local_info.revisions = vec![revision]);
+    let client = client.revisions([revision]);
     client.connect(here.0, here.1).await.unwrap_or_else(|error| panic!("{revision}: {error}"))
 }
 
@@ -45,7 +45,7 @@ where
     F: Future<Output = Result<String, ToolError>> + Send + 'static,
 {
     let tool = Tool::new("ask", ToolInputSchema::new());
-    Server::builder("server", "1").tool_with_schema(tool, move |context, _| ask(context)).build()
+    Server::builder("server", "1").tool(tool, move |context: RequestContext| ask(context)).build()
 }
 
 #[tokio::test]
@@ -134,7 +134,7 @@ async fn calls_do_not_time_out_while_the_user_answers() {
             Ok("done".to_owned())
         });
         let client = Client::builder("client", "1")
-            .limits(Limits { idle_timeout: Some(limit), ..Limits::default() })
+            .limits(Limits::default().with_idle_timeout(Some(limit)))
             .on_elicitation(move |_, _| async move {
                 tokio::time::sleep(Duration::from_secs(thinks)).await;
                 Ok(answer(json!({})))

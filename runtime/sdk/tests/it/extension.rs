@@ -58,7 +58,7 @@ fn volume(most: u32) -> Volume {
 }
 
 fn client(revision: Revision) -> ClientBuilder {
-    Client::builder("client", "1").options(|options| options.local_info.revisions = vec![revision])
+    Client::builder("client", "1").revisions([revision])
 }
 
 async fn connect(server: Server, client: ClientBuilder) -> Client {
@@ -69,7 +69,7 @@ async fn connect(server: Server, client: ClientBuilder) -> Client {
 
 async fn set(client: &Client, to: u32) -> Result<Value, CallError> {
     let result: Value =
-        client.peer.custom_request("volume/set", &json!({ "volume": to })).expect("params").send().await?;
+        client.peer().custom_request("volume/set", &json!({ "volume": to })).expect("params").send().await?;
     Ok(result["volume"].clone())
 }
 
@@ -85,7 +85,7 @@ async fn both_sides_have_the_settings_of_the_other() {
     for revision in [Revision::V2025_11_25, Revision::V2026_07_28] {
         let server = Server::builder("server", "1").extension(volume(9)).build();
         let client = connect(server, client(revision).extension(volume(5))).await;
-        assert_eq!(client.peer.extension::<Volume>().expect("settings"), Some(Settings { most: 9 }), "{revision}");
+        assert_eq!(client.peer().extension::<Volume>().expect("settings"), Some(Settings { most: 9 }), "{revision}");
         assert_eq!(set(&client, 3).await.expect("a volume"), json!(3), "{revision}");
         assert_eq!(set(&client, 7).await.expect("a volume"), json!(5), "{revision}: the client's limit");
     }
@@ -108,7 +108,7 @@ async fn rejects_requests_if_the_server_has_not_declared_the_extension() {
     let (here, there) = transport::duplex();
     tokio::spawn(serve((mcpgen_sdk::LocalInfo::new("server", "1"), handlers), there));
     let client = client(Revision::V2025_11_25).extension(volume(5)).connect(here.0, here.1).await.expect("connected");
-    assert_eq!(client.peer.extension::<Volume>().expect("settings"), None);
+    assert_eq!(client.peer().extension::<Volume>().expect("settings"), None);
     assert_eq!(error(set(&client, 3).await).code, ErrorCode::METHOD_NOT_FOUND);
 }
 
@@ -132,9 +132,9 @@ async fn ignores_notifications_of_peers_without_the_extension() {
         let client = client(Revision::V2025_11_25);
         let client = if has_extension { client.extension(volume(5)) } else { client };
         let client = connect(server, client).await;
-        client.peer.custom_notify("notifications/volume", &json!({})).await.expect("sent");
+        client.peer().custom_notify("notifications/volume", &json!({})).await.expect("sent");
         // The server handles messages in order, so it has handled the notification before it responds.
-        client.peer.raw_request("ping", None).send().await.expect("a response");
+        client.peer().raw_request("ping", None).send().await.expect("a response");
         assert_eq!(received.load(Ordering::SeqCst), expected, "with the extension: {has_extension}");
     }
 }
@@ -156,9 +156,9 @@ async fn modern_notifications_reach_their_handlers_unless_they_declare_otherwise
             None => json!({}),
             Some(declared) => json!({ "_meta": { CAPABILITIES: declared } }),
         };
-        client.peer.custom_notify("notifications/volume", &params).await.expect("sent");
+        client.peer().custom_notify("notifications/volume", &params).await.expect("sent");
         // The server handles messages in order, so it has handled the notification before it responds.
-        client.peer.raw_request("server/discover", None).send().await.expect("a response");
+        client.peer().raw_request("server/discover", None).send().await.expect("a response");
         assert_eq!(received.load(Ordering::SeqCst), expected, "{declared:?}");
     }
 }
@@ -170,8 +170,8 @@ async fn ignores_modern_notifications_if_the_server_has_not_declared_the_extensi
     let (here, there) = transport::duplex();
     tokio::spawn(serve((mcpgen_sdk::LocalInfo::new("server", "1"), Router::new().extension(&extension)), there));
     let client = client(Revision::V2026_07_28).connect(here.0, here.1).await.expect("connected");
-    client.peer.custom_notify("notifications/volume", &json!({})).await.expect("sent");
-    client.peer.raw_request("server/discover", None).send().await.expect("a response");
+    client.peer().custom_notify("notifications/volume", &json!({})).await.expect("sent");
+    client.peer().raw_request("server/discover", None).send().await.expect("a response");
     assert_eq!(received.load(Ordering::SeqCst), 0);
 }
 
@@ -182,9 +182,9 @@ async fn the_example_negotiates_its_settings_and_notifies_the_client() {
         let (sender, mut steps) = tokio::sync::mpsc::unbounded_channel();
         let on_step = Arc::new(move |left| sender.send(left).expect("a receiver"));
         let client = connect(server, client(revision).extension(Countdown::Client { max: 3, on_step })).await;
-        assert_eq!(client.peer.extension::<Countdown>().expect("settings"), Some(countdown::Settings { max: 4 }));
-        assert_eq!(Countdown::start(&client.peer, 2).await.expect("steps"), 2, "{revision}");
-        assert_eq!(Countdown::start(&client.peer, 9).await.expect("steps"), 3, "{revision}: the client's limit");
+        assert_eq!(client.peer().extension::<Countdown>().expect("settings"), Some(countdown::Settings { max: 4 }));
+        assert_eq!(Countdown::start(client.peer(), 2).await.expect("steps"), 2, "{revision}");
+        assert_eq!(Countdown::start(client.peer(), 9).await.expect("steps"), 3, "{revision}: the client's limit");
         for left in [1, 0, 2, 1, 0] {
             assert_eq!(steps.recv().await, Some(left), "{revision}");
         }

@@ -54,11 +54,11 @@ async fn handles_modern_requests_without_a_session() {
 /// Modern requests share what the server has computed from its configuration and from the last metadata.
 #[tokio::test]
 async fn modern_requests_see_the_current_configuration_and_their_own_client() {
-    let whoami = |context: RequestContext, _| async move {
+    let whoami = |context: RequestContext| async move {
         let client = context.peer_info().expect("modern requests have it").implementation.clone();
         client.get("name").and_then(|name| name.as_str().map(Cow::into_owned)).unwrap_or_default()
     };
-    let server = Server::builder("s", "1").tool_with_schema("whoami", whoami).build();
+    let server = Server::builder("s", "1").tool("whoami", whoami).build();
     let endpoint = server.http(EndpointOptions::default()).expect("a valid server");
     let discover = async || {
         let headers = [("mcp-protocol-version", MODERN), ("mcp-method", "server/discover")];
@@ -68,7 +68,7 @@ async fn modern_requests_see_the_current_configuration_and_their_own_client() {
         capabilities.as_object().expect("an object").keys().cloned().collect::<Vec<_>>()
     };
     assert_eq!(discover().await, ["tools"]);
-    server.add_prompt(Prompt::new("p"), |_, _| async { "hello" }).expect("a new prompt");
+    server.add_prompt(Prompt::new("p"), || async { "hello" }).expect("a new prompt");
     assert_eq!(discover().await, ["prompts", "tools"]);
     for name in ["ann", "ann", "bob", "ann"] {
         let mut params = modern(json!({ "name": "whoami" }));

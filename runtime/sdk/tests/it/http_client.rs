@@ -14,6 +14,7 @@ use axum::response::{IntoResponse, Response};
 use futures_util::future::BoxFuture;
 use http::header::AUTHORIZATION;
 use http::{HeaderMap, HeaderValue, StatusCode};
+use mcpgen_bridge::Bridge;
 use mcpgen_sdk::client::handshake::HandshakeError;
 use mcpgen_sdk::client::{Changes, ClientBuilder};
 use mcpgen_sdk::http::client::{Authorize, AuthorizeRequest, ClientOptions, ConnectError, ConnectHttp, HttpError};
@@ -22,7 +23,7 @@ use mcpgen_sdk::peer::CallError;
 use mcpgen_sdk::protocol::change::Change;
 use mcpgen_sdk::protocol::{ContextExt, Level, Progress};
 use mcpgen_sdk::server::RequestContext;
-use mcpgen_sdk::{Client, LocalInfo, Server, ServerBuilder};
+use mcpgen_sdk::{Client, LocalInfo, Server, ServerBuilder, transport};
 use mcpgen_types::v2026_07_28::{
     CallToolResult, ContentBlock, ElicitResult, ElicitResultAction, Resource, SubscriptionFilter, Tool, ToolInputSchema,
 };
@@ -60,11 +61,7 @@ async fn forward(request: Request, endpoint: Endpoint, observed: Arc<Observed>) 
 }
 
 fn options() -> ClientOptions {
-    ClientOptions {
-        retry_delay: Duration::from_millis(10),
-        send_timeout: Duration::from_secs(5),
-        ..ClientOptions::default()
-    }
+    ClientOptions::default().with_retry_delay(Duration::from_millis(10)).with_send_timeout(Duration::from_secs(5))
 }
 
 /// Creates a client that supports one revision or all.
@@ -112,7 +109,7 @@ async fn calls_every_method_in_every_revision() {
         let reports = Arc::<AtomicUsize>::default();
         let count = Arc::clone(&reports);
         let params = mcpgen_types::Json::from(&json!({ "name": "progress" }));
-        let progress = client.peer.raw_request("tools/call", Some(params)).on_progress(move |_: Progress| {
+        let progress = client.peer().raw_request("tools/call", Some(params)).on_progress(move |_: Progress| {
             count.fetch_add(1, Ordering::SeqCst);
         });
         progress.await.expect("a response");
@@ -138,7 +135,7 @@ async fn calls_every_method_in_every_revision() {
         assert_eq!(observed.resumed_streams.load(Ordering::SeqCst), resumes, "{revision:?}");
         // The client cancels a call.
         let waiting =
-            client.peer.raw_request("tools/call", Some(mcpgen_types::Json::from(&json!({ "name": "wait" })))).send();
+            client.peer().raw_request("tools/call", Some(mcpgen_types::Json::from(&json!({ "name": "wait" })))).send();
         tokio::select! {
             _ = waiting => panic!("the call completed"),
             () = observed.started.notified() => {}
@@ -152,7 +149,7 @@ async fn calls_every_method_in_every_revision() {
 #[tokio::test]
 async fn receives_progress_and_changes() {
     for revision in [Revision::V2025_11_25, Revision::V2026_07_28] {
-        let server = Server::builder("changes", "1").tool_with_schema(tool("a"), |_, _| async { "a" }).build();
+        let server = Server::builder("changes", "1").tool(tool("a"), || async { "a" }).build();
         let (endpoint, observed) = (server.http(Default::default()).expect("a valid server"), Arc::default());
         let received = Arc::new(AtomicUsize::new(0));
         let count = Arc::clone(&received);
@@ -169,13 +166,13 @@ async fn receives_progress_and_changes() {
         if revision.is_legacy() {
             // The GET stream is open before the first request.
             client.ping().await.expect("a server");
-            server.add_tool_with_schema(tool("b"), |_, _| async { "b" }).expect("a new tool");
+            server.add_tool(tool("b"), || async { "b" }).expect("a new tool");
             until(|| received.load(Ordering::SeqCst) == 1).await;
         } else {
             let filter = SubscriptionFilter::new().with_tools_list_changed(true);
-            let mut subscription = client.listen(filter).await.expect("a subscription");
-            server.add_tool_with_schema(tool("b"), |_, _| async { "b" }).expect("a new tool");
-            assert_eq!(subscription.next().await.expect("a change"), Some(Change::Tools));
+            let mut subscription = client.changes(filter).await.expect("a subscription");
+            server.add_tool(tool("b"), || async { "b" }).expect("a new tool");
+            assert_eq!(subscription.try_next().await.expect("a change"), Some(Change::Tools));
             // Closing the stream ends the subscription.
             drop(subscription);
             tokio::time::timeout(Duration::from_secs(5), endpoint.close()).await.expect("closed in time");
@@ -205,10 +202,9 @@ async fn replaces_a_lost_session() {
     .await;
     let begun = Arc::<AtomicUsize>::default();
     let count = Arc::clone(&begun);
-    let on_new_session = Some(Arc::new(move || {
+    let options = options().with_on_new_session(Arc::new(move || {
         count.fetch_add(1, Ordering::SeqCst);
-    }) as Arc<dyn Fn() + Send + Sync>);
-    let options = ClientOptions { on_new_session, ..options() };
+    }));
     let client = client(Some(Revision::V2025_11_25)).connect_http(&url, options).await.expect("a server");
     until(|| current.lock().expect("no panic").1.opened_streams.load(Ordering::SeqCst) == 1).await;
     *current.lock().expect("no panic") = second.clone();
@@ -233,11 +229,11 @@ async fn restores_the_state_of_a_lost_session() {
     let server = || {
         Server::builder("server", "1")
             .logging()
-            .tool_with_schema("log", |context: RequestContext, _| async move {
+            .tool("log", |context: RequestContext| async move {
                 context.log(Level::Info, None, "quiet").await;
                 context.log(Level::Error, None, "loud").await;
             })
-            .resource(Resource::new("file:///a", "a"), |_| async { "a" })
+            .resource(Resource::new("file:///a", "a"), || async { "a" })
             .build()
     };
     let servers = [server(), server()];
@@ -263,19 +259,18 @@ async fn restores_the_state_of_a_lost_session() {
     let filter = SubscriptionFilter::new().with_resource_subscriptions(["file:///a".to_owned()]);
     let mut changes = client.changes(filter).await.expect("a subscription");
     let next = async |changes: &mut Changes| {
-        tokio::time::timeout(Duration::from_secs(10), changes.next()).await.expect("in time").expect("no error")
+        tokio::time::timeout(Duration::from_secs(10), changes.try_next()).await.expect("in time").expect("no error")
     };
     servers[0].changed(&change);
     assert_eq!(next(&mut changes).await.as_ref(), Some(&change));
 
     current.store(1, Ordering::SeqCst);
-    client.ping().await.expect("a response");
+    client.tool("log").await.expect("a result");
+    let message = tokio::time::timeout(Duration::from_secs(10), logged.recv()).await.expect("in time");
+    assert_eq!(message.expect("a message"), "loud", "the call was repeated in the new session");
     assert_eq!(next(&mut changes).await.as_ref(), Some(&change), "it may have been missed");
     servers[1].changed(&change);
     assert_eq!(next(&mut changes).await.as_ref(), Some(&change));
-    client.tool("log").await.expect("a result");
-    let message = tokio::time::timeout(Duration::from_secs(10), logged.recv()).await.expect("in time");
-    assert_eq!(message.expect("a message"), "loud");
 }
 
 #[tokio::test]
@@ -297,10 +292,81 @@ async fn replaces_a_session_that_the_get_stream_loses() {
     assert_eq!(text(&client.call_tool("ask", JsonObject::new()).await.expect("a response")), "accept");
 }
 
+/// A bridge subscribes again after its server was restarted, and reports what its client may have missed.
+#[tokio::test]
+async fn a_bridge_survives_a_restart_of_its_server() {
+    for behind in [Revision::V2025_11_25, Revision::V2026_07_28] {
+        let servers = [(); 2].map(|()| {
+            Server::builder("behind", "1").resource(Resource::new("file:///a", "a"), || async { "a" }).build()
+        });
+        let endpoints = servers.each_ref().map(|server| server.http(EndpointOptions::default()).expect("an endpoint"));
+        let current = Arc::<AtomicUsize>::default();
+        let (routed, all) = (Arc::clone(&current), endpoints.clone());
+        let url = serve(move |request| {
+            let endpoint = all[routed.load(Ordering::SeqCst)].clone();
+            async move { forward(request, endpoint, Arc::default()).await }
+        })
+        .await;
+        let (client_side, to_client) = transport::duplex();
+        tokio::spawn(Bridge::new().run(to_client, async move |builder: ClientBuilder| {
+            builder.revisions([behind]).connect_http(&url, options()).await
+        }));
+        let client = client(None).connect(client_side.0, client_side.1).await.expect("a bridge");
+        let change = Change::Resource("file:///a".to_owned());
+        let filter = SubscriptionFilter::new().with_resource_subscriptions(["file:///a".to_owned()]);
+        let mut changes = client.changes(filter).await.expect("a subscription");
+        let mut next =
+            async || tokio::time::timeout(Duration::from_secs(20), changes.try_next()).await.expect("in time");
+        servers[0].changed(&change);
+        assert_eq!(next().await.expect("open").as_ref(), Some(&change));
+        current.store(1, Ordering::SeqCst);
+        endpoints[0].close().await;
+        assert_eq!(next().await.expect("open").as_ref(), Some(&change), "{behind}: it may have been missed");
+        servers[1].changed(&change);
+        assert_eq!(next().await.expect("open").as_ref(), Some(&change), "{behind}");
+    }
+}
+
+/// A stream that has worked survives refusals, of itself and of the new session.
+#[tokio::test]
+async fn reopens_the_get_stream_after_refusals() {
+    for (refused, status) in [("GET", 401), ("GET", 403), ("GET", 503), ("initialize", 401), ("initialize", 503)] {
+        let (first, second) = (endpoint(|_| {}), endpoint(|_| {}));
+        let current = Arc::new(Mutex::new(first.clone()));
+        let (routed, refusals) = (Arc::clone(&current), Arc::<AtomicUsize>::default());
+        let left = Arc::clone(&refusals);
+        let url = serve(move |request| {
+            let (endpoint, observed) = routed.lock().expect("no panic").clone();
+            let kind = match request.method().as_str() {
+                "POST" if !request.headers().contains_key("mcp-session-id") => "initialize",
+                method => method,
+            };
+            let take = |left: usize| left.checked_sub(1).filter(|_| kind == refused);
+            let refuse = left.fetch_update(Ordering::SeqCst, Ordering::SeqCst, take).is_ok();
+            async move {
+                if refuse {
+                    StatusCode::from_u16(status).expect("a status").into_response()
+                } else {
+                    forward(request, endpoint, observed).await
+                }
+            }
+        })
+        .await;
+        let client = client(Some(Revision::V2025_11_25)).connect_http(&url, options()).await.expect("a server");
+        until(|| first.1.opened_streams.load(Ordering::SeqCst) == 1).await;
+        refusals.store(2, Ordering::SeqCst);
+        *current.lock().expect("no panic") = second.clone();
+        first.0.close().await;
+        until(|| second.0.sessions() == 1 && second.1.opened_streams.load(Ordering::SeqCst) == 1).await;
+        assert_eq!(refusals.load(Ordering::SeqCst), 0, "{refused} {status}");
+        drop(client);
+    }
+}
+
 #[tokio::test]
 async fn sends_responses_while_requests_wait() {
     let (endpoint, observed) = endpoint(|_| {});
-    let options = ClientOptions { requests: 1, ..options() };
+    let options = options().with_requests(1);
     let client = client(Some(Revision::V2025_11_25)).connect_http(&served(&endpoint, &observed).await, options).await;
     let client = client.expect("a server");
     let asks = (0..5).map(|_| client.call_tool("ask", JsonObject::new()));
@@ -321,7 +387,7 @@ async fn learns_tool_headers_from_the_list() {
 #[tokio::test]
 async fn falls_back_to_older_revisions() {
     let legacy = LocalInfo::new("old", "1").retain_revisions(Revision::is_legacy);
-    let server = ServerBuilder::from(legacy).tool_with_schema(tool("a"), |_, _| async { "a" }).build();
+    let server = ServerBuilder::from(legacy).tool(tool("a"), || async { "a" }).build();
     let (endpoint, observed) = (server.http(Default::default()).expect("a valid server"), Arc::default());
     let client = client(None).connect_http(&served(&endpoint, &observed).await, options()).await.expect("a server");
     assert_eq!(client.revision(), Revision::V2025_11_25);
@@ -369,7 +435,7 @@ async fn asks_for_a_new_token_after_a_401() {
         })
         .await;
         let tokens = Tokens { issued: AtomicUsize::new(0), valid_after: 1 };
-        let options = ClientOptions { authorization: Some(Arc::new(tokens)), ..options() };
+        let options = options().with_authorization(Arc::new(tokens));
         let connected = client(None).connect_http(&url, options).await;
         match connected {
             Ok(client) => {

@@ -231,7 +231,7 @@ async fn tries_again_if_the_server_is_busy() {
     for (retry_after, busy, is_ok, attempts) in table {
         let count = Arc::new(AtomicUsize::new(0));
         let counted = Arc::clone(&count);
-        let options = ClientOptions { max_retries: 2, ..ClientOptions::default() };
+        let options = ClientOptions::default().with_max_retries(2);
         let start = Instant::now();
         let respond = move |message: &Value| {
             if counted.fetch_add(1, Ordering::SeqCst) >= busy {

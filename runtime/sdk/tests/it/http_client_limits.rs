@@ -24,7 +24,7 @@ use crate::support::sessions::{Sessions, events, respond};
 const NEVER: Duration = Duration::from_secs(3600);
 
 fn options() -> ClientOptions {
-    ClientOptions { retry_delay: Duration::from_millis(5), send_timeout: NEVER, ..ClientOptions::default() }
+    ClientOptions::default().with_retry_delay(Duration::from_millis(5)).with_send_timeout(NEVER)
 }
 
 async fn connect(server: &Sessions, options: ClientOptions) -> Client {
@@ -39,7 +39,7 @@ async fn call(client: &Client) -> Result<(), String> {
 }
 
 async fn notify(client: &Client, number: usize) {
-    client.peer.custom_notify("notifications/x", &json!({ "number": number })).await.expect("an open connection");
+    client.peer().custom_notify("notifications/x", &json!({ "number": number })).await.expect("an open connection");
 }
 
 async fn until(done: impl Fn() -> bool) {
@@ -82,7 +82,7 @@ async fn fails_after_five_sessions_in_a_row_without_a_response() {
     let server =
         Sessions::start(|received| async move { (received.kind == "POST tools/call").then(|| respond(404, "", "")) });
     let server = server.await;
-    let client = connect(&server, ClientOptions { retry_delay: Duration::from_millis(50), ..options() }).await;
+    let client = connect(&server, options().with_retry_delay(Duration::from_millis(50))).await;
     let start = Instant::now();
     for _ in 0..5 {
         let error = call(&client).await.expect_err("a lost session");
@@ -108,7 +108,7 @@ async fn fails_requests_when_a_new_session_does_not_begin_in_time() {
         }
     });
     let server = server.await;
-    let client = connect(&server, ClientOptions { send_timeout: Duration::from_millis(50), ..options() }).await;
+    let client = connect(&server, options().with_send_timeout(Duration::from_millis(50))).await;
     let error = call(&client).await.expect_err("no session");
     assert!(error.contains("timed out waiting for the server to begin a session"), "{error}");
 }
@@ -138,7 +138,7 @@ async fn never_initialized() -> (Sessions, Arc<Mutex<Vec<String>>>) {
 #[tokio::test]
 async fn ends_a_session_that_does_not_begin_in_time() {
     let (server, ended) = never_initialized().await;
-    let client = connect(&server, ClientOptions { send_timeout: Duration::from_millis(300), ..options() }).await;
+    let client = connect(&server, options().with_send_timeout(Duration::from_millis(300))).await;
     let error = call(&client).await.expect_err("no session");
     assert!(error.contains("timed out waiting for the server to begin a session"), "{error}");
     assert_eq!(*ended.lock().expect("no panic"), ["session-1"]);
@@ -148,7 +148,7 @@ async fn ends_a_session_that_does_not_begin_in_time() {
 async fn ends_a_session_that_begins_while_the_client_closes() {
     let (server, ended) = never_initialized().await;
     let client = connect(&server, options()).await;
-    let waiting = tokio::spawn(client.peer.raw_request("tools/call", None).send());
+    let waiting = tokio::spawn(client.peer().raw_request("tools/call", None).send());
     until(|| server.count("POST notifications/initialized") == 2).await;
     client.close().await.expect("closed without an error");
     assert!(waiting.await.expect("no panic").is_err());
@@ -194,7 +194,7 @@ async fn begins_a_session_immediately_after_a_response() {
         async move { (!is_first).then(|| respond(404, "", "")) }
     });
     let server = server.await;
-    let client = connect(&server, ClientOptions { retry_delay: NEVER, ..options() }).await;
+    let client = connect(&server, options().with_retry_delay(NEVER)).await;
     for _ in 0..10 {
         call(&client).await.expect("a response");
     }
@@ -214,7 +214,7 @@ async fn limits_sessions_that_a_stream_loses() {
         async move { response }
     });
     let server = server.await;
-    let client = connect(&server, ClientOptions { retry_delay: Duration::from_millis(20), ..options() }).await;
+    let client = connect(&server, options().with_retry_delay(Duration::from_millis(20))).await;
     until(|| server.count("POST initialize") == 1 + 5).await;
     until(|| server.count("GET") == 2 * (1 + 5)).await;
     tokio::time::sleep(Duration::from_millis(100)).await;
@@ -299,7 +299,7 @@ async fn sends_queued_notifications_before_the_session_ends() {
 #[tokio::test]
 async fn close_waits_for_queued_notifications_up_to_the_send_timeout() {
     let (server, _gate, _) = slow().await;
-    let client = connect(&server, ClientOptions { send_timeout: Duration::from_millis(50), ..options() }).await;
+    let client = connect(&server, options().with_send_timeout(Duration::from_millis(50))).await;
     for number in 0..1000 {
         notify(&client, number).await;
     }
@@ -355,9 +355,9 @@ async fn cancels_a_request_only_after_the_server_received_it() {
         }
     });
     let server = server.await;
-    let client = connect(&server, ClientOptions { requests: 1, ..options() }).await;
-    let sent = client.peer.raw_request("tools/call", None).send();
-    let waiting = client.peer.raw_request("tools/call", None).send();
+    let client = connect(&server, options().with_requests(1)).await;
+    let sent = client.peer().raw_request("tools/call", None).send();
+    let waiting = client.peer().raw_request("tools/call", None).send();
     tokio::select! {
         _ = futures_util::future::join(sent, waiting) => panic!("a call completed"),
         () = until(|| server.count("POST tools/call") == 1) => {}
@@ -396,7 +396,7 @@ async fn gives_up_a_response_after_attempts_without_a_message() {
         async move { is_stream.then(|| events(&format!("id: {nth}\ndata:\n\n"))) }
     });
     let server = server.await;
-    let client = connect(&server, ClientOptions { max_retries: 4, ..options() }).await;
+    let client = connect(&server, options().with_max_retries(4)).await;
     let error = call(&client).await.expect_err("an error");
     assert!(error.contains("the stream ended"), "{error}");
     assert_eq!(server.count("GET"), 1 + 4);
@@ -427,7 +427,7 @@ async fn keeps_reopening_a_stream_that_worked() {
         })
     });
     let builder = builder.options(|options| options.known_revision = Some(Revision::V2025_11_25));
-    let options = ClientOptions { max_retries: 2, retry_delay: Duration::from_millis(1), ..options() };
+    let options = options().with_max_retries(2).with_retry_delay(Duration::from_millis(1));
     let _client = builder.connect_http(&server.url, options).await.expect("a server");
     until(|| received.load(Ordering::SeqCst) == 1 && server.count("GET") == 7).await;
 }
@@ -442,8 +442,7 @@ fn stream_that_stays() -> Response {
 async fn gives_up_a_stream_that_never_worked() {
     let server = Sessions::start(|received| async move { (received.kind == "GET").then(|| respond(503, "", "")) });
     let server = server.await;
-    let client =
-        connect(&server, ClientOptions { max_retries: 2, retry_delay: Duration::from_millis(1), ..options() }).await;
+    let client = connect(&server, options().with_max_retries(2).with_retry_delay(Duration::from_millis(1))).await;
     until(|| server.count("GET") == 3).await;
     tokio::time::sleep(Duration::from_millis(50)).await;
     call(&client).await.expect("a response");
@@ -458,7 +457,7 @@ async fn closes_while_it_waits_for_the_longest_retry() {
     });
     let server = server.await;
     let client = connect(&server, options()).await;
-    let waiting = client.peer.raw_request("tools/call", None).send();
+    let waiting = client.peer().raw_request("tools/call", None).send();
     let waiting = tokio::spawn(waiting);
     until(|| server.count("POST tools/call") == 1).await;
     let closed = tokio::time::timeout(Duration::from_secs(8), client.close()).await;
@@ -550,7 +549,7 @@ async fn shows_the_body_of_a_401_without_another_token() {
         (received.kind == "POST tools/call").then(|| respond(401, "text/plain", "the token has expired"))
     });
     let server = server.await;
-    let client = connect(&server, ClientOptions { authorization: Some(Arc::new(OneToken)), ..options() }).await;
+    let client = connect(&server, options().with_authorization(Arc::new(OneToken))).await;
     let error = call(&client).await.expect_err("an error response");
     assert!(
         error.contains("the server responded with 401 Unauthorized (set ")

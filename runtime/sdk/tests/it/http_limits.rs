@@ -517,8 +517,7 @@ async fn shutdown_takes_no_longer_than_the_drain_time() {
         .custom_request("never", |_, _: Value| std::future::pending::<Result<Value, ErrorObject>>())
         .custom_notification("never", |_, _: Value| std::future::pending());
     let drain = Duration::from_secs(10);
-    let options =
-        EndpointOptions { limits: Limits { drain_timeout: drain, ..Limits::default() }, ..EndpointOptions::default() };
+    let options = EndpointOptions::default().with_limits(Limits::default().with_drain_timeout(drain));
     let endpoint = Endpoint::new(LocalInfo::new("http", "1"), router.clone(), router, options);
     let session = session(&endpoint, "2025-11-25").await;
     let headers = [("mcp-session-id", &*session)];

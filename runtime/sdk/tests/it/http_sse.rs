@@ -187,11 +187,12 @@ async fn receive(script: &Script, state: &Arc<Mutex<State>>, request: Request) -
 }
 
 fn options() -> ClientOptions {
-    ClientOptions {
-        headers: HeaderMap::from_iter([(http::HeaderName::from_static("x-test"), HeaderValue::from_static("yes"))]),
-        send_timeout: Duration::from_secs(5),
-        ..ClientOptions::default()
-    }
+    ClientOptions::default()
+        .with_headers(HeaderMap::from_iter([(
+            http::HeaderName::from_static("x-test"),
+            HeaderValue::from_static("yes"),
+        )]))
+        .with_send_timeout(Duration::from_secs(5))
 }
 
 /// Creates a client that supports these revisions.
@@ -234,7 +235,7 @@ async fn calls_methods_over_http_sse() {
             let reports = Arc::<AtomicUsize>::default();
             let count = Arc::clone(&reports);
             let progress = Json::from(&json!({ "name": "progress" }));
-            let progress = client.peer.raw_request("tools/call", Some(progress)).on_progress(move |_: Progress| {
+            let progress = client.peer().raw_request("tools/call", Some(progress)).on_progress(move |_: Progress| {
                 count.fetch_add(1, Ordering::SeqCst);
             });
             progress.await.expect("a response");
@@ -245,7 +246,7 @@ async fn calls_methods_over_http_sse() {
             }
             let wait = Json::from(&json!({ "name": "wait" }));
             tokio::select! {
-                _ = client.peer.raw_request("tools/call", Some(wait)).send() => panic!("the call completed"),
+                _ = client.peer().raw_request("tools/call", Some(wait)).send() => panic!("the call completed"),
                 () = server.observed.started.notified() => {}
             }
             until(|| server.observed.ended.load(Ordering::SeqCst) == 1).await;
@@ -350,13 +351,13 @@ async fn reports_why_the_stream_cannot_be_opened() {
     for (script, expected) in table {
         let is_slow = expected.contains("300ms");
         let send_timeout = if is_slow { Duration::from_millis(300) } else { Duration::from_secs(30) };
-        let options = ClientOptions { max_message_bytes: 32, send_timeout, ..options() };
+        let options = options().with_max_message_bytes(32).with_send_timeout(send_timeout);
         let server = SseServer::start(script).await;
         let origin = server.url.strip_suffix("/sse").expect("the path");
         let error = client(|_| true).connect_http_sse(&server.url, options.clone()).await.expect_err("no HTTP+SSE");
         assert!(matches!(error, ConnectError::OpenSse(_)), "{error}");
         let expected = expected.replace("ORIGIN", origin);
-        assert_eq!(format!("{error:?}"), expected);
+        assert_eq!(error.to_string(), expected);
         // The fallback of `connect_http` reports both reasons.
         let error = client(|_| true).connect_http(&server.url, options).await.expect_err("no HTTP+SSE");
         if let ConnectError::NoStreamableHttp { .. } = &error {
@@ -374,7 +375,7 @@ async fn reports_why_the_stream_cannot_be_opened() {
 async fn a_silent_server_times_out() {
     let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.expect("a port");
     let url = format!("http://{}/sse", listener.local_addr().expect("an address"));
-    let options = ClientOptions { send_timeout: Duration::from_millis(200), ..options() };
+    let options = options().with_send_timeout(Duration::from_millis(200));
     let error = client(|_| true).connect_http_sse(&url, options).await.expect_err("no response");
     assert_eq!(error.to_string(), "the server sent no response headers within 200ms");
 }
@@ -386,7 +387,7 @@ async fn a_refused_message_fails_alone() {
     let error = client.tools().await.expect_err("the server refuses it");
     assert!(matches!(error, CallError::Undelivered(_)), "{error:?}");
     assert_eq!(error.to_string(), "the server responded with 500 Internal Server Error: out of order");
-    client.peer.raw_request("ping", None).await.expect("a response");
+    client.peer().raw_request("ping", None).await.expect("a response");
     let server = SseServer::start(Script { refuses: "initialize", ..Script::default() }).await;
     let error = crate::http_sse::client(|_| true).connect_http_sse(&server.url, options()).await;
     let error = error.expect_err("the server refuses it");
@@ -404,7 +405,7 @@ async fn a_lost_stream_ends_the_connection() {
     ];
     for (last, expected) in table {
         let server = SseServer::start(Script::default()).await;
-        let options = ClientOptions { max_message_bytes: 4096, ..options() };
+        let options = options().with_max_message_bytes(4096);
         let client = client(|_| true).connect_http_sse(&server.url, options).await.expect("a server");
         let lose = async {
             server.observed.started.notified().await;
@@ -441,7 +442,7 @@ impl Authorize for Token {
 #[tokio::test]
 async fn authorizes_all_requests() {
     let server = SseServer::start(Script { authorization: Some("Bearer t"), ..Script::default() }).await;
-    let options = ClientOptions { authorization: Some(Arc::new(Token)), ..options() };
+    let options = options().with_authorization(Arc::new(Token));
     for is_fallback in [false, true] {
         let builder = client(|_| true);
         let client = match is_fallback {

@@ -42,10 +42,11 @@ fn router() -> Router {
 }
 
 fn local_info() -> LocalInfo {
-    LocalInfo {
-        revisions: vec![Revision::V2025_11_25, Revision::V2025_03_26, Revision::V2024_11_05],
-        ..LocalInfo::new("server", "1").capability("tools", json!({})).capability("logging", json!({}))
-    }
+    LocalInfo::new("server", "1").capability("tools", json!({})).capability("logging", json!({})).with_revisions(vec![
+        Revision::V2025_11_25,
+        Revision::V2025_03_26,
+        Revision::V2024_11_05,
+    ])
 }
 
 fn server(local_info: LocalInfo) -> (RawPeer, Peer) {
@@ -84,7 +85,7 @@ async fn rejects_requests_before_initialize() {
 
 #[tokio::test]
 async fn initialize_returns_the_server_info() {
-    let (mut remote, peer) = server(LocalInfo { instructions: Some("be kind".into()), ..local_info() });
+    let (mut remote, peer) = server(local_info().with_instructions(Some("be kind".into())));
     let response = remote.request(&initialize("2025-11-25", &json!({ "roots": {} }))).await;
     let expected = json!({
         "protocolVersion": "2025-11-25", "capabilities": { "tools": {}, "logging": {} },
@@ -180,7 +181,7 @@ async fn an_unknown_id_is_null_or_left_out() {
     let batch = "[{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"ping\"},5]";
     for revision in Revision::ALL.iter().filter(|revision| revision.is_legacy()) {
         let expected = if revision.has_optional_error_id() { None } else { Some(&Value::Null) };
-        let (mut remote, _peer) = server(LocalInfo { revisions: vec![*revision], ..local_info() });
+        let (mut remote, _peer) = server(local_info().with_revisions(vec![*revision]));
         for garbage in ["{", "5", "[]"] {
             assert_eq!(
                 remote.request(garbage).await.get("id"),
@@ -245,7 +246,7 @@ async fn sends_no_requests_before_the_initialized_notification() {
 
 #[tokio::test]
 async fn responds_to_ping_while_the_queue_is_full() {
-    let limits = Limits { in_flight: 1, queued_requests: 1, ..Limits::default() };
+    let limits = Limits::default().with_in_flight(1).with_queued_requests(1);
     let protocol = Arc::new(Legacy::new(Role::Server, local_info()));
     let (mut remote, _peer) = RawPeer::connect(|pipe| support::run(router(), protocol, limits, pipe));
     remote.request(&initialize("2025-11-25", &json!({}))).await;
@@ -319,10 +320,10 @@ async fn a_client_sends_initialize_and_initialized() {
         serde_json::from_str::<Value>(INITIALIZED).expect("JSON")
     );
     let client = client.await.expect("no panic").expect("a connection");
-    assert_eq!(client.peer.peer_info().map(|peer_info| peer_info.revision), Some(Revision::V2024_11_05));
-    let error = client.peer.call::<v2024_11_05::ListPromptsRequest>(None).await.expect_err("not declared");
+    assert_eq!(client.peer().peer_info().map(|peer_info| peer_info.revision), Some(Revision::V2024_11_05));
+    let error = client.peer().call::<v2024_11_05::ListPromptsRequest>(None).await.expect_err("not declared");
     assert!(error.to_string().contains("the server has not declared the capability prompts"), "{error}");
-    client.peer.notify::<v2024_11_05::RootsListChangedNotification>(None).await.expect("declared");
+    client.peer().notify::<v2024_11_05::RootsListChangedNotification>(None).await.expect("declared");
     assert_eq!(remote.receive().await["method"], "notifications/roots/list_changed");
     // The client rejects requests whose capability it has not declared.
     let response = remote.request(r#"{"jsonrpc":"2.0","id":1,"method":"sampling/createMessage","params":{}}"#).await;

@@ -1,7 +1,8 @@
 //! Messages that users see when something is wrong, in full.
 
 use mcpgen_sdk::protocol::RouterExt;
-use mcpgen_sdk::{LocalInfo, Server, ServerBuilder};
+use mcpgen_sdk::server::Args;
+use mcpgen_sdk::{LocalInfo, ServerBuilder};
 use mcpgen_types::Revision;
 use mcpgen_types::v2026_07_28::{Tool, ToolInputSchema};
 use serde_json::json;
@@ -19,7 +20,7 @@ fn connect(is_supported: impl Fn(Revision) -> bool, add: impl FnOnce(ServerBuild
 }
 
 fn add_note(server: ServerBuilder) -> ServerBuilder {
-    server.tool_with_schema(Tool::new("add_note", ToolInputSchema::new()), |_, _| async {})
+    server.tool(Tool::new("add_note", ToolInputSchema::new()), || async {})
 }
 
 #[tokio::test]
@@ -84,7 +85,7 @@ async fn invalid_arguments_name_the_tool_and_the_argument() {
         (json!({ "text": "a", "tags": ["b", 2] }), "/tags/1: 2 is not of type \"string\""),
         (json!({ "text": "a", "tags": [], "stars": 256 }), "/stars: 256 is greater than the maximum of 255"),
     ];
-    let add_note = |server: ServerBuilder| server.tool("add_note", |_, _: Note| async {});
+    let add_note = |server: ServerBuilder| server.tool("add_note", |_: Args<Note>| async {});
     let validated = |server: ServerBuilder| add_note(server).validate(mcpgen_validate::JsonSchema);
     let remotes = [connect(Revision::is_legacy, add_note), connect(Revision::is_legacy, validated)];
     for (mut remote, table) in remotes.into_iter().zip([&types[..], &schemas[..]]) {
@@ -102,29 +103,4 @@ async fn invalid_arguments_name_the_tool_and_the_argument() {
             assert_eq!(found, (&json!(true), &json!(expected)), "{arguments}");
         }
     }
-}
-
-/// Set for the process in which [`returns_an_error`] fails.
-const FAILS: &str = "MCPGEN_TEST_RETURNS_AN_ERROR";
-
-/// Returns an error like the `main` of a server. The test harness prints it as the runtime of Rust does for `main`.
-#[test]
-fn returns_an_error() -> Result<(), mcpgen_sdk::server::ServeError> {
-    if std::env::var_os(FAILS).is_none() {
-        return Ok(());
-    }
-    let tool = || Tool::new("add note", ToolInputSchema::new());
-    let server = Server::builder("notes", "1").tool_with_schema(tool(), |_, _| async {});
-    server.tool_with_schema(tool(), |_, _| async {}).build().config().map(drop)
-}
-
-#[test]
-fn an_error_that_main_returns_is_printed_as_its_message() {
-    let mut command = std::process::Command::new(std::env::current_exe().expect("this program"));
-    command.args(["--exact", "messages::returns_an_error", "--nocapture"]).env(FAILS, "1");
-    let output = command.output().expect("this program runs");
-    let printed = [output.stdout, output.stderr].map(|bytes| String::from_utf8(bytes).expect("UTF-8")).concat();
-    let name = "tool \"add note\": a name must have 1 to 128 characters from A-Z, a-z, 0-9, `_`, `-` and `.`";
-    let expected = format!("Error: {name}; {name}");
-    assert!(!output.status.success() && printed.lines().any(|line| line == expected), "{printed}");
 }

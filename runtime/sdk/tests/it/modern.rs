@@ -31,12 +31,10 @@ fn text(text: impl Into<String>) -> CallToolResult {
 }
 
 fn local_info() -> LocalInfo {
-    LocalInfo {
-        instructions: Some("be kind".to_owned()),
-        ..LocalInfo::new("server", "1")
-            .capability("tools", json!({ "listChanged": true }))
-            .capability("logging", json!({}))
-    }
+    LocalInfo::new("server", "1")
+        .capability("tools", json!({ "listChanged": true }))
+        .capability("logging", json!({}))
+        .with_instructions(Some("be kind".to_owned()))
 }
 
 /// Returns a router whose tools do what their names suggest.
@@ -51,10 +49,12 @@ fn router() -> Router {
                 "file:///none" => {
                     Err(mcpgen_sdk::protocol::errors::resource_not_found(context.revision(), &params.uri))
                 }
-                uri => {
-                    Ok(ReadResourceResult::new(vec![TextResourceContents::new(uri, "").into()], 0, CacheScope::Private)
-                        .into())
-                }
+                uri => Ok(ReadResourceResult::new(
+                    vec![TextResourceContents::new(uri).text("").into()],
+                    0,
+                    CacheScope::Private,
+                )
+                .into()),
             }
         })
         .request::<CallToolRequest>(|context, params| async move {
@@ -397,12 +397,10 @@ async fn a_server_sends_no_requests() {
 /// Connects a modern client to a server that the test drives.
 async fn client(local_info: LocalInfo, result_rules: ResultRules, handlers: Router) -> (RawPeer, Client) {
     let (here, there) = tokio::io::duplex(1 << 16);
-    let options = ConnectOptions {
-        result_rules,
-        known_revision: Some(Revision::V2026_07_28),
-        check_known_revision: false,
-        ..local_info.retain_revisions(|revision| !revision.is_legacy()).into()
-    };
+    let options = ConnectOptions::from(local_info.retain_revisions(|revision| !revision.is_legacy()))
+        .with_result_rules(result_rules)
+        .with_known_revision(Some(Revision::V2026_07_28))
+        .with_check_known_revision(false);
     let (reader, writer) = tokio::io::split(there);
     let (incoming, outgoing) = (lines::receive(reader, 1 << 20), lines::send(writer));
     let client = connect(options, handlers.clone(), handlers, incoming, outgoing, Limits::default()).await;
@@ -415,7 +413,7 @@ fn client_info() -> LocalInfo {
 
 #[tokio::test]
 async fn a_client_sends_its_metadata_with_each_request() {
-    let local_info = LocalInfo { level: Some(Level::Notice), ..client_info() };
+    let local_info = client_info().with_level(Some(Level::Notice));
     let (mut remote, client) = client(local_info, ResultRules::default(), Router::new()).await;
     let expected = json!({
         "io.modelcontextprotocol/protocolVersion": "2026-07-28",
@@ -423,7 +421,7 @@ async fn a_client_sends_its_metadata_with_each_request() {
         "io.modelcontextprotocol/clientInfo": { "name": "client", "version": "2" },
         "io.modelcontextprotocol/logLevel": "notice",
     });
-    let peer = client.peer.clone();
+    let peer = client.peer().clone();
     let calls = tokio::spawn(async move {
         let typed = CallToolRequestParams::new("a", client.meta());
         let _ = peer.call::<CallToolRequest>(typed).await;
@@ -465,7 +463,7 @@ async fn a_client_checks_result_types() {
             [(ResultRules::default(), lenient_ok), (strict.clone(), strict_ok), (extended.clone(), extended_ok)]
         {
             let (mut remote, client) = client(client_info(), result_rules.clone(), Router::new()).await;
-            let call = tokio::spawn(client.peer.raw_request("tools/list", None).send());
+            let call = tokio::spawn(client.peer().raw_request("tools/list", None).send());
             let id = remote.receive().await["id"].clone();
             remote.send(&json!({ "jsonrpc": "2.0", "id": id, "result": result }).to_string()).await;
             let response = call.await.expect("no panic");
@@ -483,14 +481,14 @@ async fn a_client_ignores_requests() {
     let (mut remote, client) = client(client_info(), ResultRules::default(), Router::new()).await;
     remote.send(r#"{"jsonrpc":"2.0","id":1,"method":"roots/list"}"#).await;
     remote.send(r#"{"jsonrpc":"2.0","id":2,"method":"ping"}"#).await;
-    let call = tokio::spawn(client.peer.raw_request("tools/list", None).send());
+    let call = tokio::spawn(client.peer().raw_request("tools/list", None).send());
     assert_eq!(remote.receive().await["method"], "tools/list", "the client sends no responses");
     call.abort();
     // The client sends no removed notifications and no types of other revisions.
     for method in ["notifications/initialized", "notifications/roots/list_changed", "notifications/progress"] {
-        assert!(matches!(client.peer.raw_notify(method, None).await, Err(CallError::NotAllowed(_))), "{method}");
+        assert!(matches!(client.peer().raw_notify(method, None).await, Err(CallError::NotAllowed(_))), "{method}");
     }
-    let other = client.peer.call::<v2025_11_25::ListToolsRequest>(None).await;
+    let other = client.peer().call::<v2025_11_25::ListToolsRequest>(None).await;
     assert!(matches!(other, Err(CallError::NotAllowed(_))));
 }
 
@@ -516,7 +514,7 @@ async fn caches_fresh_results() {
     let list = async |cursor: Option<&str>| {
         let mut params = PaginatedRequestParams::new(client.meta());
         params.cursor = cursor.map(str::to_owned);
-        let result = cache.call::<ListToolsRequest>(&client.peer, params).await.expect("tools");
+        let result = cache.call::<ListToolsRequest>(client.peer(), params).await.expect("tools");
         result.tools[0].name.clone()
     };
     assert_eq!([list(None).await, list(None).await], ["0", "0"], "fresh");
@@ -532,7 +530,7 @@ async fn caches_fresh_results() {
     assert_eq!(names, ["6", "7", "5", "8"], "at most two entries: the one that expires first is removed");
     let read = async |uri: &str| {
         let params = ReadResourceRequestParams::new(uri, client.meta());
-        cache.call::<ReadResourceRequest>(&client.peer, params).await.expect("contents");
+        cache.call::<ReadResourceRequest>(client.peer(), params).await.expect("contents");
         requests.load(Ordering::SeqCst)
     };
     cache.clear();
@@ -557,8 +555,9 @@ async fn serves_only_modern_revisions() {
     let options = client_info().retain_revisions(|revision| !revision.is_legacy());
     let client = connect(options, Router::new(), Router::new(), outgoing.0, outgoing.1, Limits::default()).await;
     let client = client.expect("connected");
-    assert_eq!(client.peer.peer_info().expect("discovered").instructions.as_deref(), Some("be kind"));
-    let tools = client.peer.call::<ListToolsRequest>(PaginatedRequestParams::new(client.meta())).await.expect("tools");
+    assert_eq!(client.peer().peer_info().expect("discovered").instructions.as_deref(), Some("be kind"));
+    let tools =
+        client.peer().call::<ListToolsRequest>(PaginatedRequestParams::new(client.meta())).await.expect("tools");
     assert_eq!(tools.tools[0].name, "who");
     assert!(tools.meta.is_some_and(|meta| meta.server_info.is_some()));
 }

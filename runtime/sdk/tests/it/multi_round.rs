@@ -397,7 +397,7 @@ async fn limits_the_rounds_of_a_request() {
 async fn client(handlers: Router, ours: LocalInfo) -> (RawPeer, Client) {
     let (here, there) = tokio::io::duplex(1 << 16);
     let options =
-        ConnectOptions { known_revision: Some(Revision::V2026_07_28), check_known_revision: false, ..ours.into() };
+        ConnectOptions::from(ours).with_known_revision(Some(Revision::V2026_07_28)).with_check_known_revision(false);
     let (reader, writer) = tokio::io::split(there);
     let (incoming, outgoing) = (lines::receive(reader, 1 << 20), lines::send(writer));
     let client = connect(options, handlers.clone(), handlers, incoming, outgoing, Limits::default()).await;
@@ -471,7 +471,7 @@ async fn a_client_can_build_the_next_round_manually() {
     let (mut remote, client) = client(Router::new(), LocalInfo::new("client", "1")).await;
     let params = CallToolRequestParams::new("tool", client.meta());
     let raw = Json::from(&params);
-    let call = tokio::spawn(client.peer.call::<CallToolRequest>(params));
+    let call = tokio::spawn(client.peer().call::<CallToolRequest>(params));
     let id = remote.receive().await["id"].clone();
     remote.send(&response(&id, &json!({ "resultType": "input_required", "requestState": "s" }))).await;
     let InputRequiredOrCallToolResult::InputRequiredResult(input_required) =
@@ -487,8 +487,9 @@ async fn a_client_can_build_the_next_round_manually() {
 
 #[tokio::test(start_paused = true)]
 async fn a_client_limits_the_rounds() {
-    let (mut remote, mut client) = client(input_handlers(), LocalInfo::new("client", "1")).await;
-    client.round_limits = RoundLimits { rounds: 3, retry_delay: Duration::from_millis(10), ..RoundLimits::default() };
+    let (mut remote, client) = client(input_handlers(), LocalInfo::new("client", "1")).await;
+    let limits = RoundLimits::default().with_rounds(3).with_retry_delay(Duration::from_millis(10));
+    let client = client.with_round_limits(limits);
     let params = CallToolRequestParams::new("tool", client.meta());
     let call = tokio::spawn(async move { client.complete::<CallToolRequest>(params).await });
     for round in 0..4 {
@@ -512,12 +513,12 @@ async fn runs_no_handlers_for_input_that_is_not_sent() {
         async { Ok::<_, ErrorObject>(ListRootsResult::new(Vec::new())) }
     });
     for (rounds, keys, expected) in [
-        (RoundLimits { rounds: 1, ..RoundLimits::default() }, vec!["r"], 1),
-        (RoundLimits { requests: 2, ..RoundLimits::default() }, vec!["r", "s", "t"], 0),
+        (RoundLimits::default().with_rounds(1), vec!["r"], 1),
+        (RoundLimits::default().with_requests(2), vec!["r", "s", "t"], 0),
     ] {
         handled.store(0, std::sync::atomic::Ordering::SeqCst);
-        let (mut remote, mut client) = client(handlers.clone(), LocalInfo::new("client", "1")).await;
-        client.round_limits = rounds;
+        let (mut remote, client) = client(handlers.clone(), LocalInfo::new("client", "1")).await;
+        let client = client.with_round_limits(rounds);
         let params = CallToolRequestParams::new("tool", client.meta());
         let call = tokio::spawn(async move { client.complete::<CallToolRequest>(params).await });
         for _ in 0..=expected {

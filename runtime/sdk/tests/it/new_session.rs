@@ -31,14 +31,14 @@ fn server() -> (Server, mpsc::UnboundedReceiver<&'static str>) {
     let hang_ended = ended.clone();
     let server = Server::builder("server", "1")
         .logging()
-        .tool_with_schema(tool("hang"), move |_, _| {
+        .tool(tool("hang"), move || {
             let on_drop = OnDrop(hang_ended.clone(), "hang");
             async move {
                 let _on_drop = on_drop;
                 std::future::pending::<&str>().await
             }
         })
-        .tool_with_schema(tool("asks"), move |context: RequestContext, _| {
+        .tool(tool("asks"), move |context: RequestContext| {
             let on_drop = OnDrop(ended.clone(), "asks");
             async move {
                 let _on_drop = on_drop;
@@ -46,11 +46,11 @@ fn server() -> (Server, mpsc::UnboundedReceiver<&'static str>) {
                 Ok::<_, ToolError>("asked")
             }
         })
-        .tool_with_schema(tool("logs"), |context: RequestContext, _| async move {
+        .tool(tool("logs"), |context: RequestContext| async move {
             context.log(Level::Info, None, "an event").await;
             "logged"
         })
-        .resource(Resource::new("file:///a", "a"), |_| async { "a" })
+        .resource(Resource::new("file:///a", "a"), || async { "a" })
         .build();
     (server, reports)
 }

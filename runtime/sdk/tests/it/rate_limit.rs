@@ -32,8 +32,8 @@ fn server() -> (ServerBuilder, Payments) {
     let payments = Payments::default();
     let count = Arc::clone(&payments);
     let server = Server::builder("shop", "1")
-        .tool_with_schema(Tool::new("pay", ToolInputSchema::new()), move |context, _| pay(context, Arc::clone(&count)))
-        .tool_with_schema(Tool::new("echo", ToolInputSchema::new()), |_, _| async { "echo" })
+        .tool(Tool::new("pay", ToolInputSchema::new()), move |context: RequestContext| pay(context, Arc::clone(&count)))
+        .tool(Tool::new("echo", ToolInputSchema::new()), || async { "echo" })
         .identity(|context: &Context| {
             context.meta().get("user").and_then(JsonRef::as_str).unwrap_or_default().into_owned()
         });

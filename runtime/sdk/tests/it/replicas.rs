@@ -41,7 +41,7 @@ fn replica(hub: &MemoryHub, change: impl FnOnce(&mut EndpointOptions)) -> Replic
     let observed = Arc::<Observed>::default();
     let stores = hub.replica();
     let server = server(&observed).change_bus(stores.clone()).build();
-    let mut options = EndpointOptions { replicas: Some(Replicas::new(stores.clone())), ..EndpointOptions::default() };
+    let mut options = EndpointOptions::default().with_replicas(Replicas::new(stores.clone()));
     options.limits.drain_timeout = Duration::from_millis(200);
     change(&mut options);
     let endpoint = server.http(options).expect("a sound server");

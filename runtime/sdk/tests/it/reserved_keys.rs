@@ -12,6 +12,7 @@ use std::time::Duration;
 #[cfg(feature = "http-server")]
 use mcpgen_sdk::http::server::ServeHttp;
 use mcpgen_sdk::protocol::Level;
+use mcpgen_sdk::server::Args;
 use mcpgen_sdk::{Client, Server, transport::lines};
 use mcpgen_types::v2026_07_28::{Tool, ToolInputSchema};
 use mcpgen_types::{ErrorObject, Json, JsonObject, Revision};
@@ -57,13 +58,13 @@ fn server() -> (Server, Arc<AtomicUsize>) {
     };
     let tool = |name: &str| Tool::new(name, ToolInputSchema::new());
     let by_hand = counted();
-    let server = Server::builder("server", "1").tool_with_schema(tool("by_hand"), move |_, arguments| {
+    let server = Server::builder("server", "1").tool(tool("by_hand"), move |arguments: JsonObject| {
         by_hand();
         async move { mcpgen_types::to_string(&arguments) }
     });
     let server = {
         let typed = counted();
-        server.tool("typed", move |_, Arguments { any }: Arguments| {
+        server.tool("typed", move |Args(Arguments { any })| {
             typed();
             async move { any.to_string() }
         })
@@ -276,7 +277,7 @@ async fn rejects_results_and_log_messages_with_reserved_keys() {
         assert!(failed.contains("$serde_json::private::"), "{failed}");
         let params = Json::from(&json!({ "a": 1 }));
         let calling =
-            tokio::spawn(async move { client.peer.raw_request("next", Some(params)).await.map(|it| it.to_string()) });
+            tokio::spawn(async move { client.peer().raw_request("next", Some(params)).await.map(|it| it.to_string()) });
         let id = loop {
             // The client may respond to a rejected log message with an error.
             let message = remote.receive().await;

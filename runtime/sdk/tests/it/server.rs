@@ -1,19 +1,20 @@
 //! `Server`: tools, resources and prompts in every revision.
 #![allow(deprecated, reason = "what the newest revision deprecates is still served")]
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
 use mcpgen_sdk::protocol::cache_hints::CacheHint;
 use mcpgen_sdk::protocol::change::Change;
 use mcpgen_sdk::protocol::{ContextExt, Level, RouterExt};
-use mcpgen_sdk::server::{DefinitionError, RequestContext, ServeError, Structured, ToolError, ToolInfo};
+use mcpgen_sdk::server::{Args, DefinitionError, RequestContext, ServeError, Structured, ToolError, ToolInfo};
 use mcpgen_sdk::{Client, Limits, Router, Server, ServerBuilder, serve, transport};
 use mcpgen_types::v2026_07_28::{
-    Annotations, AudioContent, CallToolResult, CompleteRequest, CompleteResult, ContentBlock,
+    Annotations, AudioContent, CallToolResult, CompleteRequest, CompleteRequestParams, CompleteResult, ContentBlock,
     CreateMessageRequestParams, ElicitRequestFormParams, ElicitResultAction, Icon, ImageContent, ListToolsRequest,
-    Prompt, PromptArgument, PromptMessage, Resource, ResourceLink, ResourceTemplate, Role, SamplingMessage,
-    TextContent, Tool, ToolAnnotations, ToolInputSchema,
+    Prompt, PromptArgument, PromptMessage, PromptReference, Resource, ResourceLink, ResourceTemplate, Role,
+    SamplingMessage, TextContent, Tool, ToolAnnotations, ToolInputSchema,
 };
 use mcpgen_types::{
     ErrorCode, ErrorObject, JsonObject, Revision, v2024_11_05, v2025_03_26, v2025_06_18, v2025_11_25, v2026_07_28,
@@ -83,47 +84,50 @@ fn builder() -> ServerBuilder {
     Server::builder("everything", "1")
         .logging()
         .instructions("use it")
-        .tool_with_schema(full.with_output_schema(output), |_, _| async {
+        .tool(full.with_output_schema(output), || async {
             let content: Vec<ContentBlock> = vec![
                 TextContent::new("text").with_meta(meta()).with_annotations(annotated()).into(),
-                ImageContent::new("", "image/png").into(),
+                ImageContent::new("").mime_type("image/png").into(),
             ];
             CallToolResult::new(content).with_structured_content(json!({ "a": 1 }))
         })
-        .tool_with_schema(tool("audio"), |_, _| async { ContentBlock::from(AudioContent::new("", "audio/wav")) })
-        .tool_with_schema(tool("link"), |_, _| async { ContentBlock::from(ResourceLink::new("file:///a", "name")) })
-        .tool_with_schema(tool("number"), |_, _| async { Structured(7) })
-        .tool_with_schema(tool("text"), |_, arguments| async move { format!("{} arguments", arguments.len()) })
-        .tool_with_schema(tool("nothing"), |_, _| async {})
-        .tool_with_schema(tool("fails"), |_, _| async {
+        .tool(tool("audio"), || async { ContentBlock::from(AudioContent::new("").mime_type("audio/wav")) })
+        .tool(tool("link"), || async { ContentBlock::from(ResourceLink::new("file:///a").name("name")) })
+        .tool(tool("number"), || async { Structured(7) })
+        .tool(tool("text"), |arguments: JsonObject| async move { format!("{} arguments", arguments.len()) })
+        .tool(tool("nothing"), || async {})
+        .tool(tool("fails"), || async {
             "x".parse::<u8>().map(|_| "parsed").map_err(|error| std::io::Error::other(Box::new(error)))
         })
-        .tool_with_schema(tool("rejects"), |_, _| async { Err::<(), _>(ErrorObject::new(-7, "rejected")) })
-        .tool_with_schema(tool("asks"), |context, _| request_input(context))
-        .tool_with_schema(tool("logs"), |context: RequestContext, _| async move {
+        .tool(tool("rejects"), || async { Err::<(), _>(ErrorObject::new(-7, "rejected")) })
+        .tool(tool("asks"), |context: RequestContext| request_input(context))
+        .tool(tool("logs"), |context: RequestContext| async move {
             context.log(Level::Info, None, "an event").await;
             context.progress(1.0, None, None).await;
         })
-        .resource(readme, |_| async { "read me" })
-        .resource(Resource::new("file:///bytes", "bytes"), |_| async { vec![1_u8, 2, 3] })
-        .resource(Resource::new("file:///gone", "gone"), |_| async { None::<String> })
-        .resource(Resource::new("file:///fails", "fails"), |_| async { "x".parse::<u8>().map(|_| "parsed") })
-        .resource_template(notes, |_, variables| async move {
+        .resource(readme, || async { "read me" })
+        .resource(Resource::new("file:///bytes", "bytes"), || async { vec![1_u8, 2, 3] })
+        .resource(Resource::new("file:///gone", "gone"), || async { None::<String> })
+        .resource(Resource::new("file:///fails", "fails"), || async { "x".parse::<u8>().map(|_| "parsed") })
+        .resource_template(notes, |variables: BTreeMap<String, String>| async move {
             (variables["name"] == "today").then(|| format!("note of {}", variables["name"]))
         })
-        .resource_template(ResourceTemplate::new("path:///{+path}", "path"), |_, variables| async move {
-            variables["path"].clone()
-        })
-        .prompt(review, |_, arguments| async move {
+        .resource_template(
+            ResourceTemplate::new("path:///{+path}", "path"),
+            |variables: BTreeMap<String, String>| async move { variables["path"].clone() },
+        )
+        .prompt(review, |arguments: BTreeMap<String, String>| async move {
             vec![PromptMessage::new(
                 Role::User,
                 TextContent::new(format!("review {}", arguments["language"])).with_meta(meta()),
             )]
         })
-        .prompt(Prompt::new("link"), |_, _| async {
-            vec![PromptMessage::new(Role::User, ResourceLink::new("file:///a", "name"))]
+        .prompt(Prompt::new("link"), || async {
+            vec![PromptMessage::new(Role::User, ResourceLink::new("file:///a").name("name"))]
         })
-        .completion(|_, params| async move { (0..150).map(|n| format!("{}{n}", params.argument.value)).collect() })
+        .completion(|params: CompleteRequestParams| async move {
+            (0..150).map(|n| format!("{}{n}", params.argument.value)).collect::<Vec<_>>()
+        })
 }
 
 fn server() -> Server {
@@ -442,7 +446,7 @@ async fn notifies_legacy_and_modern_clients_of_changes() {
     assert_eq!(modern.request("resources/subscribe", json!({ "uri": "x" })).await["error"]["code"], -32601);
     assert_eq!(legacy.request("subscriptions/listen", json!({ "notifications": {} })).await["error"]["code"], -32601);
 
-    server.add_tool_with_schema(tool("new"), |_, _| async { "new" }).expect("a valid server");
+    server.add_tool(tool("new"), || async { "new" }).expect("a valid server");
     for session in [&mut legacy, &mut modern] {
         assert_eq!(session.remote.receive().await["method"], "notifications/tools/list_changed");
         assert_eq!(session.call("new", json!({})).await["result"]["content"][0]["text"], "new");
@@ -474,7 +478,7 @@ async fn notifies_legacy_and_modern_clients_of_changes() {
 
 #[tokio::test]
 async fn rejects_methods_of_missing_features() {
-    let builder = || Server::builder("bare", "1").tool_with_schema(tool("one"), |_, _| async {});
+    let builder = || Server::builder("bare", "1").tool(tool("one"), || async {});
     let server = builder().build();
     let methods = [
         "prompts/list",
@@ -508,8 +512,8 @@ async fn rejects_methods_of_missing_features() {
 #[tokio::test]
 async fn errors_suggest_similar_names() {
     let server = Server::builder("notes", "1")
-        .tool_with_schema(tool("add_note"), |_, _| async {})
-        .prompt(Prompt::new("summary"), |_, _| async { "" })
+        .tool(tool("add_note"), || async {})
+        .prompt(Prompt::new("summary"), || async { "" })
         .build();
     for revision in [Revision::V2025_11_25, Revision::V2026_07_28] {
         let mut session = Session::of(&server, revision).await;
@@ -529,10 +533,10 @@ async fn errors_suggest_similar_names() {
 async fn tools_fail_with_text_and_boxed_errors() {
     let boxed = || Box::<dyn std::error::Error + Send + Sync>::from("boxed");
     let server = Server::builder("failing", "1")
-        .tool_with_schema(tool("text"), |_, _| async { Err::<(), _>("text") })
-        .tool_with_schema(tool("string"), |_, _| async { Err::<(), _>("string".to_owned()) })
-        .tool_with_schema(tool("boxed"), move |_, _| async move { Err::<(), _>(boxed()) })
-        .tool_with_schema(tool("io"), |_, _| async { Err::<(), _>(std::io::Error::other("io")) })
+        .tool(tool("text"), || async { Err::<(), _>("text") })
+        .tool(tool("string"), || async { Err::<(), _>("string".to_owned()) })
+        .tool(tool("boxed"), move || async move { Err::<(), _>(boxed()) })
+        .tool(tool("io"), || async { Err::<(), _>(std::io::Error::other("io")) })
         .build();
     let mut session = Session::of(&server, Revision::V2026_07_28).await;
     for name in ["text", "string", "boxed", "io"] {
@@ -545,17 +549,19 @@ async fn tools_fail_with_text_and_boxed_errors() {
 #[tokio::test]
 async fn completes_each_argument_with_its_function() {
     let values = |values: &'static [&str]| values.iter().map(|value| (*value).to_owned()).collect::<Vec<_>>();
-    let server = Server::builder("review", "1")
-        .prompt(Prompt::new("p").with_arguments([PromptArgument::new("a")]), |_, _| async { "" })
-        .prompt_completion("p", "a", move |_, params| async move { vec![params.argument.value + "!"] })
-        .resource_template(ResourceTemplate::new("x:///{name}", "x"), |_, _| async { "" })
-        .template_completion("x:///{name}", "name", move |_, _| async move { values(&["n"]) })
-        .build();
+    let server =
+        Server::builder("review", "1")
+            .prompt(Prompt::new("p").with_arguments([PromptArgument::new("a")]), || async { "" })
+            .prompt_completion("p", "a", move |params: CompleteRequestParams| async move {
+                vec![params.argument.value + "!"]
+            })
+            .resource_template(ResourceTemplate::new("x:///{name}", "x"), || async { "" })
+            .template_completion("x:///{name}", "name", move || async move { values(&["n"]) })
+            .build();
     for revision in [Revision::V2025_11_25, Revision::V2026_07_28] {
         let mut session = Session::of(&server, revision).await;
         for (reference, argument, expected) in [
             (json!({ "type": "ref/prompt", "name": "p" }), "a", json!(["v!"])),
-            (json!({ "type": "ref/prompt", "name": "p" }), "b", json!([])),
             (json!({ "type": "ref/resource", "uri": "x:///{name}" }), "name", json!(["n"])),
             (json!({ "type": "ref/resource", "uri": "p" }), "a", json!([])),
         ] {
@@ -563,7 +569,49 @@ async fn completes_each_argument_with_its_function() {
             let response = session.request("completion/complete", params).await;
             assert_eq!(response["result"]["completion"]["values"], expected, "{revision}: {response}");
         }
+        let params = json!({ "ref": { "type": "ref/prompt", "name": "p" }, "argument": { "name": "b", "value": "" } });
+        let error = session.request("completion/complete", params).await["error"].take();
+        assert_eq!(
+            (&error["code"], &error["message"]),
+            (&json!(-32602), &json!(r#"invalid params: params.argument.name: the prompt "p" has no argument "b""#))
+        );
     }
+}
+
+/// The options of an enum need no function.
+#[tokio::test]
+async fn completes_arguments_by_their_type() {
+    #[derive(schemars::JsonSchema, serde::Deserialize)]
+    #[serde(rename_all = "lowercase")]
+    enum Language {
+        Python,
+        Ruby,
+        Rust,
+    }
+    #[derive(schemars::JsonSchema, serde::Deserialize)]
+    struct Review {
+        language: Language,
+        other: Option<Language>,
+        words: u32,
+    }
+    let review = |Args(Review { language, other, words }): Args<Review>| async move {
+        let codes = [Some(language), other].map(|language| language.map(|language| language as u32));
+        format!("{codes:?} {words}")
+    };
+    let server = Server::builder("reviewer", "1").prompt(Prompt::new("review"), review).build();
+    let client = server.in_process(Client::builder("client", "1")).await.expect("a client");
+    for (argument, value, expected) in [
+        ("language", "ru", vec!["ruby", "rust"]),
+        ("language", "", vec!["python", "ruby", "rust"]),
+        ("other", "p", vec!["python"]),
+        ("words", "1", vec![]),
+    ] {
+        let values =
+            client.complete_argument(PromptReference::new("review"), argument, value).await.expect("values").values;
+        assert_eq!(values.get().iter().map(String::as_str).collect::<Vec<_>>(), expected, "{argument} {value}");
+    }
+    let error = client.complete_argument(PromptReference::new("review"), "langauge", "").await.expect_err("misspelt");
+    assert!(error.to_string().contains(r#"has no argument "langauge"; did you mean "language"?"#), "{error}");
 }
 
 mod types {
@@ -584,7 +632,7 @@ mod types {
     #[tokio::test]
     async fn prompts_have_typed_arguments() {
         let server = Server::builder("review", "1")
-            .typed_prompt(Prompt::new("review"), |_, review: Review| async move { format!("{review:?}") })
+            .prompt(Prompt::new("review"), |Args(review): Args<Review>| async move { format!("{review:?}") })
             .build();
         for revision in [Revision::V2024_11_05, Revision::V2026_07_28] {
             let mut session = Session::of(&server, revision).await;
@@ -629,7 +677,7 @@ mod types {
 
     #[tokio::test]
     async fn schemas_have_only_formats_of_json_schema() {
-        let server = Server::builder("numbers", "1").tool("add", |_, _: Numbers| async {}).build();
+        let server = Server::builder("numbers", "1").tool("add", |_: Args<Numbers>| async {}).build();
         let mut session = Session::of(&server, Revision::V2026_07_28).await;
         let schema = session.request("tools/list", json!({})).await["result"]["tools"][0]["inputSchema"].clone();
         let format = |name: &str| schema["properties"][name]["format"].clone();
@@ -646,28 +694,25 @@ mod types {
 fn reports_invalid_definitions() {
     let long = "x".repeat(129);
     for name in ["", "two words", "a,b", "ä", "a/b", long.as_str()] {
-        let error = Server::builder("s", "1")
-            .build()
-            .add_tool_with_schema(tool(name), |_, _| async {})
-            .expect_err("an invalid name");
+        let error = Server::builder("s", "1").build().add_tool(tool(name), || async {}).expect_err("an invalid name");
         assert!(matches!(error, DefinitionError::InvalidName(invalid) if invalid == name));
     }
     for name in ["getUser", "DATA_EXPORT_v2", "admin.tools.list", "a-b", &"x".repeat(128)] {
-        Server::builder("s", "1").build().add_tool_with_schema(tool(name), |_, _| async {}).expect("a name");
+        Server::builder("s", "1").build().add_tool(tool(name), || async {}).expect("a name");
     }
     let header = json!({ "type": "object", "properties": { "a": { "type": "string", "x-mcp-header": "" } } });
     let with_header = Tool::new("t", mcpgen_types::from_value::<ToolInputSchema>(header).expect("a schema"));
     let twice = Server::builder("s", "1")
-        .tool_with_schema(tool("a"), |_, _| async {})
-        .tool_with_schema(tool("A"), |_, _| async {})
-        .tool_with_schema(tool("a"), |_, _| async {})
-        .tool_with_schema(with_header, |_, _| async {})
-        .resource(Resource::new("x:", "x"), |_| async { "" })
-        .resource(Resource::new("x:", "y"), |_| async { "" })
-        .resource_template(ResourceTemplate::new("x:{", "t"), |_, _| async { "" })
-        .resource_template(ResourceTemplate::new("x:{?query}", "u"), |_, _| async { "" })
-        .prompt(Prompt::new("p"), |_, _| async { "" })
-        .prompt(Prompt::new("p"), |_, _| async { "" })
+        .tool(tool("a"), || async {})
+        .tool(tool("A"), || async {})
+        .tool(tool("a"), || async {})
+        .tool(with_header, || async {})
+        .resource(Resource::new("x:", "x"), || async { "" })
+        .resource(Resource::new("x:", "y"), || async { "" })
+        .resource_template(ResourceTemplate::new("x:{", "t"), || async { "" })
+        .resource_template(ResourceTemplate::new("x:{?query}", "u"), || async { "" })
+        .prompt(Prompt::new("p"), || async { "" })
+        .prompt(Prompt::new("p"), || async { "" })
         .build();
     let Err(ServeError::Definition(problems)) = twice.config() else { panic!("expected invalid definitions") };
     assert_eq!(problems.len(), 6, "{problems:?}");
@@ -699,8 +744,8 @@ async fn sends_log_messages_and_progress_before_the_result() {
 async fn changes_from_handlers_and_from_other_threads() {
     let server = server();
     let (inside, other) = (server.clone(), server.clone());
-    let added = server.add_resource(Resource::new("file:///makes", "makes"), move |_| {
-        inside.add_resource(Resource::new("file:///made", "made"), |_| async { "made" }).expect("a valid server");
+    let added = server.add_resource(Resource::new("file:///makes", "makes"), move || {
+        inside.add_resource(Resource::new("file:///made", "made"), || async { "made" }).expect("a valid server");
         async { "makes" }
     });
     added.expect("a valid server");
@@ -760,9 +805,10 @@ async fn limits_resource_subscriptions() {
 #[tokio::test]
 async fn template_variables_match_one_segment() {
     let server = Server::builder("s", "1")
-        .resource_template(ResourceTemplate::new("x:///{name}", "x"), |_, variables| async move {
-            variables["name"].clone()
-        })
+        .resource_template(
+            ResourceTemplate::new("x:///{name}", "x"),
+            |variables: BTreeMap<String, String>| async move { variables["name"].clone() },
+        )
         .build();
     let mut session = Session::of(&server, Revision::V2026_07_28).await;
     for (uri, expected) in [
@@ -790,7 +836,7 @@ async fn template_variables_match_one_segment() {
         ("x:///{a}-{b}", true),
     ] {
         let template = ResourceTemplate::new(template, "x");
-        let server = Server::builder("s", "1").resource_template(template.clone(), |_, _| async { "" }).build();
+        let server = Server::builder("s", "1").resource_template(template.clone(), || async { "" }).build();
         match server.config() {
             Ok(_) => assert!(is_supported, "{template:?}"),
             Err(error) => assert!(!is_supported && matches!(error, ServeError::Definition(_)), "{template:?}: {error}"),
@@ -805,8 +851,8 @@ async fn changes_templates_while_serving() {
     let read = json!({ "uri": "x:///a" });
     assert_eq!(early.request("resources/read", read.clone()).await["error"]["code"], -32601);
     let template = || ResourceTemplate::new("x:///{name}", "x");
-    server.add_resource_template(template(), |_, _| async { "found" }).expect("a new template");
-    let twice = server.add_resource_template(template(), |_, _| async { "" }).expect_err("the same template");
+    server.add_resource_template(template(), || async { "found" }).expect("a new template");
+    let twice = server.add_resource_template(template(), || async { "" }).expect_err("the same template");
     assert!(matches!(&twice, DefinitionError::Duplicate { key, .. } if key == "x:///{name}"), "{twice}");
     assert_eq!(early.request("resources/read", read.clone()).await["result"]["contents"][0]["text"], "found");
     // The connection was opened before the first template was added.
@@ -837,7 +883,7 @@ async fn lists_output_schemas_where_the_revision_allows_them() {
     // Since 2026-07-28, structured content can be any JSON value.
     let output: v2026_07_28::ToolOutputSchema = mcpgen_types::from_value(json!({ "type": "array" })).expect("a schema");
     let server = Server::builder("s", "1")
-        .tool_with_schema(tool("t").with_output_schema(output), |_, _| async { Structured(json!([1])) })
+        .tool(tool("t").with_output_schema(output), || async { Structured(json!([1])) })
         .build();
     for revision in Revision::ALL.iter().copied() {
         let mut session = Session::of(&server, revision).await;
@@ -849,7 +895,7 @@ async fn lists_output_schemas_where_the_revision_allows_them() {
 #[tokio::test]
 async fn rejects_input_required_results_in_legacy_revisions() {
     let server = Server::builder("s", "1")
-        .tool_with_schema(tool("by-hand"), |_, _| async {
+        .tool(tool("by-hand"), || async {
             Err::<(), _>(ToolError::input_required(v2026_07_28::InputRequiredResult::new().with_request_state("x")))
         })
         .build();
@@ -867,12 +913,12 @@ async fn rejects_input_requests_that_the_revision_does_not_support() {
     } } });
     let choice: ElicitRequestFormParams = mcpgen_types::from_value(choice).expect("params");
     let server = Server::builder("s", "1")
-        .tool_with_schema(tool("choice"), move |context: RequestContext, _| {
+        .tool(tool("choice"), move |context: RequestContext| {
             let choice = choice.clone();
             async move { context.elicit("c", choice).await.map(|_| "answered") }
         })
-        .tool_with_schema(tool("audio"), |context: RequestContext, _| async move {
-            let message = SamplingMessage::new(Role::User, AudioContent::new("", "audio/wav"));
+        .tool(tool("audio"), |context: RequestContext| async move {
+            let message = SamplingMessage::new(Role::User, AudioContent::new("").mime_type("audio/wav"));
             context.sample("s", CreateMessageRequestParams::new(vec![message], 1)).await.map(|_| "answered")
         })
         .build();
@@ -942,18 +988,21 @@ mod typed {
 
     fn server() -> Server {
         Server::builder("typed", "1")
-            .tool("add", |_, Add { a, b }: Add| async move {
+            .tool("add", |Args(Add { a, b })| async move {
                 let sum = b.iter().try_fold(a, |sum, item| sum.checked_add(item.value));
                 sum.map(|sum| Structured(Sum { sum })).ok_or(ToolError::failed("too large"))
             })
-            .tool(ToolInfo::new("area").title("Area").description("How large it is."), |_, shape: Shape| async move {
-                match shape {
-                    Shape::Circle { radius } => (radius * radius * 3.0).to_string(),
-                    Shape::Square { side } => (side * side).to_string(),
-                }
-            })
-            .tool("now", |_, (): ()| async { "now" })
-            .tool("twofold", |_, it: Twofold| async move { Structured(it) })
+            .tool(
+                ToolInfo::new("area").title("Area").description("How large it is."),
+                |Args(shape): Args<Shape>| async move {
+                    match shape {
+                        Shape::Circle { radius } => (radius * radius * 3.0).to_string(),
+                        Shape::Square { side } => (side * side).to_string(),
+                    }
+                },
+            )
+            .tool("now", || async { "now" })
+            .tool("twofold", |Args(it): Args<Twofold>| async move { Structured(it) })
             .build()
     }
 
@@ -1015,7 +1064,7 @@ mod typed {
     #[test]
     fn rejects_arguments_that_are_not_objects() {
         let error =
-            Server::builder("s", "1").build().add_tool("t", |_, _: String| async {}).expect_err("not an object");
+            Server::builder("s", "1").build().add_tool("t", |_: Args<String>| async {}).expect_err("not an object");
         assert!(matches!(error, DefinitionError::NotAnObject { .. }), "{error}");
     }
 }
@@ -1038,7 +1087,7 @@ mod validated {
             .with_output_schema(schema::<v2026_07_28::ToolOutputSchema>(output));
         let server = Server::builder("s", "1")
             .validate(mcpgen_validate::JsonSchema)
-            .tool_with_schema(checked, |_, arguments| async move {
+            .tool(checked, |arguments: JsonObject| async move {
                 match arguments.get("a").and_then(|a| a.as_i64()) {
                     Some(1) => Ok(Structured(json!({ "b": 1 }))),
                     Some(2) => Ok(Structured(json!({}))),
@@ -1073,7 +1122,7 @@ mod validated {
             let error = Server::builder("s", "1")
                 .validate(mcpgen_validate::JsonSchema)
                 .build()
-                .add_tool_with_schema(tool, |_, _| async {})
+                .add_tool(tool, || async {})
                 .expect_err("an invalid schema");
             assert!(matches!(error, DefinitionError::Schema { .. }), "{bad}: {error}");
         }
@@ -1088,8 +1137,8 @@ fn completions_belong_to_existing_arguments() {
         ("language", None),
         ("langauge", Some(r#"the completion of prompt "review": it has no "langauge"; did you mean "language"?"#)),
     ] {
-        let server = Server::builder("server", "1").prompt(prompt(), |_, _| async { "" });
-        let server = server.prompt_completion("review", argument, |_, _| async { vec![] });
+        let server = Server::builder("server", "1").prompt(prompt(), || async { "" });
+        let server = server.prompt_completion("review", argument, || async { vec![] });
         let error = server.build().config().err().map(|error| error.to_string());
         assert_eq!(error.as_deref(), expected, "{argument}");
     }
@@ -1098,8 +1147,8 @@ fn completions_belong_to_existing_arguments() {
         ("user", None),
         ("name", Some(r#"the completion of resource template "note:///{user}/{id}": it has no "name""#)),
     ] {
-        let server = Server::builder("server", "1").resource_template(template(), |_, _| async { "" });
-        let server = server.template_completion("note:///{user}/{id}", variable, |_, _| async { vec![] });
+        let server = Server::builder("server", "1").resource_template(template(), || async { "" });
+        let server = server.template_completion("note:///{user}/{id}", variable, || async { vec![] });
         let error = server.build().config().err().map(|error| error.to_string());
         assert_eq!(error.as_deref(), expected, "{variable}");
     }
@@ -1109,8 +1158,8 @@ fn completions_belong_to_existing_arguments() {
 fn completions_belong_to_existing_prompts_and_templates() {
     let server = || {
         let template = ResourceTemplate::new("note:///{id}", "note");
-        let server = Server::builder("server", "1").prompt(Prompt::new("review"), |_, _| async { "" });
-        server.resource_template(template, |_, _| async { "" })
+        let server = Server::builder("server", "1").prompt(Prompt::new("review"), || async { "" });
+        server.resource_template(template, || async { "" })
     };
     for (name, expected) in [
         (
@@ -1119,10 +1168,10 @@ fn completions_belong_to_existing_prompts_and_templates() {
         ),
         ("x", r#"the completion of prompt "x": there is no such prompt; add it to the `ServerBuilder`"#),
     ] {
-        let server = server().prompt_completion(name, "a", |_, _| async { vec![] });
+        let server = server().prompt_completion(name, "a", || async { vec![] });
         assert_eq!(server.build().config().expect_err(name).to_string(), expected);
     }
-    let server = server().template_completion("note:///{name}", "name", |_, _| async { vec![] });
+    let server = server().template_completion("note:///{name}", "name", || async { vec![] });
     let error = server.build().config().expect_err("no such template").to_string();
     assert!(error.starts_with(r#"the completion of resource template "note:///{name}": there is no such "#), "{error}");
 }
@@ -1143,26 +1192,26 @@ fn resources_have_uris() {
         ("C:\\notes.txt", false),
     ] {
         let resource = || Resource::new(uri, "the notes");
-        let server = Server::builder("server", "1").resource(resource(), |_| async { "" }).build();
+        let server = Server::builder("server", "1").resource(resource(), || async { "" }).build();
         let error = server.config().err().map(|error| error.to_string());
         let expected = format!("resource \"the notes\": {uri:?} is not a URI; it begins with a scheme");
         assert_eq!(error.is_none(), is_valid, "{uri:?}: {error:?}");
         assert!(error.is_none_or(|error| error.starts_with(&expected)), "{uri:?}");
         let server = Server::builder("server", "1").build();
-        assert_eq!(server.add_resource(resource(), |_| async { "" }).is_ok(), is_valid, "{uri:?}");
+        assert_eq!(server.add_resource(resource(), || async { "" }).is_ok(), is_valid, "{uri:?}");
     }
 }
 
 #[tokio::test]
 async fn a_handler_of_one_revision_does_not_exclude_the_others() {
-    let server = Server::builder("server", "1").tool_with_schema("greet", |_, _| async { "hello" }).build();
+    let server = Server::builder("server", "1").tool("greet", || async { "hello" }).build();
     let busy = || ErrorObject::new(ErrorCode::INTERNAL_ERROR, "busy");
     let router =
         server.router().request::<CompleteRequest>(move |_, _| async move { Err::<CompleteResult, _>(busy()) });
     for &revision in Revision::ALL {
         let (ours, theirs) = transport::duplex();
         tokio::spawn(serve((server.config().expect("valid"), router.clone()), ours));
-        let client = Client::builder("client", "1").options(|options| options.local_info.revisions = vec![revision]);
+        let client = Client::builder("client", "1").revisions([revision]);
         let client = client.connect(theirs.0, theirs.1).await.unwrap_or_else(|error| panic!("{revision}: {error}"));
         assert_eq!(client.tools().await.expect("tools").len(), 1, "{revision}");
     }

@@ -37,7 +37,7 @@ fn skills() -> Skills {
 }
 
 fn client(revision: Revision) -> ClientBuilder {
-    Client::builder("client", "1").options(|options| options.local_info.revisions = vec![revision])
+    Client::builder("client", "1").revisions([revision])
 }
 
 async fn connect(server: &Server, client: ClientBuilder) -> Client {
@@ -86,7 +86,7 @@ async fn lists_entries_with_all_their_files() {
         for entry in &listed {
             assert_eq!(client.skill(&entry.uri).await.expect("an entry"), *entry, "{revision}");
         }
-        let settings = client.peer.extension::<SkillsExtension>().expect("settings").expect("declared");
+        let settings = client.peer().extension::<SkillsExtension>().expect("settings").expect("declared");
         assert_eq!(json_of(&settings), json!({ "directoryRead": true }), "{revision}");
     }
 }
@@ -173,7 +173,7 @@ async fn rejects_uris_that_are_not_served() {
             assert!(client.read_resource(uri).await.is_err(), "{uri}");
         }
         let params = json!({ "cursor": "c2tpbGw" });
-        let request = client.peer.custom_request::<_, Value>("skills/list", &params).expect("params");
+        let request = client.peer().custom_request::<_, Value>("skills/list", &params).expect("params");
         assert!(request.send().await.is_err_and(|error| error.to_string().contains("not a cursor of this list")));
     }
 }
@@ -181,7 +181,7 @@ async fn rejects_uris_that_are_not_served() {
 #[tokio::test]
 async fn a_server_without_skills_still_declares_resources() {
     let client = connect(&Server::builder("server", "1").skills(Skills::default()).build(), client(REVISIONS[1])).await;
-    assert!(client.peer.peer_info().is_some_and(|info| info.can(&["resources"])));
+    assert!(client.peer().peer_info().is_some_and(|info| info.can(&["resources"])));
     assert_eq!(client.skills().await.expect("no skills"), []);
 }
 
@@ -194,7 +194,7 @@ async fn cache_hints_replace_those_of_the_handlers() {
         (ListSkillsRequest::METHOD, json!({}), json!([60_000, "public"])),
         ("skills/get", json!({ "uri": "skill://greet/SKILL.md" }), json!([0, "private"])),
     ] {
-        let request = client.peer.custom_request::<_, Value>(method, &params).expect("params");
+        let request = client.peer().custom_request::<_, Value>(method, &params).expect("params");
         let result = request.send().await.expect("a result");
         assert_eq!(json!([result["ttlMs"], result["cacheScope"]]), expected, "{method}");
         assert_eq!(result["resultType"], "complete");
@@ -208,12 +208,12 @@ async fn replaced_skills_notify_subscribers() {
     let filter = SubscriptionFilter::new()
         .with_resources_list_changed(true)
         .with_resource_subscriptions(["skill://greet/SKILL.md".to_owned()]);
-    let mut changes = client.listen(filter).await.expect("a subscription");
+    let mut changes = client.changes(filter).await.expect("a subscription");
     let before = client.skill("skill://greet/SKILL.md").await.expect("an entry");
 
     let text = "---\nname: greet\ndescription: Greets everyone.\n---\n";
     server.replace_skills(Skills::from_files([("greet/SKILL.md", text)]).expect("valid")).expect("replaced");
-    let mut found = [changes.next().await, changes.next().await].map(|change| format!("{change:?}"));
+    let mut found = [changes.try_next().await, changes.try_next().await].map(|change| format!("{change:?}"));
     found.sort();
     assert!(found[0].contains("Resource(\"skill://greet/SKILL.md\")"), "{found:?}");
     assert!(found[1].contains("Resources"), "{found:?}");
@@ -262,7 +262,7 @@ async fn pages_of_skills_have_a_bounded_number_of_files() {
     });
     let server = Server::builder("server", "1").skills(Skills::from_files(files).expect("valid skills")).build();
     let client = connect(&server, client(REVISIONS[1])).await;
-    let request = client.peer.custom_request::<_, Value>(ListSkillsRequest::METHOD, &json!({})).expect("params");
+    let request = client.peer().custom_request::<_, Value>(ListSkillsRequest::METHOD, &json!({})).expect("params");
     let page = request.send().await.expect("a page");
     assert_eq!(page["skills"].as_array().map(Vec::len), Some(5), "2,500 files are more than 2,048");
     assert!(page["nextCursor"].is_string());

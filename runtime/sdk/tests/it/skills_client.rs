@@ -13,7 +13,7 @@ use serde_json::{Value, json};
 const REVISIONS: [Revision; 2] = [Revision::V2025_11_25, Revision::V2026_07_28];
 
 fn client(revision: Revision) -> ClientBuilder {
-    Client::builder("client", "1").options(|options| options.local_info.revisions = vec![revision])
+    Client::builder("client", "1").revisions([revision])
 }
 
 async fn connect(server: &Server, client: ClientBuilder) -> Client {
@@ -236,8 +236,7 @@ async fn loads_dynamic_skills_within_the_limits_if_allowed() {
 #[tokio::test]
 async fn servers_without_the_extension_are_not_asked() {
     for revision in REVISIONS {
-        let with_resources =
-            Server::builder("server", "1").resource(Resource::new("file:///a", "a"), |_| async { "a" });
+        let with_resources = Server::builder("server", "1").resource(Resource::new("file:///a", "a"), || async { "a" });
         let client = connect(&with_resources.build(), client(revision)).await;
         assert!(matches!(client.skills().await, Err(SkillError::NotDeclared(_))));
         assert!(matches!(client.skill("skill://a/SKILL.md").await, Err(SkillError::NotDeclared(_))));

@@ -1,22 +1,22 @@
 //! Subscriptions: the acknowledgment, the notifications and the end, for servers and clients.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
+use mcpgen_sdk::client::Changes;
 use mcpgen_sdk::client::handshake::ConnectOptions;
-use mcpgen_sdk::client::subscription::{Subscription, follow};
 use mcpgen_sdk::jsonrpc::errors;
 use mcpgen_sdk::peer::CallError;
 use mcpgen_sdk::protocol::RouterExt;
 use mcpgen_sdk::protocol::change::Change;
 use mcpgen_sdk::protocol::config::ServerConfig;
 use mcpgen_sdk::server::subscriptions::Subscriptions;
-use mcpgen_sdk::transport::{self, lines};
-use mcpgen_sdk::{Client, Limits, LocalInfo, Router, connect, serve};
+use mcpgen_sdk::transport::lines;
+use mcpgen_sdk::{Client, Limits, LocalInfo, Router, Server, connect, serve};
 use mcpgen_types::Revision;
 use mcpgen_types::v2026_07_28::{SubscriptionFilter, SubscriptionsListenRequest};
 use serde_json::{Value, json};
+use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader};
 
 use crate::support::{self, RawPeer};
 
@@ -49,6 +49,22 @@ fn listen(id: impl Into<Value>, filter: Value) -> String {
 
 fn subscription_id(message: &Value) -> &Value {
     &message["params"]["_meta"]["io.modelcontextprotocol/subscriptionId"]
+}
+
+/// A client that exits closes both of its pipes, also while it is subscribed.
+#[tokio::test]
+async fn a_client_that_leaves_is_not_an_error() {
+    let (mut here, there) = tokio::io::duplex(1 << 16);
+    let (reader, writer) = tokio::io::split(there);
+    let server = Server::builder("server", "1").tool("any", || async {}).build();
+    let serving = tokio::spawn(serve(server, (lines::receive(reader, 1 << 20), lines::send(writer))));
+    let request = listen(1, json!({ "toolsListChanged": true }));
+    here.write_all(format!("{request}\n").as_bytes()).await.expect("the server reads");
+    let mut acknowledged = String::new();
+    BufReader::new(&mut here).read_line(&mut acknowledged).await.expect("a line");
+    assert!(acknowledged.contains("subscriptions/acknowledged"), "{acknowledged}");
+    drop(here);
+    serving.await.expect("no panic").expect("an orderly end");
 }
 
 #[tokio::test]
@@ -127,21 +143,18 @@ async fn notifies_of_changed_sub_resources() {
     // The client accepts such notifications.
     let (mut remote, client) = client().await;
     let filter = SubscriptionFilter::new().with_resource_subscriptions(vec!["file:///notes/".to_owned()]);
-    let mut notes = subscribed(&mut remote, &client, filter).await;
-    let id = mcpgen_types::to_value(notes.id().expect("open")).expect("JSON");
+    let (mut notes, id) = subscribed(&mut remote, &client, filter).await;
     remote.send(&notification_of("resources/updated", &id, json!({ "uri": "file:///notes/today" }))).await;
-    assert_eq!(notes.next().await.expect("open"), Some(Change::Resource("file:///notes/today".to_owned())));
+    assert_eq!(notes.try_next().await.expect("open"), Some(Change::Resource("file:///notes/today".to_owned())));
 }
 
 #[tokio::test]
 async fn subscriptions_use_their_own_limit_and_do_not_time_out() {
-    let limits = Limits {
-        in_flight: 1,
-        queued_requests: 0,
-        long_lived: 2,
-        handler_timeout: Some(Duration::from_millis(20)),
-        ..Limits::default()
-    };
+    let limits = Limits::default()
+        .with_in_flight(1)
+        .with_queued_requests(0)
+        .with_long_lived(2)
+        .with_handler_timeout(Some(Duration::from_millis(20)));
     let subscriptions = Subscriptions::of(&local_info());
     let handlers = Router::new()
         .request::<SubscriptionsListenRequest>(subscriptions.handler())
@@ -178,7 +191,7 @@ async fn subscriptions_end_with_the_connection() {
 
 #[tokio::test]
 async fn coalesces_changes_for_a_client_that_does_not_read() {
-    let (mut remote, subscriptions) = server(Limits { outbox_bytes: 300, ..Limits::default() });
+    let (mut remote, subscriptions) = server(Limits::default().with_outbox_bytes(300));
     remote.request(&listen(1, json!({ "toolsListChanged": true, "resourceSubscriptions": ["a", "b"] }))).await;
     for _ in 0..10_000 {
         subscriptions.changed(&Change::Tools);
@@ -196,11 +209,9 @@ async fn coalesces_changes_for_a_client_that_does_not_read() {
 /// Connects a client to a server that the test drives.
 async fn client() -> (RawPeer, Client) {
     let (here, there) = tokio::io::duplex(1 << 16);
-    let options = ConnectOptions {
-        known_revision: Some(Revision::V2026_07_28),
-        check_known_revision: false,
-        ..LocalInfo::new("client", "1").into()
-    };
+    let options = ConnectOptions::from(LocalInfo::new("client", "1"))
+        .with_known_revision(Some(Revision::V2026_07_28))
+        .with_check_known_revision(false);
     let (reader, writer) = tokio::io::split(there);
     let (incoming, outgoing) = (lines::receive(reader, 1 << 20), lines::send(writer));
     let handlers = Router::new().notification::<mcpgen_types::v2026_07_28::ToolListChangedNotification>(|_, _| async {
@@ -215,14 +226,18 @@ fn notification_of(method: &str, id: &Value, mut params: Value) -> String {
     json!({ "jsonrpc": "2.0", "method": format!("notifications/{method}"), "params": params }).to_string()
 }
 
-async fn subscribed(remote: &mut RawPeer, client: &Client, filter: SubscriptionFilter) -> Subscription {
-    let response = async {
-        let request = remote.receive().await;
-        assert_eq!(request["method"], "subscriptions/listen");
-        let filter = json!({ "notifications": request["params"]["notifications"] });
-        remote.send(&notification_of("subscriptions/acknowledged", &request["id"], filter)).await;
-    };
-    tokio::join!(client.listen(filter), response).0.expect("subscribed")
+/// Acknowledges a subscription, and returns its ID.
+async fn acknowledge(remote: &mut RawPeer) -> Value {
+    let request = remote.receive().await;
+    assert_eq!(request["method"], "subscriptions/listen");
+    let filter = json!({ "notifications": request["params"]["notifications"] });
+    remote.send(&notification_of("subscriptions/acknowledged", &request["id"], filter)).await;
+    request["id"].clone()
+}
+
+async fn subscribed(remote: &mut RawPeer, client: &Client, filter: SubscriptionFilter) -> (Changes, Value) {
+    let (changes, id) = tokio::join!(client.changes(filter), acknowledge(remote));
+    (changes.expect("subscribed"), id)
 }
 
 fn filter() -> SubscriptionFilter {
@@ -232,52 +247,120 @@ fn filter() -> SubscriptionFilter {
 #[tokio::test]
 async fn a_client_routes_notifications_by_subscription() {
     let (mut remote, client) = client().await;
-    let mut tools = subscribed(&mut remote, &client, filter()).await;
-    let mut prompts = subscribed(&mut remote, &client, SubscriptionFilter::new().with_prompts_list_changed(true)).await;
+    let (mut tools, of_tools) = subscribed(&mut remote, &client, filter()).await;
+    let prompts = SubscriptionFilter::new().with_prompts_list_changed(true);
+    let (mut prompts, of_prompts) = subscribed(&mut remote, &client, prompts).await;
     assert_eq!(tools.acknowledged(), &filter());
-    let id = |subscription: &Subscription| mcpgen_types::to_value(subscription.id().expect("open")).expect("JSON");
-    let (of_tools, of_prompts) = (id(&tools), id(&prompts));
     remote.send(&notification_of("prompts/list_changed", &of_prompts, json!({}))).await;
     // The client did not request this change in this subscription.
     remote.send(&notification_of("prompts/list_changed", &of_tools, json!({}))).await;
     remote.send(&notification_of("resources/updated", &of_tools, json!({ "uri": "b" }))).await;
     remote.send(&notification_of("resources/updated", &of_tools, json!({ "uri": "a" }))).await;
-    assert_eq!(prompts.next().await.expect("open"), Some(Change::Prompts));
-    assert_eq!(tools.next().await.expect("open"), Some(Change::Resource("a".to_owned())));
-
-    // The server ends a subscription with a result or with a cancellation.
-    remote.send(&notification_of("tools/list_changed", &of_tools, json!({}))).await;
-    let end = json!({ "resultType": "complete", "_meta": { "io.modelcontextprotocol/subscriptionId": of_tools } });
-    remote.send(&json!({ "jsonrpc": "2.0", "id": of_tools, "result": end }).to_string()).await;
-    assert_eq!(tools.next().await.expect("a change before the end"), Some(Change::Tools));
-    assert_eq!(tools.next().await.expect("closed without an error"), None);
-    assert_eq!((tools.next().await.expect("the end"), tools.id()), (None, None));
-    let cancelled =
-        json!({ "jsonrpc": "2.0", "method": "notifications/cancelled", "params": { "requestId": of_prompts } });
-    remote.send(&cancelled.to_string()).await;
-    assert_eq!(prompts.next().await.expect("closed without an error"), None);
+    assert_eq!(prompts.try_next().await.expect("open"), Some(Change::Prompts));
+    assert_eq!(tools.try_next().await.expect("open"), Some(Change::Resource("a".to_owned())));
 
     // The client ends a subscription by dropping it.
-    let other = subscribed(&mut remote, &client, filter()).await;
-    let of_other = id(&other);
-    drop(other);
+    drop(prompts);
     let cancelled = remote.receive().await;
     assert_eq!(
         (&cancelled["method"], &cancelled["params"]["requestId"]),
-        (&json!("notifications/cancelled"), &of_other)
+        (&json!("notifications/cancelled"), &of_prompts)
     );
     assert!(cancelled["params"].get("_meta").is_none_or(Value::is_object));
 
     // The end of the connection ends the subscription.
-    let mut last = subscribed(&mut remote, &client, filter()).await;
     drop(remote);
-    assert!(matches!(last.next().await, Err(CallError::Closed(_))));
+    assert_eq!(tools.try_next().await.expect("no error"), None);
+    assert_eq!(tools.try_next().await.expect("no error"), None);
+}
+
+fn result(id: &Value) -> String {
+    let result = json!({ "resultType": "complete", "_meta": { "io.modelcontextprotocol/subscriptionId": id } });
+    json!({ "jsonrpc": "2.0", "id": id, "result": result }).to_string()
+}
+
+fn cancellation(id: &Value) -> String {
+    json!({ "jsonrpc": "2.0", "method": "notifications/cancelled", "params": { "requestId": id } }).to_string()
+}
+
+fn error(id: &Value, code: i64) -> String {
+    json!({ "jsonrpc": "2.0", "id": id, "error": { "code": code, "message": "no" } }).to_string()
+}
+
+/// However a subscription ends, the client subscribes again and reports what it may have missed.
+#[tokio::test(start_paused = true)]
+async fn a_client_renews_its_subscriptions() {
+    for end in [result, cancellation, |id: &Value| error(id, -32603)] {
+        let (mut remote, client) = client().await;
+        let (mut changes, id) = subscribed(&mut remote, &client, filter()).await;
+        remote.send(&notification_of("tools/list_changed", &id, json!({}))).await;
+        remote.send(&end(&id)).await;
+        assert_eq!(changes.try_next().await.expect("a change before the end"), Some(Change::Tools));
+        // The first attempt fails.
+        let renewed = async {
+            let id = remote.receive().await["id"].clone();
+            remote.send(&error(&id, -32603)).await;
+            let id = acknowledge(&mut remote).await;
+            remote.send(&notification_of("resources/updated", &id, json!({ "uri": "a" }))).await;
+        };
+        let (missed, ()) = tokio::join!(async { [changes.try_next().await, changes.try_next().await] }, renewed);
+        let missed = missed.map(|change| change.expect("renewed").expect("open"));
+        assert!(missed.contains(&Change::Tools) && missed.contains(&Change::Resource("a".to_owned())), "{missed:?}");
+        assert_eq!(changes.try_next().await.expect("open"), Some(Change::Resource("a".to_owned())));
+    }
+}
+
+/// The client gives up at once if the server rejects the subscription, and in the end if every attempt fails.
+#[tokio::test(start_paused = true)]
+async fn a_client_gives_up_a_subscription_with_an_error() {
+    for (code, expected) in [(-32601, 1), (-32602, 1), (-32603, 10)] {
+        let (mut remote, client) = client().await;
+        let (mut changes, id) = subscribed(&mut remote, &client, filter()).await;
+        remote.send(&result(&id)).await;
+        let refuse = async {
+            for attempt in 1.. {
+                let id = remote.receive().await["id"].clone();
+                remote.send(&error(&id, code)).await;
+                if attempt == expected {
+                    break;
+                }
+            }
+        };
+        let start = tokio::time::Instant::now();
+        let (ended, ()) = tokio::join!(changes.try_next(), refuse);
+        assert!(matches!(ended, Err(CallError::ErrorResponse(error)) if error.code.0 == code), "{code}");
+        assert_eq!(start.elapsed() > Duration::from_secs(60), expected > 1, "{code}: {:?}", start.elapsed());
+        assert_eq!(changes.try_next().await.expect("returned once"), None);
+    }
+}
+
+/// A server that ends each subscription at once is not asked again and again without a pause.
+#[tokio::test(start_paused = true)]
+async fn a_client_waits_longer_between_short_subscriptions() {
+    let (mut remote, client) = client().await;
+    let (mut changes, id) = subscribed(&mut remote, &client, filter()).await;
+    remote.send(&result(&id)).await;
+    let start = tokio::time::Instant::now();
+    let ends = async {
+        for _ in 0..5 {
+            let id = acknowledge(&mut remote).await;
+            remote.send(&result(&id)).await;
+        }
+    };
+    let changed = async {
+        for _ in 0..10 {
+            // `try_next` is cancel safe.
+            while tokio::time::timeout(Duration::from_millis(1), changes.try_next()).await.is_err() {}
+        }
+    };
+    tokio::join!(ends, changed);
+    assert!(start.elapsed() > Duration::from_secs(3), "{:?}", start.elapsed());
 }
 
 #[tokio::test]
 async fn a_server_can_cancel_only_subscriptions() {
     let (mut remote, client) = client().await;
-    let call = tokio::spawn(client.peer.raw_request("tools/list", None).send());
+    let call = tokio::spawn(client.peer().raw_request("tools/list", None).send());
     let id = remote.receive().await["id"].clone();
     let cancelled = json!({ "jsonrpc": "2.0", "method": "notifications/cancelled", "params": { "requestId": id } });
     remote.send(&cancelled.to_string()).await;
@@ -288,72 +371,14 @@ async fn a_server_can_cancel_only_subscriptions() {
 #[tokio::test(start_paused = true)]
 async fn listen_fails_without_an_acknowledgment() {
     let (mut remote, client) = client().await;
-    let opened = tokio::join!(client.listen(filter()), remote.receive()).0;
-    assert!(matches!(opened, Err(CallError::Timeout(_))), "{opened:?}");
+    let opened = tokio::join!(client.changes(filter()), remote.receive()).0;
+    assert!(matches!(opened, Err(CallError::Timeout { .. })), "{opened:?}");
     assert_eq!(remote.receive().await["method"], "notifications/cancelled");
     let reject = async {
         let id = remote.receive().await["id"].clone();
         let error = json!({ "code": -32601, "message": "unknown" });
         remote.send(&json!({ "jsonrpc": "2.0", "id": id, "error": error }).to_string()).await;
     };
-    let opened = tokio::join!(client.listen(filter()), reject).0;
+    let opened = tokio::join!(client.changes(filter()), reject).0;
     assert!(matches!(opened, Err(CallError::ErrorResponse(_))), "{opened:?}");
-}
-
-#[tokio::test(start_paused = true)]
-async fn follow_subscribes_again_on_a_new_connection() {
-    let subscriptions = Subscriptions::of(&local_info());
-    let connections = Arc::new(AtomicUsize::new(0));
-    let (count, all) = (Arc::clone(&connections), subscriptions.clone());
-    let peers = Arc::new(std::sync::Mutex::new(Vec::new()));
-    let all_peers = Arc::clone(&peers);
-    let connect_again = move || {
-        let (subscriptions, nth, all_peers) =
-            (all.clone(), count.fetch_add(1, Ordering::SeqCst), Arc::clone(&all_peers));
-        async move {
-            // The second attempt fails.
-            if nth == 1 {
-                return Err("no server".to_owned());
-            }
-            let (here, there) = transport::duplex();
-            let handlers = Router::new().request::<SubscriptionsListenRequest>(subscriptions.handler());
-            tokio::spawn(serve((local_info(), handlers), there));
-            let local_info = LocalInfo::new("client", "1");
-            let client = connect(local_info, Router::new(), Router::new(), here.0, here.1, Limits::default()).await;
-            let peer = client.map_err(|error| error.to_string())?.into_peer();
-            all_peers.lock().expect("no panic").push(peer.clone());
-            Ok(peer)
-        }
-    };
-    let mut following = follow(connect_again, filter());
-    let changed = subscriptions.clone();
-    tokio::spawn(async move {
-        while changed.count() == 0 {
-            tokio::task::yield_now().await;
-        }
-        changed.changed(&Change::Tools);
-    });
-    assert_eq!(following.next().await, Change::Tools);
-    // After a lost connection, all requested entries may have changed.
-    peers.lock().expect("no panic")[0].disconnect();
-    let missed = [following.next().await, following.next().await];
-    assert!(missed.contains(&Change::Tools) && missed.contains(&Change::Resource("a".to_owned())), "{missed:?}");
-    assert_eq!(connections.load(Ordering::SeqCst), 3);
-    subscriptions.changed(&Change::Resource("a".to_owned()));
-    assert_eq!(following.next().await, Change::Resource("a".to_owned()));
-
-    // If the server ends every subscription immediately, the client waits between attempts and closes its connections.
-    subscriptions.close();
-    let start = tokio::time::Instant::now();
-    for _ in 0..6 {
-        following.next().await;
-    }
-    assert!(start.elapsed() > Duration::from_millis(500), "the pause must grow");
-    // `next` is cancel safe.
-    for _ in 0..20 {
-        let _ = tokio::time::timeout(Duration::from_millis(1), following.next()).await;
-    }
-    let peers = peers.lock().expect("no panic");
-    let open = peers.iter().filter(|peer| !peer.is_closed()).count();
-    assert!(open <= 1, "{open} of {} connections are open", peers.len());
 }

@@ -314,7 +314,7 @@ impl TaskStore for Slow {
 #[tokio::test(start_paused = true)]
 async fn a_cancelled_request_leaves_no_task() {
     let store = Slow::new(Duration::from_millis(30), 0);
-    let limits = TaskLimits { running: 2, ..TaskLimits::default() };
+    let limits = TaskLimits::default().with_running(2);
     let mut remote = server_of(local_info(), Tasks::new(Arc::clone(&store), limits)).await;
     for id in 0..5 {
         remote.send(&call(id, "hang", Some(json!({})))).await;
@@ -342,7 +342,7 @@ async fn a_failing_store_loses_no_result() {
 
 #[tokio::test(start_paused = true)]
 async fn a_cancelled_task_stops_even_if_its_cancel_request_is_cancelled() {
-    let tasks = Tasks::new(Slow::new(Duration::from_millis(30), 0), TaskLimits { running: 1, ..TaskLimits::default() });
+    let tasks = Tasks::new(Slow::new(Duration::from_millis(30), 0), TaskLimits::default().with_running(1));
     let mut remote = server_of(local_info(), tasks).await;
     let id = create_task(&mut remote, "hang").await;
     remote.send(&task_request("c", "cancel", &id)).await;
@@ -356,7 +356,7 @@ async fn a_cancelled_task_stops_even_if_its_cancel_request_is_cancelled() {
 
 #[tokio::test(start_paused = true)]
 async fn ends_a_cancelled_task_whose_handler_panics_in_drop() {
-    let tasks = Tasks::new(InMemoryTaskStore::default(), TaskLimits { running: 1, ..TaskLimits::default() });
+    let tasks = Tasks::new(InMemoryTaskStore::default(), TaskLimits::default().with_running(1));
     let mut remote = server_of(local_info(), tasks).await;
     let id = create_task(&mut remote, "panic in drop").await;
     remote.send(&task_request("r", "result", &id)).await;
@@ -419,7 +419,7 @@ async fn messages_of_a_task_carry_related_task_metadata() {
 async fn limits_the_tasks_of_each_owner() {
     let owner =
         |context: &Context| context.meta().get("user").and_then(JsonRef::as_str).unwrap_or_default().into_owned();
-    let limits = TaskLimits { running_per_owner: 2, result_bytes: 100, ..TaskLimits::default() };
+    let limits = TaskLimits::default().with_running_per_owner(2).with_result_bytes(100);
     let mut remote = server_of(local_info(), Tasks::owned_by(InMemoryTaskStore::new(10, 3), limits, owner)).await;
     let create_request = |user: &'static str, name: &'static str| {
         let params = json!({ "name": name, "task": {}, "_meta": { "user": user } });
@@ -515,7 +515,7 @@ async fn ignores_task_params_without_the_capability() {
 
 #[tokio::test]
 async fn lists_tasks_in_pages_and_removes_expired_tasks() {
-    let limits = TaskLimits { page_size: 2, max_ttl: Duration::from_millis(300), ..TaskLimits::default() };
+    let limits = TaskLimits::default().with_page_size(2).with_max_ttl(Duration::from_millis(300));
     let mut remote = server_of(local_info(), Tasks::new(InMemoryTaskStore::new(5, 5), limits)).await;
     let mut created = Vec::new();
     for _ in 0..5 {
@@ -618,14 +618,15 @@ async fn clients_and_servers_can_both_run_tasks() {
         .capability("tasks", capability(&["sampling/createMessage"], true));
     let client =
         connect(local_info, samples.clone(), samples, here.0, here.1, Limits::default()).await.expect("connected");
-    let created = client.peer.call_task::<CallToolRequest>(CallToolRequestParams::new("think")).await.expect("a task");
+    let created =
+        client.peer().call_task::<CallToolRequest>(CallToolRequestParams::new("think")).await.expect("a task");
     let id = created.task.task_id;
-    let result = client.peer.task_result::<CallToolRequest>(&id).await.expect("a result");
+    let result = client.peer().task_result::<CallToolRequest>(&id).await.expect("a result");
     let value = mcpgen_types::to_value(&result).expect("JSON");
     assert_eq!(value["content"][0]["text"], "model 1");
-    let task = client.peer.call::<GetTaskRequest>(GetTaskRequestParams::new(&*id)).await.expect("a task");
+    let task = client.peer().call::<GetTaskRequest>(GetTaskRequestParams::new(&*id)).await.expect("a task");
     assert_eq!(task.status, TaskStatus::Completed);
-    let cancelled = client.peer.call::<CancelTaskRequest>(CancelTaskRequestParams::new(&*id)).await;
+    let cancelled = client.peer().call::<CancelTaskRequest>(CancelTaskRequestParams::new(&*id)).await;
     assert!(matches!(cancelled, Err(CallError::ErrorResponse(error)) if error.code.0 == -32602));
 }
 

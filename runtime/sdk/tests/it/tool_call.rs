@@ -21,32 +21,30 @@ struct Sum {
 
 fn server() -> Server {
     Server::builder("server", "1")
-        .tool_with_schema("echo", |_, arguments| async move { arguments.to_string() })
-        .tool_with_schema("slow", |context: RequestContext, arguments: JsonObject| async move {
+        .tool("echo", |arguments: JsonObject| async move { arguments.to_string() })
+        .tool("slow", |context: RequestContext, arguments: JsonObject| async move {
             for step in 0..arguments.get("steps").and_then(JsonRef::as_u64).unwrap_or_default() {
                 tokio::time::sleep(Duration::from_secs(50)).await;
                 context.progress(step as f64 + 1.0, Some(10.0), None).await;
             }
             "done"
         })
-        .tool_with_schema("sum", |_, arguments: JsonObject| async move {
+        .tool("sum", |arguments: JsonObject| async move {
             arguments.get("a").and_then(JsonRef::as_i64).map(|a| Structured(Sum { total: a + 1 })).ok_or("no number")
         })
-        .tool_with_schema("text", |_, _| async { r#"{"total":3}"# })
-        .tool_with_schema("words", |_, _| async { "no JSON" })
-        .tool_with_schema("mixed", |_, _| async {
-            let image = ImageContent::new("", "image/png").into();
+        .tool("text", || async { r#"{"total":3}"# })
+        .tool("words", || async { "no JSON" })
+        .tool("mixed", || async {
+            let image = ImageContent::new("").mime_type("image/png").into();
             CallToolResult::new(vec![TextContent::new("first").into(), image, TextContent::new("last").into()])
         })
-        .tool_with_schema("grow", |context: RequestContext, _| async move {
-            context.server().add_tool_with_schema("grown", |_, _| async {})
-        })
-        .resource(Resource::new("file:///a", "a"), |_| async { "a" })
+        .tool("grow", |context: RequestContext| async move { context.server().add_tool("grown", || async {}) })
+        .resource(Resource::new("file:///a", "a"), || async { "a" })
         .build()
 }
 
 async fn connect(server: &Server, client: ClientBuilder, revision: Revision) -> Client {
-    let client = client.options(|options| options.local_info.revisions = vec![revision]);
+    let client = client.revisions([revision]);
     let client = server.in_process(client).await.unwrap_or_else(|error| panic!("{revision}: {error}"));
     assert_eq!(client.revision(), revision);
     client
@@ -85,7 +83,9 @@ async fn calls_have_progress_and_timeouts_in_every_revision() {
         ] {
             match (&called, expected) {
                 (Ok(_), None) => {}
-                (Err(CallError::Timeout(limit)), Some(expected)) if limit.as_secs() == expected => {}
+                (Err(CallError::Timeout { request, limit }), Some(expected)) if limit.as_secs() == expected => {
+                    assert!(request.starts_with("tools/call "), "{request}");
+                }
                 _ => panic!("{revision}: expected {expected:?}, found {called:?}"),
             }
         }
@@ -140,7 +140,7 @@ async fn hears_of_changes_in_every_revision() {
         let mut more = client.changes(filter).await.expect("another subscription");
         let mut next = async |expected: Change| {
             for changes in [&mut changes, &mut more] {
-                let change = tokio::time::timeout(Duration::from_secs(10), changes.next()).await;
+                let change = tokio::time::timeout(Duration::from_secs(10), changes.try_next()).await;
                 assert_eq!(change.expect("in time").expect("no error"), Some(expected.clone()), "{revision}");
             }
         };
@@ -153,10 +153,10 @@ async fn hears_of_changes_in_every_revision() {
         drop(more);
         client.ping().await.expect("a response");
         server.changed(&Change::Resource("file:///a".to_owned()));
-        let change = tokio::time::timeout(Duration::from_secs(10), changes.next()).await.expect("in time");
+        let change = tokio::time::timeout(Duration::from_secs(10), changes.try_next()).await.expect("in time");
         assert_eq!(change.expect("no error"), Some(Change::Resource("file:///a".to_owned())), "{revision}");
-        client.peer.disconnect();
-        let end = tokio::time::timeout(Duration::from_secs(10), changes.next()).await.expect("in time");
+        client.peer().disconnect();
+        let end = tokio::time::timeout(Duration::from_secs(10), changes.try_next()).await.expect("in time");
         assert!(matches!(end, Ok(None)), "{revision}: {end:?}");
     }
 }
@@ -167,9 +167,9 @@ async fn a_server_is_dropped_with_its_last_handle() {
     let token = Arc::new(());
     let held = Arc::clone(&token);
     let server = Server::builder("server", "1")
-        .tool_with_schema("grow", move |context: RequestContext, _| {
+        .tool("grow", move |context: RequestContext| {
             let _held = Arc::clone(&held);
-            async move { context.server().add_tool_with_schema("grown", |_, _| async {}) }
+            async move { context.server().add_tool("grown", || async {}) }
         })
         .build();
     let client = connect(&server, builder(), Revision::V2026_07_28).await;
@@ -187,10 +187,9 @@ async fn a_server_is_dropped_with_its_last_handle() {
 
 #[tokio::test]
 async fn invalid_servers_do_not_start_in_process() {
-    let server = Server::builder("server", "1").tool_with_schema("not a name", |_, _| async {}).build();
+    let server = Server::builder("server", "1").tool("not a name", || async {}).build();
     let error = server.in_process(builder()).await.expect_err("an invalid name");
-    // `main` prints errors with `Debug`.
-    let shown = format!("{error:?}");
+    let shown = error.to_string();
     assert!(shown.starts_with("tool \"not a name\": a name must have"), "{shown}");
 }
 
@@ -200,14 +199,14 @@ async fn spawned_handlers_do_not_delay_other_requests() {
     let (release, blocked) = std::sync::mpsc::channel::<()>();
     let blocked = Arc::new(Mutex::new(blocked));
     let server = Server::builder("server", "1")
-        .limits(Limits { spawn_handlers: true, ..Limits::default() })
-        .tool_with_schema("block", move |_, _| {
+        .limits(Limits::default().with_spawn_handlers(true))
+        .tool("block", move || {
             let blocked = Arc::clone(&blocked);
             async move {
                 let _ = blocked.lock().expect("no panic").recv_timeout(Duration::from_secs(20));
             }
         })
-        .tool_with_schema("quick", |_, _| async { "quick" })
+        .tool("quick", || async { "quick" })
         .build();
     let client = connect(&server, builder(), Revision::V2026_07_28).await;
     let blocking = client.clone();
@@ -237,7 +236,7 @@ async fn servers_stop_on_request() {
 #[tokio::test]
 async fn schemas_by_hand() {
     let schema = |info: ToolInfo| async move {
-        let server = Server::builder("server", "1").tool_with_schema(info, |_, _| async {}).build();
+        let server = Server::builder("server", "1").tool(info, |_: JsonObject| async {}).build();
         let client = server.in_process(builder()).await.map_err(|error| error.to_string())?;
         let tools = client.tools().await.map_err(|error| error.to_string())?;
         Ok::<_, String>(mcpgen_types::to_value(&tools[0].input_schema).expect("JSON"))
@@ -263,7 +262,7 @@ async fn schemas_by_hand() {
 
 #[tokio::test]
 async fn failed_connections_have_a_reason() {
-    let server = Server::builder("server", "1").tool_with_schema("hang", |_, _| std::future::pending::<()>()).build();
+    let server = Server::builder("server", "1").tool("hang", std::future::pending::<()>).build();
     let (theirs, ours) = transport::duplex();
     tokio::spawn(async move { serve(server, ours).await });
     let (fail, failed) = tokio::sync::oneshot::channel::<()>();

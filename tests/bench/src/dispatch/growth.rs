@@ -6,8 +6,8 @@ use anyhow::{Context, Result};
 use echo_driver::{Dialect, InProcess};
 use mcpgen_sdk::transport::lines;
 use mcpgen_sdk::{Server, serve};
-use mcpgen_types::JsonRef;
 use mcpgen_types::v2026_07_28::{Tool, ToolInputSchema};
+use mcpgen_types::{JsonObject, JsonRef};
 use tokio::sync::watch;
 
 use super::thread_cpu;
@@ -67,7 +67,7 @@ impl Held {
         let (open, opened) = watch::channel(true);
         let tool = Tool::new("echo", ToolInputSchema::new());
         let held = Server::builder("held", "1.0.0")
-            .tool_with_schema(tool, move |_, arguments| {
+            .tool(tool, move |arguments: JsonObject| {
                 let mut opened = opened.clone();
                 async move {
                     // If the sender is dropped, this fails, and the tool completes.

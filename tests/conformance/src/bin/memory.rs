@@ -15,10 +15,11 @@ use http_body::Frame;
 use http_body_util::{BodyExt, Full, StreamBody};
 use mcpgen_sdk::http::server::{Body, Endpoint, EndpointOptions, ServeHttp};
 use mcpgen_sdk::protocol::ContextExt;
+use mcpgen_sdk::server::RequestContext;
 use mcpgen_sdk::transport::lines;
 use mcpgen_sdk::{Client, Server, serve};
 use mcpgen_types::v2026_07_28::{Resource, Tool, ToolInputSchema};
-use mcpgen_types::{Json, JsonRef};
+use mcpgen_types::{Json, JsonObject, JsonRef};
 use serde_json::{Value, json};
 use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader, DuplexStream, ReadHalf, WriteHalf};
 use tokio::sync::Semaphore;
@@ -139,14 +140,14 @@ fn members(count: usize) -> String {
 fn server() -> Server {
     let tool = |name: &str| Tool::new(name, ToolInputSchema::new());
     Server::builder("target", "1")
-        .tool_with_schema(tool("wait"), |_, arguments| async move {
+        .tool(tool("wait"), |arguments: JsonObject| async move {
             let _held = arguments;
             std::future::pending::<String>().await
         })
-        .tool_with_schema(tool("echo"), |_, arguments| async move {
+        .tool(tool("echo"), |arguments: JsonObject| async move {
             arguments.get("x").and_then(JsonRef::as_str).unwrap_or_default().into_owned()
         })
-        .tool_with_schema(tool("report"), |context, arguments| async move {
+        .tool(tool("report"), |context: RequestContext, arguments: JsonObject| async move {
             let text = arguments.get("x").and_then(JsonRef::as_str).unwrap_or_default();
             for step in 0..arguments.get("steps").and_then(JsonRef::as_u64).unwrap_or(1) {
                 context.progress(step as f64, None, Some(&text)).await;
@@ -159,7 +160,7 @@ fn server() -> Server {
                 ENDED_NOTIFICATIONS.fetch_add(1, Ordering::SeqCst);
             })
         })
-        .resource(Resource::new("file:///a", "a"), |_| async { "" })
+        .resource(Resource::new("file:///a", "a"), || async { "" })
         .build()
 }
 

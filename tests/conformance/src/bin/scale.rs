@@ -19,6 +19,8 @@ use mcpgen_redis::OnRedis;
 use mcpgen_sdk::Server;
 use mcpgen_sdk::http::server::{Body, Endpoint, EndpointOptions, ServeHttp};
 use mcpgen_sdk::protocol::ContextExt;
+use mcpgen_sdk::server::RequestContext;
+use mcpgen_types::JsonObject;
 use mcpgen_types::v2026_07_28::{Tool, ToolInputSchema};
 use serde_json::{Value, json};
 use tokio::process::Command;
@@ -109,8 +111,8 @@ async fn main() -> anyhow::Result<()> {
 async fn replica(port: u16, sessions: usize) -> anyhow::Result<Endpoint> {
     let tool = |name: &str| Tool::new(name, ToolInputSchema::new());
     let server = Server::builder("scale", "1")
-        .tool_with_schema(tool("echo"), |_, arguments| async move { mcpgen_types::to_string(&arguments) })
-        .tool_with_schema(tool("count"), |context, _| async move {
+        .tool(tool("echo"), |arguments: JsonObject| async move { mcpgen_types::to_string(&arguments) })
+        .tool(tool("count"), |context: RequestContext| async move {
             for number in 0..10 {
                 context.progress(f64::from(number), None, None).await;
             }
@@ -118,7 +120,9 @@ async fn replica(port: u16, sessions: usize) -> anyhow::Result<Endpoint> {
         });
     let server = server.on_redis(format!("redis://127.0.0.1:{port}")).await?.build();
     let (sessions, requests) = (sessions + 1, 4 * CONCURRENT);
-    Ok(server.http(EndpointOptions { sessions, session_memory: usize::MAX, requests, ..EndpointOptions::default() })?)
+    Ok(server.http(
+        EndpointOptions::default().with_sessions(sessions).with_session_memory(usize::MAX).with_requests(requests),
+    )?)
 }
 
 /// Commands of `redis-cli`.

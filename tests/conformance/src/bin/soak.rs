@@ -14,6 +14,7 @@ use mcpgen_sdk::http::client;
 use mcpgen_sdk::http::client::ConnectHttp;
 use mcpgen_sdk::http::server::{Endpoint, EndpointOptions, ServeHttp};
 use mcpgen_sdk::protocol::ContextExt;
+use mcpgen_sdk::server::RequestContext;
 use mcpgen_sdk::{Client, Limits, Server};
 use mcpgen_types::v2026_07_28::{Tool, ToolInputSchema};
 use mcpgen_types::{JsonObject, JsonRef, Revision};
@@ -55,14 +56,14 @@ fn server(counts: &Arc<Counts>) -> Server {
     let text =
         |arguments: &JsonObject| arguments.get("text").and_then(JsonRef::as_str).unwrap_or_default().into_owned();
     Server::builder("soak", "1")
-        .tool_with_schema(tool("echo"), move |_, arguments| {
+        .tool(tool("echo"), move |arguments: JsonObject| {
             let guard = HandlerGuard::new(&echo);
             async move {
                 let _guard = guard;
                 text(&arguments)
             }
         })
-        .tool_with_schema(tool("progress"), move |call, arguments| {
+        .tool(tool("progress"), move |call: RequestContext, arguments: JsonObject| {
             let guard = HandlerGuard::new(&progress);
             async move {
                 let _guard = guard;
@@ -73,7 +74,7 @@ fn server(counts: &Arc<Counts>) -> Server {
                 text(&arguments)
             }
         })
-        .tool_with_schema(tool("later"), move |call, arguments| {
+        .tool(tool("later"), move |call: RequestContext, arguments: JsonObject| {
             let guard = HandlerGuard::new(&later);
             async move {
                 let _guard = guard;
@@ -93,11 +94,9 @@ async fn main() -> anyhow::Result<()> {
     let requests = arguments.next().transpose()?.unwrap_or(100_000);
     let connections = arguments.next().transpose()?.unwrap_or(200);
     let counts = Arc::<Counts>::default();
-    let options = EndpointOptions {
-        idle: Duration::from_secs(3),
-        limits: Limits { drain_timeout: Duration::from_secs(1), ..Limits::default() },
-        ..EndpointOptions::default()
-    };
+    let options = EndpointOptions::default()
+        .with_idle(Duration::from_secs(3))
+        .with_limits(Limits::default().with_drain_timeout(Duration::from_secs(1)));
     let endpoint = server(&counts).http(options)?;
     let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await?;
     let url = format!("http://{}/mcp", listener.local_addr()?);

@@ -6,6 +6,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use mcpgen_sdk::protocol::Level;
+use mcpgen_sdk::server::Args;
 use mcpgen_sdk::transport::lines;
 use mcpgen_sdk::{Client, Router, Server, serve};
 use mcpgen_types::v2026_07_28::{Tool, ToolInputSchema};
@@ -93,11 +94,11 @@ struct Arguments {
 fn server(received: &Received) -> Server {
     let (by_hand, typed) = (received.clone(), received.clone());
     Server::builder("fuzz", "1")
-        .tool_with_schema(Tool::new("by_hand", ToolInputSchema::new()), move |_, arguments| {
+        .tool(Tool::new("by_hand", ToolInputSchema::new()), move |arguments: JsonObject| {
             by_hand.add(arguments.into());
             ready("called")
         })
-        .tool("typed", move |_, Arguments { any }: Arguments| {
+        .tool("typed", move |Args(Arguments { any })| {
             typed.add(any);
             ready("called")
         })
@@ -208,10 +209,10 @@ async fn check_client(sent: &[u8]) {
         server_end.read_to_end(&mut rest).await.expect("in-memory I/O does not fail");
     };
     let calls = async {
-        let raw = client.peer.raw_request("custom", None);
+        let raw = client.peer().raw_request("custom", None);
         // Both calls end, whatever the responses are.
         let _ = tokio::join!(client.call_tool("by_hand", JsonObject::new()), async { raw.await });
-        client.peer.disconnect();
+        client.peer().disconnect();
     };
     let both = tokio::time::timeout(Duration::from_secs(30), async { tokio::join!(server, calls) });
     assert!(both.await.is_ok(), "a call does not end");

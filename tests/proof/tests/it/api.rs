@@ -14,6 +14,7 @@ use expand::Macro;
 use mcpgen::Workspace;
 use mcpgen_model::Status;
 use quote::ToTokens;
+use regex::{Captures, Regex};
 use sha2::{Digest, Sha256};
 use syn::{Attribute, Fields, Ident, ImplItem, Item, Signature, TraitItem, Type, UseTree, Visibility};
 
@@ -555,6 +556,9 @@ fn listings() -> Vec<(String, String)> {
         let module = extension.module.clone();
         listings.push((format!("ext_{module}"), all.api(&[EXTENSIONS.to_owned(), module], &|_| false)));
     }
+    for (_, listing) in &mut listings {
+        *listing = with_constructors(listing);
+    }
     let mut macros = BTreeMap::new();
     for name in runtime_crates(&root) {
         let one = Crate::read(&root.join(&name).join("src"), macros);
@@ -562,6 +566,20 @@ fn listings() -> Vec<(String, String)> {
         macros = one.macros;
     }
     listings
+}
+
+/// Replaces calls of `codec::constructed`, which is a type in the signature of a constructor, with what they expand to.
+fn with_constructors(listing: &str) -> String {
+    let call = Regex::new(r"crate::codec::constructed!\(type (\w+)(?: (\w+)(?: (\d+))?)?\)").expect("a pattern");
+    let line = |line: &str| {
+        let expanded = call.replace_all(line, |call: &Captures<'_>| match (call.get(2), call.get(3)) {
+            (Some(builder), step) => format!("{}<{}>", builder.as_str(), step.map_or("0", |step| step.as_str())),
+            (None, _) if line.starts_with(&format!("{}::new:", &call[1])) => "Self".to_owned(),
+            (None, _) => call[1].to_owned(),
+        });
+        format!("{expanded}\n")
+    };
+    listing.lines().map(line).collect()
 }
 
 /// Returns the folders of the runtime's libraries. The dispatcher, whose macros the others use, is first.
@@ -644,7 +662,7 @@ fn listing_contains_all_kinds_of_items() {
         ("ext_tasks", "Tool: use v2026_07_28::Tool"),
         ("ext_tasks", "GetTaskRequest: impl Request: const METHOD: &'static str = \"tasks/get\""),
         ("ext_server_card", "ServerCard.remotes: Option<Vec<Remote>>"),
-        ("runtime", "CallError::Timeout: variant(Duration)"),
+        ("runtime", "CallError::Timeout: variant"),
         ("runtime_mcp", "client::ToolFailed: struct"),
         ("runtime_sdk", "prelude::Server: use mcpgen_mcp::Server"),
     ];

@@ -2,16 +2,13 @@
 
 use std::time::Duration;
 
-use mcpgen_runtime::debug_as_message;
 use mcpgen_runtime::peer::CallError;
 use mcpgen_types::Revision;
 
 use crate::protocol::legacy::InitializeError;
 
-debug_as_message!(HandshakeError);
-
 /// The reason why a handshake failed.
-#[derive(thiserror::Error)]
+#[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum HandshakeError {
     /// The server rejected a request of the handshake, or the request could not be delivered.

@@ -50,7 +50,7 @@ pub(crate) async fn negotiate(
         match (probe_outcome(ours, &response), response) {
             (_, Err(CallError::Closed(closed))) => return Err(rejection.unwrap_or(CallError::Closed(closed).into())),
             (_, Err(CallError::Undelivered(why))) if !why.reached => return Err(CallError::Undelivered(why).into()),
-            (_, Err(CallError::Timeout(after))) => return Err(HandshakeError::Timeout(after)),
+            (_, Err(CallError::Timeout { limit, .. })) => return Err(HandshakeError::Timeout(limit)),
             (ProbeOutcome::Rejected, response) => return Err(response.err().unwrap_or(Closed.into()).into()),
             (ProbeOutcome::Modern(revision), _) => {
                 protocol.select_revision(revision);
@@ -118,7 +118,10 @@ async fn discover(
     match tokio::time::timeout(patience, &mut probe).await {
         Ok(response) => Reply::Discover(response),
         Err(_) if sends_both => initialize_beside(peer, protocol, options, &mut probe).await,
-        Err(_) => Reply::Discover(Err(CallError::Timeout(options.discover_timeout))),
+        Err(_) => {
+            let (request, limit) = ("server/discover".to_owned(), options.discover_timeout);
+            Reply::Discover(Err(CallError::Timeout { request, limit }))
+        }
     }
 }
 
@@ -164,7 +167,7 @@ async fn perform_initialize(peer: &Peer, protocol: &DualProtocol) -> Result<Revi
     // The result is processed before any later message; see `RevisionRules::process_result`.
     peer.raw_request("initialize", Some(legacy.initialize_params())).notification_wait(Duration::ZERO).await.map_err(
         |error| match error {
-            CallError::Timeout(limit) => HandshakeError::InitializeTimeout(limit),
+            CallError::Timeout { limit, .. } => HandshakeError::InitializeTimeout(limit),
             error => error.into(),
         },
     )?;

@@ -2,13 +2,16 @@
 
 use std::time::Duration;
 
+use derive_setters::Setters;
 use mcpgen_types::Revision;
 
 use crate::protocol::info::LocalInfo;
 use crate::protocol::modern::ResultRules;
 
 /// The options of a client's connection. Convert a [`LocalInfo`] to get the defaults.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Setters)]
+#[setters(prefix = "with_")]
+#[non_exhaustive]
 pub struct ConnectOptions {
     /// The local info: the client's revisions, capabilities, name and version.
     pub local_info: LocalInfo,

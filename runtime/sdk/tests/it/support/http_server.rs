@@ -6,11 +6,12 @@ use std::time::Duration;
 
 use mcpgen_sdk::http::server::{Endpoint, EndpointOptions, ServeHttp};
 use mcpgen_sdk::protocol::ContextExt;
+use mcpgen_sdk::server::RequestContext;
 use mcpgen_sdk::{Limits, Server, ServerBuilder};
-use mcpgen_types::JsonRef;
 use mcpgen_types::v2026_07_28::{
     ElicitRequestFormParams, ElicitRequestFormParamsRequestedSchema, Tool, ToolInputSchema,
 };
+use mcpgen_types::{JsonObject, JsonRef};
 use serde_json::{Value, json};
 use tokio::sync::Notify;
 
@@ -27,15 +28,15 @@ pub(crate) fn server(observed: &Arc<Observed>) -> ServerBuilder {
     let (waits, long, all) = (Arc::clone(observed), Arc::clone(observed), Arc::clone(observed));
     Server::builder("http", "1")
         .logging()
-        .tool_with_schema(tool("echo", plain()), |_, arguments| async move { mcpgen_types::to_string(&arguments) })
-        .tool_with_schema(tool("region", region), |_, _| async { "stored" })
-        .tool_with_schema(tool("progress", plain()), |context, _| async move {
+        .tool(tool("echo", plain()), |arguments: JsonObject| async move { mcpgen_types::to_string(&arguments) })
+        .tool(tool("region", region), || async { "stored" })
+        .tool(tool("progress", plain()), |context: RequestContext| async move {
             for step in 1..=3 {
                 context.progress(f64::from(step), Some(3.0), None).await;
             }
             "done"
         })
-        .tool_with_schema(tool("wait", plain()), move |_, _| {
+        .tool(tool("wait", plain()), move || {
             let observed = Arc::clone(&waits);
             async move {
                 let _counter = DropCounter(Arc::clone(&observed));
@@ -44,7 +45,7 @@ pub(crate) fn server(observed: &Arc<Observed>) -> ServerBuilder {
                 "waited"
             }
         })
-        .tool_with_schema(tool("later", plain()), move |context, _| {
+        .tool(tool("later", plain()), move |context: RequestContext| {
             let observed = Arc::clone(&long);
             async move {
                 context.close_sse_stream(Duration::from_millis(20));
@@ -52,12 +53,12 @@ pub(crate) fn server(observed: &Arc<Observed>) -> ServerBuilder {
                 "at last"
             }
         })
-        .tool_with_schema(tool("ask", plain()), move |context, _| async move {
+        .tool(tool("ask", plain()), move |context: RequestContext| async move {
             let schema = ElicitRequestFormParamsRequestedSchema::new(std::collections::BTreeMap::new());
             let response = context.elicit("name", ElicitRequestFormParams::new("who are you?", schema)).await?;
             Ok::<_, mcpgen_sdk::server::ToolError>(response.action.as_str().to_owned())
         })
-        .tool_with_schema(tool("who", plain()), move |context, _| {
+        .tool(tool("who", plain()), move |context: RequestContext| {
             let all = Arc::clone(&all);
             async move {
                 let parts = context.extensions().get::<http::request::Parts>();
@@ -65,7 +66,7 @@ pub(crate) fn server(observed: &Arc<Observed>) -> ServerBuilder {
                 parts.and_then(|parts| parts.headers.get("x-user")?.to_str().ok()).unwrap_or("nobody").to_owned()
             }
         })
-        .tool_with_schema(tool("headers", plain()), |context, _| async move {
+        .tool(tool("headers", plain()), |context: RequestContext| async move {
             let parts = context.extensions().get::<http::request::Parts>();
             let names = parts.iter().flat_map(|parts| parts.headers.keys()).map(http::HeaderName::as_str);
             names.collect::<Vec<_>>().join(" ")
@@ -108,22 +109,22 @@ pub(crate) fn endpoint(change: impl FnOnce(&mut EndpointOptions)) -> (Endpoint, 
 #[allow(dead_code, reason = "not every test file needs it")]
 pub(crate) fn big_endpoint(change: impl FnOnce(&mut EndpointOptions)) -> (Endpoint, Arc<Observed>) {
     let observed = Arc::<Observed>::default();
-    let server =
-        server(&observed).tool_with_schema(Tool::new("big", ToolInputSchema::new()), |context, arguments| async move {
+    let server = server(&observed).tool(
+        Tool::new("big", ToolInputSchema::new()),
+        |context: RequestContext, arguments: JsonObject| async move {
             let number = |name: &str| arguments.get(name).and_then(JsonRef::as_u64).unwrap_or(0);
             let message = "x".repeat(usize::try_from(number("before")).unwrap_or(0));
             context.progress(1.0, None, Some(&message)).await;
             tokio::time::sleep(Duration::from_millis(number("ms"))).await;
             "x".repeat(usize::try_from(number("size")).unwrap_or(0))
-        });
+        },
+    );
     (serve(&server.build(), change), observed)
 }
 
 fn serve(server: &Server, change: impl FnOnce(&mut EndpointOptions)) -> Endpoint {
-    let mut options = EndpointOptions {
-        limits: Limits { drain_timeout: Duration::from_millis(200), ..Limits::default() },
-        ..EndpointOptions::default()
-    };
+    let mut options =
+        EndpointOptions::default().with_limits(Limits::default().with_drain_timeout(Duration::from_millis(200)));
     change(&mut options);
     server.http(options).expect("a sound server")
 }

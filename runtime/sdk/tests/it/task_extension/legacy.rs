@@ -1,13 +1,14 @@
 //! The tasks of a server in legacy revisions.
 
 use mcpgen_sdk::protocol::{ContextExt, PeerExt};
+use mcpgen_sdk::server::RequestContext;
 
 use super::*;
 
 #[tokio::test]
 async fn runs_calls_as_tasks_in_the_legacy_revision_with_tasks() {
     let client = connect(client(Revision::V2025_11_25)).await;
-    assert!(client.peer.peer_info().expect("a server").can(&["tasks", "requests", "tools", "call"]));
+    assert!(client.peer().peer_info().expect("a server").can(&["tasks", "requests", "tools", "call"]));
     let tools = send(&client, "tools/list", json!({})).await.expect("tools");
     let support = |name: &str| {
         let tools = tools["tools"].as_array().expect("tools");
@@ -29,7 +30,7 @@ async fn runs_calls_as_tasks_in_the_legacy_revision_with_tasks() {
 #[tokio::test]
 async fn a_server_without_tasks_ignores_the_request_for_a_task() {
     let tool = Tool::new("plain", ToolInputSchema::new());
-    let server = Server::builder("server", "1").tool_with_schema(tool, |_, _| async { "plain" }).build();
+    let server = Server::builder("server", "1").tool(tool, || async { "plain" }).build();
     let mut remote = raw_peer(&server);
     let message = |id: u32, method: &str, params: Value| {
         json!({ "jsonrpc": "2.0", "id": id, "method": method, "params": params }).to_string()
@@ -53,17 +54,17 @@ async fn calls_run_directly_in_revisions_without_tasks() {
 async fn the_client_runs_a_tool_that_requires_a_task_as_one() {
     let server = Server::builder("server", "1")
         .tasks(Tasks::new(InMemoryTaskStore::default(), limits()))
-        .tool_with_schema(tool("plain", TaskSupport::Optional), |_, _| async { "plain" })
-        .tool_with_schema(tool("reports", TaskSupport::Required), |context: RequestContext, _| async move {
+        .tool(tool("plain", TaskSupport::Optional), || async { "plain" })
+        .tool(tool("reports", TaskSupport::Required), |context: RequestContext| async move {
             for step in 1..=3 {
                 tokio::time::sleep(Duration::from_millis(30)).await;
                 context.progress(f64::from(step), Some(3.0), None).await;
             }
             "done"
         })
-        .tool_with_schema(tool("asks", TaskSupport::Required), |context, _| greet(context))
-        .tool_with_schema(tool("fails", TaskSupport::Required), |_, _| async { Err::<(), _>(ToolError::failed("no")) })
-        .tool_with_schema(tool("breaks", TaskSupport::Required), |_, _| async {
+        .tool(tool("asks", TaskSupport::Required), |context: RequestContext| greet(context))
+        .tool(tool("fails", TaskSupport::Required), || async { Err::<(), _>(ToolError::failed("no")) })
+        .tool(tool("breaks", TaskSupport::Required), || async {
             Err::<(), ToolError>(ErrorObject::new(ErrorCode(-7), "broken").into())
         })
         .build();
@@ -94,15 +95,15 @@ async fn the_client_runs_a_tool_that_requires_a_task_as_one() {
 
 #[tokio::test]
 async fn a_dropped_call_of_a_tool_that_requires_a_task_cancels_the_task() {
-    let limits = TaskLimits { running: 1, ..limits() };
+    let limits = limits().with_running(1);
     let server = Server::builder("server", "1")
         .tasks(Tasks::new(InMemoryTaskStore::default(), limits))
-        .tool_with_schema(tool("sleeps", TaskSupport::Required), |_, _| std::future::pending::<String>())
-        .tool_with_schema(tool("required", TaskSupport::Required), |_, _| async { "required" })
+        .tool(tool("sleeps", TaskSupport::Required), std::future::pending::<String>)
+        .tool(tool("required", TaskSupport::Required), || async { "required" })
         .build();
     let client = connect_to(server, client(Revision::V2025_11_25).tasks()).await;
     let call = client.tool("sleeps").timeout(Duration::from_millis(200));
-    assert!(matches!(call.await, Err(CallError::Timeout(_))));
+    assert!(matches!(call.await, Err(CallError::Timeout { .. })));
     while client.call_tool("required", Default::default()).await.is_err() {
         tokio::time::sleep(Duration::from_millis(5)).await;
     }

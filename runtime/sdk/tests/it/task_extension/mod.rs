@@ -76,7 +76,7 @@ async fn insist(context: RequestContext) -> Result<String, ToolError> {
 }
 
 fn limits() -> TaskLimits {
-    TaskLimits { poll_interval: Duration::from_millis(20), ..TaskLimits::default() }
+    TaskLimits::default().with_poll_interval(Duration::from_millis(20))
 }
 
 fn server() -> Server {
@@ -87,11 +87,11 @@ fn server_with(tasks: Tasks) -> Server {
     let runs = AtomicUsize::new(0);
     Server::builder("server", "1")
         .tasks(tasks)
-        .tool_with_schema(tool("both", TaskSupport::Optional), move |context, _| {
+        .tool(tool("both", TaskSupport::Optional), move |context: RequestContext| {
             let run = runs.fetch_add(1, Ordering::SeqCst);
             async move { ask_both(context).await.map(|answers| format!("{answers} in run {run}")) }
         })
-        .tool_with_schema(deferred("defers", TaskSupport::Required), |context, _| async move {
+        .tool(deferred("defers", TaskSupport::Required), |context: RequestContext| async move {
             let form = json!({ "message": "Who?", "requestedSchema": { "type": "object", "properties": {} } });
             let form: ElicitRequestFormParams = mcpgen_types::from_value(form).expect("params");
             let first = context.elicit("first", form.clone()).await?.action;
@@ -102,23 +102,23 @@ fn server_with(tasks: Tasks) -> Server {
             let second = context.elicit("second", form).await?.action;
             Ok::<_, ToolError>(format!("{first:?} {second:?}"))
         })
-        .tool_with_schema(tool("panics", TaskSupport::Optional), |_, _| async { panic!("a bug") as &str })
-        .tool_with_schema(tool("insists", TaskSupport::Optional), |context, _| insist(context))
-        .tool_with_schema(tool("plain", TaskSupport::Forbidden), |_, _| async { "plain" })
-        .tool_with_schema(tool("optional", TaskSupport::Optional), |_, _| async { "optional" })
-        .tool_with_schema(tool("required", TaskSupport::Required), |_, _| async { "required" })
-        .tool_with_schema(tool("fails", TaskSupport::Optional), |_, _| async { Err::<(), _>(ToolError::failed("no")) })
-        .tool_with_schema(tool("breaks", TaskSupport::Optional), |_, _| async {
+        .tool(tool("panics", TaskSupport::Optional), || async { panic!("a bug") as &str })
+        .tool(tool("insists", TaskSupport::Optional), |context: RequestContext| insist(context))
+        .tool(tool("plain", TaskSupport::Forbidden), || async { "plain" })
+        .tool(tool("optional", TaskSupport::Optional), || async { "optional" })
+        .tool(tool("required", TaskSupport::Required), || async { "required" })
+        .tool(tool("fails", TaskSupport::Optional), || async { Err::<(), _>(ToolError::failed("no")) })
+        .tool(tool("breaks", TaskSupport::Optional), || async {
             Err::<(), ToolError>(ErrorObject::new(ErrorCode::INTERNAL_ERROR, "broken").into())
         })
-        .tool_with_schema(tool("sleeps", TaskSupport::Optional), |_, _| std::future::pending::<String>())
-        .tool_with_schema(tool("asks", TaskSupport::Optional), |context, _| greet(context))
+        .tool(tool("sleeps", TaskSupport::Optional), std::future::pending::<String>)
+        .tool(tool("asks", TaskSupport::Optional), |context: RequestContext| greet(context))
         .build()
 }
 
 fn client(revision: Revision) -> ClientBuilder {
     Client::builder("client", "1")
-        .options(|options| options.local_info.revisions = vec![revision])
+        .revisions([revision])
         .on_elicitation(|_, _| async { Ok(ElicitResult::new(ElicitResultAction::Decline)) })
 }
 
@@ -137,7 +137,7 @@ async fn modern() -> Client {
 }
 
 async fn send(client: &Client, method: &str, params: Value) -> Result<Value, ErrorObject> {
-    match client.peer.raw_request(method, Some(Json::from(&params))).send().await {
+    match client.peer().raw_request(method, Some(Json::from(&params))).send().await {
         Ok(result) => Ok(result.decode().expect("JSON")),
         Err(CallError::ErrorResponse(error)) => Err(error),
         Err(error) => panic!("{method}: {error}"),
@@ -271,8 +271,8 @@ async fn rejects_unknown_tasks_and_removed_methods() {
 #[tokio::test]
 async fn modern_revisions_have_no_capability_or_member_for_tasks() {
     let client = modern().await;
-    assert!(client.peer.extension::<TasksExtension>().expect("settings").is_some());
-    let capabilities = &client.peer.peer_info().expect("a server").capabilities;
+    assert!(client.peer().extension::<TasksExtension>().expect("settings").is_some());
+    let capabilities = &client.peer().peer_info().expect("a server").capabilities;
     assert!(capabilities.get("tasks").is_none(), "{capabilities:?}");
     let tools = send(&client, "tools/list", json!({})).await.expect("tools");
     assert!(!tools.to_string().contains("taskSupport"), "{tools}");
@@ -281,7 +281,7 @@ async fn modern_revisions_have_no_capability_or_member_for_tasks() {
 #[tokio::test]
 async fn servers_with_a_shared_store_handle_the_requests_of_each_other() {
     let store = Arc::new(InMemoryTaskStore::default());
-    let limits = TaskLimits { running: 1, ..limits() };
+    let limits = limits().with_running(1);
     let replica = || server_with(Tasks::new(Arc::clone(&store), limits.clone()));
     let here = connect_to(replica(), client(Revision::V2026_07_28).tasks()).await;
     let there = connect_to(replica(), client(Revision::V2026_07_28).tasks()).await;
@@ -324,7 +324,7 @@ async fn tasks_belong_to_their_owners() {
 
 #[tokio::test]
 async fn a_dropped_call_cancels_its_task() {
-    let limits = TaskLimits { running: 1, ..limits() };
+    let limits = limits().with_running(1);
     let server = server_with(Tasks::new(InMemoryTaskStore::default(), limits));
     let client = connect_to(server, client(Revision::V2026_07_28).tasks()).await;
     let call_and_drop =
@@ -381,7 +381,7 @@ async fn a_panic_fails_the_task() {
 
 #[tokio::test]
 async fn expired_tasks_stop_and_are_unknown() {
-    let limits = TaskLimits { running: 1, ttl: Duration::from_millis(200), ..limits() };
+    let limits = limits().with_running(1).with_ttl(Duration::from_millis(200));
     let server = server_with(Tasks::new(InMemoryTaskStore::default(), limits));
     let client = connect_to(server, client(Revision::V2026_07_28).tasks()).await;
     let id = start(&client, "sleeps").await;

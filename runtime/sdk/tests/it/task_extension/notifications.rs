@@ -60,10 +60,10 @@ async fn clients_subscribe_to_tasks() {
     let id = start(&client, "asks").await;
     let mut filter = SubscriptionFilter::new();
     filter.extra.insert("taskIds", json!([id])).expect("a new member");
-    let mut subscription = client.listen(filter).await.expect("a subscription");
+    let mut subscription = client.changes(filter).await.expect("a subscription");
     assert_eq!(subscription.acknowledged().extra.get("taskIds").expect("IDs"), json!([id]));
     while get(&client, &id).await["status"] != "completed" {
-        assert_eq!(subscription.next().await.expect("a change"), Some(Change::Task(id.clone())));
+        assert_eq!(subscription.try_next().await.expect("a change"), Some(Change::Task(id.clone())));
         let open = get(&client, &id).await["inputRequests"].clone();
         for key in open.as_object().into_iter().flat_map(|open| open.keys()) {
             let params = json!({ "taskId": id, "inputResponses": { key: { "action": "accept" } } });

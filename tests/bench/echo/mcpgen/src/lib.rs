@@ -1,7 +1,7 @@
 //! A server with one tool, written with `mcpgen_sdk::Server`.
 
 use mcpgen_sdk::Server;
-use mcpgen_sdk::server::ServeError;
+use mcpgen_sdk::server::{Args, ServeError};
 use mcpgen_sdk::transport::lines;
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -16,7 +16,7 @@ struct Echo {
 
 /// Creates the server.
 pub fn server() -> Server {
-    Server::builder("echo", "1.0.0").tool("echo", |_, Echo { text }| async { text }).build()
+    Server::builder("echo", "1.0.0").tool("echo", |Args(Echo { text })| async { text }).build()
 }
 
 /// Serves a connection until the client closes it.

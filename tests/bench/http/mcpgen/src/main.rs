@@ -5,6 +5,7 @@ use std::error::Error;
 use axum::serve::ListenerExt;
 use mcpgen_sdk::Server;
 use mcpgen_sdk::http::server::{EndpointOptions, ServeHttp};
+use mcpgen_sdk::server::Args;
 use schemars::JsonSchema;
 use serde::Deserialize;
 use tokio::net::TcpListener;
@@ -20,14 +21,10 @@ struct Echo {
 
 #[tokio::main]
 async fn main() -> Result<(), Box<dyn Error>> {
-    let options = EndpointOptions {
-        sessions: UNLIMITED,
-        session_memory: usize::MAX,
-        streams: UNLIMITED,
-        ..EndpointOptions::default()
-    };
+    let options =
+        EndpointOptions::default().with_sessions(UNLIMITED).with_session_memory(usize::MAX).with_streams(UNLIMITED);
     let endpoint =
-        Server::builder("echo", "1.0.0").tool("echo", |_, Echo { text }| async { text }).build().http(options)?;
+        Server::builder("echo", "1.0.0").tool("echo", |Args(Echo { text })| async { text }).build().http(options)?;
     let app = axum::Router::new().route_service("/mcp", endpoint);
     let listener = TcpListener::bind(("127.0.0.1", 0)).await?;
     println!("{}", listener.local_addr()?.port());

@@ -9,6 +9,7 @@ use mcpgen_redis::OnRedis;
 use mcpgen_sdk::Server;
 use mcpgen_sdk::http::server::{EndpointOptions, ServeHttp};
 use mcpgen_sdk::replicas::Replicas;
+use mcpgen_sdk::server::Args;
 use schemars::JsonSchema;
 use serde::Deserialize;
 use tokio::net::TcpListener;
@@ -24,13 +25,9 @@ struct Echo {
 
 #[tokio::main]
 async fn main() -> Result<(), Box<dyn Error>> {
-    let options = EndpointOptions {
-        sessions: UNLIMITED,
-        session_memory: usize::MAX,
-        streams: UNLIMITED,
-        ..EndpointOptions::default()
-    };
-    let server = Server::builder("echo", "1.0.0").tool("echo", |_, Echo { text }| async { text });
+    let options =
+        EndpointOptions::default().with_sessions(UNLIMITED).with_session_memory(usize::MAX).with_streams(UNLIMITED);
+    let server = Server::builder("echo", "1.0.0").tool("echo", |Args(Echo { text })| async { text });
     let server = match std::env::args().nth(1) {
         Some(url) => server.on_redis(url.as_str()).await?,
         None => server.replicas(Replicas::new(MemoryHub::new(UNLIMITED, 1 << 30).replica())),

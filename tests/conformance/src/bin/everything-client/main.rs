@@ -57,7 +57,8 @@ async fn main() -> ExitCode {
 async fn run(Arguments { url, scenario, revision, context }: Arguments) -> anyhow::Result<()> {
     let authorization = auth::oauth_client(&scenario, &url, &context.auth).await?;
     let authorization = authorization.map(|client| Arc::new(client) as Arc<dyn Authorize>);
-    let options = ClientOptions { authorization, ..ClientOptions::default() };
+    let mut options = ClientOptions::default();
+    options.authorization = authorization;
     let scenario = scenarios::find(&scenario)?;
     let client = builder(revision).connect_http(&url, options).await?;
     let run = Run { client, context };

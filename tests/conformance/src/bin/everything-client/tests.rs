@@ -23,11 +23,11 @@ fn server() -> Server {
     ];
     let tool = |name| Tool::new(name, ToolInputSchema::new());
     let server = Server::builder("server", "1")
-        .tool_with_schema(tool("test_client_elicitation_defaults"), |context, _| elicit_defaults(context))
-        .resource(Resource::new("file:///a", "a"), |_| async { "a" })
-        .prompt(Prompt::new("greet"), |_, _| async { "hello" });
+        .tool(tool("test_client_elicitation_defaults"), |context: RequestContext| elicit_defaults(context))
+        .resource(Resource::new("file:///a", "a"), || async { "a" })
+        .prompt(Prompt::new("greet"), || async { "hello" });
     let server = tools.into_iter().fold(server, |server, name| {
-        server.tool_with_schema(tool(name), |_, arguments| async move { mcpgen_types::to_string(&arguments) })
+        server.tool(tool(name), |arguments: JsonObject| async move { mcpgen_types::to_string(&arguments) })
     });
     let skill = "---\nname: greet\ndescription: Greets people.\n---\nRead [the phrases](phrases.txt).\n";
     let skills = Skills::from_files([("greet/SKILL.md", skill), ("greet/phrases.txt", "hello")]);
@@ -93,9 +93,7 @@ async fn runs_every_scenario_in_legacy_and_modern_revisions() {
 async fn reports_failed_tools() {
     let fails = Tool::new("add_numbers", ToolInputSchema::new());
     let server = Server::builder("server", "1")
-        .tool_with_schema(fails, |_, _: JsonObject| async {
-            Err::<(), _>(ToolError::failed("the tool is out of order"))
-        })
+        .tool(fails, || async { Err::<(), _>(ToolError::failed("the tool is out of order")) })
         .build();
     for revision in REVISIONS {
         let run = connect(server.clone(), "{}", revision).await;

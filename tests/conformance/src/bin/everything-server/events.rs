@@ -16,11 +16,9 @@ const PAUSE: Duration = Duration::from_millis(50);
 pub(crate) fn tools(server: ServerBuilder) -> ServerBuilder {
     server
         .logging()
-        .tool(tool_info("test_tool_with_logging", "Logs three events."), |context, ()| logging(context))
-        .tool(tool_info("test_logging_tool", "Logs three events, if the request enables logging."), |context, ()| {
-            logging(context)
-        })
-        .tool(tool_info("test_tool_with_progress", "Reports its progress three times."), |context, ()| {
+        .tool(tool_info("test_tool_with_logging", "Logs three events."), logging)
+        .tool(tool_info("test_logging_tool", "Logs three events, if the request enables logging."), logging)
+        .tool(tool_info("test_tool_with_progress", "Reports its progress three times."), |context: RequestContext| {
             progress(context)
         })
         .tool(
@@ -28,18 +26,18 @@ pub(crate) fn tools(server: ServerBuilder) -> ServerBuilder {
                 "test_reconnection",
                 "Closes the event stream, and returns a result after the client reconnects.",
             ),
-            |context, ()| reconnection(context),
+            reconnection,
         )
 }
 
 /// Adds the tools whose handlers change the server.
 pub(crate) fn add_changing_tools(server: &Server) -> Result<(), DefinitionError> {
     let (tools, prompts) = (server.clone(), server.clone());
-    server.add_tool(tool_info("test_trigger_tool_change", "Adds a tool, or removes it."), move |_, ()| {
+    server.add_tool(tool_info("test_trigger_tool_change", "Adds a tool, or removes it."), move || {
         let changed = change_tools(&tools);
         async move { changed.map(|()| "The list of tools has changed.") }
     })?;
-    server.add_tool(tool_info("test_trigger_prompt_change", "Adds a prompt, or removes it."), move |_, ()| {
+    server.add_tool(tool_info("test_trigger_prompt_change", "Adds a prompt, or removes it."), move || {
         let changed = change_prompts(&prompts);
         async move { changed.map(|()| "The list of prompts has changed.") }
     })
@@ -74,7 +72,7 @@ fn change_tools(server: &Server) -> Result<(), DefinitionError> {
     match server.remove_tool(NAME) {
         true => Ok(()),
         false => {
-            server.add_tool(tool_info(NAME, "A tool that is added at run time."), |_, ()| async { "The dynamic tool." })
+            server.add_tool(tool_info(NAME, "A tool that is added at run time."), || async { "The dynamic tool." })
         }
     }
 }
@@ -84,7 +82,7 @@ fn change_prompts(server: &Server) -> Result<(), DefinitionError> {
     match server.remove_prompt(NAME) {
         true => Ok(()),
         false => server
-            .add_prompt(Prompt::new(NAME).with_description("A prompt that is added at run time."), |_, _| async {
+            .add_prompt(Prompt::new(NAME).with_description("A prompt that is added at run time."), || async {
                 "Say hello."
             }),
     }

@@ -7,7 +7,7 @@
 use mcpgen_sdk::ServerBuilder;
 use mcpgen_sdk::protocol::ContextExt;
 use mcpgen_sdk::server::request_state::RequestStateCodec;
-use mcpgen_sdk::server::{RequestContext, ToolError};
+use mcpgen_sdk::server::{Args, RequestContext, ToolError};
 use mcpgen_types::v2026_07_28::{
     CreateMessageRequest, CreateMessageRequestParams, CreateMessageResult, ElicitRequest, ElicitResult, InputRequests,
     InputRequiredResult, ListRootsRequest, ListRootsResult, Role, SamplingMessage, StringSchema, TextContent,
@@ -34,20 +34,21 @@ struct Elicitation {
 
 pub(crate) fn tools(server: ServerBuilder, seal: &RequestStateCodec) -> ServerBuilder {
     let server = server
-        .tool("test_sampling", |context, Sampling { prompt }| sampling(context, prompt))
-        .tool("test_elicitation", |context, Elicitation { message }| elicitation(context, message))
-        .tool(tool_info("test_elicitation_sep1034_defaults", "Elicits values that have defaults."), |context, ()| {
-            with_defaults(context)
+        .tool("test_sampling", |context: RequestContext, Args(Sampling { prompt })| sampling(context, prompt))
+        .tool("test_elicitation", |context: RequestContext, Args(Elicitation { message })| {
+            elicitation(context, message)
         })
-        .tool(tool_info("test_elicitation_sep1330_enums", "Elicits a choice of each kind of enum."), |context, ()| {
-            completed(context, "Please choose", choices())
-        })
-        .tool(tool_info("test_missing_capability", "Requires sampling."), |context, ()| {
+        .tool(tool_info("test_elicitation_sep1034_defaults", "Elicits values that have defaults."), with_defaults)
+        .tool(
+            tool_info("test_elicitation_sep1330_enums", "Elicits a choice of each kind of enum."),
+            |context: RequestContext| completed(context, "Please choose", choices()),
+        )
+        .tool(tool_info("test_missing_capability", "Requires sampling."), |context: RequestContext| {
             sampling(context, "Hello?".to_owned())
         })
         .tool(
             tool_info("test_streaming_elicitation", "Asks the user to confirm, and reports its progress."),
-            |context, ()| streaming(context),
+            streaming,
         );
     rounds(server, seal)
 }
@@ -56,33 +57,19 @@ pub(crate) fn tools(server: ServerBuilder, seal: &RequestStateCodec) -> ServerBu
 fn rounds(server: ServerBuilder, seal: &RequestStateCodec) -> ServerBuilder {
     let seal = seal.clone();
     server
-        .tool(tool_info("test_input_required_result_elicitation", "Elicits the user's name."), |context, ()| {
-            greeting(context)
-        })
-        .tool(
-            tool_info("test_input_required_result_sampling", "Asks the client's model for a capital city."),
-            |context, ()| capital(context),
-        )
-        .tool(tool_info("test_input_required_result_list_roots", "Requests the client's roots."), |context, ()| {
-            roots(context)
-        })
-        .tool(tool_info("test_input_required_result_request_state", "Asks the user to confirm."), |context, ()| {
-            confirm(context)
-        })
-        .tool(tool_info("test_input_required_result_tampered_state", "Asks the user to confirm."), |context, ()| {
-            confirm(context)
-        })
-        .tool(
-            tool_info("test_input_required_result_multi_round", "Elicits input twice, in sequence."),
-            |context, ()| multi_round(context),
-        )
+        .tool(tool_info("test_input_required_result_elicitation", "Elicits the user's name."), greeting)
+        .tool(tool_info("test_input_required_result_sampling", "Asks the client's model for a capital city."), capital)
+        .tool(tool_info("test_input_required_result_list_roots", "Requests the client's roots."), roots)
+        .tool(tool_info("test_input_required_result_request_state", "Asks the user to confirm."), confirm)
+        .tool(tool_info("test_input_required_result_tampered_state", "Asks the user to confirm."), confirm)
+        .tool(tool_info("test_input_required_result_multi_round", "Elicits input twice, in sequence."), multi_round)
         .tool(
             tool_info("test_input_required_result_capabilities", "Requests all input that the client supports."),
-            |context, ()| supported_inputs(context),
+            supported_inputs,
         )
         .tool(
             tool_info("test_input_required_result_multiple_inputs", "Requests three inputs at once."),
-            move |context, ()| multiple_inputs(context, seal.clone()),
+            move |context: RequestContext| multiple_inputs(context, seal.clone()),
         )
 }
 

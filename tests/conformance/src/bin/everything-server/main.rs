@@ -83,7 +83,9 @@ fn server(seal: &RequestStateCodec) -> ServerBuilder {
 
 /// Serves until the process ends.
 async fn listen(server: &Server, port: u16, replicas: Option<Replicas>) -> anyhow::Result<()> {
-    let endpoint = server.http(EndpointOptions { replicas, ..EndpointOptions::default() })?;
+    let mut options = EndpointOptions::default();
+    options.replicas = replicas;
+    let endpoint = server.http(options)?;
     let app = axum::Router::new().route_service("/mcp", endpoint);
     let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, port)).await?;
     println!("http://{}/mcp", listener.local_addr()?);

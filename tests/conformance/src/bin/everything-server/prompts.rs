@@ -1,10 +1,12 @@
 //! Prompts and argument completion.
 
+use std::collections::BTreeMap;
+
 use mcpgen_sdk::ServerBuilder;
 use mcpgen_sdk::server::{RequestContext, ToolError};
 use mcpgen_types::v2026_07_28::{
-    EmbeddedResource, ImageContent, Prompt, PromptArgument, PromptMessage, Role, StringSchema, TextContent,
-    TextResourceContents,
+    CompleteRequestParams, EmbeddedResource, ImageContent, Prompt, PromptArgument, PromptMessage, Role, StringSchema,
+    TextContent, TextResourceContents,
 };
 
 use crate::forms::{field, form, required};
@@ -19,33 +21,31 @@ pub(crate) fn prompts(server: ServerBuilder) -> ServerBuilder {
     let with_resource = prompt_info("test_prompt_with_embedded_resource", "Embeds a resource.")
         .with_arguments([argument("resourceUri", "URI of the resource to embed")]);
     server
-        .prompt(prompt_info("test_simple_prompt", "Takes no arguments."), |_, _| async {
+        .prompt(prompt_info("test_simple_prompt", "Takes no arguments."), || async {
             "This is a simple prompt for testing."
         })
-        .prompt(with_arguments, |_, arguments| async move {
+        .prompt(with_arguments, |arguments: BTreeMap<String, String>| async move {
             format!("Prompt with arguments: arg1='{}', arg2='{}'", arguments["arg1"], arguments["arg2"])
         })
-        .prompt(with_resource, |_, arguments| async move {
-            let resource =
-                TextResourceContents::new(&arguments["resourceUri"], "Embedded resource content for testing.")
-                    .with_mime_type("text/plain");
+        .prompt(with_resource, |arguments: BTreeMap<String, String>| async move {
+            let resource = TextResourceContents::new(&arguments["resourceUri"])
+                .text("Embedded resource content for testing.")
+                .with_mime_type("text/plain");
             vec![
                 PromptMessage::new(Role::User, EmbeddedResource::new(resource)),
                 PromptMessage::new(Role::User, TextContent::new("Please process the embedded resource above.")),
             ]
         })
-        .prompt(prompt_info("test_prompt_with_image", "Contains an image."), |_, _| async {
+        .prompt(prompt_info("test_prompt_with_image", "Contains an image."), || async {
             vec![
-                PromptMessage::new(Role::User, ImageContent::new(base64(PNG), "image/png")),
+                PromptMessage::new(Role::User, ImageContent::new(base64(PNG)).mime_type("image/png")),
                 PromptMessage::new(Role::User, TextContent::new("Please analyze the image above.")),
             ]
         })
-        .prompt(prompt_info("test_input_required_result_prompt", "Elicits its context from the user."), |context, _| {
-            elicit_context(context)
-        })
-        .completion(|_, params| async move {
+        .prompt(prompt_info("test_input_required_result_prompt", "Elicits its context from the user."), elicit_context)
+        .completion(|params: CompleteRequestParams| async move {
             let prefix = params.argument.value;
-            WORDS.iter().filter(|word| word.starts_with(&prefix)).map(|word| (*word).to_owned()).collect()
+            WORDS.iter().filter(|word| word.starts_with(&prefix)).map(|word| (*word).to_owned()).collect::<Vec<_>>()
         })
 }
 

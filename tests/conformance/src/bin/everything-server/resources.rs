@@ -1,5 +1,7 @@
 //! Resources: text, binary data, one for subscriptions, and a template.
 
+use std::collections::BTreeMap;
+
 use mcpgen_sdk::ServerBuilder;
 use mcpgen_types::v2026_07_28::{Resource, ResourceTemplate};
 use serde_json::json;
@@ -20,10 +22,10 @@ pub(crate) fn resources(server: ServerBuilder) -> ServerBuilder {
         .with_description("The data for an id.")
         .with_mime_type("application/json");
     server
-        .resource(text, |_| async { "This is the content of the static text resource." })
-        .resource(binary, |_| async { PNG.to_vec() })
-        .resource(watched, |_| async { "The content of the watched resource." })
-        .resource_template(template, |_, variables| async move {
+        .resource(text, || async { "This is the content of the static text resource." })
+        .resource(binary, || async { PNG.to_vec() })
+        .resource(watched, || async { "The content of the watched resource." })
+        .resource_template(template, |variables: BTreeMap<String, String>| async move {
             let id = &variables["id"];
             json!({ "id": id, "templateTest": true, "data": format!("Data for ID: {id}") }).to_string()
         })

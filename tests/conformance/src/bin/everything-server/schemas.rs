@@ -1,6 +1,7 @@
 //! Tools whose schemas have keywords that types do not express.
 
 use mcpgen_sdk::ServerBuilder;
+use mcpgen_sdk::server::Args;
 use mcpgen_types::JsonObject;
 use mcpgen_types::v2026_07_28::{Tool, ToolInputSchema};
 use schemars::JsonSchema;
@@ -26,9 +27,9 @@ struct Routed {
 pub(crate) fn tools(server: ServerBuilder) -> ServerBuilder {
     let tool = Tool::new("json_schema_2020_12_tool", hand_written_schema())
         .with_description("Takes arguments whose schema uses keywords of JSON Schema 2020-12.");
-    server.tool_with_schema(tool, |_, arguments: JsonObject| async move { arguments.to_string() }).tool(
+    server.tool(tool, |arguments: JsonObject| async move { arguments.to_string() }).tool(
         "test_header_parameters",
-        |_, Routed { region, priority, dry_run }| async move {
+        |Args(Routed { region, priority, dry_run })| async move {
             format!("region={region} priority={priority} dry_run={dry_run}")
         },
     )

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use mcpgen_sdk::ServerBuilder;
-use mcpgen_sdk::server::{RequestContext, ToolError, ToolInfo};
+use mcpgen_sdk::server::{Args, RequestContext, ToolError, ToolInfo};
 use mcpgen_sdk::tasks::{ServeTasks, TaskContextExt, TaskLimits, TaskStore, TaskSupport, TaskToolExt, Tasks};
 use mcpgen_types::v2026_07_28::BooleanSchema;
 use mcpgen_types::{ErrorCode, ErrorObject};
@@ -38,7 +38,7 @@ struct ConfirmDelete {
 
 /// Returns the limits of the tasks. Replicas notice changes of each other after the poll interval.
 fn limits() -> TaskLimits {
-    TaskLimits { poll_interval: Duration::from_millis(100), ..TaskLimits::default() }
+    TaskLimits::default().with_poll_interval(Duration::from_millis(100))
 }
 
 /// Adds the tools, and stores their tasks in `store`.
@@ -46,12 +46,12 @@ pub(crate) fn tools(server: ServerBuilder, store: impl TaskStore) -> ServerBuild
     let task = |name: &str, description: &str| tool_info(name, description).task(TaskSupport::Optional);
     server
         .tasks(Tasks::new(store, limits()))
-        .tool("greet", |_, Greet { name }| async move { format!("Hello, {name}!") })
-        .tool(ToolInfo::new("slow_compute").task(TaskSupport::Optional), |_, arguments| compute(arguments))
-        .tool(tool_info("failing_job", "Always fails.").task(TaskSupport::Required), |_, ()| async {
+        .tool("greet", |Args(Greet { name })| async move { format!("Hello, {name}!") })
+        .tool(ToolInfo::new("slow_compute").task(TaskSupport::Optional), compute)
+        .tool(tool_info("failing_job", "Always fails.").task(TaskSupport::Required), || async {
             Err::<(), _>(ToolError::failed("The job failed."))
         })
-        .tool(task("protocol_error_job", "Responds with a JSON-RPC error."), |_, ()| async {
+        .tool(task("protocol_error_job", "Responds with a JSON-RPC error."), || async {
             let error = ErrorObject::new(ErrorCode::INTERNAL_ERROR, "The job failed with a protocol error.");
             Err::<(), ToolError>(error.into())
         })
@@ -59,18 +59,18 @@ pub(crate) fn tools(server: ServerBuilder, store: impl TaskStore) -> ServerBuild
         .tool(
             tool_info("test_tool_with_task", "Elicits the user's name, and then runs as a task.")
                 .deferred_task(TaskSupport::Required),
-            |context, ()| greet_in_task(context),
+            greet_in_task,
         )
-        .tool(task("multi_input", "Requests two inputs at once."), |context, ()| multi_input(context))
+        .tool(task("multi_input", "Requests two inputs at once."), multi_input)
 }
 
-async fn compute(SlowCompute { seconds, label }: SlowCompute) -> Result<String, ToolError> {
+async fn compute(Args(SlowCompute { seconds, label }): Args<SlowCompute>) -> Result<String, ToolError> {
     let duration = Duration::try_from_secs_f64(seconds)?;
     tokio::time::sleep(duration).await;
     Ok(format!("{label}: computed for {seconds} s"))
 }
 
-async fn confirm_delete(context: RequestContext, arguments: ConfirmDelete) -> Result<String, ToolError> {
+async fn confirm_delete(context: RequestContext, Args(arguments): Args<ConfirmDelete>) -> Result<String, ToolError> {
     let Some(filename) = arguments.filename else { return Ok("There is nothing to delete.".to_owned()) };
     let confirm = required("confirm", BooleanSchema::new());
     let answer = context.elicit("confirm", form(format!("Delete {filename}?"), [confirm])).await?;

@@ -47,7 +47,7 @@ async fn connect(server: &Server, builder: ClientBuilder, revision: Revision) ->
     let (client, peer) = transport::duplex();
     let server = server.clone();
     tokio::spawn(async move { serve(server, peer).await });
-    let builder = builder.options(|options| options.local_info.revisions = vec![revision]);
+    let builder = builder.revisions([revision]);
     builder.connect(client.0, client.1).await.expect("the client connects")
 }
 
@@ -234,7 +234,7 @@ async fn tools_return_the_same_as_tasks() {
     assert!(error.to_string().contains("protocol error"), "{error}");
     for id in ["", "../tasks", "00"] {
         let params = mcpgen_types::Json::from(&json!({ "taskId": id }));
-        let unknown = client.peer.raw_request("tasks/get", Some(params)).await;
+        let unknown = client.peer().raw_request("tasks/get", Some(params)).await;
         assert!(unknown.expect_err("no task").to_string().contains("unknown"), "{id}");
     }
 }

@@ -22,8 +22,8 @@ use mcpgen_redis::{RedisOptions, RedisStores};
 use mcpgen_sdk::Server;
 use mcpgen_sdk::http::server::{Body, Endpoint, EndpointOptions, ServeHttp};
 use mcpgen_sdk::replicas::Replicas;
-use mcpgen_types::JsonRef;
 use mcpgen_types::v2026_07_28::{Tool, ToolInputSchema};
+use mcpgen_types::{JsonObject, JsonRef};
 use serde_json::{Value, json};
 use tokio::process::{Child, Command};
 use tokio::runtime::{Handle, Runtime};
@@ -271,11 +271,11 @@ async fn start(redis: u16) -> anyhow::Result<Arc<Replica>> {
         let echo = Tool::new("echo", ToolInputSchema::new());
         let server = Server::builder("simulate", "1")
             .change_bus(stores.clone())
-            .tool_with_schema(echo, |_, arguments| async move {
+            .tool(echo, |arguments: JsonObject| async move {
                 arguments.get("text").and_then(JsonRef::as_str).unwrap_or_default().into_owned()
             })
             .build();
-        let options = EndpointOptions { replicas: Some(Replicas::new(stores)), ..EndpointOptions::default() };
+        let options = EndpointOptions::default().with_replicas(Replicas::new(stores));
         anyhow::Ok(server.http(options)?)
     });
     let handle = runtime.handle().clone();

@@ -25,7 +25,7 @@ async fn main() -> Result<(), Box<dyn Error>> {
 async fn a_server_serves_clients(revision: Revision) -> Result<(), Box<dyn Error>> {
     let tool = Tool::new("greet", ToolInputSchema::new()).with_title("Greet");
     let server = Server::builder("server", "1")
-        .tool_with_schema(tool, |_, _| async {
+        .tool(tool, || async {
             let annotations = Annotations::new().with_last_modified("2026-01-01T00:00:00Z");
             let hello = TextContent::new("hello").with_annotations(annotations);
             Ok::<_, ToolError>(CallToolResult::new([hello.into()]))
@@ -34,15 +34,15 @@ async fn a_server_serves_clients(revision: Revision) -> Result<(), Box<dyn Error
     let (ours, theirs) = transport::duplex();
     let serving = tokio::spawn(serve(server, theirs));
     let client = Client::builder("client", "1")
-        .options(|options| options.local_info.revisions = vec![revision])
+        .revisions([revision])
         .connect(ours.0, ours.1)
         .await?;
     assert_eq!(client.revision(), revision);
-    let listed = client.peer.raw_request("tools/list", None).await?.decode::<serde_json::Value>()?;
+    let listed = client.peer().raw_request("tools/list", None).await?.decode::<serde_json::Value>()?;
     assert_eq!(listed["tools"][0].get("title").is_some(), revision >= Revision::V2025_06_18);
     let has_dates = [Revision::V2025_06_18, Revision::V2025_11_25, Revision::V2026_07_28].contains(&revision);
     let params = Json::from(&json!({ "name": "greet" }));
-    let called = client.peer.raw_request("tools/call", Some(params)).await?.decode::<serde_json::Value>()?;
+    let called = client.peer().raw_request("tools/call", Some(params)).await?.decode::<serde_json::Value>()?;
     let annotations = called["content"][0].get("annotations");
     assert_eq!(annotations.is_some_and(|it| it.get("lastModified").is_some()), has_dates, "{called}");
     assert_eq!(client.tools().await?.len(), 1);
@@ -62,7 +62,7 @@ async fn a_client_calls_a_server_of_tomorrow() -> Result<(), Box<dyn Error>> {
             Ok::<_, ErrorObject>(ListToolsResult::new([tool], 0, scope))
         })
         .request::<CallToolRequest>(|_, _| async {
-            let video = VideoContent::new("", "video/mp4");
+            let video = VideoContent::new("").mime_type("video/mp4");
             Ok::<_, ErrorObject>(CallToolResult::new([video.into()]).into())
         });
     let (ours, theirs) = transport::duplex();
@@ -91,7 +91,7 @@ async fn a_new_request_is_routed() -> Result<(), Box<dyn Error>> {
     let serving = tokio::spawn(serve((info, router), theirs));
     let client = Client::builder("client", "1").connect(ours.0, ours.1).await?;
     let meta: RequestMetaObject = mcpgen_types::from_value(mcpgen_types::to_value(&client.meta())?)?;
-    let result = client.peer.call::<EstimateToolRequest>(EstimateToolRequestParams::new("greet", meta)).await?;
+    let result = client.peer().call::<EstimateToolRequest>(EstimateToolRequestParams::new("greet", meta)).await?;
     assert_eq!(result.seconds, 5);
     client.close().await?;
     serving.await??;

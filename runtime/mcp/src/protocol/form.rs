@@ -1,26 +1,14 @@
-//! Forms: checks the user's answers against the fields that a tool has requested.
+//! Forms: checks a user's answers against the fields that a server has requested.
 
-use mcpgen_types::v2026_07_28::{ElicitRequestFormParams, ElicitRequestParams, ElicitResult, ElicitResultAction};
+use mcpgen_types::v2026_07_28::{ElicitRequestFormParams, ElicitResult};
 use mcpgen_types::{Value, counted};
 
-use super::tool_error::ToolError;
-
-/// Checks the answer to an elicitation, so that a tool can rely on the fields that it has requested. Answers without
-/// values, such as those of a user who declines, are valid.
+/// Checks the values of an accepted form.
 ///
 /// # Errors
 ///
 /// Fails with the first field that is missing or does not match its schema.
-pub(super) fn check_answer(key: &str, params: &ElicitRequestParams, answer: &ElicitResult) -> Result<(), ToolError> {
-    match params {
-        ElicitRequestParams::ElicitRequestFormParams(form) if answer.action == ElicitResultAction::Accept => {
-            check_form(form, answer).map_err(|why| ToolError::failed(format!("the client's answer to {key:?}: {why}")))
-        }
-        _ => Ok(()),
-    }
-}
-
-fn check_form(form: &ElicitRequestFormParams, answer: &ElicitResult) -> Result<(), String> {
+pub(crate) fn check_form(form: &ElicitRequestFormParams, answer: &ElicitResult) -> Result<(), String> {
     let answers = answer.content.as_ref().and_then(|content| mcpgen_types::to_value(content).ok());
     let answers = answers.as_ref().and_then(Value::as_object);
     let schema = &form.requested_schema;
@@ -39,7 +27,11 @@ fn check_form(form: &ElicitRequestFormParams, answer: &ElicitResult) -> Result<(
 }
 
 /// Checks a value against the schema of its field. `format` is an annotation and not checked.
-fn check_field(field: &Value, answer: &Value) -> Result<(), String> {
+///
+/// # Errors
+///
+/// Says what was expected.
+pub(crate) fn check_field(field: &Value, answer: &Value) -> Result<(), String> {
     match field.get("type").and_then(Value::as_str) {
         Some("string") => {
             let text = answer.as_str().ok_or_else(|| mismatch("string", answer))?;

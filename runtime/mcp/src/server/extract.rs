@@ -1,0 +1,231 @@
+//! The arguments that handlers can take.
+
+use mcpgen_runtime::context::Context;
+use mcpgen_runtime::peer::Peer;
+
+use super::error::DefinitionError;
+use super::state::RequestContext;
+use super::tool_error::ToolError;
+
+/// A call that a handler handles: [`CallTool`](super::CallTool), [`ReadResource`](super::ReadResource),
+/// [`ReadTemplate`](super::ReadTemplate), [`GetPrompt`](super::GetPrompt) or
+/// [`Complete`](super::Complete).
+pub trait Call: Sealed {
+    /// What handlers of such calls define by their types, such as the schema of a tool.
+    #[doc(hidden)]
+    type Definition;
+
+    /// Returns the context of the request.
+    fn context(&self) -> &Context;
+}
+
+/// Keeps [`Call`] to the types of this module.
+pub trait Sealed {}
+
+/// A type that handlers can take as an argument.
+///
+/// | argument | handlers |
+/// |---|---|
+/// | [`Args<T>`](Args) | of tools and prompts, whose arguments `T` also defines, and of resource templates |
+/// | [`JsonObject`](mcpgen_types::JsonObject) | of tools: the arguments as JSON |
+/// | `BTreeMap<String, String>` | of prompts and resource templates: the arguments or the variables by name |
+/// | [`State<T>`](State) | all: the state of the server, or a part of it |
+/// | [`RequestContext`] | all except completions: the context, which can also ask the user |
+/// | [`Context`], [`Peer`] | all |
+/// | [`Uri`] | of resources and resource templates |
+/// | [`CompleteRequestParams`](mcpgen_types::v2026_07_28::CompleteRequestParams) | of completions |
+///
+/// Handlers are async functions or closures with up to six of them, in any order. The first parameter can also be the state
+/// of the server itself, so that methods with `self` are handlers: `Store::add_note`.
+///
+/// Implement it for types of your own, such as the user of a request:
+///
+/// ```
+/// use mcpgen_sdk::prelude::*;
+/// use mcpgen_sdk::server::{Call, FromCall};
+///
+/// struct User(String);
+///
+/// impl<C: Call, S> FromCall<C, S> for User {
+///     fn from_call(call: &mut C, _state: &S) -> Result<Self, ToolError> {
+///         let principal = call.context().principal().ok_or("log in first")?;
+///         Ok(Self(principal.name().to_owned()))
+///     }
+/// }
+///
+/// let server = Server::builder("greeter", "1.0.0").tool("greet", |User(name)| async move { format!("hello, {name}") }).build();
+/// # let _ = server;
+/// ```
+#[diagnostic::on_unimplemented(
+    message = "a handler of `{C}` cannot take `{Self}`",
+    label = "this handler takes `{Self}`",
+    note = "handlers can take `State<T>`, `Context` and `Peer`; all except completions can take `RequestContext`",
+    note = "the first parameter can be the state that `ServerBuilder::state` has set before, which is `{S}`",
+    note = "tools can also take `Args<T>`, for a `T` that implements `Deserialize` and `JsonSchema`, or `JsonObject`",
+    note = "prompts and resource templates can also take `Args<T>` or `BTreeMap<String, String>`, resources and resource \
+            templates `Uri`, and completions `CompleteRequestParams`"
+)]
+pub trait FromCall<C: Call, S>: Sized {
+    /// The parts of the call that this removes from it. A handler can take each of them once.
+    #[doc(hidden)]
+    const TAKES: u8 = 0;
+
+    /// Completes the definition of what a handler with this argument handles.
+    #[doc(hidden)]
+    fn define(definition: &mut C::Definition) -> Result<(), DefinitionError> {
+        let _ = definition;
+        Ok(())
+    }
+
+    /// Creates the argument for a call.
+    ///
+    /// # Errors
+    ///
+    /// Fails if the call does not have it. The handler is not called then, and the error is reported like an error of the
+    /// handler.
+    fn from_call(call: &mut C, state: &S) -> Result<Self, ToolError>;
+}
+
+/// [`FromCall::TAKES`] of the arguments of the call.
+pub(super) const ARGUMENTS: u8 = 1;
+/// [`FromCall::TAKES`] of the [`RequestContext`]. It is taken last, because the arguments are in it.
+pub(super) const CONTEXT: u8 = 2;
+
+/// The arguments of a call as a Rust type.
+///
+/// The arguments of a tool can be any struct or enum that is an object in JSON. Those of a prompt and the variables of a
+/// resource template are texts, numbers, booleans and enums without data.
+///
+/// ```
+/// use mcpgen_sdk::prelude::*;
+/// use schemars::JsonSchema;
+/// use serde::Deserialize;
+///
+/// #[derive(Deserialize, JsonSchema)]
+/// struct Add {
+///     a: i64,
+///     b: i64,
+/// }
+///
+/// async fn subtract(Args(numbers): Args<Add>) -> i64 {
+///     numbers.a - numbers.b
+/// }
+///
+/// let server = Server::builder("calculator", "1.0.0")
+///     .tool("add", |Args(Add { a, b })| async move { a + b })
+///     .tool("subtract", subtract)
+///     .build();
+/// # let _ = server;
+/// ```
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Args<T>(pub T);
+
+/// The state of the server, or a part of it, which [`ServerBuilder::state`](super::ServerBuilder::state) has set. Each call
+/// gets a clone.
+///
+/// ```
+/// use std::sync::Arc;
+/// use std::sync::atomic::{AtomicU64, Ordering};
+///
+/// use mcpgen_sdk::prelude::*;
+///
+/// async fn count(State(calls): State<Arc<AtomicU64>>) -> u64 {
+///     calls.fetch_add(1, Ordering::Relaxed) + 1
+/// }
+///
+/// let server = Server::builder("counter", "1.0.0").state(Arc::new(AtomicU64::new(0))).tool("count", count).build();
+/// # let _ = server;
+/// ```
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct State<T>(pub T);
+
+/// A part of the state `S` of a server, which handlers can take as [`State`]. Every type is a part of itself.
+///
+/// ```
+/// use mcpgen_sdk::prelude::*;
+/// use mcpgen_sdk::server::FromRef;
+///
+/// #[derive(Clone)]
+/// struct Greeting(&'static str);
+///
+/// #[derive(Clone)]
+/// struct App {
+///     greeting: Greeting,
+/// }
+///
+/// impl FromRef<App> for Greeting {
+///     fn from_ref(app: &App) -> Self {
+///         app.greeting.clone()
+///     }
+/// }
+///
+/// let app = App { greeting: Greeting("hello") };
+/// let server = Server::builder("greeter", "1.0.0")
+///     .state(app)
+///     .tool("greet", |State(Greeting(text)): State<Greeting>| async move { text })
+///     .build();
+/// # let _ = server;
+/// ```
+#[diagnostic::on_unimplemented(
+    message = "the state of this server is `{S}`, which has no part `{Self}`",
+    label = "this handler takes `State<{Self}>`",
+    note = "set the state before you add handlers that take it: `Server::builder(..).state(..).tool(..)`",
+    note = "take `State<{S}>`, or implement `FromRef<{S}>` for `{Self}`"
+)]
+pub trait FromRef<S> {
+    /// Clones the part.
+    fn from_ref(state: &S) -> Self;
+}
+
+impl<T: Clone> FromRef<T> for T {
+    fn from_ref(state: &T) -> Self {
+        state.clone()
+    }
+}
+
+impl<C: Call, S, T: FromRef<S>> FromCall<C, S> for State<T> {
+    fn from_call(_: &mut C, state: &S) -> Result<Self, ToolError> {
+        Ok(Self(T::from_ref(state)))
+    }
+}
+
+impl<C: Call, S> FromCall<C, S> for Context {
+    fn from_call(call: &mut C, _: &S) -> Result<Self, ToolError> {
+        Ok(call.context().clone())
+    }
+}
+
+impl<C: Call, S> FromCall<C, S> for Peer {
+    fn from_call(call: &mut C, _: &S) -> Result<Self, ToolError> {
+        Ok(call.context().peer())
+    }
+}
+
+/// A call with a [`RequestContext`].
+#[diagnostic::on_unimplemented(
+    message = "a handler of `{Self}` cannot take `RequestContext`",
+    label = "this handler takes `RequestContext`",
+    note = "take `Context` instead; it cannot ask the user"
+)]
+pub trait HasRequestContext: Call {
+    /// Removes the context from the call.
+    #[doc(hidden)]
+    fn take_request_context(&mut self) -> Option<RequestContext>;
+}
+
+impl<C: HasRequestContext, S> FromCall<C, S> for RequestContext {
+    const TAKES: u8 = CONTEXT;
+
+    fn from_call(call: &mut C, _: &S) -> Result<Self, ToolError> {
+        call.take_request_context().ok_or_else(taken)
+    }
+}
+
+/// The error of an argument that a type other than ours has already taken.
+pub(super) fn taken() -> ToolError {
+    ToolError::failed("another argument of the handler has already taken this part of the call")
+}
+
+/// The URI of a resource that is read.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Uri(pub String);

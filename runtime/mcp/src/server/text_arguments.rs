@@ -1,0 +1,58 @@
+//! Arguments that are text on the wire, as those of prompts and the variables of resource templates, decoded as Rust types.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use serde_json::{Map, Value};
+
+use super::schema::inline_schema_of;
+
+/// The schema of the type of such arguments. Empty if no type is known.
+#[derive(Clone, Debug, Default)]
+pub struct TextArguments(Arc<Map<String, Value>>);
+
+impl TextArguments {
+    pub(super) fn of<A: schemars::JsonSchema>() -> Self {
+        Self(Arc::new(inline_schema_of::<A>()))
+    }
+
+    /// Returns the names of the arguments with their schemas.
+    pub(super) fn properties(&self) -> impl Iterator<Item = (&str, &Value)> {
+        let properties = self.0.get("properties").and_then(Value::as_object).into_iter().flatten();
+        properties.map(|(name, schema)| (name.as_str(), schema))
+    }
+
+    pub(super) fn required(&self) -> impl Iterator<Item = &str> {
+        let required = self.0.get("required").and_then(Value::as_array).into_iter().flatten();
+        required.filter_map(Value::as_str)
+    }
+
+    /// Decodes arguments. Those that are not text in the type are read as JSON.
+    pub(super) fn decode<A: serde::de::DeserializeOwned>(
+        &self,
+        arguments: BTreeMap<String, String>,
+    ) -> Result<A, mcpgen_types::Error> {
+        let value = |name: &str, text: String| match self.is_text(name) {
+            true => Value::String(text),
+            false => mcpgen_types::from_str(&text).unwrap_or(Value::String(text)),
+        };
+        let values = arguments.into_iter().map(|(name, text)| (name.clone(), value(&name, text)));
+        mcpgen_types::Json::from(&values.collect::<Map<_, _>>()).deserialize()
+    }
+
+    /// Returns the texts to which an enum limits an argument; empty for other arguments.
+    pub(super) fn options(&self, name: &str) -> Vec<&str> {
+        let property = self.0.get("properties").and_then(|properties| properties.get(name));
+        let options = property.and_then(|property| property.get("enum")?.as_array()).into_iter().flatten();
+        options.filter_map(Value::as_str).collect()
+    }
+
+    fn is_text(&self, name: &str) -> bool {
+        let property = self.0.get("properties").and_then(|properties| properties.get(name));
+        match property.and_then(|property| property.get("type")) {
+            Some(Value::String(kind)) => !matches!(kind.as_str(), "integer" | "number" | "boolean"),
+            Some(Value::Array(kinds)) => kinds.iter().any(|kind| kind == "string"),
+            _ => true,
+        }
+    }
+}
