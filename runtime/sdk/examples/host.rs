@@ -16,10 +16,8 @@ use mcpgen_sdk::protocol::{Level, Progress};
 use mcpgen_sdk::types::{ElicitRequestParams, ElicitResult, ElicitResultAction, SubscriptionFilter};
 use serde::Deserialize;
 use tokio::io::{AsyncBufReadExt, BufReader, Lines, Stdin, stdin};
-use tokio::process::Command;
-use tokio::sync::Mutex;
-
-type Failure = Box<dyn std::error::Error + Send + Sync>;
+use tokio::{process::Command, sync::Mutex};
+use tower::BoxError;
 
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
@@ -41,7 +39,7 @@ struct Host {
 }
 
 #[tokio::main(flavor = "current_thread")]
-async fn main() -> Result<(), Failure> {
+async fn main() -> Result<(), BoxError> {
     let path = std::env::args().nth(1).ok_or("usage: host CONFIG")?;
     let config: Config = serde_json::from_str(&std::fs::read_to_string(path)?)?;
     let host = Arc::new(Host { clients: Mutex::default(), input: Mutex::new(BufReader::new(stdin()).lines()) });
@@ -86,10 +84,13 @@ impl Host {
         }
     }
 
-    async fn connect(self: &Arc<Self>, name: &str, server: &ServerConfig) -> Result<Client, Failure> {
+    async fn connect(self: &Arc<Self>, name: &str, server: &ServerConfig) -> Result<Client, BoxError> {
         let (host, log) = (Arc::clone(self), name.to_owned());
         let client = Client::builder("host", "0.1.0")
-            .on_log(Level::Info, move |message| std::future::ready(println!("[{log}] {}", message.data)))
+            .on_log(Level::Info, move |message| {
+                println!("[{log}] {}", message.data);
+                async {}
+            })
             .on_elicitation(move |_, question| {
                 let host = Arc::clone(&host);
                 async move { Ok(host.ask(question).await) }
@@ -119,7 +120,7 @@ impl Host {
         lines
     }
 
-    async fn call(&self, tool: &str, arguments: &str) -> Result<String, Failure> {
+    async fn call(&self, tool: &str, arguments: &str) -> Result<String, BoxError> {
         let (server, tool) = tool.split_once("__").ok_or("expected SERVER__TOOL")?;
         let client = self.clients.lock().await.get(server).cloned().ok_or("no such server is running")?;
         let arguments: JsonObject = mcpgen_types::from_str(arguments)?;
@@ -141,7 +142,6 @@ impl Host {
     }
 }
 
-/// Shows changes of a server's tools, if it sends any.
 async fn watch(name: &str, client: &Client) {
     let Ok(mut changes) = client.changes(SubscriptionFilter::new().with_tools_list_changed(true)).await else { return };
     while let Ok(Some(change)) = changes.try_next().await {
