@@ -5,7 +5,7 @@ use crate::{Error, ErrorKind, Json, Number, Revision};
 
 use super::shape::{self, Member, Others, Shape, TypeId};
 
-/// Checks that the result of a request is valid in a revision, which need not be compiled. Results of methods that the
+/// Checks that the result of a request is valid in a revision, whose types need not be compiled in. Results of methods that the
 /// revision does not have are valid.
 ///
 /// Assertions that the types do not express, such as `pattern`, are not checked.

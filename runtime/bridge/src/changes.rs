@@ -67,6 +67,7 @@ impl Relay {
         self: &Arc<Self>,
         method: &str,
         params: Option<&Json>,
+        context: &Context,
     ) -> Result<Json, ErrorObject> {
         let Some(uri) = params.and_then(|params| params.get("uri")?.as_str()) else {
             return Err(errors::invalid_params_in_words("params.uri: expected a string"));
@@ -74,11 +75,11 @@ impl Relay {
         let uri = &*uri;
         if method == "resources/unsubscribe" {
             self.watched.lock().remove(uri);
-        } else if !self.watched.lock().contains_key(uri) {
+        } else if self.watched.lock().get(uri).is_none_or(|watch| watch.0.is_finished()) {
             if self.watched.lock().len() >= MAX_RESOURCE_SUBSCRIPTIONS {
                 return Err(errors::limit_exceeded("too many resource subscriptions; unsubscribe from others first"));
             }
-            let watch = self.watch(uri).await.map_err(|error| error_response(error, TYPES))?;
+            let watch = self.watch(uri).await.map_err(|error| error_response(error, context.revision()))?;
             self.watched.lock().insert(uri.to_owned(), watch);
         }
         Ok(Json::from(&JsonObject::new()))

@@ -117,7 +117,9 @@ impl Relay {
         let asks = |revision: Revision| revision.method(&method).is_some_and(|spec| spec.may_require_input);
         match &*method {
             "logging/setLevel" if !theirs.is_legacy() => self.set_level(params.as_ref()),
-            "resources/subscribe" | "resources/unsubscribe" => self.set_watched(&method, params.as_ref()).await,
+            "resources/subscribe" | "resources/unsubscribe" => {
+                self.set_watched(&method, params.as_ref(), &context).await
+            }
             SubscriptionsListenRequest::METHOD => self.listen(params, &context).await,
             _ if theirs.is_legacy() && asks(ours) => self.call_interactively(&method, params, &context).await,
             _ if ours.is_legacy() && asks(theirs) => {
@@ -147,6 +149,7 @@ impl Relay {
     }
 
     /// Converts the server's response for the client, once the notifications that the server sent before it are relayed.
+    /// Changes are relayed by tasks of their own, and can arrive later.
     pub(super) async fn finish(
         &self,
         method: &str,

@@ -93,7 +93,7 @@ impl<S: RequestService> Connection<S> {
     /// # Errors
     ///
     /// Fails if reading or writing fails, or if the outgoing messages cannot be written within
-    /// [`Limits::drain_timeout`]. A peer that leaves, even while requests run, is not an error.
+    /// [`Limits::drain_timeout`]. A peer that closes both directions at once has left, which is no error.
     pub async fn run(self, incoming: impl Incoming, outgoing: impl Outgoing) -> io::Result<()> {
         self.peer();
         let Self { service, router: notifications, limits, peer, .. } = self;

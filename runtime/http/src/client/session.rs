@@ -17,6 +17,9 @@ use crate::headers::SESSION;
 /// The notification that completes the handshake.
 const INITIALIZED: &[u8] = br#"{"jsonrpc":"2.0","method":"notifications/initialized"}"#;
 
+/// How long a new session waits for its log level. A server that does not set it is used all the same.
+const SET_LEVEL: Duration = Duration::from_secs(5);
+
 /// The messages that a session begins with.
 struct FirstMessages {
     initialize: Arc<OutgoingMessage>,
@@ -101,12 +104,20 @@ impl TransportState {
         let ready = OutgoingMessage::new(INITIALIZED.to_vec(), Some("notifications/initialized"));
         check_status(self.send(Method::POST, Some(&ready), begun).await?).await?;
         if let Some(set_level) = &first.set_level {
-            let response = check_status(self.send(Method::POST, Some(set_level), begun).await?).await?;
-            if self.find_message(response, |message| read_result(message, |_| Some(()))).await?.is_none() {
-                tracing::warn!("the new session does not accept the log level of the session that was lost");
+            // All requests wait for it.
+            let set =
+                tokio::time::timeout(self.options.send_timeout.min(SET_LEVEL), self.set_level(set_level, begun)).await;
+            if !matches!(set, Ok(Ok(true))) {
+                tracing::warn!(?set, "the new session does not have the log level of the session that was lost");
             }
         }
         Ok(())
+    }
+
+    /// Sets the log level of a new session. Returns whether the server accepts it.
+    async fn set_level(&self, set_level: &OutgoingMessage, begun: &SessionHeaders) -> Result<bool, HttpError> {
+        let response = check_status(self.send(Method::POST, Some(set_level), begun).await?).await?;
+        Ok(self.find_message(response, |message| read_result(message, |_| Some(()))).await?.is_some())
     }
 
     /// Reads a response until `read` returns a value for one of its messages.

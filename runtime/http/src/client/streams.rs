@@ -119,7 +119,7 @@ impl TransportState {
 
     /// Delivers the messages of the session's stream.
     ///
-    /// A stream that has worked is reopened for as long as the session lasts, whatever the server answers, and a lost
+    /// A stream that has worked is reopened for as long as the session lasts, whatever the server answers except 405, and a lost
     /// session is replaced. Otherwise the client would receive no more notifications although its requests still succeed.
     /// A stream that never worked is reopened at most `ClientOptions::max_retries` times.
     async fn run_get_stream(

@@ -65,8 +65,9 @@ impl<S: RequestService> Client<S> {
         let subscribed = Subscribed::new(self.peer.clone(), Arc::clone(&self.subscribed));
         let mut legacy = Legacy { inbox, peer: self.peer.clone(), _listener: listener, subscribed };
         for uri in filter.resource_subscriptions.iter().flatten() {
-            self.raw_call("resources/subscribe", JsonObject::from([("uri", (&**uri).into())])).await?;
+            // Counted before the call, so that the end of another subscription does not end this one.
             legacy.subscribed.add(uri);
+            self.raw_call("resources/subscribe", JsonObject::from([("uri", (&**uri).into())])).await?;
         }
         let changes = stream::unfold(Some(legacy), |legacy| async move {
             let mut legacy = legacy?;
@@ -100,7 +101,7 @@ impl Changes {
     /// # Errors
     ///
     /// Returns an error, once, if the connection fails, for example because the server's process exited, or if the
-    /// subscription cannot be renewed: if the server rejects it, or 10 attempts within about a minute fail.
+    /// subscription cannot be renewed: if the server rejects it, or 10 attempts in a row fail, with pauses of up to 20 seconds.
     pub async fn try_next(&mut self) -> Result<Option<Change>, CallError> {
         self.changes.get_mut().try_next().await
     }
@@ -190,7 +191,8 @@ impl Renewed {
                     match Subscription::open(&self.peer, self.revision, self.filter.clone()).await {
                         Ok(subscription) => {
                             self.failures = 0;
-                            self.state = State::Missed(Change::all(&self.filter).collect(), Box::new(subscription));
+                            let missed = Change::all(subscription.acknowledged()).collect();
+                            self.state = State::Missed(missed, Box::new(subscription));
                         }
                         Err(error) if self.failures + 1 == MAX_FAILURES || self.is_final(&error) => {
                             return self.end(error);

@@ -208,9 +208,7 @@ impl Field {
                 _ => entered.into(),
             },
             FieldKind::One(options) => chosen(options, entered).into(),
-            FieldKind::Several(options) => {
-                entered.split(',').map(|entered| Value::from(chosen(options, entered))).collect()
-            }
+            FieldKind::Several(options) => several(options, entered).into_iter().map(Value::from).collect(),
         }
     }
 }
@@ -222,6 +220,22 @@ fn chosen<'o>(options: &'o [FieldOption], entered: &'o str) -> &'o str {
     let chosen =
         by_value.or_else(|| options.iter().find(|option| option.title.to_lowercase() == entered.to_lowercase()));
     chosen.map_or(entered, |option| &option.value)
+}
+
+/// Returns the values of options that commas separate. An option can contain commas itself.
+fn several<'o>(options: &'o [FieldOption], entered: &'o str) -> Vec<&'o str> {
+    let (mut values, mut rest) = (Vec::new(), Some(entered.trim()));
+    while let Some(text) = rest {
+        let ends = text.match_indices(',').map(|(end, _)| end).chain([text.len()]);
+        let mut known = ends.filter(|end| {
+            let text = text[..*end].trim();
+            options.iter().any(|it| it.value == text || it.title.to_lowercase() == text.to_lowercase())
+        });
+        let end = known.next_back().or_else(|| text.find(',')).unwrap_or(text.len());
+        values.push(chosen(options, &text[..end]));
+        rest = text[end..].strip_prefix(',').map(str::trim_start);
+    }
+    values
 }
 
 impl FieldKind {
@@ -316,5 +330,10 @@ mod tests {
         let several = json!({ "type": "array", "maxItems": 2, "items": { "anyOf": sizes } });
         check(several.clone(), "Small, l", Ok(json!(["s", "l"])));
         check(several, "s,l,s", Err("expected at most 2 items, found 3"));
+        let options = json!([{ "const": "a,b", "title": "A, or B" }, { "const": "a", "title": "A" }]);
+        let several = json!({ "type": "array", "items": { "anyOf": options } });
+        check(several.clone(), "A, a, or b", Ok(json!(["a", "a,b"])));
+        check(several.clone(), "a,b", Ok(json!(["a,b"])));
+        check(several, "a, c", Err(r#"expected one of "a,b", "a""#));
     }
 }

@@ -70,17 +70,19 @@ pub(super) async fn complete(
             CompletionOf::Template(template.uri.clone())
         }
     };
-    let may_complete = may_complete(&server, &context, &of);
+    let allowed = Allowed::of(&server, &context, &of);
     let mut options = Vec::new();
-    if let (true, CompletionOf::Prompt(name)) = (may_complete, &of)
+    if let (true, CompletionOf::Prompt(name)) = (allowed.own, &of)
         && let Some(entry) = server.0.prompts.get(name)
     {
         options = completions_by_type(&entry, &params.argument)?;
     }
-    let complete = config.completions.get(&(of, params.argument.name.clone())).or(config.completion.as_ref());
+    let own = config.completions.get(&(of, params.argument.name.clone())).filter(|_| allowed.own);
+    let general = config.completion.as_ref().filter(|_| allowed.general && options.is_empty());
+    let complete = own.or(general);
     // An argument without completions is not an error.
     let mut values = match complete {
-        Some(complete) if may_complete => match complete(context, params).await {
+        Some(complete) => match complete(context, params).await {
             Ok(values) => values,
             Err(error) => match error.into_response()? {
                 ResultOrInput::Result(values) => values,
@@ -88,7 +90,7 @@ pub(super) async fn complete(
                 ResultOrInput::Input(_) => return Err(errors::internal()),
             },
         },
-        _ => options,
+        None => options,
     };
     let total = values.len();
     values.truncate(MAX_VALUES);
@@ -116,21 +118,30 @@ fn completions_by_type(
     Ok(options.filter(|option| option.starts_with(&argument.value)).map(str::to_owned).collect())
 }
 
-/// Returns whether the functions of completions are called. If visibility depends on the caller, they are called only for
-/// prompts and templates that the caller sees, and for those that may be computed: they would tell those that it does not
-/// see from those that do not exist.
-fn may_complete(server: &Server, context: &Context, of: &CompletionOf) -> bool {
-    let (viewer, Config { computed, visibility, .. }) = (server.viewer(context), &server.0.config);
-    let (is_visible, may_be_computed) = match of {
-        CompletionOf::Prompt(name) => (
-            server.0.prompts.get(name).map(|entry| viewer.sees(entry.item())),
-            computed.prompts.is_some() || computed.prompt_fallback.is_some(),
-        ),
-        CompletionOf::Template(template) => {
-            (server.0.templates.get(template).map(|entry| viewer.sees(entry.item())), computed.templates.is_some())
-        }
-    };
-    is_visible.unwrap_or(visibility.is_none() || may_be_computed)
+/// Which functions may complete an argument. A prompt or a template that the caller does not see is completed like one that
+/// does not exist.
+struct Allowed {
+    /// That of the argument.
+    own: bool,
+    /// That of the server.
+    general: bool,
+}
+
+impl Allowed {
+    fn of(server: &Server, context: &Context, of: &CompletionOf) -> Self {
+        let (viewer, Config { computed, visibility, .. }) = (server.viewer(context), &server.0.config);
+        let (is_visible, may_be_computed) = match of {
+            CompletionOf::Prompt(name) => (
+                server.0.prompts.get(name).is_some_and(|entry| viewer.sees(entry.item())),
+                computed.prompts.is_some() || computed.prompt_fallback.is_some(),
+            ),
+            CompletionOf::Template(template) => (
+                server.0.templates.get(template).is_some_and(|entry| viewer.sees(entry.item())),
+                computed.templates.is_some(),
+            ),
+        };
+        Self { own: is_visible, general: is_visible || visibility.is_none() || may_be_computed }
+    }
 }
 
 impl ServerState {

@@ -234,9 +234,10 @@ impl Server {
     /// Returns a number that changes when [`config`](Self::config) does.
     #[must_use]
     pub fn config_version(&self) -> u64 {
-        // Of the configuration of a server, only the lists that it declares change.
-        let declared = [self.0.tools.is_declared(), self.has_resources(), self.0.prompts.is_declared()];
-        declared.into_iter().fold(0, |version, is_declared| version << 1 | u64::from(is_declared))
+        // Of the configuration of a server, only the lists and the completions that it declares change.
+        let lists = [self.0.tools.is_declared(), self.has_resources(), self.0.prompts.is_declared()];
+        let declared = lists.into_iter().chain([self.has_completions()]);
+        declared.fold(0, |version, is_declared| version << 1 | u64::from(is_declared))
     }
 
     /// Returns the local info with the capabilities that the server has now.

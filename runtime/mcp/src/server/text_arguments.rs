@@ -43,8 +43,7 @@ impl TextArguments {
     /// Returns the texts to which an enum limits an argument; empty for other arguments.
     pub(super) fn options(&self, name: &str) -> Vec<&str> {
         let property = self.0.get("properties").and_then(|properties| properties.get(name));
-        let options = property.and_then(|property| property.get("enum")?.as_array()).into_iter().flatten();
-        options.filter_map(Value::as_str).collect()
+        property.map(options_of).unwrap_or_default()
     }
 
     fn is_text(&self, name: &str) -> bool {
@@ -55,4 +54,12 @@ impl TextArguments {
             _ => true,
         }
     }
+}
+
+/// Returns the options of a schema. One with a doc comment has an alternative of its own, and so does `null`.
+fn options_of(schema: &Value) -> Vec<&str> {
+    let list = |keyword: &str| schema.get(keyword).and_then(Value::as_array).into_iter().flatten();
+    let own = list("enum").chain(schema.get("const")).filter_map(Value::as_str);
+    let alternatives = list("oneOf").chain(list("anyOf"));
+    own.chain(alternatives.flat_map(options_of)).collect()
 }

@@ -19,8 +19,7 @@ impl ServerBuilder {
     ///
     /// * Lists omit hidden items. Pages stay full, and no cursor names a hidden item.
     /// * Calls, reads, prompts and completions of a hidden item are answered like those of an item that does not exist.
-    ///   A hidden resource is read from a template that matches its URI, if the caller sees the template. Completions of
-    ///   a prompt or template that the caller does not see are empty, without a call of your function.
+    ///   A hidden resource is read from a template that matches its URI, if the caller sees the template.
     /// * When an item is added or removed, those who can see it are notified. When a resource changes, those are
     ///   notified who can see it or a template that matches its URI. For a URI that matches nothing, the closest resource
     ///   that it is a part of decides; without one, all subscribers are notified. As with a resource that does not exist,

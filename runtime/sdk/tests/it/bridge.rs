@@ -88,7 +88,10 @@ fn client(revision: Revision) -> ClientBuilder {
 
 impl Bridged {
     async fn new(client: ClientBuilder, behind: Revision) -> Self {
-        let server = server();
+        Self::with(client, server(), behind).await
+    }
+
+    async fn with(client: ClientBuilder, server: Server, behind: Revision) -> Self {
         let (server_side, to_server) = transport::duplex();
         let mut config = server.config().expect("valid definitions");
         config.local_info.revisions = vec![behind];
@@ -331,4 +334,23 @@ async fn tells_the_client_why_the_server_did_not_start() {
         assert!(error.contains("cannot connect to the server") && error.contains("disk full"), "{revision}: {error}");
         assert!(timeout(DEADLINE, bridge).await.expect("in time").expect("no panic").is_err());
     }
+}
+
+/// The error of a subscription has the code of the client's revision.
+#[tokio::test]
+async fn relays_refused_subscriptions() {
+    for_all_pairs(|front, behind| async move {
+        if !front.is_legacy() {
+            return;
+        }
+        let server = Server::builder("behind", "1").resource(Resource::new("file:///note", "note"), || async { "" });
+        let server = server.change_filter(|_, _| false).build();
+        let bridged = Bridged::with(client(front), server, behind).await;
+        let params = mcpgen_types::Json::from(&json!({ "uri": "file:///note" }));
+        let refused = bridged.client.peer().raw_request("resources/subscribe", Some(params)).await;
+        let Err(CallError::ErrorResponse(error)) = refused else { panic!("{front} -> {behind}: {refused:?}") };
+        assert!(mcpgen_sdk::protocol::errors::is_resource_not_found(&error), "{front} -> {behind}: {error}");
+        assert_eq!(error.code.0, -32002, "{front} -> {behind}: {error}");
+    })
+    .await;
 }

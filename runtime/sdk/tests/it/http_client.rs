@@ -327,6 +327,36 @@ async fn a_bridge_survives_a_restart_of_its_server() {
     }
 }
 
+/// A server that does not set the log level is used all the same.
+#[tokio::test]
+async fn replaces_a_session_although_the_log_level_is_refused() {
+    for status in [400, 404, 500] {
+        let server = || Server::builder("server", "1").logging().tool("a", || async { "a" }).build();
+        let endpoints =
+            [server(), server()].map(|server| server.http(EndpointOptions::default()).expect("an endpoint"));
+        let current = Arc::<AtomicUsize>::default();
+        let (routed, all) = (Arc::clone(&current), endpoints.clone());
+        let url = serve(move |request| {
+            let nth = routed.load(Ordering::SeqCst);
+            let endpoint = all[nth].clone();
+            async move {
+                let (parts, body) = request.into_parts();
+                let body = axum::body::to_bytes(body, 1 << 20).await.expect("a body");
+                if nth == 1 && String::from_utf8_lossy(&body).contains("logging/setLevel") {
+                    return StatusCode::from_u16(status).expect("a status").into_response();
+                }
+                forward(Request::from_parts(parts, Body::from(body)), endpoint, Arc::default()).await
+            }
+        })
+        .await;
+        let client = client(Some(Revision::V2025_11_25)).on_log(Level::Error, |_| async {});
+        let client = client.connect_http(&url, options()).await.expect("a server");
+        assert_eq!(client.tool("a").text().await.expect("a result"), "a");
+        current.store(1, Ordering::SeqCst);
+        assert_eq!(client.tool("a").text().await.expect("a result"), "a", "{status}");
+    }
+}
+
 /// A stream that has worked survives refusals, of itself and of the new session.
 #[tokio::test]
 async fn reopens_the_get_stream_after_refusals() {

@@ -578,12 +578,32 @@ async fn completes_each_argument_with_its_function() {
     }
 }
 
+/// Clients over HTTP learn that an added prompt completes its arguments.
+#[test]
+fn the_configuration_changes_with_the_completions() {
+    #[derive(schemars::JsonSchema, serde::Deserialize)]
+    enum Size {
+        Small,
+        Large,
+    }
+    #[derive(schemars::JsonSchema, serde::Deserialize)]
+    struct Order {
+        size: Size,
+    }
+    let server = Server::builder("shop", "1").prompt(Prompt::new("plain"), || async { "" }).build();
+    let before = server.config_version();
+    let order = |Args(Order { size }): Args<Order>| async move { (size as u8).to_string() };
+    server.add_prompt(Prompt::new("order"), order).expect("a new prompt");
+    assert_ne!(server.config_version(), before);
+}
+
 /// The options of an enum need no function.
 #[tokio::test]
 async fn completes_arguments_by_their_type() {
     #[derive(schemars::JsonSchema, serde::Deserialize)]
     #[serde(rename_all = "lowercase")]
     enum Language {
+        /// A documented variant has a schema of its own.
         Python,
         Ruby,
         Rust,
@@ -598,11 +618,13 @@ async fn completes_arguments_by_their_type() {
         let codes = [Some(language), other].map(|language| language.map(|language| language as u32));
         format!("{codes:?} {words}")
     };
-    let server = Server::builder("reviewer", "1").prompt(Prompt::new("review"), review).build();
+    let server = Server::builder("reviewer", "1").prompt(Prompt::new("review"), review);
+    // A function for other arguments does not replace them.
+    let server = server.completion(|| async { Vec::<String>::new() }).build();
     let client = server.in_process(Client::builder("client", "1")).await.expect("a client");
     for (argument, value, expected) in [
         ("language", "ru", vec!["ruby", "rust"]),
-        ("language", "", vec!["python", "ruby", "rust"]),
+        ("language", "", vec!["ruby", "rust", "python"]),
         ("other", "p", vec!["python"]),
         ("words", "1", vec![]),
     ] {

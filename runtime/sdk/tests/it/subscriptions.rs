@@ -287,6 +287,46 @@ fn error(id: &Value, code: i64) -> String {
     json!({ "jsonrpc": "2.0", "id": id, "error": { "code": code, "message": "no" } }).to_string()
 }
 
+/// The end of one subscription to a resource does not end another one that is just beginning.
+#[tokio::test]
+async fn a_legacy_client_unsubscribes_only_from_what_nobody_wants() {
+    let (here, there) = tokio::io::duplex(1 << 16);
+    let (reader, writer) = tokio::io::split(there);
+    let builder = Client::builder("client", "1").revisions([Revision::V2025_11_25]);
+    let mut remote = RawPeer::new(here);
+    let shake = async {
+        let id = remote.receive().await["id"].clone();
+        let result = json!({
+            "protocolVersion": "2025-11-25", "serverInfo": { "name": "s", "version": "1" },
+            "capabilities": { "resources": { "subscribe": true } },
+        });
+        remote.send(&json!({ "jsonrpc": "2.0", "id": id, "result": result }).to_string()).await;
+        assert_eq!(remote.receive().await["method"], "notifications/initialized");
+    };
+    let (client, ()) = tokio::join!(builder.connect(lines::receive(reader, 1 << 20), lines::send(writer)), shake);
+    let client = client.expect("a server");
+    let filter = || SubscriptionFilter::new().with_resource_subscriptions(["file:///a".to_owned()]);
+    let respond = async |remote: &mut RawPeer| {
+        let request = remote.receive().await;
+        assert_eq!(request["method"], "resources/subscribe");
+        request["id"].clone()
+    };
+    let accept = |id: Value| json!({ "jsonrpc": "2.0", "id": id, "result": {} }).to_string();
+    let (first, ()) = tokio::join!(client.changes(filter()), async {
+        let id = respond(&mut remote).await;
+        remote.send(&accept(id)).await;
+    });
+    let first = first.expect("subscribed");
+    let (second, ()) = tokio::join!(client.changes(filter()), async {
+        let id = respond(&mut remote).await;
+        drop(first);
+        remote.send(&accept(id)).await;
+    });
+    let _second = second.expect("subscribed");
+    let _ping = tokio::spawn(client.peer().raw_request("ping", None).send());
+    assert_eq!(remote.receive().await["method"], "ping", "nothing else was sent");
+}
+
 /// However a subscription ends, the client subscribes again and reports what it may have missed.
 #[tokio::test(start_paused = true)]
 async fn a_client_renews_its_subscriptions() {
