@@ -73,9 +73,9 @@ pub use self::elicitation::{
     ElicitResultContentValue, EnumSchema, LegacyTitledEnumSchema, MultiSelectEnumSchema,
     NumberSchema, NumberSchemaType, PrimitiveSchemaDefinition, SingleSelectEnumSchema,
     StringSchema, StringSchemaFormat, TitledMultiSelectEnumSchema,
-    TitledMultiSelectEnumSchemaItems, TitledMultiSelectEnumSchemaItemsAnyOfItem,
-    TitledMultiSelectEnumSchemaItemsAnyOfItemBuilder, TitledSingleSelectEnumSchema,
-    TitledSingleSelectEnumSchemaOneOfItem, TitledSingleSelectEnumSchemaOneOfItemBuilder,
+    TitledMultiSelectEnumSchemaItems, TitledMultiSelectOption,
+    TitledMultiSelectOptionBuilder, TitledSingleSelectEnumSchema,
+    TitledSingleSelectOption, TitledSingleSelectOptionBuilder,
     UntitledMultiSelectEnumSchema, UntitledMultiSelectEnumSchemaItems,
     UntitledSingleSelectEnumSchema,
 };

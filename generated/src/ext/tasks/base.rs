@@ -15,7 +15,7 @@ use crate::{Extra, codec};
 ///
 /// In JSON, `status` is `"working"`. Used by [`TaskStatusNotificationParams`].
 #[derive(Clone, Debug, PartialEq)]
-pub struct TaskStatusNotificationParamsWorking {
+pub struct TaskNotificationWorking {
     /// The ID of the task. The server chooses it.
     pub task_id: String,
     /// A description of the status for people and models, such as the current step or the reason of a failure.
@@ -37,11 +37,11 @@ pub struct TaskStatusNotificationParamsWorking {
     /// Other members.
     pub extra: Extra<Self>,
 }
-codec::object! { TaskStatusNotificationParamsWorking builder TaskStatusNotificationParamsWorkingBuilder;
+codec::object! { TaskNotificationWorking builder TaskNotificationWorkingBuilder;
     required task_id "taskId" (into String), constant status "status" = Str("working"),
     optional status_message "statusMessage" with_status_message(into String),
-    named created_at "createdAt" (into String) in TaskStatusNotificationParamsWorkingBuilder 0 then 1,
-    named last_updated_at "lastUpdatedAt" (into String) in TaskStatusNotificationParamsWorkingBuilder 1,
+    named created_at "createdAt" (into String) in TaskNotificationWorkingBuilder 0 then 1,
+    named last_updated_at "lastUpdatedAt" (into String) in TaskNotificationWorkingBuilder 1,
     required ttl_ms "ttlMs" (into Option<TtlMs>),
     optional poll_interval_ms "pollIntervalMs" with_poll_interval_ms(into PollIntervalMs),
     optional meta "_meta" with_meta(into NotificationMetaObject), ..extra
@@ -57,7 +57,7 @@ codec::object! { TaskStatusNotificationParamsWorking builder TaskStatusNotificat
 ///
 /// In JSON, `status` is `"input_required"`. Used by [`TaskStatusNotificationParams`].
 #[derive(Clone, Debug, PartialEq)]
-pub struct TaskStatusNotificationParamsInputRequired {
+pub struct TaskNotificationInputRequired {
     /// The ID of the task. The server chooses it.
     pub task_id: String,
     /// A description of the status for people and models, such as the current step or the reason of a failure.
@@ -82,11 +82,11 @@ pub struct TaskStatusNotificationParamsInputRequired {
     /// Other members.
     pub extra: Extra<Self>,
 }
-codec::object! { TaskStatusNotificationParamsInputRequired builder TaskStatusNotificationParamsInputRequiredBuilder;
+codec::object! { TaskNotificationInputRequired builder TaskNotificationInputRequiredBuilder;
     required task_id "taskId" (into String), constant status "status" = Str("input_required"),
     optional status_message "statusMessage" with_status_message(into String),
-    named created_at "createdAt" (into String) in TaskStatusNotificationParamsInputRequiredBuilder 0 then 1,
-    named last_updated_at "lastUpdatedAt" (into String) in TaskStatusNotificationParamsInputRequiredBuilder 1,
+    named created_at "createdAt" (into String) in TaskNotificationInputRequiredBuilder 0 then 1,
+    named last_updated_at "lastUpdatedAt" (into String) in TaskNotificationInputRequiredBuilder 1,
     required ttl_ms "ttlMs" (into Option<TtlMs>),
     optional poll_interval_ms "pollIntervalMs" with_poll_interval_ms(into PollIntervalMs),
     required input_requests "inputRequests" (into InputRequests),
@@ -103,7 +103,7 @@ codec::object! { TaskStatusNotificationParamsInputRequired builder TaskStatusNot
 ///
 /// In JSON, `status` is `"completed"`. Used by [`TaskStatusNotificationParams`].
 #[derive(Clone, Debug, PartialEq)]
-pub struct TaskStatusNotificationParamsCompleted {
+pub struct TaskNotificationCompleted {
     /// The ID of the task. The server chooses it.
     pub task_id: String,
     /// A description of the status for people and models, such as the current step or the reason of a failure.
@@ -127,11 +127,11 @@ pub struct TaskStatusNotificationParamsCompleted {
     /// Other members.
     pub extra: Extra<Self>,
 }
-codec::object! { TaskStatusNotificationParamsCompleted builder TaskStatusNotificationParamsCompletedBuilder;
+codec::object! { TaskNotificationCompleted builder TaskNotificationCompletedBuilder;
     required task_id "taskId" (into String), constant status "status" = Str("completed"),
     optional status_message "statusMessage" with_status_message(into String),
-    named created_at "createdAt" (into String) in TaskStatusNotificationParamsCompletedBuilder 0 then 1,
-    named last_updated_at "lastUpdatedAt" (into String) in TaskStatusNotificationParamsCompletedBuilder 1,
+    named created_at "createdAt" (into String) in TaskNotificationCompletedBuilder 0 then 1,
+    named last_updated_at "lastUpdatedAt" (into String) in TaskNotificationCompletedBuilder 1,
     required ttl_ms "ttlMs" (into Option<TtlMs>),
     optional poll_interval_ms "pollIntervalMs" with_poll_interval_ms(into PollIntervalMs),
     required result "result" (into crate::JsonObject), optional meta "_meta" with_meta(into NotificationMetaObject),
@@ -148,7 +148,7 @@ codec::object! { TaskStatusNotificationParamsCompleted builder TaskStatusNotific
 ///
 /// In JSON, `status` is `"failed"`. Used by [`TaskStatusNotificationParams`].
 #[derive(Clone, Debug, PartialEq)]
-pub struct TaskStatusNotificationParamsFailed {
+pub struct TaskNotificationFailed {
     /// The ID of the task. The server chooses it.
     pub task_id: String,
     /// A description of the status for people and models, such as the current step or the reason of a failure.
@@ -172,11 +172,11 @@ pub struct TaskStatusNotificationParamsFailed {
     /// Other members.
     pub extra: Extra<Self>,
 }
-codec::object! { TaskStatusNotificationParamsFailed builder TaskStatusNotificationParamsFailedBuilder;
+codec::object! { TaskNotificationFailed builder TaskNotificationFailedBuilder;
     required task_id "taskId" (into String), constant status "status" = Str("failed"),
     optional status_message "statusMessage" with_status_message(into String),
-    named created_at "createdAt" (into String) in TaskStatusNotificationParamsFailedBuilder 0 then 1,
-    named last_updated_at "lastUpdatedAt" (into String) in TaskStatusNotificationParamsFailedBuilder 1,
+    named created_at "createdAt" (into String) in TaskNotificationFailedBuilder 0 then 1,
+    named last_updated_at "lastUpdatedAt" (into String) in TaskNotificationFailedBuilder 1,
     required ttl_ms "ttlMs" (into Option<TtlMs>),
     optional poll_interval_ms "pollIntervalMs" with_poll_interval_ms(into PollIntervalMs),
     required error "error" (into Error), optional meta "_meta" with_meta(into NotificationMetaObject), ..extra
@@ -191,7 +191,7 @@ codec::object! { TaskStatusNotificationParamsFailed builder TaskStatusNotificati
 ///
 /// In JSON, `status` is `"cancelled"`. Used by [`TaskStatusNotificationParams`].
 #[derive(Clone, Debug, PartialEq)]
-pub struct TaskStatusNotificationParamsCancelled {
+pub struct TaskNotificationCancelled {
     /// The ID of the task. The server chooses it.
     pub task_id: String,
     /// A description of the status for people and models, such as the current step or the reason of a failure.
@@ -213,11 +213,11 @@ pub struct TaskStatusNotificationParamsCancelled {
     /// Other members.
     pub extra: Extra<Self>,
 }
-codec::object! { TaskStatusNotificationParamsCancelled builder TaskStatusNotificationParamsCancelledBuilder;
+codec::object! { TaskNotificationCancelled builder TaskNotificationCancelledBuilder;
     required task_id "taskId" (into String), constant status "status" = Str("cancelled"),
     optional status_message "statusMessage" with_status_message(into String),
-    named created_at "createdAt" (into String) in TaskStatusNotificationParamsCancelledBuilder 0 then 1,
-    named last_updated_at "lastUpdatedAt" (into String) in TaskStatusNotificationParamsCancelledBuilder 1,
+    named created_at "createdAt" (into String) in TaskNotificationCancelledBuilder 0 then 1,
+    named last_updated_at "lastUpdatedAt" (into String) in TaskNotificationCancelledBuilder 1,
     required ttl_ms "ttlMs" (into Option<TtlMs>),
     optional poll_interval_ms "pollIntervalMs" with_poll_interval_ms(into PollIntervalMs),
     optional meta "_meta" with_meta(into NotificationMetaObject), ..extra
@@ -263,21 +263,21 @@ codec::notification! { TaskStatusNotification; "notifications/tasks" (TaskStatus
 /// Used by [`TaskStatusNotification`].
 #[derive(Clone, Debug, PartialEq)]
 pub enum TaskStatusNotificationParams {
-    /// [`TaskStatusNotificationParamsWorking`]: The state of a task whose request is in progress.
-    Working(TaskStatusNotificationParamsWorking),
-    /// [`TaskStatusNotificationParamsInputRequired`]: The state of a task that waits for the client.
-    InputRequired(TaskStatusNotificationParamsInputRequired),
-    /// [`TaskStatusNotificationParamsCompleted`]: The state of a task whose request has a result.
-    Completed(TaskStatusNotificationParamsCompleted),
-    /// [`TaskStatusNotificationParamsFailed`]: The state of a task whose request failed.
-    Failed(Box<TaskStatusNotificationParamsFailed>),
-    /// [`TaskStatusNotificationParamsCancelled`]: The state of a task that was cancelled.
-    Cancelled(TaskStatusNotificationParamsCancelled),
+    /// [`TaskNotificationWorking`]: The state of a task whose request is in progress.
+    Working(TaskNotificationWorking),
+    /// [`TaskNotificationInputRequired`]: The state of a task that waits for the client.
+    InputRequired(TaskNotificationInputRequired),
+    /// [`TaskNotificationCompleted`]: The state of a task whose request has a result.
+    Completed(TaskNotificationCompleted),
+    /// [`TaskNotificationFailed`]: The state of a task whose request failed.
+    Failed(Box<TaskNotificationFailed>),
+    /// [`TaskNotificationCancelled`]: The state of a task that was cancelled.
+    Cancelled(TaskNotificationCancelled),
 }
 codec::union! { TaskStatusNotificationParams blank Working;
-    Working from(TaskStatusNotificationParamsWorking), InputRequired from(TaskStatusNotificationParamsInputRequired),
-    Completed from(TaskStatusNotificationParamsCompleted), Failed boxed(TaskStatusNotificationParamsFailed),
-    Cancelled from(TaskStatusNotificationParamsCancelled);
+    Working from(TaskNotificationWorking), InputRequired from(TaskNotificationInputRequired),
+    Completed from(TaskNotificationCompleted), Failed boxed(TaskNotificationFailed),
+    Cancelled from(TaskNotificationCancelled);
     [Value(&["status"], &[Str("working")])] => Working,
     [Value(&["status"], &[Str("input_required")])] => InputRequired,
     [Value(&["status"], &[Str("completed")])] => Completed,
@@ -286,7 +286,6 @@ codec::union! { TaskStatusNotificationParams blank Working;
 }
 
 codec::serde_impls! {
-    TaskStatusNotificationParamsWorking, TaskStatusNotificationParamsInputRequired,
-    TaskStatusNotificationParamsCompleted, TaskStatusNotificationParamsFailed, TaskStatusNotificationParamsCancelled,
-    TaskStatusNotification, TaskStatusNotificationParams
+    TaskNotificationWorking, TaskNotificationInputRequired, TaskNotificationCompleted, TaskNotificationFailed,
+    TaskNotificationCancelled, TaskStatusNotification, TaskStatusNotificationParams
 }

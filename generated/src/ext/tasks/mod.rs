@@ -22,13 +22,11 @@ mod messages;
 mod tasks;
 
 pub use self::base::{
-    TaskStatusNotification, TaskStatusNotificationParams,
-    TaskStatusNotificationParamsCancelled, TaskStatusNotificationParamsCancelledBuilder,
-    TaskStatusNotificationParamsCompleted, TaskStatusNotificationParamsCompletedBuilder,
-    TaskStatusNotificationParamsFailed, TaskStatusNotificationParamsFailedBuilder,
-    TaskStatusNotificationParamsInputRequired,
-    TaskStatusNotificationParamsInputRequiredBuilder,
-    TaskStatusNotificationParamsWorking, TaskStatusNotificationParamsWorkingBuilder,
+    TaskNotificationCancelled, TaskNotificationCancelledBuilder,
+    TaskNotificationCompleted, TaskNotificationCompletedBuilder, TaskNotificationFailed,
+    TaskNotificationFailedBuilder, TaskNotificationInputRequired,
+    TaskNotificationInputRequiredBuilder, TaskNotificationWorking,
+    TaskNotificationWorkingBuilder, TaskStatusNotification, TaskStatusNotificationParams,
 };
 pub use self::common::{
     PollIntervalMs, Task, TaskBuilder, TaskStatus,
@@ -72,9 +70,8 @@ pub use crate::v2026_07_28::{
     ResultMetaObject, Role, Root, SamplingMessage, SamplingMessageContentBlock,
     StringSchema, StringSchemaFormat, TextContent, TextOrBlobResourceContents,
     TextResourceContents, TitledMultiSelectEnumSchema, TitledMultiSelectEnumSchemaItems,
-    TitledMultiSelectEnumSchemaItemsAnyOfItem, TitledSingleSelectEnumSchema,
-    TitledSingleSelectEnumSchemaOneOfItem, Tool, ToolAnnotations, ToolChoice,
-    ToolChoiceMode, ToolInputSchema, ToolOutputSchema, ToolResultContent, ToolUseContent,
-    UntitledMultiSelectEnumSchema, UntitledMultiSelectEnumSchemaItems,
-    UntitledSingleSelectEnumSchema,
+    TitledMultiSelectOption, TitledSingleSelectEnumSchema, TitledSingleSelectOption,
+    Tool, ToolAnnotations, ToolChoice, ToolChoiceMode, ToolInputSchema, ToolOutputSchema,
+    ToolResultContent, ToolUseContent, UntitledMultiSelectEnumSchema,
+    UntitledMultiSelectEnumSchemaItems, UntitledSingleSelectEnumSchema,
 };
