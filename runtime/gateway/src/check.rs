@@ -75,8 +75,9 @@ impl Gateway {
         (relays, catalog)
     }
 
-    /// Waits until the processes of servers that were disconnected have ended.
-    pub async fn processes_ended(&self) {
+    /// Ends the connections of all clients to the servers, and waits until the processes of servers have ended.
+    pub async fn close(&self) {
+        self.end_sessions();
         let processes = &self.servers().processes;
         processes.close();
         processes.wait().await;

@@ -64,19 +64,18 @@ pub struct Http {
     #[serde(default)]
     pub allowed_hosts: Vec<String>,
     /// The maximum number of sessions and of other clients, each with connections of its own to the servers. Default: 256.
-    #[serde(default = "default_clients")]
-    pub clients: usize,
-}
-
-fn default_clients() -> usize {
-    256
+    pub clients: Option<usize>,
 }
 
 impl Http {
+    pub(crate) fn clients(&self) -> usize {
+        self.clients.unwrap_or(256).max(1)
+    }
+
     /// Creates settings with the address to listen on.
     #[must_use]
     pub fn new(listen: SocketAddr) -> Self {
-        Self { listen, allowed_hosts: Vec::new(), clients: default_clients() }
+        Self { listen, allowed_hosts: Vec::new(), clients: None }
     }
 }
 
@@ -207,16 +206,8 @@ pub enum Setting {
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum ConfigError {
-    /// A file cannot be read.
-    #[error("cannot read {}", path.display())]
-    Read {
-        /// The path.
-        path: PathBuf,
-        /// The reason.
-        source: io::Error,
-    },
-    /// The log of calls cannot be opened.
-    #[error("cannot write to {}", path.display())]
+    /// A file cannot be opened.
+    #[error("cannot open {}", path.display())]
     Open {
         /// The path.
         path: PathBuf,
@@ -253,7 +244,7 @@ impl Setting {
             }
             Self::File { file, before } => {
                 let read = fs::read_to_string(file);
-                let text = read.map_err(|source| ConfigError::Read { path: file.clone(), source })?;
+                let text = read.map_err(|source| ConfigError::Open { path: file.clone(), source })?;
                 Ok(before.clone() + text.strip_suffix('\n').map_or(&*text, |text| text.trim_end_matches('\r')))
             }
         }
@@ -400,7 +391,7 @@ fn is_server_name(name: &str) -> bool {
 }
 
 fn parse<T>(path: &Path, parse: impl FnOnce(&str) -> Result<T, String>) -> Result<T, ConfigError> {
-    let text = fs::read_to_string(path).map_err(|source| ConfigError::Read { path: path.to_owned(), source })?;
+    let text = fs::read_to_string(path).map_err(|source| ConfigError::Open { path: path.to_owned(), source })?;
     parse(&text).map_err(|why| ConfigError::Invalid { path: path.to_owned(), why })
 }
 

@@ -1,6 +1,5 @@
 //! Connects to the servers of the configuration.
 
-use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -124,10 +123,4 @@ fn authorization(server: &str, url: &str, oauth: &OAuth) -> Result<Arc<dyn Autho
         options.store = Arc::new(FileStore::new(folders.data_local_dir().join("credentials.json")));
     }
     Ok(Arc::new(OAuthClient::new(url, options)?))
-}
-
-impl fmt::Debug for Upstream {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Upstream").field("name", &self.name).finish_non_exhaustive()
-    }
 }

@@ -27,7 +27,7 @@ use tokio::time::Instant;
 
 use crate::call_log::{CallLog, LoggedCall};
 use crate::catalog::{Catalog, Entry};
-use crate::config::{Config, ConfigError, WhenChanged};
+use crate::config::{Config, ConfigError, Http, WhenChanged};
 use crate::connect::{Processes, Upstream};
 use crate::kind::Kind;
 use crate::names;
@@ -80,7 +80,7 @@ impl Gateway {
             .capability("completions", json!({}))
             .capability("logging", json!({}));
         ours.instructions.clone_from(&config.instructions);
-        let max = config.http.as_ref().map_or(STDIO_CLIENTS, |http| http.clients.max(1));
+        let max = config.http.as_ref().map_or(STDIO_CLIENTS, Http::clients);
         Ok(Self(Arc::new(Shared {
             sessions: Sessions::new(ours.clone(), Arc::clone(&servers), max),
             log: CallLog::open(&config.calls, folder)?,
@@ -103,6 +103,10 @@ impl Gateway {
     #[must_use]
     pub fn clients(&self) -> usize {
         self.0.sessions.len()
+    }
+
+    pub(crate) fn end_sessions(&self) {
+        self.0.sessions.clear();
     }
 
     /// Returns what the gateway declares to clients.
@@ -198,14 +202,26 @@ impl Gateway {
         let mut page: Vec<_> = visible.take(self.page_size() + 1).collect();
         let has_next = page.len() > self.page_size();
         page.truncate(self.page_size());
-        let items: Json = page.iter().map(|(_, entry)| self.listed(session, &catalog, kind, entry)).collect();
-        let mut result = JsonObject::from([(kind.member(), items)]);
-        if let Some((at, last)) = page.last().filter(|_| has_next) {
-            result.insert("nextCursor", encode_cursor(kind.member(), &format!("{at} {}", last.seen)));
-        }
-        result.extend([("resultType", "complete".into()), ("ttlMs", 0.into()), ("cacheScope", "private".into())]);
+        let next = page.last().filter(|_| has_next).map(|(at, last)| format!("{at} {}", last.seen));
         let revisions = Revisions { from: TYPES, to: context.revision() };
-        revisions.result(kind.method(), &result).map_err(ConversionError::into_response)
+        let result = |items: &[Json]| {
+            let mut result = JsonObject::from([
+                (kind.member(), items.iter().cloned().collect()),
+                ("resultType", "complete".into()),
+                ("ttlMs", 0.into()),
+                ("cacheScope", "private".into()),
+            ]);
+            if let Some(next) = &next {
+                result.insert("nextCursor", encode_cursor(kind.member(), next));
+            }
+            revisions.result(kind.method(), &result)
+        };
+        let mut items: Vec<Json> = page.iter().map(|(_, entry)| self.listed(session, &catalog, kind, entry)).collect();
+        result(&items).or_else(|_| {
+            // An item that the client's revision cannot express must not hide those of other servers.
+            items.retain(|item| result(std::slice::from_ref(item)).is_ok());
+            result(&items).map_err(ConversionError::into_response)
+        })
     }
 
     fn page_size(&self) -> usize {

@@ -43,7 +43,7 @@ impl Gateway {
         let authorization = self.config().authorization.as_ref();
         let options = EndpointOptions::default()
             .with_allowed_hosts(allowed_hosts(settings, authorization))
-            .with_sessions(settings.clients);
+            .with_sessions(settings.clients());
         let router = self.router();
         let endpoint = Endpoint::new(self.protocol_config(), router.clone(), router, options);
         let health = axum::Router::new()

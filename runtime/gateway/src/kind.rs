@@ -11,6 +11,15 @@ pub(crate) enum Kind {
     Template,
 }
 
+/// What is different about the kinds: the method that lists items, the member of its result, the capability, the member
+/// that identifies an item, and its name in messages.
+const FACTS: [[&str; 5]; 4] = [
+    ["tools/list", "tools", "tools", "name", "tool"],
+    ["prompts/list", "prompts", "prompts", "name", "prompt"],
+    ["resources/list", "resources", "resources", "uri", "resource"],
+    ["resources/templates/list", "resourceTemplates", "resources", "uriTemplate", "resource template"],
+];
+
 impl Kind {
     pub(crate) const ALL: [Self; 4] = [Self::Tool, Self::Prompt, Self::Resource, Self::Template];
 
@@ -19,42 +28,24 @@ impl Kind {
         Self::ALL.into_iter().find(|kind| kind.method() == method)
     }
 
-    /// Returns the method that lists items.
     pub(crate) fn method(self) -> &'static str {
-        match self {
-            Self::Tool => "tools/list",
-            Self::Prompt => "prompts/list",
-            Self::Resource => "resources/list",
-            Self::Template => "resources/templates/list",
-        }
+        FACTS[self as usize][0]
     }
 
-    /// Returns the member of the result that has the items.
     pub(crate) fn member(self) -> &'static str {
-        match self {
-            Self::Tool => "tools",
-            Self::Prompt => "prompts",
-            Self::Resource => "resources",
-            Self::Template => "resourceTemplates",
-        }
+        FACTS[self as usize][1]
     }
 
-    /// Returns the capability of servers with such items.
     pub(crate) fn capability(self) -> &'static str {
-        match self {
-            Self::Tool => "tools",
-            Self::Prompt => "prompts",
-            Self::Resource | Self::Template => "resources",
-        }
+        FACTS[self as usize][2]
     }
 
-    /// Returns the member that identifies an item.
     pub(crate) fn key(self) -> &'static str {
-        match self {
-            Self::Tool | Self::Prompt => "name",
-            Self::Resource => "uri",
-            Self::Template => "uriTemplate",
-        }
+        FACTS[self as usize][3]
+    }
+
+    pub(crate) fn noun(self) -> &'static str {
+        FACTS[self as usize][4]
     }
 
     /// Returns the change of a list of this kind.
@@ -63,16 +54,6 @@ impl Kind {
             Self::Tool => Change::Tools,
             Self::Prompt => Change::Prompts,
             Self::Resource | Self::Template => Change::Resources,
-        }
-    }
-
-    /// Returns what an item is called in messages.
-    pub(crate) fn noun(self) -> &'static str {
-        match self {
-            Self::Tool => "tool",
-            Self::Prompt => "prompt",
-            Self::Resource => "resource",
-            Self::Template => "resource template",
         }
     }
 }

@@ -131,9 +131,7 @@ fn run(command: Command) -> anyhow::Result<ExitCode> {
             (_, Some(http)) => serve_http(&gateway, http).await.map(|()| ExitCode::SUCCESS),
             (_, None) => serve_stdio(&gateway, is_bridge).await.map(|()| ExitCode::SUCCESS),
         };
-        let processes = gateway.clone();
-        drop(gateway);
-        let _ = tokio::time::timeout(STOP, processes.processes_ended()).await;
+        let _ = tokio::time::timeout(STOP, gateway.close()).await;
         done
     });
     // A thread may still wait for standard input.

@@ -29,9 +29,11 @@ pub(crate) struct PinFile(pub(crate) BTreeMap<String, Vec<Value>>);
 pub(crate) struct Pins {
     pub(crate) when_changed: WhenChanged,
     pinned: HashMap<String, HashMap<String, Value>>,
-    /// The findings on tools that were compared, by server and entry.
-    known: Mutex<HashMap<(String, String), Option<Arc<str>>>>,
+    known: Mutex<Known>,
 }
+
+/// The findings on tools that were compared, by server and entry.
+type Known = HashMap<(String, String), Option<Arc<str>>>;
 
 fn name_of(tool: &Value) -> &str {
     tool["name"].as_str().unwrap_or_default()
@@ -41,7 +43,7 @@ impl Pins {
     /// Reads the pins.
     pub(crate) fn read(pinning: &Pinning, folder: &Path) -> Result<Self, ConfigError> {
         let path: PathBuf = folder.join(&pinning.file);
-        let text = std::fs::read(&path).map_err(|source| ConfigError::Read { path: path.clone(), source })?;
+        let text = std::fs::read(&path).map_err(|source| ConfigError::Open { path: path.clone(), source })?;
         let PinFile(servers) = serde_json::from_slice(&text)
             .map_err(|error| ConfigError::Invalid { path: path.clone(), why: error.to_string() })?;
         let by_name = |tools: Vec<Value>| tools.into_iter().map(|tool| (name_of(&tool).to_owned(), tool)).collect();

@@ -33,14 +33,12 @@ pub(crate) enum Event {
 pub(crate) type OnEvent = Arc<dyn Fn(Event) -> futures_util::future::BoxFuture<'static, ()> + Send + Sync>;
 
 /// The connection of one client to one server.
-#[derive(Debug)]
 pub(crate) struct ServerLink {
     upstream: Arc<Upstream>,
     state: watch::Sender<State>,
     supervisor: Mutex<Option<AbortHandle>>,
 }
 
-#[derive(Clone, Debug)]
 enum State {
     Connecting,
     Connected(Arc<Relay>),

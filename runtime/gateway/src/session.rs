@@ -31,7 +31,6 @@ const MAX_ITEMS: usize = 10_000;
 const MAX_BYTES: usize = 16 << 20;
 
 /// What all clients share.
-#[derive(Debug)]
 pub(crate) struct Servers {
     pub(crate) names: Vec<String>,
     pub(crate) upstreams: Vec<Arc<Upstream>>,
@@ -46,6 +45,8 @@ pub(crate) struct Session {
     pub(crate) servers: Arc<Servers>,
     links: Vec<ServerLink>,
     lists: Mutex<Lists>,
+    /// Locked while lists are read that several calls need.
+    reading: tokio::sync::Mutex<()>,
     /// The last `logging/setLevel` of the client.
     level: Mutex<Option<AnyRequest>>,
     subscriptions: Mutex<HashMap<String, Subscribed>>,
@@ -88,6 +89,7 @@ impl Session {
             links: servers.upstreams.iter().map(ServerLink::new).collect(),
             servers,
             lists: Mutex::new(lists),
+            reading: tokio::sync::Mutex::default(),
             level: Mutex::default(),
             subscriptions: Mutex::default(),
             myself: myself.clone(),
@@ -195,6 +197,7 @@ impl Session {
 
     /// Returns the lists of these kinds. Asks servers whose lists are not known or have changed; with `all`, all servers.
     pub(crate) async fn list(&self, kinds: &[Kind], all: bool) -> Arc<Catalog> {
+        let _reading = if all { None } else { Some(self.reading.lock().await) };
         let reads = kinds.iter().flat_map(|kind| (0..self.links.len()).map(|server| (*kind, server)));
         let reads = reads.filter(|(kind, server)| {
             let lists = self.lists.lock();
@@ -213,14 +216,15 @@ impl Session {
     /// Reads a list of a server. The list of a server that is not available stays as it was, but clients do not see it.
     async fn read_list(&self, kind: Kind, server: usize) {
         let name = &self.servers.names[server];
-        let relay = match tokio::time::timeout(LIST_TIMEOUT, self.relay(server)).await {
-            Ok(Ok(relay)) => relay,
-            // The log says why.
-            Ok(Err(_)) => return self.lists.lock().of_kind[kind as usize][server].is_available = false,
-            Err(_) => return tracing::warn!("[{name}] {} without this server, which connects slowly", kind.method()),
-        };
         let before = self.lists.lock().changes[kind as usize][server];
-        match items(&relay, kind).await {
+        let read = async {
+            // The log says why a server is not available.
+            let relay = self.relay(server).await.map_err(|_| None)?;
+            let items = items(&relay, kind).await;
+            items.map_err(|error| Some(error_chain(&relay.server().peer().explain(error))))
+        };
+        let read = tokio::time::timeout(LIST_TIMEOUT, read).await;
+        match read.unwrap_or_else(|_| Err(Some(format!("no response within {} s", LIST_TIMEOUT.as_secs())))) {
             Ok(items) => {
                 let findings = match &self.servers.pins {
                     Some(pins) if kind == Kind::Tool => pins.findings(name, &items).await,
@@ -230,8 +234,10 @@ impl Session {
                 lists.of_kind[kind as usize][server] = ServerList { items: items.into(), is_available: true, findings };
                 lists.read_at[kind as usize][server] = Some(before);
             }
-            Err(error) => {
-                tracing::warn!("[{name}] {}: {}", kind.method(), error_chain(&relay.server().peer().explain(error)));
+            Err(why) => {
+                if let Some(why) = why {
+                    tracing::warn!("[{name}] {}: {why}", kind.method());
+                }
                 self.lists.lock().of_kind[kind as usize][server].is_available = false;
             }
         }

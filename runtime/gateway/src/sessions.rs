@@ -119,6 +119,12 @@ impl Sessions {
         }
     }
 
+    /// Ends all sessions.
+    pub(crate) fn clear(&self) {
+        let ended = std::mem::take(&mut *self.entries.lock());
+        drop(ended);
+    }
+
     /// Returns the number of sessions.
     pub(crate) fn len(&self) -> usize {
         self.entries.lock().len()

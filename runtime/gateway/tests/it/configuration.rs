@@ -31,7 +31,7 @@ fn explains_what_is_wrong() {
         ("[tools.scopes]\n'*' = ['x']\n[servers.a]\ncommand = 'x'", "need [authorization]"),
         ("[prompts.annotations]\nread_only = true\n[servers.a]\ncommand = 'x'", "only `tools` can have `annotations`"),
         ("import = ['desktop.json']\n[servers.a]\ncommand = 'x'", "several servers have the name `a`"),
-        ("import = ['missing.json']", "cannot read"),
+        ("import = ['missing.json']", "cannot open"),
     ] {
         fs::write(&path, text).expect("written");
         let error = error_chain(&Config::read(&path).expect_err(text));

@@ -10,6 +10,7 @@ use mcpgen_sdk::http::client::{ClientOptions, ConnectHttp};
 use mcpgen_sdk::protocol::change::Change;
 use mcpgen_types::Revision;
 use mcpgen_types::v2026_07_28::SubscriptionFilter;
+use serde_json::json;
 
 use crate::support::{ERAS, call, client, for_all_eras, gateway, in_time, server_path, text, tool_names, two_servers};
 
@@ -107,6 +108,23 @@ async fn a_server_over_http_that_is_lost() {
     assert_eq!(text(&client, "only_b").await, "only");
     let names = tool_names(&client).await;
     assert!(!names.contains(&"only_a".to_owned()), "{names:?}");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn requires_access_tokens_if_configured() {
+    let mut config = two_servers(Revision::LATEST);
+    config.http = Some(Http::new("127.0.0.1:0".parse().expect("an address")));
+    let authorization = json!({ "resource": "https://gateway.example.com/mcp", "issuer": "https://login.example.com" });
+    config.authorization = Some(serde_json::from_value(authorization).expect("settings"));
+    let address = serve(&gateway(config));
+    for (request, expected) in [
+        ("POST /mcp HTTP/1.1\r\nHost: gateway.example.com\r\nContent-Length: 0", "HTTP/1.1 401 Unauthorized"),
+        ("GET /.well-known/oauth-protected-resource/mcp HTTP/1.1\r\nHost: gateway.example.com", "HTTP/1.1 200 OK"),
+    ] {
+        let request = format!("{request}\r\nConnection: close\r\n\r\n");
+        let found = tokio::task::spawn_blocking(move || status(address, &request)).await.expect("no panic");
+        assert_eq!(found, expected);
+    }
 }
 
 fn status(address: SocketAddr, request: &str) -> String {

@@ -8,4 +8,5 @@ mod configuration;
 mod failures;
 mod http;
 mod policy;
+mod published;
 mod support;
