@@ -17,6 +17,7 @@ use mcpgen_types::v2026_07_28::{
 };
 use mcpgen_types::{JsonRef, Revision};
 use serde_json::json;
+use tokio::sync::Semaphore;
 
 fn tool(name: &str) -> Tool {
     Tool::new(name, ToolInputSchema::new())
@@ -56,10 +57,15 @@ fn server(name: &str, revision: Revision) -> ServerBuilder<String> {
             "counted"
         })
         .tool(tool("wait"), |context: RequestContext| async move {
-            let _cancelled = LogOnDrop;
+            let _cancelled = CountOnDrop;
             context.progress(1.0, None, None).await;
             std::future::pending::<()>().await;
             "never"
+        })
+        .tool(tool("cancelled"), || async {
+            // Waits for a call of `wait` that is cancelled.
+            drop(CANCELLED.acquire().await);
+            "cancelled"
         })
         .tool(tool("crash"), || async {
             eprintln!("disk full");
@@ -92,12 +98,14 @@ fn server(name: &str, revision: Revision) -> ServerBuilder<String> {
         .resource_template(ResourceTemplate::new("row://{id}", "row"), || async { Some("a row") })
 }
 
-/// Writes to standard error that a call was cancelled.
-struct LogOnDrop;
+/// The calls of `wait` that were cancelled.
+static CANCELLED: Semaphore = Semaphore::const_new(0);
 
-impl Drop for LogOnDrop {
+struct CountOnDrop;
+
+impl Drop for CountOnDrop {
     fn drop(&mut self) {
-        eprintln!("a call was cancelled");
+        CANCELLED.add_permits(1);
     }
 }
 

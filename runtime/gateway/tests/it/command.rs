@@ -60,7 +60,7 @@ fn checks_a_configuration() {
         (
             format!("[servers.a]\ncommand = {:?}\nargs = ['a', '2024-11-05']", path()),
             Some(0),
-            "a: a 1, revision 2024-11-05, 10 tools, 1 prompt, 2 resources, 1 resource template\n",
+            "a: a 1, revision 2024-11-05, 11 tools, 1 prompt, 2 resources, 1 resource template\n",
         ),
         (
             "[servers.b]\ncommand = 'sh'\nargs = ['-c', 'exit 3']".to_owned(),

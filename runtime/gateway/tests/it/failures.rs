@@ -17,7 +17,7 @@ use crate::support::{ERAS, call, client, connect, for_all_eras, gateway, in_time
 async fn a_server_that_ends_in_a_call_comes_back() {
     for_all_eras(|front, behind| async move {
         let client = connect(&gateway(two_servers(behind)), client(front)).await;
-        assert_eq!(tool_names(&client).await.len(), 13);
+        assert_eq!(tool_names(&client).await.len(), 14);
         let shared = "a+file:///shared".to_owned();
         let filter =
             SubscriptionFilter::new().with_tools_list_changed(true).with_resource_subscriptions([shared.clone()]);
@@ -31,7 +31,7 @@ async fn a_server_that_ends_in_a_call_comes_back() {
         );
         // The lists change once for the end, and once for the return. The resource may have changed meanwhile.
         let (mut names, mut has_resource) = (Vec::new(), false);
-        while names.len() != 13 || !has_resource {
+        while names.len() != 14 || !has_resource {
             match in_time(changes.try_next()).await.expect("a subscription").expect("a change") {
                 Change::Tools => names = tool_names(&client).await,
                 change => has_resource |= change == Change::Resource(shared.clone()),
@@ -51,7 +51,7 @@ async fn a_server_that_does_not_start_takes_only_its_tools_with_it() {
         let broken = ServerConfig::of_command("sh", ["-c", "echo 'no license' >&2; exit 3"]);
         config.servers.insert("broken".to_owned(), broken);
         let client = connect(&gateway(config), client(revision)).await;
-        assert_eq!(tool_names(&client).await.len(), 13);
+        assert_eq!(tool_names(&client).await.len(), 14);
         assert_eq!(text(&client, "only_b").await, "only");
         let unknown = call(&client, "broken__tool").await.expect_err("no such tool").to_string();
         assert!(unknown.contains("server `broken` is not available") && unknown.contains("no license"), "{unknown}");

@@ -53,7 +53,7 @@ async fn serves_and_calls_over_http() {
         servers.servers.insert("a".to_owned(), config);
         let url = format!("http://{}/mcp", serve(&gateway(servers)));
         let client = in_time(client(front).connect_http(&url, ClientOptions::default())).await.expect("a connection");
-        assert_eq!(tool_names(&client).await.len(), 13);
+        assert_eq!(tool_names(&client).await.len(), 14);
         for (tool, expected) in [("a__greet", "hello from a"), ("b__greet", "hello from b"), ("count", "counted")] {
             assert_eq!(text(&client, tool).await, expected);
         }
