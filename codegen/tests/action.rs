@@ -281,7 +281,9 @@ fn installs_a_release_with_the_right_checksum() {
     fs::create_dir(&dist).expect("a folder");
     // A small program instead of the binary, which is large in debug builds.
     fs::write(dist.join("mcpgen"), "#!/bin/sh\necho mcpgen 9.9.9\n").expect("written");
-    fs::write(dist.join("mcpgen-probe"), "#!/bin/sh\n").expect("written");
+    for other in ["mcpgen-gateway", "mcpgen-probe"] {
+        fs::write(dist.join(other), "#!/bin/sh\n").expect("written");
+    }
     let target = "x86_64-unknown-linux-musl";
     let pack = format!(
         "chmod +x mcpgen* && \"$ROOT\"/.github/scripts/package.sh {target} . out && \"$ROOT\"/.github/scripts/checksums.sh out"

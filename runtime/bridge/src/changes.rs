@@ -9,13 +9,13 @@ use mcpgen_mcp::protocol::{ContextExt, Level, PeerExt, RequestScope, TYPES, requ
 use mcpgen_mcp::server::subscriptions::MAX_RESOURCE_SUBSCRIPTIONS;
 use mcpgen_runtime::context::Context;
 use mcpgen_runtime::jsonrpc::errors;
-use mcpgen_runtime::peer::CallError;
+use mcpgen_runtime::peer::{CallError, Peer};
 use mcpgen_runtime::router::AnyNotification;
 use mcpgen_types::v2026_07_28::{SubscriptionFilter, SubscriptionsListenRequest, SubscriptionsListenRequestParams};
-use mcpgen_types::{ErrorObject, Json, JsonObject, Params, Request, Revision};
-use serde_json::json;
+use mcpgen_types::{ErrorObject, Json, JsonObject, JsonRef, Params, Request, Revision};
 
-use super::relay::{Relay, Watch, error_response};
+use super::downstream::log_failure;
+use super::relay::{Relay, Watch};
 
 impl Relay {
     /// Subscribes to the lists of the server.
@@ -47,7 +47,7 @@ impl Relay {
                 match changes.try_next().await {
                     Ok(Some(change)) => {
                         let Some(relay) = relay.upgrade() else { return };
-                        relay.changed(&change).await;
+                        relay.changed(change).await;
                     }
                     ended => break ended,
                 }
@@ -58,8 +58,13 @@ impl Relay {
     }
 
     /// Subscribes to a resource of the server.
-    async fn watch(self: &Arc<Self>, uri: &str) -> Result<Watch, CallError> {
-        self.follow(SubscriptionFilter::new().with_resource_subscriptions([uri.to_owned()])).await
+    ///
+    /// # Errors
+    ///
+    /// Fails like the server's response. The code of an unknown resource is that of `revision`.
+    pub async fn watch(self: &Arc<Self>, uri: &str, revision: Revision) -> Result<Watch, ErrorObject> {
+        let filter = SubscriptionFilter::new().with_resource_subscriptions([uri.to_owned()]);
+        self.follow(filter).await.map_err(|error| self.server_error(error, revision))
     }
 
     /// Handles `resources/subscribe` and `resources/unsubscribe` of a legacy client.
@@ -79,7 +84,7 @@ impl Relay {
             if self.watched.lock().len() >= MAX_RESOURCE_SUBSCRIPTIONS {
                 return Err(errors::limit_exceeded("too many resource subscriptions; unsubscribe from others first"));
             }
-            let watch = self.watch(uri).await.map_err(|error| error_response(error, context.revision()))?;
+            let watch = self.watch(uri, context.revision()).await?;
             self.watched.lock().insert(uri.to_owned(), watch);
         }
         Ok(Json::from(&JsonObject::new()))
@@ -99,25 +104,21 @@ impl Relay {
         if uris.len() <= MAX_RESOURCE_SUBSCRIPTIONS {
             let offers = self.server.peer().peer_info().is_some_and(|info| info.can(&["resources", "subscribe"]));
             for uri in uris.iter().filter(|_| offers) {
-                let watch = self.watch(uri).await.map_err(|error| error_response(error, context.revision()))?;
+                let watch = self.watch(uri, context.revision()).await?;
                 watches.insert(uri.clone(), watch);
             }
         }
-        let result = (self.subscriptions.handler())(context.clone(), params).await?;
+        let result = (self.client.subscriptions.handler())(context.clone(), params).await?;
         drop(watches);
         types.reversed().result(METHOD, &result).map_err(ConversionError::into_response)
     }
 
-    /// Notifies the client of a change.
-    async fn changed(&self, change: &Change) {
-        if !self.is_client_legacy {
-            return self.subscriptions.changed(change);
+    /// Passes a change on.
+    async fn changed(&self, change: Change) {
+        match &self.options.on_change {
+            Some(on_change) => on_change(change).await,
+            None => self.client.changed(&change).await,
         }
-        let params = match change {
-            Change::Resource(uri) => Some(Json::from(&json!({ "uri": uri }))),
-            _ => None,
-        };
-        self.send_to_client(TYPES, change.method(), params).await;
     }
 
     /// Relays a notification of the server.
@@ -144,8 +145,9 @@ impl Relay {
         let Some(level) = level.and_then(|level| Level::from_name(&level)) else {
             return tracing::warn!("ignoring a log message without a valid level");
         };
-        if self.is_client_legacy {
-            let Some((client, revision)) = self.client().await else { return };
+        let params = params.map(|params| self.with_server_name(params));
+        if self.client.greeting().is_legacy {
+            let Some((client, revision)) = self.client_peer().await else { return };
             if client.revision_rules().wants_log(&RequestScope::of(revision), level) {
                 self.send_to_client(from, METHOD, params).await;
             }
@@ -162,32 +164,51 @@ impl Relay {
         }
     }
 
+    /// Adds the name of the server to the logger of a log message.
+    fn with_server_name(&self, params: Json) -> Json {
+        let (Some(name), Ok(mut members)) = (&self.options.server_name, params.decode::<JsonObject>()) else {
+            return params;
+        };
+        let logger = match members.get("logger").and_then(JsonRef::as_str) {
+            Some(logger) => format!("{name}/{logger}"),
+            None => name.to_string(),
+        };
+        members.insert("logger", logger);
+        members.into()
+    }
+
+    /// Waits until the client is ready for messages. Returns the peer for a message of the server, and the client's
+    /// revision. The message belongs to the newest call, because not every client opens a stream for other messages over
+    /// HTTP.
+    pub(super) async fn client_peer(&self) -> Option<(Peer, Revision)> {
+        let revision = self.client.revision().await?;
+        let peer = match self.calls.find(|_| true) {
+            Some(context) => context.peer(),
+            None => self.client.peer()?.clone(),
+        };
+        Some((peer, revision))
+    }
+
     async fn send_to_client(&self, from: Revision, method: &str, params: Option<Json>) {
-        let Some((client, to)) = self.client().await else { return };
+        let Some((client, to)) = self.client_peer().await else { return };
         match params.map(|params| Revisions { from, to }.params(method, &params)).transpose() {
             Ok(params) => log_failure(method, client.raw_notify(method, params).await),
             Err(error) => tracing::debug!(method, %error, "the client does not support a notification"),
         }
     }
 
-    /// Relays a notification of the client.
-    pub(super) async fn notify_server(&self, notification: AnyNotification) {
+    /// Passes a notification of the client on to the server.
+    pub async fn notify_server(&self, notification: AnyNotification) {
         let AnyNotification { method, params, context } = notification;
         let (from, to) = (context.revision(), self.server.revision());
         match &*method {
             // The connection has handled them.
             "notifications/cancelled" | "notifications/progress" => {}
-            "notifications/initialized" => self.ready(from),
+            "notifications/initialized" => self.client.ready(from),
             method => match params.map(|params| Revisions { from, to }.params(method, &params)).transpose() {
                 Ok(params) => log_failure(method, self.server.peer().raw_notify(method, params).await),
                 Err(error) => tracing::debug!(method, %error, "the server does not support a notification"),
             },
         }
-    }
-}
-
-fn log_failure(method: &str, sent: Result<(), CallError>) {
-    if let Err(error) = sent {
-        tracing::debug!(method, %error, "a notification was not relayed");
     }
 }

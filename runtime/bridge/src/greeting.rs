@@ -4,6 +4,7 @@ use std::io;
 use std::pin::Pin;
 
 use futures_util::StreamExt;
+use mcpgen_mcp::protocol::info::PeerInfo;
 use mcpgen_mcp::protocol::modern::{CLIENT_CAPABILITIES, CLIENT_INFO};
 use mcpgen_runtime::jsonrpc::envelope::{Envelope, Frame};
 use mcpgen_runtime::jsonrpc::json::Picked;
@@ -11,13 +12,22 @@ use mcpgen_runtime::transport::{Inbound, Incoming, ReceiveError};
 use mcpgen_types::codec::{Cursor, Decode};
 use mcpgen_types::{JsonObject, Revision};
 
-/// What a client declares in its first request: in `initialize`, or in the metadata of any other.
-#[derive(Debug, Default)]
-pub(super) struct Greeting {
+/// What a client declares about itself: in `initialize`, or in the metadata of each request.
+#[derive(Clone, Debug, Default)]
+pub struct Greeting {
     /// Whether the client begins with `initialize`.
-    pub(super) is_legacy: bool,
-    pub(super) capabilities: JsonObject,
-    pub(super) implementation: JsonObject,
+    pub is_legacy: bool,
+    /// Its capabilities.
+    pub capabilities: JsonObject,
+    /// Its name and version.
+    pub implementation: JsonObject,
+}
+
+impl From<&PeerInfo> for Greeting {
+    fn from(client: &PeerInfo) -> Self {
+        let PeerInfo { revision, capabilities, implementation, .. } = client.clone();
+        Self { is_legacy: revision.is_legacy(), capabilities, implementation }
+    }
 }
 
 /// How many messages are read to find a request.

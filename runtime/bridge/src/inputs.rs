@@ -23,12 +23,13 @@ impl Relay {
     /// Relays a request of a legacy server to the client.
     pub(super) async fn ask_client(&self, request: AnyRequest) -> Result<Json, ErrorObject> {
         let AnyRequest { method, params, context } = request;
-        let (client, revision) = self.client().await.ok_or_else(errors::internal)?;
+        let revision = self.client.revision().await.ok_or_else(errors::internal)?;
         match revision {
             revision if revision.is_legacy() => {
+                let (client, _) = self.client_peer().await.ok_or_else(errors::internal)?;
                 let revisions = Revisions { from: context.revision(), to: revision };
                 let params = convert(revisions, &method, params)?;
-                let result = OpenCall::send(client, &method, params, &context).result(&context).await;
+                let result = OpenCall::send(&client, &method, params, &context).result(&context).await;
                 let result = result.map_err(|error| error_response(error, context.revision()))?;
                 revisions.reversed().result(&method, &result).map_err(ConversionError::into_response)
             }

@@ -34,11 +34,21 @@
 //! The server gets the name and the capabilities of the client, and the client those of the server. The bridge does not
 //! relay tasks: it removes the capability `tasks` on both sides.
 //!
-//! `greeting` reads the client's first message, `relay` sends its requests to the server, `calls` has the calls that
-//! are not finished, `inputs` sends requests of the server to the client, and `changes` relays notifications.
+//! # Several servers
+//!
+//! A gateway has one [`Relay`] for each server of a client, and one [`Downstream`] for the client. It decides itself which
+//! relay gets a request. The crate `mcpgen-gateway` is one.
+//!
+//! # Files
+//!
+//! `greeting` reads the client's first message, and `downstream` is the client. `relay` sends its requests to a server,
+//! `calls` has the calls that are not finished, `inputs` sends requests of the server to the client, and `changes` relays
+//! notifications. `connect` connects a relay.
 
 mod calls;
 mod changes;
+mod connect;
+mod downstream;
 mod greeting;
 mod inputs;
 mod relay;
@@ -54,7 +64,6 @@ use mcpgen_mcp::protocol::info::{LocalInfo, PeerInfo};
 use mcpgen_mcp::protocol::{PeerExt, Role, RouterExt, TYPES};
 use mcpgen_mcp::telemetry::connection;
 use mcpgen_runtime::connection::{Connection, Limits};
-use mcpgen_runtime::jsonrpc::errors;
 use mcpgen_runtime::protocol::{Admission, Notice, Protocol, Received};
 use mcpgen_runtime::router::Router;
 use mcpgen_runtime::transport::{Inbound, Incoming, Outgoing};
@@ -63,8 +72,10 @@ use mcpgen_types::{ErrorCode, ErrorObject, JsonObject, MethodSpec};
 use tokio::sync::watch;
 use tower::BoxError;
 
-use self::greeting::Greeting;
-use self::relay::{Relay, Slot};
+use self::connect::{builder, without_tasks};
+pub use self::downstream::Downstream;
+pub use self::greeting::Greeting;
+pub use self::relay::{OnChange, Relay, RelayOptions, Watch};
 
 /// A bridge between a client and a server of different revisions.
 #[derive(Clone, Debug, Default)]
@@ -131,14 +142,15 @@ impl Bridge {
         };
         let ended = server.clone();
         let config = config(&server);
-        let relay = Arc::new(Relay::new(server, &config, &greeting));
+        let downstream = Downstream::new(&config, greeting);
+        let relay = Arc::new(Relay::new(server, Arc::clone(&downstream), RelayOptions::default()));
         let router = relay.router();
         let protocol = ServerConfig::from(config).protocol(&router.handled(Role::Server));
         // The connection to the server has the capabilities of this client.
         let protocol = protocol.pass_log_level_on().initialize_once();
         let connection = connection(router.clone(), router, Arc::new(protocol), self.limits);
         let client = connection.peer().clone();
-        relay.connected(client.clone());
+        downstream.connected(client.clone());
         // Messages of the server wait until here. The router of the server's connection must not keep the relay alive,
         // which holds this connection.
         slot.send_replace(Some(Arc::downgrade(&relay)));
@@ -183,37 +195,6 @@ impl Protocol for Refusal {
     }
 }
 
-/// Returns a builder with the client's name and capabilities.
-fn builder(greeting: &Greeting, slot: &Slot) -> ClientBuilder {
-    let (requests, notifications) = (slot.clone(), slot.clone());
-    Client::builder("bridge", env!("CARGO_PKG_VERSION"))
-        .options(|options| {
-            let local_info = &mut options.local_info;
-            local_info.capabilities = without_tasks(greeting.capabilities.clone());
-            if !greeting.implementation.is_empty() {
-                local_info.implementation.clone_from(&greeting.implementation);
-            }
-        })
-        .handlers(move |router: Router| {
-            router
-                .fallback(move |request| {
-                    let slot = requests.clone();
-                    async move {
-                        let relay = Relay::of(slot).await.ok_or_else(errors::internal)?;
-                        relay.ask_client(request).await
-                    }
-                })
-                .notification_fallback(move |notification| {
-                    let slot = notifications.clone();
-                    async move {
-                        if let Some(relay) = Relay::of(slot).await {
-                            relay.notify_client(notification).await;
-                        }
-                    }
-                })
-        })
-}
-
 /// Returns what the bridge declares to the client: what the server has declared.
 fn config(server: &Client) -> LocalInfo {
     let peer_info = server.peer().peer_info();
@@ -234,11 +215,4 @@ fn config(server: &Client) -> LocalInfo {
     }
     local_info.instructions.clone_from(instructions);
     local_info
-}
-
-fn without_tasks(mut capabilities: JsonObject) -> JsonObject {
-    if capabilities.remove("tasks").is_some() {
-        tracing::debug!("the bridge does not relay tasks");
-    }
-    capabilities
 }

@@ -1,19 +1,21 @@
 //! Relays requests of the client to the server.
 
 use std::collections::HashMap;
+use std::fmt;
 use std::sync::{Arc, OnceLock, Weak};
 
+use derive_setters::Setters;
+use futures_util::future::BoxFuture;
 use mcpgen_mcp::client::Client;
 use mcpgen_mcp::protocol;
+use mcpgen_mcp::protocol::change::Change;
 use mcpgen_mcp::protocol::conversion::{ConversionError, Revisions};
-use mcpgen_mcp::protocol::info::LocalInfo;
 use mcpgen_mcp::protocol::input_requests::InputNotProvided;
 use mcpgen_mcp::protocol::modern::{CLIENT_CAPABILITIES, CLIENT_INFO, LOG_LEVEL, PROTOCOL_VERSION};
 use mcpgen_mcp::protocol::{ContextExt, Level, TYPES};
-use mcpgen_mcp::server::subscriptions::Subscriptions;
 use mcpgen_runtime::context::Context;
 use mcpgen_runtime::jsonrpc::errors;
-use mcpgen_runtime::peer::{CallError, Peer};
+use mcpgen_runtime::peer::CallError;
 use mcpgen_runtime::router::{AnyRequest, Router};
 use mcpgen_types::v2026_07_28::{ListToolsRequest, SubscriptionsListenRequest};
 use mcpgen_types::{ErrorCode, ErrorObject, Json, JsonObject, MethodSpec, Request, Revision};
@@ -22,18 +24,14 @@ use tokio::sync::watch;
 use tokio::task::AbortHandle;
 
 use super::calls::{Calls, OpenCall};
-use super::greeting::Greeting;
+use super::downstream::Downstream;
 
-/// The state of a bridge: the connections to the client and to the server, and what they are used for.
-pub(super) struct Relay {
+/// The connection to one server on behalf of one client: passes requests and notifications on, in both directions.
+pub struct Relay {
     pub(super) server: Client,
-    client: OnceLock<Peer>,
-    /// The revision of the client's last request, or of its handshake. `None` before the client is ready for messages.
-    client_revision: watch::Sender<Option<Revision>>,
-    pub(super) is_client_legacy: bool,
+    pub(super) client: Arc<Downstream>,
+    pub(super) options: RelayOptions,
     pub(super) calls: Arc<Calls>,
-    /// The subscriptions of a modern client.
-    pub(super) subscriptions: Subscriptions,
     /// The resources to which a legacy client is subscribed.
     pub(super) watched: Mutex<HashMap<String, Watch>>,
     /// The subscription to the lists of the server.
@@ -42,11 +40,39 @@ pub(super) struct Relay {
     level: Mutex<Option<Level>>,
 }
 
+/// Settings of a [`Relay`] for one of several servers.
+#[derive(Clone, Default, Setters)]
+#[setters(prefix = "with_", strip_option)]
+#[non_exhaustive]
+pub struct RelayOptions {
+    /// The name of the server, for errors and log messages that reach the client. Default: none.
+    #[setters(into)]
+    pub server_name: Option<Arc<str>>,
+    /// Called with each change of the server. By default, the client is notified of it.
+    pub on_change: Option<OnChange>,
+}
+
+/// Takes a change of a server.
+pub type OnChange = Arc<dyn Fn(Change) -> BoxFuture<'static, ()> + Send + Sync>;
+
+impl fmt::Debug for RelayOptions {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("RelayOptions").field("server_name", &self.server_name).finish_non_exhaustive()
+    }
+}
+
+impl fmt::Debug for Relay {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Relay").field("server", &self.server).field("options", &self.options).finish_non_exhaustive()
+    }
+}
+
 /// The bridge's state, once it is connected to the server.
 pub(super) type Slot = watch::Receiver<Option<Weak<Relay>>>;
 
-/// The task that relays changes of the server. Dropping this ends the subscription.
-pub(super) struct Watch(pub(super) AbortHandle);
+/// A subscription to a resource of a server. Dropping it ends the subscription.
+#[derive(Debug)]
+pub struct Watch(pub(super) AbortHandle);
 
 impl Drop for Watch {
     fn drop(&mut self) {
@@ -55,40 +81,29 @@ impl Drop for Watch {
 }
 
 impl Relay {
-    pub(super) fn new(server: Client, ours: &LocalInfo, greeting: &Greeting) -> Self {
+    pub(super) fn new(server: Client, client: Arc<Downstream>, options: RelayOptions) -> Self {
+        let is_legacy = client.greeting().is_legacy;
         Self {
-            client: OnceLock::new(),
-            client_revision: watch::Sender::new(None),
-            is_client_legacy: greeting.is_legacy,
             calls: Calls::new(),
-            subscriptions: Subscriptions::of(ours),
             watched: Mutex::default(),
             lists: OnceLock::new(),
             // A legacy client gets all log messages before it has set a level.
-            level: Mutex::new((greeting.is_legacy && !server.revision().is_legacy()).then_some(Level::Debug)),
+            level: Mutex::new((is_legacy && !server.revision().is_legacy()).then_some(Level::Debug)),
             server,
+            client,
+            options,
         }
+    }
+
+    /// Returns the connection to the server.
+    #[must_use]
+    pub fn server(&self) -> &Client {
+        &self.server
     }
 
     /// Waits until the bridge is connected, and returns its state. Returns `None` if it has ended.
     pub(super) async fn of(mut slot: Slot) -> Option<Arc<Self>> {
         slot.wait_for(Option::is_some).await.ok()?.as_ref().and_then(Weak::upgrade)
-    }
-
-    /// Sets the peer of the client.
-    pub(super) fn connected(&self, client: Peer) {
-        let _ = self.client.set(client);
-    }
-
-    /// Records that the client is ready for messages.
-    pub(super) fn ready(&self, revision: Revision) {
-        self.client_revision.send_replace(Some(revision));
-    }
-
-    /// Waits until the client is ready for messages, and returns its peer and its revision.
-    pub(super) async fn client(&self) -> Option<(&Peer, Revision)> {
-        let revision = *self.client_revision.subscribe().wait_for(Option::is_some).await.ok()?;
-        Some((self.client.get()?, revision?))
     }
 
     /// Returns a router that relays all requests and notifications of the client.
@@ -97,7 +112,7 @@ impl Relay {
         Router::new()
             .fallback(move |request| {
                 let relay = Arc::clone(&requests);
-                async move { relay.call_server(request).await }
+                async move { relay.request(request).await }
             })
             .notification_fallback(move |notification| {
                 let relay = Arc::clone(&notifications);
@@ -105,11 +120,17 @@ impl Relay {
             })
     }
 
-    async fn call_server(self: Arc<Self>, request: AnyRequest) -> Result<Json, ErrorObject> {
+    /// Sends a request of the client to the server, and returns the server's response, both converted.
+    ///
+    /// # Errors
+    ///
+    /// Fails with the error response of the server, with one that says why the connection to the server failed, or if one
+    /// of the revisions cannot express the request or the result.
+    pub async fn request(self: &Arc<Self>, request: AnyRequest) -> Result<Json, ErrorObject> {
         let AnyRequest { method, params, context } = request;
         let (ours, theirs) = (context.revision(), self.server.revision());
         if !ours.is_legacy() {
-            self.ready(ours);
+            self.client.ready(ours);
         }
         if ours.method(&method).is_none() && MethodSpec::newest(&method).is_some() {
             return Err(errors::method_not_found(&method));
@@ -157,12 +178,25 @@ impl Relay {
         context: &Context,
     ) -> Result<Json, ErrorObject> {
         // Until the client is ready, notifications wait for it, and the client may wait for this response.
-        if self.client_revision.borrow().is_some() {
+        if self.client.is_ready() {
             self.server.peer().notifications_handled().await;
         }
         let revisions = Revisions { from: self.server.revision(), to: context.revision() };
-        let result = result.map_err(|error| error_response(self.server.peer().explain(error), context.revision()))?;
+        let result = result.map_err(|error| self.server_error(error, context.revision()))?;
         revisions.result(method, &result).map_err(ConversionError::into_response)
+    }
+
+    /// Returns the error response for a call that failed on the server's side.
+    pub(super) fn server_error(&self, error: CallError, revision: Revision) -> ErrorObject {
+        let is_response = matches!(error, CallError::ErrorResponse(_));
+        let error = error_response(self.server.peer().explain(error), revision);
+        match &self.options.server_name {
+            Some(name) if !is_response => {
+                let message = format!("server `{name}`: {}", error.message);
+                ErrorObject { message, ..error }
+            }
+            _ => error,
+        }
     }
 
     /// Converts the params of a client's request to a revision. The metadata of the connection to the client is

@@ -69,7 +69,7 @@
 //! * `mcpgen_tasks`, as the module `tasks` (feature `tasks`).
 //!
 //! The crates `mcpgen-validate`, `mcpgen-cluster`, `mcpgen-redis`, `mcpgen-auth`, `mcpgen-otel` and `mcpgen-bridge` add what not
-//! every program needs.
+//! every program needs. The command `mcpgen-gateway` serves several servers as one.
 
 #![cfg_attr(docsrs, feature(doc_cfg))]
 
@@ -84,7 +84,7 @@ pub use mcpgen_mcp::{
     server, telemetry, types,
 };
 pub use mcpgen_runtime::{CallError, Closed, Connection, Context, Limits, Peer, Router};
-pub use mcpgen_runtime::{connection, context, jsonrpc, observer, peer, router, transport};
+pub use mcpgen_runtime::{connection, context, jsonrpc, observer, peer, router, transport, util};
 #[cfg(feature = "skills")]
 pub use mcpgen_skills as skills;
 #[cfg(feature = "tasks")]

@@ -18,11 +18,13 @@ pub struct ServerConfig {
     pub cache_hints: CacheHints,
     /// Values of `resultType` that extensions add to those of revision 2026-07-28.
     pub result_types: Vec<String>,
+    /// Whether `logging/setLevel` is also passed to a handler.
+    pub passes_log_level_on: bool,
 }
 
 impl From<LocalInfo> for ServerConfig {
     fn from(local_info: LocalInfo) -> Self {
-        Self { local_info, cache_hints: CacheHints::default(), result_types: Vec::new() }
+        Self { local_info, cache_hints: CacheHints::default(), result_types: Vec::new(), passes_log_level_on: false }
     }
 }
 
@@ -31,12 +33,13 @@ impl ServerConfig {
     /// capabilities of the handlers in addition to those in the local info.
     #[must_use]
     pub fn protocol(self, handlers: &HandlerCapabilities) -> DualProtocol {
-        let Self { local_info, cache_hints, result_types } = self;
+        let Self { local_info, cache_hints, result_types, passes_log_level_on } = self;
         let local_info = local_info.retain_revisions(|revision| handlers.supports(revision));
         let result_rules = ResultRules { result_types, ..ResultRules::default() };
-        DualProtocol::new(Role::Server, local_info, handlers.clone(), |modern| {
+        let protocol = DualProtocol::new(Role::Server, local_info, handlers.clone(), |modern| {
             modern.cache_hints(cache_hints).result_rules(result_rules)
-        })
+        });
+        if passes_log_level_on { protocol.pass_log_level_on() } else { protocol }
     }
 
     /// Returns the supported revisions: those with a handler.
@@ -50,7 +53,9 @@ impl ServerConfig {
     #[must_use]
     pub fn legacy(mut self, handlers: &HandlerCapabilities) -> Legacy {
         self.local_info.revisions = self.supported_revisions(handlers);
-        Legacy::new(Role::Server, self.local_info).with_handlers(handlers.clone()).initialize_once()
+        let passes_log_level_on = self.passes_log_level_on;
+        let legacy = Legacy::new(Role::Server, self.local_info).with_handlers(handlers.clone()).initialize_once();
+        if passes_log_level_on { legacy.pass_log_level_on() } else { legacy }
     }
 
     /// Creates the server's protocol for modern revisions, which have no sessions.

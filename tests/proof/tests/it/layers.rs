@@ -272,6 +272,7 @@ fn crates_are_layered_without_import_circles() {
         ("runtime/bridge/src", 4),
         ("runtime/auth/src", 30),
         ("runtime/redis/src", 15),
+        ("runtime/gateway/src", 15),
     ] {
         check_layers(src, minimum);
     }
@@ -301,6 +302,19 @@ const CRATES: &[(&str, &str, &[&str])] = &[
     ),
     ("runtime/auth", "mcpgen-auth", &["mcpgen-types", "mcpgen-sdk"]),
     ("runtime/redis", "mcpgen-redis", &["mcpgen-types", "mcpgen-sdk"]),
+    (
+        "runtime/gateway",
+        "mcpgen-gateway",
+        &[
+            "mcpgen-types",
+            "mcpgen-sdk",
+            "mcpgen-auth",
+            "mcpgen-bridge",
+            "mcpgen-cluster",
+            "mcpgen-model",
+            "mcpgen-diff",
+        ],
+    ),
     ("runtime/probe", "mcpgen-probe", &["mcpgen-types", "mcpgen-sdk", "mcpgen-auth"]),
 ];
 

@@ -1,0 +1,77 @@
+//! Connects to a server on behalf of a client.
+
+use std::sync::Arc;
+
+use mcpgen_mcp::client::{Client, ClientBuilder};
+use mcpgen_runtime::connection::Limits;
+use mcpgen_runtime::jsonrpc::errors;
+use mcpgen_runtime::router::Router;
+use mcpgen_types::JsonObject;
+use tokio::sync::watch;
+
+use super::downstream::Downstream;
+use super::greeting::Greeting;
+use super::relay::{Relay, RelayOptions, Slot};
+
+impl Relay {
+    /// Connects to a server on behalf of a client. `connect` gets a builder with the client's name and capabilities, and
+    /// connects it.
+    ///
+    /// # Errors
+    ///
+    /// Fails like `connect`.
+    pub async fn connect<F, E>(
+        client: Arc<Downstream>,
+        options: RelayOptions,
+        limits: Limits,
+        connect: impl FnOnce(ClientBuilder) -> F,
+    ) -> Result<Arc<Self>, E>
+    where
+        F: Future<Output = Result<Client, E>>,
+    {
+        let (slot, connected) = watch::channel(None);
+        let server = connect(builder(client.greeting(), &connected).limits(limits)).await?;
+        let relay = Arc::new(Self::new(server, client, options));
+        slot.send_replace(Some(Arc::downgrade(&relay)));
+        relay.start().await;
+        Ok(relay)
+    }
+}
+
+/// Returns a builder with the client's name and capabilities. Messages of the server wait until `slot` has a relay.
+pub(super) fn builder(greeting: &Greeting, slot: &Slot) -> ClientBuilder {
+    let (requests, notifications) = (slot.clone(), slot.clone());
+    Client::builder("bridge", env!("CARGO_PKG_VERSION"))
+        .options(|options| {
+            let local_info = &mut options.local_info;
+            local_info.capabilities = without_tasks(greeting.capabilities.clone());
+            if !greeting.implementation.is_empty() {
+                local_info.implementation.clone_from(&greeting.implementation);
+            }
+        })
+        .handlers(move |router: Router| {
+            router
+                .fallback(move |request| {
+                    let slot = requests.clone();
+                    async move {
+                        let relay = Relay::of(slot).await.ok_or_else(errors::internal)?;
+                        relay.ask_client(request).await
+                    }
+                })
+                .notification_fallback(move |notification| {
+                    let slot = notifications.clone();
+                    async move {
+                        if let Some(relay) = Relay::of(slot).await {
+                            relay.notify_client(notification).await;
+                        }
+                    }
+                })
+        })
+}
+
+pub(super) fn without_tasks(mut capabilities: JsonObject) -> JsonObject {
+    if capabilities.remove("tasks").is_some() {
+        tracing::debug!("the bridge does not relay tasks");
+    }
+    capabilities
+}

@@ -1,0 +1,106 @@
+//! The client on whose behalf relays call their servers.
+
+use std::sync::{Arc, OnceLock};
+
+use mcpgen_mcp::protocol::TYPES;
+use mcpgen_mcp::protocol::change::Change;
+use mcpgen_mcp::protocol::conversion::Revisions;
+use mcpgen_mcp::protocol::info::LocalInfo;
+use mcpgen_mcp::server::subscriptions::Subscriptions;
+use mcpgen_runtime::peer::{CallError, Peer};
+use mcpgen_types::{Json, Revision};
+use serde_json::json;
+use tokio::sync::watch;
+
+use super::greeting::Greeting;
+
+/// A client, on whose behalf one or more [`Relay`](crate::Relay)s call their servers.
+///
+/// Clients of modern revisions have no session. Several with the same greeting and the same
+/// [principal](mcpgen_runtime::Context::principal) can share one: everything that belongs to one request goes with it.
+#[derive(Debug)]
+pub struct Downstream {
+    greeting: Greeting,
+    peer: OnceLock<Peer>,
+    /// The revision of the client's last request, or of its handshake. `None` before the client is ready for messages.
+    revision: watch::Sender<Option<Revision>>,
+    /// The subscriptions of a modern client.
+    pub(super) subscriptions: Subscriptions,
+}
+
+impl Downstream {
+    /// Creates a client from its greeting. `ours` is what the bridge or gateway declares to it.
+    #[must_use]
+    pub fn new(ours: &LocalInfo, greeting: Greeting) -> Arc<Self> {
+        Arc::new(Self {
+            greeting,
+            peer: OnceLock::new(),
+            revision: watch::Sender::new(None),
+            subscriptions: Subscriptions::of(ours),
+        })
+    }
+
+    /// Returns what the client has declared about itself.
+    #[must_use]
+    pub fn greeting(&self) -> &Greeting {
+        &self.greeting
+    }
+
+    /// Returns the subscriptions of a client of a modern revision.
+    #[must_use]
+    pub fn subscriptions(&self) -> &Subscriptions {
+        &self.subscriptions
+    }
+
+    /// Sets the peer for messages that belong to no request. Only legacy clients have one over HTTP.
+    pub fn connected(&self, peer: Peer) {
+        let _ = self.peer.set(peer);
+    }
+
+    /// Records that the client is ready for messages: it has sent `notifications/initialized`, or a request of a modern
+    /// revision.
+    pub fn ready(&self, revision: Revision) {
+        if *self.revision.borrow() != Some(revision) {
+            self.revision.send_replace(Some(revision));
+        }
+    }
+
+    /// Returns whether the client is ready for messages.
+    #[must_use]
+    pub fn is_ready(&self) -> bool {
+        self.revision.borrow().is_some()
+    }
+
+    /// Waits until the client is ready for messages, and returns its revision.
+    pub(super) async fn revision(&self) -> Option<Revision> {
+        *self.revision.subscribe().wait_for(Option::is_some).await.ok()?
+    }
+
+    /// Returns the peer for messages that belong to no request.
+    pub(super) fn peer(&self) -> Option<&Peer> {
+        self.peer.get()
+    }
+
+    /// Notifies the client of a change, once it is ready for messages. A modern client is notified if it has subscribed.
+    pub async fn changed(&self, change: &Change) {
+        if !self.greeting.is_legacy {
+            return self.subscriptions.changed(change);
+        }
+        let (Some(to), Some(peer)) = (self.revision().await, self.peer()) else { return };
+        let method = change.method();
+        let params = match change {
+            Change::Resource(uri) => Some(Json::from(&json!({ "uri": uri }))),
+            _ => None,
+        };
+        match params.map(|params| Revisions { from: TYPES, to }.params(method, &params)).transpose() {
+            Ok(params) => log_failure(method, peer.raw_notify(method, params).await),
+            Err(error) => tracing::debug!(method, %error, "the client does not support a notification"),
+        }
+    }
+}
+
+pub(super) fn log_failure(method: &str, sent: Result<(), CallError>) {
+    if let Err(error) = sent {
+        tracing::debug!(method, %error, "a notification was not relayed");
+    }
+}

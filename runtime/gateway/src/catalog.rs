@@ -1,0 +1,136 @@
+//! What the servers of a client list, under the names that the client sees.
+
+use std::collections::{HashMap, HashSet};
+use std::sync::Arc;
+
+use mcpgen_types::{JsonObject, JsonRef};
+
+use crate::config::Prefix;
+use crate::kind::Kind;
+use crate::names::{self, Uris};
+
+/// The items of one kind of one server, as it lists them.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct ServerList {
+    pub(crate) items: Arc<[JsonObject]>,
+    /// Whether the server is connected. The items of others are remembered, so that the names of the rest stay the same.
+    pub(crate) is_available: bool,
+    /// What differs from the pins, by name.
+    pub(crate) findings: HashMap<String, Arc<str>>,
+}
+
+/// The lists of all servers.
+#[derive(Debug, Default)]
+pub(crate) struct Catalog {
+    entries: [Vec<Entry>; 4],
+    /// The positions of entries, by the name or URI that clients see.
+    positions: [HashMap<String, usize>; 4],
+    uris: Uris,
+}
+
+/// An item of a server.
+#[derive(Debug)]
+pub(crate) struct Entry {
+    /// The position of its server.
+    pub(crate) server: usize,
+    /// Its own name or URI.
+    pub(crate) key: String,
+    /// The name or URI that clients see.
+    pub(crate) seen: String,
+    /// The item as the server lists it.
+    pub(crate) item: JsonObject,
+    pub(crate) is_available: bool,
+    /// What differs from its pin.
+    pub(crate) finding: Option<Arc<str>>,
+}
+
+fn text(item: &JsonObject, name: &str) -> Option<String> {
+    item.get(name).and_then(JsonRef::as_str).map(Into::into)
+}
+
+impl Catalog {
+    /// Creates a catalog of the lists of each kind and each server.
+    pub(crate) fn new(servers: &[String], lists: &[Vec<ServerList>; 4], prefix: Prefix) -> Self {
+        let mut catalog = Self::default();
+        for kind in Kind::ALL {
+            let mut known = HashSet::new();
+            let entries = lists[kind as usize].iter().enumerate().flat_map(|(server, list)| {
+                let entry = |item: &JsonObject| {
+                    let key = text(item, kind.key())?;
+                    let (finding, is_available) = (list.findings.get(&key).cloned(), list.is_available);
+                    Some(Entry { server, key, seen: String::new(), item: item.clone(), is_available, finding })
+                };
+                list.items.iter().filter_map(entry).collect::<Vec<_>>()
+            });
+            // A server may list an item twice. The first one counts.
+            catalog.entries[kind as usize] =
+                entries.filter(|entry| known.insert((entry.server, entry.key.clone()))).collect();
+        }
+        let items = |kind: Kind| -> Vec<names::Item<'_>> {
+            catalog.entries[kind as usize].iter().map(|entry| (entry.server, &*entry.key)).collect()
+        };
+        let uris = Uris::new(servers.len(), &items(Kind::Resource), &items(Kind::Template));
+        let seen = Kind::ALL.map(|kind| match kind {
+            Kind::Tool | Kind::Prompt => names::names(servers, &items(kind), prefix),
+            _ => {
+                let owner = |key: &str| match kind {
+                    Kind::Template => uris.template_owner(key),
+                    _ => uris.owner(key),
+                };
+                let seen = |(server, key): &names::Item<'_>| match owner(key) == Some(*server) {
+                    true => (*key).to_owned(),
+                    false => names::prefixed_uri(&servers[*server], key),
+                };
+                items(kind).iter().map(seen).collect()
+            }
+        });
+        for (kind, seen) in Kind::ALL.into_iter().zip(seen) {
+            for (entry, seen) in catalog.entries[kind as usize].iter_mut().zip(seen) {
+                entry.seen = seen;
+            }
+            let positions = catalog.entries[kind as usize].iter().enumerate();
+            catalog.positions[kind as usize] = positions.map(|(at, entry)| (entry.seen.clone(), at)).collect();
+        }
+        catalog.uris = uris;
+        catalog
+    }
+
+    /// Returns the items of a kind, ordered by their servers and then as these list them.
+    pub(crate) fn entries(&self, kind: Kind) -> &[Entry] {
+        &self.entries[kind as usize]
+    }
+
+    /// Returns the position of an item, by the name or URI that clients see.
+    pub(crate) fn position(&self, kind: Kind, seen: &str) -> Option<usize> {
+        self.positions[kind as usize].get(seen).copied()
+    }
+
+    /// Returns an item by the name that clients see, or by its own name with the prefix of its server.
+    pub(crate) fn find(&self, servers: &[String], kind: Kind, seen: &str) -> Option<&Entry> {
+        let entries = self.entries(kind);
+        if let Some(position) = self.position(kind, seen) {
+            return entries.get(position);
+        }
+        let (server, key) = match kind {
+            Kind::Tool | Kind::Prompt => names::split_prefix(servers, seen)?,
+            Kind::Resource | Kind::Template => names::split_uri_prefix(servers, seen)?,
+        };
+        entries.iter().find(|entry| entry.server == server && entry.key == key)
+    }
+
+    /// Returns the server of a resource and its own URI. The resource need not be listed.
+    pub(crate) fn resource(&self, servers: &[String], seen: &str) -> Option<(usize, String)> {
+        match names::split_uri_prefix(servers, seen).filter(|_| !self.uris.is_listed(seen)) {
+            Some((server, uri)) => Some((server, uri.to_owned())),
+            None => Some((self.uris.owner(seen)?, seen.to_owned())),
+        }
+    }
+
+    /// Returns the URI under which clients see a resource of a server.
+    pub(crate) fn seen_uri(&self, servers: &[String], server: usize, uri: &str) -> String {
+        match self.uris.owner(uri) == Some(server) {
+            true => uri.to_owned(),
+            false => names::prefixed_uri(&servers[server], uri),
+        }
+    }
+}

@@ -1,0 +1,474 @@
+//! The configuration: a TOML file, and `mcpServers` files of desktop clients.
+
+use std::collections::BTreeMap;
+use std::net::SocketAddr;
+use std::path::{Path, PathBuf};
+use std::{env, fs, io};
+
+use mcpgen_sdk::util::did_you_mean;
+use serde::Deserialize;
+use serde::de::DeserializeOwned;
+
+use crate::policy::{Annotations, Rules};
+
+/// The configuration of a gateway. [`Config::read`] reads it from a file.
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+#[non_exhaustive]
+pub struct Config {
+    /// Instructions for models that use the gateway.
+    pub instructions: Option<String>,
+    /// Which names of tools and prompts get the name of their server as a prefix.
+    pub prefix: Prefix,
+    /// The number of items on a page of a list. Default: 250.
+    pub page_size: Option<usize>,
+    /// `mcpServers` files of desktop clients, whose servers are added. Relative to the configuration file.
+    pub import: Vec<PathBuf>,
+    /// Serves over HTTP. Without it, the gateway serves standard input and output.
+    pub http: Option<Http>,
+    /// Requires access tokens over HTTP.
+    pub authorization: Option<Authorization>,
+    /// The log of calls, and the limit of their rate.
+    pub calls: Calls,
+    /// Compares tools with pins.
+    pub pins: Option<Pinning>,
+    /// Which tools of all servers clients see, by the names that the gateway lists.
+    pub tools: Rules,
+    /// Which prompts of all servers clients see, by the names that the gateway lists.
+    pub prompts: Rules,
+    /// Which resources and resource templates of all servers clients see, by the URIs that the gateway lists.
+    pub resources: Rules,
+    /// The servers, by name.
+    pub servers: BTreeMap<String, ServerConfig>,
+}
+
+/// Which names of tools and prompts get the name of their server as a prefix, as in `files__read`.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Prefix {
+    /// Those that several servers have.
+    #[default]
+    Clash,
+    /// All. Use it if servers do not trust each other: then no server can take the name of a tool of another.
+    Always,
+}
+
+/// Settings of serving over HTTP.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+#[non_exhaustive]
+pub struct Http {
+    /// The address to listen on. Without authorization, it must be a loopback address.
+    pub listen: SocketAddr,
+    /// Names of this host in requests, in addition to `localhost`, `127.0.0.1`, `[::1]`, and that of the resource.
+    #[serde(default)]
+    pub allowed_hosts: Vec<String>,
+    /// The maximum number of sessions and of other clients, each with connections of its own to the servers. Default: 256.
+    pub clients: Option<usize>,
+}
+
+impl Http {
+    pub(crate) fn clients(&self) -> usize {
+        self.clients.unwrap_or(256).max(1)
+    }
+
+    /// Creates settings with the address to listen on.
+    #[must_use]
+    pub fn new(listen: SocketAddr) -> Self {
+        Self { listen, allowed_hosts: Vec::new(), clients: None }
+    }
+}
+
+/// Access tokens that clients must send.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+#[non_exhaustive]
+pub struct Authorization {
+    /// The URL at which clients reach the gateway, which is the audience of access tokens.
+    pub resource: String,
+    /// The issuer of access tokens.
+    pub issuer: String,
+    /// The scopes that every request needs.
+    #[serde(default)]
+    pub scopes: Vec<String>,
+}
+
+/// The log of calls, and the limit of their rate.
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+#[non_exhaustive]
+pub struct Calls {
+    /// The file to which each call is appended as a line of JSON.
+    pub log: Option<PathBuf>,
+    /// Whether the log has the arguments of calls.
+    pub arguments: bool,
+    /// Patterns of argument names whose values are left out of the log, in addition to common names of secrets.
+    pub redact: Vec<String>,
+    /// The maximum number of calls, reads and prompts of each caller in a minute. Default: no limit.
+    pub per_minute: Option<u32>,
+}
+
+/// Pins: what the tools of servers were when someone looked at them.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+#[non_exhaustive]
+pub struct Pinning {
+    /// The file with the pins, which `mcpgen-gateway pin` writes.
+    pub file: PathBuf,
+    /// What happens to a tool that has changed.
+    #[serde(default)]
+    pub when_changed: WhenChanged,
+}
+
+/// What happens to a tool that differs from its pin, or has none. Changes that affect nobody, such as of a title, do not
+/// count.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum WhenChanged {
+    /// The difference is logged.
+    #[default]
+    Warn,
+    /// Clients do not see the tool, either.
+    Hide,
+    /// Clients see the tool, and calls fail with the difference.
+    Refuse,
+}
+
+/// How to reach a server, and what clients see of it.
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+#[non_exhaustive]
+pub struct ServerConfig {
+    /// The program of a server that the gateway starts.
+    pub command: Option<String>,
+    /// Its arguments.
+    pub args: Vec<String>,
+    /// Its environment, in addition to that of the gateway.
+    pub env: BTreeMap<String, Setting>,
+    /// Its working directory.
+    pub cwd: Option<PathBuf>,
+    /// The URL of a server over HTTP.
+    pub url: Option<String>,
+    /// Headers for each HTTP request.
+    pub headers: BTreeMap<String, Setting>,
+    /// Obtains access tokens for the URL.
+    pub oauth: Option<OAuth>,
+    /// The seconds that connecting may take. Default: 60.
+    pub connect_timeout: Option<u64>,
+    /// Which of its tools clients see, by its own names.
+    pub tools: Rules,
+    /// Which of its prompts clients see, by its own names.
+    pub prompts: Rules,
+    /// Which of its resources and resource templates clients see, by its own URIs.
+    pub resources: Rules,
+}
+
+/// How the gateway obtains access tokens for a server.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+#[non_exhaustive]
+pub struct OAuth {
+    /// The ID of the gateway at the issuer. Without it, a user logs in, at a URL that the gateway prints.
+    pub client_id: Option<String>,
+    /// The secret of the gateway at the issuer.
+    pub client_secret: Option<Setting>,
+    /// The issuer that receives the secret.
+    pub issuer: Option<String>,
+    /// The scopes to request.
+    pub scopes: Option<Vec<String>>,
+}
+
+/// A value, or where it is. Secrets are never in the configuration itself.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[serde(untagged, expecting = "expected a text, { env = \"VARIABLE\" } or { file = \"PATH\" }")]
+pub enum Setting {
+    /// The value itself.
+    Plain(String),
+    /// In a variable of the environment.
+    Env {
+        /// The variable.
+        env: String,
+        /// What precedes the value, such as `Bearer `.
+        #[serde(default)]
+        before: String,
+    },
+    /// In a file, without the line break at its end.
+    File {
+        /// The path.
+        file: PathBuf,
+        /// What precedes the value, such as `Bearer `.
+        #[serde(default)]
+        before: String,
+    },
+}
+
+/// The reason why a configuration cannot be used.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum ConfigError {
+    /// A file cannot be opened.
+    #[error("cannot open {}", path.display())]
+    Open {
+        /// The path.
+        path: PathBuf,
+        /// The reason.
+        source: io::Error,
+    },
+    /// A file is not a valid configuration.
+    #[error("{}: {why}", path.display())]
+    Invalid {
+        /// The path.
+        path: PathBuf,
+        /// The place and the reason.
+        why: String,
+    },
+    /// A value contradicts another.
+    #[error("{0}")]
+    Contradiction(String),
+    /// The environment has no such variable.
+    #[error("the environment has no variable `{0}`")]
+    NoVariable(String),
+}
+
+impl Setting {
+    /// Returns the value.
+    ///
+    /// # Errors
+    ///
+    /// Fails if the variable is not set, or the file cannot be read.
+    pub fn value(&self) -> Result<String, ConfigError> {
+        match self {
+            Self::Plain(value) => Ok(value.clone()),
+            Self::Env { env: name, before } => {
+                env::var(name).map(|value| before.clone() + &value).map_err(|_| ConfigError::NoVariable(name.clone()))
+            }
+            Self::File { file, before } => {
+                let read = fs::read_to_string(file);
+                let text = read.map_err(|source| ConfigError::Open { path: file.clone(), source })?;
+                Ok(before.clone() + text.strip_suffix('\n').map_or(&*text, |text| text.trim_end_matches('\r')))
+            }
+        }
+    }
+}
+
+impl Config {
+    /// Reads a configuration: a TOML file, or the JSON file of a desktop client.
+    ///
+    /// # Errors
+    ///
+    /// Fails if a file cannot be read, or is not valid. The error names the line.
+    pub fn read(path: &Path) -> Result<Self, ConfigError> {
+        let mut config = match path.extension().is_some_and(|extension| extension == "json") {
+            true => Self { import: vec![path.to_owned()], ..Self::default() },
+            false => parse(path, |text| toml::from_str::<Self>(text).map_err(|error| explain(&error.to_string())))?,
+        };
+        let folder = path.parent().unwrap_or(Path::new(""));
+        for (name, server) in &config.servers {
+            server.check_secrets(name)?;
+        }
+        for file in std::mem::take(&mut config.import) {
+            let file = if file == path { file } else { folder.join(file) };
+            for (name, server) in read_desktop_file(&file)? {
+                if config.servers.insert(name.clone(), server).is_some() {
+                    return Err(contradiction(format!("several servers have the name `{name}`")));
+                }
+            }
+        }
+        config.check()?;
+        Ok(config)
+    }
+
+    /// Checks what the types do not say.
+    ///
+    /// # Errors
+    ///
+    /// Fails if values contradict each other.
+    pub fn check(&self) -> Result<(), ConfigError> {
+        if self.servers.is_empty() {
+            return Err(contradiction("there is no server; add one as [servers.NAME]".to_owned()));
+        }
+        for (name, server) in &self.servers {
+            if !is_server_name(name) {
+                return Err(contradiction(format!(
+                    "servers.{name}: the name of a server begins with a letter and has letters, digits and single hyphens"
+                )));
+            }
+            server.check().map_err(|why| contradiction(format!("servers.{name}: {why}")))?;
+        }
+        let by_server = self.servers.values().flat_map(|server| [&server.tools, &server.prompts, &server.resources]);
+        let mut rules = [&self.tools, &self.prompts, &self.resources].into_iter().chain(by_server);
+        let others = self.servers.values().flat_map(|server| [&server.prompts, &server.resources]);
+        if others.chain([&self.prompts, &self.resources]).any(|rules| rules.annotations != Annotations::default()) {
+            return Err(contradiction("only `tools` can have `annotations`".to_owned()));
+        }
+        if self.authorization.is_none() && rules.any(Rules::needs_scopes) {
+            return Err(contradiction(
+                "rules with `scopes` need [authorization]: without it, callers have none".to_owned(),
+            ));
+        }
+        match &self.http {
+            Some(http) if self.authorization.is_none() && !http.listen.ip().is_loopback() => {
+                Err(contradiction(format!(
+                    "http.listen: {} is reachable from other hosts; add [authorization], or listen on 127.0.0.1",
+                    http.listen
+                )))
+            }
+            None if self.authorization.is_some() => {
+                Err(contradiction("[authorization] needs [http]: standard input carries no access tokens".to_owned()))
+            }
+            _ => Ok(()),
+        }
+    }
+}
+
+fn contradiction(why: String) -> ConfigError {
+    ConfigError::Contradiction(why)
+}
+
+impl ServerConfig {
+    /// Creates the configuration of a server that the gateway starts.
+    #[must_use]
+    pub fn of_command(command: impl Into<String>, args: impl IntoIterator<Item = impl Into<String>>) -> Self {
+        let args = args.into_iter().map(Into::into).collect();
+        Self { command: Some(command.into()), args, ..Self::default() }
+    }
+
+    /// Creates the configuration of a server over HTTP.
+    #[must_use]
+    pub fn of_url(url: impl Into<String>) -> Self {
+        Self { url: Some(url.into()), ..Self::default() }
+    }
+
+    fn check(&self) -> Result<(), &'static str> {
+        match (&self.command, &self.url) {
+            (None, None) => Err("write `command` or `url`"),
+            (Some(_), Some(_)) => Err("write `command` or `url`, not both"),
+            (Some(_), None) if !self.headers.is_empty() || self.oauth.is_some() => {
+                Err("`headers` and `oauth` need `url`; pass secrets to a command in `env`")
+            }
+            (None, Some(_)) if !self.args.is_empty() || !self.env.is_empty() || self.cwd.is_some() => {
+                Err("`args`, `env` and `cwd` need `command`")
+            }
+            _ => match &self.oauth {
+                Some(OAuth { client_id, client_secret, issuer, .. })
+                    if client_secret.is_some() && (client_id.is_none() || issuer.is_none()) =>
+                {
+                    Err("`oauth.client_secret` needs `client_id`, and the `issuer` that receives it")
+                }
+                _ => Ok(()),
+            },
+        }
+    }
+
+    /// Refuses secrets in the configuration itself.
+    fn check_secrets(&self, name: &str) -> Result<(), ConfigError> {
+        let secret = self.oauth.iter().filter_map(|oauth| Some(("oauth.client_secret", oauth.client_secret.as_ref()?)));
+        let named = self.headers.iter().chain(&self.env).filter(|(name, _)| is_secret_name(name));
+        let settings = named.map(|(name, value)| (&**name, value)).chain(secret);
+        match settings.into_iter().find(|(_, value)| matches!(value, Setting::Plain(_))) {
+            Some((setting, _)) => Err(contradiction(format!(
+                "servers.{name}: `{setting}` looks like a secret; write {{ env = \"VARIABLE\" }} or {{ file = \"PATH\" }}"
+            ))),
+            None => Ok(()),
+        }
+    }
+}
+
+/// Parts of the names of secrets, in lower case.
+pub(crate) const SECRET_NAMES: [&str; 9] =
+    ["password", "passwd", "secret", "token", "api_key", "api-key", "apikey", "authorization", "credential"];
+
+/// Returns whether a setting or an argument with this name is a secret.
+pub(crate) fn is_secret_name(name: &str) -> bool {
+    let name = name.to_lowercase();
+    SECRET_NAMES.iter().any(|part| name.contains(part))
+}
+
+/// Returns whether a name can be a prefix of names, and of the schemes of URIs.
+fn is_server_name(name: &str) -> bool {
+    name.starts_with(|first: char| first.is_ascii_alphabetic())
+        && name.split('-').all(|part| !part.is_empty() && part.chars().all(|it| it.is_ascii_alphanumeric()))
+}
+
+fn parse<T>(path: &Path, parse: impl FnOnce(&str) -> Result<T, String>) -> Result<T, ConfigError> {
+    let text = fs::read_to_string(path).map_err(|source| ConfigError::Open { path: path.to_owned(), source })?;
+    parse(&text).map_err(|why| ConfigError::Invalid { path: path.to_owned(), why })
+}
+
+/// Adds a suggestion to the message of serde about an unknown key.
+fn explain(message: &str) -> String {
+    let message = message.trim_end();
+    let names = |text: &str| -> Vec<String> { text.split('`').skip(1).step_by(2).map(str::to_owned).collect() };
+    let suggestion = message.split_once("unknown field").and_then(|(_, rest)| {
+        let names = names(rest);
+        let (unknown, known) = names.split_first()?;
+        Some(did_you_mean(unknown, known.iter().map(String::as_str)))
+    });
+    message.to_owned() + &suggestion.unwrap_or_default()
+}
+
+/// A file of a desktop client. Its other members are settings of the client.
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct DesktopFile {
+    #[serde(alias = "servers")]
+    mcp_servers: BTreeMap<String, DesktopServer>,
+}
+
+#[derive(Deserialize)]
+struct DesktopServer {
+    command: Option<String>,
+    #[serde(default)]
+    args: Vec<String>,
+    #[serde(default)]
+    env: BTreeMap<String, String>,
+    cwd: Option<PathBuf>,
+    url: Option<String>,
+    #[serde(default)]
+    headers: BTreeMap<String, String>,
+    #[serde(default)]
+    disabled: bool,
+}
+
+fn from_json<T: DeserializeOwned>(text: &str) -> Result<T, String> {
+    serde_json::from_str(text).map_err(|error| error.to_string())
+}
+
+fn read_desktop_file(path: &Path) -> Result<Vec<(String, ServerConfig)>, ConfigError> {
+    let file: DesktopFile = parse(path, from_json)?;
+    let invalid = |why: ConfigError| ConfigError::Invalid { path: path.to_owned(), why: why.to_string() };
+    let enabled = file.mcp_servers.into_iter().filter(|(_, server)| !server.disabled);
+    let servers = enabled.map(|(name, server)| {
+        let DesktopServer { command, args, env, cwd, url, headers, disabled: _ } = server;
+        let settings = |values: BTreeMap<String, String>| {
+            let expand = |(name, value): (String, String)| Ok((name, Setting::Plain(expand(&value)?)));
+            values.into_iter().map(expand).collect::<Result<BTreeMap<_, _>, _>>()
+        };
+        let args = args.iter().map(|argument| expand(argument)).collect::<Result<_, _>>()?;
+        let (env, headers) = (settings(env)?, settings(headers)?);
+        let server = ServerConfig { command, args, env, cwd, url, headers, ..ServerConfig::default() };
+        Ok((valid_name(&name), server))
+    });
+    servers.collect::<Result<_, _>>().map_err(invalid)
+}
+
+/// Replaces what a name of a server must not contain.
+fn valid_name(name: &str) -> String {
+    let parts = name.split(|it: char| !it.is_ascii_alphanumeric()).filter(|part| !part.is_empty());
+    parts.collect::<Vec<_>>().join("-")
+}
+
+/// Replaces `${NAME}` and `${NAME:-DEFAULT}` with variables of the environment, as desktop clients do.
+fn expand(text: &str) -> Result<String, ConfigError> {
+    let (mut expanded, mut rest) = (String::new(), text);
+    while let Some((before, after)) = rest.split_once("${") {
+        let Some((variable, after)) = after.split_once('}') else { break };
+        let variable = variable.strip_prefix("env:").unwrap_or(variable);
+        let (name, default) = variable.split_once(":-").map_or((variable, None), |(name, it)| (name, Some(it)));
+        let value = env::var(name).ok().or_else(|| default.map(str::to_owned));
+        expanded += before;
+        expanded += &value.ok_or_else(|| ConfigError::NoVariable(name.to_owned()))?;
+        rest = after;
+    }
+    Ok(expanded + rest)
+}

@@ -1,0 +1,126 @@
+//! Connects to the servers of the configuration.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use directories::ProjectDirs;
+use http::{HeaderName, HeaderValue};
+use mcpgen_auth::client::{Grant, Loopback, OAuthClient, OAuthOptions, RegisteredClient};
+use mcpgen_auth::store::FileStore;
+use mcpgen_sdk::http::client::{Authorize, ClientOptions, ConnectHttp};
+use mcpgen_sdk::util::error_chain;
+use mcpgen_sdk::{Client, ClientBuilder};
+use mcpgen_types::Revision;
+use parking_lot::Mutex;
+use tokio::process::Command;
+use tokio_util::task::TaskTracker;
+use tower::BoxError;
+
+use crate::config::{OAuth, ServerConfig};
+
+/// How long connecting may take by default. Package managers download servers first.
+const CONNECT_TIMEOUT: Duration = Duration::from_secs(60);
+/// How long a user has to log in.
+const LOGIN_TIMEOUT: Duration = Duration::from_secs(300);
+
+/// A server of the configuration.
+pub(crate) struct Upstream {
+    pub(crate) name: Arc<str>,
+    pub(crate) config: ServerConfig,
+    /// The revision of the last connection.
+    revision: Mutex<Option<Revision>>,
+    /// Gets access tokens, for all clients.
+    authorization: Mutex<Option<Arc<dyn Authorize>>>,
+}
+
+/// The tasks that end the processes of servers.
+pub(crate) type Processes = TaskTracker;
+
+impl Upstream {
+    pub(crate) fn new(name: &str, config: ServerConfig) -> Self {
+        Self { name: name.into(), config, revision: Mutex::default(), authorization: Mutex::default() }
+    }
+
+    /// Connects a client. The error is one sentence.
+    pub(crate) async fn connect(&self, client: ClientBuilder, processes: &Processes) -> Result<Client, String> {
+        let mut limit = self.config.connect_timeout.map_or(CONNECT_TIMEOUT, Duration::from_secs);
+        if self.config.oauth.as_ref().is_some_and(|oauth| oauth.client_id.is_none()) {
+            limit += LOGIN_TIMEOUT;
+        }
+        let known = *self.revision.lock();
+        let client = client.options(|options| options.known_revision = known);
+        let connecting = async { self.connect_with(client, processes).await.map_err(|error| error_chain(&*error)) };
+        let connected = tokio::time::timeout(limit, connecting);
+        let connected = connected.await.unwrap_or_else(|_| Err(format!("no connection within {} s", limit.as_secs())));
+        // A server that was replaced by another version may have another revision.
+        *self.revision.lock() = connected.as_ref().ok().map(Client::revision);
+        connected
+    }
+
+    async fn connect_with(&self, client: ClientBuilder, processes: &Processes) -> Result<Client, BoxError> {
+        let ServerConfig { command, args, env, cwd, url, headers, .. } = &self.config;
+        if let Some(url) = url {
+            let mut options = ClientOptions::default();
+            for (name, value) in headers {
+                let mut value = HeaderValue::from_str(&value.value()?)?;
+                value.set_sensitive(true);
+                options.headers.insert(HeaderName::from_bytes(name.as_bytes())?, value);
+            }
+            options.authorization = self.authorization(url)?;
+            return Ok(client.connect_http(url, options).await?);
+        }
+        let mut process = Command::new(command.as_deref().ok_or("neither `command` nor `url`")?);
+        process.args(args);
+        for (name, value) in env {
+            process.env(name, value.value()?);
+        }
+        if let Some(folder) = cwd {
+            process.current_dir(folder);
+        }
+        let name = Arc::clone(&self.name);
+        let client = client.process_tracker(processes.clone()).on_stderr(move |line| {
+            tracing::info!(target: "mcpgen_gateway::stderr", "[{name}] {line}");
+        });
+        Ok(client.connect_command(process).await?)
+    }
+
+    /// Returns what gets access tokens, if the configuration asks for them.
+    fn authorization(&self, url: &str) -> Result<Option<Arc<dyn Authorize>>, BoxError> {
+        let Some(oauth) = &self.config.oauth else { return Ok(None) };
+        let mut shared = self.authorization.lock();
+        if shared.is_none() {
+            *shared = Some(authorization(&self.name, url, oauth)?);
+        }
+        Ok(shared.clone())
+    }
+}
+
+fn authorization(server: &str, url: &str, oauth: &OAuth) -> Result<Arc<dyn Authorize>, BoxError> {
+    const NAME: &str = "mcpgen-gateway";
+    let OAuth { client_id, client_secret, issuer, scopes } = oauth;
+    let client = client_id.as_ref().map(|id| match (client_secret, issuer) {
+        (Some(secret), Some(issuer)) => Ok(RegisteredClient::with_secret(issuer, id, secret.value()?)),
+        (_, Some(issuer)) => Ok(RegisteredClient::public(id).of_issuer(issuer)),
+        (_, None) => Ok::<_, BoxError>(RegisteredClient::public(id)),
+    });
+    let has_secret = client_secret.is_some();
+    let grant = match has_secret {
+        true => Grant::ClientCredentials,
+        false => {
+            let server = server.to_owned();
+            Grant::AuthorizationCode(Arc::new(Loopback::new(move |url| {
+                tracing::warn!("[{server}] open this page to log in: {url}");
+                Ok(())
+            })))
+        }
+    };
+    let mut options = OAuthOptions::new(NAME, grant);
+    (options.client, options.scopes) = (client.transpose()?, scopes.clone());
+    if !has_secret {
+        let folders =
+            ProjectDirs::from("", "", NAME).ok_or("there is no home directory to store tokens in; set HOME")?;
+        std::fs::create_dir_all(folders.data_local_dir())?;
+        options.store = Arc::new(FileStore::new(folders.data_local_dir().join("credentials.json")));
+    }
+    Ok(Arc::new(OAuthClient::new(url, options)?))
+}

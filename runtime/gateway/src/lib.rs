@@ -1,0 +1,52 @@
+//! A gateway for the Model Context Protocol: a client of any revision uses several servers of any revisions as if they were
+//! one.
+//!
+//! The command is described in the README. This library is what it consists of:
+//!
+//! ```no_run
+//! use std::path::Path;
+//!
+//! use mcpgen_gateway::{Config, Gateway};
+//! use mcpgen_sdk::transport::{lines, stdio};
+//!
+//! # async fn run() -> Result<(), Box<dyn std::error::Error>> {
+//! let path = Path::new("gateway.toml");
+//! let gateway = Gateway::new(Config::read(path)?, Path::new("."))?;
+//! gateway.serve_client(stdio::stdio(lines::DEFAULT_LINE_LIMIT)?, std::future::pending()).await?;
+//! # Ok(())
+//! # }
+//! ```
+//!
+//! # Files
+//!
+//! * `config` reads the configuration, and `policy` has its rules for what callers see.
+//! * `gateway` routes requests. `sessions` finds the `session` of a request: a client with a `server_link` to each server,
+//!   which `connect` connects with the settings of the configuration.
+//! * `catalog` has what the servers list, under the names that `names` chooses. `kind` has the kinds of items, and `uris`
+//!   replaces URIs in results.
+//! * `pins` compares tools with their pins. `call_log` logs calls. `stdio` and `http` serve clients, and `check` connects once to each server.
+
+mod call_log;
+mod catalog;
+mod check;
+mod config;
+mod connect;
+mod gateway;
+mod http;
+mod kind;
+mod names;
+mod pins;
+mod policy;
+mod server_link;
+mod session;
+mod sessions;
+mod stdio;
+mod uris;
+
+pub use check::CheckedServer;
+pub use config::{
+    Authorization, Calls, Config, ConfigError, Http, OAuth, Pinning, Prefix, ServerConfig, Setting, WhenChanged,
+};
+pub use gateway::Gateway;
+pub use http::PATH;
+pub use policy::{Annotations, Rules};

@@ -1,0 +1,192 @@
+//! The names under which clients see the tools and prompts of several servers, and the URIs of their resources.
+//!
+//! A name that one server has stays as it is. If several servers have it, each gets the name of its server as a prefix:
+//! `files__read`. A URI that several servers have gets the name of its server before its scheme: `files+file:///notes`.
+//! Both forms always work, and no name depends on the order in which servers connect.
+
+use std::collections::{BTreeSet, HashMap};
+
+use crate::config::Prefix;
+
+/// What separates the name of a server from that of a tool or prompt. Names of servers do not contain it.
+const SEPARATOR: &str = "__";
+
+/// An item: the position of its server, and its own name.
+pub(crate) type Item<'n> = (usize, &'n str);
+
+/// Returns the name of an item with that of its server.
+pub(crate) fn prefixed(server: &str, name: &str) -> String {
+    format!("{server}{SEPARATOR}{name}")
+}
+
+/// Returns the position of the server and the own name of an item, if the name has a prefix.
+pub(crate) fn split_prefix<'n>(servers: &[String], name: &'n str) -> Option<Item<'n>> {
+    let (server, own) = name.split_once(SEPARATOR)?;
+    Some((servers.iter().position(|known| known == server)?, own))
+}
+
+/// Returns the name of each item for clients.
+pub(crate) fn names(servers: &[String], items: &[Item<'_>], prefix: Prefix) -> Vec<String> {
+    let mut owners: HashMap<&str, usize> = HashMap::new();
+    let mut clashing: BTreeSet<&str> = BTreeSet::new();
+    for (server, name) in items {
+        if *owners.entry(name).or_insert(*server) != *server {
+            clashing.insert(name);
+        }
+    }
+    loop {
+        let has_prefix = |name: &str| prefix == Prefix::Always || clashing.contains(name);
+        let with_prefix: BTreeSet<String> = items
+            .iter()
+            .filter(|(_, name)| has_prefix(name))
+            .map(|(server, name)| prefixed(&servers[*server], name))
+            .collect();
+        // A server may have a tool whose name looks like one with a prefix.
+        let taken = items.iter().find(|(_, name)| !has_prefix(name) && with_prefix.contains(*name));
+        match taken {
+            Some((_, name)) => drop(clashing.insert(name)),
+            None => {
+                let name = |(server, name): &Item<'_>| match has_prefix(name) {
+                    true => prefixed(&servers[*server], name),
+                    false => (*name).to_owned(),
+                };
+                return items.iter().map(name).collect();
+            }
+        }
+    }
+}
+
+/// Returns a URI, or a URI template, with the name of its server.
+pub(crate) fn prefixed_uri(server: &str, uri: &str) -> String {
+    format!("{server}+{uri}")
+}
+
+/// Returns the position of the server and the own URI of a resource, if the URI has a prefix.
+pub(crate) fn split_uri_prefix<'n>(servers: &[String], uri: &'n str) -> Option<Item<'n>> {
+    let (server, own) = uri.split_once('+')?;
+    Some((servers.iter().position(|known| known == server)?, own))
+}
+
+/// The server that has a URI.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Owner {
+    One(usize),
+    Several,
+}
+
+/// The URIs and URI templates of all servers.
+#[derive(Debug, Default)]
+pub(crate) struct Uris {
+    uris: HashMap<String, Owner>,
+    templates: HashMap<String, Owner>,
+    /// What precedes the first variable of templates.
+    template_starts: Vec<(String, Owner)>,
+    /// The only server with resources.
+    only: Option<Owner>,
+}
+
+fn add(owners: &mut HashMap<String, Owner>, name: &str, server: usize) {
+    let owner = owners.entry(name.to_owned()).or_insert(Owner::One(server));
+    if *owner != Owner::One(server) {
+        *owner = Owner::Several;
+    }
+}
+
+impl Uris {
+    /// Creates it from the resources and the resource templates of all servers. `servers` is the number of servers.
+    pub(crate) fn new(servers: usize, resources: &[Item<'_>], templates: &[Item<'_>]) -> Self {
+        let mut uris = Self::default();
+        let mut starts = HashMap::new();
+        for (server, uri) in resources {
+            add(&mut uris.uris, uri, *server);
+        }
+        for (server, template) in templates {
+            add(&mut uris.templates, template, *server);
+            add(&mut starts, template.split('{').next().unwrap_or_default(), *server);
+        }
+        uris.template_starts = starts.into_iter().collect();
+        let all = resources.iter().chain(templates).map(|(server, _)| *server);
+        let with_resources: BTreeSet<usize> = if servers == 1 { [0].into() } else { all.collect() };
+        uris.only = match with_resources.iter().collect::<Vec<_>>()[..] {
+            [only] => Some(Owner::One(*only)),
+            _ => None,
+        };
+        uris
+    }
+
+    /// Returns whether a server lists a resource with this URI.
+    pub(crate) fn is_listed(&self, uri: &str) -> bool {
+        self.uris.contains_key(uri)
+    }
+
+    /// Returns the server that has a URI without a prefix. Returns `None` if none has it, or several.
+    pub(crate) fn owner(&self, uri: &str) -> Option<usize> {
+        let matching = self.template_starts.iter().filter(|(start, _)| uri.starts_with(start));
+        let by_template = || matching.max_by_key(|(start, _)| start.len()).map(|(_, owner)| *owner);
+        match self.uris.get(uri).copied().or_else(by_template).or(self.only) {
+            Some(Owner::One(server)) => Some(server),
+            _ => None,
+        }
+    }
+
+    /// Returns the server that has a URI template without a prefix.
+    pub(crate) fn template_owner(&self, template: &str) -> Option<usize> {
+        match self.templates.get(template).copied().or(self.only) {
+            Some(Owner::One(server)) => Some(server),
+            _ => None,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn servers() -> Vec<String> {
+        ["a", "b", "c"].map(str::to_owned).into()
+    }
+
+    #[test]
+    fn prefixes_names_that_clash() {
+        for (items, expected) in [
+            (vec![(0, "read"), (1, "write")], vec!["read", "write"]),
+            (vec![(0, "read"), (1, "read"), (2, "write")], vec!["a__read", "b__read", "write"]),
+            // A server lists a name twice.
+            (vec![(0, "read"), (0, "read")], vec!["read", "read"]),
+            // A server takes the name that another would get.
+            (vec![(0, "x"), (1, "x"), (2, "a__x")], vec!["a__x", "b__x", "c__a__x"]),
+            (vec![(0, "a__x"), (1, "x")], vec!["a__x", "x"]),
+        ] {
+            assert_eq!(names(&servers(), &items, Prefix::Clash), expected, "{items:?}");
+        }
+        assert_eq!(names(&servers(), &[(0, "read"), (1, "x")], Prefix::Always), ["a__read", "b__x"]);
+    }
+
+    #[test]
+    fn splits_prefixes() {
+        assert_eq!(split_prefix(&servers(), "c__a__x"), Some((2, "a__x")));
+        assert_eq!(split_prefix(&servers(), "d__x"), None);
+        assert_eq!(split_uri_prefix(&servers(), "b+git+ssh://x"), Some((1, "git+ssh://x")));
+        assert_eq!(split_uri_prefix(&servers(), "git+ssh://x"), None);
+    }
+
+    #[test]
+    fn finds_the_owners_of_uris() {
+        let templates = [(0, "file:///{path}"), (1, "file:///notes/{name}"), (1, "db://{x}"), (2, "db://{y}")];
+        let uris = Uris::new(3, &[(0, "file:///a"), (1, "file:///a"), (2, "file:///notes/b")], &templates);
+        for (uri, owner) in [
+            ("file:///a", None),
+            ("file:///c", Some(0)),
+            ("file:///notes/b", Some(2)),
+            ("file:///notes/c", Some(1)),
+            ("db://x", None),
+            ("other://x", None),
+        ] {
+            assert_eq!(uris.owner(uri), owner, "{uri}");
+        }
+        assert_eq!(uris.template_owner("db://{y}"), Some(2));
+        assert_eq!(Uris::new(3, &[(1, "file:///a")], &[]).owner("other://x"), Some(1));
+        assert_eq!(Uris::new(1, &[], &[]).owner("other://x"), Some(0));
+        assert_eq!(Uris::new(2, &[], &[]).owner("other://x"), None);
+    }
+}

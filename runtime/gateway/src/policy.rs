@@ -1,0 +1,132 @@
+//! Decides which items of servers a caller sees.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use mcpgen_types::JsonObject;
+use serde::Deserialize;
+
+/// Which items of a list a caller sees.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+#[non_exhaustive]
+pub struct Rules {
+    /// Patterns of the names of items that callers see. Without them, callers see all. `*` stands for any characters.
+    pub allow: Option<Vec<String>>,
+    /// Patterns of the names of items that callers do not see, even if `allow` has them.
+    pub deny: Vec<String>,
+    /// The annotations that a tool must have.
+    pub annotations: Annotations,
+    /// The scopes that callers need, by patterns of the names of items.
+    pub scopes: BTreeMap<String, Vec<String>>,
+}
+
+/// The annotations that a tool must have. If a tool lacks one, the specification says which value it has. A server that is
+/// not trusted may lie about them.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+#[non_exhaustive]
+pub struct Annotations {
+    /// Whether the tool does not change its environment.
+    pub read_only: Option<bool>,
+    /// Whether the tool may destroy something.
+    pub destructive: Option<bool>,
+    /// Whether calling the tool again changes nothing more.
+    pub idempotent: Option<bool>,
+    /// Whether the tool interacts with an open world, such as the web.
+    pub open_world: Option<bool>,
+}
+
+impl Rules {
+    /// Returns whether rules depend on the scopes of the caller.
+    pub(crate) fn needs_scopes(&self) -> bool {
+        !self.scopes.is_empty()
+    }
+
+    /// Returns whether a caller with these scopes sees an item with this name. `item` is the item as the server lists it.
+    pub(crate) fn show(&self, name: &str, item: &JsonObject, scopes: Option<&BTreeSet<String>>) -> bool {
+        let any = |patterns: &[String]| patterns.iter().any(|pattern| matches(pattern, name));
+        let mut needed =
+            self.scopes.iter().filter(|(pattern, _)| matches(pattern, name)).flat_map(|(_, needed)| needed);
+        self.allow.as_deref().is_none_or(any)
+            && !any(&self.deny)
+            && self.annotations.are_those_of(item)
+            && needed.all(|scope| scopes.is_some_and(|scopes| scopes.contains(scope)))
+    }
+}
+
+impl Annotations {
+    fn are_those_of(self, tool: &JsonObject) -> bool {
+        let annotations = tool.get("annotations");
+        let has = |name: &str, default: bool| annotations.and_then(|it| it.get(name)?.as_bool()).unwrap_or(default);
+        let is = |wanted: Option<bool>, actual: bool| wanted.is_none_or(|wanted| wanted == actual);
+        let read_only = has("readOnlyHint", false);
+        is(self.read_only, read_only)
+            // The hint says nothing about a tool that only reads.
+            && is(self.destructive, !read_only && has("destructiveHint", true))
+            && is(self.idempotent, has("idempotentHint", false))
+            && is(self.open_world, has("openWorldHint", true))
+    }
+}
+
+/// Returns whether a name matches a pattern, in which `*` stands for any characters.
+pub(crate) fn matches(pattern: &str, name: &str) -> bool {
+    let Some((start, rest)) = pattern.split_once('*') else { return pattern == name };
+    let Some(mut name) = name.strip_prefix(start) else { return false };
+    let parts: Vec<&str> = rest.split('*').collect();
+    let Some((end, middle)) = parts.split_last() else { return true };
+    for part in middle {
+        let Some(at) = name.find(part) else { return false };
+        name = &name[at + part.len()..];
+    }
+    name.ends_with(end)
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn matches_patterns() {
+        for (pattern, name, expected) in [
+            ("read", "read", true),
+            ("read", "reader", false),
+            ("read*", "reader", true),
+            ("*", "", true),
+            ("*er", "reader", true),
+            ("r*d*r", "reader", true),
+            ("a*a", "a", false),
+            ("*ab*ab", "ab", false),
+            ("file:///*.txt", "file:///notes/a.txt", true),
+            ("", "x", false),
+        ] {
+            assert_eq!(matches(pattern, name), expected, "{pattern} {name}");
+        }
+    }
+
+    #[test]
+    fn shows_what_the_rules_allow() {
+        let reader = json!({ "annotations": { "readOnlyHint": true } });
+        let scopes = BTreeSet::from(["files".to_owned()]);
+        for (rules, name, tool, scopes, expected) in [
+            (json!({}), "read", &reader, None, true),
+            (json!({ "allow": ["read*"] }), "read", &reader, None, true),
+            (json!({ "allow": ["read*"] }), "write", &reader, None, false),
+            (json!({ "allow": [] }), "read", &reader, None, false),
+            (json!({ "allow": ["*"], "deny": ["read"] }), "read", &reader, None, false),
+            (json!({ "annotations": { "read_only": true } }), "read", &reader, None, true),
+            (json!({ "annotations": { "read_only": true } }), "read", &json!({}), None, false),
+            (json!({ "annotations": { "destructive": false } }), "read", &json!({}), None, false),
+            (json!({ "annotations": { "destructive": false } }), "read", &reader, None, true),
+            (json!({ "scopes": { "read": ["files"] } }), "read", &reader, None, false),
+            (json!({ "scopes": { "read": ["files"] } }), "read", &reader, Some(&scopes), true),
+            (json!({ "scopes": { "*": ["files", "more"] } }), "read", &reader, Some(&scopes), false),
+            (json!({ "scopes": { "other": ["more"] } }), "read", &reader, None, true),
+        ] {
+            let parsed: Rules = serde_json::from_value(rules.clone()).expect("rules");
+            let tool: JsonObject = mcpgen_types::from_value(tool.clone()).expect("an object");
+            assert_eq!(parsed.show(name, &tool, scopes), expected, "{rules} {name} {tool}");
+        }
+    }
+}

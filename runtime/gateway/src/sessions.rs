@@ -1,0 +1,144 @@
+//! Finds the session of a request.
+//!
+//! A connection of a legacy revision has one. Requests of modern revisions have no connection: those of the same principal,
+//! with the same name and the same capabilities, share one.
+
+use std::collections::HashMap;
+use std::sync::{Arc, Weak};
+use std::time::Duration;
+
+use mcpgen_bridge::{Downstream, Greeting};
+use mcpgen_sdk::Context;
+use mcpgen_sdk::jsonrpc::errors;
+use mcpgen_sdk::protocol::info::LocalInfo;
+use mcpgen_sdk::protocol::{ContextExt, PeerExt};
+use mcpgen_sdk::transport::Principal;
+use mcpgen_types::ErrorObject;
+use parking_lot::Mutex;
+use tokio::time::Instant;
+
+use crate::session::{Servers, Session};
+
+/// How long the session of modern clients is kept without requests. Calls wait for input for up to 15 minutes.
+const IDLE: Duration = Duration::from_secs(20 * 60);
+
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+enum Key {
+    /// By [`Peer::connection_key`](mcpgen_sdk::Peer::connection_key). The session holds the peer, so the key is unique.
+    Connection(usize),
+    Client {
+        principal: Option<Arc<str>>,
+        capabilities: String,
+        implementation: String,
+    },
+}
+
+struct Entry {
+    session: Arc<Session>,
+    used: Instant,
+}
+
+/// The sessions of all clients.
+pub(crate) struct Sessions {
+    ours: LocalInfo,
+    servers: Arc<Servers>,
+    max: usize,
+    entries: Mutex<HashMap<Key, Entry>>,
+    myself: Weak<Self>,
+}
+
+impl Sessions {
+    pub(crate) fn new(ours: LocalInfo, servers: Arc<Servers>, max: usize) -> Arc<Self> {
+        Arc::new_cyclic(|myself| Self { ours, servers, max, entries: Mutex::default(), myself: myself.clone() })
+    }
+
+    /// Returns the session of the sender of a message, and creates it if it is the first message. Returns `None` if the
+    /// sender is not known: notifications of modern revisions do not say.
+    pub(crate) fn of(&self, context: &Context) -> Result<Option<Arc<Session>>, ErrorObject> {
+        let is_legacy = context.revision().is_legacy();
+        let peer = context.peer().of_connection();
+        let of_connection = if is_legacy { peer.peer_info() } else { None };
+        let Some(info) = context.peer_info().cloned().or(of_connection) else { return Ok(None) };
+        let key = match is_legacy {
+            true => Key::Connection(peer.connection_key()),
+            false => Key::Client {
+                principal: context.principal().cloned().map(|principal: Principal| principal.into()),
+                capabilities: mcpgen_types::to_string(&info.capabilities),
+                implementation: mcpgen_types::to_string(&info.implementation),
+            },
+        };
+        let now = Instant::now();
+        let mut entries = self.entries.lock();
+        if let Some(entry) = entries.get_mut(&key) {
+            entry.used = now;
+            return Ok(Some(Arc::clone(&entry.session)));
+        }
+        let evicted = match entries.len() >= self.max {
+            true => {
+                Some(evict(&mut entries).ok_or_else(|| errors::limit_exceeded("too many clients; try again later"))?)
+            }
+            false => None,
+        };
+        let session = Session::new(Downstream::new(&self.ours, Greeting::from(&*info)), Arc::clone(&self.servers));
+        entries.insert(key.clone(), Entry { session: Arc::clone(&session), used: now });
+        drop(entries);
+        drop(evicted);
+        let sessions = self.myself.clone();
+        if is_legacy {
+            session.client.connected(peer.clone());
+            tokio::spawn(async move {
+                peer.disconnected().await;
+                if let Some(sessions) = sessions.upgrade() {
+                    sessions.remove_if(&key, |_| true);
+                }
+            });
+        } else {
+            tokio::spawn(async move {
+                let mut is_removed = false;
+                while !is_removed {
+                    tokio::time::sleep(IDLE).await;
+                    let Some(sessions) = sessions.upgrade() else { return };
+                    is_removed = sessions.remove_if(&key, |entry| is_idle(entry) && entry.used.elapsed() >= IDLE);
+                }
+            });
+        }
+        Ok(Some(session))
+    }
+
+    /// Removes a session if `wanted` returns true. Returns whether there is no such session any more.
+    fn remove_if(&self, key: &Key, wanted: impl Fn(&Entry) -> bool) -> bool {
+        let mut entries = self.entries.lock();
+        match entries.get(key) {
+            Some(entry) if !wanted(entry) => false,
+            _ => {
+                let removed = entries.remove(key);
+                drop(entries);
+                drop(removed);
+                true
+            }
+        }
+    }
+
+    /// Ends all sessions.
+    pub(crate) fn clear(&self) {
+        let ended = std::mem::take(&mut *self.entries.lock());
+        drop(ended);
+    }
+
+    /// Returns the number of sessions.
+    pub(crate) fn len(&self) -> usize {
+        self.entries.lock().len()
+    }
+}
+
+/// Returns whether no request uses the session.
+fn is_idle(entry: &Entry) -> bool {
+    Arc::strong_count(&entry.session) == 1
+}
+
+/// Removes the session of modern clients that was not used for the longest time.
+fn evict(entries: &mut HashMap<Key, Entry>) -> Option<Entry> {
+    let idle = entries.iter().filter(|(key, entry)| matches!(key, Key::Client { .. }) && is_idle(entry));
+    let oldest = idle.min_by_key(|(_, entry)| entry.used).map(|(key, _)| key.clone())?;
+    entries.remove(&oldest)
+}

@@ -1,0 +1,77 @@
+//! The command.
+
+use std::fs;
+use std::process::{Command as StdCommand, Output};
+
+use mcpgen_sdk::Client;
+use mcpgen_types::Revision;
+use tokio::process::Command;
+
+use crate::support::{ERAS, client, in_time, server_path, text, tool_names};
+
+const GATEWAY: &str = env!("CARGO_BIN_EXE_mcpgen-gateway");
+
+async fn start(arguments: &[&str], revision: Revision) -> Client {
+    let mut command = Command::new(GATEWAY);
+    command.args(arguments);
+    in_time(client(revision).connect_command(command)).await.expect("a connection")
+}
+
+fn path() -> String {
+    server_path().to_str().expect("UTF-8").to_owned()
+}
+
+#[tokio::test]
+async fn bridges_a_command() {
+    for front in ERAS {
+        for behind in ERAS {
+            let client = start(&["bridge", "--", &path(), "a", behind.as_str()], front).await;
+            assert_eq!(text(&client, "greet").await, "hello from a");
+            assert_eq!(text(&client, "sample").await, "model with 0 roots");
+            in_time(client.close()).await.expect("an orderly end");
+        }
+    }
+}
+
+#[tokio::test]
+async fn serves_a_configuration() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let config = folder.path().join("gateway.toml");
+    let server = |name: &str| format!("[servers.{name}]\ncommand = {:?}\nargs = [{name:?}, '2025-11-25']\n", path());
+    fs::write(&config, server("a") + &server("b")).expect("written");
+    let config = config.to_str().expect("UTF-8");
+    for revision in ERAS {
+        let client = start(&["serve", "--config", config], revision).await;
+        assert_eq!(text(&client, "b__greet").await, "hello from b");
+        assert!(tool_names(&client).await.contains(&"only_a".to_owned()));
+        in_time(client.close()).await.expect("an orderly end");
+    }
+}
+
+fn run(arguments: &[&str]) -> Output {
+    StdCommand::new(GATEWAY).args(arguments).output().expect("the command runs")
+}
+
+#[test]
+fn checks_a_configuration() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let config = folder.path().join("gateway.toml");
+    for (text, code, expected) in [
+        (
+            format!("[servers.a]\ncommand = {:?}\nargs = ['a', '2024-11-05']", path()),
+            Some(0),
+            "a: a 1, revision 2024-11-05, 11 tools, 1 prompt, 2 resources, 1 resource template\n",
+        ),
+        (
+            "[servers.b]\ncommand = 'sh'\nargs = ['-c', 'exit 3']".to_owned(),
+            Some(1),
+            "b: error: server `b` is not available: the server `sh -c exit 3` exited with status 3",
+        ),
+        ("[servers.b]\ncomand = 'sh'".to_owned(), Some(1), "did you mean \"command\"?"),
+    ] {
+        fs::write(&config, &text).expect("written");
+        let output = run(&["check", "--config", config.to_str().expect("UTF-8")]);
+        let written = String::from_utf8_lossy(&output.stdout).into_owned() + &String::from_utf8_lossy(&output.stderr);
+        assert!(output.status.code() == code && written.contains(expected), "{text}\n{written}");
+    }
+}

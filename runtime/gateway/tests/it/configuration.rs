@@ -1,0 +1,71 @@
+//! Configurations, and what is wrong with them.
+
+use std::fs;
+
+use mcpgen_gateway::{Config, Setting};
+use mcpgen_sdk::util::error_chain;
+
+#[test]
+fn explains_what_is_wrong() {
+    let folder = tempfile::tempdir().expect("a folder");
+    fs::write(folder.path().join("desktop.json"), r#"{ "mcpServers": { "a": { "command": "x" } } }"#).expect("written");
+    let path = folder.path().join("gateway.toml");
+    for (text, expected) in [
+        ("", "there is no server"),
+        ("[servers.a]\ncomand = 'x'", r#"did you mean "command"?"#),
+        ("[servers.a]\ncomand = 'x'", "line 2"),
+        ("prefx = 'always'\n[servers.a]\ncommand = 'x'", r#"did you mean "prefix"?"#),
+        ("[servers.a]", "servers.a: write `command` or `url`"),
+        ("[servers.a]\ncommand = 'x'\nurl = 'y'", "not both"),
+        ("[servers.a]\nurl = 'y'\nargs = ['x']", "need `command`"),
+        ("[servers.a]\ncommand = 'x'\nheaders = { x = 'y' }", "need `url`"),
+        ("[servers.a_b]\ncommand = 'x'", "letters, digits and single hyphens"),
+        ("[servers.a]\ncommand = 'x'\nenv = { API_TOKEN = 'x' }", "`API_TOKEN` looks like a secret"),
+        ("[servers.a]\nurl = 'x'\nheaders = { Authorization = 'x' }", "`Authorization` looks like a secret"),
+        (
+            "[servers.a]\nurl = 'x'\noauth = { client_secret = 's', client_id = 'i', issuer = 'j' }",
+            "looks like a secret",
+        ),
+        ("[servers.a]\nurl = 'x'\noauth = { client_secret = { env = 's' } }", "needs `client_id`"),
+        ("[http]\nlisten = '0.0.0.0:80'\n[servers.a]\ncommand = 'x'", "reachable from other hosts"),
+        ("[tools.scopes]\n'*' = ['x']\n[servers.a]\ncommand = 'x'", "need [authorization]"),
+        ("[prompts.annotations]\nread_only = true\n[servers.a]\ncommand = 'x'", "only `tools` can have `annotations`"),
+        ("import = ['desktop.json']\n[servers.a]\ncommand = 'x'", "several servers have the name `a`"),
+        ("import = ['missing.json']", "cannot open"),
+    ] {
+        fs::write(&path, text).expect("written");
+        let error = error_chain(&Config::read(&path).expect_err(text));
+        assert!(error.contains(expected), "{text}\n{error}");
+    }
+}
+
+#[test]
+fn reads_files_of_desktop_clients() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path().join("desktop.json");
+    let text = r#"{ "other": 1, "mcpServers": {
+        "My Files": { "command": "npx", "args": ["${MCPGEN_GATEWAY_NOTHING:-x}"], "env": { "API_TOKEN": "s" }, "autoApprove": [] },
+        "off": { "command": "x", "disabled": true },
+        "web": { "type": "http", "url": "https://example.com/mcp", "headers": { "X": "y" } }
+    } }"#;
+    fs::write(&path, text).expect("written");
+    let config = Config::read(&path).expect("a configuration");
+    assert_eq!(config.servers.keys().collect::<Vec<_>>(), ["My-Files", "web"]);
+    let files = &config.servers["My-Files"];
+    assert_eq!(files.args, ["x"]);
+    assert_eq!(files.env["API_TOKEN"], Setting::Plain("s".to_owned()));
+    fs::write(&path, text.replace(":-x", "")).expect("written");
+    let error = error_chain(&Config::read(&path).expect_err("no variable"));
+    assert!(error.contains("no variable `MCPGEN_GATEWAY_NOTHING`"), "{error}");
+}
+
+#[test]
+fn reads_secrets_from_files() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let file = folder.path().join("secret");
+    fs::write(&file, "s3cret\n").expect("written");
+    let setting = Setting::File { file, before: "Bearer ".to_owned() };
+    assert_eq!(setting.value().expect("a value"), "Bearer s3cret");
+    let missing = Setting::Env { env: "MCPGEN_GATEWAY_NOTHING".to_owned(), before: String::new() };
+    assert!(missing.value().is_err());
+}

@@ -1,0 +1,153 @@
+//! Clients and servers over HTTP.
+
+use std::io::{BufRead as _, BufReader, Read as _, Write as _};
+use std::net::{SocketAddr, TcpListener, TcpStream};
+use std::process::{Child, Command, Stdio};
+use std::time::Duration;
+
+use mcpgen_gateway::{Gateway, Http, ServerConfig};
+use mcpgen_sdk::http::client::{ClientOptions, ConnectHttp};
+use mcpgen_sdk::protocol::change::Change;
+use mcpgen_types::Revision;
+use mcpgen_types::v2026_07_28::SubscriptionFilter;
+use serde_json::json;
+
+use crate::support::{ERAS, call, client, for_all_eras, gateway, in_time, server_path, text, tool_names, two_servers};
+
+/// A process of the example that serves HTTP.
+struct HttpServer(Child);
+
+impl HttpServer {
+    fn start(name: &str, revision: Revision) -> (Self, ServerConfig) {
+        let mut command = Command::new(server_path());
+        let mut child =
+            command.args([name, revision.as_str(), "http"]).stdout(Stdio::piped()).spawn().expect("the server runs");
+        let mut url = String::new();
+        BufReader::new(child.stdout.take().expect("a pipe")).read_line(&mut url).expect("a URL");
+        (Self(child), ServerConfig::of_url(url.trim()))
+    }
+}
+
+impl Drop for HttpServer {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+/// Serves a gateway on a free port.
+fn serve(gateway: &Gateway) -> SocketAddr {
+    let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
+    listener.set_nonblocking(true).expect("a socket");
+    let address = listener.local_addr().expect("an address");
+    let gateway = gateway.clone();
+    tokio::spawn(async move { gateway.serve_http(listener, &Http::new(address), std::future::pending()).await });
+    address
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn serves_and_calls_over_http() {
+    for_all_eras(|front, behind| async move {
+        let (_server, config) = HttpServer::start("a", behind);
+        let mut servers = two_servers(behind);
+        servers.servers.insert("a".to_owned(), config);
+        let url = format!("http://{}/mcp", serve(&gateway(servers)));
+        let client = in_time(client(front).connect_http(&url, ClientOptions::default())).await.expect("a connection");
+        assert_eq!(tool_names(&client).await.len(), 14);
+        for (tool, expected) in [("a__greet", "hello from a"), ("b__greet", "hello from b"), ("count", "counted")] {
+            assert_eq!(text(&client, tool).await, expected);
+        }
+        assert_eq!(text(&client, "sample").await, "model with 0 roots");
+        let filter = SubscriptionFilter::new().with_tools_list_changed(true);
+        let mut changes = in_time(client.changes(filter)).await.expect("a subscription");
+        // A legacy client opens its stream in the background.
+        tokio::time::sleep(Duration::from_millis(if front.is_legacy() { 300 } else { 0 })).await;
+        assert_eq!(text(&client, "change").await, "changed");
+        assert_eq!(in_time(changes.try_next()).await.expect("a subscription"), Some(Change::Tools));
+    })
+    .await;
+}
+
+/// Each session has connections of its own, which end with it. Modern clients that say the same share them.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn sessions_have_connections_of_their_own() {
+    let gateway = gateway(two_servers(Revision::V2025_11_25));
+    let url = format!("http://{}/mcp", serve(&gateway));
+    let connect = async |revision| {
+        let client =
+            in_time(client(revision).connect_http(&url, ClientOptions::default())).await.expect("a connection");
+        assert_eq!(text(&client, "only_b").await, "only");
+        client
+    };
+    let legacy = [connect(ERAS[0]).await, connect(ERAS[1]).await];
+    let _modern = [connect(ERAS[2]).await, connect(ERAS[2]).await];
+    assert_eq!(gateway.clients(), 3);
+    for client in legacy {
+        in_time(client.close()).await.expect("an orderly end");
+    }
+    let ended = async {
+        while gateway.clients() > 1 {
+            tokio::time::sleep(Duration::from_millis(10)).await;
+        }
+    };
+    in_time(ended).await;
+}
+
+/// A server over HTTP that ends and returns at the same address.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_server_over_http_that_is_lost() {
+    let (server, config) = HttpServer::start("a", Revision::LATEST);
+    let mut servers = two_servers(Revision::LATEST);
+    servers.servers.insert("a".to_owned(), config);
+    let url = format!("http://{}/mcp", serve(&gateway(servers)));
+    let client = in_time(client(ERAS[1]).connect_http(&url, ClientOptions::default())).await.expect("a connection");
+    assert_eq!(text(&client, "only_a").await, "only");
+    drop(server);
+    let failed = call(&client, "only_a").await.expect_err("the server has ended").to_string();
+    assert!(failed.contains("server `a`"), "{failed}");
+    assert_eq!(text(&client, "only_b").await, "only");
+    let names = tool_names(&client).await;
+    assert!(!names.contains(&"only_a".to_owned()), "{names:?}");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn requires_access_tokens_if_configured() {
+    let mut config = two_servers(Revision::LATEST);
+    config.http = Some(Http::new("127.0.0.1:0".parse().expect("an address")));
+    let authorization = json!({ "resource": "https://gateway.example.com/mcp", "issuer": "https://login.example.com" });
+    config.authorization = Some(serde_json::from_value(authorization).expect("settings"));
+    let address = serve(&gateway(config));
+    for (request, expected) in [
+        ("POST /mcp HTTP/1.1\r\nHost: gateway.example.com\r\nContent-Length: 0", "HTTP/1.1 401 Unauthorized"),
+        ("GET /.well-known/oauth-protected-resource/mcp HTTP/1.1\r\nHost: gateway.example.com", "HTTP/1.1 200 OK"),
+    ] {
+        let request = format!("{request}\r\nConnection: close\r\n\r\n");
+        let found = tokio::task::spawn_blocking(move || status(address, &request)).await.expect("no panic");
+        assert_eq!(found, expected);
+    }
+}
+
+fn status(address: SocketAddr, request: &str) -> String {
+    let mut stream = TcpStream::connect(address).expect("a connection");
+    stream.write_all(request.as_bytes()).expect("sent");
+    let mut response = String::new();
+    stream.read_to_string(&mut response).expect("a response");
+    response.lines().next().unwrap_or_default().to_owned()
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn refuses_other_hosts() {
+    let address = serve(&gateway(two_servers(Revision::LATEST)));
+    let post = |host: &str, more: &str| {
+        format!("POST /mcp HTTP/1.1\r\nHost: {host}\r\n{more}Connection: close\r\nContent-Length: 0\r\n\r\n")
+    };
+    for (request, expected) in [
+        (post("evil.example", ""), "HTTP/1.1 403 Forbidden"),
+        (post("localhost", "Origin: https://evil.example\r\n"), "HTTP/1.1 403 Forbidden"),
+        ("GET /livez HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n".to_owned(), "HTTP/1.1 200 OK"),
+        ("GET /readyz HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n".to_owned(), "HTTP/1.1 200 OK"),
+    ] {
+        let found = tokio::task::spawn_blocking(move || (status(address, &request), request)).await.expect("no panic");
+        assert_eq!(found.0, expected, "{}", found.1);
+    }
+}
