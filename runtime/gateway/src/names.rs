@@ -4,7 +4,7 @@
 //! `files__read`. A URI that several servers have gets the name of its server before its scheme: `files+file:///notes`.
 //! Both forms always work, and no name depends on the order in which servers connect.
 
-use std::collections::{BTreeSet, HashMap};
+use std::collections::{BTreeSet, HashMap, HashSet};
 
 use crate::config::Prefix;
 
@@ -27,33 +27,25 @@ pub(crate) fn split_prefix<'n>(servers: &[String], name: &'n str) -> Option<Item
 
 /// Returns the name of each item for clients.
 pub(crate) fn names(servers: &[String], items: &[Item<'_>], prefix: Prefix) -> Vec<String> {
-    let mut owners: HashMap<&str, usize> = HashMap::new();
-    let mut clashing: BTreeSet<&str> = BTreeSet::new();
+    let mut owners: HashMap<&str, BTreeSet<usize>> = HashMap::new();
     for (server, name) in items {
-        if *owners.entry(name).or_insert(*server) != *server {
-            clashing.insert(name);
-        }
+        owners.entry(name).or_default().insert(*server);
     }
-    loop {
-        let has_prefix = |name: &str| prefix == Prefix::Always || clashing.contains(name);
-        let with_prefix: BTreeSet<String> = items
-            .iter()
-            .filter(|(_, name)| has_prefix(name))
-            .map(|(server, name)| prefixed(&servers[*server], name))
-            .collect();
-        // A server may have a tool whose name looks like one with a prefix.
-        let taken = items.iter().find(|(_, name)| !has_prefix(name) && with_prefix.contains(*name));
-        match taken {
-            Some((_, name)) => drop(clashing.insert(name)),
-            None => {
-                let name = |(server, name): &Item<'_>| match has_prefix(name) {
-                    true => prefixed(&servers[*server], name),
-                    false => (*name).to_owned(),
-                };
-                return items.iter().map(name).collect();
-            }
-        }
+    let needs_prefix = |owners: &BTreeSet<usize>| prefix == Prefix::Always || owners.len() > 1;
+    let mut queue: Vec<&str> =
+        owners.iter().filter(|(_, owners)| needs_prefix(owners)).map(|(name, _)| *name).collect();
+    let mut with_prefix: HashSet<&str> = queue.iter().copied().collect();
+    // A server may have a tool whose name looks like one with a prefix. Then that tool gets a prefix, too.
+    while let Some(name) = queue.pop() {
+        let seen = owners[name].iter().map(|server| prefixed(&servers[*server], name));
+        let taken = seen.filter_map(|seen| owners.get_key_value(&*seen).map(|(name, _)| *name));
+        queue.extend(taken.filter(|name| with_prefix.insert(name)));
     }
+    let name = |(server, name): &Item<'_>| match with_prefix.contains(name) {
+        true => prefixed(&servers[*server], name),
+        false => (*name).to_owned(),
+    };
+    items.iter().map(name).collect()
 }
 
 /// Returns a URI, or a URI template, with the name of its server.
@@ -156,6 +148,8 @@ mod tests {
             // A server takes the name that another would get.
             (vec![(0, "x"), (1, "x"), (2, "a__x")], vec!["a__x", "b__x", "c__a__x"]),
             (vec![(0, "a__x"), (1, "x")], vec!["a__x", "x"]),
+            // Names with prefixes take each other.
+            (vec![(0, "x"), (1, "x"), (0, "a__x"), (0, "a__a__x")], vec!["a__x", "b__x", "a__a__x", "a__a__a__x"]),
         ] {
             assert_eq!(names(&servers(), &items, Prefix::Clash), expected, "{items:?}");
         }
