@@ -1,6 +1,8 @@
 //! The errors of calls.
 
 use std::error::Error;
+use std::io;
+use std::sync::Arc;
 use std::time::Duration;
 
 use mcpgen_types::ErrorObject;
@@ -32,9 +34,9 @@ pub enum CallError {
         /// The timeout that has passed.
         limit: Duration,
     },
-    /// The connection's revision, or the capabilities that both sides have declared, do not allow the message now.
-    #[error("{0}")]
-    NotAllowed(String),
+    /// The protocol does not allow the message now, for example because the peer has not declared a capability.
+    #[error(transparent)]
+    NotAllowed(BoxError),
     /// The transport could not deliver the request or its response.
     #[error(transparent)]
     Undelivered(Undelivered),
@@ -48,18 +50,19 @@ pub enum CallError {
     /// The connection failed for this reason before the response arrived, for example because the server's process
     /// exited. [`Peer::explain`](crate::Peer::explain) returns it.
     #[error("the connection failed: {0}")]
-    ConnectionFailed(String),
+    ConnectionFailed(#[source] Arc<io::Error>),
     /// The connection closed before the response arrived.
     #[error(transparent)]
     Closed(#[from] Closed),
 }
 
 impl CallError {
-    /// Returns the error of the protocol if it has this type.
+    /// Returns the cause that the protocol or the transport has added, if it has this type.
     #[must_use]
     pub fn downcast_ref<E: Error + 'static>(&self) -> Option<&E> {
         match self {
-            Self::Protocol(error) => error.downcast_ref(),
+            Self::Protocol(error) | Self::NotAllowed(error) => error.downcast_ref(),
+            Self::ConnectionFailed(error) => error.get_ref()?.downcast_ref(),
             _ => None,
         }
     }

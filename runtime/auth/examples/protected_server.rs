@@ -5,9 +5,8 @@
 //! ```
 
 use mcpgen_auth::server::{Identity, JwtVerifier, ProtectedResource, ResourceOptions, ScopePolicy};
-use mcpgen_sdk::Server;
 use mcpgen_sdk::http::server::{EndpointOptions, ServeHttp};
-use mcpgen_sdk::server::RequestContext;
+use mcpgen_sdk::{Context, Server};
 use mcpgen_types::v2026_07_28::{Tool, ToolInputSchema};
 use tower::Layer;
 
@@ -21,7 +20,7 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
 
     let tool = |name: &str| Tool::new(name, ToolInputSchema::new());
     let server = Server::builder("protected-server", "1.0.0")
-        .tool(tool("greet"), |context: RequestContext| async move {
+        .tool(tool("greet"), |context: Context| async move {
             let user = Identity::of(&context).map_or("nobody", |identity| &identity.subject);
             format!("hello, {user}")
         })

@@ -7,6 +7,7 @@ use http::HeaderValue;
 
 /// A challenge of a `WWW-Authenticate` header.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct AuthChallenge {
     /// The scheme, in lowercase.
     pub scheme: String,

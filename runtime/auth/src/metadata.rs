@@ -7,6 +7,7 @@ use crate::fetch::{endpoint, scopes, strings};
 
 /// The metadata of a protected resource, such as an MCP server.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize, Serialize)]
+#[non_exhaustive]
 pub struct ProtectedResourceMetadata {
     /// The resource's identifier: the canonical URL of the MCP server.
     pub resource: String,
@@ -35,6 +36,7 @@ pub struct ProtectedResourceMetadata {
 
 /// The members of an authorization server's metadata that clients and resource servers use.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize, Serialize)]
+#[non_exhaustive]
 pub struct AuthorizationServerMetadata {
     /// The issuer.
     pub issuer: String,

@@ -11,8 +11,7 @@ use mcpgen_auth::store::{CredentialStore, EntryKind, FileStore, MemoryStore, Sto
 use mcpgen_sdk::client::ClientBuilder;
 use mcpgen_sdk::http::client::{Authorize, AuthorizeRequest, ClientOptions, ConnectHttp};
 use mcpgen_sdk::http::server::{CheckedBody, Endpoint, EndpointOptions, ServeHttp};
-use mcpgen_sdk::server::RequestContext;
-use mcpgen_sdk::{Client, Server};
+use mcpgen_sdk::{Client, Context, Server};
 use mcpgen_types::v2026_07_28::{CallToolResult, Tool, ToolInputSchema};
 use mcpgen_types::{JsonObject, Revision};
 use secrecy::SecretString;
@@ -43,7 +42,7 @@ impl ProtectedServer {
         let resource = ProtectedResource::new(options, verifier).expect("a resource");
         let tool = |name: &str| Tool::new(name, ToolInputSchema::new());
         let server = Server::builder("server", "1")
-            .tool(tool("read"), |context: RequestContext| async move {
+            .tool(tool("read"), |context: Context| async move {
                 let identity = Identity::of(&context).expect("an identity");
                 let principal = context.principal().expect("a principal");
                 assert_eq!(principal.name(), format!("{} alice", identity.issuer));

@@ -52,7 +52,7 @@ impl OpenCall {
     }
 }
 
-async fn report(context: &Context, Progress { progress, total, message }: Progress) {
+async fn report(context: &Context, Progress { progress, total, message, .. }: Progress) {
     context.progress(progress, total, message.as_deref()).await;
 }
 

@@ -199,7 +199,7 @@ impl Protocol for Refusal {
 fn config(server: &Client) -> LocalInfo {
     let peer_info = server.peer().peer_info();
     let mut local_info = LocalInfo::new("bridge", env!("CARGO_PKG_VERSION"));
-    let Some(PeerInfo { revision, capabilities, implementation, instructions }) = peer_info.as_deref() else {
+    let Some(PeerInfo { revision, capabilities, implementation, instructions, .. }) = peer_info.as_deref() else {
         return local_info;
     };
     local_info.capabilities = without_tasks(capabilities.clone());

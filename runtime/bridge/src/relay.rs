@@ -282,7 +282,7 @@ pub(super) fn error_response(error: CallError, revision: Revision) -> ErrorObjec
             ErrorObject { code, ..error }
         }
         CallError::ErrorResponse(error) => error,
-        CallError::NotAllowed(why) => ErrorObject::new(ErrorCode::METHOD_NOT_FOUND, why),
+        CallError::NotAllowed(why) => ErrorObject::new(ErrorCode::METHOD_NOT_FOUND, why.to_string()),
         error => match error.downcast_ref::<InputNotProvided>() {
             Some(refused) => refused.error.clone(),
             None => ErrorObject::new(ErrorCode::INTERNAL_ERROR, mcpgen_runtime::util::error_chain(&error)),

@@ -8,6 +8,7 @@ use http::{HeaderMap, HeaderName, HeaderValue};
 use mcpgen_mcp::protocol::header_params::Header;
 use mcpgen_mcp::protocol::methods::subject_member;
 use mcpgen_mcp::protocol::params::RequestView;
+use mcpgen_mcp::server::HeaderMismatch;
 use mcpgen_types::{JsonObject, JsonRef, Revision};
 
 /// The protocol revision of a message.
@@ -93,18 +94,17 @@ pub fn params<'h>(
 ///
 /// # Errors
 ///
-/// Returns a message that names the first header that is missing, unexpected, malformed, or different from its
-/// argument.
-pub fn check_params(found: &HeaderMap, headers: &[Header], arguments: &JsonObject) -> Result<(), String> {
+/// Names the first header that is missing, unexpected, malformed, or different from its argument.
+pub fn check_params(found: &HeaderMap, headers: &[Header], arguments: &JsonObject) -> Result<(), HeaderMismatch> {
     for header in headers {
         let Some(name) = param(header) else { continue };
         let found_value = only(found, &name)?;
         match (argument(header, arguments), found_value) {
             (None, None) => {}
-            (None, Some(_)) => return Err(format!("header `{name}` is present, but its argument is missing")),
-            (Some(_), None) => return Err(format!("header `{name}` is missing, but its argument is present")),
+            (None, Some(_)) => return mismatch(&name, "is present, but its argument is missing"),
+            (Some(_), None) => return mismatch(&name, "is missing, but its argument is present"),
             (Some(value), Some(text)) if is_same(value, &text) => {}
-            (Some(_), Some(_)) => return Err(format!("header `{name}` does not match its argument")),
+            (Some(_), Some(_)) => return mismatch(&name, "does not match its argument"),
         }
     }
     Ok(())
@@ -115,13 +115,20 @@ pub fn check_params(found: &HeaderMap, headers: &[Header], arguments: &JsonObjec
 /// # Errors
 ///
 /// Fails if the header occurs more than once or its value cannot be decoded.
-pub fn only(found: &HeaderMap, name: &HeaderName) -> Result<Option<String>, String> {
+pub fn only(found: &HeaderMap, name: &HeaderName) -> Result<Option<String>, HeaderMismatch> {
     let mut values = found.get_all(name).iter();
     let Some(value) = values.next() else { return Ok(None) };
     if values.next().is_some() {
-        return Err(format!("header `{name}` occurs more than once"));
+        return mismatch(name, "occurs more than once");
     }
-    decode(value).map(Some).ok_or_else(|| format!("header `{name}` must be ASCII text or Base64-encoded UTF-8"))
+    match decode(value) {
+        Some(text) => Ok(Some(text)),
+        None => mismatch(name, "must be ASCII text or Base64-encoded UTF-8"),
+    }
+}
+
+fn mismatch<T>(name: &HeaderName, why: &str) -> Result<T, HeaderMismatch> {
+    Err(HeaderMismatch(format!("header `{name}` {why}")))
 }
 
 fn param(header: &Header) -> Option<HeaderName> {

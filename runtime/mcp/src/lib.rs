@@ -23,3 +23,4 @@ pub use client::{Client, ClientBuilder, connect};
 pub use protocol::extension::Extension;
 pub use protocol::info::LocalInfo;
 pub use server::{Server, ServerBuilder, serve};
+pub use tower::BoxError;

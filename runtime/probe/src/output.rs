@@ -216,7 +216,7 @@ impl Activity {
     /// Returns a callback that shows reports of progress.
     pub(crate) fn reports(&self) -> impl FnMut(Progress) + Send + 'static {
         let activity = self.clone();
-        move |Progress { progress, total, message }| activity.progress(progress, total, message)
+        move |Progress { progress, total, message, .. }| activity.progress(progress, total, message)
     }
 
     /// Shows a report of progress.

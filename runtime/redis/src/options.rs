@@ -3,7 +3,8 @@
 use std::time::Duration;
 
 /// How to connect to Redis, and the limits of what is stored.
-#[derive(Clone)]
+#[derive(Clone, derive_setters::Setters)]
+#[setters(prefix = "with_")]
 #[non_exhaustive]
 pub struct RedisOptions {
     /// The URL: `redis://[user:password@]host[:port][/database]`, `rediss://` for TLS (feature `tls`), or

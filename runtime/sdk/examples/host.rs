@@ -17,7 +17,6 @@ use mcpgen_sdk::types::{ElicitRequestParams, ElicitResult, ElicitResultAction, S
 use serde::Deserialize;
 use tokio::io::{AsyncBufReadExt, BufReader, Lines, Stdin, stdin};
 use tokio::{process::Command, sync::Mutex};
-use tower::BoxError;
 
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]

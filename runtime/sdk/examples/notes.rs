@@ -1,6 +1,5 @@
 //! A server of notes in SQLite. `notes FILE` serves standard input and output, and `notes FILE ADDRESS` serves HTTP.
 
-use std::error::Error;
 use std::sync::{Arc, Mutex};
 
 use mcpgen_sdk::http::server::EndpointOptions;
@@ -58,12 +57,12 @@ impl Notes {
     async fn query<T: Send + 'static>(
         &self,
         query: impl FnOnce(&Connection) -> rusqlite::Result<T> + Send + 'static,
-    ) -> ToolResult<T> {
+    ) -> Result<T, BoxError> {
         let db = Arc::clone(&self.0);
         tokio::task::spawn_blocking(move || Ok(query(&*db.lock().map_err(|_| "a query has panicked")?)?)).await?
     }
 
-    async fn text(&self, id: i64) -> ToolResult<Option<String>> {
+    async fn text(&self, id: i64) -> Result<Option<String>, BoxError> {
         let select = "SELECT text FROM note WHERE id = ?1";
         self.query(move |db| db.query_row(select, [id], |row| row.get(0)).optional()).await
     }
@@ -100,17 +99,18 @@ impl Notes {
     }
 
     /// Returns `None` for an unknown note, which becomes the error "resource not found".
-    async fn read(self, Args(NoteId { id }): Args<NoteId>) -> ToolResult<Option<String>> {
+    async fn read(self, Args(NoteId { id }): Args<NoteId>) -> Result<Option<String>, BoxError> {
         self.text(id).await
     }
 
-    async fn summarize(self, Args(Summarize { title }): Args<Summarize>) -> ToolResult<String> {
+    async fn summarize(self, Args(Summarize { title }): Args<Summarize>) -> Result<String, BoxError> {
         let select = "SELECT text FROM note WHERE title = ?1 ORDER BY id DESC";
-        let text: String = self.query(move |db| db.query_row(select, [title], |row| row.get(0))).await?;
+        let text = self.query(move |db| db.query_row(select, [title], |row| row.get(0)).optional()).await?;
+        let text: String = text.ok_or_else(|| ErrorObject::new(ErrorCode::INVALID_PARAMS, "no note has this title"))?;
         Ok(format!("Summarize this note in one sentence:\n\n{text}"))
     }
 
-    async fn complete_title(self, params: CompleteRequestParams) -> ToolResult<Vec<String>> {
+    async fn complete_title(self, params: CompleteRequestParams) -> Result<Vec<String>, BoxError> {
         let select = "SELECT DISTINCT title FROM note WHERE substr(title, 1, length(?1)) = ?1 ORDER BY title";
         self.query(move |db| db.prepare(select)?.query_map([params.argument.value], |row| row.get(0))?.collect()).await
     }
@@ -134,7 +134,7 @@ fn server(notes: Notes) -> Server {
 }
 
 #[tokio::main]
-async fn main() -> Result<(), Box<dyn Error>> {
+async fn main() -> Result<(), BoxError> {
     let mut arguments = std::env::args().skip(1);
     let server = server(Notes::open(&arguments.next().ok_or("usage: notes FILE [ADDRESS]")?)?);
     let stop = async { tokio::signal::ctrl_c().await.unwrap_or(()) };
@@ -150,7 +150,7 @@ async fn main() -> Result<(), Box<dyn Error>> {
 }
 
 #[tokio::test]
-async fn serves_notes() -> Result<(), Box<dyn Error>> {
+async fn serves_notes() -> Result<(), BoxError> {
     use mcpgen_sdk::types::{ElicitResult, ElicitResultAction, PromptReference, SubscriptionFilter};
     use serde_json::json;
     let notes = Notes::open(":memory:")?;

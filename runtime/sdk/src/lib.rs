@@ -80,8 +80,8 @@ pub mod prelude;
 #[cfg(any(feature = "http-server", feature = "http-client"))]
 pub use mcpgen_http as http;
 pub use mcpgen_mcp::{
-    Client, ClientBuilder, Extension, LocalInfo, Server, ServerBuilder, client, connect, protocol, replicas, serve,
-    server, telemetry, types,
+    BoxError, Client, ClientBuilder, Extension, LocalInfo, Server, ServerBuilder, client, connect, protocol, replicas,
+    serve, server, telemetry, types,
 };
 pub use mcpgen_runtime::{CallError, Closed, Connection, Context, Limits, Peer, Router};
 pub use mcpgen_runtime::{connection, context, jsonrpc, observer, peer, router, transport, util};

@@ -22,10 +22,10 @@ pub use mcpgen_mcp::client::ToolFailed;
 pub use mcpgen_mcp::protocol::change::Change;
 pub use mcpgen_mcp::protocol::{ContextExt, PeerExt, RouterExt};
 pub use mcpgen_mcp::server::{Args, RequestContext, ServeError, State, Structured, ToolError, ToolInfo, ToolResult};
-pub use mcpgen_mcp::{Client, ClientBuilder, Extension, LocalInfo, Server, ServerBuilder, serve};
+pub use mcpgen_mcp::{BoxError, Client, ClientBuilder, Extension, LocalInfo, Server, ServerBuilder, serve};
 pub use mcpgen_runtime::{CallError, Context, Peer, Router};
 #[cfg(feature = "skills")]
 pub use mcpgen_skills::{ReplaceSkills, ServeSkills, SkillsClient};
 #[cfg(feature = "tasks")]
 pub use mcpgen_tasks::{CallTasks, ServeTasks, TaskContextExt, TaskPeerExt, TaskToolExt};
-pub use mcpgen_types::{ErrorObject, Json, JsonObject, JsonRef, Revision};
+pub use mcpgen_types::{ErrorCode, ErrorObject, Json, JsonObject, JsonRef, Revision};

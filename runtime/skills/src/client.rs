@@ -37,6 +37,7 @@ pub struct LoadedSkill {
 
 /// The content of a skill's file.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct SkillContent {
     /// The URI of the file.
     pub uri: String,

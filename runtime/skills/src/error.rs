@@ -81,7 +81,7 @@ pub enum SkillError {
         reason: String,
     },
     /// The entry of a skill exceeds the client's limits.
-    #[error("{uri}: the skill has more than {}; raise `Client::skill_limits` to load it", counted(*limit, unit))]
+    #[error("{uri}: the skill has more than {}; call `load_skill_within` with other `SkillLimits`", counted(*limit, unit))]
     Limit {
         /// The URI of the skill.
         uri: String,
@@ -91,7 +91,9 @@ pub enum SkillError {
         unit: &'static str,
     },
     /// The content of the skill is generated, so it cannot be verified.
-    #[error("{0}: the skill has no digests; set `Client::skill_limits.allow_dynamic` to load it unverified")]
+    #[error(
+        "{0}: the skill has no digests; call `load_skill_within` with `SkillLimits::allow_dynamic` to load it unverified"
+    )]
     Dynamic(String),
     /// A file does not belong to the skill. Request the entry again if the server may have added the file.
     #[error("{reference}: not a file of the skill {skill}")]

@@ -10,6 +10,7 @@ const MAX_BYTES: usize = 64 << 10;
 /// Why the front matter of a `SKILL.md` is invalid.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("line {line}: {reason}")]
+#[non_exhaustive]
 pub struct FrontmatterError {
     /// The line of the file, starting with 1.
     pub line: usize,

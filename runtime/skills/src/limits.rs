@@ -9,7 +9,9 @@ pub const MAX_BYTES: u64 = 16 << 20;
 pub(super) const MAX_TOTAL_BYTES: u64 = 256 << 20;
 
 /// Limits which skills a client loads. Pass it to [`SkillsClient::load_skill_within`](crate::SkillsClient::load_skill_within).
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, derive_setters::Setters)]
+#[setters(prefix = "with_")]
+#[non_exhaustive]
 pub struct SkillLimits {
     /// The maximum number of files of a skill. Default: [`MAX_FILES`], the least that the extension allows.
     pub files: usize,

@@ -124,8 +124,9 @@ impl<S: RequestService> Connection<S> {
                             peer.complete(&id, Err(CallError::Undelivered(why)));
                         }
                         Some(Err(ReceiveError::Io(error))) => {
-                            peer.set_failure(error.to_string());
-                            read = Err(error);
+                            let error = Arc::new(error);
+                            peer.set_failure(Arc::clone(&error));
+                            read = Err(io::Error::new(error.kind(), error));
                             break;
                         }
                         None => break,

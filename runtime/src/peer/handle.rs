@@ -1,10 +1,10 @@
 //! The peer of a connection.
 
 use std::any::Any;
-use std::fmt;
 use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
+use std::{fmt, io};
 
 use futures_util::future::BoxFuture;
 use mcpgen_types::{ErrorObject, Json, RequestId, Version};
@@ -61,7 +61,7 @@ pub(super) struct PeerState {
     receiving_ended: CancellationToken,
     backlog: Backlog,
     /// Why the connection failed, once it has.
-    failure: OnceLock<String>,
+    failure: OnceLock<Arc<io::Error>>,
 }
 
 impl Context {
@@ -269,7 +269,7 @@ impl Peer {
     }
 
     /// Records why the connection failed. Only the first reason is kept.
-    pub(crate) fn set_failure(&self, reason: String) {
+    pub(crate) fn set_failure(&self, reason: Arc<io::Error>) {
         let _ = self.shared.failure.set(reason);
     }
 
@@ -279,7 +279,7 @@ impl Peer {
     #[must_use]
     pub fn explain(&self, error: CallError) -> CallError {
         match (error, self.shared.failure.get()) {
-            (CallError::Closed(_), Some(reason)) => CallError::ConnectionFailed(reason.clone()),
+            (CallError::Closed(_), Some(reason)) => CallError::ConnectionFailed(Arc::clone(reason)),
             (error, _) => error,
         }
     }

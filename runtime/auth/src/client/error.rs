@@ -135,6 +135,7 @@ pub enum OAuthError {
 
 /// The `error` and `error_description` of an OAuth error response.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct ErrorResponse {
     /// The error code, such as `invalid_grant`.
     pub error: String,

@@ -9,7 +9,8 @@ use crate::fetch::NetworkPolicy;
 use crate::store::{CredentialStore, MemoryStore};
 
 /// Settings of an [`OAuthClient`](super::OAuthClient).
-#[derive(Clone)]
+#[derive(Clone, derive_setters::Setters)]
+#[setters(prefix = "with_")]
 #[non_exhaustive]
 pub struct OAuthOptions {
     /// How the client gets access tokens.

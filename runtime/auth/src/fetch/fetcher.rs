@@ -28,6 +28,7 @@ pub struct Fetcher {
 }
 
 /// A response.
+#[non_exhaustive]
 pub struct Reply {
     /// The status.
     pub status: StatusCode,

@@ -8,7 +8,9 @@ use url::{Host, Url};
 /// server must not make this process send requests to machines that only this process can reach.
 ///
 /// URLs must be `https`, except on the loopback interface. The default allows only public addresses.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, derive_setters::Setters)]
+#[setters(prefix = "with_")]
+#[non_exhaustive]
 pub struct NetworkPolicy {
     /// Whether `localhost`, `127.0.0.0/8` and `::1` may be requested. A client allows it if the MCP server itself is on
     /// the loopback interface.

@@ -15,7 +15,7 @@
 //!
 //! let greet = Tool::new("greet", ToolInputSchema::new());
 //! let server = Server::builder("greeter", "1.0.0")
-//!     .tool(greet, |context: RequestContext| async move {
+//!     .tool(greet, |context: Context| async move {
 //!         let user = Identity::of(&context).map_or("nobody", |identity| &identity.subject);
 //!         format!("hello, {user}")
 //!     })

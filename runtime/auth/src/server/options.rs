@@ -4,7 +4,8 @@ use super::nonce::DpopNonces;
 use super::scopes::ScopePolicy;
 
 /// Settings of a [`ProtectedResource`](super::ProtectedResource).
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, derive_setters::Setters)]
+#[setters(prefix = "with_")]
 #[non_exhaustive]
 pub struct ResourceOptions {
     /// The URL at which clients reach the MCP server. It is the audience of access tokens.

@@ -62,7 +62,7 @@ impl EndpointState {
             _ => return Err(format!("header `{METHOD}` does not match the method of the body, {method:?}")),
         }
         if headers::is_named(method) {
-            match (headers::only(headers, &NAME)?, &posted.subject) {
+            match (headers::only(headers, &NAME).map_err(|mismatch| mismatch.0)?, &posted.subject) {
                 (value, subject) if value == *subject => {}
                 (None, _) => return Err(missing(&NAME)),
                 (Some(value), _) => return Err(format!("header `{NAME}` is {value:?}, which does not match the body")),
@@ -78,7 +78,10 @@ impl EndpointState {
                 let annotated = self.options.tool_headers.as_ref().map_or_else(Vec::new, |of| of(tool));
                 match annotated.is_empty() {
                     true => Ok(()),
-                    false => headers::check_params(&parts.headers, &annotated, &posted.arguments()),
+                    false => {
+                        let checked = headers::check_params(&parts.headers, &annotated, &posted.arguments());
+                        checked.map_err(|mismatch| mismatch.0)
+                    }
                 }
             }
             _ => Ok(()),

@@ -6,7 +6,7 @@ use std::future::Future;
 use mcpgen_types::v2026_07_28::{ElicitRequestFormParams, ElicitResult, ElicitResultAction};
 use mcpgen_types::{JsonObject, Value};
 
-use crate::protocol::form::{check_field, check_form};
+use crate::protocol::form::{FormError, check_field, check_form};
 
 /// A form that a server has sent, and the answers so far.
 ///
@@ -30,7 +30,7 @@ use crate::protocol::form::{check_field, check_form};
 /// for field in form.fields() {
 ///     println!("{} ({})", field.title, field.kind);
 /// }
-/// assert_eq!(form.set("count", "none").unwrap_err(), "expected integer, found string");
+/// assert_eq!(form.set("count", "none").unwrap_err().to_string(), "count: expected integer, found string");
 /// form.set("size", "Large")?;
 /// // An empty text leaves a field at its default.
 /// form.set("count", "")?;
@@ -121,19 +121,19 @@ impl Form {
     /// # Errors
     ///
     /// Says, for the user, what the field expects instead.
-    pub fn set(&mut self, name: &str, entered: &str) -> Result<(), String> {
+    pub fn set(&mut self, name: &str, entered: &str) -> Result<(), FormError> {
         let field = self.fields.iter().find(|field| field.name == name);
-        let field = field.ok_or_else(|| format!("the form has no field {name:?}"))?;
+        let field = field.ok_or_else(|| FormError::new(name, "the form has no such field"))?;
         let value = match (entered, &field.default) {
             ("", Some(default)) => default.clone(),
             ("", None) if !field.is_required => {
                 self.answers.remove(name);
                 return Ok(());
             }
-            ("", None) => return Err("expected a value".to_owned()),
+            ("", None) => return Err(FormError::new(name, "expected a value")),
             (entered, _) => field.value(entered),
         };
-        check_field(&field.schema, &value)?;
+        check_field(&field.schema, &value).map_err(|why| FormError::new(name, why))?;
         self.answers.insert(name, value);
         Ok(())
     }
@@ -151,7 +151,7 @@ impl Form {
                 let Some(entered) = ask(field.clone(), problem).await else { return self.cancel() };
                 problem = match self.set(&field.name, &entered) {
                     Ok(()) => break,
-                    Err(why) => Some(why),
+                    Err(error) => Some(error.reason),
                 };
             }
         }
@@ -163,9 +163,10 @@ impl Form {
     /// # Errors
     ///
     /// Names a required field that has no value.
-    pub fn accept(self) -> Result<ElicitResult, String> {
+    pub fn accept(self) -> Result<ElicitResult, FormError> {
         let result = JsonObject::from([("action", "accept".into()), ("content", self.answers.into())]);
-        let result: ElicitResult = result.decode().map_err(|error: mcpgen_types::Error| error.to_string())?;
+        let invalid = |error: mcpgen_types::Error| FormError::new(&error.path(), error.to_string());
+        let result: ElicitResult = result.decode().map_err(invalid)?;
         check_form(&self.params, &result)?;
         Ok(result)
     }
@@ -301,7 +302,7 @@ mod tests {
         let mut form = Form::new(&params);
         let filled = form.set("x", entered).and_then(|()| form.accept());
         let value = filled.map(|result| mcpgen_types::to_value(&result).expect("JSON")["content"]["x"].clone());
-        assert_eq!(value, expected.map_err(str::to_owned), "{field} {entered:?}");
+        assert_eq!(value.map_err(|error| error.reason), expected.map_err(str::to_owned), "{field} {entered:?}");
     }
 
     #[test]

@@ -30,6 +30,7 @@ pub enum DecodePolicy {
 
 /// A repair of one deviation.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Repair {
     /// The location in the original result, as a JSON pointer.
     pub path: String,

@@ -20,7 +20,7 @@ use super::completion::ArgumentCompletion;
 use super::handle::Client;
 use super::mrtr::{MultiRoundTrip, Rounds};
 use super::pages::Pages;
-use crate::protocol::{Level, PeerExt};
+use crate::protocol::{Level, NotAllowed, PeerExt, Role};
 
 impl<S: RequestService> Client<S> {
     /// Lists the server's tools.
@@ -183,12 +183,9 @@ impl<S: RequestService> Client<S> {
     /// `on_log` sets. Otherwise returns an error if the call fails.
     pub async fn set_level(&self, level: Level) -> Result<(), CallError> {
         if !self.revision().is_legacy() {
-            let why = format!(
-                "logging/setLevel: revision {} has no such request, because each request carries the level; set it \
-                 with `ClientBuilder::on_log`",
-                self.revision(),
-            );
-            return Err(CallError::NotAllowed(why));
+            let (method, role, revision) = ("logging/setLevel".to_owned(), Role::Client, self.revision());
+            let remedy = ", where each request carries the level; set it with `ClientBuilder::on_log`";
+            return Err(CallError::NotAllowed(NotAllowed::Revision { method, role, revision, remedy }.into()));
         }
         let params = Json::from(&json!({ "level": level.as_str() }));
         self.peer.raw_request("logging/setLevel", Some(params)).await.map(drop)

@@ -72,7 +72,9 @@ pub use in_process::InProcessError;
 pub use limits::{PageLimits, RoundLimits};
 pub use pages::Pages;
 #[cfg(feature = "stdio")]
-pub use process::{ChildProcess, ServerOutput};
+pub use process::{ChildProcess, ServerExited, ServerOutput};
 pub use subscribed::SessionState;
 pub use task_results::{CreatedTask, TaskResults};
 pub use tool_call::{ToolCall, ToolFailed};
+
+pub use crate::protocol::form::FormError;

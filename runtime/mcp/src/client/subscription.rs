@@ -11,9 +11,9 @@ use parking_lot::Mutex;
 use serde_json::json;
 use tokio::sync::Notify;
 
-use crate::protocol::TYPES;
 use crate::protocol::change::{Change, Filter, Pending};
 use crate::protocol::conversion::Revisions;
+use crate::protocol::{NotAllowed, TYPES};
 
 /// A client's subscription. Dropping it ends the subscription.
 pub(super) struct Subscription {
@@ -63,7 +63,8 @@ impl Subscription {
         });
         let receiver = Arc::clone(&inbox);
         let revisions = Revisions { from: TYPES, to: revision };
-        let params = revisions.params(METHOD, &params).map_err(|error| CallError::NotAllowed(error.to_string()))?;
+        let params =
+            revisions.params(METHOD, &params).map_err(|error| CallError::NotAllowed(NotAllowed::from(error).into()))?;
         let request = peer.raw_request(METHOD, Some(params));
         let timeout = request.shortest_timeout();
         let mut call = request

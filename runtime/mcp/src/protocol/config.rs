@@ -10,7 +10,9 @@ use super::legacy::Legacy;
 use super::modern::{Modern, ResultRules};
 
 /// The configuration of a server's protocol. Convert a [`LocalInfo`] to get one without cache hints and extensions.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, derive_setters::Setters)]
+#[setters(prefix = "with_")]
+#[non_exhaustive]
 pub struct ServerConfig {
     /// The server's local info.
     pub local_info: LocalInfo,

@@ -23,24 +23,24 @@ use super::scope::{Scope, request_scope, scope};
 use super::task_scope::TaskScope;
 use super::{FixedRevision, Level, Mcp, RequestScope};
 
-/// The methods of [`Context`] for MCP. If the connection has another protocol, they return what an empty request would.
+/// The methods of [`Context`] and [`RequestContext`](crate::server::RequestContext) for MCP. If the connection has another protocol, they return what an empty request would.
 pub trait ContextExt: AsRef<Context> + Sync {
     /// Creates a context without a connection, for testing handlers and layers. Its peer is disconnected.
     #[must_use]
-    fn detached(revision: Revision) -> Context
+    fn detached(revision: Revision) -> Self
     where
-        Self: Sized,
+        Self: From<Context>,
     {
         Self::of_request(revision, "", None)
     }
 
     /// Like [`detached`](Self::detached), but with a method and params.
     #[must_use]
-    fn of_request(revision: Revision, method: &str, params: Option<&Json>) -> Context
+    fn of_request(revision: Revision, method: &str, params: Option<&Json>) -> Self
     where
-        Self: Sized,
+        Self: From<Context>,
     {
-        without_peer(method, RequestScope::of(revision), params)
+        without_peer(method, RequestScope::of(revision), params).into()
     }
 
     /// Returns the request's subject: the name of the tool or prompt, or the URI of the resource. `None` for all other
@@ -252,6 +252,7 @@ pub(crate) fn decode_input<R: Request>(
 
 /// The trace context of a request. The values are not validated.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Trace<'a> {
     /// The value of `traceparent`.
     pub parent: Option<Cow<'a, str>>,

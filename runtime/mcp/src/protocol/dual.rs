@@ -7,11 +7,12 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use mcpgen_types::{ErrorObject, Json, JsonObject, Revision};
+use tower::BoxError;
 
 use crate::protocol::info::{HandlerCapabilities, LocalInfo, PeerInfo};
 use crate::protocol::legacy::Legacy;
 use crate::protocol::modern::Modern;
-use crate::protocol::{Admission, IncomingRequest, Level, RequestInfo, RequestScope, RevisionRules, Role};
+use crate::protocol::{Admission, IncomingRequest, Level, NotAllowed, RequestInfo, RequestScope, RevisionRules, Role};
 
 /// The protocol rules of one side of a connection that supports legacy revisions, modern revisions, or both.
 #[derive(Debug)]
@@ -133,12 +134,12 @@ impl RevisionRules for DualProtocol {
         method: &str,
         revision: Option<Revision>,
         params: Option<&Json>,
-    ) -> Result<(), String> {
+    ) -> Result<(), NotAllowed> {
         let protocol = scope.map_or_else(|| self.current(), |scope| self.rules_of(scope));
         protocol.may_send(scope, method, revision, params)
     }
 
-    fn complete_params(&self, method: &str, params: Option<Json>) -> Result<Option<Json>, String> {
+    fn complete_params(&self, method: &str, params: Option<Json>) -> Result<Option<Json>, BoxError> {
         self.current().complete_params(method, params)
     }
 
@@ -146,7 +147,7 @@ impl RevisionRules for DualProtocol {
         self.current().may_cancel(method, params)
     }
 
-    fn process_result(&self, method: &str, result: Json) -> Result<Json, String> {
+    fn process_result(&self, method: &str, result: Json) -> Result<Json, BoxError> {
         let protocol = match (self.role, method) {
             // Both may be pending while a client finds out which revisions the server supports.
             (Role::Client, "initialize") => self.rules(true),

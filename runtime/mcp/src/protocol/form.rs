@@ -3,24 +3,41 @@
 use mcpgen_types::v2026_07_28::{ElicitRequestFormParams, ElicitResult};
 use mcpgen_types::{Value, counted};
 
+/// The value of a field does not match the form.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{field}: {reason}")]
+#[non_exhaustive]
+pub struct FormError {
+    /// The name of the field.
+    pub field: String,
+    /// What was expected instead, in words for the user.
+    pub reason: String,
+}
+
+impl FormError {
+    pub(crate) fn new(field: &str, reason: impl Into<String>) -> Self {
+        Self { field: field.to_owned(), reason: reason.into() }
+    }
+}
+
 /// Checks the values of an accepted form.
 ///
 /// # Errors
 ///
 /// Fails with the first field that is missing or does not match its schema.
-pub(crate) fn check_form(form: &ElicitRequestFormParams, answer: &ElicitResult) -> Result<(), String> {
+pub(crate) fn check_form(form: &ElicitRequestFormParams, answer: &ElicitResult) -> Result<(), FormError> {
     let answers = answer.content.as_ref().and_then(|content| mcpgen_types::to_value(content).ok());
     let answers = answers.as_ref().and_then(Value::as_object);
     let schema = &form.requested_schema;
     if let Some(missing) =
         schema.required.iter().flatten().find(|name| answers.is_none_or(|answers| !answers.contains_key(name.as_str())))
     {
-        return Err(format!("{missing}: the required field is missing"));
+        return Err(FormError::new(missing, "the required field is missing"));
     }
     for (name, field) in schema.properties.iter() {
         if let Some(answer) = answers.and_then(|answers| answers.get(name.as_str())) {
             let field = mcpgen_types::to_value(field).unwrap_or_default();
-            check_field(&field, answer).map_err(|why| format!("{name}: {why}"))?;
+            check_field(&field, answer).map_err(|why| FormError::new(name, why))?;
         }
     }
     Ok(())
@@ -119,7 +136,8 @@ mod tests {
             answer["content"] = content.clone();
         }
         let answer: ElicitResult = mcpgen_types::from_value(answer).expect("a result");
-        assert_eq!(check_form(&form, &answer), expected.map_err(str::to_owned), "{content}");
+        let checked = check_form(&form, &answer).map_err(|error| error.to_string());
+        assert_eq!(checked, expected.map_err(str::to_owned), "{content}");
     }
 
     #[test]

@@ -136,6 +136,7 @@ impl HandlerCapabilities {
 
 /// The information that the peer has declared about itself.
 #[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
 pub struct PeerInfo {
     /// The negotiated revision or, for per-request metadata, the revision of the request.
     pub revision: Revision,

@@ -8,10 +8,13 @@ use mcpgen_runtime::jsonrpc::errors;
 use mcpgen_types::{ErrorCode, ErrorObject, Json, JsonObject, Revision};
 use parking_lot::{Mutex, MutexGuard};
 use serde_json::json;
+use tower::BoxError;
 
 use super::meta::with_meta;
 use crate::protocol::info::{HandlerCapabilities, LocalInfo, PeerInfo, check_declarations, missing_for};
-use crate::protocol::{Admission, IncomingRequest, Level, RequestInfo, RequestScope, RevisionRules, Role, methods};
+use crate::protocol::{
+    Admission, IncomingRequest, Level, NotAllowed, RequestInfo, RequestScope, RevisionRules, Role, methods,
+};
 
 /// The member of `_meta` that names the task a message belongs to (2025-11-25).
 pub const RELATED_TASK: &str = "io.modelcontextprotocol/related-task";
@@ -191,12 +194,12 @@ impl Legacy {
         Ok(Json::from(&json!({})))
     }
 
-    /// Returns an error message if the method is not a request to the role `receiver`, or if a side has not declared
-    /// the capability that the method needs.
-    fn missing_capability(&self, method: &str, peer_info: &PeerInfo, receiver: Role) -> Option<String> {
+    /// Returns an error if the method is not a request to the role `receiver`, or if a side has not declared the
+    /// capability that the method needs.
+    fn missing_capability(&self, method: &str, peer_info: &PeerInfo, receiver: Role) -> Option<NotAllowed> {
         let spec = methods::in_or_near(peer_info.revision, method)?;
         if spec.is_request && !methods::is_received_by(spec, receiver) {
-            return Some(format!("{method}: a {receiver} does not handle this request"));
+            return Some(NotAllowed::Direction { method: method.to_owned(), role: receiver });
         }
         let declared_by = if spec.is_request { receiver } else { receiver.other() };
         let has_capability = match declared_by == self.role {
@@ -209,7 +212,23 @@ impl Legacy {
             return None;
         }
         let capability = spec.capability.join(".");
-        Some(format!("{method}: the {declared_by} has not declared the capability {capability}"))
+        Some(NotAllowed::Capability { method: method.to_owned(), role: declared_by, capability })
+    }
+
+    /// Returns an error if the params of a request need a capability, in addition to that of the method, that the peer
+    /// has not declared.
+    fn missing_for_params(&self, method: &str, peer_info: &PeerInfo, params: &Json) -> Option<NotAllowed> {
+        let runs_as_task = peer_info.revision.method(method).is_some_and(|spec| spec.may_run_as_task);
+        if !runs_as_task {
+            return None;
+        }
+        let task: Vec<&str> = ["tasks", "requests"].into_iter().chain(method.split('/')).collect();
+        let missing_for = match params.get("task").is_some() && !peer_info.can(&task) {
+            true => &task,
+            false => missing_for(method, params.as_ref(), peer_info.capabilities.as_ref())?,
+        };
+        let (method, capability) = (method.to_owned(), missing_for.join("."));
+        Some(NotAllowed::Capability { method, role: self.role.other(), capability })
     }
 }
 
@@ -234,21 +253,6 @@ pub enum InitializeError {
     Version(String),
 }
 
-/// Returns an error message if the params of a request need a capability, in addition to that of the method, that the
-/// peer has not declared.
-fn missing_for_params(method: &str, peer_info: &PeerInfo, params: &Json) -> Option<String> {
-    let runs_as_task = peer_info.revision.method(method).is_some_and(|spec| spec.may_run_as_task);
-    if !runs_as_task {
-        return None;
-    }
-    let task: Vec<&str> = ["tasks", "requests"].into_iter().chain(method.split('/')).collect();
-    let missing_for = match params.get("task").is_some() && !peer_info.can(&task) {
-        true => &task,
-        false => missing_for(method, params.as_ref(), peer_info.capabilities.as_ref())?,
-    };
-    Some(format!("{method}: the peer has not declared the capability {}", missing_for.join(".")))
-}
-
 impl RevisionRules for Legacy {
     fn admit(&self, request: &IncomingRequest<'_>) -> Result<Admission, ErrorObject> {
         let IncomingRequest { method, params, .. } = *request;
@@ -258,7 +262,7 @@ impl RevisionRules for Legacy {
             ("initialize", _) if self.role == Role::Server => self.initialize(params),
             (_, None) => Err(errors::invalid_request("the connection is not initialized yet; send `initialize` first")),
             (_, Some(peer_info)) => match self.missing_capability(method, &peer_info, self.role) {
-                Some(why) => Err(ErrorObject::new(ErrorCode::METHOD_NOT_FOUND, why)),
+                Some(why) => Err(ErrorObject::new(ErrorCode::METHOD_NOT_FOUND, why.to_string())),
                 None => {
                     let level = (method == "logging/setLevel").then(|| self.set_log_level(params)).transpose()?;
                     if let Some(result) = level.filter(|_| !self.passes_log_level_on) {
@@ -289,7 +293,7 @@ impl RevisionRules for Legacy {
         method: &str,
         revision: Option<Revision>,
         params: Option<&Json>,
-    ) -> Result<(), String> {
+    ) -> Result<(), NotAllowed> {
         let State { peer_info, ready, .. } = &*self.state();
         let early = match (self.role, method) {
             (_, "ping" | "notifications/cancelled" | "notifications/progress") | (Role::Client, "initialize") => {
@@ -298,17 +302,17 @@ impl RevisionRules for Legacy {
             (Role::Server, "notifications/message") => true,
             _ => false,
         };
+        if let (Some(of), Some(PeerInfo { revision: used, .. })) = (revision, peer_info.as_deref())
+            && of != *used
+        {
+            return Err(NotAllowed::OtherRevision { method: method.to_owned(), of, used: *used });
+        }
         match peer_info {
-            Some(peer_info) if revision.is_some_and(|revision| revision != peer_info.revision) => {
-                let supported = peer_info.revision.as_str();
-                let of = revision.map_or("", Revision::as_str);
-                Err(format!("{method}: the type belongs to revision {of}, but the connection uses {supported}"))
-            }
             Some(peer_info) if *ready || early || self.role == Role::Client => {
                 let lacks = self.missing_capability(method, peer_info, self.role.other());
-                lacks.or_else(|| missing_for_params(method, peer_info, params?)).map_or(Ok(()), Err)
+                lacks.or_else(|| self.missing_for_params(method, peer_info, params?)).map_or(Ok(()), Err)
             }
-            _ => Err(format!("{method}: the connection is not initialized yet")),
+            _ => Err(NotAllowed::NotInitialized { method: method.to_owned() }),
         }
     }
 
@@ -334,7 +338,7 @@ impl RevisionRules for Legacy {
         method != "initialize" && !(params.is_some_and(is_task) && self.peer_info().is_some_and(may_run_as_task))
     }
 
-    fn process_result(&self, method: &str, result: Json) -> Result<Json, String> {
+    fn process_result(&self, method: &str, result: Json) -> Result<Json, BoxError> {
         if method == "initialize" && self.role == Role::Client {
             let read_peer_info = self.read_peer_info(&result);
             let mut state = self.state();

@@ -20,7 +20,7 @@ use super::modern::SUBSCRIPTION_ID;
 use super::params::{ParamsInterner, ParamsView};
 use super::scope::{Scope, request_id};
 use super::task_scope::CallOfTask;
-use super::{IncomingRequest, RequestScope, RevisionRules, Role, meta, methods};
+use super::{IncomingRequest, NotAllowed, RequestScope, RevisionRules, Role, meta, methods};
 use crate::protocol::scope::{request_info, scope};
 
 /// The Model Context Protocol on a connection.
@@ -190,21 +190,22 @@ impl Protocol for Mcp {
     }
 
     fn before_send(&self, message: &mut Sending<'_>) -> Result<(), CallError> {
-        let invalid = |why: String| CallError::Invalid(why.into());
         let scope = message.on_behalf_of.and_then(|context| context.scope::<Scope>());
         let revision = message.version.map(Revision::of);
         self.rules
             .may_send(scope.map(Scope::request), message.method, revision, message.params.as_ref())
-            .map_err(CallError::NotAllowed)?;
+            .map_err(|why| CallError::NotAllowed(why.into()))?;
         let Some(id) = message.id else {
             return self.add_task(message, scope);
         };
-        message.params = self.rules.complete_params(message.method, message.params.take()).map_err(invalid)?;
+        message.params =
+            self.rules.complete_params(message.method, message.params.take()).map_err(CallError::Invalid)?;
         self.add_task(message, scope)?;
         if message.wants_progress {
             // The progress token is the request's ID, which is unique on the connection.
             let token = ("progressToken", mcpgen_types::to_string(id));
-            message.params = meta::with_meta(message.params.take(), &[token], true).map_err(invalid)?;
+            message.params = meta::with_meta(message.params.take(), &[token], true)
+                .map_err(|error| CallError::Invalid(error.into()))?;
         }
         message.can_cancel = self.rules.may_cancel(message.method, message.params.as_ref());
         Ok(())
@@ -216,7 +217,7 @@ impl Protocol for Mcp {
     }
 
     fn receive_result(&self, method: &str, result: Json) -> Result<Json, BoxError> {
-        self.rules.process_result(method, result).map_err(Into::into)
+        self.rules.process_result(method, result)
     }
 
     fn cancellation(&self, id: &RequestId, on_behalf_of: Option<&Context>) -> Option<Cancellation> {
@@ -234,7 +235,7 @@ impl Mcp {
     fn add_task(&self, message: &mut Sending<'_>, scope: Option<&Scope>) -> Result<(), CallError> {
         let Some(task) = scope.and_then(Scope::task) else { return Ok(()) };
         if task.has_ended() {
-            return Err(CallError::NotAllowed("the task that sends this message has ended".to_owned()));
+            return Err(CallError::NotAllowed(NotAllowed::TaskEnded.into()));
         }
         let params = meta::with_meta(message.params.take(), &[task.meta()], true);
         message.params = params.map_err(|why| CallError::Invalid(why.into()))?;

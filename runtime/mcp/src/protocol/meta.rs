@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use mcpgen_runtime::jsonrpc::json::{Edit, Picked};
 use mcpgen_types::codec::Cursor;
-use mcpgen_types::{Json, JsonObject};
+use mcpgen_types::{Error, Json, JsonObject};
 
 use super::methods::subject_member;
 
@@ -28,7 +28,7 @@ pub fn subject(method: &str, params: Option<&Json>) -> Option<String> {
 /// # Errors
 ///
 /// Fails if the params or their `_meta` are not an object.
-pub fn with_meta(params: Option<Json>, members: &[(&str, String)], over: bool) -> Result<Option<Json>, String> {
+pub fn with_meta(params: Option<Json>, members: &[(&str, String)], over: bool) -> Result<Option<Json>, Error> {
     let add = |params: Cursor<'_>| {
         add_meta(params, members, over).map_err(|error| error.located_from(params).at_key("params"))
     };
@@ -36,13 +36,10 @@ pub fn with_meta(params: Option<Json>, members: &[(&str, String)], over: bool) -
         Some(params) => params.read(add),
         None => Json::from(&JsonObject::new()).read(add),
     };
-    match edited.and_then(|edited| edited) {
-        Ok(edited) => Ok(edited.or(params)),
-        Err(error) => Err(error.to_string()),
-    }
+    Ok(edited??.or(params))
 }
 
-fn add_meta(params: Cursor<'_>, members: &[(&str, String)], over: bool) -> Result<Option<Json>, mcpgen_types::Error> {
+fn add_meta(params: Cursor<'_>, members: &[(&str, String)], over: bool) -> Result<Option<Json>, Error> {
     let mut edit = Edit::of(params);
     match Picked::from(params, &["_meta"])?.values {
         [None] if members.is_empty() => {}

@@ -12,6 +12,7 @@ use mcpgen_types::v2026_07_28::{DiscoverRequest, InputRequest, InputRequiredResu
 use mcpgen_types::{ErrorCode, ErrorObject, Json, JsonObject, JsonRef, MethodSpec, Request, Revision};
 use parking_lot::{Mutex, MutexGuard};
 use serde_json::json;
+use tower::BoxError;
 
 use super::meta::with_meta;
 use crate::protocol::cache_hints::CacheHints;
@@ -19,7 +20,9 @@ use crate::protocol::conversion::Revisions;
 use crate::protocol::info::{
     HandlerCapabilities, LocalInfo, MAX_DECLARATION, PeerInfo, can, check_declarations, missing_for,
 };
-use crate::protocol::{Admission, IncomingRequest, Level, RequestInfo, RequestScope, RevisionRules, Role, TYPES};
+use crate::protocol::{
+    Admission, IncomingRequest, Level, NotAllowed, RequestInfo, RequestScope, RevisionRules, Role, TYPES,
+};
 
 /// The member of `_meta` with the revision of a request.
 pub const PROTOCOL_VERSION: &str = "io.modelcontextprotocol/protocolVersion";
@@ -69,7 +72,9 @@ struct Negotiated {
 type LastScope = (Weak<JsonObject>, RequestScope);
 
 /// The allowed values of `resultType`, and how a client treats a result without it.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, derive_setters::Setters)]
+#[setters(prefix = "with_")]
+#[non_exhaustive]
 pub struct ResultRules {
     /// Whether a client rejects a result without `resultType`. If false (the default), such a result, which servers of
     /// earlier revisions send, counts as `complete`.
@@ -469,66 +474,59 @@ impl RevisionRules for Modern {
         method: &str,
         revision: Option<Revision>,
         _: Option<&Json>,
-    ) -> Result<(), String> {
-        let supported = scope.map(|scope| scope.revision).or(self.negotiated().revision);
-        if let (Some(of), Some(supported)) = (revision, supported)
-            && of != supported
+    ) -> Result<(), NotAllowed> {
+        let known = scope.map(|scope| scope.revision).or(self.negotiated().revision);
+        let (used, name) = (known.unwrap_or(TYPES), || method.to_owned());
+        if let (Some(of), Some(used)) = (revision, known)
+            && of != used
         {
-            return Err(format!(
-                "{method}: the type belongs to revision {}, but the peer uses {}",
-                of.as_str(),
-                supported.as_str()
-            ));
+            return Err(NotAllowed::OtherRevision { method: name(), of, used });
         }
+        let unknown = |remedy| NotAllowed::Revision { method: name(), role: self.role, revision: used, remedy };
         let is_notification = method.starts_with("notifications/");
         match (self.role, method) {
             (_, "notifications/cancelled") => Ok(()),
             (Role::Client, _) if !is_notification => Ok(()),
-            (Role::Server, _) if !is_notification => Err(format!(
-                "{method}: in revision {} a server cannot send requests; return an InputRequiredResult instead",
-                supported.unwrap_or(TYPES)
-            )),
+            (Role::Server, _) if !is_notification => Err(unknown("; return an `InputRequiredResult` instead")),
             (Role::Server, "notifications/progress") => Ok(()),
-            (Role::Server, "notifications/message") if !self.can(supported.unwrap_or(TYPES), &["logging"]) => {
-                Err(format!("{method}: the server has not declared the capability logging"))
+            (Role::Server, "notifications/message") if !self.can(used, &["logging"]) => {
+                let (role, capability) = (self.role, "logging".to_owned());
+                Err(NotAllowed::Capability { method: name(), role, capability })
             }
             (Role::Server, "notifications/message") => match scope.and_then(|scope| scope.level) {
                 Some(_) => Ok(()),
-                None => Err(format!("{method}: the client did not set a log level in the request")),
+                None => Err(NotAllowed::NoLogLevel),
             },
             // All other notifications of servers belong to subscriptions.
             (Role::Server, method) if self.revision().method(method).is_some() => {
-                Err(format!("{method}: only sent to subscribers; use Subscriptions"))
+                Err(NotAllowed::OnlyToSubscribers { method: name() })
             }
             // Notifications that no revision defines belong to extensions, or to schemas that extend a revision.
-            (Role::Client, method) if MethodSpec::newest(method).is_some() => {
-                let supported = supported.unwrap_or(TYPES);
-                Err(format!("{method}: a client cannot send this notification in revision {supported}"))
-            }
+            (Role::Client, method) if MethodSpec::newest(method).is_some() => Err(unknown("")),
             _ => Ok(()),
         }
     }
 
-    fn complete_params(&self, _: &str, params: Option<Json>) -> Result<Option<Json>, String> {
+    fn complete_params(&self, _: &str, params: Option<Json>) -> Result<Option<Json>, BoxError> {
         if self.role == Role::Server {
             return Ok(params);
         }
         let revision = self.revision();
-        with_meta(params, &request_meta(&self.local_info, &self.capabilities(revision), revision), false)
+        Ok(with_meta(params, &request_meta(&self.local_info, &self.capabilities(revision), revision), false)?)
     }
 
-    fn process_result(&self, method: &str, result: Json) -> Result<Json, String> {
+    fn process_result(&self, method: &str, result: Json) -> Result<Json, BoxError> {
         if self.role == Role::Server {
             return Ok(result);
         }
-        let completed = result.read(|result| self.completed(method, result)).map_err(|error| error.to_string())??;
+        let completed = result.read(|result| self.completed(method, result))??;
         let result = completed.unwrap_or(result);
         if method == DiscoverRequest::METHOD {
             let declared = result.read(|result| {
                 check_declarations(result, &["capabilities"]).and_then(|()| check_meta(result, &[SERVER_INFO]))
             });
             if let Ok(Err(why)) = declared {
-                return Err(format!("{method} result: {why}"));
+                return Err(format!("{method} result: {why}").into());
             }
             if let Some(peer_info) = self.read_peer_info(&result) {
                 self.negotiated().peer_info = Some(Arc::new(peer_info));

@@ -6,6 +6,7 @@ use mcpgen_types::{Error, Number};
 
 /// A report of the peer's progress with a call.
 #[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
 pub struct Progress {
     /// The progress so far. It increases from one report to the next.
     pub progress: f64,

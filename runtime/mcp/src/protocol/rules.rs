@@ -3,9 +3,11 @@
 use std::sync::Arc;
 
 use mcpgen_types::{ErrorObject, Json, JsonObject, Revision};
+use tower::BoxError;
 
 use super::info::PeerInfo;
 use super::log_level::Level;
+use super::not_allowed::NotAllowed;
 use super::role::Role;
 
 /// The rules of a kind of revisions. [`Mcp`](super::Mcp) applies them to the messages of a connection.
@@ -50,7 +52,7 @@ pub trait RevisionRules: Send + Sync + 'static {
         _method: &str,
         _revision: Option<Revision>,
         _params: Option<&Json>,
-    ) -> Result<(), String> {
+    ) -> Result<(), NotAllowed> {
         Ok(())
     }
 
@@ -59,7 +61,7 @@ pub trait RevisionRules: Send + Sync + 'static {
     /// # Errors
     ///
     /// Returns the reason if the params are not valid for any request.
-    fn complete_params(&self, _method: &str, params: Option<Json>) -> Result<Option<Json>, String> {
+    fn complete_params(&self, _method: &str, params: Option<Json>) -> Result<Option<Json>, BoxError> {
         Ok(params)
     }
 
@@ -73,7 +75,7 @@ pub trait RevisionRules: Send + Sync + 'static {
     /// # Errors
     ///
     /// Returns the reason if the result is not valid in this kind of revisions.
-    fn process_result(&self, _method: &str, result: Json) -> Result<Json, String> {
+    fn process_result(&self, _method: &str, result: Json) -> Result<Json, BoxError> {
         Ok(result)
     }
 
@@ -114,6 +116,7 @@ pub trait RevisionRules: Send + Sync + 'static {
 
 /// An incoming request.
 #[derive(Clone, Copy, Debug)]
+#[non_exhaustive]
 pub struct IncomingRequest<'a> {
     /// The requested method.
     pub method: &'a str,
@@ -125,6 +128,7 @@ pub struct IncomingRequest<'a> {
 
 /// A handled request, as input for the rules of its result.
 #[derive(Clone, Copy, Debug)]
+#[non_exhaustive]
 pub struct RequestInfo<'a> {
     /// The method.
     pub method: &'a str,
@@ -152,6 +156,7 @@ pub enum Admission {
 
 /// The revision, the client and the log level of a request.
 #[derive(Clone, Debug)]
+#[non_exhaustive]
 pub struct RequestScope {
     /// The revision of the request.
     pub revision: Revision,

@@ -3,11 +3,11 @@
 use futures_util::FutureExt;
 use mcpgen_runtime::context::Context;
 use mcpgen_types::v2026_07_28::CompleteRequestParams;
+use tower::BoxError;
 
 use super::extract::{ARGUMENTS, Call, FromCall, Sealed, taken};
 use super::function::Handler;
 use super::state::Completion;
-use super::tool_error::ToolError;
 
 /// Wraps the function of a completion.
 pub(super) fn completion<M, S, H>(handler: H, state: S) -> Completion
@@ -41,7 +41,7 @@ impl Call for Complete {
 impl<S> FromCall<Complete, S> for CompleteRequestParams {
     const TAKES: u8 = ARGUMENTS;
 
-    fn from_call(call: &mut Complete, _: &S) -> Result<Self, ToolError> {
+    fn from_call(call: &mut Complete, _: &S) -> Result<Self, BoxError> {
         call.params.take().ok_or_else(taken)
     }
 }
@@ -50,7 +50,9 @@ impl<S> FromCall<Complete, S> for CompleteRequestParams {
 #[diagnostic::on_unimplemented(
     message = "a completion cannot return `{Self}`",
     label = "the function of this completion returns `{Self}`",
-    note = "return `Vec<String>`, or a `Result` of it"
+    note = "return `Vec<String>`",
+    note = "to report failures, return a `Result` of one of these whose error is an error, text, `ErrorObject` or `BoxError`; \
+            `ToolError` is for tools"
 )]
 pub trait IntoCompletion {
     /// Converts into the matching values.
@@ -58,17 +60,17 @@ pub trait IntoCompletion {
     /// # Errors
     ///
     /// Returns an error if the completion failed.
-    fn into_completion(self) -> Result<Vec<String>, ToolError>;
+    fn into_completion(self) -> Result<Vec<String>, BoxError>;
 }
 
 impl IntoCompletion for Vec<String> {
-    fn into_completion(self) -> Result<Vec<String>, ToolError> {
+    fn into_completion(self) -> Result<Vec<String>, BoxError> {
         Ok(self)
     }
 }
 
-impl<E: Into<ToolError>> IntoCompletion for Result<Vec<String>, E> {
-    fn into_completion(self) -> Result<Vec<String>, ToolError> {
+impl<E: Into<BoxError>> IntoCompletion for Result<Vec<String>, E> {
+    fn into_completion(self) -> Result<Vec<String>, BoxError> {
         self.map_err(Into::into)
     }
 }

@@ -7,6 +7,7 @@ use futures_util::FutureExt;
 use mcpgen_runtime::context::Context;
 use mcpgen_types::v2026_07_28::{Prompt, Resource, ResourceTemplate, Tool, ToolInputSchema};
 use mcpgen_types::{ErrorObject, JsonObject};
+use tower::BoxError;
 
 use super::builder::ServerBuilder;
 use super::into_tool_result::IntoToolResult;
@@ -14,6 +15,7 @@ use super::page::Page;
 use super::prompt::IntoPrompt;
 use super::registry::{Entry, Registry, decode_cursor, encode_cursor};
 use super::state::{ComputedList, PromptArguments, RequestContext, Server, ToolEntry, ToolFallback};
+use super::tool_error::error_response;
 
 impl ServerBuilder {
     /// Adds tools that are computed for each request, such as those of a user. The function takes the context of the
@@ -50,7 +52,7 @@ impl ServerBuilder {
     pub fn tool_list<F, Fut>(self, list: F) -> Self
     where
         F: Fn(Context, Option<String>) -> Fut + Send + Sync + 'static,
-        Fut: Future<Output = Result<Page<Tool>, ErrorObject>> + Send + 'static,
+        Fut: Future<Output = Result<Page<Tool>, BoxError>> + Send + 'static,
     {
         self.setup(|setup| {
             setup.state.config.computed.tools = Some(computed(list));
@@ -111,7 +113,7 @@ impl ServerBuilder {
     pub fn resource_list<F, Fut>(self, list: F) -> Self
     where
         F: Fn(Context, Option<String>) -> Fut + Send + Sync + 'static,
-        Fut: Future<Output = Result<Page<Resource>, ErrorObject>> + Send + 'static,
+        Fut: Future<Output = Result<Page<Resource>, BoxError>> + Send + 'static,
     {
         self.setup(|setup| {
             setup.state.config.computed.resources = Some(computed(list));
@@ -124,7 +126,7 @@ impl ServerBuilder {
     pub fn resource_template_list<F, Fut>(self, list: F) -> Self
     where
         F: Fn(Context, Option<String>) -> Fut + Send + Sync + 'static,
-        Fut: Future<Output = Result<Page<ResourceTemplate>, ErrorObject>> + Send + 'static,
+        Fut: Future<Output = Result<Page<ResourceTemplate>, BoxError>> + Send + 'static,
     {
         self.setup(|setup| {
             setup.state.config.computed.templates = Some(computed(list));
@@ -137,7 +139,7 @@ impl ServerBuilder {
     pub fn prompt_list<F, Fut>(self, list: F) -> Self
     where
         F: Fn(Context, Option<String>) -> Fut + Send + Sync + 'static,
-        Fut: Future<Output = Result<Page<Prompt>, ErrorObject>> + Send + 'static,
+        Fut: Future<Output = Result<Page<Prompt>, BoxError>> + Send + 'static,
     {
         self.setup(|setup| {
             setup.state.config.computed.prompts = Some(computed(list));
@@ -169,7 +171,7 @@ impl ServerBuilder {
 fn computed<F, Fut, T>(list: F) -> ComputedList<T>
 where
     F: Fn(Context, Option<String>) -> Fut + Send + Sync + 'static,
-    Fut: Future<Output = Result<Page<T>, ErrorObject>> + Send + 'static,
+    Fut: Future<Output = Result<Page<T>, BoxError>> + Send + 'static,
 {
     Box::new(move |context, cursor| list(context, cursor).boxed())
 }
@@ -194,7 +196,8 @@ pub(super) async fn page<T: Entry>(
         }
     }
     let Some(computed) = computed else { return Ok(items.into()) };
-    let Page { items: found, next_cursor } = computed(context.clone(), of_computed).await?;
+    let Page { items: found, next_cursor } =
+        computed(context.clone(), of_computed).await.map_err(|error| error_response(error, context))?;
     let viewer = server.viewer(context);
     items.extend(found.into_iter().filter(|listed| {
         let item = T::item_of(listed);
@@ -210,7 +213,7 @@ impl ToolEntry {
         Self {
             tool: Tool::new(name, ToolInputSchema::new()),
             run: Box::new(move |entry, request_context, arguments| {
-                let (server, context) = (request_context.server.clone(), Context::clone(&request_context));
+                let (server, context) = (request_context.server.clone(), request_context.context.clone());
                 let object = match arguments.object() {
                     Ok(object) => object,
                     Err(error) => return Box::pin(ready(entry.encode(&context, Err(error.into())))),

@@ -1,6 +1,5 @@
 //! The context of tools, prompts and resources, with requests for input from the client.
 
-use std::ops::Deref;
 use std::sync::{Arc, OnceLock};
 
 use mcpgen_runtime::context::Context;
@@ -8,13 +7,14 @@ use mcpgen_types::v2026_07_28::{
     CreateMessageRequest, CreateMessageRequestParams, CreateMessageResult, ElicitRequest, ElicitRequestParams,
     ElicitResult, ElicitResultAction, InputRequest, ListRootsRequest, ListRootsResult,
 };
-use mcpgen_types::{Json, Map, Request};
+use mcpgen_types::{ErrorCode, ErrorObject, Json, JsonObject, Map, Request};
+use tower::BoxError;
 
 use super::arguments::Arguments;
+use super::input_error::InputError;
 use super::input_source::InputSource;
 use super::questions::{Binding, Questions};
 use super::state::{RequestContext, Server};
-use super::tool_error::ToolError;
 use crate::protocol::conversion::Revisions;
 use crate::protocol::form::check_form;
 use crate::protocol::input_requests::method_and_params;
@@ -60,6 +60,12 @@ impl RequestContext {
         self.questions.get().map(|questions| questions.responses()).unwrap_or_default()
     }
 
+    /// Returns the context of the request: its ID, peer and principal, and whether it is cancelled.
+    #[must_use]
+    pub fn context(&self) -> &Context {
+        &self.context
+    }
+
     /// Returns the server that handles the request, for example to add tools or to notify clients of a change.
     ///
     /// Use it in the functions of tools, prompts and resources. A function that owns a clone of its server keeps the server
@@ -90,9 +96,9 @@ impl RequestContext {
     /// Fails if the client has not responded yet (2026-07-28), if it does not respond with a valid result, if the
     /// revision or the client does not support the request, if the request state is invalid, or if the function has asked
     /// another question with this key. Return the error with `?`.
-    pub async fn elicit(&self, key: &str, params: impl Into<ElicitRequestParams>) -> Result<ElicitResult, ToolError> {
+    pub async fn elicit(&self, key: &str, params: impl Into<ElicitRequestParams>) -> Result<ElicitResult, InputError> {
         let mut answers = self.elicit_all([(key.to_owned(), params.into())]).await?;
-        answers.pop().ok_or_else(no_answer)
+        answers.pop().ok_or_else(|| no_answer(key))
     }
 
     /// Asks the user several questions, each with its key; see [`elicit`](Self::elicit). In 2026-07-28 and in tasks, the
@@ -104,7 +110,7 @@ impl RequestContext {
     pub async fn elicit_all(
         &self,
         questions: impl IntoIterator<Item = (String, ElicitRequestParams)> + Send,
-    ) -> Result<Vec<ElicitResult>, ToolError> {
+    ) -> Result<Vec<ElicitResult>, InputError> {
         let questions: Vec<_> = questions.into_iter().collect();
         let requests = questions.iter().map(|(key, params)| (key.clone(), ElicitRequest::new(params.clone()).into()));
         let answers = self.ask_all::<ElicitRequest>(requests.collect()).await?;
@@ -122,7 +128,7 @@ impl RequestContext {
     ///
     /// ```
     /// use mcpgen_sdk::Server;
-    /// use mcpgen_sdk::server::{RequestContext, ToolError};
+    /// use mcpgen_sdk::server::{RequestContext, ToolResult};
     /// use schemars::JsonSchema;
     /// use serde::Deserialize;
     ///
@@ -132,7 +138,7 @@ impl RequestContext {
     ///     confirmed: bool,
     /// }
     ///
-    /// async fn delete(context: RequestContext) -> Result<&'static str, ToolError> {
+    /// async fn delete(context: RequestContext) -> ToolResult<&'static str> {
     ///     match context.elicit_as("confirm", "Delete all files?").await? {
     ///         Some(Confirm { confirmed: true }) => Ok("deleted"),
     ///         _ => Ok("nothing was deleted"),
@@ -146,7 +152,7 @@ impl RequestContext {
     /// # Errors
     ///
     /// Fails like [`elicit`](Self::elicit), and if `T` cannot be a form.
-    pub async fn elicit_as<T>(&self, key: &str, message: impl Into<String> + Send) -> Result<Option<T>, ToolError>
+    pub async fn elicit_as<T>(&self, key: &str, message: impl Into<String> + Send) -> Result<Option<T>, InputError>
     where
         T: serde::de::DeserializeOwned + schemars::JsonSchema,
     {
@@ -154,10 +160,9 @@ impl RequestContext {
         let answer = self.elicit(key, params).await?;
         match answer.action {
             ElicitResultAction::Accept => {
-                let content = answer.content.map(|content| mcpgen_types::to_value(&content)).transpose()?;
-                let content = content.unwrap_or_else(|| serde_json::json!({}));
-                let value = mcpgen_types::Json::from(&content).deserialize();
-                value.map(Some).map_err(|error| ToolError::failed(format!("the client's answer to {key:?}: {error}")))
+                let content =
+                    answer.content.map_or_else(|| Json::from(&JsonObject::new()), |content| Json::from(&content));
+                content.deserialize().map(Some).map_err(|error| invalid_answer(key, error))
             }
             _ => Ok(None),
         }
@@ -172,7 +177,7 @@ impl RequestContext {
         &self,
         key: &str,
         params: CreateMessageRequestParams,
-    ) -> Result<CreateMessageResult, ToolError> {
+    ) -> Result<CreateMessageResult, InputError> {
         self.ask::<CreateMessageRequest>(key, CreateMessageRequest::new(params)).await
     }
 
@@ -182,24 +187,21 @@ impl RequestContext {
     /// # Errors
     ///
     /// Fails like [`elicit`](Self::elicit).
-    pub async fn roots(&self, key: &str) -> Result<ListRootsResult, ToolError> {
+    pub async fn roots(&self, key: &str) -> Result<ListRootsResult, InputError> {
         self.ask::<ListRootsRequest>(key, ListRootsRequest::new()).await
     }
 
-    async fn ask<R: Request + Into<InputRequest>>(&self, key: &str, request: R) -> Result<R::Result, ToolError> {
+    async fn ask<R: Request + Into<InputRequest>>(&self, key: &str, request: R) -> Result<R::Result, InputError> {
         let mut results = self.ask_all::<R>(vec![(key.to_owned(), request.into())]).await?;
-        results.pop().ok_or_else(no_answer)
+        results.pop().ok_or_else(|| no_answer(key))
     }
 
     /// Requests inputs, and returns them in the order of the requests.
-    async fn ask_all<R: Request>(&self, requests: Vec<(String, InputRequest)>) -> Result<Vec<R::Result>, ToolError> {
+    async fn ask_all<R: Request>(&self, requests: Vec<(String, InputRequest)>) -> Result<Vec<R::Result>, InputError> {
         for (key, _) in &requests {
             // In 2026-07-28, the answer to the first question would be that to the second, too.
             if !self.questions().add(key) {
-                let why = format!(
-                    "the key {key:?} is used for two questions; give each question of the function its own key"
-                );
-                return Err(ToolError::failed(why));
+                return Err(InputError::DuplicateKey(key.clone()));
             }
         }
         if let Some(source) = self.extended.as_ref().and_then(|extended| extended.input_source.as_ref()) {
@@ -209,8 +211,8 @@ impl RequestContext {
             return self.ask_next::<R>(requests).await;
         }
         let mut results = Vec::new();
-        for (_, request) in &requests {
-            results.push(self.ask_now::<R>(request).await?);
+        for (key, request) in &requests {
+            results.push(self.ask_now::<R>(key, request).await?);
         }
         Ok(results)
     }
@@ -220,41 +222,46 @@ impl RequestContext {
         &self,
         source: &dyn InputSource,
         requests: Vec<(String, InputRequest)>,
-    ) -> Result<Vec<R::Result>, ToolError> {
+    ) -> Result<Vec<R::Result>, InputError> {
         let keys: Vec<String> = requests.iter().map(|(key, _)| key.clone()).collect();
         let responses = source.request(requests.into_iter().collect()).await?;
         let decode = |key: &String| {
-            let response = responses.get(key).ok_or_else(no_answer)?;
+            let response = responses.get(key).ok_or_else(|| no_answer(key))?;
             Ok(crate::protocol::context::decode_input::<R>(&self.context, key, response)?)
         };
         keys.iter().map(decode).collect()
     }
 
     /// Sends a request to the client and waits for the response (legacy revisions).
-    async fn ask_now<R: Request>(&self, request: &InputRequest) -> Result<R::Result, ToolError> {
+    async fn ask_now<R: Request>(&self, key: &str, request: &InputRequest) -> Result<R::Result, InputError> {
         let (method, params) = method_and_params(request);
         let revisions = Revisions { from: TYPES, to: self.context.revision() };
         let params = params.map(|params| revisions.params(&method, &params)).transpose()?;
         // A user may take long to answer. `Limits::call_timeout` still applies.
         let response = self.context.peer().raw_request(&method, params).idle_timeout(None).await?;
-        revisions.reversed().check_result(&method, &response)?;
+        revisions.reversed().check_result(&method, &response).map_err(|error| invalid_answer(key, error))?;
         let response = revisions.reversed().result(&method, &response)?;
-        response.decode().map_err(|error| error.with_type_name(format!("{method} result")).into())
+        response.decode().map_err(|error| invalid_answer(key, error.with_type_name(format!("{method} result"))))
     }
 
     /// Returns the inputs if the client has sent them, and otherwise requests them with an error (2026-07-28).
-    async fn ask_next<R: Request>(&self, requests: Vec<(String, InputRequest)>) -> Result<Vec<R::Result>, ToolError> {
+    async fn ask_next<R: Request>(&self, requests: Vec<(String, InputRequest)>) -> Result<Vec<R::Result>, InputError> {
         let Some(Ok(codec)) = &self.server.0.config.request_state else {
-            return Err(ToolError::failed("the server cannot keep request state"));
+            let why = "the server cannot keep request state";
+            return Err(ErrorObject::new(ErrorCode::INTERNAL_ERROR, why).into());
         };
         let caller = self.server.caller(&self.context);
         self.questions().ask::<R>(Binding { codec, caller: &caller }, &self.context, requests).await
     }
 }
 
+fn invalid_answer(key: &str, source: impl Into<BoxError>) -> InputError {
+    InputError::Answer { key: key.to_owned(), source: source.into() }
+}
+
 /// A client that responds without the requested input is rejected earlier, when its response is decoded.
-fn no_answer() -> ToolError {
-    ToolError::failed("the client sent no input")
+fn no_answer(key: &str) -> InputError {
+    invalid_answer(key, "the client sent no input")
 }
 
 /// Clones share the questions of the function.
@@ -270,20 +277,20 @@ impl Clone for RequestContext {
     }
 }
 
-impl Deref for RequestContext {
-    type Target = Context;
-
-    fn deref(&self) -> &Context {
+impl AsRef<Context> for RequestContext {
+    fn as_ref(&self) -> &Context {
         &self.context
     }
 }
 
+impl ContextExt for RequestContext {}
+
 /// Checks the answer to an elicitation, so that a tool can rely on the fields that it has requested. Answers without
 /// values, such as those of a user who declines, are valid.
-fn check_answer(key: &str, params: &ElicitRequestParams, answer: &ElicitResult) -> Result<(), ToolError> {
+fn check_answer(key: &str, params: &ElicitRequestParams, answer: &ElicitResult) -> Result<(), InputError> {
     match params {
         ElicitRequestParams::ElicitRequestFormParams(form) if answer.action == ElicitResultAction::Accept => {
-            check_form(form, answer).map_err(|why| ToolError::failed(format!("the client's answer to {key:?}: {why}")))
+            check_form(form, answer).map_err(|why| invalid_answer(key, why))
         }
         _ => Ok(()),
     }

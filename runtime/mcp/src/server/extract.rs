@@ -2,10 +2,10 @@
 
 use mcpgen_runtime::context::Context;
 use mcpgen_runtime::peer::Peer;
+use tower::BoxError;
 
 use super::error::DefinitionError;
 use super::state::RequestContext;
-use super::tool_error::ToolError;
 
 /// A call that a handler handles: [`CallTool`](super::CallTool), [`ReadResource`](super::ReadResource),
 /// [`ReadTemplate`](super::ReadTemplate), [`GetPrompt`](super::GetPrompt) or
@@ -47,8 +47,9 @@ pub trait Sealed {}
 /// struct User(String);
 ///
 /// impl<C: Call, S> FromCall<C, S> for User {
-///     fn from_call(call: &mut C, _state: &S) -> Result<Self, ToolError> {
-///         let principal = call.context().principal().ok_or("log in first")?;
+///     fn from_call(call: &mut C, _state: &S) -> Result<Self, BoxError> {
+///         let log_in = || ErrorObject::new(ErrorCode::INVALID_REQUEST, "log in first");
+///         let principal = call.context().principal().ok_or_else(log_in)?;
 ///         Ok(Self(principal.name().to_owned()))
 ///     }
 /// }
@@ -82,8 +83,9 @@ pub trait FromCall<C: Call, S>: Sized {
     /// # Errors
     ///
     /// Fails if the call does not have it. The handler is not called then, and the error is reported like an error of the
-    /// handler.
-    fn from_call(call: &mut C, state: &S) -> Result<Self, ToolError>;
+    /// handler: a tool shows it to the model, and all other handlers respond with an internal error, unless it is an
+    /// [`ErrorObject`](mcpgen_types::ErrorObject).
+    fn from_call(call: &mut C, state: &S) -> Result<Self, BoxError>;
 }
 
 /// [`FromCall::TAKES`] of the arguments of the call.
@@ -184,19 +186,19 @@ impl<T: Clone> FromRef<T> for T {
 }
 
 impl<C: Call, S, T: FromRef<S>> FromCall<C, S> for State<T> {
-    fn from_call(_: &mut C, state: &S) -> Result<Self, ToolError> {
+    fn from_call(_: &mut C, state: &S) -> Result<Self, BoxError> {
         Ok(Self(T::from_ref(state)))
     }
 }
 
 impl<C: Call, S> FromCall<C, S> for Context {
-    fn from_call(call: &mut C, _: &S) -> Result<Self, ToolError> {
+    fn from_call(call: &mut C, _: &S) -> Result<Self, BoxError> {
         Ok(call.context().clone())
     }
 }
 
 impl<C: Call, S> FromCall<C, S> for Peer {
-    fn from_call(call: &mut C, _: &S) -> Result<Self, ToolError> {
+    fn from_call(call: &mut C, _: &S) -> Result<Self, BoxError> {
         Ok(call.context().peer())
     }
 }
@@ -216,14 +218,14 @@ pub trait HasRequestContext: Call {
 impl<C: HasRequestContext, S> FromCall<C, S> for RequestContext {
     const TAKES: u8 = CONTEXT;
 
-    fn from_call(call: &mut C, _: &S) -> Result<Self, ToolError> {
+    fn from_call(call: &mut C, _: &S) -> Result<Self, BoxError> {
         call.take_request_context().ok_or_else(taken)
     }
 }
 
 /// The error of an argument that a type other than ours has already taken.
-pub(super) fn taken() -> ToolError {
-    ToolError::failed("another argument of the handler has already taken this part of the call")
+pub(super) fn taken() -> BoxError {
+    "another argument of the handler has already taken this part of the call".into()
 }
 
 /// The URI of a resource that is read.

@@ -6,9 +6,10 @@
 
 use std::future::Future;
 
+use tower::BoxError;
+
 use super::error::DefinitionError;
 use super::extract::{CONTEXT, Call, FromCall};
-use super::tool_error::ToolError;
 
 /// A function that handles calls `C` of a server with the state `S`: an async function, a closure that returns a future, or a
 /// method of `S`. See [`FromCall`] for the arguments that it can take. `M` is inferred.
@@ -31,7 +32,7 @@ pub trait Handler<C: Call, M, S>: Send + Sync + 'static {
 
     /// Calls the function.
     #[doc(hidden)]
-    fn call(&self, call: &mut C, state: &S) -> Result<Self::Future, ToolError>;
+    fn call(&self, call: &mut C, state: &S) -> Result<Self::Future, BoxError>;
 }
 
 impl<C, S, F, A, K> Handler<C, (A, K), S> for F
@@ -48,7 +49,7 @@ where
         A::define(definition)
     }
 
-    fn call(&self, call: &mut C, state: &S) -> Result<F::Return, ToolError> {
+    fn call(&self, call: &mut C, state: &S) -> Result<F::Return, BoxError> {
         Ok(self.apply(A::from_call(call, state)?))
     }
 }
@@ -72,7 +73,7 @@ pub trait Arguments<C: Call, S, K>: Sized {
     fn define(definition: &mut C::Definition) -> Result<(), DefinitionError>;
 
     #[doc(hidden)]
-    fn from_call(call: &mut C, state: &S) -> Result<Self, ToolError>;
+    fn from_call(call: &mut C, state: &S) -> Result<Self, BoxError>;
 }
 
 /// The first argument of a handler: one that every handler can take, or the state itself.
@@ -84,7 +85,7 @@ pub trait FirstArgument<C: Call, S, K>: Sized {
     fn define(definition: &mut C::Definition) -> Result<(), DefinitionError>;
 
     #[doc(hidden)]
-    fn from_call(call: &mut C, state: &S) -> Result<Self, ToolError>;
+    fn from_call(call: &mut C, state: &S) -> Result<Self, BoxError>;
 }
 
 /// The kind of a first argument that implements [`FromCall`].
@@ -102,7 +103,7 @@ impl<C: Call, S, A: FromCall<C, S>> FirstArgument<C, S, ByCall> for A {
         A::define(definition)
     }
 
-    fn from_call(call: &mut C, state: &S) -> Result<Self, ToolError> {
+    fn from_call(call: &mut C, state: &S) -> Result<Self, BoxError> {
         A::from_call(call, state)
     }
 }
@@ -114,7 +115,7 @@ impl<C: Call, S: Clone> FirstArgument<C, S, ByState> for S {
         Ok(())
     }
 
-    fn from_call(_: &mut C, state: &S) -> Result<Self, ToolError> {
+    fn from_call(_: &mut C, state: &S) -> Result<Self, BoxError> {
         Ok(state.clone())
     }
 }
@@ -132,7 +133,7 @@ impl<C: Call, S> Arguments<C, S, ByCall> for () {
         Ok(())
     }
 
-    fn from_call(_: &mut C, _: &S) -> Result<Self, ToolError> {
+    fn from_call(_: &mut C, _: &S) -> Result<Self, BoxError> {
         Ok(())
     }
 }
@@ -161,7 +162,7 @@ macro_rules! functions {
             }
 
             #[allow(non_snake_case)]
-            fn from_call(call: &mut C, state: &S) -> Result<Self, ToolError> {
+            fn from_call(call: &mut C, state: &S) -> Result<Self, BoxError> {
                 const {
                     assert!(
                         $first::TAKES $(+ $rest::TAKES)* == $first::TAKES $(| $rest::TAKES)*,
@@ -206,7 +207,7 @@ functions! {
 /// struct Shop;
 ///
 /// impl Shop {
-///     async fn unlock(self, context: RequestContext) -> Result<(), ToolError> {
+///     async fn unlock(self, context: RequestContext) -> ToolResult<()> {
 ///         Ok(context.server().add_tool("drill", with_state(self, Self::drill))?)
 ///     }
 ///
@@ -247,7 +248,7 @@ where
         H::define(definition)
     }
 
-    fn call(&self, call: &mut C, (): &()) -> Result<H::Future, ToolError> {
+    fn call(&self, call: &mut C, (): &()) -> Result<H::Future, BoxError> {
         self.handler.call(call, &self.state)
     }
 }

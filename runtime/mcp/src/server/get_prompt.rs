@@ -8,6 +8,7 @@ use mcpgen_types::v2026_07_28::{
     CompleteResultCompletionValues, GetPromptRequestParams, GetPromptResult, PromptOrResourceTemplateReference,
 };
 use mcpgen_types::{ErrorCode, ErrorObject, Json, JsonObject};
+use tower::BoxError;
 
 use super::error::DefinitionError;
 use super::registry::Entry;
@@ -15,7 +16,7 @@ use super::state::{
     CompletionKey, CompletionOf, Config, PromptArguments, PromptEntry, RequestContext, Server, ServerState,
     TemplateEntry,
 };
-use super::tool_error::{ResultOrInput, ToolError};
+use super::tool_error::{ResultOrInput, error_response, respond};
 use super::visibility::Visible;
 
 pub(super) async fn get_prompt(
@@ -31,21 +32,24 @@ pub(super) async fn get_prompt(
             Some(fallback) => fallback(request_context, params.name.clone(), arguments).await,
             None => None,
         };
-        return result_of(computed.ok_or_else(|| server.unknown_prompt(&context, &params.name))?);
+        return result_of(computed.ok_or_else(|| server.unknown_prompt(&context, &params.name))?, &context);
     };
     let mut required = entry.prompt.arguments.iter().flatten().filter(|argument| argument.required == Some(true));
     if let Some(missing) = required.find(|argument| !arguments.contains_key(&argument.name)) {
         let why = format!("params.arguments.{}: missing required argument", missing.name);
         return Err(errors::invalid_params_in_words(&why));
     }
-    let context = RequestContext::new(server.clone(), context).with_arguments(named.into());
-    result_of(entry.get(context, arguments).await)
+    let request_context = RequestContext::new(server.clone(), context.clone()).with_arguments(named.into());
+    result_of(entry.get(request_context, arguments).await, &context)
 }
 
-fn result_of(result: Result<GetPromptResult, ToolError>) -> Result<ResultOrInput<GetPromptResult>, ErrorObject> {
+fn result_of(
+    result: Result<GetPromptResult, BoxError>,
+    context: &Context,
+) -> Result<ResultOrInput<GetPromptResult>, ErrorObject> {
     match result {
         Ok(result) => Ok(ResultOrInput::Result(result)),
-        Err(error) => error.into_response(),
+        Err(error) => respond(error, context),
     }
 }
 
@@ -82,14 +86,10 @@ pub(super) async fn complete(
     let complete = own.or(general);
     // An argument without completions is not an error.
     let mut values = match complete {
-        Some(complete) => match complete(context, params).await {
-            Ok(values) => values,
-            Err(error) => match error.into_response()? {
-                ResultOrInput::Result(values) => values,
-                // The revisions allow no such result of a completion.
-                ResultOrInput::Input(_) => return Err(errors::internal()),
-            },
-        },
+        Some(complete) => {
+            let failed = |error| error_response(error, &context);
+            complete(context.clone(), params).await.map_err(failed)?
+        }
         None => options,
     };
     let total = values.len();

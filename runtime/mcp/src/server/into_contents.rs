@@ -3,18 +3,18 @@
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use mcpgen_types::v2026_07_28::{BlobResourceContents, TextOrBlobResourceContents, TextResourceContents};
-
-use super::tool_error::ToolError;
+use tower::BoxError;
 
 /// The contents of a resource. `None` means that the resource does not exist.
-pub(super) type Contents = Result<Option<Vec<TextOrBlobResourceContents>>, ToolError>;
+pub(super) type Contents = Result<Option<Vec<TextOrBlobResourceContents>>, BoxError>;
 
 /// A type that reading a resource can return: text, bytes, or contents. `None` means that the resource does not exist.
 #[diagnostic::on_unimplemented(
     message = "a resource cannot return `{Self}`",
     label = "the function of this resource returns `{Self}`",
-    note = "return text, bytes, `TextResourceContents`, `BlobResourceContents`, or an `Option` or a `Result` of one of \
-            these"
+    note = "return text, bytes, `Vec<TextOrBlobResourceContents>`, or an `Option` of one of these",
+    note = "to report failures, return a `Result` of one of these whose error is an error, text, `ErrorObject` or `BoxError`; \
+            `ToolError` is for tools"
 )]
 pub trait IntoContents {
     /// Converts into the contents of the resource with this URI. `mime_type` is the declared MIME type of the resource;
@@ -27,7 +27,7 @@ pub trait IntoContents {
         self,
         uri: &str,
         mime_type: Option<&str>,
-    ) -> Result<Option<Vec<TextOrBlobResourceContents>>, ToolError>;
+    ) -> Result<Option<Vec<TextOrBlobResourceContents>>, BoxError>;
 }
 
 impl IntoContents for String {
@@ -64,7 +64,7 @@ impl<T: IntoContents> IntoContents for Option<T> {
     }
 }
 
-impl<T: IntoContents, E: Into<ToolError>> IntoContents for Result<T, E> {
+impl<T: IntoContents, E: Into<BoxError>> IntoContents for Result<T, E> {
     fn into_contents(self, uri: &str, mime_type: Option<&str>) -> Contents {
         self.map_err(Into::into)?.into_contents(uri, mime_type)
     }

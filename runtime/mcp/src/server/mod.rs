@@ -29,7 +29,8 @@
 //! | ask the user | [`RequestContext::elicit`], [`RequestContext::elicit_as`] | |
 //! | sample the client's model, list its roots | [`RequestContext::sample`], [`RequestContext::roots`] | |
 //! | report progress, log for the client | [`progress`](crate::protocol::ContextExt::progress), [`log`](crate::protocol::ContextExt::log) | |
-//! | know the user | [`principal`](mcpgen_runtime::Context::principal) | |
+//! | know the user | [`principal`](mcpgen_runtime::Context::principal), [`RequestContext::context`] | |
+//! | fail | [`ToolError`], [`InputError`], and [`BoxError`](tower::BoxError) for all other handlers | |
 //! | serve resources | [`ServerBuilder::resource`], [`ServerBuilder::resource_template`] | |
 //! | serve prompts | [`ServerBuilder::prompt`] | |
 //! | complete arguments | [`ServerBuilder::prompt_completion`], [`template_completion`](ServerBuilder::template_completion), [`completion`](ServerBuilder::completion) | |
@@ -53,7 +54,8 @@
 //! `registry` stores entries (`tool` with its `arguments`, `resource`, `template`, `prompt`, `completion`), and
 //! `uri_template` reads the variables of a URI. `function` calls their functions, with the arguments that `extract` takes
 //! from a call, and `text_arguments` decodes those that are text. Functions can take a `context`, which has the `questions`
-//! of a function, or an `input_source` of an extension; `into_tool_result` and `into_contents` convert their return values.
+//! of a function, or an `input_source` of an extension; `into_tool_result` and `into_contents` convert their return
+//! values, `tool_error` their errors, and `input_error` has those of questions.
 //! `schema` derives schemas from types, `tool_schemas` checks values against them, and `json_terms` rewords errors.
 //! `subscriptions` notifies modern clients of changes, `listeners` legacy ones, `change_filter` decides which changes a
 //! caller may be notified of, and `visibility` which items it sees. `visible_to` sets the latter. `computed` adds lists that
@@ -78,6 +80,7 @@ mod get_prompt;
 mod handle;
 mod handler;
 pub mod handles;
+mod input_error;
 mod input_source;
 mod into_contents;
 mod into_tool_result;
@@ -112,6 +115,7 @@ pub use completion::{Complete, IntoCompletion};
 pub use error::{DefinitionError, ServeError};
 pub use extract::{Args, Call, FromCall, FromRef, State, Uri};
 pub use function::{Handler, WithState, with_state};
+pub use input_error::{InputError, InputRequired};
 pub use input_source::InputSource;
 pub use into_contents::IntoContents;
 pub use into_tool_result::{IntoToolResult, Structured};

@@ -8,6 +8,7 @@ use mcpgen_runtime::context::Context;
 use mcpgen_runtime::jsonrpc::errors;
 use mcpgen_types::v2026_07_28::{GetPromptResult, Prompt, PromptArgument, PromptMessage, Role, TextContent};
 use serde_json::Value;
+use tower::BoxError;
 
 use super::error::DefinitionError;
 use super::extract::{ARGUMENTS, Args, Call, FromCall, HasRequestContext, Sealed};
@@ -16,7 +17,6 @@ use super::json_terms::in_json_terms;
 use super::registry::Entry;
 use super::state::{GetPromptFuture, PromptArguments, PromptEntry, RequestContext};
 use super::text_arguments::TextArguments;
-use super::tool_error::ToolError;
 use super::visibility::{Item, Visible};
 use crate::protocol::change::Change;
 
@@ -33,7 +33,7 @@ impl PromptEntry {
         let name: Arc<str> = prompt.name.as_str().into();
         let types_of_calls = types.clone();
         let get = move |request_context: RequestContext, arguments| {
-            let context = Context::clone(&request_context);
+            let context = request_context.context.clone();
             let request_context = Some(request_context);
             let (name, types) = (Arc::clone(&name), types_of_calls.clone());
             let mut call = GetPrompt { context, name, arguments, types, request_context };
@@ -108,7 +108,7 @@ impl HasRequestContext for GetPrompt {
 impl<S> FromCall<GetPrompt, S> for BTreeMap<String, String> {
     const TAKES: u8 = ARGUMENTS;
 
-    fn from_call(call: &mut GetPrompt, _: &S) -> Result<Self, ToolError> {
+    fn from_call(call: &mut GetPrompt, _: &S) -> Result<Self, BoxError> {
         Ok(std::mem::take(&mut call.arguments))
     }
 }
@@ -122,7 +122,7 @@ impl<S, A: serde::de::DeserializeOwned + schemars::JsonSchema> FromCall<GetPromp
         Ok(())
     }
 
-    fn from_call(call: &mut GetPrompt, _: &S) -> Result<Self, ToolError> {
+    fn from_call(call: &mut GetPrompt, _: &S) -> Result<Self, BoxError> {
         let decoded = call.types.decode(std::mem::take(&mut call.arguments));
         let invalid = |error: mcpgen_types::Error| {
             let why = in_json_terms(&error.to_string());
@@ -147,7 +147,9 @@ fn arguments_of(types: &TextArguments) -> Vec<PromptArgument> {
 #[diagnostic::on_unimplemented(
     message = "a prompt cannot return `{Self}`",
     label = "the function of this prompt returns `{Self}`",
-    note = "return text, `Vec<PromptMessage>`, `GetPromptResult`, or a `Result` of one of these"
+    note = "return text, `Vec<PromptMessage>` or `GetPromptResult`",
+    note = "to report failures, return a `Result` of one of these whose error is an error, text, `ErrorObject` or `BoxError`; \
+            `ToolError` is for tools"
 )]
 pub trait IntoPrompt {
     /// Converts into the result of the request.
@@ -155,35 +157,35 @@ pub trait IntoPrompt {
     /// # Errors
     ///
     /// Returns an error if the prompt failed, or if it requires input from the client.
-    fn into_prompt(self) -> Result<GetPromptResult, ToolError>;
+    fn into_prompt(self) -> Result<GetPromptResult, BoxError>;
 }
 
 impl IntoPrompt for GetPromptResult {
-    fn into_prompt(self) -> Result<GetPromptResult, ToolError> {
+    fn into_prompt(self) -> Result<GetPromptResult, BoxError> {
         Ok(self)
     }
 }
 
 impl IntoPrompt for Vec<PromptMessage> {
-    fn into_prompt(self) -> Result<GetPromptResult, ToolError> {
+    fn into_prompt(self) -> Result<GetPromptResult, BoxError> {
         Ok(GetPromptResult::new(self))
     }
 }
 
 impl IntoPrompt for String {
-    fn into_prompt(self) -> Result<GetPromptResult, ToolError> {
+    fn into_prompt(self) -> Result<GetPromptResult, BoxError> {
         vec![PromptMessage::new(Role::User, TextContent::new(self))].into_prompt()
     }
 }
 
 impl IntoPrompt for &str {
-    fn into_prompt(self) -> Result<GetPromptResult, ToolError> {
+    fn into_prompt(self) -> Result<GetPromptResult, BoxError> {
         self.to_owned().into_prompt()
     }
 }
 
-impl<T: IntoPrompt, E: Into<ToolError>> IntoPrompt for Result<T, E> {
-    fn into_prompt(self) -> Result<GetPromptResult, ToolError> {
+impl<T: IntoPrompt, E: Into<BoxError>> IntoPrompt for Result<T, E> {
+    fn into_prompt(self) -> Result<GetPromptResult, BoxError> {
         self.map_err(Into::into)?.into_prompt()
     }
 }

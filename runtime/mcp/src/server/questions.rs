@@ -8,8 +8,8 @@ use mcpgen_types::{ErrorObject, Json, Request};
 use parking_lot::Mutex;
 use tokio::sync::OnceCell;
 
+use super::input_error::{InputError, InputRequired};
 use super::request_state::{RequestState, RequestStateCodec};
-use super::tool_error::ToolError;
 use crate::protocol::ContextExt;
 use crate::protocol::input_requests::InputByKey;
 
@@ -49,14 +49,16 @@ impl Questions {
         binding: Binding<'_>,
         context: &Context,
         requests: Vec<(String, InputRequest)>,
-    ) -> Result<Vec<R::Result>, ToolError> {
+    ) -> Result<Vec<R::Result>, InputError> {
         let state = self.state.get_or_try_init(async || self.decode(binding, context).await.map(Mutex::new)).await?;
         let state = &mut *state.lock();
         let responses = state.state.get_or_insert_default();
         let (mut results, mut missing) = (Vec::new(), Vec::new());
         for (key, request) in requests {
             if let Some(response) = responses.get(&key) {
-                results.push(response.decode()?);
+                let invalid =
+                    |error: mcpgen_types::Error| InputError::Answer { key: key.clone(), source: error.into() };
+                results.push(response.decode().map_err(invalid)?);
             } else if let Some(response) = context.input::<R>(&key)? {
                 // The request state of the next round contains it.
                 responses.insert(key, Json::from(&response));
@@ -71,7 +73,7 @@ impl Questions {
         let encoded = binding.codec.encode(state, responses_of(state))?;
         let requests: InputRequests = missing.into_iter().collect();
         let result = InputRequiredResult::new().with_input_requests(requests).with_request_state(encoded);
-        Err(ToolError::input_required(result))
+        Err(InputRequired::new(result).into())
     }
 
     /// Returns the responses that the client has sent so far, by key, and that were read.

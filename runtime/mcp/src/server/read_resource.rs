@@ -13,7 +13,7 @@ use serde_json::json;
 use super::into_contents::Contents;
 use super::listeners::listener;
 use super::state::{RequestContext, Server, ServerState};
-use super::tool_error::ResultOrInput;
+use super::tool_error::{ResultOrInput, respond};
 use super::visibility::{Affected, Visible};
 use crate::protocol;
 use crate::protocol::ContextExt;
@@ -25,12 +25,12 @@ pub(super) async fn read_resource(
     params: ReadResourceRequestParams,
 ) -> Result<ResultOrInput<ReadResourceResult>, ErrorObject> {
     let (uri, revision) = (params.uri, context.revision());
-    let context = RequestContext::new(server.clone(), context);
+    let request_context = RequestContext::new(server.clone(), context.clone());
     let not_found = || protocol::errors::resource_not_found(revision, &uri);
-    match start_reading(&server, &uri, context).ok_or_else(not_found)?.await {
+    match start_reading(&server, &uri, request_context).ok_or_else(not_found)?.await {
         Ok(Some(contents)) => Ok(ResultOrInput::Result(ReadResourceResult::new(contents, 0, CacheScope::Private))),
         Ok(None) => Err(not_found()),
-        Err(error) => error.into_response(),
+        Err(error) => respond(error, &context),
     }
 }
 

@@ -4,6 +4,7 @@ use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
 use mcpgen_runtime::context::Context;
 use mcpgen_types::v2026_07_28::Resource;
+use tower::BoxError;
 
 use super::error::DefinitionError;
 use super::extract::{Call, FromCall, HasRequestContext, Sealed, Uri};
@@ -11,7 +12,6 @@ use super::function::Handler;
 use super::into_contents::{Contents, IntoContents};
 use super::registry::Entry;
 use super::state::{RequestContext, ResourceEntry};
-use super::tool_error::ToolError;
 use super::visibility::{Item, Visible};
 use crate::protocol::change::Change;
 
@@ -38,7 +38,7 @@ impl ResourceEntry {
         S: Send + Sync + 'static,
     {
         let read = move |request_context: RequestContext, uri: String, mime_type: Option<String>| {
-            let context = Context::clone(&request_context);
+            let context = request_context.context.clone();
             let mut call = ReadResource { context, uri, request_context: Some(request_context) };
             let contents = handler.call(&mut call, &state);
             let ReadResource { uri, .. } = call;
@@ -83,7 +83,7 @@ impl HasRequestContext for ReadResource {
 }
 
 impl<S> FromCall<ReadResource, S> for Uri {
-    fn from_call(call: &mut ReadResource, _: &S) -> Result<Self, ToolError> {
+    fn from_call(call: &mut ReadResource, _: &S) -> Result<Self, BoxError> {
         Ok(Self(call.uri.clone()))
     }
 }

@@ -13,7 +13,7 @@ use schemars::{JsonSchema, Schema};
 use serde_json::{Map, Value, json};
 
 use super::error::DefinitionError;
-use super::tool_error::ToolError;
+use super::input_error::InputError;
 
 /// Returns the `inputSchema` of a tool with arguments of type `A`, and the type's description.
 ///
@@ -104,7 +104,7 @@ pub(super) fn inline_schema_of<A: JsonSchema>() -> Map<String, Value> {
 /// # Errors
 ///
 /// Fails if a field of `T` cannot be a field of a form.
-pub(super) fn form<T: JsonSchema>(message: String) -> Result<ElicitRequestFormParams, ToolError> {
+pub(super) fn form<T: JsonSchema>(message: String) -> Result<ElicitRequestFormParams, InputError> {
     let mut schema = inline_schema_of::<T>();
     for name in ["$schema", "description", "additionalProperties"] {
         schema.remove(name);
@@ -114,12 +114,7 @@ pub(super) fn form<T: JsonSchema>(message: String) -> Result<ElicitRequestFormPa
         simplify_field(field);
     }
     let schema = mcpgen_types::from_value::<Form>(Value::Object(schema));
-    let schema = schema.map_err(|error| {
-        let name = std::any::type_name::<T>();
-        ToolError::failed(format!(
-            "{name} cannot be a form, whose fields are text, numbers, booleans or options: {error}"
-        ))
-    })?;
+    let schema = schema.map_err(|source| InputError::Form { type_name: std::any::type_name::<T>(), source })?;
     Ok(ElicitRequestFormParams::new(message, schema))
 }
 

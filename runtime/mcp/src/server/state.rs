@@ -15,6 +15,7 @@ use mcpgen_types::v2026_07_28::{
 };
 use mcpgen_types::{ErrorObject, Json, JsonObject};
 use parking_lot::Mutex;
+use tower::BoxError;
 
 use super::arguments::Arguments;
 use super::change_bus::BusConnection;
@@ -113,7 +114,7 @@ pub(super) struct Computed {
 
 /// Returns a page of a computed list.
 pub(super) type ComputedList<T> =
-    Box<dyn Fn(Context, Option<String>) -> BoxFuture<'static, Result<Page<T>, ErrorObject>> + Send + Sync>;
+    Box<dyn Fn(Context, Option<String>) -> BoxFuture<'static, Result<Page<T>, BoxError>> + Send + Sync>;
 /// Calls a tool by name. Returns `None` if there is no such tool.
 pub(super) type ToolFallback = Arc<
     dyn Fn(RequestContext, String, JsonObject) -> BoxFuture<'static, Option<Result<CallToolResult, ToolError>>>
@@ -122,7 +123,7 @@ pub(super) type ToolFallback = Arc<
 >;
 /// Returns the messages of a prompt by name, or `None` if there is no such prompt.
 pub(super) type PromptFallback = Box<
-    dyn Fn(RequestContext, String, PromptArguments) -> BoxFuture<'static, Option<Result<GetPromptResult, ToolError>>>
+    dyn Fn(RequestContext, String, PromptArguments) -> BoxFuture<'static, Option<Result<GetPromptResult, BoxError>>>
         + Send
         + Sync,
 >;
@@ -139,7 +140,7 @@ pub(super) enum CompletionOf {
 
 /// Completes an argument.
 pub(super) type Completion =
-    Box<dyn Fn(Context, CompleteRequestParams) -> BoxFuture<'static, Result<Vec<String>, ToolError>> + Send + Sync>;
+    Box<dyn Fn(Context, CompleteRequestParams) -> BoxFuture<'static, Result<Vec<String>, BoxError>> + Send + Sync>;
 /// Returns the name of a request's caller.
 pub(super) type Identity = Box<dyn Fn(&Context) -> String + Send + Sync>;
 /// A callback for each change.
@@ -194,10 +195,11 @@ pub(super) struct PromptEntry {
 
 /// The arguments of a prompt, by name.
 pub(super) type PromptArguments = BTreeMap<String, String>;
-pub(super) type GetPromptFuture = BoxFuture<'static, Result<GetPromptResult, ToolError>>;
+pub(super) type GetPromptFuture = BoxFuture<'static, Result<GetPromptResult, BoxError>>;
 
-/// The context of a call to a tool, prompt or resource. Dereferences to [`Context`], and can request input from the
-/// client.
+/// The context of a call to a tool, prompt or resource, which can request input from the client. It has the methods of
+/// [`ContextExt`](crate::protocol::ContextExt), such as [`progress`](crate::protocol::ContextExt::progress), and the rest of
+/// the request in its [`context`](Self::context).
 ///
 /// In legacy revisions and in tasks, the function waits for the response of the client. In other calls of
 /// 2026-07-28, the function returns early with the error of [`elicit`](Self::elicit), [`sample`](Self::sample) or

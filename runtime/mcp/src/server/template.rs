@@ -16,7 +16,6 @@ use super::into_contents::{Contents, IntoContents};
 use super::registry::Entry;
 use super::state::{RequestContext, TemplateEntry, Variables};
 use super::text_arguments::TextArguments;
-use super::tool_error::ToolError;
 use super::uri_template::UriTemplate;
 use super::visibility::{Item, Visible};
 use crate::protocol::change::Change;
@@ -40,7 +39,7 @@ impl TemplateEntry {
             return Err(invalid(format!("it has no variable {unknown:?}, which its handler requires").into()));
         }
         let read = move |request_context: RequestContext, variables, uri: String, mime_type: Option<String>| {
-            let context = Context::clone(&request_context);
+            let context = request_context.context.clone();
             let request_context = Some(request_context);
             let mut call = ReadTemplate { context, uri, variables, types: types.clone(), request_context };
             let contents = handler.call(&mut call, &state);
@@ -94,7 +93,7 @@ impl HasRequestContext for ReadTemplate {
 }
 
 impl<S> FromCall<ReadTemplate, S> for Uri {
-    fn from_call(call: &mut ReadTemplate, _: &S) -> Result<Self, ToolError> {
+    fn from_call(call: &mut ReadTemplate, _: &S) -> Result<Self, BoxError> {
         Ok(Self(call.uri.clone()))
     }
 }
@@ -102,7 +101,7 @@ impl<S> FromCall<ReadTemplate, S> for Uri {
 impl<S> FromCall<ReadTemplate, S> for BTreeMap<String, String> {
     const TAKES: u8 = ARGUMENTS;
 
-    fn from_call(call: &mut ReadTemplate, _: &S) -> Result<Self, ToolError> {
+    fn from_call(call: &mut ReadTemplate, _: &S) -> Result<Self, BoxError> {
         Ok(std::mem::take(&mut call.variables))
     }
 }
@@ -116,7 +115,7 @@ impl<S, A: serde::de::DeserializeOwned + schemars::JsonSchema> FromCall<ReadTemp
         Ok(())
     }
 
-    fn from_call(call: &mut ReadTemplate, _: &S) -> Result<Self, ToolError> {
+    fn from_call(call: &mut ReadTemplate, _: &S) -> Result<Self, BoxError> {
         let decoded = call.types.decode(std::mem::take(&mut call.variables));
         let not_found = |_| errors::resource_not_found(call.context.revision(), &call.uri);
         Ok(Self(decoded.map_err(not_found)?))

@@ -6,6 +6,7 @@ use std::sync::{Arc, OnceLock};
 use mcpgen_runtime::context::Context;
 use mcpgen_runtime::router::ResponseFuture;
 use mcpgen_runtime::transport::DecodedMemory;
+use mcpgen_runtime::util::error_chain;
 use mcpgen_types::v2026_07_28::{CallToolResult, Icon, Tool, ToolAnnotations, ToolInputSchema};
 use mcpgen_types::{ErrorObject, Json, JsonObject, JsonRef};
 use tower::BoxError;
@@ -18,7 +19,7 @@ use super::into_tool_result::{IntoToolResult, text};
 use super::json_terms::in_json_terms;
 use super::registry::Entry;
 use super::state::{RequestContext, ToolEntry, ToolRunner};
-use super::tool_error::{Failure, ResultOrInput, ToolError};
+use super::tool_error::{Failure, ToolError};
 use super::tool_schemas::Schemas;
 use super::visibility::{Item, Visible};
 use super::{conversion, schema};
@@ -128,7 +129,7 @@ impl ToolEntry {
         Box::pin(async move {
             let arguments = match (arguments.object(), self.schemas.get()) {
                 (Ok(valid), Some(schemas)) => {
-                    let invalid = |why: &str| self.invalid_arguments(&arguments, why);
+                    let invalid = |why: &str| self.invalid_arguments(&arguments, why).into();
                     schemas.check_input(&self.tool.name, &valid, invalid).await.map(|()| arguments)
                 }
                 (Ok(_), None) => Ok(arguments),
@@ -136,19 +137,17 @@ impl ToolEntry {
             };
             match arguments {
                 Ok(arguments) => (self.run)(Arc::clone(&self), context, arguments).await,
-                Err(error) => self.encode(&context, Err(error)),
+                Err(error) => self.encode(&context.context, Err(error)),
             }
         })
     }
 
-    /// Returns the error for the model that has sent invalid arguments, for these reasons.
-    fn invalid_arguments(&self, arguments: &Arguments, why: &str) -> ToolError {
+    /// Returns the message for the model that has sent invalid arguments, for these reasons.
+    fn invalid_arguments(&self, arguments: &Arguments, why: &str) -> String {
         let remarks = arguments.misspelt(&self.argument_names);
         let remarks = if remarks.is_empty() { String::new() } else { format!(" ({})", remarks.join("; ")) };
         let name = &self.tool.name;
-        ToolError::failed(format!(
-            "invalid arguments for {name}: {why}{remarks}. Correct them and call the tool again."
-        ))
+        format!("invalid arguments for {name}: {why}{remarks}. Correct them and call the tool again.")
     }
 
     /// Encodes the function's result or error as the result of the call. Returns an error for an error response.
@@ -157,15 +156,14 @@ impl ToolEntry {
         context: &Context,
         result: Result<CallToolResult, ToolError>,
     ) -> Result<Json, ErrorObject> {
-        let result = match result {
-            Ok(result) => result,
-            Err(ToolError(Failure::Message(message))) => text(message).with_is_error(true),
-            Err(error) => match error.into_response::<CallToolResult>()? {
-                ResultOrInput::Result(result) => result,
-                input => return conversion::encode(context, &input),
-            },
-        };
-        conversion::encode_typed(context, &result)
+        match result {
+            Ok(result) => conversion::encode_typed(context, &result),
+            Err(ToolError(Failure::Failed(error))) => {
+                conversion::encode_typed(context, &text(error_chain(&*error)).with_is_error(true))
+            }
+            Err(ToolError(Failure::Response(error))) => Err(error),
+            Err(ToolError(Failure::InputRequired(result))) => conversion::encode(context, &*result),
+        }
     }
 }
 
@@ -212,7 +210,7 @@ impl<S, A: serde::de::DeserializeOwned + schemars::JsonSchema> FromCall<CallTool
         Ok(())
     }
 
-    fn from_call(call: &mut CallTool, _: &S) -> Result<Self, ToolError> {
+    fn from_call(call: &mut CallTool, _: &S) -> Result<Self, BoxError> {
         let (arguments, memory) = decode_arguments(&call.context, &call.entry, &call.arguments)?;
         call.memory = memory;
         Ok(Self(arguments))
@@ -227,7 +225,7 @@ impl<S> FromCall<CallTool, S> for JsonObject {
         Ok(())
     }
 
-    fn from_call(call: &mut CallTool, _: &S) -> Result<Self, ToolError> {
+    fn from_call(call: &mut CallTool, _: &S) -> Result<Self, BoxError> {
         Ok(call.arguments.object()?)
     }
 }
@@ -239,7 +237,7 @@ where
     S: Send + Sync + 'static,
 {
     Box::new(move |entry, request_context, arguments| {
-        let context = Context::clone(&request_context);
+        let context = request_context.context.clone();
         let request_context = Some(request_context);
         let mut call = CallTool { entry, context, arguments, request_context, memory: None };
         let result = handler.call(&mut call, &state);
@@ -256,7 +254,7 @@ where
                 };
                 entry.encode(&context, result)
             }),
-            Err(error) => Box::pin(ready(entry.encode(&context, Err(error)))),
+            Err(error) => Box::pin(ready(entry.encode(&context, Err(error.into())))),
         }
     })
 }
@@ -266,7 +264,7 @@ fn decode_arguments<A: serde::de::DeserializeOwned>(
     context: &Context,
     entry: &ToolEntry,
     given: &Arguments,
-) -> Result<(A, Option<DecodedMemory>), ToolError> {
+) -> Result<(A, Option<DecodedMemory>), BoxError> {
     let invalid = |error| invalid_arguments(entry, given, &error);
     let Some(arguments) = &given.0 else {
         let decoded = mcpgen_runtime::jsonrpc::json::decode(None);
@@ -297,9 +295,9 @@ fn decode_arguments<A: serde::de::DeserializeOwned>(
 }
 
 /// Returns the error for the model that has sent invalid arguments.
-fn invalid_arguments(entry: &ToolEntry, arguments: &Arguments, error: &mcpgen_types::Error) -> ToolError {
+fn invalid_arguments(entry: &ToolEntry, arguments: &Arguments, error: &mcpgen_types::Error) -> BoxError {
     let at = if error.path().is_empty() { "" } else { "argument " };
-    entry.invalid_arguments(arguments, &format!("{at}{}", in_json_terms(&error.to_string())))
+    entry.invalid_arguments(arguments, &format!("{at}{}", in_json_terms(&error.to_string()))).into()
 }
 
 /// The description of a tool. Converts from a name, or from a [`Tool`]. The types of the tool's function define the schemas

@@ -1,16 +1,28 @@
-//! The error type of tools, prompts and resources.
+//! The errors of handlers.
 
+use std::error::Error;
+use std::iter::successors;
+
+use mcpgen_runtime::context::Context;
+use mcpgen_runtime::jsonrpc::errors;
 use mcpgen_runtime::util::error_chain;
+use mcpgen_types::ErrorObject;
 use mcpgen_types::codec::{Encode, Node};
 use mcpgen_types::v2026_07_28::InputRequiredResult;
-use mcpgen_types::{ErrorCode, ErrorObject};
 use tower::BoxError;
 
-/// The error type of tools, prompts and resources.
+use super::input_error::{InputError, InputRequired};
+use crate::protocol::ContextExt;
+
+/// The error of a tool.
 ///
-/// Every error type converts into it, and so do text, boxed errors and `anyhow::Error`. A tool reports the messages of the error and its sources in its result, with
-/// `is_error` set, so that the model can correct its call. A prompt or resource responds with an error instead. An
-/// [`ErrorObject`] always becomes the error response to the request.
+/// Every error type converts into it, and so do text, boxed errors and `anyhow::Error`. The tool reports the messages of the
+/// error and its sources in its result, with `is_error` set, so that the model can correct its call. An [`ErrorObject`]
+/// becomes the error response to the request instead.
+///
+/// Only tools can report failures to a model. Other handlers return any error that converts into [`BoxError`]: an
+/// [`ErrorObject`] is the response, and the client does not learn more about any other error than that it is an internal
+/// one. The server logs it.
 #[derive(Debug)]
 pub struct ToolError(pub(super) Failure);
 
@@ -35,11 +47,12 @@ pub struct ToolError(pub(super) Failure);
 /// ```
 pub type ToolResult<T> = Result<T, ToolError>;
 
+/// The error of a handler, by what it becomes.
 #[derive(Debug)]
 pub(super) enum Failure {
-    /// A failed result, for the model.
-    Message(String),
-    /// An error response, for the client.
+    /// A failed result of a tool, or an internal error.
+    Failed(BoxError),
+    /// An error response.
     Response(ErrorObject),
     /// A request for input from the client.
     InputRequired(Box<InputRequiredResult>),
@@ -48,32 +61,53 @@ pub(super) enum Failure {
 impl ToolError {
     /// Creates a failure that is reported to the model, with this message.
     pub fn failed(message: impl Into<String>) -> Self {
-        Self(Failure::Message(message.into()))
-    }
-
-    /// Asks the client for input. The client then sends the request again (2026-07-28).
-    #[must_use]
-    pub fn input_required(result: InputRequiredResult) -> Self {
-        Self(Failure::InputRequired(Box::new(result)))
-    }
-
-    /// Converts the error of a handler other than a tool. Its result cannot report a failure, so that a failure becomes
-    /// an error response.
-    pub(super) fn into_response<T>(self) -> Result<ResultOrInput<T>, ErrorObject> {
-        match self.0 {
-            Failure::Message(message) => Err(ErrorObject::new(ErrorCode::INTERNAL_ERROR, message)),
-            Failure::Response(error) => Err(error),
-            Failure::InputRequired(result) => Ok(ResultOrInput::Input(result)),
-        }
+        Self(Failure::Failed(message.into().into()))
     }
 }
 
 impl<E: Into<BoxError>> From<E> for ToolError {
     fn from(error: E) -> Self {
-        match error.into().downcast::<ErrorObject>() {
-            Ok(error) => Self(Failure::Response(*error)),
-            Err(error) => Self(Failure::Message(error_chain(&*error))),
+        Self(error.into().into())
+    }
+}
+
+impl From<BoxError> for Failure {
+    fn from(error: BoxError) -> Self {
+        // The error of a question can be the source of another error, for example of `anyhow`.
+        let first: &(dyn Error + 'static) = &*error;
+        for cause in successors(Some(first), |&error| error.source()) {
+            if let Some(InputRequired(result)) = cause.downcast_ref() {
+                return Self::InputRequired(result.clone());
+            }
+            if let Some(InputError::Rejected(response)) = cause.downcast_ref() {
+                return Self::Response(response.clone());
+            }
         }
+        match error.downcast::<ErrorObject>() {
+            Ok(response) => Self::Response(*response),
+            Err(error) => Self::Failed(error),
+        }
+    }
+}
+
+/// Converts the error of a handler other than a tool.
+pub(super) fn respond<T>(error: BoxError, context: &Context) -> Result<ResultOrInput<T>, ErrorObject> {
+    match error.into() {
+        Failure::Failed(error) => {
+            let (method, subject) = (context.method(), context.subject());
+            tracing::error!(method, subject, error = error_chain(&*error), "a handler failed");
+            Err(errors::internal())
+        }
+        Failure::Response(error) => Err(error),
+        Failure::InputRequired(result) => Ok(ResultOrInput::Input(result)),
+    }
+}
+
+/// Converts the error of a handler whose response cannot request input.
+pub(super) fn error_response(error: BoxError, context: &Context) -> ErrorObject {
+    match respond(error, context) {
+        Err(error) => error,
+        Ok(ResultOrInput::Result(()) | ResultOrInput::Input(_)) => errors::internal(),
     }
 }
 

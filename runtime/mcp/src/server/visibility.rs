@@ -37,7 +37,8 @@ impl<'a> Item<'a> {
 /// The reason why the HTTP headers of a call contradict its arguments. An HTTP endpoint attaches it to the
 /// [extensions](mcpgen_runtime::Context::extensions) of the call if [`Server::reports_header_mismatches`](super::Server::reports_header_mismatches).
 /// A refusal by the endpoint would tell a caller that a hidden tool exists, because only tools that exist have such headers.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{0}")]
 pub struct HeaderMismatch(pub String);
 
 /// The function set with [`ServerBuilder::visible_to`](super::ServerBuilder::visible_to).

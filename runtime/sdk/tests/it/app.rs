@@ -15,7 +15,7 @@ fn server() -> Server {
     Server::builder("clock", "1")
         .app(App::new(URI, "clock", "<!doctype html>").csp(csp).prefers_border(true))
         .tool(ToolInfo::new("current").app(URI), |context: RequestContext| async move {
-            if Apps::are_shown_by(&context) { "an app" } else { "text" }
+            if Apps::are_shown_by(context.context()) { "an app" } else { "text" }
         })
         .tool(ToolInfo::new("refresh").app(URI).visibility([McpUiToolVisibility::App]), || async { "" })
         .build()

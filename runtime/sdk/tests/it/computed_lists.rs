@@ -4,8 +4,8 @@
 use std::collections::BTreeMap;
 
 use mcpgen_sdk::protocol::cache_hints::CacheHint;
-use mcpgen_sdk::server::{Item, Page, RequestContext, ToolInfo};
-use mcpgen_sdk::{Client, Context, Server, ServerBuilder};
+use mcpgen_sdk::server::{Item, Page, ToolInfo};
+use mcpgen_sdk::{BoxError, Client, Context, Server, ServerBuilder};
 use mcpgen_types::v2026_07_28::{
     ListPromptsRequest, ListResourceTemplatesRequest, ListResourcesRequest, ListToolsRequest, Prompt, Resource,
     ResourceTemplate, Tool, ToolInputSchema,
@@ -22,7 +22,7 @@ fn user(context: &Context) -> String {
 
 /// Returns a page of a user's items: three on the first page, one of which is registered too and one hidden, and one on the
 /// second page.
-fn items<T>(context: &Context, cursor: Option<&str>, item: impl Fn(&str) -> T) -> Result<Page<T>, ErrorObject> {
+fn items<T>(context: &Context, cursor: Option<&str>, item: impl Fn(&str) -> T) -> Result<Page<T>, BoxError> {
     let user = user(context);
     match cursor {
         None => Ok(Page {
@@ -30,7 +30,7 @@ fn items<T>(context: &Context, cursor: Option<&str>, item: impl Fn(&str) -> T) -
             next_cursor: Some("second".to_owned()),
         }),
         Some("second") => Ok(vec![item(&format!("{user}3"))].into()),
-        Some(_) => Err(ErrorObject::new(ErrorCode::INVALID_PARAMS, "unknown cursor")),
+        Some(_) => Err(ErrorObject::new(ErrorCode::INVALID_PARAMS, "unknown cursor").into()),
     }
 }
 
@@ -64,16 +64,16 @@ fn server(page_size: usize) -> ServerBuilder {
         })
         .prompt_list(|context, cursor| async move { items(&context, cursor.as_deref(), |name| Prompt::new(name)) })
         .tool_fallback(|context, name, arguments| async move {
-            let is_known = name == format!("{}1", user(&context)) || name == "secret";
+            let is_known = name == format!("{}1", user(context.context())) || name == "secret";
             is_known.then(|| format!("computed {name} {}", mcpgen_types::to_string(&arguments)))
         })
         .prompt_fallback(|context, name, arguments| async move {
-            let is_known = name == format!("{}1", user(&context)) || name == "secret";
+            let is_known = name == format!("{}1", user(context.context())) || name == "secret";
             is_known.then(|| format!("computed {name} {}", arguments.len()))
         })
         .resource_template(
             ResourceTemplate::new("x:{name}", "computed"),
-            |context: RequestContext, variables: BTreeMap<String, String>| async move {
+            |context: Context, variables: BTreeMap<String, String>| async move {
                 let is_known = variables["name"] == format!("{}1", user(&context)) || variables["name"] == "secret";
                 is_known.then(|| format!("computed {}", variables["name"]))
             },

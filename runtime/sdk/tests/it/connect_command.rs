@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
 use mcpgen_sdk::client::handshake::{ConnectOptions, HandshakeError};
-use mcpgen_sdk::client::{ClientBuilder, CommandError};
+use mcpgen_sdk::client::{ClientBuilder, CommandError, ServerExited};
 use mcpgen_sdk::protocol::PeerExt;
 use mcpgen_sdk::{CallError, Client};
 use mcpgen_types::v2026_07_28::SubscriptionFilter;
@@ -229,6 +229,7 @@ async fn reports_a_server_that_exits_during_a_call() {
     let client = script.connect(|_| {}).await.expect("a server");
     let error = client.call_tool("add_note", Default::default()).await.expect_err("the server exits");
     assert!(matches!(error, CallError::ConnectionFailed(_)), "{error:?}");
+    assert_eq!(error.downcast_ref::<ServerExited>().and_then(|exited| exited.status.code()), Some(4), "{error:?}");
     let message = error.to_string();
     assert!(message.starts_with("the connection failed: the server `sh -c "), "{message}");
     assert!(message.ends_with("exited with status 4; its last output on stderr was: first\ndisk full"), "{message}");

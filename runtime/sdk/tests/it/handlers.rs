@@ -1,11 +1,14 @@
 //! The arguments of handlers, and the state of a server.
 
 use std::collections::BTreeMap;
+use std::error::Error;
+use std::fmt;
 
 use mcpgen_sdk::prelude::*;
-use mcpgen_sdk::server::{Call, FromCall, FromRef, Uri, with_state};
+use mcpgen_sdk::server::{Call, FromCall, FromRef, InputError, Uri, with_state};
 use mcpgen_types::v2026_07_28::{
-    CompleteRequestParams, Prompt, PromptReference, Resource, ResourceTemplate, ResourceTemplateReference,
+    CompleteRequestParams, ElicitRequestFormParams, ElicitResult, ElicitResultAction, Prompt, PromptReference,
+    Resource, ResourceTemplate, ResourceTemplateReference,
 };
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -36,7 +39,7 @@ const STORE: Store = Store { name: "store", part: Part("part") };
 
 impl Store {
     async fn tool(self, Args(item): Args<Item>, context: RequestContext) -> String {
-        format!("{} {} {}", self.name, item.id, context.method())
+        format!("{} {} {}", self.name, item.id, context.context().method())
     }
 
     async fn resource(self) -> &'static str {
@@ -51,7 +54,7 @@ impl Store {
         format!("{} {}", self.name, item.id)
     }
 
-    async fn complete(self, params: CompleteRequestParams) -> Result<Vec<String>, ToolError> {
+    async fn complete(self, params: CompleteRequestParams) -> Result<Vec<String>, BoxError> {
         Ok(vec![format!("{} {}", self.name, params.argument.value)])
     }
 }
@@ -60,8 +63,9 @@ impl Store {
 struct User;
 
 impl<C: Call, S> FromCall<C, S> for User {
-    fn from_call(call: &mut C, _: &S) -> Result<Self, ToolError> {
-        call.context().principal().map(|_| Self).ok_or_else(|| "sign in first".into())
+    fn from_call(call: &mut C, _: &S) -> Result<Self, BoxError> {
+        let sign_in = || ErrorObject::new(ErrorCode::INVALID_REQUEST, "sign in first").into();
+        call.context().principal().map(|_| Self).ok_or_else(sign_in)
     }
 }
 
@@ -74,7 +78,7 @@ fn server() -> Server {
         .state(STORE)
         .tool("method", Store::tool)
         .tool("context_first", |context: RequestContext, Args(item): Args<Item>| async move {
-            format!("{} {}", context.method(), item.id)
+            format!("{} {}", context.context().method(), item.id)
         })
         .tool("all", all)
         .tool("raw", |_: RequestContext, _: Peer, arguments: JsonObject, State(Part(part)): State<Part>| async move {
@@ -108,7 +112,7 @@ async fn all(
     State(part): State<Part>,
     _: Peer,
 ) -> String {
-    format!("{} {} {} {} {}", item.id, store.name, context.method(), request.method(), part.0)
+    format!("{} {} {} {} {}", item.id, store.name, context.method(), request.context().method(), part.0)
 }
 
 #[tokio::test]
@@ -167,6 +171,97 @@ async fn arguments_can_fail() {
     ] {
         let error = error.expect_err("no user").to_string();
         assert!(error.contains("sign in first"), "{error}");
+    }
+}
+
+/// Only models read what went wrong. Clients learn it from an error response.
+#[tokio::test]
+async fn errors_are_internal_except_those_of_tools() {
+    type Failure = fn() -> BoxError;
+    let cases: [(Failure, &str, &str); 3] = [
+        (|| std::io::Error::other("disk 7").into(), "disk 7", "internal error (-32603)"),
+        (|| "disk 7".into(), "disk 7", "internal error (-32603)"),
+        (|| ErrorObject::new(-7, "no such disk").into(), "no such disk (-7)", "no such disk (-7)"),
+    ];
+    for (failure, of_tools, of_others) in cases {
+        let text = move || async move { Err::<String, _>(failure()) };
+        let server = Server::builder("disks", "1")
+            .tool("tool", text)
+            .resource(Resource::new("disk:7", "disk"), text)
+            .resource_template(ResourceTemplate::new("disk:{number}", "disk"), text)
+            .resource_list(move |_, _| async move { Err(failure()) })
+            .prompt(Prompt::new("prompt"), text)
+            .prompt_fallback(move |_, _, _| async move { Some(Err::<String, _>(failure())) })
+            .template_completion("disk:{number}", "number", move || async move { Err::<Vec<String>, _>(failure()) })
+            .build();
+        let client = server.in_process(Client::builder("test", "1")).await.expect("a connection");
+        let error = client.tool("tool").text().await.expect_err(of_tools).to_string();
+        assert!(error.ends_with(of_tools), "{error}");
+        let template = ResourceTemplateReference::new("disk:{number}");
+        for error in [
+            client.read_resource("disk:7").await.map(drop),
+            client.read_resource("disk:8").await.map(drop),
+            client.resources().await.map(drop),
+            client.prompt("prompt", BTreeMap::new()).await.map(drop),
+            client.prompt("other", BTreeMap::new()).await.map(drop),
+            client.complete_argument(template, "number", "").await.map(drop),
+        ] {
+            assert_eq!(error.expect_err(of_others).to_string(), of_others);
+        }
+    }
+}
+
+/// The error of an application, with the error of a question as its source or, as `#[error(transparent)]` of `thiserror`, in
+/// its place.
+#[derive(Debug)]
+struct AskFailed {
+    is_transparent: bool,
+    source: InputError,
+}
+
+impl fmt::Display for AskFailed {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("cannot ask")
+    }
+}
+
+impl Error for AskFailed {
+    fn source(&self) -> Option<&(dyn Error + 'static)> {
+        if self.is_transparent { self.source.source() } else { Some(&self.source) }
+    }
+}
+
+#[tokio::test]
+async fn questions_reach_the_client_in_other_errors() {
+    let form = || {
+        let form = json!({ "message": "Who?", "requestedSchema": { "type": "object", "properties": {} } });
+        mcpgen_types::from_value::<ElicitRequestFormParams>(form).expect("params")
+    };
+    for is_transparent in [false, true] {
+        let ask = move |context: RequestContext| async move {
+            let answer = context.elicit("who", form()).await.map_err(|source| AskFailed { is_transparent, source })?;
+            Ok::<_, AskFailed>(answer.action.as_str().to_owned())
+        };
+        let server = Server::builder("s", "1")
+            .tool("ask", ask)
+            .resource(Resource::new("ask:", "ask"), ask)
+            .prompt(Prompt::new("ask"), ask)
+            .build();
+        let answer = || async { Ok(ElicitResult::new(ElicitResultAction::Decline)) };
+        for revision in [Revision::V2025_11_25, Revision::V2026_07_28] {
+            let client = Client::builder("test", "1").options(|options| options.local_info.revisions = vec![revision]);
+            let client = server.in_process(client.on_elicitation(move |_, _| answer())).await.expect("a connection");
+            assert_eq!(client.tool("ask").text().await.expect("an answer"), "decline");
+            let read = client.read_resource("ask:").await.expect("an answer");
+            let prompt = client.prompt("ask", BTreeMap::new()).await.expect("an answer");
+            for text in [mcpgen_types::to_string(&read), mcpgen_types::to_string(&prompt)] {
+                assert!(text.contains("decline"), "{revision}: {text}");
+            }
+        }
+        // A client that cannot ask its user.
+        let client = server.in_process(Client::builder("test", "1")).await.expect("a connection");
+        let error = client.prompt("ask", BTreeMap::new()).await.expect_err("no elicitation").to_string();
+        assert!(error.contains("elicitation"), "{error}");
     }
 }
 

@@ -202,7 +202,7 @@ async fn rejects_calls_without_the_required_capability() {
 async fn discover_returns_the_server_info() {
     let hint = CacheHint { fresh_for: Duration::from_secs(60), public: true };
     let cache_hints = CacheHints::default().of::<mcpgen_types::v2026_07_28::DiscoverRequest>(hint);
-    let (mut remote, _peer) = server_of(ServerConfig { cache_hints, ..local_info().into() }, router());
+    let (mut remote, _peer) = server_of(ServerConfig::from(local_info()).with_cache_hints(cache_hints), router());
     let response = remote.request(&request("d", "server/discover", json!({}), &meta())).await;
     let expected = json!({
         "resultType": "complete",
@@ -224,7 +224,7 @@ async fn results_have_a_type_and_cache_hints() {
     let list = CacheHint { fresh_for: Duration::from_millis(1500), public: true };
     let one = CacheHint { fresh_for: Duration::from_secs(2), public: false };
     let cache_hints = CacheHints::default().of::<ListToolsRequest>(list).of_resource("file:///a", one);
-    let (mut remote, _peer) = server_of(ServerConfig { cache_hints, ..local_info().into() }, router());
+    let (mut remote, _peer) = server_of(ServerConfig::from(local_info()).with_cache_hints(cache_hints), router());
     let server = json!({ "io.modelcontextprotocol/serverInfo": { "name": "server", "version": "1" } });
 
     let result = remote.request(&request(1, "tools/list", json!({}), &meta())).await["result"].clone();
@@ -247,7 +247,7 @@ async fn results_have_a_type_and_cache_hints() {
 
 #[tokio::test]
 async fn does_not_send_invalid_results() {
-    let config = ServerConfig { result_types: vec!["com.example/later".to_owned()], ..local_info().into() };
+    let config = ServerConfig::from(local_info()).with_result_types(vec!["com.example/later".to_owned()]);
     let (mut remote, _peer) = server_of(config, router());
     for (result, ok) in [
         (json!({ "resultType": "complete" }), true),
@@ -285,7 +285,7 @@ async fn does_not_send_invalid_results() {
 async fn resource_cache_hints_apply_only_to_their_uri() {
     let hint = CacheHint { fresh_for: Duration::from_secs(1), public: true };
     let cache_hints = CacheHints::default().of_resource("file:///public", hint);
-    let (mut remote, _peer) = server_of(ServerConfig { cache_hints, ..local_info().into() }, router());
+    let (mut remote, _peer) = server_of(ServerConfig::from(local_info()).with_cache_hints(cache_hints), router());
     let params = json!({ "uri": "file:///private", "name": "file:///public" });
     let result = remote.request(&request(1, "resources/read", params, &meta())).await["result"].clone();
     assert_eq!((&result["ttlMs"], &result["cacheScope"]), (&json!(0), &json!("private")));
@@ -446,8 +446,8 @@ async fn a_client_sends_its_metadata_with_each_request() {
 
 #[tokio::test]
 async fn a_client_checks_result_types() {
-    let extended = ResultRules { result_types: vec!["com.example/later".to_owned()], ..ResultRules::default() };
-    let strict = ResultRules { strict: true, ..ResultRules::default() };
+    let extended = ResultRules::default().with_result_types(vec!["com.example/later".to_owned()]);
+    let strict = ResultRules::default().with_strict(true);
     for (result, lenient_ok, strict_ok, extended_ok) in [
         (json!({ "resultType": "complete" }), true, true, true),
         (json!({}), true, false, true),

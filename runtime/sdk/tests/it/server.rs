@@ -8,7 +8,9 @@ use std::time::Duration;
 use mcpgen_sdk::protocol::cache_hints::CacheHint;
 use mcpgen_sdk::protocol::change::Change;
 use mcpgen_sdk::protocol::{ContextExt, Level, RouterExt};
-use mcpgen_sdk::server::{Args, DefinitionError, RequestContext, ServeError, Structured, ToolError, ToolInfo};
+use mcpgen_sdk::server::{
+    Args, DefinitionError, InputRequired, RequestContext, ServeError, Structured, ToolError, ToolInfo,
+};
 use mcpgen_sdk::{Client, Limits, Router, Server, ServerBuilder, serve, transport};
 use mcpgen_types::v2026_07_28::{
     Annotations, AudioContent, CallToolResult, CompleteRequest, CompleteRequestParams, CompleteResult, ContentBlock,
@@ -918,7 +920,7 @@ async fn lists_output_schemas_where_the_revision_allows_them() {
 async fn rejects_input_required_results_in_legacy_revisions() {
     let server = Server::builder("s", "1")
         .tool(tool("by-hand"), || async {
-            Err::<(), _>(ToolError::input_required(v2026_07_28::InputRequiredResult::new().with_request_state("x")))
+            Err::<(), _>(InputRequired::new(v2026_07_28::InputRequiredResult::new().with_request_state("x")))
         })
         .build();
     let mut session = Session::of(&server, Revision::V2025_11_25).await;

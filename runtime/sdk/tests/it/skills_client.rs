@@ -220,7 +220,7 @@ async fn loads_dynamic_skills_within_the_limits_if_allowed() {
     entry["resources"] = json!("dynamic");
     let fake = Fake { skills: vec![entry], contents: json!([{ "text": GREET }]) };
     let (client, log) = fake.connect(REVISIONS[1]).await;
-    let limits = SkillLimits { allow_dynamic: true, bytes: 2 * GREET.len() as u64, ..SkillLimits::default() };
+    let limits = SkillLimits::default().with_allow_dynamic(true).with_bytes(2 * GREET.len() as u64);
     let entries = client.skills().await.expect("skills");
     let skill = client.load_skill_within(&entries[0], limits).await.expect("a skill");
     client.read_skill_file(&skill, "a b.txt").await.expect("a file");

@@ -268,7 +268,9 @@ impl Listing<'_> {
                     let name = field.ident.as_ref().map_or(index.to_string(), Ident::to_string);
                     self.line(&field.attrs, format!("{path}.{name}: {}", text(&field.ty)));
                 }
-                self.derives(&item.attrs, &path);
+                if self.derives(&item.attrs, &path) {
+                    self.setters(item, &path);
+                }
             }
             Item::Enum(item) if is_public(&item.vis) => {
                 self.exported.insert(own, path.clone());
@@ -333,12 +335,38 @@ impl Listing<'_> {
         self.implemented.entry(path.to_owned()).or_default().insert(name.to_owned());
     }
 
-    fn derives(&mut self, attrs: &[Attribute], path: &str) {
+    /// Lists the derived traits. Returns whether the type also has derived setters.
+    fn derives(&mut self, attrs: &[Attribute], path: &str) -> bool {
+        let mut has_setters = false;
         for attr in attrs.iter().filter(|attr| attr.path().is_ident("derive")) {
             let _ = attr.parse_nested_meta(|meta| {
-                self.implements(path, &text(&meta.path));
+                match ends_with(&meta.path, "Setters") {
+                    true => has_setters = true,
+                    false => self.implements(path, &text(&meta.path)),
+                }
                 Ok(())
             });
+        }
+        has_setters
+    }
+
+    /// Lists the methods that `derive_setters::Setters` generates: one for each field.
+    fn setters(&mut self, item: &syn::ItemStruct, path: &str) {
+        let options = |attrs: &[Attribute]| {
+            let setters = attrs.iter().filter(|attr| attr.path().is_ident("setters"));
+            setters.map(|attr| text(&attr.meta)).collect::<String>()
+        };
+        assert_eq!(options(&item.attrs), r#"setters(prefix = "with_")"#, "{path}");
+        for field in &item.fields {
+            let (name, options, ty) = (text(&field.ident), options(&field.attrs), text(&field.ty));
+            let inner = ty.strip_prefix("Option<").and_then(|ty| ty.strip_suffix('>'));
+            let value = match (&*options, inner) {
+                ("", _) => &ty,
+                ("setters(strip_option)", Some(inner)) => inner,
+                _ => panic!("the listing does not support {options} of {path}.{name}"),
+            };
+            let cfg: Vec<_> = field.attrs.iter().filter(|attr| attr.path().is_ident("cfg")).cloned().collect();
+            self.line(&cfg, format!("{path}::with_{name}: fn(self, value: {value}) -> Self #[must_use]"));
         }
     }
 

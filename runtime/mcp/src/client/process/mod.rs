@@ -9,8 +9,8 @@ use tokio_util::task::TaskTracker;
 
 pub use child_process::ChildProcess;
 pub(super) use child_process::LineHandler;
-pub use supervised_process::ServerOutput;
 pub(super) use supervised_process::{Process, STOP, describe, exited};
+pub use supervised_process::{ServerExited, ServerOutput};
 
 /// The options of processes that a client starts.
 #[derive(Clone, Debug)]

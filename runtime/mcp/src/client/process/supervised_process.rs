@@ -133,14 +133,31 @@ impl Process {
     /// Returns why the output of the process has ended, unless it exited successfully or was asked to exit.
     async fn failure(&self) -> Option<io::Error> {
         let status = self.unexpected_exit().await?;
-        let words = format!("the server `{}` {}{}", self.program(), exited(status), self.output());
+        let exited = ServerExited { program: self.program().to_owned(), status, output: self.output() };
         if status.success() {
-            tracing::debug!("{words}");
+            tracing::debug!("{exited}");
             return None;
         }
-        tracing::warn!("{words}");
-        Some(io::Error::other(words))
+        tracing::warn!("{exited}");
+        Some(io::Error::other(exited))
     }
+}
+
+/// A server that a client had started exited during the connection, without success. It is the cause of
+/// [`CallError::ConnectionFailed`]; get it with [`CallError::downcast_ref`].
+///
+/// [`CallError::ConnectionFailed`]: mcpgen_runtime::CallError::ConnectionFailed
+/// [`CallError::downcast_ref`]: mcpgen_runtime::CallError::downcast_ref
+#[derive(Clone, Debug, thiserror::Error)]
+#[error("the server `{program}` {}{output}", exited(*.status))]
+#[non_exhaustive]
+pub struct ServerExited {
+    /// The program and its arguments, shortened.
+    pub program: String,
+    /// The exit status of the process.
+    pub status: ExitStatus,
+    /// What the process wrote besides messages.
+    pub output: ServerOutput,
 }
 
 /// The standard input of a process. It can be closed independently of the connection.

@@ -7,7 +7,7 @@ use std::time::Duration;
 use mcpgen_sdk::http::server::{Endpoint, EndpointOptions, ServeHttp};
 use mcpgen_sdk::protocol::ContextExt;
 use mcpgen_sdk::server::RequestContext;
-use mcpgen_sdk::{Limits, Server, ServerBuilder};
+use mcpgen_sdk::{Context, Limits, Server, ServerBuilder};
 use mcpgen_types::v2026_07_28::{
     ElicitRequestFormParams, ElicitRequestFormParamsRequestedSchema, Tool, ToolInputSchema,
 };
@@ -61,12 +61,12 @@ pub(crate) fn server(observed: &Arc<Observed>) -> ServerBuilder {
         .tool(tool("who", plain()), move |context: RequestContext| {
             let all = Arc::clone(&all);
             async move {
-                let parts = context.extensions().get::<http::request::Parts>();
+                let parts = context.context().extensions().get::<http::request::Parts>();
                 all.calls.fetch_add(1, Ordering::SeqCst);
                 parts.and_then(|parts| parts.headers.get("x-user")?.to_str().ok()).unwrap_or("nobody").to_owned()
             }
         })
-        .tool(tool("headers", plain()), |context: RequestContext| async move {
+        .tool(tool("headers", plain()), |context: Context| async move {
             let parts = context.extensions().get::<http::request::Parts>();
             let names = parts.iter().flat_map(|parts| parts.headers.keys()).map(http::HeaderName::as_str);
             names.collect::<Vec<_>>().join(" ")

@@ -18,7 +18,7 @@ use mcpgen_sdk::peer::CallError;
 use mcpgen_sdk::protocol::change::Change;
 use mcpgen_sdk::protocol::config::ServerConfig;
 use mcpgen_sdk::protocol::{ContextExt, PeerExt, RouterExt};
-use mcpgen_sdk::server::{RequestContext, ToolError, ToolInfo};
+use mcpgen_sdk::server::{InputRequired, RequestContext, ToolError, ToolInfo};
 use mcpgen_sdk::tasks::{
     CallTasks, InMemoryTaskStore, ServeTasks, TaskContextExt, TaskLimits, TaskSupport, TaskToolExt, Tasks,
     TasksExtension,
@@ -72,7 +72,7 @@ async fn insist(context: RequestContext) -> Result<String, ToolError> {
     let form = json!({ "message": "Please?", "requestedSchema": { "type": "object", "properties": {} } });
     let form: ElicitRequestFormParams = mcpgen_types::from_value(form).expect("params");
     let requests = InputRequests::from([("answer".to_owned(), ElicitRequest::new(form).into())]);
-    Err(ToolError::input_required(InputRequiredResult::new().with_input_requests(requests)))
+    Err(InputRequired::new(InputRequiredResult::new().with_input_requests(requests)).into())
 }
 
 fn limits() -> TaskLimits {

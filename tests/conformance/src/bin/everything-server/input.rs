@@ -7,7 +7,7 @@
 use mcpgen_sdk::ServerBuilder;
 use mcpgen_sdk::protocol::ContextExt;
 use mcpgen_sdk::server::request_state::RequestStateCodec;
-use mcpgen_sdk::server::{Args, RequestContext, ToolError};
+use mcpgen_sdk::server::{Args, InputRequired, RequestContext, ToolError};
 use mcpgen_types::v2026_07_28::{
     CreateMessageRequest, CreateMessageRequestParams, CreateMessageResult, ElicitRequest, ElicitResult, InputRequests,
     InputRequiredResult, ListRootsRequest, ListRootsResult, Role, SamplingMessage, StringSchema, TextContent,
@@ -171,7 +171,7 @@ async fn in_sequence(context: &RequestContext) -> Result<Inputs, ToolError> {
 }
 
 async fn at_once(context: &RequestContext, seal: &RequestStateCodec) -> Result<Inputs, ToolError> {
-    let dialog = seal.decode::<()>(context, "").await?;
+    let dialog = seal.decode::<()>(context.context(), "").await?;
     let user = context.input::<ElicitRequest>("user_name")?;
     let greeting = context.input::<CreateMessageRequest>("greeting")?;
     let roots = context.input::<ListRootsRequest>("client_roots")?;
@@ -185,7 +185,7 @@ async fn at_once(context: &RequestContext, seal: &RequestStateCodec) -> Result<I
     ]);
     let result =
         InputRequiredResult::new().with_input_requests(requests).with_request_state(seal.encode(&dialog, &())?);
-    Err(ToolError::input_required(result))
+    Err(InputRequired::new(result).into())
 }
 
 fn message(prompt: &str, max_tokens: i64) -> CreateMessageRequestParams {

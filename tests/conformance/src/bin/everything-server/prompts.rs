@@ -2,8 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use mcpgen_sdk::ServerBuilder;
-use mcpgen_sdk::server::{RequestContext, ToolError};
+use mcpgen_sdk::server::RequestContext;
+use mcpgen_sdk::{BoxError, ServerBuilder};
 use mcpgen_types::v2026_07_28::{
     CompleteRequestParams, EmbeddedResource, ImageContent, Prompt, PromptArgument, PromptMessage, Role, StringSchema,
     TextContent, TextResourceContents,
@@ -49,7 +49,7 @@ pub(crate) fn prompts(server: ServerBuilder) -> ServerBuilder {
         })
 }
 
-async fn elicit_context(context: RequestContext) -> Result<String, ToolError> {
+async fn elicit_context(context: RequestContext) -> Result<String, BoxError> {
     let requested = required("context", StringSchema::new());
     let result = context.elicit("user_context", form("What context should the prompt use?", [requested])).await?;
     Ok(format!("Use this context: {}", field(&result, "context")))

@@ -1,0 +1,82 @@
+//! The errors of requests for input.
+
+use mcpgen_runtime::CallError;
+use mcpgen_types::ErrorObject;
+use mcpgen_types::v2026_07_28::InputRequiredResult;
+use tower::BoxError;
+
+use crate::protocol::conversion::ConversionError;
+
+/// The reason why a handler has no input from its client.
+///
+/// Return it with `?`, or as the source of another error: [`Required`](Self::Required) then asks the client.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum InputError {
+    /// The client has not sent the input yet (2026-07-28). If the handler returns this error, the client is asked for the
+    /// input, and sends the request again.
+    #[error("the client has not sent the input yet")]
+    Required(#[from] InputRequired),
+    /// The client does not support the request, or has sent an invalid answer or request state. If the handler returns this
+    /// error, it is the response.
+    #[error(transparent)]
+    Rejected(#[from] ErrorObject),
+    /// The request to the client failed.
+    #[error(transparent)]
+    Call(#[from] CallError),
+    /// The revision of the connection does not have the request, or not all of its params.
+    #[error(transparent)]
+    Revision(#[from] ConversionError),
+    /// The client's answer does not match the request.
+    #[error("the client's answer to {key:?} is not valid")]
+    Answer {
+        /// The key of the question.
+        key: String,
+        /// The reason.
+        source: BoxError,
+    },
+    /// The type of the answer cannot be a form.
+    #[error("{type_name} cannot be a form, whose fields are text, numbers, booleans or options")]
+    Form {
+        /// The name of the type.
+        type_name: &'static str,
+        /// The reason.
+        source: mcpgen_types::Error,
+    },
+    /// The handler has asked another question with this key.
+    #[error("the key {0:?} is used for two questions; give each question of the function its own key")]
+    DuplicateKey(String),
+}
+
+/// Asks the client for input when a handler returns it as its error (2026-07-28). The client then sends the request again,
+/// with the input.
+///
+/// [`RequestContext::elicit`](super::RequestContext::elicit) and similar methods return it. Create one for a request state of
+/// your own:
+///
+/// ```
+/// use mcpgen_sdk::prelude::*;
+/// use mcpgen_sdk::server::InputRequired;
+/// use mcpgen_sdk::types::InputRequiredResult;
+///
+/// async fn wait(context: Context) -> ToolResult<&'static str> {
+///     match context.request_state() {
+///         Some(_) => Ok("done"),
+///         None => Err(InputRequired::new(InputRequiredResult::new().with_request_state("waiting")))?,
+///     }
+/// }
+///
+/// let server = Server::builder("patience", "1.0.0").tool("wait", wait).build();
+/// # let _ = server;
+/// ```
+#[derive(Clone, Debug, thiserror::Error)]
+#[error("the client is asked for input")]
+pub struct InputRequired(pub(super) Box<InputRequiredResult>);
+
+impl InputRequired {
+    /// Creates an error that becomes this result.
+    #[must_use]
+    pub fn new(result: InputRequiredResult) -> Self {
+        Self(Box::new(result))
+    }
+}
