@@ -3,7 +3,7 @@
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};
 use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::process::{Child, Command, Stdio};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use mcpgen_gateway::{Gateway, Http, ServerConfig};
 use mcpgen_sdk::http::client::{ClientOptions, ConnectHttp};
@@ -182,7 +182,10 @@ async fn asks_on_the_stream_of_the_call() {
         let call = json!({ "jsonrpc": "2.0", "id": 2, "method": "tools/call",
             "params": { "name": "sample", "arguments": {} } });
         let lines = BufReader::new(post(address, &session, &call)).lines();
-        lines.map_while(Result::ok).any(|line| line.contains("sampling/createMessage"))
+        // Empty lines keep the stream open.
+        let (began, limit) = (Instant::now(), Duration::from_secs(20));
+        let mut lines = lines.map_while(Result::ok).take_while(|_| began.elapsed() < limit);
+        lines.any(|line| line.contains("sampling/createMessage"))
     });
     assert!(asked.await.expect("no panic"), "the question did not arrive");
 }
