@@ -3,14 +3,14 @@
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};
 use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::process::{Child, Command, Stdio};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use mcpgen_gateway::{Gateway, Http, ServerConfig};
 use mcpgen_sdk::http::client::{ClientOptions, ConnectHttp};
 use mcpgen_sdk::protocol::change::Change;
 use mcpgen_types::Revision;
 use mcpgen_types::v2026_07_28::SubscriptionFilter;
-use serde_json::json;
+use serde_json::{Value, json};
 
 use crate::support::{ERAS, call, client, for_all_eras, gateway, in_time, server_path, text, tool_names, two_servers};
 
@@ -150,4 +150,42 @@ async fn refuses_other_hosts() {
         let found = tokio::task::spawn_blocking(move || (status(address, &request), request)).await.expect("no panic");
         assert_eq!(found.0, expected, "{}", found.1);
     }
+}
+
+/// Sends a message, and returns the stream with the response.
+fn post(address: SocketAddr, session: &str, message: &Value) -> TcpStream {
+    let (body, mut stream) = (message.to_string(), TcpStream::connect(address).expect("a connection"));
+    let request = format!(
+        "POST /mcp HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\nContent-Type: application/json\r\n\
+         Accept: application/json, text/event-stream\r\n{session}Content-Length: {}\r\n\r\n{body}",
+        body.len()
+    );
+    stream.set_read_timeout(Some(Duration::from_secs(20))).expect("a socket");
+    stream.write_all(request.as_bytes()).expect("sent");
+    stream
+}
+
+/// A legacy client without a GET stream is asked on the stream of its call.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn asks_on_the_stream_of_the_call() {
+    let address = serve(&gateway(two_servers(Revision::V2025_11_25)));
+    let asked = tokio::task::spawn_blocking(move || {
+        let params = json!({ "protocolVersion": "2025-11-25", "capabilities": { "sampling": {} },
+            "clientInfo": { "name": "raw", "version": "1" } });
+        let initialize = json!({ "jsonrpc": "2.0", "id": 1, "method": "initialize", "params": params });
+        let mut response = String::new();
+        post(address, "", &initialize).read_to_string(&mut response).expect("a response");
+        let id = response.lines().find(|line| line.to_lowercase().starts_with("mcp-session-id:")).expect("a session");
+        let session = format!("{id}\r\n");
+        let ready = json!({ "jsonrpc": "2.0", "method": "notifications/initialized" });
+        post(address, &session, &ready).read_to_string(&mut String::new()).expect("a response");
+        let call = json!({ "jsonrpc": "2.0", "id": 2, "method": "tools/call",
+            "params": { "name": "sample", "arguments": {} } });
+        let lines = BufReader::new(post(address, &session, &call)).lines();
+        // Empty lines keep the stream open.
+        let (began, limit) = (Instant::now(), Duration::from_secs(20));
+        let mut lines = lines.map_while(Result::ok).take_while(|_| began.elapsed() < limit);
+        lines.any(|line| line.contains("sampling/createMessage"))
+    });
+    assert!(asked.await.expect("no panic"), "the question did not arrive");
 }
