@@ -112,7 +112,7 @@ impl Gateway {
     /// Returns what the gateway declares to clients.
     #[must_use]
     pub fn protocol_config(&self) -> ProtocolConfig {
-        ProtocolConfig { passes_log_level_on: true, ..ProtocolConfig::from(self.0.ours.clone()) }
+        ProtocolConfig::from(self.0.ours.clone()).with_passes_log_level_on(true)
     }
 
     /// Returns the routes of the gateway, for a connection or an HTTP endpoint.
