@@ -126,22 +126,6 @@ fn inline_schemas_become_types_of_the_revision() {
 }
 
 #[test]
-fn shared_types_have_the_names_of_the_revision() {
-    let project = project();
-    let size = r#""Size": {"#;
-    let hall = r#""Hall": {"properties": {"door": {"enum": ["open", "shut"]}}, "type": "object"}, "Size": {"#;
-    project.write("revision.json", REVISION.replace(size, hall));
-    project.write("where.json", EXTENSION.replace(size, hall));
-    let flags = ["--revision", "2020-01-01", "--status", "draft", "--root", ".", "--accept"];
-    project.run(&[&["import", "revision.json"], &flags[..]].concat()).exits(0);
-    project.write("schema/names.toml", "[\"2020-01-01\".names]\nHallDoor = \"Door\"\n");
-    project.run(&import(&["--version", "1.0", "--protocol", "messages.toml"])).exits(0);
-    project.run(&["generate"]).exits(0);
-    let module = project.read("generated/src/ext/where_/mod.rs");
-    assert!(module.contains("pub use crate::v2020_01_01::{Door, Hall, Place};"), "{module}");
-}
-
-#[test]
 fn commands_accept_the_name_of_an_extension() {
     let project = project();
     project.run(&import(&["--version", "1.0", "--protocol", "messages.toml"])).exits(0);

@@ -663,12 +663,12 @@ codec::object! { TitledMultiSelectEnumSchema;
 #[derive(Clone, Debug, PartialEq)]
 pub struct TitledMultiSelectEnumSchemaItems {
     /// The options.
-    pub any_of: Vec<TitledMultiSelectOption>,
+    pub any_of: Vec<TitledMultiSelectEnumSchemaItemsAnyOfItem>,
     /// Other members.
     pub extra: Extra<Self>,
 }
 codec::object! { TitledMultiSelectEnumSchemaItems;
-    required any_of "anyOf" (into Vec<TitledMultiSelectOption>), ..extra
+    required any_of "anyOf" (into Vec<TitledMultiSelectEnumSchemaItemsAnyOfItem>), ..extra
 }
 
 /// An option of a [`TitledMultiSelectEnumSchema`].
@@ -679,7 +679,7 @@ codec::object! { TitledMultiSelectEnumSchemaItems;
 ///
 /// Since revision 2025-11-25. Used by [`TitledMultiSelectEnumSchemaItems`].
 #[derive(Clone, Debug, PartialEq)]
-pub struct TitledMultiSelectOption {
+pub struct TitledMultiSelectEnumSchemaItemsAnyOfItem {
     /// The value returned if the user selects this option.
     pub r#const: String,
     /// The display name of the option.
@@ -687,9 +687,9 @@ pub struct TitledMultiSelectOption {
     /// Other members.
     pub extra: Extra<Self>,
 }
-codec::object! { TitledMultiSelectOption builder TitledMultiSelectOptionBuilder;
-    required r#const "const" (into String), named title "title" (into String) in TitledMultiSelectOptionBuilder 0,
-    ..extra
+codec::object! { TitledMultiSelectEnumSchemaItemsAnyOfItem builder TitledMultiSelectEnumSchemaItemsAnyOfItemBuilder;
+    required r#const "const" (into String),
+    named title "title" (into String) in TitledMultiSelectEnumSchemaItemsAnyOfItemBuilder 0, ..extra
 }
 
 /// A form field with a list of titled options from which the user selects one.
@@ -708,7 +708,7 @@ pub struct TitledSingleSelectEnumSchema {
     /// The help text of the field.
     pub description: Option<String>,
     /// The options.
-    pub one_of: Vec<TitledSingleSelectOption>,
+    pub one_of: Vec<TitledSingleSelectEnumSchemaOneOfItem>,
     /// The value (not the title) of the initially selected option.
     pub default: Option<String>,
     /// Other members.
@@ -717,8 +717,8 @@ pub struct TitledSingleSelectEnumSchema {
 codec::object! { TitledSingleSelectEnumSchema;
     constant r#type "type" = Str("string"), optional title "title" with_title(into String),
     optional description "description" with_description(into String),
-    required one_of "oneOf" (into Vec<TitledSingleSelectOption>), optional default "default" with_default(into String),
-    ..extra
+    required one_of "oneOf" (into Vec<TitledSingleSelectEnumSchemaOneOfItem>),
+    optional default "default" with_default(into String), ..extra
 }
 
 /// An option of a [`TitledSingleSelectEnumSchema`].
@@ -729,7 +729,7 @@ codec::object! { TitledSingleSelectEnumSchema;
 ///
 /// Since revision 2025-11-25. Used by [`TitledSingleSelectEnumSchema`].
 #[derive(Clone, Debug, PartialEq)]
-pub struct TitledSingleSelectOption {
+pub struct TitledSingleSelectEnumSchemaOneOfItem {
     /// The value returned if the user selects this option.
     pub r#const: String,
     /// The display name of the option.
@@ -737,9 +737,9 @@ pub struct TitledSingleSelectOption {
     /// Other members.
     pub extra: Extra<Self>,
 }
-codec::object! { TitledSingleSelectOption builder TitledSingleSelectOptionBuilder;
-    required r#const "const" (into String), named title "title" (into String) in TitledSingleSelectOptionBuilder 0,
-    ..extra
+codec::object! { TitledSingleSelectEnumSchemaOneOfItem builder TitledSingleSelectEnumSchemaOneOfItemBuilder;
+    required r#const "const" (into String),
+    named title "title" (into String) in TitledSingleSelectEnumSchemaOneOfItemBuilder 0, ..extra
 }
 
 /// The details of a [`UrlElicitationRequiredError`].
@@ -853,7 +853,7 @@ codec::serde_impls! {
     ElicitRequestUrlParams, ElicitResult, ElicitResultAction, ElicitResultContentValue, ElicitationCompleteNotification,
     ElicitationCompleteNotificationParams, EnumSchema, LegacyTitledEnumSchema, MultiSelectEnumSchema, NumberSchema,
     NumberSchemaType, PrimitiveSchemaDefinition, SingleSelectEnumSchema, StringSchema, StringSchemaFormat,
-    TitledMultiSelectEnumSchema, TitledMultiSelectEnumSchemaItems, TitledMultiSelectOption,
-    TitledSingleSelectEnumSchema, TitledSingleSelectOption, UrlElicitationRequiredErrorErrorData,
+    TitledMultiSelectEnumSchema, TitledMultiSelectEnumSchemaItems, TitledMultiSelectEnumSchemaItemsAnyOfItem,
+    TitledSingleSelectEnumSchema, TitledSingleSelectEnumSchemaOneOfItem, UrlElicitationRequiredErrorErrorData,
     UntitledMultiSelectEnumSchema, UntitledMultiSelectEnumSchemaItems, UntitledSingleSelectEnumSchema
 }

@@ -79,11 +79,11 @@ pub use self::elicitation::{
     MultiSelectEnumSchema, NumberSchema, NumberSchemaType, PrimitiveSchemaDefinition,
     SingleSelectEnumSchema, StringSchema, StringSchemaFormat,
     TitledMultiSelectEnumSchema, TitledMultiSelectEnumSchemaItems,
-    TitledMultiSelectOption, TitledMultiSelectOptionBuilder,
-    TitledSingleSelectEnumSchema, TitledSingleSelectOption,
-    TitledSingleSelectOptionBuilder, UntitledMultiSelectEnumSchema,
-    UntitledMultiSelectEnumSchemaItems, UntitledSingleSelectEnumSchema,
-    UrlElicitationRequiredErrorErrorData,
+    TitledMultiSelectEnumSchemaItemsAnyOfItem,
+    TitledMultiSelectEnumSchemaItemsAnyOfItemBuilder, TitledSingleSelectEnumSchema,
+    TitledSingleSelectEnumSchemaOneOfItem, TitledSingleSelectEnumSchemaOneOfItemBuilder,
+    UntitledMultiSelectEnumSchema, UntitledMultiSelectEnumSchemaItems,
+    UntitledSingleSelectEnumSchema, UrlElicitationRequiredErrorErrorData,
 };
 pub use self::errors::{UrlElicitationRequiredError, UrlElicitationRequiredErrorError};
 pub use self::json_rpc::{

@@ -73,9 +73,9 @@ pub use self::elicitation::{
     ElicitResultContentValue, EnumSchema, LegacyTitledEnumSchema, MultiSelectEnumSchema,
     NumberSchema, NumberSchemaType, PrimitiveSchemaDefinition, SingleSelectEnumSchema,
     StringSchema, StringSchemaFormat, TitledMultiSelectEnumSchema,
-    TitledMultiSelectEnumSchemaItems, TitledMultiSelectOption,
-    TitledMultiSelectOptionBuilder, TitledSingleSelectEnumSchema,
-    TitledSingleSelectOption, TitledSingleSelectOptionBuilder,
+    TitledMultiSelectEnumSchemaItems, TitledMultiSelectEnumSchemaItemsAnyOfItem,
+    TitledMultiSelectEnumSchemaItemsAnyOfItemBuilder, TitledSingleSelectEnumSchema,
+    TitledSingleSelectEnumSchemaOneOfItem, TitledSingleSelectEnumSchemaOneOfItemBuilder,
     UntitledMultiSelectEnumSchema, UntitledMultiSelectEnumSchemaItems,
     UntitledSingleSelectEnumSchema,
 };

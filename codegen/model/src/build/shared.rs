@@ -1,12 +1,12 @@
 //! Finds the types of an extension that are equal to types of the revision that it extends.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 use crate::build::builder::used_checks;
-use crate::{Extends, Member, Origin, Protocol, Shape, Type, TypeDef, TypeId, Variant};
+use crate::{Extends, Member, Origin, Protocol, Shape, Type, TypeId, Variant};
 
 /// Returns the model of an extension of `core`: definitions that are equal to definitions of `core` with the same name
-/// become the types of `core`, together with the inline types in them, which take the names that they have in `core`.
+/// become the types of `core`, together with the inline types in them.
 ///
 /// Definitions are compared by their shapes, which are their normal forms with decided unions, and messages also by what
 /// their traits state, such as the result of a request. Prose is not compared.
@@ -27,13 +27,8 @@ pub fn extend(protocol: Protocol, core: &Protocol, module: String, version: Opti
     let own = protocol.types.iter().enumerate().filter(|(id, _)| !shared.contains_key(id));
     let checks = used_checks(own.flat_map(|(_, def)| def.shape.checks()), &protocol.checks);
     let (revision, digest) = (core.revision.clone(), core.digest());
-    let names: BTreeSet<String> = protocol.types.iter().map(|def| def.rust.clone()).collect();
-    let types = protocol.types.map(|id, def| match shared.get(&id) {
-        Some(rust) if !names.contains(rust) => TypeDef { rust: rust.clone(), ..def },
-        _ => def,
-    });
     let extends = Some(Extends { version, revision, module, digest, shared });
-    Protocol { types, checks, extends, ..protocol }
+    Protocol { checks, extends, ..protocol }
 }
 
 /// Compares the types of two models. Recursive types are equal if no difference is found.

@@ -15,7 +15,7 @@ use crate::{Extra, codec};
 ///
 /// In JSON, `status` is `"working"`. Used by [`TaskStatusNotificationParams`].
 #[derive(Clone, Debug, PartialEq)]
-pub struct TaskNotificationWorking {
+pub struct TaskStatusNotificationParamsWorking {
     /// The ID of the task. The server chooses it.
     pub task_id: String,
     /// A description of the status for people and models, such as the current step or the reason of a failure.
@@ -37,11 +37,11 @@ pub struct TaskNotificationWorking {
     /// Other members.
     pub extra: Extra<Self>,
 }
-codec::object! { TaskNotificationWorking builder TaskNotificationWorkingBuilder;
+codec::object! { TaskStatusNotificationParamsWorking builder TaskStatusNotificationParamsWorkingBuilder;
     required task_id "taskId" (into String), constant status "status" = Str("working"),
     optional status_message "statusMessage" with_status_message(into String),
-    named created_at "createdAt" (into String) in TaskNotificationWorkingBuilder 0 then 1,
-    named last_updated_at "lastUpdatedAt" (into String) in TaskNotificationWorkingBuilder 1,
+    named created_at "createdAt" (into String) in TaskStatusNotificationParamsWorkingBuilder 0 then 1,
+    named last_updated_at "lastUpdatedAt" (into String) in TaskStatusNotificationParamsWorkingBuilder 1,
     required ttl_ms "ttlMs" (into Option<TtlMs>),
     optional poll_interval_ms "pollIntervalMs" with_poll_interval_ms(into PollIntervalMs),
     optional meta "_meta" with_meta(into NotificationMetaObject), ..extra
@@ -57,7 +57,7 @@ codec::object! { TaskNotificationWorking builder TaskNotificationWorkingBuilder;
 ///
 /// In JSON, `status` is `"input_required"`. Used by [`TaskStatusNotificationParams`].
 #[derive(Clone, Debug, PartialEq)]
-pub struct TaskNotificationInputRequired {
+pub struct TaskStatusNotificationParamsInputRequired {
     /// The ID of the task. The server chooses it.
     pub task_id: String,
     /// A description of the status for people and models, such as the current step or the reason of a failure.
@@ -82,11 +82,11 @@ pub struct TaskNotificationInputRequired {
     /// Other members.
     pub extra: Extra<Self>,
 }
-codec::object! { TaskNotificationInputRequired builder TaskNotificationInputRequiredBuilder;
+codec::object! { TaskStatusNotificationParamsInputRequired builder TaskStatusNotificationParamsInputRequiredBuilder;
     required task_id "taskId" (into String), constant status "status" = Str("input_required"),
     optional status_message "statusMessage" with_status_message(into String),
-    named created_at "createdAt" (into String) in TaskNotificationInputRequiredBuilder 0 then 1,
-    named last_updated_at "lastUpdatedAt" (into String) in TaskNotificationInputRequiredBuilder 1,
+    named created_at "createdAt" (into String) in TaskStatusNotificationParamsInputRequiredBuilder 0 then 1,
+    named last_updated_at "lastUpdatedAt" (into String) in TaskStatusNotificationParamsInputRequiredBuilder 1,
     required ttl_ms "ttlMs" (into Option<TtlMs>),
     optional poll_interval_ms "pollIntervalMs" with_poll_interval_ms(into PollIntervalMs),
     required input_requests "inputRequests" (into InputRequests),
@@ -103,7 +103,7 @@ codec::object! { TaskNotificationInputRequired builder TaskNotificationInputRequ
 ///
 /// In JSON, `status` is `"completed"`. Used by [`TaskStatusNotificationParams`].
 #[derive(Clone, Debug, PartialEq)]
-pub struct TaskNotificationCompleted {
+pub struct TaskStatusNotificationParamsCompleted {
     /// The ID of the task. The server chooses it.
     pub task_id: String,
     /// A description of the status for people and models, such as the current step or the reason of a failure.
@@ -127,11 +127,11 @@ pub struct TaskNotificationCompleted {
     /// Other members.
     pub extra: Extra<Self>,
 }
-codec::object! { TaskNotificationCompleted builder TaskNotificationCompletedBuilder;
+codec::object! { TaskStatusNotificationParamsCompleted builder TaskStatusNotificationParamsCompletedBuilder;
     required task_id "taskId" (into String), constant status "status" = Str("completed"),
     optional status_message "statusMessage" with_status_message(into String),
-    named created_at "createdAt" (into String) in TaskNotificationCompletedBuilder 0 then 1,
-    named last_updated_at "lastUpdatedAt" (into String) in TaskNotificationCompletedBuilder 1,
+    named created_at "createdAt" (into String) in TaskStatusNotificationParamsCompletedBuilder 0 then 1,
+    named last_updated_at "lastUpdatedAt" (into String) in TaskStatusNotificationParamsCompletedBuilder 1,
     required ttl_ms "ttlMs" (into Option<TtlMs>),
     optional poll_interval_ms "pollIntervalMs" with_poll_interval_ms(into PollIntervalMs),
     required result "result" (into crate::JsonObject), optional meta "_meta" with_meta(into NotificationMetaObject),
@@ -148,7 +148,7 @@ codec::object! { TaskNotificationCompleted builder TaskNotificationCompletedBuil
 ///
 /// In JSON, `status` is `"failed"`. Used by [`TaskStatusNotificationParams`].
 #[derive(Clone, Debug, PartialEq)]
-pub struct TaskNotificationFailed {
+pub struct TaskStatusNotificationParamsFailed {
     /// The ID of the task. The server chooses it.
     pub task_id: String,
     /// A description of the status for people and models, such as the current step or the reason of a failure.
@@ -172,11 +172,11 @@ pub struct TaskNotificationFailed {
     /// Other members.
     pub extra: Extra<Self>,
 }
-codec::object! { TaskNotificationFailed builder TaskNotificationFailedBuilder;
+codec::object! { TaskStatusNotificationParamsFailed builder TaskStatusNotificationParamsFailedBuilder;
     required task_id "taskId" (into String), constant status "status" = Str("failed"),
     optional status_message "statusMessage" with_status_message(into String),
-    named created_at "createdAt" (into String) in TaskNotificationFailedBuilder 0 then 1,
-    named last_updated_at "lastUpdatedAt" (into String) in TaskNotificationFailedBuilder 1,
+    named created_at "createdAt" (into String) in TaskStatusNotificationParamsFailedBuilder 0 then 1,
+    named last_updated_at "lastUpdatedAt" (into String) in TaskStatusNotificationParamsFailedBuilder 1,
     required ttl_ms "ttlMs" (into Option<TtlMs>),
     optional poll_interval_ms "pollIntervalMs" with_poll_interval_ms(into PollIntervalMs),
     required error "error" (into Error), optional meta "_meta" with_meta(into NotificationMetaObject), ..extra
@@ -191,7 +191,7 @@ codec::object! { TaskNotificationFailed builder TaskNotificationFailedBuilder;
 ///
 /// In JSON, `status` is `"cancelled"`. Used by [`TaskStatusNotificationParams`].
 #[derive(Clone, Debug, PartialEq)]
-pub struct TaskNotificationCancelled {
+pub struct TaskStatusNotificationParamsCancelled {
     /// The ID of the task. The server chooses it.
     pub task_id: String,
     /// A description of the status for people and models, such as the current step or the reason of a failure.
@@ -213,11 +213,11 @@ pub struct TaskNotificationCancelled {
     /// Other members.
     pub extra: Extra<Self>,
 }
-codec::object! { TaskNotificationCancelled builder TaskNotificationCancelledBuilder;
+codec::object! { TaskStatusNotificationParamsCancelled builder TaskStatusNotificationParamsCancelledBuilder;
     required task_id "taskId" (into String), constant status "status" = Str("cancelled"),
     optional status_message "statusMessage" with_status_message(into String),
-    named created_at "createdAt" (into String) in TaskNotificationCancelledBuilder 0 then 1,
-    named last_updated_at "lastUpdatedAt" (into String) in TaskNotificationCancelledBuilder 1,
+    named created_at "createdAt" (into String) in TaskStatusNotificationParamsCancelledBuilder 0 then 1,
+    named last_updated_at "lastUpdatedAt" (into String) in TaskStatusNotificationParamsCancelledBuilder 1,
     required ttl_ms "ttlMs" (into Option<TtlMs>),
     optional poll_interval_ms "pollIntervalMs" with_poll_interval_ms(into PollIntervalMs),
     optional meta "_meta" with_meta(into NotificationMetaObject), ..extra
@@ -263,21 +263,21 @@ codec::notification! { TaskStatusNotification; "notifications/tasks" (TaskStatus
 /// Used by [`TaskStatusNotification`].
 #[derive(Clone, Debug, PartialEq)]
 pub enum TaskStatusNotificationParams {
-    /// [`TaskNotificationWorking`]: The state of a task whose request is in progress.
-    Working(TaskNotificationWorking),
-    /// [`TaskNotificationInputRequired`]: The state of a task that waits for the client.
-    InputRequired(TaskNotificationInputRequired),
-    /// [`TaskNotificationCompleted`]: The state of a task whose request has a result.
-    Completed(TaskNotificationCompleted),
-    /// [`TaskNotificationFailed`]: The state of a task whose request failed.
-    Failed(Box<TaskNotificationFailed>),
-    /// [`TaskNotificationCancelled`]: The state of a task that was cancelled.
-    Cancelled(TaskNotificationCancelled),
+    /// [`TaskStatusNotificationParamsWorking`]: The state of a task whose request is in progress.
+    Working(TaskStatusNotificationParamsWorking),
+    /// [`TaskStatusNotificationParamsInputRequired`]: The state of a task that waits for the client.
+    InputRequired(TaskStatusNotificationParamsInputRequired),
+    /// [`TaskStatusNotificationParamsCompleted`]: The state of a task whose request has a result.
+    Completed(TaskStatusNotificationParamsCompleted),
+    /// [`TaskStatusNotificationParamsFailed`]: The state of a task whose request failed.
+    Failed(Box<TaskStatusNotificationParamsFailed>),
+    /// [`TaskStatusNotificationParamsCancelled`]: The state of a task that was cancelled.
+    Cancelled(TaskStatusNotificationParamsCancelled),
 }
 codec::union! { TaskStatusNotificationParams blank Working;
-    Working from(TaskNotificationWorking), InputRequired from(TaskNotificationInputRequired),
-    Completed from(TaskNotificationCompleted), Failed boxed(TaskNotificationFailed),
-    Cancelled from(TaskNotificationCancelled);
+    Working from(TaskStatusNotificationParamsWorking), InputRequired from(TaskStatusNotificationParamsInputRequired),
+    Completed from(TaskStatusNotificationParamsCompleted), Failed boxed(TaskStatusNotificationParamsFailed),
+    Cancelled from(TaskStatusNotificationParamsCancelled);
     [Value(&["status"], &[Str("working")])] => Working,
     [Value(&["status"], &[Str("input_required")])] => InputRequired,
     [Value(&["status"], &[Str("completed")])] => Completed,
@@ -286,6 +286,7 @@ codec::union! { TaskStatusNotificationParams blank Working;
 }
 
 codec::serde_impls! {
-    TaskNotificationWorking, TaskNotificationInputRequired, TaskNotificationCompleted, TaskNotificationFailed,
-    TaskNotificationCancelled, TaskStatusNotification, TaskStatusNotificationParams
+    TaskStatusNotificationParamsWorking, TaskStatusNotificationParamsInputRequired,
+    TaskStatusNotificationParamsCompleted, TaskStatusNotificationParamsFailed, TaskStatusNotificationParamsCancelled,
+    TaskStatusNotification, TaskStatusNotificationParams
 }

@@ -22,11 +22,13 @@ mod messages;
 mod tasks;
 
 pub use self::base::{
-    TaskNotificationCancelled, TaskNotificationCancelledBuilder,
-    TaskNotificationCompleted, TaskNotificationCompletedBuilder, TaskNotificationFailed,
-    TaskNotificationFailedBuilder, TaskNotificationInputRequired,
-    TaskNotificationInputRequiredBuilder, TaskNotificationWorking,
-    TaskNotificationWorkingBuilder, TaskStatusNotification, TaskStatusNotificationParams,
+    TaskStatusNotification, TaskStatusNotificationParams,
+    TaskStatusNotificationParamsCancelled, TaskStatusNotificationParamsCancelledBuilder,
+    TaskStatusNotificationParamsCompleted, TaskStatusNotificationParamsCompletedBuilder,
+    TaskStatusNotificationParamsFailed, TaskStatusNotificationParamsFailedBuilder,
+    TaskStatusNotificationParamsInputRequired,
+    TaskStatusNotificationParamsInputRequiredBuilder,
+    TaskStatusNotificationParamsWorking, TaskStatusNotificationParamsWorkingBuilder,
 };
 pub use self::common::{
     PollIntervalMs, Task, TaskBuilder, TaskStatus,
@@ -70,8 +72,9 @@ pub use crate::v2026_07_28::{
     ResultMetaObject, Role, Root, SamplingMessage, SamplingMessageContentBlock,
     StringSchema, StringSchemaFormat, TextContent, TextOrBlobResourceContents,
     TextResourceContents, TitledMultiSelectEnumSchema, TitledMultiSelectEnumSchemaItems,
-    TitledMultiSelectOption, TitledSingleSelectEnumSchema, TitledSingleSelectOption,
-    Tool, ToolAnnotations, ToolChoice, ToolChoiceMode, ToolInputSchema, ToolOutputSchema,
-    ToolResultContent, ToolUseContent, UntitledMultiSelectEnumSchema,
-    UntitledMultiSelectEnumSchemaItems, UntitledSingleSelectEnumSchema,
+    TitledMultiSelectEnumSchemaItemsAnyOfItem, TitledSingleSelectEnumSchema,
+    TitledSingleSelectEnumSchemaOneOfItem, Tool, ToolAnnotations, ToolChoice,
+    ToolChoiceMode, ToolInputSchema, ToolOutputSchema, ToolResultContent, ToolUseContent,
+    UntitledMultiSelectEnumSchema, UntitledMultiSelectEnumSchemaItems,
+    UntitledSingleSelectEnumSchema,
 };

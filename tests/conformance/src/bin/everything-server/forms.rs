@@ -3,8 +3,8 @@
 use mcpgen_types::v2026_07_28::{
     BooleanSchema, ElicitRequestFormParams, ElicitRequestFormParamsRequestedSchema, ElicitRequestParams, ElicitResult,
     LegacyTitledEnumSchema, NumberSchema, NumberSchemaType, PrimitiveSchemaDefinition, StringSchema,
-    TitledMultiSelectEnumSchema, TitledMultiSelectEnumSchemaItems, TitledMultiSelectOption,
-    TitledSingleSelectEnumSchema, TitledSingleSelectOption, UntitledMultiSelectEnumSchema,
+    TitledMultiSelectEnumSchema, TitledMultiSelectEnumSchemaItems, TitledMultiSelectEnumSchemaItemsAnyOfItem,
+    TitledSingleSelectEnumSchema, TitledSingleSelectEnumSchemaOneOfItem, UntitledMultiSelectEnumSchema,
     UntitledMultiSelectEnumSchemaItems, UntitledSingleSelectEnumSchema,
 };
 use mcpgen_types::{NotFinite, Number};
@@ -50,8 +50,8 @@ pub(crate) fn defaults() -> Result<[Field; 5], NotFinite> {
 /// Returns a field of each kind of enum.
 pub(crate) fn choices() -> [Field; 5] {
     let options = words(["option1", "option2", "option3"]);
-    let one = |value, title| TitledSingleSelectOption::new(value).title(title);
-    let many = |value, title| TitledMultiSelectOption::new(value).title(title);
+    let one = |value, title| TitledSingleSelectEnumSchemaOneOfItem::new(value).title(title);
+    let many = |value, title| TitledMultiSelectEnumSchemaItemsAnyOfItem::new(value).title(title);
     let titled = [one("value1", "First Option"), one("value2", "Second Option"), one("value3", "Third Option")];
     let several = [many("value1", "First Choice"), many("value2", "Second Choice"), many("value3", "Third Choice")];
     let legacy = LegacyTitledEnumSchema::new(words(["opt1", "opt2", "opt3"])).with_enum_names(words([
