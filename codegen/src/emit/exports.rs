@@ -146,8 +146,7 @@ impl MessageNames {
         let builder = |id: TypeId| {
             let members = named_members(protocol, id);
             let has_own = !members.is_empty() && !protocol.is_shared(id);
-            has_own
-                .then(|| (id, Builder { name: names.claim(&format!("{}Builder", protocol.types[id].rust)), members }))
+            has_own.then(|| (id, Builder { name: names.claim(&builder_name(&protocol.types[id].rust)), members }))
         };
         let builders = (0..protocol.types.len()).filter_map(builder).collect();
         Self { method_enums, envelopes, error_codes, builders, shared }
@@ -158,4 +157,17 @@ impl MessageNames {
         let error_codes = self.error_codes.iter().map(|(_, name)| name);
         method_enums.chain(self.envelopes.iter().map(|(_, _, name)| name)).chain(error_codes)
     }
+}
+
+/// Returns the name of a type's builder. Few programs write it, so a long one lacks the last words of the type's name.
+fn builder_name(rust: &str) -> String {
+    const MAX: usize = 45;
+    const SUFFIX: &str = "Builder";
+    let mut short = rust;
+    while short.len() + SUFFIX.len() > MAX
+        && let Some(last) = short.rfind(char::is_uppercase).filter(|last| *last > 0)
+    {
+        short = &short[..last];
+    }
+    format!("{short}{SUFFIX}")
 }

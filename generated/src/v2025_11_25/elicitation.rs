@@ -687,9 +687,9 @@ pub struct TitledMultiSelectEnumSchemaItemsAnyOfItem {
     /// Other members.
     pub extra: Extra<Self>,
 }
-codec::object! { TitledMultiSelectEnumSchemaItemsAnyOfItem builder TitledMultiSelectEnumSchemaItemsAnyOfItemBuilder;
+codec::object! { TitledMultiSelectEnumSchemaItemsAnyOfItem builder TitledMultiSelectEnumSchemaItemsAnyOfBuilder;
     required r#const "const" (into String),
-    named title "title" (into String) in TitledMultiSelectEnumSchemaItemsAnyOfItemBuilder 0, ..extra
+    named title "title" (into String) in TitledMultiSelectEnumSchemaItemsAnyOfBuilder 0, ..extra
 }
 
 /// A form field with a list of titled options from which the user selects one.

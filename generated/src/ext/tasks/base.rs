@@ -82,11 +82,11 @@ pub struct TaskStatusNotificationParamsInputRequired {
     /// Other members.
     pub extra: Extra<Self>,
 }
-codec::object! { TaskStatusNotificationParamsInputRequired builder TaskStatusNotificationParamsInputRequiredBuilder;
+codec::object! { TaskStatusNotificationParamsInputRequired builder TaskStatusNotificationParamsInputBuilder;
     required task_id "taskId" (into String), constant status "status" = Str("input_required"),
     optional status_message "statusMessage" with_status_message(into String),
-    named created_at "createdAt" (into String) in TaskStatusNotificationParamsInputRequiredBuilder 0 then 1,
-    named last_updated_at "lastUpdatedAt" (into String) in TaskStatusNotificationParamsInputRequiredBuilder 1,
+    named created_at "createdAt" (into String) in TaskStatusNotificationParamsInputBuilder 0 then 1,
+    named last_updated_at "lastUpdatedAt" (into String) in TaskStatusNotificationParamsInputBuilder 1,
     required ttl_ms "ttlMs" (into Option<TtlMs>),
     optional poll_interval_ms "pollIntervalMs" with_poll_interval_ms(into PollIntervalMs),
     required input_requests "inputRequests" (into InputRequests),

@@ -26,8 +26,7 @@ pub use self::base::{
     TaskStatusNotificationParamsCancelled, TaskStatusNotificationParamsCancelledBuilder,
     TaskStatusNotificationParamsCompleted, TaskStatusNotificationParamsCompletedBuilder,
     TaskStatusNotificationParamsFailed, TaskStatusNotificationParamsFailedBuilder,
-    TaskStatusNotificationParamsInputRequired,
-    TaskStatusNotificationParamsInputRequiredBuilder,
+    TaskStatusNotificationParamsInputBuilder, TaskStatusNotificationParamsInputRequired,
     TaskStatusNotificationParamsWorking, TaskStatusNotificationParamsWorkingBuilder,
 };
 pub use self::common::{

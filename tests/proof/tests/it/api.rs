@@ -713,3 +713,22 @@ fn listing_contains_all_kinds_of_items() {
         assert!(traits.iter().all(|name| found.contains(name)), "{name}: {line}");
     }
 }
+
+#[test]
+fn names_of_vendored_modules_are_short() {
+    const MAX: usize = 45;
+    let long: Vec<String> = listings()
+        .into_iter()
+        .filter(|(module, _)| module.starts_with('v') || module.starts_with("ext_"))
+        .flat_map(|(module, listing)| {
+            let names: BTreeSet<String> = listing.lines().filter_map(type_name).map(str::to_owned).collect();
+            names.into_iter().filter(|name| name.len() > MAX).map(move |name| format!("{module}::{name}"))
+        })
+        .collect();
+    assert!(long.is_empty(), "more than {MAX} characters: {long:?}");
+}
+
+/// Returns the name of the type to which a line of a listing belongs.
+fn type_name(line: &str) -> Option<&str> {
+    line.split([':', '.', '<', ' ']).next()
+}
