@@ -484,7 +484,7 @@ fn long_names_are_shortened() {
     );
     let found = lists::diff(&tool(r#""inputSchema": {}"#), &tool(&new)).findings;
     let trust: Vec<_> = found.iter().filter(|it| it.rule.concerns(&[Axis::Trust])).collect();
-    assert_eq!(trust.len(), 601);
+    assert_eq!(trust.len(), 103);
     let size = |it: &&mcpgen_diff::Finding| it.subject.len() + it.detail.len() + it.message.len();
     assert!(trust.iter().map(size).sum::<usize>() < 1_000_000);
 }
@@ -651,4 +651,53 @@ fn answers_the_questions_of_a_long_list() {
     assert_eq!(found.notes, [""; 0]);
     assert_eq!(found.findings.len(), 3_000);
     assert!(found.findings.iter().all(|it| it.verdicts.on(Axis::RememberedList) == Verdict::Breaking));
+}
+
+/// A long name around thousands of schemas would be in the pointers of all of them.
+#[test]
+fn long_names_around_many_schemas_take_no_time() {
+    let schema = |required: &str| {
+        let property = |at: usize| format!(r#""p{at}": {{"type": "string"}}"#);
+        let properties = (0..5_000).map(property).collect::<Vec<_>>().join(", ");
+        let name = "n".repeat(100_000);
+        format!(
+            r#""inputSchema": {{"type": "object", "properties": {{"{name}": {{"type": "object", "properties": {{{properties}}}}}}}{required}}}"#
+        )
+    };
+    let start = std::time::Instant::now();
+    let found = lists::diff(&tool(&schema("")), &tool(&schema(r#", "required": ["x"]"#))).findings;
+    let [found] = found.as_slice() else { panic!("{} findings", found.len()) };
+    assert_eq!((found.rule, found.verdicts.on(Axis::RememberedList)), (Rule::SchemaNotCompared, Verdict::Unknown));
+    assert!(start.elapsed().as_secs() < 20, "{:?}", start.elapsed());
+}
+
+#[test]
+fn answers_the_questions_about_many_required_members() {
+    let schema = |required: &str| {
+        let property = |at: usize| format!(r#""p{at}": {{"type": "string"}}"#);
+        let properties = (0..1_500).map(property).collect::<Vec<_>>().join(", ");
+        format!(r#""inputSchema": {{"type": "object", "properties": {{{properties}}}{required}}}"#)
+    };
+    let all: Vec<String> = (0..1_500).map(|at| format!(r#""p{at}""#)).collect();
+    let found = lists::diff(&tool(&schema("")), &tool(&schema(&format!(r#", "required": [{}]"#, all.join(", ")))));
+    assert_eq!(found.notes, [""; 0]);
+    assert_eq!(found.findings.len(), 1_500);
+    assert!(found.findings.iter().all(|it| it.evidence == Evidence::Witness && it.witnesses.len() == 1));
+}
+
+#[test]
+fn findings_about_permissions_are_bounded() {
+    let with = |members: &str| format!(r#"{members}, "inputSchema": {{"type": "object"}}"#);
+    let scopes = |of: &str| (0..5_000).map(|at| format!("{of}{at}")).collect::<Vec<_>>().join(" ");
+    let scope = format!(r#""_meta": {{"scope": "{}"}}"#, scopes("new"));
+    let found = lists::diff(&tool(&with(r#""_meta": {"scope": "a"}"#)), &tool(&with(&scope))).findings;
+    let gained = found.iter().find(|it| it.rule == Rule::PermissionGained).expect("the scopes");
+    assert!(gained.message.ends_with("and 4980 others"), "{}", gained.message);
+    assert!(gained.detail.len() < 1_000, "{}", gained.detail);
+    let members: Vec<String> = (0..5_000).map(|at| format!(r#""scope_{at}": "a""#)).collect();
+    let members = format!(r#""_meta": {{{}}}"#, members.join(", "));
+    let found = lists::diff(&tool(&with(r#""_meta": {}"#)), &tool(&with(&members))).findings;
+    let gained: Vec<_> = found.iter().filter(|it| it.rule == Rule::PermissionGained).collect();
+    assert_eq!(gained.len(), 51);
+    assert_eq!(gained[50].message, "t: it has 4950 other findings by this rule");
 }

@@ -161,7 +161,8 @@ impl Comparison {
     fn trust(&mut self, key: &str, old: Option<&Item>, new: &Item) {
         for Found { rule, member, path, detail, words } in trust::compare(old, new) {
             let (was, is) = (old.map(|old| member_or_item(old, &member)), member_or_item(new, &member));
-            let message = format!("{key}: {} {words}", path.trim_start_matches('.'));
+            let subject = if path.is_empty() { "it" } else { path.trim_start_matches('.') };
+            let message = format!("{key}: {subject} {words}");
             self.find(rule, &format!("{key}{path}"), &detail, message, (was.as_deref(), Some(&is)));
         }
     }

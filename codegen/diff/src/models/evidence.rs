@@ -1,6 +1,6 @@
 //! The evidence of verdicts: a proof, or a document that was accepted and is now refused.
 
-use std::cell::Cell;
+use std::cell::{Cell, RefCell};
 
 use mcpgen_model::{Check, JsonTypes, Protocol, Type};
 use mcpgen_schema::Checks as Schema;
@@ -90,7 +90,7 @@ pub struct Witness {
 
 /// A verdict on documents from one version to the other, with its evidence.
 #[derive(Clone, Debug)]
-pub(super) struct Judged {
+pub(super) struct Answer {
     pub(super) verdict: Verdict,
     pub(super) evidence: Evidence,
     pub(super) witness: Option<Witness>,
@@ -98,18 +98,18 @@ pub(super) struct Judged {
     pub(super) unknown: Option<Reason>,
 }
 
-impl Judged {
+impl Answer {
     /// Creates a verdict that no document shows.
-    pub(super) fn new(verdict: Verdict, evidence: Evidence) -> Judged {
-        Judged { verdict, evidence, witness: None, unknown: None }
+    pub(super) fn new(verdict: Verdict, evidence: Evidence) -> Answer {
+        Answer { verdict, evidence, witness: None, unknown: None }
     }
 
-    pub(super) fn unknown(reason: Reason) -> Judged {
-        Judged { unknown: Some(reason), ..Judged::new(Verdict::Unknown, Evidence::None) }
+    pub(super) fn unknown(reason: Reason) -> Answer {
+        Answer { unknown: Some(reason), ..Answer::new(Verdict::Unknown, Evidence::None) }
     }
 
-    pub(super) fn refused(witness: Witness) -> Judged {
-        Judged { witness: Some(witness), ..Judged::new(Verdict::Breaking, Evidence::Witness) }
+    pub(super) fn refused(witness: Witness) -> Answer {
+        Answer { witness: Some(witness), ..Answer::new(Verdict::Breaking, Evidence::Witness) }
     }
 }
 
@@ -157,16 +157,16 @@ impl Effort {
     const LATER: u64 = 500;
 
     /// Answers a question within the budget.
-    fn ask(&self, question: impl FnOnce(&mut u64) -> Judged) -> Judged {
+    fn ask(&self, question: impl FnOnce(&mut u64) -> Answer) -> Answer {
         let left = self.left.get();
         let given = (Effort::FIRST * left / Effort::TOTAL).max(Effort::LATER).min(left);
         let mut steps = given;
-        let judged = if left == 0 { Judged::unknown(Reason::Budget) } else { question(&mut steps) };
+        let answer = if left == 0 { Answer::unknown(Reason::Budget) } else { question(&mut steps) };
         self.left.set(left.saturating_sub(given - steps + 1));
-        if judged.unknown == Some(Reason::Budget) {
+        if answer.unknown == Some(Reason::Budget) {
             self.unanswered.set(self.unanswered.get() + 1);
         }
-        judged
+        answer
     }
 
     /// Reports that the budget was reached.
@@ -178,37 +178,68 @@ impl Effort {
     }
 }
 
+/// The number of witnesses that are tried again.
+const MOST_KNOWN: usize = 8;
+
 /// Two values that may replace each other, as checks.
-pub(super) struct Pair {
+pub(super) struct Versions {
     old: (Check, Definitions),
     new: (Check, Definitions),
+    /// Witnesses of some differences, which may show others: `{}` lacks all members that are newly required.
+    known: RefCell<Vec<Witness>>,
 }
 
-impl Pair {
-    pub(super) fn of(old: (&Protocol, &Type), new: (&Protocol, &Type), has_64_bit_readers: bool) -> Pair {
+impl Versions {
+    pub(super) fn of(old: (&Protocol, &Type), new: (&Protocol, &Type), has_64_bit_readers: bool) -> Versions {
         let [old, new] = [old, new].map(|(protocol, content)| Checks::of(protocol, content, has_64_bit_readers));
-        Pair { old, new }
+        Versions { old, new, known: RefCell::default() }
     }
 
-    pub(super) fn of_checks(old: Schema, new: Schema) -> Pair {
-        Pair { old: (old.root, old.definitions), new: (new.root, new.definitions) }
+    pub(super) fn of_checks(old: Schema, new: Schema) -> Versions {
+        Versions { old: (old.root, old.definitions), new: (new.root, new.definitions), known: RefCell::default() }
     }
 
     /// Returns the verdict on what the other version sends to this one.
-    pub(super) fn read_by(&self, reader: Version, aim: Option<&Aim>, effort: &Effort) -> Judged {
-        effort.ask(|steps| self.asked(reader, aim, steps))
+    pub(super) fn read_by(&self, reader: Version, aim: Option<&Aim>, effort: &Effort) -> Answer {
+        effort.ask(|steps| {
+            if let Some(known) = self.known(reader, aim) {
+                return Answer::refused(known);
+            }
+            let answer = self.asked(reader, aim, steps);
+            let mut known = self.known.borrow_mut();
+            if known.len() < MOST_KNOWN {
+                known.extend(answer.witness.clone());
+            }
+            answer
+        })
     }
 
-    fn asked(&self, reader: Version, aim: Option<&Aim>, steps: &mut u64) -> Judged {
+    /// Returns a known witness that the aim accepts.
+    fn known(&self, reader: Version, aim: Option<&Aim>) -> Option<Witness> {
+        let (_, (_, definitions)) = self.sides(reader);
+        let aim = aim.map(Aim::check);
+        let is_aimed = |it: &&Witness| {
+            let accepts = |check: &Check| check.check(&it.document, definitions).is_ok();
+            it.reader == reader && aim.as_ref().is_none_or(accepts)
+        };
+        self.known.borrow().iter().find(is_aimed).cloned()
+    }
+
+    /// Returns what the reader reads, and what the other version sends.
+    fn sides(&self, reader: Version) -> (&(Check, Definitions), &(Check, Definitions)) {
+        match reader {
+            Version::Old => (&self.old, &self.new),
+            Version::New => (&self.new, &self.old),
+        }
+    }
+
+    fn asked(&self, reader: Version, aim: Option<&Aim>, steps: &mut u64) -> Answer {
         let mut contains = |large: Scoped<'_>, small: Scoped<'_>| {
             let (verdict, cost) = contains_with_cost(large, small, Budget { steps: *steps });
             *steps = steps.saturating_sub(cost);
             verdict
         };
-        let (reads, sends) = match reader {
-            Version::Old => (&self.old, &self.new),
-            Version::New => (&self.new, &self.old),
-        };
+        let (reads, sends) = self.sides(reader);
         let aimed = |check: &Check| match aim {
             Some(aim) => Check::All(vec![check.clone(), aim.check()]),
             None => check.clone(),
@@ -216,16 +247,16 @@ impl Pair {
         let large = Scoped { check: &reads.0, definitions: &reads.1 };
         let all = aimed(&sends.0);
         if contains(large, Scoped { check: &all, definitions: &sends.1 }).is_proved() {
-            return Judged::new(Verdict::Compatible, Evidence::Proof);
+            return Answer::new(Verdict::Compatible, Evidence::Proof);
         }
         let (check, definitions) = usual((&sends.0, &sends.1), (&reads.0, &reads.1));
         let check = aimed(&check);
         match contains(large, Scoped { check: &check, definitions: &definitions }) {
-            containment::Verdict::Proved => Judged::new(Verdict::Compatible, Evidence::Convention),
-            containment::Verdict::Unknown(reason) => Judged::unknown(reason),
+            containment::Verdict::Proved => Answer::new(Verdict::Compatible, Evidence::Convention),
+            containment::Verdict::Unknown(reason) => Answer::unknown(reason),
             containment::Verdict::Refuted(document) => match large.check.check(&document, large.definitions) {
-                Ok(()) => Judged::unknown(Reason::Invalid),
-                Err(why) => Judged::refused(Witness { reader, document, refused: why.to_string() }),
+                Ok(()) => Answer::unknown(Reason::Invalid),
+                Err(why) => Answer::refused(Witness { reader, document, refused: why.to_string() }),
             },
         }
     }

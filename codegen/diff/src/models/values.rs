@@ -8,7 +8,7 @@ use mcpgen_model::{JsonTypes, MessageKind, Protocol, Shape, Tuple, Type, TypeId,
 use mcpgen_schema::json::Json;
 
 use crate::models::difference::{Outcome, Site, definition, place};
-use crate::models::evidence::Effort;
+use crate::models::evidence::{Effort, Versions};
 use crate::models::limits::{
     Relation, accepts, bounds_in_words, fixed, integers_in_words, length_in_words, lengths, list, within,
 };
@@ -25,6 +25,8 @@ pub(super) struct Values<'p> {
     pub(super) has_64_bit_readers: bool,
     pub(super) known: Known,
     pub(super) effort: Rc<Effort>,
+    /// The last pairs of types that were compared as checks.
+    pub(super) as_checks: RefCell<HashMap<(Type, Type, bool), Rc<Versions>>>,
     /// The types of whole messages, with their kinds.
     pub(super) messages: [HashMap<TypeId, Option<MessageKind>>; 2],
 }
@@ -59,6 +61,7 @@ impl<'p> Values<'p> {
             has_64_bit_readers: true,
             known: Known::default(),
             effort,
+            as_checks: RefCell::default(),
             messages: [old, new].map(messages),
         }
     }

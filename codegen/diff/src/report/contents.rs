@@ -38,7 +38,7 @@ pub struct Report {
 
 /// The verdicts on a type, or on an item of a list.
 #[derive(Clone, Debug)]
-pub struct Row {
+pub struct MatrixRow {
     /// Its name.
     pub name: String,
     /// The verdict on each axis.
@@ -107,7 +107,7 @@ impl Report {
     }
 
     /// Returns the verdicts on each type that both schemas have, or on each changed item of a list.
-    pub(super) fn matrix(&self) -> Vec<Row> {
+    pub(super) fn matrix(&self) -> Vec<MatrixRow> {
         match self.subject {
             Subject::Schemas | Subject::Documents => {
                 self.types.iter().map(|verdict| self.row_of_type(verdict)).collect()
@@ -116,22 +116,22 @@ impl Report {
         }
     }
 
-    fn row_of_type(&self, verdict: &TypeVerdict) -> Row {
+    fn row_of_type(&self, verdict: &TypeVerdict) -> MatrixRow {
         let is_inside = |subject: &str| {
             let rest = subject.strip_prefix(verdict.name.as_str());
             rest.is_some_and(|rest| rest.is_empty() || rest.starts_with(['.', '[']))
         };
         // The findings are sorted.
         let worst = self.findings.iter().find(|judged| is_inside(&judged.finding.subject));
-        Row {
+        MatrixRow {
             name: verdict.name.clone(),
             verdicts: self.subject.default_axes().iter().map(|axis| (*axis, verdict.on(*axis))).collect(),
             finding: worst.map(|judged| judged.fingerprint.clone()),
         }
     }
 
-    fn rows_of_items(&self) -> Vec<Row> {
-        let rows = self.groups(self.findings.iter()).into_iter().map(|(name, findings)| Row {
+    fn rows_of_items(&self) -> Vec<MatrixRow> {
+        let rows = self.groups(self.findings.iter()).into_iter().map(|(name, findings)| MatrixRow {
             name,
             verdicts: self.axes.iter().map(|axis| (*axis, worst(&findings, *axis))).collect(),
             finding: findings.first().map(|judged| judged.fingerprint.clone()),

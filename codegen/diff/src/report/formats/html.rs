@@ -8,7 +8,7 @@ use similar::{ChangeTag, TextDiff};
 
 use crate::html::{Page, code_spans, escape};
 use crate::models::{Axis, Finding, Place, Verdict};
-use crate::report::contents::{Report, Row, axis_in_words};
+use crate::report::contents::{MatrixRow, Report, axis_in_words};
 use crate::report::judgement::{Judged, Suppressed};
 use crate::report::source::Source;
 
@@ -83,9 +83,9 @@ fn summary(report: &Report) -> String {
 }
 
 /// Writes the verdicts on each type or item. Those without differences are only counted.
-fn matrix(rows: &[Row]) -> String {
+fn matrix(rows: &[MatrixRow]) -> String {
     let mut text = String::new();
-    let (changed, same): (Vec<&Row>, Vec<&Row>) =
+    let (changed, same): (Vec<&MatrixRow>, Vec<&MatrixRow>) =
         rows.iter().partition(|row| row.verdicts.iter().any(|(_, verdict)| *verdict > Verdict::Compatible));
     if changed.is_empty() {
         text.push_str("<p>All are compatible.</p>\n");
