@@ -87,6 +87,9 @@ fn messages_have_no_names_of_rust() {
         |keywords: &str| snapshot(&format!(r#"[{{"name": "t", "inputSchema": {{"type": "object", {keywords}}}}}]"#));
     let object = r#"{"type": "object", "properties": {"z": {"type": "integer"}}}"#;
     let either = r#""properties": {"body": {"type": "string"}, "reaction": {"type": "string"}}"#;
+    let modes = r#""properties": {"mode": {"enum": ["a", "b"]}, "x": {"type": "string"}, "y": {"type": "string"}}"#;
+    let one = r#"{"properties": {"mode": {"const": "a"}}, "required": ["mode", "x"]}"#;
+    let two = r#"{"properties": {"mode": {"const": "b"}}, "required": ["mode", "y"]}"#;
     let a = |of: &str| format!(r#""properties": {{"a": {of}}}"#);
     for (old, new, expected) in [
         (
@@ -112,7 +115,27 @@ fn messages_have_no_names_of_rust() {
         (
             r#""anyOf": [{"properties": {"k": {"const": 1}}, "required": ["k"]}, {"properties": {"k": {"const": 2}, "y": {}}, "required": ["k"]}]"#.to_owned(),
             r#""anyOf": [{"properties": {"k": {"const": 1}}, "required": ["k"]}, {"properties": {"k": {"const": 3}, "y": {}}, "required": ["k"]}]"#.to_owned(),
-            "t: the new schema may read an object as another alternative of arguments",
+            "t: the new schema may read an object with k 2 as another alternative of arguments",
+        ),
+        (
+            format!(r#"{either}, "anyOf": [{{"required": ["body"]}}, {{"required": ["reaction"]}}]"#),
+            format!(r#"{either}, "anyOf": [{{"required": ["body"]}}, {{"required": ["reaction"]}}, {{"required": ["mode"]}}]"#),
+            "t: arguments requires body or reaction or mode instead of body or reaction",
+        ),
+        (
+            format!(r#"{modes}, "anyOf": [{one}, {two}]"#),
+            format!(r#"{modes}, "anyOf": [{one}]"#),
+            r#"t: arguments no longer has the alternative with mode "b" and y"#,
+        ),
+        (
+            format!(r#"{modes}, "anyOf": [{one}]"#),
+            format!(r#"{modes}, "anyOf": [{one}, {two}]"#),
+            r#"t: arguments has the new alternative with mode "b" and y"#,
+        ),
+        (
+            modes.to_owned(),
+            format!(r#"{modes}, "anyOf": [{one}, {two}]"#),
+            "t: the new schema may read arguments as the wrong one of its alternatives",
         ),
     ] {
         let found = lists::diff(&tool(&old), &tool(&new)).findings;
@@ -653,6 +676,27 @@ fn answers_the_questions_of_a_long_list() {
     assert!(found.findings.iter().all(|it| it.verdicts.on(Axis::RememberedList) == Verdict::Breaking));
 }
 
+/// The resources of a server can be its data, of which much changes at once.
+#[test]
+fn many_removed_resources_are_one_finding() {
+    let list = |of: &str, count: usize| {
+        let item = |at: usize| format!(r#"{{"uri": "file:///{of}{at}", "name": "{at}"}}"#);
+        snapshot(&format!(r#"{{"resources": [{}]}}"#, (0..count).map(item).collect::<Vec<_>>().join(", ")))
+    };
+    for (count, expected) in [(20, 40), (21, 2)] {
+        assert_eq!(lists::diff(&list("a", count), &list("b", count)).findings.len(), expected);
+    }
+    let removed = lists::diff(&list("a", 100), &list("a", 0)).findings;
+    let [found] = removed.as_slice() else { panic!("{removed:#?}") };
+    assert_eq!((found.rule, found.subject.as_str()), (Rule::ResourceRemoved, "resources"));
+    let names = "`file:///a0`, `file:///a1`, `file:///a2`, `file:///a3`, `file:///a4`";
+    assert_eq!(found.message, format!("100 resources were removed, such as {names}"));
+    assert_eq!(found.verdicts.on(Axis::RememberedList), Verdict::Breaking);
+    // Who accepted these does not accept others.
+    let others = &lists::diff(&list("b", 100), &list("b", 0)).findings[0];
+    assert_ne!(found.fingerprint(), others.fingerprint());
+}
+
 /// A long name around thousands of schemas would be in the pointers of all of them.
 #[test]
 fn long_names_around_many_schemas_take_no_time() {
@@ -671,18 +715,21 @@ fn long_names_around_many_schemas_take_no_time() {
     assert!(start.elapsed().as_secs() < 20, "{:?}", start.elapsed());
 }
 
+/// One document shows that all of these are missing.
 #[test]
 fn answers_the_questions_about_many_required_members() {
-    let schema = |required: &str| {
-        let property = |at: usize| format!(r#""p{at}": {{"type": "string"}}"#);
-        let properties = (0..1_500).map(property).collect::<Vec<_>>().join(", ");
-        format!(r#""inputSchema": {{"type": "object", "properties": {{{properties}}}{required}}}"#)
+    let list = |text: &dyn Fn(usize) -> String| (0..1_500).map(text).collect::<Vec<_>>().join(", ");
+    let properties = list(&|at| format!(r#""p{at}": {{"type": "string", "maxLength": 9}}"#));
+    let required = format!(r#", "required": [{}]"#, list(&|at| format!(r#""p{at}""#)));
+    let schema = |properties: &str, required: &str| {
+        tool(&format!(r#""inputSchema": {{"type": "object", "properties": {{{properties}}}{required}}}"#))
     };
-    let all: Vec<String> = (0..1_500).map(|at| format!(r#""p{at}""#)).collect();
-    let found = lists::diff(&tool(&schema("")), &tool(&schema(&format!(r#", "required": [{}]"#, all.join(", ")))));
-    assert_eq!(found.notes, [""; 0]);
-    assert_eq!(found.findings.len(), 1_500);
-    assert!(found.findings.iter().all(|it| it.evidence == Evidence::Witness && it.witnesses.len() == 1));
+    for old in [&properties, ""] {
+        let found = lists::diff(&schema(old, ""), &schema(&properties, &required));
+        assert_eq!(found.notes, [""; 0]);
+        assert_eq!(found.findings.len(), 1_500);
+        assert!(found.findings.iter().all(|it| it.evidence == Evidence::Witness && it.witnesses.len() == 1));
+    }
 }
 
 #[test]

@@ -28,8 +28,8 @@ impl Values<'_> {
             let shape = |id: &usize| matches!(protocol.types[*id].shape, Shape::Undecided(_));
             matches!(protocol.follow(content), Type::Named(id) if shape(id))
         });
+        let either = |checks: &[&Check]| alternatives(checks).map(|names| names.join(" or "));
         if was_undecided != is_undecided {
-            let either = |checks: &[&Check]| alternatives(checks).map(|names| names.join(" or "));
             let message = match (either(&was), either(&is)) {
                 (None, Some(names)) => match required_among(self.old, old, &is) {
                     Some(before) => format!("{subject} requires {names} instead of {before}"),
@@ -55,7 +55,14 @@ impl Values<'_> {
                 (old, "") => format!("{subject} no longer requires {old}"),
                 (old, new) => format!("{subject} requires {new} instead of {old}"),
             },
-            _ => format!("the checks of {subject} differ"),
+            _ => match (either(&was), either(&is)) {
+                (Some(before), Some(after)) if before != after => {
+                    format!("{subject} requires {after} instead of {before}")
+                }
+                (None, Some(after)) => format!("{subject} requires {after}"),
+                (Some(before), None) => format!("{subject} no longer requires {before}"),
+                _ => format!("the checks of {subject} differ"),
+            },
         };
         self.as_a_whole(old, new, message, site, outcome) || was_undecided
     }

@@ -94,19 +94,18 @@ fn matrix(rows: &[MatrixRow]) -> String {
         for (axis, _) in &changed[0].verdicts {
             let _ = write!(text, "<th scope=\"col\">{}</th>", axis_in_words(*axis));
         }
-        text.push_str("</tr></thead>\n<tbody>\n");
+        text.push_str("<th scope=\"col\">Worst finding</th></tr></thead>\n<tbody>\n");
         for row in changed {
             let name = escape(&row.name);
-            let _ = match &row.finding {
-                Some(print) => {
-                    write!(text, "<tr><th scope=\"row\"><a href=\"#f-{print}\"><code>{name}</code></a></th>")
-                }
-                None => write!(text, "<tr><th scope=\"row\"><code>{name}</code></th>"),
-            };
+            let _ = write!(text, "<tr><th scope=\"row\"><code>{name}</code></th>");
             for (_, verdict) in &row.verdicts {
                 let _ = write!(text, "<td>{}</td>", badge(verdict.as_str()));
             }
-            text.push_str("</tr>\n");
+            let _ = match &row.finding {
+                Some((rule, print)) => write!(text, "<td><a href=\"#f-{print}\"><code>{rule}</code></a></td></tr>"),
+                None => write!(text, "<td>in what it uses</td></tr>"),
+            };
+            text.push('\n');
         }
         text.push_str("</tbody>\n</table>\n");
     }
