@@ -728,8 +728,29 @@ fn answers_the_questions_about_many_required_members() {
         let found = lists::diff(&schema(old, ""), &schema(&properties, &required));
         assert_eq!(found.notes, [""; 0]);
         assert_eq!(found.findings.len(), 1_500);
-        assert!(found.findings.iter().all(|it| it.evidence == Evidence::Witness && it.witnesses.len() == 1));
+        for found in &found.findings {
+            let name = found.subject.trim_start_matches("t.arguments.");
+            let [witness] = found.witnesses.as_slice() else { panic!("{found:#?}") };
+            assert_eq!(witness.refused, format!("{name}: missing required member"));
+        }
     }
+}
+
+/// A document that several changes break is shown with the reason that the finding is about.
+#[test]
+fn witnesses_have_the_reason_of_their_finding() {
+    let schema = |kinds: &str, required: &str| {
+        tool(&format!(
+            r#""inputSchema": {{"type": "object", "properties": {{"kind": {{"enum": [{kinds}]}}, "a": {{"type": "string"}}, "b": {{"type": "string"}}}}{required}}}"#
+        ))
+    };
+    let found = lists::diff(&schema(r#""x", "y""#, ""), &schema(r#""x""#, r#", "required": ["a", "b"]"#)).findings;
+    let reasons: Vec<&str> =
+        found.iter().flat_map(|it| &it.witnesses).map(|witness| witness.refused.as_str()).collect();
+    assert_eq!(
+        reasons,
+        [r#"kind: expected "x", found "y""#, "a: missing required member", "b: missing required member"]
+    );
 }
 
 #[test]

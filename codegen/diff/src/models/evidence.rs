@@ -1,6 +1,7 @@
 //! The evidence of verdicts: a proof, or a document that was accepted and is now refused.
 
 use std::cell::{Cell, RefCell};
+use std::collections::BTreeSet;
 
 use mcpgen_model::{Check, JsonTypes, Protocol, Type};
 use mcpgen_schema::Checks as Schema;
@@ -178,6 +179,19 @@ impl Effort {
     }
 }
 
+/// Returns the parts of a check that all have to hold, with those of definitions.
+fn parts<'c>(check: &'c Check, definitions: &'c Definitions) -> Vec<&'c Check> {
+    let (mut queue, mut seen, mut found) = (vec![check], BTreeSet::new(), Vec::new());
+    while let Some(check) = queue.pop() {
+        match check {
+            Check::All(checks) => queue.extend(checks.iter().rev()),
+            Check::Definition(target) => queue.extend(definitions.get(target).filter(|_| seen.insert(target))),
+            check => found.push(check),
+        }
+    }
+    found
+}
+
 /// The number of witnesses that are tried again.
 const MOST_KNOWN: usize = 8;
 
@@ -202,16 +216,42 @@ impl Versions {
     /// Returns the verdict on what the other version sends to this one.
     pub(super) fn read_by(&self, reader: Version, aim: Option<&Aim>, effort: &Effort) -> Answer {
         effort.ask(|steps| {
-            if let Some(known) = self.known(reader, aim) {
-                return Answer::refused(known);
-            }
-            let answer = self.asked(reader, aim, steps);
-            let mut known = self.known.borrow_mut();
-            if known.len() < MOST_KNOWN {
-                known.extend(answer.witness.clone());
+            let mut answer = match self.known(reader, aim) {
+                Some(known) => Answer::refused(known),
+                None => {
+                    let answer = self.asked(reader, aim, steps);
+                    let mut known = self.known.borrow_mut();
+                    if known.len() < MOST_KNOWN {
+                        known.extend(answer.witness.clone());
+                    }
+                    answer
+                }
+            };
+            if let (Some(witness), Some(aim)) = (&mut answer.witness, aim) {
+                let why = self.reason(reader, aim, &witness.document);
+                witness.refused = why.unwrap_or_else(|| std::mem::take(&mut witness.refused));
             }
             answer
         })
+    }
+
+    /// Returns why the reader refuses a document, if a part of its check says what the aim is about. The document may lack
+    /// required members, too.
+    fn reason(&self, reader: Version, aim: &Aim, document: &Json) -> Option<String> {
+        let ((reads, definitions), _) = self.sides(reader);
+        let mut parts = parts(reads, definitions).into_iter();
+        let failure = match aim {
+            Aim::Absent(name) => {
+                let is_required = |part: &Check| matches!(part, Check::Required(names) if names.contains(name));
+                let required = Check::Required(vec![name.clone()]);
+                required.check(document, definitions).err().filter(|_| parts.any(is_required))
+            }
+            Aim::Present(_) | Aim::Accepted(_) => {
+                let mut others = parts.filter(|part| !matches!(part, Check::Required(_)));
+                others.find_map(|part| part.check(document, definitions).err())
+            }
+        };
+        failure.map(|why| why.to_string())
     }
 
     /// Returns a known witness that the aim accepts.

@@ -4,7 +4,7 @@ use std::cell::{Cell, RefCell};
 use std::collections::{HashMap, HashSet};
 use std::rc::Rc;
 
-use mcpgen_model::{JsonTypes, MessageKind, Protocol, Shape, Tuple, Type, TypeId, Value};
+use mcpgen_model::{AliasRule, JsonTypes, MessageKind, Protocol, Shape, Tuple, Type, TypeId, Union, Value};
 use mcpgen_schema::json::Json;
 
 use crate::models::difference::{Outcome, Site, definition, place};
@@ -134,10 +134,46 @@ impl<'p> Values<'p> {
         {
             outcome.add(site, Rule::TypeRenamedInUse, &format!("has the type {after} instead of {before}"));
         }
+        for (old, new) in self.absorbed(old, new) {
+            outcome.children.push((old, new, site.clone()));
+        }
         match (self.old.follow(old), self.new.follow(new)) {
             (Type::Named(old), Type::Named(new)) => outcome.children.push((*old, *new, site.clone())),
             (old, new) => self.compare_resolved(old, new, site, outcome),
         }
+    }
+
+    /// Returns the alternatives of a union that one version reads as another alternative, which accepts all of their values,
+    /// with those of the same name of the other version.
+    fn absorbed(&self, old: &Type, new: &Type) -> Vec<(TypeId, TypeId)> {
+        let named = |protocol: &Protocol, names: &[String]| {
+            names.iter().filter_map(|name| protocol.types.named(name)).collect::<Vec<_>>()
+        };
+        let shape = |protocol: &'p Protocol, content: &Type| match content {
+            Type::Named(id) => Some(&protocol.types[*id].shape),
+            _ => None,
+        };
+        let variants = |union: &Union| {
+            let ids = union.variants.iter().filter_map(|it| match it.content {
+                Type::Named(id) => Some(id),
+                _ => None,
+            });
+            ids.collect::<Vec<_>>()
+        };
+        let (olds, news) = match (shape(self.old, old), shape(self.new, new)) {
+            (Some(Shape::Alias(_, AliasRule::Absorbed(names))), Some(Shape::Union(union))) => {
+                (named(self.old, names), variants(union))
+            }
+            (Some(Shape::Union(union)), Some(Shape::Alias(_, AliasRule::Absorbed(names)))) => {
+                (variants(union), named(self.new, names))
+            }
+            _ => return Vec::new(),
+        };
+        let pairs = olds.into_iter().filter_map(|old| {
+            let is_same = |new: &&TypeId| self.old.types[old].name == self.new.types[**new].name;
+            Some((old, *news.iter().find(is_same)?))
+        });
+        pairs.collect()
     }
 
     fn compare_resolved(&self, old: &Type, new: &Type, site: &Site, outcome: &mut Outcome) {
