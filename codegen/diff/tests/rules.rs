@@ -418,8 +418,10 @@ fn alternatives_that_another_one_absorbed_are_compared() {
         let call = format!(
             r#""Call": {{"type": "object", "properties": {{"content": {{"type": "array"}}, "meta": {{"type": "{meta}"}}}}, "required": ["content"]}}"#
         );
-        let answer = r##""Answer": {"anyOf": [{"$ref": "#/$defs/Result"}, {"$ref": "#/$defs/Call"}]}"##;
-        format!(r#"{{"$defs": {{{result}, {call}, {answer}}}}}"#)
+        let list = r#""List": {"type": "object", "properties": {"list": {"type": "array"}, "meta": {"type": "object"}}, "required": ["list"]}"#;
+        let alternatives = ["Result", "List", "Call"].map(|name| format!(r##"{{"$ref": "#/$defs/{name}"}}"##));
+        let answer = format!(r#""Answer": {{"anyOf": [{}]}}"#, alternatives.join(", "));
+        format!(r#"{{"$defs": {{{result}, {list}, {call}, {answer}}}}}"#)
     };
     for (old, new) in [("object", "string"), ("string", "object")] {
         let (old, new) = models(&schema(old), &schema(new));
