@@ -736,6 +736,25 @@ fn answers_the_questions_about_many_required_members() {
     }
 }
 
+/// One document with another name shows that each of these is refused.
+#[test]
+fn answers_the_questions_about_many_refused_members() {
+    let schema = |count: usize| {
+        let property = |at: usize| format!(r#""p{at}": {{"type": "string"}}"#);
+        let properties = (0..count).map(property).collect::<Vec<_>>().join(", ");
+        tool(&format!(
+            r#""inputSchema": {{"type": "object", "properties": {{{properties}}}, "additionalProperties": false}}"#
+        ))
+    };
+    let start = std::time::Instant::now();
+    let found = lists::diff(&schema(300), &schema(0));
+    assert_eq!(found.notes, [""; 0]);
+    let refused: Vec<_> = found.findings.iter().filter(|it| it.evidence == Evidence::Witness).collect();
+    assert_eq!(refused.len(), 300);
+    assert_eq!(refused[7].witnesses[0].document.to_string(), r#"{"p7":""}"#);
+    assert!(start.elapsed().as_secs() < 30, "{:?}", start.elapsed());
+}
+
 /// A document that several changes break is shown with the reason that the finding is about.
 #[test]
 fn witnesses_have_the_reason_of_their_finding() {

@@ -59,7 +59,7 @@ impl Document {
     /// [`Error::Schema`] if it is not a schema of a known dialect.
     pub fn of(file: String, root: Json, sha256: String, options: &ReadOptions) -> Result<Document, Error> {
         let dialect = dialect(&file, &root, options)?;
-        if has_long_pointers(&root) {
+        if pointers_exceed(&root, MAX_POINTERS) {
             let why = format!("the JSON pointers of its schemas have more than {MAX_POINTERS} bytes in all");
             let remedy = "shorten the names around many schemas, or move these to definitions";
             return Err(Error::Schema(vec![Problem::new(&file, "", why, remedy)]));
@@ -115,8 +115,8 @@ impl Document {
 /// The maximum size of the JSON pointers of all schemas in a document. A malicious one has a long name around thousands of schemas.
 const MAX_POINTERS: usize = 2 * MAX_BYTES as usize;
 
-/// Returns whether the JSON pointers of the schemas in a schema take so much memory that no [`Document`] can have it.
-pub fn has_long_pointers(schema: &Json) -> bool {
+/// Returns whether the JSON pointers of all schemas in a schema have more than `limit` bytes in all.
+pub fn pointers_exceed(schema: &Json, limit: usize) -> bool {
     let (mut stack, mut total) = (vec![(schema, 0)], 0);
     while let Some((schema, length)) = stack.pop() {
         for (suffix, inner) in subschemas(schema) {
@@ -124,7 +124,7 @@ pub fn has_long_pointers(schema: &Json) -> bool {
             total += length;
             stack.push((inner, length));
         }
-        if total > MAX_POINTERS {
+        if total > limit {
             return true;
         }
     }

@@ -257,12 +257,24 @@ impl Versions {
     /// Returns a known witness that the aim accepts.
     fn known(&self, reader: Version, aim: Option<&Aim>) -> Option<Witness> {
         let (_, (_, definitions)) = self.sides(reader);
-        let aim = aim.map(Aim::check);
+        let aimed = aim.map(Aim::check);
         let is_aimed = |it: &&Witness| {
             let accepts = |check: &Check| check.check(&it.document, definitions).is_ok();
-            it.reader == reader && aim.as_ref().is_none_or(accepts)
+            it.reader == reader && aimed.as_ref().is_none_or(accepts)
         };
-        self.known.borrow().iter().find(is_aimed).cloned()
+        let known = self.known.borrow();
+        known.iter().find(is_aimed).cloned().or_else(|| known.iter().find_map(|it| self.renamed(it, reader, aim)))
+    }
+
+    /// Returns a witness with another member, if that is one, too: a reader may refuse thousands of members alike.
+    fn renamed(&self, known: &Witness, reader: Version, aim: Option<&Aim>) -> Option<Witness> {
+        let (Some(Aim::Present(name)), Json::Object(members)) = (aim, &known.document) else { return None };
+        let [value] = members.values().collect::<Vec<_>>()[..] else { return None };
+        let document = Json::Object([(name.clone(), value.clone())].into_iter().collect());
+        let ((reads, scope), (sent, sender)) = self.sides(reader);
+        let (usual, definitions) = usual((sent, sender), (reads, scope));
+        let refused = reads.check(&document, scope).err().filter(|_| known.reader == reader)?.to_string();
+        usual.check(&document, &definitions).is_ok().then_some(Witness { reader, document, refused })
     }
 
     /// Returns what the reader reads, and what the other version sends.
