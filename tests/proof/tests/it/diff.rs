@@ -260,10 +260,6 @@ impl Steps {
             let document = mcpgen::Document::parse("step.json", schema.to_string().as_bytes()).ok()?;
             mcpgen::model(document, "step", false).ok()
         };
-        if let Ok(d) = std::env::var("D46_DUMP") {
-            std::fs::write(format!("{d}/o.json"), old.to_string()).unwrap();
-            std::fs::write(format!("{d}/n.json"), new.to_string()).unwrap();
-        }
         let (Some(old_model), Some(new_model)) = (model(&old), model(&new)) else {
             self.rejected += 1;
             return;
