@@ -87,6 +87,9 @@ fn messages_have_no_names_of_rust() {
         |keywords: &str| snapshot(&format!(r#"[{{"name": "t", "inputSchema": {{"type": "object", {keywords}}}}}]"#));
     let object = r#"{"type": "object", "properties": {"z": {"type": "integer"}}}"#;
     let either = r#""properties": {"body": {"type": "string"}, "reaction": {"type": "string"}}"#;
+    let modes = r#""properties": {"mode": {"enum": ["a", "b"]}, "x": {"type": "string"}, "y": {"type": "string"}}"#;
+    let one = r#"{"properties": {"mode": {"const": "a"}}, "required": ["mode", "x"]}"#;
+    let two = r#"{"properties": {"mode": {"const": "b"}}, "required": ["mode", "y"]}"#;
     let a = |of: &str| format!(r#""properties": {{"a": {of}}}"#);
     for (old, new, expected) in [
         (
@@ -112,7 +115,27 @@ fn messages_have_no_names_of_rust() {
         (
             r#""anyOf": [{"properties": {"k": {"const": 1}}, "required": ["k"]}, {"properties": {"k": {"const": 2}, "y": {}}, "required": ["k"]}]"#.to_owned(),
             r#""anyOf": [{"properties": {"k": {"const": 1}}, "required": ["k"]}, {"properties": {"k": {"const": 3}, "y": {}}, "required": ["k"]}]"#.to_owned(),
-            "t: the new schema may read an object as another alternative of arguments",
+            "t: the new schema may read an object with k 2 as another alternative of arguments",
+        ),
+        (
+            format!(r#"{either}, "anyOf": [{{"required": ["body"]}}, {{"required": ["reaction"]}}]"#),
+            format!(r#"{either}, "anyOf": [{{"required": ["body"]}}, {{"required": ["reaction"]}}, {{"required": ["mode"]}}]"#),
+            "t: arguments requires body or reaction or mode instead of body or reaction",
+        ),
+        (
+            format!(r#"{modes}, "anyOf": [{one}, {two}]"#),
+            format!(r#"{modes}, "anyOf": [{one}]"#),
+            r#"t: arguments no longer has the alternative with mode "b" and y"#,
+        ),
+        (
+            format!(r#"{modes}, "anyOf": [{one}]"#),
+            format!(r#"{modes}, "anyOf": [{one}, {two}]"#),
+            r#"t: arguments has the new alternative with mode "b" and y"#,
+        ),
+        (
+            modes.to_owned(),
+            format!(r#"{modes}, "anyOf": [{one}, {two}]"#),
+            "t: the new schema may read arguments as the wrong one of its alternatives",
         ),
     ] {
         let found = lists::diff(&tool(&old), &tool(&new)).findings;
@@ -484,7 +507,7 @@ fn long_names_are_shortened() {
     );
     let found = lists::diff(&tool(r#""inputSchema": {}"#), &tool(&new)).findings;
     let trust: Vec<_> = found.iter().filter(|it| it.rule.concerns(&[Axis::Trust])).collect();
-    assert_eq!(trust.len(), 601);
+    assert_eq!(trust.len(), 103);
     let size = |it: &&mcpgen_diff::Finding| it.subject.len() + it.detail.len() + it.message.len();
     assert!(trust.iter().map(size).sum::<usize>() < 1_000_000);
 }
@@ -651,4 +674,117 @@ fn answers_the_questions_of_a_long_list() {
     assert_eq!(found.notes, [""; 0]);
     assert_eq!(found.findings.len(), 3_000);
     assert!(found.findings.iter().all(|it| it.verdicts.on(Axis::RememberedList) == Verdict::Breaking));
+}
+
+/// The resources of a server can be its data, of which much changes at once.
+#[test]
+fn many_removed_resources_are_one_finding() {
+    let list = |of: &str, count: usize| {
+        let item = |at: usize| format!(r#"{{"uri": "file:///{of}{at}", "name": "{at}"}}"#);
+        snapshot(&format!(r#"{{"resources": [{}]}}"#, (0..count).map(item).collect::<Vec<_>>().join(", ")))
+    };
+    for (count, expected) in [(20, 40), (21, 2)] {
+        assert_eq!(lists::diff(&list("a", count), &list("b", count)).findings.len(), expected);
+    }
+    let removed = lists::diff(&list("a", 100), &list("a", 0)).findings;
+    let [found] = removed.as_slice() else { panic!("{removed:#?}") };
+    assert_eq!((found.rule, found.subject.as_str()), (Rule::ResourceRemoved, "resources"));
+    let names = "`file:///a0`, `file:///a1`, `file:///a2`, `file:///a3`, `file:///a4`";
+    assert_eq!(found.message, format!("100 resources were removed, such as {names}"));
+    assert_eq!(found.verdicts.on(Axis::RememberedList), Verdict::Breaking);
+    // Who accepted these does not accept others.
+    let others = &lists::diff(&list("b", 100), &list("b", 0)).findings[0];
+    assert_ne!(found.fingerprint(), others.fingerprint());
+}
+
+/// A long name around thousands of schemas would be in the pointers of all of them.
+#[test]
+fn long_names_around_many_schemas_take_no_time() {
+    let schema = |required: &str| {
+        let property = |at: usize| format!(r#""p{at}": {{"type": "string"}}"#);
+        let properties = (0..5_000).map(property).collect::<Vec<_>>().join(", ");
+        let name = "n".repeat(100_000);
+        format!(
+            r#""inputSchema": {{"type": "object", "properties": {{"{name}": {{"type": "object", "properties": {{{properties}}}}}}}{required}}}"#
+        )
+    };
+    let start = std::time::Instant::now();
+    let found = lists::diff(&tool(&schema("")), &tool(&schema(r#", "required": ["x"]"#))).findings;
+    let [found] = found.as_slice() else { panic!("{} findings", found.len()) };
+    assert_eq!((found.rule, found.verdicts.on(Axis::RememberedList)), (Rule::SchemaNotCompared, Verdict::Unknown));
+    assert!(start.elapsed().as_secs() < 20, "{:?}", start.elapsed());
+}
+
+/// One document shows that all of these are missing.
+#[test]
+fn answers_the_questions_about_many_required_members() {
+    let list = |text: &dyn Fn(usize) -> String| (0..1_500).map(text).collect::<Vec<_>>().join(", ");
+    let properties = list(&|at| format!(r#""p{at}": {{"type": "string", "maxLength": 9}}"#));
+    let required = format!(r#", "required": [{}]"#, list(&|at| format!(r#""p{at}""#)));
+    let schema = |properties: &str, required: &str| {
+        tool(&format!(r#""inputSchema": {{"type": "object", "properties": {{{properties}}}{required}}}"#))
+    };
+    for old in [&properties, ""] {
+        let found = lists::diff(&schema(old, ""), &schema(&properties, &required));
+        assert_eq!(found.notes, [""; 0]);
+        assert_eq!(found.findings.len(), 1_500);
+        for found in &found.findings {
+            let name = found.subject.trim_start_matches("t.arguments.");
+            let [witness] = found.witnesses.as_slice() else { panic!("{found:#?}") };
+            assert_eq!(witness.refused, format!("{name}: missing required member"));
+        }
+    }
+}
+
+/// One document with another name shows that each of these is refused.
+#[test]
+fn answers_the_questions_about_many_refused_members() {
+    let schema = |count: usize| {
+        let property = |at: usize| format!(r#""p{at}": {{"type": "string"}}"#);
+        let properties = (0..count).map(property).collect::<Vec<_>>().join(", ");
+        tool(&format!(
+            r#""inputSchema": {{"type": "object", "properties": {{{properties}}}, "additionalProperties": false}}"#
+        ))
+    };
+    let start = std::time::Instant::now();
+    let found = lists::diff(&schema(300), &schema(0));
+    assert_eq!(found.notes, [""; 0]);
+    let refused: Vec<_> = found.findings.iter().filter(|it| it.evidence == Evidence::Witness).collect();
+    assert_eq!(refused.len(), 300);
+    assert_eq!(refused[7].witnesses[0].document.to_string(), r#"{"p7":""}"#);
+    assert!(start.elapsed().as_secs() < 30, "{:?}", start.elapsed());
+}
+
+/// A document that several changes break is shown with the reason that the finding is about.
+#[test]
+fn witnesses_have_the_reason_of_their_finding() {
+    let schema = |kinds: &str, required: &str| {
+        tool(&format!(
+            r#""inputSchema": {{"type": "object", "properties": {{"kind": {{"enum": [{kinds}]}}, "a": {{"type": "string"}}, "b": {{"type": "string"}}}}{required}}}"#
+        ))
+    };
+    let found = lists::diff(&schema(r#""x", "y""#, ""), &schema(r#""x""#, r#", "required": ["a", "b"]"#)).findings;
+    let reasons: Vec<&str> =
+        found.iter().flat_map(|it| &it.witnesses).map(|witness| witness.refused.as_str()).collect();
+    assert_eq!(
+        reasons,
+        [r#"kind: expected "x", found "y""#, "a: missing required member", "b: missing required member"]
+    );
+}
+
+#[test]
+fn findings_about_permissions_are_bounded() {
+    let with = |members: &str| format!(r#"{members}, "inputSchema": {{"type": "object"}}"#);
+    let scopes = |of: &str| (0..5_000).map(|at| format!("{of}{at}")).collect::<Vec<_>>().join(" ");
+    let scope = format!(r#""_meta": {{"scope": "{}"}}"#, scopes("new"));
+    let found = lists::diff(&tool(&with(r#""_meta": {"scope": "a"}"#)), &tool(&with(&scope))).findings;
+    let gained = found.iter().find(|it| it.rule == Rule::PermissionGained).expect("the scopes");
+    assert!(gained.message.ends_with("and 4980 others"), "{}", gained.message);
+    assert!(gained.detail.len() < 1_000, "{}", gained.detail);
+    let members: Vec<String> = (0..5_000).map(|at| format!(r#""scope_{at}": "a""#)).collect();
+    let members = format!(r#""_meta": {{{}}}"#, members.join(", "));
+    let found = lists::diff(&tool(&with(r#""_meta": {}"#)), &tool(&with(&members))).findings;
+    let gained: Vec<_> = found.iter().filter(|it| it.rule == Rule::PermissionGained).collect();
+    assert_eq!(gained.len(), 51);
+    assert_eq!(gained[50].message, "t: it has 4950 other findings by this rule");
 }

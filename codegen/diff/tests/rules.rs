@@ -408,3 +408,25 @@ fn names_in_rust_that_move_are_major() {
         assert!(moved.iter().all(|it| it.verdicts.word(Axis::RustApi) == "major"));
     }
 }
+
+/// A union that is read as one of its alternatives can be decided in the other version, which then reads the others by their own
+/// types.
+#[test]
+fn alternatives_that_another_one_absorbed_are_compared() {
+    let schema = |meta: &str| {
+        let result = r#""Result": {"type": "object", "properties": {"meta": {"type": "object"}}}"#;
+        let call = format!(
+            r#""Call": {{"type": "object", "properties": {{"content": {{"type": "array"}}, "meta": {{"type": "{meta}"}}}}, "required": ["content"]}}"#
+        );
+        let list = r#""List": {"type": "object", "properties": {"list": {"type": "array"}, "meta": {"type": "object"}}, "required": ["list"]}"#;
+        let alternatives = ["Result", "List", "Call"].map(|name| format!(r##"{{"$ref": "#/$defs/{name}"}}"##));
+        let answer = format!(r#""Answer": {{"anyOf": [{}]}}"#, alternatives.join(", "));
+        format!(r#"{{"$defs": {{{result}, {list}, {call}, {answer}}}}}"#)
+    };
+    for (old, new) in [("object", "string"), ("string", "object")] {
+        let (old, new) = models(&schema(old), &schema(new));
+        let types = diff(&old, &new).types;
+        let answer = types.iter().find(|it| it.name == "Answer").expect("the union");
+        assert_eq!((answer.old_to_new, answer.new_to_old), (Verdict::Breaking, Verdict::Breaking));
+    }
+}

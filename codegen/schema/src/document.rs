@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use indexmap::IndexMap;
 
-use crate::dialect::{CONTAINERS, Dialect};
+use crate::dialect::{CONTAINERS, Dialect, subschemas};
 use crate::error::{Error, Problem};
 use crate::json::Json;
 use crate::json::pointer::escape;
@@ -59,6 +59,11 @@ impl Document {
     /// [`Error::Schema`] if it is not a schema of a known dialect.
     pub fn of(file: String, root: Json, sha256: String, options: &ReadOptions) -> Result<Document, Error> {
         let dialect = dialect(&file, &root, options)?;
+        if pointers_exceed(&root, MAX_POINTERS) {
+            let why = format!("the JSON pointers of its schemas have more than {MAX_POINTERS} bytes in all");
+            let remedy = "shorten the names around many schemas, or move these to definitions";
+            return Err(Error::Schema(vec![Problem::new(&file, "", why, remedy)]));
+        }
         let (root_name, annotations) = (options.root_name.clone(), options.annotations.clone());
         Ok(Document {
             file,
@@ -105,6 +110,25 @@ impl Document {
     pub fn pointer(&self, definition: &str) -> String {
         format!("/{}/{}", self.container(), escape(definition))
     }
+}
+
+/// The maximum size of the JSON pointers of all schemas in a document. A malicious one has a long name around thousands of schemas.
+const MAX_POINTERS: usize = 2 * MAX_BYTES as usize;
+
+/// Returns whether the JSON pointers of all schemas in a schema have more than `limit` bytes in all.
+pub fn pointers_exceed(schema: &Json, limit: usize) -> bool {
+    let (mut stack, mut total) = (vec![(schema, 0)], 0);
+    while let Some((schema, length)) = stack.pop() {
+        for (suffix, inner) in subschemas(schema) {
+            let length = length + suffix.len();
+            total += length;
+            stack.push((inner, length));
+        }
+        if total > limit {
+            return true;
+        }
+    }
+    false
 }
 
 /// The keywords at the root of a document that do not make it a type.

@@ -56,7 +56,7 @@ mod references;
 mod uri;
 
 pub use dialect::Dialect;
-pub use document::{Document, MAX_BYTES, ReadOptions};
+pub use document::{Document, MAX_BYTES, ReadOptions, pointers_exceed};
 pub use error::{Error, Problem};
 pub use json::Json;
 pub use json_types::JsonTypes;

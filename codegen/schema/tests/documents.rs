@@ -357,3 +357,18 @@ fn reads_every_dialect() {
         assert_eq!(found, expected, "{uri}");
     }
 }
+
+/// Every schema has a pointer, with the names around it.
+#[test]
+fn long_names_around_many_schemas_are_refused() {
+    let schema = |length: usize| {
+        let properties: Vec<String> = (0..2_000).map(|at| format!(r#""p{at}": {{}}"#)).collect();
+        format!(r#"{{"properties": {{"{}": {{"properties": {{{}}}}}}}}}"#, "n".repeat(length), properties.join(", "))
+    };
+    assert!(Document::parse("a.json", schema(1_000).as_bytes()).is_ok());
+    let error = Document::parse("a.json", schema(100_000).as_bytes()).map(drop).expect_err("200 MB of pointers");
+    assert!(
+        error.to_string().contains("the JSON pointers of its schemas have more than 67108864 bytes in all"),
+        "{error}"
+    );
+}

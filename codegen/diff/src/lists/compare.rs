@@ -7,10 +7,10 @@ use indexmap::IndexMap;
 use mcpgen_model::snapshot::{Item, List, ListKind, Malformed, Snapshot};
 use mcpgen_schema::json::Json;
 use mcpgen_schema::json::pointer::escape;
-use mcpgen_schema::text::counted;
+use mcpgen_schema::text::{counted, sha256};
 
 use crate::lists::annotations::text_change;
-use crate::lists::found::Found;
+use crate::lists::found::{Found, excerpt};
 use crate::lists::hints;
 use crate::lists::renames::{Named, renamed};
 use crate::lists::schemas::{Part, SchemaPair};
@@ -19,6 +19,11 @@ use crate::models::{Axis, Diff, Effort, Evidence, Finding, Place, Rule, Senders}
 
 /// The maximum number of notes about malformed items. A malicious file can have millions.
 const MOST_NOTES: usize = 50;
+
+/// The maximum number of resources, templates or prompts that have a finding each if they are removed or added, and of those
+/// that one finding names.
+const MOST_SEPARATE: usize = 20;
+const MOST_NAMED: usize = 5;
 
 /// Compares the lists of a server at two times.
 pub fn compare(old: &Snapshot, new: &Snapshot) -> Diff {
@@ -86,11 +91,18 @@ impl Comparison {
             }
         }
         let removed = old.items.iter().filter(|(key, _)| !new.items.contains_key(*key));
-        let removed: Vec<Named<'_>> = removed.map(|(key, item)| (&**key, item)).collect();
+        let mut removed: Vec<Named<'_>> = removed.map(|(key, item)| (&**key, item)).collect();
         let renamed = match kind {
             ListKind::Tools => renamed(&removed, &added.iter().map(|(key, item)| (*key, *item)).collect::<Vec<_>>()),
             _ => HashMap::new(),
         };
+        // Programs call each tool by its name, but the resources and prompts of a server can be its data.
+        let are_many = |count: usize| kind != ListKind::Tools && count > MOST_SEPARATE;
+        if are_many(removed.len()) {
+            let names: Vec<&str> = removed.iter().map(|(key, _)| *key).collect();
+            self.find_all(removed_rule, kind, &names, "were removed", (Some(&old.pointer), Some(&new.pointer)));
+            removed.clear();
+        }
         for (key, before) in removed {
             match renamed.get(key).and_then(|name| added.shift_remove_entry(name)) {
                 Some((name, after)) => {
@@ -106,11 +118,31 @@ impl Comparison {
                 }
             }
         }
+        let are_grouped = are_many(added.len());
+        if are_grouped {
+            let names: Vec<&str> = added.keys().copied().collect();
+            self.find_all(added_rule, kind, &names, "are new", (None, Some(&new.pointer)));
+        }
         for (key, after) in added {
+            if are_grouped {
+                self.trust(key, None, after);
+                continue;
+            }
             let message = format!("the {} `{key}` is new", kind.item());
             self.find(added_rule, key, "", message, (None, Some(&after.pointer)));
             self.trust(key, None, after);
         }
+    }
+
+    /// Adds one finding about many items of a list. Its detail identifies them.
+    fn find_all(&mut self, rule: Rule, kind: ListKind, names: &[&str], words: &str, places: Places<'_>) {
+        let count = counted(names.len() as u64, &format!("{}s", kind.item()));
+        let first: Vec<String> = names.iter().take(MOST_NAMED).map(|name| format!("`{}`", excerpt(name))).collect();
+        let message = format!("{count} {words}, such as {}", first.join(", "));
+        let mut sorted = names.to_vec();
+        sorted.sort_unstable();
+        let detail = sha256(sorted.join("\0"));
+        self.find(rule, kind.member(), &detail[..16], message, places);
     }
 
     fn items(&mut self, kind: ListKind, key: &str, old: &Item, new: &Item) {
@@ -161,7 +193,8 @@ impl Comparison {
     fn trust(&mut self, key: &str, old: Option<&Item>, new: &Item) {
         for Found { rule, member, path, detail, words } in trust::compare(old, new) {
             let (was, is) = (old.map(|old| member_or_item(old, &member)), member_or_item(new, &member));
-            let message = format!("{key}: {} {words}", path.trim_start_matches('.'));
+            let subject = if path.is_empty() { "it" } else { path.trim_start_matches('.') };
+            let message = format!("{key}: {subject} {words}");
             self.find(rule, &format!("{key}{path}"), &detail, message, (was.as_deref(), Some(&is)));
         }
     }

@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use mcpgen_model::snapshot::Item;
 use mcpgen_schema::json::Json;
+use mcpgen_schema::text::counted;
 
 use crate::lists::found::{Found, Step, excerpt, member_of, path_text};
 use crate::lists::secrets::words;
@@ -27,6 +28,9 @@ const PERMISSIONS: [&str; 10] = [
 /// Members that are not metadata.
 const OTHERS: [&str; 6] = ["name", "title", "description", "inputSchema", "outputSchema", "annotations"];
 
+/// The maximum number of permissions that a message names.
+const MOST_NAMED: usize = 20;
+
 /// The names around a permission, and the word for it.
 type Permission<'v> = Vec<Cow<'v, str>>;
 
@@ -39,7 +43,12 @@ pub(super) fn compare(old: Option<&Item>, new: &Item) -> Vec<Found> {
     let differs = paths.into_iter().filter_map(|path| {
         let (before, after) = (was.get(path).unwrap_or(&none), is.get(path).unwrap_or(&none));
         let list = |values: Vec<&Permission<'_>>| {
-            values.into_iter().map(|it| format!("`{}`", excerpt(&it.join(": ")))).collect::<Vec<_>>().join(", ")
+            let named = values.iter().take(MOST_NAMED).map(|it| format!("`{}`", excerpt(&it.join(": "))));
+            let named = named.collect::<Vec<_>>().join(", ");
+            match values.len().saturating_sub(MOST_NAMED) {
+                0 => named,
+                more => format!("{named} and {}", counted(more as u64, "others")),
+            }
         };
         let (gained, lost) = (list(after.difference(before).collect()), list(before.difference(after).collect()));
         let (rule, words) = match (gained.as_str(), lost.as_str()) {

@@ -7,7 +7,7 @@ use mcpgen_model::{Origin, Protocol, Status, TypeId, model};
 use mcpgen_schema::Error;
 use mcpgen_schema::json::Json;
 use mcpgen_schema::json::integer;
-use mcpgen_schema::{Dialect, Document, ReadOptions, checks, is_keyword};
+use mcpgen_schema::{Dialect, Document, ReadOptions, checks, is_keyword, pointers_exceed};
 
 use crate::lists::annotations::{self, Annotation, AnnotationKind, text_change};
 use crate::models::{
@@ -23,6 +23,9 @@ pub(super) enum Part {
     /// The server sends results.
     Result,
 }
+
+/// The maximum size of the JSON pointers of all schemas in a schema. Each finding has some, and the names in them.
+const MAX_POINTERS: usize = 4 * 1024 * 1024;
 
 /// The model of a schema, and the type at its root.
 type Model = (Protocol, TypeId);
@@ -58,6 +61,10 @@ impl SchemaPair<'_> {
     pub(super) fn compare(&self) -> Vec<Finding> {
         if self.old.0 == self.new.0 {
             return Vec::new();
+        }
+        if [self.old.0, self.new.0].into_iter().any(|schema| pointers_exceed(schema, MAX_POINTERS)) {
+            let what = format!("the schemas of the {} cannot be compared", self.part.name());
+            return vec![self.not_compared(what, "long names are around too many schemas".to_owned())];
         }
         let (old, new) = (self.prepared(self.old.0), self.prepared(self.new.0));
         let annotations = annotations::compare(&old, &new);

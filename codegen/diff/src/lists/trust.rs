@@ -2,11 +2,11 @@
 //! secrets. `hints` compares what a tool says about its behaviour.
 
 use std::borrow::Cow;
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use mcpgen_model::snapshot::Item;
 use mcpgen_schema::json::Json;
-use mcpgen_schema::text::visible;
+use mcpgen_schema::text::{counted, visible};
 
 use crate::lists::found::{Found, Step, member_of, path_text};
 use crate::lists::secrets::listed;
@@ -23,11 +23,25 @@ const INSTRUCTIONS: &str = "
     id_rsa
 ";
 
+/// The maximum number of findings by one rule about one item. A malicious list has thousands of members that state permissions.
+const MOST_FOUND: usize = 50;
+
 /// Compares two versions of an item. A new item has no old version.
 pub(super) fn compare(old: Option<&Item>, new: &Item) -> Vec<Found> {
     let mut found = texts(old, new);
     found.extend(permissions::compare(old, new));
     found.extend(secrets::compare(old, new));
+    let mut counts: BTreeMap<Rule, usize> = BTreeMap::new();
+    found.retain(|it| {
+        let count = counts.entry(it.rule).or_default();
+        *count += 1;
+        *count <= MOST_FOUND
+    });
+    let more = counts.into_iter().filter(|(_, count)| *count > MOST_FOUND);
+    found.extend(more.map(|(rule, count)| {
+        let words = format!("has {} by this rule", counted((count - MOST_FOUND) as u64, "other findings"));
+        Found { rule, member: String::new(), path: String::new(), detail: "others".to_owned(), words }
+    }));
     found
 }
 

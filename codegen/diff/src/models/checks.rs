@@ -2,16 +2,20 @@
 //! reverse.
 
 use std::collections::HashSet;
+use std::rc::Rc;
 
 use mcpgen_model::{Check, Protocol, Shape, Type};
 
 use crate::models::difference::{Outcome, Site};
-use crate::models::evidence::{Aim, Judged, Pair, Version};
+use crate::models::evidence::{Aim, Answer, Version, Versions};
 use crate::models::limits::length_in_words;
 use crate::models::resolved::{Resolve as _, Resolved};
 use crate::models::rules::Rule;
 use crate::models::values::Values;
 use crate::models::verdict::Verdict;
+
+/// The number of pairs of types that are kept as checks. Each has the checks of all types in it.
+const MOST_KEPT: usize = 32;
 
 impl Values<'_> {
     /// Compares the checks of two types. Returns whether the comparison is complete.
@@ -24,8 +28,8 @@ impl Values<'_> {
             let shape = |id: &usize| matches!(protocol.types[*id].shape, Shape::Undecided(_));
             matches!(protocol.follow(content), Type::Named(id) if shape(id))
         });
+        let either = |checks: &[&Check]| alternatives(checks).map(|names| names.join(" or "));
         if was_undecided != is_undecided {
-            let either = |checks: &[&Check]| alternatives(checks).map(|names| names.join(" or "));
             let message = match (either(&was), either(&is)) {
                 (None, Some(names)) => match required_among(self.old, old, &is) {
                     Some(before) => format!("{subject} requires {names} instead of {before}"),
@@ -51,7 +55,14 @@ impl Values<'_> {
                 (old, "") => format!("{subject} no longer requires {old}"),
                 (old, new) => format!("{subject} requires {new} instead of {old}"),
             },
-            _ => format!("the checks of {subject} differ"),
+            _ => match (either(&was), either(&is)) {
+                (Some(before), Some(after)) if before != after => {
+                    format!("{subject} requires {after} instead of {before}")
+                }
+                (None, Some(after)) => format!("{subject} requires {after}"),
+                (Some(before), None) => format!("{subject} no longer requires {before}"),
+                _ => format!("the checks of {subject} differ"),
+            },
         };
         self.as_a_whole(old, new, message, site, outcome) || was_undecided
     }
@@ -65,34 +76,44 @@ impl Values<'_> {
         site: &Site,
         outcome: &mut Outcome,
     ) -> bool {
-        let judged = [Version::New, Version::Old].map(|reader| self.asked(reader, (old, new), None, false));
-        let rule = rule_of(&judged);
+        let answers = [Version::New, Version::Old].map(|reader| self.asked(reader, (old, new), None, false));
+        let rule = rule_of(&answers);
         if let Some(rule) = rule {
-            outcome.say(site, rule, message).known = Some(Box::new(judged));
+            outcome.say(site, rule, message).known = Some(Box::new(answers));
         }
         rule.is_none()
     }
 
     /// Returns the verdict on what the other version sends to this one.
-    pub(super) fn read_by(&self, reader: Version, types: (&Type, &Type), aim: Option<&Aim>) -> Judged {
-        let judged = self.asked(reader, types, aim, false);
-        if !self.has_64_bit_readers || judged.verdict == Verdict::Breaking {
-            return judged;
+    pub(super) fn read_by(&self, reader: Version, types: (&Type, &Type), aim: Option<&Aim>) -> Answer {
+        let answer = self.asked(reader, types, aim, false);
+        if !self.has_64_bit_readers || answer.verdict == Verdict::Breaking {
+            return answer;
         }
         // Only an integer that does not fit into the reader's type may show the difference.
         let of_types = self.asked(reader, types, aim, true);
-        if of_types.verdict == Verdict::Breaking { of_types } else { judged }
+        if of_types.verdict == Verdict::Breaking { of_types } else { answer }
     }
 
-    fn asked(&self, reader: Version, (old, new): (&Type, &Type), aim: Option<&Aim>, is_64_bit: bool) -> Judged {
-        Pair::of((self.old, old), (self.new, new), is_64_bit).read_by(reader, aim, &self.effort)
+    /// Returns two types as checks. Several differences ask about the same ones.
+    fn versions(&self, old: &Type, new: &Type, is_64_bit: bool) -> Rc<Versions> {
+        let mut kept = self.as_checks.borrow_mut();
+        if kept.len() >= MOST_KEPT {
+            kept.clear();
+        }
+        let create = || Rc::new(Versions::of((self.old, old), (self.new, new), is_64_bit));
+        kept.entry((old.clone(), new.clone(), is_64_bit)).or_insert_with(create).clone()
+    }
+
+    fn asked(&self, reader: Version, (old, new): (&Type, &Type), aim: Option<&Aim>, is_64_bit: bool) -> Answer {
+        self.versions(old, new, is_64_bit).read_by(reader, aim, &self.effort)
     }
 }
 
 /// Returns the rule for values that are compared as a whole, given the verdicts from old to new and from new to old. `None` if
 /// they are the same.
-pub(super) fn rule_of(judged: &[Judged; 2]) -> Option<Rule> {
-    match judged.each_ref().map(|it| it.verdict) {
+pub(super) fn rule_of(answers: &[Answer; 2]) -> Option<Rule> {
+    match answers.each_ref().map(|it| it.verdict) {
         [Verdict::Compatible, Verdict::Compatible] => None,
         [Verdict::Compatible, _] => Some(Rule::CheckRemoved),
         [_, Verdict::Compatible] => Some(Rule::CheckAdded),

@@ -15,11 +15,11 @@ use mcpgen_schema::text::counted;
 
 use crate::models::checks::rule_of;
 use crate::models::difference::{Difference, Outcome, Site, place};
-use crate::models::evidence::{self, Effort, Evidence, Judged, Version};
+use crate::models::evidence::{Answer, Effort, Evidence, Version, Versions};
 use crate::models::finding::{Diff, Finding, Place, TypeVerdict};
 use crate::models::rules::Rule;
 use crate::models::senders::{Senders, Sending};
-use crate::models::values::Values;
+use crate::models::values::{Pair, Values};
 use crate::models::verdict::{Axis, Verdict};
 use crate::models::worst::worse;
 
@@ -69,15 +69,13 @@ pub(crate) fn compare_checks(
     subject: &str,
     effort: &Effort,
 ) -> Option<Finding> {
-    let pair = evidence::Pair::of_checks(old, new);
-    let judged = [Version::New, Version::Old].map(|reader| pair.read_by(reader, None, effort));
+    let versions = Versions::of_checks(old, new);
+    let answers = [Version::New, Version::Old].map(|reader| versions.read_by(reader, None, effort));
     let root = Some(Place { pointer: String::new(), rust: None });
     let message = format!("the schemas of the {subject} differ");
-    let difference = Site::of(subject, [root.clone(), root]).difference(rule_of(&judged)?, message);
-    Some(finding(difference, judged, senders))
+    let difference = Site::of(subject, [root.clone(), root]).difference(rule_of(&answers)?, message);
+    Some(finding(difference, answers, senders))
 }
-
-type Pair = (TypeId, TypeId);
 
 struct Paired {
     senders: Senders,
@@ -325,23 +323,23 @@ impl<'p> Comparison<'p> {
     }
 
     fn find_detail(&mut self, rule: Rule, site: &Site, detail: &str, message: String, senders: Senders) {
-        let judged = |verdict: Verdict| {
+        let answer = |verdict: Verdict| {
             let is_shown = matches!(verdict, Verdict::Compatible | Verdict::Breaking);
-            Judged::new(verdict, if is_shown { Evidence::Message } else { Evidence::None })
+            Answer::new(verdict, if is_shown { Evidence::Message } else { Evidence::None })
         };
-        let known = Some(Box::new(rule.both_ways().map(judged)));
+        let known = Some(Box::new(rule.both_ways().map(answer)));
         let difference = Difference { known, detail: detail.to_owned(), ..site.difference(rule, message) };
         self.push(difference, senders);
     }
 
     fn push(&mut self, difference: Difference, senders: Senders) {
-        let judged = self.judged(&difference, senders);
-        self.findings.push(finding(difference, judged, senders));
+        let answers = self.answers(&difference, senders);
+        self.findings.push(finding(difference, answers, senders));
     }
 
     /// Returns the verdicts on documents from old to new and from new to old. A rule calls a difference breaking if it
     /// can break documents; the evidence shows whether this one does.
-    fn judged(&self, difference: &Difference, senders: Senders) -> [Judged; 2] {
+    fn answers(&self, difference: &Difference, senders: Senders) -> [Answer; 2] {
         if let Some(known) = &difference.known {
             return (**known).clone();
         }
@@ -356,7 +354,7 @@ impl<'p> Comparison<'p> {
                 (Verdict::Compatible, _) => Evidence::Proof,
                 _ => Evidence::None,
             };
-            Judged::new(verdict, evidence)
+            Answer::new(verdict, evidence)
         })
     }
 
@@ -370,7 +368,7 @@ impl<'p> Comparison<'p> {
     }
 }
 
-fn finding(difference: Difference, [forward, back]: [Judged; 2], senders: Senders) -> Finding {
+fn finding(difference: Difference, [forward, back]: [Answer; 2], senders: Senders) -> Finding {
     let Difference { rule, subject, detail, message, old, new, .. } = difference;
     let verdicts = senders.verdicts(forward.verdict, back.verdict, rule.rust_api());
     let worst = forward.verdict.max(back.verdict);

@@ -5,7 +5,7 @@ use mcpgen_model::{Check, JsonTypes, Member, MemberChecks, MessageKind, Origin, 
 use mcpgen_schema::json::Json;
 use mcpgen_schema::json::pointer::escape;
 
-use crate::models::evidence::{Aim, Judged};
+use crate::models::evidence::{Aim, Answer};
 use crate::models::finding::Place;
 use crate::models::rules::Rule;
 
@@ -25,7 +25,7 @@ pub(super) struct Difference {
     /// Whether it is only compatible because nobody sends members that an open object says nothing about.
     pub(super) is_convention: bool,
     /// The verdicts from old to new and from new to old, if they are known.
-    pub(super) known: Option<Box<[Judged; 2]>>,
+    pub(super) known: Option<Box<[Answer; 2]>>,
 }
 
 /// The location of a comparison.

@@ -1,6 +1,7 @@
 //! The evidence of verdicts: a proof, or a document that was accepted and is now refused.
 
-use std::cell::Cell;
+use std::cell::{Cell, RefCell};
+use std::collections::BTreeSet;
 
 use mcpgen_model::{Check, JsonTypes, Protocol, Type};
 use mcpgen_schema::Checks as Schema;
@@ -90,7 +91,7 @@ pub struct Witness {
 
 /// A verdict on documents from one version to the other, with its evidence.
 #[derive(Clone, Debug)]
-pub(super) struct Judged {
+pub(super) struct Answer {
     pub(super) verdict: Verdict,
     pub(super) evidence: Evidence,
     pub(super) witness: Option<Witness>,
@@ -98,18 +99,18 @@ pub(super) struct Judged {
     pub(super) unknown: Option<Reason>,
 }
 
-impl Judged {
+impl Answer {
     /// Creates a verdict that no document shows.
-    pub(super) fn new(verdict: Verdict, evidence: Evidence) -> Judged {
-        Judged { verdict, evidence, witness: None, unknown: None }
+    pub(super) fn new(verdict: Verdict, evidence: Evidence) -> Answer {
+        Answer { verdict, evidence, witness: None, unknown: None }
     }
 
-    pub(super) fn unknown(reason: Reason) -> Judged {
-        Judged { unknown: Some(reason), ..Judged::new(Verdict::Unknown, Evidence::None) }
+    pub(super) fn unknown(reason: Reason) -> Answer {
+        Answer { unknown: Some(reason), ..Answer::new(Verdict::Unknown, Evidence::None) }
     }
 
-    pub(super) fn refused(witness: Witness) -> Judged {
-        Judged { witness: Some(witness), ..Judged::new(Verdict::Breaking, Evidence::Witness) }
+    pub(super) fn refused(witness: Witness) -> Answer {
+        Answer { witness: Some(witness), ..Answer::new(Verdict::Breaking, Evidence::Witness) }
     }
 }
 
@@ -157,16 +158,16 @@ impl Effort {
     const LATER: u64 = 500;
 
     /// Answers a question within the budget.
-    fn ask(&self, question: impl FnOnce(&mut u64) -> Judged) -> Judged {
+    fn ask(&self, question: impl FnOnce(&mut u64) -> Answer) -> Answer {
         let left = self.left.get();
         let given = (Effort::FIRST * left / Effort::TOTAL).max(Effort::LATER).min(left);
         let mut steps = given;
-        let judged = if left == 0 { Judged::unknown(Reason::Budget) } else { question(&mut steps) };
+        let answer = if left == 0 { Answer::unknown(Reason::Budget) } else { question(&mut steps) };
         self.left.set(left.saturating_sub(given - steps + 1));
-        if judged.unknown == Some(Reason::Budget) {
+        if answer.unknown == Some(Reason::Budget) {
             self.unanswered.set(self.unanswered.get() + 1);
         }
-        judged
+        answer
     }
 
     /// Reports that the budget was reached.
@@ -178,37 +179,119 @@ impl Effort {
     }
 }
 
-/// Two values that may replace each other, as checks.
-pub(super) struct Pair {
-    old: (Check, Definitions),
-    new: (Check, Definitions),
+/// Returns the parts of a check that all have to hold, with those of definitions.
+fn parts<'c>(check: &'c Check, definitions: &'c Definitions) -> Vec<&'c Check> {
+    let (mut queue, mut seen, mut found) = (vec![check], BTreeSet::new(), Vec::new());
+    while let Some(check) = queue.pop() {
+        match check {
+            Check::All(checks) => queue.extend(checks.iter().rev()),
+            Check::Definition(target) => queue.extend(definitions.get(target).filter(|_| seen.insert(target))),
+            check => found.push(check),
+        }
+    }
+    found
 }
 
-impl Pair {
-    pub(super) fn of(old: (&Protocol, &Type), new: (&Protocol, &Type), has_64_bit_readers: bool) -> Pair {
+/// The number of witnesses that are tried again.
+const MOST_KNOWN: usize = 8;
+
+/// Two values that may replace each other, as checks.
+pub(super) struct Versions {
+    old: (Check, Definitions),
+    new: (Check, Definitions),
+    /// Witnesses of some differences, which may show others: `{}` lacks all members that are newly required.
+    known: RefCell<Vec<Witness>>,
+}
+
+impl Versions {
+    pub(super) fn of(old: (&Protocol, &Type), new: (&Protocol, &Type), has_64_bit_readers: bool) -> Versions {
         let [old, new] = [old, new].map(|(protocol, content)| Checks::of(protocol, content, has_64_bit_readers));
-        Pair { old, new }
+        Versions { old, new, known: RefCell::default() }
     }
 
-    pub(super) fn of_checks(old: Schema, new: Schema) -> Pair {
-        Pair { old: (old.root, old.definitions), new: (new.root, new.definitions) }
+    pub(super) fn of_checks(old: Schema, new: Schema) -> Versions {
+        Versions { old: (old.root, old.definitions), new: (new.root, new.definitions), known: RefCell::default() }
     }
 
     /// Returns the verdict on what the other version sends to this one.
-    pub(super) fn read_by(&self, reader: Version, aim: Option<&Aim>, effort: &Effort) -> Judged {
-        effort.ask(|steps| self.asked(reader, aim, steps))
+    pub(super) fn read_by(&self, reader: Version, aim: Option<&Aim>, effort: &Effort) -> Answer {
+        effort.ask(|steps| {
+            let mut answer = match self.known(reader, aim) {
+                Some(known) => Answer::refused(known),
+                None => {
+                    let answer = self.asked(reader, aim, steps);
+                    let mut known = self.known.borrow_mut();
+                    if known.len() < MOST_KNOWN {
+                        known.extend(answer.witness.clone());
+                    }
+                    answer
+                }
+            };
+            if let (Some(witness), Some(aim)) = (&mut answer.witness, aim) {
+                let why = self.reason(reader, aim, &witness.document);
+                witness.refused = why.unwrap_or_else(|| std::mem::take(&mut witness.refused));
+            }
+            answer
+        })
     }
 
-    fn asked(&self, reader: Version, aim: Option<&Aim>, steps: &mut u64) -> Judged {
+    /// Returns why the reader refuses a document, if a part of its check says what the aim is about. The document may lack
+    /// required members, too.
+    fn reason(&self, reader: Version, aim: &Aim, document: &Json) -> Option<String> {
+        let ((reads, definitions), _) = self.sides(reader);
+        let mut parts = parts(reads, definitions).into_iter();
+        let failure = match aim {
+            Aim::Absent(name) => {
+                let is_required = |part: &Check| matches!(part, Check::Required(names) if names.contains(name));
+                let required = Check::Required(vec![name.clone()]);
+                required.check(document, definitions).err().filter(|_| parts.any(is_required))
+            }
+            Aim::Present(_) | Aim::Accepted(_) => {
+                let mut others = parts.filter(|part| !matches!(part, Check::Required(_)));
+                others.find_map(|part| part.check(document, definitions).err())
+            }
+        };
+        failure.map(|why| why.to_string())
+    }
+
+    /// Returns a known witness that the aim accepts.
+    fn known(&self, reader: Version, aim: Option<&Aim>) -> Option<Witness> {
+        let (_, (_, definitions)) = self.sides(reader);
+        let aimed = aim.map(Aim::check);
+        let is_aimed = |it: &&Witness| {
+            let accepts = |check: &Check| check.check(&it.document, definitions).is_ok();
+            it.reader == reader && aimed.as_ref().is_none_or(accepts)
+        };
+        let known = self.known.borrow();
+        known.iter().find(is_aimed).cloned().or_else(|| known.iter().find_map(|it| self.renamed(it, reader, aim)))
+    }
+
+    /// Returns a witness with another member, if that is one, too: a reader may refuse thousands of members alike.
+    fn renamed(&self, known: &Witness, reader: Version, aim: Option<&Aim>) -> Option<Witness> {
+        let (Some(Aim::Present(name)), Json::Object(members)) = (aim, &known.document) else { return None };
+        let [value] = members.values().collect::<Vec<_>>()[..] else { return None };
+        let document = Json::Object([(name.clone(), value.clone())].into_iter().collect());
+        let ((reads, scope), (sent, sender)) = self.sides(reader);
+        let (usual, definitions) = usual((sent, sender), (reads, scope));
+        let refused = reads.check(&document, scope).err().filter(|_| known.reader == reader)?.to_string();
+        usual.check(&document, &definitions).is_ok().then_some(Witness { reader, document, refused })
+    }
+
+    /// Returns what the reader reads, and what the other version sends.
+    fn sides(&self, reader: Version) -> (&(Check, Definitions), &(Check, Definitions)) {
+        match reader {
+            Version::Old => (&self.old, &self.new),
+            Version::New => (&self.new, &self.old),
+        }
+    }
+
+    fn asked(&self, reader: Version, aim: Option<&Aim>, steps: &mut u64) -> Answer {
         let mut contains = |large: Scoped<'_>, small: Scoped<'_>| {
             let (verdict, cost) = contains_with_cost(large, small, Budget { steps: *steps });
             *steps = steps.saturating_sub(cost);
             verdict
         };
-        let (reads, sends) = match reader {
-            Version::Old => (&self.old, &self.new),
-            Version::New => (&self.new, &self.old),
-        };
+        let (reads, sends) = self.sides(reader);
         let aimed = |check: &Check| match aim {
             Some(aim) => Check::All(vec![check.clone(), aim.check()]),
             None => check.clone(),
@@ -216,16 +299,16 @@ impl Pair {
         let large = Scoped { check: &reads.0, definitions: &reads.1 };
         let all = aimed(&sends.0);
         if contains(large, Scoped { check: &all, definitions: &sends.1 }).is_proved() {
-            return Judged::new(Verdict::Compatible, Evidence::Proof);
+            return Answer::new(Verdict::Compatible, Evidence::Proof);
         }
         let (check, definitions) = usual((&sends.0, &sends.1), (&reads.0, &reads.1));
         let check = aimed(&check);
         match contains(large, Scoped { check: &check, definitions: &definitions }) {
-            containment::Verdict::Proved => Judged::new(Verdict::Compatible, Evidence::Convention),
-            containment::Verdict::Unknown(reason) => Judged::unknown(reason),
+            containment::Verdict::Proved => Answer::new(Verdict::Compatible, Evidence::Convention),
+            containment::Verdict::Unknown(reason) => Answer::unknown(reason),
             containment::Verdict::Refuted(document) => match large.check.check(&document, large.definitions) {
-                Ok(()) => Judged::unknown(Reason::Invalid),
-                Err(why) => Judged::refused(Witness { reader, document, refused: why.to_string() }),
+                Ok(()) => Answer::unknown(Reason::Invalid),
+                Err(why) => Answer::refused(Witness { reader, document, refused: why.to_string() }),
             },
         }
     }

@@ -193,7 +193,7 @@ pub enum Action {
 /// A row of a table.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Row {
+struct RuleRow {
     meaning: String,
     action: Action,
     verdicts: RuleVerdicts,
@@ -204,13 +204,13 @@ struct Row {
     finds: String,
 }
 
-static TABLE: LazyLock<BTreeMap<Rule, Row>> = LazyLock::new(|| {
+static TABLE: LazyLock<BTreeMap<Rule, RuleRow>> = LazyLock::new(|| {
     let tables = [
         include_str!("../../rules/schemas.toml"),
         include_str!("../../rules/lists.toml"),
         include_str!("../../rules/trust.toml"),
     ];
-    let rows = tables.map(|table| toml::from_str::<BTreeMap<Rule, Row>>(table).expect("a test reads the tables"));
+    let rows = tables.map(|table| toml::from_str::<BTreeMap<Rule, RuleRow>>(table).expect("a test reads the tables"));
     rows.into_iter().flatten().collect()
 });
 
@@ -245,7 +245,7 @@ impl Rule {
 
     /// Returns two schemas' definitions, or two lists of tools, that differ by the rule: the old before the new.
     pub fn example(self) -> [Json; 2] {
-        let Row { old, new, .. } = self.row();
+        let RuleRow { old, new, .. } = self.row();
         [old, new].map(|text| Json::parse(text).expect("a test reads the tables"))
     }
 
@@ -304,7 +304,7 @@ impl Rule {
         TABLE.iter().find(|(_, row)| row.replaces.contains(&self)).map_or(self, |(rule, _)| *rule)
     }
 
-    fn row(self) -> &'static Row {
+    fn row(self) -> &'static RuleRow {
         &TABLE[&self]
     }
 }

@@ -4,6 +4,7 @@ use std::cmp::Reverse;
 
 use mcpgen_model::{Content, Member, Protocol, Type};
 use mcpgen_schema::json::Json;
+use mcpgen_schema::text::counted;
 
 use crate::models::difference::{Outcome, Site, definition};
 use crate::models::evidence::Aim;
@@ -16,6 +17,9 @@ use crate::models::whole::Checks;
 
 /// A type, and its variants if it is a union.
 pub(super) type Operand<'a, 'p> = (&'a Type, Option<&'a Choice<'p>>);
+
+/// The maximum number of members that describe a variant.
+const MOST_NAMED: usize = 3;
 
 /// Whether an old and a new variant match.
 type Alike<'a> = &'a dyn Fn(&Type, &Type) -> bool;
@@ -35,9 +39,12 @@ impl<'p> Values<'p> {
         for (index, variant) in news.iter().enumerate() {
             let former = formerly(index);
             if !self.taken((variant, index, new.1), false, old.1, &olds, former) {
-                let words = self.words(self.new, variant);
+                let words = self.words_of_variant(self.new, variant);
                 let found = match former {
-                    None => outcome.add(site, Rule::UnionVariantAdded, &format!("has the new alternative {words}")),
+                    None => {
+                        let words = words.strip_prefix("an object ").unwrap_or(&words);
+                        outcome.add(site, Rule::UnionVariantAdded, &format!("has the new alternative {words}"))
+                    }
                     Some(_) => outcome.say(site, Rule::UnionRedecidedByOld, misread("old", &words, site)),
                 };
                 (found.detail, found.aim) = about(self.new, variant);
@@ -46,9 +53,10 @@ impl<'p> Values<'p> {
         for (index, variant) in olds.iter().enumerate() {
             let counterpart = newly(index);
             if !self.taken((variant, index, old.1), true, new.1, &news, counterpart) {
-                let words = self.words(self.old, variant);
+                let words = self.words_of_variant(self.old, variant);
                 let found = match counterpart {
                     None => {
+                        let words = words.strip_prefix("an object ").unwrap_or(&words);
                         outcome.add(site, Rule::UnionVariantRemoved, &format!("no longer has the alternative {words}"))
                     }
                     Some(_) => outcome.say(site, Rule::UnionRedecidedByNew, misread("new", &words, site)),
@@ -56,6 +64,25 @@ impl<'p> Values<'p> {
                 (found.detail, found.aim) = about(self.old, variant);
             }
         }
+    }
+
+    /// Describes a variant. An object that has no name is described by what it requires, with constants, because others may
+    /// have the same members.
+    fn words_of_variant(&self, protocol: &Protocol, variant: &Type) -> String {
+        let words = self.words(protocol, variant);
+        let Resolved::Object(object) = protocol.resolved(variant) else { return words };
+        let required: Vec<&Member> = object.members.iter().filter(|member| member.required).collect();
+        if definition(protocol, variant).is_some() || required.is_empty() {
+            return words;
+        }
+        let one = |member: &&Member| match &member.content {
+            Content::Constant(value) => format!("{} {value}", member.wire),
+            Content::Value(_) => member.wire.clone(),
+        };
+        let named: Vec<String> = required.iter().take(MOST_NAMED).map(one).collect();
+        let more = required.len().saturating_sub(MOST_NAMED) as u64;
+        let more = if more == 0 { String::new() } else { format!(" and {}", counted(more, "other members")) };
+        format!("an object with {}{more}", named.join(if more.is_empty() { " and " } else { ", " }))
     }
 
     /// Returns whether the reader selects the counterpart of the sender's variant, or a variant that accepts its
@@ -158,6 +185,9 @@ fn about(protocol: &Protocol, variant: &Type) -> (String, Option<Aim>) {
 }
 
 fn misread(reader: &str, variant: &str, site: &Site) -> String {
+    if variant == site.subject {
+        return format!("the {reader} schema may read {variant} as the wrong one of its alternatives");
+    }
     format!("the {reader} schema may read {variant} as another alternative of {}", site.subject)
 }
 

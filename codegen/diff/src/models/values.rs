@@ -4,11 +4,11 @@ use std::cell::{Cell, RefCell};
 use std::collections::{HashMap, HashSet};
 use std::rc::Rc;
 
-use mcpgen_model::{JsonTypes, MessageKind, Protocol, Shape, Tuple, Type, TypeId, Value};
+use mcpgen_model::{AliasRule, JsonTypes, MessageKind, Protocol, Shape, Tuple, Type, TypeId, Union, Value};
 use mcpgen_schema::json::Json;
 
 use crate::models::difference::{Outcome, Site, definition, place};
-use crate::models::evidence::Effort;
+use crate::models::evidence::{Effort, Versions};
 use crate::models::limits::{
     Relation, accepts, bounds_in_words, fixed, integers_in_words, length_in_words, lengths, list, within,
 };
@@ -25,6 +25,8 @@ pub(super) struct Values<'p> {
     pub(super) has_64_bit_readers: bool,
     pub(super) known: Known,
     pub(super) effort: Rc<Effort>,
+    /// The last pairs of types that were compared as checks.
+    pub(super) as_checks: RefCell<HashMap<(Type, Type, bool), Rc<Versions>>>,
     /// The types of whole messages, with their kinds.
     pub(super) messages: [HashMap<TypeId, Option<MessageKind>>; 2],
 }
@@ -59,6 +61,7 @@ impl<'p> Values<'p> {
             has_64_bit_readers: true,
             known: Known::default(),
             effort,
+            as_checks: RefCell::default(),
             messages: [old, new].map(messages),
         }
     }
@@ -131,10 +134,46 @@ impl<'p> Values<'p> {
         {
             outcome.add(site, Rule::TypeRenamedInUse, &format!("has the type {after} instead of {before}"));
         }
+        for (old, new) in self.absorbed(old, new) {
+            outcome.children.push((old, new, site.clone()));
+        }
         match (self.old.follow(old), self.new.follow(new)) {
             (Type::Named(old), Type::Named(new)) => outcome.children.push((*old, *new, site.clone())),
             (old, new) => self.compare_resolved(old, new, site, outcome),
         }
+    }
+
+    /// Returns the alternatives of a union that one version reads as another alternative, which accepts all of their values,
+    /// with those of the same name of the other version.
+    fn absorbed(&self, old: &Type, new: &Type) -> Vec<(TypeId, TypeId)> {
+        let named = |protocol: &Protocol, names: &[String]| {
+            names.iter().filter_map(|name| protocol.types.named(name)).collect::<Vec<_>>()
+        };
+        let shape = |protocol: &'p Protocol, content: &Type| match content {
+            Type::Named(id) => Some(&protocol.types[*id].shape),
+            _ => None,
+        };
+        let variants = |union: &Union| {
+            let ids = union.variants.iter().filter_map(|it| match it.content {
+                Type::Named(id) => Some(id),
+                _ => None,
+            });
+            ids.collect::<Vec<_>>()
+        };
+        let (olds, news) = match (shape(self.old, old), shape(self.new, new)) {
+            (Some(Shape::Alias(_, AliasRule::Absorbed(names))), Some(Shape::Union(union))) => {
+                (named(self.old, names), variants(union))
+            }
+            (Some(Shape::Union(union)), Some(Shape::Alias(_, AliasRule::Absorbed(names)))) => {
+                (variants(union), named(self.new, names))
+            }
+            _ => return Vec::new(),
+        };
+        let pairs = olds.into_iter().filter_map(|old| {
+            let is_same = |new: &&TypeId| self.old.types[old].name == self.new.types[**new].name;
+            Some((old, *news.iter().find(is_same)?))
+        });
+        pairs.collect()
     }
 
     fn compare_resolved(&self, old: &Type, new: &Type, site: &Site, outcome: &mut Outcome) {

@@ -1,12 +1,14 @@
 //! The contents of a report. The formats use nothing else.
 
+use std::cmp::Reverse;
+
 use indexmap::IndexMap;
 use mcpgen_model::snapshot::ListKind;
 use mcpgen_model::{Protocol, TypeId};
 use mcpgen_schema::text::visible;
 use serde::Serialize;
 
-use crate::models::{Axis, Finding, Place, Senders, TypeVerdict, Verdict};
+use crate::models::{Axis, Finding, Place, Rule, Senders, TypeVerdict, Verdict};
 use crate::report::compared::{Compared, Models, Subject};
 use crate::report::judgement::{FailOn, Judged, Judgement, Suppressed};
 use crate::report::source::Source;
@@ -38,13 +40,13 @@ pub struct Report {
 
 /// The verdicts on a type, or on an item of a list.
 #[derive(Clone, Debug)]
-pub struct Row {
+pub struct MatrixRow {
     /// Its name.
     pub name: String,
     /// The verdict on each axis.
     pub verdicts: Vec<(Axis, Verdict)>,
-    /// The fingerprint of its worst finding.
-    pub finding: Option<String>,
+    /// The rule and the fingerprint of its worst finding.
+    pub finding: Option<(Rule, String)>,
 }
 
 /// The number of findings of each kind.
@@ -106,35 +108,39 @@ impl Report {
         counts
     }
 
-    /// Returns the verdicts on each type that both schemas have, or on each changed item of a list.
-    pub(super) fn matrix(&self) -> Vec<Row> {
-        match self.subject {
+    /// Returns the verdicts on each type that both schemas have, or on each changed item of a list, worst first. Those with
+    /// the same worst rule are together.
+    pub(super) fn matrix(&self) -> Vec<MatrixRow> {
+        let mut rows: Vec<MatrixRow> = match self.subject {
             Subject::Schemas | Subject::Documents => {
                 self.types.iter().map(|verdict| self.row_of_type(verdict)).collect()
             }
             Subject::Lists => self.rows_of_items(),
-        }
+        };
+        let worst = |row: &MatrixRow| row.verdicts.iter().map(|(_, verdict)| *verdict).max();
+        rows.sort_by_key(|row| (Reverse(worst(row)), row.finding.as_ref().map(|(rule, _)| *rule)));
+        rows
     }
 
-    fn row_of_type(&self, verdict: &TypeVerdict) -> Row {
+    fn row_of_type(&self, verdict: &TypeVerdict) -> MatrixRow {
         let is_inside = |subject: &str| {
             let rest = subject.strip_prefix(verdict.name.as_str());
             rest.is_some_and(|rest| rest.is_empty() || rest.starts_with(['.', '[']))
         };
         // The findings are sorted.
         let worst = self.findings.iter().find(|judged| is_inside(&judged.finding.subject));
-        Row {
+        MatrixRow {
             name: verdict.name.clone(),
             verdicts: self.subject.default_axes().iter().map(|axis| (*axis, verdict.on(*axis))).collect(),
-            finding: worst.map(|judged| judged.fingerprint.clone()),
+            finding: worst.map(|judged| (judged.finding.rule, judged.fingerprint.clone())),
         }
     }
 
-    fn rows_of_items(&self) -> Vec<Row> {
-        let rows = self.groups(self.findings.iter()).into_iter().map(|(name, findings)| Row {
+    fn rows_of_items(&self) -> Vec<MatrixRow> {
+        let rows = self.groups(self.findings.iter()).into_iter().map(|(name, findings)| MatrixRow {
             name,
             verdicts: self.axes.iter().map(|axis| (*axis, worst(&findings, *axis))).collect(),
-            finding: findings.first().map(|judged| judged.fingerprint.clone()),
+            finding: findings.first().map(|judged| (judged.finding.rule, judged.fingerprint.clone())),
         });
         rows.collect()
     }
@@ -190,7 +196,7 @@ impl Report {
                 // A removed item has no place in the new snapshot, and a new name is shown with the old one.
                 let name = self.places(judged).find_map(|(_, source, place)| item_name(source, place));
                 match (name.unwrap_or_else(|| finding.subject.clone()), self.area(finding)) {
-                    (name, "tools") => name,
+                    (name, list) if list == "tools" || list == name => name,
                     (name, list) => format!("{name} ({list})"),
                 }
             }

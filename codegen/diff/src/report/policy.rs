@@ -92,7 +92,7 @@ impl Policy {
             let expires = row.expires.map(|date| day(&date)).transpose().map_err(|why| {
                 Error::Usage(format!("{place}: expires: {why}; write a plain date, such as 2026-12-31"))
             })?;
-            let Row { subject, fingerprint, reason, .. } = row;
+            let IgnoreRow { subject, fingerprint, reason, .. } = row;
             policy.ignores.push(Ignore { line, rule, subject, fingerprint, reason, expires });
         }
         Ok(policy)
@@ -152,7 +152,7 @@ struct PolicyFile {
     #[serde(default)]
     severity: BTreeMap<String, String>,
     #[serde(default)]
-    ignore: Vec<Row>,
+    ignore: Vec<IgnoreRow>,
     /// The part for `mcpgen diff --tools`.
     #[serde(default)]
     lists: PolicyPart,
@@ -165,12 +165,12 @@ struct PolicyPart {
     #[serde(default)]
     severity: BTreeMap<String, String>,
     #[serde(default)]
-    ignore: Vec<Row>,
+    ignore: Vec<IgnoreRow>,
 }
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Row {
+struct IgnoreRow {
     rule: Spanned<String>,
     subject: Option<String>,
     fingerprint: Option<String>,

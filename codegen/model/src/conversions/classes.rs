@@ -3,8 +3,9 @@
 use std::collections::{BTreeMap, HashMap};
 
 use mcpgen_schema::Error;
+use mcpgen_schema::containment::{Budget, Scoped, contains};
 
-use crate::conversions::nodes::{Graph, Node, ObjectNode, Others};
+use crate::conversions::nodes::{Checks, Graph, Node, ObjectNode, Others};
 use crate::conversions::rules::{Rules, usage};
 use crate::{Protocol, Shape, Type};
 
@@ -59,7 +60,7 @@ pub fn conversions(models: &[Protocol], rules: &Rules) -> Result<Conversions, Er
         }
     }
     check_rules(&graph, rules, &conversions)?;
-    let classes = classes(&graph.nodes);
+    let classes = classes(&graph.nodes, &classes_of_checks(&graph));
     conversions.merge(&graph.nodes, &classes);
     Ok(conversions)
 }
@@ -82,13 +83,37 @@ fn check_rules(graph: &Graph<'_>, rules: &Rules, conversions: &Conversions) -> R
     }
 }
 
-/// Returns the class of each node. Classes are numbered in the order of their first nodes.
+/// The number of steps to compare the checks of two types.
+const BUDGET: Budget = Budget { steps: 20_000 };
+
+/// Returns the class of each node's checks. Two are equal if it is proved that each accepts what the other accepts.
+fn classes_of_checks(graph: &Graph<'_>) -> HashMap<usize, usize> {
+    let is_same = |a: &Checks<'_>, b: &Checks<'_>| {
+        let contains = |large: &Checks<'_>, small: &Checks<'_>| {
+            let [large, small] = [large, small].map(|it| Scoped { check: &it.all, definitions: it.definitions });
+            contains(large, small, BUDGET).is_proved()
+        };
+        (a.all == b.all && a.definitions == b.definitions) || (contains(a, b) && contains(b, a))
+    };
+    let mut first: Vec<&Checks<'_>> = Vec::new();
+    let mut classes = HashMap::new();
+    for (id, checks) in (0..graph.nodes.len()).filter_map(|id| Some((id, graph.checks.get(&id)?))) {
+        let known = first.iter().position(|known| is_same(known, checks));
+        classes.insert(id, known.unwrap_or(first.len()));
+        if known.is_none() {
+            first.push(checks);
+        }
+    }
+    classes
+}
+
+/// Returns the class of each node, given those of their checks. Classes are numbered in the order of their first nodes.
 ///
 /// Begins with the nodes that look the same without the nodes in them, and splits classes until the nodes of each class
 /// also have equal classes in them.
-fn classes(nodes: &[Node]) -> Vec<usize> {
+fn classes(nodes: &[Node], checks: &HashMap<usize, usize>) -> Vec<usize> {
     let flat = |node: &Node| format!("{:?}", map(node, &mut |_| 0));
-    let mut classes = numbered(nodes.iter().map(flat));
+    let mut classes = numbered(nodes.iter().enumerate().map(|(id, node)| (flat(node), checks.get(&id))));
     loop {
         let count = classes.iter().max().copied();
         let inside = |node: &Node| {
@@ -160,19 +185,51 @@ impl Conversions {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use mcpgen_schema::Document;
     use mcpgen_schema::normal::Length;
 
     #[test]
     fn merges_equal_recursive_types() {
         let list = |items| Node::List(items, Length::default());
         let nodes = [list(1), list(0), list(3), Node::Boolean, list(0), Node::Boolean];
-        assert_eq!(classes(&nodes), [0, 0, 1, 2, 0, 2]);
+        assert_eq!(classes(&nodes, &HashMap::new()), [0, 0, 1, 2, 0, 2]);
+    }
+
+    /// A conversion between equal types never fails, so what their values pass is equal, too.
+    #[test]
+    fn equal_types_have_equal_checks() {
+        let model = |keywords: &str| {
+            let schema = format!(
+                r##"{{"$defs": {{"A": {{{keywords}}}, "B": {{"type": "array", "items": {{"$ref": "#/$defs/A"}}}}}}}}"##
+            );
+            let document = Document::parse("test.json", schema.as_bytes()).expect("a schema");
+            crate::model(document, "draft", false).expect("a model")
+        };
+        for (old, new, expected) in [
+            (r#""type": "string", "pattern": "^a""#, r#""type": "string", "pattern": "^a""#, true),
+            (r#""type": "string", "pattern": "^a+$""#, r#""type": "string", "pattern": "^aa*$""#, true),
+            (r#""type": "string", "pattern": "^a""#, r#""type": "string", "pattern": "^b""#, false),
+            (r#""type": "string", "pattern": "^a""#, r#""type": "string""#, false),
+            (r#""type": "integer", "multipleOf": 2"#, r#""type": "integer", "multipleOf": 3"#, false),
+            (
+                r#""type": "string", "maxLength": 3, "pattern": "^a""#,
+                r#""type": "string", "maxLength": 3, "pattern": "b""#,
+                false,
+            ),
+        ] {
+            let models = [model(old), model(new)];
+            let found = conversions(&models, &Rules::default()).expect("conversions");
+            for name in ["A", "B"] {
+                let row = &found.definitions[name];
+                assert_eq!(row[0] == row[1], expected, "{name}: {old} and {new}");
+            }
+        }
     }
 
     #[test]
     fn separates_types_with_different_content() {
         let list = |items| Node::List(items, Length::default());
         let nodes = [list(2), list(3), Node::Boolean, Node::String(Length::default()), list(0), list(1)];
-        assert_eq!(classes(&nodes), [0, 1, 2, 3, 4, 5]);
+        assert_eq!(classes(&nodes, &HashMap::new()), [0, 1, 2, 3, 4, 5]);
     }
 }

@@ -2,11 +2,14 @@
 
 use std::collections::{BTreeSet, HashMap};
 
+use mcpgen_schema::check::{Check, Definitions};
 use mcpgen_schema::normal::{Bounds, Length};
 use mcpgen_schema::{Json, JsonTypes};
 
 use crate::conversions::rules::Rules;
-use crate::{Bounded, Condition, Content, CoreType, Guard, Limit, Protocol, Rest, Shape, Struct, Type, TypeId};
+use crate::{
+    Bounded, Condition, Content, CoreType, Guard, Limit, Protocol, Rest, Shape, Struct, Type, TypeId, Undecided,
+};
 
 pub(super) type NodeId = usize;
 
@@ -79,9 +82,17 @@ pub enum Others {
 
 pub(super) struct Graph<'m> {
     pub(super) nodes: Vec<Node>,
+    /// What the values of some nodes pass besides.
+    pub(super) checks: HashMap<NodeId, Checks<'m>>,
     rules: &'m Rules,
     /// The names of the rules that apply to a member or a type.
     pub(super) used_rules: BTreeSet<String>,
+}
+
+/// Assertions that no node expresses, and the definitions that they refer to.
+pub(super) struct Checks<'m> {
+    pub(super) all: Check,
+    pub(super) definitions: &'m Definitions,
 }
 
 pub(super) struct Nodes<'g, 'm> {
@@ -95,7 +106,7 @@ pub(super) struct Nodes<'g, 'm> {
 impl<'m> Graph<'m> {
     /// Creates a graph with one node, which accepts every value.
     pub(super) fn new(rules: &'m Rules) -> Self {
-        Graph { nodes: vec![Node::Any], rules, used_rules: BTreeSet::new() }
+        Graph { nodes: vec![Node::Any], checks: HashMap::new(), rules, used_rules: BTreeSet::new() }
     }
 
     pub(super) fn revision<'g>(&'g mut self, protocol: &'m Protocol) -> Nodes<'g, 'm> {
@@ -105,8 +116,14 @@ impl<'m> Graph<'m> {
 
 impl<'m> Nodes<'_, 'm> {
     pub(super) fn of(&mut self, content: &'m Type) -> NodeId {
-        let content = self.resolve(content);
-        self.node_of(content.clone(), |nodes| nodes.node(content))
+        let (content, checked) = self.resolve(content);
+        let Some((own, checks)) = checked else {
+            return self.node_of(content.clone(), |nodes| nodes.node(content));
+        };
+        let id = self.node_of(own.clone(), |nodes| nodes.node(content));
+        let definitions = &self.protocol.checks;
+        self.graph.checks.entry(id).or_insert_with(|| Checks { all: Check::All(checks), definitions });
+        id
     }
 
     fn node_of(&mut self, content: Type, node: impl FnOnce(&mut Self) -> Node) -> NodeId {
@@ -125,18 +142,32 @@ impl<'m> Nodes<'_, 'm> {
         self.graph.nodes.len() - 1
     }
 
-    /// Follows aliases, newtypes, and types of which only the checks are not in their Rust type.
-    fn resolve(&self, mut content: &'m Type) -> &'m Type {
+    /// Follows aliases, newtypes, and types of which only the checks are not in their Rust type. Returns the first type with
+    /// checks, and the checks of all, if there are any.
+    fn resolve(&self, mut content: &'m Type) -> (&'m Type, Option<(&'m Type, Vec<Check>)>) {
+        let mut checked: Option<(&Type, Vec<Check>)> = None;
         for _ in 0..=self.protocol.types.len() {
             content = self.protocol.follow(content);
             let Type::Named(id) = content else { break };
-            match &self.protocol.types[*id].shape {
+            let shape = &self.protocol.types[*id].shape;
+            if let Shape::Bounded(Bounded { checks, .. }) | Shape::Undecided(Undecided { checks, .. }) = shape
+                && !checks.is_empty()
+            {
+                checked.get_or_insert((content, Vec::new())).1.extend(checks.iter().cloned());
+            }
+            match shape {
                 Shape::Newtype(inner) | Shape::Bounded(Bounded { inner, limit: None, .. }) => content = inner,
-                Shape::Undecided(_) => return &Type::Any,
+                Shape::Undecided(_) => return (&Type::Any, checked),
+                Shape::Bounded(Bounded { inner, .. }) => {
+                    if let (_, Some((_, more))) = self.resolve(inner) {
+                        checked.get_or_insert((content, Vec::new())).1.extend(more);
+                    }
+                    break;
+                }
                 _ => break,
             }
         }
-        content
+        (content, checked)
     }
 
     fn node(&mut self, content: &'m Type) -> Node {
@@ -182,7 +213,7 @@ impl<'m> Nodes<'_, 'm> {
                 Node::Union(vec![guard(JsonTypes::STRING, 0), guard(JsonTypes::INTEGER, 1)], variants)
             }
             Shape::Bounded(Bounded { inner, limit, .. }) => {
-                let inner = self.resolve(inner);
+                let (inner, _) = self.resolve(inner);
                 self.limited(inner, limit.as_ref())
             }
             Shape::Never => Node::Never,

@@ -8,7 +8,7 @@ use similar::{ChangeTag, TextDiff};
 
 use crate::html::{Page, code_spans, escape};
 use crate::models::{Axis, Finding, Place, Verdict};
-use crate::report::contents::{Report, Row, axis_in_words};
+use crate::report::contents::{MatrixRow, Report, axis_in_words};
 use crate::report::judgement::{Judged, Suppressed};
 use crate::report::source::Source;
 
@@ -83,9 +83,9 @@ fn summary(report: &Report) -> String {
 }
 
 /// Writes the verdicts on each type or item. Those without differences are only counted.
-fn matrix(rows: &[Row]) -> String {
+fn matrix(rows: &[MatrixRow]) -> String {
     let mut text = String::new();
-    let (changed, same): (Vec<&Row>, Vec<&Row>) =
+    let (changed, same): (Vec<&MatrixRow>, Vec<&MatrixRow>) =
         rows.iter().partition(|row| row.verdicts.iter().any(|(_, verdict)| *verdict > Verdict::Compatible));
     if changed.is_empty() {
         text.push_str("<p>All are compatible.</p>\n");
@@ -94,19 +94,18 @@ fn matrix(rows: &[Row]) -> String {
         for (axis, _) in &changed[0].verdicts {
             let _ = write!(text, "<th scope=\"col\">{}</th>", axis_in_words(*axis));
         }
-        text.push_str("</tr></thead>\n<tbody>\n");
+        text.push_str("<th scope=\"col\">Worst finding</th></tr></thead>\n<tbody>\n");
         for row in changed {
             let name = escape(&row.name);
-            let _ = match &row.finding {
-                Some(print) => {
-                    write!(text, "<tr><th scope=\"row\"><a href=\"#f-{print}\"><code>{name}</code></a></th>")
-                }
-                None => write!(text, "<tr><th scope=\"row\"><code>{name}</code></th>"),
-            };
+            let _ = write!(text, "<tr><th scope=\"row\"><code>{name}</code></th>");
             for (_, verdict) in &row.verdicts {
                 let _ = write!(text, "<td>{}</td>", badge(verdict.as_str()));
             }
-            text.push_str("</tr>\n");
+            let _ = match &row.finding {
+                Some((rule, print)) => write!(text, "<td><a href=\"#f-{print}\"><code>{rule}</code></a></td></tr>"),
+                None => write!(text, "<td>in what it uses</td></tr>"),
+            };
+            text.push('\n');
         }
         text.push_str("</tbody>\n</table>\n");
     }
