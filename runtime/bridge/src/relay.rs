@@ -42,13 +42,14 @@ pub struct Relay {
 
 /// Settings of a [`Relay`] for one of several servers.
 #[derive(Clone, Default, Setters)]
-#[setters(prefix = "with_", strip_option)]
+#[setters(prefix = "with_")]
 #[non_exhaustive]
 pub struct RelayOptions {
     /// The name of the server, for errors and log messages that reach the client. Default: none.
-    #[setters(into)]
+    #[setters(strip_option)]
     pub server_name: Option<Arc<str>>,
     /// Called with each change of the server. By default, the client is notified of it.
+    #[setters(strip_option)]
     pub on_change: Option<OnChange>,
 }
 
