@@ -13,6 +13,7 @@ use crate::json::Json;
 use crate::normal::{Array, Bounds, Kind, Object, Property, Schema, first_integer};
 
 /// The definitions that references lead to.
+#[derive(Debug)]
 pub struct Algebra<'a> {
     definitions: &'a IndexMap<String, Schema>,
     checks: &'a Definitions,

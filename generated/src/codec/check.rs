@@ -5,7 +5,7 @@ use crate::Error;
 use super::{Bounds, Decode, JsonTypes, Length, Literal, Pattern};
 
 /// An assertion of a schema.
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, Debug)]
 pub enum Check {
     /// Accepts every value.
     Anything,
@@ -58,6 +58,7 @@ pub enum Check {
 }
 
 /// Checks on the members of an object.
+#[derive(Debug)]
 pub struct MemberChecks {
     /// The checks on members with these names.
     pub named: &'static [(&'static str, Check)],
@@ -68,6 +69,7 @@ pub struct MemberChecks {
 }
 
 /// Checks on the members and items that another check did not evaluate.
+#[derive(Debug)]
 pub struct Unevaluated {
     /// The check that is evaluated first.
     pub base: Check,

@@ -514,7 +514,7 @@ impl fmt::Debug for Cursor<'_> {
 }
 
 /// An iterator over the elements of an array.
-#[derive(Clone)]
+#[derive(Clone, Debug)]
 pub struct ElementCursors<'a> {
     next: Cursor<'a>,
     end: u32,
@@ -535,7 +535,7 @@ impl<'a> Iterator for ElementCursors<'a> {
 }
 
 /// An iterator over the members of an object, as pairs of a name and a value. Names are strings.
-#[derive(Clone)]
+#[derive(Clone, Debug)]
 pub struct MemberCursors<'a> {
     next: Cursor<'a>,
     end: u32,

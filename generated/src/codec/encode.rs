@@ -14,6 +14,7 @@ pub trait Encode {
 }
 
 /// A JSON value to be written. Borrows from the encoded type.
+#[expect(missing_debug_implementations, reason = "it only exists while a value is written")]
 #[derive(Clone, Copy)]
 pub enum Node<'a> {
     /// `null`
@@ -59,6 +60,7 @@ pub trait Object {
 }
 
 /// Receives the members of an [`Object`].
+#[expect(missing_debug_implementations, reason = "it only exists while a value is written")]
 pub struct Members<'a> {
     pub(super) sink: Sink<'a>,
     /// Whether the object is the body of a message whose envelope contains `jsonrpc` and `id`.

@@ -7,6 +7,7 @@ use crate::{Error, KnownMembers};
 
 /// Marks the members of a type `T` that have no field and whose names match the pattern of `T`.
 /// `Extra<Matching<T>, Map<String, V>>` holds such members.
+#[derive(Debug)]
 pub struct Matching<T>(PhantomData<fn() -> T>);
 
 impl<T: KnownMembers> KnownMembers for Matching<T> {

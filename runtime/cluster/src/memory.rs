@@ -1,6 +1,7 @@
 //! Stores in memory, which replicas in one process share.
 
 use std::collections::{BTreeMap, HashMap};
+use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -33,6 +34,12 @@ const CHANGES: usize = 1024;
 /// ```
 #[derive(Clone)]
 pub struct MemoryHub(Arc<Hub>);
+
+impl fmt::Debug for MemoryHub {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("MemoryHub").field("max_sessions", &self.0.max_sessions).finish_non_exhaustive()
+    }
+}
 
 struct Hub {
     max_sessions: usize,
@@ -86,6 +93,12 @@ impl MemoryHub {
 /// The stores of one replica in a [`MemoryHub`]. Clones belong to the same replica.
 #[derive(Clone)]
 pub struct MemoryStores(Arc<Member>);
+
+impl fmt::Debug for MemoryStores {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("MemoryStores").field("replica", &self.0.id).finish_non_exhaustive()
+    }
+}
 
 struct Member {
     hub: Arc<Hub>,

@@ -27,6 +27,7 @@ use crate::transport::{Inbound, Outbound, QueueGauge};
 
 /// Handles a request that arrives alone, such as in an HTTP request without a session. Does what a
 /// [`Connection`](super::Connection) does, without its tasks and queues.
+#[derive(Debug)]
 pub struct OneShot<S> {
     service: S,
     limits: Limits,
@@ -62,12 +63,9 @@ impl<S: RequestService> OneShot<S> {
         let mut exchange = Exchange { peer, messages, work: None, response: None, context: None };
         match admit(&shared, inbound) {
             Ok(Some(request)) => {
-                exchange.context = Some(request.context.clone());
-                let spawns = shared.limits.spawn_handlers;
-                let work = async move {
-                    let context = request.context.clone();
-                    handle(service, &shared, &context, request).await
-                };
+                let (spawns, context) = (shared.limits.spawn_handlers, request.context.clone());
+                exchange.context = Some(context.clone());
+                let work = async move { handle(service, &shared, &context, request).await };
                 exchange.work = Some(match spawns {
                     true => {
                         // Aborts the task when it is dropped.
@@ -96,15 +94,13 @@ fn admit(shared: &ConnectionState, mut inbound: Inbound) -> Result<Option<AnyReq
     let Envelope::Request { id, method, params } = envelope else {
         return Err(shared.invalid_message(ErrorId::Null, errors::invalid_request("expected a request")));
     };
-    if memory.total() > shared.limits.memory {
-        let needed = memory.total();
-        let limit = shared.limits.memory;
+    let (needed, limit) = (memory.total(), shared.limits.memory);
+    if needed > limit {
         let why = format!("the request takes {needed} bytes of memory, more than {limit} (`Limits::memory`)");
         return Err(rejection(id, errors::invalid_request(&why)));
     }
     let method = Cow::Owned(method.into_owned());
-    let place = params.map(Cursor::place);
-    let params = place.map(|place| Json::extract(document, place)).transpose();
+    let params = params.map(Cursor::place).map(|place| Json::extract(document, place)).transpose();
     let params = params.map_err(|error| rejection(id.clone(), errors::invalid_params(&error.at_key("params"))))?;
     let params = params.filter(|params| !(shared.rules.null_params && params.text() == "null"));
     let received = Received {
@@ -134,6 +130,12 @@ pub struct Exchange {
     work: Option<BoxFuture<'static, Option<Outbound>>>,
     response: Option<Outbound>,
     context: Option<Context>,
+}
+
+impl std::fmt::Debug for Exchange {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Exchange").field("context", &self.context).finish_non_exhaustive()
+    }
 }
 
 impl Exchange {

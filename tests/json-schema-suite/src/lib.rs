@@ -1,6 +1,7 @@
 //! Modules generated from the groups of the JSON-Schema-Test-Suite, and from the schemas of MCP's extensions.
 
 #![deny(warnings, missing_docs)]
+#![allow(missing_debug_implementations, reason = "no test prints these types")]
 #![allow(clippy::module_inception, reason = "an area may have the name of its schema")]
 
 use mcpgen_types::codec::{Decode, Encode};

@@ -5,6 +5,7 @@
 //! from the schema alone. Both are independent of the generator.
 
 #![allow(deprecated, reason = "the tests include deprecated types")]
+#![allow(missing_debug_implementations, reason = "no test prints these types")]
 
 /// The README's examples are compiled and run.
 #[cfg(doctest)]

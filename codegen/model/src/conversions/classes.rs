@@ -10,6 +10,7 @@ use crate::conversions::rules::{Rules, usage};
 use crate::{Protocol, Shape, Type};
 
 /// The types of all revisions. Types that accept the same documents, with the same members, are one class.
+#[derive(Debug)]
 pub struct Conversions {
     /// The classes. The nodes in them are indices of classes.
     pub classes: Vec<Node>,
@@ -22,6 +23,7 @@ pub struct Conversions {
 }
 
 /// A generated type.
+#[derive(Debug)]
 pub struct RustType {
     /// The name of the definition, or of the inline type.
     pub name: String,

@@ -35,10 +35,10 @@ type Name = String;
 type Definitions<'c> = &'c ByName;
 
 /// A value of a document, or the name of a member.
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, Debug)]
 pub struct Cursor<'v>(Value<'v>);
 
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, Debug)]
 enum Value<'v> {
     Json(&'v Json),
     Name(&'v str),

@@ -28,6 +28,7 @@ pub struct Fetcher {
 }
 
 /// A response.
+#[derive(Debug)]
 #[non_exhaustive]
 pub struct Reply {
     /// The status.

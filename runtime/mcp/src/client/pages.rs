@@ -1,5 +1,6 @@
 //! Reads lists page by page.
 
+use std::fmt;
 use std::marker::PhantomData;
 
 use futures_util::{Stream, stream};
@@ -28,6 +29,12 @@ pub struct Pages<'c, S, R> {
     /// The tools so far, and whether each runs only as a task.
     pub(super) task_support: Vec<(String, bool)>,
     request: PhantomData<fn() -> R>,
+}
+
+impl<S, R> fmt::Debug for Pages<'_, S, R> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Pages").field("cursor", &self.cursor).field("pages", &self.pages).finish_non_exhaustive()
+    }
 }
 
 impl<'c, S, R> Pages<'c, S, R> {

@@ -1,6 +1,7 @@
 //! MCP on a connection.
 
 use std::any::Any;
+use std::fmt;
 use std::sync::{Arc, OnceLock};
 
 use futures_util::FutureExt;
@@ -30,6 +31,12 @@ pub struct Mcp {
     change_listeners: ChangeListeners,
     /// Called before any other receiver of a `list_changed` notification.
     on_list_changed: OnceLock<OnListChanged>,
+}
+
+impl fmt::Debug for Mcp {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Mcp").finish_non_exhaustive()
+    }
 }
 
 /// A callback that takes the method of a `list_changed` notification.
