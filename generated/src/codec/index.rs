@@ -230,6 +230,8 @@ impl<'a> Document<'a> {
     }
 
     /// Builds the index.
+    // The scanner inlined into a function that is not inlined takes 4 % fewer instructions.
+    #[inline(never)]
     fn scan(&mut self) -> Result<(), Error> {
         match scan(&self.text, &mut self.tokens) {
             Ok(found) => {

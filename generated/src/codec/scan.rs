@@ -56,6 +56,7 @@ struct Container {
 const NONE: usize = MAX_TEXT - 1;
 
 /// Records the values of a text in `tokens`, which must be empty.
+#[inline(always)]
 pub(super) fn scan(text: &str, tokens: &mut Vec<Token>) -> Result<Scanned, SyntaxError> {
     let bytes = text.as_bytes();
     if bytes.len() >= NONE {
