@@ -180,7 +180,7 @@ pub struct OAuth {
 
 /// A value, or where it is. Secrets are never in the configuration itself.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
-#[serde(untagged, expecting = "expected a text, { env = \"VARIABLE\" } or { file = \"PATH\" }")]
+#[serde(untagged, deny_unknown_fields, expecting = "expected a text, { env = \"VARIABLE\" } or { file = \"PATH\" }")]
 pub enum Setting {
     /// The value itself.
     Plain(String),

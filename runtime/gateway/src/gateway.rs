@@ -354,7 +354,7 @@ impl Gateway {
         let scopes = scopes(context);
         let servers = &self.0.servers.names;
         let known = session.catalog();
-        let mut entry = known.find(servers, kind, seen);
+        let mut entry = known.find(servers, kind, seen).filter(|entry| session.is_current(kind, entry.server));
         let read;
         if entry.is_none() {
             read = session.list(&[kind], false).await;
@@ -386,9 +386,12 @@ impl Gateway {
         let catalog = session.list(&[Kind::Resource, Kind::Template], false).await;
         let nothing = JsonObject::new();
         let scopes = scopes(context);
-        let found = catalog
-            .resource(names, seen)
-            .filter(|(server, uri)| self.permits_name(Kind::Resource, *server, (uri, seen), &nothing, &scopes));
+        let found = catalog.resource(names, seen).filter(|(server, uri)| {
+            // The rules for all servers hold for the URI that lists show, and for the other form of it.
+            let listed = catalog.seen_uri(names, *server, uri);
+            let permits = |seen| self.permits_name(Kind::Resource, *server, (uri, seen), &nothing, &scopes);
+            permits(seen) && permits(&listed)
+        });
         found.ok_or_else(|| resource_not_found(context.revision(), seen))
     }
 

@@ -190,6 +190,12 @@ impl Session {
         lists.catalog = Arc::new(Catalog::new(&self.servers.names, &lists.of_kind, self.servers.prefix));
     }
 
+    /// Returns whether a list of a server has not changed since it was read.
+    pub(crate) fn is_current(&self, kind: Kind, server: usize) -> bool {
+        let lists = self.lists.lock();
+        lists.read_at[kind as usize][server] == Some(lists.changes[kind as usize][server])
+    }
+
     /// Returns what the servers have listed so far.
     pub(crate) fn catalog(&self) -> Arc<Catalog> {
         Arc::clone(&self.lists.lock().catalog)
@@ -238,7 +244,10 @@ impl Session {
                 if let Some(why) = why {
                     tracing::warn!("[{name}] {}: {why}", kind.method());
                 }
-                self.lists.lock().of_kind[kind as usize][server].is_available = false;
+                let mut lists = self.lists.lock();
+                lists.of_kind[kind as usize][server].is_available = false;
+                // The list is read again once the server is connected or says that the list has changed.
+                lists.read_at[kind as usize][server] = Some(before);
             }
         }
     }
@@ -248,7 +257,8 @@ impl Session {
         *self.level.lock() = Some(request.clone());
         let relays: Vec<_> = self.relays().collect();
         // Not every server has log messages.
-        join_all(relays.iter().map(|relay| relay.request(request.clone()))).await;
+        let requests = join_all(relays.iter().map(|relay| relay.request(request.clone())));
+        let _ = tokio::time::timeout(LIST_TIMEOUT, requests).await;
     }
 
     /// Passes a notification of the client on to all servers.

@@ -15,6 +15,7 @@ use mcpgen_sdk::protocol::{ContextExt, PeerExt};
 use mcpgen_sdk::transport::Principal;
 use mcpgen_types::ErrorObject;
 use parking_lot::Mutex;
+use tokio::task::AbortHandle;
 use tokio::time::Instant;
 
 use crate::session::{Servers, Session};
@@ -36,6 +37,14 @@ enum Key {
 struct Entry {
     session: Arc<Session>,
     used: Instant,
+    /// The task that removes the session when its client has gone.
+    removal: AbortHandle,
+}
+
+impl Drop for Entry {
+    fn drop(&mut self) {
+        self.removal.abort();
+    }
 }
 
 /// The sessions of all clients.
@@ -80,28 +89,29 @@ impl Sessions {
             false => None,
         };
         let session = Session::new(Downstream::new(&self.ours, Greeting::from(&*info)), Arc::clone(&self.servers));
-        entries.insert(key.clone(), Entry { session: Arc::clone(&session), used: now });
-        drop(entries);
-        drop(evicted);
-        let sessions = self.myself.clone();
-        if is_legacy {
+        let (sessions, removed) = (self.myself.clone(), key.clone());
+        let removal = if is_legacy {
             session.client.connected(peer.clone());
             tokio::spawn(async move {
                 peer.disconnected().await;
                 if let Some(sessions) = sessions.upgrade() {
-                    sessions.remove_if(&key, |_| true);
+                    sessions.remove_if(&removed, |_| true);
                 }
-            });
+            })
         } else {
             tokio::spawn(async move {
                 let mut is_removed = false;
                 while !is_removed {
                     tokio::time::sleep(IDLE).await;
                     let Some(sessions) = sessions.upgrade() else { return };
-                    is_removed = sessions.remove_if(&key, |entry| is_idle(entry) && entry.used.elapsed() >= IDLE);
+                    is_removed = sessions.remove_if(&removed, |entry| is_idle(entry) && entry.used.elapsed() >= IDLE);
                 }
-            });
-        }
+            })
+        };
+        let entry = Entry { session: Arc::clone(&session), used: now, removal: removal.abort_handle() };
+        entries.insert(key, entry);
+        drop(entries);
+        drop(evicted);
         Ok(Some(session))
     }
 

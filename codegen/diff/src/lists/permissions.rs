@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use mcpgen_model::snapshot::Item;
 use mcpgen_schema::json::Json;
-use mcpgen_schema::text::counted;
+use mcpgen_schema::text::{counted, sha256};
 
 use crate::lists::found::{Found, Step, excerpt, member_of, path_text};
 use crate::lists::secrets::words;
@@ -42,7 +42,7 @@ pub(super) fn compare(old: Option<&Item>, new: &Item) -> Vec<Found> {
     let paths: BTreeSet<&Vec<Step<'_>>> = was.keys().chain(is.keys()).collect();
     let differs = paths.into_iter().filter_map(|path| {
         let (before, after) = (was.get(path).unwrap_or(&none), is.get(path).unwrap_or(&none));
-        let list = |values: Vec<&Permission<'_>>| {
+        let list = |values: &[&Permission<'_>]| {
             let named = values.iter().take(MOST_NAMED).map(|it| format!("`{}`", excerpt(&it.join(": "))));
             let named = named.collect::<Vec<_>>().join(", ");
             match values.len().saturating_sub(MOST_NAMED) {
@@ -50,13 +50,21 @@ pub(super) fn compare(old: Option<&Item>, new: &Item) -> Vec<Found> {
                 more => format!("{named} and {}", counted(more as u64, "others")),
             }
         };
-        let (gained, lost) = (list(after.difference(before).collect()), list(before.difference(after).collect()));
+        let gained: Vec<_> = after.difference(before).collect();
+        let lost: Vec<_> = before.difference(after).collect();
+        // Whoever accepts the finding accepts all permissions, also those that it does not name.
+        let unnamed = gained.iter().skip(MOST_NAMED).chain(lost.iter().skip(MOST_NAMED));
+        let unnamed: String = unnamed.map(|it| it.join(": ") + "\0").collect();
+        let (gained, lost) = (list(&gained), list(&lost));
         let (rule, words) = match (gained.as_str(), lost.as_str()) {
             ("", "") => return None,
             ("", lost) => (Rule::PermissionChanged, format!("no longer has {lost}")),
             (gained, _) => (Rule::PermissionGained, format!("now has {gained}")),
         };
-        let detail = format!("{gained} {lost}").trim().to_owned();
+        let mut detail = format!("{gained} {lost}").trim().to_owned();
+        if !unnamed.is_empty() {
+            detail += &sha256(unnamed);
+        }
         Some(Found { rule, member: member_of(path), path: path_text(path), detail, words })
     });
     differs.collect()

@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use mcpgen_model::snapshot::Item;
 use mcpgen_schema::json::Json;
-use mcpgen_schema::text::{counted, visible};
+use mcpgen_schema::text::{counted, sha256, visible};
 
 use crate::lists::found::{Found, Step, member_of, path_text};
 use crate::lists::secrets::listed;
@@ -31,17 +31,19 @@ pub(super) fn compare(old: Option<&Item>, new: &Item) -> Vec<Found> {
     let mut found = texts(old, new);
     found.extend(permissions::compare(old, new));
     found.extend(secrets::compare(old, new));
-    let mut counts: BTreeMap<Rule, usize> = BTreeMap::new();
-    found.retain(|it| {
-        let count = counts.entry(it.rule).or_default();
-        *count += 1;
-        *count <= MOST_FOUND
-    });
-    let more = counts.into_iter().filter(|(_, count)| *count > MOST_FOUND);
-    found.extend(more.map(|(rule, count)| {
-        let words = format!("has {} by this rule", counted((count - MOST_FOUND) as u64, "other findings"));
-        Found { rule, member: String::new(), path: String::new(), detail: "others".to_owned(), words }
-    }));
+    let mut by_rule: BTreeMap<Rule, Vec<Found>> = BTreeMap::new();
+    found.into_iter().for_each(|it| by_rule.entry(it.rule).or_default().push(it));
+    by_rule.into_iter().flat_map(|(rule, found)| first(rule, found)).collect()
+}
+
+/// Returns the first findings by a rule, and one that stands for all others.
+fn first(rule: Rule, mut found: Vec<Found>) -> Vec<Found> {
+    let others = found.split_off(found.len().min(MOST_FOUND));
+    if !others.is_empty() {
+        let words = format!("has {} by this rule", counted(others.len() as u64, "other findings"));
+        let all: String = others.iter().map(|it| format!("{}\0{}\0", it.path, it.detail)).collect();
+        found.push(Found { rule, member: String::new(), path: String::new(), detail: sha256(all), words });
+    }
     found
 }
 

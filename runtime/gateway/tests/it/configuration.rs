@@ -22,6 +22,7 @@ fn explains_what_is_wrong() {
         ("[servers.a_b]\ncommand = 'x'", "letters, digits and single hyphens"),
         ("[servers.a]\ncommand = 'x'\nenv = { API_TOKEN = 'x' }", "`API_TOKEN` looks like a secret"),
         ("[servers.a]\nurl = 'x'\nheaders = { Authorization = 'x' }", "`Authorization` looks like a secret"),
+        ("[servers.a]\nurl = 'x'\nheaders = { X = { env = 'T', befor = 'B' } }", "expected a text, { env ="),
         (
             "[servers.a]\nurl = 'x'\noauth = { client_secret = 's', client_id = 'i', issuer = 'j' }",
             "looks like a secret",

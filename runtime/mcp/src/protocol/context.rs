@@ -23,7 +23,8 @@ use super::scope::{Scope, request_scope, scope};
 use super::task_scope::TaskScope;
 use super::{FixedRevision, Level, Mcp, RequestScope};
 
-/// The methods of [`Context`] and [`RequestContext`](crate::server::RequestContext) for MCP. If the connection has another protocol, they return what an empty request would.
+/// The methods of [`Context`] and [`RequestContext`](crate::server::RequestContext) for MCP. If the connection has another
+/// protocol, they return what an empty request would.
 pub trait ContextExt: AsRef<Context> + Sync {
     /// Creates a context without a connection, for testing handlers and layers. Its peer is disconnected.
     #[must_use]

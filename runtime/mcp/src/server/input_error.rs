@@ -19,8 +19,8 @@ pub enum InputError {
     Required(#[from] InputRequired),
     /// The client does not support the request, or has sent an invalid answer or request state. If the handler returns this
     /// error, it is the response.
-    #[error(transparent)]
-    Rejected(#[from] ErrorObject),
+    #[error("{0}")]
+    Rejected(#[from] InputRejected),
     /// The request to the client failed.
     #[error(transparent)]
     Call(#[from] CallError),
@@ -46,6 +46,17 @@ pub enum InputError {
     /// The handler has asked another question with this key.
     #[error("the key {0:?} is used for two questions; give each question of the function its own key")]
     DuplicateKey(String),
+}
+
+/// The response to a request whose client does not support the question, or has sent an invalid answer or request state.
+#[derive(Clone, Debug, thiserror::Error)]
+#[error("{0}")]
+pub struct InputRejected(pub ErrorObject);
+
+impl From<ErrorObject> for InputError {
+    fn from(response: ErrorObject) -> Self {
+        InputRejected(response).into()
+    }
 }
 
 /// Asks the client for input when a handler returns it as its error (2026-07-28). The client then sends the request again,

@@ -115,7 +115,7 @@ pub use completion::{Complete, IntoCompletion};
 pub use error::{DefinitionError, ServeError};
 pub use extract::{Args, Call, FromCall, FromRef, State, Uri};
 pub use function::{Handler, WithState, with_state};
-pub use input_error::{InputError, InputRequired};
+pub use input_error::{InputError, InputRejected, InputRequired};
 pub use input_source::InputSource;
 pub use into_contents::IntoContents;
 pub use into_tool_result::{IntoToolResult, Structured};

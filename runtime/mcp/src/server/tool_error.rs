@@ -3,15 +3,16 @@
 use std::error::Error;
 use std::iter::successors;
 
+use mcpgen_runtime::CallError;
 use mcpgen_runtime::context::Context;
 use mcpgen_runtime::jsonrpc::errors;
 use mcpgen_runtime::util::error_chain;
-use mcpgen_types::ErrorObject;
 use mcpgen_types::codec::{Encode, Node};
 use mcpgen_types::v2026_07_28::InputRequiredResult;
+use mcpgen_types::{ErrorCode, ErrorObject};
 use tower::BoxError;
 
-use super::input_error::{InputError, InputRequired};
+use super::input_error::{InputError, InputRejected, InputRequired};
 use crate::protocol::ContextExt;
 
 /// The error of a tool.
@@ -79,7 +80,7 @@ impl From<BoxError> for Failure {
             if let Some(InputRequired(result)) = cause.downcast_ref() {
                 return Self::InputRequired(result.clone());
             }
-            if let Some(InputError::Rejected(response)) = cause.downcast_ref() {
+            if let Some(InputRejected(response)) = cause.downcast_ref() {
                 return Self::Response(response.clone());
             }
         }
@@ -94,12 +95,25 @@ impl From<BoxError> for Failure {
 pub(super) fn respond<T>(error: BoxError, context: &Context) -> Result<ResultOrInput<T>, ErrorObject> {
     match error.into() {
         Failure::Failed(error) => {
+            if let Some(response) = fault_of_client(&*error) {
+                return Err(response);
+            }
             let (method, subject) = (context.method(), context.subject());
             tracing::error!(method, subject, error = error_chain(&*error), "a handler failed");
             Err(errors::internal())
         }
         Failure::Response(error) => Err(error),
         Failure::InputRequired(result) => Ok(ResultOrInput::Input(result)),
+    }
+}
+
+/// Returns the response if a question failed because of the client.
+fn fault_of_client(error: &(dyn Error + 'static)) -> Option<ErrorObject> {
+    let why = || error_chain(error);
+    match error.downcast_ref()? {
+        InputError::Answer { .. } => Some(errors::invalid_params_in_words(&why())),
+        InputError::Call(CallError::NotAllowed(_)) => Some(ErrorObject::new(ErrorCode::INVALID_REQUEST, why())),
+        _ => None,
     }
 }
 

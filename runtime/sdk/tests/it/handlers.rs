@@ -179,8 +179,8 @@ async fn arguments_can_fail() {
 async fn errors_are_internal_except_those_of_tools() {
     type Failure = fn() -> BoxError;
     let cases: [(Failure, &str, &str); 3] = [
-        (|| std::io::Error::other("disk 7").into(), "disk 7", "internal error (-32603)"),
-        (|| "disk 7".into(), "disk 7", "internal error (-32603)"),
+        (|| std::io::Error::other("disk 7").into(), "the tool tool failed: disk 7", "internal error (-32603)"),
+        (|| "disk 7".into(), "the tool tool failed: disk 7", "internal error (-32603)"),
         (|| ErrorObject::new(-7, "no such disk").into(), "no such disk (-7)", "no such disk (-7)"),
     ];
     for (failure, of_tools, of_others) in cases {
@@ -196,7 +196,7 @@ async fn errors_are_internal_except_those_of_tools() {
             .build();
         let client = server.in_process(Client::builder("test", "1")).await.expect("a connection");
         let error = client.tool("tool").text().await.expect_err(of_tools).to_string();
-        assert!(error.ends_with(of_tools), "{error}");
+        assert_eq!(error, of_tools);
         let template = ResourceTemplateReference::new("disk:{number}");
         for error in [
             client.read_resource("disk:7").await.map(drop),
@@ -262,6 +262,38 @@ async fn questions_reach_the_client_in_other_errors() {
         let client = server.in_process(Client::builder("test", "1")).await.expect("a connection");
         let error = client.prompt("ask", BTreeMap::new()).await.expect_err("no elicitation").to_string();
         assert!(error.contains("elicitation"), "{error}");
+    }
+}
+
+#[tokio::test]
+async fn rejected_input_is_the_response() {
+    for is_transparent in [false, true] {
+        let fail = move || async move {
+            let source = ErrorObject::new(-7, "no such question").into();
+            Err::<String, _>(AskFailed { is_transparent, source })
+        };
+        let server = Server::builder("s", "1").tool("ask", fail).prompt(Prompt::new("ask"), fail).build();
+        let client = server.in_process(Client::builder("test", "1")).await.expect("a connection");
+        let (tool, prompt) = (client.tool("ask").text().await, client.prompt("ask", BTreeMap::new()).await);
+        for error in [tool.map(drop), prompt.map(drop)] {
+            assert_eq!(error.expect_err("rejected").to_string(), "no such question (-7)", "{is_transparent}");
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_client_that_cannot_ask_learns_it() {
+    let ask = |context: RequestContext| async move {
+        let form = json!({ "message": "Who?", "requestedSchema": { "type": "object", "properties": {} } });
+        let form = mcpgen_types::from_value::<ElicitRequestFormParams>(form).expect("params");
+        Ok::<_, InputError>(context.elicit("who", form).await?.action.as_str().to_owned())
+    };
+    let server = Server::builder("s", "1").prompt(Prompt::new("ask"), ask).build();
+    for revision in [Revision::V2025_11_25, Revision::V2026_07_28] {
+        let client = Client::builder("test", "1").options(|options| options.local_info.revisions = vec![revision]);
+        let client = server.in_process(client).await.expect("a connection");
+        let error = client.prompt("ask", BTreeMap::new()).await.expect_err("no elicitation").to_string();
+        assert!(error.contains("elicitation"), "{revision}: {error}");
     }
 }
 
