@@ -777,14 +777,19 @@ fn findings_about_permissions_are_bounded() {
     let with = |members: &str| format!(r#"{members}, "inputSchema": {{"type": "object"}}"#);
     let scopes = |of: &str| (0..5_000).map(|at| format!("{of}{at}")).collect::<Vec<_>>().join(" ");
     let scope = format!(r#""_meta": {{"scope": "{}"}}"#, scopes("new"));
-    let found = lists::diff(&tool(&with(r#""_meta": {"scope": "a"}"#)), &tool(&with(&scope))).findings;
-    let gained = found.iter().find(|it| it.rule == Rule::PermissionGained).expect("the scopes");
-    assert!(gained.message.ends_with("and 4980 others"), "{}", gained.message);
-    assert!(gained.detail.len() < 1_000, "{}", gained.detail);
+    let gained = |meta: &str| -> Vec<_> {
+        let found = lists::diff(&tool(&with(r#""_meta": {}"#)), &tool(&with(meta))).findings;
+        found.into_iter().filter(|it| it.rule == Rule::PermissionGained).collect()
+    };
+    let of_scopes = gained(&scope);
+    assert!(of_scopes[0].message.ends_with("and 4980 others"), "{}", of_scopes[0].message);
+    assert!(of_scopes[0].detail.len() < 1_000, "{}", of_scopes[0].detail);
     let members: Vec<String> = (0..5_000).map(|at| format!(r#""scope_{at}": "a""#)).collect();
     let members = format!(r#""_meta": {{{}}}"#, members.join(", "));
-    let found = lists::diff(&tool(&with(r#""_meta": {}"#)), &tool(&with(&members))).findings;
-    let gained: Vec<_> = found.iter().filter(|it| it.rule == Rule::PermissionGained).collect();
-    assert_eq!(gained.len(), 51);
-    assert_eq!(gained[50].message, "t: it has 4950 other findings by this rule");
+    let of_members = gained(&members);
+    assert_eq!(of_members.len(), 51);
+    assert_eq!(of_members[50].message, "t: it has 4950 other findings by this rule");
+    // Whoever accepts these findings has not accepted others in their place.
+    assert_ne!(gained(&scope.replace("new4999", "new4999x"))[0].fingerprint(), of_scopes[0].fingerprint());
+    assert_ne!(gained(&members.replace("scope_4999", "scope_5000"))[50].fingerprint(), of_members[50].fingerprint());
 }

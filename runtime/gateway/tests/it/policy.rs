@@ -43,7 +43,8 @@ async fn rules_hold_for_both_forms_of_a_uri() {
     let mut config = two_servers(Revision::LATEST);
     config.resources = rules(json!({ "deny": ["b:///*"] }));
     let client = connect(&gateway(config), client(Revision::LATEST)).await;
-    for (uri, is_visible) in [("a:///note", true), ("a+a:///note", true), ("b:///note", false), ("b+b:///note", false)] {
+    for (uri, is_visible) in [("a:///note", true), ("a+a:///note", true), ("b:///note", false), ("b+b:///note", false)]
+    {
         assert_eq!(in_time(client.read_resource(uri)).await.is_ok(), is_visible, "{uri}");
     }
 }

@@ -44,7 +44,7 @@ impl ServerBuilder {
     ///         Ok(Page::from(tools.collect::<Vec<_>>()))
     ///     })
     ///     .tool_fallback(|context, name, _arguments| async move {
-    ///         context.principal().filter(|_| name == "lamp").map(|_| "switched")
+    ///         context.context().principal().filter(|_| name == "lamp").map(|_| "switched")
     ///     })
     ///     .build();
     /// # let _ = server;
