@@ -120,15 +120,15 @@ pub struct Pinning {
     pub when_changed: WhenChanged,
 }
 
-/// What happens to a tool that differs from its pin, or has none. Changes that affect nobody, such as of a title, do not
-/// count.
+/// What happens to a tool that differs from its pin, or has none. Changes that cannot affect a caller, such as a new
+/// title, are ignored.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum WhenChanged {
     /// The difference is logged.
     #[default]
     Warn,
-    /// Clients do not see the tool, either.
+    /// The tool is also hidden from clients.
     Hide,
     /// Clients see the tool, and calls fail with the difference.
     Refuse,

@@ -11,7 +11,7 @@ pub(crate) enum Kind {
     Template,
 }
 
-/// What is different about the kinds: the method that lists items, the member of its result, the capability, the member
+/// The properties of each kind: the method that lists items, the member of its result, the capability, the member
 /// that identifies an item, and its name in messages.
 const FACTS: [[&str; 5]; 4] = [
     ["tools/list", "tools", "tools", "name", "tool"],
