@@ -118,7 +118,7 @@ impl Catalog {
         entries.iter().find(|entry| entry.server == server && entry.key == key)
     }
 
-    /// Returns the server of a resource and its own URI. The resource need not be listed.
+    /// Returns the server of a resource, and the URI that the server has for it, even if the server does not list it.
     pub(crate) fn resource(&self, servers: &[String], seen: &str) -> Option<(usize, String)> {
         match names::split_uri_prefix(servers, seen).filter(|_| !self.uris.is_listed(seen)) {
             Some((server, uri)) => Some((server, uri.to_owned())),

@@ -78,7 +78,7 @@ impl ServerLink {
         }
     }
 
-    /// Waits for the first attempt to connect. Returns the relay, or why there is none, in one sentence.
+    /// Waits for the first attempt to connect. Returns the relay, or in one sentence why the server is not available.
     pub(crate) async fn relay(&self) -> Result<Arc<Relay>, String> {
         let name = &self.upstream.name;
         let mut state = self.state.subscribe();
