@@ -44,7 +44,6 @@ impl Regex {
     /// compiled without it, because many patterns in use are.
     ///
     /// # Errors
-    ///
     /// Fails if the pattern is not a regular expression of ECMA-262, if it is longer than 64 KiB, or if it has more than
     /// 32,768 states. Repetitions multiply: `(a{9}){9}` has 81.
     pub fn new(pattern: &str) -> Result<Self, Error> {
@@ -61,7 +60,6 @@ impl Regex {
     /// Returns whether a part of the text matches.
     ///
     /// # Errors
-    ///
     /// Fails if the match takes more than [`Steps::for_text`] of this text.
     pub fn is_match(&self, text: &str) -> Result<bool, TooExpensive> {
         self.is_match_within(text, &Steps::for_text(text.len()))
@@ -70,7 +68,6 @@ impl Regex {
     /// Returns whether a part of the text matches. Takes its steps from a number that several matches can share.
     ///
     /// # Errors
-    ///
     /// Fails if no steps are left, and so does each later match with the same steps.
     pub fn is_match_within(&self, text: &str, steps: &Steps) -> Result<bool, TooExpensive> {
         steps.with(|fuel| match self.0.has_back_references {

@@ -56,7 +56,6 @@ impl Document {
     /// Creates a document from parsed JSON.
     ///
     /// # Errors
-    ///
     /// Returns [`Error::Schema`] if the value is not a schema in a known dialect.
     pub fn of(file: String, root: Json, sha256: String, options: &ReadOptions) -> Result<Document, Error> {
         let dialect = dialect(&file, &root, options)?;

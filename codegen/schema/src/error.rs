@@ -55,7 +55,6 @@ impl Error {
     /// Turns "not found" into `None`.
     ///
     /// # Errors
-    ///
     /// Returns [`Error::Io`] for any other error.
     pub fn unless_missing<T>(read: std::io::Result<T>, path: &Path) -> Result<Option<T>, Error> {
         match read {

@@ -35,7 +35,6 @@ pub struct Normalised {
 /// Normalises a document.
 ///
 /// # Errors
-///
 /// Returns [`Error::Schema`] with all problems found.
 pub fn normalise(document: Document) -> Result<Normalised, Error> {
     let references = References::of(&document);
@@ -93,7 +92,6 @@ impl<'a> From<&'a Checks> for Scoped<'a> {
 /// Reads only the checks of a document. Unlike [`normalise()`], this works for every `allOf`.
 ///
 /// # Errors
-///
 /// Returns [`Error::Schema`] with all problems found.
 pub fn checks(document: &Document) -> Result<Checks, Error> {
     let references = References::of(document);

@@ -19,7 +19,6 @@ impl Document {
     /// Reads a file.
     ///
     /// # Errors
-    ///
     /// Returns [`Error::Io`], [`Error::Json`], or [`Error::Schema`] if the file is too large or not a schema in a known dialect.
     pub fn read(path: &Path) -> Result<Document, Error> {
         Document::read_with(path, &ReadOptions::default())
@@ -28,7 +27,6 @@ impl Document {
     /// Reads a file with options.
     ///
     /// # Errors
-    ///
     /// See [`Self::read`].
     pub fn read_with(path: &Path, options: &ReadOptions) -> Result<Document, Error> {
         let file = path.display().to_string();
@@ -44,7 +42,6 @@ impl Document {
     /// Parses a schema. Messages call it `file`.
     ///
     /// # Errors
-    ///
     /// Returns [`Error::Json`], or [`Error::Schema`] if it is too large or not a schema in a known dialect.
     pub fn parse(file: impl Into<String>, bytes: &[u8]) -> Result<Document, Error> {
         Document::parse_with(file, bytes, &ReadOptions::default())
@@ -53,7 +50,6 @@ impl Document {
     /// Parses a schema with options.
     ///
     /// # Errors
-    ///
     /// See [`Self::parse`].
     pub fn parse_with(file: impl Into<String>, bytes: &[u8], options: &ReadOptions) -> Result<Document, Error> {
         Document::with_files(file.into(), bytes, options, options.folder.as_deref(), None)

@@ -229,7 +229,6 @@ impl Emitter<'_> {
                 #[doc = #docs]
                 ///
                 /// # Errors
-                ///
                 /// Returns an error if the value is not valid for the alternative.
                 pub fn #method(&self) -> #codec::Result<#target> {
                     #codec::from_json(&self.0)

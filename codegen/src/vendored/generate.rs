@@ -30,7 +30,6 @@ const EVALUATE: &str = "codec/evaluate";
 /// Generates all vendored revisions and extensions of a workspace, or with `check` only compares them.
 ///
 /// # Errors
-///
 /// The problems of all schemas together; [`Error::Usage`] if it would overwrite a file that mcpgen did not write;
 /// [`Error::Io`].
 pub fn generate(workspace: &Workspace, check: bool) -> Result<Generated, Error> {

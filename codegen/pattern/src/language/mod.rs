@@ -53,7 +53,6 @@ impl Language {
     /// Returns the shortest texts in the set: `count` of them, or fewer if there are no more.
     ///
     /// # Errors
-    ///
     /// Fails if a pattern has lookaround or backreferences, or if the search takes too many steps.
     pub fn words(&self, count: usize) -> Result<Vec<String>, Undecided> {
         search::words(self, count)

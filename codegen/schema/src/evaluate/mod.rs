@@ -232,7 +232,6 @@ fn literal_types(literal: &Literal) -> JsonTypes {
 /// Returns whether some part of the text matches the pattern.
 ///
 /// # Errors
-///
 /// Fails if matching takes too many steps.
 pub fn matches(pattern: &str, text: &str) -> Result<bool, Error> {
     pattern::matches(pattern, text).map_err(|_| Error::too_expensive(pattern))
@@ -267,7 +266,6 @@ impl Bounds {
     /// Checks that a number is within the bounds.
     ///
     /// # Errors
-    ///
     /// Returns the violated bound.
     pub fn check(&self, number: &Number) -> Result<(), Error> {
         self.check_number(Numeric(number))
@@ -278,7 +276,6 @@ impl Length {
     /// Checks a number of characters, items or members. `unit` is a plural.
     ///
     /// # Errors
-    ///
     /// Returns the violated limit.
     pub fn check_length(&self, found: usize, unit: &str) -> Result<(), Error> {
         match words::violated_length(found as u64, self.min, self.max, unit) {
@@ -297,7 +294,6 @@ impl Check {
     /// Checks a value.
     ///
     /// # Errors
-    ///
     /// Returns the first violation, with its path.
     pub fn check(&self, value: &Json, definitions: &ByName) -> Result<(), Error> {
         self.evaluate(Cursor::new(value), definitions).map_err(|error| error.located_from(value))
@@ -307,7 +303,6 @@ impl Check {
 /// Returns the index of the variant that a union's guards select for a value.
 ///
 /// # Errors
-///
 /// Fails if no guard matches. The message says what the closest guards expect.
 pub fn choose(guards: &[Guard], value: &Json) -> Result<usize, Error> {
     Cursor::new(value).union(guards).map_err(|error| error.located_from(value))

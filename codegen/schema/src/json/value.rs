@@ -39,7 +39,6 @@ impl Json {
     /// Parses the contents of a file, with or without a byte order mark. Errors mention `file`.
     ///
     /// # Errors
-    ///
     /// Returns [`Error::Json`], with line and column.
     pub fn read(file: &str, bytes: &[u8]) -> Result<Json, Error> {
         serde_json::from_slice(without_byte_order_mark(bytes)).map_err(|error| Error::Json {

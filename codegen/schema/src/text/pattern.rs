@@ -8,7 +8,6 @@ use mcpgen_pattern::{Regex, TooExpensive};
 /// Compiles a pattern, or takes it from a cache.
 ///
 /// # Errors
-///
 /// Returns why the pattern is invalid.
 pub fn compile(pattern: &str) -> Result<Arc<Regex>, String> {
     static COMPILED: LazyLock<Mutex<HashMap<String, Arc<Regex>>>> = LazyLock::new(Mutex::default);
@@ -24,7 +23,6 @@ pub fn compile(pattern: &str) -> Result<Arc<Regex>, String> {
 /// Returns whether some part of the text matches. An invalid pattern matches nothing.
 ///
 /// # Errors
-///
 /// Fails if matching takes too many steps.
 pub fn matches(pattern: &str, text: &str) -> Result<bool, TooExpensive> {
     compile(pattern).map_or(Ok(false), |regex| regex.is_match(text))
