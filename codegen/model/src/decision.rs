@@ -1,7 +1,7 @@
 //! How a union picks a variant: ordered guards, each leading to one variant.
 //!
-//! Objects are open, so most documents are valid against several variants of a union. The first guard that holds decides, and the
-//! union accepts what that variant accepts. It therefore never accepts what `anyOf` rejects.
+//! Objects are open, so most documents are valid against several variants of a union. The first guard that holds
+//! decides, and the union accepts what that variant accepts. It therefore never accepts what `anyOf` rejects.
 
 pub use mcpgen_schema::guard::{Condition, Guard};
 

@@ -18,8 +18,8 @@ pub struct Docs {
     pub examples: HashMap<String, String>,
     /// JSON examples, by type name.
     pub json: HashMap<String, String>,
-    /// Types whose constructors take members by position although callers could swap them, because a mistake would show up
-    /// elsewhere.
+    /// Types whose constructors take members by position although callers could swap them, because a mistake would show
+    /// up elsewhere.
     pub positional: BTreeSet<String>,
 }
 

@@ -25,8 +25,8 @@ pub struct Fixups {
 pub struct Fixup {
     /// A stable name for messages.
     pub name: String,
-    /// Revisions and extensions known to have the mistake. In other schemas, such as a new revision's, the fixup applies if it
-    /// matches.
+    /// Revisions and extensions known to have the mistake. In other schemas, such as a new revision's, the fixup
+    /// applies if it matches.
     pub revisions: Vec<String>,
     /// The definition, or `*` for every definition with the expected value at the pointer.
     pub definition: String,

@@ -4,8 +4,8 @@ use crate::protocol::Protocol;
 use crate::types::{Bounded, Member, Shape, Type};
 
 impl Protocol {
-    /// For each type, returns its position in an order where the types it requires come first. `None` if no value exists, as for
-    /// a type that requires a value of itself.
+    /// For each type, returns its position in an order where the types it requires come first. `None` if no value
+    /// exists, as for a type that requires a value of itself.
     pub fn inhabited(&self) -> Vec<Option<usize>> {
         let mut order = vec![None; self.types.len()];
         let mut found = 0;

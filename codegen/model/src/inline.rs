@@ -134,7 +134,8 @@ struct Rewriting<'a> {
 }
 
 impl Rewriting<'_> {
-    /// Rewrites the inline schemas of a definition, innermost first. The definition itself stays, even if it equals another.
+    /// Rewrites the inline schemas of a definition, innermost first. The definition itself stays, even if it equals
+    /// another.
     fn definition(&mut self, name: &str, definition: &mut Json) {
         visit_below(definition, &mut |schema| {
             if let Some(target) = self.definition_of(schema).filter(|target| *target != name) {

@@ -1,7 +1,7 @@
 //! Describes a protocol, as text or as JSON.
 //!
-//! `codegen/model/schemas/inspect.schema.json` is the schema of the JSON. `version` is 1, and changes when a member is removed or
-//! changes its meaning. New members may appear at any time.
+//! `codegen/model/schemas/inspect.schema.json` is the schema of the JSON. `version` is 1, and changes when a member is
+//! removed or changes its meaning. New members may appear at any time.
 
 use std::collections::BTreeMap;
 use std::fmt;

@@ -15,8 +15,8 @@
 //!                                                   \-> conversions(all Protocols) -> Conversions
 //! ```
 //!
-//! A [`Protocol`] contains the types ([`TypeDef`]), unions with their decisions ([`Decision`]), methods with their direction
-//! ([`Request`], [`Notification`]), and our documentation ([`Docs`]).
+//! A [`Protocol`] contains the types ([`TypeDef`]), unions with their decisions ([`Decision`]), methods with their
+//! direction ([`Request`], [`Notification`]), and our documentation ([`Docs`]).
 
 #![warn(clippy::print_stdout)]
 

@@ -82,8 +82,8 @@ pub struct Tag<'p> {
 }
 
 impl Tag<'_> {
-    /// Returns the tag if a definition is a message: an object with the required constant `method`, or with `command` next to
-    /// `"type": "request"`, or `event` next to `"type": "event"`.
+    /// Returns the tag if a definition is a message: an object with the required constant `method`, or with `command`
+    /// next to `"type": "request"`, or `event` next to `"type": "event"`.
     pub fn of(def: &TypeDef) -> Option<Tag<'_>> {
         let Shape::Struct(body) = &def.shape else { return None };
         if let Some(method) = constant(body, "method") {

@@ -74,8 +74,8 @@ fn receivers(senders: &[Side]) -> Vec<Side> {
     if senders.is_empty() { vec![Side::Client] } else { senders.iter().map(of).collect() }
 }
 
-/// Returns the path of the capability that a method needs. Its name is the method's first segment, singular or plural. If the
-/// capability has a member named like the last segment, the path continues with it.
+/// Returns the path of the capability that a method needs. Its name is the method's first segment, singular or plural.
+/// If the capability has a member named like the last segment, the path continues with it.
 fn capability(protocol: &Protocol, declared_by: &[Side], method: &str) -> Vec<String> {
     if let Some(fixup) = FIXUPS.capabilities.iter().find(|fixup| fixup.method == method) {
         let exists = |side: &Side| find(protocol, *side, &fixup.capability).is_some();
@@ -131,8 +131,8 @@ fn subject(protocol: &Protocol, params: &Params) -> Option<&'static str> {
     })
 }
 
-/// Returns the paths that decoding leaves as JSON text, sorted: members of the value, and of the elements of its lists. In a
-/// union, a path counts only if every variant that has it leaves it as text.
+/// Returns the paths that decoding leaves as JSON text, sorted: members of the value, and of the elements of its lists.
+/// In a union, a path counts only if every variant that has it leaves it as text.
 fn free_form(protocol: &Protocol, content: &Type) -> Vec<Path> {
     let (mut free, mut typed) = (BTreeSet::new(), BTreeSet::new());
     let mut add = |path: Path, content: &Type| {

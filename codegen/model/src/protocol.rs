@@ -71,7 +71,8 @@ impl Protocol {
         self.extends.as_ref().is_some_and(|extends| extends.shared.contains_key(&id))
     }
 
-    /// Returns the SHA-256 of the definitions without prose, in hexadecimal digits. The order of members does not matter.
+    /// Returns the SHA-256 of the definitions without prose, in hexadecimal digits. The order of members does not
+    /// matter.
     pub fn digest(&self) -> String {
         let facts: BTreeMap<&String, Sorted<'_>> = self.facts.iter().map(|(name, json)| (name, Sorted(json))).collect();
         sha256(serde_json::to_string(&facts).expect("JSON always serializes"))
@@ -133,8 +134,8 @@ impl Protocol {
         })
     }
 
-    /// Returns messages that nobody sends: they are in no message set and in no other type. Empty if the schema has no message
-    /// sets.
+    /// Returns messages that nobody sends: they are in no message set and in no other type. Empty if the schema has no
+    /// message sets.
     pub fn unsent_messages(&self) -> Vec<&str> {
         if !self.types.has_message_sets() {
             return Vec::new();
@@ -147,8 +148,8 @@ impl Protocol {
         unsent.map(|(_, def)| def.name.as_str()).collect()
     }
 
-    /// Returns definitions that are named like results but belong to no request and no other type. Empty if every request has its
-    /// own result.
+    /// Returns definitions that are named like results but belong to no request and no other type. Empty if every
+    /// request has its own result.
     pub fn unused_results(&self) -> Vec<&str> {
         let results = self.requests.iter().flat_map(|request| [Some(&request.result), request.task_result.as_ref()]);
         let results: BTreeSet<TypeId> = results.flatten().filter_map(named).collect();

@@ -44,7 +44,7 @@ pub enum Status {
 pub enum Era {
     /// With `initialize`. Connections have state.
     Legacy,
-    /// Without a handshake. Each request stands on its own.
+    /// Without a handshake. Each request is self-contained.
     Modern,
 }
 

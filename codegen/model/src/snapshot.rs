@@ -81,8 +81,8 @@ impl ListKind {
 }
 
 impl Snapshot {
-    /// Parses a snapshot: a result of `tools/list`, a JSON-RPC response with one, an array of tools, or an object with any of
-    /// `tools`, `resources`, `resourceTemplates` and `prompts`. Error messages call it `file`.
+    /// Parses a snapshot: a result of `tools/list`, a JSON-RPC response with one, an array of tools, or an object with
+    /// any of `tools`, `resources`, `resourceTemplates` and `prompts`. Error messages call it `file`.
     ///
     /// # Errors
     /// Returns [`Error::Json`], or [`Error::Schema`] with all malformed items and duplicate names.
@@ -96,8 +96,8 @@ impl Snapshot {
         }
     }
 
-    /// Like [`Snapshot::parse`], but drops malformed members, and whole items if they are useless without them. If some tools
-    /// make the text unreadable as JSON, it reads the other tools only.
+    /// Like [`Snapshot::parse`], but drops malformed members, and whole items if they are useless without them. If some
+    /// tools make the text unreadable as JSON, it reads the other tools only.
     ///
     /// # Errors
     /// Returns [`Error::Json`], or [`Error::Schema`] if there are no lists.
@@ -217,8 +217,8 @@ impl Reader {
         Reader { file, problems: Vec::new(), malformed: Vec::new(), unreadable: BTreeMap::new() }
     }
 
-    /// Reads tools one by one from a text that is not readable as a whole, for example because of the number `1e999`. Returns
-    /// `None` if the tools are not the reason.
+    /// Reads tools one by one from a text that is not readable as a whole, for example because of the number `1e999`.
+    /// Returns `None` if the tools are not the reason.
     fn tools_one_by_one(&mut self, bytes: &[u8]) -> Option<Json> {
         let text = std::str::from_utf8(without_byte_order_mark(bytes)).ok()?;
         let members = |text| serde_json::from_str::<IndexMap<String, &RawValue>>(text);

@@ -122,8 +122,8 @@ impl Struct {
         self.members.iter().find(|member| member.wire == wire)
     }
 
-    /// Returns whether the object is a JSON schema itself, with restrictions on a few keywords only. Its Rust type keeps it as
-    /// JSON text.
+    /// Returns whether the object is a JSON schema itself, with restrictions on a few keywords only. Its Rust type
+    /// keeps it as JSON text.
     #[must_use]
     pub fn is_json_schema(&self) -> bool {
         let is_keyword = |member: &Member| match (member.wire.as_str(), &member.content) {

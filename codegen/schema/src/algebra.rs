@@ -32,7 +32,8 @@ pub enum Unresolved {
 
 /// Nesting depth at which a proof is abandoned.
 const MAX_DEPTH: u32 = 48;
-/// Call depth at which an intersection counts as recursive. Later stages recurse into the result, so it must stay shallow.
+/// Call depth at which an intersection counts as recursive. Later stages recurse into the result, so it must stay
+/// shallow.
 const MAX_CALLS: u32 = 64;
 /// Number of intersections at which a result counts as too large.
 const MAX_STEPS: u32 = 50_000;

@@ -7,8 +7,8 @@ use crate::text::visible;
 
 /// What can go wrong in mcpgen.
 ///
-/// [`Error::Json`] and [`Error::Schema`] are problems of the schema, [`Error::Usage`] of the call, and [`Error::Io`] of the file
-/// system. [`Error::Defect`] is a bug in mcpgen.
+/// [`Error::Json`] and [`Error::Schema`] are problems of the schema, [`Error::Usage`] of the call, and [`Error::Io`] of
+/// the file system. [`Error::Defect`] is a bug in mcpgen.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {

@@ -17,14 +17,15 @@
 //! file -> read -> Document -> References -> lower -> Schema, Check -> algebra -> Normalised
 //! ```
 //!
-//! `read` loads a [`Document`] in its [`Dialect`], along with the files it references. `references` finds definitions and the
-//! targets of references, resolving URIs with `uri`; `metaschemas` holds the standard's own schemas. `lower` walks the `keywords`
-//! once and yields two forms of each schema: the normal form ([`normal`], with `limits`) and the check ([`check`]). [`algebra`]
-//! intersects and compares normal forms. [`normalise()`] runs all stages; [`checks()`] stops at the checks.
+//! `read` loads a [`Document`] in its [`Dialect`], along with the files it references. `references` finds definitions
+//! and the targets of references, resolving URIs with `uri`; `metaschemas` holds the standard's own schemas. `lower`
+//! walks the `keywords` once and yields two forms of each schema: the normal form ([`normal`], with `limits`) and the
+//! check ([`check`]). [`algebra`] intersects and compares normal forms. [`normalise()`] runs all stages; [`checks()`]
+//! stops at the checks.
 //!
-//! A check contains every assertion of its schema. The normal form is shaped like a Rust type, and keeps only those checks that
-//! such a type cannot express. [`evaluate`] runs checks on a document, and [`failure`] words the violations. [`guard`] selects a
-//! union's variant. [`containment`] compares two checks, with a proof or a witness.
+//! A check contains every assertion of its schema. The normal form is shaped like a Rust type, and keeps only those
+//! checks that such a type cannot express. [`evaluate`] runs checks on a document, and [`failure`] words the
+//! violations. [`guard`] selects a union's variant. [`containment`] compares two checks, with a proof or a witness.
 
 #![warn(clippy::print_stdout)]
 

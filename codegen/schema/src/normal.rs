@@ -1,6 +1,7 @@
 //! The normal form of schemas, which all later stages work with.
 //!
-//! There is no `allOf`, no keyword next to a reference and no list of types, and each set of values has one representation.
+//! There is no `allOf`, no keyword next to a reference and no list of types, and each set of values has one
+//! representation.
 
 use std::convert::Infallible;
 
@@ -73,7 +74,8 @@ pub enum Kind {
     Object(Box<Object>),
     /// One of these values.
     Values(Vec<Json>),
-    /// Values that at least one variant accepts. There are two or more variants, none of them a union, `Any` or `Never`.
+    /// Values that at least one variant accepts. There are two or more variants, none of them a union, `Any` or
+    /// `Never`.
     Union(Vec<Schema>),
     /// Values that the named definition accepts.
     Ref(String),
@@ -209,8 +211,8 @@ impl Schema {
 }
 
 impl Kind {
-    /// Creates a union in normal form: flat, without `Never`, and `Any` if a variant is `Any`. A union of string constants, as in
-    /// `{"anyOf": [{"const": "a"}, {"const": "b"}]}`, becomes an enum.
+    /// Creates a union in normal form: flat, without `Never`, and `Any` if a variant is `Any`. A union of string
+    /// constants, as in `{"anyOf": [{"const": "a"}, {"const": "b"}]}`, becomes an enum.
     pub fn union(variants: Vec<Schema>) -> Kind {
         let mut flat: Vec<Schema> = Vec::new();
         for variant in variants {

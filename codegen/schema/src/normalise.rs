@@ -27,8 +27,8 @@ pub struct Normalised {
     pub definitions: IndexMap<String, Schema>,
     /// The same definitions as checks.
     pub checks: Definitions,
-    /// The same definitions as JSON without prose, with all references pointing to `$defs`. The generated `JsonSchema` impls
-    /// return them.
+    /// The same definitions as JSON without prose, with all references pointing to `$defs`. The generated `JsonSchema`
+    /// impls return them.
     pub facts: IndexMap<String, Json>,
 }
 
@@ -177,8 +177,8 @@ fn propagate_never(definitions: &mut IndexMap<String, Schema>) {
 /// Later stages recurse through references that stay on the same value, so chains of them are limited.
 const MAX_REFERENCES: usize = 64;
 
-/// Returns definitions that refer to themselves, or through too many others, without an array or object in between. Each comes
-/// with a reason and a remedy.
+/// Returns definitions that refer to themselves, or through too many others, without an array or object in between.
+/// Each comes with a reason and a remedy.
 fn misplaced_references(checks: &Definitions) -> Vec<(String, String, &'static str)> {
     let edges: Vec<Vec<usize>> = checks
         .values()

@@ -1,5 +1,5 @@
-//! Reads documents together with those they reference: files in the document's folder or in a schema folder that the caller
-//! names. Nothing is fetched from the network.
+//! Reads documents together with those they reference: files in the document's folder or in a schema folder that the
+//! caller names. Nothing is fetched from the network.
 
 use std::collections::{HashMap, HashSet};
 use std::path::{Component, Path, PathBuf};
@@ -19,7 +19,8 @@ impl Document {
     /// Reads a file.
     ///
     /// # Errors
-    /// Returns [`Error::Io`], [`Error::Json`], or [`Error::Schema`] if the file is too large or not a schema in a known dialect.
+    /// Returns [`Error::Io`], [`Error::Json`], or [`Error::Schema`] if the file is too large or not a schema in a known
+    /// dialect.
     pub fn read(path: &Path) -> Result<Document, Error> {
         Document::read_with(path, &ReadOptions::default())
     }
@@ -90,8 +91,8 @@ struct Bundle<'a> {
 }
 
 impl Bundle<'_> {
-    /// Adds all documents that are referenced, directly or indirectly. A reference without a file stays, and is reported later
-    /// with the other problems of the schema.
+    /// Adds all documents that are referenced, directly or indirectly. A reference without a file stays, and is
+    /// reported later with the other problems of the schema.
     fn complete(mut self) -> Result<Document, Error> {
         let mut tried = HashSet::new();
         let mut is_complete = false;
@@ -123,7 +124,8 @@ impl Bundle<'_> {
         Ok(self.document)
     }
 
-    /// Looks for a document at the path of its reference, below the folder of the referring document, then in the schema folder.
+    /// Looks for a document at the path of its reference, below the folder of the referring document, then in the
+    /// schema folder.
     fn file(&self, missing: &MissingDocument) -> Option<PathBuf> {
         let path = split_fragment(&missing.reference).0;
         let path = path.strip_prefix("./").unwrap_or(path);
@@ -136,7 +138,8 @@ impl Bundle<'_> {
         let named = self.named.zip(name);
         let named =
             named.into_iter().flat_map(|(folder, name)| [folder.join(name), folder.join(format!("{name}.json"))]);
-        // A stub that only refers to a published schema often has the same file name, and must not be found as its own target.
+        // A stub that only refers to a published schema often has the same file name, and must not be found as its own
+        // target.
         let source = source.or(self.own).and_then(|path| path.canonicalize().ok());
         let named = named.filter(|path| source.is_none() || path.canonicalize().ok() != source);
         relative.into_iter().chain(named).find(|path| path.is_file())

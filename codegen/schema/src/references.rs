@@ -13,8 +13,8 @@ use crate::metaschemas::Metaschema;
 use crate::uri::{percent_decoded, resolve, split_fragment};
 
 pub(crate) struct References<'d> {
-    /// Everything that gets a name: entries of `definitions` and `$defs`, the root if it is a type, and any other target of a
-    /// reference.
+    /// Everything that gets a name: entries of `definitions` and `$defs`, the root if it is a type, and any other
+    /// target of a reference.
     pub definitions: IndexMap<String, Definition<'d>>,
     /// Resolved references, by the pointer of the keyword.
     targets: HashMap<String, Result<String, Unresolved>>,
@@ -276,7 +276,8 @@ impl Index {
         }
     }
 
-    /// Returns the pointer that a reference leads to, unless it depends on the path taken to the reference (dynamic scope).
+    /// Returns the pointer that a reference leads to, unless it depends on the path taken to the reference (dynamic
+    /// scope).
     fn static_target(&self, document: &Document, reference: &Reference) -> Result<String, Unresolved> {
         let target = self.target(document, reference)?;
         let Reference { keyword, text, .. } = reference;
@@ -353,8 +354,8 @@ impl Index {
         })
     }
 
-    /// Resolves a pointer relative to the nearest enclosing schema with `$schema`. Exporters embed such documents without
-    /// adapting their references.
+    /// Resolves a pointer relative to the nearest enclosing schema with `$schema`. Exporters embed such documents
+    /// without adapting their references.
     fn embedded_target(&self, document: &Document, from: &str, text: &str) -> Option<String> {
         let pointer = percent_decoded(text.strip_prefix('#').filter(|pointer| pointer.starts_with('/'))?);
         let mut around: Vec<&str> = from.match_indices('/').map(|(end, _)| &from[..end]).chain([from]).collect();

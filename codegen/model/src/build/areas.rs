@@ -162,8 +162,8 @@ fn reachable(uses: &[Vec<TypeId>], roots: Vec<TypeId>, messages: &BTreeSet<TypeI
     seen
 }
 
-/// Returns the area that uses a type. Among several, one that appears in the type's name wins (`tools` for `ToolUse`), otherwise
-/// it is [`COMMON`].
+/// Returns the area that uses a type. Among several, one that appears in the type's name wins (`tools` for `ToolUse`),
+/// otherwise it is [`COMMON`].
 fn area_of(def: &TypeDef, users: &BTreeSet<String>) -> String {
     if users.len() == 1 {
         return users.iter().next().expect("one area").clone();

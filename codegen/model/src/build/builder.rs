@@ -1,5 +1,5 @@
-//! Builds the model from the normal form. Inline types get names, unions get decisions, and methods get a direction, params and a
-//! result.
+//! Builds the model from the normal form. Inline types get names, unions get decisions, and methods get a direction,
+//! params and a result.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -90,7 +90,8 @@ pub(super) struct Builder<'a> {
     universal: BTreeSet<String>,
     pub(super) types: Vec<TypeDef>,
     pub(super) names: BTreeMap<String, TypeId>,
-    /// Definitions by fingerprint. Inline copies of one become references to it. Left out if two definitions share a fingerprint.
+    /// Definitions by fingerprint. Inline copies of one become references to it. Left out if two definitions share a
+    /// fingerprint.
     definitions: BTreeMap<String, TypeId>,
     /// Inline types by fingerprint, so that equal ones are merged.
     known: BTreeMap<String, TypeId>,

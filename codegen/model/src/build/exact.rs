@@ -17,15 +17,16 @@ use crate::decision::{Condition, Decision};
 pub(super) enum Conventions {
     /// All documents count.
     None,
-    /// Ignores objects that happen to contain another variant's members or tag. Schemas leave objects open for later versions to
-    /// add members, not to mix variants.
+    /// Ignores objects that happen to contain another variant's members or tag. Schemas leave objects open for later
+    /// versions to add members, not to mix variants.
     Open,
 }
 
 /// Per union.
 const BUDGET: Budget = Budget { steps: 20_000 };
 
-/// Returns two variants that the decision confuses, or `None` if it provably accepts every document that some variant accepts.
+/// Returns two variants that the decision confuses, or `None` if it provably accepts every document that some variant
+/// accepts.
 pub(super) fn conflict(
     decision: &Decision,
     variants: &[Schema],
@@ -116,7 +117,8 @@ fn said(schema: &Schema, path: &[String], algebra: &Algebra<'_>, depth: u32) -> 
     }
 }
 
-/// A quick version of [`conflict`] that proves less. It also holds if a guard picks another variant that accepts the document.
+/// A quick version of [`conflict`] that proves less. It also holds if a guard picks another variant that accepts the
+/// document.
 fn is_exact(decision: &Decision, variants: &[Schema], conventions: Conventions, algebra: &Algebra<'_>) -> bool {
     let guards: Vec<Option<Schema>> = decision.guards.iter().map(|guard| guarded(&guard.when)).collect();
     variants.iter().enumerate().all(|(index, variant)| {

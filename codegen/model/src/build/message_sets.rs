@@ -15,7 +15,8 @@ use crate::text::names::{message_name, type_name};
 use crate::{Condition, Guard, MessageKind, MessageSet, Origin, Shape, Tag, Type, TypeId, Union, Variant};
 
 impl Builder<'_> {
-    /// Returns whether a definition named like a message set really is one. Other protocols may use such a name for any type.
+    /// Returns whether a definition named like a message set really is one. Other protocols may use such a name for any
+    /// type.
     pub(super) fn is_message_set(&self, schema: &Schema) -> bool {
         let mut variants = Vec::new();
         self.flatten(schema, &mut variants);
@@ -81,7 +82,8 @@ impl Builder<'_> {
         copies.next().map(|(name, _)| self.names[name])
     }
 
-    /// Adds the message sets that the schema does not define. Does nothing if neither schema nor mapping states directions.
+    /// Adds the message sets that the schema does not define. Does nothing if neither schema nor mapping states
+    /// directions.
     pub(super) fn absent_directions(&mut self) {
         let mapping = self.mapping;
         let is_mapped = mapping.is_some_and(|it| it.messages.iter().any(|it| it.entry.direction.is_some()));
@@ -106,8 +108,8 @@ impl Builder<'_> {
         self.types.iter().any(|def| def.message_set() == Some(set))
     }
 
-    /// Builds a message set from the mapping. Returns `None` if a message does not name its method in a constant, or if two
-    /// messages have the same method.
+    /// Builds a message set from the mapping. Returns `None` if a message does not name its method in a constant, or if
+    /// two messages have the same method.
     fn mapped(&self, messages: MessageSet) -> Option<Union> {
         let mut union = Union { messages: Some(messages), ..Union::default() };
         let mapping = self.mapping;

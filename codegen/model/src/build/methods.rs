@@ -88,8 +88,8 @@ impl Collector<'_> {
         }
     }
 
-    /// Returns messages that are in no message set. In a schema that has message sets, these are requests embedded in other
-    /// messages.
+    /// Returns messages that are in no message set. In a schema that has message sets, these are requests embedded in
+    /// other messages.
     fn unlisted(&self) -> Vec<TypeId> {
         let Self { types, found, .. } = self;
         let listed = |id: &TypeId| {
@@ -155,8 +155,8 @@ impl Collector<'_> {
         Ok(())
     }
 
-    /// Finds the result for `XRequest`: the `result` in `XResultResponse`, else `XResult`, else the body of `XResponse`, else
-    /// `EmptyResult`.
+    /// Finds the result for `XRequest`: the `result` in `XResultResponse`, else `XResult`, else the body of
+    /// `XResponse`, else `EmptyResult`.
     fn result(&self, request: &str) -> Type {
         let Self { types, names, .. } = self;
         let stem = request.strip_suffix("Request").unwrap_or(request);
@@ -174,8 +174,8 @@ impl Collector<'_> {
         names.get("EmptyResult").map_or(Type::Object, |&id| Type::Named(id))
     }
 
-    /// Returns the result in a response: its `result`, or its `body` in the Debug Adapter Protocol. A response may also be a
-    /// union with an error response. Any other type is the result itself.
+    /// Returns the result in a response: its `result`, or its `body` in the Debug Adapter Protocol. A response may also
+    /// be a union with an error response. Any other type is the result itself.
     fn result_of_response(&self, response: TypeId) -> Type {
         let types = self.types;
         let response = Type::Named(response);

@@ -1,7 +1,7 @@
-//! Builds the model from the normal form. `builder` creates the types with help from `fingerprint` (equal schemas), `unions`
-//! (decisions), `exact` (their proofs) and `message_sets`. `labels` and `names` name everything, `boxes` breaks cycles, `methods`
-//! pairs requests with results, `areas` distributes types over files, and `shared` finds types that an extension has in common
-//! with a revision.
+//! Builds the model from the normal form. `builder` creates the types with help from `fingerprint` (equal schemas),
+//! `unions` (decisions), `exact` (their proofs) and `message_sets`. `labels` and `names` name everything, `boxes`
+//! breaks cycles, `methods` pairs requests with results, `areas` distributes types over files, and `shared` finds types
+//! that an extension has in common with a revision.
 
 pub mod areas;
 mod boxes;

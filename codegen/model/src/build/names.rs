@@ -61,7 +61,8 @@ pub(super) fn with_names(
     }
 }
 
-/// Returns a name without the parent's: the member's name if several parents have it, or `AOrB` for a union of two definitions.
+/// Returns a name without the parent's: the member's name if several parents have it, or `AOrB` for a union of two
+/// definitions.
 fn short_name(types: &[TypeDef], id: TypeId, occurrences: &[Occurrence]) -> Option<String> {
     if let Shape::Union(Union { variants, .. }) = &types[id].shape
         && let [Variant { content: Type::Named(a), .. }, Variant { content: Type::Named(b), .. }] = variants.as_slice()

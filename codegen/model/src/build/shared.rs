@@ -5,11 +5,11 @@ use std::collections::BTreeMap;
 use crate::build::builder::used_checks;
 use crate::{Extends, Member, Origin, Protocol, Shape, Type, TypeId, Variant};
 
-/// Turns a model into that of an extension of `core`. Definitions with the same name and the same content as in `core`, along
-/// with the inline types in them, are then taken from `core`.
+/// Turns a model into that of an extension of `core`. Definitions with the same name and the same content as in `core`,
+/// along with the inline types in them, are then taken from `core`.
 ///
-/// The content is the shape, and for messages also what their traits state, such as the result of a request. Prose does not
-/// count.
+/// The content is the shape, and for messages also what their traits state, such as the result of a request. Prose does
+/// not count.
 #[must_use]
 pub fn extend(protocol: Protocol, core: &Protocol, module: String, version: Option<String>) -> Protocol {
     let mut pairs = Pairs { extension: &protocol, core, equal: BTreeMap::new() };
@@ -57,8 +57,8 @@ impl Pairs<'_> {
         self.shapes(&ours.shape, &theirs.shape) && self.messages(a, b)
     }
 
-    /// Compares what message traits state about two types. A request with another result is another type, because a type can
-    /// implement the trait only once.
+    /// Compares what message traits state about two types. A request with another result is another type, because a
+    /// type can implement the trait only once.
     fn messages(&mut self, a: TypeId, b: TypeId) -> bool {
         let stated = |protocol: &Protocol, id| {
             let message = protocol.message(id)?;
@@ -91,8 +91,8 @@ impl Pairs<'_> {
     }
 }
 
-/// Strips a shape of everything that does not matter for equality: prose, Rust names, boxes, the order of members and values, and
-/// why a union is undecided.
+/// Strips a shape of everything that does not matter for equality: prose, Rust names, boxes, the order of members and
+/// values, and why a union is undecided.
 fn plain(shape: &Shape) -> Shape {
     let mut shape = shape.clone();
     match &mut shape {

@@ -49,8 +49,8 @@ pub(super) fn example_of_both(a: &Schema, b: &Schema, algebra: &Algebra<'_>) -> 
 
 /// Returns the first variant that accepts everything the others accept, so that the union can be an alias of it.
 ///
-/// There is none if a key separates them: the others all require a key that this variant does not know. For example, the schema
-/// of JSON-RPC notifications also accepts requests, but only requests have an `id`.
+/// There is none if a key separates them: the others all require a key that this variant does not know. For example,
+/// the schema of JSON-RPC notifications also accepts requests, but only requests have an `id`.
 pub(super) fn absorbing(variants: &[Schema], algebra: &Algebra<'_>) -> Option<usize> {
     let search = Search { variants, discriminator: None, algebra, decision: Decision::default() };
     let (large, _) = variants.iter().enumerate().find(|(large, variant)| {
@@ -141,8 +141,8 @@ impl<'a> Search<'a> {
         Ok(())
     }
 
-    /// Splits by OpenAPI's `discriminator`. Its values are the property's constants, else those in the mapping, else the names of
-    /// the definitions.
+    /// Splits by OpenAPI's `discriminator`. Its values are the property's constants, else those in the mapping, else
+    /// the names of the definitions.
     fn by_discriminator(&mut self, group: &[usize]) -> Option<Split> {
         let discriminator = self.discriminator?;
         let mut split: Split = Vec::new();
@@ -240,8 +240,8 @@ impl<'a> Search<'a> {
         })
     }
 
-    /// Splits by a key that some variants require and the others do not mention. Prefers the most even split, then the first. If
-    /// the key is constant where it is required, any other value selects the other variants.
+    /// Splits by a key that some variants require and the others do not mention. Prefers the most even split, then the
+    /// first. If the key is constant where it is required, any other value selects the other variants.
     fn by_key(&self, candidates: &[Candidate<'_>], paths: &[KeyPath<'_>]) -> Option<Split> {
         let mut best: Option<(usize, Split)> = None;
         for path in paths {
@@ -274,8 +274,8 @@ impl<'a> Search<'a> {
         split.iter().all(|(_, variants)| variants.len() < group.len()).then_some(split)
     }
 
-    /// Splits off a variant that is contained in another, by a key that only the contained one knows. Without such a key, the
-    /// larger variant absorbs it.
+    /// Splits off a variant that is contained in another, by a key that only the contained one knows. Without such a
+    /// key, the larger variant absorbs it.
     fn by_containment(&mut self, group: &[usize]) -> Result<Split, Conflict> {
         for &inner in group {
             let Some(&outer) = group
@@ -400,8 +400,9 @@ fn paths<'s>(candidates: &'s [Candidate<'_>], base: &[String], algebra: &'s Alge
     found
 }
 
-/// Returns a key that only the single remaining variant requires. The result of decoding is the same without this condition, but
-/// errors can then list the keys of all variants. Array items are skipped, because the array may be empty.
+/// Returns a key that only the single remaining variant requires. The result of decoding is the same without this
+/// condition, but errors can then list the keys of all variants. Array items are skipped, because the array may be
+/// empty.
 fn required_only_by(
     candidates: &[Candidate<'_>],
     paths: &[KeyPath<'_>],

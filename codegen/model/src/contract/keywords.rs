@@ -1,4 +1,5 @@
-//! JSON schemas that mark messages with the keywords `x-method` and `x-side`, such as that of the Agent Client Protocol (ACP).
+//! JSON schemas that mark messages with the keywords `x-method` and `x-side`, such as that of the Agent Client Protocol
+//! (ACP).
 
 use std::collections::{BTreeMap, BTreeSet};
 

@@ -115,8 +115,8 @@ impl Mapping {
         if problems.is_empty() { Ok(mapping) } else { Err(Error::Schema(problems)) }
     }
 
-    /// Merges in the messages that the contract itself lists. For the same definition, the mapping's entry wins, but takes over
-    /// the direction and result if it states none.
+    /// Merges in the messages that the contract itself lists. For the same definition, the mapping's entry wins, but
+    /// takes over the direction and result if it states none.
     pub(super) fn with_listed(mut self, listed: Vec<MappedMessage>) -> Self {
         let mut added = Vec::new();
         for message in listed {
@@ -140,8 +140,8 @@ impl Mapping {
         self.messages.iter().map(|message| message.entry.definition.as_str())
     }
 
-    /// Returns the messages that could belong to a document. A JSON schema lists its definitions, so others are dropped; other
-    /// contracts define messages differently, so all are kept.
+    /// Returns the messages that could belong to a document. A JSON schema lists its definitions, so others are
+    /// dropped; other contracts define messages differently, so all are kept.
     #[must_use]
     pub fn of_definitions(&self, document: &Document) -> Mapping {
         let definitions = document.definitions();

@@ -1,5 +1,5 @@
-//! Reads contracts: the documents that define a protocol. Each kind has a reader, which turns it into a JSON schema and a list of
-//! messages.
+//! Reads contracts: the documents that define a protocol. Each kind has a reader, which turns it into a JSON schema and
+//! a list of messages.
 
 mod envelopes;
 mod keywords;
@@ -41,8 +41,8 @@ const READERS: [Reader; 3] = [open_rpc::OPEN_RPC, meta_model::META_MODEL, keywor
 pub const JSON_SCHEMA: &str = "JSON Schema";
 
 impl Contract {
-    /// Converts the document to a JSON schema that defines all messages, and calls `build` with it and the kind of contract.
-    /// Problems still point into the original document.
+    /// Converts the document to a JSON schema that defines all messages, and calls `build` with it and the kind of
+    /// contract. Problems still point into the original document.
     pub(crate) fn read<T>(self, build: impl FnOnce(Self, &'static str) -> Result<T, Error>) -> Result<T, Error> {
         let Some(reader) = READERS.iter().find(|reader| (reader.reads)(&self.document)) else {
             return build(self, JSON_SCHEMA);

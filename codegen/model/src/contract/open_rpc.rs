@@ -278,7 +278,8 @@ fn described(schema: &Json, descriptor: &Json) -> Json {
     schema
 }
 
-/// Rewrites references to point to the new definitions. Tolerates a common mistake: a content descriptor in place of a schema.
+/// Rewrites references to point to the new definitions. Tolerates a common mistake: a content descriptor in place of a
+/// schema.
 fn moved(schema: &Json) -> Json {
     match schema {
         Json::Object(members) => match members.get("schema") {

@@ -67,7 +67,8 @@ pub fn conversions(models: &[Protocol], rules: &Rules) -> Result<Conversions, Er
     Ok(conversions)
 }
 
-/// Sets the value for a name and revision unless it is set: definitions take precedence over inline types, and come first.
+/// Sets the value for a name and revision unless it is set: definitions take precedence over inline types, and come
+/// first.
 fn set<T: Clone>(table: &mut BTreeMap<String, Vec<Option<T>>>, name: &str, count: usize, index: usize, value: T) {
     let row = table.entry(name.to_owned()).or_insert_with(|| vec![None; count]);
     row[index].get_or_insert(value);
@@ -111,8 +112,8 @@ fn classes_of_checks(graph: &Graph<'_>) -> HashMap<usize, usize> {
 
 /// Returns the class of each node, given those of its checks. Classes are numbered by first occurrence.
 ///
-/// Starts with classes of nodes that look alike when nested nodes are ignored, and splits them until nested nodes agree too
-/// (partition refinement).
+/// Starts with classes of nodes that look alike when nested nodes are ignored, and splits them until nested nodes agree
+/// too (partition refinement).
 fn classes(nodes: &[Node], checks: &HashMap<usize, usize>) -> Vec<usize> {
     let flat = |node: &Node| format!("{:?}", map(node, &mut |_| 0));
     let mut classes = numbered(nodes.iter().enumerate().map(|(id, node)| (flat(node), checks.get(&id))));

@@ -142,8 +142,8 @@ impl<'m> Nodes<'_, 'm> {
         self.graph.nodes.len() - 1
     }
 
-    /// Follows aliases, newtypes, and types that differ only by checks. If there are checks, returns the first such type and all
-    /// checks along the way.
+    /// Follows aliases, newtypes, and types that differ only by checks. If there are checks, returns the first such
+    /// type and all checks along the way.
     fn resolve(&self, mut content: &'m Type) -> (&'m Type, Option<(&'m Type, Vec<Check>)>) {
         let mut checked: Option<(&Type, Vec<Check>)> = None;
         for _ in 0..=self.protocol.types.len() {

@@ -137,8 +137,8 @@ impl DocBook {
         self.len() == 0
     }
 
-    /// Returns the entry for an item of a revision or extension. For shared types, and for members that mean the same in every
-    /// type, an extension uses the entries of its revision.
+    /// Returns the entry for an item of a revision or extension. For shared types, and for members that mean the same
+    /// in every type, an extension uses the entries of its revision.
     pub(super) fn entry(&self, protocol: &Protocol, target: &DocTarget) -> Option<DocEntry> {
         let Some(extends) = &protocol.extends else { return self.own_entry(&protocol.revision, target) };
         if is_shared(protocol, target) {

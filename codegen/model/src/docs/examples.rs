@@ -96,8 +96,8 @@ impl<'p> Examples<'p> {
         Ok(text)
     }
 
-    /// Composes an example from the required members, and optional ones as long as they fit on a line. If the required ones take
-    /// several lines, a short optional one may still be added.
+    /// Composes an example from the required members, and optional ones as long as they fit on a line. If the required
+    /// ones take several lines, a short optional one may still be added.
     fn composed(&self, id: TypeId, body: &'p Struct) -> Option<String> {
         let required: Vec<&Member> = body.members.iter().filter(|member| member.required).collect();
         let mut best = self.extended(id, body, required.clone(), false)?;

@@ -27,8 +27,8 @@ impl DocBook {
 
     /// Returns problems: types without an order, missing members, and members that no revision has.
     ///
-    /// A type needs an order if at least two of its members are not in the shared order and the schema lists them alphabetically,
-    /// which means that a tool chose that order, not a person.
+    /// A type needs an order if at least two of its members are not in the shared order and the schema lists them
+    /// alphabetically, which means that a tool chose that order, not a person.
     pub fn unordered(&self, protocols: &[Protocol]) -> BTreeSet<String> {
         let mut problems = BTreeSet::new();
         let mut names: BTreeMap<(Option<&str>, &str), BTreeSet<String>> = BTreeMap::new();

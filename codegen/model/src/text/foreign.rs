@@ -25,8 +25,8 @@ pub fn line(markdown: &str) -> String {
     spans(&visible(&words.join(" ")))
 }
 
-/// Returns foreign Markdown without links, HTML tags or Rust examples. Paragraphs, lists, tables and code blocks stay, and bare
-/// URLs become links.
+/// Returns foreign Markdown without links, HTML tags or Rust examples. Paragraphs, lists, tables and code blocks stay,
+/// and bare URLs become links.
 pub fn prose(markdown: &str) -> String {
     let text = markdown.replace("\r\n", "\n").replace('\r', "\n").replace('\t', "    ");
     let (mut out, mut fence) = (Vec::new(), String::new());

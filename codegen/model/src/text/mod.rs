@@ -1,4 +1,5 @@
-//! Text helpers: [`names`] makes Rust names, [`markdown`] wraps text, and [`foreign`] embeds foreign text in documentation.
+//! Text helpers: [`names`] makes Rust names, [`markdown`] wraps text, and [`foreign`] embeds foreign text in
+//! documentation.
 
 pub mod foreign;
 #[cfg(test)]

@@ -17,8 +17,8 @@ pub fn type_name(name: &str) -> String {
     }
 }
 
-/// Converts a member's name to `snake_case`, without namespace (`io.modelcontextprotocol/serverInfo`) or symbols (`_meta`,
-/// `$schema`).
+/// Converts a member's name to `snake_case`, without namespace (`io.modelcontextprotocol/serverInfo`) or symbols
+/// (`_meta`, `$schema`).
 pub fn field_name(wire: &str) -> String {
     let local = wire.rsplit('/').next().unwrap_or(wire);
     identifier(&spaced(local).to_snake_case(), "member")
@@ -63,8 +63,8 @@ pub fn setter_name(field: &str) -> String {
     format!("with_{field}")
 }
 
-/// Prepares a name for heck: drops non-ASCII letters, separates acronyms that heck would not recognise, and spells out the sign
-/// of a number.
+/// Prepares a name for heck: drops non-ASCII letters, separates acronyms that heck would not recognise, and spells out
+/// the sign of a number.
 fn spaced(name: &str) -> String {
     let mut text: String = name.chars().filter(|c| c.is_ascii() || !c.is_alphanumeric()).collect();
     for (sign, word) in [("+", "Plus "), ("-", "Minus ")] {
@@ -137,9 +137,9 @@ impl Namespace {
         name
     }
 
-    /// Names items, given as (JSON name, wanted name), independently of their order. If several want the same name, it goes to
-    /// the one whose JSON name is equal, otherwise to the alphabetically first. Numbered names are given out last, so that they
-    /// take no name that another item wants.
+    /// Names items, given as (JSON name, wanted name), independently of their order. If several want the same name, it
+    /// goes to the one whose JSON name is equal, otherwise to the alphabetically first. Numbered names are given out
+    /// last, so that they take no name that another item wants.
     pub fn claim_all<'n>(&mut self, items: impl IntoIterator<Item = (&'n str, String)>) -> Vec<String> {
         let items: Vec<(&str, String)> = items.into_iter().collect();
         let mut order: Vec<usize> = (0..items.len()).collect();

@@ -154,7 +154,8 @@ impl Search<'_> {
         Ok(unknown.map_or(Outcome::Empty, Outcome::Unknown))
     }
 
-    /// Solves the items so that all differ. With `n` items, `n` candidates per item are enough: the others take at most `n - 1`.
+    /// Solves the items so that all differ. With `n` items, `n` candidates per item are enough: the others take at most
+    /// `n - 1`.
     fn distinct(&mut self, items: &[Goal]) -> Result<Outcome, Reason> {
         let mut known: HashMap<&Goal, Vec<Json>> = HashMap::new();
         for goal in items {
@@ -223,7 +224,8 @@ impl Array {
     }
 }
 
-/// Assigns a value to an item, moving other items to another value if necessary (augmenting path of a bipartite matching).
+/// Assigns a value to an item, moving other items to another value if necessary (augmenting path of a bipartite
+/// matching).
 fn assign<'v>(
     item: usize,
     options: &[&'v [Json]],

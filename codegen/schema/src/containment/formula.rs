@@ -127,8 +127,8 @@ enum State {
 const MAX_NESTED: u32 = 64;
 
 impl<'a> Formulas<'a> {
-    /// If both schemas share their definitions, equal references are equal nodes and stay unexpanded. Otherwise, references are
-    /// expanded at once, so that equal schemas in different documents become equal nodes.
+    /// If both schemas share their definitions, equal references are equal nodes and stay unexpanded. Otherwise,
+    /// references are expanded at once, so that equal schemas in different documents become equal nodes.
     pub(super) fn new(has_one_scope: bool) -> Self {
         let (nodes, known, key) = (vec![Node::True], HashMap::new(), String::new());
         let max_depth = if has_one_scope { 0 } else { MAX_NESTED };

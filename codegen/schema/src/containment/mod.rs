@@ -1,8 +1,8 @@
 //! Proves that one schema contains another, or finds a counterexample.
 //!
-//! A *witness* is a document that the smaller schema accepts and the larger one rejects. The search is complete for most of JSON
-//! Schema, so if it ends without a witness, containment is proved: see "Witness Generation for JSON Schema" (Attouche, Baazizi,
-//! Colazzo, Ghelli, Sartiani and Scherzinger, PVLDB 2022).
+//! A *witness* is a document that the smaller schema accepts and the larger one rejects. The search is complete for
+//! most of JSON Schema, so if it ends without a witness, containment is proved: see "Witness Generation for JSON
+//! Schema" (Attouche, Baazizi, Colazzo, Ghelli, Sartiani and Scherzinger, PVLDB 2022).
 //!
 //! ```
 //! use mcpgen_schema::containment::{Budget, Verdict, contains};
@@ -14,9 +14,9 @@
 //! # Ok::<(), mcpgen_schema::Error>(())
 //! ```
 //!
-//! `formula` turns checks into formulas. `search` splits them by JSON type and alternative; `texts`, `numbers`, `arrays` and
-//! `objects` then solve each type, and `holds` evaluates formulas on a candidate. `unevaluated` rewrites the `unevaluated…`
-//! keywords in terms of others, and `shrink` shortens a witness.
+//! `formula` turns checks into formulas. `search` splits them by JSON type and alternative; `texts`, `numbers`,
+//! `arrays` and `objects` then solve each type, and `holds` evaluates formulas on a candidate. `unevaluated` rewrites
+//! the `unevaluated…` keywords in terms of others, and `shrink` shortens a witness.
 
 mod arrays;
 mod formula;
@@ -35,8 +35,8 @@ pub use verdict::{Budget, Reason, Scoped, Verdict};
 
 use crate::json::Json;
 
-/// Returns whether `large` accepts every document that `small` accepts. If not, the verdict carries a document that `small`
-/// accepts and `large` rejects.
+/// Returns whether `large` accepts every document that `small` accepts. If not, the verdict carries a document that
+/// `small` accepts and `large` rejects.
 pub fn contains(large: Scoped<'_>, small: Scoped<'_>, budget: Budget) -> Verdict {
     contains_with_cost(large, small, budget).0
 }

@@ -222,8 +222,8 @@ fn of_json(json: &Json) -> Option<&Number> {
     }
 }
 
-/// Returns a number in units of `10^-scale`, and its scale. Doubles beyond 2^53 have no exact short decimal form, so they give
-/// `None`.
+/// Returns a number in units of `10^-scale`, and its scale. Doubles beyond 2^53 have no exact short decimal form, so
+/// they give `None`.
 fn decimal(number: &Number) -> Option<(i128, u32)> {
     if let Some(value) = number.as_i64().map(i128::from).or(number.as_u64().map(i128::from)) {
         return Some((value, 0));

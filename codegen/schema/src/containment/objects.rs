@@ -1,7 +1,7 @@
 //! Solves objects: members that must exist, and requirements on member values.
 //!
-//! Names that the formulas cannot tell apart are interchangeable. They form a cell, and each name that a formula mentions is
-//! handled separately.
+//! Names that the formulas cannot tell apart are interchangeable. They form a cell, and each name that a formula
+//! mentions is handled separately.
 
 use indexmap::IndexMap;
 use mcpgen_pattern::Language;

@@ -1,11 +1,12 @@
 //! Finds a value that satisfies a set of formulas, or proves that there is none.
 //!
-//! The search tries one JSON type at a time. For each, it branches on `anyOf` and the like until only assertions about that type
-//! are left, which `texts`, `numbers`, `arrays` and `objects` solve. Items and members are searched recursively.
+//! The search tries one JSON type at a time. For each, it branches on `anyOf` and the like until only assertions about
+//! that type are left, which `texts`, `numbers`, `arrays` and `objects` solve. Items and members are searched
+//! recursively.
 //!
-//! Schemas may be recursive. A search that runs into its own goal treats it as empty: a smallest solution never contains another
-//! solution of the same goal, so none is missed. Results derived from such an assumption are provisional until the outer search
-//! ends.
+//! Schemas may be recursive. A search that runs into its own goal treats it as empty: a smallest solution never
+//! contains another solution of the same goal, so none is missed. Results derived from such an assumption are
+//! provisional until the outer search ends.
 
 use std::collections::{BTreeSet, HashMap};
 use std::rc::Rc;
@@ -136,8 +137,8 @@ impl<'a> Search<'a> {
         outcome
     }
 
-    /// Settles provisional results after a search. If it proved its goal empty, they stay, and depend on what that search depends
-    /// on (`NONE`: they are final). Otherwise, their assumption was wrong, so they are dropped.
+    /// Settles provisional results after a search. If it proved its goal empty, they stay, and depend on what that
+    /// search depends on (`NONE`: they are final). Otherwise, their assumption was wrong, so they are dropped.
     fn settle(&mut self, started: usize, depends_on: Option<usize>) {
         let ended = self.provisional.split_off(started);
         for goal in ended {
@@ -213,7 +214,8 @@ impl<'a> Search<'a> {
         unknown.map_or(Outcome::Empty, Outcome::Unknown)
     }
 
-    /// Drops alternatives that contradict the case, and asserts the last one left of a choice. Returns `None` on a contradiction.
+    /// Drops alternatives that contradict the case, and asserts the last one left of a choice. Returns `None` on a
+    /// contradiction.
     fn propagate(&mut self, mut case: Case) -> Option<Case> {
         loop {
             let mut single = None;

@@ -43,9 +43,9 @@ const MAX_CONDITIONS: usize = 7;
 const MAX_DEPTH: u32 = 48;
 
 impl<'a> Formulas<'a> {
-    /// Reads `unevaluated…`. Which members and items are evaluated depends on conditions, such as the branches of `anyOf`. The
-    /// more conditions hold, the less is left unevaluated. So it is enough that, for some set of conditions, all of them hold and
-    /// the check accepts what they leave.
+    /// Reads `unevaluated…`. Which members and items are evaluated depends on conditions, such as the branches of
+    /// `anyOf`. The more conditions hold, the less is left unevaluated. So it is enough that, for some set of
+    /// conditions, all of them hold and the check accepts what they leave.
     pub(super) fn unevaluated(&mut self, it: &'a Unevaluated, scope: &'a Definitions) -> Formula {
         let base = self.read(&it.base, scope);
         let mut found = Vec::new();

@@ -12,8 +12,8 @@ type Evaluated<'e> = Option<&'e mut HashSet<Place>>;
 
 struct Scope<'c> {
     definitions: Definitions<'c>,
-    /// Caches results per definition, value, and whether evaluated members and items are wanted. Without it, nested alternatives
-    /// take exponential time.
+    /// Caches results per definition, value, and whether evaluated members and items are wanted. Without it, nested
+    /// alternatives take exponential time.
     results: RefCell<HashMap<(usize, Place, bool), KnownResult>>,
     /// How many nested checks are being evaluated.
     depth: Cell<usize>,

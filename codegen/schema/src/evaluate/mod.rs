@@ -1,8 +1,8 @@
 //! Evaluates checks and union guards on a document.
 //!
-//! `mcpgen generate` copies the [`SHARED`] files into the generated crate (`generated/src/codec/evaluate`), so that generator and
-//! generated types always agree, down to the message. This module supplies what those files build on: here it is JSON in memory,
-//! there an index into the text.
+//! `mcpgen generate` copies the [`SHARED`] files into the generated crate (`generated/src/codec/evaluate`), so that
+//! generator and generated types always agree, down to the message. This module supplies what those files build on:
+//! here it is JSON in memory, there an index into the text.
 
 mod checks;
 mod guards;

@@ -11,8 +11,8 @@ use crate::json::value::{Json, without_byte_order_mark};
 
 /// JSON text with lookup by JSON pointer.
 ///
-/// It parses lazily: only the objects and arrays on the way to a requested value, once each. Invalid JSON looks like an empty
-/// object or array.
+/// It parses lazily: only the objects and arrays on the way to a requested value, once each. Invalid JSON looks like an
+/// empty object or array.
 #[derive(Debug, Default)]
 pub struct JsonText {
     bytes: Vec<u8>,
@@ -40,8 +40,8 @@ impl JsonText {
         serde_json::from_slice(&self.bytes[place.range.clone()]).ok()
     }
 
-    /// Returns the 1-based line where the value, or its member name, begins. If there is no such value, returns the line of its
-    /// nearest existing ancestor.
+    /// Returns the 1-based line where the value, or its member name, begins. If there is no such value, returns the
+    /// line of its nearest existing ancestor.
     pub fn line(&self, pointer: &str) -> usize {
         let mut place = &self.root;
         for token in tokens(pointer) {

@@ -30,8 +30,8 @@ impl Lower<'_> {
         lowered.map(|Lowered { schema, check }| (schema, check)).unzip()
     }
 
-    /// Lowers `oneOf` as `anyOf` plus a placeholder check. Whether the check is needed depends on whether the subschemas are
-    /// disjoint, which is known only once all definitions are lowered.
+    /// Lowers `oneOf` as `anyOf` plus a placeholder check. Whether the check is needed depends on whether the
+    /// subschemas are disjoint, which is known only once all definitions are lowered.
     pub(super) fn one_of(&mut self, subschemas: Vec<Schema>, check: Check, of: Keywords<'_>) -> Schema {
         let mut union = Schema::at(of.pointer, Kind::union(subschemas.clone()));
         if subschemas.len() == 1 {

@@ -1,9 +1,9 @@
-//! Lowers schemas: a single walk over the keywords yields normal form and check. The grammar is closed: a keyword that `keywords`
-//! does not list is an error with its JSON pointer.
+//! Lowers schemas: a single walk over the keywords yields normal form and check. The grammar is closed: a keyword that
+//! `keywords` does not list is an error with its JSON pointer.
 //!
-//! Each keyword is read, and its problems are reported, in one place: `type`, `enum` and `const` in `types`; keywords of one JSON
-//! type in `scalars`, `arrays` and `objects`; `allOf`, `not`, `if` and the like in `combinators`; `$ref` and `unevaluated…` here.
-//! `annotations` reads the keywords that assert nothing.
+//! Each keyword is read, and its problems are reported, in one place: `type`, `enum` and `const` in `types`; keywords
+//! of one JSON type in `scalars`, `arrays` and `objects`; `allOf`, `not`, `if` and the like in `combinators`; `$ref`
+//! and `unevaluated…` here. `annotations` reads the keywords that assert nothing.
 
 mod annotations;
 mod arrays;
@@ -98,7 +98,8 @@ impl<'k> Keywords<'k> {
         below(self.pointer, keyword)
     }
 
-    /// Returns whether the schema only narrows others. Its checks then apply on top of them, so that references survive.
+    /// Returns whether the schema only narrows others. Its checks then apply on top of them, so that references
+    /// survive.
     fn is_refinement(self) -> bool {
         const OTHERS: [&str; 6] = ["$ref", "$dynamicRef", "$recursiveRef", "allOf", "anyOf", "oneOf"];
         self.get("type").is_none() && OTHERS.iter().any(|keyword| self.get(keyword).is_some())

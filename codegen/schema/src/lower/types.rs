@@ -14,8 +14,8 @@ const TYPES: &[&str] = &["null", "boolean", "number", "string", "array", "object
 const MAX_VALUES: usize = 5_000;
 
 impl Lower<'_> {
-    /// Lowers everything except references and combinators. Adds all assertions to `checks`, and to `untyped` those that the
-    /// returned schema does not express.
+    /// Lowers everything except references and combinators. Adds all assertions to `checks`, and to `untyped` those
+    /// that the returned schema does not express.
     pub(super) fn types(&mut self, of: Keywords<'_>, checks: &mut Vec<Check>, untyped: &mut Vec<Check>) -> Schema {
         let names = self.type_names(of);
         let types: JsonTypes = names.iter().map(|name| JsonTypes::named(name)).collect();

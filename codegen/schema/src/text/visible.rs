@@ -3,8 +3,8 @@
 use std::borrow::Cow;
 use std::fmt::Write as _;
 
-/// Escapes everything that can fool a reader or a tool: control characters, invisible characters, characters that change text
-/// direction, and those that XML forbids. The result is a single line.
+/// Escapes everything that can fool a reader or a tool: control characters, invisible characters, characters that
+/// change text direction, and those that XML forbids. The result is a single line.
 pub fn visible(text: &str) -> Cow<'_, str> {
     if !text.contains(is_hidden) && !text.contains(LOG_COMMAND) {
         return Cow::Borrowed(text);
@@ -20,8 +20,8 @@ pub fn visible(text: &str) -> Cow<'_, str> {
     Cow::Owned(shown)
 }
 
-/// Escapes each line for a terminal or a CI log. GitHub runs log lines that begin with `::` as commands, so those are escaped
-/// too.
+/// Escapes each line for a terminal or a CI log. GitHub runs log lines that begin with `::` as commands, so those are
+/// escaped too.
 pub fn visible_lines(text: &str) -> String {
     let line = |line: &str| {
         let line = visible(line);

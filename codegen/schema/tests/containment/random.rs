@@ -1,5 +1,5 @@
-//! Random pairs of schemas, built from pieces of the official test suite. An independent validator checks the verdicts, on the
-//! suite's documents and on the witnesses.
+//! Random pairs of schemas, built from pieces of the official test suite. An independent validator checks the verdicts,
+//! on the suite's documents and on the witnesses.
 
 use std::collections::{BTreeSet, HashSet};
 

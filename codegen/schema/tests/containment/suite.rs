@@ -7,11 +7,12 @@ use mcpgen_schema::{Dialect, Json};
 
 use super::{SHARED, ask, read, validator};
 
-/// Groups that interpret keywords differently: `format` and content are assertions, and `\d` and `\w` match beyond ASCII.
+/// Groups that interpret keywords differently: `format` and content are assertions, and `\d` and `\w` match beyond
+/// ASCII.
 const OTHER_MEANINGS: [&str; 3] = ["/optional/format/", "/optional/content.json", "/optional/unicode.json"];
 
-/// Questions with a wrong expected answer. The suite derives them from a schema and its negation, but negates only the keywords
-/// beside `type`, `additionalItems` or `required`, or renames what both refer to.
+/// Questions with a wrong expected answer. The suite derives them from a schema and its negation, but negates only the
+/// keywords beside `type`, `additionalItems` or `required`, or renames what both refer to.
 const MISTAKES: [&str; 9] = [
     "draft7/nonvalid/ref.json 16",
     "draft7/universal/items.json 6",

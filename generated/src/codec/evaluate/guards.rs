@@ -12,7 +12,6 @@ impl<'a> Cursor<'a> {
     /// Returns the index of the variant that the value belongs to.
     ///
     /// # Errors
-    ///
     /// Fails if no guard matches. The message says what the closest guards expect.
     #[doc(hidden)]
     pub fn union(self, guards: &[Guard]) -> Result<usize, Error> {
