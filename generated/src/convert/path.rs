@@ -1,6 +1,6 @@
-//! Allocation-free paths, for tracking the current value.
+//! Paths to the current value that need no allocation.
 
-/// A path as a linked list, innermost step first.
+/// A path as a linked list. The innermost step comes first.
 #[derive(Clone, Copy)]
 pub(super) struct Path<'p>(Option<(&'p Path<'p>, Step<'p>)>);
 
