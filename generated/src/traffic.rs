@@ -36,7 +36,7 @@ use std::collections::{HashMap, VecDeque};
 
 use crate::{ErrorId, ErrorMessage, Message, NotificationMessage, RequestId, RequestMessage, ResponseMessage};
 
-/// The traffic of one connection. `C` are the client's requests, `S` the server's.
+/// The traffic of one connection. `C` are the client's requests, and `S` the server's.
 ///
 /// Pass each message once, in the order they were sent, and the messages of a batch one by one. If a request is invalid
 /// and cannot be passed, its response will be unpaired.

@@ -184,7 +184,7 @@ pub(super) fn counterpart(row: usize, revision: Revision) -> Option<TypeId> {
     })
 }
 
-/// Returns the types of a method's params and result in two revisions, or `None` if either does not have it.
+/// Returns the types of a method's params and result in two revisions, or `None` if one of them lacks it.
 pub(super) fn method(name: &str, from: Revision, to: Revision) -> Option<[(TypeId, TypeId); 2]> {
     let row = METHODS.binary_search_by(|(known, _)| (*known).cmp(name)).ok()?;
     let (_, types) = METHODS.get(row)?;

@@ -189,7 +189,7 @@ fn table(profile: Profile, revision: &str, costs: &[Costs]) -> Vec<Case> {
     cases
 }
 
-/// How often a build that takes less than a second is repeated in a round.
+/// The number of times that a round repeats a build that takes less than a second.
 const REPEATS: usize = 3;
 
 fn measure(consumer: &Consumer, profile: Profile) -> anyhow::Result<Costs> {

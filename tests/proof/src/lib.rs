@@ -411,7 +411,7 @@ fn capitalized(name: &str) -> String {
 }
 
 /// Moves definitions inside definitions to the root, where references in exported schemas expect them. If several
-/// definitions contain the same one, the later ones also become `OUTER.INNER`, as the generator names them.
+/// definitions contain the same one, the later ones become `OUTER.INNER`, as the generator names them.
 ///
 /// # Panics
 ///

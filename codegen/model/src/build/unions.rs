@@ -62,7 +62,7 @@ pub(super) fn absorbing(variants: &[Schema], algebra: &Algebra<'_>) -> Option<us
     (!separable).then_some(large)
 }
 
-/// A schema that more nested references lead to counts as unknown.
+/// A schema behind more nested references counts as unknown.
 const MAX_DEPTH: u32 = 48;
 
 struct Search<'a> {

@@ -1,4 +1,4 @@
-//! The Language Server Protocol's `metaModel.json`: requests, notifications, and types in its own notation.
+//! The Language Server Protocol's `metaModel.json`: requests, notifications, and types that are not JSON Schema.
 
 use indexmap::IndexMap;
 use mcpgen_schema::json::pointer::escape;

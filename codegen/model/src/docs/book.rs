@@ -1,4 +1,4 @@
-//! Reads the documentation files. All revisions share theirs; each extension has its own file.
+//! Reads the documentation files. All revisions share theirs, and each extension has one file.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};

@@ -157,7 +157,7 @@ fn resident() -> usize {
     resident.and_then(|kib| kib.parse::<usize>().ok()).unwrap_or_default() / 1024
 }
 
-/// A client with its own connection.
+/// A client with a separate connection.
 struct Worker {
     number: usize,
     url: String,

@@ -142,7 +142,7 @@ fn messages(text: &[u8]) -> Messages {
     found
 }
 
-/// Returns the IDs of messages and how often each occurs.
+/// Returns the IDs of messages, each with the number of messages that have it.
 fn ids<'m>(messages: impl Iterator<Item = &'m Value>) -> BTreeMap<String, usize> {
     let mut ids = BTreeMap::new();
     for message in messages {
