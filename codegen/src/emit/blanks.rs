@@ -1,11 +1,11 @@
-//! Blank values: the initial values of fields, which decoding replaces.
+//! Blank values: what a field holds until decoding overwrites it.
 
 use mcpgen_model::{Bounded, Protocol, Shape, Type, TypeId, Union, Variant};
 
 pub(super) struct Blanks {
-    /// The order in which the types were found. `None` if a type has no value, and so no blank value.
+    /// The order in which types were found to have a value. `None` if a type has none, and thus no blank either.
     rank: Vec<Option<usize>>,
-    /// Whether the blank value of a type contains a box, and so must be dropped.
+    /// Whether a type's blank contains a box, which has to be dropped.
     allocates: Vec<bool>,
 }
 
@@ -58,7 +58,7 @@ impl Blanks {
         self.rank[id].is_some()
     }
 
-    /// Returns the variant of a union's blank value. Its content was found before the union, so it does not contain the
+    /// Returns the variant to use as a union's blank. To avoid recursion, its content must have been found before the
     /// union. Prefers variants that do not allocate.
     pub(super) fn variant<'u>(&self, id: TypeId, union: &'u Union) -> Option<&'u Variant> {
         let rank = |variant: &Variant| match &variant.content {

@@ -1,4 +1,4 @@
-//! `generated/src/ext/mod.rs`: a module for each extension.
+//! Writes `generated/src/ext/mod.rs`: a module per extension.
 
 use mcpgen_model::Extension;
 use mcpgen_schema::Error;

@@ -1,4 +1,4 @@
-//! Describes a protocol as a page in one file: methods, types, who uses them, and the first revision that has them.
+//! Describes a protocol on a single HTML page: methods, types, where they are used, and since when.
 //!
 //! `history` compares all revisions, and `render` writes the page.
 

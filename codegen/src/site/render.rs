@@ -11,7 +11,7 @@ use mcpgen_schema::text::counted;
 
 use crate::site::history::{self, Changes};
 
-/// Describes a protocol. `revisions` has all revisions, oldest first, or is empty.
+/// Renders the page for a protocol. `revisions` are all revisions, oldest first, or nothing.
 pub fn render(protocol: &Protocol, revisions: &[Protocol]) -> String {
     let site = Site { protocol, revisions, users: users(protocol) };
     let mut main = String::new();
@@ -38,7 +38,7 @@ pub fn render(protocol: &Protocol, revisions: &[Protocol]) -> String {
 struct Site<'p> {
     protocol: &'p Protocol,
     revisions: &'p [Protocol],
-    /// The types that use each type, and the methods.
+    /// For each type, the types and methods that use it.
     users: Vec<BTreeSet<User<'p>>>,
 }
 
@@ -193,7 +193,7 @@ impl Site<'_> {
             Shape::Alias(..) | Shape::Newtype(_) => "the same as".to_owned(),
             _ => words,
         };
-        // Only users of the generator need to know why no guard decides a union.
+        // Why a union is undecided only matters to people who generate code.
         let notes = if matches!(def.shape, Shape::Undecided(_)) { Vec::new() } else { notes };
         match &def.shape {
             Shape::Struct(Struct { members, .. }) if !members.is_empty() => self.members(text, def, members),
@@ -233,7 +233,7 @@ impl Site<'_> {
         text.push_str("</tbody>\n</table>\n");
     }
 
-    /// Describes a type expression, with links to named types.
+    /// Describes a type expression, linking named types.
     fn expression(&self, content: &Type) -> String {
         match content {
             Type::Named(id) => {

@@ -1,20 +1,20 @@
-//! Divides the characters into groups that no pattern tells apart.
+//! Partitions the characters into groups that no pattern tells apart.
 
 use std::collections::{BTreeSet, HashMap};
 
 use super::Language;
 use crate::program::Op;
 
-/// The groups of characters that a language distinguishes.
+/// Groups of interchangeable characters.
 pub(super) struct Alphabet {
-    /// The ranges of code points of each group, the most readable ones first.
+    /// Code point ranges of each group, most readable group first.
     groups: Vec<Vec<(u32, u32)>>,
 }
 
-/// The edges of the class of characters that end lines.
+/// Where the class of line terminators starts and stops.
 const LINE_ENDS: [u32; 6] = [0xa, 0xb, 0xd, 0xe, 0x2028, 0x202a];
 
-/// The code points that a reader prefers in an example.
+/// Code points that make a readable example.
 const READABLE: [(u32, u32); 4] = [(0x61, 0x7b), (0x41, 0x5b), (0x30, 0x3a), (0x21, 0x7f)];
 
 impl Alphabet {
@@ -33,7 +33,7 @@ impl Alphabet {
         });
         edges.extend(classes.iter().flat_map(|edges| edges.iter().copied()));
         edges.extend(letters.iter().flat_map(|letter| [*letter, letter + 1]));
-        // The name of a group: the classes that contain it, and the letter that it is.
+        // A group is identified by the classes around it, and by the letter if it is a single one.
         let mut groups: HashMap<(Vec<bool>, Option<u32>), usize> = HashMap::new();
         let mut ranges: Vec<Vec<(u32, u32)>> = Vec::new();
         let starts: Vec<u32> = edges.into_iter().collect();
@@ -58,7 +58,7 @@ impl Alphabet {
         Self { groups: ranges }
     }
 
-    /// Returns a character of each group.
+    /// Returns one character per group.
     pub(super) fn representatives(&self) -> Vec<char> {
         self.groups.iter().filter_map(|ranges| characters(ranges).next()).collect()
     }
