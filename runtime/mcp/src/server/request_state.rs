@@ -97,9 +97,9 @@ enum Refusal {
 /// Where a multi-round request stands.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RequestState<T> {
-    /// The state from the previous round; `None` in the first round.
+    /// The previous round's state. `None` in the first round.
     pub state: Option<T>,
-    /// The number of rounds before this one.
+    /// How many rounds came before this one.
     pub round: u16,
     binding: Vec<u8>,
 }

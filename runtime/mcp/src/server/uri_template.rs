@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 /// same, but would bring a regular expression engine into every server.
 #[derive(Debug)]
 pub(super) struct UriTemplate {
-    /// The text before the first variable.
+    /// Text before the first variable.
     start: String,
     variables: Vec<Variable>,
 }
