@@ -82,8 +82,8 @@ pub trait Protocol: Send + Sync + 'static {
         Ok(())
     }
 
-    /// Called before a request is sent on behalf of another one. The request is sent when the future completes. Its
-    /// value is dropped when the call ends.
+    /// Called before a request is sent on behalf of another one. The request is sent once the future completes, and the
+    /// future's value is dropped when the call ends.
     fn before_call(&self, _context: &Context) -> Option<BoxFuture<'static, Box<dyn Any + Send>>> {
         None
     }
@@ -97,8 +97,8 @@ pub trait Protocol: Send + Sync + 'static {
         Ok(result)
     }
 
-    /// Returns the notification that cancels a request that was sent, possibly on behalf of another message. By
-    /// default, the peer is not notified.
+    /// Returns the notification that cancels an outgoing request, which may have been sent on behalf of another
+    /// message. By default, the peer is not notified.
     fn cancellation(&self, _id: &RequestId, _on_behalf_of: Option<&Context>) -> Option<Cancellation> {
         None
     }

@@ -27,7 +27,7 @@ pub(super) struct PendingRequest {
 /// The sending half of a call's queue of progress reports.
 pub(super) struct ReportQueue {
     reports: mpsc::Sender<Report>,
-    /// The free capacity, with one permit per byte.
+    /// Free capacity: one permit per byte.
     room: Arc<Semaphore>,
 }
 
