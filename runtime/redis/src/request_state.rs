@@ -18,7 +18,7 @@ const GRACE: u64 = 3;
 #[derive(Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct RequestStateKeys {
-    /// The key that signs.
+    /// Signs and verifies.
     pub signing: [u8; SHORTEST_KEY],
     /// Only verify: older keys, and one that will sign soon.
     pub others: Vec<[u8; SHORTEST_KEY]>,
