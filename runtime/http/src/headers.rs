@@ -11,15 +11,15 @@ use mcpgen_mcp::protocol::params::RequestView;
 use mcpgen_mcp::server::HeaderMismatch;
 use mcpgen_types::{JsonObject, JsonRef, Revision};
 
-/// The protocol revision of a message.
+/// A message's protocol revision.
 pub const PROTOCOL_VERSION: HeaderName = HeaderName::from_static("mcp-protocol-version");
-/// The JSON-RPC method of a message. Since 2026-07-28.
+/// A message's JSON-RPC method. Since 2026-07-28.
 pub const METHOD: HeaderName = HeaderName::from_static("mcp-method");
-/// The target of a request: the name of a tool or prompt, the URI of a resource, or the ID of a task. Since 2026-07-28.
+/// A request's target: the name of a tool or prompt, the URI of a resource, or the ID of a task. Since 2026-07-28.
 pub const NAME: HeaderName = HeaderName::from_static("mcp-name");
-/// The session ID of a message. Up to 2025-11-25.
+/// The session ID. Up to 2025-11-25.
 pub const SESSION: HeaderName = HeaderName::from_static("mcp-session-id");
-/// The ID of the last event that the client received, sent to resume a stream. Up to 2025-11-25.
+/// The ID of the last event received, from which to resume a stream. Up to 2025-11-25.
 pub const LAST_EVENT: HeaderName = HeaderName::from_static("last-event-id");
 /// Asks proxies not to buffer a streamed response.
 pub const NO_BUFFERING: HeaderName = HeaderName::from_static("x-accel-buffering");

@@ -26,19 +26,19 @@ pub struct EndpointOptions {
     /// Maximum size of a request body in bytes. A larger one is refused with 413, right away if `Content-Length`
     /// announces it. Defaults to 4 MiB.
     pub body: usize,
-    /// The maximum bytes of all request bodies that are being read at the same time. Bytes count when they arrive, not
-    /// when they are announced. At least one body of [`body`](Self::body) bytes always fits. If [`owner`](Self::owner)
-    /// is set, each owner gets a quarter of this, or one body if that is more. Default: 64 MiB.
+    /// Maximum total size of the request bodies being read, in bytes. Bytes count when they arrive, not when they are
+    /// announced. At least one body of [`body`](Self::body) bytes always fits. If [`owner`](Self::owner) is set, each
+    /// owner gets a quarter, or one body if that is more. Defaults to 64 MiB.
     pub body_buffer: usize,
     /// Maximum memory of messages until their handlers have ended and their responses are written, in bytes: the text,
     /// its index, an estimate of the decoded values, which may take 30 times the length of the text, and messages to
     /// the client. A message counts at least 16 KiB. If [`owner`](Self::owner) is set, each owner gets a quarter. A
     /// message that can never fit is refused with 413. Defaults to 256 MiB.
     pub message_memory: usize,
-    /// The maximum memory that sessions retain, in bytes: what the client has declared, subscriptions, the journal for
+    /// Maximum memory that sessions retain, in bytes: client declarations, subscriptions, the journal for
     /// [`replicas`](Self::replicas), and messages that the client has not read or may resume. A session counts at least
-    /// 32 KiB. If [`owner`](Self::owner) is set, each owner gets a quarter of this. At the limit, the least recently
-    /// used idle sessions are evicted, and sessions retain no messages for clients that resume. Default: 512 MiB.
+    /// 32 KiB. If [`owner`](Self::owner) is set, each owner gets a quarter. At the limit, the least recently used idle
+    /// sessions are evicted, and sessions retain no messages for resumption. Defaults to 512 MiB.
     pub session_memory: usize,
     /// How long receiving a request body may take. A slower one is refused with 408. Defaults to 30 seconds.
     pub body_timeout: Duration,
