@@ -31,15 +31,15 @@ pub struct Summary {
     pub revision: String,
     /// The kind of contract, such as `JSON Schema` or `OpenRPC`.
     pub contract: &'static str,
-    /// How many types there are.
+    /// The number of types.
     pub types: usize,
-    /// How many of them come from the revision that is extended.
+    /// The number of types that come from the extended revision.
     pub shared: usize,
-    /// How many methods there are, not counting embedded requests.
+    /// The number of methods, without embedded requests.
     pub methods: usize,
-    /// How many files there are.
+    /// The number of files.
     pub files: usize,
-    /// How many files were created, changed or removed.
+    /// The number of files that were created, changed or removed.
     pub changed: usize,
     /// Fixups that did not match.
     pub idle_fixups: Vec<&'static str>,
@@ -212,7 +212,7 @@ impl Generator {
         protocol.fixups.retain(|applied| !applied.pointers.is_empty() || applied.is_for(revision));
         if let Some(Base { schema, revision }) = &self.base {
             check_name(revision)?;
-            // A fixup that does not match shows that this is another revision's schema.
+            // If a fixup does not match, this is the schema of another revision.
             let base = model(Document::read(schema)?, revision, true)?;
             protocol = extend(protocol, &base, Revision::module_of(revision), None);
         }

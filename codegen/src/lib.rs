@@ -17,7 +17,7 @@
 #![cfg_attr(docsrs, feature(doc_cfg))]
 #![warn(clippy::print_stdout)]
 
-// In order. A module imports only from those above it, which a test checks.
+// A module imports only from those above it, which a test checks.
 
 // Protocol -> Rust files.
 mod emit;

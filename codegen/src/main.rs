@@ -14,7 +14,7 @@ fn main() -> ExitCode {
     match run() {
         Ok(code) => code,
         Err(error) => {
-            // Nothing can be done if stderr is closed.
+            // If stderr is closed, nothing can be done.
             let _ = writeln!(stderr(), "{}", visible_lines(&format!("error: {error:#}")));
             ExitCode::from(2)
         }

@@ -14,7 +14,7 @@ use crate::emit::file::MARK;
 pub struct Changes {
     /// The files that differ, sorted by path.
     pub changes: Vec<Change>,
-    /// How many files are unchanged.
+    /// The number of unchanged files.
     pub unchanged: usize,
 }
 
@@ -73,7 +73,7 @@ impl Change {
             None => "/dev/null".to_owned(),
         };
         let (before, after) = (self.before.as_deref().unwrap_or_default(), self.after.as_deref().unwrap_or_default());
-        // After the timeout, the diff is still correct, just longer than necessary.
+        // If the time is up, the diff is longer than necessary, but still correct.
         let diff = similar::TextDiff::configure().timeout(Duration::from_secs(5)).diff_lines(before, after);
         diff.unified_diff().header(&name("a", &self.before), &name("b", &self.after)).to_string()
     }
@@ -83,7 +83,7 @@ impl Change {
 fn generated(dir: &Path, path: &str) -> Result<Option<Vec<u8>>, Error> {
     let full = dir.join(path);
     for folder in full.ancestors().skip(1).filter(|folder| !folder.as_os_str().is_empty()) {
-        // The caller chose `dir`, so it may be a symbolic link. One below it would lead elsewhere.
+        // The caller chose `dir`, so it may be a symbolic link. A link below it would lead elsewhere.
         let is_below = folder != dir && folder.starts_with(dir);
         match folder.symlink_metadata() {
             Ok(metadata) if !metadata.is_dir() && (is_below || !folder.is_dir()) => return Err(in_the_way(folder)),
@@ -111,7 +111,7 @@ fn stale(dir: &Path, prefix: &str, wanted: &BTreeMap<String, String>, changes: &
     let Some(entries) = Error::unless_missing(fs::read_dir(&folder), &folder)? else { return Ok(()) };
     for entry in entries {
         let entry = entry.map_err(Error::io("reading", &folder))?;
-        // Not a generated file: their names are always UTF-8.
+        // The names of generated files are always UTF-8.
         let Ok(name) = entry.file_name().into_string() else { continue };
         let path = if prefix.is_empty() { name } else { format!("{prefix}/{name}") };
         let kind = entry.file_type().map_err(Error::io("reading", entry.path()))?;
@@ -149,7 +149,7 @@ pub(crate) fn replace(dir: &Path, changes: &[Change]) -> Result<(), Error> {
             fs::write(new(index), text).map_err(Error::io("writing", new(index)))?;
         }
     }
-    // Must be dropped before `staged`, which holds the old files.
+    // This must be dropped before `staged`, which contains the old files.
     let mut undo = Undo::default();
     for (index, change) in changes.iter().enumerate() {
         let path = dir.join(&change.path);
@@ -171,14 +171,14 @@ pub(crate) fn replace(dir: &Path, changes: &[Change]) -> Result<(), Error> {
 
 fn remove_empty(dir: &Path, path: &str) {
     for folder in Path::new(path).ancestors().skip(1).filter(|folder| !folder.as_os_str().is_empty()) {
-        // Fails if the folder is not empty, as intended.
+        // This fails if the folder is not empty, as intended.
         if fs::remove_dir(dir.join(folder)).is_err() {
             return;
         }
     }
 }
 
-/// Undoes its steps on drop, in reverse order.
+/// Undoes its steps in reverse order when it is dropped.
 #[derive(Default)]
 struct Undo {
     steps: Vec<Step>,

@@ -146,7 +146,7 @@ impl Fixup {
     }
 }
 
-/// Drops descriptions: official files have them, vendored ones do not.
+/// Removes descriptions. Official files have them, but vendored ones do not.
 fn without_prose(json: &Json) -> Json {
     match json {
         Json::Object(members) => Json::Object(

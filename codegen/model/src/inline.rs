@@ -134,7 +134,7 @@ struct Rewriting<'a> {
 }
 
 impl Rewriting<'_> {
-    /// Rewrites the inline schemas of a definition, innermost first. The definition itself stays, even if it equals
+    /// Rewrites the inline schemas of a definition, innermost first. Keeps the definition itself, even if it equals
     /// another.
     fn definition(&mut self, name: &str, definition: &mut Json) {
         visit_below(definition, &mut |schema| {
@@ -166,7 +166,7 @@ impl Rewriting<'_> {
     }
 }
 
-/// Removes the local definitions of a definition if nothing refers to them any more.
+/// Removes the local definitions of a definition that nothing refers to any more.
 fn remove_unused(definition: &mut Json) {
     let Json::Object(members) = definition else { return };
     for container in ["$defs", "definitions"] {

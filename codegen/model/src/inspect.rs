@@ -154,7 +154,7 @@ pub fn inspect(protocol: &Protocol) -> Result<Inspection<'_>, Error> {
         code: error.code,
         r#type: &protocol.types[error.type_id].name,
     });
-    // Unmatched fixups matter only where the mistake is known.
+    // A fixup that does not match matters only where the mistake is known.
     let fixups = protocol.fixups.iter().filter(|it| !it.pointers.is_empty() || it.is_for(&protocol.revision));
     let fixups = fixups.map(|applied| {
         let known = FIXUPS.schemas.iter().find(|fixup| fixup.name == applied.name);
@@ -238,7 +238,8 @@ fn summary(protocol: &Protocol, shape: &Shape) -> String {
     text.collect::<Vec<_>>().join("; ")
 }
 
-/// Describes how a union is decided. A union that became an alias of its largest variant always selects that one.
+/// Describes how a union is decided. If the union has become an alias of its largest variant, that one is always
+/// selected.
 fn union<'p>(protocol: &'p Protocol, def: &'p TypeDef) -> Option<UnionRow<'p>> {
     let (variants, overlapping, guards, absorbed) = match &def.shape {
         Shape::Union(union) => {

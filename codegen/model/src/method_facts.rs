@@ -65,7 +65,7 @@ fn facts_of(protocol: &Protocol, message: Message<'_>) -> MethodFacts {
     }
 }
 
-/// Returns who receives a request. Embedded requests go to clients.
+/// Returns who receives a request. Clients receive embedded requests.
 fn receivers(senders: &[Side]) -> Vec<Side> {
     let of = |side: &Side| match side {
         Side::Client => Side::Server,
@@ -75,7 +75,7 @@ fn receivers(senders: &[Side]) -> Vec<Side> {
 }
 
 /// Returns the path of the capability that a method needs. Its name is the method's first segment, singular or plural.
-/// If the capability has a member named like the last segment, the path continues with it.
+/// If the capability has a member with the name of the last segment, the path continues with it.
 fn capability(protocol: &Protocol, declared_by: &[Side], method: &str) -> Vec<String> {
     if let Some(fixup) = FIXUPS.capabilities.iter().find(|fixup| fixup.method == method) {
         let exists = |side: &Side| find(protocol, *side, &fixup.capability).is_some();

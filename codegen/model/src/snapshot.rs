@@ -143,7 +143,7 @@ impl Item {
         named.collect()
     }
 
-    /// Returns the path within the item, if the member there may be dropped.
+    /// Returns the path within the item if the member at the pointer may be dropped.
     fn optional_path<'p>(&self, pointer: &'p str) -> Option<&'p str> {
         let path = pointer.strip_prefix(&self.pointer)?.strip_prefix('/')?;
         OPTIONAL.contains(&path.split('/').next()?).then_some(path)
@@ -176,7 +176,7 @@ pub struct Malformed {
     pub problems: Vec<Problem>,
 }
 
-/// An item without these is still useful.
+/// Members without which an item is still useful.
 const OPTIONAL: [&str; 7] =
     ["title", "description", "mimeType", "annotations", "execution", "outputSchema", "arguments"];
 
@@ -193,7 +193,7 @@ impl Malformed {
     }
 }
 
-/// Returns the problems of all items, prefixed with the items' names.
+/// Returns the problems of all items. Each begins with the item's name.
 pub fn problems(malformed: Vec<Malformed>) -> Vec<Problem> {
     let named = malformed.into_iter().flat_map(|Malformed { kind, name, problems, .. }| {
         problems
@@ -205,10 +205,10 @@ pub fn problems(malformed: Vec<Malformed>) -> Vec<Problem> {
 
 struct Reader {
     file: String,
-    /// Problems of the lists, and of the item being read.
+    /// The problems of the lists, and of the item that is being read.
     problems: Vec<Problem>,
     malformed: Vec<Malformed>,
-    /// Tools that are not readable as JSON: index, name and reason.
+    /// The tools that are not readable as JSON: index, name and reason.
     unreadable: BTreeMap<usize, (Option<String>, String)>,
 }
 
@@ -232,7 +232,7 @@ impl Reader {
             items.push(Json::parse(tool.get()).unwrap_or_else(|error| {
                 let name = members(tool.get()).ok().and_then(|all| serde_json::from_str(all.get("name")?.get()).ok());
                 let why = error.to_string();
-                // The position counts from the start of the tool, so it would mislead.
+                // The position is relative to the tool, so it would mislead.
                 let why = why.split(" at line ").next().unwrap_or_default().to_owned();
                 self.unreadable.insert(at, (name, why));
                 Json::Null
@@ -347,7 +347,7 @@ impl Reader {
         Some((key, item))
     }
 
-    /// Checks the members that a comparison looks at.
+    /// Checks the members that a comparison uses.
     fn members(&mut self, kind: ListKind, item: &Item) {
         for name in ["title", "description", "mimeType"] {
             self.text(item, name, false);

@@ -24,7 +24,7 @@ pub fn validate(protocol: &Protocol, type_id: TypeId, document: &Json) -> std::r
     Validator::new(protocol).named(type_id, document)
 }
 
-/// The nesting depth of arrays and objects that the generated types accept, counting the outermost.
+/// The number of nested arrays and objects that the generated types accept, including the outermost.
 const MAX_DEPTH: usize = 100;
 
 /// Limits nested types, and thereby the stack. Real documents need a few hundred.

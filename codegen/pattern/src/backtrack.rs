@@ -18,10 +18,9 @@ pub(crate) fn is_match(program: &Program, text: &str, fuel: &mut Fuel) -> Result
     Ok(false)
 }
 
-/// A slot that is not set.
 const NONE: usize = usize::MAX;
 
-/// Bounds memory.
+/// Limits the memory.
 const MAX_UNDO: usize = 1_000_000;
 
 /// What to do when the current path fails.
@@ -106,7 +105,7 @@ impl Run<'_> {
         }
     }
 
-    /// A positive lookaround keeps what its groups captured, a negative one does not.
+    /// A positive lookaround keeps what its groups captured. A negative one does not.
     fn lookaround(&mut self, index: u32, place: usize, undo: &mut Vec<Undo>) -> Result<bool, TooExpensive> {
         let program = self.program;
         let lookaround = &program.lookarounds[index as usize];

@@ -11,17 +11,17 @@ use crate::steps::{Fuel, TooExpensive};
 pub(crate) enum Class {
     Char(char),
     Set {
-        /// A regular expression for just this class.
+        /// A regular expression for this class alone.
         source: String,
         unicode: bool,
-        /// One bit per ASCII character.
+        /// A bit for each ASCII character.
         ascii: u128,
         /// Matches a text of one character.
         others: regress::Regex,
     },
 }
 
-/// The cost of asking `regress` about a character, in steps.
+/// The steps that asking `regress` about a character takes.
 pub(crate) const COST: usize = 8;
 
 impl Class {
@@ -36,7 +36,7 @@ impl Class {
         }
     }
 
-    /// Returns the code points at which the class starts or stops, ascending.
+    /// Returns the code points at which the class starts or stops, in ascending order.
     pub(crate) fn edges(&self) -> Arc<[u32]> {
         match self {
             Self::Char(own) => [u32::from(*own), u32::from(*own) + 1].into(),
@@ -60,7 +60,7 @@ impl Class {
     }
 }
 
-/// Beyond ASCII, where `.`, `\s` and `\w` can start or stop.
+/// Where `.`, `\s` and `\w` can start or stop beyond ASCII.
 const SPECIAL: [u32; 11] = [0xa0, 0x1680, 0x2000, 0x200b, 0x2028, 0x202a, 0x202f, 0x2030, 0x205f, 0x3000, 0xfeff];
 
 fn edges(source: &str, ascii: u128, others: &regress::Regex) -> Arc<[u32]> {
@@ -72,7 +72,7 @@ fn edges(source: &str, ascii: u128, others: &regress::Regex) -> Arc<[u32]> {
     let mut edges = Vec::new();
     let mut last = false;
     for code in possible_edges(source) {
-        // Strings contain no surrogates, so treat them like their neighbours.
+        // Strings contain no surrogates, so they may be like their neighbours.
         let is_surrogate = (0xd800..0xe000).contains(&code);
         let now = if is_surrogate { last } else { contains(code) };
         if now != last {
@@ -83,7 +83,7 @@ fn edges(source: &str, ascii: u128, others: &regress::Regex) -> Arc<[u32]> {
     edges.into()
 }
 
-/// Returns all code points at which a class could start or stop, ascending.
+/// Returns all code points at which a class could start or stop, in ascending order.
 fn possible_edges(source: &str) -> Box<dyn Iterator<Item = u32>> {
     const END: u32 = char::MAX as u32 + 1;
     // Properties and case-insensitive classes can have edges anywhere.
@@ -114,7 +114,7 @@ fn is_in(set: &regress::Regex, character: char) -> bool {
     set.find(character.encode_utf8(&mut [0; 4])).is_some()
 }
 
-/// Flags that `(?i:…)`, `(?m:…)` and `(?s:…)` set for part of a pattern.
+/// Flags that `(?i:…)`, `(?m:…)` and `(?s:…)` set for a part of a pattern.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Flags {
     pub(crate) ignore_case: bool,

@@ -7,7 +7,7 @@ use crate::class::{Class, Classes, Flags};
 
 pub(crate) struct Pattern {
     pub(crate) node: Node,
-    /// Inner ones first.
+    /// Inner lookarounds come first.
     pub(crate) lookarounds: Vec<Lookaround>,
     pub(crate) classes: Vec<Class>,
     pub(crate) back_references: Vec<BackReference>,
@@ -18,9 +18,9 @@ pub(crate) enum Node {
     /// A character of the class with this index.
     Class(usize),
     Assert(Assertion),
-    /// Index into [`Pattern::lookarounds`].
+    /// An index into [`Pattern::lookarounds`].
     Lookaround(usize),
-    /// Index into [`Pattern::back_references`].
+    /// An index into [`Pattern::back_references`].
     BackReference(usize),
     Sequence(Vec<Node>),
     Choice(Vec<Node>),
@@ -48,7 +48,7 @@ pub(crate) struct Repeat {
     pub(crate) min: u32,
     pub(crate) max: Option<u32>,
     pub(crate) greedy: bool,
-    /// The groups inside, which each iteration resets.
+    /// The groups inside. Each iteration resets them.
     pub(crate) groups: Range<usize>,
 }
 
@@ -60,9 +60,9 @@ pub(crate) struct Lookaround {
 
 #[derive(Debug)]
 pub(crate) struct BackReference {
-    /// Several groups may share a name; only one of them takes part in a match.
+    /// Several groups may share a name, but only one of them takes part in a match.
     pub(crate) groups: Vec<usize>,
-    /// If case is ignored: matches two characters that differ only in case.
+    /// Matches two characters that differ only in case, if case is ignored.
     pub(crate) same: Option<regress::Regex>,
 }
 
@@ -128,7 +128,7 @@ struct Parser<'p> {
     classes: Classes,
     lookarounds: Vec<Lookaround>,
     back_references: Vec<BackReference>,
-    /// Groups opened so far.
+    /// The number of groups that were opened so far.
     groups: usize,
     all_groups: usize,
     names: Vec<(&'p str, usize)>,
@@ -178,7 +178,7 @@ impl<'p> Parser<'p> {
         }
         for (text, negated) in [(r"\b", false), (r"\B", true)] {
             if self.skip(text) {
-                // Ignoring case only matters in Unicode mode, where `ſ` equals `s`.
+                // For `\w`, ignoring case only matters in Unicode mode, where `ſ` equals `s`.
                 let flags = Flags { ignore_case: flags.ignore_case && self.unicode, ..flags };
                 let word = self.classes.index(r"\w", flags, self.unicode)?;
                 return Ok(Node::Assert(Assertion::Boundary { word: word as u32, negated }));

@@ -12,7 +12,7 @@ pub(crate) struct Program {
     pub(crate) classes: Vec<Class>,
     pub(crate) back_references: Vec<BackReference>,
     pub(crate) has_back_references: bool,
-    /// Two per group, and one per repetition.
+    /// Two for each group, and one for each repetition.
     pub(crate) slots: usize,
     /// Whether a match can only begin at the start of the text.
     pub(crate) is_anchored: bool,
@@ -92,7 +92,7 @@ impl Program {
 
 struct Compiler {
     ops: Vec<Op>,
-    /// Number of instructions in the lookarounds so far.
+    /// The number of instructions in the lookarounds so far.
     before: usize,
     /// Whether the program reads the text backwards.
     backwards: bool,
@@ -192,7 +192,7 @@ impl Compiler {
         Ok(())
     }
 
-    /// An optional iteration remembers where it started, in a slot.
+    /// Saves in a slot where an optional iteration begins.
     fn iteration(&mut self, repeat: &Repeat, slot: Option<u32>) -> Result<(), Error> {
         let slot = slot.filter(|_| self.has_back_references);
         if self.has_back_references && !repeat.groups.is_empty() {

@@ -48,7 +48,7 @@ struct Run<'r> {
 }
 
 impl Run<'_> {
-    /// Starts a match at every position, and calls `found` wherever one ends, until it returns `false`.
+    /// Begins a match at every position. Calls `found` wherever a match ends, until `found` returns `false`.
     fn search(
         &self,
         ops: &[Op],
@@ -57,7 +57,7 @@ impl Run<'_> {
         mut found: impl FnMut(usize) -> bool,
     ) -> Result<(), TooExpensive> {
         let mut place = if search.backwards { self.text.len() } else { 0 };
-        // States visited at this position, states still to visit, and states waiting for a character.
+        // The states visited at this position, those still to visit, and those that wait for a character.
         let (mut visited, mut pending, mut waiting) = (vec![usize::MAX; ops.len()], vec![0_u32], Vec::new());
         fuel.burn(ops.len() / 16)?;
         loop {
@@ -91,7 +91,7 @@ impl Run<'_> {
                         let index = index as usize;
                         self.places[index].contains(place) != self.program.lookarounds[index].negated
                     }
-                    // Only in programs with backreferences.
+                    // Only programs with backreferences have these.
                     Op::BackReference(_) | Op::Save(_) | Op::Clear(..) | Op::Progress(_) => true,
                 };
                 if holds {

@@ -1,4 +1,4 @@
-//! Bounds the work of a match.
+//! Limits the work of a match.
 
 use std::error;
 use std::fmt;
@@ -26,7 +26,7 @@ impl Steps {
     }
 }
 
-/// What a running match has left.
+/// The steps that a running match may still take.
 pub(crate) struct Fuel(u64);
 
 impl Fuel {

@@ -30,14 +30,14 @@ pub enum Unresolved {
     TooLarge,
 }
 
-/// Nesting depth at which a proof is abandoned.
+/// A proof that nests deeper is abandoned.
 const MAX_DEPTH: u32 = 48;
-/// Call depth at which an intersection counts as recursive. Later stages recurse into the result, so it must stay
+/// An intersection that nests deeper counts as recursive. Later stages recurse into the result, so it must stay
 /// shallow.
 const MAX_CALLS: u32 = 64;
-/// Number of intersections at which a result counts as too large.
+/// A result that takes more intersections counts as too large.
 const MAX_STEPS: u32 = 50_000;
-/// Number of compared pairs at which a proof is abandoned.
+/// A proof that compares more pairs is abandoned.
 const MAX_PROOF: u32 = 50_000;
 
 type Pairs = IndexSet<(String, String)>;
@@ -82,7 +82,7 @@ impl<'a> Algebra<'a> {
         Ok(Schema { kind, note: schema.note.clone() })
     }
 
-    /// Adds checks to a schema. A list of constants is filtered instead, so that no check remains.
+    /// Adds checks to a schema. Filters a list of constants instead, so that no check remains.
     fn checked(&self, inner: Schema, checks: Vec<Check>) -> Kind {
         match &inner.kind {
             Kind::Values(values) => {
@@ -93,7 +93,8 @@ impl<'a> Algebra<'a> {
         }
     }
 
-    /// Like [`Self::meet`], but returns the smaller schema unchanged if one contains the other. This keeps references.
+    /// Like [`Self::meet`], but if one schema contains the other, returns the smaller one unchanged. This keeps
+    /// references.
     fn meet_narrowing(&self, a: &Schema, b: &Schema, depth: u32) -> Result<Schema, Unresolved> {
         if self.contains(b, a) {
             return Ok(a.clone());
@@ -235,7 +236,7 @@ impl<'a> Algebra<'a> {
                 }
                 let holds = self.contains_in(large, self.target(b), assumed, depth);
                 if !holds {
-                    // Pairs assumed for a failed proof are not proven, so drop them.
+                    // Pairs that a failed proof assumed are not proven.
                     assumed.truncate(before);
                 }
                 holds

@@ -56,8 +56,8 @@ pub enum Check {
     Members(Box<MemberChecks>),
     /// If an object has this member, the object passes the check.
     IfPresent(String, Box<Check>),
-    /// `unevaluatedProperties` or `unevaluatedItems`: a check, and further checks on the members and items that it left
-    /// unevaluated.
+    /// `unevaluatedProperties` or `unevaluatedItems`: a check, and further checks on the members and items that it did
+    /// not evaluate.
     Unevaluated(Box<Unevaluated>),
 }
 
@@ -75,11 +75,11 @@ pub struct MemberChecks {
 /// The checks behind `unevaluatedProperties` and `unevaluatedItems`.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Unevaluated {
-    /// Evaluated first, to find out which members and items are left.
+    /// Evaluated first, to find out which members and items remain.
     pub base: Check,
-    /// Applies to every member left.
+    /// Applies to every member that remains.
     pub members: Option<Check>,
-    /// Applies to every item left.
+    /// Applies to every item that remains.
     pub items: Option<Check>,
 }
 

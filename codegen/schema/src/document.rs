@@ -27,7 +27,7 @@ pub struct Document {
     root_name: Option<String>,
     /// Further files that references lead to. Their contents are among the definitions.
     pub files: Vec<PathBuf>,
-    /// URIs of the added documents, by JSON pointer.
+    /// The URIs of the added documents, by JSON pointer.
     pub(crate) added: HashMap<String, String>,
     /// Why a referenced document was not added, by its URI.
     pub(crate) refused: HashMap<String, String>,
@@ -84,7 +84,8 @@ impl Document {
         self.root.get(self.container()).and_then(Json::as_object).unwrap_or(&NONE)
     }
 
-    /// Returns the keyword that holds the definitions. If the dialect's own is absent, it is the other one.
+    /// Returns the keyword that holds the definitions: that of the dialect, or the other one if the document has only
+    /// that.
     pub fn container(&self) -> &'static str {
         let own = self.dialect.container();
         let other = if own == "$defs" { "definitions" } else { "$defs" };
@@ -112,7 +113,7 @@ impl Document {
     }
 }
 
-/// A small file can have huge pointers: one long name around thousands of schemas.
+/// A small file can have huge pointers, such as with one long name around thousands of schemas.
 const MAX_POINTERS: usize = 2 * MAX_BYTES as usize;
 
 /// Returns whether the JSON pointers of all nested schemas add up to more than `limit` bytes.

@@ -111,7 +111,7 @@ impl fmt::Display for Problem {
     }
 }
 
-/// A malicious file can have millions of problems.
+/// A malicious file can have millions of problems, but only this many are listed.
 const SHOWN: usize = 50;
 
 fn list(problems: &[Problem]) -> String {

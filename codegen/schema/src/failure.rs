@@ -11,10 +11,10 @@ use crate::text::words::{json_text, key_text, path_text};
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Failure(Box<Inner>);
 
-// Boxed to keep results small: nested checks use less stack.
+// Boxed, so that results are small and nested checks use less stack.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Inner {
-    /// Innermost step first.
+    /// The innermost step comes first.
     path: Vec<Step>,
     /// The value at which `path` starts, until [`Failure::located_from`] adds the steps that lead to it.
     place: Option<Place>,

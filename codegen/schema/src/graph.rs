@@ -1,5 +1,5 @@
-//! Cycles and longest paths in a graph. Iterative, because chains of definitions can be long enough to overflow the
-//! stack.
+//! Cycles and longest paths in a graph. Nothing recurses, because a chain of definitions can be long enough to overflow
+//! the stack.
 
 /// Returns the strongly connected component of each node, or `None` if the node is on no cycle (Kosaraju's algorithm).
 pub fn cycles(edges: &[Vec<usize>]) -> Vec<Option<usize>> {

@@ -276,7 +276,7 @@ impl Kind {
     }
 }
 
-/// Merges enums of strings into one. `None` if a variant is anything else.
+/// Merges enums of strings into one. Returns `None` if a variant is anything else.
 fn texts(variants: &[Schema]) -> Option<Vec<Json>> {
     let mut all: Vec<Json> = Vec::new();
     for variant in variants {

@@ -116,7 +116,7 @@ fn lower(document: &Document, references: &References<'_>) -> Result<All, Error>
         checks.insert(name.clone(), check);
     }
     let Lower { mut problems, one_ofs, .. } = lower;
-    // A nested definition is also lowered as part of the definition around it, so its problems come up twice.
+    // A nested definition is also lowered as a part of the definition around it, so its problems are found twice.
     let mut seen = BTreeSet::new();
     problems.retain(|it| seen.insert((it.pointer.clone(), it.keyword.clone(), it.why.clone())));
     for (name, why, remedy) in misplaced_references(&checks) {
@@ -147,7 +147,7 @@ fn settle_one_ofs(lowered: &mut IndexMap<String, Schema>, checks: &Definitions, 
     }
 }
 
-/// Rounds alternate in direction, so that a chain of definitions takes only two.
+/// The direction changes every round, so a chain of definitions takes only two rounds.
 const MAX_ROUNDS: usize = 64;
 
 /// Turns definitions into [`Kind::Never`] if they require a value that cannot exist.
@@ -177,7 +177,7 @@ fn propagate_never(definitions: &mut IndexMap<String, Schema>) {
 /// Later stages recurse through references that stay on the same value, so chains of them are limited.
 const MAX_REFERENCES: usize = 64;
 
-/// Returns definitions that refer to themselves, or through too many others, without an array or object in between.
+/// Returns the definitions that refer to themselves, or through too many others, without an array or object in between.
 /// Each comes with a reason and a remedy.
 fn misplaced_references(checks: &Definitions) -> Vec<(String, String, &'static str)> {
     let edges: Vec<Vec<usize>> = checks
@@ -204,7 +204,7 @@ fn misplaced_references(checks: &Definitions) -> Vec<(String, String, &'static s
 }
 
 struct Facts<'a> {
-    /// The keyword for definitions, replaced by `$defs` in references.
+    /// The keyword for definitions. References get `$defs` instead.
     container: &'a str,
     /// If set, every reference becomes `#/$defs/NAME`, and nested definitions are dropped.
     references: Option<&'a References<'a>>,
@@ -240,7 +240,7 @@ impl Facts<'_> {
                 }
                 other => self.schema(other, &format!("{pointer}/{}", escape(key))),
             };
-            // Once resolved, a dynamic reference is a plain `$ref`.
+            // A dynamic reference that is resolved becomes a plain `$ref`.
             let key = match REFERENCES[1..].contains(&key.as_str()) && self.references.is_some() {
                 true if members.contains_key("$ref") => "$dynamicRef",
                 true => "$ref",

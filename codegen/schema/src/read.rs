@@ -76,16 +76,16 @@ impl Document {
 
 const MAX_DOCUMENTS: usize = 200;
 
-/// A document being completed with those it references.
+/// A document, and what is needed to add those that it references.
 struct Bundle<'a> {
     document: Document,
     folder: Option<&'a Path>,
     /// [`ReadOptions::schema_folder`].
     named: Option<&'a Path>,
     own: Option<&'a Path>,
-    /// Files of the added documents, by URI.
+    /// The files of the added documents, by URI.
     sources: HashMap<String, PathBuf>,
-    /// How many bytes are left for further documents.
+    /// The number of bytes that further documents may take.
     rest: u64,
     digests: Vec<String>,
 }
@@ -138,7 +138,7 @@ impl Bundle<'_> {
         let named = self.named.zip(name);
         let named =
             named.into_iter().flat_map(|(folder, name)| [folder.join(name), folder.join(format!("{name}.json"))]);
-        // A stub that only refers to a published schema often has the same file name, and must not be found as its own
+        // A stub that only refers to a published schema often has the same file name. It must not be found as its own
         // target.
         let source = source.or(self.own).and_then(|path| path.canonicalize().ok());
         let named = named.filter(|path| source.is_none() || path.canonicalize().ok() != source);

@@ -21,17 +21,13 @@ pub(crate) struct References<'d> {
 }
 
 pub(crate) struct Definition<'d> {
-    /// Its JSON pointer.
     pub pointer: String,
-    /// Its schema.
     pub json: &'d Json,
 }
 
 #[derive(Clone, Debug)]
 pub(crate) struct Unresolved {
-    /// The reason.
     pub why: String,
-    /// What the author can do.
     pub remedy: String,
 }
 
@@ -47,17 +43,17 @@ struct Reference {
 
 #[derive(Default)]
 struct Index {
-    /// Pointers of schemas with `$id`, by URI.
+    /// The pointers of schemas with `$id`, by URI.
     resources: HashMap<String, String>,
-    /// Pointers of schemas with an anchor, by URI and fragment.
+    /// The pointers of schemas with an anchor, by URI and fragment.
     anchors: HashMap<String, String>,
-    /// Pointers of schemas with `$dynamicAnchor`, by name. `$recursiveAnchor` counts as the empty name.
+    /// The pointers of schemas with `$dynamicAnchor`, by name. `$recursiveAnchor` counts as the empty name.
     dynamic_anchors: HashMap<String, HashSet<String>>,
     refs: Vec<Reference>,
-    /// Pointers of definitions, by depth.
+    /// The pointers of definitions, by depth.
     entries: BTreeMap<usize, Vec<String>>,
     visited: HashSet<String>,
-    /// Pointers of nested schemas with their own `$schema`: they were separate documents once.
+    /// The pointers of nested schemas with their own `$schema`. They were separate documents once.
     embedded: HashSet<String>,
 }
 
@@ -71,7 +67,7 @@ impl<'d> References<'d> {
             index.entries.values().flatten().cloned().partition(|entry| has_no_keyword(document, entry));
         let targets: Vec<_> = index.refs.iter().map(|it| index.static_target(document, it)).collect();
         if is_type(&document.root) || targets.iter().any(|target| target.as_ref().is_ok_and(String::is_empty)) {
-            // The root gives way if a definition has the same name.
+            // If a definition has the same name, the root gets another one.
             let is_taken = |name: &str| entries.iter().any(|entry| tokens(entry).nth(1).as_deref() == Some(name));
             let name = if is_taken(&root_name) { format!("{root_name}Document") } else { root_name };
             references.add(document, String::new(), name, &mut names);
@@ -115,7 +111,7 @@ impl<'d> References<'d> {
         }
     }
 
-    /// Returns a unique name for a definition: its key, or else its path from the nearest named definition.
+    /// Returns a unique name for a definition: its key, or its path from the nearest named definition.
     fn name_of(&self, pointer: &str, names: &HashMap<String, String>) -> String {
         let all: Vec<String> = tokens(pointer).collect();
         let is_entry = all.len() >= 2 && CONTAINERS.contains(&all[all.len() - 2].as_str());
@@ -142,7 +138,6 @@ pub(crate) fn free_name<T>(definitions: &IndexMap<String, T>, wanted: String) ->
 
 /// A referenced document that is not part of this one.
 pub(crate) struct MissingDocument {
-    /// Its URI.
     pub uri: String,
     /// The text of the reference.
     pub reference: String,
@@ -152,7 +147,7 @@ pub(crate) struct MissingDocument {
 
 /// Returns the referenced documents that are not part of this one.
 pub(crate) fn missing_documents(document: &Document) -> Vec<MissingDocument> {
-    // A cheap test first: building the index takes much longer.
+    // This test is cheap. Building the index takes much longer.
     if !may_leave_document(&document.root) {
         return Vec::new();
     }

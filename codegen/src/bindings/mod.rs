@@ -39,9 +39,9 @@ use tool::{Names, ToolBinding};
 #[derive(Clone, Debug)]
 pub struct Bindings {
     snapshot: Snapshot,
-    /// What generated files call the snapshot. Must not depend on the machine.
+    /// What generated files call the snapshot. It must not depend on the machine.
     source: String,
-    /// The file the snapshot was read from, if any.
+    /// The file that the snapshot was read from, if any.
     path: Option<PathBuf>,
 }
 
@@ -49,13 +49,13 @@ pub struct Bindings {
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct BindingsWritten {
-    /// How many functions there are: one per tool that is not skipped.
+    /// The number of functions, one for each tool that is not skipped.
     pub tools: usize,
-    /// Tools without a function, and why: they are malformed, or their names are too long for a folder.
+    /// The tools without a function, and why. They are malformed, or their names are too long for a folder.
     pub skipped: Vec<String>,
     /// Malformed members that were left out, and schemas that became plain JSON, with the reasons.
     pub notes: Vec<String>,
-    /// Files created, changed or removed.
+    /// The files that were created, changed or removed.
     pub changes: Changes,
 }
 
@@ -158,7 +158,7 @@ impl Bindings {
     }
 }
 
-/// Says why a tool, or part of it, is left out.
+/// Says why a tool or a part of it is left out.
 fn malformed(tool: &Malformed) -> String {
     let problem = |Problem { pointer, why, .. }: &Problem| format!("{pointer}: {why}");
     let problems: Vec<String> = tool.problems.iter().map(problem).collect();

@@ -25,16 +25,15 @@ const IMPORTED_TYPE: &str = "CallToolResult";
 const LONGEST_FILE_NAME: usize = 255;
 
 pub(super) struct Names {
-    /// The function's name, unescaped.
+    /// The function's name, not escaped.
     function: String,
-    /// The type names for arguments and result.
     types: [String; 2],
 }
 
 #[derive(Debug)]
 pub(super) struct ToolBinding<'s> {
     pub(super) tool: &'s str,
-    /// The function's name, unescaped.
+    /// The function's name, not escaped.
     pub(super) function: String,
     pub(super) item: &'s Item,
     pub(super) arguments: SchemaBinding,
@@ -50,7 +49,7 @@ pub(super) struct SchemaBinding {
     schema: Json,
     pub(super) module: String,
     pub(super) exported: String,
-    /// The type's name in the module, or why there is none.
+    /// The type's name in the module, or why there is no type.
     pub(super) rust: Result<String, String>,
 }
 
@@ -83,7 +82,7 @@ impl<'s> ToolBinding<'s> {
         };
         let mut input = item.get("inputSchema").cloned().unwrap_or(Json::Bool(true));
         if let Json::Object(keywords) = &mut input {
-            // Implied by MCP.
+            // MCP implies this.
             keywords.entry("type".to_owned()).or_insert_with(|| Json::String("object".into()));
         }
         let [arguments_part, result_part] = PARTS;
@@ -111,7 +110,7 @@ impl<'s> ToolBinding<'s> {
 }
 
 impl SchemaBinding {
-    /// Generates the module, or records why that is not possible.
+    /// Generates the module, or records why it cannot be generated.
     pub(super) fn emit(&mut self, options: &Options, files: &mut BTreeMap<String, String>) {
         match self.module(options) {
             Ok((rust, module)) => {
@@ -122,7 +121,7 @@ impl SchemaBinding {
         }
     }
 
-    /// Returns the start of a sentence about the values.
+    /// Returns the beginning of a sentence about the values.
     pub(super) fn subject(&self) -> &'static str {
         if self.part == "arguments" { "the arguments are" } else { "the structured content is" }
     }
@@ -149,7 +148,7 @@ impl SchemaBinding {
             root_name: Some(self.exported.clone()),
             ..ReadOptions::default()
         };
-        // Digest this schema only, so that the module does not change with other tools.
+        // The digest is that of this schema alone, so that the module does not change with other tools.
         let digest = sha256(self.schema.to_string());
         let document = Document::of(format!("{} {}", self.tool, self.part), self.schema.clone(), digest, &options)?;
         model(document, Status::Draft.as_str(), false)

@@ -4,9 +4,9 @@ use mcpgen_schema::text::visible_lines;
 
 #[derive(Debug, Default)]
 pub(crate) struct Answer {
-    /// For stdout.
+    /// What goes to stdout.
     pub text: String,
-    /// For stderr, line by line.
+    /// What goes to stderr, line by line.
     pub notes: Vec<String>,
     /// Whether the command found differences, which makes the exit code 1.
     pub differs: bool,

@@ -45,7 +45,7 @@ impl ChangelogArgs {
             self.root.source(revision, documented)
         })?;
         let diff = compared.diff();
-        // List every change, even those the project's configuration accepts.
+        // Every change is listed, even those that the project's configuration accepts.
         let axes = compared.subject().axes().iter().copied().filter(|axis| *axis != Axis::Trust).collect::<Vec<_>>();
         let mut judgement = Policy::default().judge(diff.findings, &axes, jiff::civil::Date::MIN);
         judgement.notes = diff.notes;

@@ -26,7 +26,7 @@ pub(super) struct CompletionsArgs {
     list: Option<List>,
 }
 
-/// Names that depend on the project, so that the scripts ask for them.
+/// Names that depend on the project, so the scripts ask for them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 enum List {
     /// The revisions.
@@ -37,9 +37,9 @@ enum List {
 }
 
 enum Values {
-    /// Known when the script is generated.
+    /// These are known when the script is generated.
     Fixed(Vec<&'static str>),
-    /// Listed by running `mcpgen` in the project.
+    /// The script runs `mcpgen` in the project to list these.
     Listed(List),
 }
 
@@ -73,8 +73,8 @@ impl List {
     }
 }
 
-/// Returns the values an argument can have, going by its value name. clap does not validate them, so that the command
-/// itself can suggest close matches.
+/// Returns the values that an argument can have, according to its value name. clap does not validate them, so that the
+/// command itself can suggest close matches.
 fn values(argument: &Arg) -> Option<Values> {
     let [name] = argument.get_value_names()? else { return None };
     match name.as_str() {
@@ -102,7 +102,7 @@ fn script(shell: Shell, cli: Command) -> String {
     for list in [List::Revisions, List::Names] {
         let (marker, command) = list.texts();
         script = match shell {
-            // The marker is always in double quotes. If no name matches, bash falls back to files (`-o default`).
+            // The marker is always in double quotes. If no name matches, bash completes files (`-o default`).
             Shell::Bash => script.replace(marker, &format!("$({command})")),
             Shell::Fish => {
                 let files = if list == List::Names { "-F" } else { "-f" };
@@ -140,7 +140,7 @@ fn zsh_function(name: &str, list: List) -> String {
     format!("{name}() {{\n    _alternative \"{tag}:($({command}))\"{files}\n}}\n")
 }
 
-/// Returns the fish line for a positional argument. clap generates none.
+/// Returns the fish line for a positional argument, because clap generates none.
 fn fish_positional(command: &str, values: &Values) -> String {
     let (files, names) = match values {
         Values::Fixed(names) => ("-f ", names.join(" ")),

@@ -88,18 +88,18 @@ pub(super) struct DiffArgs {
 #[derive(Clone, Debug)]
 struct Output {
     format: Format,
-    /// `None` for stdout.
+    /// `None` means stdout.
     file: Option<PathBuf>,
 }
 
 impl DiffArgs {
-    /// Runs the comparison. Reads every input before writing anything, and writes all files before stdout.
+    /// Runs the comparison. Reads every input before it writes anything, and writes all files before stdout.
     pub(super) fn run(self) -> Result<Answer, Error> {
         let outputs = self.outputs()?;
         let subject = if self.tools { Subject::Lists } else { Subject::Schemas };
         let policy = Policy::find(self.config.as_deref(), subject)?;
         let baseline = self.baseline.as_deref().map(Baseline::read).transpose()?;
-        // Fail early. Whether the schemas have messages is only known later.
+        // This fails early. Whether the schemas have messages is only known later.
         self.axes(if self.tools { Subject::Lists } else { Subject::Documents })?;
         let mapping = self.protocol.as_deref().map(Mapping::read).transpose()?;
         let compared = Compared::read(subject, (&self.old, &self.new), mapping.as_ref(), |revision, documented| {
@@ -130,7 +130,7 @@ impl DiffArgs {
                 Some(file) => write(&file, &format.render(&report, TextOptions { all: self.all, color: false }))?,
                 None => {
                     answer.text = format.render(&report, TextOptions { all: self.all, color: self.colors() });
-                    // Other formats are for programs, so people get a summary on stderr.
+                    // Other formats are for programs, so stderr has a summary for people.
                     if format != Format::Text {
                         answer.notes.extend(report.stale.iter().map(|stale| format!("error: {stale}")));
                     }
@@ -143,7 +143,7 @@ impl DiffArgs {
     /// Returns the chosen axes, in canonical order.
     fn axes(&self, subject: Subject) -> Result<Vec<Axis>, Error> {
         let mut known = subject.axes().to_vec();
-        // A configuration shared by several schemas may name message axes.
+        // Several schemas may share a configuration, so it may name message axes.
         if subject == Subject::Documents {
             known.splice(0..0, Axis::WIRE);
         }
@@ -201,7 +201,7 @@ impl FromStr for Output {
     }
 }
 
-/// UTC, so that ignores expire everywhere at the same time.
+/// Returns the day in UTC, so that ignores expire everywhere at the same time.
 fn today() -> Date {
     jiff::Timestamp::now().to_zoned(jiff::tz::TimeZone::UTC).date()
 }

@@ -73,7 +73,7 @@ impl InspectArgs {
         Ok(Answer { text, ..Answer::default() })
     }
 
-    /// Returns the models of all revisions, or nothing if the subject is not one of them.
+    /// Returns the models of all revisions, or none if the subject is not a revision.
     fn revisions(&self) -> Result<Vec<Protocol>, Error> {
         match self.root.open() {
             Ok(workspace) if workspace.revision(&self.subject).is_ok() => workspace.models(),

@@ -52,7 +52,7 @@ impl Emitter<'_> {
     }
 }
 
-/// Emits a call that sets a limit. The two names are the methods for inclusive and exclusive limits.
+/// Emits a call that sets a limit, with the method for inclusive or for exclusive limits.
 fn limit(bound: &Bound, [inclusive, exclusive]: [&str; 2]) -> TokenStream {
     let (set, value) = (ident(if bound.exclusive { exclusive } else { inclusive }), number_literal(&bound.value));
     quote!(#set(#value))

@@ -19,7 +19,7 @@ fn function_name(name: &str) -> String {
     if is_plain && name.starts_with(|c: char| c.is_ascii_uppercase()) { base } else { format!("{base}_{hash:08x}") }
 }
 
-/// Emits a check, and a `static` for each regular expression in it. The file has to import `codec`.
+/// Emits a check, and a `static` for each regular expression in it. The file must import `codec`.
 struct CheckWriter<'p> {
     scope: &'p Scope<'p>,
     /// The path of the functions for definitions.
@@ -168,7 +168,7 @@ impl CheckWriter<'_> {
     }
 }
 
-/// Qualifies a literal. Inside declarations, the macros import the variants.
+/// Qualifies a literal. In declarations, the macros import the variants.
 fn qualified(literal: &TokenStream) -> TokenStream {
     quote!(codec::Literal::#literal)
 }

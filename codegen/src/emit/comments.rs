@@ -1,8 +1,8 @@
-//! Doc comments. Until the code is printed, a comment is a single attribute; its line width depends on the indentation,
-//! and the targets of its links on what the file imports.
+//! Doc comments. Until the code is printed, a comment is a single attribute, because the width of its lines depends on
+//! the indentation, and the targets of its links depend on what the file imports.
 //!
-//! The attributes hold only the number of a text in [`Comments`]: long literals would be slow to escape, parse and
-//! print.
+//! The attributes contain only the number of a text in [`Comments`], because long literals are slow to escape, parse
+//! and print.
 
 use std::cell::RefCell;
 use std::collections::BTreeSet;
@@ -14,11 +14,10 @@ use quote::quote;
 
 use super::declarations::WIDTH;
 
-/// Marks an attribute that holds a number. Texts cannot contain this character, because invisible characters are
+/// Marks an attribute that contains a number. No text contains this character, because invisible characters are
 /// escaped.
 const NUMBER: &str = "\u{2028}";
 
-/// The texts of all comments.
 #[derive(Default)]
 pub(crate) struct Comments(RefCell<Vec<String>>);
 
@@ -37,7 +36,7 @@ impl Comments {
     }
 }
 
-/// Expands comments in printed code into lines, followed by the targets of their links, and puts blank lines between
+/// Expands the comments in printed code to lines, followed by the targets of their links. Puts blank lines between
 /// functions.
 pub(super) fn finish(code: &str, comments: &Comments, link_targets: impl Fn(&str) -> BTreeSet<String>) -> String {
     let texts = comments.0.borrow();

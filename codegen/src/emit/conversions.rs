@@ -11,7 +11,7 @@ use crate::emit::file::repository_header;
 /// Marks where a row may be broken into lines. Rows contain no other tabs.
 const BREAK: &str = ",\t";
 
-/// The start of the file. Names are short, because the tables repeat them many times.
+/// The beginning of the file. Names are short, because the tables repeat them many times.
 const IMPORTS: &str = "\
 //! The types of all revisions, as tables for conversions. Types that are equal in several revisions have one row.
 

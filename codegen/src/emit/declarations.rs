@@ -6,7 +6,7 @@ use quote::ToTokens as _;
 
 pub(super) const WIDTH: usize = 120;
 
-/// A space where lines must not break. Literals escape it, so tokens never contain it.
+/// A space where a line must not break. Literals escape it, so tokens never contain it.
 const SPACE: &str = "\u{1}";
 
 pub(super) fn print(call: &syn::Macro) -> String {
@@ -15,12 +15,12 @@ pub(super) fn print(call: &syn::Macro) -> String {
     let mut out = format!("{path}! {{ {} }}\n", text.trim_end().replace('\n', " "));
     if out.len() > WIDTH + 1 {
         let mut entries = text.lines().peekable();
-        // The type's name, up to the semicolon, stays on the first line.
+        // The first line has the type's name, up to the semicolon.
         let name = entries.next_if(|entry| entry.ends_with(';')).map(|name| format!(" {name}"));
         out = format!("{path}! {{{}\n", name.unwrap_or_default());
         let mut line = String::new();
         for entry in entries {
-            // One line per guard of a union.
+            // Each guard of a union has a separate line.
             let has_guard = entry.starts_with('[') || line.starts_with('[');
             if has_guard || 4 + line.len() + 1 + entry.len() > WIDTH {
                 out.push_str(&fill(line.split_ascii_whitespace(), "        "));
@@ -34,7 +34,7 @@ pub(super) fn print(call: &syn::Macro) -> String {
     out.replace(SPACE, " ")
 }
 
-/// Fills indented lines with words. All lines but the first start with `hanging`.
+/// Fills lines with words. All lines but the first begin with `hanging`.
 pub(super) fn fill<'w>(words: impl IntoIterator<Item = &'w str>, hanging: &str) -> String {
     let (mut out, mut line) = (String::new(), String::new());
     for word in words {
@@ -129,7 +129,7 @@ impl Writer {
             Delimiter::Brace => ("{", "}"),
             Delimiter::None => ("", ""),
         };
-        // No space between a function's name and its parentheses.
+        // There is no space between a function's name and its parentheses.
         self.is_tight |= delimiter == Delimiter::Parenthesis && !self.text.ends_with('"');
         let is_attribute = self.text.ends_with('#');
         self.push(open);
@@ -140,7 +140,7 @@ impl Writer {
         self.tokens(tokens, false);
         self.is_tight = true;
         self.push(close);
-        // Never break lines in an attribute or in a phrase such as `(into Vec<T>)`.
+        // Lines do not break in an attribute or in a phrase such as `(into Vec<T>)`.
         if is_phrase {
             let phrase = self.text.split_off(start);
             self.text.push_str(&phrase.replace(' ', SPACE));

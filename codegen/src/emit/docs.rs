@@ -20,7 +20,7 @@ pub(super) struct DocWriter<'a> {
     pub(super) comments: Comments,
 }
 
-/// How many users a type's documentation names.
+/// The maximum number of users that a type's documentation names.
 const NAMED_USERS: usize = 6;
 
 const CHECKED: &str = "Checked against the schema when it is created.";
@@ -147,7 +147,7 @@ impl<'a> DocWriter<'a> {
     }
 
     fn users(&self, id: TypeId) -> Option<String> {
-        // Already mentioned in the type's role.
+        // The type's role already mentions it.
         let request = self.request(id).map(|(_, request)| request.type_id);
         let is_message = self.protocol.message(id).is_some();
         let sends = |user: TypeId| self.protocol.types[user].is_message_set();
@@ -156,7 +156,7 @@ impl<'a> DocWriter<'a> {
         if users.is_empty() {
             return None;
         }
-        // "And 1 more" would be no shorter than the name.
+        // "And 1 more" would be as long as the name.
         let count = if users.len() == NAMED_USERS + 1 { users.len() } else { NAMED_USERS };
         let named = users.iter().take(count).map(|user| format!("[`{}`]", self.protocol.types[*user].rust));
         let more = users.len().saturating_sub(count);
@@ -178,7 +178,7 @@ impl<'a> DocWriter<'a> {
         Some(self.linked(first.trim()).replace('\n', " "))
     }
 
-    /// Unlinks types that this revision does not have.
+    /// Removes links to types that this revision does not have.
     fn linked(&self, text: &str) -> String {
         let mut text = text.to_owned();
         let names: Vec<String> = links(&text).map(str::to_owned).collect();
@@ -303,7 +303,7 @@ impl<'a> DocWriter<'a> {
         quote!(#text #deprecation)
     }
 
-    /// Mentions what a signature does not show: a JSON name that differs, and `null`.
+    /// Mentions what a signature does not show: a different name in JSON, and `null`.
     fn signature_facts(&self, member: &Member) -> Option<String> {
         let wire = code(&member.wire);
         let content = member.value().map(|content| self.protocol.follow(content));

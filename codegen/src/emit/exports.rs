@@ -1,4 +1,4 @@
-//! The names that each file exports. Computed up front, so that areas can be emitted independently.
+//! The names that each file exports. They are determined first, so that areas can be emitted independently.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -22,24 +22,25 @@ pub(super) struct Exports {
     pub(super) message_names: MessageNames,
 }
 
-/// Names of items other than types of the model. All belong to the messages area.
+/// The names of items that are not types of the model. All belong to the messages area.
 pub(super) struct MessageNames {
-    /// Method enums with their message sets. This and the other lists omit what an extension takes from its revision.
+    /// The method enums with their message sets. This list and the others omit what an extension takes from its
+    /// revision.
     pub(super) method_enums: Vec<(MessageSet, TypeId, String)>,
     /// Message types: sender, the unions of its requests and notifications, and the name.
     pub(super) envelopes: Vec<(Side, [TypeId; 2], String)>,
     /// Error codes by position in the model, with the names of their constants.
     pub(super) error_codes: Vec<(usize, String)>,
-    /// Builders for constructors that leave out members which callers could swap.
+    /// The builders for constructors that leave out members which callers could swap.
     pub(super) builders: BTreeMap<TypeId, Builder>,
     /// Items that an extension takes from its revision, with their names there.
     pub(super) shared: BTreeMap<String, String>,
 }
 
-/// A builder that sets the members left out by a constructor, one after the other.
+/// A builder that sets the members that a constructor leaves out, one after the other.
 pub(super) struct Builder {
     pub(super) name: String,
-    /// Positions of the members, in order.
+    /// The positions of the members, in order.
     pub(super) members: Vec<usize>,
 }
 
@@ -157,7 +158,8 @@ impl MessageNames {
     }
 }
 
-/// Names a type's builder. Programs rarely write the name, so a long one drops the last words of the type's.
+/// Names a type's builder. Programs rarely write this name, so if it is long, it drops the last words of the type's
+/// name.
 fn builder_name(rust: &str) -> String {
     const MAX: usize = 45;
     const SUFFIX: &str = "Builder";

@@ -34,7 +34,7 @@ pub(crate) fn render(file: &str, header: &str, tokens: TokenStream, comments: &C
     Ok(format!("{header}{}", printer.text))
 }
 
-/// Formats the items of an area one by one, so that even 10,000 types never form one big syntax tree.
+/// Formats the items of an area one by one, so that even 10,000 types do not form one big syntax tree.
 pub(super) fn area_file(
     items: Vec<TokenStream>,
     scope: &Scope<'_>,
@@ -51,7 +51,7 @@ pub(super) fn area_file(
     Ok(format!("{header}{}", printer.text))
 }
 
-/// Parses tokens as a file. An error is a bug in an emitter.
+/// Parses tokens as a file. If this fails, an emitter has a bug.
 fn parse(file: &str, tokens: TokenStream) -> Result<syn::File, Error> {
     syn::parse2(tokens).map_err(|error| Error::Defect(format!("mcpgen produced invalid Rust for {file}: {error}")))
 }
@@ -63,7 +63,7 @@ struct Printer<'c> {
     last: Option<Kind>,
 }
 
-/// Consecutive items of one of these kinds have no blank line in between, except `Other`.
+/// Consecutive items of the same kind have no blank line in between, except for `Other`.
 #[derive(Clone, Copy, PartialEq)]
 enum Kind {
     Import,

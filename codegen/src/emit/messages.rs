@@ -159,7 +159,7 @@ impl Emitter<'_> {
         quote!(#[doc = #docs] pub type #rust = #message<#requests, #notifications>;)
     }
 
-    /// Returns the version of the messages. Messages of an extension belong to the revision they extend, so that
+    /// Returns the version of the messages. Messages of an extension belong to the revision that it extends, so that
     /// routers serve them to peers of that revision.
     fn version(&self) -> &str {
         self.protocol.extends.as_ref().map_or(&self.protocol.revision, |extends| &extends.revision)

@@ -29,8 +29,8 @@ pub fn emit(protocol: &Protocol, options: &Options) -> Result<BTreeMap<String, S
     emit_on(threads(), protocol, options, None)
 }
 
-/// Like [`emit`], on a given number of threads, which does not affect the result. `title` documents the module if the
-/// schema is not a protocol.
+/// Like [`emit`], on this many threads, which does not affect the result. `title` documents the module if the schema is
+/// not a protocol.
 pub(crate) fn emit_on(
     threads: usize,
     protocol: &Protocol,
@@ -100,7 +100,7 @@ fn root(lines: &[String], protocol: &Protocol, exports: &Exports, options: &Opti
         (quote!(#gate mod #module;), exports)
     });
     let (modules, exports): (Vec<_>, Vec<_>) = modules.unzip();
-    // Foreign prose may be laid out in a way that rustdoc's lints reject.
+    // rustdoc's lints may reject the layout of foreign prose.
     let layout = options.vendored.is_none().then(|| {
         quote! {
             #![allow(clippy::doc_lazy_continuation, clippy::doc_overindented_list_items, reason = "the schema's own prose")]
@@ -109,7 +109,7 @@ fn root(lines: &[String], protocol: &Protocol, exports: &Exports, options: &Opti
         }
     });
     let extends = protocol.extends.as_ref().filter(|_| options.vendored.is_none());
-    // For a vendored module, the declaring file has this attribute.
+    // The file that declares a vendored module has this attribute.
     let deprecated = extends.map(|_| quote!(#![allow(deprecated, reason = "deprecated items remain")]));
     let has_schema = extends.map(|extends| has_schema(extends, &support));
     Ok(quote! {
@@ -123,7 +123,8 @@ fn root(lines: &[String], protocol: &Protocol, exports: &Exports, options: &Opti
     })
 }
 
-/// Returns a compile-time check that `mcpgen-types` was generated from the schema that this module extends.
+/// Returns a check, made when the module is compiled, that `mcpgen-types` was generated from the schema that this
+/// module extends.
 fn has_schema(extends: &Extends, support: &syn::Path) -> TokenStream {
     let Extends { revision, module, digest, .. } = extends;
     let constant = format_ident!("{}", module.to_uppercase());
@@ -171,7 +172,7 @@ fn map(protocol: &Protocol) -> Vec<String> {
         let link = format!("[{}](self::{})", cell(method), names::escape(&def.rust));
         let cells = areas.entry(protocol.area(type_id)).or_default();
         for (cell, side) in cells.iter_mut().zip([Side::Client, Side::Server]) {
-            // Embedded requests appear in the server's results.
+            // Embedded requests are in the server's results.
             let is_inside = senders.is_empty() && side == Side::Server;
             if senders.contains(&side) || is_inside {
                 cell.push(if is_inside { format!("{link} (in a result)") } else { link.clone() });

@@ -1,8 +1,8 @@
 //! Resolves type expressions to Rust types. Only this file uses typify.
 //!
-//! Every named type is registered with typify as a replacement, so typify only combines them into lists, maps and
-//! options. The keys are `T0`, `T1` and so on, which typify does not rename. If typify defines a struct of its own,
-//! that is an error. Numbers and formats never reach typify.
+//! Every named type is registered with typify as a replacement, so typify only combines them to lists, maps and
+//! options. The keys are `T0`, `T1` and so on, which typify does not rename. If typify defines a struct, that is an
+//! error. Numbers and formats never reach typify.
 
 use std::collections::HashMap;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -13,7 +13,7 @@ use schemars::schema::Schema;
 use serde_json::{Value, json};
 use typify::{TypeSpace, TypeSpaceImpl, TypeSpaceSettings};
 
-/// A placeholder for the core in types resolved by typify. [`super::scope`] replaces it.
+/// Stands for the core in types from typify. [`super::scope`] replaces it.
 pub(super) const CORE: &str = "mcpgen_core";
 
 /// The Rust types for scalars and core types, keyed by the variant name in [`Type`].
@@ -73,7 +73,7 @@ impl Resolver {
     }
 }
 
-/// Calls typify, turning panics into errors.
+/// Calls typify and turns a panic into an error.
 fn guard<T>(item: &str, ask: impl FnOnce() -> Result<T, String>) -> Result<T, Error> {
     let answer = catch_unwind(AssertUnwindSafe(ask)).unwrap_or_else(|_| Err("typify panicked".to_owned()));
     answer.map_err(|why| Error::Defect(format!("mcpgen found no Rust type for {item}: {why}")))

@@ -1,4 +1,4 @@
-//! How an area's file spells each name, and what it imports.
+//! How an area's file writes each name, and what the file imports.
 
 use std::cell::RefCell;
 use std::collections::BTreeSet;
@@ -12,7 +12,7 @@ use super::exports::Exports;
 use super::ident;
 use super::rust_type::CORE;
 
-/// Shortens names as far as the file's other names allow, and collects the imports this takes.
+/// Shortens names as far as the file's other names allow, and collects the imports that this takes.
 pub(super) struct Scope<'a> {
     exports: &'a Exports,
     area: &'a str,
@@ -21,7 +21,7 @@ pub(super) struct Scope<'a> {
     from_siblings: RefCell<BTreeSet<String>>,
 }
 
-/// Also derive macros in std, so links to types with these names need `type@`.
+/// std has derive macros with these names too, so links to such types need `type@`.
 const DERIVES: &[&str] = &["Clone", "Copy", "Debug", "Default", "Eq", "Hash", "Ord", "PartialEq", "PartialOrd"];
 
 impl<'a> Scope<'a> {
@@ -45,7 +45,7 @@ impl<'a> Scope<'a> {
         ident(name)
     }
 
-    /// Returns a core item: imported, or as a path if the module exports a type with the same name.
+    /// Returns a core item. It is imported, or a path if the module exports a type with the same name.
     pub(super) fn core(&self, name: &str) -> TokenStream {
         let (rust, support) = (ident(name), self.support);
         if self.imports_core(name) { quote!(#rust) } else { quote!(#support::#rust) }
@@ -64,7 +64,7 @@ impl<'a> Scope<'a> {
         self.exports.home(name).is_some()
     }
 
-    /// Returns just the last segment of a prelude item's path, unless the module exports a type with the same name.
+    /// Returns only the last segment of a prelude item's path, unless the module exports a type with the same name.
     pub(super) fn prelude(&self, path: TokenStream) -> TokenStream {
         match path.clone().into_iter().last() {
             Some(TokenTree::Ident(name)) if !self.exports(&name.to_string()) => quote!(#name),

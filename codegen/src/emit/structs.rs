@@ -41,7 +41,7 @@ impl Emitter<'_> {
         })
     }
 
-    /// Emits an object kept as JSON text, with getters for the members that the schema restricts.
+    /// Emits an object that is kept as JSON text, with getters for the members that the schema restricts.
     fn json_schema(&mut self, id: TypeId, body: &Struct) -> Result<TokenStream, Error> {
         let (docs, name) = (self.docs.definition(id), ident(&self.def(id).rust));
         let (mut getters, mut members) = (TokenStream::new(), TokenStream::new());
@@ -159,7 +159,7 @@ impl Emitter<'_> {
         }
     }
 
-    /// Emits the declaration, which implements constructor, setters, encoding and decoding.
+    /// Emits the declaration, which implements the constructor, the setters, encoding and decoding.
     fn declaration(&mut self, id: TypeId, body: &Struct) -> Result<TokenStream, Error> {
         let name = ident(&self.def(id).rust);
         let members = body.members.iter().enumerate();

@@ -1,4 +1,4 @@
-//! What each revision added and removed.
+//! Finds what each revision added and removed.
 
 use std::collections::BTreeSet;
 

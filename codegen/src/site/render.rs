@@ -38,7 +38,7 @@ pub fn render(protocol: &Protocol, revisions: &[Protocol]) -> String {
 struct Site<'p> {
     protocol: &'p Protocol,
     revisions: &'p [Protocol],
-    /// For each type, the types and methods that use it.
+    /// The types and methods that use each type.
     users: Vec<BTreeSet<User<'p>>>,
 }
 
@@ -193,7 +193,7 @@ impl Site<'_> {
             Shape::Alias(..) | Shape::Newtype(_) => "the same as".to_owned(),
             _ => words,
         };
-        // Why a union is undecided only matters to people who generate code.
+        // Why a union is undecided matters only to people who generate code.
         let notes = if matches!(def.shape, Shape::Undecided(_)) { Vec::new() } else { notes };
         match &def.shape {
             Shape::Struct(Struct { members, .. }) if !members.is_empty() => self.members(text, def, members),

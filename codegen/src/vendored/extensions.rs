@@ -102,7 +102,7 @@ impl Workspace {
         }
         let contract = Contract { document, mapping, names };
         let mut protocol = model(contract, &row.name, row.status == Status::Released)?;
-        // Most fixups are for revisions, so a mismatch means nothing here.
+        // Most fixups are for revisions, so a mismatch does not matter here.
         protocol.fixups.retain(|applied| !applied.pointers.is_empty() || applied.is_for(&row.name));
         let module = mcpgen_model::Revision::module_of(&row.core);
         Ok(extend(protocol, core, module, Some(row.version.clone())))

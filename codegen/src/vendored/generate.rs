@@ -87,7 +87,7 @@ type Module = (Summary, BTreeMap<String, String>);
 struct Job<'p> {
     protocol: &'p Protocol,
     options: Options,
-    /// Below [`GENERATED`].
+    /// The folder below [`GENERATED`].
     folder: String,
 }
 

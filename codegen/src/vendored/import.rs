@@ -169,7 +169,7 @@ fn extension_row(
     })
 }
 
-/// Writes files. With `may_change` unset, writes nothing if any file would change.
+/// Writes files. Unless `may_change` is set, writes nothing if any file would change.
 fn write(
     folder: &Path,
     files: impl IntoIterator<Item = (String, String)>,

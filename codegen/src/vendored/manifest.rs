@@ -1,6 +1,6 @@
-//! Keeps the features of the generated crate up to date, one per revision and extension, in a marked region of its
-//! hand-written manifest. Default features are outside the region, because changing them breaks dependants
-//! (VERSIONING.md).
+//! Updates the features of the generated crate, one for each revision and extension, in a marked region of its
+//! hand-written manifest. Default features are outside the region, because changing them breaks crates that depend on
+//! it (VERSIONING.md).
 
 use std::path::Path;
 

@@ -193,8 +193,8 @@ impl Workspace {
         Ok(self.docs.document(self.revision_model(name)?, &Lifetimes::default()))
     }
 
-    /// Reads a vendored schema as if it were just any file: without our documentation and deprecations, and without the
-    /// names and rules of `schema/names.toml`.
+    /// Reads a vendored schema like any other file: without our documentation and deprecations, and without the names
+    /// and rules of `schema/names.toml`.
     pub fn undocumented_model(&self, name: &str) -> Result<Protocol, Error> {
         if let Some(row) = self.extension(name) {
             let (document, mapping) = self.extension_contract(row)?;

@@ -35,7 +35,7 @@ pub(super) fn areas(types: &Types, messages: &Messages, error_codes: &[ErrorCode
             users[id].insert(area.clone());
         }
     }
-    // Types that no message uses, such as responses, follow the types they use.
+    // Types that no message uses, such as responses, follow the types that they use.
     let unused: Vec<TypeId> = (0..count).filter(|&id| users[id].is_empty()).collect();
     let own: Vec<String> = types.iter().zip(&users).map(|(def, users)| area_of(def, users)).collect();
     let mut areas = own.clone();
@@ -104,7 +104,6 @@ fn may_move(from: &str, to: &str) -> bool {
     from == COMMON || (to == CAPABILITIES && from != CAPABILITIES)
 }
 
-/// Returns the types of members such as `clientInfo` and `capabilities`.
 fn declarations(types: &Types) -> impl Iterator<Item = TypeId> {
     let bodies = types.iter().filter_map(|def| match &def.shape {
         Shape::Struct(body) => Some(body),
@@ -142,7 +141,7 @@ pub fn area_of_method(method: &str) -> String {
     }
 }
 
-/// Turns a name into a module name that clashes with no other file.
+/// Turns a name into a module name that no other file has.
 fn area_name(name: &str) -> String {
     match module_name(name) {
         taken if [COMMON, MESSAGES, JSON_RPC, CHECKS, JSON_SCHEMA, "mod"].contains(&taken.as_str()) => {
@@ -162,8 +161,8 @@ fn reachable(uses: &[Vec<TypeId>], roots: Vec<TypeId>, messages: &BTreeSet<TypeI
     seen
 }
 
-/// Returns the area that uses a type. Among several, one that appears in the type's name wins (`tools` for `ToolUse`),
-/// otherwise it is [`COMMON`].
+/// Returns the area that uses a type. If several areas use it, one whose name is part of the type's name wins, such as
+/// `tools` for `ToolUse`. Otherwise, it is [`COMMON`].
 fn area_of(def: &TypeDef, users: &BTreeSet<String>) -> String {
     if users.len() == 1 {
         return users.iter().next().expect("one area").clone();

@@ -31,7 +31,7 @@ pub(super) fn with_boxes(mut types: Vec<TypeDef>) -> Vec<TypeDef> {
         .map(|def| {
             let mut held = Vec::new();
             match &def.shape {
-                // Stored as JSON, not as its alternatives.
+                // This is stored as JSON, not as its alternatives.
                 Shape::Undecided(_) => {}
                 // All later items are in a `Vec`.
                 Shape::Tuple(tuple) => held.extend(tuple.first.iter().filter_map(|item| item.content.by_value())),
@@ -69,7 +69,7 @@ pub(super) fn with_boxes(mut types: Vec<TypeDef>) -> Vec<TypeDef> {
     types
 }
 
-/// Union variants above this size, in bytes, are boxed. Same threshold as clippy's `large_enum_variant`.
+/// Union variants that take more bytes are boxed. The threshold is that of clippy's `large_enum_variant`.
 const LARGE: usize = 200;
 
 struct Sizes {

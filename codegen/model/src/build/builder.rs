@@ -90,12 +90,12 @@ pub(super) struct Builder<'a> {
     universal: BTreeSet<String>,
     pub(super) types: Vec<TypeDef>,
     pub(super) names: BTreeMap<String, TypeId>,
-    /// Definitions by fingerprint. Inline copies of one become references to it. Left out if two definitions share a
-    /// fingerprint.
+    /// The definitions by fingerprint, except those that share one. Inline copies of a definition become references to
+    /// it.
     definitions: BTreeMap<String, TypeId>,
-    /// Inline types by fingerprint, so that equal ones are merged.
+    /// The inline types by fingerprint, so that equal ones are merged.
     known: BTreeMap<String, TypeId>,
-    /// Where each inline type occurs. Empty for definitions.
+    /// Where each inline type occurs. Definitions have no entries.
     pub(super) occurrences: Vec<Vec<Occurrence>>,
     pub(super) problems: Vec<Problem>,
 }
@@ -140,7 +140,7 @@ impl<'a> Builder<'a> {
         self.types[id].shape = shape;
     }
 
-    /// Returns the shape of a definition. Unlike in [`Self::content`], the type already has a name.
+    /// Returns the shape of a definition. In contrast to [`Self::content`], the type already has a name.
     fn shape(&mut self, schema: &Schema, at: &Occurrence) -> Shape {
         match &schema.kind {
             Kind::Never => Shape::Never,
@@ -166,7 +166,6 @@ impl<'a> Builder<'a> {
         }
     }
 
-    /// Returns the type expression for a schema within a definition.
     pub(super) fn content(&mut self, schema: &Schema, at: &Occurrence) -> Type {
         let at = &Occurrence { pointer: schema.note.pointer.clone(), ..at.clone() };
         let is_named = |id: TypeId| self.types[id].name == at.long_name();
@@ -208,7 +207,7 @@ impl<'a> Builder<'a> {
         }
     }
 
-    /// Returns the definition that an inline schema is a copy of.
+    /// Returns the definition that an inline schema copies.
     fn copied(&self, schema: &Schema) -> Option<TypeId> {
         if !is_type(&schema.kind) || self.definitions.is_empty() {
             return None;
@@ -219,7 +218,7 @@ impl<'a> Builder<'a> {
         (!is_same && definition.note.discriminator == schema.note.discriminator).then_some(id)
     }
 
-    /// Returns the type of a scalar or list, ignoring its limit.
+    /// Returns the type of a scalar or a list without its limit.
     fn plain(&mut self, kind: &Kind, at: &Occurrence) -> Type {
         match kind {
             Kind::String(_) => Type::String,
@@ -231,7 +230,7 @@ impl<'a> Builder<'a> {
         }
     }
 
-    /// Returns a scalar or list with its limit, or `None` if the Rust type already enforces it.
+    /// Returns a scalar or a list with its limit, or `None` if the Rust type already enforces the limit.
     fn limited(&mut self, kind: &Kind, at: &Occurrence) -> Option<Bounded> {
         let limit = Some(limit(kind)?);
         Some(Bounded { inner: self.plain(kind, at), limit, checks: Vec::new() })
@@ -245,7 +244,7 @@ impl<'a> Builder<'a> {
         Shape::Bounded(Bounded { inner, limit: None, checks: names.into_iter().collect() })
     }
 
-    /// Handles an array with leading items: a tuple if all of them are required, otherwise a list with a check.
+    /// Returns a tuple if the array requires all of its leading items. Otherwise, returns a list with a check.
     fn array(&mut self, array: &Array, at: &Occurrence) -> Shape {
         let count = array.first.len() as u64;
         if array.length.min < count || array.first.len() > MAX_TUPLE {
@@ -277,7 +276,7 @@ impl<'a> Builder<'a> {
             && absorbing(variants, self.algebra).is_none()
         {
             let decision = decide(variants, inner.note.discriminator.as_ref(), self.algebra);
-            // An inexact decision could reject values that the checks accept.
+            // A decision that is not exact could reject values that the checks accept.
             let conflict =
                 decision.map_or_else(Some, |decision| conflict(&decision, variants, Conventions::None, self.algebra));
             if let Some(conflict) = conflict {
@@ -317,7 +316,8 @@ impl<'a> Builder<'a> {
         let mut fields = Namespace::default();
         fields.claim("extra");
         let names = fields.claim_all(object.properties.keys().map(|wire| (wire.as_str(), field_name(wire))));
-        // Params get their own type per method, even if they are equal today: they may diverge in a later revision.
+        // Every method gets a separate type for its params, even if they are equal today, because they may diverge in a
+        // later revision.
         let is_message = object.requires("method");
         let members = object.properties.iter().zip(names).map(|((wire, property), rust)| {
             let note = &property.schema.note;
@@ -413,7 +413,7 @@ impl<'a> Builder<'a> {
 }
 
 impl Decision {
-    /// Renumbers the variants after unreachable ones were removed.
+    /// Adapts the guards after unreachable variants were removed.
     fn renumbered(mut self, kept: &[usize]) -> Decision {
         for guard in &mut self.guards {
             guard.variant = kept.iter().position(|&variant| variant == guard.variant).unwrap_or_default();
@@ -422,13 +422,13 @@ impl Decision {
     }
 }
 
-/// Per definition, for the proof that it accepts every value.
+/// The budget for proving that a definition accepts every value.
 const BUDGET: Budget = Budget { steps: 1_000 };
 
 /// Returns the definitions that accept every JSON value.
 fn universal(normalised: &Normalised) -> BTreeSet<String> {
     let definitions = &normalised.checks;
-    // Cheap samples rule out most definitions without a proof.
+    // Samples take little time, and rule out most definitions without a proof.
     let samples = [Json::Null, Json::Bool(true), Json::Array(Vec::new()), Json::Object(IndexMap::new())];
     let is_universal = |(name, schema): &(&String, &Schema)| {
         let check = &definitions[*name];
@@ -455,7 +455,7 @@ pub(super) fn type_def(name: &str, origin: Origin, note: &Note) -> TypeDef {
     }
 }
 
-/// Returns the hand-written core type that stands for this definition, if there is one.
+/// Returns the hand-written core type that replaces this definition, if there is one.
 fn core_type(name: &str, schema: &Schema) -> Option<CoreType> {
     let is_string = |schema: &Schema| matches!(&schema.kind, Kind::String(length) if length.is_free());
     let is_integer = |schema: &Schema| matches!(&schema.kind, Kind::Integer(bounds) if bounds.is_free());
@@ -484,7 +484,7 @@ pub(super) fn used_checks<'c>(checks: impl IntoIterator<Item = &'c Check>, all: 
     all.iter().filter(|(name, _)| used.contains(name.as_str())).map(|(n, c)| (n.clone(), c.clone())).collect()
 }
 
-/// Returns the limit of a scalar or list, or `None` if the Rust type enforces it.
+/// Returns the limit of a scalar or a list, or `None` if the Rust type enforces it.
 fn limit(kind: &Kind) -> Option<Limit> {
     match kind {
         Kind::String(length) if !length.is_free() => Some(Limit::Length(length.clone())),

@@ -17,12 +17,12 @@ use crate::decision::{Condition, Decision};
 pub(super) enum Conventions {
     /// All documents count.
     None,
-    /// Ignores objects that happen to contain another variant's members or tag. Schemas leave objects open for later
-    /// versions to add members, not to mix variants.
+    /// Ignores objects that happen to contain another variant's members or tag. Schemas leave objects open so that
+    /// later versions can add members, not so that people mix variants.
     Open,
 }
 
-/// Per union.
+/// The budget for each union.
 const BUDGET: Budget = Budget { steps: 20_000 };
 
 /// Returns two variants that the decision confuses, or `None` if it provably accepts every document that some variant
@@ -65,7 +65,7 @@ fn usual(
     Check::All([variants[index].to_check()].into_iter().chain(usual).collect())
 }
 
-/// Returns a check against documents that satisfy, by accident, a guard for another variant.
+/// Returns a check that rejects documents which satisfy a guard for another variant by accident.
 fn is_usual(guard: &Condition, variant: &Schema, algebra: &Algebra<'_>) -> Option<Check> {
     let (path, values) = match guard {
         Condition::Present(path) => (path, None),
@@ -91,7 +91,7 @@ enum Said {
     All,
 }
 
-/// Beyond this nesting, a schema counts as unknown.
+/// A schema that nests deeper counts as unknown.
 const MAX_DEPTH: u32 = 48;
 
 fn said(schema: &Schema, path: &[String], algebra: &Algebra<'_>, depth: u32) -> Said {
@@ -117,7 +117,7 @@ fn said(schema: &Schema, path: &[String], algebra: &Algebra<'_>, depth: u32) -> 
     }
 }
 
-/// A quick version of [`conflict`] that proves less. It also holds if a guard picks another variant that accepts the
+/// A quick version of [`conflict`] that proves less. It also holds if a guard selects another variant that accepts the
 /// document.
 fn is_exact(decision: &Decision, variants: &[Schema], conventions: Conventions, algebra: &Algebra<'_>) -> bool {
     let guards: Vec<Option<Schema>> = decision.guards.iter().map(|guard| guarded(&guard.when)).collect();
@@ -135,7 +135,7 @@ fn is_exact(decision: &Decision, variants: &[Schema], conventions: Conventions, 
             if !fits {
                 return false;
             }
-            // This guard catches all documents of the variant, so later ones do not matter.
+            // This guard selects all documents of the variant, so later guards do not matter.
             if is_sent_here {
                 return true;
             }
@@ -182,7 +182,7 @@ fn guarded(when: &[Condition]) -> Option<Schema> {
 fn member(path: &[String], required: bool, kind: Kind) -> Option<Kind> {
     let (name, rest) = path.split_first()?;
     let kind = if rest.is_empty() { kind } else { member(rest, required, kind)? };
-    // `0` may also be an array index, so it does not imply an object.
+    // `0` may also be an index of an array, so it does not imply an object.
     (name != "0").then(|| {
         let schema = Schema::at("", kind);
         object([(name.clone(), Property { required, schema })].into_iter().collect())

@@ -38,7 +38,8 @@ pub(super) fn enumeration(values: &[Json], note: &Note) -> Vec<Value> {
     values.iter().zip(names).map(|(json, rust)| Value { json: json.clone(), rust }).collect()
 }
 
-/// Labels a union's variants, for naming inline types. An object is labelled by the constant that tells it apart.
+/// Labels a union's variants. Inline types are named after these labels. An object is labelled with the constant that
+/// distinguishes it.
 pub(super) fn variant_labels(variants: &[Schema]) -> Vec<String> {
     let constants = |schema: &Schema| -> IndexMap<String, String> {
         let Kind::Object(object) = &schema.unchecked().kind else { return IndexMap::new() };
@@ -67,7 +68,7 @@ pub(super) fn constant(schema: &Schema) -> Option<&Json> {
     }
 }
 
-/// Labels a variant that has no distinguishing constant.
+/// Labels a variant that no constant distinguishes.
 fn variant_label(schema: &Schema) -> String {
     match &schema.unchecked().kind {
         Kind::Ref(name) => name.clone(),

@@ -15,7 +15,7 @@ use crate::text::names::{message_name, type_name};
 use crate::{Condition, Guard, MessageKind, MessageSet, Origin, Shape, Tag, Type, TypeId, Union, Variant};
 
 impl Builder<'_> {
-    /// Returns whether a definition named like a message set really is one. Other protocols may use such a name for any
+    /// Returns whether a definition with the name of a message set is one. Other protocols may use such a name for any
     /// type.
     pub(super) fn is_message_set(&self, schema: &Schema) -> bool {
         let mut variants = Vec::new();
@@ -23,7 +23,6 @@ impl Builder<'_> {
         variants.is_empty() || variants.iter().any(|variant| self.method_of(variant).is_some())
     }
 
-    /// Builds a message set.
     pub(super) fn messages(&mut self, schema: &Schema, messages: Option<MessageSet>, at: &Occurrence) -> Shape {
         let mut variants = Vec::new();
         self.flatten(schema, &mut variants);
@@ -54,7 +53,7 @@ impl Builder<'_> {
         Shape::Union(union)
     }
 
-    /// Collects variants, flattening nested unions and references to unions.
+    /// Collects the variants of a schema, and those of nested unions and of unions that it refers to.
     fn flatten(&self, schema: &Schema, variants: &mut Vec<Schema>) {
         match &schema.kind {
             Kind::Union(inner) => inner.iter().for_each(|variant| self.flatten(variant, variants)),
@@ -73,7 +72,7 @@ impl Builder<'_> {
         constant(self.algebra.follow(&method.schema)?)?.as_str().map(str::to_owned)
     }
 
-    /// Returns the definition that an inline message is a copy of.
+    /// Returns the definition that an inline message copies.
     fn copied_definition(&self, schema: &Schema) -> Option<TypeId> {
         let Kind::Object(_) = &schema.kind else { return None };
         let directions = MessageSet::ALL.map(MessageSet::definition);
@@ -130,7 +129,7 @@ impl Builder<'_> {
     }
 
     fn problem(&mut self, at: &Occurrence, pointer: &str, why: &str, remedy: &str) {
-        // The problem may lie in another definition than the union.
+        // The problem may be in another definition than the union.
         let definition = tokens(pointer).nth(1).unwrap_or_else(|| at.definition.clone());
         let problem = Problem::new(&self.normalised.file, pointer, why, remedy);
         self.problems.push(Problem { definition, ..problem });
@@ -138,7 +137,7 @@ impl Builder<'_> {
 }
 
 impl Union {
-    /// Adds a message. Its variant is named later.
+    /// Adds a message. Its variant gets a name later.
     fn add_message(&mut self, when: Vec<Condition>, content: Type) {
         self.decision.guards.push(Guard { when, variant: self.variants.len() });
         self.variants.push(Variant { rust: String::new(), content, boxed: false });

@@ -70,7 +70,7 @@ impl Collector<'_> {
         self.push(method, type_id, side.into_iter().collect(), params, result);
     }
 
-    /// Adds a request, or a notification if there is no result.
+    /// Adds a request. Without a result, adds a notification.
     fn push(
         &mut self,
         method: String,
@@ -155,8 +155,8 @@ impl Collector<'_> {
         Ok(())
     }
 
-    /// Finds the result for `XRequest`: the `result` in `XResultResponse`, else `XResult`, else the body of
-    /// `XResponse`, else `EmptyResult`.
+    /// Finds the result for `XRequest`: the `result` in `XResultResponse`, or `XResult`, or the body of `XResponse`, or
+    /// `EmptyResult`.
     fn result(&self, request: &str) -> Type {
         let Self { types, names, .. } = self;
         let stem = request.strip_suffix("Request").unwrap_or(request);
@@ -221,7 +221,7 @@ impl Collector<'_> {
     }
 }
 
-/// Key of the entry, what is wrong, and a remedy.
+/// The key of the entry, what is wrong, and a remedy.
 type Refusal = (&'static str, String, &'static str);
 
 fn body(types: &Types, type_id: TypeId) -> Option<&Struct> {

@@ -1,4 +1,4 @@
-//! Names types and variants. Definitions keep their names; inline types are named after the member they occur in.
+//! Names types and variants. Definitions keep their names. Inline types are named after the member in which they occur.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -27,7 +27,7 @@ pub(super) fn with_names(
     for (id, occurrences) in occurrences.iter().enumerate().filter(|(_, occurrences)| !occurrences.is_empty()) {
         wanted.insert(id, short_name(&types, id, occurrences).unwrap_or_else(|| occurrences[0].long_name()));
     }
-    // Use a short name only if no other type wants it.
+    // A type gets its short name only if no other type wants that name.
     let mut demand: BTreeMap<&str, usize> = BTreeMap::new();
     wanted.values().for_each(|name| *demand.entry(name).or_default() += 1);
     let places: Vec<String> =

@@ -17,7 +17,7 @@ pub fn extend(protocol: Protocol, core: &Protocol, module: String, version: Opti
         let twin = core.types.iter().position(|other| other.origin == Origin::Definition && other.name == def.name);
         let Some(twin) = twin else { continue };
         let before = pairs.equal.clone();
-        // After a failed comparison, the equalities assumed for nested types are unproven.
+        // After a failed comparison, the equalities that it assumed for nested types are not proven.
         if !pairs.types(id, twin) {
             pairs.equal = before;
         }
@@ -35,7 +35,7 @@ pub fn extend(protocol: Protocol, core: &Protocol, module: String, version: Opti
 struct Pairs<'p> {
     extension: &'p Protocol,
     core: &'p Protocol,
-    /// Known equalities, and those assumed while a comparison runs.
+    /// The equalities that are known, and those that the running comparison assumes.
     equal: BTreeMap<TypeId, TypeId>,
 }
 
@@ -91,8 +91,8 @@ impl Pairs<'_> {
     }
 }
 
-/// Strips a shape of everything that does not matter for equality: prose, Rust names, boxes, the order of members and
-/// values, and why a union is undecided.
+/// Removes from a shape what does not matter for equality: prose, Rust names, boxes, the order of members and values,
+/// and why a union is undecided.
 fn plain(shape: &Shape) -> Shape {
     let mut shape = shape.clone();
     match &mut shape {
@@ -128,7 +128,7 @@ fn unname(variant: &mut Variant) {
     variant.boxed = false;
 }
 
-/// Moves the named types out of a type expression, into a list.
+/// Moves the named types of a type expression to a list.
 fn take_types(content: &mut Type, taken: &mut Vec<TypeId>) {
     content.visit_mut(&mut |id| taken.push(std::mem::take(id)));
 }

@@ -13,11 +13,9 @@ use crate::decision::{Condition, Decision, Guard};
 /// Two variants that no guard can tell apart.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Conflict {
-    /// The first variant.
     pub a: usize,
-    /// The second variant.
     pub b: usize,
-    /// A document that both accept, if one was found.
+    /// A document that both variants accept, if one was found.
     pub example: Option<Json>,
 }
 
@@ -64,7 +62,7 @@ pub(super) fn absorbing(variants: &[Schema], algebra: &Algebra<'_>) -> Option<us
     (!separable).then_some(large)
 }
 
-/// Beyond this many nested references, a schema counts as unknown.
+/// A schema that more nested references lead to counts as unknown.
 const MAX_DEPTH: u32 = 48;
 
 struct Search<'a> {
@@ -74,10 +72,10 @@ struct Search<'a> {
     decision: Decision,
 }
 
-/// Splits a group of variants: each condition leaves some of them. `None` is "otherwise".
+/// A way to split a group of variants: each condition selects some of them. `None` is "otherwise".
 type Split = Vec<(Option<Condition>, Vec<usize>)>;
 
-/// A variant, and the objects it allows at a path.
+/// A variant and the objects that it allows at a path.
 struct Candidate<'s> {
     variant: usize,
     objects: Vec<&'s Object>,
@@ -126,7 +124,7 @@ impl<'a> Search<'a> {
             Some(split) => split,
             None => self.by_containment(&group)?,
         };
-        // An empty array has no first item to look at, so it needs its own guard.
+        // An empty array has no first item to look at, so it needs a separate guard.
         let has_otherwise = split.iter().any(|(condition, _)| condition.is_none());
         let takes_empty = |&variant: &usize| self.algebra.accepts(&self.variants[variant], &Json::Array(Vec::new()));
         let empty = group.iter().copied().find(takes_empty).filter(|_| types == JsonTypes::ARRAY && !has_otherwise);
@@ -141,8 +139,8 @@ impl<'a> Search<'a> {
         Ok(())
     }
 
-    /// Splits by OpenAPI's `discriminator`. Its values are the property's constants, else those in the mapping, else
-    /// the names of the definitions.
+    /// Splits by OpenAPI's `discriminator`. Its values are the property's constants, or those in the mapping, or the
+    /// names of the definitions.
     fn by_discriminator(&mut self, group: &[usize]) -> Option<Split> {
         let discriminator = self.discriminator?;
         let mut split: Split = Vec::new();
@@ -169,7 +167,7 @@ impl<'a> Search<'a> {
         Some(split)
     }
 
-    /// Returns the discriminator values of a variant whose property is no constant.
+    /// Returns the discriminator values that select a variant whose property is not a constant.
     fn mapped(&self, discriminator: &Discriminator, variant: usize, at: &AtPath<'_>) -> Option<Vec<Json>> {
         let Kind::Ref(name) = &self.variants[variant].kind else { return None };
         let mapped = discriminator.mapping.iter().filter(|(_, target)| target == name);
@@ -240,8 +238,8 @@ impl<'a> Search<'a> {
         })
     }
 
-    /// Splits by a key that some variants require and the others do not mention. Prefers the most even split, then the
-    /// first. If the key is constant where it is required, any other value selects the other variants.
+    /// Splits by a key that some variants require and the others do not mention. Prefers the most even split, and
+    /// otherwise the first. If the key is constant where it is required, any other value selects the other variants.
     fn by_key(&self, candidates: &[Candidate<'_>], paths: &[KeyPath<'_>]) -> Option<Split> {
         let mut best: Option<(usize, Split)> = None;
         for path in paths {
@@ -347,7 +345,7 @@ impl<'a> Search<'a> {
     }
 }
 
-/// A path, with what each variant says about it.
+/// A path and what each variant says about it.
 struct KeyPath<'s> {
     segments: Vec<String>,
     at: Vec<AtPath<'s>>,
@@ -395,14 +393,13 @@ fn paths<'s>(candidates: &'s [Candidate<'_>], base: &[String], algebra: &'s Alge
             }
         }
     }
-    // Shorter paths first, then schema order.
+    // Shorter paths come first. Otherwise, the order is that of the schema.
     found.sort_by_key(|path| path.segments.len());
     found
 }
 
-/// Returns a key that only the single remaining variant requires. The result of decoding is the same without this
-/// condition, but errors can then list the keys of all variants. Array items are skipped, because the array may be
-/// empty.
+/// Returns a key that only the single remaining variant requires. Decoding gives the same result without this
+/// condition, but with it, errors can list the keys of all variants. Skips array items, because the array may be empty.
 fn required_only_by(
     candidates: &[Candidate<'_>],
     paths: &[KeyPath<'_>],

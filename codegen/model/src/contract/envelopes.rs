@@ -13,7 +13,7 @@ use crate::text::names::message_name;
 
 const MAX_MESSAGES: usize = 1_000;
 
-/// The `id` of requests, added if the schema does not define it.
+/// The definition for the `id` of requests, which is added if the schema does not have it.
 const REQUEST_ID: &str = "RequestId";
 
 pub(super) fn add(contents: &mut Contents) -> Result<Vec<MappedMessage>, Error> {
@@ -74,7 +74,7 @@ fn check(document: &Document, messages: &[Message]) -> Result<(), Error> {
     problems.into_result()
 }
 
-/// Returns a name that is taken neither by a definition nor by a message set.
+/// Returns a name that no definition and no message set has.
 pub(super) fn free_name(definitions: &IndexMap<String, Json>, wanted: &str) -> String {
     message_name(wanted, |name| definitions.contains_key(name) || MessageSet::named(name).is_some())
 }
@@ -101,13 +101,13 @@ pub(super) fn structure(properties: Json, required: &[&str], description: Option
     Json::Object(all.map(|(name, value)| (name.to_owned(), value)).collect())
 }
 
-/// Returns a schema for one string. `enum` exists in every dialect, `const` does not.
+/// Returns a schema for one string. Every dialect has `enum`, but not `const`.
 fn constant(value: &str) -> Json {
     object([("enum", Json::Array(vec![text(value)]))])
 }
 
 pub(super) fn reference(container: &str, definition: &str) -> Json {
-    // URI fragments are percent-encoded.
+    // The fragment of a URI is percent-encoded.
     let definition = escape(definition).replace('%', "%25");
     object([("$ref", text(&format!("#/{container}/{definition}")))])
 }

@@ -115,8 +115,8 @@ impl Mapping {
         if problems.is_empty() { Ok(mapping) } else { Err(Error::Schema(problems)) }
     }
 
-    /// Merges in the messages that the contract itself lists. For the same definition, the mapping's entry wins, but
-    /// takes over the direction and result if it states none.
+    /// Adds the messages that the contract itself lists. If the mapping has an entry for the same definition, the entry
+    /// wins, but if it states no direction or result, it gets those of the contract.
     pub(super) fn with_listed(mut self, listed: Vec<MappedMessage>) -> Self {
         let mut added = Vec::new();
         for message in listed {

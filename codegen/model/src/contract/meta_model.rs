@@ -12,10 +12,10 @@ use crate::text::names::type_name;
 
 const CONTAINER: &str = "$defs";
 
-/// Limits how many structures one inherits from.
+/// Limits the number of structures that one inherits from.
 const MAX_INHERITED: usize = 100;
 
-/// Limits the members of all structures, inherited ones included. LSP 3.17 has 956.
+/// Limits the members of all structures, including inherited ones. LSP 3.17 has 956.
 const MAX_MEMBERS: usize = 100_000;
 
 pub(super) const META_MODEL: Reader = Reader { name: "LSP metaModel", reads, read };
@@ -68,7 +68,7 @@ fn read(mut document: Document) -> Result<Contents, Error> {
 struct Reading<'a> {
     structures: IndexMap<&'a str, &'a Json>,
     definitions: IndexMap<String, Json>,
-    /// Members of all structures read so far.
+    /// The number of members in all structures so far.
     members: usize,
     origins: Origins,
     problems: Problems,
@@ -118,7 +118,7 @@ impl<'a> Reading<'a> {
         })
     }
 
-    /// Returns the definition for a type: an existing one for a reference, otherwise a new one.
+    /// Returns the definition for a type. A reference leads to an existing one, any other type gets a new one.
     fn named(&mut self, pointer: &str, stem: &str, suffix: &str, json: &'a Json) -> Option<String> {
         if let (Some("reference"), Some(name)) =
             (json.get("kind").and_then(Json::as_str), json.get("name").and_then(Json::as_str))
@@ -126,7 +126,7 @@ impl<'a> Reading<'a> {
             return Some(name.to_owned());
         }
         let schema = match json {
-            // Positional params. No LSP method has them.
+            // These are positional params, which no LSP method has.
             Json::Array(items) => self.tuple(pointer, items)?,
             json => self.schema(pointer, json)?,
         };
@@ -174,7 +174,8 @@ impl<'a> Reading<'a> {
         structure(Json::Object(properties), &required, None)
     }
 
-    /// Collects the members of a structure with their pointers. Its own members override inherited ones.
+    /// Collects the members of a structure, with their pointers. Members of the structure itself override inherited
+    /// ones.
     fn members(
         &mut self,
         pointer: &str,
@@ -314,7 +315,7 @@ impl<'a> Reading<'a> {
     fn base(&mut self, pointer: &str, json: &'a Json) -> Option<Json> {
         Some(match self.text(pointer, json, "name")? {
             "string" | "URI" | "DocumentUri" | "RegExp" => object([("type", text("string"))]),
-            // The 32-bit range is not enforced, to keep these plain integers in Rust.
+            // The 32-bit range is not enforced, so that these are plain integers in Rust.
             "integer" => object([("type", text("integer"))]),
             "uinteger" => object([("type", text("integer")), ("minimum", Json::Number(0.into()))]),
             "decimal" => object([("type", text("number"))]),
@@ -335,7 +336,7 @@ fn definition(name: &str) -> String {
 fn documentation(item: &Json) -> Option<String> {
     let of = |key| item.get(key).and_then(Json::as_str);
     let documentation = of("documentation").unwrap_or_default();
-    // Documentation often repeats `since`.
+    // The documentation often repeats `since`.
     let since = of("since").filter(|_| !documentation.contains("@since")).map(|since| format!("Since {since}."));
     let proposed = item.get("proposed") == Some(&Json::Bool(true)) && !documentation.contains("@proposed");
     let proposed = proposed.then(|| "Proposed: it may change.".to_owned());

@@ -37,12 +37,12 @@ impl From<Document> for Contract {
 /// Readers for everything other than a JSON schema that defines its messages.
 const READERS: [Reader; 3] = [open_rpc::OPEN_RPC, meta_model::META_MODEL, keywords::METHOD_KEYWORDS];
 
-/// What to call a contract that none of the readers recognises: a JSON schema that defines its messages.
+/// The name of a contract that no reader recognises: a JSON schema that defines its messages.
 pub const JSON_SCHEMA: &str = "JSON Schema";
 
 impl Contract {
-    /// Converts the document to a JSON schema that defines all messages, and calls `build` with it and the kind of
-    /// contract. Problems still point into the original document.
+    /// Converts the document to a JSON schema that defines all messages. Calls `build` with it and the kind of
+    /// contract. Problems still point to places in the original document.
     pub(crate) fn read<T>(self, build: impl FnOnce(Self, &'static str) -> Result<T, Error>) -> Result<T, Error> {
         let Some(reader) = READERS.iter().find(|reader| (reader.reads)(&self.document)) else {
             return build(self, JSON_SCHEMA);

@@ -12,12 +12,12 @@ use super::origins::Origins;
 use super::reader::{Contents, ErrorCode, Message, Problems, Reader};
 use crate::text::names::type_name;
 
-/// Keyword for definitions in the converted schema.
+/// The keyword for definitions in the converted schema.
 const CONTAINER: &str = "definitions";
 
 const SCHEMAS: &str = "#/components/schemas/";
 
-/// Content descriptors that methods share.
+/// Where methods share content descriptors.
 const DESCRIPTORS: &str = "/components/contentDescriptors/";
 
 pub(super) const OPEN_RPC: Reader = Reader { name: "OpenRPC", reads, read };
@@ -62,7 +62,7 @@ fn read(mut document: Document) -> Result<Contents, Error> {
 struct Reading<'a> {
     root: &'a Json,
     definitions: IndexMap<String, Json>,
-    /// Definitions for shared content descriptors, by pointer.
+    /// The definitions for shared content descriptors, by pointer.
     descriptors: HashMap<String, String>,
     errors: Vec<ErrorCode>,
     origins: Origins,
@@ -89,7 +89,7 @@ impl<'a> Reading<'a> {
         }
     }
 
-    /// Reads a method's errors, named after their messages. Shared errors are already known by their own names.
+    /// Reads a method's errors, which are named after their messages. Shared errors are already known by their names.
     fn errors_of(&mut self, pointer: &str, method: &'a Json) {
         let Some(Json::Array(errors)) = method.get("errors") else { return };
         for (index, error) in errors.iter().enumerate().filter(|(_, error)| error.get("$ref").is_none()) {
@@ -134,7 +134,7 @@ impl<'a> Reading<'a> {
         })
     }
 
-    /// Defines a method's params as an object, an array, or either, according to `paramStructure`.
+    /// Defines a method's params as an object, an array, or either of them, according to `paramStructure`.
     fn params(&mut self, pointer: &str, stem: &str, method: &'a Json) -> Option<Option<(String, bool)>> {
         let Some(Json::Array(params)) = method.get("params") else {
             return self.problems.refuse(&format!("{pointer}/params"), "expected an array of params");
@@ -172,7 +172,7 @@ impl<'a> Reading<'a> {
         Some(Some((name, required)))
     }
 
-    /// Returns the definition for a result: an existing one for a reference, otherwise a new one.
+    /// Returns the definition for a result. A reference leads to an existing one, any other schema gets a new one.
     fn result(&mut self, pointer: &str, stem: &str, result: &'a Json) -> Option<String> {
         let result = self.descriptor(pointer, result)?;
         let target = result.schema.get("$ref").and_then(Json::as_str).and_then(|target| target.strip_prefix(SCHEMAS));
@@ -209,7 +209,7 @@ impl<'a> Reading<'a> {
         let is_reference = param.schema.get("$ref").is_some();
         match if is_reference { None } else { self.shared(param) } {
             Some(name) => reference(CONTAINER, &name),
-            // Wrapped, so that the reference keeps the param's documentation.
+            // The wrapper keeps the param's documentation beside the reference.
             None => described(param.schema, param.json),
         }
     }
@@ -225,7 +225,7 @@ impl<'a> Reading<'a> {
         self.descriptors.get(&descriptor.pointer).cloned()
     }
 
-    /// Adds a definition. `origins` says which parts are copied from where in the document.
+    /// Adds a definition. `origins` says which of its parts are copied, and from where in the document.
     fn define(&mut self, name: &str, schema: Json, origins: &[(String, &str)]) -> String {
         let name = free_name(&self.definitions, name);
         for (part, pointer) in origins {
@@ -278,8 +278,8 @@ fn described(schema: &Json, descriptor: &Json) -> Json {
     schema
 }
 
-/// Rewrites references to point to the new definitions. Tolerates a common mistake: a content descriptor in place of a
-/// schema.
+/// Makes references point to the new definitions. Accepts a content descriptor in place of a schema, which is a common
+/// mistake.
 fn moved(schema: &Json) -> Json {
     match schema {
         Json::Object(members) => match members.get("schema") {

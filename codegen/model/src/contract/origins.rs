@@ -1,4 +1,4 @@
-//! Remembers where the parts of a converted schema come from, so that problems point into the contract.
+//! Records where the parts of a converted schema come from, so that problems point to places in the contract.
 
 use std::collections::BTreeMap;
 
@@ -10,7 +10,7 @@ pub(super) struct Origins(BTreeMap<String, Origin>);
 
 struct Origin {
     pointer: String,
-    /// Whether the contents were copied too, so that longer pointers continue the same way.
+    /// Whether the contents were copied too, so that longer pointers continue in the same way.
     is_copy: bool,
 }
 
@@ -25,7 +25,7 @@ impl Origins {
         self.0.insert(schema, Origin { pointer: contract.into(), is_copy: false });
     }
 
-    /// Makes problems in a file point into the contract.
+    /// Makes problems in a file point to places in the contract.
     pub(super) fn restore(&self, file: &str, error: Error) -> Error {
         let Error::Schema(mut problems) = error else { return error };
         for problem in problems.iter_mut().filter(|problem| problem.file == file) {

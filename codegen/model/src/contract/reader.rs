@@ -1,4 +1,4 @@
-//! Readers of contracts, and what they return.
+//! The readers of contracts, and what they return.
 
 use mcpgen_schema::{Document, Error, Problem};
 
@@ -22,7 +22,7 @@ pub(super) struct Contents {
 }
 
 pub(super) struct ErrorCode {
-    /// Such as `NotFound`.
+    /// A name such as `NotFound`.
     pub(super) name: String,
     pub(super) code: i64,
     pub(super) description: Option<String>,
@@ -30,15 +30,15 @@ pub(super) struct ErrorCode {
 
 /// A message for which the contract defines only params and result.
 pub(super) struct Message {
-    /// Where the contract defines it.
+    /// Where the contract defines the message.
     pub(super) pointer: String,
-    /// The name its definition gets.
+    /// The name that its definition gets.
     pub(super) name: String,
     pub(super) method: String,
     pub(super) direction: Direction,
     /// The definition, and whether params are required.
     pub(super) params: Option<(String, bool)>,
-    /// The definition. `None` for a notification.
+    /// The definition, or `None` for a notification.
     pub(super) result: Option<String>,
     pub(super) description: Option<String>,
 }

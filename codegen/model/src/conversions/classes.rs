@@ -67,8 +67,8 @@ pub fn conversions(models: &[Protocol], rules: &Rules) -> Result<Conversions, Er
     Ok(conversions)
 }
 
-/// Sets the value for a name and revision unless it is set: definitions take precedence over inline types, and come
-/// first.
+/// Sets the value for a name and a revision unless it is set. Definitions come first, so they take precedence over
+/// inline types.
 fn set<T: Clone>(table: &mut BTreeMap<String, Vec<Option<T>>>, name: &str, count: usize, index: usize, value: T) {
     let row = table.entry(name.to_owned()).or_insert_with(|| vec![None; count]);
     row[index].get_or_insert(value);
@@ -86,7 +86,7 @@ fn check_rules(graph: &Graph<'_>, rules: &Rules, conversions: &Conversions) -> R
     }
 }
 
-/// Per comparison of two types' checks.
+/// The budget for comparing the checks of two types.
 const BUDGET: Budget = Budget { steps: 20_000 };
 
 /// Returns the class of each node's checks. Checks are equal if each provably accepts what the other accepts.
@@ -110,10 +110,11 @@ fn classes_of_checks(graph: &Graph<'_>) -> HashMap<usize, usize> {
     classes
 }
 
-/// Returns the class of each node, given those of its checks. Classes are numbered by first occurrence.
+/// Returns the class of each node, given the classes of its checks. Classes are numbered in the order in which they
+/// occur.
 ///
-/// Starts with classes of nodes that look alike when nested nodes are ignored, and splits them until nested nodes agree
-/// too (partition refinement).
+/// At first, nodes that look alike without their nested nodes share a class. Then classes are split until nested nodes
+/// agree too (partition refinement).
 fn classes(nodes: &[Node], checks: &HashMap<usize, usize>) -> Vec<usize> {
     let flat = |node: &Node| format!("{:?}", map(node, &mut |_| 0));
     let mut classes = numbered(nodes.iter().enumerate().map(|(id, node)| (flat(node), checks.get(&id))));
@@ -135,7 +136,7 @@ fn classes(nodes: &[Node], checks: &HashMap<usize, usize>) -> Vec<usize> {
     }
 }
 
-/// Numbers distinct keys by first occurrence.
+/// Numbers distinct keys in the order in which they occur.
 fn numbered<K: std::hash::Hash + Eq>(keys: impl Iterator<Item = K>) -> Vec<usize> {
     let mut numbers = HashMap::new();
     keys.map(|key| {
@@ -145,7 +146,7 @@ fn numbered<K: std::hash::Hash + Eq>(keys: impl Iterator<Item = K>) -> Vec<usize
     .collect()
 }
 
-/// Returns the node with its references replaced.
+/// Returns the node with other references.
 fn map(node: &Node, new: &mut dyn FnMut(usize) -> usize) -> Node {
     match node {
         Node::List(items, length) => Node::List(new(*items), length.clone()),
@@ -172,7 +173,7 @@ fn map(node: &Node, new: &mut dyn FnMut(usize) -> usize) -> Node {
 }
 
 impl Conversions {
-    /// Replaces node numbers by class numbers.
+    /// Replaces the numbers of nodes with those of their classes.
     fn merge(&mut self, nodes: &[Node], classes: &[usize]) {
         for (node, class) in nodes.iter().zip(classes) {
             if *class == self.classes.len() {
@@ -200,7 +201,7 @@ mod tests {
         assert_eq!(classes(&nodes, &HashMap::new()), [0, 0, 1, 2, 0, 2]);
     }
 
-    /// Conversions between equal types skip all checks, so equal types must have equal checks.
+    /// A conversion between equal types skips all checks, so equal types must have equal checks.
     #[test]
     fn equal_types_accept_the_same_documents() {
         let model = |keywords: &str| {

@@ -84,10 +84,10 @@ pub enum Others {
 
 pub(super) struct Graph<'m> {
     pub(super) nodes: Vec<Node>,
-    /// Assertions beyond what the nodes express.
+    /// Assertions that the nodes do not express.
     pub(super) checks: HashMap<NodeId, Checks<'m>>,
     rules: &'m Rules,
-    /// Rules that matched a member or type.
+    /// The rules that matched a member or a type.
     pub(super) used_rules: BTreeSet<String>,
 }
 
@@ -101,12 +101,11 @@ pub(super) struct Nodes<'g, 'm> {
     graph: &'g mut Graph<'m>,
     protocol: &'m Protocol,
     known: HashMap<Type, NodeId>,
-    /// By JSON text.
+    /// The nodes of constants, by their JSON text.
     constants: HashMap<String, NodeId>,
 }
 
 impl<'m> Graph<'m> {
-    /// Starts with a single node, which accepts every value.
     pub(super) fn new(rules: &'m Rules) -> Self {
         Graph { nodes: vec![Node::Any], checks: HashMap::new(), rules, used_rules: BTreeSet::new() }
     }
@@ -132,7 +131,7 @@ impl<'m> Nodes<'_, 'm> {
         if let Some(known) = self.known.get(&content) {
             return *known;
         }
-        // Types can be recursive: reserve the node before reading the content.
+        // Types can be recursive, so the node is reserved before the content is read.
         let id = self.push(Node::Any);
         self.known.insert(content, id);
         self.graph.nodes[id] = node(self);
@@ -145,7 +144,7 @@ impl<'m> Nodes<'_, 'm> {
     }
 
     /// Follows aliases, newtypes, and types that differ only by checks. If there are checks, returns the first such
-    /// type and all checks along the way.
+    /// type and all checks on the way.
     fn resolve(&self, mut content: &'m Type) -> (&'m Type, Option<(&'m Type, Vec<Check>)>) {
         let mut checked: Option<(&Type, Vec<Check>)> = None;
         for _ in 0..=self.protocol.types.len() {
@@ -219,7 +218,7 @@ impl<'m> Nodes<'_, 'm> {
                 self.limited(inner, limit.as_ref())
             }
             Shape::Never => Node::Never,
-            // `resolve` leaves only recursive aliases.
+            // After `resolve`, only recursive aliases remain.
             Shape::Undecided(_) | Shape::Alias(..) | Shape::Newtype(_) => Node::Any,
         }
     }

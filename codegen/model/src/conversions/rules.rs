@@ -246,7 +246,7 @@ impl DefaultRow {
 }
 
 impl File {
-    /// Ensures that names are unique, and that each rule has a reason and a link.
+    /// Checks that names are unique, and that each rule has a reason and a link.
     fn check(&self) -> Result<(), Error> {
         let renamed = self.renamed.iter().map(|it| (&it.name, &it.reason, &it.link));
         let default = self.default.iter().map(|it| (&it.name, &it.reason, &it.link));

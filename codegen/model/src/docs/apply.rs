@@ -11,7 +11,7 @@ use crate::{DocEntry, DocTarget, Docs, Protocol, Shape, Tag, TypeDef};
 #[derive(Clone, Debug, Default)]
 pub struct Lifetimes {
     since: HashMap<DocTarget, String>,
-    /// The last revision, for items that the newest one lacks.
+    /// The last revision of items that the newest revision lacks.
     until: HashMap<DocTarget, String>,
     /// The newest released revision.
     newest: Option<String>,
@@ -66,7 +66,7 @@ impl DocBook {
         entries.map(|(name, _)| name.clone()).collect()
     }
 
-    /// Returns examples for an extension or the newest revision. They are written for no other.
+    /// Returns examples for an extension or for the newest revision. Others have none.
     fn examples(&self, protocol: &Protocol, lifetimes: &Lifetimes) -> HashMap<String, String> {
         let has_examples = protocol.extends.is_some() || lifetimes.newest.as_ref() == Some(&protocol.revision);
         let book = self.of(protocol).filter(|_| has_examples);
@@ -88,8 +88,8 @@ fn with_deprecations(mut def: TypeDef, deprecated: &BTreeSet<DocTarget>) -> Type
     def
 }
 
-/// If the target is the `id` of a message, returns the message. JSON-RPC has always required `id`, even where a schema
-/// does not say so, so it is as old as its message.
+/// Returns the message if the target is the `id` of one. JSON-RPC has always required `id`, even where a schema does
+/// not say so, so it is as old as its message.
 fn owner_of_envelope(protocol: &Protocol, target: &DocTarget) -> Option<DocTarget> {
     let DocTarget::Member(owner, member) = target else { return None };
     let is_message = || protocol.find(owner).is_some_and(|def| Tag::of(def).is_some());

@@ -13,24 +13,24 @@ use crate::{DocEntry, DocTarget, Protocol};
 /// The folder of the documentation, relative to the root.
 pub const FOLDER: &str = "schema/docs";
 
-/// The folder for extensions, below [`FOLDER`], with a file each.
+/// The folder below [`FOLDER`] with a file for each extension.
 const EXTENSIONS: &str = "extensions";
 
 /// The documentation: everything, or the contents of one file.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct DocBook {
-    /// Documents the module of an extension.
+    /// The documentation of an extension's module.
     pub(super) module: Option<DocEntry>,
     pub(super) types: BTreeMap<String, TypeEntry>,
     pub(super) methods: BTreeMap<String, MethodEntry>,
-    /// Members that mean the same in every type.
+    /// The members that mean the same in every type.
     pub(super) members: BTreeMap<String, DocEntry>,
     /// The order of common members in every type. `...` stands for all others.
     pub(super) order: Vec<String>,
-    /// Example values for a member by name (`name`), or in one type (`Tool.name`).
+    /// Example values for a member in every type (`name`) or in one type (`Tool.name`).
     pub(super) samples: BTreeMap<String, Json>,
-    /// By the name of the extension.
+    /// The documentation of extensions, by name.
     #[serde(skip)]
     pub(super) extensions: BTreeMap<String, DocBook>,
 }
@@ -40,7 +40,7 @@ pub struct DocBook {
 pub(super) struct TypeEntry {
     #[serde(default)]
     pub(super) order: Vec<String>,
-    /// Why the constructor takes members by position even though callers could swap them.
+    /// Why the constructor takes members by position although callers could swap them.
     pub(super) positional: Option<String>,
     pub(super) doc: String,
     deprecated_since: Option<String>,
@@ -53,7 +53,7 @@ pub(super) struct TypeEntry {
     pub(super) variants: BTreeMap<String, DocEntry>,
     /// A Rust example, shown in the newest revision. It is compiled and run.
     pub(super) example: Option<String>,
-    /// A JSON example, validated. The default is composed of [`DocBook::samples`].
+    /// A JSON example, which is validated. By default, it is composed of [`DocBook::samples`].
     pub(super) json: Option<String>,
     /// What differs in single revisions.
     #[serde(default, rename = "in")]
@@ -185,7 +185,7 @@ impl MethodEntry {
     }
 }
 
-/// Returns the TOML files in a folder, sorted. A missing folder has none.
+/// Returns the TOML files in a folder, sorted. Returns none if the folder does not exist.
 fn files(folder: &Path) -> Result<Vec<PathBuf>, Error> {
     let mut paths = Vec::new();
     if !folder.is_dir() {

@@ -1,4 +1,4 @@
-//! JSON examples of types: hand-written ones, or composed from sample values by member name.
+//! JSON examples of types. They are written by hand, or composed of sample values for their members.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -10,21 +10,21 @@ use crate::docs::book::{DocBook, FOLDER};
 use crate::validate::Validator;
 use crate::{Bounded, Content, CoreType, Limit, Member, Protocol, Shape, Struct, Type, TypeId};
 
-/// Longest line, in characters. More would not fit on a typical rustdoc page.
+/// The maximum length of a line in characters. More would not fit on a typical rustdoc page.
 const WIDTH: usize = 92;
 
 const LINES: usize = 5;
 
-/// How many optional members an example shows.
+/// The number of optional members that an example shows.
 const OPTIONAL: usize = 3;
 
-/// Room for an optional member if the required ones already take several lines.
+/// The maximum length of an optional member if the required ones already take several lines.
 const SHORT: usize = 40;
 
-/// Placeholder for a string without a sample.
+/// Stands for a string without a sample.
 const TEXT: &str = "…";
 
-/// Placeholder for the revision's name in samples and examples.
+/// Stands for the revision's name in samples and examples.
 const REVISION: &str = "{revision}";
 
 impl DocBook {
@@ -80,7 +80,7 @@ struct Examples<'p> {
     validator: Validator<'p>,
 }
 
-/// Where a value goes: the object's type, and the member.
+/// Where a value goes: the type of the object, and the member.
 #[derive(Clone, Copy)]
 struct Place<'p> {
     owner: &'p str,
@@ -96,7 +96,7 @@ impl<'p> Examples<'p> {
         Ok(text)
     }
 
-    /// Composes an example from the required members, and optional ones as long as they fit on a line. If the required
+    /// Composes an example of the required members, and of optional ones as long as they fit on a line. If the required
     /// ones take several lines, a short optional one may still be added.
     fn composed(&self, id: TypeId, body: &'p Struct) -> Option<String> {
         let required: Vec<&Member> = body.members.iter().filter(|member| member.required).collect();
@@ -115,7 +115,7 @@ impl<'p> Examples<'p> {
         let (space, mut count) = if required <= WIDTH { (WIDTH, OPTIONAL) } else { (required + SHORT, 1) };
         for member in body.members.iter().filter(|member| is_shown(member)) {
             members.push(member);
-            // In declaration order.
+            // Members keep the order of their declaration.
             members.sort_by_key(|member| body.members.iter().position(|other| other.wire == member.wire));
             let object = self.object(id, &members, &mut vec![id]).filter(|object| {
                 let value = object.as_object().and_then(|all| all.get(&member.wire));
@@ -201,7 +201,7 @@ impl<'p> Examples<'p> {
         }
     }
 
-    /// Returns candidates, in the hope that one is within the limits.
+    /// Returns candidates, of which one may be within the limits.
     fn bounded(&self, bounded: &'p Bounded, place: Place<'p>, within: &mut Vec<TypeId>) -> Vec<Json> {
         let limits = match &bounded.limit {
             Some(Limit::Bounds(bounds)) => [bounds.min.as_ref(), bounds.max.as_ref()],
@@ -247,7 +247,7 @@ fn line(json: &Json) -> String {
     }
 }
 
-/// Breaks JSON into lines, or returns `None` if it takes too many.
+/// Breaks JSON into lines. Returns `None` if there are too many.
 fn lines(json: &Json) -> Option<String> {
     let whole = line(json);
     let (mut lines, mut current) = (Vec::new(), String::new());

@@ -1,4 +1,4 @@
-//! Sorts members and values the way a person would explain them. Official schemas sort them alphabetically.
+//! Sorts members and values as a person would explain them. Official schemas sort them alphabetically.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -77,7 +77,7 @@ pub(super) fn sorted(mut def: TypeDef, ranks: &Ranks<'_>) -> TypeDef {
     def
 }
 
-/// Returns the names that an order must list: fields and values.
+/// Returns the fields and values, which an order must list.
 fn ordered(def: &TypeDef) -> Vec<String> {
     match &def.shape {
         Shape::Struct(body) => {
@@ -89,21 +89,21 @@ fn ordered(def: &TypeDef) -> Vec<String> {
     }
 }
 
-/// Returns the names that an order may list: constants, which otherwise come first.
+/// Returns the constants, which an order may list. Otherwise, they come first.
 fn constants(def: &TypeDef) -> Vec<String> {
     let Shape::Struct(body) = &def.shape else { return Vec::new() };
     let constants = body.members.iter().filter(|member| member.constant().is_some());
     constants.map(|member| member.wire.clone()).collect()
 }
 
-/// The order of one type: its own order fills in for `...` in the shared one.
+/// The order of one type. The type's own order replaces `...` in the shared one.
 pub(super) struct Ranks<'a> {
     own: &'a [String],
     shared: &'a [String],
 }
 
 impl Ranks<'_> {
-    /// Returns the sort key of a member. Unlisted constants precede the type's other members.
+    /// Returns the sort key of a member. Constants that are not listed precede the type's other members.
     fn of(&self, name: &str, is_constant: bool) -> (usize, usize) {
         let others = self.shared.iter().position(|it| it == OTHERS).unwrap_or(self.shared.len());
         let shared = || self.shared.iter().position(|it| it == name);

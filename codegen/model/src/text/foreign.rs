@@ -1,4 +1,4 @@
-//! Embeds foreign text in Markdown. Left alone, rustdoc would compile and run code in it.
+//! Puts foreign text into Markdown. Otherwise, rustdoc would compile and run code in it.
 
 use mcpgen_schema::text::visible;
 
@@ -6,7 +6,7 @@ use mcpgen_schema::text::visible;
 pub fn code(text: &str) -> String {
     let text = visible(text);
     let mark = "`".repeat(text.split(|c| c != '`').map(str::len).max().unwrap_or(0) + 1);
-    // Markdown strips one space from both ends.
+    // Markdown removes one space from each end.
     let is_bare = !text.starts_with(['`', ' ']) && !text.ends_with(['`', ' ']) && !text.is_empty();
     let gap = if is_bare { "" } else { " " };
     format!("{mark}{gap}{text}{gap}{mark}")
@@ -39,7 +39,7 @@ pub fn prose(markdown: &str) -> String {
         } else if !fence.is_empty() {
             out.push(visible(text).into_owned());
         } else if is_fence {
-            // Not indented, so that the block belongs to no list.
+            // The block is not indented, so that it belongs to no list.
             out.push(format!("{mark}text"));
             fence = mark;
         } else {
@@ -52,7 +52,7 @@ pub fn prose(markdown: &str) -> String {
     out.join("\n")
 }
 
-/// Escapes everything outside code spans. A span ends with as many backticks as it starts with.
+/// Escapes everything outside code spans. A span ends with as many backticks as it begins with.
 fn spans(line: &str) -> String {
     let (mut out, mut rest) = (String::new(), line);
     while let Some(start) = unescaped_tick(rest) {
@@ -107,7 +107,7 @@ fn words(text: &str) -> String {
     out
 }
 
-/// Escapes whatever starts a link, a tag or a fence. Leaves escaped characters alone.
+/// Escapes what begins a link, a tag or a fence. Leaves escaped characters alone.
 fn escaped(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     let mut chars = text.char_indices().peekable();

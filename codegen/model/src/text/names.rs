@@ -10,7 +10,7 @@ const ACRONYMS: &[&str] = &["JSONRPC", "JSON", "RPC", "URL", "URI", "HTTP", "ID"
 /// Converts a name to `CamelCase`. Acronyms follow Rust's convention: `JSONRPCError` becomes `JsonRpcError`.
 pub fn type_name(name: &str) -> String {
     let camel = spaced(name).to_upper_camel_case();
-    // These would shadow a prelude variant, or cannot be raw identifiers.
+    // These names would shadow a variant of the prelude, or cannot be raw identifiers.
     match identifier(&camel, "Type").as_str() {
         taken @ ("Self" | "Ok" | "Err" | "Some" | "None") => format!("{taken}_"),
         free => free.to_owned(),
@@ -89,7 +89,7 @@ fn spaced(name: &str) -> String {
     text
 }
 
-/// Keeps only identifier characters. A name that would be empty or start with a digit gets `fallback` in front.
+/// Keeps only the characters of identifiers. If the name would be empty or begin with a digit, `fallback` precedes it.
 fn identifier(name: &str, fallback: &str) -> String {
     let kept: String = name.chars().filter(|c| c.is_ascii_alphanumeric() || *c == '_').collect();
     let kept = kept.trim_matches('_');
@@ -103,7 +103,7 @@ fn identifier(name: &str, fallback: &str) -> String {
     }
 }
 
-/// Keywords of edition 2024, including reserved ones.
+/// The keywords of edition 2024, including reserved ones.
 const KEYWORDS: [&str; 52] = [
     "Self", "abstract", "as", "async", "await", "become", "box", "break", "const", "continue", "crate", "do", "dyn",
     "else", "enum", "extern", "false", "final", "fn", "for", "gen", "if", "impl", "in", "let", "loop", "macro",
@@ -119,7 +119,7 @@ fn is_keyword(name: &str) -> bool {
 #[derive(Debug, Default)]
 pub struct Namespace {
     taken: BTreeSet<String>,
-    /// The last number given out for each name.
+    /// The last number used for each name.
     numbers: BTreeMap<String, usize>,
 }
 
@@ -223,7 +223,7 @@ mod tests {
             (field_name, &[("id", "id"), ("ID", "id2"), ("Id", "id3")]),
             (field_name, &[("mime-type", "mime_type"), ("mimeType", "mime_type2")]),
             (function_name, &[("delete_user", "delete_user"), ("delete-user", "delete_user2")]),
-            // A numbered name must not take one that another item wants.
+            // A numbered name must not be one that another item wants.
             (type_name, &[("a", "A3"), ("A", "A"), ("a-2", "A2")]),
             (type_name, &[("+1", "Plus1"), ("-1", "Minus1"), ("1", "Type1")]),
         ];

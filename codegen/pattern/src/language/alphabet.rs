@@ -1,20 +1,19 @@
-//! Partitions the characters into groups that no pattern tells apart.
+//! Divides the characters into groups that no pattern tells apart.
 
 use std::collections::{BTreeSet, HashMap};
 
 use super::Language;
 use crate::program::Op;
 
-/// Groups of interchangeable characters.
 pub(super) struct Alphabet {
-    /// Code point ranges of each group, most readable group first.
+    /// The code point ranges of each group. The most readable group comes first.
     groups: Vec<Vec<(u32, u32)>>,
 }
 
 /// Where the class of line terminators starts and stops.
 const LINE_ENDS: [u32; 6] = [0xa, 0xb, 0xd, 0xe, 0x2028, 0x202a];
 
-/// Code points that make a readable example.
+/// Code points for a readable example.
 const READABLE: [(u32, u32); 4] = [(0x61, 0x7b), (0x41, 0x5b), (0x30, 0x3a), (0x21, 0x7f)];
 
 impl Alphabet {
@@ -33,7 +32,7 @@ impl Alphabet {
         });
         edges.extend(classes.iter().flat_map(|edges| edges.iter().copied()));
         edges.extend(letters.iter().flat_map(|letter| [*letter, letter + 1]));
-        // A group is identified by the classes around it, and by the letter if it is a single one.
+        // The classes around a group identify it, and if it is a single letter, that letter does too.
         let mut groups: HashMap<(Vec<bool>, Option<u32>), usize> = HashMap::new();
         let mut ranges: Vec<Vec<(u32, u32)>> = Vec::new();
         let starts: Vec<u32> = edges.into_iter().collect();

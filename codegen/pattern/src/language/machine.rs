@@ -10,7 +10,7 @@ use crate::steps::{Fuel, TooExpensive};
 /// An automaton. States are numbers, and 0 is the start.
 pub(super) enum Machine<'l> {
     Pattern(Box<Pattern<'l>>),
-    /// The state is the length, capped where more makes no difference.
+    /// The state is the length. It stops growing where more makes no difference.
     Length {
         min: u64,
         max: Option<u64>,
@@ -69,10 +69,10 @@ impl<'l> Machine<'l> {
     }
 }
 
-/// A deterministic automaton, built lazily.
+/// A deterministic automaton whose states are created when they are first reached.
 pub(super) struct Pattern<'l> {
     program: &'l Program,
-    /// Whether some assertion looks at the preceding character, beyond its existence.
+    /// Whether an assertion looks at the preceding character, and not only at whether there is one.
     looks_behind: bool,
     states: Vec<State>,
     known: HashMap<Key, u32>,
@@ -131,7 +131,7 @@ impl<'l> Pattern<'l> {
         self.state(key, fuel)
     }
 
-    /// Returns the instructions that wait for a character, with its class, or `None` on a match. Also tries to start a
+    /// Returns the instructions that wait for a character, each with its class, or `None` on a match. Also begins a
     /// match here.
     fn reach(
         &self,

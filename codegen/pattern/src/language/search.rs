@@ -10,7 +10,6 @@ use crate::steps::{Fuel, Steps};
 
 const MAX_STATES: usize = 100_000;
 
-/// The product of all machines.
 struct Graph {
     accepts: Vec<bool>,
     /// For each state, the next state per character group.
@@ -87,7 +86,7 @@ fn distances(graph: &Graph) -> Vec<Option<usize>> {
 /// Follows paths to accepting states, shortest first.
 fn shortest(graph: &Graph, alphabet: &Alphabet, count: usize) -> Result<Vec<String>, Undecided> {
     let distances = distances(graph);
-    // Texts so far, as a tree: each is a last character and the text before it.
+    // The texts so far, as a tree. Each has a last character and the text before it.
     let mut texts: Vec<(usize, char)> = Vec::new();
     let mut queue = BinaryHeap::new();
     let mut found = Vec::new();

@@ -1,4 +1,4 @@
-//! Solves arrays: requirements on each item, and on how many items match something.
+//! Solves arrays: what each item must satisfy, and how many items must match something.
 
 use std::collections::{HashMap, HashSet};
 
@@ -10,7 +10,7 @@ use crate::limits::Length;
 
 #[derive(Default)]
 struct Array {
-    /// Requirements on every item in a range.
+    /// What every item in a range must satisfy.
     each: Vec<(Range, Formula)>,
     counts: Vec<Count>,
     length: Length,
@@ -20,14 +20,13 @@ struct Array {
     longest: usize,
 }
 
-/// Limits how many items in a range may satisfy a formula.
 struct Count {
     range: Range,
     formula: Formula,
     length: Length,
 }
 
-/// A partial array, with how many matches each count still needs and still allows.
+/// A partial array, with the number of matches that each count still needs and still allows.
 #[derive(Clone)]
 struct Progress {
     items: Vec<Goal>,
@@ -35,7 +34,7 @@ struct Progress {
     left: Vec<Option<u64>>,
 }
 
-/// A [`Progress`] without the items themselves: equal states have equal futures.
+/// A [`Progress`] without the items. Equal states can be extended in the same ways.
 type Rest = (usize, Vec<u64>, Vec<Option<u64>>);
 
 const MAX_ITEMS: usize = 200;
@@ -58,7 +57,7 @@ impl Search<'_> {
                 _ => {}
             }
         }
-        // Beyond the positions that some formula names, only as many items are needed as the counts ask for.
+        // Apart from the positions that some formula names, the counts determine how many items are needed.
         let ranges = array.each.iter().map(|(range, _)| range).chain(array.counts.iter().map(|count| &count.range));
         let first = ranges.map(|range| range.to.unwrap_or(range.from)).max().unwrap_or(0) as u64;
         let needed: u64 = array.counts.iter().map(|count| count.length.min).fold(0, u64::saturating_add);
@@ -80,7 +79,7 @@ impl Search<'_> {
         self.extend(&array, progress, &mut HashSet::new()).unwrap_or_else(Outcome::Unknown)
     }
 
-    /// Tries to end the array here, then to add another item.
+    /// Tries to end the array here. If that fails, adds another item.
     fn extend(&mut self, array: &Array, progress: Progress, failed: &mut HashSet<Rest>) -> Result<Outcome, Reason> {
         self.spend(1)?;
         let index = progress.items.len();
@@ -118,7 +117,6 @@ impl Search<'_> {
         Ok(unknown.map_or(Outcome::Empty, Outcome::Unknown))
     }
 
-    /// Solves every item.
     fn finish(&mut self, array: &Array, items: &[Goal]) -> Result<Outcome, Reason> {
         match array.unique {
             Some(true) if items.len() > 1 => return self.distinct(items),
@@ -177,7 +175,7 @@ impl Search<'_> {
         Ok(Outcome::found(Json::Array(chosen.into_iter().map(|(_, value)| value.clone()).collect())))
     }
 
-    /// Returns up to `count` different solutions, fewer if there are no more.
+    /// Returns up to `count` different solutions.
     fn several(&mut self, goal: &Goal, count: usize) -> Result<Vec<Json>, Reason> {
         let mut values = Vec::new();
         while values.len() < count {

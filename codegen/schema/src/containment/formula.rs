@@ -1,4 +1,4 @@
-//! Hash-consed checks: equal subterms share one node, and negation is a sign bit.
+//! Checks as formulas. Equal parts are stored once, and negation is a sign bit.
 
 use std::collections::HashMap;
 use std::fmt::{self, Write as _};
@@ -41,7 +41,7 @@ pub(super) enum Node {
     Any(Vec<Formula>),
     /// Exactly one holds.
     One(Vec<Formula>),
-    /// A recursive reference, expanded only when needed.
+    /// A recursive reference. It is expanded only when needed.
     Definition(usize),
     /// An assertion that this module cannot express.
     Opaque(Reason),
@@ -56,7 +56,7 @@ pub(super) enum Node {
     UniqueItems,
     /// Every item in a range of indexes.
     Items(Range, Formula),
-    /// How many items may satisfy the formula.
+    /// Limits how many items may satisfy the formula.
     Contains(Formula, Length),
     MemberCount(Length),
     /// Every member whose name is in the set.
@@ -100,12 +100,12 @@ impl Names {
 
 pub(super) struct Formulas<'a> {
     nodes: Vec<Node>,
-    /// Nodes by their debug text.
+    /// The nodes by their debug text.
     known: HashMap<String, Formula>,
     key: String,
     definitions: Vec<Definition<'a>>,
     numbers: HashMap<(usize, &'a str), usize>,
-    /// Depth of the check being read, and the depth below which references are expanded at once.
+    /// The depth of the check that is being read, and the depth below which references are expanded at once.
     depth: u32,
     max_depth: u32,
 }
@@ -123,7 +123,7 @@ enum State {
     Read(Formula),
 }
 
-/// Depth up to which references are expanded at once.
+/// References that nest deeper are expanded only when needed.
 const MAX_NESTED: u32 = 64;
 
 impl<'a> Formulas<'a> {
@@ -166,7 +166,7 @@ impl<'a> Formulas<'a> {
         flat.sort_unstable();
         flat.dedup();
         flat.retain(|formula| *formula != Formula::FALSE);
-        // Sorted, a formula and its negation are neighbours.
+        // After sorting, a formula is next to its negation.
         if flat.contains(&Formula::TRUE) || flat.windows(2).any(|pair| pair[0].not() == pair[1]) {
             return Formula::TRUE;
         }
@@ -228,7 +228,6 @@ impl<'a> Formulas<'a> {
         self.members(Names::One(name.to_owned()), Formula::FALSE).not()
     }
 
-    /// Expands a recursive reference.
     pub(super) fn definition(&mut self, number: usize) -> Formula {
         let Definition { check, scope, state } = self.definitions[number];
         if let State::Read(formula) = state {
@@ -247,7 +246,7 @@ impl<'a> Formulas<'a> {
     }
 
     fn reference(&mut self, name: &'a str, scope: &'a Definitions) -> Formula {
-        // Consistent with the evaluator, which ignores missing definitions.
+        // The evaluator ignores missing definitions too.
         let Some(check) = scope.get(name) else { return Formula::TRUE };
         let key = (std::ptr::from_ref(scope) as usize, name);
         let number = *self.numbers.entry(key).or_insert(self.definitions.len());

@@ -15,7 +15,7 @@ impl Search<'_> {
         Some(result == formula.is_positive())
     }
 
-    /// Returns whether the value satisfies an alternative of every choice. `false` if unknown.
+    /// Returns whether the value satisfies an alternative of every choice. Returns `false` if that is unknown.
     pub(super) fn meets(&self, case: &Case, value: &Json) -> bool {
         self.choices_hold(case, value) == Some(true)
     }
@@ -72,7 +72,7 @@ impl Search<'_> {
     }
 }
 
-/// Returns the equivalent check, for nodes without nested formulas.
+/// Returns the equivalent check for a node without nested formulas.
 fn check(node: &Node) -> Option<Check> {
     Some(match node {
         Node::Bounds(bounds) => Check::Bounds(bounds.clone()),
@@ -85,7 +85,7 @@ fn check(node: &Node) -> Option<Check> {
     })
 }
 
-/// Three-valued conjunction: `None` if the result depends on an unknown operand.
+/// Returns `None` if the conjunction depends on an unknown operand.
 fn all(mut results: impl Iterator<Item = Option<bool>>) -> Option<bool> {
     let mut is_unknown = false;
     let is_false = results.any(|result| {
@@ -95,7 +95,6 @@ fn all(mut results: impl Iterator<Item = Option<bool>>) -> Option<bool> {
     if is_false { Some(false) } else { (!is_unknown).then_some(true) }
 }
 
-/// Three-valued disjunction.
 fn any(results: impl Iterator<Item = Option<bool>>) -> Option<bool> {
     Some(!all(results.map(|result| Some(!result?)))?)
 }

@@ -35,8 +35,8 @@ pub use verdict::{Budget, Reason, Scoped, Verdict};
 
 use crate::json::Json;
 
-/// Returns whether `large` accepts every document that `small` accepts. If not, the verdict carries a document that
-/// `small` accepts and `large` rejects.
+/// Returns whether `large` accepts every document that `small` accepts. If not, the verdict has a document that `small`
+/// accepts and `large` rejects.
 pub fn contains(large: Scoped<'_>, small: Scoped<'_>, budget: Budget) -> Verdict {
     contains_with_cost(large, small, budget).0
 }
@@ -46,7 +46,7 @@ pub fn contains_with_cost(large: Scoped<'_>, small: Scoped<'_>, budget: Budget) 
     verdict(&[small], &[large], budget)
 }
 
-/// Returns whether no document is accepted by both schemas. If there is one, the verdict carries it.
+/// Returns whether the two schemas accept no document in common. If they do accept one, the verdict has it.
 pub fn disjoint(a: Scoped<'_>, b: Scoped<'_>, budget: Budget) -> Verdict {
     verdict(&[a, b], &[], budget).0
 }
@@ -58,7 +58,7 @@ fn verdict(accepting: &[Scoped<'_>], refusing: &[Scoped<'_>], budget: Budget) ->
     let mut formulas = Formulas::new(scopes.all(|scope| Some(scope) == first));
     let mut goal: Vec<_> = accepting.iter().map(|it| formulas.read(it.check, it.definitions)).collect();
     goal.extend(refusing.iter().map(|it| formulas.read(it.check, it.definitions).not()));
-    // Reading is much cheaper per node than a search step.
+    // Reading a node takes much less time than a search step.
     let size = formulas.len() as u64 / 8;
     let mut search = Search::new(formulas, budget.steps);
     let outcome = search.solve(goal);

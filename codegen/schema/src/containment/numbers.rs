@@ -1,4 +1,4 @@
-//! Solves numbers: bounds, multiples and integers in exact decimal arithmetic.
+//! Solves numbers: bounds, multiples and integers, in exact decimal arithmetic.
 
 use serde_json::Number;
 
@@ -9,7 +9,7 @@ use crate::json::Json;
 use crate::json_types::JsonTypes;
 use crate::limits::Bound;
 
-/// Requirements on a number, in units of `10^-scale`.
+/// What a number must satisfy, in units of `10^-scale`.
 #[derive(Default)]
 struct Grid {
     scale: u32,
@@ -23,7 +23,7 @@ struct Grid {
     excluded: Vec<i128>,
 }
 
-/// Numbers with more decimal places are left out of the arithmetic.
+/// The arithmetic leaves out numbers with more decimal places.
 const MAX_SCALE: u32 = 20;
 const MAX_TRIES: i128 = 20_000;
 
@@ -122,7 +122,7 @@ impl Grid {
     }
 
     fn multiples(&self, step: i128) -> Result<Vec<Candidate>, Reason> {
-        // Gaps repeat periodically.
+        // The pattern of the gaps repeats.
         let mut period = 1_i128;
         for gap in &self.gaps {
             let every = gap / gcd(step, *gap);
@@ -165,7 +165,7 @@ impl Grid {
         let start = 0.max(self.min.unwrap_or(0)).min(self.max.unwrap_or(i128::MAX));
         let mut found = Vec::new();
         for digits in 1..=self.scale + 6 {
-            // Switch to smaller units.
+            // Tries smaller units.
             let more = digits.max(self.scale) - self.scale;
             let Some(fine) = self.times(10_i128.checked_pow(more)) else { break };
             let Some(start) = start.checked_mul(10_i128.pow(more)) else { break };
@@ -208,7 +208,6 @@ impl Grid {
     }
 }
 
-/// A number in units of `10^-scale`.
 #[derive(Clone, Copy)]
 struct Candidate {
     value: i128,
@@ -243,7 +242,7 @@ fn decimal(number: &Number) -> Option<(i128, u32)> {
 
 fn scaled(number: &Number, scale: u32) -> Option<i128> {
     let (value, own) = decimal(number)?;
-    // Leaves headroom for sums and smaller units.
+    // This leaves room for sums and smaller units.
     value.checked_mul(10_i128.checked_pow(scale.checked_sub(own)?)?).filter(|value| value.abs() < 1 << 110)
 }
 

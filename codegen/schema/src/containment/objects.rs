@@ -1,7 +1,7 @@
-//! Solves objects: members that must exist, and requirements on member values.
+//! Solves objects: which members must exist, and what their values must satisfy.
 //!
-//! Names that the formulas cannot tell apart are interchangeable. They form a cell, and each name that a formula
-//! mentions is handled separately.
+//! Names that no formula tells apart are interchangeable and form a cell. Names that a formula mentions are treated one
+//! by one.
 
 use indexmap::IndexMap;
 use mcpgen_pattern::Language;
@@ -14,29 +14,27 @@ use crate::json::Json;
 use crate::limits::Length;
 
 struct Object {
-    /// Requirements on every member whose name is in a set.
+    /// What every member must satisfy whose name is in a set.
     each: Vec<(Names, Formula)>,
     /// For each entry, some member with such a name and value must exist.
     some: Vec<(Names, Formula)>,
     count: Length,
-    /// Names that the formulas mention.
     listed: Vec<String>,
 }
 
-/// Interchangeable names, and the requirements on such a member's value.
+/// Interchangeable names, and what the value of such a member must satisfy.
 struct Cell {
     names: Vec<String>,
     goal: Goal,
 }
 
-/// A member whose value is still open.
 #[derive(Clone)]
 struct Member {
     name: String,
     goal: Goal,
 }
 
-/// Give up beyond this many added members or cells.
+/// The search gives up if it would need more members or cells.
 const MAX_MEMBERS: u64 = 1_000;
 const MAX_CELLS: usize = 64;
 
@@ -58,12 +56,12 @@ impl Search<'_> {
         object.listed = all.flat_map(|(names, _)| names.listed().iter().cloned()).collect();
         object.listed.sort();
         object.listed.dedup();
-        // Place those with a fixed name first: they leave no choice.
+        // Those with a fixed name come first, because they leave no choice.
         object.some.sort_by_key(|(names, _)| !matches!(names, Names::One(_)));
         self.place(&object, 0, &mut Vec::new()).unwrap_or_else(Outcome::Unknown)
     }
 
-    /// Places the required members from `index` on, trying every option for each.
+    /// Places the required members from `index` on. Tries every option for each.
     fn place(&mut self, object: &Object, index: usize, members: &mut Vec<Member>) -> Result<Outcome, Reason> {
         self.spend(1)?;
         if object.count.max.is_some_and(|max| members.len() as u64 > max) {
@@ -119,7 +117,7 @@ impl Search<'_> {
         Ok(options)
     }
 
-    /// Returns the requirements on the value of the member `name`.
+    /// Returns what the value of the member `name` must satisfy.
     fn goal_of(&self, object: &Object, name: &str) -> Result<Goal, Reason> {
         let mut goal = Vec::new();
         for (names, formula) in &object.each {
@@ -130,7 +128,7 @@ impl Search<'_> {
         Ok(goal)
     }
 
-    /// Partitions the names that no formula mentions into cells, with up to `count` unused names each.
+    /// Divides the names that no formula mentions into cells, with up to `count` unused names each.
     fn cells(&mut self, object: &Object, count: usize) -> Result<Vec<Cell>, Reason> {
         let mut sets: IndexMap<String, Language> = IndexMap::new();
         for (names, _) in object.each.iter().chain(&object.some) {
@@ -143,9 +141,9 @@ impl Search<'_> {
                 Names::Where(formula) => drop(sets.insert(format!("{formula:?}"), self.texts(*formula))),
             }
         }
-        // Each cell lies either inside or outside of each set.
+        // Each set contains a cell entirely or not at all.
         let mut cells: Vec<(String, Vec<Language>)> = vec![Default::default()];
-        // One spare, because the empty name is used last.
+        // One more than needed, because the empty name is used last.
         let wanted = count + object.listed.len() + 1;
         for (key, language) in sets {
             let mut next = Vec::new();

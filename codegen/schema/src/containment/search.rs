@@ -44,35 +44,34 @@ impl From<Reason> for Outcome {
 /// Formulas to satisfy together, sorted.
 pub(super) type Goal = Vec<Formula>;
 
-/// Depends on no running search.
+/// The result depends on no running search.
 const NONE: usize = usize::MAX;
-/// Bounds the nesting of searches and alternatives, and with it the stack.
+/// Bounds the nesting of searches and alternatives, which limits the stack.
 const MAX_DEPTH: u32 = 120;
 
 pub(super) struct Search<'a> {
     pub(super) formulas: Formulas<'a>,
     steps: u64,
     depth: u32,
-    /// Known results, each with the outermost running search it depends on.
+    /// The known results, each with the outermost running search that it depends on.
     results: HashMap<Goal, (Outcome, usize)>,
-    /// Goals of the running searches, with their depth.
+    /// The goals of the running searches, with their depths.
     running: HashMap<Goal, usize>,
     /// Goals whose results are provisional.
     provisional: Vec<Goal>,
     /// The outermost running search that the current one depends on.
     used: usize,
-    /// Names found for a language, by the language's key.
+    /// The names found for a language, by the language's key.
     pub(super) names: HashMap<String, Result<Vec<String>, Reason>>,
 }
 
-/// The state of a search for a value of one JSON type.
 #[derive(Clone)]
 pub(super) struct Case {
     pub(super) types: JsonTypes,
     asserted: BTreeSet<Formula>,
-    /// Asserted formulas about this type.
+    /// The formulas about this type that must hold.
     pub(super) atoms: Vec<Formula>,
-    /// Of each, one alternative must hold.
+    /// One alternative of each must hold.
     pub(super) choices: Vec<Vec<Goal>>,
 }
 
@@ -101,7 +100,6 @@ impl<'a> Search<'a> {
         given - self.steps
     }
 
-    /// Finds a value that satisfies all formulas.
     pub(super) fn solve(&mut self, formulas: impl IntoIterator<Item = Formula>) -> Outcome {
         let goal: BTreeSet<Formula> = formulas.into_iter().filter(|formula| *formula != Formula::TRUE).collect();
         if goal.iter().any(|formula| *formula == Formula::FALSE || goal.contains(&formula.not())) {
@@ -137,8 +135,9 @@ impl<'a> Search<'a> {
         outcome
     }
 
-    /// Settles provisional results after a search. If it proved its goal empty, they stay, and depend on what that
-    /// search depends on (`NONE`: they are final). Otherwise, their assumption was wrong, so they are dropped.
+    /// Settles provisional results after a search. If the search has proved that its goal is empty, they stay and
+    /// depend on what that search depends on (`NONE` means that they are final). Otherwise, their assumption was wrong,
+    /// and they are dropped.
     fn settle(&mut self, started: usize, depends_on: Option<usize>) {
         let ended = self.provisional.split_off(started);
         for goal in ended {
@@ -214,8 +213,8 @@ impl<'a> Search<'a> {
         unknown.map_or(Outcome::Empty, Outcome::Unknown)
     }
 
-    /// Drops alternatives that contradict the case, and asserts the last one left of a choice. Returns `None` on a
-    /// contradiction.
+    /// Drops alternatives that contradict the case. If one alternative of a choice remains, it must hold. Returns
+    /// `None` on a contradiction.
     fn propagate(&mut self, mut case: Case) -> Option<Case> {
         loop {
             let mut single = None;
@@ -268,7 +267,7 @@ impl<'a> Search<'a> {
         Ok(case)
     }
 
-    /// Solves the assertions about one JSON type, ignoring the choices.
+    /// Solves the formulas about one JSON type and ignores the choices.
     fn leaf(&mut self, case: &Case) -> Outcome {
         if let Err(reason) = self.spend(1) {
             return Outcome::Unknown(reason);
@@ -301,7 +300,7 @@ impl<'a> Search<'a> {
         }
     }
 
-    /// Asserts formulas. Returns `None` on a contradiction.
+    /// Adds formulas that must hold. Returns `None` on a contradiction.
     fn assume(&mut self, mut case: Case, formulas: &[Formula]) -> Option<Case> {
         let mut stack = formulas.to_vec();
         while let Some(formula) = stack.pop() {

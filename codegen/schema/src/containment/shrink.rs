@@ -1,11 +1,11 @@
-//! Shrinks a witness while it stays one.
+//! Simplifies a witness as long as it remains one.
 
 use indexmap::IndexMap;
 use serde_json::Number;
 
 use crate::json::Json;
 
-/// Total size of the candidates to try, in bytes.
+/// The total size of the candidates to try, in bytes.
 const MAX_BYTES: usize = 200_000;
 
 /// Returns a simpler document for which `holds` is still true.
@@ -64,7 +64,7 @@ fn simpler(document: &Json) -> Box<dyn Iterator<Item = Json> + '_> {
     }
 }
 
-/// Returns the trivial values that rank below this one.
+/// Returns the trivial values that are simpler than this one.
 fn simple(document: &Json) -> Vec<Json> {
     let number = |value: i64| Json::Number(Number::from(value));
     let text = |value: &str| Json::String(value.to_owned());

@@ -9,7 +9,7 @@ use crate::json::Json;
 use crate::json_types::JsonTypes;
 use crate::text::pattern;
 
-/// How many strings to try if a pattern cannot be analysed.
+/// The number of strings to try if a pattern cannot be analysed.
 const TRIES: usize = 16;
 
 impl Search<'_> {
@@ -22,7 +22,7 @@ impl Search<'_> {
         }
     }
 
-    /// Falls back to guessing: generates strings for the analysable formulas, and tests them against all.
+    /// Makes strings for the formulas that can be analysed, and tests them against all.
     fn guess(&mut self, formulas: &[Formula]) -> Option<Json> {
         let is_hard = |node: &Node| matches!(node, Node::Pattern(text) if matching(text).words(1).is_err());
         let easy: Vec<Formula> = formulas.iter().copied().filter(|it| !is_hard(self.formulas.node(*it))).collect();

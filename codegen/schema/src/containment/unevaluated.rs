@@ -11,9 +11,9 @@ struct Evaluated {
     names: Vec<String>,
     patterns: Vec<String>,
     all_items: bool,
-    /// The number of leading items.
+    /// The number of leading items that are evaluated.
     first: usize,
-    /// Formulas of `contains`: the items that satisfy one are evaluated.
+    /// The formulas of `contains`. Items that satisfy one are evaluated.
     contained: Vec<Formula>,
 }
 
@@ -37,9 +37,9 @@ impl Evaluated {
     }
 }
 
-/// All combinations of conditions are enumerated, so the number must stay small.
+/// All combinations of conditions are tried, so their number must stay small.
 const MAX_CONDITIONS: usize = 7;
-/// Depth of references at which the rewriting is given up.
+/// The rewriting gives up on references that nest deeper.
 const MAX_DEPTH: u32 = 48;
 
 impl<'a> Formulas<'a> {

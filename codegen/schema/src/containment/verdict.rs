@@ -1,4 +1,4 @@
-//! The questions and answers of [`contains`](super::contains), and the budget.
+//! The questions that [`contains`](super::contains) answers, its answers, and the budget.
 
 use std::fmt;
 

@@ -12,10 +12,10 @@ type Evaluated<'e> = Option<&'e mut HashSet<Place>>;
 
 struct Scope<'c> {
     definitions: Definitions<'c>,
-    /// Caches results per definition, value, and whether evaluated members and items are wanted. Without it, nested
+    /// The results by definition, value, and whether evaluated members and items are wanted. Without them, nested
     /// alternatives take exponential time.
     results: RefCell<HashMap<(usize, Place, bool), KnownResult>>,
-    /// How many nested checks are being evaluated.
+    /// The number of nested checks that are being evaluated.
     depth: Cell<usize>,
 }
 
@@ -229,7 +229,7 @@ impl Unevaluated {
     }
 }
 
-/// Evaluates the check on a member that is neither named nor matched by a pattern.
+/// Evaluates the check on a member that no name and no pattern covers.
 fn other<'c>(check: &'c Check, value: Cursor<'_>, scope: &Scope<'c>) -> Result<(), Error> {
     match check {
         Check::Nothing => Err(value.unexpected()),

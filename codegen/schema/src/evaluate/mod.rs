@@ -1,8 +1,8 @@
 //! Evaluates checks and union guards on a document.
 //!
 //! `mcpgen generate` copies the [`SHARED`] files into the generated crate (`generated/src/codec/evaluate`), so that
-//! generator and generated types always agree, down to the message. This module supplies what those files build on:
-//! here it is JSON in memory, there an index into the text.
+//! generator and generated types always agree, even on messages. This module supplies what those files need: here JSON
+//! in memory, there an index into the text.
 
 mod checks;
 mod guards;
@@ -30,7 +30,6 @@ pub const SHARED: [(&str, &str); 4] = [
     ("text/words.rs", include_str!("../text/words.rs")),
 ];
 
-/// A step of a path.
 type Name = String;
 type Definitions<'c> = &'c ByName;
 

@@ -64,7 +64,6 @@ impl JsonText {
         })
     }
 
-    /// Locates a slice of the text.
     fn place(&self, part: &str) -> Place {
         let start = part.as_ptr().addr() - self.bytes.as_ptr().addr();
         Place { range: start..start + part.len(), children: OnceCell::new() }

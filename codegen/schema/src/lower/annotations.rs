@@ -7,7 +7,6 @@ use crate::json::Json;
 use crate::json::pointer::unescape;
 use crate::normal::{Discriminator, Note};
 
-/// Limits the known values of an open enum.
 const MAX_KNOWN_VALUES: usize = 1_000;
 
 impl Keywords<'_> {

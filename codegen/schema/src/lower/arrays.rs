@@ -18,7 +18,7 @@ impl Lower<'_> {
         let mut array = Array { first, items: items.unwrap_or_else(|| any.clone()), length };
         if !checks.is_empty() || rest.is_some() {
             let check = Check::Items(checks, rest);
-            // Next to a reference, item schemas become a check, so that the reference survives.
+            // Beside a reference, item schemas become a check, so that the reference survives.
             if of.is_refinement() && !array.first.is_empty() {
                 array = Array { first: Vec::new(), items: any, ..array };
                 others.push(check);

@@ -5,7 +5,7 @@ use crate::check::Check;
 use crate::json::Json;
 use crate::normal::{Kind, Schema};
 
-/// Deciding a union compares every variant with every other, so the number must be limited.
+/// To decide a union, every variant is compared with every other, so their number must be limited.
 const MAX_SUBSCHEMAS: usize = 500;
 
 impl Lower<'_> {

@@ -36,13 +36,11 @@ pub(crate) struct Lower<'a> {
     references: &'a References<'a>,
     definition: &'a str,
     depth: usize,
-    /// The problems found so far.
     pub problems: Vec<Problem>,
-    /// Settled later, when references can be followed.
+    /// These are settled later, when references can be followed.
     pub one_ofs: Vec<OneOf>,
 }
 
-/// A schema in both forms.
 pub(crate) struct Lowered {
     /// The normal form: types, and checks for everything that types cannot express.
     pub schema: Schema,
@@ -67,7 +65,7 @@ pub(crate) struct OneOf {
 /// The assertions about one JSON type.
 struct Typed {
     kind: Kind,
-    /// Whether no keyword shapes the kind.
+    /// Whether no keyword affects the kind.
     is_free: bool,
     /// Assertions that `kind` expresses.
     expressed: Vec<Check>,
@@ -98,8 +96,7 @@ impl<'k> Keywords<'k> {
         below(self.pointer, keyword)
     }
 
-    /// Returns whether the schema only narrows others. Its checks then apply on top of them, so that references
-    /// survive.
+    /// Returns whether the schema only narrows others. Then its checks are added to them, so that references survive.
     fn is_refinement(self) -> bool {
         const OTHERS: [&str; 6] = ["$ref", "$dynamicRef", "$recursiveRef", "allOf", "anyOf", "oneOf"];
         self.get("type").is_none() && OTHERS.iter().any(|keyword| self.get(keyword).is_some())
@@ -157,7 +154,7 @@ impl<'a> Lower<'a> {
             return reference;
         }
         self.refuse_unknown(of);
-        // `checks` gets all assertions, `untyped` those that are not part of `schema` yet.
+        // `checks` gets all assertions. `untyped` gets those that `schema` does not express yet.
         let (mut checks, mut untyped) = (Vec::new(), Vec::new());
         let mut schema = self.types(of, &mut checks, &mut untyped);
         for reference in references {
@@ -174,7 +171,7 @@ impl<'a> Lower<'a> {
             [None, None] => untyped.extend(logic),
             others => {
                 let [members, items] = others.map(|lowered| Some(lowered?.check));
-                // What is unevaluated depends on all other checks, so the schema needs them too.
+                // All other checks affect what is unevaluated, so the schema needs them too.
                 check = Check::Unevaluated(Box::new(Unevaluated { base: check, members, items }));
                 untyped.push(check.clone());
             }
@@ -254,12 +251,12 @@ impl<'a> Lower<'a> {
     }
 }
 
-/// Returns the intersection of two schemas, to be computed once references can be followed.
+/// Returns the intersection of two schemas, which is computed when references can be followed.
 fn and(a: Schema, b: Schema, pointer: &str) -> Schema {
     match (a.kind, b.kind) {
         (Kind::Any, kind) => Schema { kind, note: b.note },
         (kind, Kind::Any) => Schema { kind, note: a.note },
-        // Kept flat, because the algebra limits nesting.
+        // The list stays flat, because the algebra limits nesting.
         (Kind::All(mut schemas), kind) if a.note.pointer == pointer => {
             schemas.push(Schema { kind, note: b.note });
             Schema { kind: Kind::All(schemas), note: a.note }

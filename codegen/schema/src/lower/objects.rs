@@ -22,8 +22,8 @@ impl Lower<'_> {
         }
         let (mut patterns, checks) = self.pattern_properties(of);
         members.patterns = checks;
-        // A Rust type supports one pattern at most. Next to a reference, the pattern becomes a check, so that the
-        // reference survives.
+        // A Rust type supports only one pattern. Beside a reference, the pattern becomes a check, so that the reference
+        // survives.
         let is_expressed = match patterns.as_slice() {
             [] => true,
             [only] => only.schema.kind != Kind::Never && !of.is_refinement(),

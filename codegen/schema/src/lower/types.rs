@@ -8,7 +8,7 @@ use crate::json::Json;
 use crate::json_types::JsonTypes;
 use crate::normal::{Kind, Schema};
 
-/// In the order that variants get when a schema has no `type`.
+/// If a schema has no `type`, its variants have this order.
 const TYPES: &[&str] = &["null", "boolean", "number", "string", "array", "object"];
 
 const MAX_VALUES: usize = 5_000;
@@ -38,7 +38,7 @@ impl Lower<'_> {
                 kinds.push(kind.checked(others));
             }
         }
-        // Keywords of other types assert nothing, but report their problems anyway.
+        // Keywords for other types assert nothing, but their problems are reported.
         for name in TYPES.iter().filter(|name| !types.intersects(JsonTypes::named(name))) {
             self.one_type(name, of);
         }

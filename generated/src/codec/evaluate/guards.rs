@@ -15,7 +15,7 @@ impl<'a> Cursor<'a> {
     /// Fails if no guard matches. The message says what the closest guards expect.
     #[doc(hidden)]
     pub fn union(self, guards: &[Guard]) -> Result<usize, Error> {
-        // Consecutive guards mostly look at the same path.
+        // Most guards look at the same path as the one before.
         let mut last: (&[Name], Option<Cursor<'a>>) = (&[], Some(self));
         for guard in guards {
             let matches = guard.when.iter().all(|condition| {
@@ -46,7 +46,7 @@ impl<'a> Cursor<'a> {
         let fails = |condition: &Condition| !condition.holds(self.descend(condition.path()));
         let failed = possible.filter_map(|guard| guard.when.iter().enumerate().find(|(_, condition)| fails(condition)));
         let failed: Vec<_> = failed.collect();
-        // Report the guards that got furthest: they are closest to the intended variant.
+        // The guards that got furthest are closest to the intended variant.
         let most = failed.iter().map(|(first, _)| *first).max();
         let closest = failed.into_iter().filter(|(first, _)| Some(*first) == most).map(|(_, condition)| condition);
         let closest: Vec<_> = closest.collect();

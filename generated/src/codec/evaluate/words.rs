@@ -5,9 +5,9 @@
 
 use std::fmt::Display;
 
-/// Longest string quoted in a message, in characters.
+/// The maximum number of characters of a string in a message.
 const WIDTH: usize = 60;
-/// Longest beginning and end of a path in a message, in characters.
+/// The maximum number of characters at each end of a path in a message.
 const PATH_END_WIDTH: usize = 150;
 /// The maximum number of nested checks. Without optimisation, each takes up to 2 KB of stack.
 pub(crate) const MAX_CHECKS: usize = 640;
@@ -40,7 +40,7 @@ pub(crate) fn json_text(text: &str) -> String {
     quoted
 }
 
-/// Returns one value as it is, several as `one of a, b, c`.
+/// Returns a single value as it is, and several as `one of a, b, c`.
 pub(crate) fn one_of(values: &[String]) -> String {
     match values {
         [value] => value.clone(),
@@ -96,7 +96,7 @@ pub(crate) fn is_multiple(number: &str, divisor: &str) -> bool {
     }
     let power = exponent - unit_exponent;
     if power < 0 {
-        // On overflow, the scaled divisor is larger than the number.
+        // If this overflows, the scaled divisor is larger than the number.
         let scale = 10_u128.checked_pow(power.unsigned_abs());
         return scale.and_then(|scale| scale.checked_mul(unit)).is_some_and(|unit| digits % unit == 0);
     }
@@ -126,7 +126,7 @@ pub(crate) fn path_text(mut segments: Vec<String>) -> String {
     format!("{}…{}", segments[..begin].concat(), segments[end..].concat())
 }
 
-/// Returns how many segments fit into [`PATH_END_WIDTH`].
+/// Returns the number of segments that fit into [`PATH_END_WIDTH`].
 fn fitting<'a>(segments: impl Iterator<Item = &'a String>) -> usize {
     let widths = segments.scan(0, |width, segment| {
         *width += segment.chars().count();
