@@ -36,10 +36,6 @@ mod bindings;
 // What works only in a clone of this repository.
 pub mod vendored;
 
-// All revisions -> a page.
-#[cfg(feature = "cli")]
-pub mod site;
-
 pub use bindings::{Bindings, BindingsWritten};
 pub use emit::{MARK, Options, emit};
 pub use generator::{Generated, Generator, SUPPORT, Summary};
