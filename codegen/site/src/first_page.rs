@@ -69,12 +69,11 @@ fn revision_table(site: &Site<'_>, address: &str) -> String {
         site.models.iter().zip(&steps).zip(site.revisions).enumerate().rev().map(|(at, ((protocol, step), row))| {
             let name = link(&format!("{root}{}", model("revisions", &protocol.revision)), &escape(&protocol.revision));
             let status = row.status.as_str();
-            let methods = protocol.messages().count() as u64;
             vec![
                 format!("{name} {}", badge("plain", status)),
                 protocol.era.as_str().to_owned(),
-                counted(methods, "methods"),
-                counted(protocol.types.len() as u64, "types"),
+                protocol.messages().count().to_string(),
+                protocol.types.len().to_string(),
                 if at == 0 { "the first revision".to_owned() } else { change(step) },
             ]
         });
@@ -100,7 +99,7 @@ fn extension_table(site: &Site<'_>, address: &str) -> String {
     let rows = site.extensions.iter().zip(site.extension_models).map(|(row, protocol)| {
         let name = link(&format!("{root}{}", model("extensions", &row.name)), &escape(&row.name));
         let own = (0..protocol.types.len()).filter(|id| !protocol.is_shared(*id)).count();
-        vec![name, escape(&row.version), escape(&row.core), counted(own as u64, "types"), about(protocol)]
+        vec![name, escape(&row.version), escape(&row.core), own.to_string(), about(protocol)]
     });
     table("Extensions", &["Extension", "Version", "For", "Own types", "About"], rows)
 }

@@ -28,7 +28,7 @@ pub struct Sources {
 pub struct Ledger {
     /// The version of this format.
     pub format: u32,
-    /// The code of an SDK, and of the generator.
+    /// The code of an SDK, of programs on it, and of the generator.
     pub totals: BTreeMap<String, Total>,
     /// The code by layer, lowest first.
     pub layers: Vec<Layer>,
@@ -61,7 +61,7 @@ pub struct Code {
 pub struct Layer {
     /// Its name.
     pub name: String,
-    /// `sdk` or `generator`.
+    /// `sdk`, `programs` or `generator`.
     pub group: String,
     /// What its code does.
     pub about: String,
@@ -407,7 +407,7 @@ mod tests {
         let entries: Vec<_> =
             table.entries.iter().map(|it| (it.name.as_str(), it.kind.as_str(), it.reason.as_str())).collect();
         let names = "1 name of inline types, which the schema does not name.";
-        assert_eq!(entries, [("apps", "names", names), ("a", "default", "b c")]);
+        assert_eq!(entries, [("a", "default", "b c"), ("apps", "names", names)]);
         assert!(fixups().entries.iter().all(|entry| !entry.reason.is_empty() && entry.link.starts_with("https://")));
     }
 

@@ -12,7 +12,7 @@ use crate::markdown::anchor;
 
 pub(crate) fn page(ledger: &Ledger) -> Page {
     let mut sections: Vec<(String, String, String)> = Vec::new();
-    for (group, title) in [("sdk", "A working SDK"), ("generator", "The generator")] {
+    for (group, title) in [("sdk", "A working SDK"), ("programs", "Programs on it"), ("generator", "The generator")] {
         if let Some(total) = ledger.totals.get(group) {
             sections.push((group.to_owned(), title.to_owned(), layers(ledger, group, total)));
         }
@@ -45,7 +45,7 @@ fn layers(ledger: &Ledger, group: &str, total: &Total) -> String {
     let layers = ledger.layers.iter().filter(|layer| layer.group == group);
     let rows = layers.map(|layer| row(escape(&layer.name), &layer.about, &layer.total));
     let sum = row("<strong>All</strong>".into(), "", total);
-    let columns = ["Layer", "Lines generated", "Lines written by hand", "Share"];
+    let columns = ["Layer", "Lines generated", "Lines written by hand", "Generated"];
     let table = table("Layers", &columns, rows.chain([sum]));
     format!("<p>Lines of code, without blank lines, comments and tests. Lower layers come first.</p>\n{table}")
 }
@@ -54,7 +54,7 @@ fn share(total: &Total) -> String {
     match total.generated_percent() {
         0 => badge("hand-written", "by hand"),
         100 => badge("generated", "generated"),
-        percent => format!("{percent} % generated"),
+        percent => format!("{percent} %"),
     }
 }
 

@@ -2,7 +2,7 @@
 
 use mcpgen_diff::html::escape;
 use pulldown_cmark::{
-    BrokenLink, CodeBlockKind, CowStr, Event, HeadingLevel, LinkType, Options, Parser, Tag, TagEnd, html,
+    Alignment, BrokenLink, CodeBlockKind, CowStr, Event, HeadingLevel, LinkType, Options, Parser, Tag, TagEnd, html,
 };
 
 /// A page in HTML.
@@ -30,9 +30,9 @@ pub(crate) fn page(
     // `[`Item`]` is a link to a Rust item.
     let broken = |_: BrokenLink<'_>| Some((CowStr::from(""), CowStr::from("")));
     let parser = Parser::new_with_broken_link_callback(markdown, options, Some(broken));
-    let mut writer = Writer { events: Vec::new(), title: None, headings: Vec::new(), open: Vec::new(), tables: 0 };
+    let mut writer = Writer { events: Vec::new(), title: None, headings: Vec::new(), open: Vec::new() };
     let mut heading: Option<(HeadingLevel, Vec<Event<'_>>, String)> = None;
-    let mut is_rust = false;
+    let (mut is_rust, mut table) = (false, Table::default());
     for event in parser {
         if let Some((level, events, text)) = &mut heading {
             match event {
@@ -67,15 +67,11 @@ pub(crate) fn page(
                 writer.raw("</code></pre>\n".into());
             }
             Event::Text(text) if is_rust => writer.events.push(Event::Text(visible_rust(&text).into())),
-            Event::Start(Tag::Table(alignments)) => {
-                writer.tables += 1;
-                let label = format!("Table {}", writer.tables);
-                writer.raw(format!("<div class=\"scroll\" role=\"region\" tabindex=\"0\" aria-label=\"{label}\">"));
-                writer.events.push(Event::Start(Tag::Table(alignments)));
+            Event::Start(tag @ (Tag::Table(_) | Tag::TableHead | Tag::TableRow | Tag::TableCell)) => {
+                table.start(&mut writer, tag);
             }
-            Event::End(TagEnd::Table) => {
-                writer.events.push(Event::End(TagEnd::Table));
-                writer.raw("</div>\n".into());
+            Event::End(end @ (TagEnd::Table | TagEnd::TableHead | TagEnd::TableRow | TagEnd::TableCell)) => {
+                table.end(&mut writer, end);
             }
             Event::Html(text) | Event::InlineHtml(text) => writer.html(&text, image),
             event => writer.events.push(event),
@@ -92,7 +88,54 @@ struct Writer<'m> {
     headings: Vec<(String, String)>,
     /// What ends the links and images that are open.
     open: Vec<Option<TagEnd>>,
-    tables: usize,
+}
+
+/// Writes tables. The policy of the pages allows no styles in elements, so aligned cells have a class.
+#[derive(Default)]
+struct Table {
+    alignments: Vec<Alignment>,
+    /// The number of tables so far.
+    count: usize,
+    column: usize,
+    is_head: bool,
+}
+
+impl Table {
+    fn start(&mut self, writer: &mut Writer<'_>, tag: Tag<'_>) {
+        writer.raw(match tag {
+            Tag::Table(alignments) => {
+                (self.alignments, self.count) = (alignments, self.count + 1);
+                let label = format!("aria-label=\"Table {}\"", self.count);
+                format!("<div class=\"scroll\" role=\"region\" tabindex=\"0\" {label}>\n<table>\n")
+            }
+            Tag::TableHead => {
+                (self.is_head, self.column) = (true, 0);
+                "<thead><tr>".to_owned()
+            }
+            Tag::TableRow => {
+                self.column = 0;
+                "<tr>".to_owned()
+            }
+            _ => {
+                let is_right = self.alignments.get(self.column) == Some(&Alignment::Right);
+                self.column += 1;
+                let class = if is_right { " class=\"right\"" } else { "" };
+                if self.is_head { format!("<th scope=\"col\"{class}>") } else { format!("<td{class}>") }
+            }
+        });
+    }
+
+    fn end(&mut self, writer: &mut Writer<'_>, end: TagEnd) {
+        let text = match end {
+            TagEnd::Table => "</tbody>\n</table>\n</div>\n",
+            TagEnd::TableHead => "</tr></thead>\n<tbody>\n",
+            TagEnd::TableRow => "</tr>\n",
+            _ if self.is_head => "</th>",
+            _ => "</td>",
+        };
+        self.is_head &= end != TagEnd::TableHead;
+        writer.raw(text.to_owned());
+    }
 }
 
 impl<'m> Writer<'m> {
@@ -207,7 +250,10 @@ mod tests {
             ("![a](https://example.org/x.png)", "<p>a</p>\n"),
             ("Calls [`Tool`].", "<p>Calls <code>Tool</code>.</p>\n"),
             ("<!-- hidden -->", ""),
-            ("[a](https://example.org/\"><script>)", "<p>[a](https://example.org/&quot;&gt;&lt;script&gt;)</p>\n"),
+            (
+                "[a](https://example.org/\"><script>)",
+                "<p><a href=\"https://example.org/%22%3E%3Cscript%3E\">a</a></p>\n",
+            ),
             ("<img src=\"x.svg\" alt=\"&quot;<\">", ""),
         ] {
             let html = documentation(markdown);
@@ -216,6 +262,15 @@ mod tests {
             } else {
                 assert_eq!(html.trim_end(), expected.trim_end(), "{markdown}");
             }
+        }
+    }
+
+    #[test]
+    fn writes_tables_without_styles() {
+        let html = documentation("|a|b|\n|-:|:-:|\n|x style=\"text-align: right\"|y|\n");
+        for part in ["<th scope=\"col\" class=\"right\">a</th><th scope=\"col\">b</th>", "<td class=\"right\">x style"]
+        {
+            assert!(html.contains(part), "{html}");
         }
     }
 

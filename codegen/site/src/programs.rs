@@ -19,7 +19,7 @@ pub(crate) fn index(models: &[Protocol]) -> Page {
     });
     let main = format!(
         "<p>A server and a client in the types of each revision. They are generated from the model, and a test runs each client \
-         against each server. Applications usually need no types of a revision: see the {}.</p>\n{}",
+         against its server. Applications usually need no types of a revision: see the {}.</p>\n{}",
         link("../guide/index.html", "guide"),
         table("Quickstarts", &["Revision", "Requests of clients", "Requests of servers"], rows)
     );

@@ -65,7 +65,7 @@ fn server(protocol: &Protocol) -> String {
     );
     let body = format!(
         "#[tokio::main(flavor = \"current_thread\")]\n\
-         pub async fn main() -> Result<(), Box<dyn std::error::Error>> {{\n    \
+         async fn main() -> Result<(), Box<dyn std::error::Error>> {{\n    \
              let server = LocalInfo::new(\"quickstart-server\", \"1.0.0\")\n        \
                  .with_revisions(vec![Revision::{constant}]){capabilities};\n    \
              let router = Router::new(){handlers};\n    \
@@ -85,14 +85,14 @@ fn client(protocol: &Protocol) -> String {
     }
     let capabilities = capabilities(protocol, Side::Client, &embedded);
     let mut calls = String::new();
-    for Handled { message, .. } in handled(protocol, Side::Client) {
-        writer.call(&mut calls, message);
+    for request in handled(protocol, Side::Client) {
+        writer.call(&mut calls, &request);
     }
     let constant = Revision::module_of(&protocol.revision).to_uppercase();
     let about = format!("A client of MCP {}. It starts a server, and sends every request.", protocol.revision);
     let body = format!(
         "#[tokio::main(flavor = \"current_thread\")]\n\
-         pub async fn main() -> Result<(), Box<dyn std::error::Error>> {{\n    \
+         async fn main() -> Result<(), Box<dyn std::error::Error>> {{\n    \
              let mut arguments = std::env::args().skip(1);\n    \
              let mut command = Command::new(arguments.next().ok_or(\"usage: client COMMAND [ARGUMENT..]\")?);\n    \
              command.args(arguments);\n    \
@@ -137,6 +137,9 @@ fn capabilities(protocol: &Protocol, side: Side, requests: &[Handled<'_>]) -> St
     text
 }
 
+/// Names that the programs use for something else.
+const TAKEN: [&str; 9] = ["Result", "Ok", "None", "Box", "Command", "LocalInfo", "Router", "Limits", "ErrorObject"];
+
 struct Writer<'p> {
     protocol: &'p Protocol,
     /// The types of the revision that the program names.
@@ -154,26 +157,30 @@ impl<'p> Writer<'p> {
     fn handler(&mut self, text: &mut String, message: Message<'p>) {
         let Some(request) = message.request else { return };
         let rust = self.name(message);
-        let result = self.example(&request.result);
+        let result = self.example(&request.result, &[], 12);
         self.needs_error = true;
         let _ = write!(
             text,
-            "\n        {}\n        .request::<{rust}>(|_context, _params| async {{ Ok::<_, ErrorObject>({result}) }})",
+            "\n        {}\n        .request::<{rust}>(|_context, _params| async {{\n            Ok::<_, ErrorObject>({result})\n        }})",
             self.comment(message)
         );
     }
 
     /// Adds a call with the example of the params.
-    fn call(&mut self, text: &mut String, message: Message<'p>) {
+    fn call(&mut self, text: &mut String, Handled { message, facts }: &Handled<'p>) {
+        let message = *message;
         let rust = self.name(message);
+        // Free-form JSON, such as the arguments of a tool, shows what the method is for.
+        let shown: Vec<&str> =
+            facts.free_form_params.iter().filter_map(|path| path.first()).map(String::as_str).collect();
         let params = match message.params {
-            Some(params) if params.required => self.example(&params.content),
+            Some(params) if params.required => self.example(&params.content, &shown, 4),
             _ => "None".to_owned(),
         };
         let method = message.method;
         let _ = write!(
             text,
-            "    {}\n    let result = client.peer().call::<{rust}>({params}).await?;\n    \
+            "\n    {}\n    let params = {params};\n    let result = client.peer().call::<{rust}>(params).await?;\n    \
              println!(\"{method}: {{}}\", mcpgen_types::to_string(&result));\n",
             self.comment(message)
         );
@@ -196,33 +203,52 @@ impl<'p> Writer<'p> {
         format!("// `{}`: {sentence}.", message.method)
     }
 
-    /// Writes an example of a type: by its constructor, or else as JSON.
-    fn example(&mut self, content: &Type) -> String {
-        let json = self.json(content);
+    /// Writes an example of a type: by its constructor, or else as JSON. Of the optional members, it has those in `shown`.
+    fn example(&mut self, content: &Type, shown: &[&str], indent: usize) -> String {
+        let mut json = self.json(self.complete(content));
+        if let (Some(body), Json::Object(members)) = (self.protocol.as_struct(self.complete(content)), &mut json) {
+            let is_shown = |name: &str| shown.contains(&name) || body.member(name).is_none_or(|member| member.required);
+            members.retain(|name, _| is_shown(name));
+        }
         let mut types = self.types.clone();
         if let Some(expression) = self.expression(content, &json, &mut types) {
             self.types = types;
             return expression;
         }
         self.needs_example = true;
-        let text = json.to_string();
+        let (line, margin) = (json.to_string(), " ".repeat(indent));
+        let text = match line.len() + indent > 92 {
+            false => line,
+            true => json.to_pretty().replace('\n', &format!("\n{margin}")),
+        };
         let hashes = if text.contains("\"#") { "##" } else { "#" };
         format!("example(r{hashes}\"{text}\"{hashes})")
     }
 
-    /// Returns the example of our documentation. Of a union, it is the one that completes the request.
-    fn json(&self, content: &Type) -> Json {
-        let empty = || Json::Object(Default::default());
-        let Type::Named(id) = self.protocol.follow(content) else { return empty() };
-        let def = &self.protocol.types[*id];
-        if let Shape::Union(union) = &def.shape {
-            let asks = |content: &Type| {
-                self.protocol.as_struct(content).is_some_and(|body| body.member("inputRequests").is_some())
-            };
-            let complete = union.variants.iter().find(|variant| !asks(&variant.content));
-            return complete.map_or_else(empty, |variant| self.json(&variant.content));
+    /// Returns the variant of a union that completes the request. Other types stay.
+    fn complete<'t>(&'t self, content: &'t Type) -> &'t Type {
+        let asks = |content: &Type| {
+            self.protocol.as_struct(content).is_some_and(|body| body.member("inputRequests").is_some())
+        };
+        match self.protocol.follow(content) {
+            Type::Named(id) => match &self.protocol.types[*id].shape {
+                Shape::Union(union) => {
+                    let complete = union.variants.iter().find(|variant| !asks(&variant.content));
+                    complete.map_or(content, |variant| self.protocol.follow(&variant.content))
+                }
+                _ => self.protocol.follow(content),
+            },
+            other => other,
         }
-        self.protocol.docs.json(&def.name).and_then(|text| Json::parse(text).ok()).unwrap_or_else(empty)
+    }
+
+    /// Returns the example of our documentation.
+    fn json(&self, content: &Type) -> Json {
+        let example = match content {
+            Type::Named(id) => self.protocol.docs.json(&self.protocol.types[*id].name),
+            _ => None,
+        };
+        example.and_then(|text| Json::parse(text).ok()).unwrap_or_else(|| Json::Object(Default::default()))
     }
 
     /// Writes JSON as an expression that fits where a constructor takes a value of this type. Returns nothing if that needs
@@ -241,7 +267,10 @@ impl<'p> Writer<'p> {
                         Some(format!("{}::{}", def.rust, escape(&value.rust)))
                     }
                     (Shape::Struct(body), Json::Object(members)) => {
-                        if body.is_json_schema() || !named_members(self.protocol, *id).is_empty() {
+                        if TAKEN.contains(&def.rust.as_str())
+                            || body.is_json_schema()
+                            || !named_members(self.protocol, *id).is_empty()
+                        {
                             return None;
                         }
                         let (mut arguments, mut setters) = (Vec::new(), String::new());
@@ -283,12 +312,12 @@ impl<'p> Writer<'p> {
         let types: Vec<&str> = self.types.iter().map(String::as_str).collect();
         let mut core: Vec<&str> = core.to_vec();
         core.extend(self.needs_error.then_some("ErrorObject"));
-        core.extend(self.needs_example.then_some("Decode"));
         core.sort_unstable();
         let core = match core.as_slice() {
             [one] => format!("use mcpgen_types::{one};"),
             all => format!("use mcpgen_types::{{{}}};", all.join(", ")),
         };
+        let decode = if self.needs_example { "use mcpgen_types::codec::Decode;\n" } else { "" };
         let json = if body.contains("json!(") { "use serde_json::json;\n" } else { "" };
         let example = match self.needs_example {
             true => {
@@ -299,7 +328,7 @@ impl<'p> Writer<'p> {
             false => "",
         };
         format!(
-            "//! {about}\n\n{imports}use mcpgen_types::{module}::{{\n{}}};\n{core}\n{json}\n{body}{example}",
+            "//! {about}\n\n{imports}{decode}use mcpgen_types::{module}::{{\n{}}};\n{core}\n{json}\n{body}{example}",
             wrapped(&types)
         )
     }

@@ -153,3 +153,74 @@ impl Site<'_> {
         hits
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use mcpgen_model::conversions::conversions;
+    use mcpgen_model::{Era, Status, model};
+    use mcpgen_schema::Document;
+
+    use super::*;
+    use crate::ledger::{Sources, ledger};
+
+    const EVIL: &str = "<img src=x onerror=alert(1)>\"'&";
+
+    /// Whatever a schema contains, it stays text.
+    #[test]
+    fn escapes_what_is_foreign() {
+        let name = serde_json::to_string(EVIL).expect("JSON");
+        let schema = |limit: u64| {
+            format!(
+                r##"{{"$defs": {{{name}: {{"type": "object", "description": {name}, "properties": {{{name}: {{"const": {name}}},
+                "b": {{"enum": [{name}, "b"]}}, "c": {{"type": "integer", "maximum": {limit}}}}}, "required": [{name}]}},
+                "Other": {{"anyOf": [{{"type": "string", "pattern": {name}}}, {{"$ref": "#/$defs/Other2"}}]}},
+                "Other2": {{"type": "object"}}}}}}"##
+            )
+        };
+        let folder = std::env::temp_dir().join(format!("mcpgen-site-{}", std::process::id()));
+        std::fs::create_dir_all(&folder).expect("a folder");
+        let mut models = Vec::new();
+        let mut schemas = Vec::new();
+        for (revision, limit) in [("2025-01-01", 5), ("2025-01-02", 3)] {
+            let text = schema(limit);
+            let path = folder.join(format!("{revision}.json"));
+            std::fs::write(&path, &text).expect("written");
+            schemas.push(path);
+            models.push(
+                model(Document::parse("s.json", text.as_bytes()).expect("JSON"), revision, false).expect("a model"),
+            );
+        }
+        let row = |protocol: &Protocol| Revision {
+            name: protocol.revision.clone(),
+            status: Status::Draft,
+            era: Era::Legacy,
+            rules: Vec::new(),
+            upstream: EVIL.into(),
+            sha256: String::new(),
+        };
+        let revisions: Vec<Revision> = models.iter().map(row).collect();
+        let rules = Rules::default();
+        let guide = Guide { pages: [("a.md".into(), format!("# {EVIL}\n\n{EVIL}"))].into(), ..Guide::default() };
+        let site = Site {
+            revisions: &revisions,
+            models: &models,
+            schemas: &schemas,
+            extensions: &[],
+            extension_models: &[],
+            conversions: &conversions(&models, &rules).expect("conversions"),
+            rules: &rules,
+            guide: &guide,
+            ledger: &ledger(&Sources::default(), &revisions).expect("a ledger"),
+        };
+        let files = site.files().expect("a site");
+        std::fs::remove_dir_all(&folder).expect("removed");
+        assert!(files.len() > 15, "{:?}", files.keys());
+        for (path, bytes) in &files {
+            let text = String::from_utf8_lossy(bytes);
+            assert!(!text.contains("<img src=x"), "{path}");
+            assert!(path.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"/-_.~".contains(&byte)), "{path}");
+        }
+        let page = files.keys().find(|path| path.starts_with("types/~3c~img")).expect("the page of the type");
+        assert!(String::from_utf8_lossy(&files[page]).contains("&lt;img src=x onerror=alert(1)&gt;"));
+    }
+}
