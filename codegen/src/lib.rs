@@ -36,10 +36,6 @@ mod bindings;
 // For clones of this repository.
 pub mod vendored;
 
-// All revisions -> an HTML page.
-#[cfg(feature = "cli")]
-pub mod site;
-
 pub use bindings::{Bindings, BindingsWritten};
 pub use emit::{MARK, Options, emit};
 pub use generator::{Generated, Generator, SUPPORT, Summary};

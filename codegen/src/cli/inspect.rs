@@ -4,11 +4,11 @@ use std::fmt::Write as _;
 use std::path::Path;
 
 use clap::{Args, ValueEnum};
-use mcpgen::site;
 use mcpgen_model::inspect::inspect;
 use mcpgen_model::{Content, DocTarget, Outline, Part, Protocol, Shape, Status, TypeDef, TypeId, model};
 use mcpgen_schema::Error;
 use mcpgen_schema::text::{counted, visible, visible_lines};
+use mcpgen_site::model_page;
 
 use super::answer::Answer;
 use super::root::Root;
@@ -68,7 +68,7 @@ impl InspectArgs {
         let text = match self.format {
             InspectFormat::Text => visible_lines(&inspect(&protocol)?.to_string()),
             InspectFormat::Json => inspect(&protocol)?.to_json(),
-            InspectFormat::Html => site::render(&protocol, &self.revisions()?),
+            InspectFormat::Html => model_page(&protocol, &self.revisions()?),
         };
         Ok(Answer { text, ..Answer::default() })
     }

@@ -13,9 +13,11 @@ mod explain;
 mod generate;
 mod import;
 mod inspect;
+mod ledger;
 mod man;
 mod root;
 mod schema_args;
+mod site;
 mod validate;
 
 pub(crate) use args::Cli;

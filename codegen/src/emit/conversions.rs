@@ -1,6 +1,6 @@
 //! Writes `generated/src/conversions.rs`: the types of all revisions as dense tables.
 
-use mcpgen_model::conversions::{Action, Conversions, MemberNode, Node, ObjectNode, PATH, Rules, RustType};
+use mcpgen_model::conversions::{Action, Conversions, MemberNode, Node, ObjectNode, Others, PATH, Rules, RustType};
 use mcpgen_model::text::names::escape;
 use mcpgen_model::{Bound, Bounds, Condition, Guard, Length, Revision};
 use mcpgen_schema::json::Json;
@@ -101,8 +101,10 @@ fn shape(node: &Node) -> String {
     }
 }
 
-fn object_shape(ObjectNode { members, others, respelled }: &ObjectNode) -> String {
+fn object_shape(ObjectNode { members, pattern, others, respelled }: &ObjectNode) -> String {
     let members: Vec<String> = members.iter().map(member).collect();
+    // Tables have no patterns: the decoder of the target type checks the members whose names match one, and all others.
+    let others = if pattern.is_some() { &Others::Open } else { others };
     format!("Object(&[{}],{others:?},{respelled:?})", members.join(BREAK))
 }
 

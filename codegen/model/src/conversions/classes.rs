@@ -157,14 +157,16 @@ fn map(node: &Node, new: &mut dyn FnMut(usize) -> usize) -> Node {
         Node::Union(guards, variants) => {
             Node::Union(guards.clone(), variants.iter().map(|variant| new(*variant)).collect())
         }
-        Node::Object(ObjectNode { members, others, respelled }) => {
+        Node::Object(ObjectNode { members, pattern, others, respelled }) => {
             let mut members = members.clone();
             members.iter_mut().for_each(|member| member.content = new(member.content));
+            let pattern = pattern.as_ref().map(|(pattern, content)| (pattern.clone(), new(*content)));
             let others = match others {
                 Others::Typed(content) => Others::Typed(new(*content)),
                 others => *others,
             };
-            Node::Object(ObjectNode { members, others, respelled: respelled.map(|(rule, other)| (rule, new(other))) })
+            let respelled = respelled.map(|(rule, other)| (rule, new(other)));
+            Node::Object(ObjectNode { members, pattern, others, respelled })
         }
         other => other.clone(),
     }
@@ -201,7 +203,7 @@ mod tests {
 
     /// A conversion between equal types skips all checks, so equal types must have equal checks.
     #[test]
-    fn equal_types_have_equal_checks() {
+    fn equal_types_accept_the_same_documents() {
         let model = |keywords: &str| {
             let schema = format!(
                 r##"{{"$defs": {{"A": {{{keywords}}}, "B": {{"type": "array", "items": {{"$ref": "#/$defs/A"}}}}}}}}"##
@@ -218,6 +220,26 @@ mod tests {
             (
                 r#""type": "string", "maxLength": 3, "pattern": "^a""#,
                 r#""type": "string", "maxLength": 3, "pattern": "b""#,
+                false,
+            ),
+            (
+                r#""type": "object", "patternProperties": {"^x-": {"type": "integer"}}"#,
+                r#""type": "object", "patternProperties": {"^x-": {"type": "integer"}}"#,
+                true,
+            ),
+            (
+                r#""type": "object", "patternProperties": {"^x-": {"type": "integer"}}"#,
+                r#""type": "object", "patternProperties": {"^x-": {"type": "string"}}"#,
+                false,
+            ),
+            (
+                r#""type": "object", "patternProperties": {"^x-": {"type": "integer"}}"#,
+                r#""type": "object", "patternProperties": {"^y-": {"type": "integer"}}"#,
+                false,
+            ),
+            (
+                r#""type": "object", "patternProperties": {"^x-": {"type": "integer"}}"#,
+                r#""type": "object", "patternProperties": {"^x-": {"type": "integer"}}, "additionalProperties": false"#,
                 false,
             ),
         ] {

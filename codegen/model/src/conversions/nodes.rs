@@ -50,6 +50,8 @@ pub enum Node {
 pub struct ObjectNode {
     /// The named members.
     pub members: Vec<MemberNode>,
+    /// The members whose names match a pattern, and the type of their values.
+    pub pattern: Option<(String, NodeId)>,
     /// All other members.
     pub others: Others,
     /// The rule that rewrites the object in another form, and the type of that form.
@@ -170,7 +172,7 @@ impl<'m> Nodes<'_, 'm> {
     }
 
     fn node(&mut self, content: &'m Type) -> Node {
-        let open = |others| Node::Object(ObjectNode { members: Vec::new(), others, respelled: None });
+        let open = |others| Node::Object(ObjectNode { members: Vec::new(), pattern: None, others, respelled: None });
         match content {
             Type::Any => Node::Any,
             Type::Never => Node::Never,
@@ -246,13 +248,13 @@ impl<'m> Nodes<'_, 'm> {
             };
             members.push(MemberNode { name: member.wire.clone(), required: member.required, content, rule });
         }
-        // The target type's decoder checks the names of pattern members.
-        let others = match (&body.rest, &body.pattern) {
-            (Rest::Open, _) | (_, Some(_)) => Others::Open,
-            (Rest::Typed(content), None) => Others::Typed(self.of(content)),
-            (Rest::Closed, None) => Others::Closed,
+        let pattern = body.pattern.as_ref().map(|it| (it.pattern.clone(), self.of(&it.content)));
+        let others = match &body.rest {
+            Rest::Open => Others::Open,
+            Rest::Typed(content) => Others::Typed(self.of(content)),
+            Rest::Closed => Others::Closed,
         };
-        ObjectNode { members, others, respelled: self.respelled(name) }
+        ObjectNode { members, pattern, others, respelled: self.respelled(name) }
     }
 
     /// Returns the rule that rewrites a type in another form, and that form.
