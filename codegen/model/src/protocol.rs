@@ -209,7 +209,6 @@ fn named(content: &Type) -> Option<TypeId> {
     }
 }
 
-/// JSON with sorted object members.
 struct Sorted<'j>(&'j Json);
 
 impl Serialize for Sorted<'_> {

@@ -122,7 +122,6 @@ pub(crate) struct Flags {
     pub(crate) dot_all: bool,
 }
 
-/// The distinct classes of a pattern.
 #[derive(Default)]
 pub(crate) struct Classes {
     pub(crate) list: Vec<Class>,

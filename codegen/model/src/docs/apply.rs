@@ -13,7 +13,6 @@ pub struct Lifetimes {
     since: HashMap<DocTarget, String>,
     /// The last revision of items that the newest revision lacks.
     until: HashMap<DocTarget, String>,
-    /// The newest released revision.
     newest: Option<String>,
 }
 
