@@ -48,7 +48,6 @@ fn copy(from: &Path, to: &Path) {
     }
 }
 
-/// Copies what the commands need.
 fn project(root: &Path, at: &Path) {
     copy(&root.join("schema"), &at.join("schema"));
     copy(&root.join("generated/src"), &at.join("generated/src"));

@@ -27,7 +27,6 @@ struct Inner {
     token: Option<u32>,
 }
 
-/// A step of a path.
 #[derive(Clone)]
 pub(crate) enum Segment {
     Key(Cow<'static, str>),

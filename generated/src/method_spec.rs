@@ -61,7 +61,6 @@ impl MethodSpec {
     }
 }
 
-/// The methods of a revision.
 #[derive(Debug)]
 pub(crate) struct MethodTable {
     /// Sorted by length.

@@ -154,7 +154,6 @@ pub struct PendingRequests<T> {
     /// The requests for each ID with their numbers, oldest first.
     requests: HashMap<RequestId, VecDeque<(u64, T)>>,
     len: usize,
-    /// The number for the next request.
     next: u64,
 }
 

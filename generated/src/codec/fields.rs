@@ -425,7 +425,6 @@ struct Seen {
 }
 
 impl Seen {
-    /// Inserts an index. Returns whether it is new.
     #[inline(always)]
     fn insert(&mut self, index: usize) -> bool {
         let is_new = !self.contains(index);

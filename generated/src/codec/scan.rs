@@ -528,7 +528,6 @@ fn no_end(bytes: &[u8], at: usize, open: &Container) -> SyntaxError {
     }
 }
 
-/// Returns the error for an unexpected byte, or for an unexpected end.
 #[cold]
 fn unexpected(bytes: &[u8], at: usize, message: &'static str, message_at_end: &'static str) -> SyntaxError {
     if at < bytes.len() { SyntaxError::new(message, at + 1) } else { SyntaxError::new(message_at_end, at) }

@@ -47,7 +47,6 @@ fn map(object: &dyn Object, out: &mut Vec<u8>) {
     }
 }
 
-/// An object that is being written.
 pub(super) struct TextMembers<'a> {
     out: &'a mut Vec<u8>,
     /// The byte before the next member: `{` or `,`.

@@ -29,7 +29,6 @@ impl<'p> Path<'p> {
         }
     }
 
-    /// Returns the path as a JSON Pointer.
     #[cold]
     pub(super) fn pointer(&self) -> String {
         let mut pointer = String::with_capacity(64);

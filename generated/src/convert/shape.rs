@@ -14,7 +14,6 @@ pub(crate) const NO_TYPE: TypeId = TypeId::MAX;
 /// The type that accepts everything.
 pub(super) const ANY: TypeId = 0;
 
-/// The structure of a type.
 #[derive(Clone, Copy, Debug)]
 #[allow(dead_code, reason = "not every set of schemas has all shapes")]
 pub(crate) enum Shape {
@@ -35,7 +34,6 @@ pub(crate) enum Shape {
     Union(&'static [Guard], &'static [TypeId]),
 }
 
-/// A named member.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Member {
     pub(super) name: &'static str,

@@ -33,7 +33,6 @@ struct Objects {
     to: (&'static [Member], Others),
 }
 
-/// The state while writing an object.
 struct Progress {
     /// Where its text begins.
     start: usize,
