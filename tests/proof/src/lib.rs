@@ -363,7 +363,6 @@ fn float(number: &Number) -> f64 {
     number.as_f64().expect("numbers in serde_json are finite")
 }
 
-/// Compares an integer with a double that is a fraction or beyond ±2^100.
 fn against_float(integer: i128, float: f64) -> Ordering {
     if float.abs() > 2f64.powi(100) {
         return 0f64.total_cmp(&float);

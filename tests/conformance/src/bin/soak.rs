@@ -313,7 +313,6 @@ impl Worker {
     }
 }
 
-/// A response whose body is being read.
 struct Stream {
     response: reqwest::Response,
     /// The part of the body that is not parsed yet.

@@ -57,7 +57,6 @@ impl Received {
         }
     }
 
-    /// Adds handlers that accept any value to a router.
     fn router(&self, router: Router) -> Router {
         let (requests, notifications) = (self.clone(), self.clone());
         router
