@@ -102,7 +102,7 @@ impl Token {
         if self.kind_and_length & 7 >= Kind::Array as u32 { self.length() } else { 1 }
     }
 
-    /// Estimates the memory of the decoded value, without elements and members.
+    /// Estimates the memory of the decoded value, not counting its elements and members.
     #[inline(always)]
     pub(super) const fn decoded_bytes(self) -> u32 {
         let (kind, length) = (self.kind_and_length & 7, self.kind_and_length >> KIND_BITS);

@@ -2,7 +2,7 @@
 //! exactly the documents that the schema accepts, and lose no data.
 //!
 //! [`check`] compares a decoder with an independent [judge](judge::Judge). The [documents](instances::Instances) are
-//! made from the schema alone. Both are independent of the generator.
+//! made from the schema alone. Neither depends on the generator.
 
 #![allow(deprecated, reason = "the tests include deprecated types")]
 #![allow(missing_debug_implementations, reason = "no test prints these types")]

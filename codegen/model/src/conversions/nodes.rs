@@ -1,4 +1,4 @@
-//! Flattens the types of all revisions into one graph without names and aliases.
+//! Flattens the types of all revisions into one graph that has neither names nor aliases.
 
 use std::collections::{BTreeSet, HashMap};
 

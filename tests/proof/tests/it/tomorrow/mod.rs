@@ -106,7 +106,7 @@ fn with_members(manifest: &str) -> String {
     manifest.to_string()
 }
 
-/// Copies a folder without build results and hidden files.
+/// Copies a folder, except for build results and hidden files.
 fn copy_folder(from: &Path, to: &Path) {
     for file in files(from) {
         let target = to.join(&file);
