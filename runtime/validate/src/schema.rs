@@ -20,7 +20,7 @@ use crate::rewrite::rewrite;
 
 pub(crate) struct Schema {
     validator: Validator,
-    /// Whether it has patterns that are matched by backtracking, so that a check can end without an outcome.
+    /// Whether some pattern needs backtracking, so that a check may end without an outcome.
     backtracks: bool,
 }
 

@@ -14,7 +14,7 @@ use serde_json::{Map, Value};
 #[derive(Clone)]
 #[non_exhaustive]
 pub struct Identity {
-    /// The issuer of the token.
+    /// The token's issuer.
     pub issuer: String,
     /// The user or, if it acts on its own behalf, the client. Unique for the issuer.
     pub subject: String,
