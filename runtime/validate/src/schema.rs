@@ -39,10 +39,10 @@ impl CompiledSchema for Compiled {
     }
 }
 
-/// For a check on the caller's thread, where other tasks may be waiting: a few milliseconds.
+/// Budget for a check on the caller's thread, where other tasks may be waiting: a few milliseconds.
 const QUICK: Budget = Budget { steps: 50_000, stack: 128 << 10, time: Duration::from_millis(50) };
 
-/// For a check on a thread for blocking work.
+/// Budget for a check on a thread for blocking work.
 const THOROUGH: Budget = Budget { steps: 50_000_000, stack: 1 << 20, time: Duration::from_secs(2) };
 
 /// How long a check waits for others to finish.

@@ -29,7 +29,7 @@ pub(super) struct Credentials {
     pub(super) resource: String,
     pub(super) access_token: SecretString,
     pub(super) refresh_token: Option<SecretString>,
-    /// In seconds since 1970.
+    /// When the access token expires, in seconds since 1970.
     pub(super) expires_at: Option<u64>,
     pub(super) scopes: BTreeSet<String>,
     /// The key that the tokens are bound to.

@@ -31,13 +31,13 @@ pub(super) struct ProofChecker {
 /// How many proofs to remember per [`LIFETIME`].
 #[derive(Clone, Copy, Debug)]
 pub(super) struct ProofLimits {
-    /// Per key, so that no client uses up everyone's memory.
+    /// Limit per key, so that no client uses up everyone's memory.
     pub(super) per_key: usize,
-    /// Per key, in the space reserved for keys with few proofs, which busy keys cannot use up.
+    /// Limit per key in the space reserved for keys with few proofs, which busy keys cannot use up.
     pub(super) reserved_per_key: usize,
-    /// Of all keys, in the reserved space.
+    /// Limit for all keys in the reserved space.
     pub(super) reserved: usize,
-    /// Of all keys, in the common space.
+    /// Limit for all keys in the common space.
     pub(super) total: usize,
 }
 
@@ -52,7 +52,7 @@ impl Default for ProofLimits {
 struct UsedProofs {
     current: Period,
     previous: Period,
-    /// In seconds since 1970.
+    /// When the current period ends, in seconds since 1970.
     ends: u64,
 }
 
@@ -87,7 +87,7 @@ pub(super) enum ProofError {
     Nonce,
     /// The proof cannot be remembered for some seconds.
     TooMany {
-        /// In seconds.
+        /// How long to wait, in seconds.
         retry_after: u64,
     },
 }

@@ -200,7 +200,6 @@ impl Shared {
     }
 }
 
-/// From the `Authorization` header.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Scheme {
     Bearer,
@@ -303,9 +302,9 @@ where
 /// A request with a valid token.
 struct Authorized {
     request: Request<CheckedBody>,
-    /// For the body, if scopes depend on the operations in it.
+    /// The check that the body must pass, if scopes depend on the operations in it.
     check: Option<BodyCheck>,
-    /// For the response, if the client should use a new one.
+    /// A new nonce for the client, sent with the response.
     nonce: Option<HeaderValue>,
 }
 
@@ -350,7 +349,7 @@ impl<B> Service<Request<B>> for MetadataService {
         let headers = response.headers_mut();
         headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
         headers.insert(CACHE_CONTROL, HeaderValue::from_static("max-age=300"));
-        // The metadata are public, but clients in browsers need this header to read them.
+        // The metadata is public, but clients in browsers need this header to read it.
         headers.insert(ACCESS_CONTROL_ALLOW_ORIGIN, HeaderValue::from_static("*"));
         if !matches!(*request.method(), Method::GET | Method::HEAD) {
             headers.insert(ALLOW, HeaderValue::from_static("GET, HEAD"));

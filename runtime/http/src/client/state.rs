@@ -48,7 +48,7 @@ pub(super) struct TransportState {
 
 #[derive(Default)]
 pub(super) struct State {
-    /// For messages without metadata: all messages of a session, and notifications of modern revisions.
+    /// Used for messages without metadata: all messages of a session, and notifications of modern revisions.
     pub(super) session_headers: SessionHeaders,
     /// The session's `initialize` request, sent again to replace the session.
     pub(super) initialize: Option<Arc<OutgoingMessage>>,

@@ -55,7 +55,7 @@ const MESSAGE_COST: usize = 16 << 10;
 
 pub(super) struct Session {
     pub(super) id: String,
-    /// Set if [`EndpointOptions::owner`] is.
+    /// The session's owner, if [`EndpointOptions::owner`] is set.
     pub(super) owner: Option<Arc<str>>,
     /// The prefix of the session's event IDs, unlike that of other sessions.
     event_prefix: String,
@@ -75,7 +75,7 @@ pub(super) struct Session {
     state: SessionState,
     /// What any session takes.
     memory: Mutex<Option<Charge>>,
-    /// For messages that belong to no request. Clients read it with GET.
+    /// The stream for messages that belong to no request. Clients read it with GET.
     standalone: Mutex<Arc<Stream>>,
     /// How many HTTP requests are open.
     open: AtomicUsize,
@@ -128,7 +128,7 @@ struct Waiting {
 
 pub(super) struct Identity {
     pub(super) id: String,
-    /// Set if [`EndpointOptions::owner`] is.
+    /// The session's owner, if [`EndpointOptions::owner`] is set.
     pub(super) owner: Option<Arc<str>>,
     pub(super) record: Option<SessionRecord>,
 }
@@ -345,7 +345,7 @@ impl Session {
         self.push_standalone(mcpgen_types::to_vec(&message), None);
     }
 
-    /// For messages that belong to no request.
+    /// The stream for messages that belong to no request.
     fn standalone(&self) -> Arc<Stream> {
         Arc::clone(&self.standalone.lock())
     }
@@ -685,7 +685,7 @@ fn inbox_bytes(body: usize) -> usize {
     body.clamp(INBOX_BYTES, u32::MAX as usize)
 }
 
-/// Permits for a message that takes this memory.
+/// How many inbox permits a message with this memory takes.
 fn inbox_cost(memory: usize, inbox_bytes: usize) -> u32 {
     u32::try_from(memory.clamp(MESSAGE_COST, inbox_bytes)).unwrap_or(u32::MAX)
 }

@@ -41,7 +41,7 @@ impl SessionRecord {
         self.stored.lock().clone()
     }
 
-    /// For a stream that responds to these requests.
+    /// Creates the writer for a stream that responds to these requests.
     pub(super) fn stream_writer(&self, requests: &[RequestId]) -> StreamWriter {
         StreamWriter { events: self.writer.clone(), requests: requests.into() }
     }

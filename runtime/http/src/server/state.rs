@@ -24,7 +24,6 @@ use super::registry::Registry;
 use super::session::{Session, SessionGuard};
 
 pub(super) struct EndpointState {
-    /// For notifications.
     pub(super) handlers: Router,
     pub(super) config: CurrentConfig,
     pub(super) options: EndpointOptions,
@@ -93,7 +92,7 @@ impl EndpointState {
         charge.map(Arc::new).map_err(|exceeded| self.message_memory.refusal(exceeded))
     }
 
-    /// For an HTTP request without a message.
+    /// The charge of an HTTP request without a message.
     pub(super) fn no_message(&self, caller: &Caller) -> Arc<Charge> {
         Arc::new(self.message_memory.charge_existing(caller.owner.as_ref(), 0))
     }

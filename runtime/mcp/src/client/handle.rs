@@ -181,7 +181,7 @@ impl<S: RequestService> Client<S> {
         params
     }
 
-    /// From the revision of the types to that of the connection.
+    /// Conversion from the revision of the types to that of the connection.
     pub(super) fn revisions(&self) -> Revisions {
         Revisions { from: TYPES, to: self.revision }
     }

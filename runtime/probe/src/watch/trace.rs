@@ -11,7 +11,7 @@ use super::observer::{Observer, Side};
 use crate::cli::TraceArgs;
 use crate::failure::Failure;
 
-/// How many brackets in a line may start a message. Text before it, such as `[info]`, has some as well.
+/// How many brackets to try as the start of a message. Earlier text, such as `[info]`, may contain some, too.
 const MOST_CANDIDATES: usize = 16;
 
 pub(crate) fn trace(args: &TraceArgs) -> Result<(), Failure> {
@@ -82,16 +82,15 @@ impl Reader {
     }
 }
 
-/// Returns who sends messages of this method. Both sides may send some; those are mostly the client's, except for
-/// reports of progress.
+/// The side that sends this method. If both do, the client is more likely, except for progress reports.
 fn sender_of(method: &str) -> Side {
     let spec = Revision::ALL.iter().rev().find_map(|revision| revision.method(method));
     let by_client = spec.is_none_or(|spec| spec.sent_by_client);
     if by_client && method != "notifications/progress" { Side::Client } else { Side::Server }
 }
 
-/// Returns the message in a line, and the words that may name its sender: those before it, and the texts next to it in
-/// an object.
+/// Finds the message in a line, and the words that may name its sender: text before it, and text next to it in an
+/// object.
 fn message_in(line: &str) -> Option<(String, Json)> {
     let line = line.trim_end_matches(',');
     let begins = line.char_indices().filter(|(_, char)| matches!(char, '{' | '[')).take(MOST_CANDIDATES);
@@ -114,8 +113,8 @@ fn is_message(json: JsonRef<'_>) -> bool {
     has("jsonrpc") || (has("id") && (has("method") || has("result") || has("error"))) || json.elements().any(is_message)
 }
 
-/// Returns the sender that words name, such as `from client`, `to_server` or `server →`. Parts of other words, such as
-/// the name of a logger, name none.
+/// The sender that a text names, such as `from client`, `to_server` or `server →`. Parts of other words, such as a
+/// logger's name, do not count.
 fn sender_in(text: &str) -> Option<Side> {
     let mut spaced = String::new();
     for char in text.chars() {

@@ -250,7 +250,7 @@ async fn supervise(
     }
 }
 
-/// Such as `exited with status 1`.
+/// Describes an exit status, such as `exited with status 1`.
 pub(crate) fn exited(status: ExitStatus) -> String {
     #[cfg(unix)]
     if let Some(signal) = std::os::unix::process::ExitStatusExt::signal(&status) {
