@@ -356,7 +356,7 @@ struct Subject<'a> {
     uri: Option<&'a str>,
 }
 
-/// For methods that no revision has.
+/// The method name recorded for methods that no revision has.
 const OTHER: &str = "_OTHER";
 
 const TOOL_NAME: &str = "gen_ai.tool.name";
@@ -382,7 +382,7 @@ impl<'a> Subject<'a> {
     }
 }
 
-/// From the network connection of an HTTP request.
+/// Attributes of an HTTP request's network connection.
 fn network(request: &http::request::Parts) -> Vec<KeyValue> {
     let version = match request.version {
         http::Version::HTTP_09 => "0.9",

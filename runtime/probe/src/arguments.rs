@@ -124,7 +124,7 @@ pub(crate) fn type_names(schema: JsonRef<'_>) -> Option<String> {
     types(schema, schema, MAX_DEPTH).map(|types| types.join(" or "))
 }
 
-/// In words. `None` if the schema accepts any type.
+/// The types that a schema accepts, in words. `None` if it accepts any type.
 fn types(schema: JsonRef<'_>, root: JsonRef<'_>, depth: usize) -> Option<Vec<&'static str>> {
     let depth = depth.checked_sub(1)?;
     let inner = |schema: JsonRef<'_>| types(schema, root, depth);

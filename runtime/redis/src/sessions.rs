@@ -131,7 +131,7 @@ impl Replica {
     }
 }
 
-/// In milliseconds.
+/// The time since 1970 in milliseconds.
 fn since_1970() -> u64 {
     std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).map_or(0, millis)
 }

@@ -56,7 +56,7 @@ impl ScopePolicy {
         &self.always
     }
 
-    /// If so, request bodies must be read.
+    /// Whether scopes depend on the operation, so that request bodies must be read.
     pub(super) fn depends_on_operation(&self) -> bool {
         !self.methods.is_empty() || !self.tools.is_empty()
     }

@@ -300,7 +300,7 @@ impl Server {
         is_removed
     }
 
-    /// By default, the principal's name, or empty without one.
+    /// Returns the name of a request's caller: by default the principal's, or empty without one.
     pub(super) fn caller(&self, context: &Context) -> String {
         match &self.0.config.identity {
             Some(identity) => identity(context),
@@ -316,7 +316,7 @@ impl Server {
         )
     }
 
-    /// The caller, for checking what it can see.
+    /// Returns the caller of a request, to check which items it can see.
     pub(super) fn viewer<'a>(&'a self, context: &'a Context) -> Viewer<'a> {
         Viewer::new(self.0.config.visibility.as_ref(), context)
     }

@@ -76,7 +76,7 @@ pub(super) struct Config {
     pub(super) empty_lists: bool,
     pub(super) limits: Limits,
     pub(super) completion: Option<Completion>,
-    /// For a single argument of a prompt or variable of a template.
+    /// Completions of a single argument of a prompt or variable of a template.
     pub(super) completions: BTreeMap<CompletionKey, Completion>,
     /// `None` until the builder creates the default.
     pub(super) request_state: Option<Result<Arc<RequestStateCodec>, RequestStateError>>,
@@ -187,7 +187,6 @@ pub(super) struct PromptEntry {
     pub(super) get: Box<dyn Fn(RequestContext, PromptArguments) -> GetPromptFuture + Send + Sync>,
 }
 
-/// By name.
 pub(super) type PromptArguments = BTreeMap<String, String>;
 pub(super) type GetPromptFuture = BoxFuture<'static, Result<GetPromptResult, BoxError>>;
 
@@ -216,7 +215,7 @@ pub struct RequestContext {
 #[derive(Clone, Debug, Default)]
 pub(super) struct Extended {
     pub(super) input_source: Option<Arc<dyn InputSource>>,
-    /// By type.
+    /// Attached values, by type.
     pub(super) attached: Extensions,
 }
 

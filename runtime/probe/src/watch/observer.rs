@@ -207,7 +207,7 @@ impl Observer {
         self.write(sender, &description);
     }
 
-    /// For a request or a notification.
+    /// Describes a request or a notification.
     fn call(
         &mut self,
         sender: Side,

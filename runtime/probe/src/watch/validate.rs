@@ -25,7 +25,7 @@ type ValidateResult = fn(&Json) -> Result<(), Error>;
 /// Validates the results of one kind of request.
 struct ResultTypes {
     result: ValidateResult,
-    /// For requests that run as a task.
+    /// Validates the result of a request that runs as a task.
     task_result: Option<ValidateResult>,
 }
 
