@@ -245,7 +245,7 @@ mod tests {
         }
     }
 
-    /// What is sent is what was written, at any precision.
+    /// Numbers are sent as they were written, at any precision.
     #[test]
     fn numbers_keep_their_digits() {
         const LONG: &str = "12345678901234567890123";

@@ -216,7 +216,7 @@ fn decode(member: &Option<String>) -> Result<Vec<u8>, JoseError> {
     URL_SAFE_NO_PAD.decode(text).map_err(|_| JoseError::Key("a member is not base64url"))
 }
 
-/// An issuer's published keys, without invalid and unsupported ones.
+/// An issuer's published keys, except invalid and unsupported ones.
 #[derive(Clone, Debug, Default)]
 pub struct JwkSet {
     /// The keys.

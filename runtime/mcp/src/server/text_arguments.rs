@@ -56,7 +56,7 @@ impl TextArguments {
     }
 }
 
-/// A variant with a doc comment is a schema of its own, and so is `null`.
+/// A variant with a doc comment has a separate schema, and so does `null`.
 fn options_of(schema: &Value) -> Vec<&str> {
     let list = |keyword: &str| schema.get(keyword).and_then(Value::as_array).into_iter().flatten();
     let own = list("enum").chain(schema.get("const")).filter_map(Value::as_str);
