@@ -64,7 +64,6 @@ pub(crate) fn typed(
     Ok(values)
 }
 
-/// Reads the value of `--json`.
 pub(crate) fn object(text: &str) -> Result<JsonObject, Failure> {
     let value = Json::parse(text).map_err(|error| Failure::Usage(format!("--json is not JSON: {error}")))?;
     JsonObject::try_from(value.as_ref()).map_err(|_| {

@@ -15,20 +15,17 @@ const USAGE: u8 = 2;
 /// No connection, or no response.
 pub(crate) const CONNECTION: u8 = 3;
 
-/// Why a command failed.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub(crate) enum Failure {
     /// Wrong usage. The text includes the remedy.
     #[error("{0}")]
     Usage(String),
-    /// The connection could not be established.
     #[error("cannot connect to {server}: {why}")]
     Connect { server: String, why: String },
     /// A server's command could not be started, or the connection to it failed. The text names the command.
     #[error("{0}")]
     Command(String),
-    /// The server does not support the requested revision.
     #[error("{server} speaks revision {speaks}, not {requested}; use --revision {speaks}, or leave it out")]
     Revision { server: String, requested: Revision, speaks: Revision },
     /// The server requires an access token.
@@ -37,16 +34,13 @@ pub(crate) enum Failure {
          'Authorization: Bearer TOKEN'"
     )]
     Unauthorized { server: String },
-    /// The server did not respond in time.
     #[error("no response within {limit:?} ({activity}); set a longer --timeout{output}")]
     Timeout { limit: Duration, activity: String, output: ServerOutput },
     /// The server failed by itself.
     #[error("the server ended: {0}")]
     Exited(ExitStatus),
-    /// A signal ended the command.
     #[error("ended by signal {0}")]
     Signal(i32),
-    /// The server responded with an error.
     #[error("{method}: the server responded with error {}: {}", error.code.0, error.message)]
     Response { method: String, error: ErrorObject },
     /// A tool failed. Its result was written.
@@ -55,13 +49,11 @@ pub(crate) enum Failure {
     /// Messages did not match the schema, which was reported.
     #[error("{}", counted(*.0, "invalid messages"))]
     InvalidMessages(u64),
-    /// A call failed.
     #[error("{method}: {why}")]
     Call { method: String, why: String },
     /// The server sent something that the command cannot use.
     #[error("{method}: {why}")]
     Unexpected { method: String, why: String },
-    /// A file or a stream could not be read or written.
     #[error("{action}: {source}")]
     Io { action: String, source: io::Error },
 }

@@ -193,12 +193,10 @@ impl Activity {
         *self.current.lock().unwrap_or_else(PoisonError::into_inner) = text;
     }
 
-    /// What the command is doing.
     pub(crate) fn current(&self) -> String {
         self.current.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    /// Shows nothing.
     pub(crate) fn hidden() -> Activity {
         Activity { bar: ProgressBar::hidden(), current: Arc::default() }
     }

@@ -15,7 +15,6 @@ use crate::watch::validate_result;
 impl Kind {
     pub(crate) const ALL: [Kind; 4] = [Kind::Tools, Kind::Resources, Kind::Templates, Kind::Prompts];
 
-    /// The method that lists the items.
     pub(crate) fn method(self) -> &'static str {
         match self {
             Kind::Tools => "tools/list",
@@ -25,7 +24,6 @@ impl Kind {
         }
     }
 
-    /// The result member that holds the items.
     pub(crate) fn member(self) -> &'static str {
         match self {
             Kind::Tools => "tools",
@@ -54,7 +52,6 @@ impl Kind {
         }
     }
 
-    /// The list's title.
     pub(crate) fn title(self) -> &'static str {
         match self {
             Kind::Tools => "tools",
@@ -108,7 +105,6 @@ fn needs_input(method: &str) -> Failure {
     Failure::Unexpected { method: method.to_owned(), why }
 }
 
-/// A server's lists.
 #[derive(Debug, Default)]
 pub(crate) struct Lists {
     pub(crate) read: Vec<(Kind, Vec<Json>)>,

@@ -23,7 +23,6 @@ const TIMEOUT: Duration = Duration::from_secs(60);
 /// The same for a command with a login, for which the user has five minutes.
 const LOGIN_TIMEOUT: Duration = Duration::from_secs(360);
 
-/// How to reach the server.
 pub(crate) enum Server<'a> {
     /// A URL, with the options of the transport.
     Url(&'a str, ClientOptions),
@@ -55,7 +54,6 @@ impl Target {
         Ok(Server::Command(command))
     }
 
-    /// Whether the user may be asked to log in.
     fn has_login(&self) -> bool {
         #[cfg(feature = "login")]
         return self.login;
@@ -210,7 +208,6 @@ impl Written {
         output.stderr = lines[lines.len().saturating_sub(STDERR_LINES)..].join("\n");
     }
 
-    /// Keeps only the first line.
     fn stray_line(&self, line: &str) {
         let mut output = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         output.stray.get_or_insert_with(|| line.to_owned());

@@ -25,7 +25,6 @@ pub struct RequestStateKeys {
 }
 
 impl RequestStateKeys {
-    /// Replaces a codec's keys.
     pub(crate) fn apply(&self, codec: &RequestStateCodec) {
         if let Err(error) = codec.replace_keys(self.signing, &self.others) {
             tracing::warn!(%error, "cannot replace the keys of request states");

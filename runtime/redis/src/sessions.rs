@@ -20,7 +20,6 @@ static RECORD: LazyScript = script!("record_message");
 static RENEW: LazyScript = script!("renew_session");
 static REMOVE: LazyScript = script!("remove_session");
 
-/// How many sessions are renewed at once.
 const CONCURRENT: usize = 64;
 /// How many times to try to become a session's home.
 const ATTEMPTS: usize = 16;

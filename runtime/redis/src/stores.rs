@@ -42,7 +42,6 @@ struct Inner {
     _stop: DropGuard,
 }
 
-/// Shared with the background tasks.
 struct Shared {
     replica: Arc<Replica>,
     changes: Arc<Changes>,

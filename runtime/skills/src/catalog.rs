@@ -133,7 +133,6 @@ impl Skills {
     }
 }
 
-/// Why two sets of skills cannot be merged.
 pub(crate) enum Conflict {
     /// Both have a file with this URI.
     File(String),
@@ -240,7 +239,6 @@ impl Builder<'_> {
         Ok(())
     }
 
-    /// Returns a skill's entry and its front matter.
     fn entry(
         &self,
         root: &str,

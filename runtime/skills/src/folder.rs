@@ -22,7 +22,6 @@ pub(super) struct Found {
     pub(super) directories: BTreeSet<String>,
 }
 
-/// Whether a file or directory with this name is served.
 pub(super) fn is_served(name: &str) -> bool {
     !name.is_empty() && !name.starts_with('.') && !name.contains(['/', '\\', '\0'])
 }

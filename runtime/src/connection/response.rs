@@ -29,7 +29,6 @@ pub(super) fn rejection(id: RequestId, error: ErrorObject) -> Outbound {
     Outbound::new(route, mcpgen_types::to_vec(&ErrorMessage::new(id, error)))
 }
 
-/// Tells the transport that a request gets no response.
 pub(super) fn no_response(id: &RequestId) -> Outbound {
     Outbound::new(Route::NoResponse(id.clone()), Vec::new())
 }

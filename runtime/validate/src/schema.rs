@@ -57,7 +57,6 @@ const MAX_MATCHER_BYTES: usize = 1 << 20;
 /// How much work may go into listing a value's errors, in units. Bounds how many errors are collected.
 const MAX_EXPLAINED: u64 = 100_000;
 
-/// The most errors in a message.
 const MAX_ERRORS: usize = 5;
 
 /// Longest error in a message in bytes. Errors quote the value.

@@ -3,7 +3,6 @@
 use crate::error::SchemaError;
 use crate::graph::{AppliesTo, Graph};
 
-/// How many subschemas may apply to one value, with references expanded.
 pub(crate) const MAX_EXPANDED: u64 = 10_000;
 
 /// How deeply subschemas that apply to one value may be nested.

@@ -39,7 +39,6 @@ pub struct OAuthClient {
     server_url: Url,
     pub(super) options: OAuthOptions,
     pub(super) fetcher: Fetcher,
-    /// Nonces of token endpoints.
     pub(super) nonces: Nonces,
     /// Nonces of the MCP server, which may share its origin with a token endpoint.
     server_nonces: Nonces,
@@ -251,7 +250,6 @@ impl OAuthClient {
         self.grant(&found, scopes).await.map(Some)
     }
 
-    /// Requests more scopes, on top of those requested before.
     async fn step_up(&self, challenge: Option<&AuthChallenge>) -> Result<Option<Arc<Credentials>>, OAuthError> {
         let Some(required) = challenge.and_then(AuthChallenge::scopes) else { return Ok(None) };
         let mut scopes: BTreeSet<String> = required.into_iter().collect();
@@ -277,7 +275,6 @@ impl OAuthClient {
         discover(&self.fetcher, &self.server_url, challenge, preferred, self.options.legacy_discovery).await
     }
 
-    /// Scopes for a first login.
     fn initial_scopes(&self, challenge: Option<&AuthChallenge>, found: &Discovered) -> BTreeSet<String> {
         let configured = self.options.scopes.clone();
         let scopes = configured.or_else(|| challenge.and_then(AuthChallenge::scopes)).or_else(|| found.scopes.clone());

@@ -43,7 +43,6 @@ impl Nonces {
     }
 }
 
-/// A token endpoint and the client that uses it.
 pub(super) struct TokenEndpoint<'a> {
     pub(super) fetcher: &'a Fetcher,
     pub(super) url: &'a Url,
@@ -130,7 +129,6 @@ impl TokenEndpoint<'_> {
         Ok((headers, form.finish().into()))
     }
 
-    /// Adds the client ID and the client's authentication.
     fn authenticate(&self, form: &mut Serializer<'_, String>, headers: &mut HeaderMap) -> Result<(), OAuthError> {
         let id = self.client.id.as_str();
         match &self.client.authentication {

@@ -105,7 +105,6 @@ pub struct Jwk {
 }
 
 impl Jwk {
-    /// Creates a key from the uncompressed point of a P-256 key pair.
     pub(super) fn p256(point: &[u8]) -> Result<Self, JoseError> {
         let [4, coordinates @ ..] = point else { return Err(JoseError::Key("its point is compressed")) };
         let (x, y) = coordinates.split_at(coordinates.len() / 2);

@@ -26,7 +26,6 @@ use super::refusal::Refusal;
 use super::verifier::{TokenError, TokenVerifier};
 use crate::metadata::{ProtectedResourceMetadata, issuer_url, protected_resource_urls};
 
-/// The header that carries a proof.
 const DPOP: &str = "dpop";
 
 /// An MCP server that accepts only requests with access tokens. Clones share all state.
@@ -183,7 +182,6 @@ impl Shared {
         refusal.respond(&self.options, &self.metadata_url)
     }
 
-    /// Checks the scopes for the operations in a body.
     fn check_operations(&self, identity: &Identity, body: &[u8]) -> Result<(), Refusal> {
         let operations = operations(body).map_err(|_| Refusal::InvalidRequest("the body is not a JSON-RPC message"))?;
         self.check_scopes(identity, self.options.scopes.required(&operations))
@@ -299,7 +297,6 @@ where
     }
 }
 
-/// A request with a valid token.
 struct Authorized {
     request: Request<CheckedBody>,
     /// The check that the body must pass, if scopes depend on the operations in it.

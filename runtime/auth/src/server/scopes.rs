@@ -61,7 +61,6 @@ impl ScopePolicy {
         !self.methods.is_empty() || !self.tools.is_empty()
     }
 
-    /// All scopes that these operations need.
     pub(super) fn required(&self, operations: &[Operation]) -> BTreeSet<String> {
         let mut required = self.always.clone();
         for Operation { method, subject } in operations {

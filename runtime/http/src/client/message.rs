@@ -77,7 +77,6 @@ impl Repeated {
     }
 }
 
-/// The request that a notification cancels.
 pub(super) fn cancelled_id(params: &Json) -> Option<RequestId> {
     let id = params.read(|params| {
         let [id] = Picked::values(params, &["requestId"]);

@@ -55,7 +55,6 @@ pub(super) struct State {
     /// The last `logging/setLevel` that succeeded. Sent first in a new session, so that repeated requests do not log
     /// more than before.
     pub(super) set_level: Option<Arc<OutgoingMessage>>,
-    /// Closes the session's GET stream.
     pub(super) listening: CancellationToken,
     /// Sessions replaced since the last response to a request.
     pub(super) restarts: Restarts,
@@ -64,7 +63,6 @@ pub(super) struct State {
     pub(super) tools: HashMap<String, Arc<Vec<Header>>>,
 }
 
-/// The session and revision that a message names.
 #[derive(Clone, Default)]
 pub(super) struct SessionHeaders {
     pub(super) session: Option<HeaderValue>,

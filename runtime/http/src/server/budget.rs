@@ -76,7 +76,6 @@ impl Budget {
         is_over.then_some(Exceeded::Owner)
     }
 
-    /// Refuses a request that does not fit.
     pub(super) fn refusal(&self, exceeded: Exceeded) -> Refusal {
         let Self { option, total, per_owner, .. } = self;
         match exceeded {
@@ -119,7 +118,6 @@ impl Charge {
         }
     }
 
-    /// Whether the budget or the owner's share is exceeded.
     pub(super) fn is_exceeded(&self) -> bool {
         self.budget.exceeded(self.owner.as_ref()).is_some()
     }

@@ -77,7 +77,6 @@ pub(super) struct Session {
     memory: Mutex<Option<Charge>>,
     /// The stream for messages that belong to no request. Clients read it with GET.
     standalone: Mutex<Arc<Stream>>,
-    /// How many HTTP requests are open.
     open: AtomicUsize,
     used: Mutex<Instant>,
     /// Whether the client has used the session after `initialize`.
@@ -93,9 +92,7 @@ pub(super) struct Session {
 
 #[derive(Default)]
 struct Streams {
-    /// How many streams were created.
     count: u64,
-    /// Streams of pending requests.
     waiting: HashMap<RequestId, Waiting>,
     /// Streams whose HTTP response is an event stream, oldest first.
     resumable: Resumable,
@@ -147,7 +144,6 @@ pub(super) struct PostedMessage {
     pub(super) changes: Vec<(RequestId, StateChange, Charge)>,
 }
 
-/// A message on its way to the connection.
 struct Delivery {
     arrived: Inbound,
     _room: OwnedSemaphorePermit,
@@ -335,7 +331,6 @@ impl Session {
         }
     }
 
-    /// Notifies the client of a change that it may have missed.
     pub(super) fn notify_of(&self, change: &Change) {
         let params = match change {
             Change::Resource(uri) => serde_json::json!({ "uri": uri }),
@@ -665,7 +660,6 @@ fn with_id(message: Bytes, id: &str) -> Bytes {
     }
 }
 
-/// The session does not exist or has ended.
 pub(super) fn not_found() -> Refusal {
     Refusal::new(StatusCode::NOT_FOUND, "session not found or ended; begin a new one with `initialize`")
 }
@@ -708,7 +702,6 @@ impl Drop for SessionGuard {
     }
 }
 
-/// Encodes a stream's messages as server-sent events.
 struct SseWriter {
     /// Must be dropped before `used`, whose drop limits what the stream retains without a reader.
     reader: Reader,

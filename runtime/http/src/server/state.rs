@@ -32,13 +32,10 @@ pub(super) struct EndpointState {
     pub(super) sessions: Mutex<Registry>,
     pub(super) bodies: BodyReader,
     pub(super) limiter: Limiter,
-    /// Memory of messages being handled.
     pub(super) message_memory: Arc<Budget>,
-    /// Memory retained by sessions.
     pub(super) session_memory: Arc<Budget>,
     pub(super) closing: CancellationToken,
     pub(super) tasks: TaskTracker,
-    /// Homes of sessions on other replicas.
     pub(super) homes: Homes,
     /// Sessions being located or restored, so that two requests do not restore the same one.
     pub(super) restoring: Mutex<HashMap<String, Weak<tokio::sync::Mutex<()>>>>,
@@ -57,7 +54,6 @@ pub(super) struct Caller {
     pub(super) is_forwarded: bool,
 }
 
-/// Where the request's session is.
 pub(super) enum Found {
     Here(SessionGuard),
     At(RemoteHome),
@@ -105,7 +101,6 @@ impl EndpointState {
     }
 }
 
-/// Removes the session from the registry on drop.
 pub(super) struct RegistryGuard {
     pub(super) shared: Arc<EndpointState>,
     pub(super) session: Arc<Session>,

@@ -119,7 +119,6 @@ impl Cache {
         }
     }
 
-    /// Locks the cache and removes expired results.
     fn unexpired(&self) -> MutexGuard<'_, HashMap<Key, Entry>> {
         let mut entries = self.entries.lock();
         let now = Instant::now();

@@ -36,7 +36,6 @@ pub struct Client<S = Router> {
     pub(super) connection: Arc<DisconnectOnDrop>,
     /// Runs the connection. `None` once a clone was closed.
     pub(super) task: Arc<Mutex<Option<JoinHandle<io::Result<()>>>>>,
-    /// Cancelled when the connection has ended.
     pub(super) ended: CancellationToken,
     pub(super) revision: Revision,
     pub(super) meta: RequestMetaObject,

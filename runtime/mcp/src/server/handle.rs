@@ -133,7 +133,6 @@ impl Server {
         self.notify(change, &self.affected(change));
     }
 
-    /// Notifies the subscribers concerned.
     fn notify(&self, change: &Change, affected: &Affected) {
         if let Some(on_change) = &self.0.config.on_change {
             on_change(change);
@@ -205,7 +204,6 @@ impl Server {
         }
     }
 
-    /// Notifies subscribers of everything they have subscribed to.
     fn relay_missed_changes(&self) {
         let affected = |change: &Change| self.affected(change);
         self.0.subscriptions.everything_changed(affected);

@@ -16,7 +16,6 @@ impl TextArguments {
         Self(Arc::new(inline_schema_of::<A>()))
     }
 
-    /// Names and schemas.
     pub(super) fn properties(&self) -> impl Iterator<Item = (&str, &Value)> {
         let properties = self.0.get("properties").and_then(Value::as_object).into_iter().flatten();
         properties.map(|(name, schema)| (name.as_str(), schema))

@@ -74,7 +74,6 @@ async fn input_schema(client: &Client, tool: &str, activity: &Activity) -> Resul
     Ok(listed.and_then(|listed| Some(listed.get("inputSchema")?.to_json())))
 }
 
-/// Reads the value of `--json`.
 async fn read(json: &str) -> Result<JsonObject, Failure> {
     if json != "-" {
         return object(json);

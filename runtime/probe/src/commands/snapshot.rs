@@ -35,7 +35,6 @@ pub(crate) async fn run(args: &SnapshotArgs) -> Result<(), Failure> {
     lists.into_result()
 }
 
-/// Compares these lists with the snapshot in a file.
 fn check(path: &Path, text: &str, new: &Json, kinds: &[Kind]) -> Result<(), Failure> {
     let file = path.display();
     let remedy = "to create it, use --output instead of --check";

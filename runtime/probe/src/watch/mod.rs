@@ -50,7 +50,6 @@ pub(crate) async fn run(args: &WatchArgs) -> Result<(), Failure> {
     }
 }
 
-/// Validates the result of a client's request.
 pub(crate) fn validate_result(revision: Revision, method: &str, result: &Json) -> Result<(), Error> {
     validate::result(revision.as_str(), Side::Client, method, false, result)
 }

@@ -19,14 +19,12 @@ const MOST_PENDING: usize = 10_000;
 /// How many characters of a text, such as the name of a tool, a description shows.
 const LONGEST_TEXT: usize = 60;
 
-/// Who sent a message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Side {
     Client,
     Server,
 }
 
-/// Describes a connection's messages.
 pub(super) struct Observer {
     log: Box<dyn Write + Send>,
     full: bool,
@@ -34,14 +32,11 @@ pub(super) struct Observer {
     /// The revision negotiated by `initialize` or named by the client's last request. Applies to messages that name
     /// none.
     revision: Option<String>,
-    /// The client's requests without a response.
     from_client: PendingRequests<PendingRequest>,
-    /// The server's requests without a response.
     from_server: PendingRequests<PendingRequest>,
     invalid: u64,
 }
 
-/// When a message was sent.
 enum Clock {
     /// Since the connection began.
     Elapsed(Instant),
@@ -49,7 +44,6 @@ enum Clock {
     Line(usize),
 }
 
-/// A request without a response.
 struct PendingRequest {
     method: String,
     revision: Option<String>,
@@ -61,7 +55,6 @@ struct PendingRequest {
 struct Description {
     kind: String,
     revision: Option<String>,
-    /// Something worth mentioning that is no problem.
     remark: Option<String>,
     problem: Option<String>,
 }
@@ -99,7 +92,6 @@ impl Observer {
         self.pending(sender).iter().any(|(known, _)| known == id)
     }
 
-    /// The sender's pending requests.
     fn pending(&mut self, sender: Side) -> &mut PendingRequests<PendingRequest> {
         match sender {
             Side::Client => &mut self.from_client,
@@ -122,17 +114,14 @@ impl Observer {
         }
     }
 
-    /// How many messages did not match the schema.
     pub(super) fn invalid(&self) -> u64 {
         self.invalid
     }
 
-    /// Writes a remark about the connection.
     pub(super) fn remark(&mut self, remark: &str) {
         let _ = writeln!(self.log, "{:10}{}", "", styled(DIM, &format!("({remark})")));
     }
 
-    /// Describes a problem of the transport.
     pub(super) fn problem(&mut self, sender: Side, problem: &str) {
         self.write(
             sender,
@@ -140,7 +129,6 @@ impl Observer {
         );
     }
 
-    /// Describes a message, or each message in a batch.
     pub(super) fn message(&mut self, sender: Side, bytes: &[u8]) {
         let document = match scan_bytes(bytes) {
             Ok(document) => document,
@@ -207,7 +195,6 @@ impl Observer {
         self.write(sender, &description);
     }
 
-    /// Describes a request or a notification.
     fn call(
         &mut self,
         sender: Side,
@@ -298,7 +285,6 @@ fn beginning(text: &str) -> String {
     text.chars().take(LONGEST_TEXT).collect()
 }
 
-/// Quotes the start of a message.
 fn quoted_beginning(bytes: &[u8]) -> String {
     // A line can be long, and no more than this is shown.
     quoted(&String::from_utf8_lossy(bytes.get(..1024).unwrap_or(bytes)))

@@ -11,7 +11,6 @@ use serde_json::json;
 use super::observer::{Observer, Side};
 use crate::failure::with_sources;
 
-/// Relays until one side disconnects.
 pub(super) async fn relay(
     observer: &Arc<Mutex<Observer>>,
     client: (impl Incoming, impl Outgoing),

@@ -7,14 +7,12 @@ use mcpgen_types::{Error, Json, Request, RequestSet, RequestTypeVisitor, TaskReq
 
 use super::observer::Side;
 
-/// Validates the messages of one revision.
 struct Validators {
     revision: &'static str,
     client: Types,
     server: Types,
 }
 
-/// Validates one side's messages, and the results of its requests.
 struct Types {
     message: fn(&str) -> Result<(), Error>,
     result: fn(&str) -> Option<ResultTypes>,
@@ -22,7 +20,6 @@ struct Types {
 
 type ValidateResult = fn(&Json) -> Result<(), Error>;
 
-/// Validates the results of one kind of request.
 struct ResultTypes {
     result: ValidateResult,
     /// Validates the result of a request that runs as a task.

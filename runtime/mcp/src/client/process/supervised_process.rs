@@ -287,7 +287,6 @@ impl fmt::Display for ServerOutput {
 /// How many characters of a command an error message quotes.
 const LONGEST_COMMAND: usize = 120;
 
-/// Formats a command in one short line.
 pub(crate) fn describe(command: &Command) -> String {
     let command = command.as_std();
     let words = std::iter::once(command.get_program()).chain(command.get_args());
