@@ -77,7 +77,7 @@ fn check_resource(resource: &str, server_url: &Url) -> Result<(), OAuthError> {
     }
 }
 
-/// Requests an issuer's metadata, and checks that they name this issuer.
+/// Requests an issuer's metadata, and checks that it names this issuer.
 pub(super) async fn authorization_server(
     fetcher: &Fetcher,
     issuer: &str,
