@@ -62,6 +62,8 @@ const { parse: yaml } = createRequire(join(PLACE, 'package.json'))('yaml');
 /** How the suite builds and starts the programs, in the format of its list of known SDKs. */
 const SDK = JSON.parse(readFileSync(join(HERE, 'sdk.json'), 'utf8'));
 
+/** Why scenarios of these revisions are not scored. */
+const OLDER_REVISION = 'older revision';
 /** The revisions that the suite has no requirements for. */
 const OLDER = yaml(readFileSync(join(HERE, 'older.yaml'), 'utf8'));
 
@@ -182,8 +184,8 @@ function plan(options, baseline) {
       const applicable = [...new Set(older.scenarios_of.flatMap((version) => listed(leg, version)))];
       const unknown = Object.keys(exceptions).find((scenario) => !applicable.includes(scenario));
       if (unknown) throw new UserError(`older.yaml: ${revision}: ${leg}: the suite lists no scenario ${unknown}`);
-      for (const scenario of applicable.filter((scenario) => !(scenario in exceptions))) {
-        jobs.push({ leg, revision, scenario, reason: 'older revision', version: older.suite_version });
+      for (const scenario of applicable) {
+        jobs.push({ leg, revision, scenario, reason: OLDER_REVISION, version: older.suite_version, exception: exceptions[scenario] });
       }
     }
   }
@@ -410,7 +412,9 @@ function execute(args, directory) {
 }
 
 const count = (job, status) => job.checks.filter((check) => check.status === status).length;
-const passed = (job) => !job.problem && count(job, 'FAILURE') === 0 && count(job, 'WARNING') === 0;
+const succeeded = (job) => !job.problem && count(job, 'FAILURE') === 0 && count(job, 'WARNING') === 0;
+/** Returns whether a scenario had the expected result. An exception that succeeds must be removed from older.yaml. */
+const passed = (job) => succeeded(job) === (job.exception === undefined);
 
 /** Prints the results. Returns whether all scenarios passed. */
 function report(jobs, baseline, options) {
@@ -421,9 +425,6 @@ function report(jobs, baseline, options) {
     for (const revision of [...REVISIONS, ...Object.keys(OLDER)]) {
       const tested = jobs.filter((job) => job.leg === leg && job.revision === revision);
       if (tested.length > 0) parts.push(`${leg} ${revision}: ${tally(tested, revision in OLDER ? [] : requirements(revision)[leg], baseline[leg])}`);
-      for (const [scenario, reason] of Object.entries((tested.length > 0 && OLDER[revision]?.exceptions[leg]) || {})) {
-        console.log(`not run: ${leg} ${revision} ${scenario}: ${reason}`);
-      }
     }
   }
   const missing = jobs.find((job) => job.problem?.startsWith(MISSING));
@@ -435,11 +436,14 @@ function report(jobs, baseline, options) {
 
 function tally(jobs, required, baseline) {
   const ratio = (some) => `${some.filter(passed).length}/${some.length}`;
-  const others = jobs.filter((job) => job.reason);
+  const others = jobs.filter((job) => job.reason && !job.exception);
+  const exceptions = jobs.filter((job) => job.exception).length;
   const skipped = required.filter((scenario) => baseline.includes(scenario)).length;
   const scored = jobs.filter((job) => !job.reason);
   const parts = scored.length > 0 ? [`${ratio(scored)} required`] : [];
-  if (others.length > 0) parts.push(`${ratio(others)} not scored`);
+  const isOlder = others.some(({ reason }) => reason === OLDER_REVISION);
+  if (others.length > 0) parts.push(`${ratio(others)} ${isOlder ? 'applicable' : 'not scored'}`);
+  if (exceptions > 0) parts.push(`${exceptions} ${exceptions === 1 ? 'exception' : 'exceptions'}`);
   if (skipped > 0) parts.push(`${skipped} skipped by baseline.yaml`);
   return parts.join(', ');
 }
@@ -451,10 +455,10 @@ function table(jobs) {
     job.leg,
     job.revision,
     job.scenario,
-    passed(job) ? 'ok' : 'FAILED',
+    passed(job) ? (job.exception ? 'exception' : 'ok') : 'FAILED',
     ...statuses.map((status) => String(count(job, status))),
     job.seconds.toFixed(1),
-    job.reason ?? '',
+    job.exception ?? job.reason ?? '',
   ]);
   const widths = head.map((_, column) => Math.max(...[head, ...rows].map((row) => row[column].length)));
   // Aligns numbers to the right.
@@ -468,6 +472,7 @@ function details(job, verbose) {
   const shown = job.checks.filter((check) => verbose || check.status === 'FAILURE' || check.status === 'WARNING');
   if (passed(job) && !verbose) return;
   console.log(`${job.leg} ${job.revision} ${job.scenario}`);
+  if (job.exception && succeeded(job)) console.log('  is an exception in older.yaml, but succeeds');
   if (job.problem) console.log(indent(job.problem, 2));
   if (job.stderr) console.log(indent(`stderr of the client:\n${job.stderr}`, 2));
   for (const { id, status, description, errorMessage, details: more } of shown) {
