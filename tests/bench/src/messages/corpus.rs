@@ -18,14 +18,13 @@ macro_rules! json {
     };
 }
 
-/// A message and its kind.
 pub struct Message {
     pub name: &'static str,
     pub kind: Kind,
     pub text: String,
     /// Whether nearly all of the message is one string.
     pub bulky: bool,
-    /// The goal of decoding, as a multiple of `serde_json::Value`.
+    /// The goal for decoding, as a multiple of `serde_json::Value`.
     pub goal: f64,
 }
 
@@ -35,7 +34,7 @@ impl Message {
     }
 }
 
-/// The kind of a message, which determines the types to decode into.
+/// The kind of a message, which determines the types to decode.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
     Initialize,
@@ -50,7 +49,6 @@ pub enum Kind {
     Error,
 }
 
-/// Returns all messages.
 pub fn corpus() -> Vec<Message> {
     let call = json!({ "name": "create_invoice", "arguments": { "customer": "Ardent Mills", "total": 1290, "due": "2026-12-01", "tags": ["net30", "eu"] } });
     let plain = |name, kind, value: Json| Message { name, kind, text: value.to_string(), bulky: false, goal: 0.85 };
@@ -98,7 +96,7 @@ pub fn corpus() -> Vec<Message> {
     ]
 }
 
-/// Returns a result of about the given size, with one long string or with many small blocks.
+/// Returns a result of about this size, with one long string or with many small blocks.
 pub fn of_size(bytes: usize, blocks: bool) -> String {
     let text = |text: String| json!({ "type": "text", "text": text });
     let content: Vec<Json> =
@@ -147,10 +145,9 @@ fn progress() -> Json {
     json!({ "progressToken": 7, "progress": 0.25, "total": 1, "message": "reading pages" })
 }
 
-/// The name and the description of a record, and the name, type and description of each member.
+/// The name and the description of a record, and the name, the type and the description of each member.
 type Record = (&'static str, &'static str, &'static [(&'static str, &'static str, &'static str)]);
 
-/// Ten kinds of records and their members.
 const RECORDS: [Record; 10] = [
     (
         "invoice",
@@ -283,7 +280,7 @@ const OPERATIONS: [(&str, &str, bool, bool, bool); 5] = [
     ),
 ];
 
-/// Returns fifty tools: each operation for each record.
+/// Returns fifty tools, one for each operation on each record.
 fn tools() -> Vec<Json> {
     RECORDS.iter().flat_map(|record| OPERATIONS.iter().map(move |operation| tool(record, operation))).collect()
 }
@@ -317,7 +314,7 @@ fn tool(
     })
 }
 
-/// Returns a text of the given number of bytes, some of which must be escaped.
+/// Returns a text of this many bytes, some of which must be escaped.
 fn prose(bytes: usize) -> String {
     let line = "The plan says \"by Friday\", which leaves two days for the review and one for the harbour.\n";
     line.chars().cycle().take(bytes).collect()
@@ -325,7 +322,7 @@ fn prose(bytes: usize) -> String {
 
 fn base64(bytes: usize) -> String {
     let alphabet = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-    // A sequence without a short period.
+    // A sequence that does not repeat itself soon.
     (0..bytes as u64).map(|index| char::from(alphabet[(index * index * 7 + index / 64) as usize % 64])).collect()
 }
 
