@@ -1,4 +1,4 @@
-//! Runs the scripts of the workflows in scratch repositories.
+//! Runs the workflows' scripts in scratch repositories.
 
 #[path = "support/github.rs"]
 mod github;
@@ -17,7 +17,7 @@ use shell::{ROOT, bash, has, succeeds};
 const OLD: &str = include_str!("diff/old.json");
 const NEW: &str = include_str!("diff/new.json");
 
-/// Imports a draft, then a changed one, and expects one pull request with the report.
+/// Imports a draft, then a changed one, and expects a single pull request with the report.
 #[test]
 fn imports_the_draft_and_keeps_one_pull_request() {
     if !has(&["bash", "git", "jq", "curl"]) {
@@ -27,7 +27,6 @@ fn imports_the_draft_and_keeps_one_pull_request() {
     let path = |name: &str| home.path().join(name);
     fs::create_dir_all(path("upstream/schema/draft")).expect("a folder");
     fs::create_dir_all(path("clone")).expect("a folder");
-    // The released revision is the old schema, and the draft is a new one.
     fs::write(path("old.json"), OLD).expect("written");
     let set_up = "git init -q --bare -b main ../origin.git && git init -q -b main && git remote add origin ../origin.git && \
                   mcpgen import ../old.json --revision 2026-01-01 --root . && mcpgen generate && git add . && \
@@ -66,7 +65,7 @@ fn imports_the_draft_and_keeps_one_pull_request() {
     assert!(!github.state().anonymous);
 }
 
-/// Each crate is published after those it depends on, and none is forgotten.
+/// Every crate is published, and only after those it depends on.
 #[test]
 fn publishes_all_crates_in_order() {
     if !has(&["bash"]) {
@@ -96,7 +95,7 @@ fn publishes_all_crates_in_order() {
     }
 }
 
-/// Workflows have no shell of their own beyond single commands, and the scripts that they run exist.
+/// Workflows run single commands or existing scripts, never inline shell.
 #[test]
 fn workflows_run_scripts() {
     for entry in fs::read_dir(format!("{ROOT}/.github/workflows")).expect("workflows") {

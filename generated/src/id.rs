@@ -22,7 +22,7 @@ macro_rules! string_or_integer {
         /// A number with an integral value, such as `1.0`, decodes as an integer. Other numbers are invalid.
         #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
         pub enum $name {
-            /// A string. It never equals an integer, even if its text is a number.
+            /// A string. Never equal to an integer, even if its text is a number.
             String(String),
             /// An integer.
             Integer(i64),
@@ -37,7 +37,7 @@ macro_rules! string_or_integer {
             u32, integer => Self::Integer(integer.into());
         }
 
-        /// Writes the string, or the integer in decimal.
+        /// Writes the string as it is, or the integer in decimal.
         impl fmt::Display for $name {
             fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
                 match self {
@@ -76,11 +76,11 @@ macro_rules! string_or_integer {
 }
 
 string_or_integer! {
-    /// The ID of a JSON-RPC request. Its response has the same ID.
+    /// The ID of a JSON-RPC request, which its response repeats.
     RequestId
 }
 
 string_or_integer! {
-    /// The token that associates progress notifications with a request.
+    /// A token that associates progress notifications with a request.
     ProgressToken
 }

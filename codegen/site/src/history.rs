@@ -1,10 +1,10 @@
-//! What each revision added and removed.
+//! Finds what each revision added and removed.
 
 use std::collections::BTreeSet;
 
 use mcpgen_model::{Origin, Protocol, Shape};
 
-/// What a revision added to the one before, and removed from it.
+/// What a revision changed, compared with its predecessor.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(crate) struct Step {
     pub(crate) revision: String,
@@ -33,7 +33,7 @@ pub(crate) fn member_since<'p>(revisions: &'p [Protocol], name: &str, member: &s
     })
 }
 
-/// Returns the oldest revision that has something. `revisions` are in order, oldest first.
+/// Returns the oldest revision that has something. `revisions` must be sorted, oldest first.
 fn first(revisions: &[Protocol], has: impl Fn(&Protocol) -> bool) -> Option<&str> {
     revisions.iter().find(|protocol| has(protocol)).map(|protocol| protocol.revision.as_str())
 }

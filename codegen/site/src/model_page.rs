@@ -47,7 +47,7 @@ struct ModelPage<'p> {
     protocol: &'p Protocol,
     revisions: &'p [Protocol],
     has_history: bool,
-    /// The types that use each type, and the methods.
+    /// The types and methods that use each type.
     users: Vec<BTreeSet<User<'p>>>,
 }
 
@@ -206,7 +206,7 @@ impl ModelPage<'_> {
             Shape::Alias(..) | Shape::Newtype(_) => "the same as".to_owned(),
             _ => words,
         };
-        // Only users of the generator need to know why no guard decides a union.
+        // Why a union is undecided matters only to people who generate code.
         let notes = if matches!(def.shape, Shape::Undecided(_)) { Vec::new() } else { notes };
         match &def.shape {
             Shape::Struct(Struct { members, .. }) if !members.is_empty() => self.members(text, def, members),
@@ -246,7 +246,7 @@ impl ModelPage<'_> {
         text.push_str("</tbody>\n</table>\n");
     }
 
-    /// Describes a type expression, with links to named types.
+    /// Describes a type expression, linking named types.
     fn expression(&self, content: &Type) -> String {
         match content {
             Type::Named(id) => {

@@ -53,10 +53,6 @@ enum Command {
 }
 
 impl Cli {
-    /// Runs the command.
-    ///
-    /// # Errors
-    /// The error of the command.
     pub(crate) fn run(self) -> Result<Answer, Error> {
         match self.command {
             Command::Generate(args) => args.run().map(Answer::visible),

@@ -73,7 +73,7 @@ impl InspectArgs {
         Ok(Answer { text, ..Answer::default() })
     }
 
-    /// Returns the models of all revisions if the subject is one of them, and nothing otherwise.
+    /// Returns the models of all revisions, or none if the subject is not a revision.
     fn revisions(&self) -> Result<Vec<Protocol>, Error> {
         match self.root.open() {
             Ok(workspace) if workspace.revision(&self.subject).is_ok() => workspace.models(),
@@ -81,7 +81,7 @@ impl InspectArgs {
         }
     }
 
-    /// Lists the problems of a schema, and its undecided unions.
+    /// Lists a schema's problems and undecided unions.
     fn check(&self, path: &Path) -> Result<Answer, Error> {
         let model = self.options.read(path).and_then(|document| model(document, Status::Draft.as_str(), false));
         match model {

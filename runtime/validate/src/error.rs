@@ -1,6 +1,5 @@
-//! The error of a schema that is rejected.
+//! Why a schema is rejected.
 
-/// The reason why a schema is rejected.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub(crate) enum SchemaError {
     /// The value is not a JSON Schema.

@@ -1,12 +1,12 @@
-//! Measures how much work a schema can cause for one value of an instance.
+//! Measures how much work a schema can cause per value.
 
 use crate::error::SchemaError;
 use crate::graph::{AppliesTo, Graph};
 
-/// The maximum number of subschemas that apply to one value, with references expanded.
+/// How many subschemas may apply to one value, with references expanded.
 pub(crate) const MAX_EXPANDED: u64 = 10_000;
 
-/// The maximum number of nested subschemas that apply to one value.
+/// How deeply subschemas that apply to one value may be nested.
 const MAX_NESTED: usize = 100;
 
 /// Returns for each node how many subschemas apply to the same value, including itself, with references expanded.
@@ -40,7 +40,7 @@ impl Sizes<'_, '_> {
         if let Some(measured) = self.of[node] {
             return Ok(measured);
         }
-        // The chain is longer than the limit. A reference loop ends here too.
+        // The chain exceeds the limit, as every reference loop does eventually.
         if depth > MAX_NESTED {
             return Err(SchemaError::TooNested(MAX_NESTED));
         }

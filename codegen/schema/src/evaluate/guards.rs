@@ -1,4 +1,4 @@
-//! Selects the variant of a union by ordered guards, never by trial.
+//! Selects a union's variant by ordered guards, never by trial.
 
 use super::words::one_of;
 use super::{
@@ -6,14 +6,13 @@ use super::{
 };
 
 impl<'a> Cursor<'a> {
-    /// Selects the variant of the value and returns its index.
+    /// Returns the index of the variant that the value belongs to.
     ///
     /// # Errors
-    ///
-    /// Returns an error if no guard matches. It names the expectations of the closest guards.
+    /// Fails if no guard matches. The message says what the closest guards expect.
     #[doc(hidden)]
     pub fn union(self, guards: &[Guard]) -> Result<usize, Error> {
-        // Consecutive guards mostly use the same path.
+        // Most guards look at the same path as the one before.
         let mut last: (&[Name], Option<Cursor<'a>>) = (&[], Some(self));
         for guard in guards {
             let matches = guard.when.iter().all(|condition| {
@@ -44,7 +43,7 @@ impl<'a> Cursor<'a> {
         let fails = |condition: &Condition| !condition.holds(self.descend(condition.path()));
         let failed = possible.filter_map(|guard| guard.when.iter().enumerate().find(|(_, condition)| fails(condition)));
         let failed: Vec<_> = failed.collect();
-        // Reports the guards whose first failing condition comes last: they are closest to the intended variant.
+        // The guards that got furthest are closest to the intended variant.
         let most = failed.iter().map(|(first, _)| *first).max();
         let closest = failed.into_iter().filter(|(first, _)| Some(*first) == most).map(|(_, condition)| condition);
         let closest: Vec<_> = closest.collect();
@@ -127,7 +126,7 @@ impl Condition {
         }
     }
 
-    /// Returns the JSON types of values that can satisfy the condition.
+    /// Returns the JSON types that can satisfy the condition.
     fn types(&self) -> JsonTypes {
         match (self, self.path()) {
             (Self::Type(types), _) => *types,
@@ -142,7 +141,7 @@ impl Condition {
 }
 
 impl Guard {
-    /// Returns the JSON types of values that can satisfy all conditions.
+    /// Returns the JSON types that can satisfy all conditions.
     fn types(&self) -> JsonTypes {
         self.when.iter().fold(JsonTypes::ALL, |types, condition| types.intersection(condition.types()))
     }

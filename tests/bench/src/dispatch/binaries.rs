@@ -16,7 +16,7 @@ pub(crate) struct Binaries(BTreeMap<String, PathBuf>);
 pub(crate) const ECHO: [&str; 5] = ["echo-mcpgen", "echo-router", "echo-rmcp", "echo-hand", "echo-allocations"];
 
 impl Binaries {
-    /// Builds the packages with the release profile, into `target` or else cargo's default target directory.
+    /// Builds the packages with the release profile, into `target` or cargo's default target folder.
     ///
     /// Builds each package separately. In one build, cargo would unify the features of their dependencies.
     pub(crate) fn build(packages: &[&str], target: Option<&Path>) -> Result<Self> {

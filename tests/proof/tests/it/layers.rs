@@ -1,4 +1,4 @@
-//! Checks the imports between modules of our crates: layers import only from lower layers, and there are no cycles.
+//! Checks what the modules of our crates import: a layer may import only from lower layers, and there are no cycles.
 //!
 //! ARCHITECTURE.md lists the layers.
 
@@ -9,10 +9,9 @@ use std::path::{Path, PathBuf};
 use proc_macro2::{Delimiter, TokenStream, TokenTree};
 use syn::{Item, UseTree, Visibility};
 
-/// The path of a module or an item from the root of the crate.
 type ModulePath = Vec<String>;
 
-/// The modules of a crate, with what each of them imports.
+/// The modules of a crate and what each of them imports.
 #[derive(Default)]
 struct Modules {
     /// The names that a module re-exports, with the paths that they refer to.
@@ -22,7 +21,6 @@ struct Modules {
 }
 
 impl Modules {
-    /// Reads all files below `src`.
     fn read(src: &Path) -> Self {
         let mut modules = Self::default();
         for file in files(src).into_iter().filter(|file| file.extension().is_some_and(|extension| extension == "rs")) {
@@ -80,7 +78,7 @@ impl Modules {
         imports.collect()
     }
 
-    /// Returns the imports from higher layers, and the modules that are in no layer.
+    /// Returns the imports from higher layers and the modules that are in no layer.
     fn upward_imports(&self, layers: &[&str]) -> Vec<String> {
         let height = |module: &ModulePath| layers.iter().position(|layer| module.first().is_some_and(|it| it == layer));
         let mut upward = Vec::new();
@@ -137,7 +135,7 @@ fn is_test(item: &Item) -> bool {
     matches!(item, Item::Mod(module) if module.content.is_some() && module.ident == "tests")
 }
 
-/// Calls `leaf` with each name that a `use` introduces, and the path of the name.
+/// Calls `leaf` with each name that a `use` introduces and with its path.
 fn leaves(tree: &UseTree, path: &mut ModulePath, leaf: &mut impl FnMut(String, ModulePath)) {
     match tree {
         UseTree::Path(tree) => {
@@ -152,8 +150,8 @@ fn leaves(tree: &UseTree, path: &mut ModulePath, leaf: &mut impl FnMut(String, M
     }
 }
 
-/// Returns the path from the root of the crate. Paths that begin with anything but `crate`, `self` or `super` are
-/// relative to the module, unless they lead to another crate.
+/// Returns the path from the root of the crate. A path that begins with `crate`, `self` or `super` may be anywhere. Any
+/// other path is relative to the module, unless it leads to another crate.
 fn absolute(module: &ModulePath, mut path: ModulePath) -> Option<ModulePath> {
     let mut from = module.clone();
     match path.first()?.as_str() {
@@ -200,7 +198,6 @@ fn is_quoted(before: &[TokenTree]) -> bool {
         if bang.as_char() == '!' && (name == "quote" || name == "parse_quote"))
 }
 
-/// Returns the paths in the braces of a `use`.
 fn branches(group: TokenStream) -> Vec<ModulePath> {
     let tree: syn::ItemUse = syn::parse2(quote::quote!(use {#group};)).expect("the rest of a `use`");
     let mut paths = Vec::new();
@@ -220,8 +217,8 @@ fn files(folder: &Path) -> Vec<PathBuf> {
     found
 }
 
-/// Checks the modules of a crate, whose sources are in `src` below the repository. It has more than `minimum` modules, so
-/// that the test fails if it finds none.
+/// Checks the modules of a crate, whose sources are in the folder `src` of the repository. It has more than `minimum`
+/// modules, so that the test fails if it finds none.
 #[track_caller]
 fn check_layers(src: &str, minimum: usize) {
     let layers = documented_layers(include_str!("../../../../ARCHITECTURE.md"), src);
@@ -239,8 +236,8 @@ fn check_layers(src: &str, minimum: usize) {
     assert!(circles.is_empty(), "modules that import each other:\n{}", circles.join("\n"));
 }
 
-/// Returns the modules that a section of ARCHITECTURE.md lists, lowest layer first. A line begins with one or more files
-/// or folders, such as `error.rs, options.rs` or `http/client/`.
+/// Returns the modules that a section of ARCHITECTURE.md lists, lowest layer first. A line begins with one or more
+/// files or folders, such as `error.rs, options.rs` or `http/client/`.
 fn documented_layers<'t>(text: &'t str, section: &str) -> Vec<&'t str> {
     let section = text.split("\n## ").find(|text| text.lines().next() == Some(section)).expect("the section");
     let mut layers = Vec::new();
@@ -279,7 +276,7 @@ fn crates_are_layered_without_import_circles() {
     }
 }
 
-/// The folder of each published crate, its name, and our crates that it may depend on.
+/// The published crates: the folder, the name, and our crates that it may depend on.
 const CRATES: &[(&str, &str, &[&str])] = &[
     ("codegen/pattern", "mcpgen-pattern", &[]),
     ("codegen/schema", "mcpgen-schema", &["mcpgen-pattern"]),
@@ -344,10 +341,8 @@ fn crates_depend_only_on_crates_below() {
     assert_eq!(members.filter(published).count(), CRATES.len(), "the table has every published crate");
 }
 
-/// The paths of modules and their sources.
 type Sources<'s> = &'s [(&'s str, &'s str)];
 
-/// Creates modules from their paths and sources.
 fn modules(sources: Sources<'_>) -> Modules {
     let mut modules = Modules::default();
     for (module, source) in [("", "pub mod peer;")].iter().chain(sources) {

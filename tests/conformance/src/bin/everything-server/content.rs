@@ -1,4 +1,4 @@
-//! Tools that return each kind of content, or fail.
+//! Tools that return each kind of content or fail.
 
 use mcpgen_sdk::ServerBuilder;
 use mcpgen_sdk::server::{ToolError, ToolInfo};

@@ -1,4 +1,4 @@
-//! Elicitation forms, and the user's input.
+//! Elicitation forms, and what users enter in them.
 
 use mcpgen_types::v2026_07_28::{
     BooleanSchema, ElicitRequestFormParams, ElicitRequestFormParamsRequestedSchema, ElicitRequestParams, ElicitResult,
@@ -72,7 +72,7 @@ fn words<const N: usize>(words: [&str; N]) -> Vec<String> {
     words.map(str::to_owned).to_vec()
 }
 
-/// Describes the result of an elicitation, in the format of the suite.
+/// Describes the result of an elicitation as the suite expects it.
 pub(crate) fn describe(result: &ElicitResult) -> String {
     let content = result.content.as_ref().map_or_else(|| "{}".to_owned(), mcpgen_types::to_string);
     format!("action={}, content={content}", result.action)

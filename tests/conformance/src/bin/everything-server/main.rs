@@ -55,7 +55,6 @@ async fn main() -> anyhow::Result<()> {
     listen(&server, arguments.port, None).await
 }
 
-/// Serves as one of several replicas.
 async fn replica(redis: &str, port: u16) -> anyhow::Result<()> {
     let stores = RedisStores::connect(RedisOptions::new(redis)).await?;
     let seal = stores.request_state_codec().await?;
@@ -65,7 +64,6 @@ async fn replica(redis: &str, port: u16) -> anyhow::Result<()> {
     listen(&server, port, Some(Replicas::new(stores))).await
 }
 
-/// How long a request state is valid.
 const STATE_LIFETIME: Duration = Duration::from_secs(15 * 60);
 
 /// Creates the server, without skills and without the tools that run as tasks.
@@ -81,7 +79,6 @@ fn server(seal: &RequestStateCodec) -> ServerBuilder {
     prompts::prompts(server)
 }
 
-/// Serves until the process ends.
 async fn listen(server: &Server, port: u16, replicas: Option<Replicas>) -> anyhow::Result<()> {
     let mut options = EndpointOptions::default();
     options.replicas = replicas;

@@ -10,7 +10,6 @@ use tokio::net::tcp::{OwnedReadHalf, OwnedWriteHalf};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::watch;
 
-/// Forwards connections to a server.
 #[derive(Clone)]
 pub(crate) struct Link {
     pub(crate) address: SocketAddr,
@@ -43,7 +42,7 @@ impl Link {
         self.delay.store(u64::try_from(delay.as_millis()).unwrap_or(u64::MAX), Ordering::SeqCst);
     }
 
-    /// Closes all connections, and refuses new ones, or accepts them again.
+    /// Closes all connections and refuses new ones, or accepts connections again.
     pub(crate) fn cut(&self, is_cut: bool) {
         self.is_cut.send_replace(is_cut);
     }

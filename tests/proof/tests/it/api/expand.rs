@@ -1,4 +1,4 @@
-//! Expands the subset of `macro_rules!` that our macros use: a single arm with fragments and repetitions.
+//! Expands the part of `macro_rules!` that our macros use: a single arm with fragments and repetitions.
 
 use std::collections::BTreeMap;
 
@@ -43,7 +43,7 @@ impl Macro {
         }
     }
 
-    /// Expands an invocation. Returns `None` if it does not match.
+    /// Expands a call. Returns `None` if the call does not match.
     pub(crate) fn expand(&self, input: TokenStream) -> Option<TokenStream> {
         let tokens: Vec<TokenTree> = input.into_iter().collect();
         let (bindings, used) = matches(&self.matcher, &tokens)?;

@@ -1,8 +1,8 @@
-//! Imports a revision that does not exist yet into a copy of the workspace, and generates its types. Without changes to the
-//! runtime, servers and clients must support it, and still support all others.
+//! Imports a revision that does not exist yet into a copy of the workspace, and generates its types. Without changes to
+//! the runtime, servers and clients must support it as well as all others.
 //!
-//! Only with `MCPGEN_THOROUGH` set, the copy is compiled: a program uses the new revision, and the runtime's tests that run
-//! for every revision run. Most others test a certain revision as the newest one.
+//! The copy is compiled only if `MCPGEN_THOROUGH` is set. A program then uses the new revision, and those tests of the
+//! runtime that run for every revision run. Most others test a certain revision as the newest one.
 
 mod schema;
 
@@ -10,7 +10,6 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::{env, fs, io};
 
-/// The name of the revision.
 const TOMORROW: &str = "2027-03-15";
 
 #[test]
@@ -63,7 +62,6 @@ fn a_new_revision_needs_no_change_of_the_runtime() {
     assert!(runtime == contents(&copy.join("runtime")), "the runtime has not changed");
 }
 
-/// Runs a command of mcpgen in the copy.
 fn mcpgen(copy: &Path, arguments: &[&str]) {
     let output = Command::new(env!("CARGO"))
         .args(["run", "--locked", "--quiet", "--package", "mcpgen", "--"])
@@ -75,7 +73,6 @@ fn mcpgen(copy: &Path, arguments: &[&str]) {
     assert!(output.status.success(), "mcpgen {arguments:?}: {}", String::from_utf8_lossy(&output.stderr));
 }
 
-/// Returns the features of the generated crate.
 fn features(copy: &Path) -> toml::Table {
     let manifest = fs::read_to_string(copy.join("generated/Cargo.toml")).expect("a manifest");
     let manifest: toml::Table = manifest.parse().expect("a manifest");
