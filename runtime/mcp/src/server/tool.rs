@@ -172,7 +172,7 @@ pub struct CallTool {
     context: Context,
     arguments: Arguments,
     request_context: Option<RequestContext>,
-    /// Reserved for the decoded arguments.
+    /// Memory reserved for the decoded arguments.
     memory: Option<DecodedMemory>,
 }
 
