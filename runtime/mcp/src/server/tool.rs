@@ -166,6 +166,7 @@ impl ToolEntry {
     }
 }
 
+/// A call of a tool, from which the function takes its arguments.
 #[derive(Debug)]
 pub struct CallTool {
     entry: Arc<ToolEntry>,
