@@ -62,6 +62,7 @@ impl fmt::Debug for StoreLock {
     }
 }
 
+/// Names an entry of a [`CredentialStore`].
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct StoreKey {
     /// What the entry contains.
