@@ -115,7 +115,7 @@ fn messages_have_no_names_of_rust() {
         (
             r#""anyOf": [{"properties": {"k": {"const": 1}}, "required": ["k"]}, {"properties": {"k": {"const": 2}, "y": {}}, "required": ["k"]}]"#.to_owned(),
             r#""anyOf": [{"properties": {"k": {"const": 1}}, "required": ["k"]}, {"properties": {"k": {"const": 3}, "y": {}}, "required": ["k"]}]"#.to_owned(),
-            "t: the new schema may read an object with k 2 as another alternative of arguments",
+            "t: the new schema may pick the wrong alternative of arguments for an object with k 2",
         ),
         (
             format!(r#"{either}, "anyOf": [{{"required": ["body"]}}, {{"required": ["reaction"]}}]"#),
@@ -135,7 +135,7 @@ fn messages_have_no_names_of_rust() {
         (
             modes.to_owned(),
             format!(r#"{modes}, "anyOf": [{one}, {two}]"#),
-            "t: the new schema may read arguments as the wrong one of its alternatives",
+            "t: the new schema may pick the wrong alternative for arguments",
         ),
     ] {
         let found = lists::diff(&tool(&old), &tool(&new)).findings;

@@ -1,6 +1,5 @@
 //! The result of a comparison.
 
-use mcpgen_schema::json::Json;
 use mcpgen_schema::text::{counted, sha256};
 
 use crate::models::evidence::{Evidence, Witness};
@@ -88,7 +87,7 @@ impl Finding {
     /// nothing was decided.
     pub fn shown(&self) -> Vec<String> {
         let witnesses = self.witnesses.iter().map(|Witness { reader, document, refused }| {
-            format!("the {} schema refuses {}: {refused}", reader.as_str(), excerpt(document))
+            format!("the {} schema refuses {}: {refused}", reader.as_str(), excerpt(&document.to_string()))
         });
         witnesses.chain(self.undecided.iter().map(|reason| format!("not decided: {reason}"))).collect()
     }
@@ -119,14 +118,14 @@ fn fingerprint(rule: &str, subject: &str, detail: &str) -> String {
     sha256([rule, subject, detail].join("\0"))[..16].to_owned()
 }
 
-/// The number of characters of a document in a sentence. Reports in JSON have the whole document.
+/// The number of characters of a document or a name in a sentence. Reports in JSON have the whole document.
 const EXCERPT: usize = 200;
 
-fn excerpt(document: &Json) -> String {
-    let text = document.to_string();
+/// Shortens a text for a sentence.
+pub(super) fn excerpt(text: &str) -> String {
     match text.char_indices().nth(EXCERPT) {
         Some((end, _)) => format!("{}… ({})", &text[..end], counted(text.chars().count() as u64, "characters")),
-        None => text,
+        None => text.to_owned(),
     }
 }
 
@@ -139,6 +138,8 @@ impl TypeVerdict {
 
 #[cfg(test)]
 mod tests {
+    use mcpgen_schema::json::Json;
+
     use super::*;
     use crate::models::evidence::Version;
 

@@ -1,5 +1,5 @@
 //! Text: [`visible`](fn@visible) escapes invisible characters, [`pattern`] matches regular expressions, [`sha256`] computes
-//! digests, and [`counted`] formats counts.
+//! digests, [`counted`] formats counts, and [`listed`] lists.
 
 mod digest;
 pub mod pattern;
@@ -8,11 +8,11 @@ pub(crate) mod words;
 
 pub use digest::sha256;
 pub use visible::{visible, visible_json, visible_lines};
-pub use words::counted;
+pub use words::{counted, listed};
 
 #[cfg(test)]
 mod tests {
-    use super::counted;
+    use super::{counted, listed};
 
     #[test]
     fn one_has_no_plural() {
@@ -24,6 +24,15 @@ mod tests {
             (1, "invalid messages", "1 invalid message"),
         ] {
             assert_eq!(counted(count, unit), expected);
+        }
+    }
+
+    #[test]
+    fn lists_have_one_and() {
+        for (words, expected) in
+            [(&[][..], ""), (&["a"], "a"), (&["a", "b"], "a and b"), (&["a", "b", "c"], "a, b and c")]
+        {
+            assert_eq!(listed(words), expected);
         }
     }
 }
