@@ -512,6 +512,29 @@ fn long_names_are_shortened() {
     assert!(trust.iter().map(size).sum::<usize>() < 1_000_000);
 }
 
+/// A member that one version names, beside an open object of the other: who reads it by its name refuses some documents that nobody
+/// sends. The other one accepts all.
+#[test]
+fn only_the_reader_of_a_named_member_relies_on_the_convention() {
+    let schema = |part: &str, properties: &str| {
+        tool(&format!(r#""{part}": {{"type": "object", "properties": {{{properties}}}}}"#))
+    };
+    let (typed, any) = (r#""a": {"type": "string"}"#, r#""a": {}"#);
+    for (part, old, new, expected) in [
+        ("inputSchema", "", typed, Evidence::Convention),
+        // The server ignores it, which no document shows.
+        ("inputSchema", typed, "", Evidence::None),
+        ("outputSchema", "", typed, Evidence::Proof),
+        ("outputSchema", typed, "", Evidence::Convention),
+        ("inputSchema", "", any, Evidence::Proof),
+        ("outputSchema", any, "", Evidence::Proof),
+    ] {
+        let found = lists::diff(&schema(part, old), &schema(part, new)).findings;
+        let [found] = found.as_slice() else { panic!("{found:#?}") };
+        assert_eq!(found.evidence, expected, "{part}: {old} to {new}");
+    }
+}
+
 /// The names of items are short in findings, too. Names with the same beginning differ.
 #[test]
 fn long_names_of_items_are_shortened() {

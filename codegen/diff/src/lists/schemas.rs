@@ -203,7 +203,7 @@ impl SchemaPair<'_> {
         Finding {
             evidence: match verdict {
                 Verdict::Breaking => Evidence::Witness,
-                Verdict::Compatible if finding.evidence == Evidence::Convention => Evidence::Convention,
+                Verdict::Compatible if finding.by_convention.contains(&self.reader()) => Evidence::Convention,
                 Verdict::Compatible => Evidence::Proof,
                 _ => Evidence::None,
             },
@@ -307,6 +307,7 @@ impl SchemaPair<'_> {
             verdicts: lists.into(),
             evidence: Evidence::of(rule, lists),
             witnesses: Vec::new(),
+            by_convention: Vec::new(),
             undecided: None,
             items: Vec::new(),
             subject: format!("{}.{subject}", self.tool),

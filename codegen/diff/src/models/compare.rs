@@ -350,7 +350,7 @@ impl<'p> Comparison<'p> {
                     return self.values.read_by(reader, (old, new), difference.aim.as_ref());
                 }
                 (Verdict::Breaking, None) => Evidence::Message,
-                (Verdict::Compatible, _) if difference.is_convention => Evidence::Convention,
+                (Verdict::Compatible, _) if difference.by_convention == Some(reader) => Evidence::Convention,
                 (Verdict::Compatible, _) => Evidence::Proof,
                 _ => Evidence::None,
             };
@@ -375,10 +375,26 @@ fn finding(difference: Difference, [forward, back]: [Answer; 2], senders: Sender
     let evidence = [&forward, &back].into_iter().filter(|it| it.verdict == worst).map(|it| it.evidence).max();
     // An embedded message is never sent on its own, so a change of its own breaks nobody.
     let evidence = evidence.filter(|_| !senders.is_empty()).unwrap_or(Evidence::Proof);
+    let is_convention = |(_, answer): &(_, &Answer)| answer.evidence == Evidence::Convention;
+    let answers = [(Version::New, &forward), (Version::Old, &back)].into_iter();
+    let by_convention = answers.filter(is_convention).map(|(reader, _)| reader).collect();
     let undecided = forward.unknown.or(back.unknown).map(|reason| reason.to_string());
     let witnesses = [forward.witness, back.witness].into_iter().flatten().collect();
-    let items = Vec::new();
-    Finding { rule, senders, verdicts, evidence, witnesses, undecided, subject, detail, items, message, old, new }
+    Finding {
+        rule,
+        senders,
+        verdicts,
+        evidence,
+        by_convention,
+        witnesses,
+        undecided,
+        subject,
+        detail,
+        items: Vec::new(),
+        message,
+        old,
+        new,
+    }
 }
 
 pub(super) fn place_of(protocol: &Protocol, content: &Type) -> Option<Place> {

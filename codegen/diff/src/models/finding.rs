@@ -2,7 +2,7 @@
 
 use mcpgen_schema::text::{counted, sha256};
 
-use crate::models::evidence::{Evidence, Witness};
+use crate::models::evidence::{Evidence, Version, Witness};
 #[cfg(feature = "report")]
 use crate::models::rules::RETIRED;
 use crate::models::rules::Rule;
@@ -44,6 +44,8 @@ pub struct Finding {
     pub verdicts: Verdicts,
     /// Why the worst verdict on documents holds.
     pub evidence: Evidence,
+    /// The readers that accept every document only by [convention](Evidence::Convention).
+    pub(crate) by_convention: Vec<Version>,
     /// Documents that one version accepts, and the other refuses. There is one for each breaking direction.
     pub witnesses: Vec<Witness>,
     /// Why nothing was decided.
@@ -77,6 +79,7 @@ impl Finding {
         self.senders = self.senders.and(other.senders);
         self.verdicts = self.verdicts.and(other.verdicts);
         self.evidence = self.evidence.max(other.evidence);
+        self.by_convention.extend(other.by_convention);
         let is_new = |witness: &Witness| self.witnesses.iter().all(|known| known.reader != witness.reader);
         let new: Vec<Witness> = other.witnesses.into_iter().filter(is_new).collect();
         self.witnesses.extend(new);
@@ -141,7 +144,6 @@ mod tests {
     use mcpgen_schema::json::Json;
 
     use super::*;
-    use crate::models::evidence::Version;
 
     /// A finding of a rule, with a document that one version refuses.
     fn finding(senders: Senders, refused_by: Option<Version>) -> Finding {
@@ -154,6 +156,7 @@ mod tests {
             verdicts: senders.verdicts(verdict(Version::New), verdict(Version::Old), Bump::Patch),
             evidence: refused_by.map_or(Evidence::Proof, |_| Evidence::Witness),
             witnesses: refused_by.map(witness).into_iter().collect(),
+            by_convention: Vec::new(),
             undecided: None,
             subject: "A.x".to_owned(),
             detail: String::new(),
