@@ -517,7 +517,9 @@ fn long_names_are_shortened() {
 #[test]
 fn only_the_reader_of_a_named_member_relies_on_the_convention() {
     let schema = |part: &str, properties: &str| {
-        tool(&format!(r#""{part}": {{"type": "object", "properties": {{{properties}}}}}"#))
+        let schema = format!(r#""{part}": {{"type": "object", "properties": {{{properties}}}}}"#);
+        let arguments = if part == "outputSchema" { r#", "inputSchema": {"type": "object"}"# } else { "" };
+        tool(&format!("{schema}{arguments}"))
     };
     let (typed, any) = (r#""a": {"type": "string"}"#, r#""a": {}"#);
     for (part, old, new, expected) in [

@@ -1,5 +1,5 @@
-//! Text: [`visible`](fn@visible) escapes invisible characters, [`pattern`] matches regular expressions, [`sha256`] computes
-//! digests, [`counted`] formats counts, and [`listed`] lists.
+//! Text helpers: [`visible`](fn@visible) escapes invisible characters, [`pattern`] matches regular expressions,
+//! [`sha256`] computes digests, [`counted`] adds units to counts, and [`listed`] joins words.
 
 mod digest;
 pub mod pattern;
