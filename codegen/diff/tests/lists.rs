@@ -537,6 +537,19 @@ fn only_the_reader_of_a_named_member_relies_on_the_convention() {
     }
 }
 
+/// A schema that says something else about a member was not only rewritten.
+#[test]
+fn checks_that_only_the_convention_covers_are_reported() {
+    let schema = |schema: &str| tool(&format!(r#""inputSchema": {{"type": "object"}}, "outputSchema": {schema}"#));
+    let old = schema(r#"{"type": "object", "properties": {"x": {"type": "integer"}}, "not": {"required": ["never"]}}"#);
+    let new = schema(
+        r#"{"type": "object", "properties": {"y": {}}, "not": {"required": ["never"]}, "if": {"const": 1}, "then": false}"#,
+    );
+    let found = lists::diff(&old, &new).findings;
+    assert!(found.iter().all(|it| it.rule != Rule::SchemaRewritten), "{found:#?}");
+    assert!(found.iter().any(|it| it.evidence == Evidence::Convention), "{found:#?}");
+}
+
 /// The names of items are short in findings, too. Names with the same beginning differ.
 #[test]
 fn long_names_of_items_are_shortened() {

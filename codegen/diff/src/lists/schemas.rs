@@ -91,6 +91,11 @@ impl SchemaPair<'_> {
                 }
             }
         }
+        if found.is_empty() && ends_of_doubles(&old) == ends_of_doubles(&new) {
+            // What differs may be something that nobody sends by convention.
+            let whole = self.as_a_whole(&old, &new);
+            found.extend(whole.filter(|it| it.evidence == Evidence::Convention));
+        }
         if found.is_empty() {
             found.push(self.rewritten(&old, &new));
         }

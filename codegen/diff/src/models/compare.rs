@@ -13,7 +13,7 @@ use mcpgen_model::{ErrorCode, MessageSet, Origin, Protocol, Shape, Type, TypeId}
 use mcpgen_schema::Checks;
 use mcpgen_schema::text::counted;
 
-use crate::models::checks::rule_of;
+use crate::models::checks::{rule_of, rule_of_whole};
 use crate::models::difference::{Difference, Outcome, Site, place};
 use crate::models::evidence::{Answer, Effort, Evidence, Version, Versions};
 use crate::models::finding::{Diff, Finding, Place, TypeVerdict};
@@ -61,7 +61,7 @@ pub(crate) fn compare_types(
     comparison.findings
 }
 
-/// Compares two schemas that have no models, as a whole. `None` if they accept the same documents.
+/// Compares two schemas that have no models, as a whole. `None` if they are proved to accept the same documents.
 pub(crate) fn compare_checks(
     old: Checks,
     new: Checks,
@@ -73,7 +73,10 @@ pub(crate) fn compare_checks(
     let answers = [Version::New, Version::Old].map(|reader| versions.read_by(reader, None, effort));
     let root = Some(Place { pointer: String::new(), rust: None });
     let message = format!("the schemas of the {subject} differ");
-    let difference = Site::of(subject, [root.clone(), root]).difference(rule_of(&answers)?, message);
+    // If both are compatible, what is only so by convention has changed.
+    let proved = answers.each_ref().map(|it| it.evidence == Evidence::Proof);
+    let rule = rule_of(&answers).or_else(|| rule_of_whole(proved))?;
+    let difference = Site::of(subject, [root.clone(), root]).difference(rule, message);
     Some(finding(difference, answers, senders))
 }
 

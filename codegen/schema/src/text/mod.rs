@@ -8,7 +8,18 @@ pub(crate) mod words;
 
 pub use digest::sha256;
 pub use visible::{visible, visible_json, visible_lines};
-pub use words::{counted, listed};
+pub use words::counted;
+
+/// Joins words as in a sentence: `a, b and c`.
+#[doc(hidden)]
+#[must_use]
+pub fn listed(words: &[impl AsRef<str>]) -> String {
+    let words: Vec<&str> = words.iter().map(AsRef::as_ref).collect();
+    match words.as_slice() {
+        [first @ .., last] if !first.is_empty() => format!("{} and {last}", first.join(", ")),
+        _ => words.concat(),
+    }
+}
 
 #[cfg(test)]
 mod tests {

@@ -56,17 +56,6 @@ pub fn counted(count: u64, unit: &str) -> String {
     }
 }
 
-/// Joins words as in a sentence: `a, b and c`.
-#[doc(hidden)]
-#[must_use]
-pub fn listed(words: &[impl AsRef<str>]) -> String {
-    let words: Vec<&str> = words.iter().map(AsRef::as_ref).collect();
-    match words.as_slice() {
-        [first @ .., last] if !first.is_empty() => format!("{} and {last}", first.join(", ")),
-        _ => words.concat(),
-    }
-}
-
 /// Returns the violated limit, such as `at least 2 items`. `unit` is a plural.
 pub(crate) fn violated_length(found: u64, min: u64, max: Option<u64>, unit: &str) -> Option<String> {
     let (relation, limit) = match max {
