@@ -1,18 +1,37 @@
 //! What the servers of a client list, under the names that the client sees.
 
 use std::collections::{HashMap, HashSet};
+use std::mem::size_of;
 use std::sync::Arc;
 
 use mcpgen_types::{JsonObject, JsonRef};
 
 use crate::config::Prefix;
 use crate::kind::Kind;
+use crate::memory::{Held, Memory};
 use crate::names::{self, Uris};
+
+/// The items of a list of a server. Clients with equal lists share them.
+#[derive(Debug)]
+pub(crate) struct Items {
+    pub(crate) items: Vec<JsonObject>,
+    _held: Held,
+}
+
+impl Items {
+    /// Returns `None` if the budget has too few bytes left.
+    pub(crate) fn new(items: Vec<JsonObject>, memory: &Arc<Memory>) -> Option<Arc<Self>> {
+        let bytes = items.iter().map(|item| size_of::<JsonObject>() + item.text().len()).sum();
+        Some(Arc::new(Self { items, _held: memory.take(bytes)? }))
+    }
+}
 
 /// The items of one kind of one server, as it lists them.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct ServerList {
-    pub(crate) items: Arc<[JsonObject]>,
+    pub(crate) items: Option<Arc<Items>>,
+    /// Why the list could not be read the last time, although the server is connected.
+    pub(crate) failure: Option<Arc<str>>,
     /// Whether the server is connected. The items of others are remembered, so that the names of the rest stay the same.
     pub(crate) is_available: bool,
     /// What differs from the pins, by name.
@@ -26,6 +45,7 @@ pub(crate) struct Catalog {
     /// The positions of entries, by the name or URI that clients see.
     positions: [HashMap<String, usize>; 4],
     uris: Uris,
+    _held: Option<Held>,
 }
 
 /// An item of a server.
@@ -37,11 +57,19 @@ pub(crate) struct Entry {
     pub(crate) key: String,
     /// The name or URI that clients see.
     pub(crate) seen: String,
-    /// The item as the server lists it.
-    pub(crate) item: JsonObject,
+    /// The list that has the item, and its position there.
+    list: Arc<Items>,
+    at: usize,
     pub(crate) is_available: bool,
     /// What differs from its pin.
     pub(crate) finding: Option<Arc<str>>,
+}
+
+impl Entry {
+    /// Returns the item as the server lists it.
+    pub(crate) fn item(&self) -> &JsonObject {
+        &self.list.items[self.at]
+    }
 }
 
 fn text(item: &JsonObject, name: &str) -> Option<String> {
@@ -50,17 +78,18 @@ fn text(item: &JsonObject, name: &str) -> Option<String> {
 
 impl Catalog {
     /// Creates a catalog of the lists of each kind and each server.
-    pub(crate) fn new(servers: &[String], lists: &[Vec<ServerList>; 4], prefix: Prefix) -> Self {
+    pub(crate) fn new(servers: &[String], lists: &[Vec<ServerList>; 4], prefix: Prefix, memory: &Arc<Memory>) -> Self {
         let mut catalog = Self::default();
         for kind in Kind::ALL {
             let mut known = HashSet::new();
             let entries = lists[kind as usize].iter().enumerate().flat_map(|(server, list)| {
-                let entry = |item: &JsonObject| {
+                let items = list.items.iter().flat_map(|list| list.items.iter().enumerate().map(move |it| (list, it)));
+                let entry = |(of, (at, item)): (&Arc<Items>, (usize, &JsonObject))| {
                     let key = text(item, kind.key())?;
                     let (finding, is_available) = (list.findings.get(&key).cloned(), list.is_available);
-                    Some(Entry { server, key, seen: String::new(), item: item.clone(), is_available, finding })
+                    Some(Entry { server, key, seen: String::new(), list: Arc::clone(of), at, is_available, finding })
                 };
-                list.items.iter().filter_map(entry).collect::<Vec<_>>()
+                items.filter_map(entry).collect::<Vec<_>>()
             });
             // A server may list an item twice. The first one counts.
             catalog.entries[kind as usize] =
@@ -69,7 +98,7 @@ impl Catalog {
         let items = |kind: Kind| -> Vec<names::Item<'_>> {
             catalog.entries[kind as usize].iter().map(|entry| (entry.server, &*entry.key)).collect()
         };
-        let uris = Uris::new(servers.len(), &items(Kind::Resource), &items(Kind::Template));
+        let uris = Uris::new(servers, &items(Kind::Resource), &items(Kind::Template), prefix);
         let seen = Kind::ALL.map(|kind| match kind {
             Kind::Tool | Kind::Prompt => names::names(servers, &items(kind), prefix),
             _ => {
@@ -92,6 +121,10 @@ impl Catalog {
             catalog.positions[kind as usize] = positions.map(|(at, entry)| (entry.seen.clone(), at)).collect();
         }
         catalog.uris = uris;
+        // Each name is in an entry, in the positions and, if it is a URI, among the URIs.
+        let entries = catalog.entries.iter().flatten();
+        let bytes = entries.map(|entry| 2 * size_of::<Entry>() + 3 * (entry.key.len() + entry.seen.len())).sum();
+        catalog._held = Some(memory.take_always(bytes));
         catalog
     }
 
@@ -120,7 +153,8 @@ impl Catalog {
 
     /// Returns the server of a resource, and the URI that the server has for it, even if the server does not list it.
     pub(crate) fn resource(&self, servers: &[String], seen: &str) -> Option<(usize, String)> {
-        match names::split_uri_prefix(servers, seen).filter(|_| !self.uris.is_listed(seen)) {
+        // A server that lists a URI with the prefix of another must not get what is meant for that one.
+        match names::split_uri_prefix(servers, seen).filter(|_| servers.len() > 1 || !self.uris.is_listed(seen)) {
             Some((server, uri)) => Some((server, uri.to_owned())),
             None => Some((self.uris.owner(seen)?, seen.to_owned())),
         }

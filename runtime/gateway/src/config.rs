@@ -22,6 +22,9 @@ pub struct Config {
     pub prefix: Prefix,
     /// The number of items on a page of a list. Default: 250.
     pub page_size: Option<usize>,
+    /// The maximum bytes of all lists of servers that the gateway holds. Clients with equal lists share them. A list that
+    /// exceeds it is not available. Default: 256 MiB.
+    pub memory: Option<usize>,
     /// `mcpServers` files of desktop clients, whose servers are added. Relative to the configuration file.
     pub import: Vec<PathBuf>,
     /// Serves over HTTP. Without it, the gateway serves standard input and output.
@@ -54,7 +57,7 @@ pub enum Prefix {
 }
 
 /// Settings of serving over HTTP.
-#[derive(Clone, Debug, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
 #[non_exhaustive]
 pub struct Http {
@@ -63,7 +66,8 @@ pub struct Http {
     /// Names of this host in requests, in addition to `localhost`, `127.0.0.1`, `[::1]`, and that of the resource.
     #[serde(default)]
     pub allowed_hosts: Vec<String>,
-    /// The maximum number of sessions and of other clients, each with connections of its own to the servers. Default: 256.
+    /// The maximum number of sessions and of other clients, each with its own connections to the servers. With
+    /// authorization, a principal can have a quarter of them. Default: 256.
     pub clients: Option<usize>,
 }
 
@@ -80,7 +84,7 @@ impl Http {
 }
 
 /// Access tokens that clients must send.
-#[derive(Clone, Debug, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
 #[non_exhaustive]
 pub struct Authorization {
@@ -104,7 +108,8 @@ pub struct Calls {
     pub arguments: bool,
     /// Patterns of argument names whose values are left out of the log, in addition to common names of secrets.
     pub redact: Vec<String>,
-    /// The maximum number of calls, reads and prompts of each caller in a minute. Default: no limit.
+    /// The maximum number of calls, reads, prompts and completions of each principal in a minute. Without authorization, of all
+    /// clients together. Default: no limit.
     pub per_minute: Option<u32>,
 }
 
@@ -135,7 +140,7 @@ pub enum WhenChanged {
 }
 
 /// How to reach a server, and what clients see of it.
-#[derive(Clone, Debug, Default, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 #[non_exhaustive]
 pub struct ServerConfig {
@@ -145,7 +150,7 @@ pub struct ServerConfig {
     pub args: Vec<String>,
     /// Its environment, in addition to that of the gateway.
     pub env: BTreeMap<String, Setting>,
-    /// Its working directory.
+    /// Its working directory. Relative to the configuration file.
     pub cwd: Option<PathBuf>,
     /// The URL of a server over HTTP.
     pub url: Option<String>,
@@ -164,7 +169,7 @@ pub struct ServerConfig {
 }
 
 /// How the gateway obtains access tokens for a server.
-#[derive(Clone, Debug, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
 #[non_exhaustive]
 pub struct OAuth {
@@ -194,7 +199,7 @@ pub enum Setting {
     },
     /// In a file, without the line break at its end.
     File {
-        /// The path.
+        /// The path. [`Config::read`] makes it relative to the configuration file.
         file: PathBuf,
         /// What precedes the value, such as `Bearer `.
         #[serde(default)]
@@ -263,8 +268,9 @@ impl Config {
             false => parse(path, |text| toml::from_str::<Self>(text).map_err(|error| explain(&error.to_string())))?,
         };
         let folder = path.parent().unwrap_or(Path::new(""));
-        for (name, server) in &config.servers {
+        for (name, server) in &mut config.servers {
             server.check_secrets(name)?;
+            server.resolve(folder);
         }
         for file in std::mem::take(&mut config.import) {
             let file = if file == path { file } else { folder.join(file) };
@@ -307,17 +313,22 @@ impl Config {
             ));
         }
         match &self.http {
-            Some(http) if self.authorization.is_none() && !http.listen.ip().is_loopback() => {
-                Err(contradiction(format!(
-                    "http.listen: {} is reachable from other hosts; add [authorization], or listen on 127.0.0.1",
-                    http.listen
-                )))
-            }
+            Some(http) => check_listen(http.listen, self.authorization.is_some()),
             None if self.authorization.is_some() => {
                 Err(contradiction("[authorization] needs [http]: standard input carries no access tokens".to_owned()))
             }
             _ => Ok(()),
         }
+    }
+}
+
+/// Fails if other hosts could reach an address without authorization.
+pub(crate) fn check_listen(address: SocketAddr, has_authorization: bool) -> Result<(), ConfigError> {
+    match has_authorization || address.ip().is_loopback() {
+        true => Ok(()),
+        false => Err(contradiction(format!(
+            "http.listen: {address} is reachable from other hosts; add [authorization], or listen on 127.0.0.1"
+        ))),
     }
 }
 
@@ -339,6 +350,16 @@ impl ServerConfig {
         Self { url: Some(url.into()), ..Self::default() }
     }
 
+    /// Returns what connections depend on.
+    pub(crate) fn connection(&self) -> Self {
+        let none = Rules::default;
+        Self { tools: none(), prompts: none(), resources: none(), ..self.clone() }
+    }
+
+    pub(crate) fn rules(&self) -> [Rules; 3] {
+        [&self.tools, &self.prompts, &self.resources].map(Rules::clone)
+    }
+
     fn check(&self) -> Result<(), &'static str> {
         match (&self.command, &self.url) {
             (None, None) => Err("write `command` or `url`"),
@@ -358,6 +379,17 @@ impl ServerConfig {
                 _ => Ok(()),
             },
         }
+    }
+
+    /// Makes relative paths start at the folder of the configuration.
+    fn resolve(&mut self, folder: &Path) {
+        let secret = self.oauth.iter_mut().filter_map(|oauth| oauth.client_secret.as_mut());
+        for setting in self.env.values_mut().chain(self.headers.values_mut()).chain(secret) {
+            if let Setting::File { file, .. } = setting {
+                *file = folder.join(&*file);
+            }
+        }
+        self.cwd = self.cwd.take().map(|cwd| folder.join(cwd));
     }
 
     /// Refuses secrets in the configuration itself.

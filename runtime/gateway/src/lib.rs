@@ -20,10 +20,10 @@
 //! # Files
 //!
 //! * `config` reads the configuration, and `policy` has its rules for what callers see.
-//! * `gateway` routes requests. `sessions` finds the `session` of a request: a client with a `server_link` to each server,
-//!   which `connect` connects with the settings of the configuration.
-//! * `catalog` has what the servers list, under the names that `names` chooses. `kind` has the kinds of items, and `uris`
-//!   replaces URIs in results.
+//! * `gateway` routes requests. `sessions` finds the `session` of a request: a client with a link to each server, which
+//!   `connect` connects with the settings of the configuration.
+//! * `catalog` has what the servers list, under the names that `names` chooses, within a budget of `memory`. `kind` has the
+//!   kinds of items, and `uris` replaces URIs in results.
 //! * `pins` compares tools with their pins. `call_log` logs calls. `stdio` and `http` serve clients, and `check` connects once to each server.
 
 mod call_log;
@@ -34,10 +34,10 @@ mod connect;
 mod gateway;
 mod http;
 mod kind;
+mod memory;
 mod names;
 mod pins;
 mod policy;
-mod server_link;
 mod session;
 mod sessions;
 mod stdio;

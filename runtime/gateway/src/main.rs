@@ -9,6 +9,7 @@ use std::time::Duration;
 use anyhow::{Context as _, bail};
 use clap::{Args, Parser, Subcommand};
 use mcpgen_gateway::{CheckedServer, Config, Gateway, Http, PATH, ServerConfig};
+use mcpgen_schema::text::{visible, visible_lines};
 use mcpgen_sdk::transport::{lines, stdio};
 use tracing_subscriber::EnvFilter;
 
@@ -73,7 +74,8 @@ struct BridgeTarget {
 const STOP: Duration = Duration::from_secs(11);
 
 fn main() -> ExitCode {
-    let filter = EnvFilter::try_from_default_env().unwrap_or_else(|_| EnvFilter::new("warn,mcpgen_gateway=info"));
+    let filter = EnvFilter::try_from_default_env()
+        .unwrap_or_else(|_| EnvFilter::new("warn,mcpgen_gateway=info,mcpgen_bridge=info"));
     // Standard output belongs to the protocol.
     tracing_subscriber::fmt()
         .with_env_filter(filter)
@@ -84,7 +86,7 @@ fn main() -> ExitCode {
     match run(Cli::parse().command) {
         Ok(code) => code,
         Err(error) => {
-            eprintln!("error: {error:#}");
+            eprintln!("error: {}", visible_lines(&format!("{error:#}")));
             ExitCode::FAILURE
         }
     }
@@ -126,7 +128,7 @@ fn run(command: Command) -> anyhow::Result<ExitCode> {
             (Command::Pin(_), _) => {
                 let path = folder.join(pins.map(|pins| pins.file).unwrap_or_default());
                 let text = gateway.pin().await.map_err(|failed| anyhow::anyhow!(failed.join("\n")));
-                text.and_then(|text| Ok(std::fs::write(&path, text + "\n").map(|()| ExitCode::SUCCESS)?))
+                text.and_then(|text| Ok(replace_file(&path, &(text + "\n")).map(|()| ExitCode::SUCCESS)?))
             }
             (_, Some(http)) => serve_http(&gateway, http).await.map(|()| ExitCode::SUCCESS),
             (_, None) => serve_stdio(&gateway, is_bridge).await.map(|()| ExitCode::SUCCESS),
@@ -137,6 +139,14 @@ fn run(command: Command) -> anyhow::Result<ExitCode> {
     // A thread may still wait for standard input.
     runtime.shutdown_background();
     code
+}
+
+/// Replaces a file as a whole, or not at all.
+fn replace_file(path: &Path, text: &str) -> std::io::Result<()> {
+    let mut new = path.as_os_str().to_owned();
+    new.push(".new");
+    std::fs::write(&new, text)?;
+    std::fs::rename(&new, path)
 }
 
 /// Returns the folder at which relative paths of a configuration start.
@@ -160,8 +170,8 @@ impl Listen {
 fn report(checked: &[CheckedServer]) -> ExitCode {
     for CheckedServer { name, outcome, .. } in checked {
         match outcome {
-            Ok(offers) => println!("{name}: {offers}"),
-            Err(why) => println!("{name}: error: {why}"),
+            Ok(offers) => println!("{name}: {}", visible(offers)),
+            Err(why) => println!("{name}: error: {}", visible_lines(why)),
         }
     }
     match checked.iter().all(|server| server.outcome.is_ok()) {

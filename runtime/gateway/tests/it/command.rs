@@ -7,7 +7,7 @@ use mcpgen_sdk::Client;
 use mcpgen_types::Revision;
 use tokio::process::Command;
 
-use crate::support::{ERAS, client, in_time, server_path, text, tool_names};
+use crate::support::{ERAS, client, example, in_time, server_path, text, tool_names};
 
 const GATEWAY: &str = env!("CARGO_BIN_EXE_mcpgen-gateway");
 
@@ -65,7 +65,12 @@ fn checks_a_configuration() {
         (
             "[servers.b]\ncommand = 'sh'\nargs = ['-c', 'exit 3']".to_owned(),
             Some(1),
-            "b: error: server `b` is not available: the server `sh -c exit 3` exited with status 3",
+            "b: error: the server `sh -c exit 3` exited with status 3",
+        ),
+        (
+            format!("[servers.c]\ncommand = {:?}", example("raw_server").to_str().expect("UTF-8")),
+            Some(0),
+            "c: \\u{1b}[31mraw 1, revision 2025-11-25, 3 tools, 3 resources, 1 resource template\n",
         ),
         ("[servers.b]\ncomand = 'sh'".to_owned(), Some(1), "did you mean \"command\"?"),
     ] {

@@ -24,7 +24,7 @@
 //!
 //! `axum::serve` is enough behind a reverse proxy that buffers requests and responses. It waits without limit for a
 //! client that does not finish its headers or does not read its response, and its graceful shutdown waits for both. If
-//! clients connect directly, serve with the `axum-server` crate instead:
+//! clients connect directly, serve with `listen` (feature `listen` of `mcpgen-http`), or with the `axum-server` crate:
 //!
 //! ```no_run
 //! use std::time::Duration;
@@ -58,8 +58,8 @@
 //! # }
 //! ```
 //!
-//! A response counts toward [`EndpointOptions::requests`] until it is written, so set a write timeout too. The `server`
-//! example does so in its acceptor: see `examples/support/listen.rs` in the crate. A write timeout does not disconnect
+//! A response counts toward [`EndpointOptions::requests`] until it is written, so set a write timeout too. `listen` does so
+//! in its acceptor. A write timeout does not disconnect
 //! an HTTP/2 client that keeps its flow-control window closed. Against such clients, set [`EndpointOptions::owner`], or
 //! use a proxy that buffers responses and limits how long a client may take to read them.
 //!
@@ -79,7 +79,7 @@
 //!   `request_body` reads the parts that HTTP needs, and `header_check` compares them with the headers. A `refusal` is an HTTP error.
 //! * `state` is shared by all requests, and `current_config` has what they say about the server. `permit` and `quota` limit requests and streams, `budget` limits memory. `body`
 //!   creates responses, and `sse` their events. `session_state` is what a session retains of the messages that have changed its state; `state_change` recognises them.
-//! * `discovery` serves server cards and catalogs, `health` responds to health checks.
+//! * `discovery` serves server cards and catalogs, `health` responds to health checks, and `listen` serves on a network.
 
 mod admission;
 mod allowed_hosts;
@@ -95,6 +95,8 @@ mod exchange;
 mod header_check;
 mod health;
 mod homes;
+#[cfg(feature = "listen")]
+mod listen;
 mod listing;
 mod options;
 mod permit;
@@ -119,6 +121,8 @@ pub use body_check::{BodyCheck, CheckedBody};
 pub use discovery::{CATALOG_PATH, Discovery};
 pub use endpoint::Endpoint;
 pub use health::Health;
+#[cfg(feature = "listen")]
+pub use listen::{NoDelay, listen};
 pub use listing::Listing;
 pub use options::{EndpointOptions, Owner, ToolHeaders};
 pub use serve::ServeHttp;

@@ -127,7 +127,8 @@ fn common_prefix<'a>(a: &'a str, b: &str) -> &'a str {
 }
 
 /// Returns whether a resource is `whole` or a part of it. Subscribers of a resource are notified about its parts too.
-pub(crate) fn is_part(uri: &str, whole: &str) -> bool {
+#[must_use]
+pub fn is_part(uri: &str, whole: &str) -> bool {
     let rest = uri.strip_prefix(whole);
     rest.is_some_and(|rest| rest.is_empty() || whole.ends_with('/') || rest.starts_with(['/', '#', '?']))
 }
