@@ -44,9 +44,10 @@
 //! `greeting` reads the client's first message, and `downstream` is the client. `relay` sends its requests to a server,
 //! `calls` has the calls that are not finished, `inputs` sends requests of the server to the client, and `changes` relays
 //! notifications. `connect` connects a relay, `list` reads lists of its server, and `reason` has what a client may know
-//! about its failure. A `link` connects a relay again.
+//! about its failure. A `link` connects a relay again, and `catalog` has what several servers list.
 
 mod calls;
+pub mod catalog;
 mod changes;
 mod connect;
 mod downstream;

@@ -4,14 +4,13 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use futures_util::future::join_all;
+use mcpgen_bridge::catalog::{Catalog, Entry, Kind};
 use mcpgen_bridge::{Downstream, Greeting, LinkDown, Relay};
 use mcpgen_sdk::protocol::info::LocalInfo;
 use mcpgen_types::JsonObject;
 use serde_json::Value;
 
-use crate::catalog::{Catalog, Entry};
 use crate::gateway::Gateway;
-use crate::kind::Kind;
 use crate::pins::PinFile;
 use crate::session::Session;
 

@@ -5,6 +5,7 @@ use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::{env, fs, io};
 
+use mcpgen_bridge::catalog::Prefix;
 use mcpgen_sdk::util::did_you_mean;
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
@@ -18,7 +19,8 @@ use crate::policy::{Annotations, Rules};
 pub struct Config {
     /// Instructions for models that use the gateway.
     pub instructions: Option<String>,
-    /// Which names of tools and prompts get the name of their server as a prefix.
+    /// Which names and URIs get the name of their server as a prefix.
+    #[serde(with = "PrefixName")]
     pub prefix: Prefix,
     /// The number of items on a page of a list. Default: 250.
     pub page_size: Option<usize>,
@@ -45,14 +47,10 @@ pub struct Config {
     pub servers: BTreeMap<String, ServerConfig>,
 }
 
-/// Which names of tools and prompts get the name of their server as a prefix, as in `files__read`.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Prefix {
-    /// Those that several servers have.
-    #[default]
+#[derive(Deserialize)]
+#[serde(rename_all = "lowercase", remote = "Prefix")]
+enum PrefixName {
     Clash,
-    /// All. Use it if servers do not trust each other: then no server can take the name of a tool of another.
     Always,
 }
 
@@ -66,6 +64,8 @@ pub struct Http {
     /// Names of this host in requests, in addition to `localhost`, `127.0.0.1`, `[::1]`, and that of the resource.
     #[serde(default)]
     pub allowed_hosts: Vec<String>,
+    /// The URL of Redis, for several replicas of the gateway. The command needs the feature `redis`.
+    pub redis: Option<Setting>,
     /// The maximum number of sessions and of other clients, each with its own connections to the servers. With
     /// authorization, a principal can have a quarter of them. Default: 256.
     pub clients: Option<usize>,
@@ -79,7 +79,7 @@ impl Http {
     /// Creates settings with the address to listen on.
     #[must_use]
     pub fn new(listen: SocketAddr) -> Self {
-        Self { listen, allowed_hosts: Vec::new(), clients: None }
+        Self { listen, allowed_hosts: Vec::new(), redis: None, clients: None }
     }
 }
 
@@ -271,6 +271,16 @@ impl Config {
         for (name, server) in &mut config.servers {
             server.check_secrets(name)?;
             server.resolve(folder);
+        }
+        match config.http.as_mut().and_then(|http| http.redis.as_mut()) {
+            // The URL can contain a password.
+            Some(Setting::Plain(url)) if url.contains('@') => {
+                return Err(contradiction(
+                    "http.redis: the URL contains a password; write { env = \"VARIABLE\" } or { file = \"PATH\" }".to_owned(),
+                ));
+            }
+            Some(Setting::File { file, .. }) => *file = folder.join(&*file),
+            _ => {}
         }
         for file in std::mem::take(&mut config.import) {
             let file = if file == path { file } else { folder.join(file) };

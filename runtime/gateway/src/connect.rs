@@ -7,6 +7,7 @@ use directories::ProjectDirs;
 use http::{HeaderName, HeaderValue};
 use mcpgen_auth::client::{Grant, Loopback, OAuthClient, OAuthOptions, RegisteredClient};
 use mcpgen_auth::store::FileStore;
+use mcpgen_bridge::catalog::{Items, Kind, Memory};
 use mcpgen_sdk::http::client::{Authorize, ClientOptions, ConnectHttp};
 use mcpgen_sdk::{CallError, Client, ClientBuilder};
 use mcpgen_types::{JsonObject, Revision};
@@ -16,10 +17,7 @@ use tokio_util::task::TaskTracker;
 use tower::BoxError;
 
 use crate::call_log::shortened;
-use crate::catalog::Items;
 use crate::config::{OAuth, ServerConfig};
-use crate::kind::Kind;
-use crate::memory::Memory;
 
 /// How long connecting may take by default. Package managers download servers first.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(60);

@@ -7,6 +7,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use mcpgen_auth::server::Identity;
+use mcpgen_bridge::catalog::{Catalog, Entry, Kind, Memory, Prefix, replace_uris, split_prefix};
 use mcpgen_cluster::InMemoryRateLimiter;
 use mcpgen_sdk::Context;
 use mcpgen_sdk::jsonrpc::errors;
@@ -15,7 +16,7 @@ use mcpgen_sdk::protocol::conversion::{ConversionError, Revisions};
 use mcpgen_sdk::protocol::errors::resource_not_found;
 use mcpgen_sdk::protocol::info::LocalInfo;
 use mcpgen_sdk::protocol::{ContextExt, Level, TYPES};
-use mcpgen_sdk::replicas::{Decision, RateLimiter};
+use mcpgen_sdk::replicas::{Decision, RateLimiter, Replicas};
 use mcpgen_sdk::router::{AnyNotification, AnyRequest, Router};
 use mcpgen_sdk::server::subscriptions::MAX_RESOURCE_SUBSCRIPTIONS;
 use mcpgen_sdk::server::{decode_cursor, encode_cursor};
@@ -27,23 +28,19 @@ use serde_json::json;
 use tokio::time::Instant;
 
 use crate::call_log::{CallLog, LoggedCall, MAX_NAME, shortened};
-use crate::catalog::{Catalog, Entry};
-use crate::config::{Authorization, Config, ConfigError, Http, Prefix, ServerConfig, WhenChanged};
+use crate::config::{Authorization, Config, ConfigError, Http, ServerConfig, WhenChanged};
 use crate::connect::{Processes, Upstream};
-use crate::kind::Kind;
-use crate::memory::Memory;
-use crate::names;
 use crate::pins::Pins;
 use crate::policy::{Rules, Subject};
 use crate::session::{Servers, Session, Subscriptions};
 use crate::sessions::Sessions;
-use crate::uris::replace_uris;
 
 /// The number of items on a page. Many clients read only the first page.
 const PAGE_SIZE: usize = 250;
 /// The number of clients that are served at the same time on standard input and output.
 const STDIO_CLIENTS: usize = 16;
 
+const MINUTE: Duration = Duration::from_secs(60);
 /// The default budget of [`Config::memory`].
 const MEMORY: usize = 256 << 20;
 
@@ -51,8 +48,24 @@ const MEMORY: usize = 256 << 20;
 #[derive(Clone)]
 pub struct Gateway(Arc<Inner>);
 
+/// What several replicas of a gateway share.
+#[derive(Clone)]
+pub struct Stores {
+    /// The sessions of legacy clients.
+    pub replicas: Replicas,
+    /// Creates the limiter of a number of calls in a minute.
+    pub limiter: Arc<dyn Fn(u32) -> Arc<dyn RateLimiter> + Send + Sync>,
+}
+
+impl fmt::Debug for Stores {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Stores").field("replicas", &self.replicas).finish_non_exhaustive()
+    }
+}
+
 struct Inner {
     ours: LocalInfo,
+    stores: Option<Stores>,
     sessions: Arc<Sessions>,
     /// What follows from the configuration, which can change. A request keeps what it began with.
     shared: RwLock<Arc<Shared>>,
@@ -76,6 +89,17 @@ impl Gateway {
     ///
     /// Fails if the configuration contradicts itself, the log of calls cannot be opened, or the pins cannot be read.
     pub fn new(config: Config, folder: &Path) -> Result<Self, ConfigError> {
+        Self::with_stores(config, folder, None)
+    }
+
+    /// Creates a replica of a gateway. Any replica can receive a request over HTTP. It passes those of a legacy session on to the
+    /// replica that has it, and therefore its connections to the servers; if that replica ends, another one connects again. The
+    /// limit of calls holds for all replicas together.
+    ///
+    /// # Errors
+    ///
+    /// Fails like [`new`](Self::new).
+    pub fn with_stores(config: Config, folder: &Path, stores: Option<Stores>) -> Result<Self, ConfigError> {
         config.check()?;
         let mut ours = LocalInfo::new("mcpgen-gateway", env!("CARGO_PKG_VERSION"))
             .capability("tools", json!({ "listChanged": true }))
@@ -88,10 +112,10 @@ impl Gateway {
         let memory = Memory::new(config.memory.unwrap_or(MEMORY));
         let servers = servers(&config, folder, None, (Processes::new(), memory))?;
         let sessions = Sessions::new(ours.clone(), Arc::clone(&servers), max);
-        let limiter = limiter(&config);
+        let limiter = limiter(&config, stores.as_ref());
         let shared = Shared { log: CallLog::open(&config.calls, folder)?, config, servers, sessions, limiter };
         let sessions = Arc::clone(&shared.sessions);
-        Ok(Self(Arc::new(Inner { ours, sessions, shared: RwLock::new(Arc::new(shared)) })))
+        Ok(Self(Arc::new(Inner { ours, stores, sessions, shared: RwLock::new(Arc::new(shared)) })))
     }
 
     /// Changes the configuration. Calls in flight complete. Servers whose settings have not changed stay connected, others are
@@ -114,7 +138,7 @@ impl Gateway {
         let servers = servers(&config, folder, Some(&before.servers), lasting)?;
         let limiter = match config.calls.per_minute == before.config.calls.per_minute {
             true => before.limiter.clone(),
-            false => limiter(&config),
+            false => limiter(&config, self.0.stores.as_ref()),
         };
         let sessions = Arc::clone(&before.sessions);
         let log = CallLog::open(&config.calls, folder)?;
@@ -125,6 +149,10 @@ impl Gateway {
 
     fn shared(&self) -> Arc<Shared> {
         Arc::clone(&self.0.shared.read())
+    }
+
+    pub(crate) fn stores(&self) -> Option<&Stores> {
+        self.0.stores.as_ref()
     }
 
     pub(crate) fn authorization(&self) -> Option<Authorization> {
@@ -196,9 +224,12 @@ fn servers(
     }))
 }
 
-fn limiter(config: &Config) -> Option<Arc<dyn RateLimiter>> {
+fn limiter(config: &Config, stores: Option<&Stores>) -> Option<Arc<dyn RateLimiter>> {
     let calls = config.calls.per_minute?;
-    Some(Arc::new(InMemoryRateLimiter::new(calls, Duration::from_secs(60))))
+    match stores {
+        Some(stores) => Some((stores.limiter)(calls)),
+        None => Some(Arc::new(InMemoryRateLimiter::new(calls, MINUTE))),
+    }
 }
 
 impl Shared {
@@ -450,7 +481,7 @@ impl Shared {
             Some(entry) => Ok((entry.server, entry.key.clone())),
             None => {
                 // The lists of a server that is not available are not known.
-                if let Some((server, _)) = names::split_prefix(servers, seen) {
+                if let Some((server, _)) = split_prefix(servers, seen) {
                     session.relay(server).await?;
                 }
                 let catalog = session.catalog();
@@ -590,7 +621,7 @@ impl Drop for Logged<'_> {
     }
 }
 
-fn rules<'r>(kind: Kind, [tools, prompts, resources]: [&'r Rules; 3]) -> &'r Rules {
+fn rules(kind: Kind, [tools, prompts, resources]: [&Rules; 3]) -> &Rules {
     match kind {
         Kind::Tool => tools,
         Kind::Prompt => prompts,

@@ -31,11 +31,12 @@ impl Gateway {
         let authorization = self.authorization();
         let authorization = authorization.as_ref();
         check_listen(listener.local_addr()?, authorization.is_some())?;
-        let options = EndpointOptions::default()
+        let mut options = EndpointOptions::default()
             .with_allowed_hosts(allowed_hosts(settings, authorization))
             .with_sessions(settings.clients())
             // So that one principal cannot use up all sessions.
             .with_sessions_per_owner(Sessions::per_principal(settings.clients()));
+        options.replicas = self.stores().map(|stores| stores.replicas.clone());
         let router = self.router();
         let endpoint = Endpoint::new(self.protocol_config(), router.clone(), router, options);
         let health = axum::Router::new()

@@ -2,10 +2,9 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use mcpgen_bridge::catalog::normal_forms;
 use mcpgen_types::JsonObject;
 use serde::Deserialize;
-
-use crate::uris::normal_forms;
 
 /// Which items of a list a caller sees.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]

@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use futures_util::FutureExt;
 use futures_util::future::join_all;
+use mcpgen_bridge::catalog::{Catalog, Kind, Memory, Prefix, ServerList};
 use mcpgen_bridge::{Downstream, LinkDown, LinkEvent, OnLinkEvent, Relay, RelayOptions, ServerLink, Watch};
 use mcpgen_sdk::jsonrpc::errors;
 use mcpgen_sdk::protocol::Level;
@@ -16,11 +17,7 @@ use mcpgen_sdk::util::error_chain;
 use mcpgen_types::{ErrorCode, ErrorObject, Revision};
 use parking_lot::Mutex;
 
-use crate::catalog::{Catalog, ServerList};
-use crate::config::Prefix;
 use crate::connect::{Processes, Upstream};
-use crate::kind::Kind;
-use crate::memory::Memory;
 use crate::pins::Pins;
 use crate::policy::Rules;
 

@@ -48,6 +48,53 @@ async fn serves_a_configuration() {
     }
 }
 
+/// Sends a signal to a process.
+#[cfg(unix)]
+fn kill(process: &std::process::Child, signal: &str) {
+    let status = StdCommand::new("kill").args([signal, &process.id().to_string()]).status();
+    assert!(status.expect("`kill` runs").success());
+}
+
+#[cfg(unix)]
+#[tokio::test]
+async fn reads_the_configuration_again_on_sighup() {
+    use mcpgen_sdk::http::client::{ClientOptions, ConnectHttp};
+
+    let folder = tempfile::tempdir().expect("a folder");
+    let config = folder.path().join("gateway.toml");
+    let server = |name: &str| format!("[servers.{name}]\ncommand = {:?}\nargs = [{name:?}, '2025-11-25']\n", path());
+    fs::write(&config, server("a")).expect("written");
+    let listener = std::net::TcpListener::bind("127.0.0.1:0").expect("a port");
+    let address = listener.local_addr().expect("an address").to_string();
+    drop(listener);
+    let arguments = ["serve", "--listen", &address, "--config", config.to_str().expect("UTF-8")];
+    let mut gateway = StdCommand::new(GATEWAY).args(arguments).spawn().expect("the command runs");
+    let url = format!("http://{address}/mcp");
+    let connected = async {
+        loop {
+            match client(Revision::V2025_11_25).connect_http(&url, ClientOptions::default()).await {
+                Ok(client) => return client,
+                Err(_) => tokio::time::sleep(std::time::Duration::from_millis(50)).await,
+            }
+        }
+    };
+    let client = in_time(connected).await;
+    assert_eq!(text(&client, "greet").await, "hello from a");
+    // A configuration with a mistake changes nothing.
+    for (text, expected) in [("[servers.a]\ncomand = 'x'".to_owned(), "only_a"), (server("b"), "only_b")] {
+        fs::write(&config, text).expect("written");
+        kill(&gateway, "-HUP");
+        let changed = async {
+            while !tool_names(&client).await.contains(&expected.to_owned()) {
+                tokio::time::sleep(std::time::Duration::from_millis(50)).await;
+            }
+        };
+        in_time(changed).await;
+    }
+    kill(&gateway, "-TERM");
+    assert!(gateway.wait().expect("a process").success());
+}
+
 fn run(arguments: &[&str]) -> Output {
     StdCommand::new(GATEWAY).args(arguments).output().expect("the command runs")
 }

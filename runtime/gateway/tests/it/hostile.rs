@@ -179,9 +179,9 @@ async fn changes_of_parts_reach_their_subscribers() {
             text(&client, "params").await;
             let change = async {
                 loop {
-                    match changes.try_next().await.expect("a subscription").expect("a change") {
-                        Change::Resource(uri) => return uri,
-                        _ => {}
+                    let change = changes.try_next().await.expect("a subscription").expect("a change");
+                    if let Change::Resource(uri) = change {
+                        return uri;
                     }
                 }
             };

@@ -311,6 +311,7 @@ const CRATES: &[(&str, &str, &[&str])] = &[
             "mcpgen-auth",
             "mcpgen-bridge",
             "mcpgen-cluster",
+            "mcpgen-redis",
             "mcpgen-schema",
             "mcpgen-model",
             "mcpgen-diff",

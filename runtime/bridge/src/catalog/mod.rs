@@ -1,4 +1,11 @@
-//! What the servers of a client list, under the names that the client sees.
+//! What several servers of a client list, under the names and URIs that the client sees.
+//!
+//! `names` chooses these, and `uris` replaces URIs in results. `kind` has the kinds of items, and `memory` the budget.
+
+mod kind;
+mod memory;
+mod names;
+mod uris;
 
 use std::collections::{HashMap, HashSet};
 use std::mem::size_of;
@@ -6,21 +13,25 @@ use std::sync::Arc;
 
 use mcpgen_types::{JsonObject, JsonRef};
 
-use crate::config::Prefix;
-use crate::kind::Kind;
-use crate::memory::{Held, Memory};
-use crate::names::{self, Uris};
+pub use self::kind::Kind;
+use self::memory::Held;
+pub use self::memory::Memory;
+use self::names::Uris;
+pub use self::names::{Prefix, split_prefix};
+pub use self::uris::{normal_forms, replace_uris};
 
 /// The items of a list of a server. Clients with equal lists share them.
 #[derive(Debug)]
-pub(crate) struct Items {
-    pub(crate) items: Vec<JsonObject>,
+pub struct Items {
+    /// The items, in the order of the server.
+    pub items: Vec<JsonObject>,
     _held: Held,
 }
 
 impl Items {
-    /// Returns `None` if the budget has too few bytes left.
-    pub(crate) fn new(items: Vec<JsonObject>, memory: &Arc<Memory>) -> Option<Arc<Self>> {
+    /// Creates a list of items. Returns `None` if the budget has too few bytes left.
+    #[must_use]
+    pub fn new(items: Vec<JsonObject>, memory: &Arc<Memory>) -> Option<Arc<Self>> {
         let bytes = items.iter().map(|item| size_of::<JsonObject>() + item.text().len()).sum();
         Some(Arc::new(Self { items, _held: memory.take(bytes)? }))
     }
@@ -28,19 +39,20 @@ impl Items {
 
 /// The items of one kind of one server, as it lists them.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct ServerList {
-    pub(crate) items: Option<Arc<Items>>,
+pub struct ServerList {
+    /// `None` before the list was read.
+    pub items: Option<Arc<Items>>,
     /// Why the list could not be read the last time, although the server is connected.
-    pub(crate) failure: Option<Arc<str>>,
+    pub failure: Option<Arc<str>>,
     /// Whether the server is connected. The items of others are remembered, so that the names of the rest stay the same.
-    pub(crate) is_available: bool,
+    pub is_available: bool,
     /// What differs from the pins, by name.
-    pub(crate) findings: HashMap<String, Arc<str>>,
+    pub findings: HashMap<String, Arc<str>>,
 }
 
 /// The lists of all servers.
 #[derive(Debug, Default)]
-pub(crate) struct Catalog {
+pub struct Catalog {
     entries: [Vec<Entry>; 4],
     /// The positions of entries, by the name or URI that clients see.
     positions: [HashMap<String, usize>; 4],
@@ -50,24 +62,26 @@ pub(crate) struct Catalog {
 
 /// An item of a server.
 #[derive(Debug)]
-pub(crate) struct Entry {
+pub struct Entry {
     /// The position of its server.
-    pub(crate) server: usize,
+    pub server: usize,
     /// Its own name or URI.
-    pub(crate) key: String,
+    pub key: String,
     /// The name or URI that clients see.
-    pub(crate) seen: String,
+    pub seen: String,
     /// The list that has the item, and its position there.
     list: Arc<Items>,
     at: usize,
-    pub(crate) is_available: bool,
+    /// Whether its server is connected.
+    pub is_available: bool,
     /// What differs from its pin.
-    pub(crate) finding: Option<Arc<str>>,
+    pub finding: Option<Arc<str>>,
 }
 
 impl Entry {
     /// Returns the item as the server lists it.
-    pub(crate) fn item(&self) -> &JsonObject {
+    #[must_use]
+    pub fn item(&self) -> &JsonObject {
         &self.list.items[self.at]
     }
 }
@@ -78,7 +92,8 @@ fn text(item: &JsonObject, name: &str) -> Option<String> {
 
 impl Catalog {
     /// Creates a catalog of the lists of each kind and each server.
-    pub(crate) fn new(servers: &[String], lists: &[Vec<ServerList>; 4], prefix: Prefix, memory: &Arc<Memory>) -> Self {
+    #[must_use]
+    pub fn new(servers: &[String], lists: &[Vec<ServerList>; 4], prefix: Prefix, memory: &Arc<Memory>) -> Self {
         let mut catalog = Self::default();
         for kind in Kind::ALL {
             let mut known = HashSet::new();
@@ -129,17 +144,20 @@ impl Catalog {
     }
 
     /// Returns the items of a kind, ordered by their servers and then as these list them.
-    pub(crate) fn entries(&self, kind: Kind) -> &[Entry] {
+    #[must_use]
+    pub fn entries(&self, kind: Kind) -> &[Entry] {
         &self.entries[kind as usize]
     }
 
     /// Returns the position of an item, by the name or URI that clients see.
-    pub(crate) fn position(&self, kind: Kind, seen: &str) -> Option<usize> {
+    #[must_use]
+    pub fn position(&self, kind: Kind, seen: &str) -> Option<usize> {
         self.positions[kind as usize].get(seen).copied()
     }
 
     /// Returns an item by the name that clients see, or by its own name with the prefix of its server.
-    pub(crate) fn find(&self, servers: &[String], kind: Kind, seen: &str) -> Option<&Entry> {
+    #[must_use]
+    pub fn find(&self, servers: &[String], kind: Kind, seen: &str) -> Option<&Entry> {
         let entries = self.entries(kind);
         if let Some(position) = self.position(kind, seen) {
             return entries.get(position);
@@ -152,7 +170,8 @@ impl Catalog {
     }
 
     /// Returns the server of a resource, and the URI that the server has for it, even if the server does not list it.
-    pub(crate) fn resource(&self, servers: &[String], seen: &str) -> Option<(usize, String)> {
+    #[must_use]
+    pub fn resource(&self, servers: &[String], seen: &str) -> Option<(usize, String)> {
         // A server that lists a URI with the prefix of another must not get what is meant for that one.
         match names::split_uri_prefix(servers, seen).filter(|_| servers.len() > 1 || !self.uris.is_listed(seen)) {
             Some((server, uri)) => Some((server, uri.to_owned())),
@@ -161,7 +180,8 @@ impl Catalog {
     }
 
     /// Returns the URI under which clients see a resource of a server.
-    pub(crate) fn seen_uri(&self, servers: &[String], server: usize, uri: &str) -> String {
+    #[must_use]
+    pub fn seen_uri(&self, servers: &[String], server: usize, uri: &str) -> String {
         match self.uris.owner(uri) == Some(server) {
             true => uri.to_owned(),
             false => names::prefixed_uri(&servers[server], uri),

@@ -8,27 +8,37 @@
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::ops::Bound::{Included, Unbounded};
 
-use crate::config::Prefix;
+/// Which names of tools and prompts, and which URIs, get the name of their server as a prefix, as in `files__read`.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Prefix {
+    /// Those that several servers have.
+    #[default]
+    Clash,
+    /// All. Use it if servers do not trust each other: then no server can take the name of a tool, or the URI of a resource,
+    /// of another.
+    Always,
+}
 
 /// What separates the name of a server from that of a tool or prompt. Names of servers do not contain it.
 const SEPARATOR: &str = "__";
 
 /// An item: the position of its server, and its own name.
-pub(crate) type Item<'n> = (usize, &'n str);
+pub(super) type Item<'n> = (usize, &'n str);
 
 /// Returns the name of an item with that of its server.
-pub(crate) fn prefixed(server: &str, name: &str) -> String {
+pub(super) fn prefixed(server: &str, name: &str) -> String {
     format!("{server}{SEPARATOR}{name}")
 }
 
 /// Returns the position of the server and the own name of an item, if the name has a prefix.
-pub(crate) fn split_prefix<'n>(servers: &[String], name: &'n str) -> Option<Item<'n>> {
+#[must_use]
+pub fn split_prefix<'n>(servers: &[String], name: &'n str) -> Option<(usize, &'n str)> {
     let (server, own) = name.split_once(SEPARATOR)?;
     Some((servers.iter().position(|known| known == server)?, own))
 }
 
 /// Returns the name of each item for clients.
-pub(crate) fn names(servers: &[String], items: &[Item<'_>], prefix: Prefix) -> Vec<String> {
+pub(super) fn names(servers: &[String], items: &[Item<'_>], prefix: Prefix) -> Vec<String> {
     let mut owners: HashMap<&str, BTreeSet<usize>> = HashMap::new();
     for (server, name) in items {
         owners.entry(name).or_default().insert(*server);
@@ -54,12 +64,12 @@ pub(crate) fn names(servers: &[String], items: &[Item<'_>], prefix: Prefix) -> V
 }
 
 /// Returns a URI, or a URI template, with the name of its server.
-pub(crate) fn prefixed_uri(server: &str, uri: &str) -> String {
+pub(super) fn prefixed_uri(server: &str, uri: &str) -> String {
     format!("{server}+{uri}")
 }
 
 /// Returns the position of the server and the own URI of a resource, if the URI has a prefix.
-pub(crate) fn split_uri_prefix<'n>(servers: &[String], uri: &'n str) -> Option<Item<'n>> {
+pub(super) fn split_uri_prefix<'n>(servers: &[String], uri: &'n str) -> Option<Item<'n>> {
     let (server, own) = uri.split_once('+')?;
     Some((servers.iter().position(|known| known == server)?, own))
 }
@@ -73,7 +83,7 @@ enum Owner {
 
 /// The URIs and URI templates of all servers.
 #[derive(Debug, Default)]
-pub(crate) struct Uris {
+pub(super) struct Uris {
     /// The servers, if there are several. What begins with one of their names belongs to no other server.
     reserved: Vec<String>,
     prefix: Prefix,
@@ -107,7 +117,7 @@ fn longest_start<'m, T>(map: &'m BTreeMap<String, T>, text: &str) -> Option<&'m 
 
 impl Uris {
     /// Creates it from the resources and the resource templates of all servers.
-    pub(crate) fn new(servers: &[String], resources: &[Item<'_>], templates: &[Item<'_>], prefix: Prefix) -> Self {
+    pub(super) fn new(servers: &[String], resources: &[Item<'_>], templates: &[Item<'_>], prefix: Prefix) -> Self {
         let reserved = if servers.len() > 1 { servers.to_owned() } else { Vec::new() };
         let mut uris = Self { reserved, prefix, ..Self::default() };
         let new = |server: &usize| Owner::One(*server);
@@ -132,7 +142,7 @@ impl Uris {
     }
 
     /// Returns whether a server lists a resource with this URI.
-    pub(crate) fn is_listed(&self, uri: &str) -> bool {
+    pub(super) fn is_listed(&self, uri: &str) -> bool {
         self.uris.contains_key(uri)
     }
 
@@ -142,7 +152,7 @@ impl Uris {
     }
 
     /// Returns the server that has a URI without a prefix. Returns `None` if none has it, or several.
-    pub(crate) fn owner(&self, uri: &str) -> Option<usize> {
+    pub(super) fn owner(&self, uri: &str) -> Option<usize> {
         if !self.is_free(uri) {
             return None;
         }
@@ -154,7 +164,7 @@ impl Uris {
     }
 
     /// Returns the server that has a URI template without a prefix.
-    pub(crate) fn template_owner(&self, template: &str) -> Option<usize> {
+    pub(super) fn template_owner(&self, template: &str) -> Option<usize> {
         match self.templates.get(template).copied().or(self.only).filter(|_| self.is_free(template)) {
             Some(Owner::One(server)) => Some(server),
             _ => None,

@@ -4,7 +4,8 @@ use mcpgen_types::{Json, JsonObject, JsonRef};
 
 /// Replaces the URIs in the result of a call, a prompt or a read. `seen` returns the URI that clients see. Returns the same
 /// result if no URI changes.
-pub(crate) fn replace_uris(result: Json, seen: &dyn Fn(&str) -> String) -> Json {
+#[must_use]
+pub fn replace_uris(result: Json, seen: &dyn Fn(&str) -> String) -> Json {
     // The name of the member may be escaped.
     if !["\"uri\"", "\\u"].iter().any(|part| result.text().contains(part)) {
         return result;
@@ -29,7 +30,8 @@ const MAX_DECODED: usize = 4;
 /// Returns what a server may make of a URI: without percent-encoding, dot segments, repeated slashes or backslashes, and with
 /// the scheme and host in lower case. The two forms differ if it has dot segments after `?` or `#`, which belong to the path
 /// for some servers.
-pub(crate) fn normal_forms(uri: &str) -> Vec<String> {
+#[must_use]
+pub fn normal_forms(uri: &str) -> Vec<String> {
     let mut decoded = uri.to_owned();
     for _ in 0..MAX_DECODED {
         decoded = decode(&decoded);

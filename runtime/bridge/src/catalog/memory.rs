@@ -1,39 +1,43 @@
-//! The budget for what the gateway holds of its servers.
+//! The budget for lists of servers.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-/// A budget in bytes, which all clients share.
+/// A budget in bytes, which several clients share.
 #[derive(Debug)]
-pub(crate) struct Memory {
+pub struct Memory {
     max: usize,
     used: AtomicUsize,
 }
 
 /// A part of the budget that is in use. Dropping it returns it.
 #[derive(Debug)]
-pub(crate) struct Held {
+pub struct Held {
     memory: Arc<Memory>,
     bytes: usize,
 }
 
 impl Memory {
-    pub(crate) fn new(max: usize) -> Arc<Self> {
+    /// Creates a budget of `max` bytes.
+    #[must_use]
+    pub fn new(max: usize) -> Arc<Self> {
         Arc::new(Self { max, used: AtomicUsize::new(0) })
     }
 
-    pub(crate) fn used(&self) -> usize {
+    /// Returns the bytes that are in use.
+    #[must_use]
+    pub fn used(&self) -> usize {
         self.used.load(Ordering::Relaxed)
     }
 
     /// Takes bytes from the budget. Returns `None` if too few are left.
-    pub(crate) fn take(self: &Arc<Self>, bytes: usize) -> Option<Held> {
+    pub fn take(self: &Arc<Self>, bytes: usize) -> Option<Held> {
         let held = self.take_always(bytes);
         (self.used() <= self.max).then_some(held)
     }
 
     /// Takes bytes even if too few are left. Then there are none for others.
-    pub(crate) fn take_always(self: &Arc<Self>, bytes: usize) -> Held {
+    pub fn take_always(self: &Arc<Self>, bytes: usize) -> Held {
         self.used.fetch_add(bytes, Ordering::Relaxed);
         Held { memory: Arc::clone(self), bytes }
     }
