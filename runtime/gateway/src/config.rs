@@ -276,7 +276,8 @@ impl Config {
             // The URL can contain a password.
             Some(Setting::Plain(url)) if url.contains('@') => {
                 return Err(contradiction(
-                    "http.redis: the URL contains a password; write { env = \"VARIABLE\" } or { file = \"PATH\" }".to_owned(),
+                    "http.redis: the URL contains a password; write { env = \"VARIABLE\" } or { file = \"PATH\" }"
+                        .to_owned(),
                 ));
             }
             Some(Setting::File { file, .. }) => *file = folder.join(&*file),

@@ -7,7 +7,7 @@ use mcpgen_sdk::Client;
 use mcpgen_types::Revision;
 use tokio::process::Command;
 
-use crate::support::{ERAS, client, example, in_time, server_path, text, tool_names};
+use crate::support::{ERAS, call, client, example, in_time, server_path, text, tool_names};
 
 const GATEWAY: &str = env!("CARGO_BIN_EXE_mcpgen-gateway");
 
@@ -85,7 +85,7 @@ async fn reads_the_configuration_again_on_sighup() {
         fs::write(&config, text).expect("written");
         kill(&gateway, "-HUP");
         let changed = async {
-            while !tool_names(&client).await.contains(&expected.to_owned()) {
+            while call(&client, expected).await.is_err() {
                 tokio::time::sleep(std::time::Duration::from_millis(50)).await;
             }
         };

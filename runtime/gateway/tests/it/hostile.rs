@@ -125,6 +125,24 @@ async fn a_member_with_another_case_is_refused() {
     }
 }
 
+/// A client and a server behind the gateway belong to one trace.
+#[tokio::test]
+async fn the_trace_context_is_passed_on() {
+    for_all_eras(|front, behind| async move {
+        let client = connect(&gateway(with_raw_server(behind, &[])), client(front)).await;
+        tool_names(&client).await;
+        let trace = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01";
+        let mut meta = json!({ "traceparent": trace });
+        if !front.is_legacy() {
+            meta["io.modelcontextprotocol/protocolVersion"] = json!(front.as_str());
+            meta["io.modelcontextprotocol/clientCapabilities"] = json!({});
+        }
+        let sent = call_raw(&client, json!({ "name": "params", "arguments": {}, "_meta": meta })).await;
+        assert!(sent.expect("a result").contains(trace));
+    })
+    .await;
+}
+
 /// Pages tell nothing about what a client does not see.
 #[tokio::test]
 async fn cursors_do_not_reveal_hidden_names() {

@@ -183,7 +183,53 @@ async fn replicas_share_sessions_and_limits() {
     let called = called.await.expect("no panic");
     assert!(called[..3].iter().all(|response| response.contains("only")), "{called:?}");
     assert!(called[3].contains("too many calls"), "{}", called[3]);
-    assert_eq!(gateways.map(|gateway| gateway.clients()), [1, 0]);
+    assert_eq!(gateways.each_ref().map(|gateway| gateway.clients()), [1, 0]);
+}
+
+/// If the replica of a session ends, another one connects to the servers again.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_replica_takes_over_sessions() {
+    use mcpgen_sdk::replicas::{RateLimiter, Replicas};
+
+    let hub = MemoryHub::new(100, 1 << 20);
+    let replica = || {
+        let limiter =
+            |calls| Arc::new(InMemoryRateLimiter::new(calls, Duration::from_secs(60))) as Arc<dyn RateLimiter>;
+        let stores = Stores { replicas: Replicas::new(hub.replica()), limiter: Arc::new(limiter) };
+        Gateway::with_stores(two_servers(Revision::V2025_11_25), Path::new(""), Some(stores)).expect("a gateway")
+    };
+    let other = replica();
+    let other_address = serve(&other);
+    let call = |address, session: String| {
+        tokio::task::spawn_blocking(move || {
+            let call = json!({ "jsonrpc": "2.0", "id": 2, "method": "tools/call", "params": { "name": "only_b", "arguments": {} } });
+            let mut response = String::new();
+            post(address, &session, &call).read_to_string(&mut response).expect("a response");
+            response
+        })
+    };
+    let session = {
+        let (gateway, listener) = (replica(), TcpListener::bind("127.0.0.1:0").expect("a port"));
+        let address = listener.local_addr().expect("an address");
+        let (end, ended) = tokio::sync::oneshot::channel::<()>();
+        let serving = tokio::spawn(async move {
+            let settings = Http::new(address);
+            tokio::select! {
+                _ = gateway.serve_http(listener, &settings, std::future::pending()) => {}
+                _ = ended => {}
+            }
+        });
+        let begun = tokio::task::spawn_blocking(move || begin_session(address, &json!({})));
+        let session = begun.await.expect("no panic");
+        assert!(call(address, session.clone()).await.expect("no panic").contains("only"));
+        end.send(()).expect("it serves");
+        serving.await.expect("no panic");
+        session
+    };
+    assert_eq!(other.clients(), 0);
+    let response = call(other_address, session).await.expect("no panic");
+    assert!(response.contains("only"), "{response}");
+    assert_eq!(other.clients(), 1);
 }
 
 /// Sends a message, and returns the stream with the response.

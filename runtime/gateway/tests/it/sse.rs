@@ -31,7 +31,7 @@ fn open_stream(server: Server, sessions: &Sessions, number: usize) -> Response {
     tokio::spawn(async move {
         let mut outgoing = Box::pin(outgoing);
         while let Some(message) = received.recv().await {
-            if outgoing.send(message).await.is_err() {
+            if outgoing.send(message.to_vec().into()).await.is_err() {
                 return;
             }
         }
@@ -54,7 +54,7 @@ async fn start() -> String {
             "hello from sse"
         })
         .build();
-    let (sessions, next) = (Sessions::default(), AtomicUsize::new(1));
+    let (sessions, next) = (Sessions::default(), Arc::new(AtomicUsize::new(1)));
     let known = Arc::clone(&sessions);
     let stream = move || {
         let response = open_stream(server.clone(), &sessions, next.fetch_add(1, Ordering::Relaxed));
