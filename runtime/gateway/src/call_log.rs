@@ -67,14 +67,6 @@ impl CallLog {
 
     /// Appends a call. `result` is `None` if the client has cancelled it.
     pub(crate) fn write(&self, call: &LoggedCall<'_>, duration: Duration, result: Option<&Result<Json, ErrorObject>>) {
-        let outcome = match result {
-            None => "cancelled",
-            Some(Err(_)) => "error",
-            Some(Ok(result)) => match result.get("isError").and_then(JsonRef::as_bool) {
-                Some(true) => "tool_error",
-                _ => "ok",
-            },
-        };
         let mut line = json!({
             "time": Timestamp::now().to_string(),
             "method": call.method,
@@ -84,7 +76,7 @@ impl CallLog {
             "client": call.client.as_deref().map(|client| shortened(client, MAX_NAME)),
             "revision": call.revision,
             "duration_us": u64::try_from(duration.as_micros()).unwrap_or(u64::MAX),
-            "outcome": outcome,
+            "outcome": result.map_or("cancelled", outcome),
         });
         if let Some(Err(error)) = result {
             line["error"] = json!({ "code": error.code.0, "message": shortened(&error.message, MAX_NAME) });
@@ -101,6 +93,17 @@ impl CallLog {
         if let Err(error) = self.file.lock().write_all(&bytes) {
             tracing::error!(%error, "cannot write to the log of calls");
         }
+    }
+}
+
+/// Returns how a call has ended.
+pub(crate) fn outcome(result: &Result<Json, ErrorObject>) -> &'static str {
+    match result {
+        Err(_) => "error",
+        Ok(result) => match result.get("isError").and_then(JsonRef::as_bool) {
+            Some(true) => "tool_error",
+            _ => "ok",
+        },
     }
 }
 

@@ -64,6 +64,8 @@ pub struct Http {
     /// Names of this host in requests, in addition to `localhost`, `127.0.0.1`, `[::1]`, and that of the resource.
     #[serde(default)]
     pub allowed_hosts: Vec<String>,
+    /// The address at which [`Gateway::metrics`](crate::Gateway::metrics) are served, without authorization, at `/metrics`.
+    pub metrics: Option<SocketAddr>,
     /// The URL of Redis, for several replicas of the gateway. The command needs the feature `redis`.
     pub redis: Option<Setting>,
     /// The maximum number of sessions and of other clients, each with its own connections to the servers. With
@@ -79,7 +81,7 @@ impl Http {
     /// Creates settings with the address to listen on.
     #[must_use]
     pub fn new(listen: SocketAddr) -> Self {
-        Self { listen, allowed_hosts: Vec::new(), redis: None, clients: None }
+        Self { listen, allowed_hosts: Vec::new(), metrics: None, redis: None, clients: None }
     }
 }
 

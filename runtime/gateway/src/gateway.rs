@@ -27,9 +27,10 @@ use parking_lot::RwLock;
 use serde_json::json;
 use tokio::time::Instant;
 
-use crate::call_log::{CallLog, LoggedCall, MAX_NAME, shortened};
+use crate::call_log::{CallLog, LoggedCall, MAX_NAME, outcome, shortened};
 use crate::config::{Authorization, Config, ConfigError, Http, ServerConfig, WhenChanged};
 use crate::connect::{Processes, Upstream};
+use crate::metrics::{Measured, Metrics};
 use crate::pins::Pins;
 use crate::policy::{Rules, Subject};
 use crate::session::{Servers, Session, Subscriptions};
@@ -77,6 +78,7 @@ struct Shared {
     sessions: Arc<Sessions>,
     log: Option<CallLog>,
     limiter: Option<Arc<dyn RateLimiter>>,
+    metrics: Arc<Metrics>,
 }
 
 /// The scopes of a caller, if authorization is configured.
@@ -113,7 +115,8 @@ impl Gateway {
         let servers = servers(&config, folder, None, (Processes::new(), memory))?;
         let sessions = Sessions::new(ours.clone(), Arc::clone(&servers), max);
         let limiter = limiter(&config, stores.as_ref());
-        let shared = Shared { log: CallLog::open(&config.calls, folder)?, config, servers, sessions, limiter };
+        let (log, metrics) = (CallLog::open(&config.calls, folder)?, Arc::default());
+        let shared = Shared { log, config, servers, sessions, limiter, metrics };
         let sessions = Arc::clone(&shared.sessions);
         Ok(Self(Arc::new(Inner { ours, stores, sessions, shared: RwLock::new(Arc::new(shared)) })))
     }
@@ -142,7 +145,8 @@ impl Gateway {
         };
         let sessions = Arc::clone(&before.sessions);
         let log = CallLog::open(&config.calls, folder)?;
-        *self.0.shared.write() = Arc::new(Shared { config, servers: Arc::clone(&servers), sessions, log, limiter });
+        let (metrics, ours) = (Arc::clone(&before.metrics), Arc::clone(&servers));
+        *self.0.shared.write() = Arc::new(Shared { config, servers: ours, sessions, log, limiter, metrics });
         self.0.sessions.replace_servers(&servers);
         Ok(())
     }
@@ -173,6 +177,16 @@ impl Gateway {
     #[must_use]
     pub fn memory(&self) -> usize {
         self.shared().servers.memory.used()
+    }
+
+    /// Returns metrics in the text format of Prometheus: the numbers and durations of calls by server and outcome, of clients, and
+    /// of bytes of lists.
+    #[must_use]
+    pub fn metrics(&self) -> String {
+        self.shared().metrics.text(&[
+            ("mcpgen_gateway_clients", "Clients with connections to servers.", self.clients()),
+            ("mcpgen_gateway_list_bytes", "Lists of servers that are held.", self.memory()),
+        ])
     }
 
     pub(crate) fn end_sessions(&self) {
@@ -256,9 +270,9 @@ impl Shared {
             return self.list(&session, kind, request.params.as_ref(), &context).await;
         }
         match &*method {
-            "tools/call" => self.logged(&session, Kind::Tool, request).await,
-            "prompts/get" => self.logged(&session, Kind::Prompt, request).await,
-            "resources/read" => self.logged(&session, Kind::Resource, request).await,
+            "tools/call" => self.measured(&session, Kind::Tool, request).await,
+            "prompts/get" => self.measured(&session, Kind::Prompt, request).await,
+            "resources/read" => self.measured(&session, Kind::Resource, request).await,
             "completion/complete" => self.complete(&session, request).await,
             "resources/subscribe" | "resources/unsubscribe" => self.subscribe(&session, &request).await,
             SubscriptionsListenRequest::METHOD => self.listen(session, request).await,
@@ -382,16 +396,32 @@ impl Shared {
         of_all.show(&subject(seen), item, scopes.as_ref()) && of_server.show(&subject(key), item, scopes.as_ref())
     }
 
-    /// Handles a call, a prompt or a read, within the rate limit, and logs it.
-    async fn logged(&self, session: &Session, kind: Kind, request: AnyRequest) -> Result<Json, ErrorObject> {
-        let Shared { log, limiter, servers, .. } = self;
-        if log.is_none() && limiter.is_none() {
-            return self.call(session, kind, request, &mut None).await;
-        }
+    /// Handles a call, a prompt or a read, within the rate limit. Counts and logs it.
+    async fn measured(&self, session: &Session, kind: Kind, request: AnyRequest) -> Result<Json, ErrorObject> {
+        let mut measured = Measured::begin(&self.metrics);
+        let mut server = None;
+        let result = match (&self.log, self.check_rate(&request.context).await) {
+            (Some(log), allowed) => self.logged(log, session, (kind, request, allowed), &mut server).await,
+            (None, Ok(())) => self.call(session, kind, request, &mut server).await,
+            (None, Err(refused)) => Err(refused),
+        };
+        measured.server = server.map(|server| &*self.servers.names[server]);
+        measured.outcome = outcome(&result);
+        result
+    }
+
+    /// Handles a call that may be allowed, and logs it.
+    async fn logged(
+        &self,
+        log: &CallLog,
+        session: &Session,
+        (kind, request, allowed): (Kind, AnyRequest, Result<(), ErrorObject>),
+        server: &mut Option<usize>,
+    ) -> Result<Json, ErrorObject> {
         let AnyRequest { method, params, context } = request.clone();
         let name = params.as_ref().and_then(|params| params.get(kind.key())?.as_str()).unwrap_or_default();
         let mut logged = Logged {
-            log: log.as_ref(),
+            log: Some(log),
             began: Instant::now(),
             call: LoggedCall {
                 method: &method,
@@ -405,12 +435,11 @@ impl Shared {
                 arguments: params.as_ref().and_then(|params| params.get("arguments")),
             },
         };
-        let mut server = None;
-        let result = match self.check_rate(&context).await {
-            Ok(()) => self.call(session, kind, request, &mut server).await,
+        let result = match allowed {
+            Ok(()) => self.call(session, kind, request, server).await,
             Err(refused) => Err(refused),
         };
-        logged.call.server = server.map(|server: usize| &*servers.names[server]);
+        logged.call.server = server.map(|server| &*self.servers.names[server]);
         logged.end(Some(&result));
         result
     }

@@ -23,7 +23,7 @@
 //! * `gateway` routes requests. `sessions` finds the `session` of a request: a client with a link to each server, which
 //!   `connect` connects with the settings of the configuration.
 //!   What the servers list, and the names that clients see, are in [`mcpgen_bridge::catalog`].
-//! * `pins` compares tools with their pins. `call_log` logs calls. `stdio` and `http` serve clients, and `check` connects once to each server.
+//! * `pins` compares tools with their pins. `call_log` logs calls, and `metrics` counts them. `stdio` and `http` serve clients, and `check` connects once to each server.
 
 mod call_log;
 mod check;
@@ -31,6 +31,7 @@ mod config;
 mod connect;
 mod gateway;
 mod http;
+mod metrics;
 mod pins;
 mod policy;
 mod session;

@@ -216,6 +216,14 @@ async fn serve_http(gateway: &Gateway, http: &Http, is_bridge: bool) -> anyhow::
     let listener = TcpListener::bind(http.listen).with_context(|| format!("cannot listen on {}", http.listen))?;
     listener.set_nonblocking(true)?;
     tracing::info!("listening on http://{}{PATH}", listener.local_addr()?);
+    if let Some(address) = http.metrics {
+        let listener = tokio::net::TcpListener::bind(address).await;
+        let listener = listener.with_context(|| format!("cannot listen on {address}"))?;
+        let gateway = gateway.clone();
+        let metrics = axum::routing::get(move || std::future::ready(gateway.metrics()));
+        let app = axum::Router::new().route("/metrics", metrics);
+        tokio::spawn(async move { axum::serve(listener, app).await });
+    }
     let checking = gateway.clone();
     // Says at the start which servers are available. Clients do not wait for it.
     let checked = tokio::spawn(async move {
