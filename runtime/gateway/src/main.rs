@@ -8,6 +8,7 @@ use std::time::Duration;
 
 use anyhow::{Context as _, bail};
 use clap::{Args, Parser, Subcommand};
+use futures_util::FutureExt as _;
 use mcpgen_gateway::{CheckedServer, Config, Gateway, Http, PATH, ServerConfig};
 use mcpgen_sdk::transport::{lines, stdio};
 use tracing_subscriber::EnvFilter;
@@ -71,6 +72,9 @@ struct BridgeTarget {
 
 /// How long the processes of servers may take to end.
 const STOP: Duration = Duration::from_secs(11);
+/// The same after a signal on standard input and output. A client that sends one kills this process soon after, and the
+/// servers must not be left behind.
+const STOP_AFTER_SIGNAL: Duration = Duration::from_secs(1);
 
 fn main() -> ExitCode {
     let filter = EnvFilter::try_from_default_env().unwrap_or_else(|_| EnvFilter::new("warn,mcpgen_gateway=info"));
@@ -120,7 +124,8 @@ fn run(command: Command) -> anyhow::Result<ExitCode> {
         _ => None,
     };
     let gateway = Gateway::new(config, folder)?;
-    let code = runtime.block_on(async {
+    let serves_stdio = http.is_none() && matches!(command, Command::Serve(_) | Command::Bridge(_));
+    let run = async {
         let done = match (&command, &http) {
             (Command::Check(_), _) => Ok(report(&gateway.check().await)),
             (Command::Pin(_), _) => {
@@ -133,6 +138,13 @@ fn run(command: Command) -> anyhow::Result<ExitCode> {
         };
         let _ = tokio::time::timeout(STOP, gateway.close()).await;
         done
+    };
+    let code = runtime.block_on(async {
+        tokio::select! {
+            done = run => done,
+            // The end of the runtime kills the servers that still run.
+            () = signal().then(|()| tokio::time::sleep(STOP_AFTER_SIGNAL)), if serves_stdio => Ok(ExitCode::SUCCESS),
+        }
     });
     // A thread may still wait for standard input.
     runtime.shutdown_background();

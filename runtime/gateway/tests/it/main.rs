@@ -7,6 +7,7 @@ mod composition;
 mod configuration;
 mod failures;
 mod http;
+mod peers;
 mod policy;
 mod published;
 mod support;
