@@ -4,7 +4,7 @@
 set -euo pipefail
 
 # A test compares this with the dependencies.
-crates=(mcpgen-pattern mcpgen-schema mcpgen-model mcpgen-diff mcpgen mcpgen-types mcpgen-runtime mcpgen-mcp mcpgen-http mcpgen-skills mcpgen-tasks mcpgen-validate mcpgen-cluster mcpgen-otel mcpgen-bridge mcpgen-sdk mcpgen-auth mcpgen-redis mcpgen-gateway mcpgen-probe)
+crates=(mcpgen-pattern mcpgen-schema mcpgen-model mcpgen-diff mcpgen-site mcpgen mcpgen-types mcpgen-runtime mcpgen-mcp mcpgen-http mcpgen-skills mcpgen-tasks mcpgen-validate mcpgen-cluster mcpgen-otel mcpgen-bridge mcpgen-sdk mcpgen-auth mcpgen-redis mcpgen-gateway mcpgen-probe)
 if [ "$1" = --order ]; then
   printf '%s\n' "${crates[@]}"
   exit 0

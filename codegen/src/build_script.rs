@@ -1,4 +1,4 @@
-//! Generated code in build scripts.
+//! Generating code from build scripts.
 
 use std::path::PathBuf;
 
@@ -6,8 +6,8 @@ use mcpgen_model::text::names::escape;
 use mcpgen_schema::Error;
 use mcpgen_schema::text::visible;
 
-/// Writes a module below `OUT_DIR`, and a file that declares it. `write` also returns the inputs: Cargo runs the script again
-/// when one of them changes.
+/// Writes a module below `OUT_DIR`, and a file that declares it. `write` also returns the inputs. Cargo runs the script
+/// again when one of them changes.
 pub(crate) fn include_in_build<T>(
     name: &str,
     write: impl FnOnce(PathBuf) -> Result<(T, Vec<String>), Error>,
@@ -17,7 +17,7 @@ pub(crate) fn include_in_build<T>(
         .ok_or_else(|| Error::Usage("OUT_DIR is not set; outside a build script, use `write_to`".to_owned()))?;
     let (written, inputs) = write(out.join(name))?;
     let include = out.join(format!("{name}.include.rs"));
-    // A file with inner documentation cannot be included, but a declaration of the module can.
+    // `include!` does not accept inner doc comments, so the file to include declares the module.
     let declaration = format!(
         "#[allow(unreachable_pub, reason = \"it may be inside a private module\")]\npub mod {};\n",
         escape(name)
@@ -30,7 +30,7 @@ pub(crate) fn include_in_build<T>(
     Ok(written)
 }
 
-/// Returns an instruction for cargo, which reads one from each line.
+/// Returns an instruction for Cargo. Line breaks separate instructions, so the value must not contain one.
 pub(crate) fn instruction(name: &str, value: &str) -> String {
     format!("cargo::{name}={}", visible(value))
 }

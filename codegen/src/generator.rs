@@ -12,28 +12,28 @@ use crate::build_script::{include_in_build, instruction};
 use crate::emit::{Options, emit};
 use crate::write::{Changes, sync};
 
-/// The default path of the support core for modules of other schemas.
+/// The default path of the support core.
 pub const SUPPORT: &str = "::mcpgen_types";
 
 /// The result of a run.
 #[derive(Clone, Debug)]
 pub struct Generated {
-    /// The revisions and then the extensions, in the order of the workspace.
+    /// A summary per revision, then per extension, in the order of the workspace.
     pub revisions: Vec<Summary>,
-    /// The files that were created, changed or removed.
+    /// Files created, changed or removed.
     pub changes: Changes,
 }
 
-/// The result for one revision or extension.
+/// What was generated for one revision or extension.
 #[derive(Clone, Debug)]
 pub struct Summary {
-    /// The revision.
+    /// The name of the revision or extension.
     pub revision: String,
-    /// The kind of contract: `JSON Schema`, `OpenRPC`, ….
+    /// The kind of contract, such as `JSON Schema` or `OpenRPC`.
     pub contract: &'static str,
     /// The number of types.
     pub types: usize,
-    /// The number of types that belong to the revision that is extended.
+    /// The number of types that come from the extended revision.
     pub shared: usize,
     /// The number of methods, without embedded requests.
     pub methods: usize,
@@ -41,18 +41,18 @@ pub struct Summary {
     pub files: usize,
     /// The number of files that were created, changed or removed.
     pub changed: usize,
-    /// The fixups that did not match.
+    /// Fixups that did not match.
     pub idle_fixups: Vec<&'static str>,
-    /// The unions of messages that have another name than in MCP, because the schema defines a type of that name.
+    /// Message sets that could not keep their usual name, because the schema defines a type with it.
     pub renamed_unions: Vec<(&'static str, String)>,
-    /// The messages that nobody sends, because no union of messages lists them.
+    /// Messages that nobody sends, because they are in no message set.
     pub unsent_messages: Vec<String>,
-    /// The definitions that are named like results, but belong to no request. Only for schemas of users.
+    /// Definitions named like results that belong to no request. Not filled in for vendored schemas.
     pub unused_results: Vec<String>,
 }
 
 impl Summary {
-    /// Describes what may be wrong with the schema, and how to correct it.
+    /// Returns what may be wrong with the schema, and how to fix it.
     pub fn warnings(&self) -> Vec<String> {
         let revision = &self.revision;
         let fixups = (!self.idle_fixups.is_empty())
@@ -79,7 +79,7 @@ impl Summary {
 
 /// Generates a module from a schema.
 ///
-/// The schema is treated as a draft, regardless of its name: fixups that do not match are not errors.
+/// The schema counts as a draft, whatever its name: fixups that do not match are not errors.
 #[derive(Clone, Debug)]
 pub struct Generator {
     schema: PathBuf,
@@ -97,7 +97,7 @@ struct Base {
 }
 
 impl Generator {
-    /// Creates a generator for a schema file. `revision` is the name of the revision in the generated code.
+    /// Creates a generator for a schema file. Generated code calls the revision `revision`.
     pub fn new(schema: impl Into<PathBuf>, revision: impl Into<String>) -> Generator {
         Generator {
             schema: schema.into(),
@@ -109,16 +109,16 @@ impl Generator {
         }
     }
 
-    /// Generates only what the schema adds to a revision of `mcpgen-types`, or changes. `schema` is the official schema of
-    /// that revision, with or without its prose, and `revision` its name, such as `2026-07-28`.
+    /// Generates only what the schema adds to, or changes in, a revision of `mcpgen-types`. `schema` is the official
+    /// schema of that revision, with or without prose, and `revision` its name, such as `2026-07-28`.
     ///
-    /// A definition that equals the definition of the same name in the revision becomes the revision's type, which the
-    /// module re-exports. Definitions are equal if they accept the same documents in the same way, all definitions that
-    /// they refer to are equal, and, for requests, their results are equal. Prose is not compared. The crate needs the
-    /// feature of `mcpgen-types` for the revision, such as `v2026_07_28`.
+    /// Unchanged definitions become re-exports of the revision's types. A definition is unchanged if the revision has
+    /// one with the same name that accepts the same documents in the same way, everything it refers to is unchanged
+    /// and, for a request, so is its result. Prose does not count. The crate needs the feature of `mcpgen-types` for
+    /// the revision, such as `v2026_07_28`.
     ///
-    /// All messages belong to the revision, which is the `VERSION` of new ones too. So routers serve them on connections of
-    /// that revision.
+    /// All messages, new ones included, have the revision as their `VERSION`, so that routers serve them on connections
+    /// of that revision.
     ///
     /// ```no_run
     /// # fn main() -> Result<(), mcpgen::Error> {
@@ -133,38 +133,38 @@ impl Generator {
         Generator { base: Some(Base { schema: schema.into(), revision: revision.into() }), ..self }
     }
 
-    /// Sets the path of the support core. The default is `::mcpgen_types`.
+    /// Sets the path of the support core. Defaults to `::mcpgen_types`.
     #[must_use]
     pub fn support(self, path: impl Into<String>) -> Generator {
         Generator { support: path.into(), ..self }
     }
 
-    /// Sets the options for reading the schema, such as its dialect and the name of its root type.
+    /// Sets how to read the schema, for example its dialect or the name of its root type.
     #[must_use]
     pub fn read_options(self, options: ReadOptions) -> Generator {
         Generator { options, ..self }
     }
 
-    /// Sets the messages that the schema does not list.
+    /// Adds messages that the schema does not list.
     #[must_use]
     pub fn mapping(self, mapping: Mapping) -> Generator {
         Generator { mapping: Some(mapping), ..self }
     }
 
-    /// Writes the module to the folder `out`: `mod.rs` and its files. Outdated files of an earlier run are removed.
+    /// Writes the module to the folder `out`: `mod.rs` and a file per area. Removes outdated files of an earlier run.
     ///
     /// # Errors
-    /// The problems of the schema; [`Error::Usage`] if a name is not valid or a file that mcpgen did not write is in
-    /// the way; [`Error::Io`].
+    /// Returns the problems of the schema, [`Error::Io`], or [`Error::Usage`] if a name is invalid or a file in the way
+    /// was not written by mcpgen.
     pub fn write_to(&self, out: impl AsRef<Path>) -> Result<Generated, Error> {
         Ok(self.sync(out.as_ref(), false)?.0)
     }
 
-    /// Writes the module below `OUT_DIR`, for build scripts. Include it with `include!(concat!(env!("OUT_DIR"),
-    /// "/NAME.include.rs"));`. Cargo runs the script again when the schema changes.
+    /// Writes the module below `OUT_DIR`. Use this in a build script, and include the result with
+    /// `include!(concat!(env!("OUT_DIR"), "/NAME.include.rs"));`. Cargo runs the script again when the schema changes.
     ///
     /// # Errors
-    /// The errors of [`Generator::write_to`]; [`Error::Usage`] outside a build script.
+    /// Fails like [`Generator::write_to`], and with [`Error::Usage`] outside a build script.
     pub fn build_script(&self, name: &str) -> Result<Generated, Error> {
         let mapping = self.mapping.iter().map(|mapping| mapping.file.clone());
         let base = self.base.iter().map(|base| base.schema.display().to_string());
@@ -181,15 +181,15 @@ impl Generator {
         Ok(generated)
     }
 
-    /// Returns the changes that [`Generator::write_to`] would make.
+    /// Returns the changes that [`Generator::write_to`] would make, without making them.
     ///
     /// # Errors
-    /// The errors of [`Generator::write_to`].
+    /// Fails like [`Generator::write_to`].
     pub fn compare_with(&self, out: impl AsRef<Path>) -> Result<Generated, Error> {
         Ok(self.sync(out.as_ref(), true)?.0)
     }
 
-    /// Also returns the files that references of the schema lead to.
+    /// Also returns the referenced files that were read.
     fn sync(&self, out: &Path, check: bool) -> Result<(Generated, Vec<PathBuf>), Error> {
         check_name(&self.revision)?;
         let (protocol, files_read) = self.model()?;
@@ -207,12 +207,12 @@ impl Generator {
         let files = document.files.clone();
         let contract = Contract { document, mapping: self.mapping.clone(), names: BTreeMap::new() };
         let mut protocol = model(contract, &self.revision, false)?;
-        // Most schemas need none of the fixups.
+        // Most schemas need no fixups.
         let revision = self.base.as_ref().map_or(&self.revision, |base| &base.revision);
         protocol.fixups.retain(|applied| !applied.pointers.is_empty() || applied.is_for(revision));
         if let Some(Base { schema, revision }) = &self.base {
             check_name(revision)?;
-            // Fixups that do not match show that this is the schema of another revision.
+            // If a fixup does not match, this is the schema of another revision.
             let base = model(Document::read(schema)?, revision, true)?;
             protocol = extend(protocol, &base, Revision::module_of(revision), None);
         }
@@ -220,7 +220,7 @@ impl Generator {
     }
 
     fn options(&self) -> Options {
-        // The output must not depend on the path of the schema.
+        // The output must not depend on where the schema is.
         let source = self.schema.file_name().map_or(String::new(), |name| name.to_string_lossy().into_owned());
         let mut command = format!("mcpgen generate --schema {source} --revision {} --out DIR", self.revision);
         if self.support != SUPPORT {
@@ -250,7 +250,7 @@ impl Generator {
 }
 
 pub(crate) fn summary(protocol: &Protocol, files: usize) -> Summary {
-    // Without message sets, the senders are not known. With them, the other requests are embedded in messages.
+    // Without message sets, senders are unknown. With them, a request without a sender is an embedded one.
     let has_senders = protocol.types.has_message_sets();
     let requests = protocol.requests.iter().filter(|request| !has_senders || !request.senders.is_empty()).count();
     let renamed = MessageSet::ALL.into_iter().filter_map(|set| {

@@ -1,4 +1,4 @@
-//! Generates Rust types and method enums from the official JSON schema of a Model Context Protocol revision.
+//! Generates Rust types and method enums from the JSON schema of a Model Context Protocol revision.
 //!
 //! In a build script, use [`Generator`]:
 //!
@@ -10,14 +10,14 @@
 //! // in the crate: include!(concat!(env!("OUT_DIR"), "/protocol.include.rs"));
 //! ```
 //!
-//! Tools can use the stages, each in a crate of its own: [`mcpgen_schema`] reads a [`Document`], [`mcpgen_model`] builds the
-//! [`Protocol`], [`emit`] writes the Rust files, and `mcpgen_diff` compares two models. A [`Workspace`] is a project with
-//! vendored revisions.
+//! Tools can use the stages directly, each in its own crate: [`mcpgen_schema`] reads a [`Document`], [`mcpgen_model`]
+//! builds the [`Protocol`], [`emit`] writes Rust files, and `mcpgen_diff` compares two models. A [`Workspace`] is a
+//! project with vendored revisions.
 
 #![cfg_attr(docsrs, feature(doc_cfg))]
 #![warn(clippy::print_stdout)]
 
-// The stages in order. A module imports only from modules above it, which a test checks.
+// A module imports only from those above it, which a test checks.
 
 // Protocol -> Rust files.
 mod emit;
@@ -33,12 +33,8 @@ mod generator;
 // The tools of a server -> Rust files.
 mod bindings;
 
-// What works only in a clone of this repository.
+// For clones of this repository.
 pub mod vendored;
-
-// All revisions -> a page.
-#[cfg(feature = "cli")]
-pub mod site;
 
 pub use bindings::{Bindings, BindingsWritten};
 pub use emit::{MARK, Options, emit};

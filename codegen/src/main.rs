@@ -14,7 +14,7 @@ fn main() -> ExitCode {
     match run() {
         Ok(code) => code,
         Err(error) => {
-            // If stderr is closed, the error cannot be reported.
+            // If stderr is closed, nothing can be done.
             let _ = writeln!(stderr(), "{}", visible_lines(&format!("error: {error:#}")));
             ExitCode::from(2)
         }
@@ -25,8 +25,7 @@ fn run() -> anyhow::Result<ExitCode> {
     let answer = Cli::parse().run()?;
     let mut out = stdout().lock();
     match out.write_all(answer.text.as_bytes()).and_then(|()| out.flush()) {
-        // The reader closed the pipe, as in `mcpgen inspect 2025-11-25
-        // head`.
+        // The reader closed the pipe, as in `mcpgen inspect 2025-11-25 | head`.
         Err(error) if error.kind() == ErrorKind::BrokenPipe => {}
         written => written.context("writing to stdout")?,
     }

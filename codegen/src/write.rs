@@ -1,4 +1,4 @@
-//! Compares generated files and replaces them. Nothing else writes files.
+//! Compares generated files with those on disk, and replaces them. Nothing else writes generated files.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -12,16 +12,16 @@ use crate::emit::file::MARK;
 /// The changes in a folder.
 #[derive(Clone, Debug, Default)]
 pub struct Changes {
-    /// The files that differ, by path.
+    /// The files that differ, sorted by path.
     pub changes: Vec<Change>,
-    /// The number of files without changes.
+    /// The number of unchanged files.
     pub unchanged: usize,
 }
 
-/// A file that is created (nothing before), changed, or removed (nothing after).
+/// A file that is created (`before` is `None`), changed, or removed (`after` is `None`).
 #[derive(Clone, Debug)]
 pub struct Change {
-    /// Path below the folder, with `/` between its parts.
+    /// The path relative to the folder, with `/` as separator.
     pub path: String,
     /// The old text.
     pub before: Option<String>,
@@ -29,10 +29,10 @@ pub struct Change {
     pub after: Option<String>,
 }
 
-/// Writes generated files below `dir`, or with `check` only compares them. `files` are texts by path below `dir`.
+/// Writes generated files below `dir`, or with `check` only compares them. `files` maps paths below `dir` to texts.
 ///
-/// Generated files (they begin with [`MARK`]) that are not in `files` are removed. Other files are never changed. After
-/// an error, all files are as before.
+/// Generated files that are not in `files` are removed; they are recognised by [`MARK`] at their start. Other files are
+/// never touched. If an error occurs, all files are as before.
 pub(crate) fn sync(dir: &Path, files: &BTreeMap<String, String>, check: bool) -> Result<Changes, Error> {
     let mut changes = Changes::default();
     for (path, text) in files {
@@ -56,14 +56,14 @@ pub(crate) fn sync(dir: &Path, files: &BTreeMap<String, String>, check: bool) ->
 }
 
 impl Changes {
-    /// Returns the changes as a unified diff. Paths begin with `folder`.
+    /// Returns the changes as a unified diff. Paths start with `folder`.
     pub fn diff(&self, folder: &str) -> String {
         self.changes.iter().map(|change| change.diff(folder)).collect()
     }
 }
 
 impl Change {
-    /// Returns the change as a unified diff. Paths begin with `folder`.
+    /// Returns the change as a unified diff. Paths start with `folder`.
     pub fn diff(&self, folder: &str) -> String {
         let name = |side: &str, text: &Option<String>| match text {
             Some(_) => {
@@ -73,17 +73,16 @@ impl Change {
             None => "/dev/null".to_owned(),
         };
         let (before, after) = (self.before.as_deref().unwrap_or_default(), self.after.as_deref().unwrap_or_default());
-        // After the time limit, the diff is longer than necessary, but correct.
+        // If the time is up, the diff is longer than necessary, but still correct.
         let diff = similar::TextDiff::configure().timeout(Duration::from_secs(5)).diff_lines(before, after);
         diff.unified_diff().header(&name("a", &self.before), &name("b", &self.after)).to_string()
     }
 }
 
-/// Returns the generated file at a path, if there is one.
 fn generated(dir: &Path, path: &str) -> Result<Option<Vec<u8>>, Error> {
     let full = dir.join(path);
     for folder in full.ancestors().skip(1).filter(|folder| !folder.as_os_str().is_empty()) {
-        // The caller chose `dir`, which may be a symbolic link. A link below it leads elsewhere.
+        // The caller chose `dir`, so it may be a symbolic link. A link below it would lead elsewhere.
         let is_below = folder != dir && folder.starts_with(dir);
         match folder.symlink_metadata() {
             Ok(metadata) if !metadata.is_dir() && (is_below || !folder.is_dir()) => return Err(in_the_way(folder)),
@@ -105,13 +104,12 @@ fn in_the_way(path: &Path) -> Error {
     Error::Usage(format!("{} exists and was not written by mcpgen; move it, or choose another folder", path.display()))
 }
 
-/// Finds outdated generated files below `dir`.
 fn stale(dir: &Path, prefix: &str, wanted: &BTreeMap<String, String>, changes: &mut Vec<Change>) -> Result<(), Error> {
     let folder = dir.join(prefix);
     let Some(entries) = Error::unless_missing(fs::read_dir(&folder), &folder)? else { return Ok(()) };
     for entry in entries {
         let entry = entry.map_err(Error::io("reading", &folder))?;
-        // Names of generated files are UTF-8.
+        // The names of generated files are always UTF-8.
         let Ok(name) = entry.file_name().into_string() else { continue };
         let path = if prefix.is_empty() { name } else { format!("{prefix}/{name}") };
         let kind = entry.file_type().map_err(Error::io("reading", entry.path()))?;
@@ -128,10 +126,10 @@ fn stale(dir: &Path, prefix: &str, wanted: &BTreeMap<String, String>, changes: &
     Ok(())
 }
 
-/// Makes all changes below `dir`, or none.
+/// Makes all changes below `dir`, or none of them.
 ///
-/// New texts are written to a temporary folder next to `dir`, on the same file system. Then only renames remain, which
-/// can be undone.
+/// Stages new texts in a temporary folder next to `dir`, on the same file system. After that, only renames are left,
+/// which can be undone.
 pub(crate) fn replace(dir: &Path, changes: &[Change]) -> Result<(), Error> {
     if changes.is_empty() {
         return Ok(());
@@ -149,7 +147,7 @@ pub(crate) fn replace(dir: &Path, changes: &[Change]) -> Result<(), Error> {
             fs::write(new(index), text).map_err(Error::io("writing", new(index)))?;
         }
     }
-    // Declared after `staged`, so that it is dropped first: `staged` contains the old files.
+    // This must be dropped before `staged`, which contains the old files.
     let mut undo = Undo::default();
     for (index, change) in changes.iter().enumerate() {
         let path = dir.join(&change.path);
@@ -178,7 +176,7 @@ fn remove_empty(dir: &Path, path: &str) {
     }
 }
 
-/// Steps that are undone on drop, in the reverse order.
+/// Undoes its steps in reverse order when it is dropped.
 #[derive(Default)]
 struct Undo {
     steps: Vec<Step>,
@@ -210,7 +208,7 @@ impl Undo {
 impl Drop for Undo {
     fn drop(&mut self) {
         for step in self.steps.drain(..).rev() {
-            // The first error is reported.
+            // The first error has already been reported.
             let _ = match step {
                 Step::Created(folder) => fs::remove_dir(folder),
                 Step::Renamed(from, to) => fs::rename(to, from),
@@ -236,7 +234,7 @@ mod tests {
         let changes = [
             change("a.rs", Some("old"), Some("new")),
             change("b/c/d.rs", None, Some("new")),
-            // The file does not exist, so moving it fails.
+            // Moving it fails, because the file does not exist.
             change("gone.rs", Some("old"), None),
         ];
         replace(&dir, &changes).expect_err("gone.rs does not exist");

@@ -1,4 +1,4 @@
-//! Runs the scripts of the GitHub action in a scratch repository, against a fake GitHub.
+//! Runs the GitHub action's scripts in a scratch repository, against a fake GitHub.
 
 #[path = "support/github.rs"]
 mod github;
@@ -19,13 +19,13 @@ const OLD_TOOLS: &str =
     r#"{"tools": [{"name": "add", "inputSchema": {"type": "object", "properties": {"a": {"type": "number"}}}}]}"#;
 const NEW_TOOLS: &str = r#"{"tools": [{"name": "add", "inputSchema": {"type": "object", "properties": {"a": {"type": "number"}}, "required": ["a"]}}]}"#;
 
-/// A clone of a repository, with a branch `change` whose base is `main`.
+/// A clone with a branch `change` that is based on `main`.
 struct Scratch {
     home: TempDir,
     github: GitHub,
 }
 
-/// What a run of the action has left.
+/// What a run of the action leaves behind.
 struct Run {
     code: Option<i32>,
     log: String,
@@ -34,7 +34,7 @@ struct Run {
 }
 
 impl Scratch {
-    /// Returns `None` if a program that the scripts need is not installed.
+    /// Returns `None` if a required program is not installed.
     fn new() -> Option<Scratch> {
         if !has(&["bash", "git", "jq", "curl"]) {
             return None;
@@ -102,13 +102,13 @@ const TOOLS: (&str, &str) = ("TOOLS", "tools.json");
 #[test]
 fn keeps_one_comment_up_to_date() {
     let Some(scratch) = Scratch::new() else { return };
-    // Nothing has changed: the check passes, without a comment.
+    // Nothing changed, so the check passes without a comment.
     let run = scratch.run(&[SCHEMA]);
     exits(&run, 0, &["nothing to comment on"]);
     assert!(run.summary.contains("**0 breaking**") && run.outputs.contains("exit-code=0\n"), "{}", run.summary);
     assert_eq!(scratch.comments(), Vec::<String>::new());
 
-    // A breaking change: annotations at lines of the file, a summary, and a comment.
+    // A breaking change gives annotations at lines, a summary, and a comment.
     scratch.write("schema/schema.json", NEW);
     let run = scratch.run(&[SCHEMA]);
     exits(&run, 1, &["::error file=schema/schema.json,line=", "created a comment"]);
@@ -117,7 +117,7 @@ fn keeps_one_comment_up_to_date() {
     let [comment] = &scratch.comments()[..] else { panic!("one comment") };
     assert!(comment.starts_with("<!-- mcpgen diff: schema/schema.json -->\n## "), "{comment}");
 
-    // The second run updates it, also beside other comments and on a later page.
+    // The second run updates its comment, even among others and on a later page.
     {
         let mut state = scratch.github.state();
         let ours = state.comments.remove(&1).expect("the comment");
@@ -143,7 +143,7 @@ fn keeps_one_comment_up_to_date() {
     assert!(!run.log.contains("secret"), "{}", run.log);
 }
 
-/// Others can write the marker too, before and after the action.
+/// Anyone can write the marker, before and after the action.
 #[test]
 fn comments_of_others_are_left_alone() {
     let Some(scratch) = Scratch::new() else { return };
@@ -196,7 +196,7 @@ fn compares_with_each_kind_of_baseline() {
     for baseline in ["base", "git:main", "git:origin/main", &file, &url] {
         exits(&run(baseline), 1, &["::error file=tools.json"]);
     }
-    // On a push, the baseline is the commit before it.
+    // On a push, the baseline is the preceding commit.
     let before = succeeds(bash(&scratch.path("clone"), "git rev-parse HEAD"));
     fs::write(scratch.path("event.json"), format!(r#"{{"before": "{}"}}"#, before.trim())).expect("written");
     succeeds(bash(&scratch.path("clone"), "git commit -qam new"));
@@ -242,7 +242,7 @@ fn compares_with_a_published_crate() {
     );
     let cargo_home = scratch.path("cargo");
     fs::create_dir(&cargo_home).expect("a folder");
-    // Cargo runs this compiler, which records the token, and not that of the branch.
+    // Cargo must run this compiler, which records the token, not the one that the branch configures.
     let compiler = |name: &str| {
         let (program, record) = (scratch.path(name), scratch.path(&format!("{name}.record")));
         let script = format!("#!/bin/sh\necho \"token: $GITHUB_TOKEN\" >> {}\nexec rustc \"$@\"\n", record.display());
@@ -273,13 +273,13 @@ fn compares_with_a_published_crate() {
 
 #[test]
 fn installs_a_release_with_the_right_checksum() {
-    if !has(&["bash", "curl", "tar", "sha256sum"]) || !cfg!(all(target_os = "linux", target_arch = "x86_64")) {
+    if !has(&["bash", "curl", "jq", "tar", "sha256sum"]) || !cfg!(all(target_os = "linux", target_arch = "x86_64")) {
         return;
     }
     let (home, github) = (tempfile::tempdir().expect("a folder"), GitHub::start());
     let dist = home.path().join("dist");
     fs::create_dir(&dist).expect("a folder");
-    // A small program instead of the binary, which is large in debug builds.
+    // A tiny program stands in for the binary, which is large in debug builds.
     fs::write(dist.join("mcpgen"), "#!/bin/sh\necho mcpgen 9.9.9\n").expect("written");
     for other in ["mcpgen-gateway", "mcpgen-probe"] {
         fs::write(dist.join(other), "#!/bin/sh\n").expect("written");
@@ -290,7 +290,7 @@ fn installs_a_release_with_the_right_checksum() {
     );
     succeeds(bash(&dist, &pack));
     let archive = fs::read(dist.join(format!("out/mcpgen-{target}.tar.gz"))).expect("an archive");
-    // Equal binaries are equal archives.
+    // Equal binaries give identical archives.
     succeeds(bash(&dist, &pack));
     assert_eq!(archive, fs::read(dist.join(format!("out/mcpgen-{target}.tar.gz"))).expect("an archive"));
     let sums = fs::read(dist.join("out/SHA256SUMS")).expect("checksums");
@@ -304,6 +304,18 @@ fn installs_a_release_with_the_right_checksum() {
     };
     github.state().files.insert(format!("{base}/SHA256SUMS"), sums);
     github.state().files.insert(format!("{base}/mcpgen-{target}.tar.gz"), archive.clone());
+    // The script for people also installs the manual page and completions.
+    let install_for_user = |prefix: &str| {
+        let mut command =
+            bash(home.path(), &format!("sh \"$ROOT\"/install.sh --version v9.9.9 --prefix \"$PWD/{prefix}\" mcpgen"));
+        let output = command.env("MCPGEN_RELEASES", format!("{}/o/r/releases", github.url)).output().expect("sh runs");
+        (output.status.code(), text(&output))
+    };
+    let (code, log) = install_for_user("usr");
+    assert!(code == Some(0) && log.contains("installed mcpgen 9.9.9"), "{log}");
+    for file in ["bin/mcpgen", "share/man/man1/mcpgen.1", "share/bash-completion/completions/mcpgen"] {
+        assert!(home.path().join("usr").join(file).is_file(), "{file}");
+    }
     let (code, log) = install("good");
     assert!(code == Some(0) && log.contains("mcpgen 9.9.9"), "{log}");
     let added = fs::read_to_string(home.path().join("path")).expect("a path");
@@ -312,9 +324,12 @@ fn installs_a_release_with_the_right_checksum() {
     github.state().files.insert(format!("{base}/mcpgen-{target}.tar.gz"), [archive, vec![0]].concat());
     let (code, log) = install("bad");
     assert!(code == Some(1) && log.contains("the checksum of mcpgen-") && !log.contains("mcpgen 9.9.9"), "{log}");
+    let (code, log) = install_for_user("bad-usr");
+    assert!(code == Some(1) && log.contains("is wrong; nothing is installed"), "{log}");
+    assert!(!home.path().join("bad-usr").exists());
 }
 
-/// A cargo that only records its arguments stands in for a build.
+/// A fake cargo records its arguments instead of building.
 #[test]
 fn builds_in_an_empty_folder_without_the_token() {
     if !has(&["bash", "curl"]) {
@@ -347,7 +362,7 @@ chmod +x "$4/bin/mcpgen"
         assert!(record.starts_with("token <>, files <>, install --locked --root "), "{version}: {record}");
         assert!(record.trim_end().ends_with(arguments), "{version}: {record}");
     }
-    // By default, the release is that of the action's own version.
+    // By default, the release matches the action's own version.
     let asked = github.state().requests.first().cloned();
     assert_eq!(asked, Some(format!("GET /o/r/releases/download/{own}/SHA256SUMS")));
 }
@@ -369,7 +384,6 @@ fn the_pre_commit_hook_compares_with_the_last_commit() {
     assert!(code == Some(1) && log.contains("breaking"), "{log}");
     assert_eq!(hook("--tools tools.json more.json").0, Some(1));
     assert_eq!(hook("--tools more.json").0, Some(0), "the file is new");
-    // Each hook names its script.
     let hooks = fs::read_to_string(format!("{}/.pre-commit-hooks.yaml", shell::ROOT)).expect("hooks");
     for entry in hooks.lines().filter_map(|line| line.trim().strip_prefix("entry: ")) {
         let script = entry.split(' ').next().expect("a script");
@@ -394,7 +408,7 @@ fn git_diff_shows_findings() {
     assert!(succeeds(bash(&folder, "git --no-pager diff other")).contains("+++"));
 }
 
-/// The inputs of action.yml are those of the script, and each step runs a script of this repository.
+/// action.yml passes every input to the script, and each step runs a script of this repository.
 #[test]
 fn the_action_passes_all_inputs() {
     let action = fs::read_to_string(format!("{}/action.yml", shell::ROOT)).expect("the action");

@@ -1,4 +1,4 @@
-//! Tests `mcpgen bindings`. tests/bindings compiles and runs its output.
+//! `mcpgen bindings`. The package tests/bindings compiles and runs what it writes.
 
 mod support;
 
@@ -82,7 +82,7 @@ fn what_lies_outside_the_grammar_is_json_with_a_note() {
             "note: a: the structured content is JSON: ",
         ),
     ] {
-        // The other tool has types nevertheless.
+        // One bad tool must not cost the other its types.
         let other = r#"{"name": "b", "inputSchema": {"type": "object", "properties": {"x": {"type": "string"}}}}"#;
         project.write("tools.json", one(&format!("{tool}, {other}")));
         project.run(&["bindings", "tools.json", "--out", "out"]).exits(0).prints(&[note, "2 tools: "]);
@@ -94,7 +94,7 @@ fn what_lies_outside_the_grammar_is_json_with_a_note() {
     }
 }
 
-/// Returns the tools that the functions of a root call, by the names of the functions.
+/// Returns which tool each function of a root module calls.
 fn functions(root: &str) -> BTreeMap<String, String> {
     let functions = root.split("pub async fn ").skip(1).filter_map(|function| {
         let (name, body) = function.split_once('<')?;
@@ -117,7 +117,7 @@ fn names_are_unique() {
     project.write("tools.json", one(&tools.join(",")));
     project.run(&["bindings", "tools.json", "--out", "out"]).exits(0);
     let root = project.read("out/mod.rs");
-    // The order of the tools does not decide which one a function calls.
+    // The order of the tools must not decide which one a function calls.
     project.write("tools.json", one(&tools.iter().rev().map(String::as_str).collect::<Vec<_>>().join(",")));
     project.run(&["bindings", "tools.json", "--out", "reversed"]).exits(0);
     assert_eq!(functions(&root), functions(&project.read("reversed/mod.rs")));
@@ -149,7 +149,7 @@ fn rejects_invalid_input() {
     }
 }
 
-/// Runs the command of docs/bindings.md, on a snapshot.
+/// Runs the commands of docs/bindings.md.
 #[test]
 fn the_page_runs_as_it_stands() {
     let project = Project::empty();
@@ -168,7 +168,7 @@ fn the_page_runs_as_it_stands() {
     project.run(&["completions", "bash"]).exits(0).prints(&["bindings"]);
 }
 
-/// The other tools have functions, whatever is wrong with one.
+/// One bad tool must not cost the others their functions.
 #[test]
 fn a_bad_tool_is_skipped() {
     let nested = |depth: usize| {
@@ -222,7 +222,7 @@ fn a_bad_tool_is_skipped() {
             project.run(&["bindings", "tools.json", "--out", "out"]).exits(2);
         }
     }
-    // What is wrong with the list itself is wrong with all tools.
+    // A problem of the list itself affects all tools.
     for list in [format!("[{good}, {{]"), format!(r#"{{"tools": [{good}, 1e999], "nextCursor": "x"}}"#)] {
         project.write("tools.json", list);
         project.run(&["bindings", "tools.json", "--out", "out"]).exits(2);

@@ -1,4 +1,4 @@
-//! Tests the binary: its output, the files it writes, and its exit codes.
+//! The command line: output, written files and exit codes.
 
 mod support;
 
@@ -30,7 +30,6 @@ const SMALL: &str = r##"{
 "##;
 
 impl Project {
-    /// Creates a project with [`SMALL`] as `draft`.
     fn with_small() -> Project {
         let project = Project::empty();
         project.write("small.json", SMALL);
@@ -61,7 +60,6 @@ fn vendored(revision: &str) -> String {
     format!("{}/../schema/{revision}/schema.json", env!("CARGO_MANIFEST_DIR"))
 }
 
-/// Returns a schema with these definitions.
 fn schema(definitions: &str) -> String {
     format!(r#"{{"$schema": "https://json-schema.org/draft/2020-12/schema", "$defs": {{{definitions}}}}}"#)
 }
@@ -92,7 +90,7 @@ fn import_is_idempotent() {
     assert_eq!(rows.matches("status = \"released\"").count(), 5);
 }
 
-/// Fixups and documentation must not be differences between a vendored revision and its file.
+/// Neither fixups nor documentation may show up as differences.
 #[test]
 fn a_revision_does_not_differ_from_its_file() {
     let root = format!("{}/..", env!("CARGO_MANIFEST_DIR"));
@@ -306,7 +304,7 @@ fn generates_what_a_schema_adds_to_a_revision() {
     }"##;
     let project = Project::empty();
     project.write("base.json", BASE);
-    // `FindRequest` differs by its result only, and prose does not matter.
+    // `FindRequest` differs only in its result. Prose does not matter.
     project.write(
         "own.json",
         BASE.replace("\"maximum\": 9", "\"maximum\": 5").replace("\"string\"", "\"string\", \"title\": \"N\""),
@@ -342,7 +340,7 @@ fn generates_what_a_schema_adds_to_a_revision() {
     project.run(&[&extends("2031-01-01=base.json")[..], &["--check"]].concat()).exits(0).prints(&["unchanged"]);
     project.run(&[&command[..], &["--check"]].concat()).exits(1);
 
-    // A request without a sender is usually a mistake. Corrections of other schemas are not.
+    // A request that nobody sends is usually a mistake; a fixup that does not apply is not.
     let unsent = BASE.replace(r##"{ "$ref": "#/$defs/FindRequest" }, "##, "");
     project.write("unsent.json", unsent);
     let answer =
@@ -361,7 +359,7 @@ fn generates_what_a_schema_adds_to_a_revision() {
     }
     project.run(&extends("2031-01-01=none.json")).exits(2).prints(&["none.json"]);
     project.run(&extends("../x=base.json")).exits(2).prints(&["cannot be the name of a revision"]);
-    // The corrections of a released revision show that the file has another schema.
+    // A released revision's fixups reveal that the file is another schema.
     project.run(&extends("2025-11-25=base.json")).exits(2).prints(&["check that this is the schema of 2025-11-25"]);
     project.run(&["generate", "--extends", "2031-01-01=base.json"]).exits(2).prints(&["--schema"]);
 }
@@ -546,7 +544,6 @@ fn refuse_other_members(schema: &mut serde_json::Value) {
     }
 }
 
-/// Returns the code that is generated from a schema.
 fn generated(schema: &str) -> String {
     let project = Project::empty();
     project.write("schema.json", schema);
@@ -556,7 +553,7 @@ fn generated(schema: &str) -> String {
     names.map(|name| project.read(&format!("out/{name}"))).collect()
 }
 
-/// Enums do not implement `Ord`, because the order in the schema has no meaning: `alert` would be less than `debug`.
+/// Enums do not implement `Ord`: schema order means nothing, so `alert` would be less than `debug`.
 #[test]
 fn values_of_enumerations_have_no_order() {
     let code = generated(&schema(r#""Level": {"enum": ["alert", "debug"]}"#));
@@ -675,7 +672,7 @@ fn contains_shows_proofs_and_witnesses() {
     project.run(&["contains", "missing.json", "text.json"]).exits(2).prints(&["missing.json"]);
 }
 
-/// A schema that states no directions. It has no method for the message `Started`.
+/// A schema without directions, and without a method for `Started`.
 const MESSAGES: &str = r##"{"$schema": "http://json-schema.org/draft-07/schema#", "definitions": {
   "NextRequest": {
     "type": "object",
@@ -697,7 +694,7 @@ const MESSAGES: &str = r##"{"$schema": "http://json-schema.org/draft-07/schema#"
 fn reads_messages_from_a_mapping() {
     let project = Project::empty();
     project.write("messages.json", MESSAGES);
-    // Without a mapping, the messages have no direction.
+    // Without a mapping, nobody knows who sends what.
     let report: serde_json::Value =
         serde_json::from_str(&project.run(&["inspect", "messages.json", "--format", "json"]).exits(0).out())
             .expect("JSON");
@@ -746,7 +743,7 @@ fn rejects_invalid_mappings() {
     }
 }
 
-/// The draft schema of 2025-11-14 has a map with `propertyNames`.
+/// The draft of 2025-11-14 has a map with `propertyNames`.
 #[test]
 fn accepts_property_names_of_maps() {
     let project = Project::empty();

@@ -1,4 +1,4 @@
-//! Tests `mcpgen diff` and `mcpgen explain`: inputs, reports, policy and exit codes.
+//! `mcpgen diff` and `mcpgen explain`: inputs, reports, policy and exit codes.
 //!
 //! `MCPGEN_BLESS=1 cargo test -p mcpgen --test diff` rewrites the reports in `tests/diff/`.
 
@@ -17,7 +17,7 @@ use mcpgen_diff::{Rule, RuleVerdicts};
 use serde_json::Value;
 use support::{Answer, FOREIGN, Project};
 
-/// The formats, with the endings of their files in `tests/diff`.
+/// Formats, and the extensions of their files in `tests/diff`.
 const FORMATS: [(&str, &str); 7] = [
     ("text", "txt"),
     ("json", "json"),
@@ -32,7 +32,6 @@ const OLD: &str = include_str!("diff/old.json");
 const NEW: &str = include_str!("diff/new.json");
 
 impl Project {
-    /// Creates a project with both schemas.
     fn new() -> Project {
         let project = Project::empty();
         project.write("old.json", OLD);
@@ -40,7 +39,7 @@ impl Project {
         project
     }
 
-    /// Creates a project with both schemas vendored, as drafts `before` and `after`.
+    /// Imports both schemas as the drafts `before` and `after`.
     fn with_revisions() -> Project {
         let project = Project::new();
         for (file, name) in [("old.json", "before"), ("new.json", "after")] {
@@ -49,7 +48,7 @@ impl Project {
         project
     }
 
-    /// Creates a git repository: `main` has the old schema as `schema.json`, and the working tree has the new one.
+    /// Creates a Git repository: `main` has the old schema as `schema.json`, the working tree the new one.
     fn with_git() -> Option<Project> {
         let project = Project::new();
         if Command::new("git").arg("--version").output().is_err() {
@@ -79,17 +78,16 @@ impl Project {
         assert!(output.status.success(), "git {arguments:?}: {}", String::from_utf8_lossy(&output.stderr));
     }
 
-    /// Runs mcpgen with this text on standard input.
+    /// Runs mcpgen with this text on stdin.
     fn feed(&self, arguments: &[&str], text: &str) -> Answer {
         let mut command = self.command(arguments);
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
         let mut child = command.spawn().expect("mcpgen runs");
-        // If the arguments are invalid, mcpgen does not read its input.
+        // With invalid arguments, mcpgen does not read stdin.
         let _ = child.stdin.take().expect("a pipe").write_all(text.as_bytes());
         Answer { arguments: arguments.join(" "), output: child.wait_with_output().expect("mcpgen ends") }
     }
 
-    /// Compares the two files with these options.
     fn diff(&self, options: &[&str]) -> Answer {
         self.run(&[&["diff", "old.json", "new.json"], options].concat())
     }
@@ -102,7 +100,7 @@ impl Answer {
     }
 }
 
-/// Returns the parts of a report that do not depend on the kind of source: rule, fingerprint, message and lines.
+/// Returns the parts of a report that do not depend on where the schemas come from.
 fn essence(report: &Value) -> Vec<String> {
     let line = |place: &Value| place["line"].to_string();
     let findings = report["findings"].as_array().expect("findings");
@@ -178,7 +176,7 @@ fn reads_files_in_commits() {
     Answer { arguments: "outside".into(), output: output.expect("mcpgen runs") }.exits(2).prints(&["git reports"]);
 }
 
-/// References lead to files beside each schema.
+/// References resolve relative to each schema.
 #[test]
 fn compares_schemas_in_several_files() {
     let project = Project::empty();
@@ -206,7 +204,7 @@ fn compares_different_dialects() {
         let report = project.run(&["diff", old, new, "--format", "json"]).exits(1).json();
         assert_eq!(essence(&report), expected, "{old} {new}");
     }
-    // Removed definitions are shown at their container, whose name depends on the dialect.
+    // Removed definitions are reported at their container, whose name depends on the dialect.
     let lines = |new: &str| {
         let out = project.run(&["diff", "old-07.json", new, "--format", "github"]).exits(1).out();
         out.lines().map(|line| line.split(",title").next().unwrap_or_default().replace("-07", "")).collect::<Vec<_>>()
@@ -253,11 +251,11 @@ fn is_reviewed(text: &str, name: &str) {
 #[test]
 fn changelogs_list_what_to_do() {
     let project = Project::new();
-    // The policy does not shorten a changelog.
+    // The policy must not shorten a changelog.
     project.write("mcpgen.toml", "[[ignore]]\nrule = \"request-removed\"\nreason = \"nobody used it\"\n");
     let answer = project.run(&["changelog", "old.json", "new.json"]).exits(0).prints(&["## Replace what was removed"]);
     is_reviewed(&answer.out(), "changelog.md");
-    // What a server must send is new to the callers of its tools.
+    // What a server must now send is new for those who call its tools.
     for (name, required) in [("old-tools.json", "[]"), ("new-tools.json", r#"["sum"]"#)] {
         let properties = if required == "[]" { "{}" } else { r#"{"sum":{"type":"integer"}}"# };
         let schema = format!(r#"{{"type":"object","properties":{properties},"required":{required}}}"#);
@@ -274,7 +272,7 @@ fn changelogs_list_what_to_do() {
     project.run(&["changelog", "--tools", "old.json", "new.json"]).exits(2).prints(&["the object has no list"]);
 }
 
-/// The documents before and after each change of the protocol are valid.
+/// In every changelog between revisions, the examples before and after are valid.
 #[test]
 fn changelogs_have_valid_examples() {
     let root = concat!(env!("CARGO_MANIFEST_DIR"), "/..");
@@ -287,7 +285,7 @@ fn changelogs_have_valid_examples() {
     for [old, new] in revisions.windows(2).map(|pair| [&pair[0], &pair[1]]) {
         let changelog = project.run(&["changelog", old, new, "--root", root]).exits(0).out();
         let examples = changelog.split_once("\n## Before and after\n").map_or("", |(_, examples)| examples);
-        // A line names the definition, and another one the revision of the document that follows.
+        // One line names the definition, another the revision of the document that follows.
         let (mut definition, mut name) = ("", "");
         for part in examples.split("\n\n") {
             let Some(document) = part.strip_prefix("```json\n").and_then(|rest| rest.split("\n```").next()) else {
@@ -312,12 +310,12 @@ fn without(text: String, begin: &str, end: &str) -> String {
     }
 }
 
-/// Returns the report without the version and the number of rules without findings.
+/// Strips the version, and the number of rules without findings.
 fn unversioned(report: &str) -> String {
     let version = format!("\"semanticVersion\": {:?}", env!("CARGO_PKG_VERSION"));
     let report = report.replace(&version, "\"semanticVersion\": \"0.0.0\"");
     let report = report.replace(concat!("mcpgen ", env!("CARGO_PKG_VERSION")), "mcpgen 0.0.0");
-    // Styles and scripts do not depend on the report.
+    // Styles and scripts are the same in every report.
     let report = without(without(report, "<style>", "</style>"), "<script>", "</script>");
     let quiet = "name=\"no finding\"";
     let cases = report.matches("<testcase ").count();
@@ -404,7 +402,7 @@ fn exit_codes_follow_the_threshold() {
         }
     }
     project.run(&["diff", "old.json", "old.json"]).exits(0).prints(&["no differences"]);
-    // A change can break Rust code and be compatible on the wire, or the reverse.
+    // A change can break Rust code but not the wire, or vice versa.
     project.run(&["diff", "old.json", "compatible.json", "--axis", "rust-api"]).exits(1);
     let loosened = OLD.replace("\"maximum\": 5", "\"maximum\": 6");
     project.write("loosened.json", loosened);
@@ -459,7 +457,7 @@ fn reports_stale_ignores() {
     let stale = project.diff(&["--today", "2026-12-31", "--format", "json"]).exits(1).prints(&["matches no finding"]);
     assert_eq!(stale.json()["stale_ignores"].as_array().map(Vec::len), Some(1));
     project.diff(&["--today", "2026-12-31", "--fail-on", "none"]).exits(0).prints(&["matches no finding"]);
-    // The default of --today is the current day.
+    // --today defaults to the current day.
     project.write("mcpgen.toml", ignore(failing[0], "expires = 2000-01-01"));
     project.diff(&[]).exits(1).prints(&["expired after 2000-01-01"]);
 }
@@ -473,12 +471,12 @@ fn baselines_survive_moved_lines() {
     let lines = project.read("baseline.txt").lines().filter(|line| !line.starts_with('#')).count();
     assert_eq!(lines as u64, count);
     project.diff(&["--baseline", "baseline.txt", "--fail-on", "dangerous"]).exits(0).prints(&["in the baseline"]);
-    // Moves everything to other lines, in another order.
+    // Moves everything to other lines, and reorders it.
     let definitions =
         NEW.replacen("\"$defs\": {", "\"$defs\": {\n\n\n    \"Unrelated\": { \"type\": \"string\" },\n", 1);
     project.write("new.json", definitions);
     project.diff(&["--baseline", "baseline.txt"]).exits(0);
-    // A new finding fails the run. A note lists the entry without a finding.
+    // A new finding fails the run. A note mentions baseline entries without a finding.
     project.write("new.json", NEW.replace("\"const\": \"tasks/add\"", "\"const\": \"tasks/insert\""));
     project.diff(&["--baseline", "baseline.txt"]).exits(1);
     project
@@ -589,7 +587,7 @@ fn explains_rules() {
     assert!(!nothing.err().contains("did you mean"), "{}", nothing.err());
 }
 
-/// Schemas without messages have readers and documents, and a mapping says who sends messages.
+/// Without messages, a schema has readers and documents. A mapping says who sends messages.
 #[test]
 fn compares_schemas_by_what_they_define() {
     let project = Project::new();
@@ -604,7 +602,7 @@ fn compares_schemas_by_what_they_define() {
     let text = project.diff(&[]).exits(1).out();
     assert!(text.contains("new-reader-old-documents: compatible, old-reader-new-documents: breaking"), "{text}");
     project.diff(&["--axis", "new-reader-old-documents"]).exits(0);
-    // The axes of messages are also known, because a configuration may be for several schemas.
+    // Message axes are accepted too, because a configuration may cover several schemas.
     project.diff(&["--axis", "old-client-new-server"]).exits(1);
 
     project.write(
@@ -618,7 +616,7 @@ fn compares_schemas_by_what_they_define() {
     assert!(answer.contains("log.toml: neither schema has the definition `Lgo`"), "{}", answer);
 }
 
-/// The senders of other contracts decide, as those of MCP do.
+/// As in MCP, who sends a message decides who breaks.
 #[test]
 fn compares_other_contracts_with_senders() {
     let project = Project::new();

@@ -1,4 +1,4 @@
-//! Runs the workflow in codegen/docs/ci.md on two commits of a temporary repository.
+//! Runs the workflow from codegen/docs/ci.md on two commits of a temporary repository.
 
 use std::fs;
 use std::path::Path;
@@ -17,7 +17,7 @@ fn command() -> String {
     lines.map(|line| format!("{}\n", &line[indent..])).collect()
 }
 
-/// Creates a shell with this build of mcpgen and without a git configuration.
+/// Prepares a shell that finds this build of mcpgen and no Git configuration.
 fn shell(folder: &Path, script: &str) -> Output {
     let bin = Path::new(env!("CARGO_BIN_EXE_mcpgen")).parent().expect("a folder");
     let path = std::env::var_os("PATH").unwrap_or_default();
@@ -29,7 +29,7 @@ fn shell(folder: &Path, script: &str) -> Output {
     }
     shell.env("GIT_CONFIG_GLOBAL", "/dev/null").env("GIT_CONFIG_NOSYSTEM", "1");
     shell.env("GITHUB_BASE_REF", "main").env("GITHUB_STEP_SUMMARY", folder.join("summary.md"));
-    // These variables are set if a git hook runs the tests.
+    // Set if a Git hook runs the tests.
     for name in ["GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE"] {
         shell.env_remove(name);
     }
@@ -57,11 +57,9 @@ fn runs_the_documented_workflow() {
     succeeds(&shell(&upstream, "git init -q -b main && git add . && git commit -qm old"));
     succeeds(&shell(home.path(), "git clone -q upstream clone && cd clone && git switch -qc change"));
 
-    // Nothing has changed yet.
     succeeds(&shell(&clone, &command()));
     assert!(fs::read_to_string(clone.join("summary.md")).expect("a summary").contains("**0 breaking**"));
 
-    // A breaking commit.
     write(&clone, include_str!("diff/new.json"));
     succeeds(&shell(&clone, "git commit -qam new"));
     let output = shell(&clone, &command());
@@ -73,7 +71,7 @@ fn runs_the_documented_workflow() {
     let location = &sarif["runs"][0]["results"][0]["locations"][0]["physicalLocation"]["artifactLocation"];
     assert_eq!(location["uri"], "schema/schema.json");
 
-    // The reviewers accept all findings, with ignores or with a baseline.
+    // Reviewers can accept findings with ignores or with a baseline.
     let rules: Vec<&Value> =
         sarif["runs"][0]["results"].as_array().expect("results").iter().map(|it| &it["ruleId"]).collect();
     let ignores: String =
@@ -87,7 +85,6 @@ fn runs_the_documented_workflow() {
         &format!("{baseline} --write-baseline accepted.txt && {baseline} --baseline accepted.txt"),
     ));
 
-    // A missing branch is an error.
     let output = shell(&clone, &command().replace("$GITHUB_BASE_REF", "elsewhere"));
     assert_eq!((output.status.code(), output.stdout.as_slice()), (Some(2), &b""[..]));
 }

@@ -34,7 +34,7 @@ fn reads_every_form_of_a_snapshot() {
     }
 }
 
-/// What is right is compared, and a note names the rest.
+/// Well-formed items are compared, and a note names the rest.
 #[test]
 fn compares_around_malformed_items() {
     let project = Project::empty();
@@ -85,7 +85,7 @@ fn compares_around_malformed_items() {
         let answer = project.run(&["diff", "--tools", "bad.json", "bad.json", "--fail-on", "any"]).exits(0);
         answer.prints(&["no differences"]).prints(parts);
     }
-    // An optional member that is malformed does not hide changes of the others.
+    // A malformed optional member must not hide other changes.
     let tool =
         |more: &str| format!(r#"[{{"name": "a", "inputSchema": {{"type": "object"{more}}}, "description": null}}]"#);
     project.write("old.json", tool(""));
@@ -95,10 +95,10 @@ fn compares_around_malformed_items() {
         "old.json#/0/description: tool `a`: expected a string, found null; the member is left out",
         "new.json#/0/description: tool `a`: expected a string, found null; the member is left out",
     ]);
-    // A tool that is left out on one side is gone for its users.
+    // To users, a tool that is left out on one side is gone.
     project.write("new.json", r#"[{"name": "a"}]"#);
     project.run(&["diff", "--tools", "old.json", "new.json"]).exits(1).prints(&["breaking tool-removed", "tool `a`: "]);
-    // Strict readers name the item, too.
+    // Strict parsing names the item too.
     let error = Snapshot::parse("bad.json", r#"[{"name": "a", "title": 1, "inputSchema": {}}]"#.as_bytes());
     let error = error.expect_err("a malformed tool").to_string();
     assert!(error.starts_with("bad.json#/0/title: tool `a`: expected a string, found number"), "{error}");
@@ -135,7 +135,7 @@ fn rejects_malformed_snapshots_with_their_place() {
     project.run(&axis).exits(2).prints(&["without --tools"]);
 }
 
-/// A list with one change of each severity for each reader.
+/// Lists with one change of each severity for each reader.
 fn with_changes(project: &Project) {
     let tool = |description: &str, more: Value| {
         let mut schema = json!({"type": "object", "properties": {"path": {"type": "string"}}, "required": ["path"]});
@@ -212,7 +212,7 @@ fn applies_policies_and_baselines() {
         "[[lists.ignore]]\nrule = \"argument-added-required\"\nsubject = \"read_file.arguments.head\"\nreason = \"agreed\"\n",
     );
     diff(&[]).exits(0).prints(&["suppressed: 1 ignored"]);
-    // An ignore of schemas does not apply to lists, and is not stale.
+    // An ignore for schemas neither applies to lists nor is stale there.
     project.write("mcpgen.toml", "[[ignore]]\nrule = \"member-added-required\"\nreason = \"agreed\"\n");
     let out = diff(&[]).exits(1).out();
     assert!(!out.contains("stale"), "{out}");

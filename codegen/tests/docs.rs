@@ -1,4 +1,4 @@
-//! Tests `mcpgen docs`, the documentation in generated code, and commands for people.
+//! `mcpgen docs`, documentation in generated code, completions and manuals.
 
 mod support;
 
@@ -8,7 +8,7 @@ use std::path::Path;
 
 use support::Project;
 
-/// Two definitions, an enumeration and a method, without prose.
+/// Two definitions, an enum and a method, without prose.
 const SMALL: &str = r##"{
   "$schema": "https://json-schema.org/draft/2020-12/schema",
   "$defs": {
@@ -27,7 +27,7 @@ const SMALL: &str = r##"{
 }
 "##;
 
-/// Entries for everything in the schema.
+/// Documents everything in the schema.
 const ENTRIES: &str = r#"
 order = ["method", "...", "title"]
 
@@ -125,7 +125,7 @@ fn entries_become_documentation() {
     let code: String = names.map(|name| project.read(&format!("generated/src/v2030_01_01/{name}"))).collect();
     for expected in [
         "/// Checks the connection.\n",
-        // Links to types that the revision does not have are removed.
+        // Links to types that the revision lacks are removed.
         "and `Missing` does not.",
         "/// A tone of voice.\n",
         "/// `\"quiet\"`: A quiet tone.\n",
@@ -140,7 +140,7 @@ fn entries_become_documentation() {
         let place = |text: &str| code.find(text).unwrap_or_else(|| panic!("{text}\n{code}"));
         assert!(place(first) < place(second), "{first} {second}");
     }
-    // The member is deprecated in a later revision, and without a released revision there are no examples.
+    // The member is deprecated later. Without a released revision, there are no examples.
     assert_eq!(code.matches("#[deprecated").count(), 2, "the field and its setter");
     assert!(!code.contains("1 + 1"));
     project
@@ -149,7 +149,7 @@ fn entries_become_documentation() {
         .prints(&["The params of a ping.", "The display title."]);
 }
 
-/// Runs a script in a shell, in the project, with mcpgen in `PATH` and its completions in `completions`. Returns `None` if
+/// Runs a shell script in the project, with mcpgen in `PATH` and its completions in `completions`. Returns `None` if
 /// the shell is not installed.
 fn run_shell(project: &Project, shell: &str, options: &[&str], script: &str) -> Option<String> {
     project.write("completions", project.run(&["completions", shell]).exits(0).out());
@@ -170,7 +170,7 @@ fn run_shell(project: &Project, shell: &str, options: &[&str], script: &str) -> 
     }
 }
 
-/// Command lines, with the candidates for the last word. A candidate with `!` in front is not offered.
+/// Command lines and candidates for the last word. A leading `!` means: not offered.
 const LINES: [(&str, &[&str]); 9] = [
     ("mcpgen explain request-r", &["request-removed", "!request-added"]),
     ("mcpgen explain tool-became-d", &["tool-became-destructive"]),
@@ -207,7 +207,7 @@ fn bash_completes_rules_and_revisions() {
     }
     let registered = run_shell(&project, "bash", &["--norc"], "source completions; complete -p mcpgen");
     assert!(registered.expect("bash is installed").contains("-o default"), "bash completes files");
-    // Outside a project, there are no names.
+    // Outside a project, there are no names to complete.
     let script = "cd /; source completions; COMP_WORDS=(mcpgen inspect ''); COMP_CWORD=2
         _mcpgen mcpgen '' inspect; echo \"${COMPREPLY[@]}\"";
     let script = script.replace("source completions", &format!("source {}", project.path("completions").display()));
@@ -234,7 +234,7 @@ fn fish_completes_rules_revisions_and_files() {
 #[test]
 fn zsh_completes_rules_revisions_and_files() {
     let project = project(ENTRIES);
-    // Completions need a terminal, so this replaces the function of zsh that receives the candidates.
+    // Real completion needs a terminal, so replace the zsh function that receives the candidates.
     let script =
         "compdef() {}; _alternative() { print -r -- $@ }; source ./completions; _mcpgen_names; _mcpgen_revisions";
     let Some(candidates) = run_shell(&project, "zsh", &["-f"], script) else { return };

@@ -1,5 +1,5 @@
-//! Compares the schemas of MCP's extensions with a published validator, using random documents.
-//! `MCPGEN_INSTANCES` is the number of documents for each definition, by default 200.
+//! Compares verdicts on MCP's extension schemas with an independent validator, on random documents. `MCPGEN_INSTANCES`
+//! sets how many per definition, 200 by default.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
@@ -15,7 +15,7 @@ use documents::{Random, document, extensions, judged, mutate, of_definition};
 #[path = "support/documents.rs"]
 mod documents;
 
-/// Returns whether a type contains a union whose decision can reject what `anyOf` accepts, as documented.
+/// Returns whether a type contains a union whose decision may reject what `anyOf` accepts, as documented.
 fn is_decided(protocol: &Protocol, id: usize) -> bool {
     let (mut seen, mut stack) = (BTreeSet::from([id]), vec![id]);
     while let Some(id) = stack.pop() {
@@ -27,22 +27,21 @@ fn is_decided(protocol: &Protocol, id: usize) -> bool {
     false
 }
 
-/// The number of compared documents.
+/// The number of documents that were compared.
 #[derive(Debug, Default)]
 struct Tally {
     valid: usize,
     not_valid: usize,
-    /// Documents that are valid but rejected by the decision of a union.
+    /// Valid, but rejected by the decision of a union.
     decided: usize,
 }
 
-/// Compares all definitions of a schema.
 fn compare(file: &str, schema: &Value, protocol: &Protocol, count: u64, wrong: &mut Vec<String>) -> Tally {
     let mut tally = Tally::default();
     let definitions = protocol.types.iter().enumerate().filter(|(_, def)| def.origin == Origin::Definition);
     for (id, def) in definitions {
         let subject = of_definition(schema, &def.pointer);
-        // `format` is an annotation.
+        // `format` is only an annotation.
         let options = jsonschema::options().should_validate_formats(false);
         let judge = options.build(&subject).unwrap_or_else(|error| panic!("{file} {}: {error}", def.name));
         for seed in 0..count {
@@ -86,8 +85,8 @@ fn extensions_agree_with_a_published_validator() {
     assert!(wrong.is_empty(), "{} wrong:\n{}", wrong.len(), wrong[..wrong.len().min(40)].join("\n"));
 }
 
-/// The generator accepts mutants, or rejects them with problems. `MCPGEN_MUTANTS` is the number of mutants for each
-/// schema, by default 20.
+/// The generator either accepts a mutant or reports problems, and never panics. `MCPGEN_MUTANTS` sets how many per
+/// schema, 20 by default.
 #[test]
 fn generates_or_rejects_mutants() {
     let count = std::env::var("MCPGEN_MUTANTS").ok().and_then(|text| text.parse().ok()).unwrap_or(20);
@@ -115,15 +114,15 @@ fn generates_or_rejects_mutants() {
     println!("{generated} mutants generated, {refused} rejected");
 }
 
-/// The rules of `diff`, each with the places where it applies.
+/// Rules of `diff`, each with the places where it applies.
 type Findings = [(&'static str, &'static [&'static str])];
 
-/// The breaking and dangerous changes between versions of the registry's schema, listed by hand from the schemas and
+/// Breaking and dangerous changes between versions of the registry's schema, listed by hand from the schemas and from
 /// the changelog, which is incomplete. Comments quote the changelog.
 const REGISTRY: &[(&str, &str, &Findings)] = &[
     (
         // "Field names: snake_case -> camelCase", with a list of members. `Package` is closed, so each version rejects
-        // the names of the other.
+        // the other's names.
         "2025-07-09",
         "2025-09-16",
         &[
@@ -175,7 +174,7 @@ const REGISTRY: &[(&str, &str, &Findings)] = &[
                     "KeyValueInput.is_secret",
                 ],
             ),
-            // The members `value_hint` and `is_repeated` of an undecided union.
+            // `value_hint` and `is_repeated` of an undecided union.
             ("check-changed", &["PositionalArgument"]),
         ],
     ),
@@ -189,7 +188,7 @@ const REGISTRY: &[(&str, &str, &Findings)] = &[
         )],
     ),
     (
-        // "`version` is now optional." In addition, `Package` is no longer closed.
+        // "`version` is now optional." `Package` is no longer closed either.
         "2025-09-29",
         "2025-10-11",
         &[("member-became-optional", &["Package.version"]), ("object-opened", &["Package"])],
@@ -198,7 +197,7 @@ const REGISTRY: &[(&str, &str, &Findings)] = &[
     // example.
     ("2025-10-11", "2025-10-17", &[]),
     (
-        // "URL template variables for remote servers." In addition, the URLs have a pattern.
+        // "URL template variables for remote servers." The URLs also gained a pattern.
         "2025-10-17",
         "2025-12-11",
         &[("check-added", &["SseTransport.url", "StreamableHttpTransport.url"])],

@@ -13,20 +13,19 @@ use serde_json::{Map, Value, json};
 use support::Project;
 use texts::{CODE, HOSTILE, active, has_command, is_hidden, random};
 
-/// Returns all hostile texts that a name can be.
+/// Returns all hostile texts that could be a name.
 fn texts() -> impl Iterator<Item = String> {
     let known = HOSTILE.iter().chain(&CODE).filter(|text| !text.is_empty()).map(|text| (*text).to_owned());
     known.chain((0..40).map(random).filter(|text| !text.is_empty()))
 }
 
-/// Returns a reference to a definition.
 fn reference(definition: &str) -> Value {
     let token = definition.replace('~', "~0").replace('/', "~1");
     let token: String = token.bytes().map(|byte| format!("%{byte:02X}")).collect();
     json!({ "$ref": format!("#/$defs/{token}") })
 }
 
-/// Returns a schema with a text in each place that can become documentation.
+/// Returns a schema with the text wherever it could end up in documentation.
 fn schema(text: &str) -> Map<String, Value> {
     let schema = json!({
         "type": "object",
@@ -56,12 +55,12 @@ fn schema(text: &str) -> Map<String, Value> {
     schema
 }
 
-/// Returns a regular expression that matches a text.
+/// Returns a regular expression that matches exactly this text.
 fn regex(text: &str) -> String {
     text.chars().flat_map(|c| c.is_ascii_punctuation().then_some('\\').into_iter().chain([c])).collect()
 }
 
-/// Returns a tool list with a text in each place.
+/// Returns a tool list with each text in every place.
 fn tools(texts: &[String]) -> Value {
     let tools = texts.iter().map(|text| {
         json!({
@@ -72,7 +71,7 @@ fn tools(texts: &[String]) -> Value {
     json!({ "tools": tools.collect::<Vec<_>>() })
 }
 
-/// Returns the schema of a protocol with a text in each name.
+/// Returns a protocol schema with the text in every name.
 fn protocol(text: &str) -> Value {
     let message = |kind: &str| {
         let params = json!({ "type": "object", "properties": { text: reference(text) } });
@@ -93,7 +92,7 @@ fn protocol(text: &str) -> Value {
     json!({ "$schema": "https://json-schema.org/draft/2020-12/schema", "$defs": definitions })
 }
 
-/// The macros of the core document setters. Names and constants of a schema would not be escaped there.
+/// The core's macros document setters. Names and constants from a schema would not be escaped there.
 #[test]
 fn macros_document_members_by_their_rust_names() {
     let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../generated/src/codec/declare.rs");
@@ -104,7 +103,7 @@ fn macros_document_members_by_their_rust_names() {
     assert!(foreign.is_empty(), "{foreign:?}");
 }
 
-/// Checks that generated Rust is only what mcpgen writes.
+/// Checks that the file contains only Rust that mcpgen meant to write.
 fn check_rust(path: &str, text: &str) {
     assert!(!is_hidden(text), "{path}: {text:?}");
     let file = syn::parse_file(text).unwrap_or_else(|error| panic!("{path}: {error}\n{text}"));
@@ -131,14 +130,13 @@ fn check_rust(path: &str, text: &str) {
     }
 }
 
-/// Removes the indentation that all lines have, as rustdoc does.
+/// Removes common indentation, as rustdoc does.
 fn unindented(lines: &[&str]) -> String {
     let indent = |line: &&&str| line.len() - line.trim_start_matches(' ').len();
     let common = lines.iter().filter(|line| !line.trim().is_empty()).map(|line| indent(&line)).min().unwrap_or(0);
     lines.iter().map(|line| line.get(common..).unwrap_or_default()).collect::<Vec<_>>().join("\n")
 }
 
-/// Returns the generated files below a folder.
 fn files(folder: &Path) -> BTreeMap<String, String> {
     let mut files = BTreeMap::new();
     let mut folders = vec![folder.to_owned()];
@@ -160,7 +158,7 @@ fn documentation_of_tools_runs_nothing() {
     for (at, text) in texts().enumerate() {
         let out = home.path().join(at.to_string());
         let list = tools(std::slice::from_ref(&text)).to_string();
-        // The name of the file is foreign too.
+        // The file name is foreign too.
         let written = mcpgen::Bindings::parse("*/\n```\npub fn injected() {}\n.json", list.as_bytes())
             .and_then(|bindings| bindings.write_to(&out))
             .unwrap_or_else(|error| panic!("{text:?}: {error}"));
@@ -190,7 +188,7 @@ fn documentation_of_schemas_runs_nothing() {
     }
 }
 
-/// Commands that print names, with the exit code.
+/// Commands that print names, with their exit codes.
 const COMMANDS: [(&[&str], i32); 18] = [
     (&["bindings", "tools.json", "--out", "out"], 1),
     (&["bindings", "tools.json", "--out", "new", "--check"], 1),
@@ -236,7 +234,7 @@ fn commands_print_only_text() {
             project.write(name, value.to_string());
         }
         for (arguments, code) in COMMANDS {
-            // An argument cannot contain NUL.
+            // Arguments cannot contain NUL.
             let name = text.replace('\0', "");
             let arguments: Vec<String> = arguments.iter().map(|it| it.replace("NAME", &name)).collect();
             let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
@@ -253,7 +251,7 @@ fn commands_print_only_text() {
     }
 }
 
-/// The part of the next test that runs in another process, whose output cargo would read.
+/// The part of the next test that runs in another process, because cargo would read its output.
 #[test]
 #[ignore = "runs in another process"]
 fn build_script() {
@@ -291,7 +289,7 @@ fn names_are_no_instructions_for_cargo() {
     }
 }
 
-/// `cargo test --doc` of a crate with all texts. Everything compiles, so nothing that `rustc` rejects is in the code.
+/// Runs `cargo test --doc` on a crate with all texts. Compiling it also proves that the code is valid.
 #[test]
 fn cargo_finds_no_examples() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
@@ -312,7 +310,7 @@ fn cargo_finds_no_examples() {
     let bindings = mcpgen::Bindings::parse("tools.json", tools(&texts).to_string().as_bytes()).expect("tools");
     assert_eq!(bindings.write_to(krate.join("src/tools")).expect("written").tools, texts.len());
     let mut modules = "pub mod tools;\n".to_owned();
-    // Compiling all of them takes minutes.
+    // Compiling all of them would take minutes.
     for (at, text) in texts.iter().enumerate().step_by(5) {
         let schema = scratch.join("schema.json");
         fs::write(&schema, protocol(text).to_string()).expect("written");
@@ -360,7 +358,7 @@ fn links_below_the_folder_are_not_followed() {
         assert_eq!(fs::read_dir(project.path("elsewhere")).expect("a folder").count(), 0, "{link}");
         assert!(!project.path("missing").exists(), "{link}");
     }
-    // The folder itself can be a link, which the user chose.
+    // The output folder itself may be a link, because the user chose it.
     symlink(project.path("elsewhere"), project.path("link")).expect("a link");
     project.run(&[bindings, &["link"]].concat()).exits(0);
     assert!(project.read("elsewhere/x_arguments/mod.rs").contains("the tool `x`"));

@@ -8,7 +8,7 @@ use support::Project;
 #[allow(dead_code, reason = "this test uses only a part of this module")]
 mod support;
 
-/// An extension that repeats two definitions of the revision: one as it is, one with another limit.
+/// Repeats two definitions of the revision, one of them with another limit.
 const EXTENSION: &str = r##"{
     "$schema": "https://json-schema.org/draft/2020-12/schema",
     "$defs": {
@@ -101,7 +101,7 @@ fn inline_schemas_become_types_of_the_revision() {
         assert!(code().contains(expected), "{expected}\n{}", code());
     }
     assert!(!code().contains("WhereResultSize"), "{}", code());
-    // `diff` compares with a file as it is, which does not say who sends the messages, but no type differs.
+    // `diff` reads the file without its mapping, which says who sends what. The types are the same.
     project.run(&["diff", "where", "where.json"]).exits(0).prints(&["no differences"]);
 
     for (names, expected) in [

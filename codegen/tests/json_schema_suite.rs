@@ -1,7 +1,7 @@
-//! Runs the JSON-Schema-Test-Suite with the model. Each group passes, or is rejected for a reason in [`REASONS`].
+//! Runs the JSON-Schema-Test-Suite against the model. Each group passes, or is rejected for one of [`REASONS`].
 //!
-//! The suite is not part of the repository. `MCPGEN_JSON_SCHEMA_SUITE` is the folder of its tests; without it, this
-//! test does nothing.
+//! The suite is not part of the repository. Without `MCPGEN_JSON_SCHEMA_SUITE`, the folder of its tests, nothing is
+//! tested.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -10,7 +10,7 @@ use mcpgen::{Dialect, Document, Error, ReadOptions};
 use mcpgen_model::Json;
 use mcpgen_model::validate::validate;
 
-/// The reasons for rejecting a group, each with a part of the problem's text.
+/// Accepted reasons for rejecting a group, each with a part of the message.
 const REASONS: &[(&str, &str)] = &[
     ("remote reference", "is not a reference to a definition of this document"),
     ("unknown keyword", "mcpgen does not implement this keyword"),
@@ -35,7 +35,6 @@ fn model(schema: &Json, dialect: Dialect) -> Result<mcpgen::Protocol, Error> {
     mcpgen::model(Document::parse_with("group.json", schema.to_string().as_bytes(), &options)?, "suite", false)
 }
 
-/// Runs a group of tests.
 fn group(group: &Json, file: &str, dialect: Dialect, counts: &mut Counts) {
     let text = |json: &Json, key: &str| json.get(key).and_then(Json::as_str).unwrap_or_default().to_owned();
     let name = format!("{file}: {}", text(group, "description"));
@@ -72,7 +71,7 @@ fn run(folder: &Path, dialect: Dialect) -> Counts {
         .filter(|path| path.extension().is_some_and(|end| end == "json"))
         .collect();
     files.sort();
-    // Of the optional files, these are about what we promise: patterns follow ECMA-262.
+    // The only optional files about something we promise: patterns follow ECMA-262.
     let optional = ["ecmascript-regex", "non-bmp-regex"].map(|name| folder.join(format!("optional/{name}.json")));
     files.extend(optional.into_iter().filter(|path| path.is_file()));
     for path in files {

@@ -1,11 +1,10 @@
-//! Runs the commands in pages of the repository, in a copy of the project, and checks the links between pages.
+//! Runs the commands on the repository's pages, in a copy of the project, and checks links between pages.
 
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// Pages with commands, and the commands that this test does not run: CI runs them, or they are slow or need the
-/// network.
+/// Pages with commands, and commands not run here because CI runs them, they are slow, or they need the network.
 const PAGES: [&str; 3] = ["README.md", "CONTRIBUTING.md", "schema/README.md"];
 const ELSEWHERE: [&str; 4] = [
     "cargo test --workspace",
@@ -14,14 +13,13 @@ const ELSEWHERE: [&str; 4] = [
     "cargo run -p mcpgen -- import ../modelcontextprotocol/schema/2025-11-25/schema.json --revision 2025-11-25",
 ];
 
-/// Returns the root of the repository.
 fn root() -> Option<PathBuf> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).parent()?.to_owned();
     // A packaged crate does not contain the pages.
     root.join("schema/revisions.toml").is_file().then_some(root)
 }
 
-/// Returns the lines of a page's shell blocks, without comments.
+/// Returns the commands in a page's shell blocks, without comments.
 fn commands(page: &str) -> Vec<String> {
     let (mut found, mut inside) = (Vec::new(), false);
     for line in page.lines().map(str::trim) {
@@ -50,7 +48,6 @@ fn copy(from: &Path, to: &Path) {
     }
 }
 
-/// Copies the files that the commands use.
 fn project(root: &Path, at: &Path) {
     copy(&root.join("schema"), &at.join("schema"));
     copy(&root.join("generated/src"), &at.join("generated/src"));
@@ -95,7 +92,7 @@ fn commands_in_pages_work() {
                 .current_dir(home.path())
                 .output()
                 .expect("it runs");
-            // These commands exit with 1 if they find differences.
+            // These exit with 1 if there are differences.
             let compares = ["diff ", "docs --missing"].iter().any(|begin| arguments.starts_with(begin));
             let code = output.status.code();
             assert!(
@@ -108,15 +105,14 @@ fn commands_in_pages_work() {
     }
 }
 
-/// A file or a command of a page.
 enum Step {
     File(String, String),
-    /// A command and its output. An empty output is not compared.
+    /// A command and its output, which is not compared if empty.
     Command(String, String),
 }
 
-/// Returns the files and the commands of a page, in order. A JSON block is the file that the text above named last. In
-/// a console block, `$` begins a command, and the next lines are its output.
+/// Returns the files and commands of a page, in order. A JSON block is the file last named in the text above it. In a
+/// console block, `$` starts a command, and its output follows.
 fn steps(page: &str) -> Vec<Step> {
     let (mut steps, mut name) = (Vec::new(), String::new());
     let mut lines = page.lines();
@@ -175,7 +171,7 @@ fn sessions_in_pages_work() {
     }
 }
 
-/// Returns the Markdown pages in a folder, except in build directories.
+/// Finds Markdown pages, except in build directories.
 fn pages(folder: &Path, found: &mut Vec<PathBuf>) {
     for entry in fs::read_dir(folder).expect("a folder") {
         let path = entry.expect("an entry").path();
@@ -188,13 +184,13 @@ fn pages(folder: &Path, found: &mut Vec<PathBuf>) {
     }
 }
 
-/// Returns the targets of a page's links, outside of code.
+/// Returns link targets outside code.
 fn links(page: &str) -> Vec<&str> {
     let prose = page.split("```").step_by(2);
     prose.flat_map(|text| text.split("](").skip(1)).filter_map(|rest| rest.split_once(')')).map(|(to, _)| to).collect()
 }
 
-/// Returns the anchors of a page, as GitHub derives them from headings.
+/// Returns a page's anchors, as GitHub derives them from headings.
 fn anchors(page: &str) -> Vec<String> {
     let headings = page.split("```").step_by(2).flat_map(str::lines).filter(|line| line.starts_with('#'));
     let kept = |c: &char| c.is_alphanumeric() || matches!(c, ' ' | '-' | '_');
@@ -222,7 +218,7 @@ fn links_in_pages_resolve() {
     assert!(found.len() > 8 && broken.is_empty(), "{broken:#?}");
 }
 
-/// Checks the source files that pages name, from the folder of the page or one above it.
+/// Source files named on a page must exist, relative to the page's folder or one above it.
 #[test]
 fn source_files_in_pages_exist() {
     let Some(root) = root() else { return eprintln!("skipped: no pages") };

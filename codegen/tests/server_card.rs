@@ -13,7 +13,7 @@ fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("..")
 }
 
-/// Validates a document by a type of a vendored schema, and returns the exit code and the output.
+/// Validates a document against a vendored schema. Returns the exit code and the output.
 fn validate(type_name: &str, schema: &str, document: &Path) -> (Option<i32>, String) {
     let root = root().display().to_string();
     let document = document.display().to_string();
@@ -21,7 +21,7 @@ fn validate(type_name: &str, schema: &str, document: &Path) -> (Option<i32>, Str
     (answer.output.status.code(), format!("{}{}", answer.out(), answer.err()))
 }
 
-/// Checks that a document is valid, and that each change of it is not valid, for the expected reason.
+/// Checks that a document is valid, and that each change makes it invalid for the expected reason.
 fn check(type_name: &str, schema: &str, valid: &Value, changes: &[(&str, Value, &str)]) {
     let project = Project::empty();
     project.write("document.json", valid.to_string());

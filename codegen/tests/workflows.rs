@@ -1,4 +1,4 @@
-//! Runs the scripts of the workflows in scratch repositories.
+//! Runs the workflows' scripts in scratch repositories.
 
 #[path = "support/github.rs"]
 mod github;
@@ -17,7 +17,7 @@ use shell::{ROOT, bash, has, succeeds};
 const OLD: &str = include_str!("diff/old.json");
 const NEW: &str = include_str!("diff/new.json");
 
-/// Imports a draft, then a changed one, and expects one pull request with the report.
+/// Imports a draft, then a changed one, and expects a single pull request with the report.
 #[test]
 fn imports_the_draft_and_keeps_one_pull_request() {
     if !has(&["bash", "git", "jq", "curl"]) {
@@ -27,7 +27,6 @@ fn imports_the_draft_and_keeps_one_pull_request() {
     let path = |name: &str| home.path().join(name);
     fs::create_dir_all(path("upstream/schema/draft")).expect("a folder");
     fs::create_dir_all(path("clone")).expect("a folder");
-    // The released revision is the old schema, and the draft is a new one.
     fs::write(path("old.json"), OLD).expect("written");
     let set_up = "git init -q --bare -b main ../origin.git && git init -q -b main && git remote add origin ../origin.git && \
                   mcpgen import ../old.json --revision 2026-01-01 --root . && mcpgen generate && git add . && \
@@ -66,7 +65,7 @@ fn imports_the_draft_and_keeps_one_pull_request() {
     assert!(!github.state().anonymous);
 }
 
-/// Each crate is published after those it depends on, and none is forgotten.
+/// Every crate is published, and only after those it depends on.
 #[test]
 fn publishes_all_crates_in_order() {
     if !has(&["bash"]) {
@@ -74,13 +73,7 @@ fn publishes_all_crates_in_order() {
     }
     let order = succeeds(bash(Path::new(ROOT), ".github/scripts/publish.sh --order"));
     let order: Vec<&str> = order.lines().collect();
-    let metadata = Command::new(env!("CARGO"))
-        .args(["metadata", "--format-version", "1", "--no-deps", "--offline"])
-        .current_dir(ROOT)
-        .output()
-        .expect("cargo runs");
-    let metadata: Value = serde_json::from_slice(&metadata.stdout).expect("JSON");
-    let packages = metadata["packages"].as_array().expect("packages");
+    let packages = packages();
     let published: BTreeMap<&str, &Value> = packages
         .iter()
         .filter(|package| package["publish"].is_null())
@@ -96,7 +89,54 @@ fn publishes_all_crates_in_order() {
     }
 }
 
-/// Workflows have no shell of their own beyond single commands, and the scripts that they run exist.
+/// Each package with tests is in one job of `.ci`, and each job is in `.ci/run` and in the workflow.
+#[test]
+fn every_package_and_job_is_checked() {
+    let read =
+        |path: &str| fs::read_to_string(format!("{ROOT}/{path}")).unwrap_or_else(|error| panic!("{path}: {error}"));
+    let (run, workflow) = (read(".ci/run"), read(".github/workflows/ci.yml"));
+    let jobs = run.lines().find_map(|line| line.strip_prefix("for job in ")?.strip_suffix("; do")).expect("the jobs");
+    let jobs: Vec<&str> = jobs.split(' ').collect();
+    let mut tested = BTreeMap::new();
+    for job in &jobs {
+        let script = read(&format!(".ci/{job}")).replace("\\\n", " ");
+        for line in script.lines().filter_map(|line| line.strip_prefix("step .ci/test ")) {
+            line.split_whitespace()
+                .for_each(|package| assert_eq!(tested.insert(package.to_owned(), *job), None, "{package}"));
+        }
+        // These two prepare the others, which call them in the workflow.
+        let is_called = workflow.contains(&format!("job: {job} }}")) || workflow.contains(&format!("job: {job},"));
+        assert!(is_called || ["install", "build"].contains(job), "{job} is not in the workflow");
+    }
+    let scripts =
+        fs::read_dir(format!("{ROOT}/.ci")).expect("scripts").map(|entry| entry.expect("an entry").file_name());
+    let scripts = scripts.map(|name| name.to_string_lossy().into_owned());
+    let others =
+        scripts.filter(|name| !["run", "step.sh", "test"].contains(&name.as_str()) && !jobs.contains(&name.as_str()));
+    assert_eq!(others.collect::<Vec<_>>(), Vec::<String>::new(), "not in .ci/run");
+    let packages = packages();
+    let names: Vec<&str> = packages.iter().filter_map(|package| package["name"].as_str()).collect();
+    assert_eq!(
+        names.iter().filter(|name| !tested.contains_key(**name)).collect::<Vec<_>>(),
+        Vec::<&&str>::new(),
+        "no job"
+    );
+    let unknown: Vec<_> = tested.keys().filter(|name| !names.contains(&name.as_str())).collect();
+    assert_eq!(unknown, Vec::<&String>::new(), "no such package");
+}
+
+/// Returns the packages of the workspace, as `cargo metadata` describes them.
+fn packages() -> Vec<Value> {
+    let metadata = Command::new(env!("CARGO"))
+        .args(["metadata", "--format-version", "1", "--no-deps", "--offline"])
+        .current_dir(ROOT)
+        .output()
+        .expect("cargo runs");
+    let mut metadata: Value = serde_json::from_slice(&metadata.stdout).expect("JSON");
+    serde_json::from_value(metadata["packages"].take()).expect("packages")
+}
+
+/// Workflows run single commands or existing scripts, never inline shell.
 #[test]
 fn workflows_run_scripts() {
     for entry in fs::read_dir(format!("{ROOT}/.github/workflows")).expect("workflows") {
@@ -104,7 +144,9 @@ fn workflows_run_scripts() {
         let text = fs::read_to_string(&path).expect("a workflow");
         assert!(!text.contains("run: |"), "{}: move the shell to a script", path.display());
         let commands = text.lines().filter_map(|line| line.trim().trim_start_matches("- ").strip_prefix("run: "));
-        for script in commands.filter_map(|command| command.split(' ').next()).filter(|word| word.starts_with('.')) {
+        // A job of the matrix is a script, as the test above checks.
+        let words = commands.filter_map(|command| command.split(' ').next()).filter(|word| word.starts_with('.'));
+        for script in words.filter(|word| *word != ".ci/${{") {
             assert!(Path::new(ROOT).join(script).is_file(), "{}: {script}", path.display());
         }
     }

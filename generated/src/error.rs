@@ -6,9 +6,9 @@ use std::fmt;
 use crate::codec::Cursor;
 use crate::codec::evaluate::words::{json_text, key_text, one_of, path_text, too_many_checks};
 
-/// An error from decoding a JSON document: the type, the path in the document, what was expected and what was found.
+/// Why a JSON document could not be decoded: the type, the path, what was expected and what was found.
 ///
-/// `Display` writes one sentence of bounded length, which starts with the root type and the path:
+/// `Display` writes one sentence of bounded length, starting with the root type and the path:
 ///
 /// ```text
 /// Tool: inputSchema.type: expected constant "object", found "array"
@@ -19,35 +19,34 @@ pub struct Error(Box<Inner>);
 #[derive(Clone)]
 struct Inner {
     type_name: Cow<'static, str>,
-    /// Innermost segment first.
+    /// The innermost segment comes first.
     path: Vec<Segment>,
     kind: ErrorKind,
     position: Option<(usize, usize)>,
-    /// The token of the value where the error occurred, until its path is known.
+    /// The entry of the value with the error, until its path is known.
     token: Option<u32>,
 }
 
-/// A step of a path.
 #[derive(Clone)]
 pub(crate) enum Segment {
     Key(Cow<'static, str>),
     Index(usize),
 }
 
-/// The kind of an [`Error`].
+/// What is wrong with a document.
 ///
-/// `found` values are JSON text, shortened to about 60 characters. For an array or an object, they contain only the
-/// word `array` or `object`.
+/// `found` values are JSON text, shortened to about 60 characters. Arrays and objects appear only as the word `array`
+/// or `object`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum ErrorKind {
-    /// A required member is absent. The path ends in the name of the member.
+    /// A required member is absent. The path ends in its name.
     Missing,
     /// A known member occurs twice in one object.
     Duplicate,
-    /// An unknown member of a type that does not allow additional members.
+    /// A member is unknown, and the type does not allow additional members.
     Unexpected,
-    /// A member that cannot be combined with another member of the same object.
+    /// A member cannot be combined with another one of the same object.
     Conflict {
         /// The other member.
         with: &'static str,
@@ -87,34 +86,35 @@ pub enum ErrorKind {
         /// The actual length, in the unit of the limit.
         found: u64,
     },
-    /// The value violates an assertion of the schema that its Rust type does not express, such as `pattern` or `not`.
+    /// The value violates an assertion that its Rust type cannot express, such as `pattern` or `not`.
     Assertion {
-        /// The expected and the found value, in words.
+        /// What was expected and what was found, in words.
         message: String,
     },
-    /// A regular expression of the schema was given up, so the value may be valid or not. All patterns of a document
-    /// together may take one million steps, and 100 for each byte. A step visits one state of a pattern at one character.
+    /// Matching a regular expression took too many steps, so the value may or may not be valid. All patterns of a
+    /// document share one million steps, plus 100 per byte. Visiting one state of a pattern at one character takes a
+    /// step.
     PatternTooExpensive {
         /// The regular expression.
         pattern: &'static str,
     },
-    /// Too many nested checks of the schema apply, such as `not` inside `not`, so the value may be valid or not.
+    /// Too many nested checks apply, such as `not` inside `not`, so the value may or may not be valid.
     TooManyChecks,
     /// The value matches no variant of a union.
     NoVariant {
-        /// The values that select a variant, such as `one of "text", "image"`.
+        /// What selects a variant, such as `one of "text", "image"`.
         expected: String,
-        /// The value found; `None` if the discriminating member is absent.
+        /// The value found, or `None` if the discriminating member is absent.
         found: Option<String>,
     },
-    /// The method does not exist in the direction of the message.
+    /// The side that sent the message has no such method.
     UnknownMethod {
         /// The method found.
         method: String,
         /// Whether the message is a request (it has an `id`) or a notification.
         request: bool,
     },
-    /// The schema does not allow any value.
+    /// The schema allows no value here.
     Uninhabited,
     /// Arrays and objects are nested more than [`MAX_DEPTH`](crate::codec::MAX_DEPTH) levels deep.
     Depth,
@@ -123,16 +123,16 @@ pub enum ErrorKind {
         /// The parser's message.
         message: String,
     },
-    /// The value was rejected by a type that is not generated.
+    /// A type that is not generated rejected the value.
     Custom {
         /// The type's message.
         message: String,
     },
-    /// The bytes could not be read or written.
+    /// Reading or writing the bytes failed.
     Io {
         /// The kind of I/O error.
         kind: std::io::ErrorKind,
-        /// The message of the reader or writer.
+        /// The reader's or writer's message.
         message: String,
     },
 }
@@ -151,8 +151,8 @@ impl Error {
         &self.0.kind
     }
 
-    /// Returns the path in the document as a JSON Pointer (RFC 6901), such as `/tools/1/inputSchema`. The path of the
-    /// root is empty.
+    /// Returns the path in the document as a JSON Pointer (RFC 6901), such as `/tools/1/inputSchema`. Empty for the
+    /// root.
     #[must_use]
     pub fn path(&self) -> String {
         let mut pointer = String::new();
@@ -166,25 +166,25 @@ impl Error {
         pointer
     }
 
-    /// Returns the name of the type at the root of the path. Empty if it is not set.
+    /// Returns the name of the root type, or an empty string if it is not set.
     #[must_use]
     pub fn type_name(&self) -> &str {
         &self.0.type_name
     }
 
-    /// Returns the line, counted from 1, if the document is text.
+    /// Returns the line, counting from 1, if the document is text.
     #[must_use]
     pub fn line(&self) -> Option<usize> {
         self.0.position.map(|(line, _)| line)
     }
 
-    /// Returns the column in bytes, counted from 1, if the document is text. Column 0 is the end of the line before.
+    /// Returns the column in bytes, counting from 1, if the document is text. Column 0 is the end of the previous line.
     #[must_use]
     pub fn column(&self) -> Option<usize> {
         self.0.position.map(|(_, column)| column)
     }
 
-    /// Replaces the type name at the root of the path.
+    /// Replaces the name of the root type.
     #[must_use]
     #[cold]
     pub fn with_type_name(mut self, name: impl Into<Cow<'static, str>>) -> Self {
@@ -208,7 +208,7 @@ impl Error {
         self
     }
 
-    /// Creates the error of a missing required member `name`.
+    /// Creates the error for a missing member.
     #[must_use]
     #[cold]
     pub fn missing(name: &'static str) -> Self {
@@ -227,7 +227,7 @@ impl Error {
         self
     }
 
-    /// Sets the token of the value where the error occurred, unless a token or position is already set.
+    /// Records the value with the error, unless a token or position is already set.
     #[cold]
     pub(crate) fn at_token(mut self, token: u32) -> Self {
         if self.0.position.is_none() {
@@ -236,8 +236,8 @@ impl Error {
         self
     }
 
-    /// Resolves the path and position of the error, relative to `root`. Call this on errors of [`Decode::decode`] if
-    /// you call it directly: decoders record only the value where the error occurred.
+    /// Adds the path and the position to an error, relative to `root`. If you call [`Decode::decode`] directly, call
+    /// this on its errors, because decoders only record the value with the error.
     ///
     /// [`Decode::decode`]: crate::codec::Decode::decode
     #[cold]

@@ -1,4 +1,4 @@
-//! Members that a type has no field for.
+//! Members that have no field.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -8,31 +8,31 @@ use crate::codec::{self, Cursor, OtherMembers, Pattern, Unread};
 use crate::map::{Iter, iterate};
 use crate::{Error, Json, JsonObject, JsonRef, Map};
 
-/// The members of an object that its type `T` has no field for.
+/// The members of an object for which its type `T` has no field.
 ///
-/// Such members come from later revisions, extensions or vendors. Decoding keeps them, and encoding writes them back.
+/// They come from later revisions, extensions or vendors. Decoding keeps them, and encoding writes them back.
 ///
-/// They are an object with any members. If the schema restricts their values to a type `V`, they are a `Map<String, V>`.
+/// Any member is allowed, unless the schema restricts the values to a type `V`; then `M` is `Map<String, V>`.
 ///
-/// [`insert`](Self::insert) rejects names that `T` has a field for. An empty `Extra` has the size of a pointer.
+/// [`insert`](Self::insert) rejects names for which `T` has a field. An empty `Extra` is as small as a pointer.
 pub struct Extra<T, M = JsonObject> {
-    /// Boxed, because almost every type has an `Extra`, and most are empty.
+    /// Boxed, because almost every type has an `Extra`, which is usually empty.
     members: Option<Box<M>>,
     of: PhantomData<fn() -> T>,
 }
 
-/// A type with a known set of member names.
+/// A type that knows the names of its members.
 pub trait KnownMembers {
-    /// The JSON names of the members that the type has fields or constants for.
+    /// The JSON names of members with a field or a constant.
     const MEMBERS: &'static [&'static str];
 
-    /// Returns the pattern of the type, if any. Members whose names match it are in a separate field.
+    /// Returns the pattern of the type, if any. Members that match it have their own field.
     #[must_use]
     fn pattern() -> Option<&'static Pattern> {
         None
     }
 
-    /// Returns whether [`Extra::insert`] accepts a member of this name.
+    /// Returns whether [`Extra::insert`] accepts this name.
     #[must_use]
     fn is_extra(name: &str) -> bool {
         if Self::pattern().is_some_and(|pattern| pattern.matches(name)) {
@@ -43,7 +43,7 @@ pub trait KnownMembers {
 }
 
 impl<T, M: OtherMembers> Extra<T, M> {
-    /// Completes the members after the last one was added.
+    /// Called after the last member was added.
     #[inline]
     pub fn finish(&mut self, _: Unread) {
         codec::finish_members(&mut self.members);
@@ -76,8 +76,8 @@ impl<T> Extra<T> {
     ///
     /// # Errors
     ///
-    /// Returns [`ExtraError`] if `T` has a field or a constant of this name, or if the pattern of `T` does not allow
-    /// the name in this field.
+    /// Returns [`ExtraError`] if `T` has a field or constant with this name, or if the pattern of `T` assigns the name
+    /// to another field.
     pub fn insert(&mut self, name: impl AsRef<str>, value: impl Into<Json>) -> Result<Option<Json>, ExtraError>
     where
         T: KnownMembers,
@@ -97,7 +97,7 @@ impl<T> Extra<T> {
         self.members.as_mut()?.remove(name)
     }
 
-    /// Returns whether a member of this name exists.
+    /// Returns whether there is a member with this name.
     #[must_use]
     pub fn contains_key(&self, name: &str) -> bool {
         self.get(name).is_some()
@@ -115,7 +115,7 @@ impl<T> Extra<T> {
         self.members.as_ref().is_none_or(|members| members.is_empty())
     }
 
-    /// Returns the members in their order.
+    /// Returns the members in order.
     pub fn iter(&self) -> std::vec::IntoIter<(Cow<'_, str>, JsonRef<'_>)> {
         self.members.as_ref().map_or_else(|| Vec::new().into_iter(), |members| members.iter())
     }
@@ -126,8 +126,8 @@ impl<T, V> Extra<T, Map<String, V>> {
     ///
     /// # Errors
     ///
-    /// Returns [`ExtraError`] if `T` has a field or a constant of this name, or if the pattern of `T` does not allow
-    /// the name in this field.
+    /// Returns [`ExtraError`] if `T` has a field or constant with this name, or if the pattern of `T` assigns the name
+    /// to another field.
     pub fn insert(&mut self, name: impl Into<String>, value: impl Into<V>) -> Result<Option<V>, ExtraError>
     where
         T: KnownMembers,
@@ -154,7 +154,7 @@ impl<T, V> Extra<T, Map<String, V>> {
         self.members.as_mut()?.remove(name)
     }
 
-    /// Returns whether a member of this name exists.
+    /// Returns whether there is a member with this name.
     #[must_use]
     pub fn contains_key(&self, name: &str) -> bool {
         self.get(name).is_some()
@@ -172,19 +172,19 @@ impl<T, V> Extra<T, Map<String, V>> {
         self.len() == 0
     }
 
-    /// Iterates over the members in the order of their names.
+    /// Iterates over the members, sorted by name.
     pub fn iter(&self) -> Iter<'_, V> {
         self.members.as_ref().map_or_else(|| iterate(&[]), |members| members.iter())
     }
 }
 
-/// The error of [`Extra::insert`]: the type knows this member, or its pattern does not allow the member in this field.
+/// Why [`Extra::insert`] rejected a member: the type knows it, or its pattern does not allow it in this field.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct ExtraError {
     /// The name of the member.
     pub name: String,
-    /// Whether the type has a field or a constant for the member. If not, its pattern does not allow the member here.
+    /// Whether the type has a field or constant for the member. Otherwise, its pattern does not allow the member here.
     pub is_known: bool,
 }
 

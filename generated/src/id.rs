@@ -37,7 +37,7 @@ macro_rules! string_or_integer {
             u32, integer => Self::Integer(integer.into());
         }
 
-        /// Writes the string, or the integer in decimal.
+        /// Writes the string as it is, or the integer in decimal.
         impl fmt::Display for $name {
             fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
                 match self {
@@ -76,11 +76,11 @@ macro_rules! string_or_integer {
 }
 
 string_or_integer! {
-    /// The ID of a JSON-RPC request. Its response has the same ID.
+    /// The ID of a JSON-RPC request, which its response repeats.
     RequestId
 }
 
 string_or_integer! {
-    /// The token that associates progress notifications with a request.
+    /// A token that associates progress notifications with a request.
     ProgressToken
 }

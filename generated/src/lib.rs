@@ -62,7 +62,7 @@ include!("revisions.rs");
 
 pub use serde_json::Value;
 
-/// Crates that the macros of [`codec`] refer to.
+/// What the macros of [`codec`] need.
 #[doc(hidden)]
 pub mod __private {
     #[cfg(feature = "schemars")]
@@ -70,7 +70,7 @@ pub mod __private {
     pub use serde;
 }
 
-/// Compiles and runs the README's example as a doc test.
+/// Runs the README's example as a doctest.
 #[cfg(all(doctest, feature = "v2026_07_28"))]
 #[doc = include_str!("../README.md")]
 pub struct Readme;

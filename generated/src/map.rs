@@ -8,12 +8,12 @@ use std::{iter, slice, vec};
 use crate::Error;
 use crate::codec::{self, Cursor, DecodeInPlace, Encode, Members, Node, Object, OtherMembers, Unread};
 
-/// A map from strings to values, in the order of the strings.
+/// A map from strings to values, sorted by key.
 ///
-/// All values of a decoded object must be valid. If a name occurs more than once, the last one counts.
+/// Decoding requires all values of an object to be valid. If a name occurs more than once, its last value counts.
 ///
-/// The map is a sorted vector. For the small objects of the protocol, this takes less memory and less code than a tree.
-/// Lookup takes logarithmic time. Insertion moves the entries with greater keys.
+/// The map is a sorted vector, which takes less memory and less code than a tree for the small objects of the protocol.
+/// Lookup takes logarithmic time. Insertion moves all entries with greater keys.
 ///
 /// ```
 /// use mcpgen_types::Map;
@@ -40,7 +40,7 @@ impl<V> Map<String, V> {
         self.entries.binary_search_by(|(known, _)| known.as_str().cmp(key))
     }
 
-    /// Inserts a value. Returns the previous value of the key.
+    /// Inserts a value. Returns the value that the key had before.
     pub fn insert(&mut self, key: impl Into<String>, value: V) -> Option<V> {
         let key = key.into();
         match self.find(&key) {
@@ -52,13 +52,13 @@ impl<V> Map<String, V> {
         }
     }
 
-    /// Returns the value of a key.
+    /// Returns a key's value.
     #[must_use]
     pub fn get(&self, key: &str) -> Option<&V> {
         self.find(key).ok().map(|index| &self.entries[index].1)
     }
 
-    /// Returns a mutable reference to the value of a key.
+    /// Returns a mutable reference to a key's value.
     #[must_use]
     pub fn get_mut(&mut self, key: &str) -> Option<&mut V> {
         self.find(key).ok().map(|index| &mut self.entries[index].1)
@@ -87,17 +87,17 @@ impl<V> Map<String, V> {
         self.entries.is_empty()
     }
 
-    /// Iterates over the entries, in the order of their keys.
+    /// Iterates over the entries, sorted by key.
     pub fn iter(&self) -> Iter<'_, V> {
         iterate(&self.entries)
     }
 
-    /// Iterates over the keys, in order.
+    /// Iterates over the keys, sorted.
     pub fn keys(&self) -> impl ExactSizeIterator<Item = &String> {
         self.entries.iter().map(|(key, _)| key)
     }
 
-    /// Iterates over the values, in the order of their keys.
+    /// Iterates over the values, sorted by key.
     pub fn values(&self) -> impl ExactSizeIterator<Item = &V> {
         self.entries.iter().map(|(_, value)| value)
     }
@@ -114,7 +114,6 @@ impl<V> Map<String, V> {
         Ok(())
     }
 
-    /// Decodes a member into a new entry at the end.
     fn push(&mut self, name: Cursor<'_>, value: Cursor<'_>, unread: Unread) -> Result<(), Error>
     where
         V: DecodeInPlace,
@@ -126,7 +125,7 @@ impl<V> Map<String, V> {
         self.entries.last_mut().map_or(Ok(()), |(_, last)| last.read(value, unread))
     }
 
-    /// Sorts the entries by key. If a key occurs more than once, the last entry is kept.
+    /// Sorts the entries by key. Of several entries with equal keys, only the last is kept.
     fn sort(&mut self) {
         let names: Vec<&str> = self.entries.iter().map(|(name, _)| name.as_str()).collect();
         let Some(order) = order_of_names(&names) else { return };
@@ -142,8 +141,8 @@ impl<V> Map<String, V> {
     }
 }
 
-/// Returns the indices of the names in their order, or `None` if the names are sorted and differ. Of equal names, only the
-/// last has an index. Not generic, because a sort is compiled for each type that it sorts.
+/// Returns the indices that sort the names, or `None` if they are already sorted and distinct. Of equal names, only the
+/// last is included. This is not generic, because every instance would compile a separate sort.
 pub(crate) fn order_of_names(names: &[&str]) -> Option<Vec<usize>> {
     if names.is_sorted_by(|a, b| a < b) {
         return None;
@@ -164,7 +163,6 @@ pub(crate) fn order_of_names(names: &[&str]) -> Option<Vec<usize>> {
 /// An iterator over the entries of a [`Map`].
 pub type Iter<'a, V> = iter::Map<slice::Iter<'a, (String, V)>, fn(&'a (String, V)) -> (&'a String, &'a V)>;
 
-/// Iterates over entries, in order.
 pub(crate) fn iterate<V>(entries: &[(String, V)]) -> Iter<'_, V> {
     entries.iter().map(|(key, value)| (key, value))
 }
@@ -184,7 +182,7 @@ impl<V: fmt::Debug> fmt::Debug for Map<String, V> {
 impl<V> Index<&str> for Map<String, V> {
     type Output = V;
 
-    /// Returns the value of a key.
+    /// Returns a key's value.
     ///
     /// # Panics
     ///
@@ -194,7 +192,7 @@ impl<V> Index<&str> for Map<String, V> {
     }
 }
 
-/// If a key occurs more than once, the last value is kept.
+/// If a key occurs more than once, its last value is kept.
 impl<K: Into<String>, V> FromIterator<(K, V)> for Map<String, V> {
     fn from_iter<I: IntoIterator<Item = (K, V)>>(entries: I) -> Self {
         let mut map = Self::new();
@@ -203,7 +201,7 @@ impl<K: Into<String>, V> FromIterator<(K, V)> for Map<String, V> {
     }
 }
 
-/// If a key occurs more than once, the last value is kept.
+/// If a key occurs more than once, its last value is kept.
 impl<K: Into<String>, V> Extend<(K, V)> for Map<String, V> {
     fn extend<I: IntoIterator<Item = (K, V)>>(&mut self, entries: I) {
         self.entries.extend(entries.into_iter().map(|(key, value)| (key.into(), value)));
@@ -261,7 +259,7 @@ impl<V: Encode> Object for Map<String, V> {
     }
 }
 
-/// The entries are not sorted until the last member was added.
+/// The entries are not sorted until `finish`.
 impl<V: DecodeInPlace + Encode> OtherMembers for Map<String, V> {
     fn blank(_: Unread) -> Self {
         Self::new()

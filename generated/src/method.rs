@@ -3,7 +3,7 @@
 use crate::codec::{Cursor, Decode, DecodeInPlace, Document, Encode, Node, Unread};
 use crate::{Error, ErrorKind, Json, Never, RequestId, ResponseMessage, Version};
 
-/// A request with a specific method, in a specific version of its protocol.
+/// A request with a certain method, in a certain version of its protocol.
 pub trait Request: Decode + Encode {
     /// The method's name.
     const METHOD: &'static str;
@@ -14,15 +14,15 @@ pub trait Request: Decode + Encode {
     /// The type of the result.
     type Result: Decode + Encode;
 
-    /// Decodes the result of this request from its response. The caller pairs the two by their ID, for example with
+    /// Decodes the result of this request from its response. The caller must pair the two by ID, for example with
     /// [`Traffic`](crate::traffic::Traffic).
     ///
-    /// If the request is a [`TaskRequest`] that runs as a task, use
-    /// [`decode_task_result`](TaskRequest::decode_task_result).
+    /// If this is a [`TaskRequest`] that runs as a task, use [`decode_task_result`](TaskRequest::decode_task_result)
+    /// instead.
     ///
     /// # Errors
     ///
-    /// Returns an error if the result is invalid. The error names the method, such as `tools/list result`.
+    /// Returns an error if the result is invalid. The error names the method, as in `tools/list result`.
     fn decode_result(&self, response: &ResponseMessage) -> Result<Self::Result, Error>
     where
         Self: Sized,
@@ -31,17 +31,17 @@ pub trait Request: Decode + Encode {
     }
 }
 
-/// A request that may run as a task. If its params contain `task`, the result has another type.
+/// A request that can run as a task. If its params contain `task`, it has another result.
 pub trait TaskRequest: Request {
     /// The type of the result if the params contain `task`.
     type TaskResult: Decode + Encode;
 
-    /// Decodes the result of this request from its response, if the request runs as a task: its params contain `task`,
-    /// and the receiver has not ignored that.
+    /// Decodes the result of this request if it runs as a task, that is, if its params contain `task` and the receiver
+    /// has not ignored that.
     ///
     /// # Errors
     ///
-    /// Returns an error if the result is invalid. The error names the method, such as `tools/call task result`.
+    /// Returns an error if the result is invalid. The error names the method, as in `tools/call task result`.
     fn decode_task_result(&self, response: &ResponseMessage) -> Result<Self::TaskResult, Error>
     where
         Self: Sized,
@@ -50,7 +50,7 @@ pub trait TaskRequest: Request {
     }
 }
 
-/// A notification with a specific method, in a specific version of its protocol.
+/// A notification with a certain method, in a certain version of its protocol.
 pub trait Notification: Decode + Encode {
     /// The method's name.
     const METHOD: &'static str;
@@ -60,26 +60,26 @@ pub trait Notification: Decode + Encode {
     type Params: Params;
 }
 
-/// A type of `params`. Implemented for all types that implement [`Decode`] and [`Encode`].
+/// A type for `params`. Implemented for everything that implements [`Decode`] and [`Encode`].
 ///
-/// `Option<P>` and `()` may be absent. All other types are required. `null` is invalid for all of them.
+/// `Option<P>` and `()` make `params` optional. With any other type, `params` is required. `null` is never valid.
 pub trait Params: Decode + Encode {
-    /// Decodes the member `params`, or the value for an absent member. The path of errors starts at `params`.
+    /// Decodes the member `params`, or its absence. Error paths start at `params`.
     ///
     /// # Errors
     ///
-    /// Returns an error if the member is invalid, or if it is absent but required.
+    /// Returns an error if the member is invalid, or absent although it is required.
     fn from_member(params: Option<&Json>) -> Result<Self, Error> {
         let decoded = match params {
             Some(raw) if raw.text() == "null" => Err(Document::default().root().mismatch("object")),
             Some(raw) => raw.decode(),
-            // An absent member decodes like `null`.
+            // If the member is absent, it decodes like `null`.
             None => Self::decode(Document::default().root()).map_err(|_| Error::new(ErrorKind::Missing)),
         };
         decoded.map_err(|error| error.at_key("params"))
     }
 
-    /// Returns the member `params`, or `None` if it is absent.
+    /// Returns the member `params`, or `None` if it should be left out.
     fn to_member(&self) -> Option<Node<'_>> {
         match self.encode() {
             Node::Null => None,
@@ -90,12 +90,12 @@ pub trait Params: Decode + Encode {
 
 impl<T: Decode + Encode> Params for T {}
 
-/// The messages of one direction that have a method: its requests or its notifications.
+/// All requests, or all notifications, of one direction.
 pub trait MethodSet: DecodeInPlace + Encode {
     /// The names of the methods.
     const METHODS: &'static [&'static str];
 
-    /// Whether all results of the protocol are objects. If so, a message with another result is not valid.
+    /// Whether every result of the protocol is an object. If so, responses with any other result are invalid.
     const RESULTS_ARE_OBJECTS: bool = true;
 
     /// Decodes a message whose method is `METHODS[index]` into this value, which must be blank.
@@ -116,43 +116,41 @@ pub trait RequestSet: MethodSet {
     /// Sets the `id` field of the request, if its type has one.
     fn set_id(&mut self, _id: RequestId) {}
 
-    /// Calls a visitor with the request type of a method. Returns `None` if the direction has no such method.
+    /// Calls a visitor with the request type for a method, or returns `None` if the direction does not have the method.
     fn request_type<V: RequestTypeVisitor>(_method: &str, _visitor: V) -> Option<V::Output> {
         None
     }
 
-    /// Checks the result of this request in its response, and returns the name of its type, such as `CallToolResult`.
-    /// Returns `None` if the type is not known.
+    /// Checks the result of this request in its response. Returns the name of the result's type, such as
+    /// `CallToolResult`, or `None` if the type is unknown.
     ///
-    /// Use it for requests of any method. To decode the result, match the request, and use
-    /// [`Request::decode_result`]. If the params contain `task` and the result does too, the type is
+    /// This works for requests of any method. To decode the result, match on the request and use
+    /// [`Request::decode_result`]. If both the params and the result contain `task`, the type is
     /// [`TaskRequest::TaskResult`].
     ///
     /// # Errors
     ///
-    /// Returns an error if the result is invalid. The error names the method, such as `tools/list result`.
+    /// Returns an error if the result is invalid. The error names the method, as in `tools/list result`.
     fn check_result(&self, response: &ResponseMessage) -> Result<Option<&'static str>, Error> {
         let is_task = || Json::from(self).pointer("/params/task").is_some();
         Self::request_type(self.method(), CheckResult { response, is_task }).transpose()
     }
 }
 
-/// A function of the type of a request. See [`RequestSet::request_type`].
+/// A function that is generic over a request type. See [`RequestSet::request_type`].
 pub trait RequestTypeVisitor: Sized {
-    /// The result of the function.
+    /// What the function returns.
     type Output;
 
-    /// Called with the type of the request.
+    /// Called with the request type.
     fn visit<R: Request>(self) -> Self::Output;
 
-    /// Called with the type of the request, if such a request may run as a task. By default calls
-    /// [`visit`](Self::visit).
+    /// Called instead of [`visit`](Self::visit) if the request can run as a task. Calls `visit` by default.
     fn visit_task<R: TaskRequest>(self) -> Self::Output {
         self.visit::<R>()
     }
 }
 
-/// Checks a result, and returns the name of its type.
 struct CheckResult<'a, F> {
     response: &'a ResponseMessage,
     is_task: F,
@@ -166,7 +164,7 @@ impl<F: FnOnce() -> bool> RequestTypeVisitor for CheckResult<'_, F> {
     }
 
     fn visit_task<R: TaskRequest>(self) -> Self::Output {
-        // A receiver may ignore `task` and respond with the result itself.
+        // A receiver may ignore `task` and respond with a plain result.
         let has_task = self.response.result.get("task").is_some();
         match has_task && (self.is_task)() {
             true => self.response.decode_task::<R>().map(|_| R::TaskResult::NAME),

@@ -1,26 +1,27 @@
-//! Facts about the methods of MCP.
+//! Facts about MCP's methods.
 
 use crate::Revision;
 use crate::codec::find_by;
 
-/// Facts about a method of a revision, read from its schema. See [`Revision::method`].
+/// What the schema of a revision says about a method. See [`Revision::method`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct MethodSpec {
     /// The method's name.
     pub method: &'static str,
-    /// Whether it is a request. Otherwise it is a notification.
+    /// Whether this is a request. Otherwise it is a notification.
     pub is_request: bool,
     /// Whether clients may send it.
     pub sent_by_client: bool,
-    /// Whether servers may send it. A request that neither side may send occurs only in results, as an input request.
+    /// Whether servers may send it. If neither side may send a request, it only appears inside results, as an input
+    /// request.
     pub sent_by_server: bool,
-    /// The path of the capability that it needs, such as `["resources", "subscribe"]`; empty if it needs none. The
-    /// receiver of a request must declare it, or the sender of a notification.
+    /// The path of the required capability, such as `["resources", "subscribe"]`. Empty if no capability is required.
+    /// The receiver of a request declares it, but the sender of a notification.
     pub capability: &'static [&'static str],
-    /// The params member with the name or URI of the request's subject, such as a tool.
+    /// The field of `params` that names the target, such as the tool.
     pub subject: Option<&'static str>,
-    /// Whether the request may run as a task.
+    /// Whether the request can run as a task.
     pub may_run_as_task: bool,
     /// Whether the result has a cache hint.
     pub cacheable: bool,
@@ -60,20 +61,19 @@ impl MethodSpec {
     }
 }
 
-/// The methods of a revision.
 #[derive(Debug)]
 pub(crate) struct MethodTable {
-    /// Sorted by the length of the method.
+    /// Sorted by length.
     pub(crate) specs: &'static [MethodSpec],
-    /// For each length, the index of the first method with at least this length.
+    /// The index of the first method that is at least this long, for each length.
     starts: [u16; LENGTHS + 1],
 }
 
-/// The number of lengths in [`MethodTable::starts`]. Methods with at least `LENGTHS - 1` bytes share the last one.
+/// The number of lengths in [`MethodTable::starts`]. Methods of `LENGTHS - 1` bytes and more share the last one.
 const LENGTHS: usize = 64;
 
 impl MethodTable {
-    /// Creates a table. `specs` must be sorted by the length of the method.
+    /// `specs` must be sorted by length.
     pub(crate) const fn new(specs: &'static [MethodSpec]) -> Self {
         let mut starts = [specs.len() as u16; LENGTHS + 1];
         let (mut length, mut index) = (0, 0);
@@ -87,7 +87,6 @@ impl MethodTable {
         Self { specs, starts }
     }
 
-    /// Returns the facts about a method.
     pub(crate) fn get(&self, method: &str) -> Option<&'static MethodSpec> {
         let length = method.len().min(LENGTHS - 1);
         let (start, end) = (self.starts[length], self.starts[length + 1]);

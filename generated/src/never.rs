@@ -1,6 +1,6 @@
-//! The type of a schema that no value satisfies.
+//! The type for schemas that nothing satisfies.
 
-/// A type without values, for a schema that contradicts itself: no JSON value is valid.
+/// A type without values, for a schema that contradicts itself.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Never {}
 

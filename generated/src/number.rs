@@ -8,8 +8,8 @@ use crate::Error;
 
 /// A JSON number: a signed or unsigned 64-bit integer, or a finite double.
 ///
-/// A number keeps its form: `1` stays `1`, `1.0` stays `1.0`, and `-0.0` stays `-0.0`. Comparisons use the exact
-/// mathematical value, as in JSON Schema: `1 == 1.0`, and `u64::MAX` is less than `18446744073709551616.0`.
+/// A number keeps its form: `1` stays `1`, `1.0` stays `1.0`, and `-0.0` stays `-0.0`. As in JSON Schema, comparisons
+/// use the exact mathematical value: `1 == 1.0`, and `u64::MAX` is less than `18446744073709551616.0`.
 ///
 /// ```
 /// use mcpgen_types::Number;
@@ -19,7 +19,7 @@ use crate::Error;
 #[derive(Clone, Copy)]
 pub struct Number(Repr);
 
-/// Each integer has one representation: `Negative` holds only integers below 0.
+/// `Negative` contains only integers below 0, so that each integer has one representation.
 #[derive(Clone, Copy)]
 enum Repr {
     Unsigned(u64),
@@ -51,7 +51,7 @@ impl Number {
         }
     }
 
-    /// Returns whether the value is integral, such as `1`, `1.0` and `1e300`.
+    /// Returns whether the value is integral, like `1`, `1.0` and `1e300`.
     #[must_use]
     pub fn is_integer(&self) -> bool {
         match self.0 {
@@ -60,7 +60,7 @@ impl Number {
         }
     }
 
-    /// Returns the value, if it is integral and in the range of `i64` or `u64`.
+    /// Returns the value, if it is integral and fits `i64` or `u64`.
     fn integer(self) -> Option<i128> {
         match self.0 {
             Repr::Unsigned(integer) => Some(integer.into()),
@@ -70,7 +70,6 @@ impl Number {
         }
     }
 
-    /// Returns the node to encode.
     pub(crate) fn node(self) -> crate::codec::Node<'static> {
         match self.0 {
             Repr::Unsigned(integer) => crate::codec::Node::Unsigned(integer),
@@ -79,7 +78,7 @@ impl Number {
         }
     }
 
-    /// Parses a valid JSON number. Integers beyond 64 bits and `-0` become doubles, as in serde_json. Returns `None` if
+    /// Parses a valid JSON number. As in serde_json, `-0` and integers beyond 64 bits become doubles. Returns `None` if
     /// the number is too large for a double.
     pub(crate) fn parse(text: &str) -> Option<Self> {
         let integer = text.parse::<u64>().map(Self::from).or_else(|_| text.parse::<i64>().map(Self::from));
@@ -90,13 +89,14 @@ impl Number {
     }
 }
 
-/// Returns the double nearest to a JSON number, or an infinite one if the number is out of range.
+/// Returns the double nearest to a JSON number. It is infinite if the number is out of range.
 pub(crate) fn parse_double(text: &str) -> Option<f64> {
-    // `str::parse` caps exponents at about 65,536. Only a number with that many digits can offset such an exponent.
+    // `str::parse` limits exponents to about 65,536. Only a number with as many digits could compensate for a greater
+    // one.
     if text.len() < 60_000 { text.parse().ok() } else { parse_long_double(text) }
 }
 
-/// Does the same for long numbers: folds leading zeros and the decimal point's position into the exponent.
+/// Like [`parse_double`], for long numbers. Moves leading zeros and the position of the decimal point to the exponent.
 #[cold]
 fn parse_long_double(text: &str) -> Option<f64> {
     let (sign, digits) = text.strip_prefix('-').map_or(("", text), |digits| ("-", digits));
@@ -110,14 +110,14 @@ fn parse_long_double(text: &str) -> Option<f64> {
     format!("{sign}0.{significant}0e{exponent}").parse().ok()
 }
 
-/// Returns the integral part of a double, if it is less than 2^100 in magnitude.
+/// Returns the integral part of a double whose magnitude is below 2^100.
 #[expect(clippy::cast_possible_truncation, reason = "the magnitude is checked before")]
 fn exact(float: f64) -> Option<i128> {
     const LIMIT: f64 = (1_u128 << 100) as f64;
     (float.abs() < LIMIT).then_some(float as i128)
 }
 
-/// The error of a double that is infinite or NaN, which JSON cannot represent.
+/// The error for a double that JSON cannot represent: infinite or NaN.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct NotFinite;
@@ -130,7 +130,7 @@ impl fmt::Display for NotFinite {
     }
 }
 
-/// Zero.
+/// Returns zero.
 impl Default for Number {
     fn default() -> Self {
         Self::from(0)
@@ -166,7 +166,7 @@ from_integer!(u8 u16 u32 u64 usize i8 i16 i32 i64 isize);
 impl Ord for Number {
     fn cmp(&self, other: &Self) -> Ordering {
         match (self.0, other.0) {
-            // Neither double is NaN.
+            // Neither double can be NaN.
             (Repr::Float(a), Repr::Float(b)) => a.partial_cmp(&b).unwrap_or(Ordering::Equal),
             (Repr::Float(a), _) => other.integer().map_or(Ordering::Equal, |b| compare(a, b)),
             (_, Repr::Float(b)) => self.integer().map_or(Ordering::Equal, |a| compare(b, a).reverse()),
@@ -213,7 +213,7 @@ impl fmt::Display for Number {
         match self.0 {
             Repr::Unsigned(integer) => integer.fmt(f),
             Repr::Negative(integer) => integer.fmt(f),
-            // Unlike `Display`, `Debug` of a float keeps the `.0` and writes large numbers with an exponent.
+            // `Debug` keeps the `.0`, and writes large numbers with an exponent. `Display` does neither.
             Repr::Float(float) => write!(f, "{float:?}"),
         }
     }

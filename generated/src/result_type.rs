@@ -3,12 +3,12 @@
 use std::borrow::Cow;
 use std::fmt;
 
-/// The type of a result: `complete` (the default), `input_required`, or a type that a later revision adds.
+/// Whether a result is complete: `complete` (the default), `input_required`, or a type that a later revision adds.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct ResultType(Cow<'static, str>);
 
 impl ResultType {
-    /// The result completes the request.
+    /// The request is complete.
     pub const COMPLETE: Self = Self(Cow::Borrowed("complete"));
     /// The server needs input before it can complete the request.
     pub const INPUT_REQUIRED: Self = Self(Cow::Borrowed("input_required"));

@@ -12,7 +12,7 @@ pub struct ErrorObject {
     pub code: ErrorCode,
     /// A description of the error, in one sentence.
     pub message: String,
-    /// Additional data, whose form depends on the code. `None` omits the member; `null` is a value.
+    /// Additional data, whose form depends on the code. `None` leaves the member out, which differs from `null`.
     pub data: Option<Json>,
     /// Members that JSON-RPC does not define.
     pub extra: Extra<Self>,
@@ -97,9 +97,9 @@ impl ErrorCode {
     pub const METHOD_NOT_FOUND: Self = Self(-32601);
     /// The params are invalid for the method.
     pub const INVALID_PARAMS: Self = Self(-32602);
-    /// An internal error of the receiver.
+    /// The receiver failed internally.
     pub const INTERNAL_ERROR: Self = Self(-32603);
-    /// The resource does not exist. Revisions up to 2025-11-25 use this code.
+    /// The resource does not exist. Used by revisions up to 2025-11-25.
     pub const RESOURCE_NOT_FOUND: Self = Self(-32002);
 }
 

@@ -1,9 +1,9 @@
-//! Reads recorded traffic: pairs responses with their requests.
+//! Pairs responses with their requests, for example to read recorded traffic.
 //!
-//! A response has the ID of its request, but neither its method nor the type of its result. [`Traffic`] reads the messages
-//! of a connection in their order, and returns each response together with its request. Then
-//! [`Request::decode_result`](crate::Request::decode_result) decodes the result, and
-//! [`RequestSet::check_result`](crate::RequestSet::check_result) checks the result of any request.
+//! A response repeats the ID of its request, but says neither the method nor the type of the result. [`Traffic`] reads
+//! the messages of a connection in order, and returns each response together with its request.
+//! [`Request::decode_result`](crate::Request::decode_result) then decodes the result, or
+//! [`RequestSet::check_result`](crate::RequestSet::check_result) checks it whatever the request is.
 //!
 //! ```
 //! # #[cfg(feature = "v2026_07_28")]
@@ -36,10 +36,10 @@ use std::collections::{HashMap, VecDeque};
 
 use crate::{ErrorId, ErrorMessage, Message, NotificationMessage, RequestId, RequestMessage, ResponseMessage};
 
-/// The traffic of a connection. `C` are the requests of the client, and `S` those of the server.
+/// The traffic of one connection. `C` are the client's requests, and `S` the server's.
 ///
-/// Pass each message once, in the order in which the messages were sent. Pass the messages of a batch one by one. If a
-/// request is invalid and cannot be passed, its response is unpaired.
+/// Pass each message once, in the order they were sent, and the messages of a batch one by one. If a request is invalid
+/// and cannot be passed, its response will be unpaired.
 #[derive(Clone, Debug)]
 pub struct Traffic<C, S> {
     client: PendingRequests<RequestMessage<C>>,
@@ -53,7 +53,7 @@ impl<C, S> Default for Traffic<C, S> {
 }
 
 impl<C, S> Traffic<C, S> {
-    /// Creates the traffic of a connection without messages.
+    /// Starts without messages.
     #[must_use]
     pub fn new() -> Self {
         Self { client: PendingRequests::new(), server: PendingRequests::new() }
@@ -69,20 +69,20 @@ impl<C, S> Traffic<C, S> {
         read(&mut self.server, &mut self.client, message)
     }
 
-    /// Returns the requests of the client that have no response yet, in their order. A request that was cancelled is one
-    /// of them, because its response may still arrive.
+    /// Returns the client's requests without a response so far, in order. Cancelled requests are included, because
+    /// their response may still arrive.
     pub fn pending_client_requests(&self) -> impl Iterator<Item = &RequestMessage<C>> {
         self.client.iter().map(|(_, request)| request)
     }
 
-    /// Returns the requests of the server that have no response yet, in their order. A request that was cancelled is one
-    /// of them, because its response may still arrive.
+    /// Returns the server's requests without a response so far, in order. Cancelled requests are included, because
+    /// their response may still arrive.
     pub fn pending_server_requests(&self) -> impl Iterator<Item = &RequestMessage<S>> {
         self.server.iter().map(|(_, request)| request)
     }
 }
 
-/// Reads a message. `sent` are the requests of its sender, and `received` those of the sender's peer.
+/// Reads a message. `sent` are its sender's requests, and `received` those of the peer.
 fn read<'a, R, N, P>(
     sent: &'a mut PendingRequests<RequestMessage<R>>,
     received: &mut PendingRequests<RequestMessage<P>>,
@@ -111,50 +111,49 @@ fn read<'a, R, N, P>(
     }
 }
 
-/// A message, and the request that it belongs to. `R` and `N` are the requests and notifications of its sender, and `P`
-/// the requests of the sender's peer.
+/// A message, with the request it belongs to. `R` and `N` are the sender's requests and notifications, and `P` the
+/// peer's requests.
 #[derive(Debug)]
 pub enum Event<'a, R, N, P> {
-    /// A request, which has no response yet.
+    /// A request.
     Request {
         /// The request.
         message: &'a RequestMessage<R>,
-        /// Whether an earlier request of the sender has the same ID and no response yet, which JSON-RPC does not allow.
-        /// The next response with this ID is paired with the earlier request.
+        /// Whether an earlier request with the same ID is still waiting for its response, which JSON-RPC does not
+        /// allow. The next response with this ID is paired with the earlier request.
         is_duplicate: bool,
     },
     /// A notification.
     Notification(NotificationMessage<N>),
-    /// A response, and its request.
+    /// A response with its request.
     Response {
         /// The request.
         request: RequestMessage<P>,
         /// The response.
         response: ResponseMessage,
     },
-    /// An error response, and its request.
+    /// An error response with its request.
     Error {
         /// The request.
         request: RequestMessage<P>,
         /// The error response.
         error: ErrorMessage,
     },
-    /// A response without a request: no request with its ID was read, or the request has a response already.
+    /// A response without a request: none was read with this ID, or it already has a response.
     UnpairedResponse(ResponseMessage),
-    /// An error response without a request: its ID is missing, no request with its ID was read, or the request has a
-    /// response already.
+    /// An error response without a request: its ID is missing, no request was read with this ID, or the request already
+    /// has a response.
     UnpairedError(ErrorMessage),
 }
 
-/// The requests of one sender that have no response yet, by ID.
+/// One sender's requests that have no response yet, by ID.
 ///
-/// The type of requests is up to the caller. It can be a method, for example, if the types of messages are not known.
+/// `T` can be anything that helps to read the response. If message types are unknown, the method may be enough.
 #[derive(Clone, Debug)]
 pub struct PendingRequests<T> {
-    /// The requests with each ID, oldest first, with their numbers.
+    /// The requests for each ID with their numbers, oldest first.
     requests: HashMap<RequestId, VecDeque<(u64, T)>>,
     len: usize,
-    /// The number of the next request.
     next: u64,
 }
 
@@ -171,12 +170,13 @@ impl<T> PendingRequests<T> {
         Self { requests: HashMap::new(), len: 0, next: 0 }
     }
 
-    /// Adds a request. Returns `false` if another request with this ID has no response yet. Both are kept then.
+    /// Adds a request. Returns `false` if another request with this ID is still waiting for its response. Both are
+    /// kept.
     pub fn insert(&mut self, id: RequestId, request: T) -> bool {
         !self.insert_and_get(id, request).1
     }
 
-    /// Adds a request. Returns it, and whether another request with this ID has no response yet.
+    /// Like [`Self::insert`], but returns the request, and whether another one has this ID.
     fn insert_and_get(&mut self, id: RequestId, request: T) -> (&T, bool) {
         let number = self.next;
         self.next += 1;
@@ -187,7 +187,7 @@ impl<T> PendingRequests<T> {
         (&requests[last].1, last > 0)
     }
 
-    /// Removes and returns the request that a response with this ID belongs to: the oldest one.
+    /// Removes and returns the request that a response with this ID belongs to, which is the oldest one.
     pub fn take(&mut self, id: &RequestId) -> Option<T> {
         let requests = self.requests.get_mut(id)?;
         let (_, request) = requests.pop_front()?;
@@ -210,7 +210,7 @@ impl<T> PendingRequests<T> {
         self.len == 0
     }
 
-    /// Returns the requests with their IDs, in the order in which they were added.
+    /// Returns the requests with their IDs, in the order they were added.
     pub fn iter(&self) -> impl Iterator<Item = (&RequestId, &T)> {
         let numbered = self.requests.iter().flat_map(|(id, requests)| requests.iter().map(move |it| (id, it)));
         let mut numbered: Vec<_> = numbered.collect();

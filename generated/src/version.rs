@@ -2,10 +2,10 @@
 
 use std::fmt;
 
-/// The version of a protocol, such as `2026-07-28` for MCP. Versions with the same name are equal.
+/// The version of a protocol, such as `2026-07-28` for MCP. Two versions with the same name are equal.
 ///
-/// [`Request::VERSION`](crate::Request::VERSION) keeps messages of several versions apart: a router has a handler for
-/// each method of each version.
+/// [`Request::VERSION`](crate::Request::VERSION) keeps messages of several versions apart: a router has a handler per
+/// method and version.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Version(&'static str);
 

@@ -11,12 +11,12 @@ use tower::BoxError;
 use crate::jsonrpc::errors;
 use crate::transport::Undelivered;
 
-/// The connection is closed.
+/// The connection is closed, so nothing can be sent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("the connection is closed")]
 pub struct Closed;
 
-/// The reason why a request or a notification failed.
+/// Why a request or a notification failed.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum CallError {
@@ -26,15 +26,15 @@ pub enum CallError {
     /// The params or the result are not valid.
     #[error(transparent)]
     Invalid(BoxError),
-    /// The idle timeout or the total timeout of the call has passed without a result.
+    /// No result arrived within the idle timeout or the total timeout of the call.
     #[error("{request}: no result within {limit:?}; set a longer timeout if the peer is slow")]
     Timeout {
-        /// The method, or the method and what it was about.
+        /// The method, with its target if known, e.g. the name of the tool.
         request: String,
         /// The timeout that has passed.
         limit: Duration,
     },
-    /// The protocol does not allow the message now, for example because the peer has not declared a capability.
+    /// The protocol forbids the message now, for example because the peer has not declared a capability.
     #[error(transparent)]
     NotAllowed(BoxError),
     /// The transport could not deliver the request or its response.
@@ -43,12 +43,13 @@ pub enum CallError {
     /// The peer ended a subscription without a result.
     #[error("the peer ended the subscription")]
     SubscriptionEnded,
-    /// An error of the protocol on top of JSON-RPC, such as a failed tool in MCP. See
+    /// An error of the protocol on top of JSON-RPC, such as a failed tool in MCP. Read it with
+    /// [`downcast_ref`](Self::downcast_ref).
     /// [`downcast_ref`](Self::downcast_ref).
     #[error(transparent)]
     Protocol(BoxError),
-    /// The connection failed for this reason before the response arrived, for example because the server's process
-    /// exited. [`Peer::explain`](crate::Peer::explain) returns it.
+    /// The connection failed before the response arrived, for example because the server's process exited. Returned by
+    /// [`Peer::explain`](crate::Peer::explain).
     #[error("the connection failed: {0}")]
     ConnectionFailed(#[source] Arc<io::Error>),
     /// The connection closed before the response arrived.
@@ -57,7 +58,7 @@ pub enum CallError {
 }
 
 impl CallError {
-    /// Returns the cause that the protocol or the transport has added, if it has this type.
+    /// Returns the error that the protocol or the transport added, if it has this type.
     #[must_use]
     pub fn downcast_ref<E: Error + 'static>(&self) -> Option<&E> {
         match self {
@@ -67,8 +68,8 @@ impl CallError {
         }
     }
 
-    /// Returns whether the peer rejected the request because it has too many others, with error code
-    /// [`BUSY`](errors::BUSY). The request was not handled, so it can be sent again later.
+    /// Returns whether the peer is overloaded: it rejected the request with error code [`BUSY`](errors::BUSY) without
+    /// handling it. Retry later.
     #[must_use]
     pub fn is_busy(&self) -> bool {
         matches!(self, Self::ErrorResponse(error) if error.code.0 == errors::BUSY)

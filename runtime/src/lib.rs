@@ -1,8 +1,8 @@
 //! A JSON-RPC 2.0 dispatcher for any protocol whose types are generated.
 //!
-//! A protocol is its types, a [`Router`] with a handler per message type, and an implementation of
-//! [`Protocol`](protocol::Protocol): hooks that say which messages are allowed, how a request is cancelled and how its
-//! progress is reported. All but two have defaults. This server adds, over an in-memory transport:
+//! To define a protocol, generate its types, add a handler per message to a [`Router`], and implement
+//! [`Protocol`](protocol::Protocol): hooks that decide which messages are allowed, how a request is cancelled and how
+//! progress is reported. All but two have defaults. This server adds two numbers over an in-memory transport:
 //!
 //! ```
 //! use mcpgen_runtime::jsonrpc::errors;
@@ -53,7 +53,7 @@
 //!     └── outbox <──── peer <────────────┴──── responses, requests, notifications <───────────────┘
 //! ```
 //!
-//! Modules are layers, in the order of ARCHITECTURE.md in the repository. A request that arrives alone, such as in an HTTP
+//! Modules are layers, listed from bottom to top in ARCHITECTURE.md. A request that arrives alone, such as in an HTTP
 //! request, needs no connection: [`OneShot`](connection::OneShot) handles it.
 
 #![cfg_attr(docsrs, feature(doc_cfg))]

@@ -1,4 +1,4 @@
-//! Observers of messages, for traces and metrics.
+//! Hooks for traces and metrics.
 
 use std::future::{Future, poll_fn};
 use std::io;
@@ -14,28 +14,28 @@ use crate::error::CallError;
 use crate::protocol::{Received, Sending};
 use crate::transport::QueueGauge;
 
-/// Observes the messages of a connection.
+/// Sees the messages of a connection.
 pub trait Observer: Send + Sync + 'static {
-    /// Called before the handler of a request or notification. `context` is `None` for a request that is answered without
-    /// a handler. Not called for requests that are rejected because of a limit, or for notifications without a handler.
+    /// Called before the handler of a request or notification. `context` is `None` for a request that gets its response
+    /// without a handler. Requests rejected because of a limit and notifications without a handler are not reported.
     fn received(&self, message: &Received<'_>, context: Option<&Context>) -> Option<Box<dyn Operation>>;
 
-    /// Called before a request or notification is sent. It may change the params, for example to add a trace context.
+    /// Called before a request or notification is sent. May change the params, for example to add a trace context.
     fn sending(&self, message: &mut Sending<'_>) -> Option<Box<dyn Operation>>;
 
-    /// Returns a function that counts the bytes that are queued for writing. It is called with the bytes of each message
-    /// that is queued, and again with the negated size once it is written.
+    /// Returns a gauge for the bytes queued for writing. It is called with the size of each message that is queued, and
+    /// with the negated size once the message is written.
     fn queue_gauge(&self) -> Option<QueueGauge> {
         None
     }
 
-    /// Called when the connection has ended, with the time that it took and the reason why reading failed, if it did.
+    /// Called when the connection has ended, with its duration and the error if reading failed.
     fn ended(&self, _after: Duration, _error: Option<&io::Error>) {}
 }
 
-/// A request or notification that is observed. If it is dropped before [`end`](Self::end), it was cancelled.
+/// An observed request or notification. If it is dropped before [`end`](Self::end) is called, it was cancelled.
 pub trait Operation: Send + Sync {
-    /// Calls `poll`, which polls the handler of a received message once, for example within a span.
+    /// Calls `poll`, which polls the handler once. Enter a span around the call, for example.
     fn enter(&self, poll: &mut dyn FnMut());
 
     /// Called when the outcome is known.
@@ -46,15 +46,15 @@ pub trait Operation: Send + Sync {
 #[derive(Clone, Copy, Debug)]
 #[non_exhaustive]
 pub enum Outcome<'a> {
-    /// A notification was sent or handled.
+    /// The notification was sent or handled.
     Done,
-    /// The result of a request.
+    /// The request succeeded with this result.
     Result(&'a Json),
-    /// The error of a request.
+    /// The request failed with this error.
     Error(&'a ErrorObject),
-    /// A call failed without a response.
+    /// The call failed without a response.
     Failed(&'a CallError),
-    /// The handler of a notification failed, for this reason.
+    /// The notification's handler failed, for this reason.
     HandlerFailed(&'static str),
 }
 
@@ -76,7 +76,7 @@ impl<'a> From<&'a CallError> for Outcome<'a> {
     }
 }
 
-/// An operation, or `None` without an observer.
+/// `None` without an observer.
 pub(crate) struct Observed(Option<Box<dyn Operation>>);
 
 impl Observed {
@@ -92,7 +92,6 @@ impl Observed {
         Self(observer.and_then(|observer| observer.sending(message)))
     }
 
-    /// Runs a future within the operation.
     pub(crate) fn run<F: Future>(&self, mut future: Pin<&mut F>) -> impl Future<Output = F::Output> {
         poll_fn(move |cx| {
             let Some(operation) = &self.0 else { return future.as_mut().poll(cx) };

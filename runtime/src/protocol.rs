@@ -1,4 +1,4 @@
-//! The rules of a protocol on top of JSON-RPC.
+//! Hooks for the rules of a protocol on top of JSON-RPC.
 
 use std::any::Any;
 use std::borrow::Cow;
@@ -13,13 +13,13 @@ use crate::error::CallError;
 use crate::jsonrpc::errors;
 use crate::transport::{Extensions, FreeForm};
 
-/// The rules of a protocol: which messages may be sent when, which version they belong to, and what its own
-/// notifications do. A connection applies them to all messages. All methods but two have defaults.
+/// The rules of a protocol: which messages may be sent when, which version they belong to, and what its notifications
+/// do. A connection applies them to every message. All methods but two have defaults.
 pub trait Protocol: Send + Sync + 'static {
-    /// The data that the protocol keeps about a message. Handlers get it from [`Context::scope`].
+    /// What the protocol keeps about a message. Handlers read it with [`Context::scope`].
     type Scope: Send + Sync + 'static;
 
-    /// Returns the rules that hold for the whole connection. Called once.
+    /// Returns the fixed rules of the connection. Called once.
     fn rules(&self) -> Rules {
         Rules::default()
     }
@@ -33,7 +33,7 @@ pub trait Protocol: Send + Sync + 'static {
         Err(errors::invalid_request("batches are not supported; send one message at a time"))
     }
 
-    /// Returns the `id` of an error response to a message whose ID cannot be read. By default null, as in JSON-RPC.
+    /// Returns the `id` of an error response to a message whose ID cannot be read. JSON-RPC's `null` by default.
     fn unknown_id(&self) -> ErrorId {
         ErrorId::Null
     }
@@ -45,20 +45,21 @@ pub trait Protocol: Send + Sync + 'static {
     /// Returns the error response if the request is not allowed, or not allowed yet.
     fn admit(&self, request: &Received<'_>) -> Result<Admission<Self::Scope>, ErrorObject>;
 
-    /// Returns the version of a notification, and what it does. `None` drops it.
+    /// Returns the version and effect of a notification. `None` drops it.
     fn classify(&self, notification: &Received<'_>) -> Option<Notice<Self::Scope>>;
 
-    /// Returns the name of what a request is about, such as a tool, for logs.
+    /// Returns the target of a request, such as the name of a tool, for logs.
     fn subject<'c>(&self, _context: &'c Context) -> Option<&'c str> {
         None
     }
 
-    /// Returns where the messages of a method have free-form JSON, for [`Limits::memory`](crate::Limits::memory).
+    /// Returns where the messages of a method contain free-form JSON, which takes less of
+    /// [`Limits::memory`](crate::Limits::memory) than decoded values.
     fn free_form(&self, _method: &str) -> FreeForm {
         FreeForm::default()
     }
 
-    /// Corrects the params of a request that do not have the type of its handler. By default, they are an error.
+    /// Corrects params that do not decode as the handler's type. By default, such params are an error.
     fn repair_params(&self, _context: &Context, _params: Option<&Json>, _error: &mcpgen_types::Error) -> Option<Json> {
         None
     }
@@ -81,13 +82,13 @@ pub trait Protocol: Send + Sync + 'static {
         Ok(())
     }
 
-    /// Called before a request is sent on behalf of another one. The request is sent when the future completes. Its value
-    /// is dropped when the call ends.
+    /// Called before a request is sent on behalf of another one. The request is sent once the future completes, and the
+    /// future's value is dropped when the call ends.
     fn before_call(&self, _context: &Context) -> Option<BoxFuture<'static, Box<dyn Any + Send>>> {
         None
     }
 
-    /// Processes the result of a request that was sent. It is called before any later message is processed.
+    /// Processes the result of an outgoing request, before any later message is processed.
     ///
     /// # Errors
     ///
@@ -96,28 +97,28 @@ pub trait Protocol: Send + Sync + 'static {
         Ok(result)
     }
 
-    /// Returns the notification that cancels a request that was sent, possibly on behalf of another message. By default,
-    /// the peer is not notified.
+    /// Returns the notification that cancels an outgoing request, which may have been sent on behalf of another
+    /// message. By default, the peer is not notified.
     fn cancellation(&self, _id: &RequestId, _on_behalf_of: Option<&Context>) -> Option<Cancellation> {
         None
     }
 }
 
-/// The rules that hold for the whole connection.
+/// Rules that hold for the whole connection.
 #[derive(Clone, Debug, Default)]
 pub struct Rules {
-    /// The methods whose requests last until something else ends, such as a subscription. They have limits of their own;
-    /// see [`Limits::long_lived`](crate::Limits::long_lived).
+    /// Methods whose requests last until something else ends, such as subscriptions. They are limited separately, by
+    /// [`Limits::long_lived`](crate::Limits::long_lived).
     pub long_lived: &'static [&'static str],
-    /// Whether the idle timeouts of calls do not run while this side handles a request, such as a question to the user.
+    /// Whether the idle timeouts of calls stop while this side handles a request, such as a question to the user.
     pub pauses_timeouts: bool,
-    /// Whether `"params": null` is the same as no `params`. Otherwise it is an error.
+    /// Whether `"params": null` means the same as no `params`. Otherwise it is an error.
     pub null_params: bool,
-    /// The response to a cancelled request. By default, it gets none.
+    /// The response to a cancelled request. By default, it gets no response.
     pub cancelled: Option<ErrorObject>,
 }
 
-/// A request or notification that was received.
+/// An incoming request or notification.
 #[derive(Clone, Copy, Debug)]
 #[non_exhaustive]
 pub struct Received<'a> {
@@ -127,12 +128,12 @@ pub struct Received<'a> {
     pub method: &'a str,
     /// The params, not decoded yet; `None` if absent.
     pub params: Option<&'a Json>,
-    /// Whether it is part of a batch.
+    /// Whether the message is part of a batch.
     pub in_batch: bool,
-    /// The request with the same ID that has no response yet, if there is one. Such a request is refused, unless it
-    /// [begins a session](Admission::NewSession).
+    /// An unfinished request with the same ID. A request that reuses an ID is refused unless it [begins a
+    /// session](Admission::NewSession).
     pub open: Option<&'a Context>,
-    /// The values that the transport attached.
+    /// Values that the transport attached.
     pub extensions: &'a Extensions,
 }
 
@@ -144,7 +145,7 @@ impl Received<'_> {
     }
 }
 
-/// A request or notification that is about to be sent.
+/// An outgoing request or notification, before it is sent.
 #[derive(Debug)]
 #[non_exhaustive]
 pub struct Sending<'a> {
@@ -152,15 +153,15 @@ pub struct Sending<'a> {
     pub id: Option<&'a RequestId>,
     /// The method.
     pub method: &'a str,
-    /// The version that defines the message, or `None` if the message is not typed.
+    /// The version that defines the message, or `None` if the message is untyped.
     pub version: Option<Version>,
     /// The encoded params.
     pub params: Option<Json>,
-    /// The message on behalf of which it is sent.
+    /// The message on whose behalf this one is sent.
     pub on_behalf_of: Option<&'a Context>,
-    /// Whether the caller wants reports of progress.
+    /// Whether the caller wants progress reports.
     pub wants_progress: bool,
-    /// Whether the peer is notified if the caller drops the call, with [`Protocol::cancellation`].
+    /// Whether the peer is notified with [`Protocol::cancellation`] if the caller drops the call.
     pub can_cancel: bool,
 }
 
@@ -179,33 +180,33 @@ impl Sending<'_> {
     }
 }
 
-/// The decision about a request.
+/// What to do with a request.
 #[derive(Clone, Debug)]
 pub enum Admission<S> {
     /// Call the handler for this version, with this scope.
     Handle(Version, S),
     /// Send this result at once, without calling a handler.
     Respond(Json),
-    /// Send this result at once. It begins a new session: requests that were sent to the client before fail, and those for
-    /// which `ends` returns true are cancelled.
+    /// Send this result at once and begin a new session. Requests that were sent to the previous client fail, and
+    /// incoming ones for which `ends` returns true are cancelled.
     NewSession {
         /// The result.
         result: Json,
-        /// Returns whether a request belongs to the session before.
+        /// Whether a request belongs to the previous session.
         ends: fn(&Context) -> bool,
     },
-    /// Ignore the request and send no response, for this reason.
+    /// Send no response, for this reason.
     Drop(&'static str),
 }
 
-/// What a notification does.
+/// How to treat a notification.
 #[derive(Clone, Debug)]
 pub struct Notice<S> {
-    /// The version that its handler has. `None` for a notification that has an effect, but no handler.
+    /// The version whose handler is called. `None` if the notification has only an effect.
     pub version: Option<Version>,
-    /// The scope for its handler.
+    /// The scope for the handler.
     pub scope: S,
-    /// Its effect. A notification whose effect finds its request is not passed to a handler.
+    /// The effect on a request. If it finds its request, no handler is called.
     pub effect: Effect,
 }
 
@@ -222,19 +223,19 @@ impl<S> Notice<S> {
     }
 }
 
-/// The effect of a notification on a request, if there is a request with the ID.
+/// What a notification does to the request with a given ID, if there is one.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub enum Effect {
-    /// It has none.
+    /// Nothing.
     None,
-    /// Cancels a request that was received.
+    /// Cancels an incoming request.
     Cancel(RequestId),
-    /// Reports the progress of a request that was sent.
+    /// Reports the progress of an outgoing request.
     Progress(RequestId, Json),
-    /// Belongs to a request that was sent, such as a subscription.
+    /// Belongs to an outgoing request, such as a subscription.
     Deliver(RequestId),
-    /// Ends a request that was sent and to which notifications are delivered.
+    /// Ends an outgoing request to which notifications are delivered.
     End(RequestId),
 }
 
@@ -254,12 +255,12 @@ impl Cancellation {
     }
 }
 
-/// A [`Protocol`] whose type of scope is known only to its contexts.
+/// A [`Protocol`] with its scope type erased.
 pub(crate) trait ErasedProtocol: Any + Send + Sync {
     fn rules(&self) -> Rules;
     fn check_batch(&self) -> Result<(), ErrorObject>;
     fn unknown_id(&self) -> ErrorId;
-    /// Takes the parts if the request is handled.
+    /// Takes the parts if the request goes to a handler.
     fn admit(&self, request: &Received<'_>, parts: &mut Option<Parts>) -> Result<Admission<Context>, ErrorObject>;
     /// Takes the parts if `is_handled` returns true for the version.
     fn classify(

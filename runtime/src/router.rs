@@ -24,7 +24,7 @@ pub struct AnyRequest {
     pub method: Cow<'static, str>,
     /// The undecoded params, or `None` if absent.
     pub params: Option<Json>,
-    /// The context: ID, peer, metadata and so on.
+    /// The context: ID, peer, extensions and so on.
     pub context: Context,
 }
 
@@ -35,7 +35,7 @@ pub struct AnyNotification {
     pub method: Cow<'static, str>,
     /// The undecoded params, or `None` if absent.
     pub params: Option<Json>,
-    /// The context: ID, peer, metadata and so on.
+    /// The context: peer, extensions and so on.
     pub context: Context,
 }
 
@@ -76,9 +76,8 @@ pub(super) type NotificationFn = Arc<dyn Fn(AnyNotification) -> Pin<Box<dyn Futu
 
 /// An async function that handles requests of type `R`.
 ///
-/// You do not implement this trait. Every async function or closure that takes a [`Context`] and the params, and
-/// returns a `Result` with the request's result, is a handler. Its error can be any type that converts into
-/// [`ErrorObject`].
+/// You do not implement this trait. Any async function or closure qualifies if it takes a [`Context`] and the params,
+/// and returns a `Result` with the request's result. The error can be any type that converts into [`ErrorObject`].
 pub trait RequestHandler<R: Request>:
     Fn(Context, R::Params) -> <Self as RequestHandler<R>>::Future + Send + Sync + 'static
 {
@@ -101,8 +100,7 @@ where
 
 /// An async function that handles notifications of type `N`.
 ///
-/// You do not implement this trait. Every async function or closure that takes a [`Context`] and the params is a
-/// handler.
+/// You do not implement this trait. Any async function or closure qualifies if it takes a [`Context`] and the params.
 pub trait NotificationHandler<N: Notification>:
     Fn(Context, N::Params) -> <Self as NotificationHandler<N>>::Future + Send + Sync + 'static
 {
@@ -121,8 +119,8 @@ where
 
 /// Routes requests and notifications to their handlers by version and method.
 ///
-/// A router is a [`Service`] for requests. Clones share their handlers; adding a handler to a clone does not change the
-/// original.
+/// A router is a [`Service`] for requests. Clones are cheap and independent: a handler added to a clone does not appear
+/// in the original.
 #[derive(Clone, Default)]
 pub struct Router(Arc<Routes>);
 
@@ -132,12 +130,12 @@ struct Routes {
     notifications: Handlers<NotificationFn>,
     fallback: Option<RequestFn>,
     notification_fallback: Option<NotificationFn>,
-    /// Whether all versions are supported, even those without handlers of their own.
+    /// Whether versions without handlers are supported, too.
     is_for_every_version: bool,
 }
 
-/// The handlers of each method and their versions. Handlers of custom methods have no version. The peer cannot add keys,
-/// so the hash function may be a fast one.
+/// Handlers by method. Those of custom methods have no version. The peer cannot add keys, so a fast hash function is
+/// safe.
 type Handlers<H> = HashMap<Cow<'static, str>, Vec<(Option<Version>, H)>, foldhash::fast::RandomState>;
 
 fn add<H>(handlers: &mut Handlers<H>, version: Option<Version>, method: Cow<'static, str>, handler: H) {
@@ -152,7 +150,7 @@ fn find<'h, H>(handlers: &'h Handlers<H>, version: Version, method: &str) -> Opt
     of(Some(version)).or_else(|| of(None))
 }
 
-/// Decodes the params of a request. If they are not valid, the protocol may repair them.
+/// Decodes a request's params. Invalid params may be repaired by the protocol.
 ///
 /// # Errors
 ///
@@ -167,7 +165,7 @@ pub fn params<R: Request>(request: &AnyRequest) -> Result<R::Params, mcpgen_type
     })
 }
 
-/// Encodes the result of a handler's future.
+/// Encodes what a handler's future returns.
 pub fn encode_response<T: Encode, E: Into<ErrorObject>>(
     result: impl Future<Output = Result<T, E>> + Send + 'static,
 ) -> ResponseFuture {
@@ -181,7 +179,7 @@ impl Router {
         Self::default()
     }
 
-    /// Returns this router's own routes, copied from its clones if they are shared.
+    /// Copies the routes first if a clone shares them.
     fn routes(&mut self) -> &mut Routes {
         Arc::make_mut(&mut self.0)
     }
@@ -192,7 +190,7 @@ impl Router {
         self.encoded_request::<R, R::Result, _, _, _>(handler)
     }
 
-    /// Like [`request`](Self::request), but the result can have any type that encodes as `R`'s result.
+    /// Like [`request`](Self::request), but for any type that encodes as `R`'s result.
     #[must_use]
     pub fn encoded_request<R, T, F, Fut, E>(self, handler: F) -> Self
     where
@@ -208,7 +206,7 @@ impl Router {
         })
     }
 
-    /// Adds a handler that receives the undecoded params, for one version or, with `None`, for all of them.
+    /// Adds a handler that receives undecoded params, for one version or, with `None`, for all.
     #[must_use]
     pub fn raw_request(
         mut self,
@@ -289,7 +287,7 @@ impl Router {
         self
     }
 
-    /// Adds a handler for requests of all other methods.
+    /// Sets the handler for requests that no other handler matches.
     #[must_use]
     pub fn fallback<F, Fut>(mut self, handler: F) -> Self
     where
@@ -300,7 +298,7 @@ impl Router {
         self
     }
 
-    /// Adds a handler for notifications of all other methods.
+    /// Sets the handler for notifications that no other handler matches.
     #[must_use]
     pub fn notification_fallback<F, Fut>(mut self, handler: F) -> Self
     where
@@ -311,10 +309,9 @@ impl Router {
         self
     }
 
-    /// Wraps the handlers of all requests, and the fallback, in a middleware layer. Handlers that are added later, and
-    /// notifications, are not wrapped.
+    /// Wraps the request handlers added so far, and the fallback, in a middleware layer. Notifications are not wrapped.
     ///
-    /// A layer added later wraps those added earlier. The layer also receives requests that have no handler.
+    /// The last layer added is the outermost. Layers also see requests without a handler.
     #[must_use]
     pub fn layer<L>(self, layer: L) -> Self
     where
@@ -339,7 +336,7 @@ impl Router {
         }))
     }
 
-    /// Replaces the handlers of all requests and notifications.
+    /// Replaces each request and notification handler by what the function returns for it.
     #[must_use]
     pub fn map_handlers(
         mut self,
@@ -356,7 +353,7 @@ impl Router {
         self
     }
 
-    /// Adds the handlers of another router, except its fallback. They replace those of the same method and version.
+    /// Adds another router's handlers, but not its fallback. They replace handlers of the same method and version.
     #[must_use]
     pub fn with_handlers_of(mut self, other: &Self) -> Self {
         let routes = self.routes();
@@ -374,7 +371,7 @@ impl Router {
         self
     }
 
-    /// Returns the method's name. If the method has a handler, this shares the router's string where it can.
+    /// Returns the method's name, shared with the router if it has a handler, which saves an allocation per message.
     #[must_use]
     pub fn intern_method(&self, method: &str) -> Cow<'static, str> {
         let Routes { requests, notifications, .. } = &*self.0;
@@ -383,21 +380,21 @@ impl Router {
         known.cloned().unwrap_or_else(|| method.to_owned().into())
     }
 
-    /// Declares that the present handlers work in every version, so that a handler of one version, which is added later,
-    /// does not exclude the others.
+    /// Declares that the handlers added so far work in every version. A handler added later for one version then does
+    /// not rule out the others.
     #[must_use]
     pub fn for_every_version(mut self) -> Self {
         self.routes().is_for_every_version = true;
         self
     }
 
-    /// Returns whether the router was [declared](Self::for_every_version) to support every version.
+    /// Returns whether the router was [declared](Self::for_every_version) to work in every version.
     #[must_use]
     pub fn is_for_every_version(&self) -> bool {
         self.0.is_for_every_version
     }
 
-    /// Returns the versions that have at least one request handler of their own, ordered by name.
+    /// Returns the versions for which a request handler was added, ordered by name.
     #[must_use]
     pub fn versions(&self) -> Vec<Version> {
         let mut found: Vec<Version> = self.0.requests.values().flatten().filter_map(|(version, _)| *version).collect();
@@ -412,8 +409,7 @@ impl Router {
         find(&self.0.requests, version, method).is_some()
     }
 
-    /// Handles a request. If no handler matches, the fallback does; without one, the request fails with "method not
-    /// found".
+    /// Handles a request, with the fallback if no handler matches. Without a fallback, fails with "method not found".
     pub fn handle_request(&self, request: AnyRequest) -> ResponseFuture {
         let known = find(&self.0.requests, request.context.version(), &request.method);
         match known.or(self.0.fallback.as_ref()) {
@@ -434,7 +430,7 @@ impl Router {
         self.notification_handler(version, method).is_some()
     }
 
-    /// Handles a notification. Ignores it if it has no handler.
+    /// Handles a notification. Ignores one without a handler.
     pub fn handle_notification(&self, message: AnyNotification) -> Pin<Box<dyn Future<Output = ()> + Send>> {
         match self.notification_handler(message.context.version(), &message.method) {
             Some(handle) => handle(message),

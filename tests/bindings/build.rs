@@ -1,4 +1,4 @@
-//! Generates bindings of the tool lists of `tests/proof` and of this crate.
+//! Generates bindings from the tool lists of `tests/proof` and of this crate.
 
 use std::error::Error;
 use std::fs;

@@ -1,4 +1,4 @@
-//! Generates the modules of schemas that extend revisions, and that of a protocol of its own.
+//! Generates modules from schemas that extend revisions, and from one that extends none.
 
 use std::path::PathBuf;
 
@@ -17,8 +17,8 @@ fn main() -> Result<()> {
     unchanged()
 }
 
-/// Generates a module for each vendored revision, whose schema changes nothing. Writes the file that includes them, and a
-/// macro with their names.
+/// Generates a module for each vendored revision, whose schema changes nothing. Writes the file that includes the
+/// modules, and a macro with their names.
 fn unchanged() -> Result<()> {
     let (mut includes, mut names) = (String::new(), String::new());
     for folder in std::fs::read_dir("../../schema")? {
@@ -38,7 +38,8 @@ fn unchanged() -> Result<()> {
     Ok(())
 }
 
-/// Generates the module of a revision with changes: definitions that are new, or that replace those of the revision.
+/// Generates the module of a revision with changes, which are new definitions and definitions that replace those of the
+/// revision.
 fn extended(module: &str, revision: &str, changes: &str) -> Result<()> {
     println!("cargo::rerun-if-changed={changes}");
     let (mut schema, mut changes) = (read(&official(revision))?, read(changes)?);

@@ -1,9 +1,8 @@
 //! Generates modules from schemas: each group of the JSON-Schema-Test-Suite that the generator accepts, and each schema
 //! of MCP's extensions.
 //!
-//! `MCPGEN_JSON_SCHEMA_SUITE` is the folder of the suite's tests. Without it, only our own groups in `sample` are
-//! generated. `MCPGEN_COMPILED_MUTANTS` is the number of mutants of each extension that are also generated; the default
-//! is 0.
+//! `MCPGEN_JSON_SCHEMA_SUITE` is the folder of the suite's tests. Without it, only our groups in `sample` are
+//! generated. `MCPGEN_COMPILED_MUTANTS` is the number of mutants of each extension to generate, by default 0.
 
 use std::error::Error;
 use std::path::{Path, PathBuf};
@@ -15,7 +14,6 @@ use mcpgen_model::{Json, Origin, Shape};
 #[path = "../../codegen/tests/support/documents.rs"]
 mod documents;
 
-/// The files that `lib.rs` includes.
 #[derive(Default)]
 struct Output {
     folder: PathBuf,
@@ -61,7 +59,6 @@ fn main() -> Result<(), Box<dyn Error>> {
 }
 
 impl Output {
-    /// Generates the groups of a file.
     fn suite(&mut self, path: &Path, dialect: Dialect) -> Result<(), Box<dyn Error>> {
         let path = path.canonicalize()?;
         let Json::Array(groups) = Json::parse(&std::fs::read_to_string(&path)?)? else {
@@ -91,7 +88,6 @@ impl Output {
         Ok(())
     }
 
-    /// Generates all definitions of a schema.
     fn extension(&mut self, name: &str, path: &Path) -> Result<(), Box<dyn Error>> {
         let path = path.canonicalize()?;
         let protocol = mcpgen::model(Document::read(&path)?, "extension", false)?;
@@ -129,7 +125,6 @@ impl Output {
         Ok(())
     }
 
-    /// Writes a module. Returns its name.
     fn module(&mut self, name: &str, protocol: &Protocol) -> Result<String, Box<dyn Error>> {
         let name: String = name
             .replace(['-', '.'], "_")

@@ -1,4 +1,5 @@
-//! Writes the registry: every definition of every vendored revision and extension, with functions that decode, encode and build it.
+//! Writes the registry: every definition of every vendored revision and extension, with functions that decode, encode
+//! and build its values.
 
 #[path = "build/registry.rs"]
 mod registry;

@@ -1,10 +1,10 @@
-//! Generates a module from each contract: those in `contracts`, and published ones if they are there.
+//! Generates a module from each contract in `contracts`, and from the published contracts if they are there.
 
 use std::path::{Path, PathBuf};
 
 use mcpgen::{Generator, Mapping};
 
-/// Published contracts, below `../../../shared/family`, with the names of their modules.
+/// Published contracts in `../../../shared/family`, with the names of their modules.
 const PUBLISHED: [(&str, &str); 4] = [
     ("acp", "acp-v1.json"),
     ("lsp", "lsp-3.17-metaModel.json"),

@@ -512,6 +512,40 @@ fn long_names_are_shortened() {
     assert!(trust.iter().map(size).sum::<usize>() < 1_000_000);
 }
 
+/// The names of items are short in findings, too. Names with the same beginning differ.
+#[test]
+fn long_names_of_items_are_shortened() {
+    let long = |end: &str| "n".repeat(100_000) + end;
+    let list = |list: &str, item: &str| Snapshot::parse("test", format!(r#"{{"{list}": [{item}]}}"#).as_bytes());
+    let texts =
+        |of: &str| (0..1_000).map(|at| format!(r#""p{at}": {{"{of}": "string"}}"#)).collect::<Vec<_>>().join(", ");
+    let tool = |of: &str| {
+        let schema = format!(r#""inputSchema": {{"type": "object", "properties": {{{}}}}}"#, texts(of));
+        format!(r#"{{"name": "{}", {schema}}}"#, long(""))
+    };
+    let prompt = |required: bool, end: &str| {
+        let argument = |at: usize| format!(r#"{{"name": "{at}", "required": {required}}}"#);
+        let arguments = (0..1_000).map(argument).collect::<Vec<_>>().join(", ");
+        format!(r#"{{"name": "{}", "arguments": [{arguments}]}}"#, long(end))
+    };
+    let resource = |end: &str| format!(r#"{{"uri": "{}", "name": "r", "mimeType": "{}"}}"#, long(""), long(end));
+    for (kind, old, new, count) in [
+        ("tools", tool("type"), tool("format"), 2_000),
+        ("prompts", prompt(false, ""), prompt(true, ""), 1_000),
+        ("prompts", prompt(false, "a"), prompt(false, "b"), 2),
+        ("resources", resource("a"), resource("b"), 1),
+    ] {
+        let [old, new] = [old, new].map(|item| list(kind, &item).expect("a snapshot"));
+        let found = lists::diff(&old, &new).findings;
+        assert_eq!(found.len(), count, "{kind}");
+        let size = |it: &mcpgen_diff::Finding| it.subject.len() + it.detail.len() + it.message.len();
+        assert!(found.iter().all(|it| size(it) < 2_000), "{kind}");
+        let subjects: std::collections::BTreeSet<_> =
+            found.iter().map(|it| (it.rule, &it.subject, &it.detail)).collect();
+        assert_eq!(subjects.len(), count, "{kind}");
+    }
+}
+
 /// Nobody has approved a new tool yet, nor its texts.
 #[test]
 fn new_tools_concern_trust() {

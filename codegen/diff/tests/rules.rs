@@ -421,12 +421,16 @@ fn alternatives_that_another_one_absorbed_are_compared() {
         let list = r#""List": {"type": "object", "properties": {"list": {"type": "array"}, "meta": {"type": "object"}}, "required": ["list"]}"#;
         let alternatives = ["Result", "List", "Call"].map(|name| format!(r##"{{"$ref": "#/$defs/{name}"}}"##));
         let answer = format!(r#""Answer": {{"anyOf": [{}]}}"#, alternatives.join(", "));
-        format!(r#"{{"$defs": {{{result}, {list}, {call}, {answer}}}}}"#)
+        let reply = r##""Reply": {"$ref": "#/$defs/Answer"}"##;
+        let message = r##""Message": {"type": "object", "properties": {"reply": {"$ref": "#/$defs/Reply"}}}"##;
+        format!(r#"{{"$defs": {{{result}, {list}, {call}, {answer}, {reply}, {message}}}}}"#)
     };
     for (old, new) in [("object", "string"), ("string", "object")] {
         let (old, new) = models(&schema(old), &schema(new));
         let types = diff(&old, &new).types;
-        let answer = types.iter().find(|it| it.name == "Answer").expect("the union");
-        assert_eq!((answer.old_to_new, answer.new_to_old), (Verdict::Breaking, Verdict::Breaking));
+        for name in ["Answer", "Message"] {
+            let found = types.iter().find(|it| it.name == name).expect("a type");
+            assert_eq!((found.old_to_new, found.new_to_old), (Verdict::Breaking, Verdict::Breaking), "{name}");
+        }
     }
 }

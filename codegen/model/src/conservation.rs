@@ -1,4 +1,4 @@
-//! Conservation: checks that every definition has a Rust name, and a known reason if it is not a separate type.
+//! Checks that no definition gets lost. Each has a Rust name, and a known reason if it has no separate type.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -6,20 +6,20 @@ use mcpgen_schema::{Error, Problem};
 
 use crate::{AliasRule, Origin, Protocol, Shape};
 
-/// How a definition is generated.
+/// What became of a definition.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, strum::IntoStaticStr)]
 #[strum(serialize_all = "lowercase")]
 pub enum Outcome {
-    /// As a type of this kind.
+    /// A type of this kind.
     Emitted(&'static str),
-    /// As an alias of a type expression.
+    /// An alias of a type expression.
     Aliased,
-    /// As an alias, by this rule.
+    /// An alias, due to this rule.
     Absorbed(&'static str),
 }
 
 impl Outcome {
-    /// Returns the outcome of a definition of this shape.
+    /// Returns the outcome for a definition with this shape.
     pub fn of(shape: &Shape) -> Outcome {
         match shape {
             Shape::Core(_) => Outcome::Absorbed("core type"),
@@ -35,7 +35,7 @@ impl Outcome {
         self.into()
     }
 
-    /// Returns the kind of type or the name of the rule.
+    /// Returns the kind of the type, or the name of the rule.
     pub fn detail(self) -> Option<&'static str> {
         match self {
             Outcome::Emitted(detail) | Outcome::Absorbed(detail) => Some(detail),
@@ -44,11 +44,10 @@ impl Outcome {
     }
 }
 
-/// Counts the definitions by outcome.
+/// Counts definitions by outcome.
 ///
 /// # Errors
-/// [`Error::Schema`] with every definition that has no type, or whose Rust name is not unique. Both are defects of
-/// mcpgen.
+/// Returns [`Error::Schema`] with every definition that has no type or no unique Rust name. Either is a bug in mcpgen.
 pub fn conservation(protocol: &Protocol) -> Result<BTreeMap<Outcome, usize>, Error> {
     let mut outcomes = BTreeMap::new();
     let mut problems = Vec::new();

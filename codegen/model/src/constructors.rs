@@ -1,10 +1,10 @@
-//! Which members a constructor takes by name instead of by position.
+//! Decides which members a constructor takes by name rather than by position.
 
 use crate::protocol::Protocol;
 use crate::types::{Member, Shape, Type, TypeId};
 
-/// Returns the places of the members that the constructor of a type does not take: of neighbours with the same primitive
-/// type, all but the first. Callers could exchange them, and the compiler would not notice.
+/// Returns the indexes of members that the constructor does not take by position. Of neighbours with the same primitive
+/// type, that is all but the first: callers could swap them without the compiler noticing.
 pub fn named_members(protocol: &Protocol, id: TypeId) -> Vec<usize> {
     let def = &protocol.types[id];
     let Shape::Struct(body) = &def.shape else { return Vec::new() };

@@ -1,4 +1,4 @@
-//! Types in words.
+//! Describes types in words.
 
 use mcpgen_schema::json::Json;
 use mcpgen_schema::normal::Length;
@@ -33,32 +33,32 @@ impl Protocol {
     }
 }
 
-/// A shape in words.
+/// A type's shape, described in words.
 #[derive(Clone, Debug)]
 pub struct Outline<'s> {
-    /// What the parts are, such as `one of`. Empty for the members of an object and for a single type.
+    /// Introduces the parts, as in `one of`. Empty for an object's members or a single type.
     pub words: String,
-    /// The parts.
+    /// The parts, in order.
     pub parts: Vec<Part<'s>>,
     /// Further facts, such as limits.
     pub notes: Vec<String>,
 }
 
-/// A part of a shape.
+/// A part of an outline.
 #[derive(Clone, Copy, Debug)]
 pub enum Part<'s> {
-    /// A member of an object.
+    /// A named member of an object.
     Member(&'s Member),
-    /// A value of an enumeration.
+    /// A value of an enum.
     Value(&'s Json),
-    /// A type, with the name of a variant or an empty name.
+    /// A type, with the variant's name, which is empty outside unions.
     Type(&'s str, &'s Type),
     /// The type of all other members or items.
     Others(&'s Type),
 }
 
 impl Protocol {
-    /// Describes a shape.
+    /// Describes a shape in words.
     pub fn outline<'s>(&self, shape: &'s Shape) -> Outline<'s> {
         let variants = |variants: &'s [Variant]| variants.iter().map(|it| Part::Type(&it.rust, &it.content)).collect();
         let values = |values: &'s [Value]| values.iter().map(|value| Part::Value(&value.json)).collect();

@@ -1,6 +1,6 @@
-//! The sides of a connection, and the sets of messages that they send.
+//! The two sides of a connection, and the messages each sends.
 
-/// A side of the connection.
+/// One side of a connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, strum::IntoStaticStr)]
 #[strum(serialize_all = "kebab-case")]
 pub enum Side {
@@ -20,7 +20,7 @@ pub enum MessageKind {
     Notification,
 }
 
-/// One of the four sets of messages that the schema lists.
+/// All requests, or all notifications, that one side sends. The schema has a union for each of the four sets.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct MessageSet {
     /// The sender.
@@ -44,7 +44,7 @@ impl MessageKind {
 }
 
 impl MessageSet {
-    /// All sets.
+    /// All four sets.
     pub const ALL: [MessageSet; 4] = [
         MessageSet { sender: Side::Client, kind: MessageKind::Request },
         MessageSet { sender: Side::Server, kind: MessageKind::Request },
@@ -52,7 +52,7 @@ impl MessageSet {
         MessageSet { sender: Side::Server, kind: MessageKind::Notification },
     ];
 
-    /// Returns the definition that lists the messages: `ClientRequest`, ….
+    /// Returns the name of the union: `ClientRequest`, and so on.
     pub fn definition(self) -> &'static str {
         match (self.sender, self.kind) {
             (Side::Client, MessageKind::Request) => "ClientRequest",
@@ -62,7 +62,7 @@ impl MessageSet {
         }
     }
 
-    /// Returns the set that a definition of this name lists.
+    /// Returns the set whose union has this name.
     pub fn named(definition: &str) -> Option<MessageSet> {
         MessageSet::ALL.into_iter().find(|set| set.definition() == definition)
     }

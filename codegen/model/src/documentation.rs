@@ -1,4 +1,4 @@
-//! Documentation of a revision, from `schema/docs`.
+//! The documentation of a revision, from `schema/docs`.
 
 use std::collections::{BTreeSet, HashMap};
 use std::fmt;
@@ -8,9 +8,9 @@ use serde::Deserialize;
 /// The documentation of a revision.
 #[derive(Clone, Debug, Default)]
 pub struct Docs {
-    /// The texts.
+    /// The entries.
     pub entries: HashMap<DocTarget, DocEntry>,
-    /// The first revision that has an item.
+    /// The revision that introduced an item.
     pub since: HashMap<DocTarget, String>,
     /// The last revision that has an item, if a later one lacks it.
     pub until: HashMap<DocTarget, String>,
@@ -18,61 +18,62 @@ pub struct Docs {
     pub examples: HashMap<String, String>,
     /// JSON examples, by type name.
     pub json: HashMap<String, String>,
-    /// Types whose constructors take members by position that could be exchanged, because something else checks them.
+    /// Types whose constructors take members by position although callers could swap them, because a mistake would show
+    /// up elsewhere.
     pub positional: BTreeSet<String>,
 }
 
-/// The documentation of one type, member, value, variant or method.
+/// The documentation of one item.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(from = "TextOrTable")]
 pub struct DocEntry {
     /// Markdown, with intra-doc links to Rust names.
     pub doc: String,
-    /// The first revision in which the specification deprecates it.
+    /// The revision that deprecates it.
     pub deprecated_since: Option<String>,
-    /// The replacement of a deprecated item.
+    /// What to use instead, if it is deprecated.
     pub replacement: Option<String>,
 }
 
-/// Something that an entry can document.
+/// An item that can be documented.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum DocTarget {
     /// A type, by its schema name.
     Type(String),
     /// A member of a type, by its wire name.
     Member(String, String),
-    /// A value of an enumeration, as JSON.
+    /// A value of an enum, as JSON.
     Value(String, String),
     /// An inline variant of a union, by its Rust name.
     Variant(String, String),
     /// A method.
     Method(String),
-    /// The module of an extension.
+    /// An extension's module.
     Module,
 }
 
 impl Docs {
-    /// Returns the entry for a target.
+    /// Returns the entry for an item.
     pub fn of(&self, target: &DocTarget) -> Option<&DocEntry> {
         self.entries.get(target)
     }
 
-    /// Returns an example of how a type is used, in Rust.
+    /// Returns a Rust example for a type.
     pub fn example(&self, name: &str) -> Option<&str> {
         self.examples.get(name).map(String::as_str)
     }
 
-    /// Returns a JSON text of a type.
+    /// Returns a JSON example of a type.
     pub fn json(&self, name: &str) -> Option<&str> {
         self.json.get(name).map(String::as_str)
     }
 
-    /// Returns the first revision that has the target.
+    /// Returns the revision that introduced an item.
     pub fn since(&self, target: &DocTarget) -> Option<&str> {
         self.since.get(target).map(String::as_str)
     }
 
-    /// Returns the last revision that has the target, if later revisions do not have it.
+    /// Returns the last revision that has an item, if a later one lacks it.
     pub fn until(&self, target: &DocTarget) -> Option<&str> {
         self.until.get(target).map(String::as_str)
     }
@@ -91,7 +92,6 @@ impl fmt::Display for DocTarget {
     }
 }
 
-/// The two forms of an entry: a text or a table.
 #[derive(Deserialize)]
 #[serde(untagged, deny_unknown_fields)]
 enum TextOrTable {

@@ -1,4 +1,4 @@
-//! A vendored extension or companion format: its name, its version and its place in the generated crate.
+//! Vendored extensions and companion formats.
 
 use std::collections::BTreeMap;
 
@@ -12,57 +12,57 @@ use crate::types::TypeId;
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Extension {
-    /// The extension's name, `tasks` or `server-card`.
+    /// The name, such as `tasks` or `server-card`.
     pub name: String,
     /// The version of the upstream file: a release, a date or a commit.
     pub version: String,
     /// Whether upstream may still change this version.
     pub status: Status,
-    /// The revision whose types the extension uses where its definitions are equal.
+    /// The revision to share equal types with.
     pub core: String,
-    /// The repository and the path of the upstream file.
+    /// Repository and path of the upstream file.
     pub upstream: String,
-    /// SHA-256 of the upstream file, in hex.
+    /// SHA-256 of the upstream file, in hexadecimal digits.
     pub sha256: String,
     /// The Rust module below `ext`.
     pub module: String,
-    /// The feature of the generated crate.
+    /// The cargo feature of the generated crate.
     pub feature: String,
 }
 
 impl Extension {
-    /// Returns the default module of an extension.
+    /// Returns the default module name.
     pub fn module_of(name: &str) -> String {
         module_name(name)
     }
 
-    /// Returns whether a version is a commit of upstream.
+    /// Returns whether a version is a Git commit.
     pub fn is_commit(version: &str) -> bool {
         version.len() == 40 && version.bytes().all(|byte| byte.is_ascii_hexdigit())
     }
 
-    /// Returns the default feature of an extension.
+    /// Returns the default feature name.
     pub fn feature_of(name: &str) -> String {
         format!("ext-{}", name.to_lowercase())
     }
 }
 
-/// The revision that an extension extends, and the types that both have.
+/// The revision that an extension builds on, and the types they have in common.
 #[derive(Clone, Debug)]
 pub struct Extends {
-    /// The version of the extension, or `None` if it is not vendored.
+    /// The extension's version, or `None` if it is not vendored.
     pub version: Option<String>,
-    /// The name of the revision.
+    /// The revision's name.
     pub revision: String,
-    /// The module of the revision.
+    /// The revision's module.
     pub module: String,
-    /// SHA-256 of the revision's definitions without prose, in hex.
+    /// SHA-256 of the revision's definitions without prose, in hexadecimal digits.
     pub digest: String,
-    /// The types that are equal to a type of the revision, with the Rust name of that type.
+    /// Types taken from the revision, with their Rust names there.
     pub shared: BTreeMap<TypeId, String>,
 }
 
-/// Returns the path of an extension's schema, below the root.
+/// Returns the path of an extension's schema, relative to the root.
 pub fn extension_path(name: &str) -> String {
     format!("schema/extensions/{name}/schema.json")
 }

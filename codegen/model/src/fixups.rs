@@ -1,4 +1,4 @@
-//! Fixups: corrections of defects in official schemas. Only `inline` makes exceptions for certain schemas as well.
+//! Fixups: corrections of mistakes in official schemas. Together with `inline`, this is the only place for exceptions.
 
 use std::sync::LazyLock;
 
@@ -7,54 +7,54 @@ use mcpgen_schema::text::sha256;
 use mcpgen_schema::{Document, Error, Problem};
 use serde::Deserialize;
 
-/// The corrections in `fixups.toml`.
+/// The contents of `fixups.toml`.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Fixups {
-    /// The corrections of schemas.
+    /// Corrections of schemas.
     #[serde(rename = "fixup")]
     pub schemas: Vec<Fixup>,
-    /// The corrections of capabilities.
+    /// Corrections of capabilities.
     #[serde(rename = "capability")]
     pub capabilities: Vec<CapabilityFixup>,
 }
 
-/// A correction of a schema. It is applied before the schema is interpreted.
+/// Corrects a schema before it is interpreted.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Fixup {
-    /// A stable name.
+    /// A stable name for messages.
     pub name: String,
-    /// The revisions and extensions whose schema is known to have the defect. In other schemas, such as those of new
-    /// revisions, the fixup is applied where it matches.
+    /// Revisions and extensions known to have the mistake. In other schemas, such as a new revision's, the fixup
+    /// applies if it matches.
     pub revisions: Vec<String>,
-    /// The definition, or `*` for every definition that has the expected value at the pointer.
+    /// The definition, or `*` for every definition with the expected value at the pointer.
     pub definition: String,
-    /// JSON pointer inside the definition.
+    /// A JSON pointer inside the definition.
     pub pointer: String,
-    /// JSON text of the value that the fixup replaces. For a long value, `sha256:` and the digest of its compact text.
+    /// The JSON text to replace. For a long value, `sha256:` and the digest of its compact text.
     pub expects: String,
-    /// JSON text of the replacement. References to `$defs` are adapted to the dialect of the document.
+    /// The JSON text to replace it with. References to `$defs` are adapted to the document's dialect.
     pub becomes: String,
-    /// The reason.
+    /// Why this is a mistake.
     pub reason: String,
-    /// A link to the evidence.
+    /// Evidence for it.
     pub link: String,
 }
 
-/// A correction of the capability that a method needs, if it cannot be derived from the names in the schema.
+/// States the capability that a method needs, where the names in the schema do not tell.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct CapabilityFixup {
-    /// A stable name.
+    /// A stable name for messages.
     pub name: String,
-    /// The method. Revisions without it are not affected.
+    /// The method. Revisions without it are unaffected.
     pub method: String,
     /// The path of the capability.
     pub capability: Vec<String>,
-    /// The reason.
+    /// Why the capability cannot be derived.
     pub reason: String,
-    /// A link to the evidence.
+    /// Evidence for it.
     pub link: String,
 }
 
@@ -62,26 +62,26 @@ pub struct CapabilityFixup {
 pub static FIXUPS: LazyLock<Fixups> =
     LazyLock::new(|| toml::from_str(include_str!("../fixups.toml")).expect("a test reads the file"));
 
-/// The result of a fixup.
+/// What a fixup did.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Applied {
-    /// The fixup's name.
+    /// The name of the fixup.
     pub name: &'static str,
-    /// The pointers that it changed. Empty if it did not match.
+    /// Where it changed the schema. Empty if it did not match.
     pub pointers: Vec<String>,
 }
 
 impl Applied {
-    /// Returns whether the schema of this revision or extension is known to have the defect.
+    /// Returns whether this revision or extension is known to have the mistake.
     pub fn is_for(&self, name: &str) -> bool {
         FIXUPS.schemas.iter().any(|fixup| fixup.name == self.name && fixup.is_for(name))
     }
 }
 
-/// Applies the fixups to a document where they match.
+/// Applies all fixups that match.
 ///
 /// # Errors
-/// [`Error::Schema`] if a fixup for a released revision does not find the value that it expects.
+/// Returns [`Error::Schema`] if a fixup for a released revision does not find the value it expects.
 pub fn apply(document: &mut Document, revision: &str, released: bool) -> Result<Vec<Applied>, Error> {
     let mut applied = Vec::new();
     let mut problems = Vec::new();
@@ -146,7 +146,7 @@ impl Fixup {
     }
 }
 
-/// Removes descriptions, which official files have and vendored ones do not.
+/// Removes descriptions. Official files have them, but vendored ones do not.
 fn without_prose(json: &Json) -> Json {
     match json {
         Json::Object(members) => Json::Object(

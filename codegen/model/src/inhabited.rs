@@ -1,11 +1,11 @@
-//! Finds the types that have values.
+//! Finds types that have at least one value.
 
 use crate::protocol::Protocol;
 use crate::types::{Bounded, Member, Shape, Type};
 
 impl Protocol {
-    /// Returns for each type its position in an order in which the types that it needs come first. `None` if it has no
-    /// value, such as a type that requires a value of itself.
+    /// For each type, returns its position in an order where the types it requires come first. `None` if no value
+    /// exists, as for a type that requires a value of itself.
     pub fn inhabited(&self) -> Vec<Option<usize>> {
         let mut order = vec![None; self.types.len()];
         let mut found = 0;

@@ -1,4 +1,4 @@
-//! Reads `schema/names.toml`: which inline schemas repeat a definition, and new names of inline types.
+//! Reads `schema/names.toml`: inline schemas that are copies of a definition, and names for inline types.
 //!
 //! ```toml
 //! [apps]                                # the extension
@@ -23,10 +23,10 @@ use mcpgen_schema::json::Json;
 use mcpgen_schema::{Document, Error};
 use serde::Deserialize;
 
-/// The path of the file, below the root.
+/// Path of the file, relative to the root.
 pub const NAMES: &str = "schema/names.toml";
 
-/// The inline schemas of one extension or revision.
+/// The table for one extension or revision.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct InlineSchemas {
@@ -40,16 +40,16 @@ pub struct InlineSchemas {
     unions: BTreeMap<String, BTreeSet<String>>,
     #[serde(default)]
     places: BTreeMap<String, String>,
-    /// New names of inline types, by their generated names.
+    /// New names for inline types, by their generated names.
     #[serde(default)]
     pub names: BTreeMap<String, String>,
 }
 
 impl InlineSchemas {
-    /// Reads the tables of the file, by the name of the extension or revision. A project without the file has none.
+    /// Reads all tables, by extension or revision. A missing file means no tables.
     ///
     /// # Errors
-    /// [`Error::Io`], and [`Error::Usage`] if the file is malformed or a reason is missing.
+    /// Returns [`Error::Io`], or [`Error::Usage`] if the file is malformed or lacks a reason.
     pub fn read(root: &Path) -> Result<BTreeMap<String, InlineSchemas>, Error> {
         let path = root.join(NAMES);
         let text = Error::unless_missing(std::fs::read_to_string(&path), &path)?.unwrap_or_default();
@@ -64,16 +64,15 @@ impl InlineSchemas {
         Ok(all)
     }
 
-    /// Returns whether there are rules that replace inline schemas.
+    /// Returns whether any rule replaces inline schemas.
     pub fn replaces(&self) -> bool {
         !(self.objects.is_empty() && self.unions.is_empty() && self.places.is_empty())
     }
 
-    /// Replaces inline schemas by references to the definitions that they repeat, and copies those that the document
-    /// lacks from `core`.
+    /// Replaces inline schemas by references to the definitions they copy. Takes missing definitions from `core`.
     ///
     /// # Errors
-    /// [`Error::Usage`] if a rule matches nothing, or if there is no such definition.
+    /// Returns [`Error::Usage`] if a rule matches nothing or its definition does not exist.
     pub fn apply(&self, document: &mut Document, core: &Document) -> Result<(), Error> {
         let container = document.container();
         let mut rewriting = Rewriting { rules: self, container, used: BTreeSet::new() };
@@ -106,7 +105,7 @@ fn unmatched(file: &str, rule: &str) -> Error {
     Error::Usage(format!("{NAMES}: no inline schema of {file} matches the rule `{rule}`; correct or remove it"))
 }
 
-/// Copies a definition and those that it refers to, unless the document has them.
+/// Copies a definition and everything it refers to, unless already present.
 fn add(name: &str, document: &mut Document, core: &Document) {
     let (container, from) = (document.container(), core.container());
     let Some(definition) = core.definitions().get(name) else { return };
@@ -135,8 +134,8 @@ struct Rewriting<'a> {
 }
 
 impl Rewriting<'_> {
-    /// Rewrites the inline schemas of a definition, the innermost first. The definition itself stays, even if it repeats
-    /// another one.
+    /// Rewrites the inline schemas of a definition, innermost first. Keeps the definition itself, even if it equals
+    /// another.
     fn definition(&mut self, name: &str, definition: &mut Json) {
         visit_below(definition, &mut |schema| {
             if let Some(target) = self.definition_of(schema).filter(|target| *target != name) {
@@ -167,7 +166,7 @@ impl Rewriting<'_> {
     }
 }
 
-/// Removes the local definitions of a definition once nothing refers to them.
+/// Removes the local definitions of a definition that nothing refers to any more.
 fn remove_unused(definition: &mut Json) {
     let Json::Object(members) = definition else { return };
     for container in ["$defs", "definitions"] {
@@ -189,7 +188,7 @@ fn reference(container: &str, name: &str) -> Json {
     Json::Object(IndexMap::from([("$ref".to_owned(), Json::String(format!("#/{container}/{name}")))]))
 }
 
-/// Calls `change` for a value and everything in it, the innermost first.
+/// Visits a value and everything in it, innermost first.
 fn visit(json: &mut Json, change: &mut dyn FnMut(&mut Json)) {
     visit_below(json, change);
     change(json);

@@ -1,7 +1,7 @@
-//! Describes a protocol, as text for people or as JSON for programs.
+//! Describes a protocol, as text or as JSON.
 //!
-//! `codegen/model/schemas/inspect.schema.json` is the JSON schema of the JSON. `version` is 1 and changes when a member is
-//! removed or changes its meaning. New members may be added at any time.
+//! `codegen/model/schemas/inspect.schema.json` is the schema of the JSON. `version` is 1, and changes when a member is
+//! removed or changes its meaning. New members may appear at any time.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -17,7 +17,7 @@ use crate::describe::{Outline, Part};
 use crate::fixups::FIXUPS;
 use crate::{AliasRule, Content, Message, Origin, Protocol, Shape, TypeDef, TypeId};
 
-/// The description of a protocol. `Display` writes it for people, `Serialize` as the documented JSON.
+/// A description of a protocol: `Display` writes text for people, `Serialize` the documented JSON.
 #[derive(Debug, Serialize)]
 pub struct Inspection<'p> {
     version: u32,
@@ -137,7 +137,7 @@ struct DefinitionRow<'p> {
 /// Describes a protocol.
 ///
 /// # Errors
-/// [`Error::Schema`] if a definition has no type, which is a defect of mcpgen.
+/// Returns [`Error::Schema`] if a definition has no type, which is a bug in mcpgen.
 pub fn inspect(protocol: &Protocol) -> Result<Inspection<'_>, Error> {
     let outcomes = conservation(protocol)?;
     let requests = protocol.messages().filter_map(|message| {
@@ -154,7 +154,7 @@ pub fn inspect(protocol: &Protocol) -> Result<Inspection<'_>, Error> {
         code: error.code,
         r#type: &protocol.types[error.type_id].name,
     });
-    // Other schemas need none of the fixups.
+    // A fixup that does not match matters only where the mistake is known.
     let fixups = protocol.fixups.iter().filter(|it| !it.pointers.is_empty() || it.is_for(&protocol.revision));
     let fixups = fixups.map(|applied| {
         let known = FIXUPS.schemas.iter().find(|fixup| fixup.name == applied.name);
@@ -238,7 +238,8 @@ fn summary(protocol: &Protocol, shape: &Shape) -> String {
     text.collect::<Vec<_>>().join("; ")
 }
 
-/// Returns the decision of a union. A union that is an alias of its largest variant always selects that one.
+/// Describes how a union is decided. If the union has become an alias of its largest variant, that one is always
+/// selected.
 fn union<'p>(protocol: &'p Protocol, def: &'p TypeDef) -> Option<UnionRow<'p>> {
     let (variants, overlapping, guards, absorbed) = match &def.shape {
         Shape::Union(union) => {

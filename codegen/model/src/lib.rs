@@ -1,4 +1,4 @@
-//! The model of a protocol: the types, methods and unions that its schema describes, as plain data.
+//! The model of a protocol: its types, methods and unions as plain data, built from a schema.
 //!
 //! ```
 //! # fn main() -> Result<(), mcpgen_schema::Error> {
@@ -15,22 +15,22 @@
 //!                                                   \-> conversions(all Protocols) -> Conversions
 //! ```
 //!
-//! [`Protocol`] has the types ([`TypeDef`]), unions with their decisions ([`Decision`]), methods with their direction
-//! ([`Request`], [`Notification`]), and our documentation ([`Docs`]).
+//! A [`Protocol`] contains the types ([`TypeDef`]), unions with their decisions ([`Decision`]), methods with their
+//! direction ([`Request`], [`Notification`]), and our documentation ([`Docs`]).
 
 #![warn(clippy::print_stdout)]
 
 pub mod text;
 
-// Corrections of official schemas, repeated definitions, and the messages that a schema does not list.
+// Hand-written knowledge about official schemas: corrections and repeated definitions.
 pub mod fixups;
 mod inline;
-// Contracts, which define a protocol.
+// Contracts: the documents that define a protocol.
 mod contract;
-// The lists of a server: its tools, resources and prompts.
+// A server's lists: tools, resources and prompts.
 pub mod snapshot;
 
-// The model as plain data.
+// The model itself.
 pub mod conservation;
 mod constructors;
 mod decision;

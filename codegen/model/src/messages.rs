@@ -3,58 +3,58 @@
 use crate::direction::{MessageKind, Side};
 use crate::types::{Shape, Struct, Type, TypeDef, TypeId};
 
-/// A request and its results.
+/// A request with its results.
 #[derive(Clone, Debug)]
 pub struct Request {
-    /// The method.
+    /// The method name.
     pub method: String,
-    /// The request's type.
+    /// The type of the whole message.
     pub type_id: TypeId,
-    /// The senders. Empty if it is embedded in other messages.
+    /// Who sends the request. Empty if it is embedded in other messages.
     pub senders: Vec<Side>,
-    /// The type of `params`, if the schema names it.
+    /// The type of `params`, if the schema has them.
     pub params: Option<Params>,
-    /// The result.
+    /// The type of the result.
     pub result: Type,
-    /// The result if the params had `task`.
+    /// The type of the result if the params ask for a task.
     pub task_result: Option<Type>,
 }
 
 /// A notification.
 #[derive(Clone, Debug)]
 pub struct Notification {
-    /// The method.
+    /// The method name.
     pub method: String,
-    /// The notification's type.
+    /// The type of the whole message.
     pub type_id: TypeId,
-    /// The senders.
+    /// Who sends the notification.
     pub senders: Vec<Side>,
-    /// The type of `params`, if the schema names it.
+    /// The type of `params`, if the schema has them.
     pub params: Option<Params>,
 }
 
-/// What requests and notifications have in common.
+/// The common part of a request and a notification.
 #[derive(Clone, Copy, Debug)]
 pub struct Message<'p> {
-    /// The method.
+    /// The method name.
     pub method: &'p str,
-    /// The message's type.
+    /// The type of the whole message.
     pub type_id: TypeId,
-    /// The senders. Empty for a request that is embedded in other messages.
+    /// Who sends the message. Empty for a request embedded in other messages.
     pub senders: &'p [Side],
-    /// The type of `params`, if the schema names it.
+    /// The type of `params`, if the schema has them.
     pub params: Option<&'p Params>,
-    /// The request, unless it is a notification.
+    /// The request, unless this is a notification.
     pub request: Option<&'p Request>,
 }
 
 impl<'p> Message<'p> {
-    /// Returns its kind.
+    /// Returns whether it is a request or a notification.
     pub fn kind(self) -> MessageKind {
         if self.request.is_some() { MessageKind::Request } else { MessageKind::Notification }
     }
 
-    /// Returns the types of its params, its result and its task result.
+    /// Returns the types of params, result and task result.
     pub fn contents(self) -> impl Iterator<Item = &'p Type> {
         let results = self.request.into_iter().flat_map(|it| [Some(&it.result), it.task_result.as_ref()]);
         self.params.map(|params| &params.content).into_iter().chain(results.flatten())
@@ -66,24 +66,24 @@ impl<'p> Message<'p> {
 pub struct Params {
     /// Their type.
     pub content: Type,
-    /// Whether they must be present.
+    /// Whether they are required.
     pub required: bool,
 }
 
-/// The member of a message that names its method.
+/// The member that names a message's method.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Tag<'p> {
-    /// The member: `method`, or as in the Debug Adapter Protocol `command` or `event`.
+    /// Its name: `method`, or `command` or `event` in the Debug Adapter Protocol.
     pub member: &'static str,
-    /// The method.
+    /// The method name.
     pub method: &'p str,
     /// The kind of message.
     pub kind: MessageKind,
 }
 
 impl Tag<'_> {
-    /// Returns the tag of a definition, if it is a message: an object with the required constant member `method`, or
-    /// with `command` beside the `type` `request`, or with `event` beside the `type` `event`.
+    /// Returns the tag if a definition is a message: an object with the required constant `method`, or with `command`
+    /// next to `"type": "request"`, or `event` next to `"type": "event"`.
     pub fn of(def: &TypeDef) -> Option<Tag<'_>> {
         let Shape::Struct(body) = &def.shape else { return None };
         if let Some(method) = constant(body, "method") {
@@ -105,12 +105,12 @@ fn constant<'p>(body: &'p Struct, name: &str) -> Option<&'p str> {
     body.member(name).filter(|member| member.required)?.constant()?.as_str()
 }
 
-/// An error code in the schema.
+/// An error code from the schema.
 #[derive(Clone, Debug)]
 pub struct ErrorCode {
-    /// The code.
+    /// The number.
     pub code: i64,
-    /// The definition with the code.
+    /// The definition that contains it.
     pub type_id: TypeId,
     /// The Rust name of the constant.
     pub rust: String,

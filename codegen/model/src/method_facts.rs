@@ -1,5 +1,4 @@
-//! Facts about methods, derived from the model: the capability that a method needs, its subject, and how its result may
-//! be used.
+//! Facts about methods that the model implies, such as the capability a method needs.
 
 use std::collections::BTreeSet;
 
@@ -9,38 +8,37 @@ use mcpgen_schema::json::Json;
 use crate::fixups::FIXUPS;
 use crate::{Content, Member, Message, Params, Protocol, Shape, Side, Struct, Type};
 
-/// Facts about a method of a revision.
+/// What the model implies about a method.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct MethodFacts {
-    /// The method.
+    /// The method name.
     pub method: String,
-    /// Whether it is a request, sent as a message or inside a result. Otherwise it is a notification.
+    /// Whether this is a request, on its own or embedded in a result. Otherwise it is a notification.
     pub is_request: bool,
-    /// The sides that may send it as a message. Empty for requests that are embedded in results.
+    /// The sides that may send it as a message. Empty for requests embedded in results.
     pub senders: Vec<Side>,
-    /// The path of the capability that it needs. The receiver of a request declares it, and the sender of a
-    /// notification.
+    /// The path of the required capability. For a request, the receiver declares it; for a notification, the sender.
     pub capability: Vec<String>,
-    /// Whether the receiver can declare that it runs the request as a task.
+    /// Whether the receiver can declare support for running it as a task.
     pub may_run_as_task: bool,
-    /// The member of the params that contains the name or the URI of the subject of a request.
+    /// The `params` field that names the target, e.g. the tool.
     pub subject: Option<&'static str>,
-    /// Whether its result carries a cache hint.
+    /// Whether the result carries a cache hint.
     pub cacheable: bool,
-    /// Whether its result may request input.
+    /// Whether the result may ask for input.
     pub may_require_input: bool,
-    /// The paths of free-form JSON in the params. `*` stands for every element of an array.
+    /// Paths of free-form JSON in the params.
     pub free_form_params: Vec<Path>,
-    /// The paths of free-form JSON in the result.
+    /// Paths of free-form JSON in the result.
     pub free_form_result: Vec<Path>,
 }
 
-/// The names of members, from the outside in. `*` stands for every element of an array.
+/// Member names, outermost first. `*` stands for every element of an array.
 pub type Path = Vec<String>;
 
 const ELEMENTS: &str = "*";
 
-/// Returns the facts about all methods of a revision, sorted by the length of the method and then by the method.
+/// Returns the facts about all methods of a revision, sorted by length, then alphabetically.
 pub fn method_facts(protocol: &Protocol) -> Vec<MethodFacts> {
     let mut facts: Vec<MethodFacts> = protocol.messages().map(|message| facts_of(protocol, message)).collect();
     facts.sort_by(|a, b| (a.method.len(), &a.method).cmp(&(b.method.len(), &b.method)));
@@ -67,7 +65,7 @@ fn facts_of(protocol: &Protocol, message: Message<'_>) -> MethodFacts {
     }
 }
 
-/// Returns the sides that receive a request. Clients receive embedded requests.
+/// Returns who receives a request. Clients receive embedded requests.
 fn receivers(senders: &[Side]) -> Vec<Side> {
     let of = |side: &Side| match side {
         Side::Client => Side::Server,
@@ -76,8 +74,8 @@ fn receivers(senders: &[Side]) -> Vec<Side> {
     if senders.is_empty() { vec![Side::Client] } else { senders.iter().map(of).collect() }
 }
 
-/// Returns the path of a method's capability, which has the name of the method's first segment, in the singular or the
-/// plural. If the capability has a member with the name of the last segment, the path includes it.
+/// Returns the path of the capability that a method needs. Its name is the method's first segment, singular or plural.
+/// If the capability has a member with the name of the last segment, the path continues with it.
 fn capability(protocol: &Protocol, declared_by: &[Side], method: &str) -> Vec<String> {
     if let Some(fixup) = FIXUPS.capabilities.iter().find(|fixup| fixup.method == method) {
         let exists = |side: &Side| find(protocol, *side, &fixup.capability).is_some();
@@ -101,7 +99,7 @@ fn capability(protocol: &Protocol, declared_by: &[Side], method: &str) -> Vec<St
     Vec::new()
 }
 
-/// Returns whether a method may run as a task: the capability `tasks.requests` has members for its segments.
+/// Returns whether a method may run as a task: `tasks.requests` has members for the segments of its name.
 fn may_run_as_task(protocol: &Protocol, declared_by: &[Side], method: &str) -> bool {
     let path: Vec<String> = ["tasks", "requests"].into_iter().chain(method.split('/')).map(str::to_owned).collect();
     declared_by.iter().any(|side| find(protocol, *side, &path).is_some())
@@ -121,7 +119,7 @@ fn find<'p>(protocol: &'p Protocol, side: Side, path: &[String]) -> Option<&'p M
     body.member(last)
 }
 
-/// Returns the member of the params with the subject: `name` or `uri`, if it is a required string.
+/// Returns the `params` field that names the target: `name` or `uri`, if it is a required string.
 fn subject(protocol: &Protocol, params: &Params) -> Option<&'static str> {
     let bodies = structs(protocol, &params.content);
     ["name", "uri"].into_iter().find(|name| {
@@ -133,8 +131,8 @@ fn subject(protocol: &Protocol, params: &Params) -> Option<&'static str> {
     })
 }
 
-/// Returns the sorted paths of the members that stay JSON text when a value is decoded: members of the value itself, and
-/// of the elements of its lists. If the type is a union, they stay text in all variants that have them.
+/// Returns the paths that decoding leaves as JSON text, sorted: members of the value, and of the elements of its lists.
+/// In a union, a path counts only if every variant that has it leaves it as text.
 fn free_form(protocol: &Protocol, content: &Type) -> Vec<Path> {
     let (mut free, mut typed) = (BTreeSet::new(), BTreeSet::new());
     let mut add = |path: Path, content: &Type| {
@@ -154,7 +152,6 @@ fn free_form(protocol: &Protocol, content: &Type) -> Vec<Path> {
     free.iter().filter(|path| !typed.contains(*path) && !is_below(path)).cloned().collect()
 }
 
-/// Returns the members that are values, with their types.
 fn values<'p>(protocol: &'p Protocol, body: &'p Struct) -> impl Iterator<Item = (&'p str, &'p Type)> {
     body.members.iter().filter_map(|member| Some((&*member.wire, protocol.follow(member.value()?))))
 }
@@ -176,7 +173,7 @@ fn structs<'p>(protocol: &'p Protocol, content: &'p Type) -> Vec<&'p Struct> {
     }
     let Type::Named(id) = protocol.follow(content) else { return Vec::new() };
     match &protocol.types[*id].shape {
-        // Unions of all messages of a direction are not results.
+        // A message set is not a result.
         Shape::Union(union) if union.messages.is_none() => {
             union.variants.iter().flat_map(|variant| protocol.as_struct(&variant.content)).collect()
         }

@@ -1,4 +1,4 @@
-//! A revision of the protocol.
+//! The model of one revision of a protocol.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -15,43 +15,43 @@ use crate::messages::{ErrorCode, Message, Notification, Request, Tag};
 use crate::revision::{Era, Status, schema_path};
 use crate::types::{Origin, Shape, Struct, Type, TypeDef, TypeId, Types};
 
-/// A revision of the protocol.
+/// One revision of a protocol, or an extension.
 #[derive(Clone, Debug)]
 pub struct Protocol {
-    /// The revision's name.
+    /// The name of the revision.
     pub revision: String,
-    /// The kind of contract that defines the protocol, such as `OpenRPC`.
+    /// The kind of contract it was read from, such as `OpenRPC`.
     pub contract: &'static str,
-    /// The name of the schema file in messages.
+    /// The schema file, as named in messages.
     pub file: String,
-    /// SHA-256 of the schema file, in hex.
+    /// SHA-256 of the schema file, in hexadecimal digits.
     pub sha256: String,
-    /// Whether a connection begins with `initialize`.
+    /// How connections begin.
     pub era: Era,
     /// All types.
     pub types: Types,
-    /// The area of each type.
+    /// The area of each type, which becomes a file.
     pub areas: Vec<String>,
-    /// All requests of both sides, in the order of the message sets, then the embedded ones.
+    /// All requests of both sides, in the order of the message sets. Embedded requests come last.
     pub requests: Vec<Request>,
     /// All notifications, in the order of the message sets.
     pub notifications: Vec<Notification>,
-    /// The error codes in the schema.
+    /// The error codes that the schema defines.
     pub error_codes: Vec<ErrorCode>,
     /// The definitions that checks refer to.
     pub checks: IndexMap<String, Check>,
-    /// The results of the fixups.
+    /// What each fixup did.
     pub fixups: Vec<Applied>,
     /// The definitions as JSON without prose, for `JsonSchema` impls.
     pub facts: IndexMap<String, Json>,
-    /// Our documentation of the revision.
+    /// Our documentation.
     pub docs: Docs,
-    /// For an extension, the revision that it extends.
+    /// For an extension, the revision it builds on.
     pub extends: Option<Extends>,
 }
 
 impl Protocol {
-    /// Returns the name and era of a revision, or the file and the kind of another contract.
+    /// Returns a title: name and era of a revision, or file and kind of another contract.
     pub fn title(&self) -> String {
         let draft = Status::Draft.as_str();
         if self.revision == draft && self.file != schema_path(draft) {
@@ -61,23 +61,24 @@ impl Protocol {
         }
     }
 
-    /// Returns the type with this schema name.
+    /// Returns the type with this name in the schema. Inline types do not count.
     pub fn find(&self, name: &str) -> Option<&TypeDef> {
         self.types.iter().find(|def| def.name == name && !matches!(def.origin, Origin::Inline(_)))
     }
 
-    /// Returns whether the type is a type of the revision that an extension extends.
+    /// Returns whether an extension takes this type from its revision.
     pub fn is_shared(&self, id: TypeId) -> bool {
         self.extends.as_ref().is_some_and(|extends| extends.shared.contains_key(&id))
     }
 
-    /// Returns the SHA-256 of the definitions without prose, in hex. It does not depend on the order of members.
+    /// Returns the SHA-256 of the definitions without prose, in hexadecimal digits. The order of members does not
+    /// matter.
     pub fn digest(&self) -> String {
         let facts: BTreeMap<&String, Sorted<'_>> = self.facts.iter().map(|(name, json)| (name, Sorted(json))).collect();
         sha256(serde_json::to_string(&facts).expect("JSON always serializes"))
     }
 
-    /// Returns the area of a type, which determines the file.
+    /// Returns the area of a type.
     pub fn area(&self, id: TypeId) -> &str {
         &self.areas[id]
     }
@@ -87,7 +88,7 @@ impl Protocol {
         self.types.follow(content)
     }
 
-    /// Returns the struct of a type expression. It follows aliases and leaves out checks.
+    /// Returns the struct behind a type expression, looking through aliases and checks.
     pub fn as_struct(&self, content: &Type) -> Option<&Struct> {
         self.types.as_struct(content)
     }
@@ -97,7 +98,7 @@ impl Protocol {
         self.types.uses(id)
     }
 
-    /// Returns whether the results of all requests are objects.
+    /// Returns whether every result is an object.
     pub fn results_are_objects(&self) -> bool {
         self.requests.iter().all(|request| self.is_object(&request.result, 0))
     }
@@ -118,12 +119,12 @@ impl Protocol {
         }
     }
 
-    /// Returns whether the schema defines batches: several messages in an array.
+    /// Returns whether the schema allows batches: several messages in one array.
     pub fn has_batches(&self) -> bool {
         self.types.iter().any(|def| def.name == "JSONRPCBatchRequest")
     }
 
-    /// Returns whether error responses leave out the ID of a request if it is unknown.
+    /// Returns whether an error response may omit `id`, for a request whose ID is unknown.
     pub fn has_optional_error_id(&self) -> bool {
         let response =
             self.types.iter().find(|def| matches!(def.name.as_str(), "JSONRPCError" | "JSONRPCErrorResponse"));
@@ -133,8 +134,8 @@ impl Protocol {
         })
     }
 
-    /// Returns the names of the messages that nobody sends: no message set lists them, and no other type contains them.
-    /// Empty if the schema has no message sets.
+    /// Returns messages that nobody sends: they are in no message set and in no other type. Empty if the schema has no
+    /// message sets.
     pub fn unsent_messages(&self) -> Vec<&str> {
         if !self.types.has_message_sets() {
             return Vec::new();
@@ -147,8 +148,8 @@ impl Protocol {
         unsent.map(|(_, def)| def.name.as_str()).collect()
     }
 
-    /// Returns the names of the definitions that are named like results, but are the result of no request and part of no
-    /// other type. Empty if all requests have results of their own.
+    /// Returns definitions that are named like results but belong to no request and no other type. Empty if every
+    /// request has a separate result.
     pub fn unused_results(&self) -> Vec<&str> {
         let results = self.requests.iter().flat_map(|request| [Some(&request.result), request.task_result.as_ref()]);
         let results: BTreeSet<TypeId> = results.flatten().filter_map(named).collect();
@@ -168,7 +169,7 @@ impl Protocol {
         unused.map(|(_, def)| def.name.as_str()).collect()
     }
 
-    /// Returns the method of a request or notification, by its type.
+    /// Returns the method of a message type.
     pub fn method_of(&self, id: TypeId) -> Option<&str> {
         Some(self.message(id)?.method)
     }
@@ -190,7 +191,7 @@ impl Protocol {
         requests.chain(notifications)
     }
 
-    /// Returns the result in a whole response (`XResultResponse`).
+    /// Returns the result in a response type (`XResultResponse`).
     pub fn result_in_response(&self, id: TypeId) -> Option<TypeId> {
         let def = &self.types[id];
         if def.origin != Origin::Definition {
@@ -208,7 +209,6 @@ fn named(content: &Type) -> Option<TypeId> {
     }
 }
 
-/// JSON with the members of each object in the order of their names.
 struct Sorted<'j>(&'j Json);
 
 impl Serialize for Sorted<'_> {

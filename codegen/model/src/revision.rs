@@ -1,4 +1,4 @@
-//! A vendored revision: its name, its status and its era.
+//! Vendored revisions.
 
 use mcpgen_schema::Error;
 use serde::{Deserialize, Serialize};
@@ -9,18 +9,18 @@ use crate::text::names::module_name;
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Revision {
-    /// The revision's name, `2025-11-25` or `draft`.
+    /// The name, such as `2025-11-25` or `draft`.
     pub name: String,
     /// Whether upstream may still change it.
     pub status: Status,
-    /// How its connections begin.
+    /// How connections begin.
     pub era: Era,
-    /// The rules of the specification that its schema does not contain.
+    /// Rules of the specification that its schema does not express.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub rules: Vec<Rule>,
-    /// The path of its schema in the upstream repository.
+    /// Path of its schema in the upstream repository.
     pub upstream: String,
-    /// SHA-256 of the upstream file, in hex.
+    /// SHA-256 of the upstream file, in hexadecimal digits.
     pub sha256: String,
 }
 
@@ -30,9 +30,9 @@ pub struct Revision {
 #[serde(rename_all = "lowercase")]
 #[cfg_attr(feature = "clap", derive(clap::ValueEnum))]
 pub enum Status {
-    /// Does not change any more. All fixups for it must match.
+    /// Final. All of its fixups must match.
     Released,
-    /// May change.
+    /// May still change.
     Draft,
 }
 
@@ -49,21 +49,21 @@ pub enum Era {
 }
 
 impl Era {
-    /// Returns the name of the era.
+    /// Returns `legacy` or `modern`.
     pub fn as_str(self) -> &'static str {
         self.into()
     }
 }
 
-/// A rule of the specification that no schema contains.
+/// A rule of the specification that no schema expresses.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Rule {
-    /// Over HTTP, servers begin each event stream with an empty event, from whose ID clients resume.
+    /// Over HTTP, servers start each event stream with an empty event, so that clients have an ID to resume from.
     PrimingEvents,
-    /// Unknown resources have an error code of their own.
+    /// There is a special error code for unknown resources.
     ResourceNotFoundCode,
-    /// Over HTTP, headers repeat the method, the subject and marked arguments of a request.
+    /// Over HTTP, headers repeat the method, the target and marked arguments of a request.
     StandardHeaders,
 }
 
@@ -71,7 +71,7 @@ impl Rule {
     /// All rules.
     pub const ALL: [Rule; 3] = [Rule::PrimingEvents, Rule::ResourceNotFoundCode, Rule::StandardHeaders];
 
-    /// Returns the name of the generated method of `Revision`, and the lines of its documentation.
+    /// Returns the name of the method to generate on `Revision`, and its documentation.
     pub fn method(self) -> (&'static str, [&'static str; 2]) {
         match self {
             Rule::PrimingEvents => (
@@ -100,12 +100,12 @@ impl Rule {
 }
 
 impl Revision {
-    /// Returns the Rust module of the revision: `v2025_11_25`, `draft`.
+    /// Returns the revision's Rust module, such as `v2025_11_25` or `draft`.
     pub fn module(&self) -> String {
         Revision::module_of(&self.name)
     }
 
-    /// Returns the Rust module of the revision with this name.
+    /// Returns the Rust module for a revision's name.
     pub fn module_of(name: &str) -> String {
         if name.starts_with(|c: char| c.is_ascii_digit()) {
             format!("v{}", name.replace(['-', '.'], "_").to_lowercase())
@@ -116,12 +116,12 @@ impl Revision {
 }
 
 impl Status {
-    /// Returns the name of the status.
+    /// Returns `released` or `draft`.
     pub fn as_str(self) -> &'static str {
         self.into()
     }
 
-    /// Returns the default status of a revision: released if the name is a date.
+    /// Guesses the status from the name: a date means released.
     pub fn of(name: &str) -> Status {
         let is_digit = |at: usize, byte: u8| if at == 4 || at == 7 { byte == b'-' } else { byte.is_ascii_digit() };
         let is_date = name.len() == 10 && name.bytes().enumerate().all(|(at, byte)| is_digit(at, byte));
@@ -129,15 +129,15 @@ impl Status {
     }
 }
 
-/// Returns the path of a revision's schema, below the root.
+/// Returns the path of a revision's schema, relative to the root.
 pub fn schema_path(revision: &str) -> String {
     format!("schema/{revision}/schema.json")
 }
 
-/// Checks that the name of a revision can be a folder and a module.
+/// Checks that a revision's name can be used for a folder and a module.
 ///
 /// # Errors
-/// [`Error::Usage`] if it cannot.
+/// Returns [`Error::Usage`] if not.
 pub fn check_name(name: &str) -> Result<(), Error> {
     let plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.');
     if name.starts_with(|c: char| c.is_ascii_alphanumeric()) && name.len() <= 64 && name.chars().all(plain) {

@@ -1,4 +1,4 @@
-//! Reads snapshots of a server's lists.
+//! Reads snapshots: what a server lists, at one point in time.
 
 use std::collections::BTreeMap;
 
@@ -8,17 +8,17 @@ use mcpgen_schema::text::sha256;
 use mcpgen_schema::{Error, Problem};
 use serde_json::value::RawValue;
 
-/// The lists of a server at one time.
+/// What a server listed at one point in time.
 #[derive(Clone, Debug)]
 pub struct Snapshot {
-    /// SHA-256 of the text, in hex.
+    /// SHA-256 of the text, in hexadecimal digits.
     pub sha256: String,
     lists: BTreeMap<ListKind, List>,
-    /// The items that are not in a list, or without some of their members.
+    /// Items that were left out, entirely or in part.
     pub malformed: Vec<Malformed>,
 }
 
-/// A kind of list.
+/// Which list.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, strum::IntoStaticStr)]
 #[strum(serialize_all = "camelCase")]
 pub enum ListKind {
@@ -32,7 +32,7 @@ pub enum ListKind {
     Prompts,
 }
 
-/// The items of a list, by their identifying member.
+/// The items of one list.
 #[derive(Clone, Debug)]
 pub struct List {
     /// JSON pointer into the snapshot.
@@ -41,26 +41,26 @@ pub struct List {
     pub items: IndexMap<String, Item>,
 }
 
-/// A tool, a resource, a resource template or a prompt.
+/// A tool, resource, resource template or prompt.
 #[derive(Clone, Debug)]
 pub struct Item {
     /// JSON pointer into the snapshot.
     pub pointer: String,
-    /// All members.
+    /// All members of the item.
     pub members: IndexMap<String, Json>,
 }
 
 impl ListKind {
-    /// All kinds.
+    /// All kinds of list.
     pub const ALL: [ListKind; 4] =
         [ListKind::Tools, ListKind::Resources, ListKind::ResourceTemplates, ListKind::Prompts];
 
-    /// Returns the member of a result that has the list.
+    /// Returns the name of the list in a result.
     pub fn member(self) -> &'static str {
         self.into()
     }
 
-    /// Returns the name of one item in messages.
+    /// Returns what to call one item in messages.
     pub fn item(self) -> &'static str {
         match self {
             ListKind::Tools => "tool",
@@ -70,7 +70,7 @@ impl ListKind {
         }
     }
 
-    /// Returns the member that identifies an item in its list.
+    /// Returns the member that identifies an item.
     pub fn key(self) -> &'static str {
         match self {
             ListKind::Tools | ListKind::Prompts => "name",
@@ -81,11 +81,11 @@ impl ListKind {
 }
 
 impl Snapshot {
-    /// Reads a result of `tools/list`, a JSON-RPC response with one, an array of tools, or an object with some of the
-    /// lists `tools`, `resources`, `resourceTemplates` and `prompts`. Messages refer to the text as `file`.
+    /// Parses a snapshot: a result of `tools/list`, a JSON-RPC response with one, an array of tools, or an object with
+    /// any of `tools`, `resources`, `resourceTemplates` and `prompts`. Error messages call it `file`.
     ///
     /// # Errors
-    /// [`Error::Json`], or [`Error::Schema`] with all malformed items and duplicate names.
+    /// Returns [`Error::Json`], or [`Error::Schema`] with all malformed items and duplicate names.
     pub fn parse(file: impl Into<String>, bytes: &[u8]) -> Result<Snapshot, Error> {
         let file = file.into();
         let root = Json::read(&file, bytes)?;
@@ -96,11 +96,11 @@ impl Snapshot {
         }
     }
 
-    /// Like [`Snapshot::parse`], but leaves out malformed members and, if a tool is useless without one, malformed items.
-    /// If the text is not readable as JSON because of some tools, it reads the other tools only.
+    /// Like [`Snapshot::parse`], but drops malformed members, and whole items if they are useless without them. If some
+    /// tools make the text unreadable as JSON, it reads the other tools only.
     ///
     /// # Errors
-    /// [`Error::Json`], or [`Error::Schema`] if the snapshot has no lists.
+    /// Returns [`Error::Json`], or [`Error::Schema`] if there are no lists.
     pub fn parse_leniently(file: &str, bytes: &[u8]) -> Result<Snapshot, Error> {
         let mut reader = Reader::new(file.to_owned());
         let root = match Json::read(file, bytes) {
@@ -121,19 +121,19 @@ impl Snapshot {
         }
     }
 
-    /// Returns a list. `None` if the snapshot does not have it.
+    /// Returns a list, or `None` if the snapshot does not have it.
     pub fn list(&self, kind: ListKind) -> Option<&List> {
         self.lists.get(&kind)
     }
 }
 
 impl Item {
-    /// Returns a member.
+    /// Returns a member of the item.
     pub fn get(&self, member: &str) -> Option<&Json> {
         self.members.get(member)
     }
 
-    /// Returns the arguments of a prompt by name, with their pointers.
+    /// Returns a prompt's arguments by name, with their pointers.
     pub fn prompt_arguments(&self) -> IndexMap<&str, (String, &Json)> {
         let Some(Json::Array(items)) = self.get("arguments") else { return IndexMap::new() };
         let named = items.iter().enumerate().filter_map(|(at, argument)| {
@@ -143,13 +143,13 @@ impl Item {
         named.collect()
     }
 
-    /// Returns the path of a member that is optional or inside an optional one, without the pointer of the item.
+    /// Returns the path within the item if the member at the pointer may be dropped.
     fn optional_path<'p>(&self, pointer: &'p str) -> Option<&'p str> {
         let path = pointer.strip_prefix(&self.pointer)?.strip_prefix('/')?;
         OPTIONAL.contains(&path.split('/').next()?).then_some(path)
     }
 
-    /// Removes a member at this path. An item of an array stays, because others are found by their index.
+    /// Removes the member at a path. Array items stay, because others are found by index.
     fn remove(&mut self, path: &str) {
         let (parents, name) = path.rsplit_once('/').map_or((None, path), |(parents, name)| (Some(parents), name));
         let mut members = Some(&mut self.members);
@@ -163,25 +163,25 @@ impl Item {
     }
 }
 
-/// A malformed item.
+/// An item that was dropped, entirely or in part.
 #[derive(Clone, Debug)]
 pub struct Malformed {
-    /// The list that has it.
+    /// The list it belongs to.
     pub kind: ListKind,
-    /// The name of the item, or its JSON pointer if it has no name.
+    /// The item's name, or its JSON pointer if it has none.
     pub name: String,
-    /// Whether the item is in its list, without the malformed members. Otherwise it is not in the list.
+    /// Whether the item is still listed, without its malformed members.
     pub is_kept: bool,
-    /// What is wrong with it.
+    /// What is wrong.
     pub problems: Vec<Problem>,
 }
 
-/// The members that an item may lack, so that it is kept without them.
+/// Members without which an item is still useful.
 const OPTIONAL: [&str; 7] =
     ["title", "description", "mimeType", "annotations", "execution", "outputSchema", "arguments"];
 
 impl Malformed {
-    /// Returns a note about each problem, which says what is left out.
+    /// Returns a note per problem, which says what is left out.
     pub fn notes(&self) -> impl Iterator<Item = String> {
         let item = self.kind.item();
         let left_out =
@@ -193,7 +193,7 @@ impl Malformed {
     }
 }
 
-/// Returns the problems of all items, with the names of the items.
+/// Returns the problems of all items. Each begins with the item's name.
 pub fn problems(malformed: Vec<Malformed>) -> Vec<Problem> {
     let named = malformed.into_iter().flat_map(|Malformed { kind, name, problems, .. }| {
         problems
@@ -205,10 +205,10 @@ pub fn problems(malformed: Vec<Malformed>) -> Vec<Problem> {
 
 struct Reader {
     file: String,
-    /// The problems of the lists, and those of the item that is being read.
+    /// The problems of the lists, and of the item that is being read.
     problems: Vec<Problem>,
     malformed: Vec<Malformed>,
-    /// The tools that are not readable as JSON: their index, their name, and why.
+    /// The tools that are not readable as JSON: index, name and reason.
     unreadable: BTreeMap<usize, (Option<String>, String)>,
 }
 
@@ -217,8 +217,8 @@ impl Reader {
         Reader { file, problems: Vec::new(), malformed: Vec::new(), unreadable: BTreeMap::new() }
     }
 
-    /// Reads each tool of a text that is not readable as a whole, such as one with the number `1e999`. Returns `None` if
-    /// the tools are not the cause.
+    /// Reads tools one by one from a text that is not readable as a whole, for example because of the number `1e999`.
+    /// Returns `None` if the tools are not the reason.
     fn tools_one_by_one(&mut self, bytes: &[u8]) -> Option<Json> {
         let text = std::str::from_utf8(without_byte_order_mark(bytes)).ok()?;
         let members = |text| serde_json::from_str::<IndexMap<String, &RawValue>>(text);
@@ -232,7 +232,7 @@ impl Reader {
             items.push(Json::parse(tool.get()).unwrap_or_else(|error| {
                 let name = members(tool.get()).ok().and_then(|all| serde_json::from_str(all.get("name")?.get()).ok());
                 let why = error.to_string();
-                // The position is that in the tool.
+                // The position is relative to the tool, so it would mislead.
                 let why = why.split(" at line ").next().unwrap_or_default().to_owned();
                 self.unreadable.insert(at, (name, why));
                 Json::Null
@@ -323,7 +323,7 @@ impl Reader {
         List { pointer, items }
     }
 
-    /// Reads an item, with the member that identifies it among `others`.
+    /// Reads an item and the member that identifies it among `others`.
     fn item(
         &mut self,
         kind: ListKind,
@@ -347,7 +347,6 @@ impl Reader {
         Some((key, item))
     }
 
-    /// Checks the members that the comparison reads.
     fn members(&mut self, kind: ListKind, item: &Item) {
         for name in ["title", "description", "mimeType"] {
             self.text(item, name, false);
@@ -471,6 +470,5 @@ impl Reader {
     }
 }
 
-/// The forms of a snapshot.
 const FORMS: &str = "store a result of `tools/list`, a response with one, an array of tools, or an object with `tools`, \
                      `resources`, `resourceTemplates` or `prompts`";

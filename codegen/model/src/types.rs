@@ -12,41 +12,41 @@ use crate::direction::MessageSet;
 /// Index into [`Protocol::types`](crate::Protocol::types).
 pub type TypeId = usize;
 
-/// The types of a revision: the definitions in the order of the schema, then the inline types.
+/// All types: definitions in schema order, then inline types.
 #[derive(Clone, Debug)]
 pub struct Types(Vec<TypeDef>);
 
-/// A named type.
+/// A named type of the protocol.
 #[derive(Clone, Debug)]
 pub struct TypeDef {
-    /// Its name in the schema. For inline types, the name in Rust.
+    /// The name in the schema. An inline type has only a Rust name, repeated here.
     pub name: String,
-    /// Its name in Rust.
+    /// The Rust name.
     pub rust: String,
-    /// Its origin.
+    /// Where it comes from.
     pub origin: Origin,
-    /// The description in the schema.
+    /// The schema's description.
     pub description: Option<String>,
     /// Whether the schema or our documentation marks it as deprecated.
     pub deprecated: bool,
-    /// JSON pointer in the schema.
+    /// Its JSON pointer in the schema.
     pub pointer: String,
-    /// Its shape.
+    /// Its structure.
     pub shape: Shape,
 }
 
-/// The origin of a type.
+/// Where a type comes from.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Origin {
-    /// A definition of the schema.
+    /// A definition in the schema.
     Definition,
-    /// An inline type, with the pointers of all its occurrences.
+    /// An inline schema, with the pointers of all occurrences.
     Inline(Vec<String>),
     /// A message set that the schema does not define.
     Absent,
 }
 
-/// The shape of a named type.
+/// The structure of a named type.
 #[derive(Clone, Debug, PartialEq, strum::IntoStaticStr)]
 #[strum(serialize_all = "lowercase")]
 pub enum Shape {
@@ -54,77 +54,76 @@ pub enum Shape {
     Struct(Struct),
     /// A union with its decision.
     Union(Union),
-    /// An array whose first items each have a type.
+    /// An array with a type for each leading item.
     Tuple(Tuple),
-    /// An enumeration of values.
+    /// A fixed set of values.
     Enum(Vec<Value>),
-    /// A string with known values. Other strings are accepted.
+    /// A string with known values. Other strings are valid too.
     #[strum(serialize = "open enum")]
     OpenEnum(Vec<Value>),
-    /// A value with limits or checks that its Rust type does not have.
+    /// A value with limits or checks that its Rust type cannot express.
     Bounded(Bounded),
-    /// A union that no guard decides.
+    /// A union that no guard can decide.
     Undecided(Undecided),
-    /// An alias, with the rule that made it one.
+    /// An alias, and why it is one.
     Alias(Type, AliasRule),
-    /// A recursive alias, which Rust allows only as a newtype.
+    /// A recursive alias, which has to be a newtype in Rust.
     Newtype(Type),
-    /// A type of the hand-written core.
+    /// A type from the hand-written core.
     Core(CoreType),
-    /// A type without values.
+    /// A type that has no values.
     Never,
 }
 
-/// A type of the hand-written core that a definition becomes.
+/// A hand-written core type that replaces a definition.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, strum::IntoStaticStr)]
 pub enum CoreType {
-    /// The id of a request: a string or an integer.
+    /// A request's `id`: a string or an integer.
     RequestId,
-    /// A token of the sender: a string or an integer.
+    /// A progress token: a string or an integer.
     ProgressToken,
     /// The kind of a result: a string.
     ResultType,
 }
 
 impl CoreType {
-    /// Returns its name in Rust.
+    /// Returns the Rust name.
     pub fn name(self) -> &'static str {
         self.into()
     }
 }
 
-/// The reason why a definition is an alias.
+/// Why a definition is an alias.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum AliasRule {
-    /// The definition is a plain type expression.
+    /// It is a plain type expression.
     Plain,
-    /// The definition accepts every JSON value.
+    /// It accepts every JSON value.
     AnyJson,
-    /// The definition is a union with a variant that accepts everything that the others accept. Contains the names of
-    /// the others.
+    /// It is a union in which one variant accepts everything the others accept. Lists the others' names.
     Absorbed(Vec<String>),
 }
 
 /// An object with named members.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Struct {
-    /// The members, in the order of our documentation, or else of the schema.
+    /// The members, in the order of our documentation, otherwise of the schema.
     pub members: Vec<Member>,
-    /// The other members whose names match a pattern.
+    /// Further members whose names match a pattern.
     pub pattern: Option<PatternMembers>,
-    /// How other members are treated.
+    /// What happens to all other members.
     pub rest: Rest,
 }
 
 impl Struct {
-    /// Returns the member with this name on the wire.
+    /// Returns the member with this name in JSON.
     #[must_use]
     pub fn member(&self, wire: &str) -> Option<&Member> {
         self.members.iter().find(|member| member.wire == wire)
     }
 
-    /// Returns whether the object is itself a JSON Schema, of which only a few keywords are restricted. Its Rust type keeps
-    /// it as JSON text.
+    /// Returns whether the object is a JSON schema itself, with restrictions on a few keywords only. Its Rust type
+    /// keeps it as JSON text.
     #[must_use]
     pub fn is_json_schema(&self) -> bool {
         let is_keyword = |member: &Member| match (member.wire.as_str(), &member.content) {
@@ -139,7 +138,7 @@ impl Struct {
         };
         let has = |keyword: &str| self.member(keyword).is_some();
         let is_open = self.rest == Rest::Open && self.pattern.is_none();
-        // An object with the constant `type` alone may be something else.
+        // An object with only a constant `type` may be something else.
         is_open && (has("$schema") || has("type") && has("properties")) && self.members.iter().all(is_keyword)
     }
 }
@@ -147,66 +146,66 @@ impl Struct {
 /// Members whose names match a regular expression.
 #[derive(Clone, Debug, PartialEq)]
 pub struct PatternMembers {
-    /// The ECMA-262 regular expression.
+    /// An ECMA-262 regular expression.
     pub pattern: String,
-    /// The Rust name of the field, not escaped.
+    /// The Rust name of the field, unescaped.
     pub rust: String,
     /// The type of the members.
     pub content: Type,
 }
 
-/// An array whose first items each have a type. The first items are required.
+/// An array with a type for each leading item. All of these are required.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Tuple {
-    /// The first items.
+    /// The leading items.
     pub first: Vec<Item>,
-    /// The type of the items after the first ones, if the array can have more.
+    /// The type of further items, if there may be any.
     pub rest: Option<Type>,
 }
 
-/// An item of a tuple.
+/// A leading item of a tuple.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Item {
     /// Its type.
     pub content: Type,
-    /// Whether the value is in a box.
+    /// Whether the Rust type is boxed.
     pub boxed: bool,
 }
 
-/// How members that a struct does not name are treated.
+/// What happens to members that a struct does not name.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Rest {
-    /// Other members are kept as JSON.
+    /// They are kept as JSON.
     Open,
-    /// Other members are kept as values of this type.
+    /// They are kept as values of this type.
     Typed(Type),
-    /// Other members are rejected.
+    /// They are rejected.
     Closed,
 }
 
 /// A named member of an object.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Member {
-    /// Its name on the wire.
+    /// The name in JSON.
     pub wire: String,
-    /// Its Rust name, not escaped.
+    /// The Rust name, unescaped.
     pub rust: String,
-    /// Whether it must be present.
+    /// Whether it is required.
     pub required: bool,
-    /// Its content.
+    /// Its type or constant.
     pub content: Content,
-    /// The description in the schema.
+    /// The schema's description.
     pub description: Option<String>,
     /// Whether the schema or our documentation marks it as deprecated.
     pub deprecated: bool,
-    /// The `default` annotation.
+    /// The schema's `default`.
     pub default: Option<Json>,
-    /// Whether the value is in a box.
+    /// Whether the Rust type is boxed.
     pub boxed: bool,
 }
 
 impl Member {
-    /// Returns its type, or `None` if it is a constant.
+    /// Returns the type, or `None` for a constant.
     #[must_use]
     pub fn value(&self) -> Option<&Type> {
         match &self.content {
@@ -215,7 +214,7 @@ impl Member {
         }
     }
 
-    /// Returns its constant value, or `None` if it is not a constant.
+    /// Returns the constant, if it is one.
     #[must_use]
     pub fn constant(&self) -> Option<&Json> {
         match &self.content {
@@ -225,87 +224,87 @@ impl Member {
     }
 }
 
-/// The content of a member.
+/// What a member contains.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Content {
-    /// A constant. It is not a field.
+    /// A constant. Structs have no field for it.
     Constant(Json),
-    /// A value of a type.
+    /// A value of this type.
     Value(Type),
 }
 
-/// A union.
+/// A union and how it picks a variant.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Union {
-    /// The reachable variants, in the order of the schema.
+    /// The reachable variants, in schema order.
     pub variants: Vec<Variant>,
-    /// How a variant is chosen. Its variants are indices into `variants`.
+    /// How a variant is chosen.
     pub decision: Decision,
-    /// The names of omitted variants that another variant contains, as (contained, containing).
+    /// Variants left out because another contains them, as (contained, containing).
     pub absorbed: Vec<(String, String)>,
-    /// The message set, if the union is one.
+    /// The message set, if this is one.
     pub messages: Option<MessageSet>,
 }
 
 /// A variant of a union.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Variant {
-    /// Its Rust name.
+    /// The Rust name.
     pub rust: String,
-    /// Its content.
+    /// The type it holds.
     pub content: Type,
-    /// Whether the value is in a box.
+    /// Whether the Rust type is boxed.
     pub boxed: bool,
 }
 
-/// A value of an enumeration.
+/// A value of an enum.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Value {
-    /// The value on the wire.
+    /// The value in JSON.
     pub json: Json,
-    /// Its Rust name.
+    /// The Rust name.
     pub rust: String,
 }
 
-/// A value with a limit or with checks.
+/// A value with limits or checks.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Bounded {
-    /// The type without the limit.
+    /// The type without them.
     pub inner: Type,
-    /// The limit.
+    /// The limit, if any.
     pub limit: Option<Limit>,
-    /// The assertions that the Rust type does not express.
+    /// Assertions that the Rust type cannot express.
     pub checks: Vec<Check>,
 }
 
-/// A union that no guard decides. The value is kept as JSON.
+/// A union that no guard can decide. Values are kept as JSON.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Undecided {
-    /// The alternatives. A value can be valid for several of them.
+    /// The alternatives. A value may match several.
     pub alternatives: Vec<Variant>,
-    /// The checks that the union's values pass.
+    /// Assertions that hold for the union as a whole.
     pub checks: Vec<Check>,
-    /// Two alternatives that no guard separates, by their index.
+    /// The indexes of two alternatives that no guard can tell apart.
     pub conflict: (usize, usize),
-    /// A document that both accept, if one was found.
+    /// A document that both alternatives accept, if one was found.
     pub example: Option<Json>,
 }
 
-/// A limit.
+/// A limit on a number or a length.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Limit {
-    /// Limits of a number.
+    /// The range of a number.
     Bounds(Bounds),
-    /// Limits of the number of code points of a string, or of items of an array.
+    /// The range of a length: code points of a string, or items of an array.
     Length(Length),
 }
 
 /// A type expression.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum Type {
-    /// Every JSON value.
+    /// Any JSON value.
     Any,
-    /// No value.
+    /// No value at all.
     Never,
     /// `null`
     Null,
@@ -315,17 +314,17 @@ pub enum Type {
     String,
     /// A 64-bit integer.
     Signed,
-    /// A 64-bit integer that is not negative.
+    /// A non-negative 64-bit integer.
     Unsigned,
     /// A number.
     Number,
-    /// Any object.
+    /// An object with any members.
     Object,
     /// A list.
     List(Box<Type>),
-    /// An object whose members all have the same type.
+    /// An object whose members all have this type.
     Map(Box<Type>),
-    /// The type, or `null`.
+    /// This type, or `null`.
     Nullable(Box<Type>),
     /// A named type.
     Named(TypeId),
@@ -346,7 +345,7 @@ impl Deref for Types {
 }
 
 impl Types {
-    /// Replaces each type. Their number and order stay, so references to them stay valid.
+    /// Replaces each type. Type IDs stay valid, because number and order do not change.
     pub(crate) fn map(self, mut replace: impl FnMut(TypeId, TypeDef) -> TypeDef) -> Self {
         Self(self.0.into_iter().enumerate().map(|(id, def)| replace(id, def)).collect())
     }
@@ -370,7 +369,7 @@ impl Types {
         content
     }
 
-    /// Returns the struct of a type expression. It follows aliases and leaves out checks.
+    /// Returns the struct behind a type expression, looking through aliases and checks.
     pub fn as_struct(&self, content: &Type) -> Option<&Struct> {
         let shape = |content| match self.follow(content) {
             Type::Named(id) => Some(&self[*id].shape),
@@ -383,14 +382,14 @@ impl Types {
         if let Shape::Struct(body) = shape { Some(body) } else { None }
     }
 
-    /// Returns the types that a type refers to directly.
+    /// Returns the types that a type mentions directly.
     pub fn uses(&self, id: TypeId) -> Vec<TypeId> {
         let mut used = Vec::new();
         self[id].shape.visit(&mut |content| content.visit(&mut |id| used.push(id)));
         used
     }
 
-    /// Returns the other types that refer directly to each type.
+    /// Returns, for each type, the other types that mention it directly.
     pub fn users(&self) -> Vec<Vec<TypeId>> {
         let mut users = vec![Vec::new(); self.len()];
         for user in 0..self.len() {
@@ -403,19 +402,19 @@ impl Types {
         users
     }
 
-    /// Returns whether the messages of each direction are known.
+    /// Returns whether the schema says who sends which message.
     pub fn has_message_sets(&self) -> bool {
         self.iter().any(TypeDef::is_message_set)
     }
 }
 
 impl TypeDef {
-    /// Returns whether the type is the union of all messages of one kind that a side sends.
+    /// Returns whether the type is a message set.
     pub fn is_message_set(&self) -> bool {
         self.message_set().is_some()
     }
 
-    /// Returns the message set that the type is.
+    /// Returns the message set, if the type is one.
     pub fn message_set(&self) -> Option<MessageSet> {
         match &self.shape {
             Shape::Union(union) => union.messages,
@@ -425,7 +424,7 @@ impl TypeDef {
 }
 
 impl Shape {
-    /// Returns the kind of the shape in one word.
+    /// Returns the kind of the shape, in one or two words.
     pub fn kind(&self) -> &'static str {
         self.into()
     }
@@ -440,7 +439,7 @@ impl Shape {
         }
     }
 
-    /// Returns the assertions that its Rust type does not express.
+    /// Returns the assertions that the Rust type cannot express.
     pub fn checks(&self) -> &[Check] {
         match self {
             Shape::Bounded(Bounded { checks, .. }) | Shape::Undecided(Undecided { checks, .. }) => checks,
@@ -448,18 +447,17 @@ impl Shape {
         }
     }
 
-    /// Calls `seen` for every type expression of the shape.
+    /// Calls `seen` for every type expression in the shape.
     pub fn visit(&self, seen: &mut dyn FnMut(&Type)) {
         visit_contents!(self, seen, iter);
     }
 
-    /// Calls `change` for every type expression of the shape.
+    /// Calls `change` for every type expression in the shape.
     pub fn visit_mut(&mut self, change: &mut dyn FnMut(&mut Type)) {
         visit_contents!(self, change, iter_mut, mut);
     }
 }
 
-/// Calls a function for every type expression of a shape.
 macro_rules! visit_contents {
     ($shape:ident, $seen:ident, $iter:ident $(, $mut:ident)?) => {
         match $shape {
@@ -491,7 +489,7 @@ macro_rules! visit_contents {
 use visit_contents;
 
 impl Type {
-    /// Calls `seen` for every named type of the expression.
+    /// Calls `seen` for every named type in the expression.
     pub fn visit(&self, seen: &mut dyn FnMut(TypeId)) {
         match self {
             Type::Named(id) => seen(*id),
@@ -500,7 +498,7 @@ impl Type {
         }
     }
 
-    /// Calls `change` for every named type of the expression.
+    /// Calls `change` for every named type in the expression.
     pub fn visit_mut(&mut self, change: &mut dyn FnMut(&mut TypeId)) {
         match self {
             Type::Named(id) => change(id),
@@ -509,7 +507,7 @@ impl Type {
         }
     }
 
-    /// Returns the named type in the expression, unless it is inside a list or map.
+    /// Returns the named type held by value: not through a list or map.
     pub fn by_value(&self) -> Option<TypeId> {
         match self {
             Type::Named(id) => Some(*id),

@@ -1,4 +1,4 @@
-//! Validates documents with the model. Results and messages are those of the generated types.
+//! Validates documents against the model, with the same results and messages as the generated types.
 
 use std::cell::Cell;
 
@@ -13,7 +13,7 @@ use serde_json::Number;
 
 use crate::{Bounded, Content, CoreType, Limit, Protocol, Rest, Shape, Struct, Tuple, Type, TypeId};
 
-/// Validates a document against a type. Decoding the document into the generated type gives the same result.
+/// Validates a document against a type. Decoding it into the generated type succeeds, or fails with the same message.
 ///
 /// # Errors
 /// Returns the first violation, with its path.
@@ -24,13 +24,13 @@ pub fn validate(protocol: &Protocol, type_id: TypeId, document: &Json) -> std::r
     Validator::new(protocol).named(type_id, document)
 }
 
-/// The maximum nesting depth of arrays and objects that the generated types accept, including the outermost.
+/// The number of nested arrays and objects that the generated types accept, including the outermost.
 const MAX_DEPTH: usize = 100;
 
-/// The maximum number of nested types. Real documents have some hundreds.
+/// Limits nested types, and thereby the stack. Real documents need a few hundred.
 const MAX_TYPES: usize = 600;
 
-/// Returns the nesting depth of arrays and objects. The parser limits it, and so this recursion.
+/// The parser limits the depth, and thereby this recursion.
 fn depth(json: &Json) -> usize {
     match json {
         Json::Array(items) => 1 + items.iter().map(depth).max().unwrap_or(0),
@@ -83,7 +83,7 @@ impl<'p> Validator<'p> {
         }
     }
 
-    /// Validates a value of a named type, unless types are nested so deep that the stack could overflow.
+    /// Validates a value of a named type, unless types nest so deeply that the stack could overflow.
     fn named(&self, id: TypeId, json: &Json) -> Result {
         let depth = self.depth.get();
         if depth == MAX_TYPES {
@@ -229,7 +229,7 @@ mod tests {
             ("RequestId", "1e300", Some("expected at most 9223372036854775807, found 1e300")),
             ("RequestId", "1.5", Some("expected string or integer, found number 1.5")),
             ("Tree", &deepest, None),
-            // A containment that is not proven for one variant is not known for the next.
+            // A containment not proven for one variant must not be taken for granted with the next.
             ("Either", r#"{"a": {}}"#, None),
             ("Tree", &too_deep, Some("nested more than 100 levels deep")),
         ] {

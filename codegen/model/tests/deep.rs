@@ -1,14 +1,13 @@
-//! Deep schemas and documents neither overflow a small stack nor are judged wrongly.
+//! Deep schemas and documents must neither overflow a small stack nor be judged wrongly.
 
 use std::thread;
 
 use mcpgen_model::validate::validate;
 use mcpgen_schema::{Document, Json};
 
-/// The stack of a thread by default.
 const STACK: usize = 2 << 20;
 
-/// Reads a schema and validates documents, on a thread with a small stack. Returns the messages.
+/// Reads a schema and validates documents on a thread with a small stack. Returns the messages.
 fn check(name: &str, schema: String, documents: &[String]) -> Vec<String> {
     let documents: Vec<Json> = documents.iter().map(|text| Json::parse(text).expect("JSON")).collect();
     let run = move || {
@@ -28,14 +27,14 @@ fn nested(open: &str, depth: usize, leaf: &str, close: &str) -> String {
     format!("{}{leaf}{}", open.repeat(depth), close.repeat(depth))
 }
 
-/// Returns definitions of which each refers to the next one.
+/// Returns definitions that each refer to the next.
 fn chain(count: usize, link: impl Fn(&str) -> String) -> String {
     let definitions = (0..count)
         .map(|index| format!(r#""D{index}": {}"#, link(&format!(r##"{{"$ref": "#/$defs/D{}"}}"##, index + 1))));
     format!(r#"{{"$defs": {{{}, "D{count}": {{"type": "string"}}}}}}"#, definitions.collect::<Vec<_>>().join(", "))
 }
 
-/// Parts of schemas that nest, with the number of times that the parser of schemas accepts.
+/// Schema parts that nest, with the depth that is still accepted.
 const LINKS: [(&str, usize, &str); 15] = [
     (r#"{"not": "#, 47, "}"),
     (r#"{"allOf": ["#, 46, "]}"),
@@ -83,7 +82,7 @@ fn long_chains_end() {
     check("aliases", chain(2_000, str::to_owned), &documents());
 }
 
-/// Each level of the document applies a chain of definitions.
+/// Each level of the document goes through a whole chain of definitions.
 #[test]
 fn recursive_schemas_end() {
     for (open, _, close) in LINKS {
@@ -104,7 +103,7 @@ fn cycles_end() {
     }
 }
 
-/// Each turn of a cycle intersects all schemas in between.
+/// Each round of a cycle intersects all schemas along it.
 #[test]
 fn intersections_of_cycles_end() {
     for (open, depth, close) in LINKS {

@@ -1,11 +1,11 @@
-//! The order of a schema does not decide which JSON value a Rust name means.
+//! The order of a schema must not influence which JSON value gets which Rust name.
 
 use std::collections::BTreeMap;
 
 use mcpgen_model::{Shape, model};
 use mcpgen_schema::Document;
 
-/// Returns the Rust names of all types, members and values, by their names in JSON.
+/// Returns the Rust names of all types, members and values, by their JSON names.
 fn names(schema: &str) -> BTreeMap<String, String> {
     let document = Document::parse("order.json", schema.as_bytes()).expect("a schema");
     let mut names = BTreeMap::new();

@@ -1,4 +1,4 @@
-//! Executes a program with backreferences: follows one path, and goes back where it fails.
+//! Runs a program with backreferences by backtracking.
 
 use crate::class::COST;
 use crate::parse::BackReference;
@@ -18,17 +18,15 @@ pub(crate) fn is_match(program: &Program, text: &str, fuel: &mut Fuel) -> Result
     Ok(false)
 }
 
-/// The content of a slot without a position.
 const NONE: usize = usize::MAX;
 
-/// The maximum number of steps to go back to, which bounds the memory.
+/// Limits the memory.
 const MAX_UNDO: usize = 1_000_000;
 
-/// What to do when a path fails.
 enum Undo {
-    /// Go on at another instruction and place.
+    /// Continue at another instruction and position.
     Try(u32, usize),
-    /// Restore a slot, and undo more.
+    /// Restore a slot, then keep undoing.
     Restore(u32, usize),
 }
 
@@ -40,7 +38,7 @@ struct Run<'r> {
 }
 
 impl Run<'_> {
-    /// Returns whether a match begins at a place. The slots are those of the match, or unchanged if there is none.
+    /// Returns whether a match begins at `start`. On failure, the slots are unchanged.
     fn attempt(&mut self, ops: &[Op], start: usize, backwards: bool) -> Result<bool, TooExpensive> {
         let (mut state, mut place, mut undo) = (0_u32, start, Vec::new());
         loop {
@@ -106,7 +104,7 @@ impl Run<'_> {
         }
     }
 
-    /// The groups of a lookaround that holds keep their positions, except those of a negated one.
+    /// A positive lookaround keeps what its groups captured. A negative one does not.
     fn lookaround(&mut self, index: u32, place: usize, undo: &mut Vec<Undo>) -> Result<bool, TooExpensive> {
         let program = self.program;
         let lookaround = &program.lookarounds[index as usize];
@@ -122,7 +120,8 @@ impl Run<'_> {
         Ok(is_match)
     }
 
-    /// Returns the place after a repetition of the group that took part in the match. Without one, that is this place.
+    /// Returns the position after a repetition of what the group captured. A group that took no part in the match
+    /// repeats the empty text.
     fn after_repeated(&mut self, index: u32, start: usize, backwards: bool) -> Result<Option<usize>, TooExpensive> {
         let BackReference { groups, same } = &self.program.back_references[index as usize];
         let captured = groups.iter().find_map(|group| self.text.get(self.slots[2 * group]..self.slots[2 * group + 1]));

@@ -1,4 +1,4 @@
-//! Classes of characters.
+//! Character classes.
 
 use std::collections::{BTreeSet, HashMap};
 use std::sync::{Arc, LazyLock, Mutex, PoisonError};
@@ -6,22 +6,22 @@ use std::sync::{Arc, LazyLock, Mutex, PoisonError};
 use crate::Error;
 use crate::steps::{Fuel, TooExpensive};
 
-/// A class of characters, such as `a`, `.`, `\w` or `[^a-z]`.
+/// A character class, such as `a`, `.`, `\w` or `[^a-z]`.
 #[derive(Debug)]
 pub(crate) enum Class {
     Char(char),
     Set {
-        /// A regular expression of the class alone.
+        /// A regular expression for this class alone.
         source: String,
         unicode: bool,
         /// A bit for each ASCII character.
         ascii: u128,
-        /// Matches texts of one character.
+        /// Matches a text of one character.
         others: regress::Regex,
     },
 }
 
-/// How many steps it costs to ask `regress` about a character.
+/// The steps that asking `regress` about a character takes.
 pub(crate) const COST: usize = 8;
 
 impl Class {
@@ -36,12 +36,12 @@ impl Class {
         }
     }
 
-    /// Returns the code points where the class begins or ends, in ascending order.
+    /// Returns the code points at which the class starts or stops, in ascending order.
     pub(crate) fn edges(&self) -> Arc<[u32]> {
         match self {
             Self::Char(own) => [u32::from(*own), u32::from(*own) + 1].into(),
             Self::Set { source, unicode, ascii, others } => {
-                // Reading a whole class can take a tenth of a second.
+                // Scanning all code points can take a tenth of a second.
                 type Known = HashMap<(String, bool), Arc<[u32]>>;
                 static KNOWN: LazyLock<Mutex<Known>> = LazyLock::new(Mutex::default);
                 let mut known = KNOWN.lock().unwrap_or_else(PoisonError::into_inner);
@@ -60,7 +60,7 @@ impl Class {
     }
 }
 
-/// The code points after ASCII where `.`, `\s` and `\w` can begin or end.
+/// Where `.`, `\s` and `\w` can start or stop beyond ASCII.
 const SPECIAL: [u32; 11] = [0xa0, 0x1680, 0x2000, 0x200b, 0x2028, 0x202a, 0x202f, 0x2030, 0x205f, 0x3000, 0xfeff];
 
 fn edges(source: &str, ascii: u128, others: &regress::Regex) -> Arc<[u32]> {
@@ -72,7 +72,7 @@ fn edges(source: &str, ascii: u128, others: &regress::Regex) -> Arc<[u32]> {
     let mut edges = Vec::new();
     let mut last = false;
     for code in possible_edges(source) {
-        // Texts have no surrogates, so they may belong to any range.
+        // Strings contain no surrogates, so these may be treated like their neighbours.
         let is_surrogate = (0xd800..0xe000).contains(&code);
         let now = if is_surrogate { last } else { contains(code) };
         if now != last {
@@ -83,10 +83,10 @@ fn edges(source: &str, ascii: u128, others: &regress::Regex) -> Arc<[u32]> {
     edges.into()
 }
 
-/// Returns all code points where a class can begin or end, in ascending order.
+/// Returns all code points at which a class could start or stop, in ascending order.
 fn possible_edges(source: &str) -> Box<dyn Iterator<Item = u32>> {
     const END: u32 = char::MAX as u32 + 1;
-    // Properties and ignored case have edges everywhere.
+    // Properties and case-insensitive classes can have edges anywhere.
     let is_plain = source.starts_with("^(?:") || source.starts_with("^(?s:");
     if !is_plain || source.contains(r"\p") || source.contains(r"\P") {
         return Box::new(0..=END);
@@ -114,7 +114,7 @@ fn is_in(set: &regress::Regex, character: char) -> bool {
     set.find(character.encode_utf8(&mut [0; 4])).is_some()
 }
 
-/// The flags that `(?i:…)`, `(?m:…)` and `(?s:…)` set for a part of a pattern.
+/// Flags that `(?i:…)`, `(?m:…)` and `(?s:…)` set for a part of a pattern.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Flags {
     pub(crate) ignore_case: bool,
@@ -122,7 +122,6 @@ pub(crate) struct Flags {
     pub(crate) dot_all: bool,
 }
 
-/// The classes of a pattern, each once.
 #[derive(Default)]
 pub(crate) struct Classes {
     pub(crate) list: Vec<Class>,
@@ -130,7 +129,7 @@ pub(crate) struct Classes {
 }
 
 impl Classes {
-    /// Returns the index of a class, whose source is a literal character, an escape, a bracket or a dot.
+    /// Returns the index of a class. `source` is a literal character, an escape, a bracket expression or a dot.
     pub(crate) fn index(&mut self, source: &str, flags: Flags, unicode: bool) -> Result<usize, Error> {
         let flags = match (flags.ignore_case, flags.dot_all) {
             (false, false) => "",

@@ -1,14 +1,15 @@
-//! Regular expressions of ECMA-262, as `pattern` of JSON Schema uses them, matched in a bounded number of steps.
+//! ECMA-262 regular expressions, as in JSON Schema's `pattern`, matched in a bounded number of steps.
 //!
-//! Patterns and texts may come from strangers. A backtracking engine needs exponential time for some of them: `^(a+)+$` on
-//! forty `a` and a `!` takes hours. Here, a match takes at most as many [`Steps`] as its text allows.
+//! Patterns and texts may come from strangers. A backtracking engine takes exponential time for some of them: `^(a+)+$`
+//! on forty `a` and a `!` takes hours. Here, every match stays within a number of [`Steps`] that depends on the length
+//! of the text.
 //!
-//! * A pattern without backreferences is matched in linear time: at each character of the text, each state of the pattern
-//!   is visited at most once. Lookaround is part of it.
-//! * A pattern with backreferences is matched by backtracking, and may fail with [`TooExpensive`].
+//! * Patterns without backreferences match in linear time, even with lookaround: at each character, each state of the
+//!   pattern is visited at most once.
+//! * Patterns with backreferences need backtracking, and may fail with [`TooExpensive`].
 //!
-//! `parse` reads the structure of a pattern, and `program` compiles it. `simulate` and `backtrack` execute a program. The
-//! crate `regress` checks the syntax, and decides which characters belong to a class such as `\w` or `[^\p{L}]`.
+//! `parse` reads a pattern, and `program` compiles it. `simulate` or `backtrack` runs the program. The crate `regress`
+//! checks the syntax, and decides which characters belong to a class such as `\w` or `[^\p{L}]`.
 
 use std::error;
 use std::fmt;
@@ -40,13 +41,12 @@ pub use steps::{Steps, TooExpensive};
 pub struct Regex(Program);
 
 impl Regex {
-    /// Compiles a pattern with the flag `u`, as JSON Schema requires. A pattern that is valid only without this flag is
-    /// compiled without it, because many patterns in use are.
+    /// Compiles a pattern with the flag `u`, as JSON Schema requires. Falls back to compiling without it, because many
+    /// patterns in use are valid only that way.
     ///
     /// # Errors
-    ///
-    /// Fails if the pattern is not a regular expression of ECMA-262, if it is longer than 64 KiB, or if it has more than
-    /// 32,768 states. Repetitions multiply: `(a{9}){9}` has 81.
+    /// Fails if the pattern is not a valid regular expression, is longer than 64 KiB, or has more than 32,768 states.
+    /// Repetitions multiply: `(a{9}){9}` has 81.
     pub fn new(pattern: &str) -> Result<Self, Error> {
         if pattern.len() > MAX_BYTES {
             return Err(Error(format!("the pattern is longer than {MAX_BYTES} bytes")));
@@ -58,20 +58,18 @@ impl Regex {
         Program::new(parse::parse(pattern, unicode)?).map(Self)
     }
 
-    /// Returns whether a part of the text matches.
+    /// Returns whether some part of the text matches.
     ///
     /// # Errors
-    ///
-    /// Fails if the match takes more than [`Steps::for_text`] of this text.
+    /// Fails if the match takes more steps than [`Steps::for_text`] allows for this text.
     pub fn is_match(&self, text: &str) -> Result<bool, TooExpensive> {
         self.is_match_within(text, &Steps::for_text(text.len()))
     }
 
-    /// Returns whether a part of the text matches. Takes its steps from a number that several matches can share.
+    /// Like [`Self::is_match`], with a budget that several matches can share.
     ///
     /// # Errors
-    ///
-    /// Fails if no steps are left, and so does each later match with the same steps.
+    /// Fails once the steps are used up, and so does every later match with the same budget.
     pub fn is_match_within(&self, text: &str, steps: &Steps) -> Result<bool, TooExpensive> {
         steps.with(|fuel| match self.0.has_back_references {
             false => simulate::is_match(&self.0, text, fuel),
@@ -80,10 +78,10 @@ impl Regex {
     }
 }
 
-/// The maximum length of a pattern, which bounds the time to compile it.
+/// Bounds the time to compile.
 const MAX_BYTES: usize = 64 << 10;
 
-/// A pattern cannot be compiled. Displays the reason.
+/// Why a pattern could not be compiled.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Error(String);
 

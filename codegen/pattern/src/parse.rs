@@ -1,4 +1,4 @@
-//! Reads the structure of a pattern whose syntax is known to be valid.
+//! Parses a pattern whose syntax is known to be valid.
 
 use std::ops::Range;
 
@@ -7,7 +7,7 @@ use crate::class::{Class, Classes, Flags};
 
 pub(crate) struct Pattern {
     pub(crate) node: Node,
-    /// The lookarounds, inner ones first.
+    /// Inner lookarounds come first.
     pub(crate) lookarounds: Vec<Lookaround>,
     pub(crate) classes: Vec<Class>,
     pub(crate) back_references: Vec<BackReference>,
@@ -15,21 +15,21 @@ pub(crate) struct Pattern {
 }
 
 pub(crate) enum Node {
-    /// One character of the class with this index.
+    /// A character of the class with this index.
     Class(usize),
     Assert(Assertion),
-    /// The lookaround with this index.
+    /// An index into [`Pattern::lookarounds`].
     Lookaround(usize),
-    /// The backreference with this index.
+    /// An index into [`Pattern::back_references`].
     BackReference(usize),
     Sequence(Vec<Node>),
     Choice(Vec<Node>),
-    /// A capturing group, counted from 0.
+    /// A capturing group, counting from 0.
     Group(usize, Box<Node>),
     Repeat(Box<Repeat>),
 }
 
-/// An assertion about the characters before and after a position.
+/// An assertion about the characters around a position.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Assertion {
     Start { multiline: bool },
@@ -48,7 +48,7 @@ pub(crate) struct Repeat {
     pub(crate) min: u32,
     pub(crate) max: Option<u32>,
     pub(crate) greedy: bool,
-    /// The groups inside, which each iteration clears.
+    /// The groups inside. Each iteration resets them.
     pub(crate) groups: Range<usize>,
 }
 
@@ -60,13 +60,13 @@ pub(crate) struct Lookaround {
 
 #[derive(Debug)]
 pub(crate) struct BackReference {
-    /// A name can belong to several groups, of which one takes part.
+    /// Several groups may share a name, but only one of them takes part in a match.
     pub(crate) groups: Vec<usize>,
-    /// Matches two characters that are equal ignoring case, unless case matters.
+    /// Matches two characters that differ only in case, if case is ignored.
     pub(crate) same: Option<regress::Regex>,
 }
 
-/// Reads a pattern that `regress` has accepted, with or without the flag `u`.
+/// Parses a pattern that `regress` has accepted, with or without the flag `u`.
 pub(crate) fn parse(source: &str, unicode: bool) -> Result<Pattern, Error> {
     let (all_groups, names) = groups(source);
     let mut parser = Parser {
@@ -85,7 +85,7 @@ pub(crate) fn parse(source: &str, unicode: bool) -> Result<Pattern, Error> {
     Ok(Pattern { node, lookarounds, classes: classes.list, back_references, groups })
 }
 
-/// Returns the number of capturing groups, and the names of those that have one.
+/// Returns the number of capturing groups, and the named ones.
 fn groups(source: &str) -> (usize, Vec<(&str, usize)>) {
     let (mut count, mut names, mut rest) = (0, Vec::new(), source);
     while let Some(character) = rest.chars().next() {
@@ -104,12 +104,10 @@ fn groups(source: &str) -> (usize, Vec<(&str, usize)>) {
     (count, names)
 }
 
-/// Returns the length of a backslash and the character after it.
 fn escaped(text: &str) -> usize {
     text.chars().take(2).map(char::len_utf8).sum()
 }
 
-/// Returns the length of a class in brackets.
 fn bracket(text: &str) -> usize {
     let mut length = 0;
     while let Some(character) = text[length..].chars().next() {
@@ -128,7 +126,6 @@ struct Parser<'p> {
     classes: Classes,
     lookarounds: Vec<Lookaround>,
     back_references: Vec<BackReference>,
-    /// The number of groups that have begun.
     groups: usize,
     all_groups: usize,
     names: Vec<(&'p str, usize)>,
@@ -178,7 +175,7 @@ impl<'p> Parser<'p> {
         }
         for (text, negated) in [(r"\b", false), (r"\B", true)] {
             if self.skip(text) {
-                // Case only matters in Unicode mode, where `ſ` equals `s`.
+                // For `\w`, ignoring case only matters in Unicode mode, where `ſ` equals `s`.
                 let flags = Flags { ignore_case: flags.ignore_case && self.unicode, ..flags };
                 let word = self.classes.index(r"\w", flags, self.unicode)?;
                 return Ok(Node::Assert(Assertion::Boundary { word: word as u32, negated }));
@@ -205,7 +202,7 @@ impl<'p> Parser<'p> {
         }
     }
 
-    /// Reads the content of a group, and its closing parenthesis.
+    /// Parses the content of a group and its closing parenthesis.
     fn group(&mut self, flags: Flags) -> Result<Node, Error> {
         let outer = std::mem::replace(&mut self.flags, flags);
         let node = self.choice()?;
@@ -219,7 +216,6 @@ impl<'p> Parser<'p> {
         self.classes.index(source, self.flags, self.unicode).map(Node::Class)
     }
 
-    /// Reads a backreference, or an escape that is a class of characters.
     fn escape(&mut self) -> Result<Node, Error> {
         let after = self.rest.get(1..).unwrap_or_default();
         match after.chars().next() {
@@ -244,7 +240,7 @@ impl<'p> Parser<'p> {
             Some('0') if !self.unicode => self.class(1 + octal(after)),
             Some('c') => match after[1..].starts_with(|letter: char| letter.is_ascii_alphabetic()) {
                 true => self.class(3),
-                // Without the flag `u`, this is a backslash before a `c`.
+                // Without the flag `u`, a backslash followed by a literal `c`.
                 false => {
                     self.rest = after;
                     self.classes.index(r"\\", self.flags, self.unicode).map(Node::Class)
@@ -289,7 +285,7 @@ impl<'p> Parser<'p> {
     }
 }
 
-/// Returns the flags inside `(?modifiers:…)`.
+/// Returns the flags in effect inside `(?modifiers:…)`.
 fn modified(mut flags: Flags, modifiers: &str) -> Flags {
     let mut value = true;
     for modifier in modifiers.chars() {
@@ -303,13 +299,13 @@ fn modified(mut flags: Flags, modifiers: &str) -> Flags {
     flags
 }
 
-/// Returns the length of an octal escape, which ends before it exceeds `\377`.
+/// Returns the length of an octal escape, which cannot exceed `\377`.
 fn octal(text: &str) -> usize {
     let most = if text.starts_with(['0', '1', '2', '3']) { 3 } else { 2 };
     text.bytes().take(most).take_while(|byte| matches!(byte, b'0'..=b'7')).count()
 }
 
-/// Returns the length of `u` and the digits after it. A pair of surrogates is one character.
+/// Returns the length of `u` and its digits. A surrogate pair counts as one escape.
 fn unicode_escape(text: &str) -> usize {
     let digits = &text[1..];
     if let Some((code, _)) = digits.strip_prefix('{').and_then(|code| code.split_once('}'))

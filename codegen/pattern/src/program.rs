@@ -1,4 +1,4 @@
-//! Compiles the structure of a pattern to instructions.
+//! Compiles a pattern to instructions.
 
 use crate::Error;
 use crate::class::Class;
@@ -12,7 +12,7 @@ pub(crate) struct Program {
     pub(crate) classes: Vec<Class>,
     pub(crate) back_references: Vec<BackReference>,
     pub(crate) has_back_references: bool,
-    /// The number of slots: two for each group, and one for each repetition.
+    /// Two for each group, and one for each repetition.
     pub(crate) slots: usize,
     /// Whether a match can only begin at the start of the text.
     pub(crate) is_anchored: bool,
@@ -25,23 +25,23 @@ pub(crate) struct Lookaround {
     pub(crate) negated: bool,
 }
 
-/// An instruction. Execution goes on with the next one unless stated otherwise.
+/// An instruction. Continues with the next one unless stated otherwise.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Op {
     Match,
-    /// Consumes a character of a class.
+    /// Consumes a character of the class.
     Class(u32),
     Assert(Assertion),
     Lookaround(u32),
     BackReference(u32),
-    /// Goes on at the first instruction, or else at the second.
+    /// Tries the first target, then the second.
     Split(u32, u32),
     Jump(u32),
     /// Stores the position in a slot.
     Save(u32),
-    /// Clears the slots in a range.
+    /// Clears a range of slots.
     Clear(u32, u32),
-    /// Fails if the position is still the one in a slot: an iteration must consume something.
+    /// Fails if the position is still the one in the slot, because an iteration has to consume something.
     Progress(u32),
 }
 
@@ -54,8 +54,8 @@ impl Program {
             Compiler { ops: Vec::new(), before: 0, backwards: false, has_back_references, slots: 2 * pattern.groups };
         let mut lookarounds = Vec::with_capacity(pattern.lookarounds.len());
         for it in &pattern.lookarounds {
-            // A simulation finds all places where a lookahead holds, from the end of the text. Backtracking tries it at
-            // one place.
+            // The simulation finds all positions of a lookahead in one pass from the end. Backtracking tries it at a
+            // single position.
             let backwards = it.ahead != has_back_references;
             let ops = compiler.compile(&it.node, backwards)?;
             lookarounds.push(Lookaround { ops, ahead: it.ahead, negated: it.negated });
@@ -92,11 +92,8 @@ impl Program {
 
 struct Compiler {
     ops: Vec<Op>,
-    /// The number of instructions of the lookarounds before.
     before: usize,
-    /// Whether the program reads the text backwards.
     backwards: bool,
-    /// Whether groups matter.
     has_back_references: bool,
     slots: usize,
 }
@@ -163,7 +160,7 @@ impl Compiler {
         Ok(())
     }
 
-    /// Repeats by copies, so that a state is only a place in the program.
+    /// Unrolls repetitions, so that an instruction alone is a complete state.
     fn repeat(&mut self, repeat: &Repeat) -> Result<(), Error> {
         for _ in 0..repeat.min {
             let before = self.ops.len();
@@ -192,7 +189,7 @@ impl Compiler {
         Ok(())
     }
 
-    /// An optional iteration stores its start in a slot.
+    /// Saves in a slot where an optional iteration begins.
     fn iteration(&mut self, repeat: &Repeat, slot: Option<u32>) -> Result<(), Error> {
         let slot = slot.filter(|_| self.has_back_references);
         if self.has_back_references && !repeat.groups.is_empty() {

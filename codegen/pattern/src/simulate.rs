@@ -1,4 +1,4 @@
-//! Executes a program without backreferences in linear time: follows all paths at once, one character after the other.
+//! Runs a program without backreferences in linear time, following all paths at once.
 
 use crate::program::{Op, Program};
 use crate::steps::{Fuel, TooExpensive};
@@ -21,7 +21,7 @@ pub(crate) fn is_match(program: &Program, text: &str, fuel: &mut Fuel) -> Result
     Ok(is_found)
 }
 
-/// Places in a text, as a bit for each byte.
+/// Positions in a text, one bit per byte.
 struct Places(Vec<u64>);
 
 impl Places {
@@ -43,12 +43,11 @@ struct Search {
 struct Run<'r> {
     program: &'r Program,
     text: &'r str,
-    /// The places where each lookaround matches.
     places: Vec<Places>,
 }
 
 impl Run<'_> {
-    /// Begins at each place of the text, and calls `found` for each place where a match ends, until it returns false.
+    /// Begins a match at every position. Calls `found` wherever a match ends, until `found` returns `false`.
     fn search(
         &self,
         ops: &[Op],
@@ -57,7 +56,7 @@ impl Run<'_> {
         mut found: impl FnMut(usize) -> bool,
     ) -> Result<(), TooExpensive> {
         let mut place = if search.backwards { self.text.len() } else { 0 };
-        // The states at this place, those that still have to be visited, and those that wait for a character.
+        // The states visited at this position, those still to visit, and those that wait for a character.
         let (mut visited, mut pending, mut waiting) = (vec![usize::MAX; ops.len()], vec![0_u32], Vec::new());
         fuel.burn(ops.len() / 16)?;
         loop {

@@ -1,23 +1,23 @@
-//! The limit of the work.
+//! Limits the work of a match.
 
 use std::error;
 use std::fmt;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// The number of steps that matches may still take. A step visits one state of a pattern at one character.
+/// A budget of steps. Visiting one state of a pattern at one character takes a step.
 #[derive(Debug)]
 pub struct Steps(AtomicU64);
 
 impl Steps {
-    /// Returns the steps for a text, or for a document with many texts: one million, and 100 for each byte.
+    /// Returns the budget for a text, or for a document with many texts: one million steps, plus 100 per byte.
     ///
-    /// Ordinary patterns take fewer than ten for each character.
+    /// Ordinary patterns take fewer than ten per character.
     #[must_use]
     pub fn for_text(bytes: usize) -> Self {
         Self(AtomicU64::new((bytes as u64).saturating_mul(100).saturating_add(1_000_000)))
     }
 
-    /// Takes the steps of one match. Concurrent matches may each take all of them.
+    /// Runs a match on this budget. Concurrent matches may each use all of it.
     pub(crate) fn with<T>(&self, run: impl FnOnce(&mut Fuel) -> T) -> T {
         let mut fuel = Fuel(self.0.load(Ordering::Relaxed));
         let result = run(&mut fuel);
@@ -26,7 +26,7 @@ impl Steps {
     }
 }
 
-/// The steps that one match has left.
+/// The steps that a running match may still take.
 pub(crate) struct Fuel(u64);
 
 impl Fuel {
@@ -37,7 +37,7 @@ impl Fuel {
     }
 }
 
-/// A match was given up because it took too many [`Steps`].
+/// The match was abandoned because it ran out of [`Steps`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TooExpensive;
 

@@ -79,7 +79,7 @@ fn pattern() -> impl Strategy<Value = String> {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(100))]
 
-    /// What is found matches, and nothing shorter does.
+    /// Found texts match, and no shorter one is missing.
     #[test]
     fn agrees_with_the_matcher(a in pattern(), b in pattern()) {
         let (with, without) = (Regex::new(&a).expect("a pattern"), Regex::new(&b).expect("a pattern"));

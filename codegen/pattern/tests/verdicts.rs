@@ -1,9 +1,9 @@
-//! The verdicts of `regress`, which follows ECMA-262, and a bound of the work that `regress` does not have.
+//! Agreement with `regress`, which follows ECMA-262, within a bound that `regress` does not have.
 
 use mcpgen_pattern::{Regex, Steps, TooExpensive};
 use proptest::prelude::*;
 
-/// Compiles a pattern as ECMA-262 requires, or without the flag `u` if it is not valid with it.
+/// Compiles with the flag `u`, or without it if that fails.
 fn reference(pattern: &str) -> Option<regress::Regex> {
     regress::Regex::with_flags(pattern, "u").or_else(|_| regress::Regex::new(pattern)).ok()
 }
@@ -22,8 +22,8 @@ fn check(pattern: &str, texts: &[&str]) {
     }
 }
 
-/// Returns whether a backreference is inside its own group, as in `(a\1)`, where it matches the empty text. `regress` does not
-/// always go back correctly there.
+/// Returns whether a backreference is inside its own group, as in `(a\1)`, where it matches the empty text. `regress`
+/// sometimes backtracks incorrectly there.
 fn refers_to_open_group(pattern: &str) -> bool {
     let (mut open, mut groups, mut rest) = (Vec::new(), 0, pattern);
     while let Some(character) = rest.chars().next() {
@@ -59,7 +59,7 @@ const ATOMS: &[&str] = &[
     "\\-", "\\_", "{", "}", "]", "\\8", "\\12", "\\377", "\\c", "\\k", "\\x6", "\\u6", "\\p", "{1", "{,2}", "[\\c1]",
 ];
 
-/// What the structure of patterns is made of. The `%` are parts.
+/// How patterns are composed. `%` stands for a part.
 #[rustfmt::skip]
 const SHAPES: &[&str] = &[
     "%", "%%", "%%%", "%|%", "%|%|", "(%)", "(?:%)", "(?<n>%)", "(?=%)", "(?!%)", "(?<=%)", "(?<!%)", "(?i:%)", "(?s:%)",
@@ -116,7 +116,7 @@ fn agrees_on_patterns_in_use() {
     }
 }
 
-/// The escape `\377` is not valid with the flag `u`. Without the flag, `ſ` is not a word character.
+/// `\377` is invalid with the flag `u`, and without the flag, `ſ` is not a word character.
 #[test]
 fn agrees_on_boundaries_without_unicode() {
     check(r"(?i:\B(?:|\377))", &["aäA\u{2028}ſ"]);
@@ -156,7 +156,7 @@ proptest! {
     }
 }
 
-/// With backtracking, each of these takes more than 2^40 steps.
+/// Backtracking would take more than 2^40 steps for each of these.
 #[test]
 fn nested_repetitions_take_linear_time() {
     for (pattern, end, expected) in [
@@ -180,11 +180,11 @@ fn nested_repetitions_take_linear_time() {
 #[test]
 fn steps_are_limited() {
     let text = "a".repeat(60) + "!";
-    // Only backtracking decides a backreference.
+    // Backreferences need backtracking.
     let hard = Regex::new(r"^(a+)+\1$").expect("a pattern");
     assert_eq!(hard.is_match(&text), Err(TooExpensive));
     assert_eq!(TooExpensive.to_string(), "pattern too expensive");
-    // Several matches share the steps of a document.
+    // Several matches share one budget.
     let easy = Regex::new("^a+$").expect("a pattern");
     let steps = Steps::for_text(0);
     let matches = (0..10_000).map(|_| easy.is_match_within(&text[..60], &steps));
@@ -207,7 +207,7 @@ fn memory_is_limited() {
     for pattern in ["(?:){1000000000}", "((?:){1000000000}){1000000000}"] {
         assert_eq!(Regex::new(pattern).map(|regex| regex.is_match("a")), Ok(Ok(true)), "{pattern}");
     }
-    // Each iteration and each group can be undone.
+    // Undo information for each iteration and each group adds up.
     let text = "a".repeat(2_000_000);
     assert_eq!(Regex::new(r"^(?:(a)|b)*\1$").expect("a pattern").is_match(&text), Err(TooExpensive));
 }

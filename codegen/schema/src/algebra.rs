@@ -1,6 +1,6 @@
-//! Compares the values that schemas accept: intersection, containment, disjointness.
+//! Set operations on schemas: intersection, containment and disjointness.
 //!
-//! Containment and disjointness are sound but not complete: `true` is proven, `false` means that no proof was found.
+//! Containment and disjointness are sound but incomplete: `true` is proven, `false` only means that no proof was found.
 
 use std::cell::Cell;
 use std::collections::BTreeSet;
@@ -12,7 +12,7 @@ use crate::check::{Check, Definitions};
 use crate::json::Json;
 use crate::normal::{Array, Bounds, Kind, Object, Property, Schema, first_integer};
 
-/// The definitions that references lead to.
+/// Set operations over the definitions of one document.
 #[derive(Debug)]
 pub struct Algebra<'a> {
     definitions: &'a IndexMap<String, Schema>,
@@ -21,28 +21,29 @@ pub struct Algebra<'a> {
     proofs: Cell<u32>,
 }
 
-/// The reason why an intersection could not be computed.
+/// Why an intersection could not be computed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Unresolved {
-    /// Recursive definitions are intersected.
+    /// The definitions involved are recursive.
     Recursive,
     /// The result would be unreasonably large.
     TooLarge,
 }
 
-/// The number of nested schemas after which a proof is abandoned.
+/// A proof that nests deeper is abandoned.
 const MAX_DEPTH: u32 = 48;
-/// The number of nested calls after which an intersection counts as recursive. All later stages descend into the result.
+/// An intersection that nests deeper counts as recursive. Later stages recurse into the result, so it must stay
+/// shallow.
 const MAX_CALLS: u32 = 64;
-/// The number of intersections after which a result counts as too large.
+/// A result that takes more intersections counts as too large.
 const MAX_STEPS: u32 = 50_000;
-/// The number of pairs of nodes after which a proof is abandoned.
+/// A proof that compares more pairs is abandoned.
 const MAX_PROOF: u32 = 50_000;
 
 type Pairs = IndexSet<(String, String)>;
 
 impl<'a> Algebra<'a> {
-    /// Creates an algebra for these definitions.
+    /// Creates an algebra over these definitions and their checks.
     pub fn new(definitions: &'a IndexMap<String, Schema>, checks: &'a Definitions) -> Self {
         Algebra { definitions, checks, steps: Cell::new(0), proofs: Cell::new(0) }
     }
@@ -52,7 +53,10 @@ impl<'a> Algebra<'a> {
         self.checks
     }
 
-    /// Returns a copy without `All`, in which every intersection is computed.
+    /// Returns a copy in which every `allOf` is replaced by the intersection it stands for.
+    ///
+    /// # Errors
+    /// Fails if an intersection does not end or grows too large.
     pub fn resolve(&self, schema: &Schema) -> Result<Schema, Unresolved> {
         self.steps.set(0);
         self.resolve_at(schema, 0)
@@ -78,7 +82,7 @@ impl<'a> Algebra<'a> {
         Ok(Schema { kind, note: schema.note.clone() })
     }
 
-    /// Adds checks to a schema. Constant values are filtered instead.
+    /// Adds checks to a schema. Filters a list of constants instead, so that no check remains.
     fn checked(&self, inner: Schema, checks: Vec<Check>) -> Kind {
         match &inner.kind {
             Kind::Values(values) => {
@@ -101,7 +105,6 @@ impl<'a> Algebra<'a> {
         self.meet(a, b, depth)
     }
 
-    /// Returns the intersection, which accepts what both accept.
     fn meet(&self, a: &Schema, b: &Schema, depth: u32) -> Result<Schema, Unresolved> {
         if depth > MAX_CALLS {
             return Err(Unresolved::Recursive);
@@ -110,7 +113,7 @@ impl<'a> Algebra<'a> {
         if self.steps.get() > MAX_STEPS {
             return Err(Unresolved::TooLarge);
         }
-        // `Any` leaves the other side as it is, with its annotations.
+        // `Any` must not replace the other side's annotations.
         match (&a.kind, &b.kind) {
             (Kind::Any, _) => return Ok(b.clone()),
             (_, Kind::Any) => return Ok(a.clone()),
@@ -156,7 +159,7 @@ impl<'a> Algebra<'a> {
         if let (Some(x), Some(y)) = (&a.pattern, &b.pattern)
             && x.pattern != y.pattern
         {
-            // An object type can have only one pattern, so the pattern of `b` becomes a check.
+            // An object schema holds only one pattern, so that of `b` becomes a check.
             let weak = Object { properties: b.properties.clone(), pattern: None, additional: Schema::any() };
             let met = Schema::at("", self.meet_objects(a, &weak, depth)?);
             return Ok(self.checked(met, b.checks()));
@@ -180,12 +183,12 @@ impl<'a> Algebra<'a> {
         Kind::Values(values.iter().filter(|value| accepts(value)).cloned().collect())
     }
 
-    /// Returns the target of a reference. References are checked when they are lowered.
+    /// Returns the target of a reference. It exists, because lowering rejects dangling references.
     pub fn target(&self, name: &str) -> &'a Schema {
         &self.definitions[name]
     }
 
-    /// Follows references. Returns `None` if they form a cycle.
+    /// Follows references to the first schema that is not one. Returns `None` if they form a cycle.
     pub fn follow<'s>(&'s self, mut schema: &'s Schema) -> Option<&'s Schema> {
         for _ in 0..=self.definitions.len() {
             match &schema.kind {
@@ -196,7 +199,7 @@ impl<'a> Algebra<'a> {
         None
     }
 
-    /// Returns whether a value is valid.
+    /// Returns whether a schema accepts a value.
     pub fn accepts(&self, schema: &Schema, value: &Json) -> bool {
         self.accepting(schema)(value)
     }
@@ -206,7 +209,7 @@ impl<'a> Algebra<'a> {
         move |value| check.accepts(value, self.checks)
     }
 
-    /// Returns whether it is proven that `large` accepts everything that `small` accepts.
+    /// Returns `true` if `large` provably accepts everything that `small` accepts.
     pub fn contains(&self, large: &Schema, small: &Schema) -> bool {
         self.proofs.set(0);
         self.contains_in(large, small, &mut Pairs::new(), 0)
@@ -233,7 +236,7 @@ impl<'a> Algebra<'a> {
                 }
                 let holds = self.contains_in(large, self.target(b), assumed, depth);
                 if !holds {
-                    // What follows from a wrong assumption is not proven.
+                    // Pairs that a failed proof assumed are not proven.
                     assumed.truncate(before);
                 }
                 holds
@@ -268,7 +271,7 @@ impl<'a> Algebra<'a> {
         }
     }
 
-    /// Returns whether an object contains another one, considering only the members that neither names.
+    /// Compares the members that neither object names.
     fn contains_others(&self, large: &Object, small: &Object, assumed: &mut Pairs, depth: u32) -> bool {
         if let (Some(a), Some(b)) = (&large.pattern, &small.pattern)
             && a.pattern == b.pattern
@@ -276,17 +279,17 @@ impl<'a> Algebra<'a> {
             return self.contains_in(&a.schema, &b.schema, assumed, depth)
                 && self.contains_in(&large.additional, &small.additional, assumed, depth);
         }
-        // A name can match either pattern, both or neither, so all combinations are compared.
+        // A name can match one pattern, both or neither, so compare all combinations.
         large.others().all(|a| small.others().all(|b| self.contains_in(a, b, assumed, depth)))
     }
 
-    /// Returns whether it is proven that no value is accepted by both.
+    /// Returns `true` if provably no value is accepted by both schemas.
     pub fn disjoint(&self, a: &Schema, b: &Schema) -> bool {
         self.proofs.set(0);
         self.disjoint_in(a, b, &mut Pairs::new(), 0)
     }
 
-    /// Returns whether it is proven that no value is accepted by two of these.
+    /// Returns `true` if provably no value is accepted by more than one of the schemas.
     pub fn are_disjoint(&self, schemas: &[Schema]) -> bool {
         schemas.iter().enumerate().all(|(index, a)| schemas[index + 1..].iter().all(|b| self.disjoint(a, b)))
     }
@@ -331,8 +334,7 @@ impl<'a> Algebra<'a> {
     }
 }
 
-/// Returns a copy in which references to definitions without values accept nothing. Schemas that require a value of
-/// such a definition accept nothing either.
+/// Replaces references to definitions that accept no value, and schemas that require such a value, by `Never`.
 pub fn replace_never(schema: &Schema, never: &BTreeSet<String>) -> Schema {
     let kind = match &schema.kind {
         Kind::Ref(name) if never.contains(name) => Kind::Never,
@@ -354,7 +356,7 @@ fn empty_is_never(kind: Kind) -> Kind {
     }
 }
 
-/// Returns whether the bounds admit no negative integer, so that integers are stored as `u64`.
+/// Returns whether the bounds exclude negative integers, in which case the Rust type is `u64`.
 pub fn is_unsigned(bounds: &Bounds) -> bool {
     bounds.min.as_ref().is_some_and(|min| first_integer(min) >= 0)
 }

@@ -1,4 +1,4 @@
-//! Checks: assertions of JSON Schema as data.
+//! JSON Schema assertions as data.
 
 use indexmap::IndexMap;
 use serde_json::Number;
@@ -7,7 +7,7 @@ use crate::json::Json;
 use crate::json_types::JsonTypes;
 use crate::limits::{Bounds, Length};
 
-/// An assertion.
+/// An assertion about a JSON value.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Check {
     /// Accepts every value.
@@ -22,67 +22,68 @@ pub enum Check {
     One(Vec<Check>),
     /// The check does not hold.
     Not(Box<Check>),
-    /// The second check holds if the first one does, otherwise the third.
+    /// If the first check holds, the second must hold, otherwise the third.
     If(Box<[Check; 3]>),
-    /// The check of the definition with this name holds.
+    /// The check of the named definition holds.
     Definition(String),
     /// The JSON type is one of these.
     Type(JsonTypes),
-    /// The value is one of these.
+    /// The value equals one of these.
     Values(Vec<Json>),
-    /// A number is within bounds.
+    /// A number is within these bounds.
     Bounds(Bounds),
-    /// A number is a multiple of this number.
+    /// A number is a multiple of this one.
     MultipleOf(Number),
-    /// The number of code points of a string is within limits.
+    /// A string has an allowed number of code points.
     Length(Length),
-    /// A part of a string matches this ECMA-262 regular expression.
+    /// Some part of a string matches this ECMA-262 regular expression.
     Pattern(String),
-    /// The number of items of an array is within limits.
+    /// An array has an allowed number of items.
     ItemCount(Length),
-    /// The checks on the first items of an array hold, and the check on all other items.
+    /// Checks for the leading items of an array, one each, and a check for all items after them.
     Items(Vec<Check>, Option<Box<Check>>),
-    /// No two items of an array are equal.
+    /// All items of an array differ.
     UniqueItems,
-    /// The number of items of an array that the check accepts is within limits.
+    /// The number of array items that pass the check is within limits.
     Contains(Box<Check>, Length),
-    /// The number of members of an object is within limits.
+    /// An object has an allowed number of members.
     MemberCount(Length),
-    /// An object has these members.
+    /// An object has all of these members.
     Required(Vec<String>),
-    /// The check holds for the name of each member of an object.
+    /// Every member name of an object passes the check.
     Names(Box<Check>),
-    /// Checks on the members of an object hold.
+    /// The members of an object pass these checks.
     Members(Box<MemberChecks>),
-    /// If an object has this member, the check on the object holds.
+    /// If an object has this member, the object passes the check.
     IfPresent(String, Box<Check>),
-    /// A check holds, and so do checks on the members and items that it did not evaluate.
+    /// `unevaluatedProperties` or `unevaluatedItems`: a check, and further checks on the members and items that it did
+    /// not evaluate.
     Unevaluated(Box<Unevaluated>),
 }
 
 /// Checks on the members of an object.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct MemberChecks {
-    /// The checks on members with these names.
+    /// Checks on members by name.
     pub named: Vec<(String, Check)>,
-    /// The checks on members whose names match these patterns.
+    /// Checks on members whose names match a pattern.
     pub patterns: Vec<(String, Check)>,
     /// The check on all other members.
     pub others: Option<Check>,
 }
 
-/// Checks on the members and items that another check did not evaluate.
+/// The checks behind `unevaluatedProperties` and `unevaluatedItems`.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Unevaluated {
-    /// The check that is evaluated first.
+    /// Evaluated first, to find out which members and items remain.
     pub base: Check,
-    /// The check on members.
+    /// Applies to every member that remains.
     pub members: Option<Check>,
-    /// The check on items.
+    /// Applies to every item that remains.
     pub items: Option<Check>,
 }
 
-/// The checks of the definitions that other checks refer to, by name.
+/// The checks that [`Check::Definition`] refers to, by name.
 pub type Definitions = IndexMap<String, Check>;
 
 impl Check {
@@ -106,17 +107,15 @@ impl Check {
         }
     }
 
-    /// Returns the check of the bounds of a number. Without bounds, there is no check.
     pub(crate) fn of_bounds(bounds: &Bounds) -> Option<Check> {
         (!bounds.is_free()).then(|| Check::Bounds(bounds.clone()))
     }
 
-    /// Like [`Self::of_bounds`], for a length.
     pub(crate) fn of_length(length: &Length, check: fn(Length) -> Check) -> Option<Check> {
         (!length.is_free()).then(|| check(length.clone()))
     }
 
-    /// Collects the definitions that the check applies to the same value.
+    /// Collects the definitions that apply to the same value as this check.
     pub fn direct<'c>(&'c self, names: &mut Vec<&'c str>) {
         self.visit(true, &mut |check| names.extend(check.definition()));
     }
@@ -126,7 +125,7 @@ impl Check {
         self.visit(false, &mut |check| names.extend(check.definition()));
     }
 
-    /// Returns whether the check contains a regular expression. Definitions that it refers to are not searched.
+    /// Returns whether the check uses a regular expression. Does not look into the definitions it refers to.
     pub fn has_patterns(&self) -> bool {
         let mut found = false;
         self.visit(false, &mut |check| match check {
@@ -141,7 +140,7 @@ impl Check {
         if let Check::Definition(name) = self { Some(name) } else { None }
     }
 
-    /// Calls `seen` for the check and for all checks in it, or only for those on the same value.
+    /// Visits the check and those nested in it. With `is_same_value`, skips checks on members and items.
     fn visit<'c>(&'c self, is_same_value: bool, seen: &mut dyn FnMut(&'c Check)) {
         seen(self);
         let mut visit = |check: &'c Check| check.visit(is_same_value, seen);

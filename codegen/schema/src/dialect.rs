@@ -1,4 +1,4 @@
-//! The dialects of JSON Schema, and the keywords that contain subschemas.
+//! JSON Schema dialects, and the keywords that hold subschemas.
 
 use std::fmt;
 use std::str::FromStr;
@@ -6,7 +6,7 @@ use std::str::FromStr;
 use crate::json::Json;
 use crate::json::pointer::escape;
 
-/// A dialect of JSON Schema.
+/// A version of JSON Schema.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Dialect {
     /// draft-04: `id`, boolean `exclusiveMinimum`; keywords next to `$ref` are ignored.
@@ -26,7 +26,7 @@ impl Dialect {
     pub const ALL: [Dialect; 5] =
         [Dialect::Draft04, Dialect::Draft06, Dialect::Draft07, Dialect::Draft201909, Dialect::Draft202012];
 
-    /// Returns the name of the dialect on the command line.
+    /// Returns the name used on the command line, such as `draft-07`.
     pub fn as_str(self) -> &'static str {
         match self {
             Dialect::Draft04 => "draft-04",
@@ -37,7 +37,7 @@ impl Dialect {
         }
     }
 
-    /// Returns the dialect that a `$schema` names.
+    /// Returns the dialect for a `$schema` URI, if mcpgen reads it.
     pub fn of_uri(uri: &str) -> Option<Dialect> {
         let known =
             ["draft-04/schema", "draft-06/schema", "draft-07/schema", "draft/2019-09/schema", "draft/2020-12/schema"];
@@ -45,7 +45,7 @@ impl Dialect {
         known.iter().position(|path| host == *path).map(|at| Dialect::ALL[at])
     }
 
-    /// Returns the keyword that contains the definitions.
+    /// Returns the keyword that holds definitions: `definitions` or `$defs`.
     pub fn container(self) -> &'static str {
         if self < Dialect::Draft201909 { "definitions" } else { "$defs" }
     }
@@ -68,7 +68,7 @@ impl Dialect {
         if self == Dialect::Draft04 { "id" } else { "$id" }
     }
 
-    /// Returns whether `items` may be a list, with `additionalItems` for the remaining items.
+    /// Returns whether `items` may be a list, with `additionalItems` for the rest.
     pub fn has_item_lists(self) -> bool {
         self < Dialect::Draft202012
     }
@@ -91,10 +91,8 @@ impl FromStr for Dialect {
     }
 }
 
-/// The keywords that contain definitions.
 pub(crate) const CONTAINERS: [&str; 2] = ["definitions", "$defs"];
 
-/// Keywords with one subschema.
 const ONE: &[&str] = &[
     "additionalItems",
     "additionalProperties",
@@ -108,12 +106,10 @@ const ONE: &[&str] = &[
     "unevaluatedItems",
     "unevaluatedProperties",
 ];
-/// Keywords with a list of subschemas.
 const LISTS: &[&str] = &["allOf", "anyOf", "items", "oneOf", "prefixItems"];
-/// Keywords with subschemas by name.
 const MAPS: &[&str] = &["$defs", "definitions", "dependencies", "dependentSchemas", "patternProperties", "properties"];
 
-/// Returns the direct subschemas of a schema, with their JSON pointers relative to it.
+/// Returns the direct subschemas, with JSON pointers relative to the schema.
 pub(crate) fn subschemas(schema: &Json) -> Vec<(String, &Json)> {
     let mut found = Vec::new();
     let is_schema = |json: &Json| matches!(json, Json::Object(_) | Json::Bool(_));

@@ -1,4 +1,4 @@
-//! A document that was read, but not interpreted.
+//! A schema document before its keywords are interpreted.
 
 use std::collections::HashMap;
 use std::path::PathBuf;
@@ -10,53 +10,53 @@ use crate::error::{Error, Problem};
 use crate::json::Json;
 use crate::json::pointer::escape;
 
-/// The maximum size of a schema file. The official ones have less than 200 KB.
+/// The maximum size of a schema file, in bytes. MCP's own schemas are below 200 KB.
 pub const MAX_BYTES: u64 = 32 * 1024 * 1024;
 
 /// A JSON schema document.
 #[derive(Clone, Debug)]
 pub struct Document {
-    /// The name of the document in messages: the path as the caller gave it.
+    /// The name used in messages: the path as the caller gave it.
     pub file: String,
-    /// SHA-256 of the bytes, in hex.
+    /// SHA-256 of the bytes, in hexadecimal digits.
     pub sha256: String,
-    /// The dialect of JSON Schema.
+    /// The dialect the document is written in.
     pub dialect: Dialect,
     /// The whole document.
     pub root: Json,
     root_name: Option<String>,
-    /// The files that references lead to. Their documents are among the definitions.
+    /// Further files that references lead to. Their contents are among the definitions.
     pub files: Vec<PathBuf>,
-    /// The URIs of the added documents, by their JSON pointers.
+    /// The URIs of the added documents, by JSON pointer.
     pub(crate) added: HashMap<String, String>,
-    /// Why files that references lead to are not among the definitions, by the URI of the document.
+    /// Why a referenced document was not added, by its URI.
     pub(crate) refused: HashMap<String, String>,
-    /// Keywords that are annotations besides those that mcpgen knows.
+    /// Keywords to accept as annotations, besides those that mcpgen knows.
     pub(crate) annotations: Vec<String>,
 }
 
 /// Options for reading a document.
 #[derive(Clone, Debug, Default)]
 pub struct ReadOptions {
-    /// The dialect of a document whose `$schema` is absent or unknown. A known `$schema` must agree with it.
+    /// The dialect to assume if `$schema` is absent or unknown. It is an error if a known `$schema` disagrees.
     pub dialect: Option<Dialect>,
-    /// The name of the type at the root of the document. By default, it is derived from the name of the file.
+    /// The name of the type at the root. Defaults to the file name without its extension.
     pub root_name: Option<String>,
-    /// The folder of the schema, below which relative references lead to files. By default that of the file, if one is read.
+    /// The folder against which relative references are resolved. Defaults to the folder of the file, if one is read.
     pub folder: Option<PathBuf>,
-    /// A folder with files for references of any URI, by its last segment.
+    /// A folder that stands in for remote schemas: the last segment of a reference's URI names the file.
     pub schema_folder: Option<PathBuf>,
-    /// Keywords to ignore because they are annotations: they do not affect which values are accepted.
+    /// Keywords to accept as annotations: they do not affect which values are accepted.
     pub annotations: Vec<String>,
-    /// Whether a document is a schema even if no keyword at its root asserts anything.
+    /// Accepts a document as a schema even if no keyword at its root asserts anything.
     pub is_schema: bool,
 }
 
 impl Document {
-    /// Creates a document from a value that was read.
+    /// Creates a document from parsed JSON.
     ///
     /// # Errors
-    /// [`Error::Schema`] if it is not a schema of a known dialect.
+    /// Returns [`Error::Schema`] if the value is not a schema in a known dialect.
     pub fn of(file: String, root: Json, sha256: String, options: &ReadOptions) -> Result<Document, Error> {
         let dialect = dialect(&file, &root, options)?;
         if pointers_exceed(&root, MAX_POINTERS) {
@@ -78,20 +78,21 @@ impl Document {
         })
     }
 
-    /// Returns the definitions by name, in the order of the file.
+    /// Returns the definitions by name, in file order.
     pub fn definitions(&self) -> &IndexMap<String, Json> {
         static NONE: std::sync::LazyLock<IndexMap<String, Json>> = std::sync::LazyLock::new(IndexMap::new);
         self.root.get(self.container()).and_then(Json::as_object).unwrap_or(&NONE)
     }
 
-    /// Returns the keyword that contains the definitions: that of the dialect, or else the other one.
+    /// Returns the keyword that holds the definitions: that of the dialect, or the other one if the document has only
+    /// that.
     pub fn container(&self) -> &'static str {
         let own = self.dialect.container();
         let other = if own == "$defs" { "definitions" } else { "$defs" };
         if self.root.get(own).is_none() && self.root.get(other).is_some() { other } else { own }
     }
 
-    /// Returns the name of the type at the root of the document: the given name, or else the name of the file.
+    /// Returns the name of the type at the root: the configured one, or the file name without its extension.
     pub fn root_name(&self) -> String {
         self.root_name.clone().unwrap_or_else(|| {
             let file = self.file.rsplit(['/', '\\']).next().unwrap_or_default();
@@ -112,10 +113,10 @@ impl Document {
     }
 }
 
-/// The maximum size of the JSON pointers of all schemas in a document. A malicious one has a long name around thousands of schemas.
+/// A small file can have huge pointers, such as with one long name around thousands of schemas.
 const MAX_POINTERS: usize = 2 * MAX_BYTES as usize;
 
-/// Returns whether the JSON pointers of all schemas in a schema have more than `limit` bytes in all.
+/// Returns whether the JSON pointers of all nested schemas add up to more than `limit` bytes.
 pub fn pointers_exceed(schema: &Json, limit: usize) -> bool {
     let (mut stack, mut total) = (vec![(schema, 0)], 0);
     while let Some((schema, length)) = stack.pop() {
@@ -131,15 +132,15 @@ pub fn pointers_exceed(schema: &Json, limit: usize) -> bool {
     false
 }
 
-/// The keywords at the root of a document that do not make it a type.
+/// Keywords that do not make the root of a document a type.
 const ROOT_KEYWORDS: &[&str] = &["$schema", "$id", "id", "$comment", "title", "description", "definitions", "$defs"];
 
-/// Returns whether the root of a document is a type, and not only a container for definitions.
+/// Returns whether the root is a type, rather than just a container for definitions.
 pub(crate) fn is_type(root: &Json) -> bool {
     root.as_object().is_none_or(|members| members.keys().any(|key| !ROOT_KEYWORDS.contains(&key.as_str())))
 }
 
-/// Returns the dialect that the `$schema` of a document names, if mcpgen reads it.
+/// Returns the dialect that `$schema` declares, if mcpgen reads it.
 pub(crate) fn declared_dialect(members: &IndexMap<String, Json>) -> Option<Dialect> {
     Dialect::of_uri(members.get("$schema")?.as_str()?)
 }
@@ -161,7 +162,7 @@ fn dialect(file: &str, root: &Json, options: &ReadOptions) -> Result<Dialect, Er
     };
     let mut problems = Vec::new();
     let declared = members.get("$schema").map(|uri| uri.as_str().unwrap_or_default());
-    // This URI names no version.
+    // This URI means "the latest version", without saying which one that is.
     let declared = declared.filter(|uri| uri.trim_end_matches('#') != "http://json-schema.org/schema");
     let dialect = match (declared, declared.and_then(Dialect::of_uri), given) {
         (_, Some(declared), Some(given)) if declared != given => {

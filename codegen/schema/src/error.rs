@@ -1,61 +1,61 @@
-//! Errors. Each message names the place and the remedy.
+//! The error type. Every message names the place and a remedy.
 
 use std::fmt;
 use std::path::{Path, PathBuf};
 
 use crate::text::visible;
 
-/// An error of mcpgen.
+/// What can go wrong in mcpgen.
 ///
-/// [`Error::Json`] and [`Error::Schema`] are about the schema, [`Error::Usage`] is about the call, and [`Error::Io`]
-/// about the file system. [`Error::Defect`] is a defect of mcpgen.
+/// [`Error::Json`] and [`Error::Schema`] are problems of the schema, [`Error::Usage`] of the call, and [`Error::Io`] of
+/// the file system. [`Error::Defect`] is a bug in mcpgen.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
-    /// The file is not JSON, has an object with a duplicate key, or is nested too deeply.
+    /// The file is not JSON, nests too deeply, or has an object with a duplicate key.
     #[error("{file}:{line}:{column}: invalid JSON: {why}")]
     Json {
         /// The file, as the caller named it.
         file: String,
-        /// 1-based line, 0 if unknown.
+        /// The 1-based line, or 0 if unknown.
         line: usize,
-        /// 1-based column, 0 if unknown.
+        /// The 1-based column, or 0 if unknown.
         column: usize,
-        /// The message of the parser.
+        /// The parser's message.
         why: String,
     },
-    /// The document is not a schema that mcpgen understands. All independent problems are reported together.
+    /// mcpgen does not understand the schema. All independent problems are reported together.
     #[error("{}", list(.0))]
     Schema(Vec<Problem>),
     /// A file or folder could not be read or written.
     #[error("{action} {}", path.display())]
     Io {
-        /// The operation: "reading", "writing", ….
+        /// The operation, such as "reading".
         action: &'static str,
         /// The file or folder.
         path: PathBuf,
-        /// The error of the operating system.
+        /// The operating system's error.
         source: std::io::Error,
     },
-    /// The call is wrong. The text includes the remedy.
+    /// The call is wrong. The text includes a remedy.
     #[error("{0}")]
     Usage(String),
-    /// A defect of mcpgen, not of the schema.
+    /// A bug in mcpgen, not in the schema.
     #[error("{0}; please report this with the schema")]
     Defect(String),
 }
 
 impl Error {
-    /// Returns a function that adds the operation, such as "reading", and the file to an error of the file system.
+    /// Returns a closure for `map_err` that adds the operation, such as "reading", and the path.
     pub fn io(action: &'static str, path: impl Into<PathBuf>) -> impl FnOnce(std::io::Error) -> Error {
         let path = path.into();
         move |source| Error::Io { action, path, source }
     }
 
-    /// Returns what was read from a file, or `None` if there is no such file.
+    /// Turns "not found" into `None`.
     ///
     /// # Errors
-    /// [`Error::Io`] if the file could not be read.
+    /// Returns [`Error::Io`] for any other error.
     pub fn unless_missing<T>(read: std::io::Result<T>, path: &Path) -> Result<Option<T>, Error> {
         match read {
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(None),
@@ -64,25 +64,25 @@ impl Error {
     }
 }
 
-/// A part of a schema that mcpgen does not accept.
+/// A problem at one place of a schema.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Problem {
     /// The file, as the caller named it.
     pub file: String,
-    /// The definition that contains it. Empty for the root of the document.
+    /// The enclosing definition. Empty for the root of the document.
     pub definition: String,
-    /// JSON pointer into the document.
+    /// The JSON pointer of the place.
     pub pointer: String,
-    /// The JSON Schema keyword, or an empty string if the problem is not about one.
+    /// The JSON Schema keyword. Empty if the problem concerns none.
     pub keyword: String,
-    /// The reason.
+    /// What is wrong.
     pub why: String,
-    /// What the author of the schema can do.
+    /// How the author of the schema can fix it.
     pub remedy: String,
 }
 
 impl Problem {
-    /// Creates a problem that is neither about a definition nor about a keyword.
+    /// Creates a problem without a definition or a keyword.
     pub fn new(
         file: impl Into<String>,
         pointer: impl Into<String>,
@@ -111,7 +111,7 @@ impl fmt::Display for Problem {
     }
 }
 
-/// The number of problems that a message lists. A malicious file can have millions.
+/// A malicious file can have millions of problems, but only this many are listed.
 const SHOWN: usize = 50;
 
 fn list(problems: &[Problem]) -> String {

@@ -1,4 +1,4 @@
-//! Violations of a schema, with the same messages as the errors of the generated types.
+//! Schema violations, worded exactly like the errors of the generated types.
 
 use std::fmt;
 
@@ -7,23 +7,22 @@ use serde_json::Number;
 use crate::json::{Json, Numeric};
 use crate::text::words::{json_text, key_text, path_text};
 
-/// A violation of a schema. Its [`Display`](fmt::Display) output equals that of the generated types' errors.
+/// A schema violation. Its [`Display`](fmt::Display) output equals that of the generated types' errors.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Failure(Box<Inner>);
 
-// In a box, so that results are small, and nested checks need little of the stack.
+// Boxed, so that results are small and nested checks use less stack.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Inner {
-    /// The path of the value, innermost step first.
+    /// The innermost step comes first.
     path: Vec<Step>,
-    /// The value where the path begins, until [`Failure::located_from`] adds the path to it.
+    /// The value at which `path` starts, until [`Failure::located_from`] adds the steps that lead to it.
     place: Option<Place>,
-    /// The expected and the found value.
     message: String,
     is_given_up: bool,
 }
 
-/// The address of a value.
+/// The address of a value in memory.
 pub(crate) type Place = usize;
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -38,12 +37,11 @@ impl Failure {
         Failure(Box::new(Inner { path: Vec::new(), place: None, message: message.into(), is_given_up: false }))
     }
 
-    /// Creates a failure with an expected and a found value.
+    /// Creates a failure that reads "expected …, found …".
     pub fn expected(expected: impl fmt::Display, found: impl fmt::Display) -> Failure {
         Failure::new(format!("expected {expected}, found {found}"))
     }
 
-    /// Creates a failure for a pattern that takes too many steps.
     pub(crate) fn too_expensive(pattern: &str) -> Failure {
         let pattern = json_text(pattern);
         let message =
@@ -51,7 +49,7 @@ impl Failure {
         Failure::given_up(message)
     }
 
-    /// Creates a failure for a value that may be valid or not, because finding out would take too much.
+    /// Creates a failure for a value whose validity was too expensive to determine.
     pub(crate) fn given_up(message: impl Into<String>) -> Failure {
         let mut failure = Failure::new(message);
         failure.0.is_given_up = true;
@@ -63,7 +61,7 @@ impl Failure {
         Failure::expected(expected, describe_type(found, expected.contains("integer")))
     }
 
-    /// Returns whether the evaluation was given up, so that the value may be valid or not.
+    /// Returns whether evaluation was given up, so that the value may or may not be valid.
     pub(crate) fn is_given_up(&self) -> bool {
         self.0.is_given_up
     }
@@ -80,13 +78,13 @@ impl Failure {
         self
     }
 
-    /// Sets the value where the failure occurred, unless it is set.
+    /// Records the value that failed, unless one is recorded already.
     pub(crate) fn at_place(mut self, place: Place) -> Failure {
         self.0.place = self.0.place.or(Some(place));
         self
     }
 
-    /// Turns a failure of a member's name into one of the member.
+    /// Turns a failure of a member's name into a failure of the member.
     pub(crate) fn in_name(mut self) -> Failure {
         self.0.place = None;
         if !self.0.is_given_up {
@@ -95,7 +93,7 @@ impl Failure {
         self
     }
 
-    /// Prepends the path from `root` to the value where the failure occurred.
+    /// Prepends the path from `root` to the recorded value.
     pub(crate) fn located_from(mut self, root: &Json) -> Failure {
         if let Some(place) = self.0.place.take() {
             find(root, place, &mut self.0.path);
@@ -104,7 +102,7 @@ impl Failure {
     }
 }
 
-/// Adds the steps from `json` to the value at `place` to a path, innermost first. Returns whether the value is in `json`.
+/// Appends the steps from `json` to the value at `place`, innermost first. Returns whether the value was found.
 fn find(json: &Json, place: Place, path: &mut Vec<Step>) -> bool {
     if std::ptr::from_ref(json) as usize == place {
         return true;
@@ -122,7 +120,7 @@ fn find(json: &Json, place: Place, path: &mut Vec<Step>) -> bool {
     is_found
 }
 
-/// Describes a value. Strings, numbers and booleans are JSON text; other values are described by their type.
+/// Describes a value: strings, numbers and booleans as JSON text, other values by type.
 pub fn describe(value: &Json) -> String {
     match value {
         Json::String(text) => json_text(text),
@@ -132,7 +130,7 @@ pub fn describe(value: &Json) -> String {
     }
 }
 
-/// Describes the type of a value. Includes the value of a number if an integer is expected.
+/// Describes the type of a value, and the value too if it is a number where an integer is expected.
 pub(crate) fn describe_type(value: &Json, is_integer_expected: bool) -> String {
     match value {
         Json::Number(number) if is_integer_expected => format!("number {}", number_text(number)),
@@ -140,12 +138,12 @@ pub(crate) fn describe_type(value: &Json, is_integer_expected: bool) -> String {
     }
 }
 
-/// Formats a number like the generated types.
+/// Formats a number the way the generated types do.
 pub fn number_text(number: &Number) -> String {
     Numeric(number).to_string()
 }
 
-/// Describes a constant as JSON text. Shortens long strings.
+/// Formats a constant as JSON text, with long strings shortened.
 pub fn literal(value: &Json) -> String {
     match value {
         Json::String(text) => json_text(text),

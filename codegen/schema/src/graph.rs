@@ -1,7 +1,7 @@
-//! Finds cycles and long paths in a graph. It does not recurse, because schemas can have long chains of definitions.
+//! Cycles and longest paths in a graph. Nothing recurses, because a chain of definitions can be long enough to overflow
+//! the stack.
 
-/// Returns the strongly connected component of each node (Kosaraju's algorithm), or `None` if the node is not on a
-/// cycle.
+/// Returns the strongly connected component of each node, or `None` if the node is on no cycle (Kosaraju's algorithm).
 pub fn cycles(edges: &[Vec<usize>]) -> Vec<Option<usize>> {
     let order = finishing_order(edges);
     let mut reverse = vec![Vec::new(); edges.len()];
@@ -34,7 +34,7 @@ pub fn cycles(edges: &[Vec<usize>]) -> Vec<Option<usize>> {
         .collect()
 }
 
-/// Returns the number of edges of the longest path from each node, in a graph without cycles.
+/// Returns the length of the longest path from each node, in edges. The graph must be acyclic.
 pub fn heights(edges: &[Vec<usize>]) -> Vec<usize> {
     let mut heights = vec![0; edges.len()];
     for node in finishing_order(edges) {

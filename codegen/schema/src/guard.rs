@@ -1,4 +1,4 @@
-//! Guards: conditions that select the variant of a union.
+//! Guards: the conditions that select a union's variant.
 
 use std::fmt;
 
@@ -7,21 +7,21 @@ use crate::json::Json;
 use crate::json_types::JsonTypes;
 use crate::limits::Length;
 
-/// Conditions that select a variant. The first guard of a union whose conditions all hold selects its variant.
+/// Conditions for one variant. The first guard whose conditions all hold selects its variant.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Guard {
-    /// The conditions. Empty for "otherwise".
+    /// All must hold. Empty means "otherwise".
     pub when: Vec<Condition>,
-    /// The variant, by its index in the union.
+    /// The index of the variant in the union.
     pub variant: usize,
 }
 
-/// A condition on a document. Paths consist of object keys, and `0` for the first item of an array.
+/// A condition on a document. A path consists of object keys; `0` also means the first item of an array.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Condition {
-    /// The JSON type is one of these.
+    /// The value has one of these JSON types.
     Type(JsonTypes),
-    /// The value at the path is one of these.
+    /// The value at the path equals one of these.
     Value(Vec<String>, Vec<Json>),
     /// There is a value at the path.
     Present(Vec<String>),
@@ -46,7 +46,7 @@ impl fmt::Display for Condition {
     }
 }
 
-/// Returns a check that holds if the first guard whose conditions hold leads to a variant whose check holds.
+/// Returns a check that accepts a document if the variant its guards select accepts it.
 pub fn decided(guards: &[Guard], variants: &[Check]) -> Check {
     guards.iter().rev().fold(Check::Nothing, |otherwise, guard| {
         let when = Check::All(guard.when.iter().map(Condition::to_check).collect());
@@ -54,7 +54,7 @@ pub fn decided(guards: &[Guard], variants: &[Check]) -> Check {
     })
 }
 
-/// Returns a check that holds if there is a value at a path for which another check holds.
+/// Returns a check that requires a value at a path, and that it passes `check`.
 pub fn at_path(path: &[String], check: Check) -> Check {
     let Some((name, rest)) = path.split_first() else { return check };
     let below = at_path(rest, check);
@@ -71,7 +71,7 @@ pub fn at_path(path: &[String], check: Check) -> Check {
 }
 
 impl Condition {
-    /// Returns a check that holds if the condition does.
+    /// Returns the condition as a check.
     pub fn to_check(&self) -> Check {
         match self {
             Condition::Type(types) => Check::Type(*types),

@@ -1,4 +1,4 @@
-//! The names of JSON types, and the types of values.
+//! Names of JSON types, and the type of a value.
 
 use std::ops::BitOr;
 
@@ -6,7 +6,7 @@ use crate::json::{Json, is_integer};
 
 pub use crate::json::JsonTypes;
 
-/// The names of the types. JSON Schema does not have `fraction`.
+/// JSON Schema has no `fraction`.
 const NAMES: [(&str, JsonTypes); 7] = [
     ("null", JsonTypes::NULL),
     ("boolean", JsonTypes::BOOLEAN),
@@ -18,7 +18,7 @@ const NAMES: [(&str, JsonTypes); 7] = [
 ];
 
 impl JsonTypes {
-    /// Returns the type of a value.
+    /// Returns the type of a value, as a set of one.
     pub fn of(value: &Json) -> Self {
         match value {
             Json::Null => Self::NULL,
@@ -31,7 +31,7 @@ impl JsonTypes {
         }
     }
 
-    /// Returns the type with this name in JSON Schema, or [`Self::NONE`].
+    /// Returns the type with this JSON Schema name, or [`Self::NONE`].
     pub fn named(name: &str) -> Self {
         match name {
             "number" => Self::NUMBER,
@@ -40,7 +40,7 @@ impl JsonTypes {
         }
     }
 
-    /// Returns the types in the set.
+    /// Returns the members of the set, each as a set of one.
     pub fn each(self) -> impl Iterator<Item = Self> {
         NAMES.into_iter().map(|(_, one)| one).filter(move |one| self.intersects(*one))
     }

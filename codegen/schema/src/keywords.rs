@@ -1,4 +1,4 @@
-//! The keywords that mcpgen knows.
+//! The JSON Schema keywords that mcpgen knows.
 
 use std::collections::{HashMap, HashSet};
 use std::ops::Range;
@@ -6,32 +6,32 @@ use std::sync::LazyLock;
 
 use crate::dialect::{CONTAINERS, Dialect};
 
-/// Keywords that do not affect which values are accepted, besides those that begin with `x-`.
+/// Keywords that do not affect which values are accepted. Those starting with `x-` do not either.
 const ANNOTATIONS: &[&str] = &[
-    // The standard, with JSON Hyper-Schema and OpenAPI.
+    // Standard annotations, JSON Hyper-Schema and OpenAPI.
     "title description $comment example examples default deprecated readOnly writeOnly format",
     "contentEncoding contentMediaType contentSchema links",
-    // A comment in documents that are older than `$comment`.
+    // Used as a comment before `$comment` existed.
     "//",
-    // Settings of VS Code extensions, and other editors.
+    // For VS Code extensions and other editors.
     "allowComments allowTrailingCommas defaultSnippets deprecationMessage doNotSuggest editPresentation",
     "enumDescriptions enumItemLabels enumNames errorMessage ignoreSync markdownDeprecationMessage markdownDescription",
     "markdownEnumDescriptions meta:enum patternErrorMessage suggestSortText",
-    // Generators of TypeScript and Java.
+    // For TypeScript and Java generators.
     "tsEnumNames tsType existingJavaType javaEnumNames javaInterfaces javaName javaType",
     // Names the member that decides a union.
     "discriminator",
-    // The known values of an open enum, as in the Debug Adapter Protocol.
+    // Known values of an open enum, as in the Debug Adapter Protocol.
     "_enum",
-    // The root determines the dialect.
+    // Significant only at the root.
     "$schema",
-    // Describes the schemas that name this one as their `$schema`.
+    // Concerns schemas that use this one as their `$schema`.
     "$vocabulary",
-    // From draft-06 on, `$id` identifies a schema, but many still have `id`.
+    // Replaced by `$id` in draft-06, but still common.
     "id",
 ];
 
-/// The other keywords, with the positions in [`Dialect::ALL`] of the dialects that have them.
+/// All other keywords, with the range of [`Dialect::ALL`] that has them.
 const ASSERTIONS: &[(Range<usize>, &str)] = &[
     (0..5, "type enum properties required additionalProperties patternProperties items minimum maximum"),
     (0..5, "exclusiveMinimum exclusiveMaximum multipleOf minLength maxLength pattern minItems maxItems uniqueItems"),
@@ -50,12 +50,12 @@ fn is_annotation(keyword: &str) -> bool {
     NAMES.contains(keyword) || keyword.starts_with("x-")
 }
 
-/// Returns whether mcpgen knows a keyword, in any dialect.
+/// Returns whether any dialect has this keyword.
 pub fn is_keyword(keyword: &str) -> bool {
     is_annotation(keyword) || dialects_of(keyword).is_some()
 }
 
-/// Returns the dialects that have a keyword, or `None` if mcpgen does not implement it.
+/// Returns the dialects that have the keyword, or `None` if mcpgen does not implement it.
 fn dialects_of(keyword: &str) -> Option<&'static [Dialect]> {
     static DIALECTS: LazyLock<HashMap<&str, &[Dialect]>> = LazyLock::new(|| {
         let rows = ASSERTIONS.iter().map(|(dialects, names)| (&Dialect::ALL[dialects.clone()], names.split(' ')));
@@ -64,7 +64,7 @@ fn dialects_of(keyword: &str) -> Option<&'static [Dialect]> {
     DIALECTS.get(keyword).copied()
 }
 
-/// Returns why a dialect does not accept a keyword, and a remedy.
+/// Returns why the dialect rejects the keyword, and a remedy.
 pub(crate) fn refusal(keyword: &str, dialect: Dialect) -> Option<(String, String)> {
     let (why, remedy) = match dialects_of(keyword) {
         _ if is_annotation(keyword) => return None,

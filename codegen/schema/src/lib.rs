@@ -1,4 +1,4 @@
-//! Reads JSON Schema, brings it into one normal form, and evaluates it.
+//! Reads JSON Schema in any dialect, normalises it, evaluates it, and compares two schemas.
 //!
 //! ```
 //! # fn main() -> Result<(), mcpgen_schema::Error> {
@@ -11,21 +11,21 @@
 //! # }
 //! ```
 //!
-//! The stages, each in its file:
+//! Each stage has its own file:
 //!
 //! ```text
 //! file -> read -> Document -> References -> lower -> Schema, Check -> algebra -> Normalised
 //! ```
 //!
-//! `read` reads a [`Document`] in a [`Dialect`], with the files that its references lead to. `references` finds its
-//! definitions and the targets of references, which `uri` resolves; those to the standard's own schemas lead to
-//! `metaschemas`. `lower` reads the keywords, which `keywords` lists: one walk yields the normal form of a schema
-//! ([`normal`], with `limits`) and its check ([`check`]). [`algebra`] compares the values that schemas accept.
-//! [`normalise()`] runs all of these, and [`checks()`] only reads the checks.
+//! `read` loads a [`Document`] in its [`Dialect`], along with the files it references. `references` finds definitions
+//! and the targets of references, resolving URIs with `uri`; `metaschemas` holds the standard's own schemas. `lower`
+//! walks the `keywords` once and yields two forms of each schema: the normal form ([`normal`], with `limits`) and the
+//! check ([`check`]). [`algebra`] intersects and compares normal forms. [`normalise()`] runs all stages; [`checks()`]
+//! stops at the checks.
 //!
-//! The check of a schema contains all its assertions, its normal form only those checks that types do not express.
-//! [`evaluate`] evaluates checks on a document, and [`failure`] describes a violation. [`guard`] defines the guards
-//! that select the variant of a union. [`containment`] compares checks, and gives a proof or a witness.
+//! A check contains every assertion of its schema. The normal form is shaped like a Rust type, and keeps only those
+//! checks that such a type cannot express. [`evaluate`] runs checks on a document, and [`failure`] words the
+//! violations. [`guard`] selects a union's variant. [`containment`] compares two checks, with a proof or a witness.
 
 #![warn(clippy::print_stdout)]
 

@@ -6,30 +6,30 @@ use serde_json::Number;
 
 use crate::json::{compare, integer};
 
-/// Limits of a number.
+/// The range of a number.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Bounds {
-    /// The lower limit.
+    /// The lower limit, if any.
     pub min: Option<Bound>,
-    /// The upper limit.
+    /// The upper limit, if any.
     pub max: Option<Bound>,
 }
 
-/// One limit of a number.
+/// One end of a [`Bounds`].
 #[derive(Clone, Debug)]
 pub struct Bound {
-    /// The limit.
+    /// The limit itself.
     pub value: Number,
-    /// Whether the limit is exclusive.
+    /// Whether the limit itself is excluded.
     pub exclusive: bool,
 }
 
-/// Limits of a string's code points or an array's items.
+/// The range of a length, in code points, items or members.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Length {
     /// The minimum.
     pub min: u64,
-    /// The maximum, if there is one.
+    /// The maximum, if any.
     pub max: Option<u64>,
 }
 
@@ -63,7 +63,7 @@ impl Bounds {
         self.include(&Bounds { min: only.clone(), max: only })
     }
 
-    /// Returns whether no number is within the bounds, or no integer if `integers` is set.
+    /// Returns whether nothing is within the bounds: no number, or no integer if `integers` is set.
     pub fn is_empty(&self, integers: bool) -> bool {
         let (Some(min), Some(max)) = (&self.min, &self.max) else { return false };
         match compare(&min.value, &max.value) {
@@ -73,7 +73,7 @@ impl Bounds {
         }
     }
 
-    /// Returns whether every number within `other` is within these bounds.
+    /// Returns whether every number within `other` is within these bounds too.
     pub fn include(&self, other: &Bounds) -> bool {
         self.and(other) == *other
     }
@@ -90,7 +90,7 @@ impl fmt::Display for Bounds {
     }
 }
 
-/// Returns the least integer that a lower bound allows.
+/// Returns the smallest integer that a lower bound allows.
 pub fn first_integer(bound: &Bound) -> i128 {
     match integer(&bound.value) {
         Some(value) => value + i128::from(bound.exclusive),
@@ -98,7 +98,7 @@ pub fn first_integer(bound: &Bound) -> i128 {
     }
 }
 
-/// Returns the greatest integer that an upper bound allows.
+/// Returns the largest integer that an upper bound allows.
 pub fn last_integer(bound: &Bound) -> i128 {
     match integer(&bound.value) {
         Some(value) => value - i128::from(bound.exclusive),
@@ -131,7 +131,7 @@ impl Length {
         length >= self.min && self.max.is_none_or(|max| length <= max)
     }
 
-    /// Returns whether these limits allow every length that `other` allows.
+    /// Returns whether every length within `other` is allowed here too.
     pub fn includes(&self, other: &Length) -> bool {
         self.and(other) == *other
     }

@@ -1,9 +1,9 @@
-//! The metaschemas, for references such as `http://json-schema.org/draft-07/schema#`. The copies have only what
-//! affects which values are accepted, in keywords that mean the same in all dialects.
+//! The standard's metaschemas, for references such as `http://json-schema.org/draft-07/schema#`. These copies keep only
+//! assertions, in keywords that mean the same in every dialect.
 
 use crate::dialect::Dialect;
 
-/// A schema that accepts the schemas of a dialect.
+/// The schema that describes schemas of one dialect.
 pub(crate) struct Metaschema {
     pub dialect: Dialect,
     pub json: &'static str,
@@ -22,7 +22,7 @@ impl Metaschema {
         Some(Metaschema { dialect, json })
     }
 
-    /// Returns the name of the `$dynamicAnchor` with which other schemas can change what this one refers to.
+    /// Returns the dynamic anchor through which other schemas can change what the metaschema refers to.
     pub(crate) fn dynamic_anchor(&self) -> Option<&'static str> {
         match self.dialect {
             Dialect::Draft201909 => Some(""),

@@ -1,7 +1,7 @@
-//! The normal form of a schema, the result of stage 2.
+//! The normal form of schemas, which all later stages work with.
 //!
-//! There is no `allOf`, no keyword next to a reference, and no list of types. Everything that an assertion keyword of
-//! the accepted grammar can express has exactly one representation.
+//! There is no `allOf`, no keyword next to a reference and no list of types, and each set of values has one
+//! representation.
 
 use std::convert::Infallible;
 
@@ -14,44 +14,44 @@ pub use crate::limits::{Bound, Bounds, Length};
 pub use crate::limits::{first_integer, last_integer};
 use crate::text::pattern;
 
-/// A schema in normal form, with its annotations.
+/// A normalised schema with its annotations.
 #[derive(Clone, Debug)]
 pub struct Schema {
     /// The accepted values.
     pub kind: Kind,
-    /// Its annotations.
+    /// The annotations.
     pub note: Note,
 }
 
-/// Annotations. They do not affect which values are accepted.
+/// Annotations: they do not affect which values are accepted.
 #[derive(Clone, Debug, Default)]
 pub struct Note {
-    /// JSON pointer of the schema in the document.
+    /// The JSON pointer of the schema in its document.
     pub pointer: String,
-    /// `description`.
+    /// The `description`.
     pub description: Option<String>,
-    /// `default`.
+    /// The `default`.
     pub default: Option<Json>,
-    /// `deprecated`.
+    /// Whether `deprecated` is set.
     pub deprecated: bool,
-    /// The values that `_enum` lists: some of the strings that the schema accepts.
+    /// Some of the accepted strings, from `_enum`.
     pub known_values: Vec<String>,
-    /// The names that `x-enum-varnames` gives to the values of `enum`.
+    /// Names for the values of `enum`, from `x-enum-varnames`.
     pub value_names: Vec<(Json, String)>,
-    /// `discriminator`.
+    /// The `discriminator`.
     pub discriminator: Option<Discriminator>,
 }
 
-/// The property whose value selects the variant of a union.
+/// The property whose value selects a union's variant, as in OpenAPI.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Discriminator {
     /// The name of the property.
     pub property: String,
-    /// Values of the property, with the definitions that they select.
+    /// Values of the property, each with the definition it selects.
     pub mapping: Vec<(String, String)>,
 }
 
-/// The values that a schema accepts.
+/// The set of values that a schema accepts.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Kind {
     /// Every JSON value.
@@ -62,85 +62,83 @@ pub enum Kind {
     Null,
     /// `true` and `false`.
     Boolean,
-    /// Strings with a length within limits.
+    /// Strings of a certain length, in code points.
     String(Length),
-    /// Numbers without a fraction, within bounds.
+    /// Numbers within bounds that have no fractional part.
     Integer(Bounds),
     /// Numbers within bounds.
     Number(Bounds),
-    /// Arrays whose items match `first` and then `items`.
+    /// Arrays.
     Array(Box<Array>),
     /// Objects.
     Object(Box<Object>),
     /// One of these values.
     Values(Vec<Json>),
-    /// The values that any of the variants accepts. There are at least two variants, and none of them is a union, `Any`
-    /// or `Never`.
+    /// Values that at least one variant accepts. There are two or more variants, none of them a union, `Any` or
+    /// `Never`.
     Union(Vec<Schema>),
-    /// The values that the definition of this name accepts.
+    /// Values that the named definition accepts.
     Ref(String),
-    /// The values that the inner schema accepts and for which all checks hold. Checks do not affect the Rust type.
+    /// Values that the inner schema accepts and that pass all checks. Checks do not influence the Rust type.
     Checked(Box<Schema>, Vec<Check>),
-    /// The values that all subschemas of an `allOf` accept. It exists only between lowering and
-    /// [`crate::normalise`].
+    /// Values that all subschemas of an `allOf` accept. Exists only between lowering and [`crate::normalise`].
     All(Vec<Schema>),
 }
 
-/// Arrays whose items match `first` and then `items`.
+/// An array schema: leading items with a schema each, then any number of equal ones.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Array {
-    /// The schemas of the first items.
+    /// The schemas of the leading items.
     pub first: Vec<Schema>,
-    /// The schema of the items after `first`.
+    /// The schema of every item after `first`.
     pub items: Schema,
     /// The allowed number of items.
     pub length: Length,
 }
 
-/// Objects.
+/// An object schema.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Object {
-    /// The members that the schema names, in its order. If the pattern matches a name, the schema of the member
-    /// includes that of the pattern.
+    /// The named members, in document order. If `pattern` matches a name, its schema is already merged in.
     pub properties: IndexMap<String, Property>,
-    /// The members whose names match a pattern.
+    /// Members whose names match a pattern.
     pub pattern: Option<PatternProperty>,
-    /// The schema of every other member.
+    /// The schema of all other members.
     pub additional: Schema,
 }
 
-/// Members whose names match a regular expression.
+/// The members whose names match a regular expression.
 #[derive(Clone, Debug, PartialEq)]
 pub struct PatternProperty {
-    /// The ECMA-262 regular expression.
+    /// An ECMA-262 regular expression.
     pub pattern: String,
-    /// The schema of the members.
+    /// The schema of these members.
     pub schema: Schema,
 }
 
-/// A member that the schema names.
+/// A named member.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Property {
     /// Whether the member must be present.
     pub required: bool,
-    /// Its schema.
+    /// The member's schema.
     pub schema: Schema,
 }
 
 impl PartialEq for Schema {
-    /// Compares structure, without annotations.
+    /// Ignores annotations.
     fn eq(&self, other: &Schema) -> bool {
         self.kind == other.kind
     }
 }
 
 impl Schema {
-    /// Creates a schema without annotations.
+    /// Creates a schema at a JSON pointer, without other annotations.
     pub fn at(pointer: impl Into<String>, kind: Kind) -> Schema {
         Schema { kind, note: Note { pointer: pointer.into(), ..Note::default() } }
     }
 
-    /// Adds checks.
+    /// Adds checks that are not there yet.
     pub fn checked(self, checks: Vec<Check>) -> Schema {
         if checks.is_empty() {
             return self;
@@ -157,7 +155,7 @@ impl Schema {
         Schema { kind, note }
     }
 
-    /// Returns the schema without its checks. It accepts at least the same values.
+    /// Returns the schema without its checks, which accepts at least as much.
     pub fn unchecked(&self) -> &Schema {
         match &self.kind {
             Kind::Checked(inner, _) => inner,
@@ -165,7 +163,7 @@ impl Schema {
         }
     }
 
-    /// Returns a copy in which each check is replaced or removed.
+    /// Returns a copy with every check replaced, or removed if `replace` returns `None`.
     #[must_use]
     pub fn map_checks(&self, replace: &dyn Fn(&Check) -> Option<Check>) -> Schema {
         let kind = match &self.kind {
@@ -180,7 +178,7 @@ impl Schema {
         Schema { kind, note: self.note.clone() }
     }
 
-    /// Returns a check that accepts the same values.
+    /// Returns an equivalent check.
     pub fn to_check(&self) -> Check {
         let typed = |types, checks: Vec<Check>| Check::all([Check::Type(types)].into_iter().chain(checks).collect());
         match &self.kind {
@@ -206,15 +204,15 @@ impl Schema {
         }
     }
 
-    /// Creates the schema that accepts everything.
+    /// Returns the schema that accepts everything.
     pub fn any() -> Schema {
         Schema::at("", Kind::Any)
     }
 }
 
 impl Kind {
-    /// Creates a union in normal form: flat and without `Never`. If a variant is `Any`, the union is. A union of texts
-    /// is an enumeration, as in `{"anyOf": [{"const": "a"}, {"const": "b"}]}`.
+    /// Creates a union in normal form: flat, without `Never`, and `Any` if a variant is `Any`. A union of string
+    /// constants, as in `{"anyOf": [{"const": "a"}, {"const": "b"}]}`, becomes an enum.
     pub fn union(variants: Vec<Schema>) -> Kind {
         let mut flat: Vec<Schema> = Vec::new();
         for variant in variants {
@@ -232,10 +230,10 @@ impl Kind {
         }
     }
 
-    /// Creates an array schema, or `Never` if it accepts no value.
+    /// Creates an array schema, or `Never` if no array satisfies it.
     pub(crate) fn array(mut array: Array) -> Kind {
         if !array.first.is_empty() {
-            // If no value is valid for an item, the array ends before this item.
+            // If an item accepts no value, the array has to end before it.
             let end = array.first.iter().position(|item| item.kind == Kind::Never);
             let end = end.or((array.items.kind == Kind::Never).then_some(array.first.len()));
             let max = end.map(|end| end as u64).into_iter().chain(array.length.max).min();
@@ -246,7 +244,7 @@ impl Kind {
         if array.length.is_empty() || is_impossible { Kind::Never } else { Kind::Array(Box::new(array)) }
     }
 
-    /// Creates an object schema, or `Never` if it accepts no value.
+    /// Creates an object schema, or `Never` if no object satisfies it.
     pub(crate) fn object(object: Object) -> Kind {
         if object.properties.values().any(|property| property.required && property.schema.kind == Kind::Never) {
             Kind::Never
@@ -255,7 +253,7 @@ impl Kind {
         }
     }
 
-    /// Returns a copy with other schemas in it.
+    /// Returns a copy with every subschema replaced.
     pub(crate) fn try_map<E>(&self, part: &mut dyn FnMut(&Schema) -> Result<Schema, E>) -> Result<Kind, E> {
         Ok(match self {
             Kind::Array(array) => {
@@ -278,7 +276,7 @@ impl Kind {
     }
 }
 
-/// Returns the values of a union of enumerations, if all of them are texts.
+/// Merges enums of strings into one. Returns `None` if a variant is anything else.
 fn texts(variants: &[Schema]) -> Option<Vec<Json>> {
     let mut all: Vec<Json> = Vec::new();
     for variant in variants {
@@ -294,12 +292,12 @@ fn texts(variants: &[Schema]) -> Option<Vec<Json>> {
 }
 
 impl Array {
-    /// Returns the schema of the item with this index.
+    /// Returns the schema of the item at `index`.
     pub fn schema_of(&self, index: usize) -> &Schema {
         self.first.get(index).unwrap_or(&self.items)
     }
 
-    /// Returns the check of the items, or `None` if all items are allowed.
+    /// Returns the check on the items, or `None` if every item is allowed.
     pub fn items_check(&self) -> Option<Check> {
         let first: Vec<Check> = self.first.iter().map(Schema::to_check).collect();
         let rest = Some(self.items.to_check()).filter(|check| *check != Check::Anything);
@@ -316,12 +314,12 @@ impl PatternProperty {
 }
 
 impl Object {
-    /// Returns the schema of a member, named or not.
+    /// Returns the schema of a member, whether the object names it or not.
     pub fn schema_of(&self, name: &str) -> &Schema {
         self.properties.get(name).map_or_else(|| self.schema_of_other(name), |property| &property.schema)
     }
 
-    /// Returns the schema of a member that is not named.
+    /// Returns the schema of a member that the object does not name.
     pub fn schema_of_other(&self, name: &str) -> &Schema {
         match &self.pattern {
             Some(it) if pattern::matches(&it.pattern, name) == Ok(true) => &it.schema,
@@ -329,12 +327,12 @@ impl Object {
         }
     }
 
-    /// Returns the schemas of the members that are not named.
+    /// Returns the schemas of members that the object does not name.
     pub fn others(&self) -> impl Iterator<Item = &Schema> {
         self.pattern.iter().map(|it| &it.schema).chain([&self.additional])
     }
 
-    /// Returns the checks of the members.
+    /// Returns the checks on the members.
     pub fn checks(&self) -> Vec<Check> {
         let required = self.properties.iter().filter(|(_, property)| property.required);
         let required: Vec<String> = required.map(|(name, _)| name.clone()).collect();

@@ -1,4 +1,4 @@
-//! Brings all dialects into one normal form without `allOf`.
+//! Brings every dialect into one normal form.
 
 use std::collections::{BTreeSet, HashMap};
 
@@ -16,26 +16,26 @@ use crate::lower::{Lower, Lowered, OneOf};
 use crate::normal::{Kind, Schema};
 use crate::references::References;
 
-/// A document in normal form.
+/// A normalised document.
 #[derive(Clone, Debug)]
 pub struct Normalised {
-    /// The name of the document in messages.
+    /// The name used in messages.
     pub file: String,
-    /// SHA-256 of the file, in hex.
+    /// SHA-256 of the file, in hexadecimal digits.
     pub sha256: String,
-    /// The definitions by name, in the order of the file.
+    /// The normalised definitions by name, in file order.
     pub definitions: IndexMap<String, Schema>,
-    /// The definitions as checks.
+    /// The same definitions as checks.
     pub checks: Definitions,
-    /// The definitions as JSON without prose, with references to `$defs`. The `JsonSchema` impls return
-    /// them.
+    /// The same definitions as JSON without prose, with all references pointing to `$defs`. The generated `JsonSchema`
+    /// impls return them.
     pub facts: IndexMap<String, Json>,
 }
 
-/// Brings a document into normal form.
+/// Normalises a document.
 ///
 /// # Errors
-/// [`Error::Schema`] with all problems of the schema.
+/// Returns [`Error::Schema`] with all problems found.
 pub fn normalise(document: Document) -> Result<Normalised, Error> {
     let references = References::of(&document);
     let located = &references.definitions;
@@ -74,12 +74,12 @@ pub fn normalise(document: Document) -> Result<Normalised, Error> {
     Ok(Normalised { file, sha256, definitions, checks, facts })
 }
 
-/// A document as checks.
+/// The checks of a document.
 #[derive(Clone, Debug)]
 pub struct Checks {
-    /// The check of the root.
+    /// The check of the document itself.
     pub root: Check,
-    /// The definitions that it refers to.
+    /// The definitions that `root` refers to.
     pub definitions: Definitions,
 }
 
@@ -89,10 +89,10 @@ impl<'a> From<&'a Checks> for Scoped<'a> {
     }
 }
 
-/// Reads the checks of a document. Unlike [`normalise()`], it accepts every `allOf`.
+/// Reads only the checks of a document. Unlike [`normalise()`], this works for every `allOf`.
 ///
 /// # Errors
-/// [`Error::Schema`] with all problems of the schema.
+/// Returns [`Error::Schema`] with all problems found.
 pub fn checks(document: &Document) -> Result<Checks, Error> {
     let references = References::of(document);
     let root = references.definitions.iter().find(|(_, definition)| definition.pointer.is_empty());
@@ -100,7 +100,6 @@ pub fn checks(document: &Document) -> Result<Checks, Error> {
     Ok(Checks { root, definitions: lower(document, &references)?.checks })
 }
 
-/// All definitions of a document in both forms.
 struct All {
     lowered: IndexMap<String, Schema>,
     checks: Definitions,
@@ -117,7 +116,7 @@ fn lower(document: &Document, references: &References<'_>) -> Result<All, Error>
         checks.insert(name.clone(), check);
     }
     let Lower { mut problems, one_ofs, .. } = lower;
-    // A definition inside another one is lowered as a part of it, too.
+    // A nested definition is also lowered as a part of the definition around it, so its problems are found twice.
     let mut seen = BTreeSet::new();
     problems.retain(|it| seen.insert((it.pointer.clone(), it.keyword.clone(), it.why.clone())));
     for (name, why, remedy) in misplaced_references(&checks) {
@@ -127,7 +126,7 @@ fn lower(document: &Document, references: &References<'_>) -> Result<All, Error>
     if problems.is_empty() { Ok(All { lowered, checks, one_ofs }) } else { Err(Error::Schema(problems)) }
 }
 
-/// Replaces the marker of each `oneOf` by its check, or by nothing if its subschemas are disjoint.
+/// Replaces the placeholder of each `oneOf` by its check, or drops it if the subschemas are disjoint.
 fn settle_one_ofs(lowered: &mut IndexMap<String, Schema>, checks: &Definitions, one_ofs: Vec<OneOf>) {
     if one_ofs.is_empty() {
         return;
@@ -148,11 +147,10 @@ fn settle_one_ofs(lowered: &mut IndexMap<String, Schema>, checks: &Definitions, 
     }
 }
 
-/// The maximum number of rounds of [`propagate_never`]. Rounds alternate between both directions, so a chain of
-/// definitions takes two.
+/// The direction changes every round, so a chain of definitions takes only two rounds.
 const MAX_ROUNDS: usize = 64;
 
-/// Marks definitions as [`Kind::Never`] if they require a value of a definition that is `Never`.
+/// Turns definitions into [`Kind::Never`] if they require a value that cannot exist.
 fn propagate_never(definitions: &mut IndexMap<String, Schema>) {
     let mut never: BTreeSet<String> =
         definitions.iter().filter(|(_, schema)| schema.kind == Kind::Never).map(|(name, _)| name.clone()).collect();
@@ -176,12 +174,11 @@ fn propagate_never(definitions: &mut IndexMap<String, Schema>) {
     }
 }
 
-/// The maximum number of definitions that refer to each other without an array or an object in between. All stages
-/// follow them, on the stack.
+/// Later stages recurse through references that stay on the same value, so chains of them are limited.
 const MAX_REFERENCES: usize = 64;
 
-/// Returns the definitions that refer to themselves, or through too many others, without an array or an object in between,
-/// with the reason and a remedy.
+/// Returns the definitions that refer to themselves, or through too many others, without an array or object in between.
+/// Each comes with a reason and a remedy.
 fn misplaced_references(checks: &Definitions) -> Vec<(String, String, &'static str)> {
     let edges: Vec<Vec<usize>> = checks
         .values()
@@ -201,15 +198,15 @@ fn misplaced_references(checks: &Definitions) -> Vec<(String, String, &'static s
         return circular;
     }
     let why = format!("more than {MAX_REFERENCES} definitions refer to each other");
-    // The others refer to these.
+    // The rest of the chain refers to these.
     let is_first = graph::heights(&edges).iter().map(|height| *height == MAX_REFERENCES + 1).collect();
     with(is_first, &why, "refer to the last one directly")
 }
 
 struct Facts<'a> {
-    /// The keyword that contains definitions. It is replaced by `$defs` in references.
+    /// The keyword for definitions. References get `$defs` instead.
     container: &'a str,
-    /// If set, references become `#/$defs/NAME`, and definitions inside a schema are omitted.
+    /// If set, every reference becomes `#/$defs/NAME`, and nested definitions are dropped.
     references: Option<&'a References<'a>>,
 }
 
@@ -243,7 +240,7 @@ impl Facts<'_> {
                 }
                 other => self.schema(other, &format!("{pointer}/{}", escape(key))),
             };
-            // Once resolved to a definition, a dynamic reference means the same as `$ref`.
+            // Once it is resolved, a dynamic reference becomes a plain `$ref`.
             let key = match REFERENCES[1..].contains(&key.as_str()) && self.references.is_some() {
                 true if members.contains_key("$ref") => "$dynamicRef",
                 true => "$ref",
@@ -262,9 +259,9 @@ impl Facts<'_> {
     }
 }
 
-/// Returns the text of a schema without its prose, in the order of the file.
+/// Returns the schema as JSON text without its prose, in file order.
 pub fn facts_only(document: &Document) -> String {
-    // With this container, references do not change.
+    // `$defs` as container leaves references unchanged.
     Facts { container: "$defs", references: None }.schema(&document.root, "").to_pretty()
 }
 

@@ -1,5 +1,5 @@
-//! Reads documents. Those that references lead to become definitions: files in the folder of the document, or in a folder of
-//! schemas that the caller names. Nothing is read from the network.
+//! Reads documents together with those they reference: files in the document's folder or in a schema folder that the
+//! caller names. Nothing is fetched from the network.
 
 use std::collections::{HashMap, HashSet};
 use std::path::{Component, Path, PathBuf};
@@ -19,15 +19,16 @@ impl Document {
     /// Reads a file.
     ///
     /// # Errors
-    /// [`Error::Io`], [`Error::Json`], or [`Error::Schema`] if it is too large or not a schema of a known dialect.
+    /// Returns [`Error::Io`], [`Error::Json`], or [`Error::Schema`] if the file is too large or not a schema in a known
+    /// dialect.
     pub fn read(path: &Path) -> Result<Document, Error> {
         Document::read_with(path, &ReadOptions::default())
     }
 
-    /// Reads a file, with options.
+    /// Reads a file with options.
     ///
     /// # Errors
-    /// The errors of [`Self::read`].
+    /// See [`Self::read`].
     pub fn read_with(path: &Path, options: &ReadOptions) -> Result<Document, Error> {
         let file = path.display().to_string();
         let size = std::fs::metadata(path).map_err(Error::io("reading", path))?.len();
@@ -39,18 +40,18 @@ impl Document {
         Document::with_files(file, &bytes, options, folder, Some(path))
     }
 
-    /// Reads bytes. Messages refer to them as `file`.
+    /// Parses a schema. Messages call it `file`.
     ///
     /// # Errors
-    /// [`Error::Json`], or [`Error::Schema`] if it is too large or not a schema of a known dialect.
+    /// Returns [`Error::Json`], or [`Error::Schema`] if it is too large or not a schema in a known dialect.
     pub fn parse(file: impl Into<String>, bytes: &[u8]) -> Result<Document, Error> {
         Document::parse_with(file, bytes, &ReadOptions::default())
     }
 
-    /// Reads bytes, with options.
+    /// Parses a schema with options.
     ///
     /// # Errors
-    /// The errors of [`Self::parse`].
+    /// See [`Self::parse`].
     pub fn parse_with(file: impl Into<String>, bytes: &[u8], options: &ReadOptions) -> Result<Document, Error> {
         Document::with_files(file.into(), bytes, options, options.folder.as_deref(), None)
     }
@@ -73,26 +74,25 @@ impl Document {
     }
 }
 
-/// The maximum number of documents that are added to one.
 const MAX_DOCUMENTS: usize = 200;
 
-/// A document to which those that references lead to are added.
+/// A document, and what is needed to add those that it references.
 struct Bundle<'a> {
     document: Document,
     folder: Option<&'a Path>,
-    /// The folder that the caller names.
+    /// [`ReadOptions::schema_folder`].
     named: Option<&'a Path>,
     own: Option<&'a Path>,
-    /// The files of the added documents, by their URIs.
+    /// The files of the added documents, by URI.
     sources: HashMap<String, PathBuf>,
-    /// The number of bytes that all further documents together may have.
+    /// The number of bytes that further documents may take.
     rest: u64,
     digests: Vec<String>,
 }
 
 impl Bundle<'_> {
-    /// Adds all documents that references lead to, directly or through others. A reference without a file stays, and is
-    /// reported with the other problems of the schema.
+    /// Adds all documents that are referenced, directly or indirectly. A reference without a file stays, and is
+    /// reported later with the other problems of the schema.
     fn complete(mut self) -> Result<Document, Error> {
         let mut tried = HashSet::new();
         let mut is_complete = false;
@@ -109,7 +109,7 @@ impl Bundle<'_> {
                 }
             }
         }
-        // Metaschemas come last: an anchor in any other document can change what they refer to.
+        // Metaschemas come last, because an anchor in any other document can change what they refer to.
         for missing in missing_documents(&self.document) {
             if let Some(metaschema) = Metaschema::of_uri(&missing.uri).filter(|_| tried.insert(missing.uri.clone()))
                 && let Err(why) = self.add_metaschema(&missing.uri, &metaschema)?
@@ -124,27 +124,28 @@ impl Bundle<'_> {
         Ok(self.document)
     }
 
-    /// Returns the file of a document: at the path of the reference, below the folder of the document with the reference, or
-    /// in the named folder.
+    /// Looks for a document at the path of its reference, below the folder of the referring document, then in the
+    /// schema folder.
     fn file(&self, missing: &MissingDocument) -> Option<PathBuf> {
         let path = split_fragment(&missing.reference).0;
         let path = path.strip_prefix("./").unwrap_or(path);
         let source = self.sources.get(&missing.base).map(PathBuf::as_path);
         let folder = source.map_or(self.folder, Path::parent);
-        // A schema must not lead to files outside the folder.
+        // A schema must not reach files outside the folder.
         let is_below = Path::new(path).components().all(|part| matches!(part, Component::Normal(_)));
         let relative = folder.filter(|_| is_below).map(|folder| folder.join(path));
         let name = path.rsplit('/').next().filter(|name| !matches!(*name, "" | "." | ".."));
         let named = self.named.zip(name);
         let named =
             named.into_iter().flat_map(|(folder, name)| [folder.join(name), folder.join(format!("{name}.json"))]);
-        // A stub that only refers to a published schema often has that schema's file name. It must not lead to itself.
+        // A stub that only refers to a published schema often has the same file name. It must not be found as its own
+        // target.
         let source = source.or(self.own).and_then(|path| path.canonicalize().ok());
         let named = named.filter(|path| source.is_none() || path.canonicalize().ok() != source);
         relative.into_iter().chain(named).find(|path| path.is_file())
     }
 
-    /// Adds a metaschema. Returns the reason if it cannot be added.
+    /// Adds a metaschema. The inner error says why it cannot be added.
     fn add_metaschema(&mut self, uri: &str, metaschema: &Metaschema) -> Result<Result<(), String>, Error> {
         if metaschema.dynamic_anchor().is_some_and(|anchor| has_dynamic_anchor(&self.document, anchor)) {
             return Ok(Err("an anchor of this document changes what that refers to".to_owned()));
@@ -153,7 +154,7 @@ impl Bundle<'_> {
         Ok(self.add(uri, &format!("json-schema-{}", metaschema.dialect), json))
     }
 
-    /// Adds the document in a file. Returns the reason if it cannot be added.
+    /// Adds the document in a file. The inner error says why it cannot be added.
     fn add_file(&mut self, uri: &str, path: &Path) -> Result<Result<(), String>, Error> {
         if self.document.files.len() >= MAX_DOCUMENTS {
             return Ok(Err(format!("there are more than {MAX_DOCUMENTS} files")));
@@ -180,7 +181,7 @@ impl Bundle<'_> {
         Ok(Ok(()))
     }
 
-    /// Adds a document as a definition. Returns the reason if it cannot be one.
+    /// Adds a document as a definition, or returns why it cannot be one.
     fn add(&mut self, uri: &str, name: &str, json: Json) -> Result<(), String> {
         if json.as_object().is_none() {
             return Err("it is not an object".to_owned());

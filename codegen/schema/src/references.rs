@@ -1,4 +1,4 @@
-//! Finds the definitions of a document, and the definition that each `$ref` refers to.
+//! Finds a document's definitions, and the definition behind each `$ref`.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
@@ -13,32 +13,26 @@ use crate::metaschemas::Metaschema;
 use crate::uri::{percent_decoded, resolve, split_fragment};
 
 pub(crate) struct References<'d> {
-    /// The definitions by name: the entries of `definitions` and `$defs`, the root if it is a type, and all other
-    /// targets of references.
+    /// Everything that gets a name: entries of `definitions` and `$defs`, the root if it is a type, and any other
+    /// target of a reference.
     pub definitions: IndexMap<String, Definition<'d>>,
-    /// The target of each reference, by its pointer.
+    /// Resolved references, by the pointer of the keyword.
     targets: HashMap<String, Result<String, Unresolved>>,
 }
 
 pub(crate) struct Definition<'d> {
-    /// Its JSON pointer.
     pub pointer: String,
-    /// Its schema.
     pub json: &'d Json,
 }
 
 #[derive(Clone, Debug)]
 pub(crate) struct Unresolved {
-    /// The reason.
     pub why: String,
-    /// What the author can do.
     pub remedy: String,
 }
 
-/// A `$ref`, or another keyword that refers to a schema.
 #[derive(Clone)]
 struct Reference {
-    /// The pointer of the schema that contains it.
     pointer: String,
     keyword: &'static str,
     text: String,
@@ -51,13 +45,13 @@ struct Index {
     resources: HashMap<String, String>,
     /// The pointers of schemas with an anchor, by URI and fragment.
     anchors: HashMap<String, String>,
-    /// The pointers of schemas with `$dynamicAnchor`, by name. The name is empty for `$recursiveAnchor`.
+    /// The pointers of schemas with `$dynamicAnchor`, by name. `$recursiveAnchor` counts as the empty name.
     dynamic_anchors: HashMap<String, HashSet<String>>,
     refs: Vec<Reference>,
-    /// The pointers of the entries of `definitions` and `$defs`, by depth.
+    /// The pointers of definitions, by depth.
     entries: BTreeMap<usize, Vec<String>>,
     visited: HashSet<String>,
-    /// The pointers of schemas below the root with `$schema`, which were once separate documents.
+    /// The pointers of nested schemas with their own `$schema`. They were separate documents once.
     embedded: HashSet<String>,
 }
 
@@ -71,7 +65,7 @@ impl<'d> References<'d> {
             index.entries.values().flatten().cloned().partition(|entry| has_no_keyword(document, entry));
         let targets: Vec<_> = index.refs.iter().map(|it| index.static_target(document, it)).collect();
         if is_type(&document.root) || targets.iter().any(|target| target.as_ref().is_ok_and(String::is_empty)) {
-            // If a definition has the name of the root, the root gets another name.
+            // If a definition has the same name, the root gets another one.
             let is_taken = |name: &str| entries.iter().any(|entry| tokens(entry).nth(1).as_deref() == Some(name));
             let name = if is_taken(&root_name) { format!("{root_name}Document") } else { root_name };
             references.add(document, String::new(), name, &mut names);
@@ -115,7 +109,7 @@ impl<'d> References<'d> {
         }
     }
 
-    /// Returns a unique name for a new definition: its key, or else the path from the nearest definition around it.
+    /// Returns a unique name for a definition: its key, or its path from the nearest named definition.
     fn name_of(&self, pointer: &str, names: &HashMap<String, String>) -> String {
         let all: Vec<String> = tokens(pointer).collect();
         let is_entry = all.len() >= 2 && CONTAINERS.contains(&all[all.len() - 2].as_str());
@@ -133,26 +127,25 @@ impl<'d> References<'d> {
     }
 }
 
-/// Returns a name for a new definition: the wanted one, with a number if another definition has it already.
+/// Returns the wanted name, with a number appended if it is taken.
 pub(crate) fn free_name<T>(definitions: &IndexMap<String, T>, wanted: String) -> String {
     let numbered = (2_usize..).map(|number| format!("{wanted}{number}"));
     let mut names = std::iter::once(wanted.clone()).chain(numbered);
     names.find(|name| !definitions.contains_key(name)).unwrap_or(wanted)
 }
 
-/// A document that a reference leads to, and that is not part of the one with the reference.
+/// A referenced document that is not part of this one.
 pub(crate) struct MissingDocument {
-    /// Its URI.
     pub uri: String,
-    /// The reference.
+    /// The text of the reference.
     pub reference: String,
     /// The base URI of the reference.
     pub base: String,
 }
 
-/// Returns the documents that references lead to, and that are not part of this one.
+/// Returns the referenced documents that are not part of this one.
 pub(crate) fn missing_documents(document: &Document) -> Vec<MissingDocument> {
-    // The index takes much longer.
+    // This test is cheap. Building the index takes much longer.
     if !may_leave_document(&document.root) {
         return Vec::new();
     }
@@ -186,7 +179,7 @@ fn document_uri(base: &str, reference: &str) -> String {
     split_fragment(&resolve(base, reference)).0.to_owned()
 }
 
-/// Returns whether an entry of `definitions` may be a group of definitions, or a comment, instead of a schema.
+/// Returns whether a definition may really be a group of definitions, or a comment.
 fn has_no_keyword(document: &Document, entry: &str) -> bool {
     let members = document.root.pointer(entry).and_then(Json::as_object);
     members.is_some_and(|members| !members.is_empty() && !members.keys().any(|key| is_keyword(key)))
@@ -200,7 +193,7 @@ impl Index {
         let mut done = 0;
         while let Some(reference) = index.refs.get(done).cloned() {
             done += 1;
-            // A reference can point into a place where no keyword expects a schema.
+            // A reference can point to a place where no keyword expects a schema.
             if let Ok(target) = index.target(document, &reference)
                 && !index.visited.contains(&target)
                 && let Some(json) = document.root.pointer(&target)
@@ -222,7 +215,7 @@ impl Index {
             let text = |key: &str| json.get(key).and_then(Json::as_str);
             let is_only_ref = dialect.ignores_beside_ref() && text("$ref").is_some();
             if let Some(uri) = document.added.get(&pointer) {
-                // References find the document by the URI that they resolve to, which its own may spell differently.
+                // References resolve to this URI, even if the document's own `$id` spells it differently.
                 self.resources.entry(uri.clone()).or_insert_with(|| pointer.clone());
                 base.clone_from(uri);
             }
@@ -276,8 +269,8 @@ impl Index {
         }
     }
 
-    /// Returns the pointer of the schema that a reference refers to, if that does not depend on the schemas from which the
-    /// reference is reached.
+    /// Returns the pointer that a reference leads to, unless it depends on the path taken to the reference (dynamic
+    /// scope).
     fn static_target(&self, document: &Document, reference: &Reference) -> Result<String, Unresolved> {
         let target = self.target(document, reference)?;
         let Reference { keyword, text, .. } = reference;
@@ -303,7 +296,7 @@ impl Index {
         }
     }
 
-    /// Returns the pointer of the schema that a reference refers to, regardless of dynamic scope.
+    /// Returns the pointer that a reference leads to, ignoring dynamic scope.
     fn target(&self, document: &Document, reference: &Reference) -> Result<String, Unresolved> {
         let Reference { pointer: from, text, base, .. } = reference;
         let resolved = resolve(base, text);
@@ -354,8 +347,8 @@ impl Index {
         })
     }
 
-    /// Returns the target relative to the nearest schema around the reference that has `$schema`. Exporters copy such
-    /// documents without adapting their references.
+    /// Resolves a pointer relative to the nearest enclosing schema with `$schema`. Exporters embed such documents
+    /// without adapting their references.
     fn embedded_target(&self, document: &Document, from: &str, text: &str) -> Option<String> {
         let pointer = percent_decoded(text.strip_prefix('#').filter(|pointer| pointer.starts_with('/'))?);
         let mut around: Vec<&str> = from.match_indices('/').map(|(end, _)| &from[..end]).chain([from]).collect();

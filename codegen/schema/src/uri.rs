@@ -1,4 +1,4 @@
-//! Resolution of URI references (RFC 3986, section 5).
+//! URI reference resolution (RFC 3986, section 5).
 
 use std::borrow::Cow;
 
@@ -9,7 +9,7 @@ struct Parts<'a> {
     query: Option<&'a str>,
 }
 
-/// Splits a URI into the part before `#` and the fragment, which is empty without a `#`.
+/// Splits a URI at `#`. The fragment is empty if there is none.
 pub(crate) fn split_fragment(uri: &str) -> (&str, &str) {
     uri.split_once('#').unwrap_or((uri, ""))
 }
@@ -19,7 +19,7 @@ pub(crate) fn percent_decoded(text: &str) -> Cow<'_, str> {
     percent_encoding::percent_decode_str(text).decode_utf8().unwrap_or(Cow::Borrowed(text))
 }
 
-/// Resolves a reference against a base URI. Keeps the fragment of the reference.
+/// Resolves a reference against a base URI, keeping the reference's fragment.
 pub(crate) fn resolve(base: &str, reference: &str) -> String {
     let (target, fragment) = reference.split_once('#').map_or((reference, None), |(uri, f)| (uri, Some(f)));
     let (base, _) = split_fragment(base);

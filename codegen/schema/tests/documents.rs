@@ -1,4 +1,4 @@
-//! Reads documents with references to others, and in every dialect.
+//! Documents that reference others, in every dialect.
 
 use std::fs;
 use std::path::Path;
@@ -10,7 +10,7 @@ fn read(path: &Path, options: &ReadOptions) -> Result<Normalised, Error> {
     normalise(Document::read_with(path, options)?)
 }
 
-/// Returns the names of the definitions, or the reasons of the problems.
+/// Returns the names of the definitions, or the error.
 fn names(path: &Path, options: &ReadOptions) -> Result<Vec<String>, String> {
     match read(path, options) {
         Ok(normalised) => Ok(normalised.definitions.keys().cloned().collect()),
@@ -53,17 +53,17 @@ fn references_lead_to_files() {
         ("https://example.com/shape.json", &stored, Ok(vec!["A", "shape"])),
         ("https://example.com/shape", &stored, Ok(vec!["A", "shape"])),
         ("https://example.com/shape.json", &ReadOptions::default(), Err("is not a reference to a definition")),
-        // The other file is beside the one that refers to it.
+        // Relative to the file that contains the reference.
         ("parts/lid.json#/definitions/Lid", &ReadOptions::default(), Ok(vec!["A", "lid", "hinge", "Lid"])),
-        // The file is not a schema, but a part of it is.
+        // The file as a whole is no schema, but this part is.
         (
             "parts/group.json#/parts/lid",
             &ReadOptions::default(),
             Ok(vec!["A", "group.parts.lid", "lid", "hinge", "Lid"]),
         ),
-        // Before 2019-09, an `$id` beside `$ref` is ignored.
+        // Before 2019-09, `$id` beside `$ref` is ignored.
         ("latch.json", &ReadOptions::default(), Ok(vec!["A", "latch", "size", "Size"])),
-        // A metaschema. Its own references lead to itself.
+        // Metaschemas refer to themselves.
         (
             "http://json-schema.org/draft-06/schema#/definitions/schemaArray",
             &ReadOptions::default(),
@@ -77,11 +77,11 @@ fn references_lead_to_files() {
                 "stringArray",
             ]),
         ),
-        // The name is that of the schema itself, which does not have what it refers to.
+        // The file of that name is the schema itself, so it cannot be the target.
         ("https://example.com/a.json", &circular, Err("save the document as \"a.json\" in a folder")),
         ("hinged.json", &circular, Err("\"https://example.com/hinged.json\" is not a reference to a definition")),
         ("https://example.com/b", &circular, Err("save the document as \"b.json\" in a folder")),
-        // Nothing outside the folder, and nothing in another dialect.
+        // Neither files outside the folder nor other dialects are accepted.
         ("../outside.json", &ReadOptions::default(), Err("is not a reference to a definition")),
         ("old.json", &ReadOptions::default(), Err("it is written in draft-04, and the schema in draft-07")),
         ("absent.json", &ReadOptions::default(), Err("is not a reference to a definition")),
@@ -98,7 +98,7 @@ fn references_lead_to_files() {
     }
 }
 
-/// Returns the definitions, with the one that the definition `A` refers to, or the reasons of the problems.
+/// Returns the definitions and what `A` refers to, or the error.
 fn target(schema: &str) -> Result<(Vec<String>, Option<String>), String> {
     let normalised = Document::parse("a.json", schema.as_bytes()).and_then(normalise).map_err(|it| it.to_string())?;
     let target = match &normalised.definitions["A"].kind {
@@ -113,9 +113,9 @@ fn dynamic_references_are_static_or_refused() {
     let newest = "https://json-schema.org/draft/2020-12/schema";
     let older = "https://json-schema.org/draft/2019-09/schema";
     for (dialect, definitions, expected) in [
-        // Only one schema has the anchor.
+        // With a single such anchor, the target is fixed.
         (newest, r##""A": {"$dynamicRef": "#n"}, "N": {"$dynamicAnchor": "n", "type": "null"}"##, Ok("N")),
-        // It is a pointer or another anchor, so its meaning is that of `$ref`.
+        // A pointer or a plain anchor: the same as `$ref`.
         (newest, r##""A": {"$dynamicRef": "#/$defs/N"}, "N": {"type": "null"}"##, Ok("N")),
         (newest, r##""A": {"$dynamicRef": "#n"}, "N": {"$anchor": "n", "type": "null"}"##, Ok("N")),
         (newest, r##""A": {"$dynamicRef": "#n"}, "N": {"type": "null"}"##, Err("there is no definition `n`")),
@@ -136,7 +136,7 @@ fn dynamic_references_are_static_or_refused() {
             r##""A": {"$dynamicRef": "#%6E"}, "N": {"$dynamicAnchor": "n"}, "M": {"$id": "m", "$dynamicAnchor": "n"}"##,
             Err("\"#%6E\" can lead to any of 2 schemas"),
         ),
-        // An anchor with the name of that of the other document changes its meaning.
+        // The anchor overrides the metaschema's own.
         (newest, &format!(r#""A": {{"$ref": "{newest}"}}"#), Ok("json-schema-2020-12")),
         (
             newest,
@@ -153,7 +153,7 @@ fn dynamic_references_are_static_or_refused() {
             Err("\"#\" can lead to any of 2 schemas with this `$recursiveAnchor`"),
         ),
         (older, &format!(r#""A": {{"$ref": "{newest}"}}"#), Ok("json-schema-2020-12")),
-        // Each dialect has one of them.
+        // Each keyword exists in one dialect only.
         (
             older,
             r##""A": {"$dynamicRef": "#n"}, "N": {"$anchor": "n"}"##,
@@ -193,11 +193,11 @@ fn groups_of_definitions_are_no_types() {
             Ok(vec!["A", "g.N"]),
         ),
         (r#""A": {"type": "null"}, "//": {"see": "https://example.com"}"#, Ok(vec!["A"])),
-        // A definition, whatever its name.
+        // `//` is a valid definition name.
         (r#""A": {"type": "null"}, "//": {"type": "null"}"#, Ok(vec!["A", "//"])),
-        // Nothing shows that it is a group.
+        // Looks like a schema with an unknown keyword, because nothing refers into it.
         (r#""A": {"type": "null"}, "g": {"N": {"type": "null"}}"#, Err("does not implement this keyword")),
-        // It is used as a schema.
+        // Referenced as a schema, so it is not just a group.
         (
             r##""A": {"$ref": "#/definitions/g/N"}, "B": {"$ref": "#/definitions/g"}, "g": {"N": {"type": "null"}}"##,
             Err("does not implement this keyword"),
@@ -334,7 +334,7 @@ fn annotations_are_ignored() {
         ("$vocabulary", &ReadOptions::default(), true),
         ("ui", &ReadOptions::default(), false),
         ("ui", &declared, true),
-        // It has a meaning in OpenAPI.
+        // Means something in OpenAPI.
         ("nullable", &ReadOptions::default(), false),
     ] {
         assert_eq!(check(keyword, options), accepted, "{keyword}");
@@ -348,7 +348,7 @@ fn reads_every_dialect() {
         ("http://json-schema.org/draft-06/schema#", Some(Dialect::Draft06)),
         ("http://json-schema.org/draft-07/schema", Some(Dialect::Draft07)),
         ("https://json-schema.org/draft/2020-12/schema", Some(Dialect::Draft202012)),
-        // It names no version.
+        // The URI names no version.
         ("http://json-schema.org/schema#", Some(Dialect::Draft07)),
         ("http://json-schema.org/draft-03/schema#", None),
     ] {
@@ -358,7 +358,7 @@ fn reads_every_dialect() {
     }
 }
 
-/// Every schema has a pointer, with the names around it.
+/// Every schema's pointer repeats the names around it.
 #[test]
 fn long_names_around_many_schemas_are_refused() {
     let schema = |length: usize| {

@@ -1,4 +1,4 @@
-//! Writes the root of the bindings: a function for each tool.
+//! Writes the root module of bindings, with a function for each tool.
 
 use mcpgen_model::text::foreign::{code, prose};
 use mcpgen_schema::Error;
@@ -86,7 +86,6 @@ fn type_of(schema: &SchemaBinding) -> TokenStream {
     quote!(#name)
 }
 
-/// Returns the documentation of a function: the tool's description, its hints, and the notes.
 fn docs(tool: &ToolBinding<'_>) -> String {
     let text = |member: &str| tool.item.get(member).and_then(Json::as_str).map(str::trim).filter(|it| !it.is_empty());
     let mut paragraphs = vec![format!("Calls the tool {}.", code(tool.tool))];

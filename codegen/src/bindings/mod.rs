@@ -1,11 +1,11 @@
-//! Writes functions for the tools of a server, with types for their arguments and results.
+//! Generates functions for a server's tools, with types for arguments and results.
 //!
 //! ```text
 //! Snapshot -> tools -> a module for each schema
 //!               \----> mod.rs: a function for each tool
 //! ```
 //!
-//! `tool` names a tool's items and models its schemas, `functions` writes the functions.
+//! `tool` names a tool's items and models its schemas; `functions` writes the functions.
 
 mod functions;
 mod tool;
@@ -24,9 +24,10 @@ use mcpgen_schema::text::visible;
 use mcpgen_schema::{Error, Problem};
 use tool::{Names, ToolBinding};
 
-/// Functions for the tools in a snapshot of a server's lists.
+/// Generates functions for the tools in a snapshot of a server's lists.
 ///
-/// The code uses `mcpgen-sdk` and `mcpgen-types`. A schema that mcpgen cannot read becomes JSON, with a note.
+/// The code uses `mcpgen-sdk` and `mcpgen-types`. Where mcpgen cannot read a schema, the function takes or returns
+/// plain JSON, and a note says why.
 ///
 /// ```no_run
 /// # fn main() -> Result<(), mcpgen::Error> {
@@ -38,21 +39,21 @@ use tool::{Names, ToolBinding};
 #[derive(Clone, Debug)]
 pub struct Bindings {
     snapshot: Snapshot,
-    /// The name of the snapshot in the files. It must not depend on the machine.
+    /// What generated files call the snapshot. It must not depend on the machine.
     source: String,
-    /// The snapshot's file, if it was read from one.
+    /// The file that the snapshot was read from, if any.
     path: Option<PathBuf>,
 }
 
-/// The result of writing bindings.
+/// What was generated.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct BindingsWritten {
     /// The number of functions, one for each tool that is not skipped.
     pub tools: usize,
-    /// The tools without a function, with the reasons: they are malformed, or their names are too long for a folder.
+    /// The tools without a function, and why. They are malformed, or their names are too long for a folder.
     pub skipped: Vec<String>,
-    /// The members that are skipped because they are malformed, and the schemas that became JSON, with the reasons.
+    /// Malformed members that were left out, and schemas that became plain JSON, with the reasons.
     pub notes: Vec<String>,
     /// The files that were created, changed or removed.
     pub changes: Changes,
@@ -62,18 +63,18 @@ impl Bindings {
     /// Reads a snapshot from a file.
     ///
     /// # Errors
-    /// [`Error::Io`], and the errors of [`Bindings::parse`].
+    /// Returns [`Error::Io`], or an error of [`Bindings::parse`].
     pub fn read(path: impl Into<PathBuf>) -> Result<Bindings, Error> {
         let path = path.into();
         let bytes = std::fs::read(&path).map_err(Error::io("reading", &path))?;
         Ok(Bindings { path: Some(path.clone()), ..Bindings::parse(path.display().to_string(), &bytes)? })
     }
 
-    /// Reads a snapshot: a result of `tools/list`, a response with one, an array of tools, or an object with `tools`.
-    /// Messages refer to it as `file`. A malformed tool is skipped.
+    /// Parses a snapshot: a result of `tools/list`, a response with one, an array of tools, or an object with `tools`.
+    /// Error messages call it `file`. Malformed tools are skipped.
     ///
     /// # Errors
-    /// [`Error::Json`], [`Error::Schema`] if all tools are malformed, or [`Error::Usage`] if the snapshot has no tools.
+    /// Returns [`Error::Json`], [`Error::Schema`] if all tools are malformed, or [`Error::Usage`] if there are none.
     pub fn parse(file: impl Into<String>, bytes: &[u8]) -> Result<Bindings, Error> {
         let file = file.into();
         let source = file.rsplit(['/', '\\']).next().unwrap_or_default().to_owned();
@@ -87,28 +88,28 @@ impl Bindings {
         Ok(Bindings { snapshot, source, path: None })
     }
 
-    /// Writes the module to the folder `out`: `mod.rs`, and a folder for each schema. Outdated files of an earlier run
-    /// are removed.
+    /// Writes the module to the folder `out`: `mod.rs`, and a folder per schema. Removes outdated files of an earlier
+    /// run.
     ///
     /// # Errors
-    /// [`Error::Usage`] if a file that mcpgen did not write is in the way; [`Error::Io`].
+    /// Returns [`Error::Io`], or [`Error::Usage`] if a file in the way was not written by mcpgen.
     pub fn write_to(&self, out: impl AsRef<Path>) -> Result<BindingsWritten, Error> {
         self.sync(out.as_ref(), false)
     }
 
-    /// Returns the changes that [`Bindings::write_to`] would make.
+    /// Returns the changes that [`Bindings::write_to`] would make, without making them.
     ///
     /// # Errors
-    /// The errors of [`Bindings::write_to`].
+    /// Fails like [`Bindings::write_to`].
     pub fn compare_with(&self, out: impl AsRef<Path>) -> Result<BindingsWritten, Error> {
         self.sync(out.as_ref(), true)
     }
 
-    /// Writes the module below `OUT_DIR`, for build scripts, like
+    /// Writes the module below `OUT_DIR`. Use this in a build script, like
     /// [`Generator::build_script`](crate::Generator::build_script). Cargo prints a warning for each skipped tool.
     ///
     /// # Errors
-    /// The errors of [`Bindings::write_to`]; [`Error::Usage`] outside a build script.
+    /// Fails like [`Bindings::write_to`], and with [`Error::Usage`] outside a build script.
     pub fn build_script(&self, name: &str) -> Result<BindingsWritten, Error> {
         let inputs = self.path.iter().map(|path| path.display().to_string());
         let written = include_in_build(name, |out| Ok((self.write_to(out)?, inputs.collect())))?;
@@ -157,7 +158,7 @@ impl Bindings {
     }
 }
 
-/// Returns why a tool, or a member of it, is skipped.
+/// Says why a tool or a part of it is left out.
 fn malformed(tool: &Malformed) -> String {
     let problem = |Problem { pointer, why, .. }: &Problem| format!("{pointer}: {why}");
     let problems: Vec<String> = tool.problems.iter().map(problem).collect();

@@ -1,4 +1,4 @@
-//! The Rust items of a tool.
+//! The Rust items for one tool.
 
 use std::collections::BTreeMap;
 
@@ -15,26 +15,24 @@ use mcpgen_schema::{Dialect, Document, ReadOptions};
 use crate::emit::Options;
 use crate::emit::module::{emit_on, threads};
 
-/// The parts of a tool that have schemas.
 const PARTS: [&str; 2] = ["arguments", "result"];
 
-/// A type that the root imports, whose name a tool could need.
+/// The root module imports this type, so no tool may use its name.
 const IMPORTED_TYPE: &str = "CallToolResult";
 
-/// The maximum length of the name of a file, in bytes.
+/// The limit of common file systems, in bytes.
 const LONGEST_FILE_NAME: usize = 255;
 
 pub(super) struct Names {
-    /// The name of the function, not escaped.
+    /// The function's name, not escaped.
     function: String,
-    /// The names of the types of the arguments and of the result.
     types: [String; 2],
 }
 
 #[derive(Debug)]
 pub(super) struct ToolBinding<'s> {
     pub(super) tool: &'s str,
-    /// The name of the function, not escaped.
+    /// The function's name, not escaped.
     pub(super) function: String,
     pub(super) item: &'s Item,
     pub(super) arguments: SchemaBinding,
@@ -42,16 +40,14 @@ pub(super) struct ToolBinding<'s> {
     pub(super) result: Option<SchemaBinding>,
 }
 
-/// A schema of a tool, and the module of its types.
 #[derive(Debug)]
 pub(super) struct SchemaBinding {
     tool: String,
-    /// One of [`PARTS`].
     part: &'static str,
     schema: Json,
     pub(super) module: String,
     pub(super) exported: String,
-    /// The name of the type in the module, or why the schema has no types.
+    /// The type's name in the module, or why there is no type.
     pub(super) rust: Result<String, String>,
 }
 
@@ -84,7 +80,7 @@ impl<'s> ToolBinding<'s> {
         };
         let mut input = item.get("inputSchema").cloned().unwrap_or(Json::Bool(true));
         if let Json::Object(keywords) = &mut input {
-            // The protocol implies it.
+            // MCP implies this.
             keywords.entry("type".to_owned()).or_insert_with(|| Json::String("object".into()));
         }
         let [arguments_part, result_part] = PARTS;
@@ -112,7 +108,6 @@ impl<'s> ToolBinding<'s> {
 }
 
 impl SchemaBinding {
-    /// Emits the module, unless mcpgen cannot read the schema.
     pub(super) fn emit(&mut self, options: &Options, files: &mut BTreeMap<String, String>) {
         match self.module(options) {
             Ok((rust, module)) => {
@@ -128,7 +123,6 @@ impl SchemaBinding {
         if self.part == "arguments" { "the arguments are" } else { "the structured content is" }
     }
 
-    /// Returns the name of the type at the root of the schema, and the files of the module.
     fn module(&self, options: &Options) -> Result<(String, BTreeMap<String, String>), Error> {
         let protocol = self.model()?;
         conservation(&protocol)?;
@@ -145,12 +139,12 @@ impl SchemaBinding {
     fn model(&self) -> Result<Protocol, Error> {
         let declared = self.schema.get("$schema").is_some();
         let options = ReadOptions {
-            // MCP: a schema without `$schema` is written in 2020-12.
+            // In MCP, a schema without `$schema` is written in 2020-12.
             dialect: (!declared).then_some(Dialect::Draft202012),
             root_name: Some(self.exported.clone()),
             ..ReadOptions::default()
         };
-        // The digest of this schema alone, so that a change of another tool does not change the module.
+        // The digest is that of this schema alone, so that the module does not change with other tools.
         let digest = sha256(self.schema.to_string());
         let document = Document::of(format!("{} {}", self.tool, self.part), self.schema.clone(), digest, &options)?;
         model(document, Status::Draft.as_str(), false)

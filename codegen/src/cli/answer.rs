@@ -1,19 +1,18 @@
-//! Output and exit code of commands.
+//! What a command prints, and its exit code.
 
 use mcpgen_schema::text::visible_lines;
 
 #[derive(Debug, Default)]
 pub(crate) struct Answer {
-    /// The text for stdout.
+    /// What goes to stdout.
     pub text: String,
-    /// The lines for stderr.
+    /// What goes to stderr, line by line.
     pub notes: Vec<String>,
-    /// Whether the command found differences. The exit code is then 1.
+    /// Whether the command found differences, which makes the exit code 1.
     pub differs: bool,
 }
 
 impl Answer {
-    /// Escapes the text, which is for people.
     pub(super) fn visible(self) -> Answer {
         Answer { text: visible_lines(&self.text), ..self }
     }

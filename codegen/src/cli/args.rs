@@ -14,7 +14,9 @@ use super::explain::ExplainArgs;
 use super::generate::GenerateArgs;
 use super::import::ImportArgs;
 use super::inspect::InspectArgs;
+use super::ledger::LedgerArgs;
 use super::man::ManArgs;
+use super::site::SiteArgs;
 use super::validate::ValidateArgs;
 
 /// Generate Rust types from the JSON schemas of the Model Context Protocol, and compare schemas
@@ -44,15 +46,13 @@ enum Command {
     Contains(ContainsArgs),
     Changelog(ChangelogArgs),
     Explain(ExplainArgs),
+    Site(SiteArgs),
+    Ledger(LedgerArgs),
     Completions(CompletionsArgs),
     Man(ManArgs),
 }
 
 impl Cli {
-    /// Runs the command.
-    ///
-    /// # Errors
-    /// The error of the command.
     pub(crate) fn run(self) -> Result<Answer, Error> {
         match self.command {
             Command::Generate(args) => args.run().map(Answer::visible),
@@ -65,6 +65,8 @@ impl Cli {
             Command::Contains(args) => args.run().map(Answer::visible),
             Command::Changelog(args) => args.run(),
             Command::Explain(args) => args.run(),
+            Command::Site(args) => args.run().map(Answer::visible),
+            Command::Ledger(args) => args.run(),
             Command::Completions(args) => args.run(Cli::command()),
             Command::Man(args) => args.run(Cli::command()),
         }

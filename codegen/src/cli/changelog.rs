@@ -16,8 +16,8 @@ use super::root::Root;
 
 /// Write a changelog in Markdown for people who upgrade, grouped by what they have to do
 ///
-/// OLD and NEW are the same as in `mcpgen diff`. For each definition whose required members changed, the changelog shows
-/// the smallest document before and after.
+/// OLD and NEW are the same as in `mcpgen diff`. For each definition whose required members changed, the changelog
+/// shows the smallest document before and after.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
@@ -45,7 +45,7 @@ impl ChangelogArgs {
             self.root.source(revision, documented)
         })?;
         let diff = compared.diff();
-        // A changelog is complete, whatever the project accepts.
+        // Every change is listed, even those that the project's configuration accepts.
         let axes = compared.subject().axes().iter().copied().filter(|axis| *axis != Axis::Trust).collect::<Vec<_>>();
         let mut judgement = Policy::default().judge(diff.findings, &axes, jiff::civil::Date::MIN);
         judgement.notes = diff.notes;
@@ -54,7 +54,7 @@ impl ChangelogArgs {
                 let [old, new] = &**protocols;
                 let rules = match self.root.open() {
                     Ok(workspace) => Rules::read(&workspace.root)?,
-                    // Outside a project, the values of new members are placeholders.
+                    // Outside a project, new members get placeholder values.
                     Err(_) => Rules::default(),
                 };
                 examples(old, new, &rules)

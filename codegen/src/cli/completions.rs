@@ -11,8 +11,8 @@ use super::answer::Answer;
 
 /// Print completions for a shell
 ///
-/// Completes commands and options. In bash, fish and zsh, also the rules of `explain`, and the revisions and extensions of
-/// the project that contains the current folder.
+/// Completes commands and options. In bash, fish and zsh, also the rules of `explain`, and the revisions and extensions
+/// of the project that contains the current folder.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Example:
@@ -26,7 +26,7 @@ pub(super) struct CompletionsArgs {
     list: Option<List>,
 }
 
-/// Names that depend on the project, so that the scripts ask for them.
+/// Names that depend on the project, so the scripts ask for them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 enum List {
     /// The revisions.
@@ -37,9 +37,9 @@ enum List {
 }
 
 enum Values {
-    /// Names that do not depend on the project.
+    /// These are known when the script is generated.
     Fixed(Vec<&'static str>),
-    /// Names of the project.
+    /// The script runs `mcpgen` in the project to list these.
     Listed(List),
 }
 
@@ -53,7 +53,7 @@ impl CompletionsArgs {
     }
 }
 
-/// Returns names of the project that contains the current folder. They have no characters that a shell interprets.
+/// Returns names from the project around the current folder. They need no shell quoting.
 fn names(list: List) -> Result<String, Error> {
     let workspace = Workspace::open(None)?;
     let names: Vec<&str> = match list {
@@ -64,7 +64,7 @@ fn names(list: List) -> Result<String, Error> {
 }
 
 impl List {
-    /// Returns the text that represents the names in the scripts of clap, and the command that prints them.
+    /// Returns a marker that stands for the names in clap's script, and the command that prints them.
     fn texts(self) -> (&'static str, &'static str) {
         match self {
             List::Revisions => ("MCPGEN_REVISIONS", "mcpgen completions --list revisions 2>/dev/null"),
@@ -73,8 +73,8 @@ impl List {
     }
 }
 
-/// Returns the values of an argument, by the name of its value. The parsers do not know these values, because commands
-/// report unknown names themselves, with similar ones.
+/// Returns the values that an argument can have, according to its value name. clap does not validate them, so that the
+/// command itself can suggest close matches.
 fn values(argument: &Arg) -> Option<Values> {
     let [name] = argument.get_value_names()? else { return None };
     match name.as_str() {
@@ -85,10 +85,10 @@ fn values(argument: &Arg) -> Option<Values> {
     }
 }
 
-/// Returns the script for a shell.
+/// Returns the completion script for a shell.
 ///
-/// clap writes fixed values into its scripts, but no commands that print values. So names of the project are one fixed
-/// value, which is replaced in the text of the script.
+/// clap can only complete fixed values. For names from the project, the script is generated with a marker as the only
+/// value, which is then replaced by a command.
 fn script(shell: Shell, cli: Command) -> String {
     let mut positionals = String::new();
     for command in cli.get_subcommands() {
@@ -130,7 +130,6 @@ fn with_values(argument: Arg) -> Arg {
     }
 }
 
-/// Returns the function that completes names of the project in zsh.
 fn zsh_function(name: &str, list: List) -> String {
     let (_, command) = list.texts();
     let (tag, files) = match list {
@@ -140,7 +139,7 @@ fn zsh_function(name: &str, list: List) -> String {
     format!("{name}() {{\n    _alternative \"{tag}:($({command}))\"{files}\n}}\n")
 }
 
-/// Returns the line that completes a positional argument in fish, for which clap writes none.
+/// Returns the fish line for a positional argument, because clap generates none.
 fn fish_positional(command: &str, values: &Values) -> String {
     let (files, names) = match values {
         Values::Fixed(names) => ("-f ", names.join(" ")),

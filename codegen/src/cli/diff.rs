@@ -42,8 +42,8 @@ pub(super) struct DiffArgs {
     /// The new schema or snapshot
     #[arg(value_name = "NEW")]
     new: String,
-    /// Compare snapshots of a server's lists: a `tools/list` result, a response with one, an array of tools, or an object
-    /// with `tools`, `resources`, `resourceTemplates` and `prompts`
+    /// Compare snapshots of a server's lists: a `tools/list` result, a response with one, an array of tools, or an
+    /// object with `tools`, `resources`, `resourceTemplates` and `prompts`
     #[arg(long)]
     tools: bool,
     /// The report on standard output [default: text]
@@ -84,22 +84,22 @@ pub(super) struct DiffArgs {
     root: Root,
 }
 
-/// A report and its destination.
+/// A report and where it goes.
 #[derive(Clone, Debug)]
 struct Output {
     format: Format,
-    /// `None` for standard output.
+    /// `None` means stdout.
     file: Option<PathBuf>,
 }
 
 impl DiffArgs {
-    /// Compares. Reads every input before it writes anything, and writes every file before standard output.
+    /// Runs the comparison. Reads every input before it writes anything, and writes all files before stdout.
     pub(super) fn run(self) -> Result<Answer, Error> {
         let outputs = self.outputs()?;
         let subject = if self.tools { Subject::Lists } else { Subject::Schemas };
         let policy = Policy::find(self.config.as_deref(), subject)?;
         let baseline = self.baseline.as_deref().map(Baseline::read).transpose()?;
-        // Before anything is read; whether the schemas have messages is known later.
+        // This fails early. Whether the schemas have messages is only known later.
         self.axes(if self.tools { Subject::Lists } else { Subject::Documents })?;
         let mapping = self.protocol.as_deref().map(Mapping::read).transpose()?;
         let compared = Compared::read(subject, (&self.old, &self.new), mapping.as_ref(), |revision, documented| {
@@ -130,7 +130,7 @@ impl DiffArgs {
                 Some(file) => write(&file, &format.render(&report, TextOptions { all: self.all, color: false }))?,
                 None => {
                     answer.text = format.render(&report, TextOptions { all: self.all, color: self.colors() });
-                    // The other formats are for programs, so a summary for people goes to stderr.
+                    // Other formats are for programs, so stderr has a summary for people.
                     if format != Format::Text {
                         answer.notes.extend(report.stale.iter().map(|stale| format!("error: {stale}")));
                     }
@@ -140,10 +140,10 @@ impl DiffArgs {
         Ok(answer)
     }
 
-    /// Returns the chosen axes in their order.
+    /// Returns the chosen axes, in canonical order.
     fn axes(&self, subject: Subject) -> Result<Vec<Axis>, Error> {
         let mut known = subject.axes().to_vec();
-        // A configuration for several schemas may name the axes of messages.
+        // Several schemas may share a configuration, so it may name message axes.
         if subject == Subject::Documents {
             known.splice(0..0, Axis::WIRE);
         }
@@ -201,7 +201,7 @@ impl FromStr for Output {
     }
 }
 
-/// Returns the current day in UTC, so that ignores expire at the same time everywhere.
+/// Returns the day in UTC, so that ignores expire everywhere at the same time.
 fn today() -> Date {
     jiff::Timestamp::now().to_zoned(jiff::tz::TimeZone::UTC).date()
 }

@@ -45,14 +45,15 @@ pub(super) struct GenerateArgs {
     support: String,
     /// Generate only what --schema adds to this revision of mcpgen-types, or changes
     ///
-    /// FILE is the official schema of the revision. Definitions that are equal in both become the types of the revision.
+    /// FILE is the official schema of the revision. Definitions that are equal in both become the types of the
+    /// revision.
     #[arg(long, value_name = "REVISION=FILE", requires = "schema", value_parser = base)]
     extends: Option<(String, PathBuf)>,
     #[command(flatten)]
     options: SchemaArgs,
 }
 
-/// Reads a value of `--extends`.
+/// Parses the value of `--extends`.
 fn base(text: &str) -> Result<(String, PathBuf), String> {
     match text.split_once('=') {
         Some((revision, file)) if !revision.is_empty() && !file.is_empty() => Ok((revision.to_owned(), file.into())),

@@ -4,11 +4,11 @@ use std::fmt::Write as _;
 use std::path::Path;
 
 use clap::{Args, ValueEnum};
-use mcpgen::site;
 use mcpgen_model::inspect::inspect;
 use mcpgen_model::{Content, DocTarget, Outline, Part, Protocol, Shape, Status, TypeDef, TypeId, model};
 use mcpgen_schema::Error;
 use mcpgen_schema::text::{counted, visible, visible_lines};
+use mcpgen_site::model_page;
 
 use super::answer::Answer;
 use super::root::Root;
@@ -68,12 +68,12 @@ impl InspectArgs {
         let text = match self.format {
             InspectFormat::Text => visible_lines(&inspect(&protocol)?.to_string()),
             InspectFormat::Json => inspect(&protocol)?.to_json(),
-            InspectFormat::Html => site::render(&protocol, &self.revisions()?),
+            InspectFormat::Html => model_page(&protocol, &self.revisions()?),
         };
         Ok(Answer { text, ..Answer::default() })
     }
 
-    /// Returns the models of all revisions if the subject is one of them, and nothing otherwise.
+    /// Returns the models of all revisions, or none if the subject is not a revision.
     fn revisions(&self) -> Result<Vec<Protocol>, Error> {
         match self.root.open() {
             Ok(workspace) if workspace.revision(&self.subject).is_ok() => workspace.models(),
@@ -81,7 +81,7 @@ impl InspectArgs {
         }
     }
 
-    /// Lists the problems of a schema, and its undecided unions.
+    /// Lists a schema's problems and undecided unions.
     fn check(&self, path: &Path) -> Result<Answer, Error> {
         let model = self.options.read(path).and_then(|document| model(document, Status::Draft.as_str(), false));
         match model {

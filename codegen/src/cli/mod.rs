@@ -1,5 +1,5 @@
-//! The command line. `args` lists the commands, which have a file each. `answer` is the output of a command, and `root`
-//! the option `--root`.
+//! The command line. `args` lists the commands, each in its own file. `answer` is what a command prints, and `root` the
+//! option `--root`.
 
 mod answer;
 mod args;
@@ -13,9 +13,11 @@ mod explain;
 mod generate;
 mod import;
 mod inspect;
+mod ledger;
 mod man;
 mod root;
 mod schema_args;
+mod site;
 mod validate;
 
 pub(crate) use args::Cli;

@@ -20,7 +20,7 @@ impl Root {
         Workspace::open(self.dir.as_deref())
     }
 
-    /// Reads a vendored revision or extension to compare it.
+    /// Reads a vendored revision or extension for a comparison.
     pub(super) fn source(&self, revision: &str, is_documented: bool) -> Result<(Source, Protocol), Error> {
         let workspace = self.open()?;
         let protocol = match is_documented {

@@ -1,4 +1,4 @@
-//! Options of commands that read one schema file.
+//! Options shared by commands that read one schema file.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -57,7 +57,7 @@ impl SchemaArgs {
         self.protocol.as_deref().map(Mapping::read).transpose()
     }
 
-    /// Reads the model of a vendored revision or extension, or of a schema file.
+    /// Builds the model of a vendored revision or extension, or of a schema file.
     pub(super) fn model(&self, subject: &str, root: &Root) -> Result<Protocol, Error> {
         let path = Path::new(subject);
         if path.is_file() || path.components().count() > 1 || path.extension().is_some_and(|end| end == "json") {
@@ -75,7 +75,7 @@ impl SchemaArgs {
     }
 }
 
-/// Finds a type by its name in the schema or in Rust. Errors name the schema as `subject`.
+/// Finds a type by its name in the schema or in Rust. The error calls the schema `subject`.
 pub(super) fn find_type(protocol: &Protocol, name: &str, subject: &str) -> Result<TypeId, Error> {
     protocol.types.iter().position(|def| def.name == name || def.rust == name).ok_or_else(|| {
         let known = protocol.types.iter().flat_map(|def| [def.name.as_str(), def.rust.as_str()]);

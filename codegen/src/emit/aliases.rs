@@ -1,4 +1,4 @@
-//! Aliases, newtypes, types of the core, and types without values.
+//! Emits aliases, newtypes, core types, and types without values.
 
 use mcpgen_model::{AliasRule, CoreType, Type, TypeId};
 use mcpgen_schema::Error;

@@ -1,11 +1,11 @@
-//! Blank values: the initial values of fields, which decoding replaces.
+//! Blank values, which fields have until decoding overwrites them.
 
 use mcpgen_model::{Bounded, Protocol, Shape, Type, TypeId, Union, Variant};
 
 pub(super) struct Blanks {
-    /// The order in which the types were found. `None` if a type has no value, and so no blank value.
+    /// The order in which types were found to have a value. `None` if a type has no value, and thus no blank either.
     rank: Vec<Option<usize>>,
-    /// Whether the blank value of a type contains a box, and so must be dropped.
+    /// Whether a type's blank contains a box, which must be dropped.
     allocates: Vec<bool>,
 }
 
@@ -58,8 +58,8 @@ impl Blanks {
         self.rank[id].is_some()
     }
 
-    /// Returns the variant of a union's blank value. Its content was found before the union, so it does not contain the
-    /// union. Prefers variants that do not allocate.
+    /// Returns the variant for a union's blank. To avoid recursion, its content must have been found before the union.
+    /// Prefers variants that do not allocate.
     pub(super) fn variant<'u>(&self, id: TypeId, union: &'u Union) -> Option<&'u Variant> {
         let rank = |variant: &Variant| match &variant.content {
             Type::Named(id) => self.rank[*id],

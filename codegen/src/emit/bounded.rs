@@ -1,4 +1,4 @@
-//! Values with limits, which their constructors check.
+//! Emits bounded values, whose constructors check the limit.
 
 use mcpgen_model::{Bounded, Limit, Type, TypeId};
 use mcpgen_schema::Error;
@@ -52,7 +52,7 @@ impl Emitter<'_> {
     }
 }
 
-/// Emits the call that sets a limit. The names are those of the methods for inclusive and for exclusive limits.
+/// Emits a call that sets a limit, with the method for inclusive or for exclusive limits.
 fn limit(bound: &Bound, [inclusive, exclusive]: [&str; 2]) -> TokenStream {
     let (set, value) = (ident(if bound.exclusive { exclusive } else { inclusive }), number_literal(&bound.value));
     quote!(#set(#value))

@@ -1,4 +1,4 @@
-//! Types with checks, including undecided unions. Checks are emitted as constants of the core's `Check`.
+//! Emits types with checks, including undecided unions. Checks become constants of the core's `Check` type.
 
 use mcpgen_model::text::names::{Namespace, field_name};
 use mcpgen_model::{Bound, Bounded, Check, JsonTypes, Length, Limit, Type, TypeId, Undecided};
@@ -9,17 +9,17 @@ use quote::{format_ident, quote};
 use super::scope::Scope;
 use super::{Emitter, ident, literal, number_literal};
 
-/// Returns the name of the function for a definition. Different definitions get different names.
+/// Returns a function name that is unique to the definition.
 fn function_name(name: &str) -> String {
     let is_plain = name.chars().all(|c| c.is_ascii_alphanumeric());
     let hash = name.bytes().fold(0_u32, |hash, byte| hash.wrapping_mul(31).wrapping_add(byte.into()));
     let mut names = Namespace::default();
     let base = names.claim(&field_name(name));
-    // Other names can become equal in snake case, so a hash distinguishes them.
+    // Names can collide in snake case, so a hash tells them apart.
     if is_plain && name.starts_with(|c: char| c.is_ascii_uppercase()) { base } else { format!("{base}_{hash:08x}") }
 }
 
-/// Emits a check, and a `static` for each regular expression in it. The file imports `codec`.
+/// Emits a check, and a `static` for each regular expression in it. The file must import `codec`.
 struct CheckWriter<'p> {
     scope: &'p Scope<'p>,
     /// The path of the functions for definitions.
@@ -168,7 +168,7 @@ impl CheckWriter<'_> {
     }
 }
 
-/// Adds the path to a literal. In declarations, literals have no path because the macros import the variants.
+/// Qualifies a literal. In declarations, the macros import the variants.
 fn qualified(literal: &TokenStream) -> TokenStream {
     quote!(codec::Literal::#literal)
 }
@@ -204,7 +204,7 @@ impl Emitter<'_> {
         }
     }
 
-    /// Emits a value with checks, which include its limit.
+    /// Emits a type with checks. If there is a limit, it becomes one of the checks.
     pub(super) fn checked(&mut self, id: TypeId, bounded: &Bounded) -> Result<TokenStream, Error> {
         let docs = self.docs.bounded(id, bounded);
         let limit = bounded.limit.as_ref().map(|limit| match (limit, &bounded.inner) {
@@ -229,7 +229,6 @@ impl Emitter<'_> {
                 #[doc = #docs]
                 ///
                 /// # Errors
-                ///
                 /// Returns an error if the value is not valid for the alternative.
                 pub fn #method(&self) -> #codec::Result<#target> {
                     #codec::from_json(&self.0)

@@ -1,8 +1,8 @@
-//! Documentation comments. A comment is one attribute until it is printed, and only then split into lines, because its
-//! width depends on its indentation. The targets of its links depend on what the file imports.
+//! Doc comments. Until the code is printed, a comment is a single attribute, because the width of its lines depends on
+//! the indentation, and the targets of its links depend on what the file imports.
 //!
-//! The attributes of [`Comments`] have only the numbers of the texts, because long literals take time: they would be
-//! escaped, parsed and printed.
+//! The attributes contain only the number of a text in [`Comments`], because long literals are slow to escape, parse
+//! and print.
 
 use std::cell::RefCell;
 use std::collections::BTreeSet;
@@ -14,15 +14,14 @@ use quote::quote;
 
 use super::declarations::WIDTH;
 
-/// Begins the number of a text in an attribute. Text has none, because invisible characters are escaped.
+/// Marks an attribute that contains a number. No text contains this character, because invisible characters are
+/// escaped.
 const NUMBER: &str = "\u{2028}";
 
-/// The texts of comments.
 #[derive(Default)]
 pub(crate) struct Comments(RefCell<Vec<String>>);
 
 impl Comments {
-    /// Emits a documentation comment, or nothing for an empty text.
     pub(crate) fn emit(&self, text: &str) -> TokenStream {
         if text.is_empty() {
             return TokenStream::new();
@@ -36,8 +35,8 @@ impl Comments {
     }
 }
 
-/// Splits the comments in printed code into lines, with the targets of their links after them, and adds a blank line
-/// between functions.
+/// Expands the comments in printed code to lines, followed by the targets of their links. Puts blank lines between
+/// functions.
 pub(super) fn finish(code: &str, comments: &Comments, link_targets: impl Fn(&str) -> BTreeSet<String>) -> String {
     let texts = comments.0.borrow();
     let mut out = String::with_capacity(code.len() + code.len() / 8);

@@ -1,6 +1,6 @@
-//! `generated/src/conversions.rs`: the types of all revisions as tables for conversions, in dense lines.
+//! Writes `generated/src/conversions.rs`: the types of all revisions as dense tables.
 
-use mcpgen_model::conversions::{Action, Conversions, MemberNode, Node, ObjectNode, PATH, Rules, RustType};
+use mcpgen_model::conversions::{Action, Conversions, MemberNode, Node, ObjectNode, Others, PATH, Rules, RustType};
 use mcpgen_model::text::names::escape;
 use mcpgen_model::{Bound, Bounds, Condition, Guard, Length, Revision};
 use mcpgen_schema::json::Json;
@@ -8,10 +8,10 @@ use mcpgen_schema::json::Json;
 use crate::emit::declarations::fill;
 use crate::emit::file::repository_header;
 
-/// Separates the parts of a row between which lines may break. Rows have no other tabs.
+/// Marks where a row may be broken into lines. Rows contain no other tabs.
 const BREAK: &str = ",\t";
 
-/// The beginning of the file. The names are short, because the tables repeat them.
+/// The beginning of the file. Names are short, because the tables repeat them many times.
 const IMPORTS: &str = "\
 //! The types of all revisions, as tables for conversions. Types that are equal in several revisions have one row.
 
@@ -76,7 +76,7 @@ pub(crate) fn file(revisions: &[Revision], rules: &Rules, conversions: &Conversi
     format!("{header}\n{}\n{}", tables.join("\n"), types.collect::<Vec<_>>().join("\n"))
 }
 
-/// Returns a static slice, with as many rows in a line as fit.
+/// Returns a static slice, with as many rows per line as fit.
 fn table(docs: &str, name: &str, rows: impl Iterator<Item = String>) -> String {
     let rows: Vec<String> = rows.map(|row| row + ",").collect();
     let words = rows.iter().flat_map(|row| row.split('\t'));
@@ -101,8 +101,10 @@ fn shape(node: &Node) -> String {
     }
 }
 
-fn object_shape(ObjectNode { members, others, respelled }: &ObjectNode) -> String {
+fn object_shape(ObjectNode { members, pattern, others, respelled }: &ObjectNode) -> String {
     let members: Vec<String> = members.iter().map(member).collect();
+    // Tables have no patterns: the decoder of the target type checks the members whose names match one, and all others.
+    let others = if pattern.is_some() { &Others::Open } else { others };
     format!("Object(&[{}],{others:?},{respelled:?})", members.join(BREAK))
 }
 

@@ -1,11 +1,12 @@
-//! Prints calls of the core's macros with as many entries per line as fit. prettyplease and rustfmt do not format them.
+//! Prints calls of the core's macros with as many entries per line as fit. prettyplease and rustfmt leave macro calls
+//! alone.
 
 use proc_macro2::{Delimiter, Spacing, TokenStream, TokenTree};
 use quote::ToTokens as _;
 
 pub(super) const WIDTH: usize = 120;
 
-/// Stands for a space where lines do not break. Tokens have none, because literals escape it.
+/// A space where a line must not break. Literals escape it, so tokens never contain it.
 const SPACE: &str = "\u{1}";
 
 pub(super) fn print(call: &syn::Macro) -> String {
@@ -14,12 +15,12 @@ pub(super) fn print(call: &syn::Macro) -> String {
     let mut out = format!("{path}! {{ {} }}\n", text.trim_end().replace('\n', " "));
     if out.len() > WIDTH + 1 {
         let mut entries = text.lines().peekable();
-        // The name of the type, which ends with a semicolon, is on the first line.
+        // The first line has the type's name, up to the semicolon.
         let name = entries.next_if(|entry| entry.ends_with(';')).map(|name| format!(" {name}"));
         out = format!("{path}! {{{}\n", name.unwrap_or_default());
         let mut line = String::new();
         for entry in entries {
-            // Each guard of a union has its own line.
+            // Each guard of a union has a separate line.
             let has_guard = entry.starts_with('[') || line.starts_with('[');
             if has_guard || 4 + line.len() + 1 + entry.len() > WIDTH {
                 out.push_str(&fill(line.split_ascii_whitespace(), "        "));
@@ -33,7 +34,7 @@ pub(super) fn print(call: &syn::Macro) -> String {
     out.replace(SPACE, " ")
 }
 
-/// Fills indented lines with words. `hanging` begins all lines but the first.
+/// Fills lines with words. All lines but the first begin with `hanging`.
 pub(super) fn fill<'w>(words: impl IntoIterator<Item = &'w str>, hanging: &str) -> String {
     let (mut out, mut line) = (String::new(), String::new());
     for word in words {
@@ -50,7 +51,8 @@ pub(super) fn fill<'w>(words: impl IntoIterator<Item = &'w str>, hanging: &str) 
     if line.is_empty() { out } else { format!("{out}{line}\n") }
 }
 
-/// Writes tokens, spaced like rustfmt does. Each entry is a line: it ends with a comma or semicolon outside of brackets.
+/// Writes tokens with the spacing of rustfmt, one entry per line. An entry ends with a comma or semicolon outside
+/// brackets.
 fn text(tokens: TokenStream) -> String {
     let mut writer = Writer::default();
     writer.tokens(tokens, true);
@@ -60,13 +62,13 @@ fn text(tokens: TokenStream) -> String {
 #[derive(Default)]
 struct Writer {
     text: String,
-    /// Whether the next token continues the last word.
+    /// Whether the next token follows without a space.
     is_tight: bool,
 }
 
 impl Writer {
     fn tokens(&mut self, tokens: TokenStream, is_outside: bool) {
-        // The characters of an operator such as `=>`.
+        // Collects the characters of an operator such as `=>`.
         let mut operator = String::new();
         for token in tokens {
             match token {
@@ -127,7 +129,7 @@ impl Writer {
             Delimiter::Brace => ("{", "}"),
             Delimiter::None => ("", ""),
         };
-        // There is no space between the name in a call and its parentheses.
+        // There is no space between a function's name and its parentheses.
         self.is_tight |= delimiter == Delimiter::Parenthesis && !self.text.ends_with('"');
         let is_attribute = self.text.ends_with('#');
         self.push(open);

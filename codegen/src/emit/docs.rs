@@ -1,4 +1,4 @@
-//! Writes documentation comments: our documentation or the schema's, then facts.
+//! Writes doc comments: our documentation, or else the schema's, followed by facts.
 
 use heck::ToLowerCamelCase as _;
 use mcpgen_model::text::foreign::{code, line, prose};
@@ -109,8 +109,7 @@ impl<'a> DocWriter<'a> {
         self.type_docs(id, &[fact])
     }
 
-    /// Writes the documentation of a type: our documentation or the schema's, then facts about the shape, a footer, and
-    /// an example.
+    /// Writes a type's documentation: the text, facts about the shape, a footer, and an example.
     fn type_docs(&self, id: TypeId, facts: &[String]) -> TokenStream {
         let def = &self.protocol.types[id];
         let entry = self.entry_of(id);
@@ -148,7 +147,7 @@ impl<'a> DocWriter<'a> {
     }
 
     fn users(&self, id: TypeId) -> Option<String> {
-        // The role of a type already names these.
+        // The type's role already mentions it.
         let request = self.request(id).map(|(_, request)| request.type_id);
         let is_message = self.protocol.message(id).is_some();
         let sends = |user: TypeId| self.protocol.types[user].is_message_set();
@@ -157,7 +156,7 @@ impl<'a> DocWriter<'a> {
         if users.is_empty() {
             return None;
         }
-        // "And 1 more" would be as long as its name.
+        // "And 1 more" would be as long as the name.
         let count = if users.len() == NAMED_USERS + 1 { users.len() } else { NAMED_USERS };
         let named = users.iter().take(count).map(|user| format!("[`{}`]", self.protocol.types[*user].rust));
         let more = users.len().saturating_sub(count);
@@ -165,14 +164,13 @@ impl<'a> DocWriter<'a> {
         Some(format!("Used by {}{more}.", named.collect::<Vec<_>>().join(", ")))
     }
 
-    /// Returns our documentation of a type, or of its method if the type is a message.
+    /// Returns our documentation of a type, or of its method if it is a message.
     fn entry_of(&self, id: TypeId) -> Option<&DocEntry> {
         let words = &self.protocol.docs;
         let own = words.of(&DocTarget::Type(self.protocol.types[id].name.clone()));
         own.or_else(|| words.of(&DocTarget::Method(self.protocol.method_of(id)?.to_owned())))
     }
 
-    /// Returns the first sentence of our documentation of a type.
     pub(super) fn gist(&self, id: TypeId) -> Option<String> {
         let first = self.entry_of(id)?.doc.split("\n\n").next().unwrap_or_default();
         let first = first.split_inclusive(". ").next().unwrap_or_default();
@@ -198,10 +196,9 @@ impl<'a> DocWriter<'a> {
         quote!(#[deprecated(note = #note)])
     }
 
-    /// Describes the constant members, which have no fields.
     fn constants(&self, id: TypeId) -> Option<String> {
         let Shape::Struct(body) = &self.protocol.types[id].shape else { return None };
-        // The role of a message names its method.
+        // A message's role already names its method.
         let is_message = self.protocol.message(id).is_some();
         let shown = body.members.iter().filter(|member| member.required && !(is_message && member.wire == "method"));
         let constants = shown.filter_map(|member| Some((&member.wire, member.constant()?.to_string())));
@@ -210,7 +207,7 @@ impl<'a> DocWriter<'a> {
         (!constants.is_empty()).then(|| format!("In JSON, {}.", constants.join(" and ")))
     }
 
-    /// Describes a type expression, which can have names of the schema.
+    /// Describes a type expression. The result may contain names from the schema, so it is escaped.
     fn describe(&self, content: &Type) -> String {
         line(&self.protocol.describe(content))
     }
@@ -238,7 +235,6 @@ impl<'a> DocWriter<'a> {
         Some(format!("A complete response with a [`{}`].", protocol.types[result].rust))
     }
 
-    /// Returns the request whose parameters or result have this type.
     fn request(&self, id: TypeId) -> Option<(&'static str, &'a Request)> {
         let find = |is_it: &dyn Fn(&Request) -> bool| self.protocol.requests.iter().find(|request| is_it(request));
         let has = |content: &Type| content.by_value() == Some(id);
@@ -249,7 +245,7 @@ impl<'a> DocWriter<'a> {
 
     fn sent_by(&self, senders: &[Side]) -> String {
         match senders {
-            // The schema does not state directions.
+            // The schema does not say who sends what.
             [] if !self.protocol.types.has_message_sets() => String::new(),
             [] => ", sent inside another message".to_owned(),
             [one] => format!(", sent by the {}", one.as_str()),
@@ -291,7 +287,7 @@ impl<'a> DocWriter<'a> {
         let text = match (entry, &member.description) {
             (Some(entry), _) => {
                 let ours = self.linked(&entry.doc);
-                // Without a blank line, the facts would become part of a list's or table's last entry.
+                // Otherwise, the facts would continue the last entry of a list or table.
                 let gap = if is_prose(&ours) { " " } else { "\n\n" };
                 format!("{ours}{gap}{facts}")
             }
@@ -304,7 +300,7 @@ impl<'a> DocWriter<'a> {
         quote!(#text #deprecation)
     }
 
-    /// Describes facts that a field's signature does not show: an unusual JSON name, and `null`.
+    /// Mentions what a signature does not show: a different name in JSON, and `null`.
     fn signature_facts(&self, member: &Member) -> Option<String> {
         let wire = code(&member.wire);
         let content = member.value().map(|content| self.protocol.follow(content));
@@ -316,7 +312,6 @@ impl<'a> DocWriter<'a> {
         }
     }
 
-    /// Emits the attribute of the functions of a deprecated member.
     pub(super) fn member_deprecation(&self, id: TypeId, member: &Member) -> Option<TokenStream> {
         let place = DocTarget::Member(self.protocol.types[id].name.clone(), member.wire.clone());
         self.protocol.docs.of(&place).map(|entry| self.deprecation(entry))
@@ -361,7 +356,6 @@ impl<'a> DocWriter<'a> {
     }
 }
 
-/// Describes in which revisions an item exists.
 fn lifetime(since: Option<&str>, until: Option<&str>) -> Option<String> {
     match (since, until) {
         (None, None) => None,

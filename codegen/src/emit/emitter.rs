@@ -1,4 +1,4 @@
-//! Emits the items of an area.
+//! Emits the items of one area.
 
 use mcpgen_model::areas::{CHECKS, JSON_SCHEMA, MESSAGES};
 use mcpgen_model::text::names;
@@ -21,7 +21,7 @@ pub(crate) struct Emitter<'a> {
     pub(super) blanks: Blanks,
     pub(super) scope: Scope<'a>,
     resolver: Resolver,
-    /// All types. Inline types come directly after the type that contains them.
+    /// All types, each followed by its inline types.
     order: Vec<TypeId>,
 }
 
@@ -33,14 +33,13 @@ impl<'a> Emitter<'a> {
         support: &'a syn::Path,
     ) -> Result<Self, Error> {
         let mut order: Vec<TypeId> = (0..protocol.types.len()).collect();
-        // The pointer of an inline type begins with that of the type that contains it.
+        // The pointer of an inline type starts with its parent's.
         order.sort_by(|a, b| protocol.types[*a].pointer.cmp(&protocol.types[*b].pointer).then(a.cmp(b)));
         let (docs, resolver) = (DocWriter::new(protocol, options), Resolver::new(protocol)?);
         let (blanks, scope) = (Blanks::new(protocol), Scope::new(exports, "", support));
         Ok(Emitter { protocol, exports, docs, blanks, scope, resolver, order })
     }
 
-    /// Emits the items of an area, each with the declarations that belong to it.
     pub(super) fn area(&mut self, area: &'a str) -> Result<Vec<TokenStream>, Error> {
         self.scope = self.scope.of(area);
         let protocol = self.protocol;
@@ -100,12 +99,11 @@ impl<'a> Emitter<'a> {
         quote!(#path<#content>)
     }
 
-    /// Returns the module of the core with the macros that declare types.
     pub(super) fn codec(&self) -> TokenStream {
         self.scope.core("codec")
     }
 
-    /// Returns the keyword that marks a type without values in its declaration.
+    /// Returns the marker for types without values in declarations.
     pub(super) fn is_empty(&self, id: TypeId) -> Option<TokenStream> {
         (!self.blanks.has_type(id)).then(|| quote!(is_empty true))
     }

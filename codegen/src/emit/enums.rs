@@ -1,4 +1,4 @@
-//! Enumerations of constant values.
+//! Emits enums of constant values.
 
 use mcpgen_model::{TypeId, Value};
 use proc_macro2::TokenStream;

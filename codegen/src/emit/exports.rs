@@ -1,5 +1,4 @@
-//! The names that the files of a revision export. They are computed from the types, so that each area can be emitted
-//! independently.
+//! The names that each file exports. They are determined first, so that areas can be emitted independently.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -12,40 +11,40 @@ use quote::quote;
 
 use super::{Options, ident};
 
-/// The area of types that an extension shares with a revision. It has no file: the root re-exports them.
+/// The area of types that an extension takes from its revision. It has no file; the root re-exports them.
 const SHARED: &str = "";
 
 pub(super) struct Exports {
     pub(super) areas: BTreeMap<String, BTreeSet<String>>,
     sizes: BTreeMap<String, usize>,
-    /// The area of each name. Names of shared types have the area [`SHARED`].
+    /// The area of each name, or [`SHARED`].
     homes: BTreeMap<String, String>,
     pub(super) message_names: MessageNames,
 }
 
-/// The names of items that are not types of the model. All of them belong to the area of messages.
+/// The names of items that are not types of the model. All belong to the messages area.
 pub(super) struct MessageNames {
-    /// The method enums, with their message sets. Like the other lists, without the items that an extension shares.
+    /// The method enums with their message sets. This list and the others omit what an extension takes from its
+    /// revision.
     pub(super) method_enums: Vec<(MessageSet, TypeId, String)>,
-    /// The message types: the sender, the unions of its requests and of its notifications, and the name of the type.
+    /// Message types: sender, the unions of its requests and notifications, and the name.
     pub(super) envelopes: Vec<(Side, [TypeId; 2], String)>,
-    /// The error codes, as positions in the model, with the names of their constants.
+    /// Error codes by position in the model, with the names of their constants.
     pub(super) error_codes: Vec<(usize, String)>,
-    /// The builders to which constructors leave members that callers could exchange.
+    /// The builders for constructors that leave out members which callers could swap.
     pub(super) builders: BTreeMap<TypeId, Builder>,
-    /// The items that an extension shares with a revision, with their names there.
+    /// Items that an extension takes from its revision, with their names there.
     pub(super) shared: BTreeMap<String, String>,
 }
 
-/// The type that sets the members which a constructor takes by name, one after the other.
+/// A builder that sets the members that a constructor leaves out, one after the other.
 pub(super) struct Builder {
     pub(super) name: String,
-    /// The places of the members, in order.
     pub(super) members: Vec<usize>,
 }
 
 impl Builder {
-    /// Returns the tokens that say when a member is set: the builder, the number of the step, and whether it is the last.
+    /// Returns the tokens for a member's step: the builder, the step's number, and whether it is the last.
     pub(super) fn step(&self, member: usize) -> Option<TokenStream> {
         let step = self.members.iter().position(|it| *it == member)?;
         let (name, number, next) =
@@ -88,7 +87,6 @@ impl Exports {
         self.homes.get(name).map(String::as_str)
     }
 
-    /// Returns the areas, largest first.
     pub(super) fn by_size(&self) -> Vec<&str> {
         let mut areas: Vec<&str> = self.areas.keys().map(String::as_str).collect();
         areas.sort_by_key(|area| std::cmp::Reverse(self.sizes.get(*area).copied().unwrap_or_default()));
@@ -96,8 +94,7 @@ impl Exports {
     }
 }
 
-/// Returns whether each message of a set has its method in the member `method`. If not, the messages have no JSON-RPC
-/// envelope.
+/// Returns whether all messages of a set name their method in `method`. Otherwise, they have no JSON-RPC envelope.
 fn is_json_rpc(protocol: &Protocol, set: TypeId) -> bool {
     protocol.uses(set).iter().all(|id| Tag::of(&protocol.types[*id]).is_none_or(|tag| tag.member == "method"))
 }
@@ -108,8 +105,8 @@ impl MessageNames {
         protocol.types.iter().for_each(|def| drop(names.claim(&def.rust)));
         let id = |set: MessageSet| protocol.types.iter().position(|def| def.message_set() == Some(set));
         let mut shared = BTreeMap::new();
-        // Collects shared items, and returns whether the module has the item itself. Names in the revision are never
-        // numbered, which a test checks.
+        // Records shared items. Returns whether the module has to define the item itself. A test checks that names in
+        // the revision are never numbered.
         let mut is_emitted = |is_shared: bool, ours: &str, theirs: String| {
             if is_shared {
                 shared.insert(ours.to_owned(), theirs);
@@ -159,7 +156,8 @@ impl MessageNames {
     }
 }
 
-/// Returns the name of a type's builder. Few programs write it, so a long one lacks the last words of the type's name.
+/// Names a type's builder. Programs rarely write this name, so if it is long, it drops the last words of the type's
+/// name.
 fn builder_name(rust: &str) -> String {
     const MAX: usize = 45;
     const SUFFIX: &str = "Builder";

@@ -1,4 +1,4 @@
-//! `generated/src/ext/mod.rs`: a module for each extension.
+//! Writes `generated/src/ext/mod.rs`, with a module for each extension.
 
 use mcpgen_model::Extension;
 use mcpgen_schema::Error;

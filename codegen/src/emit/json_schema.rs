@@ -1,5 +1,5 @@
-//! Implementations of `schemars::JsonSchema`, behind the feature `schemars`. They return the definitions of the schema
-//! without prose ("facts").
+//! Emits `schemars::JsonSchema` impls, behind the feature `schemars`. They return the schema's definitions without
+//! prose ("facts").
 
 use indexmap::IndexMap;
 use mcpgen_model::{Origin, Protocol, Shape, TypeDef};
@@ -10,7 +10,6 @@ use quote::quote;
 
 use super::scope::Scope;
 
-/// Emits the facts, and the implementations for all types that are not aliases.
 pub(super) fn tokens(protocol: &Protocol, scope: &Scope<'_>) -> TokenStream {
     let mut definitions = protocol.facts.clone();
     let mut pairs = Vec::new();
@@ -34,8 +33,8 @@ pub(super) fn tokens(protocol: &Protocol, scope: &Scope<'_>) -> TokenStream {
     }
 }
 
-/// Returns the schema of an inline type. If the type results from an intersection, it has no schema in the document,
-/// and the returned one accepts everything.
+/// Returns the schema of an inline type. If the type comes from an intersection, the document has no schema for it, so
+/// the result accepts everything.
 fn inline(facts: &IndexMap<String, Json>, def: &TypeDef) -> Json {
     let mut place = def.pointer.splitn(4, '/').skip(2);
     let definition = place.next().and_then(|name| facts.get(&unescape(name)));

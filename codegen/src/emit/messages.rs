@@ -1,4 +1,4 @@
-//! Methods, messages, envelopes and error codes of a revision.
+//! Emits methods, messages, envelopes and error codes.
 
 use mcpgen_model::{
     Condition, CoreType, Message, MessageKind, MessageSet, Params, Shape, Side, Tag, Type, TypeId, Union,
@@ -52,7 +52,7 @@ impl Emitter<'_> {
         }
     }
 
-    /// Returns whether each variant has a different method, and the method alone decides.
+    /// Returns whether the method alone decides, with a different one for each variant.
     pub(super) fn is_by_method(&self, union: &Union) -> bool {
         let methods = self.methods(union);
         let guards = &union.decision.guards;
@@ -88,7 +88,7 @@ impl Emitter<'_> {
         }
     }
 
-    /// Emits the traits of a message set that its declaration does not implement.
+    /// Emits those traits of a message set that its declaration does not implement.
     fn message_set(&self, id: TypeId, set: MessageSet, union: &Union) -> TokenStream {
         let name = ident(&self.def(id).rust);
         let methods = self.methods(union);
@@ -142,7 +142,6 @@ impl Emitter<'_> {
         quote!(#method_set #set_trait)
     }
 
-    /// Returns the field of a request's ID, if its type has one.
     fn id_field(&self, request: TypeId) -> Option<TokenStream> {
         let body = self.protocol.as_struct(&Type::Named(request))?;
         let member = body.member("id")?;
@@ -159,8 +158,8 @@ impl Emitter<'_> {
         quote!(#[doc = #docs] pub type #rust = #message<#requests, #notifications>;)
     }
 
-    /// Returns the version of the messages. Messages that extend a revision belong to it, so that routers serve them to
-    /// its peers.
+    /// Returns the version of the messages. Messages of an extension belong to the revision that it extends, so that
+    /// routers serve them to peers of that revision.
     fn version(&self) -> &str {
         self.protocol.extends.as_ref().map_or(&self.protocol.revision, |extends| &extends.revision)
     }

@@ -1,4 +1,4 @@
-//! `generated/src/methods.rs`: the methods of all revisions, compiled in or not.
+//! Writes `generated/src/methods.rs`: the methods of all revisions, whether compiled in or not.
 
 use mcpgen_model::method_facts::{MethodFacts, Path, method_facts};
 use mcpgen_model::{Protocol, Revision, Side};
@@ -21,7 +21,7 @@ pub(crate) fn file(revisions: &[Revision], models: &[Protocol]) -> Result<String
     render("methods.rs", &header, tokens, &Comments::default())
 }
 
-/// Emits a row. Omits members that have their default values.
+/// Emits a row without the members that have their default values.
 fn row(facts: MethodFacts) -> TokenStream {
     let MethodFacts { method, is_request, senders, capability, subject, free_form_params, free_form_result, .. } =
         &facts;

@@ -1,8 +1,8 @@
-//! Writes Rust files from the model. `module` emits a revision, with its areas on several threads. For each area,
-//! `emitter` emits items, whose names `scope` resolves, and `file` formats them. `declarations` formats macro calls. Each
-//! shape of a type has its own file.
+//! Writes Rust files from the model. `module` emits a revision, with its areas spread over several threads. Per area,
+//! `emitter` emits items, `scope` resolves their names, and `file` formats them, with `declarations` for macro calls.
+//! Each shape of a type has its own file.
 //!
-//! `parallel` has the threads, `exports` computes the names that each area exports, `rust_type` resolves type expressions with typify, and
+//! `exports` computes the names that each area exports, `rust_type` resolves type expressions with typify, and
 //! `methods`, `revisions`, `extensions` and `conversions` write the files that all modules share.
 
 mod aliases;

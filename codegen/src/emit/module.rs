@@ -1,4 +1,4 @@
-//! The module of a revision: `mod.rs`, and a file for each area.
+//! Emits the module of a revision: `mod.rs`, and a file per area.
 
 use std::collections::BTreeMap;
 use std::num::NonZero;
@@ -21,16 +21,16 @@ use super::file::{area_file, header, render};
 use super::parallel::in_parallel;
 use super::{Options, ident};
 
-/// Emits the module of a revision. Returns the text of each file by its name.
+/// Emits the module of a revision. Returns the files by name.
 ///
 /// # Errors
-/// [`Error::Defect`], or [`Error::Usage`] if `options.support` is not a path.
+/// Returns [`Error::Usage`] if `options.support` is not a path, or [`Error::Defect`].
 pub fn emit(protocol: &Protocol, options: &Options) -> Result<BTreeMap<String, String>, Error> {
     emit_on(threads(), protocol, options, None)
 }
 
-/// Like [`emit`], but on the given number of threads, which does not affect the text. If the schema is not a protocol,
-/// the documentation of the module is `title`.
+/// Like [`emit`], on this many threads, which does not affect the result. `title` documents the module if the schema is
+/// not a protocol.
 pub(crate) fn emit_on(
     threads: usize,
     protocol: &Protocol,
@@ -41,7 +41,7 @@ pub(crate) fn emit_on(
     let header = header(&options.source, &protocol.sha256, &options.command);
     let areas = exports.by_size();
     let next = AtomicUsize::new(0);
-    // Tokens are not `Send`, so each thread formats its own areas.
+    // Tokens are not `Send`, so each thread also formats its areas.
     let emit_areas = || -> Result<Vec<(String, String)>, Error> {
         let support = options.support_path()?;
         let (mut emitter, mut files) = (Emitter::new(protocol, options, &exports, &support)?, Vec::new());
@@ -100,7 +100,7 @@ fn root(lines: &[String], protocol: &Protocol, exports: &Exports, options: &Opti
         (quote!(#gate mod #module;), exports)
     });
     let (modules, exports): (Vec<_>, Vec<_>) = modules.unzip();
-    // Prose in other schemas may use a layout that rustdoc lints reject.
+    // rustdoc's lints may reject the layout of foreign prose.
     let layout = options.vendored.is_none().then(|| {
         quote! {
             #![allow(clippy::doc_lazy_continuation, clippy::doc_overindented_list_items, reason = "the schema's own prose")]
@@ -123,7 +123,8 @@ fn root(lines: &[String], protocol: &Protocol, exports: &Exports, options: &Opti
     })
 }
 
-/// Returns the check that `mcpgen-types` has the types of the schema with which the types were compared.
+/// Returns a check, made when the module is compiled, that `mcpgen-types` was generated from the schema that this
+/// module extends.
 fn has_schema(extends: &Extends, support: &syn::Path) -> TokenStream {
     let Extends { revision, module, digest, .. } = extends;
     let constant = format_ident!("{}", module.to_uppercase());
@@ -148,7 +149,7 @@ fn extension_title(protocol: &Protocol, extends: &Extends) -> String {
     format!(" The schema `{name}`{version}. It shares types with revision `{revision}`.")
 }
 
-/// Re-exports the types that an extension shares with a revision, and the items that belong to them.
+/// Re-exports the types that an extension takes from its revision, and the items belonging to them.
 fn shared(protocol: &Protocol, exports: &Exports, support: &syn::Path) -> Option<TokenStream> {
     let extends = protocol.extends.as_ref().filter(|extends| !extends.shared.is_empty())?;
     let module = format_ident!("{}", extends.module);
@@ -171,14 +172,14 @@ fn map(protocol: &Protocol) -> Vec<String> {
         let link = format!("[{}](self::{})", cell(method), names::escape(&def.rust));
         let cells = areas.entry(protocol.area(type_id)).or_default();
         for (cell, side) in cells.iter_mut().zip([Side::Client, Side::Server]) {
-            // Embedded requests occur in the server's results.
+            // Embedded requests are in the server's results.
             let is_inside = senders.is_empty() && side == Side::Server;
             if senders.contains(&side) || is_inside {
                 cell.push(if is_inside { format!("{link} (in a result)") } else { link.clone() });
             }
         }
     }
-    // Without message sets, the senders are not known.
+    // Without message sets, senders are unknown.
     if areas.is_empty() || !protocol.types.has_message_sets() {
         return Vec::new();
     }

@@ -1,18 +1,18 @@
-//! Options of the generated code.
+//! Options for generated code.
 
 use mcpgen_schema::Error;
 
-/// Options of the generated code.
+/// Options for generated code.
 #[derive(Clone, Debug)]
 pub struct Options {
     /// The path of the support core: `crate` or `::mcpgen_types`.
     pub support: String,
-    /// The command that generates this code, for the header of each file.
+    /// The command that generates the code, for the file headers.
     pub command: String,
-    /// The name of the schema file in the header. It must not depend on the machine.
+    /// What file headers call the schema. Must not depend on the machine.
     pub source: String,
-    /// The module of `mcpgen-types`, if this is a vendored revision, or an extension of one. Types of a revision link to
-    /// the official pages. Both have `JsonSchema` impls.
+    /// The module of `mcpgen-types`, for vendored revisions and extensions. These get `JsonSchema` impls, and a
+    /// revision's types link to the official pages.
     pub vendored: Option<String>,
 }
 

@@ -5,7 +5,7 @@ use std::thread;
 
 use mcpgen_schema::Error;
 
-/// Applies a function to each item, on a thread of its own. Panics if the function does.
+/// Applies a function to each item on its own thread. Propagates panics.
 pub(crate) fn in_parallel<T: Sync, R: Send>(items: &[T], function: impl Fn(&T) -> R + Sync) -> Vec<R> {
     let function = &function;
     thread::scope(|scope| {
@@ -14,7 +14,7 @@ pub(crate) fn in_parallel<T: Sync, R: Send>(items: &[T], function: impl Fn(&T) -
     })
 }
 
-/// Returns all values, the problems of all schemas together, or the first other error.
+/// Returns all values. Problems of several schemas are merged into one error; any other error is returned first.
 pub(crate) fn all<T>(results: Vec<Result<T, Error>>) -> Result<Vec<T>, Error> {
     let (mut values, mut problems) = (Vec::new(), Vec::new());
     for result in results {

@@ -1,4 +1,4 @@
-//! `generated/src/revisions.rs`: all revisions, compiled in or not, and a module for each.
+//! Writes `generated/src/revisions.rs`: a list of all revisions, whether compiled in or not, and their modules.
 
 use mcpgen_model::{Era, Protocol, Revision, Rule, Status};
 use mcpgen_schema::Error;
@@ -129,8 +129,8 @@ fn tokens(revisions: &[Revision], models: &[Protocol], extensions: Option<TokenS
                 [#(#with_batches),*].contains(&self.name)
             }
 
-            /// Returns whether an error response has no `id` if the ID of the request is unknown. Otherwise it is `null`, as
-            /// in JSON-RPC. `false` for a custom revision.
+            /// Returns whether an error response has no `id` if the ID of the request is unknown. Otherwise it is
+            /// `null`, as in JSON-RPC. `false` for a custom revision.
             #[must_use]
             pub fn has_optional_error_id(self) -> bool {
                 [#(#with_optional_error_id),*].contains(&self.name)
@@ -138,8 +138,9 @@ fn tokens(revisions: &[Revision], models: &[Protocol], extensions: Option<TokenS
 
             #(#rules)*
 
-            /// Returns whether a digest is the SHA-256 of the definitions in the revision's schema, without their prose. A
-            /// generated module that extends the revision checks this when it is compiled. `false` for a custom revision.
+            /// Returns whether a digest is the SHA-256 of the definitions in the revision's schema, without their
+            /// prose. A generated module that extends the revision checks this when it is compiled. `false` for a
+            /// custom revision.
             #[must_use]
             pub const fn has_schema(self, digest: &str) -> bool {
                 const DIGESTS: &[&str] = &[#(#digests),*];

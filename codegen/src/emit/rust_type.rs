@@ -1,8 +1,8 @@
-//! Resolves type expressions to Rust types. No other file uses typify.
+//! Resolves type expressions to Rust types. Only this file uses typify.
 //!
-//! Each named type is registered with typify as a replacement, so that typify only combines them into lists, maps and
-//! options. The keys are `T0`, `T1`, …, which typify does not rename. It is an error if typify defines a struct for a
-//! key. Numbers and formats are not passed to typify.
+//! Every named type is registered with typify as a replacement, so typify only combines them to lists, maps and
+//! options. The keys are `T0`, `T1` and so on, which typify does not rename. If typify defines a struct, that is an
+//! error. Numbers and formats never reach typify.
 
 use std::collections::HashMap;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -13,10 +13,10 @@ use schemars::schema::Schema;
 use serde_json::{Value, json};
 use typify::{TypeSpace, TypeSpaceImpl, TypeSpaceSettings};
 
-/// Stands for the core in the types that typify resolves. [`super::scope`] replaces it.
+/// Stands for the core in types from typify. [`super::scope`] replaces it.
 pub(super) const CORE: &str = "mcpgen_core";
 
-/// The Rust types of scalars and of types of the core, by the names of their variants in [`Type`].
+/// The Rust types for scalars and core types, keyed by the variant name in [`Type`].
 const LEAVES: &[(&str, &str)] = &[
     ("Any", "::mcpgen_core::Json"),
     ("Never", "::mcpgen_core::Never"),
@@ -49,7 +49,8 @@ impl Resolver {
         })
     }
 
-    /// Returns the Rust type of a type expression, with absolute paths. Types of the core are below [`CORE`].
+    /// Returns the Rust type for a type expression, with absolute paths. Core types are addressed via the path
+    /// [`CORE`].
     pub(super) fn resolve(&mut self, content: &Type) -> Result<syn::Type, Error> {
         if let Some(known) = self.known.get(content) {
             return Ok(known.clone());
@@ -72,7 +73,6 @@ impl Resolver {
     }
 }
 
-/// Calls typify. A panic becomes an error.
 fn guard<T>(item: &str, ask: impl FnOnce() -> Result<T, String>) -> Result<T, Error> {
     let answer = catch_unwind(AssertUnwindSafe(ask)).unwrap_or_else(|_| Err("typify panicked".to_owned()));
     answer.map_err(|why| Error::Defect(format!("mcpgen found no Rust type for {item}: {why}")))

@@ -1,4 +1,4 @@
-//! The names in the file of an area: how the file writes each of them, and what it imports.
+//! How an area's file writes each name, and what the file imports.
 
 use std::cell::RefCell;
 use std::collections::BTreeSet;
@@ -12,7 +12,7 @@ use super::exports::Exports;
 use super::ident;
 use super::rust_type::CORE;
 
-/// Resolves names to the shortest paths with the same meaning, and collects the imports that these paths need.
+/// Shortens names as far as the file's other names allow, and collects the imports that this takes.
 pub(super) struct Scope<'a> {
     exports: &'a Exports,
     area: &'a str,
@@ -21,7 +21,7 @@ pub(super) struct Scope<'a> {
     from_siblings: RefCell<BTreeSet<String>>,
 }
 
-/// Names that are also derive macros of std. Links to types with these names need `type@`.
+/// std has derive macros with these names too, so links to such types need `type@`.
 const DERIVES: &[&str] = &["Clone", "Copy", "Debug", "Default", "Eq", "Hash", "Ord", "PartialEq", "PartialOrd"];
 
 impl<'a> Scope<'a> {
@@ -37,7 +37,7 @@ impl<'a> Scope<'a> {
         self.area
     }
 
-    /// Returns a type of the module, imported from its area.
+    /// Returns a type of the module, importing it from its area.
     pub(super) fn module_type(&self, name: &str) -> Ident {
         if self.exports.home(name).is_some_and(|home| home != self.area) {
             self.from_siblings.borrow_mut().insert(name.to_owned());
@@ -45,13 +45,12 @@ impl<'a> Scope<'a> {
         ident(name)
     }
 
-    /// Returns an item of the core: imported, or as a path if the module exports a type with its name.
+    /// Returns a core item. It is imported, or a path if the module exports a type with the same name.
     pub(super) fn core(&self, name: &str) -> TokenStream {
         let (rust, support) = (ident(name), self.support);
         if self.imports_core(name) { quote!(#rust) } else { quote!(#support::#rust) }
     }
 
-    /// Imports an item of the core, unless the module exports a type with its name.
     fn imports_core(&self, name: &str) -> bool {
         let is_free = !self.exports(name);
         if is_free {
@@ -64,7 +63,7 @@ impl<'a> Scope<'a> {
         self.exports.home(name).is_some()
     }
 
-    /// Returns the last segment of a path whose item is in std's prelude, unless the module exports a type with its name.
+    /// Returns only the last segment of a prelude item's path, unless the module exports a type with the same name.
     pub(super) fn prelude(&self, path: TokenStream) -> TokenStream {
         match path.clone().into_iter().last() {
             Some(TokenTree::Ident(name)) if !self.exports(&name.to_string()) => quote!(#name),
@@ -89,7 +88,7 @@ impl<'a> Scope<'a> {
         quote!(#siblings #core)
     }
 
-    /// Returns the targets of the links in a comment to types that the file neither defines nor imports.
+    /// Returns link targets for types in a comment that the file neither defines nor imports.
     pub(super) fn link_targets(&self, comment: &str) -> BTreeSet<String> {
         let siblings = self.from_siblings.borrow();
         let links = comment.split("[`").skip(1).filter_map(|rest| rest.split_once("`]"));

@@ -1,4 +1,4 @@
-//! Objects with named members.
+//! Emits objects with named members.
 
 use mcpgen_model::text::names::setter_name;
 use mcpgen_model::{Content, CoreType, Member, PatternMembers, Rest, Shape, Struct, Type, TypeId};
@@ -41,7 +41,7 @@ impl Emitter<'_> {
         })
     }
 
-    /// Emits an object that is kept as JSON text, with functions that read the members that the schema restricts.
+    /// Emits an object that is kept as JSON text, with getters for the members that the schema restricts.
     fn json_schema(&mut self, id: TypeId, body: &Struct) -> Result<TokenStream, Error> {
         let (docs, name) = (self.docs.definition(id), ident(&self.def(id).rust));
         let (mut getters, mut members) = (TokenStream::new(), TokenStream::new());
@@ -124,7 +124,6 @@ impl Emitter<'_> {
         })
     }
 
-    /// Returns the type of a field for the other members of `owner`, whose values have the type `value`.
     fn typed_extra(&self, owner: &TokenStream, value: &syn::Type) -> TokenStream {
         let (extra, map) = (self.scope.core("Extra"), self.scope.core("Map"));
         let string = self.scope.prelude(quote!(::std::string::String));
@@ -135,7 +134,7 @@ impl Emitter<'_> {
         member.required && member.value().is_some() && self.default_value(member).is_none()
     }
 
-    /// Returns the expression for a required member's `default`, if its type has a simple one.
+    /// Returns an expression for a required member's `default`, if it is simple enough.
     fn default_value(&self, member: &Member) -> Option<TokenStream> {
         match (self.protocol.follow(member.value()?), member.default.as_ref()?) {
             (Type::Named(id), Json::String(text)) => match &self.protocol.types[*id].shape {

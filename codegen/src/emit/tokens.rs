@@ -1,4 +1,4 @@
-//! Identifiers and literals.
+//! Builds identifiers and literals.
 
 use mcpgen_model::text::names;
 use mcpgen_schema::json::Json;
@@ -13,7 +13,6 @@ pub(crate) fn ident(name: &str) -> Ident {
     }
 }
 
-/// Returns a JSON value as a variant of `codec::Literal`.
 pub(crate) fn literal(json: &Json) -> TokenStream {
     match json {
         Json::Null => quote!(Null),
@@ -38,7 +37,7 @@ pub(crate) fn number_literal(number: &serde_json::Number) -> TokenStream {
             quote!(Unsigned(#value))
         }
         (None, None, value) => {
-            // An `f64` token cannot be negative, so the number is parsed from text.
+            // An `f64` token cannot be negative, so the token is parsed from text.
             let text = format!("{:?}", value.unwrap_or_default());
             let value: TokenStream = text.parse().unwrap_or_else(|_| quote!(0.0));
             quote!(Float(#value))

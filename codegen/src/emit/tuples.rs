@@ -1,4 +1,4 @@
-//! Tuples: arrays whose first items each have a type.
+//! Emits tuples: arrays with a type for each leading item.
 
 use mcpgen_model::{Tuple, TypeId};
 use mcpgen_schema::Error;

@@ -1,4 +1,4 @@
-//! Unions with their decision.
+//! Emits unions with their decision.
 
 use mcpgen_model::{Condition, Guard, Type, TypeId, Union};
 use mcpgen_schema::Error;
@@ -28,7 +28,7 @@ impl Emitter<'_> {
     /// Emits the declaration, which implements encoding and decoding.
     fn union_declaration(&mut self, id: TypeId, union: &Union) -> Result<TokenStream, Error> {
         let (name, is_empty) = (ident(&self.def(id).rust), self.is_empty(id));
-        // The declaration requires a variant. It is not used if the union has no values.
+        // Even a union without values needs a variant in its declaration.
         let blank = self.blanks.variant(id, union).or(union.variants.first()).map(|variant| ident(&variant.rust));
         let (codec, sources) = (self.codec(), self.sources(union)?);
         let variants: Vec<TokenStream> = union
@@ -75,7 +75,7 @@ impl Emitter<'_> {
         Ok(variants)
     }
 
-    /// Returns the types that convert into each variant: its type, unless another variant has the same type.
+    /// Returns the type of each variant's content as a source of `From`, unless another variant has the same type.
     fn sources(&mut self, union: &Union) -> Result<Vec<TokenStream>, Error> {
         let contents: Vec<&Type> =
             union.variants.iter().map(|variant| self.protocol.follow(&variant.content)).collect();
@@ -88,7 +88,7 @@ impl Emitter<'_> {
             }
             let target = self.rust_type(&variant.content)?;
             let borrowed = (**content == Type::String).then(|| quote!(from_ref(&str)));
-            // An integer literal, such as `5.into()`, is an `i64` if no variant has another integer type.
+            // If no variant contains integers, integer literals such as `5.into()` convert as `i64`.
             let is_integer = |content: &&Type| matches!(content, Type::Signed | Type::Unsigned);
             let has_integers = **content == Type::Number && !variant.boxed && !contents.iter().any(is_integer);
             let number = has_integers.then(|| quote!(from_number(i64)));

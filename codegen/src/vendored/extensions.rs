@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 use crate::emit::parallel::{all, in_parallel};
 use crate::vendored::workspace::Workspace;
 
-/// The list of vendored extensions, below the root. A project without it has no extensions.
+/// The list of vendored extensions, relative to the root. Without the file, there are none.
 pub(crate) const EXTENSIONS: &str = "schema/extensions.toml";
 
 #[cfg(feature = "cli")]
@@ -29,7 +29,6 @@ struct Rows {
 }
 
 impl Workspace {
-    /// Adds the rows of `schema/extensions.toml`.
     pub(super) fn read_extensions(mut self) -> Result<Workspace, Error> {
         let path = self.root.join(EXTENSIONS);
         let text = Error::unless_missing(std::fs::read_to_string(&path), &path)?.unwrap_or_default();
@@ -43,7 +42,6 @@ impl Workspace {
         Ok(self)
     }
 
-    /// Adds the row of an extension, or replaces the row with the same name.
     pub(crate) fn with_extension(mut self, row: Extension) -> Result<Workspace, Error> {
         check_name(&row.name)?;
         check_feature(&row.feature)?;
@@ -103,7 +101,7 @@ impl Workspace {
         }
         let contract = Contract { document, mapping, names };
         let mut protocol = model(contract, &row.name, row.status == Status::Released)?;
-        // Most fixups are for schemas of revisions, so it is no news that they do not match.
+        // Most fixups are for revisions, so a mismatch does not matter here.
         protocol.fixups.retain(|applied| !applied.pointers.is_empty() || applied.is_for(&row.name));
         let module = mcpgen_model::Revision::module_of(&row.core);
         Ok(extend(protocol, core, module, Some(row.version.clone())))
@@ -112,7 +110,7 @@ impl Workspace {
     /// Reads the models of all vendored extensions. `revisions` are the models of all vendored revisions.
     ///
     /// # Errors
-    /// The problems of all schemas together.
+    /// Returns the problems of all schemas together.
     pub fn extension_models(&self, revisions: &[Protocol]) -> Result<Vec<Protocol>, Error> {
         all(in_parallel(&self.extensions, |row| match revisions.iter().find(|core| core.revision == row.core) {
             Some(core) => self.extension_model(row, core),
@@ -127,17 +125,17 @@ impl Workspace {
     }
 }
 
-/// Returns the options for reading the schema of an extension. Its root, if it is a type, has the extension's name.
+/// Returns the options for reading an extension's schema. A root type is named after the extension.
 pub(crate) fn read_options(name: &str) -> ReadOptions {
     ReadOptions { root_name: Some(type_name(name)), ..ReadOptions::default() }
 }
 
-/// Returns the path of the list of an extension's messages, below the root. The file is optional.
+/// Returns the path of an extension's mapping, relative to the root. The file is optional.
 pub(crate) fn mapping_path(name: &str) -> String {
     format!("schema/extensions/{name}/protocol.toml")
 }
 
-/// Returns the default status of a version: released, unless it is a draft or the digest of a commit.
+/// Guesses the status from a version: a draft if it is called so or is a commit, released otherwise.
 #[cfg(feature = "cli")]
 pub(crate) fn default_status(version: &str) -> Status {
     if Extension::is_commit(version) || version == "draft" { Status::Draft } else { Status::Released }

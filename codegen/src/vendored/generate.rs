@@ -18,21 +18,20 @@ use crate::vendored::manifest;
 use crate::vendored::workspace::Workspace;
 use crate::write::sync;
 
-/// The folder of the modules of vendored revisions, below the root.
+/// The folder of revision modules, relative to the root.
 pub const GENERATED: &str = "generated/src";
 
-/// The folder of the modules of extensions, below [`GENERATED`].
+/// The folder of extension modules, below [`GENERATED`].
 const EXTENSIONS: &str = "ext";
 
 /// The folder of the evaluator, below [`GENERATED`].
 const EVALUATE: &str = "codec/evaluate";
 
-/// Generates all vendored revisions and extensions of a workspace, or with `check` only compares them.
+/// Generates all vendored revisions and extensions. With `check`, only compares them.
 ///
 /// # Errors
-///
-/// The problems of all schemas together; [`Error::Usage`] if it would overwrite a file that mcpgen did not write;
-/// [`Error::Io`].
+/// Returns the problems of all schemas together, [`Error::Io`], or [`Error::Usage`] if it would overwrite a file that
+/// mcpgen did not write.
 pub fn generate(workspace: &Workspace, check: bool) -> Result<Generated, Error> {
     let models = workspace.models()?;
     let extensions = workspace.extension_models(&models)?;
@@ -63,7 +62,7 @@ pub fn generate(workspace: &Workspace, check: bool) -> Result<Generated, Error> 
     Ok(Generated { revisions: summaries, changes })
 }
 
-/// Returns the files that do not belong to one revision or extension.
+/// Returns the files that belong to no single revision or extension.
 fn shared_files(workspace: &Workspace, models: &[Protocol]) -> Result<BTreeMap<String, String>, Error> {
     let has_extensions = !workspace.extensions.is_empty();
     let rules = Rules::read(&workspace.root)?;
@@ -88,7 +87,6 @@ type Module = (Summary, BTreeMap<String, String>);
 struct Job<'p> {
     protocol: &'p Protocol,
     options: Options,
-    /// The folder of the module, below [`GENERATED`].
     folder: String,
 }
 

@@ -1,4 +1,4 @@
-//! Imports an official schema into the workspace: the schema without its prose, and a row in `revisions.toml` or
+//! Imports an official schema into the workspace: the schema without prose, and a row in `revisions.toml` or
 //! `extensions.toml`.
 
 use std::fs;
@@ -50,23 +50,24 @@ pub struct ImportOptions {
 /// The result of an import.
 #[derive(Clone, Debug)]
 pub struct Imported<Row> {
-    /// The row of the revision or extension.
+    /// The new row.
     pub row: Row,
-    /// The model of the schema.
+    /// The schema's model.
     pub protocol: Protocol,
-    /// The files below [`SCHEMAS`] that the import creates or changes.
+    /// Files below [`SCHEMAS`] that are created or changed.
     pub changes: Changes,
-    /// Whether the changes were written. `false` if they would change an existing revision or extension, and `accept` is
-    /// not set.
+    /// Whether the changes were written. `false` if they concern an existing revision or extension and `accept` is not
+    /// set.
     pub written: bool,
-    /// The released revision that is equal to the draft. Such a draft is not imported.
+    /// The released revision that the draft is identical to. Such a draft is not imported.
     pub same_as: Option<String>,
 }
 
-/// Imports a schema file. Nothing is written unless the generator understands both the file and the text without prose.
+/// Imports a revision's schema. Writes nothing unless the generator understands both the file and its version without
+/// prose.
 ///
 /// # Errors
-/// The problems of the file; [`Error::Usage`] if the name of the revision is not valid; [`Error::Io`].
+/// Returns the problems of the file, [`Error::Io`], or [`Error::Usage`] if the revision's name is invalid.
 pub fn import(
     workspace: Workspace,
     file: &Path,
@@ -101,11 +102,11 @@ pub fn import(
     Ok(Imported { row, protocol, changes, written, same_as: None })
 }
 
-/// Imports the schema of an extension. Nothing is written unless the generator understands both the file and the text
-/// without prose.
+/// Imports an extension's schema. Writes nothing unless the generator understands both the file and its version without
+/// prose.
 ///
 /// # Errors
-/// The problems of the file; [`Error::Usage`] if a name is not valid; [`Error::Io`].
+/// Returns the problems of the file, [`Error::Io`], or [`Error::Usage`] if a name is invalid.
 pub fn import_extension(
     workspace: Workspace,
     file: &Path,
@@ -168,7 +169,7 @@ fn extension_row(
     })
 }
 
-/// Writes files, unless one of them would change and `may_change` is not set.
+/// Writes files. Unless `may_change` is set, writes nothing if any file would change.
 fn write(
     folder: &Path,
     files: impl IntoIterator<Item = (String, String)>,
@@ -188,8 +189,8 @@ fn write(
     Ok((changes, written))
 }
 
-/// Returns another released revision that is equal to a draft. Between two releases, upstream's draft is a copy of the
-/// newest one.
+/// Returns a released revision that is identical to a draft. Between releases, upstream's draft is a copy of the newest
+/// one.
 fn released_twin(workspace: &Workspace, name: &str, status: Status, text: &str) -> Result<Option<String>, Error> {
     if status == Status::Released {
         return Ok(None);

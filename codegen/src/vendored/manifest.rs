@@ -1,5 +1,6 @@
-//! Updates the features of the generated crate, one per revision and extension, in a marked region of its hand-written manifest.
-//! The default features are outside this region, because a change of them breaks dependants (VERSIONING.md).
+//! Updates the features of the generated crate, one for each revision and extension, in a marked region of its
+//! hand-written manifest. Default features are outside the region, because changing them breaks crates that depend on
+//! it (VERSIONING.md).
 
 use std::path::Path;
 
@@ -13,10 +14,10 @@ const PATH: &str = "generated/Cargo.toml";
 const BEGIN: &str = "# Kept by `mcpgen generate`: begin\n";
 const END: &str = "# end\n";
 
-/// Updates the region, or with `check` only returns the change.
+/// Updates the region. With `check`, only returns the change.
 pub(super) fn sync(workspace: &Workspace, extensions: &[Protocol], check: bool) -> Result<Option<Change>, Error> {
     let path = workspace.root.join(PATH);
-    // A project without this crate has no features to update.
+    // Other projects do not have this crate.
     let Some(before) = Error::unless_missing(std::fs::read_to_string(&path), &path)? else { return Ok(None) };
     let before = before.replace("\r\n", "\n");
     let after = replaced(&before, &features(workspace, extensions)).ok_or_else(|| no_region(&path))?;
@@ -44,8 +45,8 @@ fn features(workspace: &Workspace, extensions: &[Protocol]) -> String {
     text
 }
 
-/// Returns the features that the module of an extension needs: that of the revision whose types it uses, and `pattern`
-/// for regular expressions.
+/// Returns the features that an extension's module needs: its revision's if it uses types of it, and `pattern` for
+/// regular expressions.
 fn needs(protocol: &Protocol) -> Vec<String> {
     let extends = protocol.extends.as_ref().filter(|extends| !extends.shared.is_empty());
     let core = extends.map(|extends| extends.module.clone());

@@ -1,4 +1,4 @@
-//! A project, with its vendored revisions.
+//! A project with its vendored revisions.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -15,11 +15,11 @@ use serde::{Deserialize, Serialize};
 
 use crate::emit::parallel::{all, in_parallel};
 
-/// The folder of the schemas, below the root.
+/// The folder of the schemas, relative to the root.
 #[cfg(feature = "cli")]
 pub const SCHEMAS: &str = "schema";
 
-/// The list of vendored revisions, below the root.
+/// The list of vendored revisions, relative to the root.
 pub(crate) const REVISIONS: &str = "schema/revisions.toml";
 
 const HEADER: &str = "\
@@ -36,7 +36,7 @@ struct Rows {
     revision: Vec<Revision>,
 }
 
-/// A project root and its revisions.
+/// A project with its vendored revisions and extensions.
 #[derive(Clone, Debug)]
 pub struct Workspace {
     /// The folder that contains `schema/`.
@@ -45,17 +45,17 @@ pub struct Workspace {
     pub revisions: Vec<Revision>,
     /// The vendored extensions, by name.
     pub extensions: Vec<Extension>,
-    /// Our own documentation.
+    /// Our documentation.
     pub docs: DocBook,
-    /// The inline schemas that repeat definitions, by revision or extension.
+    /// Inline schemas that copy definitions, by revision or extension.
     pub(crate) inline: BTreeMap<String, InlineSchemas>,
 }
 
 impl Workspace {
-    /// Opens the workspace at `root`, or the one around the current folder.
+    /// Opens the workspace at `root`, or else the one that contains the current folder.
     ///
     /// # Errors
-    /// [`Error::Usage`] outside a workspace, or if its list of revisions is malformed; [`Error::Io`].
+    /// Returns [`Error::Io`], or [`Error::Usage`] outside a workspace or if its list of revisions is malformed.
     pub fn open(root: Option<&Path>) -> Result<Workspace, Error> {
         match root {
             Some(root) if root.join(REVISIONS).is_file() => Workspace::read(root),
@@ -76,10 +76,10 @@ impl Workspace {
         }
     }
 
-    /// Like [`Workspace::open`], but the folder `root` need not have a list of revisions yet.
+    /// Like [`Workspace::open`], but accepts a `root` that has no list of revisions yet.
     ///
     /// # Errors
-    /// The errors of [`Workspace::open`].
+    /// Fails like [`Workspace::open`].
     pub fn open_or_new(root: Option<&Path>) -> Result<Workspace, Error> {
         match root {
             Some(root) if root.is_dir() && !root.join(REVISIONS).exists() => {
@@ -123,10 +123,10 @@ impl Workspace {
         }
     }
 
-    /// Adds a row, or replaces the row with the same name.
+    /// Adds a row, replacing one with the same name.
     ///
     /// # Errors
-    /// [`Error::Usage`] if the name cannot be a folder and a module, or if another revision has the same module.
+    /// Returns [`Error::Usage`] if the name cannot be used for a folder and a module, or if the module name is taken.
     pub fn with(mut self, row: Revision) -> Result<Workspace, Error> {
         check_name(&row.name)?;
         self.revisions.retain(|known| known.name != row.name);
@@ -145,7 +145,7 @@ impl Workspace {
     /// Returns the row of a revision.
     ///
     /// # Errors
-    /// [`Error::Usage`] with the list of revisions.
+    /// Returns [`Error::Usage`], which lists all revisions.
     pub fn revision(&self, name: &str) -> Result<&Revision, Error> {
         self.revisions.iter().find(|row| row.name == name).ok_or_else(|| {
             let known: Vec<&str> = self.names().collect();
@@ -157,7 +157,7 @@ impl Workspace {
         })
     }
 
-    /// Returns the rules of a revision: those it has, or for a new revision those of the newest one of its era.
+    /// Returns the rules of a revision. A new one starts with those of the newest revision of its era.
     #[cfg(feature = "cli")]
     pub(crate) fn rules(&self, name: &str, era: Era) -> Vec<Rule> {
         let known = self.revisions.iter().find(|row| row.name == name);
@@ -171,10 +171,10 @@ impl Workspace {
         revisions.chain(self.extensions.iter().map(|row| row.name.as_str()))
     }
 
-    /// Returns the path of the schema of a revision or extension, below the root.
+    /// Returns the path of a revision's or extension's schema, relative to the root.
     ///
     /// # Errors
-    /// [`Error::Usage`] with the list of revisions and extensions.
+    /// Returns [`Error::Usage`], which lists all revisions and extensions.
     pub fn schema_path(&self, name: &str) -> Result<String, Error> {
         match self.extension(name) {
             Some(row) => Ok(extension_path(&row.name)),
@@ -185,7 +185,7 @@ impl Workspace {
     /// Reads the model of a vendored revision or extension.
     ///
     /// # Errors
-    /// [`Error::Usage`] if it is not vendored, and the problems of its schema.
+    /// Returns [`Error::Usage`] if it is not vendored, or the problems of its schema.
     pub fn model(&self, name: &str) -> Result<Protocol, Error> {
         if let Some(row) = self.extension(name) {
             return self.extension_model(row, &self.model(&row.core)?);
@@ -193,8 +193,8 @@ impl Workspace {
         Ok(self.docs.document(self.revision_model(name)?, &Lifetimes::default()))
     }
 
-    /// Reads the model of a vendored schema as if it were a plain file: without our documentation, its deprecations and
-    /// the names and rules of `schema/names.toml`.
+    /// Reads a vendored schema like any other file: without our documentation and deprecations, and without the names
+    /// and rules of `schema/names.toml`.
     pub fn undocumented_model(&self, name: &str) -> Result<Protocol, Error> {
         if let Some(row) = self.extension(name) {
             let (document, mapping) = self.extension_contract(row)?;
@@ -213,7 +213,7 @@ impl Workspace {
         model(contract, name, row.status == Status::Released)
     }
 
-    /// Reads the schema of a vendored revision. In messages and generated files, its path is relative to the root.
+    /// Reads the schema of a vendored revision. Messages and generated files show its path relative to the root.
     pub(crate) fn document(&self, name: &str) -> Result<Document, Error> {
         let file = schema_path(name);
         let path = self.root.join(&file);
@@ -221,10 +221,10 @@ impl Workspace {
         Document::parse(file, &bytes)
     }
 
-    /// Reads the models of all vendored revisions, with the first and the last revision of each type and member.
+    /// Reads the models of all vendored revisions, including when each type and member appeared and disappeared.
     ///
     /// # Errors
-    /// The problems of all schemas together.
+    /// Returns the problems of all schemas together.
     pub fn models(&self) -> Result<Vec<Protocol>, Error> {
         let models = all(in_parallel(&self.revisions, |row| self.revision_model(&row.name)))?;
         let newest = self.revisions.iter().rfind(|row| row.status == Status::Released);
@@ -233,7 +233,7 @@ impl Workspace {
         self.docs.with_json(documented.collect())
     }
 
-    /// Returns the text of `schema/revisions.toml`.
+    /// Returns the contents of `schema/revisions.toml`.
     pub fn to_toml(&self) -> String {
         let rows = toml::to_string(&Rows { revision: self.revisions.clone() }).expect("rows are tables of text");
         format!("{HEADER}\n{rows}")

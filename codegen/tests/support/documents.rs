@@ -1,8 +1,8 @@
-//! Makes random documents for schemas, and random changes to schemas. `tests/json-schema-suite` also uses this file.
+//! Random documents for schemas, and random changes to schemas. Also used by `tests/json-schema-suite`.
 
 use serde_json::{Map, Value, json};
 
-/// A random number generator (xorshift).
+/// xorshift.
 pub(crate) struct Random(pub(crate) u64);
 
 impl Random {
@@ -22,11 +22,11 @@ impl Random {
     }
 }
 
-/// Makes documents that are valid against a schema, except for occasional violations.
+/// Makes documents that are valid except for occasional violations.
 pub(crate) struct Maker<'s> {
     pub(crate) root: &'s Value,
     pub(crate) random: Random,
-    /// The percentage of values that are replaced by arbitrary ones.
+    /// Percentage of values replaced by arbitrary ones.
     pub(crate) noise: usize,
 }
 
@@ -154,7 +154,7 @@ fn merged(a: Value, b: Value) -> Value {
     }
 }
 
-/// Moves nested definitions to the root, because references in nested schemas refer to them there.
+/// Moves nested definitions to the root, where the references in nested schemas look for them.
 pub(crate) fn hoisted(mut schema: Value) -> Value {
     fn collect(json: &Value, depth: usize, found: &mut Map<String, Value>) {
         match json {
@@ -195,7 +195,7 @@ pub(crate) fn mutate(schema: &Value, random: &mut Random) -> Value {
         }
         found.push(pointer);
     }
-    // Mostly changes schemas, because the generator rejects most other changes.
+    // Mostly mutate schemas: the generator rejects most other changes right away.
     let is_schema = |pointer: &String| {
         let mut steps = pointer.rsplit('/');
         let (last, before) = (steps.next().unwrap_or_default(), steps.next().unwrap_or_default());
@@ -232,8 +232,8 @@ pub(crate) fn mutate(schema: &Value, random: &mut Random) -> Value {
     mutant
 }
 
-/// Returns a schema as the validator needs it: with all definitions at the root, and with the fixups that affect
-/// validation.
+/// Prepares a schema for the independent validator: moves all definitions to the root, and applies the fixups that
+/// affect validation.
 pub(crate) fn judged(text: &str) -> Value {
     let mut schema = hoisted(serde_json::from_str(text).expect("JSON"));
     if let Some(types) = schema.pointer_mut("/$defs/JSONValue/anyOf/2/type") {
@@ -251,7 +251,7 @@ pub(crate) fn judged(text: &str) -> Value {
     schema
 }
 
-/// Returns the schema of one definition, with the definitions that it refers to.
+/// Returns a schema for one definition, with everything it refers to.
 pub(crate) fn of_definition(schema: &Value, pointer: &str) -> Value {
     let mut subject = schema.clone();
     let top = subject.as_object_mut().expect("an object");
@@ -263,7 +263,6 @@ pub(crate) fn of_definition(schema: &Value, pointer: &str) -> Value {
     subject
 }
 
-/// Makes the document with this seed for a definition.
 pub(crate) fn document(schema: &Value, pointer: &str, id: usize, seed: u64) -> Value {
     let random = Random(seed.wrapping_mul(0x9E37_79B9_7F4A_7C15) ^ ((id as u64 + 1) << 32) | 1);
     let noise = if seed.is_multiple_of(3) { 0 } else { 4 };
@@ -271,7 +270,6 @@ pub(crate) fn document(schema: &Value, pointer: &str, id: usize, seed: u64) -> V
     Maker { root: schema, random, noise }.value(&start, 0)
 }
 
-/// Returns the schema files of a folder, sorted.
 pub(crate) fn files(folder: &std::path::Path) -> Vec<std::path::PathBuf> {
     let entries = std::fs::read_dir(folder).unwrap_or_else(|error| panic!("{}: {error}", folder.display()));
     let mut files: Vec<_> = entries.map(|entry| entry.expect("a file").path()).collect();
@@ -280,7 +278,7 @@ pub(crate) fn files(folder: &std::path::Path) -> Vec<std::path::PathBuf> {
     files
 }
 
-/// Returns the vendored schemas of extensions, and the older versions of the registry's schema, with their names.
+/// Returns the vendored extension schemas, and older versions of the registry's schema, by name.
 pub(crate) fn extensions() -> Vec<(String, std::path::PathBuf)> {
     let root = std::path::Path::new(env!("CARGO_MANIFEST_DIR"))
         .ancestors()

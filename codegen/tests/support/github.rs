@@ -1,4 +1,4 @@
-//! A fake GitHub: comments, labels and pull requests in memory, and files to download.
+//! A fake GitHub: comments, labels and pull requests in memory, and downloadable files.
 
 use std::collections::BTreeMap;
 use std::io::{BufRead, BufReader, Read, Write};
@@ -8,21 +8,19 @@ use std::thread;
 
 use serde_json::{Value, json};
 
-/// What the server has, and what it was asked.
 #[derive(Default)]
 pub(crate) struct State {
-    /// The comments on the pull request, by ID.
+    /// Comments on the pull request, by ID.
     pub(crate) comments: BTreeMap<u64, Comment>,
     pub(crate) labels: Vec<&'static str>,
-    /// The open pull requests, by number.
+    /// Open pull requests, by number.
     pub(crate) pulls: BTreeMap<u64, Value>,
-    /// Files, by path.
     pub(crate) files: BTreeMap<String, Vec<u8>>,
-    /// The status of all requests that change something, if the token cannot write.
+    /// If set, requests that change something fail with this status.
     pub(crate) refuse: Option<u16>,
-    /// Method and path of each request.
+    /// Method and path of each request so far.
     pub(crate) requests: Vec<String>,
-    /// Whether a request had no token.
+    /// Whether some request had no token.
     pub(crate) anonymous: bool,
 }
 
@@ -32,7 +30,7 @@ pub(crate) struct Comment {
     pub(crate) body: String,
 }
 
-/// The user of the token.
+/// The token's user.
 pub(crate) const USER: &str = "github-actions[bot]";
 
 pub(crate) struct GitHub {

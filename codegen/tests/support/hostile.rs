@@ -36,7 +36,7 @@ pub(crate) const HOSTILE: [&str; 28] = [
     "\"###;\npub fn injected() {}\n//",
 ];
 
-/// Descriptions that Markdown reads as code, unless they are escaped.
+/// Descriptions that Markdown would read as code if they were not escaped.
 pub(crate) const CODE: [&str; 26] = [
     "Does:\n\n*      panic!()\n",
     "Does:\n\n+      panic!()",
@@ -66,7 +66,7 @@ pub(crate) const CODE: [&str; 26] = [
     "a\n===\n    panic!()\n---\n\tpanic!()\n\\\n```\npanic!()\n```",
 ];
 
-/// The pieces of random Markdown.
+/// Building blocks for random Markdown.
 const PIECES: [&str; 64] = [
     "\n",
     "\n",
@@ -134,7 +134,7 @@ const PIECES: [&str; 64] = [
     "$$",
 ];
 
-/// Returns whether a text has characters that a terminal or an editor does not show as they are. Lines may end.
+/// Returns whether a text has characters, other than line breaks, that terminals or editors do not show as they are.
 pub(crate) fn is_hidden(text: &str) -> bool {
     let is_hidden = |c: char| {
         (c.is_control() && c != '\n')
@@ -144,12 +144,12 @@ pub(crate) fn is_hidden(text: &str) -> bool {
     text.contains(is_hidden)
 }
 
-/// Returns whether GitHub runs a line of a log as a command.
+/// Returns whether GitHub would run a log line as a command.
 pub(crate) fn has_command(log: &str) -> bool {
     log.contains("##[") || log.lines().any(|line| line.trim_start().starts_with("::"))
 }
 
-/// Returns random Markdown, always the same for a seed.
+/// Returns random Markdown, reproducible by seed.
 pub(crate) fn random(seed: u64) -> String {
     let mut state = seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1;
     let mut next = |below: usize| {
@@ -161,8 +161,8 @@ pub(crate) fn random(seed: u64) -> String {
     (0..next(14) + 2).map(|_| PIECES[next(PIECES.len())]).collect()
 }
 
-/// Returns what rustdoc would run, or pass on, in a documentation comment: code that is not marked as text, HTML, and links
-/// with a target that the text chose.
+/// Returns what rustdoc would run or pass on from a doc comment: code not marked as text, HTML, and links whose target
+/// the text chose.
 pub(crate) fn active(markdown: &str) -> Vec<String> {
     let rustdoc = Options::ENABLE_TABLES
         | Options::ENABLE_FOOTNOTES
@@ -170,7 +170,7 @@ pub(crate) fn active(markdown: &str) -> Vec<String> {
         | Options::ENABLE_TASKLISTS
         | Options::ENABLE_SMART_PUNCTUATION;
     let mut found = Vec::new();
-    // Some versions of rustdoc look for examples without its options.
+    // Some versions of rustdoc look for examples without these options.
     for options in [rustdoc, Options::empty()] {
         found.extend(Parser::new_ext(markdown, options).filter_map(|event| match event {
             Event::Start(Tag::CodeBlock(CodeBlockKind::Fenced(language))) if &*language == "text" => None,

@@ -6,7 +6,7 @@ use std::process::{Command, Output, Stdio};
 
 use tempfile::TempDir;
 
-/// Environment variables that the tests must not depend on.
+/// Variables that must not influence the tests.
 pub(crate) const FOREIGN: [&str; 7] =
     ["NO_COLOR", "CLICOLOR", "CLICOLOR_FORCE", "CI", "GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE"];
 

@@ -1,12 +1,11 @@
-//! Runs shell scripts of `.github` with this build of mcpgen.
+//! Runs the shell scripts in `.github` with this build of mcpgen.
 
 use std::path::Path;
 use std::process::{Command, Output};
 
-/// The root of this repository.
 pub(crate) const ROOT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/..");
 
-/// Returns whether the programs are installed. If not, says that the test is skipped.
+/// Returns whether all programs are installed. Otherwise, says that the test is skipped.
 pub(crate) fn has(programs: &[&str]) -> bool {
     let missing = programs.iter().find(|program| Command::new(program).arg("--version").output().is_err());
     if let Some(program) = missing {
@@ -15,7 +14,7 @@ pub(crate) fn has(programs: &[&str]) -> bool {
     missing.is_none()
 }
 
-/// Creates a bash without a git configuration, in which `mcpgen` is this build.
+/// Prepares a bash that finds this build of mcpgen and no Git configuration.
 pub(crate) fn bash(folder: &Path, script: &str) -> Command {
     let bin = Path::new(env!("CARGO_BIN_EXE_mcpgen")).parent().expect("a folder");
     let path = std::env::var_os("PATH").unwrap_or_default();
@@ -26,7 +25,7 @@ pub(crate) fn bash(folder: &Path, script: &str) -> Command {
         shell.env(format!("GIT_AUTHOR_{name}"), value).env(format!("GIT_COMMITTER_{name}"), value);
     }
     shell.env("GIT_CONFIG_GLOBAL", "/dev/null").env("GIT_CONFIG_NOSYSTEM", "1").env("ROOT", ROOT);
-    // These variables are set if a git hook or a workflow runs the tests.
+    // Set if a Git hook or a workflow runs the tests.
     for (name, _) in std::env::vars_os() {
         let name = name.to_string_lossy().into_owned();
         if name.starts_with("GITHUB_") || ["GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE"].contains(&name.as_str()) {
@@ -36,12 +35,11 @@ pub(crate) fn bash(folder: &Path, script: &str) -> Command {
     shell
 }
 
-/// Returns what a script has written to both streams.
 pub(crate) fn text(output: &Output) -> String {
     format!("{}{}", String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr))
 }
 
-/// Runs a script, which must succeed.
+/// Runs a script that must succeed.
 #[track_caller]
 pub(crate) fn succeeds(mut shell: Command) -> String {
     let output = shell.output().expect("bash runs");

@@ -10,17 +10,16 @@ use std::time::Duration;
 use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
 use rustix::termios::{Winsize, tcsetwinsize};
 
-/// The width of the terminal.
 pub(crate) const COLUMNS: u16 = 60;
 
-/// The stream that is connected to the terminal.
+/// The stream to connect to the terminal.
 #[derive(Clone, Copy)]
 pub(crate) enum Stream {
     Stdout,
     Stderr,
 }
 
-/// Opens a terminal, and returns the end of the program that runs in it.
+/// Opens a terminal. Returns our end, and the one for the program.
 fn open() -> std::io::Result<(File, OwnedFd)> {
     let terminal = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY)?;
     grantpt(&terminal)?;
@@ -33,7 +32,7 @@ fn open() -> std::io::Result<(File, OwnedFd)> {
     Ok((File::from(terminal), OwnedFd::from(program)))
 }
 
-/// Runs a command, sends these lines to it, and returns what it writes to the terminal.
+/// Runs a command, sends it these lines, and returns what it writes to the terminal.
 pub(crate) fn run(mut command: Command, stream: Stream, variables: &[(&str, &str)], lines: &[&str]) -> String {
     let (mut screen, program) = open().expect("a terminal");
     command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
@@ -43,18 +42,18 @@ pub(crate) fn run(mut command: Command, stream: Stream, variables: &[(&str, &str
         Stream::Stderr => command.stderr(program),
     };
     let mut child = command.spawn().expect("the command runs");
-    // The command holds the other end of the terminal.
+    // The command still holds the other end of the terminal, so reading would never end.
     drop(command);
     let reader = thread::spawn(move || {
         let mut shown = Vec::new();
-        // Reading fails when the last program has closed the terminal.
+        // This fails after the last program has closed the terminal.
         let _ = screen.read_to_end(&mut shown);
         String::from_utf8_lossy(&shown).into_owned()
     });
     let mut input = child.stdin.take().expect("a pipe");
     for line in lines {
         writeln!(input, "{line}").expect("written");
-        // The command responds before its input is closed.
+        // Give the command time to respond before its input is closed.
         thread::sleep(Duration::from_millis(300));
     }
     drop(input);

@@ -1,10 +1,10 @@
-//! Checks: assertions of JSON Schema that Rust types do not express.
+//! Checks: schema assertions that Rust types cannot express.
 
 use crate::Error;
 
 use super::{Bounds, Decode, JsonTypes, Length, Literal, Pattern};
 
-/// An assertion of a schema.
+/// An assertion about a JSON value.
 #[derive(Clone, Copy, Debug)]
 pub enum Check {
     /// Accepts every value.
@@ -19,67 +19,68 @@ pub enum Check {
     One(&'static [Check]),
     /// The check does not hold.
     Not(&'static Check),
-    /// The second check holds if the first one does, otherwise the third.
+    /// If the first check holds, the second must hold, otherwise the third.
     If(&'static [Check; 3]),
     /// The check of a definition holds.
     Definition(fn() -> &'static Check),
     /// The JSON type is one of these.
     Type(JsonTypes),
-    /// The value is one of these.
+    /// The value equals one of these.
     Values(&'static [Literal]),
-    /// A number is within bounds.
+    /// A number is within these bounds.
     Bounds(Bounds),
-    /// A number is a multiple of this number.
+    /// A number is a multiple of this one.
     MultipleOf(Literal),
-    /// The number of code points of a string is within limits.
+    /// A string has an allowed number of code points.
     Length(Length),
-    /// A part of a string matches this regular expression.
+    /// Some part of a string matches this regular expression.
     Pattern(&'static Pattern),
-    /// The number of items of an array is within limits.
+    /// An array has an allowed number of items.
     ItemCount(Length),
-    /// The checks on the first items of an array hold, and the check on all other items.
+    /// Checks for the leading items of an array, one each, and a check for all items after them.
     Items(&'static [Check], Option<&'static Check>),
-    /// No two items of an array are equal.
+    /// All items of an array differ.
     UniqueItems,
-    /// The number of items of an array that the check accepts is within limits.
+    /// The number of array items that pass the check is within limits.
     Contains(&'static Check, Length),
-    /// The number of members of an object is within limits.
+    /// An object has an allowed number of members.
     MemberCount(Length),
-    /// An object has these members.
+    /// An object has all of these members.
     Required(&'static [&'static str]),
-    /// The check holds for the name of each member of an object.
+    /// Every member name of an object passes the check.
     Names(&'static Check),
-    /// Checks on the members of an object hold.
+    /// The members of an object pass these checks.
     Members(&'static MemberChecks),
-    /// If an object has this member, the check on the object holds.
+    /// If an object has this member, the object passes the check.
     IfPresent(&'static str, &'static Check),
-    /// A check holds, and so do checks on the members and items that it did not evaluate.
+    /// `unevaluatedProperties` or `unevaluatedItems`: a check, and further checks on the members and items that it did
+    /// not evaluate.
     Unevaluated(&'static Unevaluated),
 }
 
 /// Checks on the members of an object.
 #[derive(Debug)]
 pub struct MemberChecks {
-    /// The checks on members with these names.
+    /// Checks on members by name.
     pub named: &'static [(&'static str, Check)],
-    /// The checks on members whose names match these patterns.
+    /// Checks on members whose names match a pattern.
     pub patterns: &'static [(&'static Pattern, Check)],
     /// The check on all other members.
     pub others: Option<Check>,
 }
 
-/// Checks on the members and items that another check did not evaluate.
+/// The checks behind `unevaluatedProperties` and `unevaluatedItems`.
 #[derive(Debug)]
 pub struct Unevaluated {
-    /// The check that is evaluated first.
+    /// Evaluated first, to find out which members and items remain.
     pub base: Check,
-    /// The check on members.
+    /// Applies to every member that remains.
     pub members: Option<Check>,
-    /// The check on items.
+    /// Applies to every item that remains.
     pub items: Option<Check>,
 }
 
-/// Decodes a JSON value as an alternative of a union.
+/// Decodes a value as one alternative of an undecided union.
 ///
 /// # Errors
 ///
@@ -88,7 +89,7 @@ pub fn from_json<T: Decode>(value: &crate::Json) -> Result<T, Error> {
     value.decode().map_err(Error::without_position)
 }
 
-/// Implements the traits of a type with checks. The type must have a function `checks`, which returns them.
+/// Implements the traits of a type with checks. The type must have a function `checks` that returns them.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! __checked {

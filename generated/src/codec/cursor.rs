@@ -18,14 +18,14 @@ use super::{Decode, Literal};
 
 /// One value in a [`Document`], ready to be decoded.
 ///
-/// Cursors are cheap to copy. Reading does not change a cursor. Skipping a value takes constant time, regardless of its
-/// size.
+/// Copying a cursor is cheap, and reading does not change it. Skipping a value takes constant time, whatever its size
+/// is.
 #[derive(Clone, Copy)]
 pub struct Cursor<'a> {
     pub(super) document: &'a Document<'a>,
     at: u32,
-    /// Whether the object is the body of a message. Its `jsonrpc` and `id` then belong to the envelope, unless the type
-    /// has fields for them.
+    /// Whether this object is the body of a message. Its `jsonrpc` and `id` then belong to the envelope, unless the
+    /// type has fields for them.
     pub(super) is_body: bool,
 }
 
@@ -49,24 +49,23 @@ impl<'a> Cursor<'a> {
         Self { at, is_body: false, ..self }
     }
 
-    /// Returns the place of the value in its document.
+    /// Returns the place of the value, with which the same document can find it again.
     #[must_use]
     pub fn place(self) -> Place {
         Place(self.at)
     }
 
-    /// Returns a cursor to the value at a place of the same document.
     pub(crate) fn at(self, place: Place) -> Self {
         self.sibling(place.0)
     }
 
-    /// Returns the number of entries that the value has in the index: one for each value and each name, and one for the
-    /// end of each array and object.
+    /// Returns the number of index entries of the value: one for each value and name, and one for the end of each array
+    /// and object.
     pub(crate) fn entries(self) -> usize {
         self.token().entries()
     }
 
-    /// Marks the object as the body of a message, whose version and method are those of its type.
+    /// Marks the object as the body of a message, whose version and method are checked already.
     pub(crate) fn body(self) -> Self {
         Self { is_body: true, ..self }
     }
@@ -108,7 +107,8 @@ impl<'a> Cursor<'a> {
         }
     }
 
-    /// Returns the byte range of the value in the document's text. Empty if the document was not read from text.
+    /// Returns the byte range of the value in the document's text. The range is empty if the document was not read from
+    /// text.
     #[must_use]
     pub fn range(self) -> Range<usize> {
         let token = self.token();
@@ -123,41 +123,40 @@ impl<'a> Cursor<'a> {
         }
     }
 
-    /// Estimates the memory in bytes that the value takes once it is decoded into a generated type, in addition to
-    /// [`Document::owned_bytes`]. Limits use it before anything is decoded: a list of short numbers may take 30 times
-    /// the length of its text. Free-form JSON takes about as much as its text, which is the length of
-    /// [`range`](Self::range). The tree that [`Json::to_value`](crate::Json::to_value) creates may take 90 times as much.
+    /// Estimates the bytes that the value will take after it is decoded as a generated type, in addition to
+    /// [`Document::owned_bytes`]. With this, a program can enforce a limit before decoding: a list of short numbers may
+    /// take 30 times as much as its text. Free-form JSON takes about as much as its text, which is the length of
+    /// [`range`](Self::range). The tree that [`Json::to_value`](crate::Json::to_value) makes of it may take 90 times as
+    /// much.
     #[must_use]
     pub fn decoded_bytes(self) -> usize {
-        // Every message is estimated, so the compiler should vectorize the sum, which needs 32 bits. They are enough for a
-        // chunk: its strings together are shorter than the text.
+        // This runs for every message, so the sum should be vectorized, which needs 32 bits. These are enough for a
+        // chunk, whose strings together are shorter than the text.
         let of_chunk = |tokens: &[Token]| tokens.iter().map(|token| token.decoded_bytes()).sum::<u32>() as usize;
         self.document.tokens_at(self.at).chunks(1 << 10).map(of_chunk).sum()
     }
 
-    /// Returns the JSON text of the value. Borrows it if the document was read from text.
+    /// Returns the JSON text of the value, borrowed if the document was read from text.
     #[must_use]
     pub fn text(self) -> Cow<'a, str> {
         if self.document.is_recorded { Cow::Owned(self.written()) } else { Cow::Borrowed(self.slice()) }
     }
 
-    /// Encodes a value that was not read from text.
     fn written(self) -> String {
-        // This cannot fail: all names are strings, and all floats are finite.
+        // This cannot fail, because all names are strings and all floats are finite.
         serde_json::to_string(&self).unwrap_or_default()
     }
 
-    /// Returns the text of the value in a document that was read from text.
     pub(crate) fn slice(self) -> &'a str {
         self.document.text.get(self.range()).unwrap_or_default()
     }
 
-    /// Returns the token of the end of the array or object.
+    /// Returns the entry that ends the array or object.
     fn end(self) -> u32 {
         self.at + self.token().length() as u32 - 1
     }
 
-    /// Returns the string, or `None` if the value is not a string. Borrows it unless it has escapes.
+    /// Returns the string, or `None` if the value is not a string. It is borrowed unless it contains escapes.
     #[must_use]
     pub fn as_str(self) -> Option<Cow<'a, str>> {
         let token = self.token();
@@ -168,7 +167,6 @@ impl<'a> Cursor<'a> {
         }
     }
 
-    /// Returns whether the value is this string.
     #[inline]
     pub(crate) fn is_str(self, text: &str) -> bool {
         let token = self.token();
@@ -207,13 +205,12 @@ impl<'a> Cursor<'a> {
         if token.kind() == Kind::Number { Number::parse(self.document.slice(token)) } else { None }
     }
 
-    /// Parses a number with std.
     pub(crate) fn parse<T: FromStr>(self) -> Option<T> {
         let token = self.token();
         if token.kind() == Kind::Number { self.document.slice(token).parse().ok() } else { None }
     }
 
-    /// Decodes a number with an integral value from `minimum` to `maximum`.
+    /// Decodes a number with an integral value within these limits.
     #[cold]
     pub(crate) fn integer(self, minimum: i64, maximum: u64) -> Result<i128, Error> {
         let number = self.as_number().filter(Number::is_integer).ok_or_else(|| self.mismatch("integer"))?;
@@ -262,10 +259,6 @@ impl<'a> Cursor<'a> {
     }
 
     /// Returns an iterator over the members of an object, in document order. A name may occur more than once.
-    ///
-    /// # Errors
-    ///
-    /// Returns [`ErrorKind::Type`] if the value is not an object.
     pub fn members(self) -> Result<MemberCursors<'a>, Error> {
         match self.kind() {
             Kind::Object => Ok(MemberCursors { next: self.sibling(self.at + 1), end: self.end() }),
@@ -273,7 +266,8 @@ impl<'a> Cursor<'a> {
         }
     }
 
-    /// Returns the last member with this name if the value is an object, or the element at this index if it is an array.
+    /// Returns a member of an object by name, or an element of an array by index. If several members have the name,
+    /// returns the last one.
     #[must_use]
     pub fn get(self, name: &str) -> Option<Self> {
         match self.kind() {
@@ -283,8 +277,8 @@ impl<'a> Cursor<'a> {
         }
     }
 
-    /// Returns whether both are the same JSON value. Compares numbers by mathematical value and members in any order.
-    /// If a name occurs more than once, the last member counts.
+    /// Compares two JSON values: numbers by mathematical value, members in any order. If a name occurs more than once,
+    /// its last member counts.
     pub(crate) fn is_same(self, other: Cursor<'_>) -> bool {
         match (self.kind(), other.kind()) {
             (Kind::Number, Kind::Number) => self.as_number() == other.as_number(),
@@ -305,7 +299,7 @@ impl<'a> Cursor<'a> {
         }
     }
 
-    /// Hashes the value. Values that are equal according to [`is_same`](Self::is_same) have the same hash.
+    /// Equal values in the sense of [`is_same`](Self::is_same) have the same hash.
     pub(crate) fn hash<H: Hasher>(self, state: &mut H) {
         match self.kind() {
             Kind::Number => self.as_number().hash(state),
@@ -327,7 +321,7 @@ impl<'a> Cursor<'a> {
         }
     }
 
-    /// Returns the members, sorted by name. If a name occurs more than once, the last member is kept.
+    /// Returns the members sorted by name. Of several members with the same name, only the last is kept.
     pub(crate) fn members_by_name(self) -> Result<Vec<(Self, Self)>, Error> {
         let members: Vec<_> = self.members()?.collect();
         let names: Vec<Cow<'_, str>> = members.iter().map(|(name, _)| name.as_str().unwrap_or_default()).collect();
@@ -338,24 +332,22 @@ impl<'a> Cursor<'a> {
         })
     }
 
-    /// Returns whether a name belongs to the envelope of a request or notification.
+    /// Returns whether a member with this name belongs to a message's envelope.
     pub(super) fn is_of_envelope(self) -> bool {
         self.is_str("jsonrpc") || self.is_str("id")
     }
 
-    /// Compares two strings.
     fn order(self, other: Self) -> Ordering {
         self.as_str().unwrap_or_default().cmp(&other.as_str().unwrap_or_default())
     }
 
-    /// Copies the value, to decode it later.
+    /// Copies the value for decoding it later.
     #[inline]
     #[must_use]
     pub fn to_json(self) -> Json {
         if self.document.is_compact() { Json::from_text(self.slice()) } else { Json::from_text(self.compact_text()) }
     }
 
-    /// Copies the text of the value, without white space between values.
     #[cold]
     pub(crate) fn compact_text(self) -> String {
         if self.document.is_recorded { self.written() } else { crate::json::compact(self.slice()) }
@@ -368,21 +360,21 @@ impl<'a> Cursor<'a> {
         self.locate(Error::new(kind))
     }
 
-    /// Sets the location of the error to this value, unless the error already has one.
+    /// Adds this location to an error, unless it already has one.
     #[cold]
     #[must_use]
     pub fn locate(self, error: Error) -> Error {
         error.at_token(self.at)
     }
 
-    /// Creates the error of a missing member.
+    /// Creates the error for a missing member.
     #[cold]
     #[must_use]
     pub fn missing(self, name: &'static str) -> Error {
         self.locate(Error::missing(name))
     }
 
-    /// Creates the error of a value with the wrong JSON type. `expected` names one or several types.
+    /// Creates the error for a value of the wrong JSON type. `expected` may name several types.
     #[cold]
     #[must_use]
     pub fn mismatch(self, expected: &'static str) -> Error {
@@ -390,8 +382,7 @@ impl<'a> Cursor<'a> {
         self.error(ErrorKind::Type { expected: expected.into(), found })
     }
 
-    /// Describes the type of the value for error messages. If an integer is expected, other numbers are described by
-    /// their values.
+    /// Describes the type of the value for an error. Adds the value if it is a number where an integer is expected.
     #[cold]
     pub(super) fn describe_type(self, is_integer_expected: bool) -> String {
         match self.as_number() {
@@ -400,7 +391,7 @@ impl<'a> Cursor<'a> {
         }
     }
 
-    /// Describes the value for error messages: a scalar as JSON text, an array or object by its type.
+    /// Describes the value for an error: a scalar as JSON text, and an array or object by its type.
     #[cold]
     pub(crate) fn describe(self) -> String {
         match (self.as_str(), self.kind()) {
@@ -411,16 +402,16 @@ impl<'a> Cursor<'a> {
         }
     }
 
-    /// Decodes the value. Paths and positions of errors are relative to it.
+    /// Decodes the value. Error paths and positions are relative to it.
     pub(crate) fn decode_located<T: Decode>(self) -> Result<T, Error> {
-        // Not `map_err`, which would move the value.
+        // `map_err` would move the value.
         match T::decode(self) {
             Ok(value) => Ok(value),
             Err(error) => Err(error.located_from(self)),
         }
     }
 
-    /// Returns the element or member that contains the token `target`.
+    /// Returns the element or member that contains the entry `target`.
     #[cold]
     pub(crate) fn step(self, target: u32) -> Option<(Segment, Self)> {
         if target <= self.at {
@@ -435,8 +426,8 @@ impl<'a> Cursor<'a> {
         Some((Segment::Key(name.as_str()?.into_owned().into()), value))
     }
 
-    /// Returns the line and column of a token, counted from the beginning of this value, or from the beginning of the
-    /// text if this is the root.
+    /// Returns the line and column of an entry, relative to the beginning of this value, or to that of the text if this
+    /// is the root.
     #[cold]
     pub(crate) fn position_of(self, token: u32) -> (usize, usize) {
         let first = if self.at == 0 { 0 } else { self.range().start };
@@ -463,7 +454,7 @@ fn no_variant(names: &[&str], found: &str) -> Error {
     Error::new(ErrorKind::Value { expected, found: json_text(found) })
 }
 
-/// Returns whether two strings are equal. Inlined because names are short: a call to `memcmp` takes longer than the
+/// Compares two strings. This is inlined, because names are short, and a call of `memcmp` takes longer than the
 /// comparison.
 #[inline(always)]
 pub(super) fn equal(a: &[u8], b: &[u8]) -> bool {
@@ -480,7 +471,7 @@ pub(super) fn equal(a: &[u8], b: &[u8]) -> bool {
     a.iter().zip(b).all(|(a, b)| a == b)
 }
 
-/// Replaces the escapes in the text between the quotes of a string.
+/// Resolves the escapes in a string's text (without its quotes).
 #[inline(never)]
 pub(crate) fn unescaped(escaped: &str) -> String {
     let bytes = escaped.as_bytes();
@@ -494,7 +485,7 @@ pub(crate) fn unescaped(escaped: &str) -> String {
             None => return text,
             Some(b'n') => text.push('\n'),
             Some(byte @ (b'"' | b'\\' | b'/')) => text.push(char::from(*byte)),
-            // The scanner has validated the escapes.
+            // The scanner has validated all escapes.
             Some(_) => match unescape(bytes, backslash) {
                 Ok((character, end)) => {
                     text.push(character);
@@ -506,7 +497,7 @@ pub(crate) fn unescaped(escaped: &str) -> String {
     }
 }
 
-/// Writes the JSON text of the value.
+/// Writes the JSON text.
 impl fmt::Debug for Cursor<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "Cursor({})", self.text())

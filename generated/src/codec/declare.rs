@@ -1,7 +1,8 @@
-//! Macros that implement the functions and the traits of generated types. A declaration is a call of such a macro with
-//! the members, variants or values of a type. A macro cannot count, so it numbers members and variants with an enum.
+//! Macros that implement the functions and traits of generated types. A declaration in a generated file calls one of
+//! them with the members, variants or values of a type. A macro cannot count, so it numbers members and variants with
+//! an enum.
 //!
-//! For a struct, they write code like this:
+//! For a struct, the macros expand to code like this:
 //!
 //! ```
 //! use mcpgen_types::codec::{self, DecodeInPlace};
@@ -95,7 +96,7 @@ macro_rules! __index {
     };
 }
 
-/// The documentation of `new`, by whether it has arguments and fills in defaults.
+/// The documentation of `new`, which depends on whether it takes arguments and sets defaults.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! __constructor_docs {
@@ -113,7 +114,7 @@ macro_rules! __constructor_docs {
     };
 }
 
-/// What a constructor, or a step of its builder, returns: the value, or the builder with the value.
+/// What a constructor or a step of a builder returns: the value, or the builder that contains it.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! __constructed {
@@ -137,8 +138,7 @@ macro_rules! __constructed {
     };
 }
 
-/// Implements `Request`, and `TaskRequest` if it has a result in a task. The arguments are the method, the params, the
-/// results and the version.
+/// Implements `Request`, and `TaskRequest` if there is a task result. Arguments: method, params, results and version.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! __request {
@@ -155,7 +155,7 @@ macro_rules! __request {
     };
 }
 
-/// Implements `Notification`. The arguments are the method, the params and the version.
+/// Implements `Notification`. Arguments: method, params and version.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! __notification {
@@ -168,8 +168,8 @@ macro_rules! __notification {
     };
 }
 
-/// Implements `RequestSet` for the requests of a direction. The arguments are the variant, type and method of each, the
-/// function with which a visitor visits it, and the ID field: `id` if its type is `RequestId`, otherwise `like`.
+/// Implements `RequestSet` for the requests of a direction. Arguments, per request: its variant, type and method, the
+/// visitor function to call, and the ID field (`id` if its type is `RequestId`, otherwise `like`).
 #[doc(hidden)]
 #[macro_export]
 macro_rules! __request_set {
@@ -199,14 +199,13 @@ macro_rules! __request_set {
     };
 }
 
-/// Implements the constructor, the setters and the traits of an object. The arguments are the members in order, each with
-/// its Rust name, its JSON name, and how `new` and the setter take its value: `into` a type, a `copy` of it, or `boxed`.
+/// Implements the constructor, the setters and the traits of an object. Arguments: the members in order, each with its
+/// Rust name, its JSON name, and how `new` and the setter take the value: `into` a type, a `copy` of it, or `boxed`.
 ///
-/// A `required` member is an argument of `new`, unless it has a `default`. A `named` member is set by a builder, which `new`
-/// returns: `in` says by which, and in which of its steps. A `constant` has a value and no field. A
-/// `flag` is an optional constant, whose field is a `bool`. The last argument is the field of all other members, or
-/// `refuse_other`. For a type with a pattern, the last argument is the pattern, with the field of the members that match
-/// and that of the others.
+/// A `required` member is an argument of `new`, unless it has a `default`. A `named` member is set through a builder
+/// that `new` returns, and `in` names the builder and the step. A `constant` has a value but no field. A `flag` is an
+/// optional constant with a `bool` field. The last argument is the field for all other members, or `refuse_other`. For
+/// a type with a pattern, it is the pattern, the field for members that match, and the field for the rest.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! __object {
@@ -461,8 +460,8 @@ macro_rules! __object {
     };
 }
 
-/// Implements the constructor, the setters and the traits of an object that is kept as JSON text. The arguments are the
-/// members that are checked, as for `object`.
+/// Implements the constructor, the setters and the traits of an object that is kept as JSON text. Arguments: the
+/// members to check, as for `object`.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! __object_text {
@@ -498,17 +497,17 @@ macro_rules! __object_text {
                 &self.0
             }
 
-            /// Returns all members, and consumes the value.
+            /// Returns all members, consuming the value.
             #[must_use]
             pub fn into_inner(self) -> $crate::JsonObject {
                 self.0
             }
 
-            /// Sets a member of any name.
+            /// Sets a member by name.
             ///
             /// # Errors
             ///
-            /// Returns an error if the value is not valid for a member of this name.
+            /// Returns an error if the value is not valid for this member.
             pub fn with_member(self, name: &str, value: impl ::std::convert::Into<$crate::Json>) -> $crate::codec::Result<Self> {
                 let mut object = self.0;
                 object.insert(name, value);
@@ -582,8 +581,8 @@ macro_rules! __object_text {
     };
 }
 
-/// Implements the traits of a union that is decoded in place. The arguments are the variant of a blank value, the
-/// variants with the types that convert into them, and the guards with the variants that they select.
+/// Implements the traits of a union that is decoded in place. Arguments: the variant of the blank value, the variants
+/// with the types that convert into them, and the guards with the variants they select.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! __union {
@@ -666,7 +665,7 @@ macro_rules! __union {
     };
 }
 
-/// Like `union`, but for a union with boxed variants. It is not decoded in place, which would allocate one box for the
+/// Like `union`, for a union with boxed variants. It is not decoded in place, because that would allocate a box for the
 /// blank value and another one for the result.
 #[doc(hidden)]
 #[macro_export]
@@ -739,7 +738,7 @@ macro_rules! __boxed_union {
     };
 }
 
-/// Implements the traits of a union of messages. The arguments are the method, variant and type of each message.
+/// Implements the traits of a union of messages. Arguments: method, variant and type of each message.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! __message_set {
@@ -807,7 +806,7 @@ macro_rules! __message_set {
                             $(if $never {
                                 return ::core::result::Result::Err(json.uninhabited(unread));
                             })?
-                            // Drops the blank value, which may have a box.
+                            // This drops the blank value, which may contain a box.
                             *self = Self::$variant($crate::codec::DecodeInPlace::blank(unread));
                             if let Self::$variant(value) = self {
                                 return $crate::codec::DecodeInPlace::read(value, json, unread);
@@ -827,13 +826,13 @@ macro_rules! __message_set {
     };
 }
 
-/// Implements the common functions and traits of string enums and method enums.
+/// Implements what string enums and method enums have in common.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! __string_values {
     ($name:ident; $($variant:ident = $text:tt),* $(,)?) => {
         impl $name {
-            /// All values, in the order of their declaration.
+            /// All values, in declaration order.
             pub const ALL: &'static [Self] = &[$(Self::$variant),*];
 
             const NAMES: &'static [&'static str] = &[$($text),*];
@@ -858,7 +857,7 @@ macro_rules! __string_values {
     };
 }
 
-/// Like `string_values`, but for an enum without variants.
+/// Like `string_values`, for an enum without variants.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! __no_values {
@@ -922,7 +921,7 @@ macro_rules! __string_enum {
 macro_rules! __literal_enum {
     ($name:ident; $($variant:ident = $kind:ident $(($($value:tt)*))?),* $(,)?) => {
         impl $name {
-            /// All values, in the order of their declaration.
+            /// All values, in declaration order.
             pub const ALL: &'static [Self] = &[$(Self::$variant),*];
 
             const LITERALS: &'static [$crate::codec::Literal] = &[$($crate::codec::Literal::$kind $(($($value)*))?),*];
@@ -950,7 +949,7 @@ macro_rules! __literal_enum {
     };
 }
 
-/// Implements the traits of a type without values: a union without variants.
+/// Implements the traits of a union without variants.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! __never {
@@ -978,7 +977,7 @@ macro_rules! __never {
     };
 }
 
-/// Implements the traits of a newtype around a value without limits.
+/// Implements the traits of a newtype without limits.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! __newtype {
@@ -1012,7 +1011,7 @@ macro_rules! __newtype {
     };
 }
 
-/// Implements the traits of a number with limits, which are given as calls of the methods of `Bounds`.
+/// Implements the traits of a number with limits, written as calls of methods of `Bounds`.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! __bounded_number {
@@ -1050,7 +1049,7 @@ macro_rules! __bounded_number {
     };
 }
 
-/// Implements the traits of a string or a list with a limited length, given as calls of the methods of `Length`.
+/// Implements the traits of a string or list with a limited length, written as calls of methods of `Length`.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! __bounded_length {
@@ -1081,7 +1080,7 @@ macro_rules! __bounded_length {
     };
 }
 
-/// Implements the traits that a string with limits or checks has like any other string.
+/// Implements the additional traits of a string with limits or checks.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! __text {
@@ -1105,7 +1104,7 @@ macro_rules! __text {
     };
 }
 
-/// Implements the traits that all types with limits have in common.
+/// Implements what all types with limits have in common.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! __bounded {

@@ -1,4 +1,4 @@
-//! The trait [`Decode`], and its implementations for basic types.
+//! The [`Decode`] trait and its implementations for basic types.
 
 use crate::{
     Error, ErrorCode, ErrorKind, ErrorObject, Map, Never, Number, ProgressToken, RequestId, ResultType, Value,
@@ -10,21 +10,21 @@ use super::{Cursor, DecodeInPlace, Unread, decode_in_place};
 
 /// A type that can be decoded from a JSON value.
 pub trait Decode: Sized {
-    /// The name of the type in errors.
+    /// The type's name in errors.
     const NAME: &'static str;
 
-    /// Decodes one value.
+    /// Decodes a value.
     ///
     /// # Errors
     ///
     /// Returns an error if the value is not valid for this type.
     fn decode(json: Cursor<'_>) -> Result<Self, Error>;
 
-    /// Checks that a value is valid for this type. Types whose checks need no memory implement it without decoding.
+    /// Checks a value without keeping the result. Types that can do this without allocating override it.
     ///
     /// # Errors
     ///
-    /// Returns the same errors as [`decode`](Self::decode).
+    /// Returns the same error as [`decode`](Self::decode), if there is one.
     fn check(json: Cursor<'_>) -> Result<(), Error> {
         Self::decode(json).map(drop)
     }
@@ -65,7 +65,7 @@ decode! {
     ErrorCode: "ErrorCode", json => i64::decode(json).map(ErrorCode);
     ErrorObject: "ErrorObject", json => decode_in_place(json);
     Never: "Never", json => Err(json.error(ErrorKind::Uninhabited));
-    // If a name occurs more than once, the last value is kept.
+    // If a name occurs more than once, the last value wins.
     Value: "JSON value", json => Ok(match json.kind() {
         Kind::Null => Value::Null,
         Kind::False => Value::Bool(false),
@@ -77,7 +77,7 @@ decode! {
     });
     serde_json::Map<String, Value>: "object", json => {
         let mut object = Self::new();
-        // Not `collect`, which sorts a vector of the members first.
+        // With `collect`, a vector of the members would be sorted first.
         for (name, value) in json.members()? {
             object.insert(name.string()?, Value::decode(value)?);
         }
@@ -114,7 +114,7 @@ macro_rules! decode_in_place {
 }
 
 decode_in_place! {
-    // A nullable value: `null` decodes as `None`. Optional members are handled by their fields, see `read_optional`.
+    // For nullable values, `null` decodes as `None`. `read_optional` handles optional members.
     Option<T>: T::NAME, json => if json.is_null() { Ok(()) } else { T::check(json) };
     Box<T>: T::NAME, json => T::check(json);
     Vec<T>: "array", json => json.elements()?.try_for_each(T::check);

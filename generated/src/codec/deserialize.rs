@@ -1,4 +1,4 @@
-//! Implements serde's `Deserializer` for cursors, for types that are not generated.
+//! A serde `Deserializer` for cursors, used by types that are not generated.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -18,11 +18,11 @@ impl de::Error for Error {
     }
 }
 
-/// The type name with which serde_json's `RawValue` requests JSON text, and the key under which it expects the text.
+/// A type with this name asks for JSON text under a key with the same name, as serde_json's `RawValue` does.
 const RAW_VALUE: &str = "$serde_json::private::RawValue";
 
 impl<'de> Cursor<'de> {
-    /// Decodes a type with serde. Errors contain the path and position of the invalid value.
+    /// Decodes a type with serde. Errors have the path and position of the invalid value.
     ///
     /// # Errors
     ///
@@ -31,7 +31,7 @@ impl<'de> Cursor<'de> {
         T::deserialize(self).map_err(|error| error.located_from(self))
     }
 
-    /// Visits a number whose fraction is zero, such as `5.0`, as an integer: in JSON Schema, it is one.
+    /// Visits a number with an integral value, such as `5.0`, as an integer, because JSON Schema regards it as one.
     fn visit_integer<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Error> {
         let number = self.as_number();
         let value = match (number.and_then(|it| it.as_u64()), number.and_then(|it| it.as_i64())) {
@@ -142,8 +142,8 @@ impl<'de> IntoDeserializer<'de, Error> for Cursor<'de> {
     }
 }
 
-/// The name of a member. Maps may have numbers or booleans as keys, which are parsed from the name. Errors point to the
-/// value of the member.
+/// A member's name. Map keys may be numbers or booleans, which are parsed from the name. Errors point to the member's
+/// value.
 struct Name<'de> {
     name: Cursor<'de>,
     value: Cursor<'de>,

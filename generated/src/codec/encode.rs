@@ -1,4 +1,4 @@
-//! The trait [`Encode`], and the JSON values that types encode into.
+//! The [`Encode`] trait, and the JSON values that types encode into.
 
 use serde_json::Value;
 
@@ -9,11 +9,11 @@ use super::{Literal, OtherMembers};
 
 /// A type that can be encoded as a JSON value.
 pub trait Encode {
-    /// Returns the JSON value.
+    /// Returns the value's JSON representation.
     fn encode(&self) -> Node<'_>;
 }
 
-/// A JSON value to be written. Borrows from the encoded type.
+/// A JSON value that is about to be written. It borrows from the encoded type.
 #[expect(missing_debug_implementations, reason = "it only exists while a value is written")]
 #[derive(Clone, Copy)]
 pub enum Node<'a> {
@@ -25,7 +25,7 @@ pub enum Node<'a> {
     Unsigned(u64),
     /// A signed integer.
     Signed(i64),
-    /// A double. It should be finite: other doubles are written as `null`.
+    /// A double. Infinity and NaN are written as `null`.
     Float(f64),
     /// A string.
     Str(&'a str),
@@ -33,9 +33,9 @@ pub enum Node<'a> {
     Array(&'a dyn Elements),
     /// An object.
     Object(&'a dyn Object),
-    /// A number of serde_json, which may have any precision.
+    /// A serde_json number, which may have any precision.
     Number(&'a serde_json::Number),
-    /// JSON text without white space before, between and after values.
+    /// JSON text without insignificant white space.
     Json(&'a str),
 }
 
@@ -55,7 +55,7 @@ pub trait Elements {
 
 /// The members of an object.
 pub trait Object {
-    /// Writes each member once.
+    /// Passes each member to `out` once.
     fn members(&self, out: &mut Members<'_>);
 }
 
@@ -63,18 +63,18 @@ pub trait Object {
 #[expect(missing_debug_implementations, reason = "it only exists while a value is written")]
 pub struct Members<'a> {
     pub(super) sink: Sink<'a>,
-    /// Whether the object is the body of a message whose envelope contains `jsonrpc` and `id`.
+    /// Whether the object is the body of a message, whose `jsonrpc` and `id` have been written with the envelope.
     is_body: bool,
 }
 
 pub(super) enum Sink<'a> {
-    /// JSON text, the common case. Direct calls are faster than calls through `Any`.
+    /// The common case. A direct call is faster than one through `Any`.
     Text(TextMembers<'a>),
     Any(&'a mut dyn FnMut(&str, Node<'_>)),
 }
 
 impl<'a> Members<'a> {
-    /// Creates a `Members` that passes each member to `sink`.
+    /// Creates a receiver that passes each member to `sink`.
     pub fn new(sink: &'a mut dyn FnMut(&str, Node<'_>)) -> Self {
         Self { sink: Sink::Any(sink), is_body: false }
     }
@@ -89,7 +89,7 @@ impl<'a> Members<'a> {
         self.node(name, value.encode());
     }
 
-    /// Writes an optional member, if it has a value.
+    /// Writes an optional member if it is present.
     #[inline(never)]
     pub fn optional<T: Encode>(&mut self, name: &str, value: &Option<T>) {
         if let Some(value) = value {
@@ -101,20 +101,19 @@ impl<'a> Members<'a> {
     #[inline]
     pub fn constant(&mut self, name: &str, value: Literal) {
         match value {
-            // Usually resolved at compile time.
+            // This is usually decided at compile time.
             Literal::Str(text) => self.node(name, Node::Str(text)),
             other => self.node(name, other.encode()),
         }
     }
 
-    /// Writes the members that the type has no fields for.
+    /// Writes the members that have no field.
     pub fn extra<T, M: OtherMembers>(&mut self, extra: &Extra<T, M>) {
         if let Some(members) = extra.members() {
             members.write(self);
         }
     }
 
-    /// Writes the members of an object.
     #[inline(never)]
     pub(crate) fn members_of(&mut self, object: JsonRef<'_>) {
         match &mut self.sink {
@@ -127,7 +126,7 @@ impl<'a> Members<'a> {
         }
     }
 
-    /// Writes a member with an encoded value.
+    /// Writes a member whose value is already encoded.
     #[inline(never)]
     pub fn node(&mut self, name: &str, node: Node<'_>) {
         if self.is_body && (name == "jsonrpc" || name == "id") {
@@ -139,7 +138,7 @@ impl<'a> Members<'a> {
         }
     }
 
-    /// Writes `jsonrpc`, the first member of a message.
+    /// Writes `jsonrpc`, which is always the first member of a message.
     pub(crate) fn version(&mut self) {
         match &mut self.sink {
             Sink::Text(members) => members.version(),
@@ -147,7 +146,7 @@ impl<'a> Members<'a> {
         }
     }
 
-    /// Writes the members of the body of a message, after those of its envelope.
+    /// Writes the body of a message, after its envelope.
     pub(crate) fn body(&mut self, body: Node<'_>) {
         self.is_body = true;
         match body {
@@ -171,7 +170,7 @@ impl<T: Encode + ?Sized> Encode for Box<T> {
     }
 }
 
-/// A nullable value: `None` encodes as `null`. For optional members, see [`Members::optional`].
+/// For nullable values, `None` encodes as `null`. For optional members, see [`Members::optional`].
 impl<T: Encode> Encode for Option<T> {
     fn encode(&self) -> Node<'_> {
         self.as_ref().map_or(Node::Null, T::encode)

@@ -1,4 +1,4 @@
-//! Decodes objects: known members into fields, other members into `extra`.
+//! Decodes objects: known members into fields, and all others into `extra`.
 
 use crate::{Error, ErrorKind, Extra, JsonObject, RequestId};
 
@@ -6,15 +6,15 @@ use super::cursor::equal;
 use super::index::{Kind, Token};
 use super::{Cursor, Decode, ElementCursors, Literal, Members};
 
-/// A type that can be decoded into an existing value, without moving the result.
+/// A type that can be decoded in place, so that the result is never moved.
 ///
 /// Decoding starts with a blank value, which may be invalid. Only the codec can create blank values, because only the
 /// codec can create an [`Unread`].
 pub trait DecodeInPlace: Decode {
-    /// Whether the type has no values. Such a type has no blank value.
+    /// Whether the type has no values, and thus no blank value either.
     const IS_EMPTY: bool = false;
 
-    /// Creates a blank value, which [`read`](Self::read) overwrites.
+    /// Creates a blank value for [`read`](Self::read) to overwrite.
     fn blank(unread: Unread) -> Self;
 
     /// Decodes into this value, which must be blank.
@@ -25,14 +25,14 @@ pub trait DecodeInPlace: Decode {
     fn read(&mut self, json: Cursor<'_>, unread: Unread) -> Result<(), Error>;
 }
 
-/// The members of an object that a type has fields or constants for.
+/// The members that a type has fields or constants for.
 #[derive(Clone, Copy, Debug)]
 pub struct MemberTable {
-    /// Their names.
+    /// The member names.
     pub names: &'static [&'static str],
-    /// The indices of those that must be present.
+    /// The indices of the required members.
     pub required: &'static [usize],
-    /// The indices of those with a constant value.
+    /// The indices of the constant members.
     pub constants: &'static [usize],
 }
 
@@ -49,33 +49,33 @@ pub trait ReadMember {
     /// Decodes the member with this index.
     fn read_member(&mut self, index: usize, json: Cursor<'_>, unread: Unread) -> Result<(), Error>;
 
-    /// Decodes a member that the type has no field for. See [`read_other`] and [`refuse_other`].
+    /// Decodes a member that has no field. See [`read_other`] and [`refuse_other`].
     fn read_other(&mut self, name: Cursor<'_>, value: Cursor<'_>, unread: Unread) -> Result<(), Error>;
 
-    /// Ends the members that the type has no field for. Called once, if there were any. See [`Extra::finish`].
+    /// Called once after the last member without a field, if there was any. See [`Extra::finish`].
     fn finish_others(&mut self, unread: Unread);
 }
 
-/// The members of an [`Extra`].
+/// A container for the members in an [`Extra`].
 pub trait OtherMembers: Sized {
-    /// Creates a blank value, to which members are added.
+    /// Creates an empty container, which may be invalid until [`finish`](Self::finish).
     fn blank(unread: Unread) -> Self;
 
-    /// Adds a member. If a name occurs more than once, the last member counts.
+    /// Adds a member. If a name occurs more than once, its last member counts.
     ///
     /// # Errors
     ///
     /// Returns an error if the value is not valid.
     fn add(&mut self, name: Cursor<'_>, value: Cursor<'_>, unread: Unread) -> Result<(), Error>;
 
-    /// Makes the value valid after the last member was added.
+    /// Called after the last member was added.
     fn finish(&mut self);
 
     /// Writes each member.
     fn write(&self, out: &mut Members<'_>);
 }
 
-/// Implemented for references because the vtable of a reference does not contain the drop code of the type.
+/// References implement this because their vtable does not contain the code that drops the type.
 impl<T: ReadMember> ReadMember for &mut T {
     fn read_member(&mut self, index: usize, json: Cursor<'_>, unread: Unread) -> Result<(), Error> {
         T::read_member(self, index, json, unread)
@@ -90,12 +90,12 @@ impl<T: ReadMember> ReadMember for &mut T {
     }
 }
 
-/// A token that allows creating blank values. Only the codec can create it.
+/// Permission to create blank values, which only the codec can have.
 #[derive(Clone, Copy, Debug)]
 pub struct Unread(());
 
-// The functions below are not inlined, so that they are compiled once, or once for each member type. If inlined, they
-// would be compiled again, with their drop code, for every type that has such a member.
+// The functions below are not inlined, so that they are compiled once, or once per member type. Otherwise, every type
+// with such a member would get a copy, including the code that drops it.
 
 /// Decodes a type that implements [`DecodeInPlace`].
 #[inline(never)]
@@ -110,7 +110,7 @@ pub fn decode_in_place<T: DecodeInPlace>(json: Cursor<'_>) -> Result<T, Error> {
     }
 }
 
-/// Replaces the blank value for a type without values. It is never called.
+/// Stands for the blank value of a type without values. It is never called.
 ///
 /// # Panics
 ///
@@ -121,7 +121,7 @@ pub fn no_value<T>(_: Unread) -> T {
 }
 
 impl<'a> Cursor<'a> {
-    /// Creates the error of a type without values.
+    /// Creates the error for a type without values.
     #[cold]
     #[must_use]
     pub fn uninhabited(self, _: Unread) -> Error {
@@ -148,7 +148,7 @@ impl<'a> Cursor<'a> {
                 if !seen.insert(index) {
                     return Err(value.error(ErrorKind::Duplicate));
                 }
-                // The reader of the envelope has compared these constants.
+                // The envelope has already compared these.
                 if !(self.is_body && matches!(*known, "jsonrpc" | "method") && constants.contains(&index)) {
                     fields.read_member(index, value, unread)?;
                 }
@@ -166,12 +166,12 @@ impl<'a> Cursor<'a> {
         }
     }
 
-    /// Checks the members of an object like [`read_object`](Self::read_object), and decodes nothing. `check` gets the index
-    /// of a member and its value.
+    /// Checks the members of an object like [`read_object`](Self::read_object), but without decoding. `check` takes the
+    /// index and the value of each known member.
     ///
     /// # Errors
     ///
-    /// Returns the errors of [`read_object`](Self::read_object), and those of `check`.
+    /// Returns the errors of [`read_object`](Self::read_object) and of `check`.
     pub fn check_object(
         self,
         table: &'static MemberTable,
@@ -194,8 +194,8 @@ impl<'a> Cursor<'a> {
         self.read_object(table, &mut Checked(check), Unread(()))
     }
 
-    /// Returns an iterator over the members of an object: the index of the name in `names` (or `names.len()` if the
-    /// name is unknown), the name and the value.
+    /// Returns an iterator over the members of an object. Each item is the index of the name in `names` (`names.len()`
+    /// if it is unknown), the name and the value.
     ///
     /// # Errors
     ///
@@ -215,7 +215,6 @@ impl<'a> Cursor<'a> {
         }))
     }
 
-    /// Returns the index of this name in `names`, or `names.len()` if it is unknown.
     #[inline(always)]
     pub(super) fn find_in(self, names: &[&str], next: usize) -> usize {
         let name = self.token();
@@ -231,11 +230,11 @@ impl<'a> Cursor<'a> {
         find(names, 0, name.as_bytes())
     }
 
-    /// Checks that the value is `literal`.
+    /// Checks that the value equals `literal`.
     ///
     /// # Errors
     ///
-    /// Returns [`ErrorKind::Constant`] if the value differs.
+    /// Returns [`ErrorKind::Constant`] if it does not.
     #[inline(never)]
     pub fn read_constant(self, literal: &Literal) -> Result<(), Error> {
         if literal.is(self) {
@@ -244,18 +243,18 @@ impl<'a> Cursor<'a> {
         Err(self.error(ErrorKind::Constant { expected: literal.to_string(), found: self.describe() }))
     }
 
-    /// Checks that the value is `literal`, and records that the member is present.
+    /// Checks that the value equals `literal`, and records that the member is present.
     ///
     /// # Errors
     ///
-    /// Returns [`ErrorKind::Constant`] if the value differs.
+    /// Returns [`ErrorKind::Constant`] if it does not.
     pub fn read_optional_constant(self, literal: &Literal, is_present: &mut bool) -> Result<(), Error> {
         *is_present = true;
         self.read_constant(literal)
     }
 }
 
-/// Creates an object whose members are constant.
+/// Creates an object from constant members.
 #[must_use]
 pub fn constant_members(members: &[(&str, &Literal)]) -> JsonObject {
     members.iter().map(|(name, value)| (name, (*value).into())).collect()
@@ -274,20 +273,20 @@ pub fn read_optional<T: DecodeInPlace>(json: Cursor<'_>, field: &mut Option<T>, 
     }
 }
 
-/// Assigns a value without dropping the old one. The old value must be blank and own no memory, or the memory leaks.
+/// Sets a value without dropping the old one, which must be blank. Memory that the old value owns would leak.
 #[inline]
 pub fn set<T>(place: &mut T, value: T) {
     std::mem::forget(std::mem::replace(place, value));
 }
 
-/// Sets an ID field whose type is not `RequestId`. Keeps the old ID if the type does not accept the new one.
+/// Sets an ID field whose type is not `RequestId`. The old ID stays if the type does not accept the new one.
 pub fn set_id<T: Decode>(field: &mut T, id: &RequestId) {
     if let Ok(id) = crate::to_value(id).and_then(crate::from_value) {
         *field = id;
     }
 }
 
-/// Decodes a value as a whole, and replaces the blank one.
+/// Decodes a value elsewhere, and replaces the blank value with it.
 #[doc(hidden)]
 #[inline]
 pub fn replace<T: Decode>(place: &mut T, json: Cursor<'_>) -> Result<(), Error> {
@@ -300,7 +299,6 @@ pub fn replace<T: Decode>(place: &mut T, json: Cursor<'_>) -> Result<(), Error> 
     }
 }
 
-/// Decodes the elements of an array in place.
 #[inline(never)]
 pub(super) fn read_elements<T: DecodeInPlace>(
     json: Cursor<'_>,
@@ -310,7 +308,6 @@ pub(super) fn read_elements<T: DecodeInPlace>(
     read_items(json.elements()?, elements, unread)
 }
 
-/// Decodes elements in place.
 #[inline]
 pub(super) fn read_items<T: DecodeInPlace>(
     all: ElementCursors<'_>,
@@ -330,7 +327,7 @@ pub(super) fn read_items<T: DecodeInPlace>(
     Ok(())
 }
 
-/// Adds a member that the type has no field for.
+/// Adds a member that has no field.
 ///
 /// # Errors
 ///
@@ -345,7 +342,6 @@ pub fn read_other<T, M: OtherMembers>(
     extra.add(name, value, unread)
 }
 
-/// Adds a member to those of an [`Extra`].
 #[inline(never)]
 pub(crate) fn add_member<M: OtherMembers>(
     members: &mut Option<Box<M>>,
@@ -356,7 +352,6 @@ pub(crate) fn add_member<M: OtherMembers>(
     members.get_or_insert_with(|| Box::new(M::blank(unread))).add(name, value, unread)
 }
 
-/// Completes the members of an [`Extra`].
 #[inline(never)]
 pub(crate) fn finish_members<M: OtherMembers>(members: &mut Option<Box<M>>) {
     if let Some(members) = members {
@@ -364,7 +359,7 @@ pub(crate) fn finish_members<M: OtherMembers>(members: &mut Option<Box<M>>) {
     }
 }
 
-/// Decodes the members of an object whose names are not in `known` into an [`Extra`].
+/// Collects the members whose names are not in `known`.
 pub(crate) fn decode_others<T>(object: Cursor<'_>, known: &[&str]) -> Result<Extra<T>, Error> {
     let mut extra = Extra::default();
     for (name, value) in object.members()?.filter(|(name, _)| name.find_in(known, 0) == known.len()) {
@@ -374,7 +369,7 @@ pub(crate) fn decode_others<T>(object: Cursor<'_>, known: &[&str]) -> Result<Ext
     Ok(extra)
 }
 
-/// Rejects a member that the type has no field for, like `additionalProperties: false`.
+/// Rejects a member that has no field, like `additionalProperties: false`.
 ///
 /// # Errors
 ///
@@ -384,8 +379,8 @@ pub fn refuse_other(value: Cursor<'_>, _: Unread) -> Result<(), Error> {
     Err(value.error(ErrorKind::Unexpected))
 }
 
-/// Writes a member at the end of a text: `mark`, which is `{` or `,`, the name and the value. Reserves memory for the
-/// closing brace, because `push` may double the capacity.
+/// Appends a member to a text: `mark` (`{` or `,`), the name and the value. Also reserves room for the closing brace,
+/// because `push` may double the capacity.
 #[inline]
 pub(crate) fn push_member(text: &mut String, mark: char, name: Cursor<'_>, value: Cursor<'_>) {
     if name.document.is_compact() {
@@ -401,14 +396,14 @@ pub(crate) fn push_member(text: &mut String, mark: char, name: Cursor<'_>, value
     }
 }
 
-/// Returns the index of `name` in `names`, or `names.len()` if it is unknown.
+/// Returns the index of `name` in `names`, or `names.len()` if it is not there.
 #[inline(always)]
 pub(super) fn find(names: &[&str], next: usize, name: &[u8]) -> usize {
     find_by(names, next, name, |known| known)
 }
 
-/// Returns the index of the member with this name, or `members.len()` if no member has it. Starts at `next`, because most
-/// members occur in this order, and then need one comparison.
+/// Returns the index of the member with this name, or `members.len()` if there is none. Begins at `next`, because
+/// members mostly come in this order, and then need only one comparison.
 #[inline(always)]
 pub(crate) fn find_by<M>(members: &[M], next: usize, name: &[u8], name_of: impl Fn(&M) -> &str) -> usize {
     let mut at = next;
@@ -422,7 +417,7 @@ pub(crate) fn find_by<M>(members: &[M], next: usize, name: &[u8], name_of: impl 
     members.len()
 }
 
-/// The set of member indices that have occurred. Optimized for types with at most 64 members.
+/// The indices of the members so far. Fastest for types with at most 64 members.
 #[derive(Default)]
 struct Seen {
     first: u64,
@@ -430,7 +425,6 @@ struct Seen {
 }
 
 impl Seen {
-    /// Inserts an index. Returns whether it is new.
     #[inline(always)]
     fn insert(&mut self, index: usize) -> bool {
         let is_new = !self.contains(index);

@@ -1,29 +1,29 @@
-//! Guards: conditions that select the variant of a union, so that none is decoded on trial.
+//! Guards: conditions that select a union's variant, so that no variant is decoded only to see whether it fits.
 
 use super::{JsonTypes, Literal};
 
-/// Conditions that select a variant of a union. The first guard whose conditions all hold selects its variant. A guard
-/// without conditions always matches.
+/// The conditions for one variant. The first guard whose conditions all hold selects its variant. A guard without
+/// conditions always holds.
 #[derive(Clone, Copy, Debug)]
 pub struct Guard {
-    /// The conditions.
+    /// All must hold.
     pub when: &'static [Condition],
-    /// The index of the variant.
+    /// The index of the variant in the union.
     pub variant: usize,
 }
 
-/// A condition on an undecoded value.
+/// A condition on a value that is not decoded yet.
 ///
-/// The segments of a path are names of members, or decimal indices (`"0"`) of array elements. There is no value at a
-/// path that leads through any other kind of value.
+/// A path consists of member names, and of decimal indices (`"0"`) of array elements. If it leads through another kind
+/// of value, there is no value at the path.
 #[derive(Clone, Copy, Debug)]
 pub enum Condition {
     /// The value has one of these JSON types.
     Type(JsonTypes),
-    /// The value at the path is one of these.
+    /// The value at the path equals one of these.
     Value(&'static [&'static str], &'static [Literal]),
-    /// The path leads to a value.
+    /// There is a value at the path.
     Present(&'static [&'static str]),
-    /// The path leads to no value.
+    /// There is no value at the path.
     Absent(&'static [&'static str]),
 }

@@ -1,4 +1,4 @@
-//! The index of a JSON text: the position, kind and size of each value.
+//! The index of a JSON text: position, kind and size of each value.
 //!
 //! ```text
 //!            {"src":"a.png","sizes":["1x1"]}          the text
@@ -18,15 +18,15 @@
 //!   decode   Icon { src: "a.png", sizes: Some(["1x1"]), extra: {} }
 //! ```
 //!
-//! One function, the scanner, checks a text against JSON's grammar and records every value in the index. The scanner is
-//! not generic, and no other code parses JSON text. A [`Cursor`] is a reference to a document and the number of a
-//! token. Types decode themselves from a cursor. [`Cursor::read_object`] finds an object's known members by name, and
-//! [`Cursor::union`] looks up the values that select a variant. Skipping a value adds its number of entries to the
-//! token number. Strings are copied and unescaped only when a type decodes them. The path of an error is computed from
-//! the index when the error occurs.
+//! A single function, the scanner, checks a text against JSON's grammar and records every value in the index. It is not
+//! generic, and no other code parses JSON text. A [`Cursor`] is a reference to a document plus an entry number. Types
+//! decode themselves from a cursor: [`Cursor::read_object`] finds an object's known members by name, and
+//! [`Cursor::union`] looks up the values that select a variant. Skipping a value just adds its number of entries.
+//! Strings are copied and unescaped only when a type decodes them, and the path of an error is computed only when there
+//! is one.
 //!
-//! Values of serde_json and of other serde formats are first recorded as a [`Document`], and then decoded in the same
-//! way. Encoding does not use an index: a type returns a [`Node`] that refers to its fields.
+//! Values from serde_json and other serde formats are first recorded as a [`Document`], and then decoded the same way.
+//! Encoding needs no index: a type returns a [`Node`] that refers to its fields.
 
 use std::borrow::Cow;
 use std::cell::Cell;
@@ -37,21 +37,20 @@ use super::cursor::unescaped;
 use super::scan::{SyntaxError, scan};
 use super::{Cursor, MAX_DEPTH};
 
-/// An entry of the index: a value, the name of a member, or the end of an array or object. An entry takes eight bytes.
+/// An index entry: a value, a member's name, or the end of an array or object.
 ///
-/// Entries are in text order. The name of a member comes directly before its value. The entries of elements and members
-/// come between the entry of their array or object and its end.
+/// Entries are in the order of the text, and a name comes directly before its value. The elements and members of an
+/// array or object are between its entry and its end.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Token {
-    /// The byte offset in the text. For a string, the offset of its first character; for an end, the offset after the
-    /// closing bracket.
+    /// A byte offset in the text: of the first character of a string, and after the closing bracket for an end.
     start: u32,
-    /// The lower three bits contain the kind. The upper bits contain the length in bytes or, for an array or object,
-    /// the number of its entries, including its own entry and its end.
+    /// The lower three bits are the kind. The others are the length in bytes, or for an array or object the number of
+    /// its entries, including its own and its end.
     kind_and_length: u32,
 }
 
-/// The kind of a value. The end of an array or object is stored as `Null`.
+/// The end of an array or object is stored as `Null`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Kind {
     Null = 0,
@@ -60,7 +59,7 @@ pub(crate) enum Kind {
     Number = 3,
     /// A string without escapes.
     Plain = 4,
-    /// A string with at least one escape.
+    /// A string with escapes.
     Escaped = 5,
     Array = 6,
     Object = 7,
@@ -68,11 +67,11 @@ pub(crate) enum Kind {
 
 const KIND_BITS: u32 = 3;
 
-/// The limit for texts: they must be shorter than 512 MiB.
+/// Texts must be shorter than 512 MiB.
 pub(super) const MAX_TEXT: usize = 1 << (u32::BITS - KIND_BITS);
 
 impl Token {
-    /// Creates an entry. `start` and `length` must be less than [`MAX_TEXT`].
+    /// `start` and `length` must be less than [`MAX_TEXT`].
     pub(super) const fn new(kind: Kind, start: usize, length: usize) -> Self {
         Self { start: start as u32, kind_and_length: (length as u32) << KIND_BITS | kind as u32 }
     }
@@ -94,17 +93,16 @@ impl Token {
         }
     }
 
-    /// Returns the length in bytes or, for an array or object, the number of its entries.
+    /// Returns the length in bytes, or for an array or object the number of its entries.
     pub(super) const fn length(self) -> usize {
         (self.kind_and_length >> KIND_BITS) as usize
     }
 
-    /// Returns the number of entries of the value.
     pub(super) const fn entries(self) -> usize {
         if self.kind_and_length & 7 >= Kind::Array as u32 { self.length() } else { 1 }
     }
 
-    /// Estimates the memory of the decoded value, without its elements and members.
+    /// Estimates the memory of the decoded value, not counting its elements and members.
     #[inline(always)]
     pub(super) const fn decoded_bytes(self) -> u32 {
         let (kind, length) = (self.kind_and_length & 7, self.kind_and_length >> KIND_BITS);
@@ -113,9 +111,9 @@ impl Token {
     }
 }
 
-/// A string or a [`Json`](crate::Json) in a vector. Larger elements have members, whose entries count too.
+/// A string or a [`Json`](crate::Json) in a vector. Larger elements have members, which are counted separately.
 const SLOT: u32 = size_of::<String>() as u32;
-/// What an allocator adds to a short text.
+/// The bytes that an allocator adds to a short text.
 const ALLOCATION: u32 = 32;
 
 impl Kind {
@@ -126,28 +124,28 @@ impl Kind {
 
 /// A JSON text with its index.
 ///
-/// An entry of the index takes 8 bytes. A text has at most one entry per byte, as in `[[]]`. Typical messages have one
-/// entry per six to eight bytes. While a text is read, the index may reserve memory for up to twice as many entries.
+/// An index entry takes 8 bytes. A text has at most one entry per byte, as in `[[]]`; typical messages have one per six
+/// to eight bytes. While reading, the index may reserve memory for up to twice as many entries.
 #[derive(Clone, Debug, Default)]
 pub struct Document<'a> {
     pub(super) text: Cow<'a, str>,
     pub(super) tokens: Vec<Token>,
-    /// Whether the document was created from values. Its text then contains only numbers and the characters of strings.
+    /// Whether the document was created from values. Then its text contains only numbers and the contents of strings.
     pub(super) is_recorded: bool,
-    /// Whether white space occurs between two values.
+    /// Whether there is white space between two values.
     pub(super) is_spaced: bool,
-    /// The token of the first array or object that is nested too deep.
+    /// The first array or object that is nested too deeply.
     pub(super) too_deep: Option<u32>,
     #[cfg(feature = "pattern")]
     pub(super) steps: super::pattern::Steps,
 }
 
 thread_local! {
-    /// The memory of the last index.
+    /// The memory of the last index, which the next one uses.
     static REUSED: Cell<Vec<Token>> = const { Cell::new(Vec::new()) };
 }
 
-/// The maximum number of entries in an index whose memory is kept for the next one: 128 KiB per thread.
+/// The largest index whose memory is kept, in entries. It takes 128 KiB per thread.
 const MAX_REUSED: usize = 1 << 14;
 
 fn reused_tokens() -> Vec<Token> {
@@ -157,20 +155,15 @@ fn reused_tokens() -> Vec<Token> {
 fn reuse_tokens(mut tokens: Vec<Token>) {
     if tokens.capacity() <= MAX_REUSED {
         tokens.clear();
-        // Fails only while the thread ends.
+        // This only fails while the thread ends.
         let _ = REUSED.try_with(|reused| reused.set(tokens));
     }
 }
 
-/// A document that is read only for the time of a call. The next one on the same thread reuses the memory of its index.
+/// A document that exists only during a call. The next one on the same thread uses the memory of its index.
 pub(crate) struct BriefDocument<'a>(Document<'a>);
 
 impl<'a> BriefDocument<'a> {
-    /// Reads a text.
-    ///
-    /// # Errors
-    ///
-    /// Returns the same errors as [`Document::read`].
     pub(crate) fn read(text: &'a str) -> Result<Self, Error> {
         let mut document = Self(Document { text: text.into(), tokens: reused_tokens(), ..Document::default() });
         document.0.scan()?;
@@ -189,7 +182,7 @@ impl Drop for BriefDocument<'_> {
     }
 }
 
-/// The place of a value in a document.
+/// The place of a value within a document.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Place(pub(super) u32);
 
@@ -199,7 +192,7 @@ impl Place {
 }
 
 impl<'a> Document<'a> {
-    /// Checks that the text is one JSON value, and builds its index.
+    /// Checks that a text is one JSON value, and builds its index.
     ///
     /// # Errors
     ///
@@ -211,8 +204,8 @@ impl<'a> Document<'a> {
         Ok(document)
     }
 
-    /// Like [`read`](Self::read), but accepts texts that are nested too deep. Values below the depth limit read as
-    /// `null`. Call [`check_depth`](Self::check_depth) before decoding.
+    /// Like [`read`](Self::read), but accepts texts that are nested too deeply. Values below the limit become `null`.
+    /// Call [`check_depth`](Self::check_depth) before decoding.
     ///
     /// # Errors
     ///
@@ -220,17 +213,16 @@ impl<'a> Document<'a> {
     pub fn read_any_depth(text: impl Into<Cow<'a, str>>) -> Result<Self, Error> {
         let mut document = Self { text: text.into(), ..Self::default() };
         document.scan()?;
-        // The beginning of the text may have had more entries than the rest.
+        // The capacity was estimated from the beginning of the text, which may have had more values than the rest.
         if document.tokens.capacity() > 2 * document.tokens.len() + MAX_REUSED {
             document.tokens.shrink_to_fit();
         }
-        // The memory of the index is bounded. Tests rely on this assertion.
+        // The memory must be bounded. Tests rely on this assertion.
         debug_assert!(document.tokens.capacity() <= 2 * document.text.len() + 8);
         Ok(document)
     }
 
-    /// Builds the index.
-    // The scanner inlined into a function that is not inlined takes 4 % fewer instructions.
+    // The scanner is inlined into this function, which is not inlined itself. This saves 4 % of the instructions.
     #[inline(never)]
     fn scan(&mut self) -> Result<(), Error> {
         match scan(&self.text, &mut self.tokens) {
@@ -244,8 +236,8 @@ impl<'a> Document<'a> {
         }
     }
 
-    /// Creates the error of a text that is not JSON. The path leads to the end of the incomplete index, and has at most
-    /// [`MAX_DEPTH`] segments.
+    /// Creates the error for a text that is not JSON. The path leads to the end of the incomplete index, and has at
+    /// most [`MAX_DEPTH`] segments.
     #[cold]
     fn syntax_error(&self, found: SyntaxError) -> Error {
         struct Open {
@@ -255,7 +247,7 @@ impl<'a> Document<'a> {
         }
         let (mut open, mut depth) = (Vec::<Open>::new(), 0_usize);
         for token in &self.tokens {
-            // Values nested too deep have length 0 as well, but never follow a closing bracket.
+            // Values that are nested too deeply also have length 0, but never follow a closing bracket.
             let is_empty = token.kind() == Kind::Null && token.length() == 0;
             if is_empty && self.text.get(..token.start()).is_some_and(|before| before.ends_with([']', '}'])) {
                 depth -= 1;
@@ -294,7 +286,7 @@ impl<'a> Document<'a> {
     ///
     /// # Errors
     ///
-    /// Returns [`ErrorKind::Depth`] if the document is nested too deep.
+    /// Returns [`ErrorKind::Depth`] if they are not.
     pub fn check_depth(&self) -> Result<(), Error> {
         match self.too_deep {
             None => Ok(()),
@@ -308,13 +300,13 @@ impl<'a> Document<'a> {
         Cursor::new(self, 0)
     }
 
-    /// Returns a cursor to the value at a place of this document.
+    /// Returns a cursor to the value at a place.
     #[must_use]
     pub fn at(&self, place: Place) -> Cursor<'_> {
         Cursor::new(self, place.0)
     }
 
-    /// Returns the memory that the document owns, in bytes: its index, and its text unless that is borrowed.
+    /// Returns the bytes that the document owns: its index, and its text unless it is borrowed.
     #[must_use]
     pub fn owned_bytes(&self) -> usize {
         let text = match &self.text {
@@ -330,7 +322,7 @@ impl<'a> Document<'a> {
         self.tokens.get(at).and_then(|token| self.tokens.get(at..at + token.entries())).unwrap_or_default()
     }
 
-    /// Returns the text of a value. Reuses the memory of the whole text, and shrinks it if the value is much smaller.
+    /// Returns the text of a value in the memory of the whole text, which shrinks if the value is much smaller.
     pub(crate) fn into_text(self, place: Place) -> String {
         let range = self.at(place).range();
         let mut text = self.text.into_owned();
@@ -342,7 +334,7 @@ impl<'a> Document<'a> {
         text
     }
 
-    /// Returns whether the text of each value has no white space between values.
+    /// Returns whether there is no white space between values, so that the text can be copied as it is.
     pub(crate) fn is_compact(&self) -> bool {
         !self.is_spaced && !self.is_recorded
     }
@@ -356,8 +348,8 @@ impl<'a> Document<'a> {
         }
     }
 
-    /// Returns the bytes of a number, or of a string without its quotes. Unlike [`slice`](Self::slice), does not check that
-    /// they begin and end at a character.
+    /// Returns the bytes of a number, or of a string without its quotes. In contrast to [`slice`](Self::slice), does
+    /// not check for the boundaries of characters.
     #[inline(always)]
     pub(super) fn bytes(&self, token: Token) -> &[u8] {
         self.text.as_bytes().get(token.start()..token.start() + token.length()).unwrap_or_default()
@@ -370,7 +362,7 @@ impl<'a> Document<'a> {
     }
 }
 
-/// Returns the line and the column in bytes, both from 1, of the last byte before `end`. Counts like serde_json.
+/// Returns the line, and the column in bytes, of the last byte before `end`. Both count from 1, as in serde_json.
 #[cold]
 pub(super) fn position(text: &str, end: usize) -> (usize, usize) {
     let before = text.as_bytes().get(..end).unwrap_or(text.as_bytes());

@@ -1,4 +1,4 @@
-//! Constants in schemas.
+//! Constants from schemas.
 
 use std::fmt;
 
@@ -8,7 +8,7 @@ use crate::Number;
 use super::index::{Document, Kind};
 use super::{Cursor, Encode, Node};
 
-/// A JSON value from the schema that can be used in `const` contexts. Numbers compare by mathematical value.
+/// A JSON value that can be used in `const` contexts. Numbers compare by mathematical value.
 #[derive(Clone, Copy, Debug)]
 pub enum Literal {
     /// `null`
@@ -19,11 +19,11 @@ pub enum Literal {
     Integer(i64),
     /// An integer that is too large for [`Integer`](Self::Integer).
     Unsigned(u64),
-    /// Another number, which must be finite.
+    /// Any other number, which must be finite.
     Float(f64),
     /// A string.
     Str(&'static str),
-    /// An array or an object, as JSON text.
+    /// An array or object, as JSON text.
     Json(&'static str),
 }
 
@@ -39,7 +39,6 @@ impl Literal {
         }
     }
 
-    /// Returns whether the value equals this literal.
     pub(crate) fn is(&self, json: Cursor<'_>) -> bool {
         match *self {
             Self::Str(text) => json.is_str(text),
@@ -68,7 +67,7 @@ impl Encode for Literal {
     }
 }
 
-/// Writes the literal as JSON text. Shortens long strings.
+/// Writes JSON text and shortens long strings.
 impl fmt::Display for Literal {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {

@@ -5,8 +5,8 @@ use std::marker::PhantomData;
 use super::{Cursor, Pattern};
 use crate::{Error, KnownMembers};
 
-/// Marks the members of a type `T` that have no field and whose names match the pattern of `T`.
-/// `Extra<Matching<T>, Map<String, V>>` holds such members.
+/// Marks the members of `T` that have no field but match its pattern. `Extra<Matching<T>, Map<String, V>>` contains
+/// them.
 #[derive(Debug)]
 pub struct Matching<T>(PhantomData<fn() -> T>);
 
@@ -19,7 +19,7 @@ impl<T: KnownMembers> KnownMembers for Matching<T> {
     }
 }
 
-/// Returns whether the name of a member matches the pattern of the type.
+/// Returns whether a member's name matches the pattern of the type.
 ///
 /// # Errors
 ///

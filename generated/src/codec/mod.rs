@@ -1,7 +1,7 @@
-//! Decoding from JSON text and encoding to it.
+//! Decoding from JSON text, and encoding to it.
 //!
-//! To decode and encode, use [`from_str`](crate::from_str) and [`to_string`](crate::to_string) or the functions beside
-//! them. This module has what they are made of:
+//! Most programs only need [`from_str`](crate::from_str), [`to_string`](crate::to_string) and the functions next to
+//! them. Use this module to write generic code, or to read just a part of a text:
 //!
 //! * [`Decode`] and [`Encode`] are the bounds of generic code.
 //! * [`Document`] and [`Cursor`] read a text without decoding all of it.
@@ -28,10 +28,10 @@
 //! # Ok::<(), Error>(())
 //! ```
 //!
-//! The macros of generated types implement these traits, and so does the core for basic types. The macros use further
-//! items of this module, which are hidden here: code that mcpgen did not generate should not use them.
+//! Generated types implement these traits through macros, and so do basic types. The macros use further items of this
+//! module that are hidden from the documentation: only generated code should use those.
 
-// How it works: the documentation of `index`. What the macros of a type write: the documentation of `declare`.
+// `index` explains how this works, and `declare` what the macros expand to.
 mod bounds;
 mod check;
 mod cursor;
@@ -106,11 +106,11 @@ pub(crate) use {
     write::write,
 };
 
-/// The result of decoding. For modules in which `Result` is a type of the protocol.
+/// For modules in which `Result` is a type of the protocol.
 #[doc(hidden)]
 pub type Result<T> = ::std::result::Result<T, crate::Error>;
 
-/// The maximum nesting depth of arrays and objects in a document, including the outermost.
+/// The number of arrays and objects that may be nested in a document, including the outermost.
 pub const MAX_DEPTH: u32 = 100;
 
 /// Implements `serde::Serialize` and `serde::Deserialize` for types that implement [`Encode`] and [`Decode`].
@@ -122,8 +122,8 @@ macro_rules! __serde_impls {
     };
 }
 
-/// Like `serde_impls`, but for a generic type. The first two arguments are its type parameters, with the bounds that
-/// the impls of `Serialize` and `Deserialize` require.
+/// Like `serde_impls`, for a generic type. The first two arguments are its type parameters, with the bounds for
+/// `Serialize` and for `Deserialize`.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! __generic_serde_impls {

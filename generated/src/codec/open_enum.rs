@@ -1,4 +1,4 @@
-//! Open enums: strings with known values, which accept all other strings.
+//! Open enums: strings with known values that also accept any other string.
 
 /// Implements the traits of an open enum, whose variant `Other` holds unknown strings.
 #[doc(hidden)]
@@ -6,7 +6,7 @@
 macro_rules! __open_enum {
     ($name:ident; $($variant:ident = $text:tt),* $(,)?) => {
         impl $name {
-            /// The known values, in the order of their declaration.
+            /// The known values, in declaration order.
             pub const KNOWN: &'static [Self] = &[$(Self::$variant),*];
 
             /// Returns the string as it appears in JSON.

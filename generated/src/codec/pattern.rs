@@ -1,4 +1,4 @@
-//! Regular expressions of schemas.
+//! Regular expressions from schemas.
 
 #[cfg(feature = "pattern")]
 use std::sync::OnceLock;
@@ -8,7 +8,7 @@ use crate::Error;
 #[cfg(feature = "pattern")]
 use crate::ErrorKind;
 
-/// A regular expression of ECMA-262, which is compiled when it is first used.
+/// An ECMA-262 regular expression, compiled on first use.
 #[derive(Debug)]
 pub struct Pattern {
     source: &'static str,
@@ -16,23 +16,23 @@ pub struct Pattern {
     compiled: OnceLock<Option<mcpgen_pattern::Regex>>,
 }
 
-/// The steps that the patterns of a document may still take.
+/// The steps that all patterns of a document share.
 #[cfg(feature = "pattern")]
 #[derive(Debug, Default)]
 pub(super) struct Steps(OnceLock<mcpgen_pattern::Steps>);
 
 #[cfg(feature = "pattern")]
 impl Clone for Steps {
-    /// Returns steps for another document.
+    /// The copy gets a separate budget.
     fn clone(&self) -> Self {
         Self::default()
     }
 }
 
 impl Pattern {
-    /// Creates a pattern. An invalid pattern matches nothing; the generator rejects invalid patterns.
+    /// Creates a pattern. An invalid pattern matches nothing, but the generator rejects those.
     ///
-    /// Generated code creates patterns in statics. Without the feature `pattern`, it does not compile.
+    /// Generated code creates patterns in statics. This does not compile without the feature `pattern`.
     #[must_use]
     #[expect(clippy::assertions_on_constants, reason = "only code that creates patterns needs the feature")]
     pub const fn new(source: &'static str) -> Self {
@@ -53,16 +53,16 @@ impl Pattern {
         self.source
     }
 
-    /// Returns whether a part of the text matches.
+    /// Returns whether some part of the text matches.
     ///
-    /// Returns false if that would take too many [steps](ErrorKind::PatternTooExpensive).
+    /// Returns `false` if that would take too many [steps](ErrorKind::PatternTooExpensive).
     #[cfg(feature = "pattern")]
     #[must_use]
     pub fn matches(&self, text: &str) -> bool {
         self.compiled().is_some_and(|regex| regex.is_match(text) == Ok(true))
     }
 
-    /// Returns whether a part of a string matches, which is a value or a name in the document of `place`.
+    /// Returns whether some part of the text matches. Takes its steps from the document around `place`.
     #[cfg(feature = "pattern")]
     pub(super) fn matches_in(&self, place: Cursor<'_>, text: &str) -> Result<bool, Error> {
         let document = place.document;
@@ -76,7 +76,7 @@ impl Pattern {
         self.compiled.get_or_init(|| mcpgen_pattern::Regex::new(self.source).ok()).as_ref()
     }
 
-    /// Returns false. Without the feature `pattern`, there are no patterns.
+    /// Returns `false`, because there are no patterns without the feature `pattern`.
     #[cfg(not(feature = "pattern"))]
     #[must_use]
     pub const fn matches(&self, _text: &str) -> bool {

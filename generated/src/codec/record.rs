@@ -13,7 +13,7 @@ use super::index::{Document, Kind, MAX_TEXT, Token};
 use super::text::named;
 use super::{Decode, MAX_DEPTH};
 
-/// Decodes one value from a `Deserializer` of a self-describing format.
+/// Decodes a value from a `Deserializer` of a self-describing format.
 ///
 /// # Errors
 ///
@@ -23,21 +23,20 @@ pub fn deserialize<'de, T: Decode, D: Deserializer<'de>>(deserializer: D) -> Res
     named(document.root().decode_located()).map_err(|error| D::Error::custom(error.without_position()))
 }
 
-/// Separate from [`deserialize`], so that it is compiled once for each `Deserializer`, and not for each type.
+/// Separate from [`deserialize`], so that it is compiled for each `Deserializer`, but not for each type.
 fn record<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Document<'static>, D::Error> {
     let mut recorder = Recorder::default();
     deserializer.deserialize_any(Seed(&mut recorder))?;
     recorder.finish().map_err(D::Error::custom)
 }
 
-/// Records a serde_json value.
 pub(super) fn record_value(value: &Value) -> Result<Document<'static>, Error> {
     let mut recorder = Recorder::default();
     recorder.value(value)?;
     recorder.finish()
 }
 
-/// Builds the index of a document. The document's text contains only numbers and unescaped strings.
+/// Builds the index of a document whose text contains only numbers and strings without escapes.
 struct Recorder {
     text: String,
     tokens: Vec<Token>,
@@ -46,7 +45,7 @@ struct Recorder {
 
 impl Default for Recorder {
     fn default() -> Self {
-        // Enough for most requests, so that the buffers rarely grow.
+        // This is enough for most requests.
         Self { text: String::with_capacity(512), tokens: Vec::with_capacity(64), depth: 0 }
     }
 }
@@ -124,7 +123,7 @@ impl Recorder {
         }
     }
 
-    /// Replaces the object that begins at the entry `open` by the number that it represents, if any.
+    /// If the object that begins at `open` stands for a number, replaces it with the number.
     fn replace_number(&mut self, open: usize) -> Result<(), Error> {
         let Some([_, name, value, _]) = self.tokens.get(open..) else { return Ok(()) };
         let text = |token: &Token| self.text.get(token.start()..token.start() + token.length()).unwrap_or_default();
@@ -143,11 +142,9 @@ impl Recorder {
     }
 }
 
-/// The error of a number that exceeds the range of doubles. Such numbers exist only with serde_json's feature
-/// `arbitrary_precision`.
+/// Only serde_json's feature `arbitrary_precision` allows such numbers.
 const OUT_OF_RANGE: &str = "number out of range";
 
-/// Records the next value of a deserializer.
 struct Seed<'r>(&'r mut Recorder);
 
 impl<'de> DeserializeSeed<'de> for Seed<'_> {
@@ -242,7 +239,6 @@ impl<'de> Visitor<'de> for Seed<'_> {
     }
 }
 
-/// Records the name of a member.
 struct Name<'r>(&'r mut Recorder);
 
 impl<'de> DeserializeSeed<'de> for Name<'_> {
@@ -266,11 +262,11 @@ impl Visitor<'_> for Name<'_> {
     }
 }
 
-/// The key of the map that represents a number when serde_json's feature `arbitrary_precision` is enabled.
+/// With serde_json's feature `arbitrary_precision`, a number is a map with this key.
 const NUMBER_KEY: &str = "$serde_json::private::Number";
 
-/// Returns whether serde_json's feature `arbitrary_precision` is enabled, by this or another crate.
+/// Returns whether this or any other crate enables serde_json's feature `arbitrary_precision`.
 fn arbitrary_precision() -> bool {
-    // Without the feature, this number is out of range.
+    // Without the feature, this is out of range.
     "1e999".parse::<serde_json::Number>().is_ok()
 }

@@ -1,9 +1,8 @@
-//! The scanner. Checks a text against JSON's grammar and records its values, in one pass.
+//! The scanner: checks a text against JSON's grammar and records its values, in one pass.
 //!
-//! The scanner accepts the same texts as `serde_json::from_str::<Value>`, and reports errors with serde_json's messages
-//! and positions, with two exceptions. The scanner does not fail on deep nesting, because the ID of a message that is
-//! nested too deep must still be readable. It reports a number out of range at the end of the number, while serde_json
-//! stops inside an exponent of more than 32 bits.
+//! It accepts the same texts as `serde_json::from_str::<Value>`, and reports errors with serde_json's messages and
+//! positions, with two exceptions. Deep nesting is not an error, so that the ID of such a message can still be read. A
+//! number that is out of range is reported at its end, but serde_json stops inside an exponent of more than 32 bits.
 
 use crate::Error;
 use crate::number::parse_double;
@@ -11,11 +10,11 @@ use crate::number::parse_double;
 use super::MAX_DEPTH;
 use super::index::{Kind, MAX_TEXT, Token, position};
 
-/// Properties of the whole text.
+/// What is known about the text as a whole.
 pub(super) struct Scanned {
     /// Whether there is white space between two values.
     pub(super) is_spaced: bool,
-    /// The token of the first array or object that is nested too deep.
+    /// The first array or object that is nested too deeply.
     pub(super) too_deep: Option<u32>,
 }
 
@@ -33,7 +32,7 @@ impl SyntaxError {
         Self { message, end }
     }
 
-    /// Returns whether a value is invalid, rather than the text after it.
+    /// Returns whether the error is in a value, and not in the text after it.
     pub(super) fn is_of_value(self) -> bool {
         !matches!(self.message, LIST_END | ELEMENT_END | TRAILING_COMMA)
     }
@@ -46,13 +45,12 @@ impl SyntaxError {
 
 /// The innermost open array or object.
 struct Container {
-    /// The index of its token. While the container is open, the length of that token is the index of the outer
-    /// container.
+    /// The entry of the container. While it is open, the length of the entry is the index of the enclosing container.
     token: usize,
     is_object: bool,
 }
 
-/// The token index if no array or object is open.
+/// There is no array or object around.
 const NONE: usize = MAX_TEXT - 1;
 
 /// Records the values of a text in `tokens`, which must be empty.
@@ -62,7 +60,7 @@ pub(super) fn scan(text: &str, tokens: &mut Vec<Token>) -> Result<Scanned, Synta
     if bytes.len() >= NONE {
         return Err(SyntaxError::new("texts of 512 MiB and more are not supported", 0));
     }
-    // Most messages have an entry for every six to eight bytes.
+    // Most messages have one entry per six to eight bytes.
     tokens.reserve((bytes.len() / 6 + 8).min(1 << 12));
     let mut found = Scanned { is_spaced: false, too_deep: None };
     let mut open = Container { token: NONE, is_object: false };
@@ -86,7 +84,7 @@ pub(super) fn scan(text: &str, tokens: &mut Vec<Token>) -> Result<Scanned, Synta
                 tokens.push(Token::new(kind, at, open.token));
                 open = Container { token, is_object };
                 at = skip_space(bytes, at + 1, &mut found);
-                // In ASCII, each closing bracket is two code points after its opening bracket.
+                // In ASCII, a closing bracket is two code points after the opening one.
                 if peek(bytes, at) != byte + 2 {
                     if at == bytes.len() {
                         return Err(no_end(bytes, at, &open));
@@ -137,7 +135,8 @@ pub(super) fn scan(text: &str, tokens: &mut Vec<Token>) -> Result<Scanned, Synta
             depth -= 1;
             let closed = open.token;
             open = close(closed, at, tokens);
-            // Replace values below the limit by `null`, so that no decoder exceeds it even if the depth is not checked.
+            // Values below the limit become `null`, so that no decoder exceeds the limit even if nobody checks the
+            // depth.
             if depth >= MAX_DEPTH {
                 let start = tokens.get(closed).map_or(at, |token| token.start());
                 tokens.truncate(closed);
@@ -147,15 +146,15 @@ pub(super) fn scan(text: &str, tokens: &mut Vec<Token>) -> Result<Scanned, Synta
     }
 }
 
-/// Reserves room for more entries. Expects the rest of a text of `length` bytes to be like the part before `at`, because
-/// doubling a large index takes up to three times its size.
+/// Reserves room for more entries, assuming that the rest of a text of `length` bytes is like the part before `at`. If
+/// a large index doubled, it would take up to three times its size.
 #[cold]
 fn grow(tokens: &mut Vec<Token>, at: usize, length: usize) {
     let rest = tokens.len().saturating_mul(length - at) / at.max(1);
     tokens.reserve_exact((rest + rest / 8).clamp(tokens.len() / 2 + 8, 4 * tokens.len() + 8));
 }
 
-/// Adds the end of an array or object, and completes its token. Returns the outer container.
+/// Adds the end of an array or object, and completes its entry. Returns the enclosing container.
 #[inline(always)]
 fn close(token: usize, end: usize, tokens: &mut Vec<Token>) -> Container {
     tokens.push(Token::new(Kind::Null, end, 0));
@@ -184,7 +183,7 @@ fn word<const N: usize>(
     Ok(at + N)
 }
 
-/// Adds the name of a member, after white space. Returns the offset after its colon.
+/// Adds a member's name, skipping white space before it. Returns the offset after its colon.
 #[inline(always)]
 fn name(bytes: &[u8], at: usize, tokens: &mut Vec<Token>, found: &mut Scanned) -> Result<usize, SyntaxError> {
     let at = skip_space(bytes, at, found);
@@ -202,7 +201,7 @@ fn name(bytes: &[u8], at: usize, tokens: &mut Vec<Token>, found: &mut Scanned) -
 #[inline(always)]
 fn string(bytes: &[u8], start: usize, tokens: &mut Vec<Token>) -> Result<usize, SyntaxError> {
     let mut end = start;
-    // Fast path for short strings.
+    // Short strings are fast.
     for _ in 0..4 {
         let Some(word) = word_at(bytes, end) else { break };
         let special = special(word);
@@ -220,13 +219,13 @@ fn string(bytes: &[u8], start: usize, tokens: &mut Vec<Token>) -> Result<usize, 
     Ok(end + 1)
 }
 
-/// Returns the offset of a string's closing quote, and its kind. There are no special bytes before `at`.
+/// Returns the offset of a string's closing quote, and its kind. There must be no special bytes before `at`.
 #[inline(never)]
 fn long_string(bytes: &[u8], mut at: usize) -> Result<(usize, Kind), SyntaxError> {
     let mut kind = Kind::Plain;
     let mut words = 0;
     loop {
-        // Most strings of this length are much longer.
+        // A string of more than 8 words is usually long, so this switches to blocks.
         if words >= 8 {
             words = 0;
             at = match kind {
@@ -264,7 +263,7 @@ fn last_bytes(bytes: &[u8], mut at: usize, mut kind: Kind) -> Result<(usize, Kin
     }
 }
 
-/// Returns the offset after an escape. Fails at control characters and at the end of the text.
+/// Returns the offset after an escape. Returns an error at a control character and at the end of the text.
 #[inline(always)]
 fn after_escape(bytes: &[u8], at: usize) -> Result<usize, SyntaxError> {
     match (peek(bytes, at), bytes.get(at + 1)) {
@@ -277,7 +276,7 @@ fn after_escape(bytes: &[u8], at: usize) -> Result<usize, SyntaxError> {
 
 const BLOCK: usize = 64;
 
-/// Skips blocks without special bytes. The compiler vectorizes the comparison.
+/// Skips blocks without special bytes. The compiler vectorizes this form of the comparison.
 #[inline(never)]
 fn skip_plain_blocks(bytes: &[u8], mut at: usize) -> usize {
     while let Some(block) = bytes.get(at..).and_then(<[u8]>::first_chunk::<BLOCK>) {
@@ -295,11 +294,11 @@ fn skip_plain_blocks(bytes: &[u8], mut at: usize) -> usize {
 /// Skips blocks in which the string does not end and all escapes are `\n` or `\"`, as in prose.
 #[inline(never)]
 fn skip_escaped_blocks(bytes: &[u8], mut at: usize) -> usize {
-    // The backslash before `at` may be the second of an escaped backslash. Then it escapes nothing.
+    // If the backslash before `at` is escaped, it escapes nothing.
     if at == 0 || peek(bytes, at - 1) == b'\\' {
         return at;
     }
-    // Each byte is compared together with its neighbors, so that the checks are independent of each other.
+    // Each byte is compared together with its neighbours, so that all comparisons are independent.
     while let Some(window) = bytes.get(at - 1..).and_then(<[u8]>::first_chunk::<{ BLOCK + 2 }>) {
         if is_any(std::array::from_fn(|index| {
             let [before, byte, after] = [window[index], window[index + 1], window[index + 2]];
@@ -315,7 +314,7 @@ fn skip_escaped_blocks(bytes: &[u8], mut at: usize) -> usize {
     at + usize::from(peek(bytes, at - 1) == b'\\')
 }
 
-/// Converts a condition to a byte, so that many conditions fit into a register.
+/// Converts a condition to a byte, so that many fit into a register.
 #[inline(always)]
 fn is(condition: bool) -> u8 {
     if condition { u8::MAX } else { 0 }
@@ -342,19 +341,19 @@ pub(super) fn next_backslash(bytes: &[u8], mut at: usize) -> usize {
     at
 }
 
-/// 1 in each byte.
+/// 1 in every byte.
 pub(super) const EACH: u64 = u64::MAX / 0xff;
 
-/// Marks quotes, backslashes and control characters among eight bytes, in the highest bit of each byte. If there is
-/// any, the first mark is reliable, and marks after it may be false.
+/// Marks quotes, backslashes and control characters among eight bytes, in the highest bit of each byte. Only the first
+/// mark is reliable.
 #[inline(always)]
 pub(super) fn special(word: u64) -> u64 {
-    // The XOR swaps `"` and the space. Then `"` and the control characters are the bytes below `!`.
+    // The XOR swaps `"` and the space, so that `"` and the control characters are exactly the bytes below `!`.
     let quote_or_control = (word ^ (EACH * 2)).wrapping_sub(EACH * 0x21);
     (quote_or_control | equal(word, b'\\')) & !word & (EACH * 0x80)
 }
 
-/// Marks the bytes that equal `byte`, like [`special`]. May also mark bytes above 0x7f.
+/// Marks the bytes that equal `byte`, as [`special`] does. May also mark bytes above 0x7f.
 #[inline(always)]
 fn equal(word: u64, byte: u8) -> u64 {
     (word ^ (EACH * byte as u64)).wrapping_sub(EACH)
@@ -396,7 +395,7 @@ fn skip_much_space(bytes: &[u8], mut at: usize, found: &mut Scanned) -> usize {
     }
 }
 
-/// Integers and decimal fractions without an exponent are in the range of doubles if they have at most this many bytes.
+/// Integers and decimal fractions with at most this many bytes and no exponent fit a double.
 const SURELY_FINITE: usize = 300;
 
 /// Returns the offset after a number: `-? (0 | [1-9][0-9]*) (. [0-9]+)? ([eE] [+-]? [0-9]+)?`
@@ -413,7 +412,7 @@ fn number(bytes: &[u8], start: usize) -> Result<usize, SyntaxError> {
     Ok(end)
 }
 
-/// Returns the offset after at least one digit.
+/// Returns the offset after one or more digits.
 #[inline(always)]
 fn digits(bytes: &[u8], first: usize) -> Result<usize, SyntaxError> {
     let mut at = first;
@@ -423,8 +422,8 @@ fn digits(bytes: &[u8], first: usize) -> Result<usize, SyntaxError> {
     if at > first { Ok(at) } else { Err(unexpected(bytes, at, INVALID_NUMBER, VALUE_END)) }
 }
 
-/// Returns the offset after a number with a fraction or exponent, or after a very long integer. Its integral part ends
-/// at `at`.
+/// Returns the offset after a number with a fraction or exponent, or a very long integer. Its integral part ends at
+/// `at`.
 #[inline(never)]
 fn real_number(bytes: &[u8], start: usize, mut at: usize) -> Result<usize, SyntaxError> {
     let mut is_finite = at - start <= SURELY_FINITE;
@@ -443,7 +442,7 @@ fn real_number(bytes: &[u8], start: usize, mut at: usize) -> Result<usize, Synta
     }
 }
 
-/// Returns the character of an escape, and the offset after the escape.
+/// Returns the character that an escape stands for, and the offset after it.
 #[inline(never)]
 pub(super) fn unescape(bytes: &[u8], at: usize) -> Result<(char, usize), SyntaxError> {
     let Some(escape) = bytes.get(at + 1) else { return Err(SyntaxError::new(STRING_END, bytes.len())) };
@@ -504,7 +503,7 @@ const VALUE_END: &str = "EOF while parsing a value";
 
 #[cold]
 fn no_value(bytes: &[u8], at: usize, open: &Container) -> SyntaxError {
-    // Not an empty array, which the scanner handles earlier.
+    // This is not an empty array, which is handled earlier.
     let is_end_of_array = peek(bytes, at) == b']' && open.token != NONE && !open.is_object;
     unexpected(bytes, at, if is_end_of_array { TRAILING_COMMA } else { "expected value" }, VALUE_END)
 }
@@ -529,7 +528,6 @@ fn no_end(bytes: &[u8], at: usize, open: &Container) -> SyntaxError {
     }
 }
 
-/// Returns the syntax error of an unexpected byte, or of an unexpected end.
 #[cold]
 fn unexpected(bytes: &[u8], at: usize, message: &'static str, message_at_end: &'static str) -> SyntaxError {
     if at < bytes.len() { SyntaxError::new(message, at + 1) } else { SyntaxError::new(message_at_end, at) }

@@ -7,7 +7,7 @@ use crate::Number;
 use super::index::{Document, Kind};
 use super::{Cursor, Encode, Members, Node, Object};
 
-/// Writes one value with any serde `Serializer`.
+/// Writes a value with any serde `Serializer`.
 ///
 /// # Errors
 ///
@@ -16,7 +16,7 @@ pub fn serialize<T: Encode + ?Sized, S: Serializer>(value: &T, serializer: S) ->
     value.encode().serialize(serializer)
 }
 
-/// Parses JSON text, because the serializer may have any format.
+/// JSON text must be parsed, because the serializer's format may not be JSON.
 impl Serialize for Node<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         match *self {

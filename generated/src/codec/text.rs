@@ -9,7 +9,7 @@ use crate::Error;
 use super::index::{BriefDocument, position};
 use super::{Decode, Encode, Members, Node, write};
 
-/// Decodes a JSON text. Only white space may follow the value.
+/// Decodes JSON text. Only white space may follow the value.
 ///
 /// # Errors
 ///
@@ -21,7 +21,7 @@ pub fn from_str<T: Decode>(text: &str) -> Result<T, Error> {
     }
 }
 
-/// Decodes a JSON text in UTF-8. Only white space may follow the value.
+/// Decodes UTF-8 encoded JSON text. Only white space may follow the value.
 ///
 /// # Errors
 ///
@@ -33,7 +33,7 @@ pub fn from_slice<T: Decode>(bytes: &[u8]) -> Result<T, Error> {
     }
 }
 
-/// Reads to the end, and decodes the bytes like [`from_slice`].
+/// Reads everything, and decodes it like [`from_slice`].
 ///
 /// # Errors
 ///
@@ -78,7 +78,7 @@ pub fn to_vec<T: Encode + ?Sized>(value: &T) -> Vec<u8> {
     bytes
 }
 
-/// Encodes as JSON text in UTF-8, without white space between tokens, and writes it to `writer` in one call.
+/// Encodes as UTF-8 JSON text, without white space between tokens, and passes it to `writer` in one call.
 ///
 /// # Errors
 ///
@@ -91,13 +91,12 @@ pub fn to_writer<T: Encode + ?Sized>(mut writer: impl Write, value: &T) -> Resul
 ///
 /// # Errors
 ///
-/// Returns an error if the value contains a [`Json`](crate::Json) that a `Value` cannot represent: text that is
-/// nested too deep, has a number beyond the range of doubles, or has a lone surrogate.
+/// Returns an error if the value contains a [`Json`](crate::Json) that a `Value` cannot represent: nested too deeply,
+/// with a number beyond the range of doubles, or with a lone surrogate.
 pub fn to_value<T: Encode + ?Sized>(value: &T) -> Result<Value, Error> {
     node_value(value.encode())
 }
 
-/// Adds the name of the type to the error of a result.
 pub(crate) fn named<T: Decode>(decoded: Result<T, Error>) -> Result<T, Error> {
     match decoded {
         Ok(value) => Ok(value),
@@ -105,7 +104,7 @@ pub(crate) fn named<T: Decode>(decoded: Result<T, Error>) -> Result<T, Error> {
     }
 }
 
-/// Creates the error of bytes that are not UTF-8. `valid` is the part before the first invalid byte.
+/// Creates the error for bytes that are not UTF-8. `valid` are all bytes before the first invalid one.
 #[cold]
 fn not_utf8(valid: &[u8]) -> Error {
     let text = std::str::from_utf8(valid).unwrap_or_default();
@@ -140,7 +139,7 @@ fn node_value(node: Node<'_>) -> Result<Value, Error> {
     })
 }
 
-/// Drops a value without recursion. The recursive drop of a deeply nested value could overflow the stack.
+/// Drops a value without recursion, because a deeply nested one could overflow the stack.
 fn dismantle(value: Value) {
     let mut pending = vec![value];
     while let Some(value) = pending.pop() {
@@ -152,7 +151,7 @@ fn dismantle(value: Value) {
     }
 }
 
-/// Returns whether two strings are equal. Unlike `==`, works in constants.
+/// `==` does not work in constants.
 pub(crate) const fn is_equal(a: &str, b: &str) -> bool {
     let (a, b) = (a.as_bytes(), b.as_bytes());
     let mut at = 0;

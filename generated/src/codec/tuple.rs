@@ -1,4 +1,4 @@
-//! Tuples: arrays whose first items each have a type.
+//! Tuples: arrays with a type for each leading item.
 
 use super::cursor::ElementCursors;
 use super::fields::read_items;
@@ -41,8 +41,8 @@ pub fn read_rest<T: DecodeInPlace>(items: ElementCursors<'_>, rest: &mut Vec<T>,
     read_items(items, rest, unread)
 }
 
-/// Implements the traits of a tuple. The arguments are the function that checks the size, the size, the index of each
-/// field, and the index of the field that holds the remaining elements.
+/// Implements the traits of a tuple. Arguments: the function that checks the size, the size, the index of each field,
+/// and the index of the field for the remaining elements.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! __tuple {

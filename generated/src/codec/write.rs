@@ -1,4 +1,4 @@
-//! Writes nodes as JSON text. Numbers are formatted by serde_json.
+//! Writes nodes as JSON text. serde_json formats the numbers.
 
 use serde::Serialize;
 
@@ -8,7 +8,6 @@ use super::encode::Sink;
 use super::scan::{EACH, first_byte, special};
 use super::{Elements, Members, Node, Object};
 
-/// Writes a value without white space between tokens.
 pub(crate) fn write(node: Node<'_>, out: &mut Vec<u8>) {
     match node {
         Node::Null => out.extend_from_slice(b"null"),
@@ -48,7 +47,6 @@ fn map(object: &dyn Object, out: &mut Vec<u8>) {
     }
 }
 
-/// The members of an object that is being written.
 pub(super) struct TextMembers<'a> {
     out: &'a mut Vec<u8>,
     /// The byte before the next member: `{` or `,`.
@@ -56,13 +54,12 @@ pub(super) struct TextMembers<'a> {
 }
 
 impl TextMembers<'_> {
-    /// Writes the version of JSON-RPC, as the first member.
+    /// Writes the JSON-RPC version, the first member.
     pub(super) fn version(&mut self) {
         self.out.extend_from_slice(br#"{"jsonrpc":"2.0""#);
         self.mark = b',';
     }
 
-    /// Copies the members of an object.
     pub(super) fn members_of(&mut self, object: JsonRef<'_>) {
         let members = object.inside(b'{').strip_suffix('}').unwrap_or_default();
         if !members.is_empty() {
@@ -81,7 +78,7 @@ impl TextMembers<'_> {
     }
 }
 
-/// Ends an array or object. Also writes the opening bracket if there were no elements or members.
+/// Ends an array or object. If it is empty, this also writes the opening bracket.
 fn close(mark: u8, [open, close]: &[u8; 2], out: &mut Vec<u8>) {
     if mark == *open {
         out.push(*open);
@@ -89,7 +86,7 @@ fn close(mark: u8, [open, close]: &[u8; 2], out: &mut Vec<u8>) {
     out.push(*close);
 }
 
-/// Bytes to reserve after a long text, so that a buffer that has just grown for it does not grow again.
+/// The room to reserve after a long text, so that a buffer that has grown for it does not grow again.
 pub(crate) const AFTER: usize = 64;
 
 #[inline(never)]
@@ -97,13 +94,13 @@ fn string(text: &str, out: &mut Vec<u8>) {
     quoted([b'"'], text, [b'"'], out);
 }
 
-/// Writes the name of a member after the byte before the member, which is `{` or `,`.
+/// Writes a member's name, preceded by `mark` (`{` or `,`).
 #[cfg(feature = "convert")]
 pub(crate) fn write_name(mark: u8, name: &str, out: &mut Vec<u8>) {
     quoted([mark, b'"'], name, *b"\":", out);
 }
 
-/// Writes a string with the bytes before and after it, which include the quotation marks.
+/// Writes a string between the given bytes, which include the quotes.
 #[inline(always)]
 fn quoted<const B: usize, const A: usize>(before: [u8; B], text: &str, after: [u8; A], out: &mut Vec<u8>) {
     out.reserve(text.len() + AFTER);
@@ -116,9 +113,9 @@ fn quoted<const B: usize, const A: usize>(before: [u8; B], text: &str, after: [u
     out.extend_from_slice(&after);
 }
 
-/// Writes a string that needs escapes. The output equals serde_json's; unescaped bytes are copied in bulk.
+/// Writes a string that needs escapes, exactly like serde_json. Copies the parts between escapes as a whole.
 fn escaped(mut text: &[u8], out: &mut Vec<u8>) {
-    // In prose, line ends and quotation marks need escapes.
+    // In prose, line breaks and quotes need escapes.
     out.reserve(text.len() + text.len() / 8 + AFTER);
     while let Some((plain, byte, rest)) = next_escape(text) {
         out.extend_from_slice(plain);
@@ -140,8 +137,7 @@ fn escaped(mut text: &[u8], out: &mut Vec<u8>) {
     out.extend_from_slice(text);
 }
 
-/// Returns the bytes before the next byte to escape, that byte, and the rest. Returns `None` if no byte needs an
-/// escape.
+/// Returns everything before the next byte to escape, that byte, and the rest. Returns `None` if there is no such byte.
 fn next_escape(text: &[u8]) -> Option<(&[u8], u8, &[u8])> {
     let (words, last) = text.as_chunks::<8>();
     let found = words.iter().map(|word| special(u64::from_le_bytes(*word))).enumerate().find(|(_, found)| *found != 0);
@@ -153,16 +149,16 @@ fn next_escape(text: &[u8]) -> Option<(&[u8], u8, &[u8])> {
     rest.split_first().map(|(byte, rest)| (plain, *byte, rest))
 }
 
-/// Returns whether a string needs escapes, because of a quotation mark, a backslash or a control character.
+/// Returns whether a string needs escapes, because of a quote, a backslash or a control character.
 #[inline]
 fn is_escaped(text: &[u8]) -> bool {
-    // The first and the last eight bytes may overlap. They cover most names.
+    // The first and the last eight bytes may overlap. Together they cover most names.
     let (Some(first), Some(last)) = (text.first_chunk(), text.last_chunk()) else { return is_escaped_word(text) };
     let ends = special(u64::from_ne_bytes(*first)) | special(u64::from_ne_bytes(*last));
     ends != 0 || text.len() > 16 && is_escaped_text(text)
 }
 
-/// Like [`is_escaped`], for less than eight bytes.
+/// Like [`is_escaped`], for fewer than eight bytes.
 #[inline]
 fn is_escaped_word(text: &[u8]) -> bool {
     let word = match (text.first_chunk(), text.last_chunk()) {
@@ -172,11 +168,11 @@ fn is_escaped_word(text: &[u8]) -> bool {
     special(word) != 0
 }
 
-/// Like [`is_escaped`], for all words of eight bytes. Ignores the bytes after the last word.
+/// Like [`is_escaped`], for whole words of eight bytes. Ignores the bytes after the last word.
 fn is_escaped_text(text: &[u8]) -> bool {
     let (words, _) = text.as_chunks::<8>();
     // Checking many words at once is faster than stopping at the first match. But long prose has a match near its
-    // beginning, so check in chunks.
+    // beginning, so this checks one chunk after the other.
     let found = |words: &[[u8; 8]]| words.iter().fold(0, |found, word| found | special(u64::from_ne_bytes(*word))) != 0;
     words.chunks(32).any(found)
 }

@@ -1,14 +1,14 @@
-//! Checks values by the tables of types. Unlike decoding, this builds no values, and needs no compiled types.
+//! Checks values against the tables of types. Unlike decoding, this builds no values and needs no compiled types.
 
 use crate::codec::{Cursor, Length, Literal, find_by};
 use crate::{Error, ErrorKind, Json, Number, Revision};
 
 use super::shape::{self, Member, Others, Shape, TypeId};
 
-/// Checks that the result of a request is valid in a revision, whose types need not be compiled in. Results of methods that the
-/// revision does not have are valid.
+/// Checks that the result of a request is valid in a revision, even if the revision's types are not compiled in. If the
+/// revision does not have the method, every result is valid.
 ///
-/// Assertions that the types do not express, such as `pattern`, are not checked.
+/// Assertions that the types cannot express, such as `pattern`, are not checked.
 ///
 /// ```
 /// use mcpgen_types::convert::check_result;
@@ -37,7 +37,7 @@ fn check(json: Cursor<'_>, id: TypeId) -> Result<(), Error> {
         Shape::Boolean if json.type_name() == "boolean" => Ok(()),
         Shape::Boolean => Err(json.mismatch("boolean")),
         Shape::String(_) if !json.is_string() => Err(json.mismatch("string")),
-        // Counting characters takes time.
+        // Without a limit, the characters need not be counted.
         Shape::String(Length { min: 0, max: None }) => Ok(()),
         Shape::String(length) => located(length.check_str(&json.as_str().unwrap_or_default())),
         Shape::Integer(is_unsigned, bounds) => {
@@ -120,7 +120,7 @@ fn check_object(json: Cursor<'_>, members: &'static [Member], others: Others) ->
     }
 }
 
-/// Returns the bit of a member, or 0 for one after the first 64.
+/// Returns the bit of a member, or 0 beyond the first 64.
 fn bit(index: usize) -> u64 {
     u32::try_from(index).ok().and_then(|index| 1_u64.checked_shl(index)).unwrap_or(0)
 }

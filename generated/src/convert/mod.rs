@@ -15,35 +15,35 @@ pub use outcome::{ConvertError, ConvertErrorKind, Converted, Lost, LostReason, P
 pub use shape::TypeId;
 use walk::Walk;
 
-/// A generated type, which [`convert`] converts to types of other revisions. Implemented for the types of all compiled
+/// A generated type that [`convert`] can convert to other revisions. Implemented for the types of all compiled
 /// revisions, except aliases.
 pub trait Convertible: Decode + Encode {
     /// The revision of the type.
     const REVISION: Revision;
-    /// The number of the type. Types of two revisions have the same number if they accept the same values, and define
-    /// the same members.
+    /// Identifies the type across revisions: two types share a number if they define the same members and accept the
+    /// same values.
     const TYPE: TypeId;
-    /// The row of the definition in the table of definitions.
+    /// The definition's row in the table of definitions.
     #[doc(hidden)]
     const DEFINITION: usize;
 }
 
-/// Converts a value to a type of another revision. Leaves out optional members that the target does not define, and
-/// lists them in [`Converted::lost`].
+/// Converts a value to a type of another revision. Optional members that the target does not define are dropped, and
+/// listed in [`Converted::lost`].
 ///
 /// # Errors
 ///
-/// Returns an error if the target cannot express a value that may not be left out, or requires a member that the value
+/// Returns an error if the target cannot express something that may not be dropped, or requires a member that the value
 /// does not have.
 pub fn convert<A: Convertible, B: Convertible>(value: &A) -> Result<Converted<B>, ConvertError> {
     convert_with(value, Policy::default())
 }
 
-/// Like [`convert`], with a policy for members and values that the target cannot express.
+/// Like [`convert`], with a policy for what the target cannot express.
 ///
 /// # Errors
 ///
-/// Returns the errors of [`convert`], and with [`Policy::Strict`] an error for each lost member.
+/// Returns the errors of [`convert`], and with [`Policy::Strict`] also an error for each member that would be lost.
 pub fn convert_with<A: Convertible, B: Convertible>(value: &A, policy: Policy) -> Result<Converted<B>, ConvertError> {
     let Converted { value: json, lost } = Conversion::between::<A, B>().apply(value, policy)?;
     match json.decode() {
@@ -52,7 +52,7 @@ pub fn convert_with<A: Convertible, B: Convertible>(value: &A, policy: Policy) -
     }
 }
 
-/// Converts a value to a type of another revision that accepts the same values. Compiles only for such types.
+/// Converts a value between two revisions whose types accept the same values. Any other pair of types does not compile.
 ///
 /// ```
 /// use mcpgen_types::convert::convert_equal;
@@ -65,7 +65,7 @@ pub fn convert_with<A: Convertible, B: Convertible>(value: &A, policy: Policy) -
 /// # Ok::<(), mcpgen_types::Error>(())
 /// ```
 ///
-/// Other types do not compile, because their conversion may lose members:
+/// This does not compile, because the conversion may lose members:
 ///
 /// ```compile_fail
 /// use mcpgen_types::convert::convert_equal;
@@ -82,13 +82,13 @@ pub fn convert_with<A: Convertible, B: Convertible>(value: &A, policy: Policy) -
 /// # Errors
 ///
 /// Returns an error if the value is nested more than [`MAX_DEPTH`](crate::codec::MAX_DEPTH) levels deep, or contains a
-/// number or text that is not JSON. Decoded values never do.
+/// number or text that is not JSON. This never happens with decoded values.
 pub fn convert_equal<A: Convertible, B: Convertible>(value: &A) -> Result<B, Error> {
     const { assert!(A::TYPE == B::TYPE, "the conversion may fail or lose members: use `convert`") };
     Json::from(value).decode()
 }
 
-/// A prepared conversion from a type of one revision to a type of another revision. Cheap to create and to copy.
+/// A conversion from a type of one revision to a type of another. Cheap to create and to copy.
 ///
 /// ```
 /// use mcpgen_types::convert::{Conversion, Policy};
@@ -110,29 +110,29 @@ pub struct Conversion {
 }
 
 impl Conversion {
-    /// Returns the conversion of a definition or inline type to its counterpart in another revision. Returns `None` if
-    /// one of the revisions does not have it.
+    /// Returns the conversion of a definition or inline type to its counterpart in another revision, or `None` if
+    /// either revision does not have it.
     #[must_use]
     pub fn of_definition(name: &str, from: Revision, to: Revision) -> Option<Self> {
         let row = shape::definition(name)?;
         Some(Self { from: shape::type_in(row, from)?, to: shape::counterpart(row, to)?, revision: to })
     }
 
-    /// Returns the conversion of a method's `params`. Returns `None` if one of the revisions does not have the method.
+    /// Returns the conversion of a method's `params`, or `None` if either revision does not have the method.
     #[must_use]
     pub fn of_params(method: &str, from: Revision, to: Revision) -> Option<Self> {
         let [source, target] = shape::method(method, from, to)?;
         Some(Self { from: source.0, to: target.0, revision: to })
     }
 
-    /// Returns the conversion of a request's result. Returns `None` if one of the revisions does not have the method.
+    /// Returns the conversion of a request's result, or `None` if either revision does not have the method.
     #[must_use]
     pub fn of_result(method: &str, from: Revision, to: Revision) -> Option<Self> {
         let [source, target] = shape::method(method, from, to)?;
         Some(Self { from: source.1, to: target.1, revision: to })
     }
 
-    /// Returns the conversion of a type to its counterpart in another revision. Returns `None` if that does not have it.
+    /// Returns the conversion of a type to its counterpart in another revision, or `None` if there is none.
     #[must_use]
     pub fn of_type<T: Convertible>(to: Revision) -> Option<Self> {
         Some(Self { from: T::TYPE, to: shape::counterpart(T::DEFINITION, to)?, revision: to })
@@ -150,7 +150,7 @@ impl Conversion {
         self.revision
     }
 
-    /// Returns whether both types are the same: nothing can fail, be lost or be added.
+    /// Returns whether both types are the same, so that nothing can fail, get lost or be added.
     #[must_use]
     pub fn is_identity(&self) -> bool {
         self.from == self.to
@@ -158,11 +158,11 @@ impl Conversion {
 
     /// Converts a value, which must be valid for the source type.
     ///
-    /// Assertions that the types do not express, such as `pattern`, are not checked until the result is decoded.
+    /// Assertions that the types cannot express, such as `pattern`, are not checked until the result is decoded.
     ///
     /// # Errors
     ///
-    /// Returns an error if the target cannot express a value that may not be left out, or requires a member that the
+    /// Returns an error if the target cannot express something that may not be dropped, or requires a member that the
     /// value does not have.
     pub fn apply<T: Encode + ?Sized>(&self, value: &T, policy: Policy) -> Result<Converted<Json>, ConvertError> {
         Walk::new(policy, self.revision).convert(value.encode(), self.from, self.to)

@@ -1,20 +1,20 @@
-//! Results of conversions: the value, what it lost, and errors.
+//! What a conversion returns: the value, what was lost, and errors.
 
 use std::fmt;
 
 use crate::{Error, ErrorKind, Revision};
 
-/// What a conversion does with members and values that the target revision cannot express.
+/// What to do with members and values that the target revision cannot express.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Policy {
-    /// The conversion fails.
+    /// Fail.
     Strict,
-    /// Optional members are left out.
+    /// Drop them if they are optional.
     #[default]
     Omit,
-    /// Members that the target does not define stay as unknown members, if it allows them. Other optional members are
-    /// left out.
+    /// Keep members that the target does not define as unknown members, if it allows those. Drop other optional
+    /// members.
     KeepUnknown,
 }
 
@@ -22,9 +22,9 @@ pub enum Policy {
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct Converted<T> {
-    /// The value in the target revision.
+    /// The value, in terms of the target revision.
     pub value: T,
-    /// What the target revision cannot express, in document order. Empty if the value is complete.
+    /// What the target revision cannot express, in document order.
     pub lost: Vec<Lost>,
 }
 
@@ -38,27 +38,27 @@ pub struct Converted<T> {
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Lost {
-    /// The path in the source document as a JSON Pointer (RFC 6901).
+    /// The path in the source document, as a JSON Pointer (RFC 6901).
     pub path: String,
-    /// The reason.
+    /// Why the target cannot express it.
     pub reason: LostReason,
     /// The target revision.
     pub revision: Revision,
 }
 
-/// The reason why a member was lost.
+/// Why a member was lost.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum LostReason {
-    /// The target does not define the member, which was left out.
+    /// The target does not define the member, so it was dropped.
     Undefined,
-    /// The target does not define the member, which stays as an unknown member.
+    /// The target does not define the member, so it was kept as an unknown member.
     Unknown,
-    /// The target defines the member but does not accept the value. The optional member was left out.
+    /// The target does not accept the value, so the optional member was dropped.
     Value(ErrorKind),
 }
 
-/// A value cannot be converted.
+/// Why a value could not be converted.
 ///
 /// `Display` writes one sentence with the revision and the path:
 ///
@@ -77,9 +77,9 @@ pub struct ConvertError {
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum ConvertErrorKind {
-    /// The target does not define the member, which may not be left out.
+    /// The target does not define the member, which may not be dropped.
     Undefined,
-    /// The target does not accept the value, and it may not be left out.
+    /// The target does not accept the value, which may not be dropped.
     Value(ErrorKind),
 }
 
@@ -88,12 +88,12 @@ impl ConvertError {
         Self { path, kind, revision }
     }
 
-    /// Creates the error of a converted value that the target type does not accept.
+    /// Creates the error for a converted value that the target type rejects.
     pub(super) fn decoding(error: &Error, revision: Revision) -> Self {
         Self { path: error.path(), kind: ConvertErrorKind::Value(error.kind().clone()), revision }
     }
 
-    /// Returns the path as a JSON Pointer (RFC 6901). The path of a missing member ends in its name.
+    /// Returns the path as a JSON Pointer (RFC 6901). For a missing member, it ends in the member's name.
     #[must_use]
     pub fn path(&self) -> &str {
         &self.path
@@ -111,7 +111,6 @@ impl ConvertError {
         self.revision
     }
 
-    /// Returns the error as the reason why an optional member is left out.
     pub(super) fn into_reason(self) -> LostReason {
         match self.kind {
             ConvertErrorKind::Undefined => LostReason::Undefined,

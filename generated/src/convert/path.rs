@@ -1,6 +1,6 @@
-//! The path of a value during a conversion, without an allocation.
+//! Paths to the current value that need no allocation.
 
-/// The path of a value, from the innermost step outwards.
+/// A path as a linked list. The innermost step comes first.
 #[derive(Clone, Copy)]
 pub(super) struct Path<'p>(Option<(&'p Path<'p>, Step<'p>)>);
 
@@ -21,7 +21,7 @@ impl<'p> Path<'p> {
         Self(Some((self, Step::Index(index))))
     }
 
-    /// Returns the name of the member that the value belongs to.
+    /// Returns the name of the innermost member around the value.
     pub(super) fn name(&self) -> Option<&'p str> {
         match self.0? {
             (_, Step::Key(name)) => Some(name),
@@ -29,7 +29,6 @@ impl<'p> Path<'p> {
         }
     }
 
-    /// Returns the path as a JSON Pointer.
     #[cold]
     pub(super) fn pointer(&self) -> String {
         let mut pointer = String::with_capacity(64);

@@ -1,20 +1,19 @@
-//! The types of all revisions, as rows of the generated tables.
+//! The types of all revisions, as rows of generated tables.
 
 use super::source::is_literal;
 use crate::Revision;
 use crate::codec::{Bounds, Condition, Guard, Length, Literal, Node};
 use crate::conversions::{DEFINITIONS, METHODS, RENAMED, RESPELLED, RULES, SHAPES};
 
-/// The number of a type. Types that are equal in several revisions have the same number.
+/// The number of a type. Types that are equal in several revisions share it.
 pub type TypeId = u16;
 
-/// In a table, a type that a revision does not have.
+/// There is no such type in the revision.
 pub(crate) const NO_TYPE: TypeId = TypeId::MAX;
 
-/// The type that accepts every value.
+/// The type that accepts everything.
 pub(super) const ANY: TypeId = 0;
 
-/// The values that a type accepts.
 #[derive(Clone, Copy, Debug)]
 #[allow(dead_code, reason = "not every set of schemas has all shapes")]
 pub(crate) enum Shape {
@@ -22,29 +21,29 @@ pub(crate) enum Shape {
     Never,
     Boolean,
     String(Length),
-    /// Integers within bounds, and whether they have no sign.
+    /// Whether the integers are unsigned, and their range.
     Integer(bool, Bounds),
     Number(Bounds),
     Values(&'static [Literal]),
     List(TypeId, Length),
-    /// The types of the first items, and of the others, if the array may have more.
+    /// The types of the leading items, and of further ones if there may be any.
     Tuple(&'static [TypeId], Option<TypeId>),
-    /// The named members, the others, and if the object has another form, the rule and the type of that form.
+    /// Named members, other members, and if the object can be written in another form, the rule and the type of that
+    /// form.
     Object(&'static [Member], Others, Option<(usize, TypeId)>),
     Union(&'static [Guard], &'static [TypeId]),
 }
 
-/// A named member.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Member {
     pub(super) name: &'static str,
     pub(super) is_required: bool,
     pub(super) content: TypeId,
-    /// The rule, by its index.
+    /// An index into the rules.
     rule: Option<usize>,
 }
 
-/// Members that an object does not name.
+/// What is known about members that an object does not name.
 #[derive(Clone, Copy, Debug)]
 #[allow(dead_code, reason = "not every set of schemas has closed objects")]
 pub(crate) enum Others {
@@ -53,27 +52,27 @@ pub(crate) enum Others {
     Closed,
 }
 
-/// A named rule for members.
+/// What to do with a member that one of the revisions lacks.
 #[derive(Clone, Copy, Debug)]
 #[allow(dead_code, reason = "not every set of schemas needs all rules")]
 pub(crate) enum Rule {
-    /// Revisions without the member behave as if it had this value.
+    /// A revision without the member behaves as if it had this value.
     Default(Literal, OtherValues),
-    /// The member is the name of the target revision.
+    /// Set it to the name of the target revision.
     Revision,
-    /// The member is a random identifier.
+    /// Set it to a random identifier.
     Unique,
-    /// The member stays if the target does not define it.
+    /// Keep it, even if the target does not define it.
     Kept,
-    /// The member may not be left out.
+    /// Fail instead of dropping it.
     Needed,
-    /// The constant is not added.
+    /// Do not add the constant.
     Given,
-    /// A list with one element is the same as the element.
+    /// A list of one element is equivalent to the element.
     Unwrapped,
 }
 
-/// What happens to other values than the default if the target does not define the member.
+/// What to do with a non-default value if the target does not define the member.
 #[derive(Clone, Copy, Debug)]
 #[allow(dead_code, reason = "not every set of schemas needs all rules")]
 pub(crate) enum OtherValues {
@@ -82,12 +81,12 @@ pub(crate) enum OtherValues {
     Kept,
 }
 
-/// A rule that writes a list of objects as one list for each of their members.
+/// Turns a list of objects into a list for each member.
 #[derive(Debug)]
 pub(crate) struct Respelled {
-    /// The member with the list of objects.
+    /// The member that holds the list of objects.
     pub(crate) member: &'static str,
-    /// The members of these objects, with the members that list their values.
+    /// Members of the objects, each with the member that lists its values.
     pub(crate) columns: &'static [(&'static str, &'static str)],
 }
 
@@ -104,18 +103,17 @@ pub(crate) const fn guard(when: &'static [Condition], variant: usize) -> Guard {
 }
 
 impl Member {
-    /// Sets the rule for the member.
     pub(crate) const fn by(self, rule: usize) -> Self {
         Self { rule: Some(rule), ..self }
     }
 
-    /// Returns whether the member's value is the same in the target.
+    /// Returns whether the value can be copied unchanged.
     #[inline]
     pub(super) fn is_copied(&self, target: &Self) -> bool {
         self.content == target.content && self.rule.is_none()
     }
 
-    /// Returns whether revisions without the member behave as if it had this value.
+    /// Returns whether a missing member means the same as this value.
     #[inline]
     pub(super) fn is_default(&self, node: Node<'_>) -> bool {
         matches!(self.rule(), Some(Rule::Default(default, _)) if is_literal(node, &default))
@@ -131,12 +129,12 @@ impl Shape {
         SHAPES.get(usize::from(id)).unwrap_or(&Self::Any)
     }
 
-    /// Returns whether objects of the type may have a member with this name.
+    /// Returns whether objects of the type can have a member with this name.
     pub(super) fn names(&self, name: &str) -> bool {
         match self {
             Self::Any => true,
             Self::Object(members, ..) => members.iter().any(|member| member.name == name),
-            // Variants of variants are unions only in unusual schemas.
+            // A union within a union is so rare that this ignores it.
             Self::Union(_, variants) => variants.iter().any(|variant| match Self::of(*variant) {
                 Self::Object(members, ..) => members.iter().any(|member| member.name == name),
                 _ => false,
@@ -145,7 +143,6 @@ impl Shape {
         }
     }
 
-    /// Returns whether the type may accept arrays.
     pub(super) fn has_arrays(&self) -> bool {
         match self {
             Self::Any | Self::List(..) | Self::Tuple(..) => true,
@@ -157,23 +154,22 @@ impl Shape {
     }
 }
 
-/// Returns the rule that writes a type in another form.
 pub(super) fn respelling(rule: usize) -> Option<&'static Respelled> {
     RESPELLED.get(rule)
 }
 
-/// Returns the row of a definition or an inline type.
+/// Returns the row of a definition or inline type.
 pub(super) fn definition(name: &str) -> Option<usize> {
     DEFINITIONS.binary_search_by(|(known, _)| (*known).cmp(name)).ok()
 }
 
-/// Returns the type of a row in a revision.
+/// Returns the type that a row has in a revision.
 pub(super) fn type_in(row: usize, revision: Revision) -> Option<TypeId> {
     let (_, types) = DEFINITIONS.get(row)?;
     types.get(revision.index?).copied().filter(|id| *id != NO_TYPE)
 }
 
-/// Returns the type of a row in another revision, where it may have another name.
+/// Returns the type of a row in another revision, which may use another name for it.
 pub(super) fn counterpart(row: usize, revision: Revision) -> Option<TypeId> {
     type_in(row, revision).or_else(|| {
         let (name, _) = DEFINITIONS.get(row)?;
@@ -186,8 +182,7 @@ pub(super) fn counterpart(row: usize, revision: Revision) -> Option<TypeId> {
     })
 }
 
-/// Returns the types of the params and the result of a method in two revisions. Returns `None` if one of them does not have
-/// the method.
+/// Returns the types of a method's params and result in two revisions, or `None` if one of them lacks it.
 pub(super) fn method(name: &str, from: Revision, to: Revision) -> Option<[(TypeId, TypeId); 2]> {
     let row = METHODS.binary_search_by(|(known, _)| (*known).cmp(name)).ok()?;
     let (_, types) = METHODS.get(row)?;

@@ -1,4 +1,4 @@
-//! Source values: JSON text as nodes in document order, comparisons, and the variants of unions.
+//! Reads source values: JSON text as nodes in document order, comparisons, and the variants of unions.
 
 use std::borrow::Cow;
 
@@ -7,15 +7,15 @@ use crate::{Error, Number};
 
 use super::shape::Respelled;
 
-/// A JSON value that keeps the order of members and the text of numbers.
+/// A JSON value that preserves the order of members and the spelling of numbers.
 pub(super) enum Tree<'a> {
     Null,
     Bool(bool),
-    /// The text of a number.
+    /// The text of the number.
     Number(&'a str),
     String(Cow<'a, str>),
     Array(List<'a>),
-    /// Read from the document each time, because a tree of small objects would take many times their text.
+    /// Read from the document each time, because a tree of small objects would take many times the memory of its text.
     Object(CursorMembers<'a>),
     Respelled(Fields<'a>),
 }
@@ -46,9 +46,9 @@ impl<'a> Tree<'a> {
         }
     }
 
-    /// Writes an object in the form of a rule: a list of objects becomes one list for each of their members.
+    /// Rewrites an object according to a rule: a list of objects becomes a list for each member.
     ///
-    /// Returns `None` if the objects do not have these members.
+    /// Returns `None` if the objects lack these members.
     pub(super) fn respelled(json: Cursor<'a>, rule: &Respelled) -> Option<Self> {
         let mut fields = Vec::new();
         for (name, value) in json.members().ok()? {
@@ -105,11 +105,11 @@ impl Object for Fields<'_> {
     }
 }
 
-/// Calls `read` with a node that is not JSON text, except for the text of a number.
+/// Calls `read` with a node that is not JSON text, unless it is the text of a number.
 ///
 /// # Errors
 ///
-/// Returns an error if the text is not JSON, or nested too deep.
+/// Returns an error if the text is not JSON, or nested too deeply.
 pub(super) fn read<R>(node: Node<'_>, read: impl FnOnce(Node<'_>) -> R) -> Result<R, Error> {
     match node {
         Node::Json(text) if !is_number(text) => {
@@ -125,7 +125,6 @@ pub(super) fn is_number(text: &str) -> bool {
     text.starts_with(|first: char| first == '-' || first.is_ascii_digit())
 }
 
-/// Returns the value of a number.
 pub(super) fn number(node: Node<'_>) -> Option<Number> {
     match node {
         Node::Unsigned(integer) => Some(integer.into()),
@@ -141,7 +140,7 @@ pub(super) fn number(node: Node<'_>) -> Option<Number> {
     }
 }
 
-/// Returns the JSON type of a value, or of all values if the value is text that is not JSON.
+/// Returns the JSON type of a value, or all types for text that is not JSON.
 pub(super) fn json_type(node: Node<'_>) -> JsonTypes {
     match node {
         Node::Null => JsonTypes::NULL,
@@ -158,7 +157,6 @@ pub(super) fn json_type(node: Node<'_>) -> JsonTypes {
     }
 }
 
-/// Returns whether a value equals a literal.
 #[inline(never)]
 pub(super) fn is_literal(node: Node<'_>, literal: &Literal) -> bool {
     match (literal, node) {
@@ -178,7 +176,6 @@ pub(super) fn is_literal(node: Node<'_>, literal: &Literal) -> bool {
     }
 }
 
-/// An encoded value.
 pub(super) struct Encoded<'a>(pub(super) Node<'a>);
 
 impl Encode for Encoded<'_> {
@@ -187,14 +184,14 @@ impl Encode for Encoded<'_> {
     }
 }
 
-/// The value of a tag that selects a variant, and its path.
+/// A tag that selects a variant: its path and its value.
 #[derive(Clone, Copy)]
 pub(super) struct Tag {
     path: &'static [&'static str],
     value: &'static str,
 }
 
-/// Selects the variant of a value. Also returns the tag, if it alone decides.
+/// Selects the variant of a value. Also returns the tag if it alone decides.
 pub(super) fn variant_and_tag(node: Node<'_>, guards: &'static [Guard]) -> Option<(usize, Option<Tag>)> {
     let index = variant(node, guards)?;
     let mut deciding = guards.iter().filter(|guard| guard.variant == index);
@@ -205,7 +202,7 @@ pub(super) fn variant_and_tag(node: Node<'_>, guards: &'static [Guard]) -> Optio
     Some((index, tag))
 }
 
-/// Selects the variant of a value with this tag. Returns `None` if the tag alone does not decide.
+/// Selects a variant by tag, or returns `None` if the tag alone does not decide.
 pub(super) fn tagged_variant(known: Tag, guards: &[Guard]) -> Option<usize> {
     for guard in guards {
         let is_value = |literal: &Literal| is_literal(Node::Str(known.value), literal);
@@ -216,11 +213,10 @@ pub(super) fn tagged_variant(known: Tag, guards: &[Guard]) -> Option<usize> {
     None
 }
 
-/// Selects the variant of a value.
 pub(super) fn variant(node: Node<'_>, guards: &[Guard]) -> Option<usize> {
     let mut rest = guards;
     while let Some(guard) = rest.first() {
-        // Most unions have one guard for each value of a tag. These look the tag up once.
+        // Most unions have a guard for each value of a tag, so the tag is looked up only once.
         let [Condition::Value(path, _)] = guard.when else {
             if guard.when.iter().all(|condition| holds(node, condition)) {
                 return Some(guard.variant);
@@ -246,7 +242,7 @@ pub(super) fn variant(node: Node<'_>, guards: &[Guard]) -> Option<usize> {
 /// Returns the values that the guard accepts at the path, if it checks nothing else.
 fn tag(guard: &Guard, path: &[&str]) -> Option<&'static [Literal]> {
     match guard.when {
-        // Equal paths mostly are the same in memory.
+        // Equal paths usually have the same address.
         [Condition::Value(other, literals)] if std::ptr::eq(*other, path) || *other == path => Some(literals),
         _ => None,
     }
@@ -263,7 +259,7 @@ fn holds(node: Node<'_>, condition: &Condition) -> bool {
     }
 }
 
-/// Returns whether there is a value at the path for which `test` holds.
+/// Returns whether there is a value at the path that passes `test`.
 fn at(node: Node<'_>, path: &[&str], test: &mut dyn FnMut(Node<'_>) -> bool) -> bool {
     let Some((step, rest)) = path.split_first() else { return test(node) };
     match node {

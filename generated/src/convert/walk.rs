@@ -1,4 +1,4 @@
-//! Writes a value of one type as a value of another type, in one pass over the source.
+//! Rewrites a value of one type as a value of another, in one pass over the source.
 
 use std::hash::{BuildHasher, RandomState};
 
@@ -12,34 +12,33 @@ use super::path::Path;
 use super::shape::{ANY, Member, OtherValues, Others, Rule, Shape, TypeId, respelling};
 use super::source::{Encoded, Tree, is_literal, is_number, number, tagged_variant, variant, variant_and_tag};
 
-/// The text of the converted value, and what it lost.
+/// The text written so far, and what it lost.
 pub(super) struct Walk {
     policy: Policy,
     revision: Revision,
     out: Vec<u8>,
     lost: Vec<Lost>,
-    /// The guards of the outermost unions around the current value, and the number of all of these unions.
+    /// The guards of the outermost unions around the current value, and the total number of unions around it.
     guards: ([&'static [Guard]; MAX_GUARDS], usize),
-    /// The number of places where the text differs from the source and that one of these guards may read.
+    /// The number of changes that one of these guards may look at.
     changes: usize,
 }
 
-/// The error is boxed, because a result of one word is passed on faster.
+/// The error is boxed, because a result of one word is faster to pass on.
 type Written = Result<(), Box<ConvertError>>;
 
-/// The members of an object in the source and in the target.
+/// The members of an object, in source and target.
 struct Objects {
     from: (&'static [Member], Others),
     to: (&'static [Member], Others),
 }
 
-/// The progress in an object.
 struct Progress {
-    /// Where the text of the object begins.
+    /// Where its text begins.
     start: usize,
-    /// The first 64 of the target's members that occurred, as bits.
+    /// Which of the target's first 64 members have been written.
     seen: u64,
-    /// Where the search for the next name starts, in the source and in the target.
+    /// Where to continue searching for names, in source and target.
     next: (usize, usize),
 }
 
@@ -56,7 +55,6 @@ impl Walk {
         }
     }
 
-    /// Converts a whole value.
     pub(super) fn convert(mut self, node: Node<'_>, from: TypeId, to: TypeId) -> Result<Converted<Json>, ConvertError> {
         self.value(node, from, to, &Path::ROOT).map_err(|error| *error)?;
         // The encoder writes only UTF-8.
@@ -73,7 +71,7 @@ impl Walk {
         self.other_type(node, from, to, path)
     }
 
-    /// Like [`Self::value`], for two types that differ.
+    /// Like [`Self::value`], for types that differ.
     fn other_type(&mut self, node: Node<'_>, from: TypeId, to: TypeId, path: &Path<'_>) -> Written {
         if let Node::Json(text) = node
             && !is_number(text)
@@ -121,7 +119,7 @@ impl Walk {
         self.other_type(Tree::of(document.root()).encode(), from, to, path)
     }
 
-    /// Writes an object in its other form, and converts that.
+    /// Rewrites an object in its other form, and converts that.
     fn respelled(&mut self, node: Node<'_>, rule: usize, other: TypeId, to: TypeId, path: &Path<'_>) -> Written {
         let text = crate::to_string(&Encoded(node));
         let document = Document::read(text).map_err(|error| self.refusal(path, error.kind().clone()))?;
@@ -131,7 +129,7 @@ impl Walk {
         self.value(tree.encode(), other, to, path)
     }
 
-    /// Converts to a union, of which the source selects the variant `chosen`. The result must select the same one.
+    /// Converts to a union. `chosen` is the variant that the source selects. The result must select the same one.
     fn union(
         &mut self,
         node: Node<'_>,
@@ -159,7 +157,8 @@ impl Walk {
         path: &Path<'_>,
     ) -> Written {
         let (start, lost, changes) = (self.out.len(), self.lost.len(), self.changes);
-        // A second attempt is necessary if a member that the guards read was added or left out.
+        // If a member that guards look at was added or dropped, the result may select another variant, so this tries
+        // once more.
         for _ in 0..2 {
             let Some(to) = chosen.and_then(|index| variants.get(index)) else { break };
             self.value(node, from, *to, path)?;
@@ -203,7 +202,6 @@ impl Walk {
         Ok(())
     }
 
-    /// Writes a member.
     #[inline]
     fn member(
         &mut self,
@@ -230,7 +228,7 @@ impl Walk {
         }
     }
 
-    /// Writes a member that is not copied as it is.
+    /// Writes a member that cannot be copied unchanged.
     #[inline(never)]
     fn other_member(
         &mut self,
@@ -279,7 +277,7 @@ impl Walk {
         }
     }
 
-    /// Handles a member that only the source defines, and whose value is not the default.
+    /// Handles a member that only the source defines, with a non-default value.
     fn undefined(&mut self, member: &Member, node: Node<'_>, others: Others, start: usize, path: &Path<'_>) -> Written {
         let is_open = matches!(others, Others::Open);
         match member.rule() {
@@ -314,14 +312,13 @@ impl Walk {
         Ok(())
     }
 
-    /// Writes a member as it is.
     fn keep(&mut self, name: &str, node: Node<'_>, start: usize) -> Written {
         self.name(name, start);
         write(node, &mut self.out);
         Ok(())
     }
 
-    /// Leaves out a member that the target does not define.
+    /// Drops a member that the target does not define.
     fn leave_out(&mut self, path: &Path<'_>) -> Written {
         if self.policy == Policy::Strict {
             return Err(self.undefined_error(path));
@@ -359,7 +356,7 @@ impl Walk {
         self.lost.push(Lost { path: path.pointer(), reason, revision: self.revision });
     }
 
-    /// Adds a required member that the source does not have.
+    /// Adds a required member that the source lacks.
     fn add(&mut self, member: &Member, start: usize, path: &Path<'_>) -> Written {
         let path = &path.key(member.name);
         let unique;
@@ -385,7 +382,7 @@ impl Walk {
         self.value(value.encode(), ANY, member.content, path)
     }
 
-    /// Converts a list with one element like the element, if the target has no lists.
+    /// If the target has no lists, converts a list of one element as that element.
     fn unwrapped(&mut self, node: Node<'_>, from: TypeId, to: TypeId, path: &Path<'_>) -> Written {
         if Shape::of(to).has_arrays() {
             return self.value(node, from, to, path);
@@ -468,13 +465,13 @@ impl Walk {
         }
     }
 
-    /// Writes the name of a member. `start` is where the text of the object begins.
+    /// Writes a member's name. `start` is where the object's text begins.
     fn name(&mut self, name: &str, start: usize) {
         let mark = if self.out.len() == start { b'{' } else { b',' };
         write_name(mark, name, &mut self.out);
     }
 
-    /// Takes back the text and the losses after a place.
+    /// Undoes everything after these positions.
     fn truncate(&mut self, out: usize, lost: usize) {
         self.out.truncate(out);
         self.lost.truncate(lost);
@@ -496,10 +493,10 @@ impl Walk {
     }
 }
 
-/// The number of unions in each other whose guards a conversion remembers.
+/// The number of nested unions whose guards are tracked.
 const MAX_GUARDS: usize = 4;
 
-/// The number of members in [`Progress::seen`].
+/// The number of members that [`Progress::seen`] covers.
 const MASK: usize = u64::BITS as usize;
 
 impl Progress {
@@ -514,7 +511,6 @@ impl Progress {
     }
 }
 
-/// Returns whether an object has a member.
 fn has(object: &dyn Object, wanted: &str) -> bool {
     let mut found = false;
     object.members(&mut Members::new(&mut |name, _| found |= name == wanted));
@@ -527,12 +523,12 @@ fn has_other_form(from: TypeId, target: &Shape) -> bool {
         || matches!(Shape::of(from), Shape::Union(..))
 }
 
-/// Returns whether a type has the member that a rule writes in another form.
+/// Returns whether a type has the member that the rule rewrites.
 fn is_spelled(rule: usize, target: &Shape) -> bool {
     respelling(rule).is_none_or(|rule| target.names(rule.member))
 }
 
-/// Finds a member whose name is the same text in memory as that of another, as most equal names of the tables are.
+/// Finds a member whose name is the same string in memory, as equal names in the tables usually are.
 #[inline(always)]
 fn find_same(members: &'static [Member], other: &Member, next: &mut usize) -> Option<(usize, &'static Member)> {
     let start = *next;
@@ -541,7 +537,7 @@ fn find_same(members: &'static [Member], other: &Member, next: &mut usize) -> Op
     Some((index, members.get(index)?))
 }
 
-/// Finds a member by name. Starts at `next`, because members mostly occur in this order.
+/// Finds a member by name. Starts at `next`, because members usually come in this order.
 #[inline(never)]
 fn find(members: &'static [Member], name: &str, next: &mut usize) -> Option<(usize, &'static Member)> {
     let index = find_by(members, *next, name.as_bytes(), |member| member.name);
@@ -550,7 +546,7 @@ fn find(members: &'static [Member], name: &str, next: &mut usize) -> Option<(usi
     Some((index, member))
 }
 
-/// Describes a value for error messages: a scalar as JSON text, an array or object by its type.
+/// Describes a value for an error: a scalar as JSON text, and an array or object by its type.
 #[cold]
 fn describe(node: Node<'_>) -> String {
     match node {
@@ -571,7 +567,7 @@ fn kind_of_refusal(root: Cursor<'_>, guards: &[Guard]) -> ErrorKind {
     }
 }
 
-/// Returns an identifier that is unlikely to occur twice. It need not be secret, so the random keys of hash maps are
+/// Returns an identifier that is unlikely to repeat. It need not be secret, so the random keys of hash maps are good
 /// enough.
 fn random() -> String {
     let half = || RandomState::new().hash_one(());

@@ -49,8 +49,8 @@ pub struct Json(Repr);
 #[derive(Clone)]
 enum Repr {
     Text(String),
-    /// A value that is still part of a message, so that it is not scanned again. Boxed, so that a `Json` is no larger than
-    /// a `String`.
+    /// A value that is still part of its message, so that it need not be scanned again. The box makes a `Json` as small
+    /// as a `String`.
     Indexed(Box<(Document<'static>, Place)>),
 }
 
@@ -63,11 +63,11 @@ impl Json {
         Self::from_text("null")
     }
 
-    /// Checks a JSON text, and keeps it without the white space between values.
+    /// Checks JSON text, and keeps it without insignificant white space.
     ///
     /// # Errors
     ///
-    /// Returns an error if the text is not JSON, or is nested too deep.
+    /// Returns an error if the text is not JSON, or is nested too deeply.
     pub fn parse(text: impl Into<String>) -> Result<Self, Error> {
         let document = Document::read(text.into())?;
         Ok(match document.is_compact() {
@@ -76,7 +76,7 @@ impl Json {
         })
     }
 
-    /// Decodes the value. Lines and columns in errors count from the beginning of the value.
+    /// Decodes the value. Lines and columns in errors are relative to the value.
     ///
     /// # Errors
     ///
@@ -88,7 +88,7 @@ impl Json {
         }
     }
 
-    /// Checks that the value is valid for a type, like [`decode`](Self::decode).
+    /// Checks whether [`decode`](Self::decode) would succeed.
     ///
     /// # Errors
     ///
@@ -98,12 +98,12 @@ impl Json {
         checked.map_err(|error| error.with_type_name(T::NAME).without_position())
     }
 
-    /// Reads the value through a cursor.
+    /// Gives access to the value through a cursor.
     ///
     /// # Errors
     ///
-    /// Returns an error if the value is nested too deep, or if the text is not JSON. The latter happens only if the
-    /// value was created from a type that encodes invalid JSON.
+    /// Returns an error if the value is nested too deeply or its text is not JSON. The second happens only if a type
+    /// has encoded invalid JSON.
     pub fn read<R>(&self, read: impl FnOnce(Cursor<'_>) -> R) -> Result<R, Error> {
         match &self.0 {
             Repr::Indexed(part) => Ok(read(part.0.at(part.1))),
@@ -126,25 +126,23 @@ impl Json {
     ///
     /// Returns an error if the value cannot be represented in JSON.
     pub fn serialize<T: serde::Serialize + ?Sized>(value: &T) -> Result<Self, Error> {
-        // Checked, because a `Serialize` may write any text.
+        // A `Serialize` impl can write any text.
         Self::parse(serde_json::to_string(value).map_err(|error| Error::json(&error.to_string()))?)
     }
 
     /// Returns the value as a tree.
     ///
-    /// Values that a tree cannot represent become `null`. They exist only if the value was created from a type that
-    /// encodes invalid JSON.
+    /// A value that a tree cannot represent becomes `null`. This happens only if a type has encoded invalid JSON.
     #[must_use]
     pub fn to_value(&self) -> Value {
         self.as_ref().to_value()
     }
 
-    /// Extracts a part of the value, and reuses the memory of the whole value for it. Also returns the other result of
-    /// `find`.
+    /// Extracts a part of the value, in the memory of the whole. Also returns the first result of `find`.
     ///
     /// # Errors
     ///
-    /// Returns the same errors as [`read`](Self::read).
+    /// Fails like [`read`](Self::read).
     pub fn into_part<R>(self, find: impl FnOnce(Cursor<'_>) -> (R, Option<Place>)) -> Result<(R, Option<Self>), Error> {
         let mut indexed = match self.0 {
             Repr::Indexed(part) => part,
@@ -161,8 +159,8 @@ impl Json {
         Ok((found, part))
     }
 
-    /// Returns the memory that the value owns, in bytes: its text, or the text and the index of the message that it was
-    /// part of.
+    /// Returns the memory that the value owns, in bytes: its text, or the text and index of the message that it is
+    /// still part of.
     #[must_use]
     pub fn owned_bytes(&self) -> usize {
         match &self.0 {
@@ -180,7 +178,7 @@ impl Json {
         }
     }
 
-    /// Returns the JSON text. Reuses the memory that the text was read into.
+    /// Returns the JSON text in the memory that it was read into.
     #[must_use]
     pub fn into_text(self) -> String {
         match self.0 {
@@ -189,8 +187,8 @@ impl Json {
         }
     }
 
-    /// Returns a copy of the object with one more member, before the others, or `None` if the value is not an object.
-    /// Does not check whether a member of this name already exists.
+    /// Returns a copy of the object with an additional first member, or `None` if the value is not an object. Does not
+    /// check whether the name already exists.
     #[must_use]
     pub fn with_first_member<T: Encode + ?Sized>(&self, name: &str, value: &T) -> Option<Self> {
         let text = self.text();
@@ -207,27 +205,27 @@ impl Json {
         Some(Self::from_utf8(bytes))
     }
 
-    /// Extracts the value at a place of a document. Takes over the memory of the document.
+    /// Extracts a value from a document, in the memory of the document.
     ///
     /// # Errors
     ///
-    /// Returns [`ErrorKind::Depth`](crate::ErrorKind::Depth) if the document is nested too deep.
+    /// Returns [`ErrorKind::Depth`](crate::ErrorKind::Depth) if the document is nested too deeply.
     pub fn extract(document: Document<'static>, place: Place) -> Result<Self, Error> {
         document.check_depth()?;
         Ok(Self::indexed(document, place))
     }
 
-    /// Creates a value from JSON text without white space between values.
+    /// `text` must be JSON without insignificant white space.
     pub(crate) fn from_text(text: impl Into<String>) -> Self {
         Self(Repr::Text(text.into()))
     }
 
-    /// Creates a value without text, which is not valid JSON.
+    /// Returns an empty text, which is not valid JSON.
     pub(crate) const fn blank() -> Self {
         Self(Repr::Text(String::new()))
     }
 
-    /// Returns the text for changes. Copies the text if the value is still part of a message.
+    /// Returns the text, which may then be changed. A value that is still part of a message is copied first.
     fn text_mut(&mut self) -> &mut String {
         if let Repr::Indexed(_) = self.0 {
             *self = Self::from_text(std::mem::replace(self, Self::blank()).into_text());
@@ -238,12 +236,12 @@ impl Json {
         }
     }
 
-    /// Creates a value from bytes that the encoder has written.
+    /// `text` must come from the encoder.
     fn from_utf8(text: Vec<u8>) -> Self {
         String::from_utf8(text).map_or_else(|_| Self::null(), Self::from_text)
     }
 
-    /// Like [`extract`](Self::extract), for a document that is known not to be nested too deep.
+    /// Like [`extract`](Self::extract), for a document that is certainly not nested too deeply.
     pub(crate) fn indexed(document: Document<'static>, place: Place) -> Self {
         if document.is_compact() {
             return Self(Repr::Indexed(Box::new((document, place))));
@@ -251,7 +249,7 @@ impl Json {
         Self::from_text(document.at(place).compact_text())
     }
 
-    /// Returns the member with this name, or `None` if the value has no such member.
+    /// Returns a member by name.
     #[must_use]
     pub fn get(&self, name: &str) -> Option<JsonRef<'_>> {
         match &self.0 {
@@ -260,12 +258,12 @@ impl Json {
         }
     }
 
-    /// Returns the number of entries that the value has in an index: one for each value and each name, and one for the
-    /// end of each array and object.
+    /// Returns the number of index entries of the value: one for each value and name, and one for the end of each array
+    /// and object.
     ///
     /// # Errors
     ///
-    /// Returns the same errors as [`read`](Self::read).
+    /// Fails like [`read`](Self::read).
     pub fn entries(&self) -> Result<usize, Error> {
         self.read(|json| json.entries())
     }
@@ -277,7 +275,6 @@ impl Json {
     }
 }
 
-/// The functions of [`JsonRef`].
 macro_rules! readers {
     ($($(#[$doc:meta])* $name:ident($($arg:ident: $type:ty),*) -> $result:ty;)*) => {
         impl Json {
@@ -298,22 +295,22 @@ readers! {
     /// Returns whether the value is an object.
     #[must_use]
     is_object() -> bool;
-    /// Returns the Boolean, or `None` if the value is not a Boolean.
+    /// Returns the boolean, or `None` if the value is not a boolean.
     #[must_use]
     as_bool() -> Option<bool>;
     /// Returns the number, or `None` if the value is not a number.
     #[must_use]
     as_number() -> Option<Number>;
-    /// Returns the integer, or `None` if the value is not an integer or out of range.
+    /// Returns the integer, or `None` if the value is not an integer or is out of range.
     #[must_use]
     as_i64() -> Option<i64>;
-    /// Returns the integer, or `None` if the value is not an integer or out of range.
+    /// Returns the integer, or `None` if the value is not an integer or is out of range.
     #[must_use]
     as_u64() -> Option<u64>;
     /// Returns the nearest double, or `None` if the value is not a number.
     #[must_use]
     as_f64() -> Option<f64>;
-    /// Returns the string, or `None` if the value is not a string. Borrows it unless it has escapes.
+    /// Returns the string, or `None` if the value is not a string. It is borrowed unless it contains escapes.
     #[must_use]
     as_str() -> Option<Cow<'_, str>>;
     /// Returns the value at a JSON Pointer such as `/items/0/name`.
@@ -321,7 +318,7 @@ readers! {
     pointer(pointer: &str) -> Option<JsonRef<'_>>;
     /// Returns the elements of the array. Empty if the value is not an array.
     elements() -> impl Iterator<Item = JsonRef<'_>> + Clone;
-    /// Returns the members of the object in their order. Empty if the value is not an object.
+    /// Returns the members of the object in order. Empty if the value is not an object.
     members() -> std::vec::IntoIter<(Cow<'_, str>, JsonRef<'_>)>;
 }
 
@@ -372,7 +369,6 @@ impl Encode for Json {
     }
 }
 
-/// Encodes the value.
 impl<T: Encode + ?Sized> From<&T> for Json {
     fn from(value: &T) -> Self {
         Self::from_text(crate::to_string(value))
@@ -409,7 +405,7 @@ impl From<usize> for Json {
     }
 }
 
-/// Doubles that are not finite become `null`.
+/// Infinity and NaN become `null`.
 impl From<f64> for Json {
     fn from(value: f64) -> Self {
         Number::try_from(value).map_or_else(|_| Self::null(), Self::from)
@@ -453,8 +449,7 @@ impl<T: Into<Json>> FromIterator<T> for Json {
     }
 }
 
-/// Compares JSON values: numbers by mathematical value, members in any order. Values that cannot be read are compared
-/// by their text.
+/// Numbers compare by mathematical value, and members in any order. Values that cannot be read compare by their text.
 impl PartialEq for Json {
     fn eq(&self, other: &Self) -> bool {
         if self.text() == other.text() {

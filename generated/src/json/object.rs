@@ -11,14 +11,14 @@ use super::{Json, JsonRef};
 use crate::codec::{self, Cursor, Decode, DecodeInPlace, Encode, Members, Node, OtherMembers, Unread};
 use crate::{Error, ErrorKind};
 
-/// A JSON object with any members, as its text.
+/// A JSON object with any members, as text.
 ///
-/// It has all functions of [`Json`]. Members keep their order. If a name occurs more than once in the text, the last member
-/// counts.
+/// All functions of [`Json`] are available. Members keep their order. If a name occurs more than once in the text, the
+/// last member counts.
 ///
 /// Every function reads the text up to its result, and [`insert`](Self::insert), [`remove`](Self::remove),
-/// [`len`](Self::len) and [`iter`](Self::iter) read it to its end. To write many members, collect them. To read many,
-/// decode the object.
+/// [`len`](Self::len) and [`iter`](Self::iter) read all of it. So to write many members, collect them, and to read
+/// many, decode the object.
 ///
 /// ```
 /// use mcpgen_types::JsonObject;
@@ -60,18 +60,18 @@ impl JsonObject {
         self.text().len() <= 2
     }
 
-    /// Returns whether a member of this name exists.
+    /// Returns whether there is a member with this name.
     #[must_use]
     pub fn contains_key(&self, name: &str) -> bool {
         self.get(name).is_some()
     }
 
-    /// Returns the members in their order.
+    /// Returns the members in order.
     pub fn iter(&self) -> std::vec::IntoIter<(Cow<'_, str>, JsonRef<'_>)> {
         self.members()
     }
 
-    /// Inserts a member after the others. Returns the previous value of the name.
+    /// Inserts a member at the end. Returns the value that the name had before.
     pub fn insert(&mut self, name: impl AsRef<str>, value: impl Into<Json>) -> Option<Json> {
         let (name, value) = (name.as_ref(), value.into());
         let previous = self.remove(name);
@@ -83,7 +83,7 @@ impl JsonObject {
         previous
     }
 
-    /// Inserts a member after the others, unless a member of this name exists.
+    /// Inserts a member at the end, unless there is one with this name.
     pub fn insert_if_absent(&mut self, name: impl AsRef<str>, value: impl Into<Json>) {
         if !self.contains_key(name.as_ref()) {
             self.insert(name, value);
@@ -115,7 +115,7 @@ impl JsonObject {
     }
 }
 
-/// Writes one member at the end of an object's text.
+/// Writes a member at the end of an object's text.
 fn push(text: &mut String, write: impl FnOnce(&mut Vec<u8>)) {
     let mut bytes = std::mem::take(text).into_bytes();
     bytes.pop();
@@ -173,7 +173,7 @@ impl Encode for JsonObject {
     }
 }
 
-/// The text has no closing brace until the last member was added.
+/// The closing brace is missing until `finish`.
 impl OtherMembers for JsonObject {
     fn blank(_: Unread) -> Self {
         Self(Json::blank())
@@ -222,7 +222,7 @@ impl From<serde_json::Map<String, Value>> for JsonObject {
 
 macro_rules! object_from {
     ($($type:ty),*) => {$(
-        /// Returns an error if the value is not an object.
+        /// Fails if the value is not an object.
         impl TryFrom<$type> for JsonObject {
             type Error = Error;
 
@@ -259,7 +259,7 @@ impl<N: AsRef<str>, const COUNT: usize> From<[(N, Json); COUNT]> for JsonObject 
     }
 }
 
-/// Replaces members of the same names.
+/// Replaces members with the same names.
 impl<N: AsRef<str>> Extend<(N, Json)> for JsonObject {
     fn extend<I: IntoIterator<Item = (N, Json)>>(&mut self, members: I) {
         let old = std::mem::take(self);

@@ -38,7 +38,7 @@ impl<'a> JsonRef<'a> {
         self.decode().unwrap_or_default()
     }
 
-    /// Decodes the value. Lines and columns in errors count from the beginning of the value.
+    /// Decodes the value. Lines and columns in errors are relative to the value.
     ///
     /// # Errors
     ///
@@ -78,7 +78,7 @@ impl<'a> JsonRef<'a> {
         self.begins_with(b'{')
     }
 
-    /// Returns the Boolean, or `None` if the value is not a Boolean.
+    /// Returns the boolean, or `None` if the value is not a boolean.
     #[must_use]
     pub fn as_bool(self) -> Option<bool> {
         self.0.parse().ok()
@@ -91,13 +91,13 @@ impl<'a> JsonRef<'a> {
         if is_number { Number::parse(self.0) } else { None }
     }
 
-    /// Returns the integer, or `None` if the value is not an integer or out of range.
+    /// Returns the integer, or `None` if the value is not an integer or is out of range.
     #[must_use]
     pub fn as_i64(self) -> Option<i64> {
         self.as_number()?.as_i64()
     }
 
-    /// Returns the integer, or `None` if the value is not an integer or out of range.
+    /// Returns the integer, or `None` if the value is not an integer or is out of range.
     #[must_use]
     pub fn as_u64(self) -> Option<u64> {
         self.as_number()?.as_u64()
@@ -109,14 +109,14 @@ impl<'a> JsonRef<'a> {
         Some(self.as_number()?.as_f64())
     }
 
-    /// Returns the string, or `None` if the value is not a string. Borrows it unless it has escapes.
+    /// Returns the string, or `None` if the value is not a string. It is borrowed unless it contains escapes.
     #[must_use]
     pub fn as_str(self) -> Option<Cow<'a, str>> {
         let text = self.0.strip_prefix('"')?.strip_suffix('"')?;
         Some(if text.contains('\\') { codec::unescaped(text).into() } else { text.into() })
     }
 
-    /// Returns the member with this name, or `None` if the value has no such member.
+    /// Returns a member by name.
     #[must_use]
     pub fn get(self, name: &str) -> Option<Self> {
         self.pairs().filter(|(key, _)| key.is_name(name)).last().map(|(_, value)| value)
@@ -142,7 +142,7 @@ impl<'a> JsonRef<'a> {
         Values(self.inside(b'['))
     }
 
-    /// Returns the members of the object in their order. Empty if the value is not an object.
+    /// Returns the members of the object in order. Empty if the value is not an object.
     #[must_use]
     pub fn members(self) -> std::vec::IntoIter<(Cow<'a, str>, Self)> {
         let mut members: Vec<_> = self.pairs().filter_map(|(name, value)| Some((name.as_str()?, value))).collect();
@@ -150,21 +150,20 @@ impl<'a> JsonRef<'a> {
         members.into_iter()
     }
 
-    /// Returns the names and values of the object. A name may occur more than once.
+    /// Returns the names and values of the object, including repeated names.
     pub(crate) fn pairs(self) -> impl Iterator<Item = (Self, Self)> {
         let mut values = Values(self.inside(b'{'));
         std::iter::from_fn(move || Some((values.next()?, values.next()?)))
     }
 
-    /// Returns whether the value is this string.
     fn is_name(self, name: &str) -> bool {
         let text = self.0.get(1..self.0.len().saturating_sub(1)).unwrap_or_default();
-        // A text with escapes is longer than its string.
+        // With escapes, the text is longer than the string that it stands for.
         (text == name && !text.contains('\\'))
             || (text.len() > name.len() && text.contains('\\') && codec::unescaped(text) == name)
     }
 
-    /// Returns the text after the opening bracket. Empty if the value begins with another byte.
+    /// Returns the text after the opening bracket. It is empty if the value is something else.
     pub(crate) fn inside(self, bracket: u8) -> &'a str {
         if self.begins_with(bracket) { self.0.get(1..).unwrap_or_default() } else { "" }
     }
@@ -180,7 +179,7 @@ pub(super) fn keep_last<M>(members: &mut Vec<M>, name_of: impl Fn(&M) -> &str) {
     members.retain(|_| is_last.next().unwrap_or(true));
 }
 
-/// The values in the text of an array or object after its opening bracket. In an object, names and values alternate.
+/// Iterates over the values after an opening bracket. In an object, names and values alternate.
 #[derive(Clone, Copy)]
 struct Values<'a>(&'a str);
 
@@ -223,7 +222,7 @@ fn value_end(text: &[u8]) -> Option<usize> {
     }
 }
 
-/// Returns the length of the string at the beginning of the text, with its quotes.
+/// Returns the length of the string at the beginning of the text, including its quotes.
 fn string_end(text: &[u8]) -> usize {
     let mut at = 1;
     while let Some(byte) = text.get(at) {
@@ -236,7 +235,6 @@ fn string_end(text: &[u8]) -> usize {
     text.len()
 }
 
-/// Returns JSON text without the white space between values.
 pub(crate) fn compact(text: &str) -> String {
     let (mut out, mut rest) = (String::with_capacity(text.len()), text);
     while let Some(quote) = rest.find('"') {
@@ -257,7 +255,7 @@ impl Encode for JsonRef<'_> {
     }
 }
 
-/// Compares JSON values, like [`Json`].
+/// Compares like [`Json`].
 impl PartialEq for JsonRef<'_> {
     fn eq(&self, other: &Self) -> bool {
         self.0 == other.0 || self.to_json() == other.to_json()
@@ -289,7 +287,7 @@ reference_equals! {
     f64: as_f64;
 }
 
-/// For integer literals without a type.
+/// For integer literals without a suffix.
 impl PartialEq<i32> for JsonRef<'_> {
     fn eq(&self, other: &i32) -> bool {
         *self == i64::from(*other)

@@ -51,7 +51,7 @@ pub struct RequestMessage<R> {
 }
 
 impl<R: RequestSet> RequestMessage<R> {
-    /// Creates a request message. If the type of the request has an `id` field, `id` replaces its value.
+    /// Creates a request message. If the request has an `id` field, it is set to `id` too.
     #[must_use]
     pub fn new(id: impl Into<RequestId>, request: impl Into<R>) -> Self {
         let (id, mut request) = (id.into(), request.into());
@@ -99,14 +99,14 @@ impl<N> NotificationMessage<N> {
         &self.notification
     }
 
-    /// Returns the notification, and consumes the message.
+    /// Returns the notification, consuming the message.
     #[must_use]
     pub fn into_inner(self) -> N {
         self.notification
     }
 }
 
-/// A response to a request. The type of its result depends on the request.
+/// A successful response. The type of its result depends on the request.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ResponseMessage<T = Json> {
     /// The ID of the request.
@@ -126,7 +126,7 @@ impl<T> ResponseMessage<T> {
 }
 
 impl ResponseMessage {
-    /// Encodes the message like [`to_vec`](crate::to_vec), but reuses the memory of the result's text.
+    /// Encodes the message like [`to_vec`](crate::to_vec), in the memory of the result's text.
     #[must_use]
     pub fn into_vec(self) -> Vec<u8> {
         if !self.extra.is_empty() {
@@ -182,7 +182,7 @@ impl ErrorMessage {
 }
 
 impl<T> KnownMembers for ResponseMessage<T> {
-    // `method` and `error` would change the kind of the message.
+    // With `method` or `error`, it would be another kind of message.
     const MEMBERS: &'static [&'static str] = &["jsonrpc", "id", "method", "result", "error"];
 }
 
@@ -199,7 +199,7 @@ impl<R: RequestSet, N: NotificationSet, T: Decode> Decode for Message<R, N, T> {
 }
 
 impl<R, N, T> Message<R, N, T> {
-    /// Creates the error of a decoder that accepts only one kind of message.
+    /// Creates the error for a message of another kind.
     #[cold]
     fn wrong_kind(&self, expected: &str) -> Error {
         let found = match self {
@@ -212,7 +212,7 @@ impl<R, N, T> Message<R, N, T> {
     }
 }
 
-/// Implements the traits of one kind of message. Decoding rejects the other kinds.
+/// Implements the traits of one kind of message. Decoding rejects other kinds.
 macro_rules! kinds {
     ($([$($of:ident: $set:ident)?] $type:ty: $kind:ident in $message:ty, $name:literal, $described:literal;)*) => {$(
         impl<$($of: $set)?> Decode for $type {
@@ -253,7 +253,7 @@ codec::generic_serde_impls! {
     [R: Encode, N: Encode, T: Encode] [R: RequestSet, N: NotificationSet, T: Decode] Message<R, N, T>
 }
 
-/// For batches, which are arrays of messages: array elements are decoded in place.
+/// A batch is an array of messages, and the elements of arrays are decoded in place.
 impl<R: RequestSet, N: NotificationSet, T: Decode> DecodeInPlace for Message<R, N, T> {
     fn blank(unread: Unread) -> Self {
         Self::Error(ErrorMessage::new(ErrorId::Absent, ErrorObject::blank(unread)))

@@ -1,4 +1,4 @@
-//! Determines the kind of a message from its members.
+//! Finds out the kind of a message from its members.
 
 use crate::codec::{self, Cursor, Decode, Literal, Place};
 use crate::{Error, ErrorId, ErrorKind, ErrorMessage, ErrorObject, Extra, RequestId, ResponseMessage};
@@ -6,7 +6,7 @@ use crate::{Error, ErrorId, ErrorKind, ErrorMessage, ErrorObject, Extra, Request
 /// The members of a message that JSON-RPC defines.
 pub(super) struct Envelope<'a> {
     json: Cursor<'a>,
-    /// The places of the members in [`NAMES`].
+    /// Where the members in [`NAMES`] are.
     members: [Option<Place>; NAMES.len()],
     has_others: bool,
 }
@@ -45,13 +45,12 @@ impl<'a> Envelope<'a> {
         self.members[index].map(|place| self.json.at(place))
     }
 
-    /// Checks that at most one of `method`, `result` and `error` is present.
     fn check_kinds(&self) -> Result<(), Error> {
         let present = [METHOD, RESULT, ERROR].into_iter().filter(|index| self.members[*index].is_some());
         if present.count() > 1 { Err(self.conflict()) } else { Ok(()) }
     }
 
-    /// Returns the error of two conflicting members. It is located at the second member, and names the first.
+    /// Creates the error for two conflicting members. It is at the second one and names the first.
     #[cold]
     fn conflict(&self) -> Error {
         let of_kind = [METHOD, RESULT, ERROR].into_iter().filter_map(|index| Some((self.member(index)?, NAMES[index])));
@@ -125,7 +124,7 @@ impl<'a> Envelope<'a> {
         }
     }
 
-    /// Returns the members of a response that JSON-RPC does not define. These include `params`, which has no meaning in
+    /// Returns the members of a response that JSON-RPC does not define. They include `params`, which has no meaning in
     /// a response.
     fn extra<T>(&self) -> Result<Extra<T>, Error> {
         if !self.has_others && self.members[PARAMS].is_none() {

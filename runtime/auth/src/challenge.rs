@@ -5,18 +5,18 @@ use std::fmt::Write;
 
 use http::HeaderValue;
 
-/// A challenge of a `WWW-Authenticate` header.
+/// A challenge from a `WWW-Authenticate` header.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct AuthChallenge {
     /// The scheme, in lowercase.
     pub scheme: String,
-    /// The parameters. Their names are in lowercase.
+    /// Parameters by name, in lowercase.
     pub params: BTreeMap<String, String>,
 }
 
 impl AuthChallenge {
-    /// Parses the challenges in all `WWW-Authenticate` headers of a response. Skips malformed ones.
+    /// Parses the challenges in a response's `WWW-Authenticate` headers. Skips malformed ones.
     pub fn parse<'h>(headers: impl IntoIterator<Item = &'h HeaderValue>) -> Vec<Self> {
         let texts = headers.into_iter().filter_map(|header| header.to_str().ok());
         texts.flat_map(|text| Parser { rest: text }.challenges()).collect()
@@ -28,7 +28,7 @@ impl AuthChallenge {
         self.params.get(name).map(String::as_str)
     }
 
-    /// Returns the scopes of the parameter `scope`.
+    /// Returns the scopes in the `scope` parameter, if any.
     #[must_use]
     pub fn scopes(&self) -> Option<Vec<String>> {
         let scopes: Vec<_> = self.get("scope")?.split_ascii_whitespace().map(ToOwned::to_owned).collect();
@@ -77,7 +77,7 @@ impl<'t> Parser<'t> {
         challenges
     }
 
-    /// Skips to the next token and returns it.
+    /// Skips anything before the next token.
     fn token(&mut self) -> Option<&'t str> {
         let is_token = |char: char| char.is_ascii_alphanumeric() || "!#$%&'*+-.^_`|~/".contains(char);
         self.rest = self.rest.trim_start_matches(|char| !is_token(char));
@@ -87,7 +87,7 @@ impl<'t> Parser<'t> {
         (!token.is_empty()).then_some(token)
     }
 
-    /// Returns a quoted string or a token.
+    /// A quoted string or a token.
     fn value(&mut self) -> String {
         let Some(quoted) = self.rest.strip_prefix('"') else {
             let end = self.rest.find([',', ' ', '\t']).unwrap_or(self.rest.len());

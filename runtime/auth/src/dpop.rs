@@ -9,9 +9,9 @@ use url::Url;
 use crate::jose::{JoseError, SigningKey};
 use crate::util::{now, random_text, sha256};
 
-/// The header of proofs.
+/// The header that carries a proof.
 pub const DPOP: http::HeaderName = http::HeaderName::from_static("dpop");
-/// The header with which a server provides a nonce for the next proof.
+/// The header in which a server provides a nonce for the next proof.
 pub const DPOP_NONCE: http::HeaderName = http::HeaderName::from_static("dpop-nonce");
 
 /// A key that access tokens are bound to.
@@ -31,7 +31,7 @@ impl DpopKey {
         Self::new(SigningKey::generate()?)
     }
 
-    /// Decodes a key that [`to_base64`](Self::to_base64) returned.
+    /// Decodes the output of [`to_base64`](Self::to_base64).
     pub(crate) fn from_base64(text: &SecretString) -> Result<Self, JoseError> {
         Self::new(SigningKey::from_base64(text)?)
     }
@@ -42,19 +42,19 @@ impl DpopKey {
         Ok(Self { key, jwk, thumbprint: public.thumbprint()? })
     }
 
-    /// Returns the private key, to store it.
+    /// The private key, for the store.
     pub(crate) fn to_base64(&self) -> &SecretString {
         self.key.to_base64()
     }
 
-    /// Returns the thumbprint of the public key, to which tokens are bound.
+    /// Returns the public key's thumbprint, which tokens are bound to.
     #[must_use]
     pub fn thumbprint(&self) -> &str {
         &self.thumbprint
     }
 
-    /// Creates a proof for one request. Pass the access token for requests to a resource, and `None` for token
-    /// requests.
+    /// Creates a proof for one request. Pass the access token for a request to a resource, and `None` for a token
+    /// request.
     ///
     /// # Errors
     ///

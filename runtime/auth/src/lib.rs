@@ -7,15 +7,15 @@
 //!
 //! # Modules
 //!
-//! Each module imports only from modules above it in this list:
+//! Each module imports only from those above it:
 //!
 //! * [`jose`] signs and verifies JSON Web Tokens.
-//! * `util` provides time, random text and hashes.
+//! * `util` has time, random text and hashes.
 //! * [`fetch`] requests metadata and tokens, and rejects URLs that could lead to internal machines.
-//! * [`challenge`] reads and writes `WWW-Authenticate`, and [`metadata`] describes resources and authorization servers.
+//! * [`challenge`] reads and writes `WWW-Authenticate`. [`metadata`] describes resources and authorization servers.
 //! * [`dpop`] creates proofs of possession.
 //! * [`store`] stores credentials.
-//! * [`client`] and [`server`] are the entry points for applications.
+//! * [`client`] and [`server`] are what applications use.
 
 #![cfg_attr(docsrs, feature(doc_cfg))]
 

@@ -1,77 +1,77 @@
-//! The metadata of protected resources (RFC 9728) and of authorization servers (RFC 8414, OpenID Connect Discovery).
+//! Metadata of protected resources (RFC 9728) and authorization servers (RFC 8414, OpenID Connect Discovery).
 
 use serde::{Deserialize, Serialize};
 use url::Url;
 
 use crate::fetch::{endpoint, scopes, strings};
 
-/// The metadata of a protected resource, such as an MCP server.
+/// Metadata of a protected resource, such as an MCP server.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize, Serialize)]
 #[non_exhaustive]
 pub struct ProtectedResourceMetadata {
     /// The resource's identifier: the canonical URL of the MCP server.
     pub resource: String,
-    /// The issuers of access tokens for the resource.
+    /// The issuers whose access tokens the resource accepts.
     #[serde(default, deserialize_with = "strings", skip_serializing_if = "Vec::is_empty")]
     pub authorization_servers: Vec<String>,
-    /// The scopes that are needed for basic use.
+    /// Scopes needed for basic use.
     #[serde(default, deserialize_with = "scopes", skip_serializing_if = "Option::is_none")]
     pub scopes_supported: Option<Vec<String>>,
     /// How clients send access tokens.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub bearer_methods_supported: Option<Vec<String>>,
-    /// The name of the resource for users.
+    /// The resource's name for users.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub resource_name: Option<String>,
     /// A page for developers.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub resource_documentation: Option<String>,
-    /// The algorithms of DPoP proofs that the resource accepts.
+    /// Algorithms that the resource accepts in DPoP proofs.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub dpop_signing_alg_values_supported: Option<Vec<String>>,
-    /// Whether the resource accepts only access tokens that are bound to a DPoP key.
+    /// Whether the resource accepts only access tokens bound to a DPoP key.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub dpop_bound_access_tokens_required: Option<bool>,
 }
 
-/// The members of an authorization server's metadata that clients and resource servers use.
+/// The parts of an authorization server's metadata that clients and resource servers use.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize, Serialize)]
 #[non_exhaustive]
 pub struct AuthorizationServerMetadata {
     /// The issuer.
     pub issuer: String,
-    /// The endpoint where users authorize clients.
+    /// Where users authorize clients.
     #[serde(default, deserialize_with = "endpoint")]
     pub authorization_endpoint: Option<Url>,
-    /// The endpoint where clients obtain tokens.
+    /// Where clients obtain tokens.
     #[serde(default, deserialize_with = "endpoint")]
     pub token_endpoint: Option<Url>,
-    /// The endpoint where clients register.
+    /// Where clients register.
     #[serde(default, deserialize_with = "endpoint")]
     pub registration_endpoint: Option<Url>,
-    /// The URL of the public keys that verify access tokens.
+    /// The public keys that verify access tokens.
     #[serde(default, deserialize_with = "endpoint")]
     pub jwks_uri: Option<Url>,
-    /// The endpoint where clients revoke tokens.
+    /// Where clients revoke tokens.
     #[serde(default, deserialize_with = "endpoint")]
     pub revocation_endpoint: Option<Url>,
-    /// The endpoint where resource servers introspect access tokens.
+    /// Where resource servers introspect access tokens.
     #[serde(default, deserialize_with = "endpoint")]
     pub introspection_endpoint: Option<Url>,
     /// The supported scopes.
     #[serde(default, deserialize_with = "scopes")]
     pub scopes_supported: Option<Vec<String>>,
-    /// How clients authenticate at the token endpoint. Default: `client_secret_basic`.
+    /// How clients authenticate at the token endpoint. If absent, `client_secret_basic`.
     pub token_endpoint_auth_methods_supported: Option<Vec<String>>,
-    /// The supported PKCE methods. A server without this member does not support PKCE.
+    /// The supported PKCE methods. If absent, the server does not support PKCE.
     pub code_challenge_methods_supported: Option<Vec<String>>,
-    /// Whether the client ID may be the URL of a client ID metadata document.
+    /// Whether the URL of a client ID metadata document can serve as client ID.
     pub client_id_metadata_document_supported: Option<bool>,
     /// Whether authorization responses contain `iss` (RFC 9207).
     pub authorization_response_iss_parameter_supported: Option<bool>,
 }
 
-/// Returns the URL of an issuer. It has the scheme `https` or `http`, a host, and neither a query nor a fragment.
+/// An issuer's URL has the scheme `https` or `http`, a host, and neither query nor fragment.
 #[cfg(any(feature = "client", feature = "server"))]
 pub(crate) fn issuer_url(issuer: &str) -> Option<Url> {
     let url: Url = issuer.parse().ok()?;
@@ -79,8 +79,7 @@ pub(crate) fn issuer_url(issuer: &str) -> Option<Url> {
     is_issuer.then_some(url)
 }
 
-/// Returns the URLs of a resource's metadata, in the order in which clients request them: for its path, then for its
-/// host.
+/// Returns the URLs of a resource's metadata in the order in which clients try them: for its path, then for its host.
 #[must_use]
 pub fn protected_resource_urls(resource: &Url) -> Vec<Url> {
     let at = |path: &str| with_path(resource, &format!("/.well-known/oauth-protected-resource{path}"));
@@ -90,7 +89,7 @@ pub fn protected_resource_urls(resource: &Url) -> Vec<Url> {
     }
 }
 
-/// Returns the URLs of an authorization server's metadata, in the order in which clients request them.
+/// Returns the URLs of an authorization server's metadata in the order in which clients try them.
 #[must_use]
 pub fn authorization_server_urls(issuer: &Url) -> Vec<Url> {
     let at = |path: &str| with_path(issuer, path);
@@ -104,7 +103,7 @@ pub fn authorization_server_urls(issuer: &Url) -> Vec<Url> {
     }
 }
 
-/// Returns a URL with another path, and without a query.
+/// Replaces the path and removes the query.
 pub(crate) fn with_path(url: &Url, path: &str) -> Url {
     let mut url = url.clone();
     url.set_path(path);

@@ -10,12 +10,11 @@ use ring::rand::{SecureRandom, SystemRandom};
 #[cfg(feature = "client")]
 use crate::jose::JoseError;
 
-/// Returns the current time in seconds since 1970.
 pub(crate) fn now() -> u64 {
     SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs())
 }
 
-/// Returns 256 random bits as base64url: 43 characters, which are also a valid PKCE verifier.
+/// 256 random bits as base64url: 43 characters, which are also a valid PKCE verifier.
 #[cfg(feature = "client")]
 pub(crate) fn random_text() -> Result<String, JoseError> {
     let mut bytes = [0; 32];
@@ -23,12 +22,11 @@ pub(crate) fn random_text() -> Result<String, JoseError> {
     Ok(URL_SAFE_NO_PAD.encode(bytes))
 }
 
-/// Returns the SHA-256 of a text as base64url.
+/// As base64url.
 pub(crate) fn sha256(text: &str) -> String {
     URL_SAFE_NO_PAD.encode(ring::digest::digest(&ring::digest::SHA256, text.as_bytes()))
 }
 
-/// Returns the SHA-256 of a text.
 #[cfg(feature = "server")]
 pub(crate) fn sha256_bytes(text: &str) -> [u8; 32] {
     let mut bytes = [0; 32];

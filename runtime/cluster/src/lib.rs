@@ -1,7 +1,7 @@
-//! State in memory that several replicas of a server share, rate limits, and contract tests for stores.
+//! Shared in-memory state for several replicas of a server, rate limits, and contract tests for stores.
 //!
-//! [`MemoryHub`] has the stores of [`mcpgen_mcp::replicas`] for replicas in one process, for tests and as an example. Replicas in
-//! several processes use the crate `mcpgen-redis`. [`testing`] has contract tests for stores on other engines.
+//! [`MemoryHub`] provides the stores of [`mcpgen_mcp::replicas`] for replicas in one process, for tests and as an
+//! example. Replicas in several processes use `mcpgen-redis`. [`testing`] has contract tests for other stores.
 
 mod memory;
 mod rate_limit;

@@ -1,4 +1,4 @@
-//! Stores in memory, which replicas in one process share.
+//! In-memory stores, shared by replicas in one process.
 
 use std::collections::{BTreeMap, HashMap};
 use std::fmt;
@@ -19,10 +19,10 @@ use mcpgen_mcp::replicas::{
     SessionStore, StoreError, StoredEvent, StoredSession, StoredStream, StreamId,
 };
 
-/// The number of changes that a slow subscriber may be behind.
+/// How far a subscriber may lag.
 const CHANGES: usize = 1024;
 
-/// The memory that replicas in one process share. Use it for tests, and to try several replicas.
+/// The memory that replicas in one process share, for tests and for trying out several replicas.
 ///
 /// ```
 /// use mcpgen_cluster::MemoryHub;
@@ -45,7 +45,7 @@ struct Hub {
     max_sessions: usize,
     max_bytes: usize,
     state: Mutex<State>,
-    /// The changes, with the ID of the replica that has published each.
+    /// Changes, each with the ID of the replica that published it.
     changes: broadcast::Sender<(String, Change)>,
 }
 
@@ -70,7 +70,7 @@ struct Replica {
 }
 
 impl MemoryHub {
-    /// Creates a hub for at most `max_sessions` sessions. Each stream keeps its last events, up to `max_bytes` bytes.
+    /// Creates a hub for at most `max_sessions` sessions. Each stream keeps its latest events, up to `max_bytes` bytes.
     #[must_use]
     pub fn new(max_sessions: usize, max_bytes: usize) -> Self {
         let (changes, _) = broadcast::channel(CHANGES);
@@ -90,7 +90,7 @@ impl MemoryHub {
     }
 }
 
-/// The stores of one replica in a [`MemoryHub`]. Clones belong to the same replica.
+/// One replica's stores in a [`MemoryHub`]. Clones belong to the same replica.
 #[derive(Clone)]
 pub struct MemoryStores(Arc<Member>);
 
@@ -106,7 +106,7 @@ struct Member {
 }
 
 impl MemoryStores {
-    /// Calls a function with the unexpired sessions.
+    /// Removes expired sessions first.
     fn with<T>(&self, work: impl FnOnce(&mut State) -> T) -> BoxFuture<'static, T>
     where
         T: Send + 'static,
@@ -254,7 +254,7 @@ impl EventStore for MemoryStores {
 
 impl ChangeBus for MemoryStores {
     fn publish<'a>(&'a self, change: &'a Change) -> BoxFuture<'a, Result<(), StoreError>> {
-        // Fails only if nobody has subscribed.
+        // Fails only if there are no subscribers.
         let _ = self.0.hub.changes.send((self.0.id.clone(), change.clone()));
         ready(Ok(())).boxed()
     }
@@ -296,7 +296,7 @@ impl ExchangeBus for MemoryStores {
                 died.cancelled().await;
                 Err(gone())
             });
-            // Ends with an error when the replica dies, and without one when the frames end.
+            // Ends with an error if the replica dies, and without one after the last frame.
             let frames = frames.map(Some).chain(stream::once(ready(None)));
             let frames = stream::select(frames, ended.map(Some));
             let frames = frames.flat_map(|frame| {

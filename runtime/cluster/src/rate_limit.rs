@@ -1,7 +1,7 @@
-//! Limits the rate of calls per caller.
+//! Limits each caller's rate of calls.
 //!
-//! `governor` implements the algorithm (GCRA: a burst, refilled at a constant rate). [`Callers`] stores one timestamp
-//! per caller, for a bounded number of callers.
+//! `governor` implements the algorithm (GCRA: a burst that refills at a constant rate). [`Callers`] stores one
+//! timestamp per caller, for a bounded number of callers.
 
 use std::collections::HashMap;
 use std::fmt;
@@ -22,7 +22,6 @@ use tokio::time::Instant;
 
 use mcpgen_mcp::replicas::{Decision, RateLimiter, StoreError};
 
-/// How many callers a limit remembers by default.
 const DEFAULT_CALLERS: usize = 100_000;
 
 /// Limits how many calls each caller may make per period, in this process.
@@ -42,13 +41,12 @@ pub struct InMemoryRateLimiter {
     hasher: RandomState,
 }
 
-/// A hash of a caller's name. It bounds the memory that a long name takes. Its key is random, so that callers cannot
+/// A hash of a caller's name, which bounds the memory that long names take. The key is random, so that callers cannot
 /// choose names with equal hashes.
 type CallerId = u64;
 
 impl InMemoryRateLimiter {
-    /// Allows bursts of `calls`, which refill evenly over the period `per`. Remembers up to 100,000 callers, which take
-    /// about 6 MB.
+    /// Allows bursts of `calls`, which refill evenly over `per`. Remembers up to 100,000 callers, in about 6 MB.
     #[must_use]
     pub fn new(calls: u32, per: Duration) -> Self {
         Self::with_max_callers(calls, per, DEFAULT_CALLERS)
@@ -56,12 +54,12 @@ impl InMemoryRateLimiter {
 
     /// Like [`new`](Self::new), but remembers up to `callers` callers.
     ///
-    /// A caller is forgotten once it has its full burst again. While the limit remembers this many callers, it rejects
-    /// new callers. Known callers are not affected.
+    /// A caller is forgotten once its full burst is available again. While the table is full, new callers are rejected;
+    /// known ones are not affected.
     #[must_use]
     pub fn with_max_callers(calls: u32, per: Duration, callers: usize) -> Self {
         let calls = NonZeroU32::new(calls).unwrap_or(NonZeroU32::MIN);
-        // `governor` stores nanoseconds in 64 bits, so the period is capped at one year.
+        // `governor` stores nanoseconds in 64 bits, so cap the period at one year.
         let interval = (per.min(Duration::from_secs(365 * 86_400)) / calls.get()).max(Duration::from_nanos(1));
         let quota = Quota::with_period(interval).unwrap_or(Quota::per_second(calls)).allow_burst(calls);
         let clock = TokioClock(Instant::now());
@@ -69,7 +67,7 @@ impl InMemoryRateLimiter {
         Self { limiter, hasher: RandomState::new() }
     }
 
-    /// If the call exceeds the limit, returns how long the caller has to wait.
+    /// Returns how long the caller has to wait, if the call exceeds the limit.
     fn check_now(&self, caller: &str) -> Option<Duration> {
         let refused = self.limiter.check_key(&self.hasher.hash_one(caller)).err()?;
         Some(refused.wait_time_from(self.limiter.clock().now()))
@@ -89,7 +87,7 @@ impl fmt::Debug for InMemoryRateLimiter {
     }
 }
 
-/// Measures the time since the limiter was created, with tokio's clock, which tests can pause.
+/// Time since the limiter was created, by tokio's clock, which tests can pause.
 #[derive(Clone, Copy, Debug)]
 struct TokioClock(Instant);
 
@@ -101,12 +99,12 @@ impl Clock for TokioClock {
     }
 }
 
-/// The time at which each caller has its full burst again. Until then, the caller is remembered.
+/// When each caller's full burst will be available again. Until then, the caller is remembered.
 struct Callers {
     clock: TokioClock,
-    /// The time in which a burst is refilled.
+    /// How long a burst takes to refill.
     period: Duration,
-    /// A call is allowed if the caller's timestamp is ahead of the clock by at most this.
+    /// A call is allowed if the caller's timestamp is at most this far ahead of the clock.
     tolerance: Duration,
     max: usize,
     table: Mutex<Table>,
@@ -115,10 +113,10 @@ struct Callers {
 #[derive(Default)]
 struct Table {
     full_at: HashMap<CallerId, Nanos>,
-    /// The number of callers at which the table is searched for callers to forget. It is twice the number that was left
-    /// last time, so that the cost of a call does not grow with the number of callers.
+    /// The number of callers at which to look for callers to forget: twice the number left last time. The cost of a
+    /// call therefore stays constant.
     prune_at: usize,
-    /// While the table is full, it is not searched before this time.
+    /// A full table is not searched again before this time.
     prune_after: Duration,
     #[cfg(test)]
     examined: usize,
@@ -156,7 +154,7 @@ impl StateStore for Callers {
 }
 
 impl Table {
-    /// Forgets the callers that have their full burst again, if the table has doubled or is full.
+    /// If the table has doubled or is full, forgets callers whose full burst is available again.
     fn make_room(&mut self, max: usize, now: Duration, period: Duration) {
         let count = self.full_at.len();
         let is_full = count >= max;
@@ -169,7 +167,7 @@ impl Table {
         }
         self.full_at.retain(|_, full_at| *full_at > nanos(now));
         self.prune_at = (2 * self.full_at.len()).max(64);
-        // At least a sixteenth of the period, so that a full table is searched rarely.
+        // At least a sixteenth of the period, so that a full table is rarely searched.
         self.prune_after = now.saturating_add((period / 16).max(Duration::from_nanos(1)));
         if self.full_at.len() >= max {
             tracing::warn!(callers = max, "the table of the rate limit is full; rejecting new callers");
@@ -194,7 +192,7 @@ mod tests {
         let limit = InMemoryRateLimiter::with_max_callers(1, Duration::from_secs(60), 1000);
         let allowed = (0..5000).filter(|n| limit.check_now(&format!("caller {n}")).is_none()).count();
         assert_eq!(allowed, 1000);
-        // A new caller waits for a free entry, a known caller for its quota.
+        // A new caller waits for a free entry, a known one for its quota.
         let wait = limit.check_now("new").expect("the table is full");
         assert!(wait > Duration::ZERO && wait <= Duration::from_secs(60), "{wait:?}");
         assert_eq!(limit.check_now("caller 7"), Some(Duration::from_secs(60)));
@@ -209,7 +207,7 @@ mod tests {
         for n in 0..1000 {
             assert_eq!(limit.check_now(&format!("caller {n}")), None);
         }
-        // Half of the burst is used, so it is full again after half of the period.
+        // Half of the burst is used, so it is full again after half the period.
         tokio::time::advance(Duration::from_secs(29)).await;
         assert!(limit.check_now("new").is_some());
         tokio::time::advance(Duration::from_secs(5)).await;

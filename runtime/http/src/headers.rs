@@ -1,4 +1,4 @@
-//! The headers of Streamable HTTP, and the encoding of their values.
+//! Headers of Streamable HTTP and the encoding of their values.
 
 use std::borrow::Cow;
 
@@ -11,22 +11,22 @@ use mcpgen_mcp::protocol::params::RequestView;
 use mcpgen_mcp::server::HeaderMismatch;
 use mcpgen_types::{JsonObject, JsonRef, Revision};
 
-/// The protocol revision of a message.
+/// A message's protocol revision.
 pub const PROTOCOL_VERSION: HeaderName = HeaderName::from_static("mcp-protocol-version");
-/// The JSON-RPC method of a message. Since 2026-07-28.
+/// A message's JSON-RPC method. Since 2026-07-28.
 pub const METHOD: HeaderName = HeaderName::from_static("mcp-method");
-/// The target of a request: the name of a tool or prompt, the URI of a resource, or the ID of a task. Since 2026-07-28.
+/// A request's target: the name of a tool or prompt, the URI of a resource, or the ID of a task. Since 2026-07-28.
 pub const NAME: HeaderName = HeaderName::from_static("mcp-name");
-/// The session ID of a message. Up to 2025-11-25.
+/// The session ID. Up to 2025-11-25.
 pub const SESSION: HeaderName = HeaderName::from_static("mcp-session-id");
-/// The ID of the last event that the client received, sent to resume a stream. Up to 2025-11-25.
+/// The ID of the last event received, from which to resume a stream. Up to 2025-11-25.
 pub const LAST_EVENT: HeaderName = HeaderName::from_static("last-event-id");
 /// Asks proxies not to buffer a streamed response.
 pub const NO_BUFFERING: HeaderName = HeaderName::from_static("x-accel-buffering");
 /// The prefix of headers that repeat tool arguments. Since 2026-07-28.
 pub const PARAM: &str = "mcp-param-";
 
-/// Returns whether requests of a method have the header [`NAME`].
+/// Returns whether requests of this method carry [`NAME`].
 #[must_use]
 pub fn is_named(method: &str) -> bool {
     let mut with_headers = Revision::ALL.iter().filter(|revision| revision.has_standard_headers());
@@ -40,13 +40,12 @@ pub fn name(method: &str, view: &RequestView<'_>) -> Option<String> {
     name.filter(|_| is_named(method)).and_then(|name| name.string().ok())
 }
 
-/// Returns whether a method of the extension `io.modelcontextprotocol/tasks` names a task.
+/// Whether this is a method of `io.modelcontextprotocol/tasks` that names a task.
 fn names_task(method: &str) -> bool {
     matches!(method, "tasks/get" | "tasks/update" | "tasks/cancel")
 }
 
-/// Encodes text as a header value. Text that is safe in a header is kept unchanged; any other text becomes
-/// `=?base64?…?=`.
+/// Encodes text as a header value. Text that is safe in a header stays as it is; other text becomes `=?base64?…?=`.
 #[must_use]
 pub fn encode(text: &str) -> HeaderValue {
     // Headers may contain tabs, but not every implementation accepts them.
@@ -60,8 +59,8 @@ pub fn encode(text: &str) -> HeaderValue {
     })
 }
 
-/// Decodes a header value that [`encode`] produced. Returns `None` if the value is not ASCII text, or if its
-/// Base64 is invalid or does not encode UTF-8.
+/// Decodes a value from [`encode`]. `None` if the value is not ASCII, or if its Base64 is invalid or does not encode
+/// UTF-8.
 #[must_use]
 pub fn decode(value: &HeaderValue) -> Option<String> {
     let text = value.to_str().ok()?;
@@ -78,7 +77,7 @@ fn inside(text: &str) -> Option<&str> {
     text.strip_prefix(BEGIN)?.strip_suffix(END)
 }
 
-/// Returns the headers that repeat the arguments of a tool call. Arguments that are absent or null have no header.
+/// Returns the headers that repeat the arguments of a tool call. Absent and null arguments have none.
 pub fn params<'h>(
     headers: &'h [Header],
     arguments: &'h JsonObject,
@@ -110,11 +109,11 @@ pub fn check_params(found: &HeaderMap, headers: &[Header], arguments: &JsonObjec
     Ok(())
 }
 
-/// Returns the decoded value of a header that may occur at most once. Returns `None` if the header is missing.
+/// Returns the decoded value of a header that may occur once, or `None` if it is missing.
 ///
 /// # Errors
 ///
-/// Fails if the header occurs more than once or its value cannot be decoded.
+/// Fails if the header occurs more than once or cannot be decoded.
 pub fn only(found: &HeaderMap, name: &HeaderName) -> Result<Option<String>, HeaderMismatch> {
     let mut values = found.get_all(name).iter();
     let Some(value) = values.next() else { return Ok(None) };
@@ -140,7 +139,7 @@ fn argument<'v>(header: &Header, arguments: &'v JsonObject) -> Option<JsonRef<'v
     found.filter(|value| !value.is_null())
 }
 
-/// Converts an argument to header text. Returns `None` for objects, arrays and null.
+/// `None` for objects, arrays and null.
 fn text_of(value: JsonRef<'_>) -> Option<String> {
     if let Some(number) = value.as_number() {
         return Some(whole(number.as_f64()).map_or_else(|| number.to_string(), |it| it.to_string()));
@@ -150,7 +149,8 @@ fn text_of(value: JsonRef<'_>) -> Option<String> {
 }
 
 fn is_same(value: JsonRef<'_>, text: &str) -> bool {
-    // Numbers are equal by value: 42.0 equals 42. As doubles, different integers above 2^53 would be equal.
+    // Numbers are equal by value: 42.0 equals 42. Integers above 2^53 are compared exactly, because as doubles some
+    // would be equal.
     if let Some(number) = value.as_number() {
         return match integer(&number.to_string()) {
             Some(expected) => integer(text) == Some(expected),
@@ -160,8 +160,8 @@ fn is_same(value: JsonRef<'_>, text: &str) -> bool {
     text_of(value).is_some_and(|expected| expected == text)
 }
 
-/// Returns the exact value of a number's text. Returns `None` if it is not an integer, or too large for arguments, which are
-/// doubles beyond 64 bits.
+/// The exact integer value. `None` for other numbers, and for integers too large for an argument, which become doubles
+/// beyond 64 bits.
 fn integer(text: &str) -> Option<i128> {
     let (mantissa, exponent) = text.split_once(['e', 'E']).unwrap_or((text, "0"));
     let (whole, fraction) = mantissa.split_once('.').unwrap_or((mantissa, ""));
@@ -177,7 +177,7 @@ fn integer(text: &str) -> Option<i128> {
     (i128::from(i64::MIN)..=i128::from(u64::MAX)).contains(&value).then_some(value)
 }
 
-/// Returns the number as an integer if it is whole and exactly representable by every JSON parser.
+/// The number as an integer, if it is whole and every JSON parser represents it exactly.
 fn whole(number: f64) -> Option<i64> {
     #[expect(clippy::cast_possible_truncation, reason = "the number is whole and below 2^53")]
     let is_one = || number as i64;

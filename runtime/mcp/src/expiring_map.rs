@@ -4,9 +4,9 @@ use std::borrow::Borrow;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::hash::Hash;
 
-/// A map with a maximum number of entries, in total and per owner. Each entry expires at a time of type `T`.
+/// A map with a limit on its entries, in total and per owner. Each entry expires at a time of type `T`.
 ///
-/// Expired entries are removed only by [`remove_expired`](Self::remove_expired), which takes time in proportion to
+/// Expired entries stay until [`remove_expired`](Self::remove_expired) is called, which takes time proportional to
 /// their number.
 #[derive(Debug)]
 pub struct ExpiringMap<K, V, T, O = ()> {
@@ -24,12 +24,12 @@ struct Entry<V, T, O> {
     owner: O,
 }
 
-/// The map has the maximum number of entries, in total or for the owner, or has an entry with the same key.
+/// The map is full, in total or for the owner, or already has the key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct NotInserted;
 
 impl<K: Ord + Clone, V, T: Ord + Copy, O: Eq + Hash> ExpiringMap<K, V, T, O> {
-    /// Creates an empty map with a maximum number of entries, in total and per owner.
+    /// Creates an empty map. The limits are in total and per owner.
     #[must_use]
     pub fn new(max: usize, max_per_owner: usize) -> Self {
         Self { max, max_per_owner, entries: BTreeMap::new(), by_expiry: BTreeSet::new(), per_owner: HashMap::new() }
@@ -40,7 +40,7 @@ impl<K: Ord + Clone, V, T: Ord + Copy, O: Eq + Hash> ExpiringMap<K, V, T, O> {
         self.max_per_owner = max;
     }
 
-    /// Returns whether the map has the maximum number of entries.
+    /// Returns whether the map has reached its total limit.
     #[must_use]
     pub fn is_full(&self) -> bool {
         self.entries.len() >= self.max
@@ -50,7 +50,7 @@ impl<K: Ord + Clone, V, T: Ord + Copy, O: Eq + Hash> ExpiringMap<K, V, T, O> {
     ///
     /// # Errors
     ///
-    /// Fails if the map has the maximum number of entries, in total or for the owner, or has an entry with the same key.
+    /// Fails if the map is full, in total or for the owner, or already has the key.
     pub fn insert(&mut self, key: K, owner: O, until: T, value: V) -> Result<(), NotInserted>
     where
         O: Clone,
@@ -81,7 +81,7 @@ impl<K: Ord + Clone, V, T: Ord + Copy, O: Eq + Hash> ExpiringMap<K, V, T, O> {
         self.entries.get_mut(key).map(|entry| &mut entry.value)
     }
 
-    /// Changes when an entry expires. Does nothing if the key is unknown.
+    /// Changes when an entry expires. Does nothing for an unknown key.
     pub fn renew<Q: Ord + ?Sized>(&mut self, key: &Q, until: T)
     where
         K: Borrow<Q>,
@@ -111,7 +111,8 @@ impl<K: Ord + Clone, V, T: Ord + Copy, O: Eq + Hash> ExpiringMap<K, V, T, O> {
         Some(value)
     }
 
-    /// Removes the entries that have expired and returns their values, so that they can be dropped without a lock.
+    /// Removes expired entries and returns their values, which may be slow to drop and should not be dropped under a
+    /// lock.
     pub fn remove_expired(&mut self, now: T) -> Vec<V> {
         let mut expired = Vec::new();
         while self.by_expiry.first().is_some_and(|(until, _)| *until <= now) {
@@ -120,18 +121,18 @@ impl<K: Ord + Clone, V, T: Ord + Copy, O: Eq + Hash> ExpiringMap<K, V, T, O> {
         expired
     }
 
-    /// Returns when the next entry expires.
+    /// Returns when the first entry expires.
     pub fn first_expiry(&self) -> Option<T> {
         self.by_expiry.first().map(|(until, _)| *until)
     }
 
-    /// Removes the entry that expires first, and returns when it would have expired.
+    /// Removes the entry that expires first. Returns its expiry and value.
     pub fn evict(&mut self) -> Option<(T, V)> {
         let (until, key) = self.by_expiry.first().cloned()?;
         self.remove(key.borrow()).map(|value| (until, value))
     }
 
-    /// Returns the keys greater than `after`, with their owners and values, in order.
+    /// Returns the owners and values of the keys greater than `after`, in order of the keys.
     pub fn after<'m, Q: Ord + ?Sized>(&'m self, after: Option<&'m Q>) -> impl Iterator<Item = (&'m O, &'m V)>
     where
         K: Borrow<Q>,

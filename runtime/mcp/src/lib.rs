@@ -1,6 +1,6 @@
-//! The Model Context Protocol on `mcpgen-runtime`: its rules, servers and clients.
+//! The Model Context Protocol on top of `mcpgen-runtime`: its rules, servers and clients.
 //!
-//! Applications depend on the crate `mcpgen-sdk`, which re-exports this one.
+//! Applications depend on `mcpgen-sdk`, which re-exports this crate.
 
 #![cfg_attr(docsrs, feature(doc_cfg))]
 #![allow(deprecated, reason = "the runtime still supports what the newest revision deprecates")]
@@ -15,7 +15,7 @@ pub mod telemetry;
 pub mod tree;
 pub mod validation;
 
-/// The types with which servers and clients work, on connections of any revision: those of the newest revision.
+/// The newest revision's types, which servers and clients use on connections of any revision.
 #[doc(no_inline)]
 pub use mcpgen_types::v2026_07_28 as types;
 

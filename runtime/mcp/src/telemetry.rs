@@ -1,4 +1,4 @@
-//! Traces and metrics. Nothing is recorded until a program [installs](install) a recorder, such as that of the crate
+//! Traces and metrics. Nothing is recorded until the program [installs](install) a recorder, such as that of
 //! `mcpgen-otel`.
 
 use std::any::Any;
@@ -13,24 +13,24 @@ use mcpgen_runtime::router::{RequestService, Router};
 
 use crate::protocol::{Mcp, RevisionRules};
 
-/// Records traces and metrics of all servers and clients of the process.
+/// Records traces and metrics for all servers and clients of the process.
 pub trait Telemetry: Send + Sync + 'static {
     /// Returns an observer for the messages of a connection.
     fn observer(&self, rules: Arc<dyn RevisionRules>) -> Arc<dyn Observer>;
 
-    /// Called when a server begins a session. The result is dropped when the session ends.
+    /// Called when a server begins a session. The returned value is dropped when the session ends.
     fn session(&self) -> Box<dyn Any + Send + Sync>;
 
     /// Called when a shared store begins an operation, such as `session.create`.
     fn store_operation(&self, name: &'static str) -> Box<dyn StoreOperation>;
 
-    /// Makes a future run in the current context, such as the current span, even if another task polls it.
+    /// Makes a future run in the current context, such as a span, even if another task polls it.
     fn in_current_context(&self, work: BoxFuture<'static, ()>) -> BoxFuture<'static, ()>;
 }
 
-/// An operation of a shared store. If it is dropped before [`end`](Self::end), it was cancelled.
+/// An operation on a shared store. If it is dropped before [`end`](Self::end) is called, it was cancelled.
 pub trait StoreOperation: Send {
-    /// Called when the operation ends, with the kind of its error if it failed.
+    /// Called when the operation ends, with the kind of error if it failed.
     fn end(self: Box<Self>, error: Option<&'static str>);
 }
 
@@ -71,7 +71,7 @@ pub fn in_current_context(work: impl Future<Output = ()> + Send + 'static) -> Bo
     }
 }
 
-/// Creates a connection of MCP that the telemetry of the process observes.
+/// Creates an MCP connection that the process's telemetry observes.
 pub fn connection<S: RequestService>(
     service: S,
     notifications: Router,

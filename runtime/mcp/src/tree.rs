@@ -1,12 +1,12 @@
-//! Trees of JSON that a peer has sent.
+//! Turns a peer's JSON into trees, within limits.
 
 use mcpgen_types::{Json, Value};
 
-/// The maximum number of entries in the index of a value whose tree the runtime builds. The tree takes at most about 80 MB, in
-/// addition to its strings.
+/// The largest value that is turned into a tree, by entries in its index. The tree takes at most about 80 MB, plus its
+/// strings.
 const MAX_TREE_ENTRIES: usize = 400_000;
 
-/// Builds the tree of a value from the peer. Returns `None` if the value is too large: small objects take 90 times their
+/// Builds the tree of a peer's value. `None` if the value is too large: small objects take 90 times the memory of their
 /// text.
 #[must_use]
 pub fn tree(json: &Json) -> Option<Value> {

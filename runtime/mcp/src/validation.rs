@@ -1,4 +1,4 @@
-//! Checks the arguments and results of tools against their schemas. The crate `mcpgen-validate` has a [`Validator`].
+//! Checks the arguments and results of tools against their schemas. `mcpgen-validate` implements [`Validator`].
 
 use std::fmt;
 use std::sync::Arc;
@@ -14,7 +14,7 @@ pub trait Validator: Send + Sync + 'static {
     ///
     /// # Errors
     ///
-    /// Fails if the value is not a schema, or if checks against it would cost too much.
+    /// Fails if the value is not a schema, or if checking values against it would cost too much.
     fn compile(&self, schema: &Value) -> Result<Arc<dyn CompiledSchema>, BoxError>;
 }
 
@@ -35,15 +35,15 @@ pub trait CompiledSchema: Send + Sync + 'static {
 pub enum Verdict {
     /// The value matches the schema.
     Valid,
-    /// The value does not match the schema. Contains the first errors.
+    /// The value does not match the schema, because of these errors. Contains only the first few.
     Invalid(String),
-    /// The check took too long, so the value may be valid or not.
+    /// The check took too long, so the value may or may not be valid.
     Unfinished,
-    /// The value is too large to be checked.
+    /// The value is too large to check.
     TooLarge,
 }
 
-/// Checks the structured content of a result against the output schema of its tool. The result of a failure has none.
+/// Checks a result's structured content against the tool's output schema. A failed tool has no content to check.
 pub(crate) async fn check_content(schema: &dyn CompiledSchema, result: &CallToolResult) -> Verdict {
     if result.is_error == Some(true) {
         return Verdict::Valid;

@@ -2,7 +2,7 @@
 
 use opentelemetry::metrics::UpDownCounter;
 
-/// Adds one to a counter, and subtracts it when it is dropped.
+/// Adds one to a counter until dropped.
 #[derive(Debug)]
 pub(crate) struct Counted(UpDownCounter<i64>);
 

@@ -1,4 +1,4 @@
-//! OpenTelemetry spans and metrics of MCP servers and clients, by the [semantic conventions for MCP].
+//! OpenTelemetry spans and metrics for MCP servers and clients, following the [semantic conventions for MCP].
 //!
 //! ```
 //! # fn main() -> Result<(), Box<dyn std::error::Error>> {
@@ -8,12 +8,11 @@
 //! # }
 //! ```
 //!
-//! Each request and notification has a span on both sides, of kind client where it is
-//! sent and server where it is received, and its duration is recorded in `mcp.client.operation.duration` or
-//! `mcp.server.operation.duration`. Legacy sessions are recorded in `mcp.client.session.duration` and
-//! `mcp.server.session.duration`.
+//! Each request and notification has a span on both sides, of kind client where it is sent and server where it is
+//! received. Its duration is recorded in `mcp.client.operation.duration` or `mcp.server.operation.duration`, and that
+//! of legacy sessions in `mcp.client.session.duration` and `mcp.server.session.duration`.
 //!
-//! The conventions have no names for these metrics yet:
+//! These metrics have no names in the conventions yet:
 //!
 //! | name | unit | attributes | description |
 //! |---|---|---|---|
@@ -22,9 +21,9 @@
 //! | `mcp.server.active_sessions` | `{session}` | | sessions of HTTP clients that this process runs |
 //! | `mcp.server.store.operation.duration` | `s` | `mcp.store.operation`; `error.type`: `unavailable`, `undelivered`, `full`, `corrupt` or `cancelled` | an operation of a [shared store](mcpgen_mcp::replicas): `session.create`, `.locate`, `.record`, `.renew`, `.remove` and `.leave`, `event.append`, `.streams` and `.remove_stream`, `exchange.forward` (until the head of the response), `change.publish`, `rate_limit.check`, `request_state.record` |
 //!
-//! The global propagator writes the trace context into `_meta` of outgoing messages, and reads the parent of a server
-//! span from there. A handler runs within its server span, so the calls that it makes belong to the same trace. Tasks
-//! that a handler spawns do not, unless they use `opentelemetry::context::FutureExt::with_current_context`.
+//! The global propagator writes the trace context into `_meta` of outgoing messages, and reads a server span's parent
+//! from there. A handler runs within its server span, so the calls it makes belong to the same trace. Tasks that it
+//! spawns do not, unless they use `opentelemetry::context::FutureExt::with_current_context`.
 //!
 //! Arguments and results are never recorded.
 //!
@@ -38,9 +37,9 @@ mod telemetry;
 
 pub use mcpgen_mcp::telemetry::AlreadyInstalled;
 
-/// Records the traces and metrics of all servers and clients of the process.
+/// Records traces and metrics for all servers and clients of the process.
 ///
-/// Call this after you have set the global providers, and before you create servers and clients.
+/// Call this after setting the global providers, and before creating servers and clients.
 ///
 /// # Errors
 ///

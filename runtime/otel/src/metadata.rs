@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use mcpgen_types::{JsonObject, Value};
 use opentelemetry::propagation::{Extractor, Injector};
 
-/// The strings in `_meta` of an incoming message, which include the trace context.
+/// The strings in an incoming message's `_meta`, which include the trace context.
 pub(super) struct MetaExtractor<'a>(Vec<(Cow<'a, str>, Cow<'a, str>)>);
 
 impl<'a> MetaExtractor<'a> {
@@ -24,13 +24,13 @@ impl Extractor for MetaExtractor<'_> {
     }
 }
 
-/// Collects the members to add to `_meta` of an outgoing message, each as a name and JSON text.
+/// Collects members to add to an outgoing message's `_meta`, each as a name and JSON text.
 #[derive(Default)]
 pub(super) struct MetaInjector(pub(super) Vec<(String, String)>);
 
 impl Injector for MetaInjector {
     fn set(&mut self, key: &str, value: String) {
-        // An empty `tracestate` or `baggage` carries no information.
+        // An empty `tracestate` or `baggage` says nothing.
         if !value.is_empty() {
             self.0.push((key.to_owned(), Value::from(value).to_string()));
         }

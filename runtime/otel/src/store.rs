@@ -1,4 +1,4 @@
-//! Durations of operations of the stores that several processes share.
+//! Durations of operations on the stores that processes share.
 
 use std::time::Instant;
 
@@ -8,10 +8,9 @@ use opentelemetry::{KeyValue, global};
 
 use crate::scope::scope;
 
-/// The bounds of the buckets in seconds, as the conventions recommend for databases.
+/// Bucket boundaries in seconds, as the conventions recommend for databases.
 const BOUNDARIES: [f64; 9] = [0.001, 0.005, 0.01, 0.05, 0.1, 0.5, 1.0, 5.0, 10.0];
 
-/// Records the durations of operations of a store.
 #[derive(Clone, Debug)]
 pub(crate) struct StoreTelemetry(Histogram<f64>);
 
@@ -30,7 +29,7 @@ impl StoreTelemetry {
     }
 }
 
-/// Records an operation when it is dropped.
+/// Records the operation when dropped.
 pub(crate) struct Running {
     durations: Histogram<f64>,
     operation: &'static str,

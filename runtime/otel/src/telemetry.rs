@@ -1,4 +1,4 @@
-//! Traces and metrics of messages, with OpenTelemetry's global providers.
+//! Traces and metrics of messages, recorded with OpenTelemetry's global providers.
 
 use std::any::Any;
 use std::borrow::Cow;
@@ -29,7 +29,6 @@ use crate::metadata::{MetaExtractor, MetaInjector};
 use crate::scope::scope;
 use crate::store::StoreTelemetry;
 
-/// The tracer and the instruments of connections.
 #[derive(Clone, Debug)]
 pub(crate) struct OpenTelemetry(Arc<Instruments>, StoreTelemetry);
 
@@ -47,7 +46,7 @@ struct Instruments {
     active_sessions: UpDownCounter<i64>,
 }
 
-/// The bounds of the histograms' buckets in seconds, as the conventions recommend.
+/// Bucket boundaries in seconds, as the conventions recommend.
 const BOUNDARIES: [f64; 14] = [0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0, 2.0, 5.0, 10.0, 30.0, 60.0, 120.0, 300.0];
 
 impl Default for OpenTelemetry {
@@ -176,7 +175,6 @@ impl OpenTelemetry {
     }
 }
 
-/// A request or notification, as spans and metrics describe it.
 struct Message<'a> {
     method: &'a str,
     id: Option<&'a RequestId>,
@@ -184,7 +182,6 @@ struct Message<'a> {
     extensions: Option<&'a Extensions>,
 }
 
-/// The telemetry of a connection.
 struct ConnectionTelemetry {
     telemetry: OpenTelemetry,
     rules: Arc<dyn RevisionRules>,
@@ -197,8 +194,8 @@ impl ConnectionTelemetry {
 }
 
 impl Observer for ConnectionTelemetry {
-    /// Starts the server span of a received message. Its parent is the trace context in `_meta`, or else the current
-    /// span.
+    /// Starts the server span of a received message. Its parent is the trace context in `_meta` or, failing that, the
+    /// current span.
     fn received(
         &self,
         message: &Received<'_>,
@@ -214,7 +211,7 @@ impl Observer for ConnectionTelemetry {
         let current = Context::current();
         let parent = global::get_text_map_propagator(|propagator| propagator.extract(&MetaExtractor::new(meta)));
         let is_remote = parent.span().span_context().is_remote();
-        // The span of the transport, such as that of an HTTP request, is linked.
+        // Link the transport's span, such as that of an HTTP request.
         let ambient = current.span().span_context().clone();
         let links = if is_remote && ambient.is_valid() { vec![Link::with_context(ambient)] } else { Vec::new() };
         let message = Message {
@@ -226,8 +223,8 @@ impl Observer for ConnectionTelemetry {
         Some(Box::new(self.telemetry.start(Role::Server, &message, subject, parent, links)))
     }
 
-    /// Starts the client span of a message to be sent. Its parent is the current span. Writes the trace context into
-    /// `_meta` of the params.
+    /// Starts the client span of an outgoing message, with the current span as its parent. Writes the trace context
+    /// into `_meta` of the params.
     fn sending(&self, sending: &mut Sending<'_>) -> Option<Box<dyn observer::Operation>> {
         let subject = meta::subject(sending.method, sending.params.as_ref());
         let of_connection = || self.rules.peer_info().map(|peer_info| peer_info.revision.version());
@@ -249,7 +246,7 @@ impl Observer for ConnectionTelemetry {
         Some(Arc::new(move |bytes| queues.add(bytes, &[])))
     }
 
-    /// Records the duration of a legacy session. Modern revisions have no sessions.
+    /// Only legacy revisions have sessions.
     fn ended(&self, after: Duration, error: Option<&io::Error>) {
         let revision = self.rules.peer_info().map(|peer_info| peer_info.revision);
         let Some(revision) = revision.filter(|revision| revision.is_legacy()) else { return };
@@ -261,9 +258,9 @@ impl Observer for ConnectionTelemetry {
     }
 }
 
-/// A request or notification that has a span, until its outcome is known.
+/// A request or notification with a span, until its outcome is known.
 ///
-/// If it is dropped before its end, it counts as cancelled.
+/// Dropped before its end, it counts as cancelled.
 struct Operation {
     context: Context,
     durations: Histogram<f64>,
@@ -271,12 +268,12 @@ struct Operation {
     started: Instant,
     is_tool_call: bool,
     has_ended: bool,
-    /// Counts a request until it ends, by its method.
+    /// Counts the request by method until it ends.
     active: Option<(UpDownCounter<i64>, KeyValue)>,
 }
 
 impl Operation {
-    /// Writes the trace context into `_meta` of the params. Params that are an array have no `_meta`, and stay as they are.
+    /// Writes the trace context into `_meta` of the params. An array has no `_meta` and stays as it is.
     fn inject(&self, params: Option<Json>) -> Option<Json> {
         let mut injector = MetaInjector::default();
         global::get_text_map_propagator(|propagator| propagator.inject_context(&self.context, &mut injector));
@@ -314,7 +311,6 @@ impl observer::Operation for Operation {
         poll();
     }
 
-    /// Ends the span and records the duration.
     fn end(mut self: Box<Self>, outcome: Outcome<'_>) {
         match outcome {
             Outcome::Result(result) if self.is_tool_call && is_error(result) => {
@@ -328,7 +324,6 @@ impl observer::Operation for Operation {
     }
 }
 
-/// Returns the `error.type` of a call that failed without a response.
 fn error_type(error: &CallError) -> &'static str {
     match error {
         CallError::Invalid(_) => "invalid_result",
@@ -351,15 +346,15 @@ impl Drop for Operation {
     }
 }
 
-/// The subject of a message.
+/// What a message is about.
 #[derive(Clone, Copy)]
 struct Subject<'a> {
-    /// The attribute for the name of a tool or prompt, and the name.
+    /// Attribute and name of a tool or prompt.
     name: Option<(&'static str, &'a str)>,
     uri: Option<&'a str>,
 }
 
-/// The attribute of methods that no revision has.
+/// The method name recorded for methods that no revision has.
 const OTHER: &str = "_OTHER";
 
 const TOOL_NAME: &str = "gen_ai.tool.name";
@@ -385,7 +380,7 @@ impl<'a> Subject<'a> {
     }
 }
 
-/// Returns the attributes of the network connection of an HTTP request.
+/// Attributes of an HTTP request's network connection.
 fn network(request: &http::request::Parts) -> Vec<KeyValue> {
     let version = match request.version {
         http::Version::HTTP_09 => "0.9",
@@ -409,7 +404,6 @@ fn id_in_words(id: &RequestId) -> String {
     }
 }
 
-/// Returns whether the result of a tool call reports a failure of the tool.
 fn is_error(result: &Json) -> bool {
     let is_error = result.read(|result| {
         let [is_error] = Picked::values(result, &["isError"]);

@@ -1,6 +1,6 @@
-//! Passes changes to all replicas, in a stream of Redis.
+//! Publishes changes to all replicas through a Redis stream.
 //!
-//! A counter numbers the changes, and begins with the time in microseconds. So a reader that finds a gap has missed
+//! A counter, which starts from the time in microseconds, numbers the changes. A reader that finds a gap has missed
 //! changes, even if Redis has lost the stream.
 
 use std::convert::Infallible;
@@ -23,21 +23,18 @@ use crate::replica::{LazyScript, Replica, script};
 static PUBLISH: LazyScript = script!("publish_change");
 static POSITION: LazyScript = script!("last_change");
 
-/// The number of changes that a slow subscriber may be behind.
+/// How far a subscriber may lag.
 const BUFFER: usize = 1024;
-/// The time that a read waits for changes.
 const BLOCK: Duration = Duration::from_secs(1);
-/// The number of changes in one read.
 const BATCH: usize = 256;
 
 pub(crate) struct Changes {
     replica: Arc<Replica>,
     events: broadcast::Sender<BusEvent>,
-    /// Whether a change was not published. Then all replicas must be told that they have missed something.
+    /// Whether publishing a change failed, so that all replicas must be told that they have missed something.
     has_failed: AtomicBool,
 }
 
-/// A published change.
 #[derive(Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 enum Published {
@@ -46,7 +43,7 @@ enum Published {
     Resources,
     Resource(String),
     Task(String),
-    /// Changes that could not be published.
+    /// Some changes could not be published.
     Unknown,
 }
 
@@ -75,7 +72,7 @@ impl Published {
     }
 }
 
-/// The number of the last change that was read, and the number that the counter has reached.
+/// The last change read, and how far the counter has got.
 struct Position {
     last: u64,
     known: u64,
@@ -94,7 +91,7 @@ impl Changes {
         result
     }
 
-    /// Tells all replicas if a change was not published.
+    /// If a change was not published, tells all replicas.
     pub(crate) async fn repair(&self) -> Result<(), StoreError> {
         if self.has_failed.swap(false, Ordering::SeqCst)
             && let Err(error) = self.append(&Published::Unknown).await
@@ -126,13 +123,13 @@ impl Changes {
         .boxed()
     }
 
-    /// Returns the number of the last change.
+    /// The number of the last change.
     pub(crate) async fn last(&self) -> Result<u64, StoreError> {
         let [_, count] = self.replica.keys.changes();
         self.replica.connection.script(&POSITION.key(count)).await
     }
 
-    /// Reads changes, and connects again if the connection is lost.
+    /// Reads changes, and reconnects if the connection is lost.
     pub(crate) async fn run(self: Arc<Self>, last: u64) {
         let mut position = Position { last, known: last };
         let mut backoff = Backoff::default();
@@ -157,7 +154,7 @@ impl Changes {
             *backoff = Backoff::default();
             let entries: Vec<_> = reply.into_iter().flat_map(|it| it.keys).flat_map(|key| key.ids).collect();
             if entries.is_empty() {
-                // The counter had reached `known` before this read, so the entries up to it are lost.
+                // The counter had reached `known` before this read, so entries up to there are lost.
                 if position.known != position.last {
                     self.send(BusEvent::Missed);
                     position.last = position.known;
@@ -178,7 +175,7 @@ impl Changes {
                 let replica: Option<String> = entry.get("replica");
                 if replica.as_ref() != Some(&self.replica.id) {
                     let change: Option<String> = entry.get("change");
-                    // Another version of the crate may publish others.
+                    // Another version of the crate may publish other kinds.
                     let change = change.and_then(|change| serde_json::from_str(&change).ok());
                     self.send(change.unwrap_or(Published::Unknown).event());
                 }
@@ -187,7 +184,7 @@ impl Changes {
     }
 
     fn send(&self, event: BusEvent) {
-        // Fails only if nobody has subscribed.
+        // Fails only if there are no subscribers.
         let _ = self.events.send(event);
     }
 }

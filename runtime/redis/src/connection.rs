@@ -1,4 +1,4 @@
-//! The connection for all commands that do not block.
+//! The connection for commands that do not block.
 
 use std::time::Duration;
 
@@ -10,10 +10,10 @@ use tokio::time::timeout;
 use crate::error::{InvalidOptions, Unavailable, redis_error};
 use crate::options::RedisOptions;
 
-/// The longest delay between two attempts to connect.
+/// The longest pause between attempts to connect.
 const MAX_BACKOFF: Duration = Duration::from_secs(1);
 
-/// A connection that is established again when it is lost. All operations fail after a timeout.
+/// Reconnects when the connection is lost. All operations have a timeout.
 #[derive(Clone)]
 pub(crate) struct Connection {
     client: Client,
@@ -30,7 +30,7 @@ impl Connection {
             .set_max_delay(MAX_BACKOFF);
         let manager = ConnectionManager::new_lazy_with_config(client.clone(), config).map_err(redis_error)?;
         let connection = Self { client, manager, timeout: options.timeout };
-        // The manager tries again until the timeout, also with a wrong password. Redis may still be starting.
+        // The manager retries until the timeout, because Redis may still be starting, but even with a wrong password.
         if let Err(error) = connection.blocking(Duration::ZERO).await
             && error.is_configuration()
         {
@@ -60,7 +60,6 @@ impl Connection {
         self.within(self.client.get_multiplexed_async_connection_with_config(&config)).await
     }
 
-    /// Opens a connection that is subscribed to a channel.
     pub(crate) async fn subscribe(&self, channel: &str) -> Result<PubSub, StoreError> {
         let subscribe = async {
             let mut subscription = self.client.get_async_pubsub().await?;
@@ -85,7 +84,7 @@ fn client(options: &RedisOptions) -> RedisResult<Client> {
 
 #[cfg(feature = "tls")]
 fn client(options: &RedisOptions) -> RedisResult<Client> {
-    // Fails only if the application has chosen another one.
+    // Fails only if the application has installed another one.
     let _ = rustls::crypto::ring::default_provider().install_default();
     match options.root_certificates.clone() {
         None => Client::open(options.url.as_str()),
@@ -96,7 +95,7 @@ fn client(options: &RedisOptions) -> RedisResult<Client> {
     }
 }
 
-/// Waits longer after each attempt to connect.
+/// Waits longer after each attempt.
 #[derive(Debug, Default)]
 pub(crate) struct Backoff(u32);
 

@@ -6,20 +6,20 @@ use std::time::Duration;
 use mcpgen_sdk::replicas::StoreError;
 use redis::{ErrorKind, RedisError};
 
-/// The reason why a store is unavailable, if it is not an error of Redis.
+/// Why a store is unavailable, if the reason is not an error from Redis.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum Unavailable {
     /// Redis did not respond in time.
     #[error("Redis did not respond within {0:?}")]
     TimedOut(Duration),
-    /// Another replica is the home of the session.
+    /// Another replica is the session's home.
     #[error("another replica runs the session")]
     NotHome,
-    /// The connection to Redis was interrupted, so this replica cannot tell yet which replicas are alive.
+    /// The connection to Redis was interrupted, so this replica cannot tell which others are alive.
     #[error("the connection to Redis was interrupted; the replica of the session may still be alive")]
     Interrupted,
-    /// Several replicas change the same value all the time.
+    /// Several replicas keep changing the same value.
     #[error("too many concurrent changes of the same value")]
     Contended,
     /// The replica that runs the session has died, or frames of its response were lost.
@@ -28,16 +28,16 @@ pub enum Unavailable {
     /// The replica that runs the session does not accept requests.
     #[error("the replica that runs the session does not accept requests")]
     Refused,
-    /// The handler of the other replica failed.
+    /// The other replica's handler failed.
     #[error("the replica that runs the session could not complete the response")]
     ResponseFailed,
 }
 
-/// The options with which Redis cannot be used.
+/// Options with which Redis cannot be used.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum InvalidOptions {
-    /// The URL, or the root certificates, cannot be used.
+    /// The URL or the root certificates are unusable.
     #[error(
         "`RedisOptions::url` or `root_certificates` cannot be used; write a URL such as `redis://localhost:6379/`, \
          `rediss://…` for TLS (feature `tls`), or `redis+unix:///path`"
@@ -60,7 +60,7 @@ impl From<Unavailable> for StoreError {
     }
 }
 
-/// Converts an error of Redis. Redis is full if it has reached its `maxmemory` and may not evict keys.
+/// Redis is full once it has reached `maxmemory` and may not evict keys.
 pub(crate) fn redis_error(error: RedisError) -> StoreError {
     match (error.kind(), error.code()) {
         (_, Some("OOM")) => StoreError::full(),
@@ -71,7 +71,6 @@ pub(crate) fn redis_error(error: RedisError) -> StoreError {
     }
 }
 
-/// A stored value cannot be decoded.
 pub(crate) fn corrupt(source: impl Into<Box<dyn Error + Send + Sync>>) -> StoreError {
     StoreError::corrupt(source)
 }

@@ -1,8 +1,8 @@
-//! The events of streams.
+//! Events of streams.
 //!
-//! The hash of a session's streams has a field for each: `LAST:DROPPED:BYTES:REQUESTS`. Its events are a list of texts:
-//! the number, `1` or `0` for the last event or another one, and the message. Numbers have 20 digits, so that scripts
-//! can compare them, because Lua's numbers are doubles.
+//! A hash has a field for each of a session's streams: `LAST:DROPPED:BYTES:REQUESTS`. A stream's events are a list of
+//! texts: the number, `1` for the last event and `0` for others, and the message. Numbers have 20 digits so that
+//! scripts can compare them as text, because Lua's numbers are doubles.
 
 use bytes::Bytes;
 use mcpgen_sdk::replicas::{StoreError, StoredEvent, StoredStream, StreamId};
@@ -14,9 +14,8 @@ static APPEND: LazyScript = script!("append_events");
 static READ: LazyScript = script!("read_streams");
 static REMOVE: LazyScript = script!("remove_stream");
 
-/// The number of digits of an event's number.
 const DIGITS: usize = 20;
-/// The number of events that a script appends.
+/// How many events a script appends.
 const BATCH: usize = 1000;
 
 impl Replica {

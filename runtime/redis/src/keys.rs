@@ -1,6 +1,6 @@
-//! The names of keys and channels.
+//! Names of keys and channels.
 //!
-//! All keys of a session, a task or an owner have the same hash tag, so that scripts also work on a cluster.
+//! All keys of a session, task or owner share a hash tag, so that scripts also work on a cluster.
 
 use std::borrow::Cow;
 
@@ -15,17 +15,16 @@ impl Keys {
         Self(prefix.to_owned())
     }
 
-    /// The lease of a replica.
     pub(crate) fn lease(&self, replica: &str) -> String {
         format!("{}:replica:{{{}}}", self.0, tag(replica))
     }
 
-    /// The channel of the messages to a replica.
+    /// The channel for messages to a replica.
     pub(crate) fn inbox(&self, replica: &str) -> String {
         format!("{}:replica:{{{}}}:inbox", self.0, tag(replica))
     }
 
-    /// The IDs of all sessions, by expiry.
+    /// IDs of all sessions by expiry.
     pub(crate) fn sessions(&self) -> String {
         format!("{}:sessions", self.0)
     }
@@ -34,17 +33,17 @@ impl Keys {
         format!("{}:session:{{{}}}", self.0, tag(id))
     }
 
-    /// The streams of a session, without their events.
+    /// A session's streams, without events.
     pub(crate) fn streams(&self, session: &str) -> String {
         format!("{}:streams", self.session(session))
     }
 
-    /// The events of a stream. The number of the stream follows.
+    /// A stream's events. Append the stream's number.
     pub(crate) fn events(&self, session: &str) -> String {
         format!("{}:events:", self.session(session))
     }
 
-    /// The last changes, and their number.
+    /// The latest changes, and their counter.
     pub(crate) fn changes(&self) -> [String; 2] {
         ["log", "count"].map(|name| format!("{}:{{changes}}:{name}", self.0))
     }
@@ -53,7 +52,7 @@ impl Keys {
         format!("{}:task:{{{}}}", self.0, tag(id))
     }
 
-    /// The IDs of the tasks of an owner in alphabetical order, and by expiry.
+    /// IDs of an owner's tasks, in alphabetical order and by expiry.
     pub(crate) fn owner(&self, owner: &str) -> [String; 2] {
         ["ids", "expiry"].map(|name| format!("{}:owner:{{{}}}:{name}", self.0, tag(owner)))
     }
@@ -62,7 +61,7 @@ impl Keys {
         format!("{}:rate:{limit}:{{{}}}", self.0, tag(caller))
     }
 
-    /// A used state, by its nonce, or the floor of all.
+    /// A used state, by nonce, or the floor for all.
     pub(crate) fn used_state(&self, name: &str) -> String {
         format!("{}:{{used-states}}:{name}", self.0)
     }
@@ -72,7 +71,7 @@ impl Keys {
     }
 }
 
-/// Encodes names that contain characters with a meaning in keys. The others do not begin with `=`.
+/// Encodes names with characters that mean something in keys. Other names cannot begin with `=`.
 fn tag(name: &str) -> Cow<'_, str> {
     let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_' | b'.');
     match !name.is_empty() && name.bytes().all(is_plain) {

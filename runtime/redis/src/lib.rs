@@ -2,16 +2,16 @@
 //!
 //! # Modules
 //!
-//! Each module imports only from modules above it in this list:
+//! Each module imports only from those above it:
 //!
 //! * `error` and `options` are public.
-//! * `keys` names keys and channels, `connection` runs commands, `renewals` has the sessions to renew, and `replica` the
-//!   lease of this process.
-//! * `sessions`, `events`, `tasks`, `used_states`, `request_state` and `rate_limiter` store state. Steps that must be one
-//!   are scripts in `scripts`.
-//! * `changes` and `exchange` pass messages to other replicas.
-//! * `stores` implements the traits, and runs the background tasks.
-//! * `on_redis` gives all of them to a server.
+//! * `keys` names keys and channels, `connection` runs commands, `renewals` decides which sessions to renew, and
+//!   `replica` holds this process's lease.
+//! * `sessions`, `events`, `tasks`, `used_states`, `request_state` and `rate_limiter` store state. Steps that must be
+//!   atomic are scripts in `scripts`.
+//! * `changes` and `exchange` send messages to other replicas.
+//! * `stores` implements the traits, and runs background tasks.
+//! * `on_redis` gives all of this to a server.
 
 #![cfg_attr(docsrs, feature(doc_cfg))]
 

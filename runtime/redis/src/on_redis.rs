@@ -1,4 +1,4 @@
-//! All shared state of a server on Redis, in one call.
+//! All of a server's shared state on Redis, with one call.
 
 use std::future::Future;
 
@@ -9,7 +9,7 @@ use mcpgen_sdk::tasks::{ServeTasks, TaskLimits, Tasks};
 use crate::options::RedisOptions;
 use crate::stores::RedisStores;
 
-/// Puts all state that the replicas of a server share on Redis.
+/// Keeps all state that a server's replicas share on Redis.
 ///
 /// ```no_run
 /// use mcpgen_redis::OnRedis;
@@ -26,16 +26,16 @@ use crate::stores::RedisStores;
 pub trait OnRedis: Sized {
     /// Connects to Redis as a new replica, and uses it for
     ///
-    /// * the sessions of legacy revisions, the events of their streams, and requests for sessions of other replicas
+    /// * sessions of legacy revisions, their streams' events, and requests for sessions on other replicas
     ///   ([`ServerBuilder::replicas`]);
     /// * changes of tools, prompts, resources and tasks ([`ServerBuilder::change_bus`]);
-    /// * the keys of request states, and those that were used ([`ServerBuilder::request_state`]);
+    /// * keys of request states, and used states ([`ServerBuilder::request_state`]);
     /// * tasks, if a tool can run as a task ([`ServerBuilder::default_tasks`]).
     ///
-    /// `options` are a URL or [`RedisOptions`]. To use something else for one of these, call the builder's method
+    /// `options` is a URL or [`RedisOptions`]. To use something else for one of these, call the builder's method
     /// afterwards; `ServerBuilder::tasks` takes precedence in any order. To limit the rate of calls as well, use
-    /// [`on_stores`](Self::on_stores), and pass [`RedisStores::rate_limiter`] to [`ServerBuilder::rate_limiter`]. Call this
-    /// in a tokio runtime.
+    /// [`on_stores`](Self::on_stores), and pass [`RedisStores::rate_limiter`] to [`ServerBuilder::rate_limiter`]. Call
+    /// this in a tokio runtime.
     ///
     /// # Errors
     ///
@@ -43,7 +43,7 @@ pub trait OnRedis: Sized {
     fn on_redis(self, options: impl Into<RedisOptions> + Send)
     -> impl Future<Output = Result<Self, StoreError>> + Send;
 
-    /// Like [`on_redis`](Self::on_redis), with a replica that is connected already.
+    /// Like [`on_redis`](Self::on_redis), for a replica that is already connected.
     ///
     /// # Errors
     ///

@@ -1,8 +1,8 @@
-//! The options of a connection.
+//! Connection options.
 
 use std::time::Duration;
 
-/// How to connect to Redis, and the limits of what is stored.
+/// How to connect to Redis, and how much to store.
 #[derive(Clone, derive_setters::Setters)]
 #[setters(prefix = "with_")]
 #[non_exhaustive]
@@ -10,44 +10,43 @@ pub struct RedisOptions {
     /// The URL: `redis://[user:password@]host[:port][/database]`, `rediss://` for TLS (feature `tls`), or
     /// `redis+unix:///path` for a socket.
     pub url: String,
-    /// The beginning of all keys and channels. Servers that must not share state need different prefixes. The default
-    /// is `mcpgen`.
+    /// Prefix of all keys and channels. Servers that must not share state need different prefixes. Defaults to
+    /// `mcpgen`.
     pub prefix: String,
-    /// The root certificates for TLS in PEM format. By default, those of Mozilla.
+    /// Root certificates for TLS, as PEM. Defaults to Mozilla's.
     pub root_certificates: Option<Vec<u8>>,
-    /// The time after which an operation fails. The default is 2 s.
+    /// How long an operation may take. Defaults to 2 s.
     pub timeout: Duration,
-    /// The time after which a replica that does not renew its lease is considered dead. It renews the lease three
-    /// times as often. The default is 3 s.
+    /// After this time without renewing its lease, a replica counts as dead. Leases are renewed three times as often.
+    /// Defaults to 3 s.
     pub lease: Duration,
-    /// The maximum number of sessions. The default is 1,000,000.
+    /// Maximum number of sessions. Defaults to 1,000,000.
     pub max_sessions: usize,
-    /// The maximum size of the stored events of a stream, in bytes. The default is 256 KiB.
+    /// Maximum size of a stream's stored events, in bytes. Defaults to 256 KiB.
     pub max_stream_bytes: usize,
-    /// The maximum number of stored streams of a session. The oldest ones are removed, except the one for messages that
-    /// belong to no request. The default is 512, more than the streams that a session keeps
-    /// (`EndpointOptions::streams_per_session`).
+    /// Maximum number of a session's stored streams. The oldest are removed, except the one for messages that belong to
+    /// no request. Defaults to 512, more than a session keeps (`EndpointOptions::streams_per_session`).
     pub max_streams: usize,
-    /// The maximum size of all stored events of a session, in bytes. The oldest streams are removed, as for
-    /// [`max_streams`](Self::max_streams). The default is 1 MiB.
+    /// Maximum size of a session's stored events, in bytes. The oldest streams are removed, as for
+    /// [`max_streams`](Self::max_streams). Defaults to 1 MiB.
     pub max_session_bytes: usize,
-    /// The maximum number of tasks of an owner. The default is 1,000.
+    /// Maximum number of tasks per owner. Defaults to 1,000.
     pub max_tasks_per_owner: usize,
-    /// The number of changes that a replica may be behind before it misses some. The default is 10,000.
+    /// How many changes a replica may lag before it misses some. Defaults to 10,000.
     pub max_changes: usize,
-    /// The maximum number of forwarded requests that a replica handles at the same time. The default is 10,000.
+    /// Maximum number of forwarded requests that a replica handles at once. Defaults to 10,000.
     pub max_exchanges: usize,
-    /// The lifetime of request states. The default is 15 min, as for the codec that a server creates.
+    /// Lifetime of request states. Defaults to 15 min, as for the codec that a server creates by itself.
     pub request_state_lifetime: Duration,
-    /// The maximum number of used request states that have not expired. At the limit, no state is accepted until one
-    /// expires. The default is 1,000,000, about 100 MB in Redis.
+    /// Maximum number of used request states that have not expired. At the limit, no state is accepted until one
+    /// expires. Defaults to 1,000,000, which takes about 100 MB in Redis.
     pub max_used_states: usize,
-    /// The time after which a new key signs request states. The default is 24 h.
+    /// How long a key signs request states before a new one does. Defaults to 24 h.
     pub key_rotation: Duration,
 }
 
 impl RedisOptions {
-    /// Creates options with the defaults.
+    /// Creates options with defaults.
     #[must_use]
     pub fn new(url: impl Into<String>) -> Self {
         Self {
@@ -70,21 +69,21 @@ impl RedisOptions {
     }
 }
 
-/// Creates options with the defaults from a URL.
+/// Creates options with defaults from a URL.
 impl From<&str> for RedisOptions {
     fn from(url: &str) -> Self {
         Self::new(url)
     }
 }
 
-/// Creates options with the defaults from a URL.
+/// Creates options with defaults from a URL.
 impl From<String> for RedisOptions {
     fn from(url: String) -> Self {
         Self::new(url)
     }
 }
 
-/// Omits the URL, because it may contain a password.
+/// Omits the URL, which may contain a password.
 impl std::fmt::Debug for RedisOptions {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("RedisOptions").field("prefix", &self.prefix).finish_non_exhaustive()

@@ -15,13 +15,13 @@ static CHARGE: LazyScript = script!("charge_call");
 /// The longest period.
 const YEAR: Duration = Duration::from_secs(365 * 86_400);
 
-/// Limits how many calls each caller may make, at all replicas together. It implements the same algorithm as the
-/// limiter in memory (GCRA), in a script, with the time of Redis. Create it with
+/// Limits how many calls each caller may make on all replicas together. A script implements the same algorithm as the
+/// in-memory limiter (GCRA), with Redis's clock. Created by
 /// [`RedisStores::rate_limiter`](crate::RedisStores::rate_limiter).
 #[derive(Clone)]
 pub struct RedisRateLimiter {
     replica: Arc<Replica>,
-    /// The time in which one call is refilled, in microseconds.
+    /// How long one call takes to refill, in microseconds.
     interval: f64,
     period: f64,
     name: String,

@@ -1,9 +1,9 @@
-//! When the sessions of this replica must be renewed.
+//! When to renew this replica's sessions.
 //!
-//! A replica renews a session long before it expires, and not more often, because other replicas become its home only in
-//! cases that this replica notices: it finds that its lease had expired, or another replica tells it. It renews all sessions
-//! at once after it has found its lease expired, or has lost the connection on which it would be told, because Redis may
-//! have lost data too.
+//! A replica renews a session long before it expires, and no more than that: other replicas become its home only in
+//! cases that this replica notices, because its lease had expired or another replica tells it. If its lease had
+//! expired, or if it lost the connection on which it would be told, it renews all sessions at once, because Redis may
+//! have lost data as well.
 
 use std::collections::{HashMap, HashSet};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -12,8 +12,8 @@ use std::time::Duration;
 use tokio::sync::Notify;
 use tokio::time::Instant;
 
-/// How much longer than requested a session is kept, so that it need not be renewed for this time, unless half the
-/// lifetime is less.
+/// How much longer than requested to keep a session, so that it need not be renewed for as long. At most half of the
+/// lifetime.
 const MAX_EXTENSION: Duration = Duration::from_secs(15 * 60);
 
 #[derive(Default)]
@@ -25,16 +25,14 @@ pub(crate) struct Renewals {
 
 #[derive(Default)]
 struct Known {
-    /// When sessions expire that this replica has renewed.
+    /// When renewed sessions expire.
     expiry: HashMap<String, Instant>,
-    /// Changes when sessions may have moved.
+    /// Changes whenever sessions may have moved.
     generation: u64,
 }
 
-/// The sessions to renew.
 pub(crate) struct Due<'a> {
     pub(crate) ids: Vec<&'a String>,
-    /// The lifetime to give them.
     pub(crate) lifetime: Duration,
     expiry: Instant,
     generation: u64,
@@ -45,7 +43,7 @@ impl Renewals {
         self.known.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Returns those of this replica's sessions that expire before `lifetime` has passed, or may have moved.
+    /// Returns the sessions that expire before `lifetime` has passed, or may have moved.
     pub(crate) fn due<'a>(&self, ids: &'a [String], lifetime: Duration) -> Due<'a> {
         let now = Instant::now();
         let mut known = self.lock();
@@ -76,7 +74,6 @@ impl Renewals {
         self.moved.notify_one();
     }
 
-    /// Makes all sessions due.
     pub(crate) fn check_all(&self) {
         let mut known = self.lock();
         known.generation += 1;

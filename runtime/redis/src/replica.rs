@@ -1,4 +1,4 @@
-//! A replica, and its lease.
+//! A replica and its lease.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, PoisonError};
@@ -12,7 +12,6 @@ use crate::keys::Keys;
 use crate::options::RedisOptions;
 use crate::renewals::Renewals;
 
-/// This process as a replica, with what all stores need.
 pub(crate) struct Replica {
     pub(crate) id: String,
     pub(crate) connection: Connection,
@@ -21,13 +20,13 @@ pub(crate) struct Replica {
     pub(crate) renewals: Renewals,
     lease: Mutex<Lease>,
     has_left: AtomicBool,
-    /// Orders the commands that create and delete the lease.
+    /// Orders commands that create and delete the lease.
     writing: tokio::sync::Mutex<()>,
 }
 
 struct Lease {
     renewed: Instant,
-    /// Since when the lease was renewed without a gap, plus the time in which all others renew theirs.
+    /// Since when the lease was renewed without a gap, plus the time that all others need to renew theirs.
     steady: Instant,
 }
 
@@ -63,8 +62,8 @@ impl Replica {
         Ok(())
     }
 
-    /// Writes the lease, which Redis may have lost. Unlike [`renew_lease`](Self::renew_lease), this does not wait for
-    /// others. If the replica leaves at the same time, the lease may exist again until it expires.
+    /// Writes the lease again, in case Redis has lost it. Unlike [`renew_lease`](Self::renew_lease), does not wait for
+    /// others. If the replica leaves at the same time, the lease may come back until it expires.
     pub(crate) async fn write_lease(&self) -> Result<(), StoreError> {
         if self.has_left.load(Ordering::SeqCst) {
             return Ok(());
@@ -78,7 +77,7 @@ impl Replica {
         Ok(())
     }
 
-    /// Deletes the lease, so that other replicas consider this one dead.
+    /// Deletes the lease, so that other replicas take this one for dead.
     pub(crate) async fn leave(&self) -> Result<(), StoreError> {
         self.has_left.store(true, Ordering::SeqCst);
         let _writing = self.writing.lock().await;
@@ -89,8 +88,8 @@ impl Replica {
         self.connection.query(redis::cmd("EXISTS").arg(self.keys.lease(replica))).await
     }
 
-    /// Returns whether a missing lease means that the replica has died. After an interruption of the connection, or of
-    /// Redis, the others may not have renewed their leases yet.
+    /// Whether a missing lease means that the replica has died. After an interruption, others may not have renewed
+    /// their leases yet.
     pub(crate) fn can_tell_deaths(&self) -> bool {
         let lease = self.lease.lock().unwrap_or_else(PoisonError::into_inner);
         let now = Instant::now();
@@ -98,7 +97,6 @@ impl Replica {
     }
 }
 
-/// Returns random bytes.
 pub(crate) fn random<const N: usize>() -> Result<[u8; N], StoreError> {
     let mut bytes = [0; N];
     getrandom::fill(&mut bytes).map_err(StoreError::unavailable)?;
@@ -109,10 +107,9 @@ pub(crate) fn millis(time: std::time::Duration) -> u64 {
     u64::try_from(time.as_millis()).unwrap_or(u64::MAX).clamp(1, 1 << 45)
 }
 
-/// A script, whose file is in `scripts`.
+/// A script from the folder `scripts`.
 pub(crate) type LazyScript = std::sync::LazyLock<Script>;
 
-/// Reads a script from its file.
 macro_rules! script {
     ($name:literal) => {
         std::sync::LazyLock::new(|| redis::Script::new(include_str!(concat!("scripts/", $name, ".lua"))))

@@ -1,4 +1,4 @@
-//! The keys of request states, which all replicas share.
+//! Keys of request states, shared by all replicas.
 
 use std::fmt;
 use std::sync::Arc;
@@ -11,21 +11,20 @@ use crate::replica::{LazyScript, Replica, millis, random, script};
 
 static KEYS: LazyScript = script!("request_state_keys");
 
-/// The number of renewals of the lease after which all replicas know a new key.
+/// How many renewals of the lease it takes until all replicas know a new key.
 const GRACE: u64 = 3;
 
-/// The keys of request states.
+/// Keys of request states.
 #[derive(Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct RequestStateKeys {
-    /// The key that signs.
+    /// The key that signs, and verifies as well.
     pub signing: [u8; SHORTEST_KEY],
-    /// The other keys, which only verify: older ones, and one that signs soon.
+    /// Keys that only verify: older ones, and one that will sign soon.
     pub others: Vec<[u8; SHORTEST_KEY]>,
 }
 
 impl RequestStateKeys {
-    /// Replaces the keys of a codec.
     pub(crate) fn apply(&self, codec: &RequestStateCodec) {
         if let Err(error) = codec.replace_keys(self.signing, &self.others) {
             tracing::warn!(%error, "cannot replace the keys of request states");
@@ -40,8 +39,8 @@ impl fmt::Debug for RequestStateKeys {
 }
 
 impl Replica {
-    /// Reads the keys. Creates a key if the newest one is older than `rotate_after` ms, and drops those that no valid
-    /// state was signed with.
+    /// Reads the keys. Creates one if the newest is older than `rotate_after` ms, and drops those that signed no state
+    /// that is still valid.
     pub(crate) async fn request_state_keys(&self, rotate_after: u64) -> Result<Arc<RequestStateKeys>, StoreError> {
         let grace = GRACE * millis(self.options.lease);
         let candidate = random::<SHORTEST_KEY>()?;
@@ -55,7 +54,7 @@ impl Replica {
             let created: u64 = created.trim_end_matches(':').parse().map_err(corrupt)?;
             keys.push((created, *key));
         }
-        // The newest key that all replicas know, or else the oldest one.
+        // The newest key that all replicas know or, failing that, the oldest.
         let known = keys.iter().position(|(created, _)| now.saturating_sub(*created) >= grace);
         let (_, signing) = match known {
             Some(index) => keys.remove(index),

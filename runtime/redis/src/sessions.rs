@@ -1,7 +1,7 @@
 //! Sessions of legacy revisions, and which replica runs each.
 //!
-//! A session is a hash with the fields `home`, `epoch`, `owner`, `principal`, `seq`, `bytes` (of the stored events) and, for each
-//! entry of the journal, `j:KEY` with the value `NUMBER:MESSAGE`. The numbers, which count in `seq`, order the journal.
+//! A session is a hash with the fields `home`, `epoch`, `owner`, `principal`, `seq`, `bytes` (of stored events) and,
+//! for each journal entry, `j:KEY` with the value `NUMBER:MESSAGE`. The numbers, counted by `seq`, order the journal.
 
 use std::collections::HashMap;
 use std::time::Duration;
@@ -20,9 +20,8 @@ static RECORD: LazyScript = script!("record_message");
 static RENEW: LazyScript = script!("renew_session");
 static REMOVE: LazyScript = script!("remove_session");
 
-/// The number of sessions that are renewed at the same time.
 const CONCURRENT: usize = 64;
-/// The number of attempts to become the home of a session.
+/// How many times to try to become a session's home.
 const ATTEMPTS: usize = 16;
 
 type Fields = HashMap<Vec<u8>, Vec<u8>>;
@@ -34,7 +33,7 @@ impl Replica {
         if !self.connection.script::<bool>(&reserve).await? {
             return Err(StoreError::full());
         }
-        // Redis may have lost the lease, and other replicas would become the home.
+        // If Redis has lost the lease, other replicas would take over the session.
         self.write_lease().await?;
         let mut create = CREATE.key(self.keys.session(&session.id));
         create.key(self.keys.streams(&session.id)).arg(self.keys.events(&session.id)).arg(millis(lifetime));
@@ -52,7 +51,7 @@ impl Replica {
         self.connection.script(&create).await
     }
 
-    /// Finds the home of a session, or makes this replica its home. `moved` encodes the message for the old home.
+    /// Finds a session's home, or makes this replica its home. `moved` encodes the message for the previous home.
     pub(crate) async fn locate_session(
         &self,
         id: &str,
@@ -105,7 +104,7 @@ impl Replica {
         for ids in kept.chunks(1000) {
             let until = since_1970().saturating_add(millis(due.lifetime));
             let mut command = redis::cmd("ZADD");
-            // Not those that were removed meanwhile.
+            // Skip those that were removed meanwhile.
             command.arg(self.keys.sessions()).arg("XX");
             for id in ids {
                 command.arg(until).arg(id);

@@ -1,4 +1,4 @@
-//! The stores of a replica.
+//! A replica's stores.
 
 use std::fmt;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -26,13 +26,13 @@ use crate::rate_limiter::RedisRateLimiter;
 use crate::replica::{Replica, millis};
 use crate::request_state::RequestStateKeys;
 
-/// The stores of a replica on Redis.
+/// A replica's stores on Redis.
 ///
-/// It implements all traits of [`mcpgen_sdk::replicas`] and [`TaskStore`]. Clones belong to the same replica. When the
-/// last clone is dropped, the replica dies: its background tasks end, and other replicas take over its sessions once its
-/// lease has expired. Call [`SessionStore::leave`] before, so that they do it at once.
+/// Implements all traits of [`mcpgen_sdk::replicas`] and [`TaskStore`]. Clones belong to the same replica. Dropping the
+/// last clone ends the replica: its background tasks stop, and other replicas take over its sessions once its lease
+/// expires. Call [`SessionStore::leave`] first to let them do so at once.
 ///
-/// A function that was passed to [`ExchangeBus::answer`] must not own a clone, or the last clone is never dropped.
+/// A function passed to [`ExchangeBus::answer`] must not own a clone, or the last clone is never dropped.
 #[derive(Clone)]
 pub struct RedisStores(Arc<Inner>);
 
@@ -42,12 +42,11 @@ struct Inner {
     _stop: DropGuard,
 }
 
-/// What the background tasks use.
 struct Shared {
     replica: Arc<Replica>,
     changes: Arc<Changes>,
     exchanges: Arc<Exchanges>,
-    /// The codecs whose keys are kept up to date.
+    /// Codecs whose keys must be kept up to date.
     codecs: Mutex<Vec<RequestStateCodec>>,
 }
 
@@ -61,7 +60,7 @@ impl Drop for StopExchanges {
 }
 
 impl RedisStores {
-    /// Connects to Redis as a new replica. Call it in a tokio runtime, in which background tasks renew the replica's
+    /// Connects to Redis as a new replica. Call this in a tokio runtime, where background tasks renew the replica's
     /// lease, read changes and receive forwarded requests.
     ///
     /// # Errors
@@ -90,13 +89,13 @@ impl RedisStores {
         Ok(Self(Arc::new(Inner { shared, _stop: stop.drop_guard() })))
     }
 
-    /// Returns the ID of this replica.
+    /// Returns this replica's ID.
     #[must_use]
     pub fn replica_id(&self) -> &str {
         &self.replica().id
     }
 
-    /// Checks that Redis responds. Use it for a readiness check.
+    /// Checks that Redis responds, for example for a readiness check.
     ///
     /// # Errors
     ///
@@ -106,7 +105,7 @@ impl RedisStores {
     }
 
     /// Creates a codec for the request state of multi-round requests. All replicas share its keys, which are random and
-    /// are [rotated](RedisOptions::key_rotation). It accepts each state once.
+    /// get [rotated](RedisOptions::key_rotation). Each state is accepted once.
     ///
     /// # Errors
     ///
@@ -123,7 +122,7 @@ impl RedisStores {
         Ok(codec)
     }
 
-    /// Returns the current keys of request states. Creates a random key if Redis has none yet.
+    /// Returns the current keys of request states. Creates a random key if there is none yet.
     ///
     /// # Errors
     ///
@@ -133,8 +132,8 @@ impl RedisStores {
         replica.request_state_keys(millis(replica.options.key_rotation)).await.map(Arc::unwrap_or_clone)
     }
 
-    /// Creates a new key for request states, which signs as soon as all replicas know it. The older keys verify until the
-    /// last state that they have signed expires.
+    /// Creates a new key for request states, which signs as soon as all replicas know it. Older keys verify until the
+    /// last state that they signed expires.
     ///
     /// # Errors
     ///
@@ -143,8 +142,8 @@ impl RedisStores {
         self.replica().request_state_keys(0).await.map(Arc::unwrap_or_clone)
     }
 
-    /// Creates a limiter that allows each caller bursts of `calls`, which refill evenly over the period `per`, at all
-    /// replicas together. Limiters with the same values share the quotas of callers.
+    /// Creates a limiter that allows each caller bursts of `calls`, which refill evenly over `per`, on all replicas
+    /// together. Limiters with the same values share their quotas.
     #[must_use]
     pub fn rate_limiter(&self, calls: u32, per: Duration) -> RedisRateLimiter {
         RedisRateLimiter::new(Arc::clone(&self.0.shared.replica), calls, per)
@@ -160,7 +159,7 @@ fn spawn(stop: &CancellationToken, work: impl Future<Output = ()> + Send + 'stat
 }
 
 impl Shared {
-    /// Renews what the replica has in Redis.
+    /// Renews the lease, and keeps the floor and the keys of request states up to date.
     async fn renew(self: Arc<Self>) {
         let mut ticks = interval(self.replica.options.lease / 3);
         ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
@@ -187,7 +186,7 @@ impl Shared {
     }
 }
 
-/// Records the used states of a codec.
+/// Records a codec's used states.
 struct UsedStates(Arc<Replica>);
 
 impl ReplayGuard for UsedStates {

@@ -1,7 +1,7 @@
 //! Tasks.
 //!
 //! A task is a hash with the fields `json`, `version`, and `runner`: the replica that runs it. Its owner has two sorted
-//! sets with the IDs of the tasks: in alphabetical order, for lists, and by expiry, for the maximum number.
+//! sets of task IDs: in alphabetical order, for lists, and by expiry, for the maximum number.
 
 use mcpgen_sdk::replicas::StoreError;
 use mcpgen_sdk::tasks::{StoredTask, TaskChange, has_ended};
@@ -14,10 +14,10 @@ use crate::replica::{LazyScript, Replica, script};
 static RESERVE: LazyScript = script!("reserve_task");
 static CHANGE: LazyScript = script!("change_task");
 
-/// The number of attempts to change a task that others change at the same time.
+/// How many times to try to change a task under contention.
 const ATTEMPTS: u32 = 200;
 
-/// Why a task has failed whose replica has died.
+/// The reason given for a task whose replica has died.
 const RUNNER_DIED: &str = "the server process that ran the task has ended; start the task again";
 
 struct Found {
@@ -52,7 +52,7 @@ impl Replica {
         }
         match self.apply(id, &TaskChange::fail(RUNNER_DIED)).await? {
             Some(task) => Ok(Some(task)),
-            // It has ended meanwhile.
+            // The task has ended meanwhile.
             None => Ok(self.read_task(id).await?.map(|found| found.task)),
         }
     }
@@ -101,7 +101,7 @@ impl Replica {
         Ok((!task.has_expired()).then_some(Found { version, runner, task }))
     }
 
-    /// Returns whether a task still runs, but its replica has died.
+    /// Whether a task should be running, but its replica has died.
     async fn is_orphaned(&self, found: &Found) -> Result<bool, StoreError> {
         if has_ended(found.task.task.status) || found.runner == self.id {
             return Ok(false);
@@ -109,7 +109,7 @@ impl Replica {
         Ok(!self.is_alive(&found.runner).await? && self.can_tell_deaths())
     }
 
-    /// Changes a task, again from the beginning if it was changed meanwhile.
+    /// Starts over if the task was changed meanwhile.
     async fn apply(&self, id: &str, change: &TaskChange) -> Result<Option<StoredTask>, StoreError> {
         for attempt in 0..ATTEMPTS {
             let Some(Found { version, mut task, .. }) = self.read_task(id).await? else { return Ok(None) };
@@ -121,7 +121,7 @@ impl Replica {
             if self.connection.script(&write).await? {
                 return Ok(Some(task));
             }
-            // Lets others finish first if many change the task.
+            // Back off under contention.
             tokio::time::sleep(std::time::Duration::from_millis(u64::from(attempt.min(20)))).await;
         }
         Err(Unavailable::Contended.into())

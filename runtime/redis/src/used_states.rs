@@ -1,8 +1,8 @@
 //! Used request states.
 //!
-//! If Redis loses the used states, a client could use one again. So there is a floor: states that expire before it are
-//! rejected. It is created when the first replica connects, and again when Redis has lost it, at the time when the last
-//! state that was issued before expires.
+//! If Redis lost the used states, a client could use one again. Hence the floor: states that expire before it are
+//! rejected. The first replica to connect creates it. If Redis has lost it, it is created again, at the time when the
+//! last state issued before expires.
 
 use std::time::{SystemTime, UNIX_EPOCH};
 
@@ -26,7 +26,7 @@ impl Replica {
         }
     }
 
-    /// Creates the floor if it does not exist.
+    /// Does nothing if the floor exists.
     pub(crate) async fn create_floor(&self) -> Result<(), StoreError> {
         let mut floor = FLOOR.key(self.keys.used_state("floor"));
         self.connection.script(floor.arg(millis(self.options.request_state_lifetime))).await

@@ -1,5 +1,5 @@
-//! A server with an app: a page that hosts show beside the results of the tool `roll`. `app [ADDRESS]` serves it over
-//! HTTP, by default at 127.0.0.1:3000.
+//! A server with an app: a page that hosts show next to the results of the tool `roll`. `app [ADDRESS]` serves it over
+//! HTTP, at 127.0.0.1:3000 by default.
 
 use std::hash::{BuildHasher, RandomState};
 

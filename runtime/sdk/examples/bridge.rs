@@ -1,5 +1,5 @@
 //! Connects a client of any revision, on standard input and output, to a server of any other. `bridge COMMAND
-//! [ARGUMENT..]` starts the server, `bridge URL` connects to it over HTTP.
+//! [ARGUMENT..]` starts the server; `bridge URL` connects to one over HTTP.
 
 use mcpgen_bridge::Bridge;
 use mcpgen_sdk::prelude::*;

@@ -1,4 +1,4 @@
-//! A server on standard input and output for clients that implement an unofficial dialect of the protocol.
+//! A server, on standard input and output, for clients that speak an unofficial dialect of the protocol.
 
 #[path = "support/dialect.rs"]
 mod dialect;

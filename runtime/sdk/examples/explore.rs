@@ -1,8 +1,8 @@
-//! A client that lists the tools, resources and prompts of a server, and calls a tool.
+//! A client that lists a server's tools, resources and prompts, and calls a tool.
 //!
-//! `explore [--call TOOL [ARGUMENTS]] URL` connects over HTTP, and `explore [--call TOOL [ARGUMENTS]] COMMAND [ARGUMENT..]`
-//! starts the server, and shows what it writes to standard error. ARGUMENTS is a JSON object, such as
-//! `'{"message": "hello"}'`. Without `--call`, it calls the tool `echo` if the server has it.
+//! `explore [--call TOOL [ARGUMENTS]] URL` connects over HTTP. `explore [--call TOOL [ARGUMENTS]] COMMAND [ARGUMENT..]`
+//! starts the server, and shows what it writes to standard error. ARGUMENTS is a JSON object, such as `'{"message":
+//! "hello"}'`. Without `--call`, the client calls the tool `echo` if there is one.
 
 #![allow(deprecated, reason = "what the newest revision deprecates is still served")]
 
@@ -28,7 +28,7 @@ async fn main() -> Result<(), Failure> {
         })
         .on_elicitation(|_, _| async { Ok(ElicitResult::new(ElicitResultAction::Decline)) })
         .roots([])
-        // Shows what a server that was started writes to standard error, as it writes it.
+        // Shows what the server, if started here, writes to standard error.
         .on_stderr(|line| eprintln!("server: {line}"))
         .lenient(|method, repair| eprintln!("{method}: {repair}"));
     if server.starts_with("http") {
@@ -38,7 +38,7 @@ async fn main() -> Result<(), Failure> {
     command.args(arguments);
     let client = client.connect_command(command).await?;
     let explored = explore(&client, call).await;
-    // Fails with the exit status and the last lines of standard error if the server has crashed.
+    // If the server has crashed, fails with its exit status and the last lines of standard error.
     client.close().await?;
     explored?;
     println!("server ended");
@@ -101,7 +101,7 @@ fn print<'a>(kind: &str, names: impl Iterator<Item = &'a str>) {
     names.for_each(|name| println!("{kind}: {name}"));
 }
 
-/// Returns an empty list, and prints the reason, if the request failed. Servers need not support every list.
+/// Servers need not support every list, so a failure is printed and the list counts as empty.
 fn or_report<T>(what: &str, list: Result<Vec<T>, CallError>) -> Vec<T> {
     list.unwrap_or_else(|error| {
         let is_unsupported = match &error {

@@ -1,6 +1,6 @@
-//! A server and a client with an extension of the protocol, in one process.
+//! A server and a client with a protocol extension, in one process.
 //!
-//! `support/countdown.rs` has the extension. Run this with `cargo run -p mcpgen-sdk --example extension`.
+//! The extension is in `support/countdown.rs`. Run this with `cargo run -p mcpgen-sdk --example extension`.
 
 #[path = "support/countdown.rs"]
 mod countdown;

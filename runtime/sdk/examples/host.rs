@@ -1,7 +1,8 @@
 //! A host: runs the servers of a configuration file in the format of desktop clients, and calls their tools.
 //!
-//! `host CONFIG` reads commands from standard input: `tools`, `call SERVER__TOOL [JSON]` and `quit`. It restarts servers that
-//! end, shows their logs, progress and changes of their tools, and asks the user what they ask.
+//! `host CONFIG` reads commands from standard input: `tools`, `call SERVER__TOOL [JSON]` and `quit`. It restarts
+//! servers that exit, shows their logs, their progress and changes of their tools, and passes their questions on to the
+//! user.
 
 #![allow(deprecated, reason = "2026-07-28 deprecates log messages, and still has them")]
 
@@ -33,7 +34,7 @@ enum ServerConfig {
 
 struct Host {
     clients: Mutex<BTreeMap<String, Client>>,
-    /// What the user enters: commands, and answers to questions in the middle of a call.
+    /// What the user types: commands, and answers to questions during a call.
     input: Mutex<Lines<BufReader<Stdin>>>,
 }
 
@@ -107,7 +108,7 @@ impl Host {
         })
     }
 
-    /// Lists the tools of all servers. The names of their servers make their names unique.
+    /// Server names make tool names unique.
     async fn tools(&self) -> Vec<String> {
         let mut lines = Vec::new();
         for (name, client) in &*self.clients.lock().await {
@@ -127,7 +128,6 @@ impl Host {
         Ok(client.tool(tool).arguments(arguments).on_progress(report).text().await?)
     }
 
-    /// Asks the user to fill in a form.
     async fn ask(&self, question: ElicitRequestParams) -> ElicitResult {
         let ElicitRequestParams::ElicitRequestFormParams(params) = question else {
             return ElicitResult::new(ElicitResultAction::Decline);

@@ -1,5 +1,5 @@
 //! A server with resources and prompts, on standard input and output or, with `--http 127.0.0.1:3000`, over HTTP: an
-//! index of poems, a template to look them up by number, and a prompt that asks for an explanation of one.
+//! index of poems, a template to look one up by number, and a prompt that asks for an explanation.
 
 #[cfg(feature = "http-server")]
 #[path = "support/listen.rs"]
@@ -41,7 +41,7 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
     run::run(server).await
 }
 
-/// Returns `None` for an unknown number, which becomes the error "resource not found".
+/// `None`, for an unknown number, becomes the error "resource not found".
 async fn read(Args(poem): Args<Poem>) -> Option<&'static str> {
     poem.text()
 }

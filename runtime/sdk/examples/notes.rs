@@ -1,4 +1,4 @@
-//! A server of notes in SQLite. `notes FILE` serves standard input and output, and `notes FILE ADDRESS` serves HTTP.
+//! A server for notes in SQLite. `notes FILE` serves standard input and output, and `notes FILE ADDRESS` serves HTTP.
 
 use std::sync::{Arc, Mutex};
 
@@ -42,7 +42,7 @@ struct Summarize {
     title: String,
 }
 
-/// The state of the server.
+/// The server's state.
 #[derive(Clone)]
 struct Notes(Arc<Mutex<Connection>>);
 
@@ -53,7 +53,7 @@ impl Notes {
         Ok(Self(Arc::new(Mutex::new(db))))
     }
 
-    /// Runs a query on a thread for work that blocks.
+    /// Runs a query on a thread where it may block.
     async fn query<T: Send + 'static>(
         &self,
         query: impl FnOnce(&Connection) -> rusqlite::Result<T> + Send + 'static,
@@ -84,7 +84,7 @@ impl Notes {
         Ok(format!("deleted note {id}"))
     }
 
-    /// If the client cancels the call, this function is dropped where it awaits.
+    /// If the client cancels the call, this function is dropped at an `await`.
     async fn export(self, context: RequestContext) -> ToolResult<String> {
         let total: i64 = self.query(|db| db.query_row("SELECT count(*) FROM note", [], |row| row.get(0))).await?;
         let (select, mut lines, mut last) = ("SELECT * FROM note WHERE id > ?1 ORDER BY id LIMIT 100", Vec::new(), 0);
@@ -98,7 +98,7 @@ impl Notes {
         }
     }
 
-    /// Returns `None` for an unknown note, which becomes the error "resource not found".
+    /// `None`, for an unknown note, becomes the error "resource not found".
     async fn read(self, Args(NoteId { id }): Args<NoteId>) -> Result<Option<String>, BoxError> {
         self.text(id).await
     }
@@ -169,7 +169,7 @@ async fn serves_notes() -> Result<(), BoxError> {
     let titles = client.complete_argument(PromptReference::new("summarize"), "title", "Sh").await?.values;
     assert_eq!(titles.get(), &["Shopping"]);
     assert_eq!(client.prompt("summarize", [("title".into(), "Shopping".into())].into()).await?.messages.len(), 1);
-    // Waits for the first progress, and cancels the export.
+    // Cancels the export after the first progress report.
     let (reports, mut received) = tokio::sync::mpsc::unbounded_channel();
     let export = client.tool("export_notes").on_progress(move |report| reports.send(report).unwrap_or(()));
     tokio::select! { _ = export.text() => unreachable!("it takes 100 steps"), _ = received.recv() => {} }

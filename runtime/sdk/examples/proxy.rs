@@ -1,5 +1,5 @@
-//! A proxy between a client and a server that it starts: `proxy COMMAND [ARGUMENT..]`. Relays messages unchanged, byte
-//! for byte, and logs each message to standard error: its method, the type of a result, and what is invalid.
+//! A proxy between a client and a server that it starts: `proxy COMMAND [ARGUMENT..]`. Relays messages byte for byte,
+//! and logs each one to standard error: its method, the type of a result, and anything invalid.
 //!
 //! Sessions of all legacy revisions are read with the types of 2025-11-25.
 
@@ -26,7 +26,7 @@ async fn main() -> std::io::Result<()> {
     let (server, from_server, to_server) = ChildProcess::start(command, lines::DEFAULT_LINE_LIMIT)?;
     let (from_client, to_client) = stdio::stdio(lines::DEFAULT_LINE_LIMIT)?;
     let log = Arc::<Mutex<Log>>::default();
-    // When the client disconnects, this task closes the server's input. The server exits after its last message.
+    // When the client disconnects, this task closes the server's input, and the server exits after its last message.
     let client_to_server = tokio::spawn(relay(Sender::Client, from_client, to_server, Arc::clone(&log)));
     relay(Sender::Server, from_server, to_client, Arc::clone(&log)).await;
     client_to_server.abort();
@@ -56,7 +56,7 @@ async fn relay(sender: Sender, from: impl Incoming, to: impl Outgoing, log: Arc<
     }
 }
 
-/// The requests of the connection, to pair responses with them.
+/// The connection's requests, to be paired with responses.
 #[derive(Default)]
 struct Log {
     legacy: Traffic<legacy::ClientRequest, legacy::ServerRequest>,
@@ -66,7 +66,6 @@ struct Log {
 }
 
 impl Log {
-    /// Logs a message.
     fn message(&mut self, sender: Sender, bytes: &[u8]) {
         self.is_legacy |= is_initialize(bytes);
         let Self { legacy, modern, is_legacy } = self;
@@ -79,7 +78,6 @@ impl Log {
         eprintln!("{sender:?}: {}", line.unwrap_or_else(|error| format!("invalid {error}")));
     }
 
-    /// Logs the requests without a response.
     fn end(&self) {
         let legacy = self.legacy.pending_client_requests().map(|it| (it.id(), it.request().method()));
         let modern = self.modern.pending_client_requests().map(|it| (it.id(), it.request().method()));
@@ -94,7 +92,6 @@ fn is_initialize(bytes: &[u8]) -> bool {
     message.is_ok_and(|message| matches!(message.request(), legacy::ClientRequest::Initialize(_)))
 }
 
-/// Returns a description of a message.
 fn describe<R: RequestSet, N: NotificationSet, P: RequestSet>(event: Event<'_, R, N, P>) -> String {
     match event {
         Event::Request { message, is_duplicate } => {

@@ -1,9 +1,9 @@
-//! A client with typed handlers, which calls the tools of the example `typed_server` and prints one line per result.
+//! A client with typed handlers that calls the tools of the example `typed_server` and prints a line per result.
 //!
 //! `typed_client [legacy|modern] COMMAND [ARGUMENT..]` starts a server. `typed_client [legacy|modern] URL` connects to
 //! one over HTTP.
 //!
-//! Supports the newest legacy revision and the modern revision. The argument `legacy` or `modern` selects one of them.
+//! It supports the newest legacy revision and the modern revision; `legacy` or `modern` restricts it to one of them.
 
 #![allow(deprecated, reason = "what the newest revision deprecates is still served")]
 
@@ -66,7 +66,7 @@ async fn run(client: &Client) -> Result<(), Failure> {
     }
 }
 
-/// Tool names and their arguments.
+/// Tools to call, with their arguments.
 fn calls() -> [(&'static str, JsonObject); 5] {
     [
         ("echo", [("message", "hello".into())].into()),

@@ -1,8 +1,8 @@
-//! A server with typed handlers for the newest legacy revision and the modern revision. `typed_server` serves standard
-//! input and output, `typed_server ADDRESS` serves HTTP. The client chooses the revision.
+//! A server with typed handlers for the newest legacy revision and the modern revision; the client chooses.
+//! `typed_server` serves standard input and output, `typed_server ADDRESS` serves HTTP.
 //!
 //! The tools `echo` and `add` compute their results locally. `ask` samples the client's model. `wait` reports progress
-//! for a given number of steps, and may run as a task. `touch` notifies clients that the list of tools has changed.
+//! for a number of steps, and may run as a task. `touch` notifies clients that the list of tools has changed.
 
 #![allow(deprecated, reason = "what the newest revision deprecates is still served")]
 
@@ -45,7 +45,7 @@ async fn serve_http(address: &str, local_info: LocalInfo, router: Router) -> std
     println!("http://{}/mcp", listener.local_addr()?);
     listen::listen(listener, endpoint, async {
         if tokio::signal::ctrl_c().await.is_err() {
-            // Without signal support, serve until the process ends.
+            // Without signals, serve until the process ends.
             std::future::pending().await
         }
     })
@@ -57,7 +57,7 @@ async fn serve_http(_: &str, _: LocalInfo, _: Router) -> std::io::Result<()> {
     Err(std::io::Error::other("built without the feature http-server"))
 }
 
-/// Runs the tools that are the same in every revision, and returns their text.
+/// Runs the tools that work alike in every revision, and returns their text.
 async fn tool(context: &Context, name: &str, arguments: &JsonObject) -> Result<String, ErrorObject> {
     match name {
         "echo" => string(arguments, "message"),
@@ -75,7 +75,7 @@ async fn tool(context: &Context, name: &str, arguments: &JsonObject) -> Result<S
     }
 }
 
-/// Handlers of the legacy revision: a tool sends requests to the client while its own request is in flight.
+/// Handlers for the legacy revision: a tool sends requests to the client while its own request is in flight.
 mod legacy {
     use mcpgen_sdk::peer::CallError;
     use mcpgen_sdk::tasks::{TaskSupport, Tasks};
@@ -134,7 +134,7 @@ mod legacy {
     }
 }
 
-/// Handlers of the modern revision: a tool returns its input requests, and the client repeats the call with the input.
+/// Handlers for the modern revision: a tool returns its input requests, and the client repeats the call with the input.
 mod modern {
     use mcpgen_sdk::protocol::change::Change;
     use mcpgen_sdk::server::subscriptions::Subscriptions;

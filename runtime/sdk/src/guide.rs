@@ -1,6 +1,6 @@
-//! Pages for common tasks, with complete programs.
+//! Complete programs for common tasks.
 //!
-//! This module exists only in the documentation. The tests of the crate run the programs.
+//! This module exists only in the documentation. The crate's tests run the programs.
 
 #[doc = include_str!("../docs/blocking.md")]
 pub mod blocking {}

@@ -1,6 +1,6 @@
-//! Servers and clients for the Model Context Protocol, over the generated types of `mcpgen-types`.
+//! Servers and clients for the Model Context Protocol, on top of the generated types of `mcpgen-types`.
 //!
-//! Tools, resources and prompts are functions. The same code serves and calls every revision:
+//! Tools, resources and prompts are plain functions. The same code serves and calls every revision:
 //!
 //! ```
 //! use mcpgen_sdk::prelude::*;
@@ -23,14 +23,13 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
-//! [`guide`] has complete programs: a server, a client, and what is needed in production. The page of [`server`] lists the
-//! methods by task. [Tools](ServerBuilder::tool) can take their arguments as Rust types.
+//! [`guide`] has complete programs: a server, a client, and what production needs. The page of [`server`] lists methods
+//! by task. [Tools](ServerBuilder::tool) can take their arguments as Rust types.
 //!
 //! # Typed handlers
 //!
-//! Below, a server is a [`Router`] with a handler per request type, and a client calls methods by the same types. Use them
-//! for messages that [`Server`] and [`Client`] have no methods for:
-//!
+//! One level down, a server is a [`Router`] with a handler per request type, and a client calls methods by the same
+//! types. Use this for messages that [`Server`] and [`Client`] have no methods for:
 //! ```
 //! use mcpgen_sdk::prelude::*;
 //! use mcpgen_sdk::{Limits, connect, transport};
@@ -60,16 +59,16 @@
 //!
 //! # Crates
 //!
-//! This crate has no code of its own. It re-exports:
+//! This crate contains no code; it re-exports:
 //!
-//! * [`mcpgen_runtime`], the JSON-RPC dispatcher: connections, routers, transports. It works for any protocol.
-//! * [`mcpgen_mcp`], the Model Context Protocol on it: rules, servers and clients.
+//! * [`mcpgen_runtime`], the JSON-RPC dispatcher with connections, routers and transports. It works for any protocol.
+//! * [`mcpgen_mcp`], the Model Context Protocol: its rules, servers and clients.
 //! * `mcpgen_http`, Streamable HTTP and HTTP+SSE, as the module `http` (features `http-server` and `http-client`).
 //! * `mcpgen_skills`, as the module `skills` (feature `skills`).
 //! * `mcpgen_tasks`, as the module `tasks` (feature `tasks`).
 //!
-//! The crates `mcpgen-validate`, `mcpgen-cluster`, `mcpgen-redis`, `mcpgen-auth`, `mcpgen-otel` and `mcpgen-bridge` add what not
-//! every program needs. The command `mcpgen-gateway` serves several servers as one.
+//! What few programs need is in `mcpgen-validate`, `mcpgen-cluster`, `mcpgen-redis`, `mcpgen-auth`, `mcpgen-otel` and
+//! `mcpgen-bridge`. The command `mcpgen-gateway` serves several servers as one.
 
 #![cfg_attr(docsrs, feature(doc_cfg))]
 

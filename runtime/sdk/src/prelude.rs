@@ -1,4 +1,4 @@
-//! The types and functions that most servers and clients use.
+//! What most servers and clients need.
 //!
 //! ```
 //! use mcpgen_sdk::prelude::*;

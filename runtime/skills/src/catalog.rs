@@ -1,4 +1,4 @@
-//! The skills that a server serves, with the content of their files.
+//! The skills that a server serves, with their files.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -15,23 +15,21 @@ use super::limits::{MAX_BYTES, MAX_FILES, MAX_TOTAL_BYTES};
 use super::uri::{self, SKILL_FILE, of_path};
 use super::{digest, folder, frontmatter, mime, rules};
 
-/// Skills for a server, with the content of their files. Add them with
-/// [`ServeSkills::skills`](crate::ServeSkills::skills).
+/// Skills for a server, with their files. Add them with [`ServeSkills::skills`](crate::ServeSkills::skills).
 ///
-/// The files are read once and kept in memory, so the digests in the entries always match what the server sends, and no
-/// request reads from the file system. To serve changed files, load them again and call
+/// Files are read once and kept in memory, so the digests in the entries always match what the server sends, and no
+/// request touches the file system. To serve changed files, load them again and call
 /// [`ReplaceSkills::replace_skills`](crate::ReplaceSkills::replace_skills).
 #[derive(Clone, Debug, Default)]
 pub struct Skills {
-    /// By the URI of `SKILL.md`.
+    /// Entries by the URI of `SKILL.md`.
     pub(crate) entries: BTreeMap<String, Arc<Skill>>,
-    /// By URI.
+    /// Files by URI.
     pub(crate) files: BTreeMap<String, Arc<SkillFile>>,
-    /// The children of each directory, by their URIs.
+    /// Children by URI, per directory.
     pub(crate) directories: BTreeMap<String, BTreeMap<String, Resource>>,
 }
 
-/// A file of a skill.
 #[derive(Debug)]
 pub(crate) struct SkillFile {
     pub(crate) resource: Resource,
@@ -39,10 +37,10 @@ pub(crate) struct SkillFile {
 }
 
 impl Skills {
-    /// Reads all skills in a folder. Each directory with a `SKILL.md` is a skill, at any depth, and its path in the folder
-    /// is its path in the URI: `acme/refunds/SKILL.md` becomes `skill://acme/refunds/SKILL.md`.
+    /// Reads all skills in a folder. Each directory with a `SKILL.md` is a skill, at any depth, and its path in the
+    /// folder becomes its path in the URI: `acme/refunds/SKILL.md` is `skill://acme/refunds/SKILL.md`.
     ///
-    /// Reads the file system without async functions. In an async function, call it with `spawn_blocking`.
+    /// This blocks on the file system. In an async function, call it with `spawn_blocking`.
     ///
     /// Files and directories whose names begin with `.` are not served, nor are files outside skills.
     ///
@@ -59,17 +57,16 @@ impl Skills {
     ///
     /// # Errors
     ///
-    /// Fails if a file cannot be read, if a `SKILL.md` breaks a rule of the Agent Skills specification, if the folder
-    /// contains symbolic links, or if a skill has more than [`MAX_FILES`] files or [`MAX_BYTES`] bytes. The error names the
-    /// file.
+    /// Fails, with the name of the file, if a file cannot be read, if a `SKILL.md` breaks a rule of the Agent Skills
+    /// specification, if the folder contains symbolic links, or if a skill has more than [`MAX_FILES`] files or
+    /// [`MAX_BYTES`] bytes.
     pub fn from_folder(folder: impl AsRef<Path>) -> Result<Self, FolderError> {
         let folder = folder.as_ref();
         let folder::Found { files, directories } = folder::read(folder)?;
         Builder { files, directories, folder }.build()
     }
 
-    /// Creates skills from their files, for example from files in the program. Each file has its path, with `/` as the
-    /// separator.
+    /// Creates skills from files, for example from files embedded in the program. Paths use `/` as the separator.
     ///
     /// ```
     /// use mcpgen_sdk::skills::Skills;
@@ -82,7 +79,7 @@ impl Skills {
     ///
     /// # Errors
     ///
-    /// Fails like [`from_folder`](Self::from_folder), and if a path is not valid or occurs twice.
+    /// Fails like [`from_folder`](Self::from_folder), and if a path is invalid or occurs twice.
     pub fn from_files<P, C>(files: impl IntoIterator<Item = (P, C)>) -> Result<Self, FolderError>
     where
         P: Into<String>,
@@ -107,22 +104,20 @@ impl Skills {
         Builder { files: by_path, directories: BTreeSet::new(), folder: Path::new("") }.build()
     }
 
-    /// Returns the entries of the skills, ordered by URI.
+    /// Returns the skills' entries, ordered by URI.
     pub fn entries(&self) -> impl Iterator<Item = &Skill> {
         self.entries.values().map(|entry| &**entry)
     }
 
-    /// Returns the URIs of the skills' directories.
     fn roots(&self) -> BTreeSet<String> {
         self.entries.keys().filter_map(|uri| uri::root(uri)).map(str::to_owned).collect()
     }
 
-    /// Adds other skills.
     pub(crate) fn merge(&mut self, other: Self) -> Result<(), Conflict> {
         if let Some(uri) = other.files.keys().find(|uri| self.files.contains_key(*uri)) {
             return Err(Conflict::File(uri.clone()));
         }
-        // The entry of the outer skill would have to list the files of the inner one.
+        // The outer skill's entry would have to list the files of the inner one.
         let (ours, theirs) = (self.roots(), other.roots());
         let is_inner = |(roots, root): &(&BTreeSet<String>, &String)| folder::is_in_skill(roots, root);
         let mut pairs = theirs.iter().map(|root| (&ours, root)).chain(ours.iter().map(|root| (&theirs, root)));
@@ -138,21 +133,20 @@ impl Skills {
     }
 }
 
-/// Why skills cannot be added to others.
 pub(crate) enum Conflict {
     /// Both have a file with this URI.
     File(String),
-    /// The directory of a skill is inside that of another skill.
+    /// One skill's directory is inside another's.
     Inner(String),
 }
 
 impl SkillFile {
-    /// Returns whether another file has the same metadata and content.
+    /// Compares metadata and content.
     pub(crate) fn is_same(&self, other: &Self) -> bool {
         self.resource == other.resource && self.content == other.content
     }
 
-    /// Returns the content as text if it is UTF-8 and the MIME type allows it, and otherwise as bytes.
+    /// Returns text if the content is UTF-8 and the MIME type allows it, and bytes otherwise.
     pub(crate) fn contents(&self) -> TextOrBlobResourceContents {
         let Resource { uri, mime_type, .. } = &self.resource;
         let is_text = mime_type.as_deref().is_some_and(mime::is_text);
@@ -171,13 +165,12 @@ impl SkillFile {
     }
 }
 
-/// Finds the skills among files.
 struct Builder<'a> {
-    /// By path, with `/` as the separator.
+    /// Files by path, with `/` as the separator.
     files: BTreeMap<String, Vec<u8>>,
-    /// The paths of all directories, for those without files.
+    /// All directories by path, for those without files.
     directories: BTreeSet<String>,
-    /// The folder of the files, for errors.
+    /// The folder that errors name.
     folder: &'a Path,
 }
 
@@ -225,7 +218,7 @@ impl Builder<'_> {
         self.folder.join(path)
     }
 
-    /// Checks that each `SKILL.md` is in a directory, and that no file is almost a `SKILL.md` or is a directory too.
+    /// Checks that each `SKILL.md` is in a directory, and that no file has nearly that name or is also a directory.
     fn check_names(&self, roots: &BTreeSet<String>) -> Result<(), FolderError> {
         let invalid =
             |path: &str, reason: &str| Err(FolderError::File { path: self.path(path), reason: reason.to_owned() });
@@ -246,7 +239,6 @@ impl Builder<'_> {
         Ok(())
     }
 
-    /// Returns the entry of the skill in a directory, and its front matter.
     fn entry(
         &self,
         root: &str,
@@ -288,7 +280,7 @@ impl Builder<'_> {
 }
 
 impl Skills {
-    /// Adds a file or directory to the children of the directories above it.
+    /// Adds a file or directory to all directories above it.
     fn add_to_parents(&mut self, path: &str, resource: Resource) {
         let (mut path, mut resource) = (path, resource);
         while let Some((parent, _)) = path.rsplit_once('/') {

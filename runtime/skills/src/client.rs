@@ -1,4 +1,4 @@
-//! Lists, loads and reads the skills of a server.
+//! Lists, loads and reads a server's skills.
 
 use std::future::Future;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -20,39 +20,39 @@ use crate::extension::SkillsExtension;
 use crate::limits::SkillLimits;
 use crate::{uri, verify};
 
-/// A skill whose `SKILL.md` a client has read and verified. Created by [`SkillsClient::load_skill`].
+/// A skill whose `SKILL.md` the client has read and verified. Created by [`SkillsClient::load_skill`].
 ///
-/// It holds the entry of the skill. While a model acts on the skill, files are read and verified with this entry, even if
-/// the server has a newer one.
+/// It keeps the skill's entry. While a model acts on the skill, files are verified against this entry, even if the
+/// server has a newer one.
 #[derive(Debug)]
 pub struct LoadedSkill {
-    /// The entry of the skill.
+    /// The skill's entry.
     pub entry: Skill,
     /// The content of `SKILL.md`, with its front matter.
     pub text: String,
     limits: SkillLimits,
-    /// The number of bytes read so far, for skills whose entries have no sizes.
+    /// Bytes read so far, for skills whose entries have no sizes.
     bytes: AtomicU64,
 }
 
-/// The content of a skill's file.
+/// A file of a skill.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct SkillContent {
     /// The URI of the file.
     pub uri: String,
-    /// The MIME type of the file, as the server declares it.
+    /// The MIME type that the server declares.
     pub mime_type: Option<String>,
     /// The content.
     pub bytes: Vec<u8>,
 }
 
-/// The methods of [`Client`] for skills.
+/// Skill methods of [`Client`].
 pub trait SkillsClient {
-    /// Lists the entries of the server's skills. Reads no files.
+    /// Lists the server's skills. Reads no files.
     ///
-    /// The list may be incomplete. Use [`skill`](Self::skill) for a skill whose URI is known from elsewhere, such as the
-    /// server's instructions.
+    /// The list may be incomplete. If a skill's URI is known from elsewhere, such as the server's instructions, use
+    /// [`skill`](Self::skill).
     ///
     /// ```
     /// use mcpgen_sdk::skills::Skills;
@@ -84,9 +84,9 @@ pub trait SkillsClient {
     /// `Client::with_page_limits`.
     fn skills(&self) -> impl Future<Output = Result<Vec<Skill>, SkillError>> + Send;
 
-    /// Returns the current entry of a skill, from the URI of its `SKILL.md`. Reads no files.
+    /// Returns a skill's current entry, by the URI of its `SKILL.md`. Reads no files.
     ///
-    /// If the entry differs from an earlier one, an approval of the earlier one does not apply to it; see
+    /// If the entry differs from one that the user approved, the approval does not apply to it; see
     /// [`is_same_content`](crate::is_same_content).
     ///
     /// # Errors
@@ -94,12 +94,12 @@ pub trait SkillsClient {
     /// Fails if the server has not declared the extension, or if the call fails.
     fn skill(&self, uri: &str) -> impl Future<Output = Result<Skill, SkillError>> + Send;
 
-    /// Reads the `SKILL.md` of a skill, and verifies its size, its digest and its front matter.
+    /// Reads a skill's `SKILL.md`, and verifies its size, digest and front matter.
     ///
     /// # Errors
     ///
-    /// Fails if the entry is invalid or exceeds the default limits, if the call fails, or if the file does
-    /// not match the entry.
+    /// Fails if the entry is invalid or exceeds the default limits, if the call fails, or if the file does not match
+    /// the entry.
     fn load_skill(&self, entry: &Skill) -> impl Future<Output = Result<LoadedSkill, SkillError>> + Send;
 
     /// Like [`load_skill`](Self::load_skill), with other limits.
@@ -113,22 +113,22 @@ pub trait SkillsClient {
         limits: SkillLimits,
     ) -> impl Future<Output = Result<LoadedSkill, SkillError>> + Send;
 
-    /// Reads a file of a skill, and verifies its size and its digest. `reference` is the URI of the file, or its path
-    /// relative to `SKILL.md`, as in links of the skill's text.
+    /// Reads one of a skill's files, and verifies its size and digest. `reference` is the file's URI, or its path
+    /// relative to `SKILL.md`, as in links in the skill's text.
     ///
     /// # Errors
     ///
-    /// Fails if the entry does not list the file, if the call fails, or if the file does not match the entry. A file that is
-    /// not listed is not requested.
+    /// Fails if the entry does not list the file, which is then not requested, if the call fails, or if the file does
+    /// not match the entry.
     fn read_skill_file(
         &self,
         skill: &LoadedSkill,
         reference: &str,
     ) -> impl Future<Output = Result<SkillContent, SkillError>> + Send;
 
-    /// Lists the direct children of a directory. Subdirectories have the MIME type `inode/directory`.
+    /// Lists a directory's direct children. Subdirectories have the MIME type `inode/directory`.
     ///
-    /// The list can have files that the entry of a skill does not list. They do not belong to the skill until its entry is
+    /// The list may contain files that a skill's entry does not list. They are not part of the skill until its entry is
     /// requested again.
     ///
     /// # Errors
@@ -200,10 +200,10 @@ impl<S: RequestService + Sync> SkillsClient for Client<S> {
     }
 }
 
-/// Checks that the server has declared the extension and, if `directories` is set, that it lists directories.
+/// With `directories`, also checks that the server lists directories.
 async fn require_skills<S: RequestService + Sync>(client: &Client<S>, directories: bool) -> Result<(), SkillError> {
     if client.peer().peer_info().is_none() {
-        // A client that knows the server's revision may not have requested the server's capabilities yet.
+        // A client that knew the server's revision may not have requested its capabilities yet.
         client.ping().await?;
     }
     let invalid = |error: mcpgen_types::ErrorObject| mcpgen_runtime::peer::CallError::Invalid(error.to_string().into());

@@ -1,10 +1,10 @@
-//! The digests of files.
+//! Digests of files.
 
 use std::fmt::Write as _;
 
 use sha2::{Digest, Sha256};
 
-/// Returns the digest of a file's content: `sha256:` and 64 lowercase hexadecimal digits.
+/// `sha256:` and 64 lowercase hexadecimal digits.
 pub(super) fn of(content: &[u8]) -> String {
     let mut text = "sha256:".to_owned();
     for byte in Sha256::digest(content) {

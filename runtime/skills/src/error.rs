@@ -25,23 +25,23 @@ pub enum FolderError {
     Skill {
         /// The file.
         path: PathBuf,
-        /// The rule, with a remedy.
+        /// The rule and a remedy.
         reason: String,
     },
-    /// A `SKILL.md` has no valid front matter.
+    /// The front matter of a `SKILL.md` is missing or invalid.
     #[error("{}", path.display())]
     Frontmatter {
         /// The file.
         path: PathBuf,
-        /// The reason, with its line.
+        /// The reason, with the line.
         source: FrontmatterError,
     },
-    /// A file or directory cannot be served, because of its kind or its name.
+    /// A file or directory cannot be served because of its kind or name.
     #[error("{}: {reason}", path.display())]
     File {
         /// The file or directory.
         path: PathBuf,
-        /// The reason, with a remedy.
+        /// The reason and a remedy.
         reason: String,
     },
     /// A folder exceeds a limit.
@@ -49,30 +49,30 @@ pub enum FolderError {
     Limit {
         /// The file or directory.
         path: PathBuf,
-        /// The limit, with a remedy.
+        /// The limit and a remedy.
         reason: String,
     },
 }
 
 impl FolderError {
-    /// The error of a folder whose files have more than [`MAX_TOTAL_BYTES`](super::limits::MAX_TOTAL_BYTES).
+    /// The files exceed [`MAX_TOTAL_BYTES`](super::limits::MAX_TOTAL_BYTES).
     pub(super) fn too_large(path: PathBuf) -> Self {
         let reason = "the files have more than 256 MiB in total; serve fewer skills, or move large files elsewhere";
         Self::Limit { path, reason: reason.to_owned() }
     }
 }
 
-/// Why a client does not use a skill or a file of it. The content that failed verification is discarded.
+/// Why a client does not use a skill or one of its files. Content that fails verification is discarded.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum SkillError {
-    /// The server has not declared the extension, or not the part that the request needs.
+    /// The server did not declare the extension, or the part of it that the request needs.
     #[error("the server has not declared {0}")]
     NotDeclared(&'static str),
     /// A request failed.
     #[error(transparent)]
     Call(#[from] CallError),
-    /// The entry of a skill is invalid.
+    /// A skill's entry is invalid.
     #[error("{uri}: the entry of the skill is invalid: {reason}")]
     Entry {
         /// The URI in the entry.
@@ -80,22 +80,22 @@ pub enum SkillError {
         /// The reason.
         reason: String,
     },
-    /// The entry of a skill exceeds the client's limits.
+    /// A skill's entry exceeds the client's limits.
     #[error("{uri}: the skill has more than {}; call `load_skill_within` with other `SkillLimits`", counted(*limit, unit))]
     Limit {
         /// The URI of the skill.
         uri: String,
         /// The limit.
         limit: u64,
-        /// What is limited: `files` or `bytes`.
+        /// `files` or `bytes`.
         unit: &'static str,
     },
-    /// The content of the skill is generated, so it cannot be verified.
+    /// The skill's content is generated, so it cannot be verified.
     #[error(
         "{0}: the skill has no digests; call `load_skill_within` with `SkillLimits::allow_dynamic` to load it unverified"
     )]
     Dynamic(String),
-    /// A file does not belong to the skill. Request the entry again if the server may have added the file.
+    /// The file is not part of the skill. If the server may have added it since, request the entry again.
     #[error("{reference}: not a file of the skill {skill}")]
     Unlisted {
         /// The URI or the path of the file.
@@ -103,7 +103,7 @@ pub enum SkillError {
         /// The URI of the skill.
         skill: String,
     },
-    /// The server did not return the file's content as one text or one blob.
+    /// The server did not return the file as one text or one blob.
     #[error("{uri}: {reason}")]
     Content {
         /// The URI of the file.
@@ -111,24 +111,24 @@ pub enum SkillError {
         /// The reason.
         reason: String,
     },
-    /// The size of a file differs from the entry. The file may have changed since the entry was requested.
+    /// A file's size differs from the entry. The file may have changed since the entry was requested.
     #[error("{uri}: the file has {}, but its entry has {expected}; request the skill again", counted(*found, "bytes"))]
     Size {
         /// The URI of the file.
         uri: String,
         /// The size in the entry.
         expected: u64,
-        /// The size of the content.
+        /// The actual size.
         found: u64,
     },
-    /// The digest of a file differs from the entry. The file may have changed since the entry was requested.
+    /// A file's digest differs from the entry. The file may have changed since the entry was requested.
     #[error("{uri}: the digest of the file is {found}, but its entry has {expected:?}; request the skill again")]
     Digest {
         /// The URI of the file.
         uri: String,
         /// The digest in the entry.
         expected: String,
-        /// The digest of the content.
+        /// The actual digest.
         found: String,
     },
     /// The front matter of a `SKILL.md` is invalid.
@@ -136,7 +136,7 @@ pub enum SkillError {
     Frontmatter {
         /// The URI of the file.
         uri: String,
-        /// The reason, with its line.
+        /// The reason, with the line.
         source: FrontmatterError,
     },
     /// The front matter of a `SKILL.md` differs from the entry.

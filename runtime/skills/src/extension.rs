@@ -3,11 +3,11 @@
 use mcpgen_mcp::protocol::extension::Extension;
 use mcpgen_types::ext::skills::SkillsExtensionCapability;
 
-/// The extension `io.modelcontextprotocol/skills`, which servers declare.
+/// The extension `io.modelcontextprotocol/skills`, declared by servers.
 ///
-/// [`ServeSkills::skills`](crate::ServeSkills::skills) declares it. For a client,
-/// [`Peer::extension`](mcpgen_mcp::protocol::PeerExt::extension) returns the settings of a server. Clients do not declare it, and servers
-/// respond to all clients.
+/// [`ServeSkills::skills`](crate::ServeSkills::skills) declares it. A client reads a server's settings with
+/// [`Peer::extension`](mcpgen_mcp::protocol::PeerExt::extension). Clients do not declare it; servers respond to all of
+/// them.
 #[derive(Clone, Copy, Debug)]
 pub struct SkillsExtension(());
 

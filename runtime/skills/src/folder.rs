@@ -1,4 +1,4 @@
-//! Reads the files of a folder of skills.
+//! Reads a folder of skills.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs::{self, File};
@@ -9,25 +9,24 @@ use super::error::FolderError;
 use super::limits::MAX_TOTAL_BYTES;
 use super::uri::SKILL_FILE;
 
-/// The maximum number of directories inside each other.
+/// How deeply directories may be nested.
 const MAX_DEPTH: usize = 32;
-/// The maximum number of files and directories in a folder.
+/// The most files and directories in a folder.
 const MAX_ENTRIES: usize = 100_000;
 
-/// The files and directories of a folder, by their paths, with `/` as the separator.
+/// Files and directories by path, with `/` as the separator.
 #[derive(Default)]
 pub(super) struct Found {
-    /// The files in skills, with their contents, and files that are almost named `SKILL.md`.
+    /// Files in skills, with their contents, and files with nearly the name `SKILL.md`.
     pub(super) files: BTreeMap<String, Vec<u8>>,
     pub(super) directories: BTreeSet<String>,
 }
 
-/// Returns whether files and directories with this name are served.
 pub(super) fn is_served(name: &str) -> bool {
     !name.is_empty() && !name.starts_with('.') && !name.contains(['/', '\\', '\0'])
 }
 
-/// Reads all files in the skills of a folder.
+/// Reads the files of all skills in a folder.
 pub(super) fn read(folder: &Path) -> Result<Found, FolderError> {
     let root = fs::canonicalize(folder).map_err(error(folder))?;
     let mut scan = Scan { root: &root, folder, files: BTreeSet::new(), found: Found::default() };
@@ -45,17 +44,16 @@ pub(super) fn read(folder: &Path) -> Result<Found, FolderError> {
     Ok(found)
 }
 
-/// Returns the directory of a skill, from the path of its `SKILL.md`.
+/// A skill's directory, from the path of its `SKILL.md`.
 pub(super) fn root(path: &str) -> Option<&str> {
     path.strip_suffix(SKILL_FILE)?.strip_suffix('/')
 }
 
-/// Returns the directories of all skills.
 pub(super) fn roots<'p>(files: impl IntoIterator<Item = &'p String>) -> BTreeSet<String> {
     files.into_iter().filter_map(|path| root(path)).map(str::to_owned).collect()
 }
 
-/// Returns whether a file or directory is below the directory of a skill.
+/// Whether a path is below a skill's directory.
 pub(super) fn is_in_skill(roots: &BTreeSet<String>, path: &str) -> bool {
     fn parent(path: &str) -> Option<&str> {
         path.rsplit_once('/').map(|(parent, _)| parent)
@@ -63,7 +61,6 @@ pub(super) fn is_in_skill(roots: &BTreeSet<String>, path: &str) -> bool {
     std::iter::successors(parent(path), |path| parent(path)).any(|parent| roots.contains(parent))
 }
 
-/// The state of a scan.
 struct Scan<'a> {
     root: &'a Path,
     /// The folder as the caller named it, for errors.
@@ -96,7 +93,7 @@ impl Scan<'_> {
                 return Err(FolderError::Limit { path: self.folder.to_owned(), reason });
             }
             let relative = if below.is_empty() { name.to_owned() } else { format!("{below}/{name}") };
-            // The type of the entry, not of what a symbolic link leads to.
+            // The type of the entry itself, not of a symbolic link's target.
             let kind = entry.file_type().map_err(error(&path))?;
             if kind.is_symlink() {
                 return Err(invalid(
@@ -115,9 +112,9 @@ impl Scan<'_> {
     }
 }
 
-/// Reads a file of at most `max` bytes.
+/// Fails if the file has more than `max` bytes.
 fn content(root: &Path, shown: &Path, path: &Path, max: u64) -> Result<Vec<u8>, FolderError> {
-    // A file that was replaced by a link since the scan must not lead out of the folder.
+    // The file may have been replaced by a link out of the folder since the scan.
     let path = fs::canonicalize(path).map_err(error(shown))?;
     if !path.starts_with(root) {
         let reason = "it is outside the folder".to_owned();

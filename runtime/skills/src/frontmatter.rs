@@ -4,7 +4,7 @@ use serde_json::Value;
 
 use super::yaml::{self, Mapping};
 
-/// The maximum size of a front matter, in bytes.
+/// Maximum size of a front matter in bytes.
 const MAX_BYTES: usize = 64 << 10;
 
 /// Why the front matter of a `SKILL.md` is invalid.
@@ -14,7 +14,7 @@ const MAX_BYTES: usize = 64 << 10;
 pub struct FrontmatterError {
     /// The line of the file, starting with 1.
     pub line: usize,
-    /// The reason, with a remedy.
+    /// The reason and a remedy.
     pub reason: String,
 }
 
@@ -28,7 +28,7 @@ pub(crate) fn parse(text: &str) -> Result<Mapping, FrontmatterError> {
     yaml::parse(yaml).map_err(|error| FrontmatterError { line: error.line + 1, reason: error.reason })
 }
 
-/// Returns the YAML between the two lines `---`.
+/// The YAML between the `---` lines.
 fn yaml_of(text: &str) -> Result<&str, (usize, &'static str)> {
     let text = text.strip_prefix('\u{feff}').unwrap_or(text);
     let after = text.strip_prefix("---\n").or_else(|| text.strip_prefix("---\r\n"));
@@ -46,7 +46,7 @@ fn yaml_of(text: &str) -> Result<&str, (usize, &'static str)> {
     Err((1, "the front matter does not end; add a line `---` after it"))
 }
 
-/// Returns the first field in which two front matters differ. Numbers are compared by value: `1` equals `1.0`.
+/// Returns the first field that differs. Numbers are compared by value: `1` equals `1.0`.
 pub(crate) fn first_difference<'f>(expected: &'f Mapping, found: &'f Mapping) -> Option<&'f str> {
     let changed = expected.iter().find(|(name, value)| !found.get(*name).is_some_and(|found| is_same(value, found)));
     let added = || found.keys().find(|name| !expected.contains_key(*name));

@@ -1,24 +1,25 @@
-//! The limits of skills.
+//! Limits of skills.
 
-/// The number of files of a skill that every client supports, with `SKILL.md` and the files of nested skills.
+/// How many files of a skill every client supports, including `SKILL.md` and the files of nested skills.
 pub const MAX_FILES: usize = 512;
-/// The total size of a skill's files that every client supports, in bytes: 16 MiB.
+/// How large, in bytes, a skill's files may be for every client to support it: 16 MiB in total.
 pub const MAX_BYTES: u64 = 16 << 20;
 
-/// The maximum total size of the files of all skills of a server, which are in memory: 256 MiB.
+/// Maximum total size of all skills of a server, which are kept in memory: 256 MiB.
 pub(super) const MAX_TOTAL_BYTES: u64 = 256 << 20;
 
-/// Limits which skills a client loads. Pass it to [`SkillsClient::load_skill_within`](crate::SkillsClient::load_skill_within).
+/// Limits which skills a client loads, with
+/// [`SkillsClient::load_skill_within`](crate::SkillsClient::load_skill_within).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, derive_setters::Setters)]
 #[setters(prefix = "with_")]
 #[non_exhaustive]
 pub struct SkillLimits {
-    /// The maximum number of files of a skill. Default: [`MAX_FILES`], the least that the extension allows.
+    /// The most files of a skill. Defaults to [`MAX_FILES`], the least that the extension allows.
     pub files: usize,
-    /// The maximum total size of a skill's files, in bytes. Default: [`MAX_BYTES`], the least that the extension allows.
+    /// Maximum total size of a skill's files in bytes. Defaults to [`MAX_BYTES`], the least that the extension allows.
     pub bytes: u64,
-    /// Whether to load skills whose content is generated. Their files have no digests, so they cannot be verified, and an
-    /// approval of the user cannot be bound to them. Default: `false`.
+    /// Whether to load skills with generated content. Without digests, their files cannot be verified, and a user's
+    /// approval cannot be tied to them. Defaults to `false`.
     pub allow_dynamic: bool,
 }
 

@@ -1,6 +1,6 @@
-//! The MIME types of files.
+//! MIME types of files.
 
-/// MIME types by the extension of the file, in lower case, ordered by extension.
+/// MIME types by file extension in lower case, ordered.
 const TYPES: &[(&str, &str)] = &[
     ("avif", "image/avif"),
     ("bash", "text/x-shellscript"),
@@ -62,7 +62,7 @@ const TYPES: &[(&str, &str)] = &[
 /// The MIME type of directories.
 pub(crate) const DIRECTORY: &str = "inode/directory";
 
-/// Returns the MIME type of a file. The extension of its name determines the type; if that is unknown, the content does.
+/// Finds the MIME type by the name's extension or, if that is unknown, by the content.
 pub(super) fn of_file(name: &str, content: &[u8]) -> &'static str {
     let extension = name.rsplit_once('.').map(|(_, extension)| extension.to_ascii_lowercase());
     let known = extension.and_then(|extension| TYPES.binary_search_by_key(&&*extension, |(known, _)| *known).ok());
@@ -73,7 +73,7 @@ pub(super) fn of_file(name: &str, content: &[u8]) -> &'static str {
     }
 }
 
-/// Returns whether files of a MIME type are text. Such a file is sent as text if it is UTF-8, and all others as bytes.
+/// Whether files of this type are text. They are sent as text if they are UTF-8, and otherwise as bytes.
 pub(super) fn is_text(mime_type: &str) -> bool {
     let text = ["json", "jsonl", "rtf", "sql", "toml", "xml", "yaml"];
     mime_type.starts_with("text/")

@@ -1,14 +1,15 @@
-//! The rules of the Agent Skills specification for the front matter of a `SKILL.md`.
+//! Rules of the Agent Skills specification for front matter.
 
 use serde_json::Value;
 
 use super::yaml::Mapping;
 
-/// Checks the front matter of a skill in a directory with this name. Fields that the specification does not define are
-/// not checked.
+/// Checks a skill's front matter. `directory` is the name of its directory. Fields that the specification does not
+/// define are not checked.
 ///
 /// # Errors
 ///
+/// Returns the violated rule and a remedy.
 /// Returns the violated rule and a remedy.
 pub(super) fn check(frontmatter: &Mapping, directory: &str) -> Result<(), String> {
     let name = required_text(frontmatter, "name")?;
@@ -34,7 +35,6 @@ pub(super) fn check(frontmatter: &Mapping, directory: &str) -> Result<(), String
     }
 }
 
-/// Returns whether a text is a valid name of a skill.
 pub(super) fn is_name(name: &str) -> bool {
     let is_allowed = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'-';
     (1..=64).contains(&name.len())

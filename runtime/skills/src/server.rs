@@ -1,4 +1,4 @@
-//! Serves skills: their entries, their directories, and their files as resources.
+//! Serves skills: their entries, directories, and files as resources.
 
 use std::collections::BTreeMap;
 use std::future::ready;
@@ -26,17 +26,17 @@ use crate::extension::SkillsExtension;
 use crate::mime::DIRECTORY;
 use crate::verify;
 
-/// A page of skills ends after the entry that exceeds this number of files, so that its size is bounded.
+/// A page ends after the entry that exceeds this number of files, which bounds its size.
 const MAX_FILES_ON_PAGE: usize = 2048;
 
-/// The skills that a server serves. Their files are also resources.
+/// What a server serves. The files are resources as well.
 struct Served(RwLock<Arc<Skills>>);
 
-/// The methods of [`ServerBuilder`] for skills.
+/// Skill methods of [`ServerBuilder`].
 pub trait ServeSkills: Sized {
     /// Adds skills, and declares the extension `io.modelcontextprotocol/skills`. Each file becomes a resource.
     ///
-    /// To set how long clients may cache the entries, use `ServerBuilder::cache_hint` with `ListSkillsRequest` and
+    /// To set how long clients may cache entries, use `ServerBuilder::cache_hint` with `ListSkillsRequest` and
     /// `GetSkillRequest`.
     ///
     /// ```
@@ -68,7 +68,7 @@ impl<S: Clone + Send + Sync + 'static> ServeSkills for ServerBuilder<S> {
     }
 }
 
-/// Adds skills to those that a server will serve, and declares the extension with the first ones.
+/// Adds skills to a server under construction. Declares the extension with the first ones.
 fn serve(setup: &mut ServerSetup, skills: Skills) -> Result<(), DefinitionError> {
     let before = setup.extensions_mut().remove::<Arc<Served>>();
     if before.is_none() {
@@ -85,36 +85,36 @@ fn serve(setup: &mut ServerSetup, skills: Skills) -> Result<(), DefinitionError>
     })
 }
 
-/// The reason why a server cannot serve skills.
+/// Why a server cannot serve skills.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum SkillsError {
     /// A skill is inside another skill that was added separately.
     #[error("the skill at {0} and the skill around it were added separately; put them into one folder")]
     InnerSkill(String),
-    /// The skills of a server without skills were replaced.
+    /// A server without skills cannot replace them.
     #[error("the server was built without skills; add `ServeSkills::skills`")]
     NoSkills,
-    /// Another resource has the URI of a file.
+    /// A resource already has the URI of a file.
     #[error("another resource has the URI {0:?}; rename the skill or the resource")]
     Duplicate(String),
 }
 
-/// The methods of [`Server`] for skills.
+/// Skill methods of [`Server`].
 pub trait ReplaceSkills {
-    /// Replaces the skills that the server serves, and notifies subscribers of changed files.
+    /// Replaces the server's skills, and notifies subscribers of changed files.
     ///
     /// # Errors
     ///
     /// Fails if the server was built without [`skills`](ServeSkills::skills), or if another resource has the URI of a
-    /// file. The server then continues to serve the skills from before.
+    /// file. The server then keeps its previous skills.
     fn replace_skills(&self, skills: Skills) -> Result<(), SkillsError>;
 }
 
 impl ReplaceSkills for Server {
     fn replace_skills(&self, skills: Skills) -> Result<(), SkillsError> {
         let Some(served) = self.extensions().get::<Arc<Served>>() else { return Err(SkillsError::NoSkills) };
-        // The lock is held until the resources have changed, so that concurrent calls do not mix their files.
+        // Held until the resources have changed, so that concurrent calls do not mix their files.
         let mut served = served.0.write();
         let is_new = |uri: &&String| !served.files.contains_key(*uri);
         if let Some(key) = skills.files.keys().filter(is_new).find(|uri| self.has_resource(uri)) {
@@ -144,7 +144,6 @@ impl ReplaceSkills for Server {
     }
 }
 
-/// Adds the handlers of the extension.
 fn routes(server: &Server, router: Router) -> Router {
     let router = handle::<ListSkillsRequest, _>(router, server, ListResourcesRequest::METHOD, list_skills);
     let router = handle::<GetSkillRequest, _>(router, server, ReadResourceRequest::METHOD, get_skill);
@@ -195,7 +194,7 @@ fn read_directory(
     Ok(result)
 }
 
-/// Returns up to `size` values after a cursor, and the cursor of the next page. The page ends after a value for which
+/// Returns up to `size` values after a cursor, and the next page's cursor. Also ends the page after a value for which
 /// `is_full` returns true.
 fn page<'v, T>(
     kind: &str,
@@ -218,8 +217,8 @@ fn page<'v, T>(
     Ok((page, rest.next().and(last).map(|last| encode_cursor(kind, last))))
 }
 
-/// Adds a handler of an extension's request for every revision. In legacy revisions, the params are converted like those of
-/// `like`, a request with the same members, because the tables of conversions have no extensions.
+/// Handles an extension's request in every revision. In legacy revisions, params are converted like those of `like`, a
+/// request with the same members, because conversion tables do not cover extensions.
 fn handle<R, T>(
     router: Router,
     server: &Server,

@@ -1,18 +1,17 @@
 //! The URIs of skills and their files.
 
-/// The file that every skill has.
+/// Every skill has this file.
 pub(crate) const SKILL_FILE: &str = "SKILL.md";
-/// The start of the URIs of a server's skills.
+/// The start of all URIs that a server gives its skills.
 const SCHEME: &str = "skill://";
 
-/// Returns the URI of a file or directory, from its path with `/` as the separator.
+/// The path uses `/` as the separator.
 pub(super) fn of_path(path: &str) -> String {
     let mut uri = SCHEME.to_owned();
     encode(path, &mut uri);
     uri
 }
 
-/// Percent-encodes all characters of a path that are not allowed in URI paths.
 fn encode(path: &str, uri: &mut String) {
     for byte in path.bytes() {
         match byte {
@@ -26,19 +25,19 @@ fn encode(path: &str, uri: &mut String) {
     }
 }
 
-/// Returns the URI of a skill's directory, from the URI of its `SKILL.md`.
+/// The URI of a skill's directory, from that of its `SKILL.md`.
 pub(crate) fn root(uri: &str) -> Option<&str> {
     uri.strip_suffix(SKILL_FILE)?.strip_suffix('/')
 }
 
-/// Returns the name of a skill, from the URI of its `SKILL.md`: the segment before the last.
+/// A skill's name, from the URI of its `SKILL.md`: the last segment but one.
 pub(crate) fn name(uri: &str) -> Option<&str> {
     let (_, path) = root(uri)?.split_once("://")?;
     path.rsplit('/').next().filter(|name| !name.is_empty())
 }
 
-/// Resolves a reference in a skill against the skill's directory. Returns the URIs that it can mean, or `None` if it leads
-/// out of the directory.
+/// Resolves a reference in a skill against the skill's directory. Returns the possible URIs, or `None` if it leads out
+/// of the directory.
 ///
 /// A reference is a URI below the directory, or a path relative to it, percent-encoded or not.
 pub(crate) fn resolve(root: &str, reference: &str) -> Option<Vec<String>> {
@@ -65,7 +64,7 @@ pub(crate) fn resolve(root: &str, reference: &str) -> Option<Vec<String>> {
     Some(if plain == encoded { vec![plain] } else { vec![plain, encoded] })
 }
 
-/// Returns whether a path below a directory has no segments that lead out of it.
+/// Whether a relative path stays inside its directory.
 pub(crate) fn is_inside(path: &str) -> bool {
     let is_dots = |segment: &str| matches!(segment.to_ascii_lowercase().replace("%2e", ".").as_str(), "." | "..");
     !path.split('/').any(|segment| segment.is_empty() || is_dots(segment))

@@ -10,7 +10,7 @@ use super::limits::SkillLimits;
 use super::yaml::Mapping;
 use super::{digest, frontmatter, uri};
 
-/// Checks the entry of a skill: its name, the URIs of its files, and the limits.
+/// Checks an entry: the skill's name, the URIs of its files, and the limits.
 pub(crate) fn check_entry(skill: &Skill, limits: SkillLimits) -> Result<(), SkillError> {
     let invalid = |reason: String| Err(SkillError::Entry { uri: skill.uri.clone(), reason });
     let (Some(root), Some(name)) = (uri::root(&skill.uri), uri::name(&skill.uri)) else {
@@ -46,7 +46,7 @@ pub(crate) fn check_entry(skill: &Skill, limits: SkillLimits) -> Result<(), Skil
     }
 }
 
-/// Returns the files of a skill, or `None` if its content is generated.
+/// `None` if the skill's content is generated.
 pub(crate) fn resources(skill: &Skill) -> Option<&[SkillResource]> {
     match &skill.resources {
         SkillResources::SkillResourceArray(resources) => Some(resources),
@@ -54,7 +54,6 @@ pub(crate) fn resources(skill: &Skill) -> Option<&[SkillResource]> {
     }
 }
 
-/// Checks the content of a file.
 pub(crate) fn check_content(resource: &SkillResource, content: &[u8]) -> Result<(), SkillError> {
     let uri = || resource.uri.clone();
     let found = content.len() as u64;
@@ -68,7 +67,7 @@ pub(crate) fn check_content(resource: &SkillResource, content: &[u8]) -> Result<
     Ok(())
 }
 
-/// Checks that the front matter of a `SKILL.md` equals that of its entry.
+/// Checks that a `SKILL.md`'s front matter equals that in the entry.
 pub(crate) fn check_frontmatter(skill: &Skill, text: &str) -> Result<(), SkillError> {
     let uri = || skill.uri.clone();
     let found = frontmatter::parse(text).map_err(|source| SkillError::Frontmatter { uri: uri(), source })?;
@@ -82,7 +81,7 @@ pub(crate) fn check_frontmatter(skill: &Skill, text: &str) -> Result<(), SkillEr
     }
 }
 
-/// Returns whether two entries of a skill have the same files with the same digests. If not, an approval of one entry does
+/// Returns whether two entries of a skill have the same files with the same digests. If not, an approval of one does
 /// not apply to the other. Generated content is never the same.
 ///
 /// ```

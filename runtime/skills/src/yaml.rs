@@ -1,8 +1,8 @@
-//! Converts YAML to JSON, by the core schema of YAML 1.2.
+//! Converts YAML to JSON by the core schema of YAML 1.2.
 //!
 //! Clients compare the front matter that a server lists with the one they read, so both must resolve scalars alike.
-//! That rules out serde-saphyr: the releases for our minimum Rust version read `1_000` and `0b11` as numbers, accept
-//! unknown tags and refuse `!!int 5`.
+//! That rules out serde-saphyr: releases that support our minimum Rust version read `1_000` and `0b11` as numbers,
+//! accept unknown tags and refuse `!!int 5`.
 
 use std::borrow::Cow;
 use std::collections::HashMap;
@@ -10,23 +10,22 @@ use std::collections::HashMap;
 use mcpgen_types::Value;
 use saphyr_parser::{Event, Parser, ScalarStyle, Tag};
 
-/// A YAML mapping, as a JSON object.
 pub(super) type Mapping = serde_json::Map<String, Value>;
 
-/// The maximum nesting of values.
+/// How deeply values may be nested.
 const MAX_DEPTH: usize = 32;
-/// The maximum number of values, with those that aliases repeat.
+/// The most values, counting those that aliases repeat.
 const MAX_VALUES: usize = 10_000;
 
 /// Why a text is not a YAML mapping that JSON can represent.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct YamlError {
-    /// The line, starting with 1.
+    /// Counted from 1.
     pub(super) line: usize,
     pub(super) reason: String,
 }
 
-/// Reads a document whose root is a mapping.
+/// The root must be a mapping.
 pub(super) fn parse(text: &str) -> Result<Mapping, YamlError> {
     let mut parser = Parser::new_from_str(text);
     let mut builder = Builder::default();
@@ -49,29 +48,27 @@ pub(super) fn parse(text: &str) -> Result<Mapping, YamlError> {
     }
 }
 
-/// Builds a value from events.
 #[derive(Default)]
 struct Builder {
     root: Option<Value>,
     documents: usize,
-    /// The open sequences and mappings, outermost first.
+    /// Open sequences and mappings, outermost first.
     open: Vec<Open>,
-    /// The values of anchors, with their numbers of values.
+    /// Anchored values, each with how many values it contains.
     anchors: HashMap<usize, (Value, usize)>,
     values: usize,
 }
 
-/// An open sequence or mapping.
 struct Open {
     anchor: usize,
-    /// The number of values before this one.
+    /// How many values came before this one.
     before: usize,
     items: Items,
 }
 
 enum Items {
     Sequence(Vec<Value>),
-    /// The entries, and the key that waits for its value.
+    /// The entries, and a key that waits for its value.
     Mapping(Mapping, Option<String>),
 }
 
@@ -93,7 +90,7 @@ impl Builder {
             Event::SequenceEnd | Event::MappingEnd => self.close()?,
             Event::Scalar(text, style, anchor, tag) => {
                 self.count(1)?;
-                // Keys are texts in JSON.
+                // Keys are always text in JSON.
                 let is_key = matches!(self.open.last(), Some(Open { items: Items::Mapping(_, None), .. }));
                 let value = if is_key { Value::from(&*text) } else { scalar(text, style, tag.as_deref())? };
                 if anchor > 0 {
@@ -143,7 +140,7 @@ impl Builder {
         if self.values > MAX_VALUES { Err(format!("more than {MAX_VALUES} values")) } else { Ok(()) }
     }
 
-    /// Adds a complete value to the innermost open sequence or mapping.
+    /// Adds a value to the innermost open sequence or mapping.
     fn place(&mut self, value: Value) -> Result<(), String> {
         match self.open.last_mut().map(|open| &mut open.items) {
             None => self.root = Some(value),
@@ -161,7 +158,6 @@ impl Builder {
     }
 }
 
-/// Checks the tag of a sequence or a mapping.
 fn check_tag(tag: Option<&Tag>, kind: &str) -> Result<(), String> {
     match tag {
         None => Ok(()),
@@ -170,7 +166,7 @@ fn check_tag(tag: Option<&Tag>, kind: &str) -> Result<(), String> {
     }
 }
 
-/// Returns whether a tag is `!`, which only says that the value is not resolved.
+/// Whether the tag is `!`, which only says that the value is not to be resolved.
 fn is_unspecific(tag: &Tag) -> bool {
     format!("{}{}", tag.handle, tag.suffix) == "!"
 }
@@ -179,7 +175,6 @@ fn unsupported(tag: &Tag) -> String {
     format!("the YAML tag {tag} is not supported; remove it")
 }
 
-/// Resolves a scalar.
 fn scalar(text: Cow<'_, str>, style: ScalarStyle, tag: Option<&Tag>) -> Result<Value, String> {
     let Some(tag) = tag else {
         return if style == ScalarStyle::Plain { plain(&text) } else { Ok(text.into_owned().into()) };
@@ -202,7 +197,7 @@ fn scalar(text: Cow<'_, str>, style: ScalarStyle, tag: Option<&Tag>) -> Result<V
     if is_kind { Ok(value) } else { Err(format!("{text:?} does not match its tag {tag}")) }
 }
 
-/// Resolves a plain scalar by the core schema.
+/// Resolves a plain scalar by YAML's core schema.
 fn plain(text: &str) -> Result<Value, String> {
     match text {
         "" | "~" | "null" | "Null" | "NULL" => return Ok(Value::Null),
@@ -235,7 +230,7 @@ fn plain(text: &str) -> Result<Value, String> {
     number.map(Value::from).ok_or_else(|| format!("the number {text} is too large; put it in quotes"))
 }
 
-/// Returns whether a text without its sign is a number in decimal digits, with an optional fraction and exponent.
+/// Whether this is an unsigned decimal number, with optional fraction and exponent.
 fn is_decimal(text: &str) -> bool {
     let (mantissa, exponent) = match text.split_once(['e', 'E']) {
         Some((mantissa, exponent)) => (mantissa, Some(exponent.strip_prefix(['+', '-']).unwrap_or(exponent))),
@@ -325,7 +320,7 @@ mod tests {
     fn limits_depth_and_aliases() {
         let deep = format!("a: {}{}", "[".repeat(MAX_DEPTH), "]".repeat(MAX_DEPTH));
         check(&deep, Err((1, "nested more than")));
-        // Each line has ten times the values of the line before.
+        // Each line has ten times as many values as the one before.
         let mut bomb = "a0: &a0 [1,1,1,1,1,1,1,1,1,1]\n".to_owned();
         for level in 1..9 {
             let aliases = vec![format!("*a{}", level - 1); 10].join(",");

@@ -1,4 +1,4 @@
-//! Dispatches incoming messages: requests to the executor, responses to their calls, notifications to their handlers.
+//! Dispatches incoming messages: requests to the executor, responses to pending calls, notifications to handlers.
 
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -21,7 +21,7 @@ use crate::protocol::{Admission, Effect, Received};
 use crate::router::{AnyNotification, AnyRequest, RequestService, Router};
 use crate::transport::{Extensions, Inbound, Memory, Outbound, Skipped, Undelivered};
 
-/// Dispatches the incoming messages of a connection. Sends exactly one response per request.
+/// Guarantees exactly one response per request.
 pub(super) struct Dispatcher<S> {
     notifications: Router,
     shared: Arc<ConnectionState>,
@@ -29,7 +29,7 @@ pub(super) struct Dispatcher<S> {
     executor: Executor<S>,
 }
 
-/// A message without its params or result, which are not decoded yet.
+/// A message whose params or result, the [`Body`], are not decoded yet.
 enum Head {
     Request { id: RequestId, method: Cow<'static, str> },
     Notification { method: Cow<'static, str> },
@@ -37,7 +37,6 @@ enum Head {
     Error { id: ErrorId, error: ErrorObject },
 }
 
-/// The undecoded params or result of a message.
 type Body = Result<Option<Json>, mcpgen_types::Error>;
 
 impl<S: RequestService> Dispatcher<S> {
@@ -86,15 +85,14 @@ impl<S: RequestService> Dispatcher<S> {
         }
     }
 
-    /// Returns the memory of a response to a pending request.
+    /// How much memory the response to a pending request takes. `None` if the message is no such response.
     fn memory_of_response(&self, document: &Document<'_>) -> Option<Memory> {
         let Ok(Envelope::Response { id, .. }) = Envelope::read(document) else { return None };
         let ConnectionState { peer, .. } = &*self.shared;
         Some(Memory::of_response(document, peer.erased_protocol().free_form(&peer.pending_method(&id)?)))
     }
 
-    /// Processes a single message. Returns a request that needs a handler as a task, and an immediate response as an
-    /// error.
+    /// `Ok`: a request for the executor, if there is one. `Err`: a response to send now.
     fn dispatch_one(
         &mut self,
         document: Document<'static>,
@@ -142,12 +140,12 @@ impl<S: RequestService> Dispatcher<S> {
         }
     }
 
-    /// Handles a message that was skipped because it exceeds the limit of the transport.
+    /// Handles a message that the transport skipped because it is longer than the transport's limit.
     pub(super) async fn message_too_long(&mut self, limit: usize, message: Skipped) {
         self.refuse(message, &format!("is longer than {limit} bytes"), "the transport's limit").await;
     }
 
-    /// Refuses a message that exceeds a limit. `why` follows the kind of message in the error.
+    /// `why` completes the sentence "the request …" in the error message.
     async fn refuse(&mut self, message: Skipped, why: &str, limit: &str) {
         let invalid = |what: &str| errors::invalid_request(&format!("{what} {why}"));
         match message {
@@ -161,7 +159,7 @@ impl<S: RequestService> Dispatcher<S> {
         }
     }
 
-    /// Processes an invalid message. If it is a response, its call fails. Otherwise this returns an error response.
+    /// Fails the call if the message is a response. Otherwise returns an error response.
     fn invalid(&mut self, invalid: Invalid) -> Option<Outbound> {
         match invalid.response_to {
             Some(id) => {
@@ -172,7 +170,7 @@ impl<S: RequestService> Dispatcher<S> {
         }
     }
 
-    /// Processes a message. Returns a request that needs a handler, and an immediate response as an error.
+    /// `Ok`: a request that needs a handler, if there is one. `Err`: a response to send now.
     fn receive(
         &mut self,
         head: Result<Head, Invalid>,
@@ -233,7 +231,7 @@ impl<S: RequestService> Dispatcher<S> {
             Ok(Admission::NewSession { result, ends }) => {
                 let ended: Vec<(RequestId, Context)> = open_requests.extract_if(|_, context| ends(context)).collect();
                 drop(open_requests);
-                // Their client has been replaced by another one, which expects no responses to them.
+                // A new client has replaced the one that sent them, and would not expect these responses.
                 for (id, context) in &ended {
                     if self.cancel_request(id, context).is_some() {
                         self.shared.peer.send_now(no_response(id));
@@ -298,8 +296,8 @@ impl<S: RequestService> Dispatcher<S> {
         None
     }
 
-    /// Cancels a request that has no response yet. Returns the response if it was queued, and the protocol has a response
-    /// to cancelled requests. A running request sends its own.
+    /// Cancels a request that has no response yet. If it was still queued, returns the protocol's response to a
+    /// cancelled request, if any; a running request sends its own.
     fn cancel_request(&mut self, id: &RequestId, context: &Context) -> Option<Outbound> {
         if !self.executor.remove_queued(context) {
             context.cancel();
@@ -313,8 +311,8 @@ impl<S: RequestService> Dispatcher<S> {
         Some(rejection(id.clone(), error))
     }
 
-    /// Sends a response now if the outbox has room. Otherwise queues it like a request, so that the connection keeps
-    /// reading. If both peers stopped reading until the other one reads, they would deadlock.
+    /// Sends a response now if the outbox has room, and otherwise queues it like a request. Waiting here would stop
+    /// reading, and two peers that wait for each other to read deadlock.
     async fn send(&mut self, response: Outbound) {
         if let Err(response) = self.shared.peer.try_send(response) {
             let memory = Memory { held: response.bytes.len(), decoded: 0 };
@@ -322,23 +320,22 @@ impl<S: RequestService> Dispatcher<S> {
         }
     }
 
-    /// Starts a queued request if the limits allow it, or waits until a running one ends. Cancel safe.
+    /// Starts the next queued request within the limits, or waits until a running one ends. Cancel safe.
     pub(super) async fn advance(&mut self) {
         self.executor.advance().await;
     }
 
-    /// Finishes running and queued requests, for at most `limit`.
     pub(super) async fn drain(&mut self, limit: Duration) {
         self.executor.drain(limit).await;
     }
 
-    /// Cancels all unfinished requests. Sends an error response for each, as far as the outbox has room.
+    /// Cancels all unfinished requests and sends an error response to as many as the outbox has room for.
     pub(super) async fn abandon(&mut self) {
         self.executor.abandon().await;
     }
 }
 
-/// Splits a message into its head and its params or result. Shares the method's name with the router where it can.
+/// Splits a message into its head and its undecoded params or result, with the method name shared with the router.
 fn parts<'m>(envelope: Envelope<'m>, router: &Router) -> (Head, Option<Cursor<'m>>) {
     match envelope {
         Envelope::Request { id, method, params } => {

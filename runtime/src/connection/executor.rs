@@ -24,7 +24,6 @@ use crate::transport::{Memory, Outbound, TakenMemory};
 pub(super) struct Executor<S> {
     service: S,
     shared: Arc<ConnectionState>,
-    /// Queued requests and responses.
     queue: Queue<Queued>,
     running: JoinSet<()>,
     /// Running requests whose method [is long-lived](crate::protocol::Rules::long_lived).
@@ -34,17 +33,17 @@ pub(super) struct Executor<S> {
 
 struct Queued {
     task: Task,
-    /// The memory that it takes once it runs.
+    /// Memory in bytes that the task holds while it runs.
     memory: usize,
-    /// Where the message is among the notifications.
+    /// The notifications received before this message, which are handled first.
     received: Mark,
 }
 
 pub(super) enum Task {
     Request(AnyRequest),
-    /// The requests of a batch, and the responses to its messages that need no handler.
+    /// A batch: its requests, and the responses to messages that need no handler.
     Batch(Vec<AnyRequest>, Vec<Outbound>),
-    /// A finished response for which the outbox had no room.
+    /// A response that did not fit into the outbox.
     Response(Outbound),
 }
 
@@ -60,8 +59,8 @@ impl<S: RequestService> Executor<S> {
         }
     }
 
-    /// Starts a task if the limits allow it. Otherwise queues it, or rejects it if the queue is full. `memory` is that of
-    /// the incoming message, or the length of the response for [`Task::Response`].
+    /// Starts a task if the limits allow it. Otherwise queues it, or rejects it if the queue is full. `memory` is what
+    /// the incoming message takes or, for [`Task::Response`], the length of the response.
     pub(super) async fn admit(&mut self, task: Task, memory: Memory) {
         let limits = &self.shared.limits;
         let is_long_lived = matches!(&task, Task::Request(request) if self.shared.is_long_lived(&request.method));
@@ -84,7 +83,7 @@ impl<S: RequestService> Executor<S> {
             }
             return;
         }
-        // If the outbox is full too, stop reading until the peer reads.
+        // Waiting here stops reading, until the peer reads.
         if let Some(response) = self.reject(task) {
             let _ = self.shared.peer.send(response).await;
         }
@@ -94,7 +93,6 @@ impl<S: RequestService> Executor<S> {
         Queued { task, memory, received: self.shared.peer.backlog().mark() }
     }
 
-    /// Rejects a task and returns the response to send instead.
     fn reject(&self, task: Task) -> Option<Outbound> {
         let busy = |request: &AnyRequest| self.shared.reject(request, errors::busy());
         match task {
@@ -107,7 +105,7 @@ impl<S: RequestService> Executor<S> {
         }
     }
 
-    /// Removes a request from the queue. Returns whether it was queued. A batch remains in the queue.
+    /// A batch stays in the queue.
     pub(super) fn remove_queued(&mut self, context: &Context) -> bool {
         self.queue.remove(context.queue_position()).is_some()
     }
@@ -116,7 +114,7 @@ impl<S: RequestService> Executor<S> {
         self.running.len() < self.shared.limits.in_flight.max(1) && self.has_memory(memory)
     }
 
-    /// Returns whether a task that takes this memory may run now. Any task may run alone, such as a large response.
+    /// A task that exceeds the limit on its own, such as a large response, may run alone.
     fn has_memory(&self, more: usize) -> bool {
         match self.shared.memory.load(Ordering::Relaxed) {
             0 => true,
@@ -124,12 +122,12 @@ impl<S: RequestService> Executor<S> {
         }
     }
 
-    /// Starts a queued task if the limits allow it, or waits until a running one ends. Cancel safe.
+    /// Starts the next queued task within the limits, or waits until a running one ends. Cancel safe.
     pub(super) async fn advance(&mut self) {
         if let Some(memory) = self.queue.first().map(|queued| queued.memory)
             && self.has_room(memory)
         {
-            // Tasks may complete at their first poll, so this must yield to other tasks.
+            // Tasks may complete at their first poll, so nothing else in this loop is sure to yield.
             tokio::task::coop::consume_budget().await;
             if let Some(queued) = self.queue.pop() {
                 self.start(queued).await;
@@ -146,7 +144,7 @@ impl<S: RequestService> Executor<S> {
         }
     }
 
-    /// Starts a task. Spawns it only if it does not complete at its first poll.
+    /// Spawns the task only if it does not complete at its first poll.
     async fn start(&mut self, queued: Queued) {
         let mut queued = Some(queued);
         poll_fn(|cx| {
@@ -169,7 +167,7 @@ impl<S: RequestService> Executor<S> {
         }
     }
 
-    /// Returns a future that executes the task, once earlier notifications are handled, and sends the response.
+    /// The future waits for earlier notifications, runs the task and sends the response.
     fn run(&self, Queued { task, memory, received }: Queued) -> impl Future<Output = ()> + Send + use<S> {
         let (service, shared) = (self.service.clone(), Arc::clone(&self.shared));
         let memory = TakenMemory::new(&self.shared.memory, memory);
@@ -194,7 +192,7 @@ impl<S: RequestService> Executor<S> {
                     send(&shared.peer, response, context.id()).await;
                     context.response_sent();
                 }
-                // A disconnected peer needs no response.
+                // If the peer has disconnected, nobody misses the response.
                 Task::Response(response) => drop(shared.peer.send(response).await),
                 Task::Batch(requests, mut responses) => {
                     let contexts: Vec<Context> = requests.iter().map(|request| request.context.clone()).collect();
@@ -212,7 +210,6 @@ impl<S: RequestService> Executor<S> {
         }
     }
 
-    /// Finishes running and queued tasks, for at most `limit`.
     pub(super) async fn drain(&mut self, limit: Duration) {
         let finished = tokio::time::timeout(limit, async {
             while !(self.queue.is_empty() && self.running.is_empty() && self.long_lived.is_empty()) {
@@ -224,7 +221,7 @@ impl<S: RequestService> Executor<S> {
         }
     }
 
-    /// Cancels all unfinished requests. Sends an error response for each, as far as the outbox has room.
+    /// Cancels all unfinished requests and sends an error response to as many as the outbox has room for.
     pub(super) async fn abandon(&mut self) {
         let unfinished: Vec<RequestId> = self.shared.open_requests().keys().cloned().collect();
         self.queue.clear();
@@ -236,10 +233,11 @@ impl<S: RequestService> Executor<S> {
     }
 }
 
-/// Sends the response. If there is none, informs the transport that the request will get no response.
+/// Sends the response, or tells the transport that the request gets none.
 async fn send(peer: &Peer, response: Option<Outbound>, id: Option<&RequestId>) {
     match (response, id) {
-        // A disconnected peer needs no response. Without waiting, the message is not copied into a future.
+        // Errors mean that the peer has disconnected. Trying without waiting first avoids a copy of the message in the
+        // future.
         (Some(response), _) => {
             if let Err(response) = peer.try_send(response) {
                 let _ = peer.send(response).await;

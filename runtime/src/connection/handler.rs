@@ -1,4 +1,4 @@
-//! Handles requests with the service: limits, panics, cancellation.
+//! Calls the service with one request, and applies limits, panics and cancellation to it.
 
 use std::future::{Future, poll_fn};
 use std::panic::AssertUnwindSafe;
@@ -19,8 +19,8 @@ use crate::peer::OpenInputRequest;
 use crate::router::{AnyRequest, RequestService};
 use crate::transport::Outbound;
 
-/// Handles a request, whose context is `context`, with the service and within the connection's limits. Returns its
-/// response, or `None` if the request was cancelled and the protocol has no response for that.
+/// Calls the service within the connection's limits. Returns the response, or `None` if the request was cancelled and
+/// the protocol does not respond to cancelled requests.
 pub(super) fn handle<'a, S: RequestService>(
     service: S,
     shared: &'a ConnectionState,
@@ -37,7 +37,7 @@ pub(super) fn handle<'a, S: RequestService>(
     let subject = || shared.peer.erased_protocol().subject(context);
     let span = tracing::info_span!("request", method = &*request.method, subject = subject(), id);
     let work = async move {
-        // Moves the whole guard into the future, not only its fields.
+        // Moves the whole guard into the future, not just its fields.
         let RequestGuard { shared, context, .. } = &guard;
         let handled = async move {
             let mut handling = pin!(service.oneshot(request));
@@ -45,14 +45,14 @@ pub(super) fn handle<'a, S: RequestService>(
                 true => Poll::Ready(None),
                 false => handling.as_mut().poll(cx).map(Some),
             });
-            // Poll the handler first: most complete at once, and then the other branches cost nothing.
+            // Most handlers complete at once. Polling them first saves setting up the other branches.
             tokio::select! {
                 biased;
                 result = uncancelled => result.map(|result| result.map_err(|error| errors::of(error.into()))),
                 () = context.cancelled() => None,
                 limit = super::limits::expired(limit) => Some(Err(errors::timed_out(limit))),
             }
-            // The handler is dropped here: it may hold what `finish` waits for, and it may panic.
+            // Drop the handler here: it may hold what `finish` waits for, and its destructor may panic.
         };
         let handled = operation.run(pin!(AssertUnwindSafe(handled).catch_unwind())).await;
         context.end_reports().await;
@@ -74,7 +74,7 @@ pub(super) fn handle<'a, S: RequestService>(
 struct RequestGuard<'a> {
     shared: &'a ConnectionState,
     context: &'a Context,
-    /// Pauses the timeouts of calls.
+    /// While this exists, the timeouts of outgoing calls are paused.
     _input_request: Option<OpenInputRequest>,
 }
 

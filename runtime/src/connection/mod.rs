@@ -1,12 +1,13 @@
 //! Connections: reading, dispatching and writing messages within limits.
 //!
-//! * `run` reads and writes messages, and shuts the connection down.
-//! * `dispatcher` dispatches incoming messages. `notification_queue` holds notifications for their handlers.
-//! * `executor` runs requests within the `limits`; `queue` holds those that wait. `inline_poll` decides which requests
-//!   need a task.
-//! * `handler` handles one request with the service. `response` creates responses.
-//! * `state` is the state that the requests of a connection share.
-//! * `one_shot` handles a request that arrives alone, without a connection.
+//! * `run` is the main loop: it reads and writes messages, and shuts the connection down.
+//! * `dispatcher` sends each incoming message where it belongs, notifications to the `notification_queue`.
+//! * `executor` runs requests within the `limits`, and `queue` holds those that have to wait. `inline_poll` avoids a
+//!   task for
+//!   requests that complete at once.
+//! * `handler` calls the service with one request. `response` encodes responses.
+//! * `state` is shared by all requests of a connection.
+//! * `one_shot` handles a single request without a connection.
 
 mod dispatcher;
 mod executor;

@@ -1,4 +1,4 @@
-//! The queue of incoming notifications.
+//! Incoming notifications that wait for their handlers.
 
 use std::panic::AssertUnwindSafe;
 use std::pin::pin;
@@ -18,17 +18,16 @@ use crate::observer::{Observed, Outcome};
 use crate::peer::Peer;
 use crate::router::{AnyNotification, Router};
 
-/// The sending half of the queue.
 pub(super) struct NotificationQueue {
     sender: mpsc::Sender<QueuedNotification>,
-    /// The free capacity, with one permit per byte.
+    /// Free capacity: one permit per byte.
     room: Arc<Semaphore>,
     capacity: usize,
     peer: Peer,
     handler: NotificationHandler,
 }
 
-/// The task that passes notifications to their handlers. It starts with the first one, because most HTTP requests bring
+/// The task that calls notification handlers. It starts with the first notification, because most HTTP requests bring
 /// none.
 #[derive(Clone)]
 pub(super) struct NotificationHandler(Arc<Mutex<HandlerTask>>);
@@ -38,7 +37,7 @@ struct HandlerTask {
     running: JoinSet<()>,
 }
 
-/// A notification that is queued for its handler, and the permits for its bytes.
+/// Holds the permits for its bytes.
 pub(super) struct QueuedNotification {
     notification: AnyNotification,
     room: OwnedSemaphorePermit,
@@ -54,7 +53,7 @@ impl NotificationQueue {
         (Self { sender, room: Arc::new(Semaphore::new(capacity)), capacity, peer, handler: handler.clone() }, handler)
     }
 
-    /// Queues a notification. Drops it with a warning if there is no room.
+    /// Drops the notification with a warning if there is no room.
     pub(super) fn push(&self, notification: AnyNotification) {
         let size = notification.params.as_ref().map_or(0, Json::owned_bytes).clamp(1, self.capacity);
         let room = u32::try_from(size).ok();
@@ -84,14 +83,14 @@ impl NotificationHandler {
         }
     }
 
-    /// Waits until the queued notifications are handled. Aborts their handlers after `limit`.
+    /// Waits until the queue is empty. Aborts the handlers after `limit`.
     pub(super) async fn finish(&self, limit: Duration) {
         let mut running = std::mem::take(&mut self.0.lock().running);
         let _ = tokio::time::timeout(limit, running.join_next()).await;
     }
 }
 
-/// Passes notifications to their handlers, one at a time: their order may matter.
+/// Calls the handlers one after the other, because the order of notifications may matter.
 async fn handle_notifications(
     router: Router,
     peer: Peer,
@@ -110,7 +109,7 @@ async fn handle_notifications(
                 }
             }
         };
-        // A handler that times out may also panic when it is dropped.
+        // A handler that timed out may panic when it is dropped.
         let handled = pin!(AssertUnwindSafe(handled).catch_unwind());
         let handled = peer.backlog().handle(peer.connection_key(), method.clone(), operation.run(handled)).await;
         operation.end(handled.unwrap_or_else(|_| {

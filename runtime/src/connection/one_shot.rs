@@ -1,4 +1,4 @@
-//! Handles single requests without a connection.
+//! Handles a single request without a connection.
 
 use std::borrow::Cow;
 use std::pin::Pin;
@@ -25,8 +25,8 @@ use crate::protocol::{Admission, Protocol, Received};
 use crate::router::{AnyRequest, RequestService};
 use crate::transport::{Inbound, Outbound, QueueGauge};
 
-/// Handles a request that arrives alone, such as in an HTTP request without a session. Does what a
-/// [`Connection`](super::Connection) does, without its tasks and queues.
+/// Handles a request that arrives alone, such as in an HTTP request without a session. It follows the same rules as a
+/// [`Connection`](super::Connection), but needs none of its tasks and queues.
 #[derive(Debug)]
 pub struct OneShot<S> {
     service: S,
@@ -36,10 +36,10 @@ pub struct OneShot<S> {
 }
 
 impl<S: RequestService> OneShot<S> {
-    /// Creates a handler of one request. `service` is the router, or the router wrapped in middleware. Requests can share
-    /// the protocol if it keeps no state of a connection.
+    /// Creates a handler for one request. `service` is the router, or the router wrapped in middleware. Several
+    /// requests can share a protocol that keeps no state per connection.
     ///
-    /// `gauge` counts the bytes of the messages that wait until the exchange is polled.
+    /// `gauge` counts the bytes of outgoing messages until the exchange is polled for them.
     pub fn new(
         service: S,
         protocol: Arc<impl Protocol>,
@@ -55,8 +55,8 @@ impl<S: RequestService> OneShot<S> {
         Self { service, limits: limits.clone(), peer: Peer::new(outbox, protocol, timeouts), messages }
     }
 
-    /// Handles the request. Its handler runs while the exchange is polled, or in a task with
-    /// [`Limits::spawn_handlers`].
+    /// Handles the request. The handler runs whenever the exchange is polled, or in its own task if
+    /// [`Limits::spawn_handlers`] is set.
     pub fn call(self, inbound: Inbound) -> Exchange {
         let Self { service, limits, peer, messages } = self;
         let shared = Arc::new(ConnectionState::new(limits, peer.clone()));
@@ -68,7 +68,7 @@ impl<S: RequestService> OneShot<S> {
                 let work = async move { handle(service, &shared, &context, request).await };
                 exchange.work = Some(match spawns {
                     true => {
-                        // Aborts the task when it is dropped.
+                        // Dropping the exchange drops the set, which aborts the task.
                         let mut task = JoinSet::new();
                         task.spawn(work);
                         Box::pin(async move { task.join_next().await?.ok().flatten() })
@@ -83,7 +83,7 @@ impl<S: RequestService> OneShot<S> {
     }
 }
 
-/// Returns the request if it needs a handler, and an immediate response as an error.
+/// `Ok`: a request that needs a handler, if there is one. `Err`: a response to send now.
 fn admit(shared: &ConnectionState, mut inbound: Inbound) -> Result<Option<AnyRequest>, Outbound> {
     let invalid = |invalid: Invalid| shared.invalid_message(invalid.id, invalid.error);
     let extensions = std::mem::take(&mut inbound.extensions);
@@ -122,8 +122,8 @@ fn admit(shared: &ConnectionState, mut inbound: Inbound) -> Result<Option<AnyReq
     }
 }
 
-/// A request that is being handled: a stream of the messages about it, which ends with its response. Dropping it cancels
-/// the request.
+/// A request in progress. As a stream it yields the messages sent on behalf of the request, and finally its response.
+/// Dropping it cancels the request.
 pub struct Exchange {
     peer: Peer,
     messages: Lines,
@@ -139,12 +139,12 @@ impl std::fmt::Debug for Exchange {
 }
 
 impl Exchange {
-    /// Informs the handler that the server shuts down, so that a subscription ends.
+    /// Tells the handler that the server is shutting down, so that a subscription can end.
     pub fn end_receiving(&self) {
         self.peer.end_receiving();
     }
 
-    /// Ends the request with an error, unless it has ended.
+    /// Ends the request with an error response, unless it has ended.
     pub fn abandon(&mut self) {
         if self.work.take().is_some() {
             let id: Option<RequestId> = self.context.as_ref().and_then(Context::id).cloned();

@@ -1,14 +1,13 @@
-//! A queue for work that waits until a connection's limits allow it.
+//! A queue for work that has to wait for a connection's limits.
 
 use std::collections::BTreeMap;
 
-/// A first-in, first-out queue. Items can also be removed by their position.
+/// A first-in, first-out queue that also removes items by position.
 #[derive(Debug)]
 pub(crate) struct Queue<T> {
-    /// The items and their sizes, by position.
+    /// Size and value by position.
     items: BTreeMap<u64, (usize, T)>,
     next: u64,
-    /// The total size of all items.
     size: usize,
 }
 
@@ -17,7 +16,7 @@ impl<T> Queue<T> {
         Self { items: BTreeMap::new(), next: 1, size: 0 }
     }
 
-    /// Adds an item at the end. Returns its position, which is not zero and is never used again.
+    /// Returns the item's position, which is not zero and is never reused.
     pub(crate) fn push(&mut self, size: usize, value: T) -> u64 {
         let position = self.next;
         self.next += 1;
@@ -35,7 +34,6 @@ impl<T> Queue<T> {
         self.remove(position)
     }
 
-    /// Removes the item at a position.
     pub(crate) fn remove(&mut self, position: u64) -> Option<T> {
         let (size, value) = self.items.remove(&position)?;
         self.size -= size;

@@ -1,10 +1,9 @@
-//! Creates responses.
+//! Encodes responses.
 
 use mcpgen_types::{ErrorMessage, ErrorObject, Json, RequestId, ResponseMessage};
 
 use crate::transport::{Outbound, Outcome, Route};
 
-/// Joins responses into one batch.
 pub(super) fn batch_response(responses: &[Outbound]) -> Outbound {
     let first = responses.iter().find_map(|response| match &response.route {
         Route::Response(id, _) => Some(Route::Response(id.clone(), Outcome::Result)),
@@ -14,7 +13,6 @@ pub(super) fn batch_response(responses: &[Outbound]) -> Outbound {
     Outbound::new(first.unwrap_or(Route::Connection), [b"[", texts.join(&b',').as_slice(), b"]"].concat())
 }
 
-/// Creates the response to a request that was handled.
 pub(super) fn response(id: RequestId, result: Result<Json, ErrorObject>) -> Outbound {
     let outcome = result.as_ref().map_or_else(|error| Outcome::Failed(error.code.0), |_| Outcome::Result);
     let route = Route::Response(id.clone(), outcome);
@@ -25,13 +23,12 @@ pub(super) fn response(id: RequestId, result: Result<Json, ErrorObject>) -> Outb
     Outbound::new(route, bytes)
 }
 
-/// Creates the error response to a request that is rejected before it reaches a handler.
+/// Creates the response to a request that is rejected before it reaches a handler.
 pub(super) fn rejection(id: RequestId, error: ErrorObject) -> Outbound {
     let route = Route::Response(id.clone(), Outcome::Refused(error.code.0));
     Outbound::new(route, mcpgen_types::to_vec(&ErrorMessage::new(id, error)))
 }
 
-/// Creates the message that informs the transport: a request will get no response.
 pub(super) fn no_response(id: &RequestId) -> Outbound {
     Outbound::new(Route::NoResponse(id.clone()), Vec::new())
 }

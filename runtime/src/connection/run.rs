@@ -1,4 +1,4 @@
-//! Runs a connection: reads incoming messages, dispatches them, writes outgoing ones, and shuts down.
+//! The main loop of a connection: reads, dispatches, writes, and shuts down.
 
 use std::fmt;
 use std::io;
@@ -20,19 +20,19 @@ use crate::protocol::{ErasedProtocol, Protocol};
 use crate::router::{RequestService, Router};
 use crate::transport::{Incoming, Outgoing, ReceiveError};
 
-/// A connection that is not running yet. Start it with [`run`](Self::run).
+/// A connection that is not running yet. [`run`](Self::run) starts it.
 pub struct Connection<S = Router> {
     service: S,
     router: Router,
     protocol: Arc<dyn ErasedProtocol>,
     limits: Limits,
     observer: Option<Arc<dyn Observer>>,
-    /// The peer, and the queue of the messages that it sends. Created when it is first needed.
+    /// The peer and its outgoing queue, created when first needed.
     peer: OnceLock<(Peer, Lines)>,
 }
 
 impl Connection {
-    /// Creates a connection whose requests and notifications a router handles, with the rules of a protocol.
+    /// Creates a connection. The router handles its requests and notifications, under the rules of the protocol.
     pub fn new(router: Router, protocol: impl Protocol) -> Self {
         Self {
             service: router.clone(),
@@ -46,13 +46,14 @@ impl Connection {
 }
 
 impl<S: RequestService> Connection<S> {
-    /// Sets the limits. Call this before [`peer`](Self::peer).
+    /// Sets the limits. Call this before [`peer`](Self::peer): a peer returned earlier would not be this connection's.
     #[must_use]
     pub fn limits(self, limits: Limits) -> Self {
         Self { limits, ..self.without_peer() }
     }
 
-    /// Sets an observer of all messages. Call this before [`peer`](Self::peer).
+    /// Sets an observer of all messages. Call this before [`peer`](Self::peer): a peer returned earlier would not be
+    /// this connection's.
     #[must_use]
     pub fn observer(self, observer: Option<Arc<dyn Observer>>) -> Self {
         Self { observer, ..self.without_peer() }
@@ -65,14 +66,14 @@ impl<S: RequestService> Connection<S> {
         self
     }
 
-    /// Passes requests to a service, such as the router wrapped in middleware. The router handles the notifications.
+    /// Sends requests to a service, such as the router wrapped in middleware. Notifications still go to the router.
     #[must_use]
     pub fn service<T: RequestService>(self, service: T) -> Connection<T> {
         let Self { router, protocol, limits, observer, peer, .. } = self;
         Connection { service, router, protocol, limits, observer, peer }
     }
 
-    /// Returns the peer.
+    /// Returns the peer, for messages to the other side.
     pub fn peer(&self) -> &Peer {
         &self.peer.get_or_init(|| self.new_peer()).0
     }
@@ -84,16 +85,16 @@ impl<S: RequestService> Connection<S> {
         (Peer::new(outbox, Arc::clone(&self.protocol), timeouts), written)
     }
 
-    /// Runs the connection.
+    /// Runs the connection until `incoming` ends and all requests have their responses, until writing ends, or until
+    /// the peer is [disconnected](Peer::disconnect).
     ///
-    /// It ends when `incoming` ends and all requests have their responses, when writing ends, or when the peer is
-    /// [disconnected](Peer::disconnect). Unfinished requests get [`Limits::drain_timeout`] to finish, unless writing
-    /// has ended. Dropping the future closes the connection at once.
+    /// Unfinished requests get [`Limits::drain_timeout`] to finish, unless writing has ended. Dropping the future
+    /// closes the connection at once.
     ///
     /// # Errors
     ///
     /// Fails if reading or writing fails, or if the outgoing messages cannot be written within
-    /// [`Limits::drain_timeout`]. A peer that closes both directions at once has left, which is no error.
+    /// [`Limits::drain_timeout`]. A peer that closes both directions at once has simply left, which is no error.
     pub async fn run(self, incoming: impl Incoming, outgoing: impl Outgoing) -> io::Result<()> {
         self.peer();
         let Self { service, router: notifications, limits, peer, .. } = self;
@@ -115,7 +116,7 @@ impl<S: RequestService> Connection<S> {
                 biased;
                 frame = incoming.next(), if in_a_row < IN_A_ROW => {
                     in_a_row += 1;
-                    // If `incoming` is always ready, this loop must still yield to the thread's other tasks.
+                    // If `incoming` is always ready, nothing else in this loop yields.
                     tokio::task::coop::consume_budget().await;
                     match frame {
                         Some(Ok(inbound)) => dispatcher.dispatch(inbound).await,
@@ -133,7 +134,7 @@ impl<S: RequestService> Connection<S> {
                     }
                 }
                 () = dispatcher.advance() => in_a_row = 0,
-                // The peer no longer reads, though it may still send.
+                // The peer stopped reading, though it may still send.
                 written = &mut writer => {
                     wrote = Some(written);
                     break;
@@ -144,7 +145,8 @@ impl<S: RequestService> Connection<S> {
         }
         let drain_started = Instant::now();
         let left = || drain.saturating_sub(drain_started.elapsed());
-        // No more responses arrive, so pending calls fail. Requests may still finish if their responses can be written.
+        // No more responses arrive, so pending calls fail. Requests may still finish as long as their responses can be
+        // written.
         peer.end_receiving();
         if wrote.is_none() {
             dispatcher.drain(drain).await;
@@ -159,7 +161,7 @@ impl<S: RequestService> Connection<S> {
         let wrote = match wrote {
             Some(wrote) => wrote,
             None => match tokio::time::timeout(left().max(drain.min(LAST_WRITE)), &mut writer).await {
-                // A peer that has left reads no responses.
+                // The peer has left, so nobody misses the responses.
                 Ok(Ok(Err(error))) if error.kind() == io::ErrorKind::BrokenPipe => return read,
                 Ok(wrote) => wrote,
                 Err(_) => return read.and(Err(io::ErrorKind::TimedOut.into())),
@@ -178,13 +180,12 @@ impl<S> fmt::Debug for Connection<S> {
     }
 }
 
-/// How many messages to read in a row before checking for finished requests and disconnection.
+/// How many messages to read in a row before looking for finished requests and disconnection.
 const IN_A_ROW: u32 = 16;
 
-/// How long the last messages may take to be written if the handlers have used up [`Limits::drain_timeout`].
+/// Time left for writing when the handlers have used up [`Limits::drain_timeout`].
 const LAST_WRITE: Duration = Duration::from_secs(1);
 
-/// Disconnects the peer and aborts writing when it is dropped.
 struct End {
     peer: Peer,
     writer: AbortHandle,
@@ -197,7 +198,7 @@ impl Drop for End {
     }
 }
 
-/// Writes messages in order, and flushes whenever the queue is empty.
+/// Flushes whenever the queue is empty.
 async fn write(mut lines: Lines, outgoing: impl Outgoing) -> io::Result<()> {
     let mut outgoing = std::pin::pin!(outgoing);
     while let Some(Some(message)) = lines.recv().await {

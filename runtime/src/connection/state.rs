@@ -1,4 +1,4 @@
-//! State that all requests of a connection share.
+//! State shared by all requests of a connection.
 
 use std::borrow::Cow;
 use std::collections::HashMap;
@@ -22,14 +22,14 @@ pub(super) struct ConnectionState {
     pub(super) rules: Rules,
     pub(super) limits: Limits,
     pub(super) peer: Peer,
-    /// The memory of running requests, in bytes.
+    /// Memory of running requests in bytes.
     pub(super) memory: Arc<AtomicUsize>,
-    /// The incoming requests that have no response yet.
+    /// Incoming requests without a response yet.
     open_requests: Mutex<OpenRequests>,
 }
 
-/// The hash function is fast and has a random seed. Its collisions cannot cost much, because [`Limits`] bounds the number
-/// of open requests.
+/// The hash function is fast and randomly seeded. [`Limits`] bounds the number of open requests, so collisions stay
+/// cheap.
 pub(super) type OpenRequests = HashMap<RequestId, Context, foldhash::quality::RandomState>;
 
 impl ConnectionState {
@@ -46,7 +46,7 @@ impl ConnectionState {
         self.open_requests.lock()
     }
 
-    /// Lets the protocol decide about a request. Observes it if no handler is called.
+    /// Asks the protocol about a request. Reports it to the observer if no handler is called.
     pub(super) fn admit(
         &self,
         request: &Received<'_>,
@@ -84,7 +84,6 @@ impl ConnectionState {
         }
     }
 
-    /// Creates the error response to an invalid message, whose ID may be unknown.
     pub(super) fn invalid_message(&self, id: ErrorId, error: ErrorObject) -> Outbound {
         let ErrorId::Id(id) = id else {
             let error = ErrorMessage::new(self.peer.erased_protocol().unknown_id(), error);
@@ -93,7 +92,7 @@ impl ConnectionState {
         rejection(id, error)
     }
 
-    /// Removes a request without handling it and returns its error response.
+    /// Removes a request that no handler sees and returns its error response.
     pub(super) fn reject(&self, request: &AnyRequest, error: ErrorObject) -> Option<Outbound> {
         let id = request.context.id().cloned()?;
         self.open_requests().remove(&id);

@@ -1,7 +1,7 @@
 //! Incoming frames: a JSON-RPC message or, in revision 2025-03-26, a batch of messages.
 //!
-//! The text is scanned once. A message borrows from its document; params and results are decoded from it later, when
-//! their types are known.
+//! The text is scanned once. Messages borrow from the document; params and results are decoded later, when their types
+//! are known.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -20,7 +20,7 @@ use crate::jsonrpc::reserved_keys;
 pub enum Envelope<'a> {
     /// A request, which expects a response.
     Request {
-        /// The ID that the response repeats.
+        /// The ID, which the response repeats.
         id: RequestId,
         /// The requested method.
         method: Cow<'a, str>,
@@ -43,7 +43,7 @@ pub enum Envelope<'a> {
     },
     /// An error response.
     Error {
-        /// The ID of the request; absent or null if the sender could not read it.
+        /// The ID of the request. Absent or null if the peer could not read the ID.
         id: ErrorId,
         /// The error.
         error: ErrorObject,
@@ -55,8 +55,8 @@ pub enum Envelope<'a> {
 pub struct Invalid {
     /// The ID for the error response: the request's ID if it could be read, otherwise null.
     pub id: ErrorId,
-    /// The pending request that an invalid response belongs to. No error response is sent with this ID, because the
-    /// peer would match it with one of its own requests.
+    /// The pending request, if the input is an invalid response. It gets no error response: the peer would match the ID
+    /// with one of its own requests.
     pub response_to: Option<RequestId>,
     /// The error. Its code is [`ErrorCode::PARSE_ERROR`] if the input is not JSON, and
     /// [`ErrorCode::INVALID_REQUEST`] if it is JSON but not a message.
@@ -68,7 +68,7 @@ pub struct Invalid {
 pub enum Frame<'a> {
     /// A single message.
     One(Envelope<'a>),
-    /// An array of messages, never empty. Each element is a valid message or an error for that element alone.
+    /// An array of messages, never empty. An invalid element does not affect the others.
     Batch(Vec<Result<Envelope<'a>, Invalid>>),
 }
 
@@ -76,7 +76,7 @@ pub enum Frame<'a> {
 pub const MOST_IN_BATCH: usize = 1000;
 
 impl<'a> Frame<'a> {
-    /// Returns whether the bytes start like a batch, that is, with `[` after any white space.
+    /// Returns whether the first byte after white space is `[`.
     #[must_use]
     pub fn is_batch(bytes: &[u8]) -> bool {
         bytes.trim_ascii_start().starts_with(b"[")
@@ -84,8 +84,8 @@ impl<'a> Frame<'a> {
 
     /// Reads a frame.
     ///
-    /// It accepts batches in any revision. The caller knows the revision and must reject batches where they are not
-    /// supported.
+    /// Batches are accepted in any revision. Only the caller knows the revision, and must reject batches where they are
+    /// not supported.
     ///
     /// # Errors
     ///
@@ -98,8 +98,8 @@ impl<'a> Frame<'a> {
     }
 }
 
-/// Scans the text of a message. It does not limit nesting, so that a request with too deeply nested params can still
-/// get an error response with its ID.
+/// Scans the text of a message. Nesting is not limited, so that a request with too deeply nested params still gets an
+/// error response with its ID.
 ///
 /// # Errors
 ///
@@ -137,7 +137,6 @@ impl<'a> Envelope<'a> {
         Self::of(document, document.root())
     }
 
-    /// Reads a message from a part of a document.
     fn of(document: &'a Document<'_>, message: Cursor<'a>) -> Result<Self, Invalid> {
         let picked = Picked::from(message, &NAMES).map_err(|error| invalid(&error.to_string()))?;
         let members = Members { document, picked };
@@ -159,8 +158,8 @@ impl<'a> Envelope<'a> {
         }
     }
 
-    /// Returns the part of the method before its last slash: `tools` for `tools/call`, `notifications/tools` for
-    /// `notifications/tools/list_changed`. Returns `None` for a method without a slash, such as `ping`.
+    /// Returns the method up to its last slash: `tools` for `tools/call`, `notifications/tools` for
+    /// `notifications/tools/list_changed`. `None` for a method without a slash, such as `ping`.
     #[must_use]
     pub fn namespace(&self) -> Option<&str> {
         self.method()?.rsplit_once('/').map(|(namespace, _)| namespace)
@@ -199,7 +198,6 @@ impl fmt::Display for Invalid {
 
 impl std::error::Error for Invalid {}
 
-/// Returns the error for input that is not UTF-8.
 pub(crate) fn not_text(error: Utf8Error) -> Invalid {
     parse_error(format!("invalid UTF-8 after byte {}", error.valid_up_to()))
 }
@@ -217,14 +215,13 @@ fn invalid(why: &str) -> Invalid {
     Invalid { id: ErrorId::Null, response_to: None, error }
 }
 
-/// Returns the error for a message with a reserved key. `data` has the JSON pointer to the key.
+/// Puts the JSON pointer of the reserved key into `data`.
 fn reserved(error: &mcpgen_types::Error) -> Invalid {
     let error =
         ErrorObject::new(ErrorCode::INVALID_REQUEST, error.to_string()).with_data(json!({ "path": error.path() }));
     Invalid { id: ErrorId::Null, response_to: None, error }
 }
 
-/// The members that JSON-RPC defines.
 struct Members<'a, 'd> {
     document: &'a Document<'d>,
     picked: Picked<'a, { NAMES.len() }>,
@@ -266,8 +263,8 @@ impl<'a> Members<'a, '_> {
         RequestId::decode(id).map_err(|_| "`id` must be a string or an integer")
     }
 
-    /// Sets `response_to` if the invalid message is a response, and `id` if it is a request. Only a request gets an
-    /// error response with its ID.
+    /// Sets `response_to` for a response and `id` for anything else: only a request may get an error response with its
+    /// ID.
     fn blame(&self, invalid: Invalid) -> Invalid {
         let [_, _, method, _, result, error] = self.picked.values;
         match method {
@@ -276,7 +273,6 @@ impl<'a> Members<'a, '_> {
         }
     }
 
-    /// Returns the ID, or null if it cannot be read.
     fn error_id(&self) -> ErrorId {
         self.id().map_or(ErrorId::Null, ErrorId::Id)
     }

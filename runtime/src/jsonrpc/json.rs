@@ -1,5 +1,4 @@
-//! Converts between serde types and raw JSON, and reads or edits single members of raw objects without decoding the
-//! rest.
+//! Converts between serde types and raw JSON, and edits raw objects without decoding the rest.
 
 use std::borrow::Cow;
 use std::ops::Range;
@@ -8,7 +7,7 @@ use mcpgen_types::codec::{Cursor, Document};
 use mcpgen_types::{Json, Params};
 use serde::{Serialize, de::DeserializeOwned};
 
-/// Decodes a value. An absent one decodes like an empty object.
+/// Decodes a value. An absent value is decoded like an empty object.
 ///
 /// # Errors
 ///
@@ -24,16 +23,16 @@ pub fn decode<T: DeserializeOwned>(json: Option<&Json>) -> Result<T, mcpgen_type
 ///
 /// # Errors
 ///
-/// Fails if the value has no JSON form, such as a map whose keys are not strings.
+/// Fails if the value cannot be expressed in JSON, such as a map whose keys are not strings.
 pub fn encode<T: Serialize + ?Sized>(value: &T) -> serde_json::Result<Json> {
     Json::serialize(value).map_err(serde::ser::Error::custom)
 }
 
-/// Encodes the member `params`. Returns `None` instead of null.
+/// Encodes params. Returns `None` for null.
 ///
 /// # Errors
 ///
-/// Fails if the value is not an object, an array or null: JSON-RPC allows nothing else.
+/// Fails unless the value is an object, an array or null. JSON-RPC allows no other params.
 pub fn params<T: Serialize + ?Sized>(value: &T) -> serde_json::Result<Option<Json>> {
     let params = encode(value)?;
     match params.text().bytes().next() {
@@ -43,7 +42,7 @@ pub fn params<T: Serialize + ?Sized>(value: &T) -> serde_json::Result<Option<Jso
     }
 }
 
-/// Encodes the member `params`. Returns `None` if it is absent.
+/// Encodes typed params. Returns `None` if they are absent.
 #[must_use]
 pub fn member(params: &impl Params) -> Option<Json> {
     params.to_member().is_some().then(|| Json::from(params))
@@ -53,7 +52,7 @@ pub fn member(params: &impl Params) -> Option<Json> {
 #[derive(Clone, Copy, Debug)]
 #[non_exhaustive]
 pub struct Picked<'a, const N: usize> {
-    /// The values, in the order of the names. If a member occurs twice, its last value.
+    /// The values in the order of the names. If a member occurs twice, this is its last value.
     pub values: [Option<Cursor<'a>>; N],
     /// The name of a selected member that occurs twice.
     pub twice: Option<&'static str>,
@@ -82,14 +81,14 @@ impl<'a, const N: usize> Picked<'a, N> {
         Ok(picked)
     }
 
-    /// Like [`from`](Self::from), but returns only the values, all `None` if the value is not an object.
+    /// Like [`from`](Self::from), but returns only the values: all `None` unless the value is an object.
     #[must_use]
     pub fn values(object: Cursor<'a>, names: &'static [&'static str; N]) -> [Option<Cursor<'a>>; N] {
         Self::from(object, names).map_or([None; N], |picked| picked.values)
     }
 }
 
-/// Edits an object's text and leaves everything else unchanged.
+/// Edits members of an object and leaves the rest of its text unchanged.
 #[derive(Debug)]
 pub struct Edit<'a> {
     object: Cursor<'a>,
@@ -101,19 +100,19 @@ pub struct Edit<'a> {
 }
 
 impl<'a> Edit<'a> {
-    /// Starts to edit an object.
+    /// Starts editing an object.
     #[must_use]
     pub fn of(object: Cursor<'a>) -> Self {
         Self { object, text: object.text(), start: object.range().start, changes: Vec::new() }
     }
 
-    /// Returns whether the edit has no changes.
+    /// Returns whether nothing was changed.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.changes.is_empty()
     }
 
-    /// Replaces a value, which must come from the same text.
+    /// Replaces a value of the same text.
     pub fn replace(&mut self, old: Cursor<'_>, new: String) {
         self.changes.push((self.range(old), new));
     }
@@ -123,23 +122,23 @@ impl<'a> Edit<'a> {
         range.start - self.start..range.end - self.start
     }
 
-    /// Adds a member, which the object must not have yet.
+    /// Adds a member that the object does not have yet.
     pub fn add(&mut self, name: &str, value: &str) {
         self.add_to(None, name, value);
     }
 
-    /// Adds a member to a nested object, or to the object itself if `inside` is `None`. The member must not exist yet.
+    /// Adds a member to the nested object `inside`, or to the object itself with `None`. The member must not exist yet.
     pub fn add_to(&mut self, inside: Option<Cursor<'a>>, name: &str, value: &str) {
         let object = inside.unwrap_or(self.object);
         let start = self.range(object).start;
         let is_empty = object.members().is_ok_and(|mut members| members.next().is_none());
         let is_first = is_empty && !self.changes.iter().any(|(at, _)| at.start == start + 1);
         let comma = if is_first { "" } else { "," };
-        // New members go to the start of the object, the last one first, so each is followed by its comma.
+        // New members are inserted at the start in reverse order, so each is followed by a comma.
         self.changes.insert(0, (start + 1..start + 1, format!("{}:{value}{comma}", serde_json::Value::from(name))));
     }
 
-    /// Replaces the value of an existing member by name. Does nothing if the object has no such member.
+    /// Replaces the value of a member. Does nothing if there is no such member.
     pub fn set(&mut self, name: &str, value: &str) {
         let members = self.object.members().into_iter().flatten();
         let old = members.filter(|(key, _)| key.as_str().as_deref() == Some(name)).last();
@@ -148,7 +147,7 @@ impl<'a> Edit<'a> {
         }
     }
 
-    /// Applies the changes. Returns `None` if there are none.
+    /// Applies the changes. Returns `None` if nothing was changed.
     ///
     /// # Errors
     ///

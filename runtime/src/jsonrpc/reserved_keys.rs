@@ -1,8 +1,8 @@
-//! Finds member names that serde_json reserves.
+//! Finds the object keys that serde_json reserves for itself.
 //!
-//! serde_json's `Value` reads an object whose first key is one of these as a number, or as the JSON text in its string,
-//! with a new recursion limit for each. Untrusted input must not trigger that, so
-//! [`Envelope`](crate::jsonrpc::envelope::Envelope) rejects messages with such a key before any handler sees them.
+//! An object whose first key is reserved is read by serde_json's `Value` as a number or as embedded JSON text, and each
+//! level starts with a fresh recursion limit. Untrusted input must not trigger that, so
+//! [`Envelope`](crate::jsonrpc::envelope::Envelope) rejects such messages before a handler sees them.
 
 use mcpgen_types::codec::{Cursor, MAX_DEPTH};
 use mcpgen_types::{Error, ErrorKind};
@@ -10,14 +10,14 @@ use memchr::{memchr2, memmem};
 
 const RESERVED: [&str; 2] = ["$serde_json::private::Number", "$serde_json::private::RawValue"];
 
-/// The common prefix of both names.
+/// Shared by both keys.
 const PREFIX: &[u8] = b"$serde_json::private::";
 
-/// Returns the error for the first reserved key in a value, even if the key is escaped.
+/// Finds escaped keys, too.
 pub(crate) fn find(json: Cursor<'_>) -> Option<Error> {
     let text = json.text();
     let bytes = text.as_bytes();
-    // Almost no text passes these filters.
+    // Few texts get past these two filters.
     memchr2(b'$', b'\\', bytes)?;
     if memmem::find(bytes, PREFIX).is_none() && memmem::find(bytes, b"\\u").is_none() {
         return None;
@@ -26,7 +26,7 @@ pub(crate) fn find(json: Cursor<'_>) -> Option<Error> {
 }
 
 fn find_in(json: Cursor<'_>, depth: u32) -> Option<Error> {
-    // The depth limit rejects values that are nested deeper.
+    // Deeper nesting is rejected elsewhere.
     let depth = depth.checked_sub(1)?;
     if let Ok(mut elements) = json.elements() {
         return elements.find_map(|element| find_in(element, depth));

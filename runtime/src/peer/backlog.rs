@@ -1,4 +1,4 @@
-//! The notifications that were received and are not handled yet.
+//! Tracks which incoming notifications their handlers are done with.
 
 use std::borrow::Cow;
 use std::future::Future;
@@ -9,7 +9,7 @@ use parking_lot::Mutex;
 use tokio::sync::Notify;
 use tokio::time::Instant;
 
-/// Counts the notifications of a connection.
+/// Counts a connection's notifications, so that a response can wait for those that arrived before it.
 #[derive(Debug, Default)]
 pub(crate) struct Backlog {
     received: AtomicU64,
@@ -18,12 +18,11 @@ pub(crate) struct Backlog {
     current: Mutex<Option<Current>>,
 }
 
-/// The notification that is being handled.
 #[derive(Debug)]
 struct Current {
     method: Cow<'static, str>,
     since: Instant,
-    /// Whether a warning says that it takes long.
+    /// Whether the slow handler was logged.
     is_reported: bool,
 }
 
@@ -32,12 +31,11 @@ tokio::task_local! {
     static HANDLES: usize;
 }
 
-/// A point in the messages of a connection: the number of notifications that precede it.
+/// A position in the order of messages: how many notifications were received before it.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Mark(u64);
 
 impl Backlog {
-    /// Counts a notification that was received.
     pub(crate) fn add(&self) {
         self.received.fetch_add(1, Ordering::SeqCst);
     }
@@ -46,12 +44,12 @@ impl Backlog {
         Mark(self.received.load(Ordering::SeqCst))
     }
 
-    /// Returns whether the notifications before a point are handled.
+    /// Whether all notifications received before the mark are handled.
     pub(crate) fn is_handled(&self, Mark(mark): Mark) -> bool {
         self.handled.load(Ordering::SeqCst) >= mark
     }
 
-    /// Runs the handler of the next notification of a connection. Counts it as handled when it ends, even by a panic.
+    /// Counts the notification as handled even if its handler panics or is dropped.
     pub(crate) async fn handle<F: Future>(
         &self,
         connection: usize,
@@ -63,15 +61,16 @@ impl Backlog {
         HANDLES.scope(connection, handler).await
     }
 
-    /// Waits until the notifications before a point are handled, for at most `limit`. Then logs the one that takes long.
+    /// Waits, for at most `limit`, until all notifications received before the mark are handled. After the limit, logs
+    /// the slow one.
     ///
-    /// Does not wait in the handler of a notification of the same connection, which would wait for itself.
+    /// Returns at once in a notification handler of the same connection, which would wait for itself.
     pub(crate) async fn wait(&self, connection: usize, mark: Mark, limit: Option<Duration>) {
         if HANDLES.try_with(|handled| *handled == connection).unwrap_or(false) {
             return;
         }
         let started = self.current.lock().as_ref().map_or_else(Instant::now, |current| current.since);
-        // A handler that takes longer than the limit delays only the messages that arrive within the limit.
+        // A slow handler delays only messages that arrive within the limit.
         let end = limit.and_then(|limit| started.checked_add(limit));
         loop {
             let mut has_handled = std::pin::pin!(self.has_handled.notified());
@@ -91,7 +90,7 @@ impl Backlog {
         }
     }
 
-    /// Warns of a handler that takes longer than the limit, once.
+    /// Logs a handler that takes longer than the limit, once.
     fn report(&self, limit: Option<Duration>) {
         let mut current = self.current.lock();
         if let Some(current) = current.as_mut().filter(|current| !current.is_reported) {
@@ -105,13 +104,13 @@ impl Backlog {
         }
     }
 
-    /// Waits until all notifications that were received before this call are handled.
+    /// Waits until all notifications received so far are handled.
     pub(crate) async fn cleared(&self) {
         self.wait(usize::MAX, self.mark(), None).await;
     }
 }
 
-/// A notification that is being handled, until this is dropped.
+/// Counts the notification as handled when dropped.
 struct Handled<'a>(&'a Backlog);
 
 impl Drop for Handled<'_> {

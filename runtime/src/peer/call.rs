@@ -1,4 +1,4 @@
-//! Requests to the peer.
+//! Requests to the peer and the calls that wait for their responses.
 
 use std::fmt;
 use std::future::{Future, IntoFuture};
@@ -24,18 +24,18 @@ use crate::protocol::Sending;
 use crate::transport::Outbound;
 
 impl Peer {
-    /// Sends a request at once, and returns the call, a future for its result. Dropping the call cancels the request.
+    /// Sends a request at once and returns the call, a future for its result. Dropping the call cancels the request.
     ///
-    /// If the queue of outgoing messages is full, the request waits for room while the call is awaited. If the protocol
-    /// has something to do [before the call](crate::protocol::Protocol::before_call), such as to update the status of a
-    /// task, it does so while the call is awaited, too.
+    /// Some work happens only while the call is awaited: waiting for room if the queue of outgoing messages is full,
+    /// and whatever the protocol does [before the call](crate::protocol::Protocol::before_call), such as updating a
+    /// task's status.
     ///
-    /// Use [`request`](Self::request) to set timeouts, or to receive progress.
+    /// To set timeouts or receive progress, use [`request`](Self::request).
     pub fn call<R: Request<Result: 'static>>(&self, params: R::Params) -> Call<R::Result> {
         self.request::<R>(params).send()
     }
 
-    /// Creates a request. [`send`](RequestBuilder::send) sends it.
+    /// Creates a request, which [`send`](RequestBuilder::send) sends.
     pub fn request<R: Request>(&self, params: R::Params) -> RequestBuilder<R::Result> {
         self.request_as(R::METHOD, R::VERSION, json::member(&params))
     }
@@ -59,10 +59,10 @@ impl Peer {
         self.builder(method, None, params, Box::new(Ok))
     }
 
-    /// Receives the progress reports for a request that has its response, while the returned value exists.
+    /// Receives progress reports for a request that already has its response, for as long as the returned value exists.
     pub fn progress_after_response(&self, id: RequestId, method: &str) -> Result<ProgressReports, CallError> {
         let (progress, reports) = ReportQueue::new();
-        // A second response is ignored.
+        // Nobody waits for a second response.
         let (response, _) = oneshot::channel();
         let method = method.to_owned();
         let pending = PendingRequest {
@@ -115,10 +115,10 @@ impl Peer {
 }
 
 type Decoder<T> = dyn FnOnce(Json) -> Result<T, BoxError> + Send;
-/// Takes a report, and returns whether it is valid.
+/// Returns whether the report is valid.
 type OnProgress = Box<dyn FnMut(&Json) -> bool + Send>;
 
-/// A request that is not sent yet. [`send`](Self::send) sends it, and so does `.await`.
+/// A request that is not sent yet. Call [`send`](Self::send) or `.await` it.
 #[must_use = "a request is not sent before `send` is called or it is awaited"]
 pub struct RequestBuilder<T> {
     peer: Peer,
@@ -136,13 +136,13 @@ pub struct RequestBuilder<T> {
 }
 
 impl<T: 'static> RequestBuilder<T> {
-    /// Returns the request's ID, which its response repeats.
+    /// Returns the request's ID, which the response repeats.
     pub fn id(&self) -> &RequestId {
         &self.id
     }
 
-    /// Sets how long to wait for the response or the next progress report. `None` means no limit. The time does not run
-    /// while a client handles a request of the server, such as a question to the user.
+    /// Sets how long to wait for the response or the next progress report. `None` means no limit. The clock stops while
+    /// a client handles a request of the server, such as a question to the user.
     pub fn idle_timeout(mut self, idle_timeout: impl Into<Option<Duration>>) -> Self {
         self.idle_timeout = idle_timeout.into();
         self
@@ -154,14 +154,14 @@ impl<T: 'static> RequestBuilder<T> {
         self
     }
 
-    /// Sets how long the call waits, once it has its response, until the notifications that arrived before are handled. See
-    /// [`Limits::notification_wait`](crate::Limits::notification_wait), which is the default. With zero, it does not wait.
+    /// Sets how long the call, once it has its response, waits for the handlers of earlier notifications. Zero means
+    /// not at all. Defaults to [`Limits::notification_wait`](crate::Limits::notification_wait).
     pub fn notification_wait(mut self, limit: impl Into<Option<Duration>>) -> Self {
         self.notification_wait = limit.into();
         self
     }
 
-    /// Requests progress reports, and passes each of them to `report`. Logs and ignores reports of another type.
+    /// Requests progress reports and passes them to `report`. Reports that do not decode are logged and ignored.
     pub fn on_progress<U: Decode>(mut self, mut report: impl FnMut(U) + Send + 'static) -> Self {
         self.on_progress = Some(Box::new(move |received| match received.decode() {
             Ok(received) => {
@@ -176,26 +176,26 @@ impl<T: 'static> RequestBuilder<T> {
         self
     }
 
-    /// Returns the idle timeout or, without one, the total timeout.
+    /// Returns the idle timeout, or the total timeout if there is no idle timeout.
     #[must_use]
     pub fn shortest_timeout(&self) -> Option<Duration> {
         self.idle_timeout.or(self.timeout)
     }
 
-    /// Sets a callback for notifications with this request's ID as subscription ID.
+    /// Sets a callback for notifications whose subscription ID is this request's ID.
     pub fn on_notification(mut self, callback: OnNotification) -> Self {
         self.on_notification = Some(callback);
         self
     }
 
-    /// Makes an error response that matches no request the response to this one. Some servers do not repeat the ID of a
-    /// request that they do not know.
+    /// Treats an error response without a matching request as the response to this one. Some servers do not repeat the
+    /// ID of a request whose method they do not know.
     pub fn takes_unmatched_errors(mut self) -> Self {
         self.takes_unmatched_errors = true;
         self
     }
 
-    /// Sends the request at once, like [`Peer::call`], and returns the call.
+    /// Sends the request at once, like [`Peer::call`].
     pub fn send(self) -> Call<T> {
         let id = self.id.clone();
         let before = self.peer.context.as_ref().and_then(|context| self.peer.erased_protocol().before_call(context));
@@ -204,7 +204,7 @@ impl<T: 'static> RequestBuilder<T> {
             return Call { id, result: Box::pin(async move { sent?.result().await }) };
         };
         let result = async move {
-            // A call that is not allowed fails before anything happens for it.
+            // A call that is not allowed must fail before `before` has any effect.
             self.sending(self.params.clone(), false)?;
             let _during = before.await;
             self.start()?.result().await
@@ -212,7 +212,6 @@ impl<T: 'static> RequestBuilder<T> {
         Call { id, result: Box::pin(result) }
     }
 
-    /// Lets the protocol check and complete the request.
     fn sending(&self, params: Option<Json>, wants_progress: bool) -> Result<Sending<'_>, CallError> {
         let mut sending = Sending {
             id: Some(&self.id),
@@ -227,7 +226,6 @@ impl<T: 'static> RequestBuilder<T> {
         Ok(sending)
     }
 
-    /// Queues the request, and makes it pending.
     fn start(mut self) -> Result<SentRequest<T>, CallError> {
         let params = self.params.take();
         let mut sending = self.sending(params, self.on_progress.is_some())?;
@@ -244,7 +242,7 @@ impl<T: 'static> RequestBuilder<T> {
             takes_unmatched_errors: self.takes_unmatched_errors,
         };
         self.peer.shared.pending.insert(self.id.clone(), pending)?;
-        // From here on, dropping the guard removes the request again.
+        // From here on, dropping the guard removes the pending request.
         let mut guard = CancelOnDrop { peer: self.peer, id: self.id, notify: false };
         let unsent = guard.peer.try_send(message).err();
         guard.notify = unsent.is_none() && can_cancel;
@@ -274,8 +272,8 @@ impl<T: Send + 'static> IntoFuture for RequestBuilder<T> {
     }
 }
 
-/// A call: a request that is sent, and a future for its result. Dropping it before the response arrives cancels the
-/// request, and notifies the peer if the protocol allows it.
+/// A request in flight, and a future for its result. Dropping it before the response arrives cancels the request, and
+/// notifies the peer if the protocol allows that.
 #[must_use = "dropping a call cancels it"]
 pub struct Call<T> {
     id: RequestId,
@@ -283,7 +281,7 @@ pub struct Call<T> {
 }
 
 impl<T> Call<T> {
-    /// Returns the request's ID, which its response repeats.
+    /// Returns the request's ID, which the response repeats.
     pub fn id(&self) -> &RequestId {
         &self.id
     }
@@ -309,12 +307,11 @@ impl<T> fmt::Debug for Call<T> {
     }
 }
 
-/// A pending request, from its caller's side.
 struct SentRequest<T> {
     guard: CancelOnDrop,
-    /// The span of the request, until its outcome is known.
+    /// Observes the request until its outcome is known.
     operation: Observed,
-    /// The request if the outbox had no room for it.
+    /// The request, while the outbox has no room for it.
     unsent: Option<Outbound>,
     can_cancel: bool,
     response: oneshot::Receiver<Response>,
@@ -339,7 +336,7 @@ impl<T> SentRequest<T> {
         CallError::Timeout { request, limit: limit.unwrap_or_default() }
     }
 
-    /// Waits for the response, and passes on progress reports in the meantime.
+    /// Handles progress reports until the response arrives.
     async fn response(&mut self) -> Result<Json, CallError> {
         let after = |start: Instant, limit: Option<Duration>| limit.and_then(|limit| start.checked_add(limit));
         let end = after(self.started, self.timeout);
@@ -351,7 +348,7 @@ impl<T> SentRequest<T> {
             tokio::select! {
                 biased;
                 response = &mut self.response => {
-                    // Deliver the reports that arrived before the response.
+                    // Deliver reports that arrived before the response.
                     while let Some((report, _)) = self.reports.as_mut().and_then(|reports| reports.try_recv().ok()) {
                         self.report(&report);
                     }
@@ -393,7 +390,7 @@ impl<T> SentRequest<T> {
     }
 }
 
-/// The progress reports for a request that has its response.
+/// Progress reports for a request that already has its response.
 pub struct ProgressReports {
     reports: mpsc::Receiver<Report>,
     _guard: CancelOnDrop,
@@ -426,11 +423,11 @@ async fn at(deadline: Option<Instant>) {
     }
 }
 
-/// Cancels a request when it is dropped, unless its response has arrived.
+/// Cancels a request when dropped, unless its response has arrived.
 struct CancelOnDrop {
     peer: Peer,
     id: RequestId,
-    /// Whether to notify the peer: the request was sent and may be cancelled.
+    /// Whether to notify the peer: the request was sent, and the protocol lets it be cancelled.
     notify: bool,
 }
 

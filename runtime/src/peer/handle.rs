@@ -1,4 +1,4 @@
-//! The peer of a connection.
+//! The handle for the other side of a connection.
 
 use std::any::Any;
 use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
@@ -21,13 +21,13 @@ use crate::observer::Observer;
 use crate::protocol::{ErasedProtocol, Protocol};
 use crate::transport::{Extensions, Metadata, Outbound, Route};
 
-/// The peer of a connection. Clones refer to the same peer.
+/// The other side of a connection. Clones refer to the same peer.
 #[derive(Clone)]
 pub struct Peer {
     pub(super) shared: Arc<PeerState>,
-    /// The message on whose behalf messages are sent.
+    /// The message on whose behalf this handle sends.
     pub(super) context: Option<Context>,
-    /// Keeps the connection open, if this peer is a handle of a client.
+    /// Keeps the connection open as long as a client's handle exists.
     _connection: Option<Arc<DisconnectOnDrop>>,
 }
 
@@ -38,7 +38,7 @@ pub(crate) struct Timeouts {
     pub(crate) notifications: Option<Duration>,
 }
 
-/// Disconnects a peer when it is dropped.
+/// Disconnects the peer when dropped.
 #[derive(Debug)]
 pub struct DisconnectOnDrop(Peer);
 
@@ -53,20 +53,20 @@ pub(super) struct PeerState {
     pub(super) protocol: Arc<dyn ErasedProtocol>,
     pub(super) next_id: AtomicI64,
     pub(super) pending: PendingRequests,
-    /// The number of sessions that ended before the current one.
+    /// How many sessions ended before the current one.
     session: AtomicU64,
     pub(super) input_requests: InputRequests,
     pub(super) timeouts: Timeouts,
-    /// Cancelled when no more messages will be received.
+    /// Cancelled once no more messages will arrive.
     receiving_ended: CancellationToken,
     backlog: Backlog,
-    /// Why the connection failed, once it has.
+    /// Set once the connection has failed.
     failure: OnceLock<Arc<io::Error>>,
 }
 
 impl Context {
-    /// Returns the peer. Messages that you send with it belong to this message, so that they reach the same client, and
-    /// sending fails if the protocol forbids them in this context. To keep the peer, use
+    /// Returns the peer. What you send with it belongs to this message: it reaches the same client, and fails if the
+    /// protocol forbids it here. To keep a peer for longer than the message, use
     /// [`of_connection`](Peer::of_connection).
     #[must_use]
     pub fn peer(&self) -> Peer {
@@ -77,7 +77,7 @@ impl Context {
         }
     }
 
-    /// Creates a context without a connection, for testing handlers and layers. Its peer is disconnected.
+    /// Creates a context without a connection, to test handlers and layers. Its peer is disconnected.
     #[must_use]
     pub fn without_peer<P: Protocol>(protocol: P, version: Version, method: &str, scope: P::Scope) -> Self {
         let parts = Parts {
@@ -90,8 +90,8 @@ impl Context {
         Self::new(parts, version, scope)
     }
 
-    /// Like [`derive`](Self::derive), but the peer is disconnected, for work whose messages must not reach it. Keeps the
-    /// values of the transport, unless `extensions` replaces them.
+    /// Like [`derive`](Self::derive), but with a disconnected peer, for work whose messages must not reach the real
+    /// one. Keeps the transport's values unless `extensions` replaces them.
     #[must_use]
     pub fn derive_without_peer<P: Protocol>(
         &self,
@@ -106,7 +106,7 @@ impl Context {
 }
 
 impl Peer {
-    /// Creates the peer of a connection, with the default timeouts of its calls.
+    /// `timeouts` are the defaults for calls.
     pub(crate) fn new(outbox: Outbox, protocol: Arc<dyn ErasedProtocol>, timeouts: Timeouts) -> Self {
         Self::of(Arc::new(PeerState {
             outbox,
@@ -132,49 +132,49 @@ impl Peer {
         Self { shared, context: None, _connection: None }
     }
 
-    /// Returns the peer for messages that belong to the connection, and not to the message of a [`Context`]. Use it to keep
-    /// a peer: that of a context keeps its message in memory, with the data that the transport attached.
+    /// Returns a peer whose messages belong to the connection rather than to the message of a [`Context`]. Use it to
+    /// keep a peer: one from a context keeps its message, and what the transport attached to it, in memory.
     #[must_use]
     pub fn of_connection(&self) -> Self {
         Self::of(Arc::clone(&self.shared))
     }
 
-    /// Returns the state of the peer, for a [context](crate::context::Parts).
+    /// The state for [`Parts`](crate::context::Parts), which is in a lower layer.
     pub(crate) fn connection(&self) -> Arc<dyn Any + Send + Sync> {
         Arc::clone(&self.shared) as _
     }
 
-    /// Returns a guard that ends the connection when it is dropped.
+    /// Returns a guard that closes the connection when dropped.
     #[must_use]
     pub fn disconnect_on_drop(&self) -> Arc<DisconnectOnDrop> {
         Arc::new(DisconnectOnDrop(self.of_connection()))
     }
 
-    /// Makes this peer and its clones hold the guard of the connection.
+    /// Keeps the connection open until this peer and all its clones are dropped.
     #[must_use]
     pub fn keep_connected(self, connection: Arc<DisconnectOnDrop>) -> Self {
         Self { _connection: Some(connection), ..self }
     }
 
-    /// Returns a key that identifies the connection. It is unique as long as this peer exists.
+    /// Returns a key that is unique to the connection as long as this peer exists.
     #[must_use]
     pub fn connection_key(&self) -> usize {
         Arc::as_ptr(&self.shared) as usize
     }
 
-    /// Fails all pending requests, because the client that received them has been replaced by another one.
+    /// Fails all pending requests, because a new client has replaced the one that received them.
     pub(crate) fn begin_session(&self) {
         self.shared.session.fetch_add(1, Ordering::SeqCst);
         self.shared.pending.clear();
     }
 
-    /// Returns a number that identifies the session of the connection.
+    /// Returns the number of the connection's current session.
     #[must_use]
     pub fn session(&self) -> u64 {
         self.shared.session.load(Ordering::SeqCst)
     }
 
-    /// Returns the protocol of the connection, if it has this type.
+    /// Returns the connection's protocol, if it has this type.
     #[must_use]
     pub fn protocol<P: Protocol>(&self) -> Option<&P> {
         (&*self.shared.protocol as &dyn Any).downcast_ref()
@@ -196,13 +196,12 @@ impl Peer {
         self.shared.outbox.try_send(message)
     }
 
-    /// Queues a short message without waiting for room. Does nothing if the connection is closed.
+    /// Queues a short message even if the outbox is full. Does nothing if the connection is closed.
     pub fn send_now(&self, message: Outbound) {
         let _ = self.shared.outbox.send_now(message);
     }
 
-    /// Encodes a request, or a notification if `id` is `None`. It belongs to the request on whose behalf it is sent, if
-    /// any.
+    /// Encodes a request, or a notification if `id` is `None`, on behalf of this handle's message.
     pub(super) fn message(&self, id: Option<&RequestId>, method: &str, params: Option<&Json>) -> Outbound {
         let metadata = self.shared.outbox.needs_metadata().then(|| Metadata {
             id: id.cloned(),
@@ -214,17 +213,16 @@ impl Peer {
         Outbound::new(route, message::encode(id, method, params)).with_metadata(metadata)
     }
 
-    /// Records what the transport needs besides the bytes of messages.
+    /// Declares which extras the transport needs besides the bytes of messages.
     pub(crate) fn set_transport_needs(&self, has_request_streams: bool, metadata: bool) {
         self.shared.outbox.set_needs(has_request_streams, metadata);
     }
 
-    /// Returns the method of a pending request.
     pub(crate) fn pending_method(&self, id: &RequestId) -> Option<String> {
         self.shared.pending.method(id)
     }
 
-    /// Completes a pending request with its response. Ignores a response without a pending request.
+    /// Completes a pending request. A response to an unknown request is ignored.
     pub(crate) fn complete(&self, id: &RequestId, response: Result<Json, CallError>) {
         if let Some(request) = self.shared.pending.remove(id) {
             let read =
@@ -234,7 +232,7 @@ impl Peer {
         }
     }
 
-    /// Completes the pending request that an error response belongs to. Ignores an error that belongs to none.
+    /// Completes the request that an error response belongs to, if any.
     pub(crate) fn complete_with_error(&self, id: Option<&RequestId>, error: ErrorObject) {
         match self.shared.pending.matching_error(id) {
             Some(id) => self.complete(&id, Err(CallError::ErrorResponse(error))),
@@ -243,7 +241,7 @@ impl Peer {
         }
     }
 
-    /// Ends a pending request to which notifications are delivered. Returns whether there is one with this ID.
+    /// Ends the subscription with this ID. Returns whether there is one.
     pub(crate) fn end_subscription(&self, id: &RequestId) -> bool {
         let is_subscription = self.shared.pending.is_subscription(id);
         if is_subscription {
@@ -252,30 +250,29 @@ impl Peer {
         is_subscription
     }
 
-    /// Passes a notification to the pending request with this ID. Returns whether there is one that takes it.
+    /// Passes a notification to the subscription with this ID. Returns whether there is one.
     pub(crate) fn deliver(&self, id: &RequestId, method: &str, params: Option<&Json>) -> bool {
         self.shared.pending.notify(id, method, params)
     }
 
-    /// Records that this side handles a request for input, such as a question to the user. Until the result is dropped,
-    /// the idle timeouts of calls do not run.
+    /// Stops the idle timeouts of calls until the returned guard is dropped, while this side handles a request for
+    /// input such as a question to the user.
     pub(crate) fn begin_input_request(&self) -> OpenInputRequest {
         self.shared.input_requests.begin()
     }
 
-    /// Passes a progress report to the pending request with this ID. Returns whether there is one that wants reports.
+    /// Passes a progress report to the request with this ID. Returns whether one wants it.
     pub(crate) fn report_progress(&self, id: &RequestId, report: Json) -> bool {
         self.shared.pending.report_progress(id, report)
     }
 
-    /// Records why the connection failed. Only the first reason is kept.
+    /// Only the first reason is kept.
     pub(crate) fn set_failure(&self, reason: Arc<io::Error>) {
         let _ = self.shared.failure.set(reason);
     }
 
-    /// Adds the reason to the error of a call that has failed because the connection has failed: returns
-    /// [`CallError::ConnectionFailed`] instead of [`CallError::Closed`]. Returns all other errors unchanged.
-    ///
+    /// Adds the reason if a call failed because the connection did: turns [`CallError::Closed`] into
+    /// [`CallError::ConnectionFailed`]. Other errors are returned unchanged.
     #[must_use]
     pub fn explain(&self, error: CallError) -> CallError {
         match (error, self.shared.failure.get()) {
@@ -284,19 +281,18 @@ impl Peer {
         }
     }
 
-    /// Fails all pending requests, because no more messages will be received. Messages can still be sent.
+    /// Fails all pending requests, because no more responses will arrive. Sending still works.
     pub(crate) fn end_receiving(&self) {
         self.shared.receiving_ended.cancel();
         self.shared.pending.close();
     }
 
-    /// Returns the counter of the notifications that are not handled yet.
     pub(crate) fn backlog(&self) -> &Backlog {
         &self.shared.backlog
     }
 
-    /// Returns a future that waits until the notifications before a point are handled, for at most `limit`, or the
-    /// connection has ended. Returns `None` if they are handled, as almost always.
+    /// Returns a future that waits until the notifications before the mark are handled, `limit` has passed or the
+    /// connection has ended. Returns `None` if they are handled already, which is nearly always.
     pub(crate) fn wait_for_notifications(
         &self,
         before: Mark,
@@ -315,7 +311,7 @@ impl Peer {
         }))
     }
 
-    /// Waits until the notifications that were received before this call are handled, or the connection has ended.
+    /// Waits until the notifications received so far are handled, or the connection has ended.
     pub async fn notifications_handled(&self) {
         tokio::select! {
             () = self.shared.backlog.cleared() => {}
@@ -323,7 +319,7 @@ impl Peer {
         }
     }
 
-    /// Waits until no more messages will be received.
+    /// Waits until no more messages will arrive.
     pub async fn receiving_ended(&self) {
         self.shared.receiving_ended.cancelled().await;
     }
@@ -338,8 +334,7 @@ impl Peer {
         self.shared.outbox.is_closed()
     }
 
-    /// Closes the connection. Queued messages are still written. Pending calls fail with
-    /// [`Closed`](CallError::Closed).
+    /// Closes the connection. Queued messages are still written; pending calls fail with [`Closed`](CallError::Closed).
     pub fn disconnect(&self) {
         self.shared.outbox.close();
         self.shared.pending.close();
@@ -347,22 +342,22 @@ impl Peer {
 }
 
 impl Context {
-    /// Sends a notification about the request, before its response. Calls `params` once earlier ones are sent. Sends
-    /// nothing if it returns `None`, or once the response is being sent, and gives up if the request ends while the outbox
-    /// is full.
+    /// Sends a notification about the request before its response. `params` is called once earlier ones are sent, and
+    /// may return `None` to send nothing. Nothing is sent once the response is on its way, or if the request ends while
+    /// the outbox is full.
     pub async fn report(&self, method: &str, params: impl FnOnce() -> Option<Json>) {
         let Some(_sending) = self.begin_report().await else { return };
         let Some(params) = params() else { return };
         let peer = self.peer();
         tokio::select! {
-            // Failing to notify a disconnected peer is harmless.
+            // A disconnected peer misses nothing.
             _ = peer.raw_notify(method, Some(params)) => {}
             () = self.cancelled() => {}
         }
     }
 
-    /// Waits until the response is in the outbox, so that later messages follow it, or the peer is disconnected. In the
-    /// context of a notification, which has no response, it waits until the peer is disconnected.
+    /// Waits until the response is in the outbox, so that later messages follow it, or the peer is disconnected. A
+    /// notification has no response, so its context waits for the disconnection.
     pub async fn responded(&self) {
         let peer = self.peer();
         tokio::select! {

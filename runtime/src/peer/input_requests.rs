@@ -1,4 +1,4 @@
-//! The peer's requests for input, during which the idle timeouts of calls do not run.
+//! Requests for input, such as a question to the user. The idle timeouts of calls stop while this side handles one.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -6,7 +6,6 @@ use std::time::Duration;
 use parking_lot::Mutex;
 use tokio::time::Instant;
 
-/// The requests for input that this side is handling.
 #[derive(Clone, Debug, Default)]
 pub(super) struct InputRequests(Arc<Mutex<State>>);
 
@@ -22,8 +21,8 @@ impl InputRequests {
         OpenInputRequest(self.clone())
     }
 
-    /// Returns the new end of an idle timeout that has passed, or `None` if the call times out. The time during which an
-    /// input request was open does not count.
+    /// Returns the new deadline of a call whose idle timeout has passed, or `None` if the call times out. Time during
+    /// which an input request was open does not count.
     pub(super) fn postponed(&self, now: Instant, idle_timeout: Duration) -> Option<Instant> {
         let state = self.0.lock();
         let since = if state.open > 0 { Some(now) } else { state.last_ended };
@@ -31,7 +30,7 @@ impl InputRequests {
     }
 }
 
-/// An input request that this side is handling, until this is dropped.
+/// The input request is open until this is dropped.
 #[derive(Debug)]
 pub(crate) struct OpenInputRequest(InputRequests);
 

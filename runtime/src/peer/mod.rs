@@ -1,10 +1,10 @@
 //! The peer: sends requests and notifications to the other side of a connection.
 //!
 //! * `handle` is the [`Peer`]. `call` adds requests to it, and `notify` notifications; `message` encodes both.
-//! * `pending` are the requests that have no response yet.
-//! * `input_requests` are the peer's requests that this side handles, which can pause the timeouts of calls.
-//! * `backlog` counts the notifications that are not handled yet.
-//! * `outbox` is the queue of outgoing messages.
+//! * `pending` holds outgoing requests until their responses arrive.
+//! * `input_requests` stops the timeouts of calls while the user answers a question.
+//! * `backlog` tracks incoming notifications until they are handled.
+//! * `outbox` queues outgoing messages.
 
 mod backlog;
 mod call;

@@ -1,4 +1,4 @@
-//! The queue of outgoing messages: ordered, with one writer and a limit on the queued bytes.
+//! The queue of outgoing messages: ordered, with a single writer and a limit in bytes.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -10,15 +10,14 @@ use crate::error::Closed;
 use crate::observer::Observer;
 use crate::transport::{Outbound, OutboxPermit, QueueGauge};
 
-/// The sending half of the queue of outgoing messages.
 #[derive(Clone)]
 pub(crate) struct Outbox {
-    /// The queue. `None` ends the writer.
+    /// `None` tells the writer to stop.
     lines: mpsc::UnboundedSender<Option<Outbound>>,
-    /// The free capacity, with one permit per byte.
+    /// Free capacity: one permit per byte.
     room: Arc<Semaphore>,
     capacity: u32,
-    /// Whether the transport has a stream for each request, and so needs to know when a request ends.
+    /// Whether the transport has a stream per request, and so needs to know when a request ends.
     has_streams: Arc<AtomicBool>,
     /// Whether the transport uses [`Outbound::metadata`].
     needs_metadata: Arc<AtomicBool>,
@@ -27,11 +26,11 @@ pub(crate) struct Outbox {
     gauge: Option<QueueGauge>,
 }
 
-/// The receiving half of the queue. `None` ends it.
+/// `None` tells the writer to stop.
 pub(crate) type Lines = mpsc::UnboundedReceiver<Option<Outbound>>;
 
 impl Outbox {
-    /// Creates an outbox with room for `capacity` bytes, at least one, and the receiver for its writer.
+    /// `capacity` is in bytes, at least one.
     pub(crate) fn new(capacity: u32, observer: Option<Arc<dyn Observer>>) -> (Self, Lines) {
         let (lines, written) = mpsc::unbounded_channel();
         let capacity = capacity.max(1);
@@ -50,7 +49,7 @@ impl Outbox {
         )
     }
 
-    /// Adds a gauge to that of the observer.
+    /// Adds a gauge next to the observer's.
     pub(crate) fn with_gauge(mut self, added: Option<QueueGauge>) -> Self {
         self.gauge = match (self.gauge.take(), added) {
             (Some(known), Some(added)) => Some(Arc::new(move |bytes| {
@@ -62,8 +61,8 @@ impl Outbox {
         self
     }
 
-    /// Queues a message. Waits for room, in the order of the calls. A message larger than the capacity waits until the
-    /// whole capacity is free.
+    /// Queues a message, after earlier senders that wait for room. A message larger than the capacity waits until the
+    /// queue is empty.
     ///
     /// # Errors
     ///
@@ -82,13 +81,12 @@ impl Outbox {
         self.lines.send(Some(message)).map_err(|_| Closed)
     }
 
-    /// Queues a message without waiting. Returns the message if there is no room, and drops it if the connection is
-    /// closed.
+    /// Queues a message without waiting. Returns it if there is no room, and drops it if the connection is closed.
     pub(crate) fn try_send(&self, mut message: Outbound) -> Result<(), Outbound> {
         match Arc::clone(&self.room).try_acquire_many_owned(self.size(&message)) {
             Ok(room) => {
                 message.permit = Some(self.permit(room));
-                // If the writer has ended, the message is dropped.
+                // Fails if the writer has ended, and then the message is not needed.
                 let _ = self.lines.send(Some(message));
                 Ok(())
             }
@@ -109,19 +107,18 @@ impl Outbox {
         u32::try_from(message.bytes.len()).unwrap_or(u32::MAX).clamp(1, self.capacity)
     }
 
-    /// Records what the transport needs besides the bytes of messages.
+    /// Declares which extras the transport needs besides the bytes of messages.
     pub(crate) fn set_needs(&self, has_request_streams: bool, metadata: bool) {
         self.has_streams.store(has_request_streams, Ordering::Relaxed);
         self.needs_metadata.store(metadata, Ordering::Relaxed);
     }
 
-    /// Returns whether the transport uses [`Outbound::metadata`].
     pub(crate) fn needs_metadata(&self) -> bool {
         self.needs_metadata.load(Ordering::Relaxed)
     }
 
-    /// Queues a message even if there is no room. Use it for short messages of bounded number, such as a cancellation
-    /// on drop. A message without bytes is dropped unless the transport has a stream for each request.
+    /// Queues a message even if there is no room. For short messages of bounded number, such as a cancellation on drop.
+    /// A message without bytes is dropped unless the transport has a stream per request.
     pub(crate) fn send_now(&self, message: Outbound) -> Result<(), Closed> {
         if self.room.is_closed() {
             return Err(Closed);
@@ -136,12 +133,11 @@ impl Outbox {
         self.closed.is_cancelled()
     }
 
-    /// Waits until the outbox is closed.
     pub(crate) async fn closed(&self) {
         self.closed.cancelled().await;
     }
 
-    /// Closes the outbox. It accepts no more messages; queued messages are still written.
+    /// Closes the outbox. Queued messages are still written.
     pub(crate) fn close(&self) {
         self.room.close();
         self.closed.cancel();

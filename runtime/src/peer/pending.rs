@@ -1,4 +1,4 @@
-//! Outgoing requests that have no response yet.
+//! Outgoing requests whose responses have not arrived.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -20,23 +20,23 @@ pub(super) struct PendingRequest {
     pub(super) response: oneshot::Sender<Response>,
     pub(super) progress: Option<ReportQueue>,
     pub(super) on_notification: Option<OnNotification>,
-    /// Whether an error that matches no request is the response to this one.
+    /// Whether an error without a matching request counts as this request's response.
     pub(super) takes_unmatched_errors: bool,
 }
 
-/// The sending half of the queue of a call's progress reports.
+/// The sending half of a call's queue of progress reports.
 pub(super) struct ReportQueue {
     reports: mpsc::Sender<Report>,
-    /// The free capacity, with one permit per byte.
+    /// Free capacity: one permit per byte.
     room: Arc<Semaphore>,
 }
 
-/// A report, and its share of the queue.
+/// A report and its share of the queue.
 pub(super) type Report = (Json, OwnedSemaphorePermit);
 
-/// The maximum number of queued reports for a call. More are dropped; a later report replaces them.
+/// How many reports a call queues. More are dropped, because a later report replaces them anyway.
 const REPORTS: usize = 64;
-/// The maximum memory of all queued reports for a call, in bytes.
+/// Memory in bytes for a call's queued reports.
 const REPORT_BYTES: usize = 16 << 20;
 
 impl ReportQueue {
@@ -46,7 +46,7 @@ impl ReportQueue {
     }
 
     fn push(&self, report: Json) {
-        // A report may be larger if no other is queued.
+        // A larger report is accepted if no other is queued.
         let size = u32::try_from(report.owned_bytes().clamp(1, REPORT_BYTES)).unwrap_or(u32::MAX);
         if let Ok(room) = Arc::clone(&self.room).try_acquire_many_owned(size) {
             let _ = self.reports.try_send((report, room));
@@ -54,10 +54,10 @@ impl ReportQueue {
     }
 }
 
-/// A response, and where it is among the notifications.
+/// A response, and the notifications that were received before it.
 pub(super) type Response = (Result<Json, CallError>, Mark);
 
-/// A callback for the notifications of a subscription. It takes the method and the params.
+/// Called with the method and params of each notification of a subscription.
 pub(crate) type OnNotification = Box<dyn Fn(&str, Option<&Json>) + Send + Sync>;
 
 impl PendingRequests {
@@ -86,7 +86,7 @@ impl PendingRequests {
         self.lock().as_ref()?.get(id).map(|request| request.method.clone())
     }
 
-    /// Returns the ID of the request that an error with this ID, or without one, is the response to.
+    /// Finds the request that an error response belongs to. The error's ID may be absent or unknown.
     pub(super) fn matching_error(&self, id: Option<&RequestId>) -> Option<RequestId> {
         let requests = self.lock();
         let requests = requests.as_ref()?;
@@ -94,29 +94,29 @@ impl PendingRequests {
         known.or_else(|| requests.iter().find(|(_, request)| request.takes_unmatched_errors).map(|(id, _)| id)).cloned()
     }
 
-    /// Removes all requests, which fails their calls.
+    /// Fails all calls.
     pub(super) fn clear(&self) {
         if let Some(requests) = self.lock().as_mut() {
             requests.clear();
         }
     }
 
-    /// Removes all requests, which fails their calls. No more can be added.
+    /// Fails all calls. No more requests can be added.
     pub(super) fn close(&self) {
         self.lock().take();
     }
 
-    /// Returns the number of requests. `None` once the connection is closed.
+    /// `None` once the connection is closed.
     pub(super) fn len(&self) -> Option<usize> {
         self.lock().as_ref().map(HashMap::len)
     }
 
-    /// Returns whether this request has a callback for notifications.
+    /// Whether the request has a callback for notifications.
     pub(super) fn is_subscription(&self, id: &RequestId) -> bool {
         self.lock().as_ref().and_then(|requests| requests.get(id)).is_some_and(|it| it.on_notification.is_some())
     }
 
-    /// Passes a notification to the callback of a request. Returns whether the request has one.
+    /// Returns whether the request has a callback.
     pub(super) fn notify(&self, id: &RequestId, method: &str, params: Option<&Json>) -> bool {
         let requests = self.lock();
         let request = requests.as_ref().and_then(|requests| requests.get(id));
@@ -129,8 +129,7 @@ impl PendingRequests {
         }
     }
 
-    /// Passes a progress report to a request. Drops it if the request's queue of reports is full. Returns whether there is
-    /// a request that wants reports.
+    /// Drops the report if the queue is full. Returns whether the request wants reports.
     pub(super) fn report_progress(&self, id: &RequestId, report: Json) -> bool {
         let requests = self.lock();
         let request = requests.as_ref().and_then(|requests| requests.get(id));
@@ -159,7 +158,7 @@ mod tests {
         (0..REPORTS).for_each(|_| queue.push(report()));
         let queued = received.len();
         assert!((1..=4).contains(&queued), "{queued} reports");
-        // A report that was received makes room for another one.
+        // Receiving a report makes room for another one.
         assert!(received.try_recv().is_ok());
         queue.push(report());
         assert_eq!(received.len(), queued);

@@ -23,9 +23,9 @@ const HEADER_LIMIT: usize = 4 << 10;
 
 /// Creates a stream of the messages on a reader.
 ///
-/// A message of more than `message_limit` bytes yields [`ReceiveError::TooLong`], and reading continues after it. A header
-/// without a valid `Content-Length`, or of more than 4 KiB, ends the stream with an error, because nothing tells where the
-/// next message begins. So does an end of the stream within a message.
+/// A message of more than `message_limit` bytes yields [`ReceiveError::TooLong`], and reading continues after it. The
+/// stream ends with an error if a header has no valid `Content-Length` or more than 4 KiB, because the start of the
+/// next message is then unknown, and if it breaks off within a message.
 pub fn receive<R: AsyncRead + Send + 'static>(reader: R, message_limit: usize) -> impl Incoming + use<R> {
     FramedRead::new(reader, ContentLength { message_limit, body: None }).map(|message| match message {
         Ok(message) => message.map(Inbound::new),
@@ -33,28 +33,27 @@ pub fn receive<R: AsyncRead + Send + 'static>(reader: R, message_limit: usize) -
     })
 }
 
-/// Creates a sink that writes each message to a writer, after its header.
+/// Creates a sink that writes each message to a writer, preceded by its header.
 pub fn send<W: AsyncWrite + Send + 'static>(writer: W) -> impl Outgoing + use<W> {
     FramedSink::new(writer, ContentLength { message_limit: 0, body: None })
 }
 
-/// The codec for messages with a header.
 #[derive(Debug)]
 struct ContentLength {
     message_limit: usize,
-    /// The message whose header was read.
+    /// The message whose header was read, until it is complete.
     body: Option<Body>,
 }
 
 #[derive(Debug)]
 struct Body {
-    /// The bytes that remain.
+    /// Bytes left to read.
     length: usize,
-    /// Present if the message is too long, and skipped.
+    /// Set while the message is skipped because it is too long.
     skipped: Option<Box<SkippedBody>>,
 }
 
-/// Identifies a message that is skipped.
+/// Looks for the ID in a message that is skipped.
 #[derive(Debug, Default)]
 struct SkippedBody {
     scanner: Scanner,
@@ -62,7 +61,7 @@ struct SkippedBody {
 }
 
 impl ContentLength {
-    /// Takes a header from the buffer, and returns the length of the message. Returns `None` if the header is incomplete.
+    /// Takes a header from the buffer and returns the message's length, or `None` if the header is incomplete.
     fn header(&self, buffer: &mut BytesMut) -> io::Result<Option<usize>> {
         const END: &[u8] = b"\r\n\r\n";
         let Some(end) = memmem::find(buffer.get(..HEADER_LIMIT.min(buffer.len())).unwrap_or_default(), END) else {
@@ -94,7 +93,7 @@ fn invalid(why: String) -> io::Error {
 }
 
 impl Decoder for ContentLength {
-    /// Messages that are too long are items and not codec errors, because a codec error ends the stream.
+    /// Messages that are too long are items, because a codec error would end the stream.
     type Item = Result<Vec<u8>, ReceiveError>;
     type Error = io::Error;
 

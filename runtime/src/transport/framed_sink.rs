@@ -11,8 +11,8 @@ use tokio_util::codec::{Encoder, FramedWrite};
 use super::outbound::{Outbound, OutboxPermit};
 use super::seam::Outgoing;
 
-/// Writes messages with an encoder. Releases their shares of the outbox together, once they are flushed, because releasing
-/// each one takes a lock.
+/// Writes messages with an encoder. Releases their shares of the outbox together when they are flushed, because each
+/// release takes a lock.
 pub(super) struct FramedSink<W, E> {
     frames: Pin<Box<FramedWrite<W, E>>>,
     permit: Option<OutboxPermit>,

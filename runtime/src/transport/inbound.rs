@@ -10,19 +10,19 @@ use crate::jsonrpc::envelope::{Frame, Invalid, not_text, scan};
 
 /// An incoming message or batch, and the values that the transport attaches to it.
 ///
-/// A transport creates it from the bytes of the message. The text is parsed once: when the transport calls
-/// [`frame`](Self::frame), or otherwise by the connection.
+/// A transport creates it from the message's bytes. They are parsed only once, either by [`frame`](Self::frame) or
+/// later by the connection.
 ///
-/// For each request, the connection sends one [`Outbound`](super::Outbound) whose route is
-/// [`Response`](super::Route::Response) or [`NoResponse`](super::Route::NoResponse), with the ID of the request. The
-/// messages on behalf of the request precede it, with the same ID in their routes.
+/// The connection answers each request with one [`Outbound`](super::Outbound), whose route is
+/// [`Response`](super::Route::Response) or [`NoResponse`](super::Route::NoResponse) with the request's ID. Messages
+/// sent on behalf of the request come before it, with the same ID in their routes.
 #[derive(Clone, Debug)]
 pub struct Inbound {
-    /// The bytes, until they are parsed.
+    /// Empty once parsed.
     bytes: Vec<u8>,
-    /// Boxed, because most transports pass on bytes, and messages are moved often.
+    /// Boxed because messages are moved often, and most transports never parse them.
     parsed: Option<Box<Parsed>>,
-    /// Values for handlers, which find them with [`Context::extensions`](crate::Context::extensions).
+    /// Values for handlers, which read them with [`Context::extensions`](crate::Context::extensions).
     pub extensions: Extensions,
 }
 
@@ -54,21 +54,21 @@ impl Inbound {
         self.parsed.as_ref().map_or(self.bytes.len(), |parsed| parsed.size)
     }
 
-    /// Returns the memory that the message takes. A message that is not parsed yet counts only its bytes.
+    /// Returns the memory that the message takes. Before parsing, only its bytes count.
     #[must_use]
     pub fn memory(&self, free_form: &dyn Fn(&str) -> FreeForm) -> Memory {
         let parsed = self.parsed.as_ref().map(|parsed| parsed.memory(free_form));
         parsed.unwrap_or(Memory { held: self.bytes.capacity(), decoded: 0 })
     }
 
-    /// Returns whether the message starts like a batch.
+    /// Returns whether the message starts like a batch, with `[`.
     #[must_use]
     pub fn is_batch(&self) -> bool {
         self.parsed.as_ref().map_or_else(|| Frame::is_batch(&self.bytes), |parsed| parsed.is_batch)
     }
 
-    /// Returns the bytes if they cannot be a message, such as a line of a log, which may be JSON too. `None` if they can be
-    /// one, or are parsed already.
+    /// Returns the bytes if they cannot be a message, such as a line that was logged to the same stream, even one in
+    /// JSON. Returns `None` if they may be one, or are parsed already.
     #[must_use]
     pub fn stray(&self) -> Option<&[u8]> {
         let text = self.bytes.trim_ascii_start();
@@ -76,11 +76,11 @@ impl Inbound {
         (self.parsed.is_none() && !text.is_empty() && is_stray()).then_some(text)
     }
 
-    /// Parses the message, unless it is parsed already, and classifies it.
+    /// Parses the message, if that has not happened yet, and classifies it.
     ///
     /// # Errors
     ///
-    /// Fails if the message is not JSON-RPC. Pass the message on nevertheless: the connection sends the error response.
+    /// Fails if the message is not JSON-RPC. Pass it on to the connection all the same, which sends the error response.
     pub fn frame(&mut self) -> Result<Frame<'_>, Invalid> {
         Frame::read(self.document()?)
     }
@@ -97,7 +97,6 @@ impl Inbound {
         }
     }
 
-    /// Returns the parsed message, and its memory.
     pub(crate) fn into_document(
         self,
         free_form: &dyn Fn(&str) -> FreeForm,
@@ -114,7 +113,7 @@ impl Inbound {
         }
     }
 
-    /// Parses the message, unless it is parsed already.
+    /// Parses the message, if that has not happened yet.
     pub fn document(&mut self) -> Result<&Document<'static>, Invalid> {
         let (size, is_batch, bytes) = (self.size(), self.is_batch(), &mut self.bytes);
         let parse =
@@ -123,7 +122,6 @@ impl Inbound {
     }
 }
 
-/// Scans the text of a message.
 fn parse(bytes: Vec<u8>) -> Result<Document<'static>, Invalid> {
     String::from_utf8(bytes).map_err(|error| not_text(error.utf8_error())).and_then(scan)
 }

@@ -33,25 +33,24 @@ pub fn send<W: AsyncWrite + Send + 'static>(writer: W) -> impl Outgoing + use<W>
     FramedSink::new(writer, Lines::new(0))
 }
 
-/// The codec for newline-delimited messages.
 #[derive(Debug)]
 struct Lines {
     line_limit: usize,
-    /// How many bytes of the buffer are known to contain no line feed.
+    /// How many bytes of the buffer were searched for a line feed without success.
     searched: usize,
     skip: Skip,
-    /// Whether nothing has been read yet.
+    /// Whether nothing has been read yet, so that a byte order mark may follow.
     at_start: bool,
 }
 
-/// Whether the current line is skipped because it is too long.
+/// Whether the current line is too long.
 #[derive(Debug, Default)]
 enum Skip {
     #[default]
     No,
-    /// The line is skipped, and its message is not identified yet.
+    /// Skip the line and look for the message's ID.
     Scanning(Box<Scanner>),
-    /// The line is skipped, and the error is reported.
+    /// Skip the rest of the line; the error is reported.
     Reported,
 }
 
@@ -60,13 +59,13 @@ impl Lines {
         Self { line_limit, searched: 0, skip: Skip::No, at_start: true }
     }
 
-    /// Returns the message of a line, without surrounding white space. `None` if the line is blank.
+    /// Trims white space. `None` if the line is blank.
     fn message(&mut self, line: &[u8]) -> Option<Vec<u8>> {
         let line = self.without_mark(line).trim_ascii();
         (!line.is_empty()).then(|| line.to_vec())
     }
 
-    /// Strips a byte order mark from the start of the stream.
+    /// Strips a byte order mark at the start of the stream.
     fn without_mark<'a>(&mut self, line: &'a [u8]) -> &'a [u8] {
         let mark = std::mem::take(&mut self.at_start).then(|| line.strip_prefix(b"\xef\xbb\xbf")).flatten();
         mark.unwrap_or(line)
@@ -76,7 +75,7 @@ impl Lines {
         !matches!(self.skip, Skip::No)
     }
 
-    /// Skips a part of a line that is too long. Returns an error once, as soon as the message is identified.
+    /// Skips part of a line that is too long. Returns the error once, as soon as the message's ID is known.
     fn skip_part(&mut self, bytes: &[u8]) -> Option<<Self as Decoder>::Item> {
         let bytes = self.without_mark(bytes);
         if let Skip::No = self.skip {
@@ -88,7 +87,7 @@ impl Lines {
         Some(Err(ReceiveError::TooLong { limit: self.line_limit, message }))
     }
 
-    /// Ends a line that is too long. Returns an error unless it was reported before.
+    /// Ends a line that is too long. Returns the error unless `skip_part` did.
     fn skip_end(&mut self) -> Option<<Self as Decoder>::Item> {
         let Skip::Scanning(scanner) = std::mem::take(&mut self.skip) else { return None };
         Some(Err(ReceiveError::TooLong { limit: self.line_limit, message: scanner.finish() }))
@@ -96,7 +95,7 @@ impl Lines {
 }
 
 impl Decoder for Lines {
-    /// Lines that are too long are items and not codec errors, because a codec error ends the stream.
+    /// Lines that are too long are items, because a codec error would end the stream.
     type Item = Result<Vec<u8>, ReceiveError>;
     type Error = io::Error;
 
@@ -127,7 +126,7 @@ impl Decoder for Lines {
         }
     }
 
-    /// Accepts a last line without a line feed.
+    /// The last line may lack a line feed.
     fn decode_eof(&mut self, buffer: &mut BytesMut) -> io::Result<Option<Self::Item>> {
         if let Some(item) = self.decode(buffer)? {
             return Ok(Some(item));

@@ -3,7 +3,7 @@
 use super::lines;
 use super::seam::{Incoming, Outgoing};
 
-/// Creates an in-memory connection and returns its two ends, each a stream and a sink of messages.
+/// Connects two ends in memory. Each is a stream and a sink of messages.
 #[must_use]
 pub fn duplex() -> ((impl Incoming, impl Outgoing), (impl Incoming, impl Outgoing)) {
     let (here, there) = tokio::io::duplex(64 << 10);

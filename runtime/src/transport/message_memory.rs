@@ -1,4 +1,4 @@
-//! The memory that a message takes while it is handled.
+//! How much memory a message takes while it is handled.
 
 use std::fmt;
 use std::sync::Arc;
@@ -8,34 +8,34 @@ use mcpgen_types::codec::{Cursor, Document};
 
 use crate::jsonrpc::json::Picked;
 
-/// The memory of a message in bytes.
+/// The memory of a message, in bytes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Memory {
-    /// Its text and its index, which may be several times as large as the text.
+    /// The text and its index, which may be several times as large as the text.
     pub held: usize,
-    /// An estimate of what its values take in addition while the message is handled. Free-form JSON, such as arguments,
-    /// counts as a copy of its text.
+    /// An estimate of the decoded values, which exist in addition while the message is handled. Free-form JSON, such as
+    /// a tool's arguments, counts as a copy of its text.
     pub decoded: usize,
 }
 
-/// The paths of free-form JSON in the messages of a method, such as `["arguments"]`. `"*"` stands for every element of an
-/// array. Such JSON remains text, so it takes less memory than decoded values.
+/// Paths to the free-form JSON in a method's messages, such as `["arguments"]`. `"*"` matches every element of an
+/// array. Such JSON stays text, so it takes less memory than decoded values.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct FreeForm {
-    /// The paths in the params.
+    /// Paths in the params.
     pub params: &'static [&'static [&'static str]],
-    /// The paths in the result.
+    /// Paths in the result.
     pub result: &'static [&'static [&'static str]],
 }
 
 impl Memory {
-    /// Returns the memory of a message or batch. Nothing in a response counts as free-form; see
+    /// The memory of a message or batch. In a response nothing counts as free-form; use
     /// [`of_response`](Self::of_response).
     pub(crate) fn of(document: &Document<'_>, free_form: &dyn Fn(&str) -> FreeForm) -> Self {
         let root = document.root();
         let estimate = root.decoded_bytes();
-        // Most messages are small, and looking for free-form JSON in them would cost more than it saves.
+        // Most messages are small, and looking for free-form JSON in them costs more than it saves.
         let surplus = match (estimate > SMALL).then(|| root.elements()) {
             None => 0,
             Some(Ok(messages)) => messages.map(|it| free_form_surplus(it, free_form)).sum(),
@@ -44,7 +44,7 @@ impl Memory {
         Self { held: document.owned_bytes(), decoded: estimate.saturating_sub(surplus) }
     }
 
-    /// Returns the memory of a response.
+    /// A response does not name its method, so `free_form` has to be passed.
     pub(crate) fn of_response(document: &Document<'_>, free_form: FreeForm) -> Self {
         let root = document.root();
         let [result] = Picked::values(root, &["result"]);
@@ -52,17 +52,17 @@ impl Memory {
         Self { held: document.owned_bytes(), decoded: root.decoded_bytes().saturating_sub(surplus) }
     }
 
-    /// Returns the sum of both.
+    /// Returns `held` plus `decoded`.
     #[must_use]
     pub fn total(self) -> usize {
         self.held.saturating_add(self.decoded)
     }
 }
 
-/// The maximum estimate that is not corrected for free-form JSON, in bytes.
+/// Estimates up to this size, in bytes, are used without looking for free-form JSON.
 const SMALL: usize = 16 << 10;
 
-/// Returns by how much [`Cursor::decoded_bytes`] exceeds what the free-form JSON of a request or notification takes.
+/// How much [`Cursor::decoded_bytes`] overestimates the free-form JSON in a request or notification.
 fn free_form_surplus(message: Cursor<'_>, free_form: &dyn Fn(&str) -> FreeForm) -> usize {
     let [method, params] = Picked::values(message, &["method", "params"]);
     let method = method.and_then(Cursor::as_str);
@@ -89,7 +89,7 @@ fn surplus_at(value: Cursor<'_>, path: &[&str]) -> usize {
     }
 }
 
-/// Memory that counts toward the total of a connection until it is dropped.
+/// Counts toward a connection's total until dropped.
 #[derive(Debug)]
 pub(crate) struct TakenMemory {
     total: Arc<AtomicUsize>,
@@ -109,15 +109,14 @@ impl Drop for TakenMemory {
     }
 }
 
-/// The memory of decoded arguments. It counts toward the budget of the transport and the total of the connection until it
-/// is dropped.
+/// Memory for decoded arguments. Counts toward the transport's budget and the connection's total until dropped.
 #[derive(Debug)]
 pub struct DecodedMemory {
     pub(crate) _of_connection: Option<TakenMemory>,
     pub(crate) _of_transport: Option<TransportMemory>,
 }
 
-/// A part of the budget of a transport, released on drop.
+/// A share of a transport's budget, released when dropped.
 #[derive(Debug)]
 pub struct TransportMemory {
     budget: TransportBudget,
@@ -130,12 +129,12 @@ impl Drop for TransportMemory {
     }
 }
 
-/// The budget of a transport, which attaches it to the [extensions](super::Inbound::extensions) of a message.
+/// A transport's budget, which the transport attaches to a message's [extensions](super::Inbound::extensions).
 #[derive(Clone)]
 pub struct TransportBudget(pub Arc<dyn MessageBudget>);
 
 impl TransportBudget {
-    /// Takes memory for the message. Returns `None` if it exceeds the budget.
+    /// Takes memory for a message. Returns `None` if the budget does not allow it.
     #[must_use]
     pub fn take(&self, bytes: usize) -> Option<TransportMemory> {
         self.0.take(bytes).then(|| TransportMemory { budget: self.clone(), bytes })
@@ -148,9 +147,9 @@ impl fmt::Debug for TransportBudget {
     }
 }
 
-/// A budget from which a message takes memory while it is handled.
+/// A budget from which messages take memory while they are handled.
 pub trait MessageBudget: Send + Sync {
-    /// Takes memory, if that does not exceed the budget or no other message takes any.
+    /// Takes memory if the budget allows it or no other message holds any. Returns whether it did.
     fn take(&self, bytes: usize) -> bool;
 
     /// Releases memory that was taken.

@@ -1,12 +1,12 @@
 //! Transports: streams of incoming messages and sinks for outgoing ones.
 //!
-//! A transport has two halves: a stream of [`Inbound`] messages and a sink for [`Outbound`] ones. The transports of
-//! this crate, Streamable HTTP included, use nothing else.
+//! A transport is a stream of [`Inbound`] messages and a sink for [`Outbound`] ones. Every transport here, Streamable
+//! HTTP included, is built from these two and nothing else.
 //!
 //! # Writing a transport
 //!
-//! This transport runs over a pair of channels. Each message carries the address of its sender, which handlers read
-//! with [`Context::extensions`](crate::Context::extensions).
+//! This one runs over a pair of channels. Each message carries its sender's address, which handlers read with
+//! [`Context::extensions`](crate::Context::extensions).
 //!
 //! ```
 //! use std::{io, net::SocketAddr};
@@ -54,14 +54,14 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
-//! A transport that knows more of a message than its bytes passes that on:
+//! Some transports know more about a message than its bytes:
 //!
 //! * Report a message that is too long as [`ReceiveError::TooLong`], so that its request gets an error response.
-//! * If requests are sent one by one and may fail one by one, report [`ReceiveError::Undelivered`].
-//! * If each request has a stream for its messages, declare
-//!   [`has_request_streams`](Outgoing::has_request_streams) and send by [`Outbound::route`].
-//! * If the transport needs the method or params of a message, declare [`needs_metadata`](Outgoing::needs_metadata) and
-//!   read [`Outbound::metadata`] instead of the bytes.
+//! * If requests are sent separately, and one can fail alone, report [`ReceiveError::Undelivered`].
+//! * If each request has its own stream, declare [`has_request_streams`](Outgoing::has_request_streams) and choose the
+//!   stream by [`Outbound::route`].
+//! * If you need the method or params of a message, declare [`needs_metadata`](Outgoing::needs_metadata) and read
+//!   [`Outbound::metadata`] rather than the bytes.
 
 pub mod content_length;
 mod framed_sink;

@@ -12,33 +12,33 @@ use crate::jsonrpc::envelope::{Envelope, scan_bytes};
 
 /// An outgoing message, and the incoming request that it belongs to.
 ///
-/// Holds a share of [`Limits::outbox_bytes`](crate::Limits) until it is dropped. Keep it until the message is written
-/// if the transport buffers without limit.
+/// It holds a share of [`Limits::outbox_bytes`](crate::Limits) until it is dropped. A transport with an unbounded
+/// buffer must keep it until the message is written.
 #[derive(Debug)]
 #[non_exhaustive]
 pub struct Outbound {
     /// The encoded message, without line feeds. Empty for the routes that carry no message.
     pub bytes: Vec<u8>,
-    /// The incoming request that the message belongs to.
+    /// The incoming request that the message belongs to, if any.
     pub route: Route,
-    /// The metadata of a request or notification. Present only if the transport
-    /// [asks for it](super::Outgoing::needs_metadata).
+    /// Method and params of a request or notification, if the transport [asks for
+    /// them](super::Outgoing::needs_metadata).
     pub metadata: Option<Box<Metadata>>,
     pub(crate) permit: Option<OutboxPermit>,
 }
 
-/// Counts the bytes that are queued for writing: takes the number of bytes that were added, or its negative.
+/// Called with the number of bytes that were queued for writing, or the negated number of bytes that left the queue.
 pub type QueueGauge = Arc<dyn Fn(i64) + Send + Sync>;
 
-/// A message's share of the outbox, until it is dropped.
+/// A message's share of the outbox, released when dropped.
 pub struct OutboxPermit {
-    /// `None` once the share has been added to another one.
+    /// `None` once merged into another share.
     bytes: Option<OwnedSemaphorePermit>,
     gauge: Option<QueueGauge>,
 }
 
 impl OutboxPermit {
-    /// Creates a share of an outbox whose semaphore has a permit per byte.
+    /// Creates a share from permits of the outbox's semaphore, one per byte.
     #[must_use]
     pub fn new(bytes: OwnedSemaphorePermit, gauge: Option<QueueGauge>) -> Self {
         let permit = Self { bytes: Some(bytes), gauge };
@@ -46,7 +46,7 @@ impl OutboxPermit {
         permit
     }
 
-    /// Adds another message's share of the same outbox.
+    /// Adds another share of the same outbox.
     pub fn merge(&mut self, mut other: Self) {
         if let (Some(bytes), Some(others)) = (&mut self.bytes, other.bytes.take()) {
             bytes.merge(others);
@@ -72,7 +72,7 @@ impl fmt::Debug for OutboxPermit {
     }
 }
 
-/// The incoming request that an outgoing message belongs to, for transports with a stream for each request.
+/// The incoming request that an outgoing message belongs to, for transports with a stream per request.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Route {
     /// The message belongs to no request.
@@ -81,9 +81,9 @@ pub enum Route {
     Request(RequestId),
     /// The message is the response to a request.
     Response(RequestId, Outcome),
-    /// The request gets no response. There is no message.
+    /// The request gets no response. Carries no message.
     NoResponse(RequestId),
-    /// The response may take a while: the client may disconnect and reconnect after this time. There is no message.
+    /// The response may take a while, and the client may disconnect and reconnect after this time. Carries no message.
     Reconnect(RequestId, Duration),
 }
 
@@ -98,7 +98,7 @@ pub enum Outcome {
     Refused(i64),
 }
 
-/// The metadata of an outgoing request or notification.
+/// Method and params of an outgoing request or notification.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct Metadata {
@@ -111,7 +111,7 @@ pub struct Metadata {
 }
 
 impl Metadata {
-    /// Reads the metadata of an encoded message. Returns `None` unless it is a request or a notification.
+    /// Reads the metadata from an encoded message. `None` unless it is a request or a notification.
     #[must_use]
     pub fn read(bytes: &[u8]) -> Option<Self> {
         let document = scan_bytes(bytes).ok()?;
@@ -132,7 +132,7 @@ impl Outbound {
         Self { bytes, route, metadata: None, permit: None }
     }
 
-    /// Takes the message's share of the outbox, to hold it longer than the message.
+    /// Takes the share of the outbox, to hold it longer than the message itself.
     pub fn take_permit(&mut self) -> Option<OutboxPermit> {
         self.permit.take()
     }
@@ -143,7 +143,7 @@ impl Outbound {
     }
 }
 
-/// Creates a message that belongs to no request.
+/// The message belongs to no request.
 impl From<Vec<u8>> for Outbound {
     fn from(bytes: Vec<u8>) -> Self {
         Self::new(Route::Connection, bytes)

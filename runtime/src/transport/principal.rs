@@ -5,11 +5,11 @@ use std::sync::Arc;
 
 /// The name of the authenticated user or service that sent a message.
 ///
-/// A transport or an authentication layer attaches it to the [extensions](super::Inbound::extensions) of a message, and
-/// over HTTP to the extensions of the request. Handlers find it with [`Context::principal`](crate::Context::principal).
-/// Unless configured otherwise, it owns sessions, tasks and request state, and each principal has its own rate limit.
+/// A transport or an authentication layer attaches it to the [extensions](super::Inbound::extensions) of a message, or
+/// of the HTTP request. Handlers read it with [`Context::principal`](crate::Context::principal). By default it owns the
+/// sessions, tasks and request state that it creates, and has its own rate limit.
 ///
-/// The name must be unique among all issuers of identities that the server accepts. Do not create it from data that the
+/// The name must be unique across all identity issuers that the server accepts. Never derive it from data that the
 /// client can choose.
 #[derive(Clone, PartialEq, Eq, Hash)]
 pub struct Principal(Arc<str>);

@@ -1,20 +1,19 @@
-//! Identifies a message that is too long to keep while its bytes are skipped.
+//! Identifies a message that is too long to keep, while its bytes are skipped.
 
 use mcpgen_types::RequestId;
 use memchr::memchr2;
 
 use super::seam::Skipped;
 
-/// Reads the top-level keys and the `id` of a JSON-RPC message. Memory is bounded: it ignores an ID of more than
-/// [`LONGEST_ID`] bytes and keeps nothing else.
+/// Reads only the top-level keys and the `id` of a JSON-RPC message. Memory is bounded: an ID of more than
+/// [`LONGEST_ID`] bytes is ignored.
 #[derive(Debug, Default)]
 pub(crate) struct Scanner {
     state: State,
-    /// Whether the scanner is inside a string, either a key or part of a value.
+    /// Whether the scanner is in a string, either a key or part of a value.
     in_string: bool,
-    /// Whether the last byte was a backslash.
     is_escaped: bool,
-    /// How many arrays and objects are open within a value.
+    /// How many arrays and objects are open within the current value.
     depth: usize,
     /// The text of the current key, or of the value of `id`.
     text: Vec<u8>,
@@ -23,9 +22,9 @@ pub(crate) struct Scanner {
     has_result: bool,
 }
 
-/// The maximum length of an ID, in bytes. Longer IDs are ignored.
+/// Longest ID in bytes. A longer one is ignored.
 const LONGEST_ID: usize = 1024;
-/// The maximum length of a key, in bytes. The keys that matter fit even if each of their characters is escaped.
+/// Longest key in bytes. The keys that matter fit even with every character escaped.
 const LONGEST_KEY: usize = 64;
 
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -52,7 +51,7 @@ enum Id {
 }
 
 impl Scanner {
-    /// Reads the next bytes. Returns the message's identity as soon as it is certain, which may be before the end.
+    /// Returns the message's identity as soon as it is certain, which may be before its end.
     pub(crate) fn scan(&mut self, mut bytes: &[u8]) -> Option<Skipped> {
         while let Some(&byte) = bytes.first() {
             let read = match self.state {
@@ -72,7 +71,7 @@ impl Scanner {
         (self.state == State::Invalid).then_some(Skipped::Unknown)
     }
 
-    /// Returns the identity of a message that has ended.
+    /// The identity, once the message has ended.
     pub(crate) fn finish(&self) -> Skipped {
         match (&self.id, self.state) {
             (Id::Absent, State::End) if self.has_method && !self.has_result => Skipped::Notification,
@@ -114,7 +113,7 @@ impl Scanner {
         };
     }
 
-    /// Reads more of a key. Returns the number of bytes read.
+    /// Returns the number of bytes read.
     fn key(&mut self, bytes: &[u8]) -> usize {
         let read = self.string(bytes);
         let text = if self.in_string { &bytes[..read] } else { &bytes[..read - 1] };
@@ -125,7 +124,7 @@ impl Scanner {
         read
     }
 
-    /// Reads more of a value. Returns the number of bytes read.
+    /// Returns the number of bytes read.
     fn value(&mut self, bytes: &[u8], is_id: bool) -> usize {
         let mut read = 0;
         while let (Some(&byte), State::Value { .. }) = (bytes.get(read), self.state) {
@@ -154,7 +153,7 @@ impl Scanner {
         read
     }
 
-    /// Reads more of a string, up to and including its closing quote. Returns the number of bytes read.
+    /// Reads up to and including the closing quote. Returns the number of bytes read.
     fn string(&mut self, bytes: &[u8]) -> usize {
         let mut read = usize::from(std::mem::take(&mut self.is_escaped));
         while let Some(found) = bytes.get(read..).and_then(|rest| memchr2(b'"', b'\\', rest)) {
@@ -163,7 +162,7 @@ impl Scanner {
                 self.in_string = false;
                 return read;
             }
-            // The character after a backslash does not end the string.
+            // The character after a backslash cannot end the string.
             if read == bytes.len() {
                 self.is_escaped = true;
                 return read;
@@ -174,13 +173,13 @@ impl Scanner {
     }
 }
 
-/// Appends bytes up to a length of `most`. Marks a longer text with a NUL byte, so that it does not parse as a complete
-/// one.
+/// Appends bytes up to a length of `most`. A longer text gets a NUL byte, so that it does not parse as if it were
+/// complete.
 fn keep(text: &mut Vec<u8>, bytes: &[u8], most: usize) {
     let room = (most + 1).saturating_sub(text.len());
     text.extend_from_slice(&bytes[..bytes.len().min(room)]);
     if text.len() > most {
-        // Invalid in any JSON text.
+        // JSON text cannot contain NUL.
         text[most] = 0;
     }
 }

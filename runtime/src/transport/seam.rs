@@ -1,4 +1,4 @@
-//! The traits and errors of transports: a stream of incoming messages and a sink for outgoing ones.
+//! The traits and errors that transports are built from.
 
 use std::error::Error;
 use std::{fmt, io};
@@ -16,16 +16,16 @@ use crate::jsonrpc::json::Picked;
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum ReceiveError {
-    /// A message is longer than the transport's limit. It is skipped, and the next one is read.
+    /// A message is longer than the transport's limit. It is skipped, and reading continues.
     #[error("a message is longer than {limit} bytes; raise the transport's limit to accept it")]
     TooLong {
         /// The limit, in bytes.
         limit: usize,
-        /// The identity of the message, if its bytes reveal it.
+        /// What was read of the message.
         message: Skipped,
     },
-    /// An outgoing request could not be delivered, or its response could not be received. Other requests are not
-    /// affected.
+    /// An outgoing request could not be delivered, or its response could not be received. Other requests are
+    /// unaffected.
     #[error("request {id} has no response")]
     Undelivered {
         /// The request's ID.
@@ -34,12 +34,12 @@ pub enum ReceiveError {
         #[source]
         why: Undelivered,
     },
-    /// Nothing more can be read.
+    /// The stream has failed; nothing more can be read.
     #[error(transparent)]
     Io(#[from] io::Error),
 }
 
-/// A message that was skipped because it exceeds a limit. Only its top-level keys and its ID were read.
+/// A message that was skipped because it is too long. Only its top-level keys and its ID were read.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub enum Skipped {
@@ -54,7 +54,7 @@ pub enum Skipped {
 }
 
 impl Skipped {
-    /// Identifies a message without decoding anything but its ID.
+    /// Decodes nothing but the ID.
     pub(crate) fn of(document: &Document<'_>) -> Self {
         let [id, method, result, error] = Picked::values(document.root(), &["id", "method", "result", "error"]);
         match (id.map(RequestId::decode), method.is_some(), result.or(error).is_some()) {
@@ -97,22 +97,20 @@ impl Error for Undelivered {
     }
 }
 
-/// A stream of incoming messages.
-///
-/// You do not implement this trait. Every stream of such items implements it.
+/// A stream of incoming messages. Implemented for every stream of such items.
 pub trait Incoming: Stream<Item = Result<Inbound, ReceiveError>> + Send + 'static {}
 
 impl<S: Stream<Item = Result<Inbound, ReceiveError>> + Send + 'static> Incoming for S {}
 
 /// A sink for outgoing messages.
 pub trait Outgoing: Sink<Outbound, Error = io::Error> + Send + 'static {
-    /// Returns whether the transport has a stream for each request. If so, the sink also gets messages without bytes:
-    /// those with the routes [`NoResponse`](super::Route::NoResponse) and [`Reconnect`](super::Route::Reconnect).
+    /// Returns whether the transport has a stream per request. Its sink then also gets messages without bytes, with the
+    /// routes [`NoResponse`](super::Route::NoResponse) and [`Reconnect`](super::Route::Reconnect).
     fn has_request_streams(&self) -> bool {
         false
     }
 
-    /// Returns whether the transport uses [`Outbound::metadata`].
+    /// Returns whether the transport reads [`Outbound::metadata`].
     fn needs_metadata(&self) -> bool {
         false
     }

@@ -11,8 +11,8 @@ use super::seam::Outgoing;
 
 /// Creates a sink that passes each outgoing message to a function. The function must not block.
 ///
-/// It suits transports that queue messages, or that write them without waiting. The connection closes with the
-/// function's first error. Other transports implement [`Outgoing`].
+/// Use it for transports that queue messages or write them without waiting; others implement [`Outgoing`]. The
+/// function's first error closes the connection.
 pub fn sink<F: FnMut(Outbound) -> io::Result<()> + Send + Unpin + 'static>(send: F) -> FnSink<F> {
     FnSink { send, has_request_streams: false }
 }
@@ -24,7 +24,7 @@ pub struct FnSink<F> {
 }
 
 impl<F> FnSink<F> {
-    /// Declares that the transport has a stream for each request. See [`Outgoing::has_request_streams`].
+    /// Declares that the transport has a stream per request. See [`Outgoing::has_request_streams`].
     #[must_use]
     pub fn with_request_streams(mut self) -> Self {
         self.has_request_streams = true;

@@ -1,6 +1,6 @@
-//! A transport over the standard input and output of this process.
+//! A transport over this process's standard input and output.
 //!
-//! Pipes and sockets use non-blocking I/O. Files and terminals do not support it and use blocking threads.
+//! Pipes and sockets use non-blocking I/O. Files and terminals do not support that and use blocking threads.
 
 use std::io;
 use std::pin::Pin;
@@ -15,10 +15,10 @@ pub type Reader = Pin<Box<dyn AsyncRead + Send>>;
 /// A boxed writer.
 pub type Writer = Pin<Box<dyn AsyncWrite + Send>>;
 
-/// Opens a transport over the process's standard input and output, with one message per line. `line_limit` is the
-/// maximum length of an incoming line, in bytes.
+/// Opens a transport over standard input and output, one message per line. `line_limit` is the maximum length of an
+/// incoming line, in bytes.
 ///
-/// Write nothing else to standard output. Write logs to standard error.
+/// Standard output must carry nothing else. Log to standard error.
 ///
 /// # Errors
 ///
@@ -56,8 +56,8 @@ pub fn own() -> io::Result<(Reader, Writer)> {
         kind if kind.is_socket() => Box::pin(socket(&input)?),
         _ => Box::pin(tokio::io::stdin()),
     };
-    // If standard output and standard error are the same file, non-blocking mode would apply to both, and logs would be
-    // lost.
+    // If standard output and standard error share a file description, non-blocking mode would apply to both, and logs
+    // could be lost.
     let shared = same_file(&output, &duplicate(&io::stderr())?);
     let writer: Writer = match kind(&output)? {
         kind if kind.is_fifo() && !shared => Box::pin(pipe::Sender::from_file(output)?),

@@ -2,8 +2,8 @@
 
 use std::error::Error;
 
-/// Formats an error and all its sources, from the outermost to the innermost, separated by colons. A source whose
-/// message its parent already contains is omitted.
+/// Formats an error and its sources, outermost first, separated by colons. A source that its parent's message already
+/// contains is left out.
 #[must_use]
 pub fn error_chain(error: &(dyn Error + 'static)) -> String {
     let mut chain = error.to_string();

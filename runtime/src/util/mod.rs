@@ -1,4 +1,4 @@
-//! What add-ons need as well: errors with their causes, and suggestions for misspelt names.
+//! Helpers that add-ons share: error chains, and suggestions for misspelt names.
 
 mod error_chain;
 mod similar;

@@ -1,12 +1,13 @@
-//! Finds the known name that a peer may have meant.
+//! Suggests the name that a peer probably meant.
 
-/// The longest name that is compared, and the maximum number of names, because peers choose how often to ask.
+/// The longest name and the most names to compare. Peers choose how many times to ask, so each comparison must stay
+/// cheap.
 const LIMITS: (usize, usize) = (128, 1000);
 
-/// Two names may be confused from this similarity on, where 1 means that they are equal.
+/// Names at least this similar may be confused. 1 means equal.
 const SIMILAR: f64 = 0.85;
 
-/// Returns `; did you mean "…"?` with the known name that is most similar to `name`, or an empty string.
+/// Returns `; did you mean "…"?` with the known name most similar to `name`, or an empty string.
 #[must_use]
 pub fn did_you_mean<'n>(name: &str, known: impl IntoIterator<Item = &'n str>) -> String {
     if name.len() > LIMITS.0 {

@@ -18,7 +18,6 @@ use super::state::{Slot, Tasks};
 use super::store::{StoredTask, timestamp};
 use mcpgen_mcp::telemetry::in_current_context;
 
-/// A task that is not stored yet.
 pub(super) struct NewTask {
     pub(super) entry: StoredTask,
     pub(super) ttl: Duration,
@@ -27,7 +26,7 @@ pub(super) struct NewTask {
 }
 
 impl Tasks {
-    /// Creates a task that the peer has requested, starts it and returns it as the result.
+    /// Creates a task on the peer's request, starts it, and returns it as the result.
     pub(super) async fn create(
         self,
         context: Context,
@@ -56,7 +55,7 @@ impl Tasks {
         Ok(Json::from(&CreateTaskResult::new(task)))
     }
 
-    /// Creates a task for a request, and reserves its slot. `ttl` is the time that the peer has requested.
+    /// Creates a task for a request, and reserves its slot. `ttl` is what the peer asked for.
     pub(super) fn prepare(&self, context: &Context, ttl: Option<Duration>) -> Result<NewTask, ErrorObject> {
         let limits = &self.0.limits;
         let ttl = ttl.unwrap_or(limits.ttl).min(limits.max_ttl);
@@ -77,8 +76,8 @@ impl Tasks {
         Ok(NewTask { entry, ttl, stop, slot })
     }
 
-    /// Stores a task and runs it. Returns when it is stored. The argument of `run` is false if the request was cancelled
-    /// meanwhile: then the peer does not know the task, and nobody can request its result.
+    /// Stores a task and runs it. Returns once it is stored. `run` gets `false` if the request was cancelled meanwhile:
+    /// the peer then does not know the task, and nobody will ask for its result.
     pub(super) async fn start<Fut: Future<Output = ()> + Send + 'static>(
         &self,
         method: &str,
@@ -89,7 +88,7 @@ impl Tasks {
         let (created, creation) = oneshot::channel();
         let span = tracing::info_span!("task", method, id = entry.task.task_id);
         let tasks = self.clone();
-        // Spawned, so that it runs to its end even if the request is cancelled meanwhile.
+        // Spawned, so that it completes even if the request is cancelled meanwhile.
         let work = async move {
             let stored = tasks.0.store.create(entry).await;
             let is_stored = stored.is_ok();
@@ -104,7 +103,6 @@ impl Tasks {
     }
 }
 
-/// Converts the `ttl` of a request.
 fn ttl(millis: i64) -> Result<Duration, ErrorObject> {
     let millis = u64::try_from(millis).map_err(|_| {
         let reason = format!("params.task.ttl: expected 0 or more milliseconds, found {millis}");
@@ -113,11 +111,10 @@ fn ttl(millis: i64) -> Result<Duration, ErrorObject> {
     Ok(Duration::from_millis(millis))
 }
 
-/// The number of characters of a task ID.
+/// Characters in a task ID.
 pub(super) const ID_LENGTH: usize = 32;
 
-/// Creates a task ID. It starts with the time, so that IDs sort by age, and ends with 80 random bits, so that it cannot
-/// be guessed.
+/// Starts with the time, so that IDs sort by age, and ends with 80 random bits, so that they cannot be guessed.
 fn new_id() -> Result<String, ErrorObject> {
     let mut random = [0; 10];
     getrandom::fill(&mut random).map_err(|error| errors::of(error.into()))?;

@@ -1,4 +1,4 @@
-//! The extension `io.modelcontextprotocol/tasks` of revision 2026-07-28.
+//! The extension `io.modelcontextprotocol/tasks` (2026-07-28).
 
 use std::fmt;
 use std::future::ready;
@@ -22,40 +22,39 @@ use super::support::TaskSupport;
 use mcpgen_mcp::protocol::extension::Extension;
 use mcpgen_mcp::protocol::{ContextExt, RouterExt};
 
-/// The extension `io.modelcontextprotocol/tasks`: tool calls that run as tasks in revision 2026-07-28.
+/// The extension `io.modelcontextprotocol/tasks`: tool calls that run as tasks, in 2026-07-28.
 ///
-/// The server decides whether a call runs as a task, and does so only for clients that declare the extension. The client
-/// polls the task with `tasks/get`, which also returns its result. While the task waits for input, `tasks/get` returns
-/// the input requests, and the client responds with `tasks/update`.
+/// The server decides which calls run as tasks, but only for clients that declare the extension. The client polls the
+/// task with `tasks/get`, which eventually returns its result. While the task waits for input, `tasks/get` returns the
+/// input requests, and the client answers with `tasks/update`. If the client subscribes to the task with
+/// `subscriptions/listen`, it is also notified of changes.
 ///
-/// While the client subscribes to a task with `subscriptions/listen`, the server also notifies it of changes of the task.
+/// A server of tools uses the extension with [`TaskToolExt::task`](super::TaskToolExt::task) and
+/// [`ServeTasks::tasks`](super::ServeTasks::tasks), a client with [`CallTasks::tasks`](super::CallTasks::tasks). For a
+/// server that is a router, use [`tool_calls`](Self::tool_calls).
 ///
-/// [`TaskToolExt::task`](super::TaskToolExt::task) and [`ServeTasks::tasks`](super::ServeTasks::tasks) use the extension in
-/// a server of tools, and [`CallTasks::tasks`](super::CallTasks::tasks) in a client. For a server
-/// that is a router, use [`tool_calls`](Self::tool_calls).
-///
-/// A task runs in the process that received its call. Its state is in the [store](super::TaskStore): if several processes
-/// share a store, each of them can handle all requests about a task.
+/// A task runs in the process that received the call. Its state is in the [store](super::TaskStore), so any process
+/// that shares the store can handle requests about the task.
 #[derive(Clone)]
 pub struct TasksExtension {
     pub(super) tasks: Tasks,
 }
 
 impl TasksExtension {
-    /// Creates the extension. `tasks` has the store, the limits and the owners of the tasks.
+    /// Creates the extension. Store, limits and owners are those of `tasks`.
     #[must_use]
     pub fn new(tasks: Tasks) -> Self {
         Self { tasks }
     }
 
-    /// Adds a handler of `tools/call` to a router, whose calls can run as tasks, and the handlers of the extension.
-    /// Declare the extension with [`ServerConfig::extension`](mcpgen_mcp::protocol::config::ServerConfig::extension).
+    /// Adds a `tools/call` handler whose calls can run as tasks, and the extension's handlers. Declare the extension
+    /// with [`ServerConfig::extension`](mcpgen_mcp::protocol::config::ServerConfig::extension).
     ///
-    /// `support` returns whether a call can run as a task. Its argument is the name of the tool. Calls run as tasks for
-    /// clients that have the extension; a call that must run as a task is rejected for other clients.
+    /// `support` tells whether a call can run as a task; it gets the name of the tool. Calls run as tasks for clients
+    /// that have the extension. A call that must run as a task is rejected for others.
     ///
-    /// If the handler's result requests input, it runs again with the responses, as in a call that is not a task. The
-    /// context of a task has no connection: progress and log messages are not sent.
+    /// If the handler's result asks for input, the handler runs again with the responses, as in an ordinary call. A
+    /// task's context has no connection, so progress and log messages are not sent.
     #[must_use]
     pub fn tool_calls(
         &self,
@@ -83,11 +82,10 @@ impl TasksExtension {
         router.raw_request(Some(CallToolRequest::VERSION), CallToolRequest::METHOD, handle).extension(self)
     }
 
-    /// Returns whether a call runs as a task.
     ///
     /// # Errors
     ///
-    /// Fails if it must run as a task, but the client does not have the extension.
+    /// Fails if the call must run as a task, but the client lacks the extension.
     pub(super) fn runs_as_task(context: &Context, support: TaskSupport) -> Result<bool, ErrorObject> {
         match (support, context.require_extension::<Self>()) {
             (TaskSupport::Forbidden, _) | (TaskSupport::Optional, Err(_)) => Ok(false),
@@ -96,8 +94,8 @@ impl TasksExtension {
         }
     }
 
-    /// Creates a task for a request, starts it and returns it as the result. `run` runs one round of the request, with a
-    /// context that has the input of the client.
+    /// Creates a task for a request, starts it, and returns it as the result. `run` runs one round of the request, with
+    /// a context that has the client's input.
     pub(super) async fn create(
         &self,
         context: Context,
@@ -121,7 +119,7 @@ impl TasksExtension {
         Ok(result.into())
     }
 
-    /// Creates a task that the client of revision 2025-11-25 has requested.
+    /// Creates a task on request of a client of 2025-11-25.
     pub(super) async fn create_requested(
         &self,
         context: Context,
@@ -131,7 +129,7 @@ impl TasksExtension {
         self.tasks.clone().create(context, metadata, run).await
     }
 
-    /// Adds the handlers of revision 2025-11-25, which has tasks without an extension.
+    /// Adds the handlers for 2025-11-25, where tasks need no extension.
     pub(super) fn add_task_requests(&self, router: Router) -> Router {
         self.tasks.add_task_requests(router)
     }
@@ -147,12 +145,12 @@ impl TasksExtension {
         responses: Map<String, Json>,
     ) -> Result<JsonObject, ErrorObject> {
         self.tasks.find(context, id).await?;
-        // A task that has ended ignores responses, like responses to unknown requests.
+        // Responses to a task that has ended are ignored, like responses to unknown requests.
         self.tasks.change(id, TaskChange::respond(responses)).await.map(|_| JsonObject::new())
     }
 
     async fn cancel(&self, context: &Context, id: &str) -> Result<JsonObject, ErrorObject> {
-        // It is not an error if the task has ended, or ends otherwise before it notices the cancellation.
+        // It is no error if the task has ended, or ends otherwise before it notices the cancellation.
         self.tasks.stop(context, id).await.map(|_| JsonObject::new())
     }
 }
@@ -202,8 +200,8 @@ impl Extension for TasksExtension {
     }
 }
 
-/// Decodes the params of `tasks/update`: the ID of the task, and the responses. A response is not decoded before its
-/// request is known, because responses to unknown requests are ignored.
+/// Decodes the params of `tasks/update`: the task's ID, and the responses. A response is decoded only once its request
+/// is known, because responses to unknown requests are ignored.
 fn update_params(params: Option<Json>) -> Result<(String, Map<String, Json>), ErrorObject> {
     let invalid = |error| errors::invalid_params(&error);
     let mut responses = Map::new();
@@ -223,8 +221,7 @@ fn update_params(params: Option<Json>) -> Result<(String, Map<String, Json>), Er
     Ok((params.task_id, responses))
 }
 
-/// Returns the state of a task as the extension defines it. The result, the error and the open input requests are
-/// members.
+/// A task's state as the extension defines it, which includes the result, the error and open input requests.
 pub(super) fn state_of(stored: &StoredTask) -> JsonObject {
     let Task { task_id, created_at, last_updated_at, ttl, poll_interval, status_message, .. } = &stored.task;
     let mut state = vec![
@@ -239,7 +236,7 @@ pub(super) fn state_of(stored: &StoredTask) -> JsonObject {
     if let Some(message) = status_message {
         state.push(("statusMessage", message.into()));
     }
-    // The statuses of 2025-11-25 differ: there, the result of a failed tool is a failed task.
+    // Statuses differ from those in 2025-11-25, where a failed tool means a failed task.
     let status = match &stored.outcome {
         Some(Ok(result)) => {
             state.push(("result", result.clone()));

@@ -1,4 +1,4 @@
-//! Handlers that run as tasks, and the handlers of the `tasks/*` requests.
+//! Handlers that can run as tasks, and handlers for the `tasks/*` requests.
 
 use std::future::ready;
 use std::sync::Arc;
@@ -25,11 +25,11 @@ use mcpgen_mcp::protocol::meta::with_meta;
 use mcpgen_mcp::protocol::{ContextExt, PeerExt};
 
 impl Tasks {
-    /// Adds two things to a router: a handler that can also run as a task, and handlers for the `tasks/*` requests.
+    /// Adds a handler that can also run as a task, and handlers for the `tasks/*` requests.
     ///
-    /// Requests run as tasks only if this side has declared the capability for it; see
-    /// [`capability`](super::capability). `support` returns whether a request can run as a task. Its argument is the
-    /// request's [subject](Context::subject), such as the name of the tool, or `None` if the request has no subject.
+    /// Requests run as tasks only if this side declared the capability for that; see [`capability`](super::capability).
+    /// `support` tells whether a request can run as a task; it gets the request's [target](Context::subject), such as
+    /// the name of the tool, if there is one.
     ///
     /// The handler's context lasts as long as the task. Messages sent through it carry the task's ID, and while a call
     /// to the peer is pending, the task's status is `input_required`.
@@ -41,7 +41,7 @@ impl Tasks {
         handler: impl RequestHandler<R>,
     ) -> Router {
         let (this, handler) = (self.clone(), Arc::new(handler));
-        // This is not a `RequestHandler`: the result is a `CreateTaskResult` if the params contain `task`.
+        // Not a `RequestHandler`, because the result is a `CreateTaskResult` if the params contain `task`.
         let handle = move |request: AnyRequest| -> ResponseFuture {
             let task = match request.params.as_ref().map_or(Ok(None), task_metadata) {
                 Ok(task) => task.filter(|_| declared::<R>(&request.context)),
@@ -75,8 +75,8 @@ impl Tasks {
 
     /// Adds handlers for the `tasks/*` requests.
     ///
-    /// They do not return `GetTaskResult` and so on: a store holds a `Task`, which encodes as those results, and the
-    /// JSON of the outcome.
+    /// They do not return `GetTaskResult` and the like: a store holds a `Task`, which encodes as those results, and the
+    /// outcome as JSON.
     pub(super) fn add_task_requests(&self, router: Router) -> Router {
         let [get, result, cancel, list] = [(); 4].map(|()| self.clone());
         router
@@ -98,7 +98,6 @@ impl Tasks {
             })
     }
 
-    /// Waits until a task has ended and returns its outcome.
     async fn outcome(&self, context: &Context, id: &str) -> Result<Json, ErrorObject> {
         let mut changes = self.changes(id);
         loop {
@@ -119,7 +118,7 @@ impl Tasks {
         if task.status == TaskStatus::Cancelled { Ok(task) } else { Err(already_ended()) }
     }
 
-    /// Stops a task, waits until it has ended, and returns it. It may have ended otherwise.
+    /// Stops a task and waits until it has ended, which may happen for another reason.
     pub(super) async fn stop(&self, context: &Context, id: &str) -> Result<Task, ErrorObject> {
         let before = self.find(context, id).await?.task;
         match has_ended(before.status) {
@@ -129,7 +128,7 @@ impl Tasks {
     }
 
     async fn stop_working(&self, context: &Context, id: &str) -> Result<Task, ErrorObject> {
-        // A task that runs here records its own end, so that its final status is sent only once.
+        // A task in this process records its own end, so that its final status is sent only once.
         let stop = self.running().get(id).map(|running| running.stop.clone());
         match stop {
             Some(stop) => {
@@ -149,7 +148,7 @@ impl Tasks {
 
     async fn list(&self, context: &Context, cursor: Option<String>) -> Result<ListTasksResult, ErrorObject> {
         let after = match cursor {
-            // A cursor is the ID of the last task on the previous page, in the format of `new_id`.
+            // A cursor is the ID of the previous page's last task, in the format of `new_id`.
             Some(cursor) if cursor.len() == ID_LENGTH && cursor.bytes().all(|byte| byte.is_ascii_hexdigit()) => {
                 Some(cursor)
             }
@@ -174,14 +173,13 @@ fn already_ended() -> ErrorObject {
     errors::invalid_params_in_words("params.taskId: the task has already ended")
 }
 
-/// Refuses a request, because it runs as a task or does not.
+/// Refuses a request because it runs as a task, or because it does not.
 pub(super) fn refused(subject: &str, why: &str) -> ErrorObject {
     ErrorObject::new(ErrorCode::METHOD_NOT_FOUND, format!("{subject:?} {why}"))
 }
 
 pub(super) const MUST_RUN_AS_TASK: &str = "must run as a task; add `task` to the params";
 
-/// Decodes `task` of params.
 pub(super) fn task_metadata(params: &Json) -> Result<Option<TaskMetadata>, ErrorObject> {
     let task = params.read(|params| {
         let [task] = Picked::values(params, &["task"]);
@@ -190,7 +188,7 @@ pub(super) fn task_metadata(params: &Json) -> Result<Option<TaskMetadata>, Error
     task.and_then(|task| task).map_err(|error| errors::invalid_params(&error.at_key("params")))
 }
 
-/// Returns whether this side has declared the capability to run requests of type `R` as tasks.
+/// Whether this side declared that it runs requests of type `R` as tasks.
 fn declared<R: Request>(context: &Context) -> bool {
     let mut path = vec!["tasks", "requests"];
     path.extend(R::METHOD.split('/'));

@@ -1,4 +1,4 @@
-//! Requests input from the client while a task of the extension runs.
+//! Asks the client for input while a task of the extension runs.
 
 use std::collections::BTreeMap;
 
@@ -11,14 +11,14 @@ use super::store::{StoredTask, TaskChange};
 use mcpgen_mcp::protocol;
 use mcpgen_mcp::protocol::modern::missing_input_capabilities;
 
-/// Requests input from the client of a running task. Clones belong to the same task.
+/// Asks the client of a running task for input. Clones belong to the same task.
 ///
-/// The requests and their responses are in the task store, so that any process can serve the client.
+/// Requests and responses go through the task store, so that any process can serve the client.
 #[derive(Clone, Debug)]
 pub(super) struct TaskInput {
     tasks: Tasks,
     id: String,
-    /// The capabilities that the client declared in the request that created the task.
+    /// What the client declared in the request that created the task.
     declared: JsonObject,
 }
 
@@ -27,13 +27,13 @@ impl TaskInput {
         Self { tasks, id, declared }
     }
 
-    /// Requests input, and waits for all responses. If the task has requested a key before, the result has the response
-    /// to the earlier request.
+    /// Requests input and waits for all responses. If the task already used a key, the response to the earlier request
+    /// counts.
     pub(super) async fn request(&self, requests: &InputRequests) -> Result<Map<String, Json>, ErrorObject> {
         self.send(self.encode(requests)?).await
     }
 
-    /// Requests input under keys that the task has not used yet, and waits for all responses. Returns them by the given
+    /// Like [`request`](Self::request), but replaces keys that the task already used. Returns responses by the given
     /// keys.
     pub(super) async fn request_anew(&self, requests: &InputRequests) -> Result<Map<String, Json>, ErrorObject> {
         let stored = self.tasks.0.store.get(&self.id).await?.ok_or_else(cancelled)?;
@@ -62,7 +62,7 @@ impl TaskInput {
         let mut changes = self.tasks.changes(&self.id);
         let mut stored = self.tasks.change(&self.id, TaskChange::request(requests)).await?;
         loop {
-            // If the task has ended, this request is about to be dropped.
+            // If the task has ended, this future is about to be dropped.
             let task = stored.ok_or_else(cancelled)?;
             let response = |key: &String| Some((key.clone(), task.input_responses.get(key)?.clone()));
             if let Some(responses) = keys.iter().map(response).collect() {
@@ -80,7 +80,7 @@ impl TaskInput {
     }
 }
 
-/// Returns `key`, or if the task has used it, `key` with a number.
+/// Returns `key`, with a number if the task already used it.
 fn unused_key(stored: &StoredTask, key: &str) -> String {
     let is_used = |key: &str| stored.input_requests.contains_key(key) || stored.input_responses.contains_key(key);
     let numbered = (2..).map(|number| format!("{key}-{number}"));
@@ -108,7 +108,7 @@ mod tests {
         mcpgen_types::from_value(value).expect("an object")
     }
 
-    /// Returns the input of a new task, and a function that responds to its requests in another process.
+    /// A new task's input, and a function that answers its requests in another process.
     async fn input(declared: serde_json::Value) -> (TaskInput, Tasks) {
         let store = std::sync::Arc::new(InMemoryTaskStore::default());
         let limits = TaskLimits { poll_interval: Duration::from_millis(50), ..TaskLimits::default() };

@@ -1,4 +1,4 @@
-//! Stored tasks as JSON text, for stores outside of the process.
+//! Stored tasks as JSON text, for stores outside the process.
 
 use jiff::Timestamp;
 use mcpgen_runtime::jsonrpc::json::Picked;
@@ -10,7 +10,7 @@ use super::store::StoredTask;
 const MEMBERS: [&str; 7] = ["task", "owner", "until", "result", "error", "inputRequests", "inputResponses"];
 
 impl StoredTask {
-    /// Encodes the task as JSON text. Results keep their text exactly.
+    /// Encodes the task as JSON text. Results keep their exact text.
     #[must_use]
     pub fn to_json(&self) -> String {
         let outcome = match &self.outcome {
@@ -28,7 +28,7 @@ impl StoredTask {
         )
     }
 
-    /// Decodes a task from the text that [`to_json`](Self::to_json) returned.
+    /// Decodes a task from the output of [`to_json`](Self::to_json).
     ///
     /// # Errors
     ///

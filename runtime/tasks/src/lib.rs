@@ -1,7 +1,7 @@
-//! Tasks of the Model Context Protocol: a request whose response is a task. The peer fetches the request's result later.
+//! Tasks of the Model Context Protocol: a request whose response is a task, so that its result can be fetched later.
 //!
-//! In revision 2025-11-25, both servers and clients can run tasks, and the sender of a request decides whether it runs as
-//! one. In 2026-07-28, servers run tool calls as tasks with the extension [`TasksExtension`], for clients that have it.
+//! In 2025-11-25, servers and clients can run tasks, and the sender of a request decides whether it runs as one. In
+//! 2026-07-28, servers run tool calls as tasks with the extension [`TasksExtension`], for clients that have it.
 //!
 //! | to | use |
 //! |---|---|
@@ -13,10 +13,11 @@
 //!
 //! # Files
 //!
-//! `store` has the trait of task stores, `json` converts stored tasks to text, and `memory` is the store in memory.
-//! `state` has [`Tasks`]: `handlers` handles requests with it, `create` creates tasks, and `runner` runs them.
-//! `extension` has the extension: `rounds` runs its tasks, `input` requests input for them, and `watch` notifies clients
-//! of their changes. `server` and `tool` use both in servers of tools; `results` and `peer` are for clients.
+//! * `store` is the trait of task stores, `json` converts stored tasks to text, and `memory` is the in-memory store.
+//! * `state` has [`Tasks`]: `handlers` handles requests with it, `create` creates tasks, and `runner` runs them.
+//! * `extension` is the extension: `rounds` runs its tasks, `input` requests input for them, and `watch` notifies
+//!   clients of changes.
+//! * `server` and `tool` use these for servers of tools; `results` and `peer` are for clients.
 
 #![allow(deprecated, reason = "the newest revision deprecates kinds of input")]
 

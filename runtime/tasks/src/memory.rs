@@ -1,4 +1,4 @@
-//! A task store in memory.
+//! An in-memory task store.
 
 use std::future::ready;
 
@@ -13,18 +13,18 @@ use parking_lot::{Mutex, MutexGuard};
 use super::store::{StoredTask, TaskChange, TaskStore};
 use mcpgen_mcp::expiring_map::ExpiringMap;
 
-/// Stores a limited number of tasks in memory, in total and per owner. Defaults to 10,000 tasks and 1,000 per owner.
+/// Stores tasks in memory, up to a number in total and per owner. Defaults to 10,000 tasks, and 1,000 per owner.
 #[derive(Debug)]
 pub struct InMemoryTaskStore(Mutex<ExpiringMap<String, StoredTask, Timestamp, String>>);
 
 impl InMemoryTaskStore {
-    /// Creates a store for at most `max` tasks, of which at most `max_per_owner` belong to one owner.
+    /// Creates a store for at most `max` tasks, and `max_per_owner` per owner.
     #[must_use]
     pub fn new(max: usize, max_per_owner: usize) -> Self {
         Self(Mutex::new(ExpiringMap::new(max, max_per_owner)))
     }
 
-    /// Removes expired tasks and locks the others.
+    /// Removes expired tasks first.
     fn entries(&self) -> MutexGuard<'_, ExpiringMap<String, StoredTask, Timestamp, String>> {
         let mut entries = self.0.lock();
         drop(entries.remove_expired(Timestamp::now()));

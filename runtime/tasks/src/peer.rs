@@ -1,4 +1,4 @@
-//! Requests that run as tasks of the peer.
+//! Requests that the peer runs as tasks.
 
 use mcpgen_runtime::jsonrpc::json::member;
 use mcpgen_runtime::peer::{Call, Peer, RequestBuilder};
@@ -6,16 +6,16 @@ use mcpgen_types::v2025_11_25::GetTaskPayloadRequest;
 use mcpgen_types::{Json, JsonObject, Request, TaskRequest};
 use serde_json::json;
 
-/// The methods of [`Peer`] for tasks of revision 2025-11-25.
+/// Task methods of [`Peer`], for 2025-11-25.
 pub trait TaskPeerExt: AsRef<Peer> {
-    /// Sends a request that runs as a task and returns the task. Adds `task` to the params if they lack it.
+    /// Sends a request that runs as a task, and returns the task. Adds `task` to the params if it is missing.
     fn call_task<R: TaskRequest<TaskResult: 'static>>(&self, params: R::Params) -> Call<R::TaskResult> {
         let mut params: JsonObject = member(&params).and_then(|params| params.decode().ok()).unwrap_or_default();
         params.insert_if_absent("task", JsonObject::new());
         self.as_ref().request_as(R::METHOD, R::VERSION, Some(params.into())).send()
     }
 
-    /// Creates a request that waits for a task and returns the result of the task's request. Set
+    /// Creates a request that waits for a task and returns the result of the original request. Set
     /// [`idle_timeout`](RequestBuilder::idle_timeout) to the time that the task may take.
     fn task_result<R: TaskRequest>(&self, id: &str) -> RequestBuilder<R::Result> {
         let params = Json::from(&json!({ "taskId": id }));

@@ -20,12 +20,12 @@ use tokio::time::Instant;
 
 use super::extension::TasksExtension;
 
-/// The methods of [`ClientBuilder`] for tasks.
+/// Task methods of [`ClientBuilder`].
 pub trait CallTasks {
-    /// Lets tool calls run as tasks. The client polls a task until it has ended, and handles its requests for input. If the
-    /// call is dropped, the client cancels the task.
+    /// Lets tool calls run as tasks. The client polls a task until it has ended, and answers its requests for input.
+    /// Dropping the call cancels the task.
     ///
-    /// In revision 2025-11-25, a call runs as a task if its tool requires it. In 2026-07-28, the server decides; this
+    /// In 2025-11-25, a call runs as a task if its tool requires that. In 2026-07-28, the server decides; this method
     /// declares the extension.
     #[must_use]
     fn tasks(self) -> Self;
@@ -37,7 +37,6 @@ impl CallTasks for ClientBuilder {
     }
 }
 
-/// Awaits tasks by polling.
 #[derive(Debug)]
 struct Polling;
 
@@ -50,17 +49,16 @@ impl TaskResults for Polling {
     }
 }
 
-/// The time between two polls, if the server suggests none.
+/// How long to wait between polls, unless the server suggests something else.
 const POLL_INTERVAL: Duration = Duration::from_secs(1);
-/// The bounds of the time between two polls.
+/// Bounds for what the server suggests.
 const POLL_BOUNDS: (Duration, Duration) = (Duration::from_millis(20), Duration::from_secs(60));
 
-/// Waits before the next poll. The server may suggest how long.
 async fn pause(suggested: Option<Duration>) {
     tokio::time::sleep(suggested.unwrap_or(POLL_INTERVAL).clamp(POLL_BOUNDS.0, POLL_BOUNDS.1)).await;
 }
 
-/// Cancels a task when it is dropped, unless the task has ended.
+/// Cancels a task on drop, unless it has ended.
 struct CancelOnDrop {
     peer: Peer,
     params: Json,
@@ -68,7 +66,7 @@ struct CancelOnDrop {
 }
 
 impl CancelOnDrop {
-    /// The params identify the task.
+    /// `params` identify the task.
     fn new(peer: &Peer, params: Json) -> Self {
         Self { peer: peer.clone(), params, has_ended: false }
     }
@@ -84,8 +82,8 @@ impl Drop for CancelOnDrop {
     }
 }
 
-/// Polls a task until it has ended, handles its input requests, and returns its result. Cancels the task if it fails or is
-/// dropped.
+/// Polls a task until it has ended, answers its input requests, and returns its result. On failure or drop, cancels the
+/// task.
 async fn result(task: CreatedTask) -> Result<Json, CallError> {
     let (peer, method) = (&task.peer, CallToolRequest::METHOD);
     let created: CreateTaskResult = task.created.decode().map_err(invalid)?;
@@ -138,7 +136,7 @@ async fn result(task: CreatedTask) -> Result<Json, CallError> {
     }
 }
 
-/// Polls a task of 2025-11-25 until it has ended, and returns its result. Cancels the task if it fails or is dropped.
+/// Like [`result`], for a task of 2025-11-25.
 async fn legacy_result(task: CreatedTask) -> Result<Json, CallError> {
     let peer = &task.peer;
     let created: v2025_11_25::CreateTaskResult = task.created.decode().map_err(invalid)?;
@@ -160,8 +158,8 @@ async fn legacy_result(task: CreatedTask) -> Result<Json, CallError> {
                 let why = task.status_message.unwrap_or_else(|| "the task was cancelled".to_owned());
                 return Err(CallError::Invalid(format!("{}: {why}", CallToolRequest::METHOD).into()));
             }
-            // The server may send its requests for input in connection with the request for the result. The polls
-            // find out whether the server is alive, so this request has no timeout.
+            // The server may only ask for input while a request for the result is open. That request has no timeout,
+            // because the polls notice if the server dies.
             v2025_11_25::TaskStatus::InputRequired if early_result.is_none() => {
                 early_result =
                     Some(request(v2025_11_25::GetTaskPayloadRequest::METHOD).idle_timeout(None).timeout(None).send());

@@ -20,7 +20,7 @@ use mcpgen_mcp::protocol::context::in_task;
 
 /// A task of the extension that runs in this process.
 ///
-/// A handler can wait for input with [`TaskInput`]. If its result requests input instead, as in a request without a task,
+/// A handler can wait for input with [`TaskInput`]. If its result asks for input instead, as in an ordinary request,
 /// the handler runs again with the responses.
 pub(super) struct TaskRounds {
     pub(super) tasks: Tasks,
@@ -29,7 +29,6 @@ pub(super) struct TaskRounds {
 }
 
 impl TaskRounds {
-    /// Runs all rounds, and stores the outcome.
     pub(super) async fn run(
         self,
         context: Context,
@@ -62,7 +61,7 @@ impl TaskRounds {
         }
     }
 
-    /// Runs the request, and again after each input of the client, until it has a result.
+    /// Runs the request, and again after each input of the client, until there is a result.
     async fn rounds(&self, context: &Context, run: impl Fn(Context, TaskInput) -> ResponseFuture) -> TaskOutcome {
         let (mut responses, mut state) = (Map::new(), None::<String>);
         loop {
@@ -72,7 +71,7 @@ impl TaskRounds {
             let Some(required) = input_required(&result)? else { return Ok(result) };
             match required.input_requests.filter(|requests| !requests.is_empty()) {
                 Some(requests) => responses.extend(self.input.request_anew(&requests).await?),
-                // The handler asks to be called again later.
+                // The handler wants to be called again later.
                 None => tokio::time::sleep(self.tasks.poll_interval()).await,
             }
             state = required.request_state;
@@ -80,7 +79,7 @@ impl TaskRounds {
     }
 }
 
-/// Ends the context of a round, for the futures that its handler has spawned.
+/// Ends a round's context, for futures that its handler spawned.
 struct CancelOnDrop(Context);
 
 impl Drop for CancelOnDrop {
@@ -89,7 +88,7 @@ impl Drop for CancelOnDrop {
     }
 }
 
-/// Decodes a result that requests input. Returns `None` for other results.
+/// `None` for results that do not ask for input.
 fn input_required(result: &Json) -> Result<Option<InputRequiredResult>, ErrorObject> {
     let is_required = result.read(|result| {
         let [kind] = Picked::values(result, &["resultType"]);

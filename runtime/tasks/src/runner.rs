@@ -25,20 +25,18 @@ use mcpgen_mcp::protocol::context::on_task;
 use mcpgen_mcp::protocol::legacy::RELATED_TASK;
 use mcpgen_mcp::protocol::task_scope::TaskScope;
 
-/// The state of a task that runs in this process.
 pub(super) struct RunningTask {
     pub(super) tasks: Tasks,
     pub(super) id: String,
-    /// The peer that receives status notifications.
+    /// Receives status notifications.
     pub(super) peer: Peer,
-    /// The number of pending calls to the peer.
+    /// Pending calls to the peer.
     pub(super) calls: AtomicUsize,
     pub(super) has_ended: AtomicBool,
-    /// The task as stored. Locked while a change is stored and sent, which keeps the notifications in order.
+    /// The task as stored. Locked while a change is stored and sent, which keeps notifications in order.
     pub(super) task: tokio::sync::Mutex<Task>,
 }
 
-/// How a task ended.
 pub(super) enum Ending {
     Outcome(TaskOutcome),
     Cancelled,
@@ -49,7 +47,6 @@ pub(super) enum Ending {
 }
 
 impl Ending {
-    /// Returns the change to store, if any.
     pub(super) fn into_change(self, limits: &TaskLimits) -> Option<(TaskStatus, Option<String>, TaskOutcome)> {
         Some(match self {
             Self::Gone => return None,
@@ -70,11 +67,11 @@ pub(super) fn cancelled() -> ErrorObject {
     ErrorObject::new(ErrorCode::INTERNAL_ERROR, CANCELLED)
 }
 
-/// How long a status notification may wait for room in the outbox. The task occupies its slot meanwhile.
+/// How long a status notification may wait for room in the outbox, while the task occupies its slot.
 const NOTIFICATION_TIMEOUT: Duration = Duration::from_secs(5);
 
 impl RunningTask {
-    /// Runs the handler after the response with the task is in the outbox.
+    /// Waits until the response with the task is in the outbox, and then runs the handler.
     pub(super) async fn run(
         self: &Arc<Self>,
         context: Context,
@@ -96,7 +93,7 @@ impl RunningTask {
                 () = self.tasks.ended_elsewhere(&self.id) => Ending::Gone,
                 outcome = run => Ending::Outcome(outcome),
             }
-            // The handler is dropped here: it may hold what `finish` waits for, and it may panic.
+            // Drop the handler here: it may hold what `finish` waits for, and its destructor may panic.
         };
         let ending = AssertUnwindSafe(ran).catch_unwind().await.unwrap_or_else(|_| {
             tracing::error!("a handler panicked");
@@ -105,7 +102,7 @@ impl RunningTask {
                 false => Ending::Outcome(Err(errors::internal())),
             }
         });
-        // From here on, futures that the handler has spawned cannot send messages for this task.
+        // From here on, futures spawned by the handler cannot send messages for this task.
         self.has_ended.store(true, Ordering::SeqCst);
         if !matches!(ending, Ending::Outcome(_)) {
             inside.cancel();
@@ -119,7 +116,7 @@ impl RunningTask {
         let is_known = !matches!(ending, Ending::Unknown);
         let Some((status, message, outcome)) = ending.into_change(&self.tasks.0.limits) else { return };
         let status = match &outcome {
-            // In this revision, the task of a failed tool has failed.
+            // In this revision, a failed tool means a failed task.
             Ok(result) if is_error(result) => TaskStatus::Failed,
             _ => status,
         };
@@ -139,8 +136,8 @@ impl RunningTask {
 }
 
 impl Tasks {
-    /// Stores the outcome of a task. It exists only here until then, so this retries until the task expires. Returns
-    /// the task, or `None` if the outcome is not stored.
+    /// Stores a task's outcome. Until then it exists only here, so this retries until the task expires. Returns `None`
+    /// if the outcome could not be stored.
     pub(super) async fn store_end(
         &self,
         id: &str,
@@ -205,7 +202,7 @@ impl TaskScope for RunningTask {
     }
 }
 
-/// Returns whether a result is a tool's error, with `isError` set.
+/// Whether a tool's result has `isError` set.
 fn is_error(result: &Json) -> bool {
     let is_error = result.read(|result| {
         let [is_error] = Picked::values(result, &["isError"]);

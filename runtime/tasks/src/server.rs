@@ -1,4 +1,4 @@
-//! The tasks of a server.
+//! A server's tasks.
 
 use std::sync::Arc;
 
@@ -16,12 +16,12 @@ use super::extension::TasksExtension;
 use super::state::Tasks;
 use super::support::capability;
 
-/// The methods of [`ServerBuilder`] for tasks.
+/// Task methods of [`ServerBuilder`].
 pub trait ServeTasks {
-    /// Sets the store, the limits and the owners of tasks, for tools that can run as tasks; see
+    /// Sets the store, limits and owners of tasks, for tools that can run as tasks; see
     /// [`TaskToolExt::task`](super::TaskToolExt::task).
     ///
-    /// The default is [`Tasks::default`], if one of the builder's tools can run as a task.
+    /// Defaults to [`Tasks::default`], if one of the tools can run as a task.
     ///
     /// ```
     /// use mcpgen_sdk::prelude::*;
@@ -36,7 +36,7 @@ pub trait ServeTasks {
     #[must_use]
     fn tasks(self, tasks: Tasks) -> Self;
 
-    /// Sets the tasks of the server if one of its tools can run as a task, and [`tasks`](Self::tasks) does not set them.
+    /// Sets the tasks to use if a tool can run as a task and [`tasks`](Self::tasks) is not called.
     #[must_use]
     fn default_tasks(self, tasks: Tasks) -> Self;
 }
@@ -54,7 +54,6 @@ impl<S> ServeTasks for ServerBuilder<S> {
     }
 }
 
-/// Declares tasks, and adds the routes for them.
 pub(super) fn declare(setup: &mut ServerSetup) {
     let tasks = ServerTasks::of_setup(setup);
     if std::mem::replace(&mut tasks.0.lock().is_declared, true) {
@@ -70,8 +69,7 @@ pub(super) fn declare(setup: &mut ServerSetup) {
     });
 }
 
-/// The tasks that a server uses. The builder's methods may be called in any order, so they are chosen when they are
-/// needed.
+/// The tasks that a server uses. Builder methods may be called in any order, so the choice is made when it is needed.
 #[derive(Clone, Debug, Default)]
 pub(super) struct ServerTasks(Arc<Mutex<Choice>>);
 
@@ -87,7 +85,7 @@ impl ServerTasks {
         setup.extensions_mut().get_or_insert_default::<Self>().clone()
     }
 
-    /// Returns the tasks of a server, or `None` if it has not declared tasks.
+    /// `None` if the server has not declared tasks.
     pub(super) fn of(server: &Server) -> Option<TasksExtension> {
         server.extensions().get::<Self>()?.chosen()
     }

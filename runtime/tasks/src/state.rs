@@ -1,4 +1,4 @@
-//! The tasks of a server or client: their store, their limits, and those that run in this process.
+//! Tasks of a server or client: their store, their limits, and those running in this process.
 
 use std::collections::HashMap;
 use std::fmt;
@@ -24,27 +24,24 @@ pub(super) struct TasksState {
     pub(super) store: Box<dyn TaskStore>,
     pub(super) limits: TaskLimits,
     pub(super) owner: Box<dyn Fn(&Context) -> String + Send + Sync>,
-    /// The tasks that run in this process, by ID.
     running: Mutex<HashMap<String, Running>>,
 }
 
-/// A task that runs in this process.
 pub(super) struct Running {
     owner: String,
     pub(super) stop: CancellationToken,
-    /// Notified of changes of the task. Closes when the task has ended.
+    /// Notified of the task's changes. Closed when the task has ended.
     changes: watch::Sender<()>,
 }
 
-/// Waits for changes of a task.
 pub(super) struct Changes {
-    /// Notified of the changes of this process. `None` if the task does not run in this process.
+    /// Notified of changes by this process. `None` if the task runs elsewhere.
     here: Option<watch::Receiver<()>>,
     poll_interval: Duration,
 }
 
 impl Changes {
-    /// Waits until this process changes the task, or until it is time to look for changes of other processes.
+    /// Waits until this process changes the task, or it is time to look for changes by other processes.
     pub(super) async fn next(&mut self) {
         let poll = tokio::time::sleep(self.poll_interval);
         tokio::select! {
@@ -53,7 +50,6 @@ impl Changes {
         }
     }
 
-    /// Waits until this process changes the task.
     pub(super) async fn here(&mut self) {
         match &mut self.here {
             Some(here) => {
@@ -65,13 +61,12 @@ impl Changes {
         }
     }
 
-    /// Returns whether the task runs in this process.
     pub(super) fn is_here(&self) -> bool {
         self.here.is_some()
     }
 }
 
-/// The minimum interval for polling a task that runs in another process, and for retrying to store the end of a task.
+/// The shortest pause between polls of a task in another process, and between attempts to store a task's end.
 pub(super) const MIN_POLL_INTERVAL: Duration = Duration::from_millis(50);
 
 impl Default for Tasks {
@@ -81,10 +76,10 @@ impl Default for Tasks {
 }
 
 impl Tasks {
-    /// Creates tasks that only their [`Principal`](mcpgen_runtime::transport::Principal) can see. Tasks of requests without a
-    /// principal all have the same owner, so that every peer without a principal can see all of them.
+    /// Creates tasks that only their [`Principal`](mcpgen_runtime::transport::Principal) can see. Requests without a
+    /// principal all count as one owner's, so that their senders can see each other's tasks.
     ///
-    /// If there are several clients without authentication, create one `Tasks` for each connection or use
+    /// If several clients connect without authentication, create a `Tasks` for each connection, or use
     /// [`owned_by`](Self::owned_by). To share a store, put it in an [`Arc`].
     pub fn new(store: impl TaskStore, limits: TaskLimits) -> Self {
         Self::owned_by(store, limits, |context| {
@@ -92,10 +87,10 @@ impl Tasks {
         })
     }
 
-    /// Creates tasks that only their owners can see. For all others, a task does not exist.
+    /// Creates tasks that only their owners can see. For everyone else, they do not exist.
     ///
-    /// `owner` returns the owner of a request, for example the name of the authenticated user that a middleware layer
-    /// has determined. Do not use data from the request itself, such as the peer info: any client can forge it.
+    /// `owner` returns a request's owner, for example the user name that a middleware layer has authenticated. Do not
+    /// use data from the request itself, such as the peer info, which any client can forge.
     pub fn owned_by(
         store: impl TaskStore,
         limits: TaskLimits,
@@ -104,7 +99,6 @@ impl Tasks {
         Self(Arc::new(TasksState { store: Box::new(store), limits, owner: Box::new(owner), running: Mutex::default() }))
     }
 
-    /// Reserves a slot for a running task.
     pub(super) fn reserve_slot(&self, id: &str, owner: &str) -> Result<(Slot, CancellationToken), ErrorObject> {
         let (stop, (changes, _)) = (CancellationToken::new(), watch::channel(()));
         let mut running = self.running();
@@ -116,7 +110,7 @@ impl Tasks {
         Ok((Slot { tasks: self.clone(), id: id.to_owned() }, stop))
     }
 
-    /// Returns a task of the sender of a request.
+    /// Finds a task that belongs to the request's sender.
     pub(super) async fn find(&self, context: &Context, id: &str) -> Result<StoredTask, ErrorObject> {
         let found = self.find_stored(context, id).await?;
         found.ok_or_else(|| errors::invalid_params_in_words("params.taskId: unknown or expired task"))
@@ -128,7 +122,7 @@ impl Tasks {
         Ok(self.0.store.get(id).await?.filter(|entry| entry.owner == owner))
     }
 
-    /// Changes a task. Returns `None` if it has ended or does not exist.
+    /// Returns `None` if the task has ended or does not exist.
     pub(super) async fn change(&self, id: &str, change: TaskChange) -> Result<Option<StoredTask>, ErrorObject> {
         let changed = self.0.store.change(id, change).await?;
         if let Some(running) = self.running().get(id) {
@@ -137,13 +131,12 @@ impl Tasks {
         Ok(changed)
     }
 
-    /// Returns the changes of a task from now on.
     pub(super) fn changes(&self, id: &str) -> Changes {
         let here = self.running().get(id).map(|running| running.changes.subscribe());
         Changes { here, poll_interval: self.poll_interval() }
     }
 
-    /// Waits until another process has ended a task that runs in this process.
+    /// Waits until another process has ended a task that runs here.
     pub(super) async fn ended_elsewhere(&self, id: &str) {
         loop {
             tokio::time::sleep(self.poll_interval()).await;
@@ -170,7 +163,7 @@ impl fmt::Debug for Tasks {
     }
 }
 
-/// The slot of a running task. Dropping it frees the slot.
+/// Dropping this frees the slot.
 pub(super) struct Slot {
     tasks: Tasks,
     id: String,

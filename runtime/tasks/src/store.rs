@@ -7,17 +7,16 @@ use jiff::Timestamp;
 use mcpgen_types::v2025_11_25::{Task, TaskStatus};
 use mcpgen_types::{ErrorCode, ErrorObject, Json, Map};
 
-/// The result or error of the request that runs as a task.
+/// The result or error of a request that runs as a task.
 pub type TaskOutcome = Result<Json, ErrorObject>;
 
-/// Stores tasks. The peer receives the errors that a store returns.
+/// Stores tasks. Errors that a store returns reach the peer.
 ///
-/// Several processes can serve the same clients if they share a store. A process that waits for a change of a task, such
-/// as a response to its input request, reads the task from the store every [`poll_interval`](super::TaskLimits).
-/// [`StoredTask::to_json`] and [`StoredTask::from_json`] convert tasks for a store outside of the process.
+/// Processes that share a store can serve the same clients. A process that waits for a task's change, such as a
+/// response to its input request, reads the task every [`poll_interval`](super::TaskLimits). A store outside the
+/// process converts tasks with [`StoredTask::to_json`] and [`StoredTask::from_json`].
 pub trait TaskStore: Send + Sync + 'static {
-    /// Stores a new task. Its ID is not in the store yet. Once this returns, [`get`](Self::get) finds the task in all
-    /// processes.
+    /// Stores a new task with a new ID. Once this returns, [`get`](Self::get) must find the task in every process.
     fn create(&self, entry: StoredTask) -> BoxFuture<'_, Result<(), ErrorObject>>;
 
     /// Returns a task, or `None` if it does not exist or has expired.
@@ -26,11 +25,11 @@ pub trait TaskStore: Send + Sync + 'static {
     /// Changes a task atomically with [`TaskChange::apply`], and returns the changed task. Returns `None` if the task
     /// does not exist, or if `apply` rejects the change.
     ///
-    /// A store without locks can read the task, apply the change, write the task if nobody else has changed it
-    /// meanwhile, and otherwise start again.
+    /// A store without locks can read the task, apply the change, and write the task unless someone else has changed it
+    /// meanwhile, in which case it starts over.
     fn change<'a>(&'a self, id: &'a str, change: TaskChange) -> BoxFuture<'a, Result<Option<StoredTask>, ErrorObject>>;
 
-    /// Returns up to `most` tasks of an owner, ordered by ID. Starts after the ID `after` if one is given.
+    /// Returns up to `most` of an owner's tasks, ordered by ID, after the ID `after` if there is one.
     fn list<'a>(
         &'a self,
         owner: &'a str,
@@ -67,27 +66,27 @@ impl<S: TaskStore + ?Sized> TaskStore for Arc<S> {
 pub struct StoredTask {
     /// The task as the peer sees it.
     pub task: Task,
-    /// The task's owner. See [`Tasks::owned_by`](super::Tasks::owned_by).
+    /// The owner; see [`Tasks::owned_by`](super::Tasks::owned_by).
     pub owner: String,
     /// When the task expires.
     pub until: Timestamp,
-    /// The outcome, or `None` until the task has ended.
+    /// The outcome, once the task has ended.
     pub outcome: Option<TaskOutcome>,
-    /// The input requests without a response, by key (2026-07-28).
+    /// Open input requests by key (2026-07-28).
     pub input_requests: Map<String, Json>,
-    /// The responses to input requests, by key (2026-07-28).
+    /// Responses to input requests by key (2026-07-28).
     pub input_responses: Map<String, Json>,
 }
 
 impl StoredTask {
-    /// Returns whether the task has expired. A store no longer returns it then.
+    /// Returns whether the task has expired. A store must no longer return it then.
     #[must_use]
     pub fn has_expired(&self) -> bool {
         self.until <= Timestamp::now()
     }
 }
 
-/// A change of a stored task.
+/// A change to a stored task.
 #[derive(Clone, Debug)]
 pub struct TaskChange {
     at: Timestamp,
@@ -98,9 +97,7 @@ pub struct TaskChange {
 enum Kind {
     Status(TaskStatus),
     End(TaskStatus, Option<String>, TaskOutcome),
-    /// New input requests, by key.
     Request(Map<String, Json>),
-    /// Responses to input requests, by key.
     Respond(Map<String, Json>),
 }
 
@@ -109,38 +106,38 @@ impl TaskChange {
         Self { at: Timestamp::now(), kind }
     }
 
-    /// Creates a change of the status.
+    /// Creates a change of status.
     #[must_use]
     pub fn status(status: TaskStatus) -> Self {
         Self::now(Kind::Status(status))
     }
 
-    /// Creates the end of a task.
+    /// Creates a change that ends a task.
     #[must_use]
     pub fn end(status: TaskStatus, message: Option<String>, outcome: TaskOutcome) -> Self {
         Self::now(Kind::End(status, message, outcome))
     }
 
-    /// Returns a change that ends a task whose process has died. The client learns `why`.
+    /// Creates a change that ends a task whose process has died. The client learns `why`.
     #[must_use]
     pub fn fail(why: &str) -> Self {
         let error = ErrorObject::new(ErrorCode::INTERNAL_ERROR, why);
         Self::end(TaskStatus::Failed, Some(why.to_owned()), Err(error))
     }
 
-    /// Creates requests for input.
+    /// Creates a change that adds input requests.
     #[must_use]
     pub fn request(requests: Map<String, Json>) -> Self {
         Self::now(Kind::Request(requests))
     }
 
-    /// Creates responses to requests for input.
+    /// Creates a change that adds responses to input requests.
     #[must_use]
     pub fn respond(responses: Map<String, Json>) -> Self {
         Self::now(Kind::Respond(responses))
     }
 
-    /// Changes a task. Returns `false`, and leaves the task unchanged, if the task has ended.
+    /// Applies the change. Returns `false`, and changes nothing, if the task has ended.
     #[must_use]
     pub fn apply(&self, stored: &mut StoredTask) -> bool {
         let StoredTask { task, outcome, input_requests, input_responses, .. } = stored;
@@ -157,7 +154,7 @@ impl TaskChange {
             }
             Kind::Request(requests) => {
                 for (key, request) in requests {
-                    // A key belongs to one request for the whole life of the task.
+                    // A key stays with one request for the task's whole life.
                     if !input_responses.contains_key(key) && !input_requests.contains_key(key) {
                         input_requests.insert(key.clone(), request.clone());
                     }
@@ -165,7 +162,7 @@ impl TaskChange {
                 (waiting_status(input_requests), None)
             }
             Kind::Respond(responses) => {
-                // Ignores responses to unknown requests, and second responses.
+                // Responses to unknown requests, and second responses, are ignored.
                 for (key, response) in responses {
                     if input_requests.remove(key).is_some() {
                         input_responses.insert(key.clone(), response.clone());
@@ -179,7 +176,6 @@ impl TaskChange {
     }
 }
 
-/// Returns the status of a task with these input requests without a response.
 fn waiting_status(input_requests: &Map<String, Json>) -> TaskStatus {
     match input_requests.is_empty() {
         true => TaskStatus::Working,
@@ -187,7 +183,7 @@ fn waiting_status(input_requests: &Map<String, Json>) -> TaskStatus {
     }
 }
 
-/// Returns whether a task with this status has ended. Such a task does not change any more.
+/// Returns whether this status is final.
 #[must_use]
 pub fn has_ended(status: TaskStatus) -> bool {
     matches!(status, TaskStatus::Completed | TaskStatus::Failed | TaskStatus::Cancelled)

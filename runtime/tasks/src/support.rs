@@ -4,10 +4,10 @@ use std::time::Duration;
 
 use serde_json::json;
 
-/// Whether a tool can run as a task. Corresponds to a tool's `execution.taskSupport`.
+/// Whether a tool can run as a task: its `execution.taskSupport`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum TaskSupport {
-    /// The tool cannot run as a task. This is the default.
+    /// The tool cannot run as a task. The default.
     #[default]
     Forbidden,
     /// The tool can run as a task.
@@ -33,21 +33,21 @@ impl TaskSupport {
 #[setters(prefix = "with_")]
 #[non_exhaustive]
 pub struct TaskLimits {
-    /// The maximum number of running tasks. Defaults to 256.
+    /// Maximum number of running tasks. Defaults to 256.
     pub running: usize,
-    /// The maximum number of running tasks of one owner. Defaults to 64.
+    /// Maximum number of running tasks per owner. Defaults to 64.
     pub running_per_owner: usize,
-    /// How long a task is kept if the request has no `ttl`. Defaults to one hour.
+    /// How long a task is kept if its request has no `ttl`. Defaults to one hour.
     pub ttl: Duration,
-    /// The maximum time a task is kept. A longer `ttl` is shortened to this. A task that is still running when it
-    /// expires is stopped. Defaults to 24 hours.
+    /// The longest time that a task is kept, even if its `ttl` is longer. A task that is still running when it expires
+    /// is stopped. Defaults to 24 hours.
     pub max_ttl: Duration,
-    /// How often the peer should poll a task. Also how often this process reads a task from the store to find changes of
-    /// other processes, while the task runs or a client subscribes to it. Defaults to one second.
+    /// How long the peer should wait between polls. This process waits as long between reads from the store, which find
+    /// changes by other processes, while a task runs or a client subscribes to it. Defaults to one second.
     pub poll_interval: Duration,
-    /// The maximum number of tasks on a page of `tasks/list`. Defaults to 100.
+    /// Maximum number of tasks on a page of `tasks/list`. Defaults to 100.
     pub page_size: usize,
-    /// The maximum size of a task's result, in bytes. A task with a larger result fails. Defaults to 16 MiB.
+    /// Maximum size of a task's result in bytes. A task with a larger result fails. Defaults to 16 MiB.
     pub result_bytes: usize,
 }
 
@@ -65,10 +65,10 @@ impl Default for TaskLimits {
     }
 }
 
-/// Returns the `tasks` capability for a server or client that runs requests of these methods as tasks.
+/// Returns the `tasks` capability for a side that runs these methods as tasks.
 ///
-/// Set `list` to also declare `tasks/list`. Leave it unset if requests have no authenticated sender: clients could
-/// list each other's tasks.
+/// `list` also declares `tasks/list`. Leave it unset if senders are not authenticated: clients could list each other's
+/// tasks.
 #[must_use]
 pub fn capability(methods: &[&str], list: bool) -> serde_json::Value {
     let mut requests = json!({});

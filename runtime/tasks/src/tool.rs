@@ -20,19 +20,19 @@ use super::input::TaskInput;
 use super::server::{ServerTasks, declare};
 use super::support::TaskSupport;
 
-/// The methods of [`ToolInfo`] for tools whose calls run as tasks.
+/// Task methods of [`ToolInfo`].
 pub trait TaskToolExt: Sized {
     /// Sets whether calls can run as tasks; see [`TasksExtension`]. By default, they cannot.
     ///
-    /// In revision 2025-11-25, the client decides whether a call runs as a task. In 2026-07-28, calls run as tasks for
-    /// clients that have the extension. A tool that must run as a task cannot be called by other clients. In older
-    /// revisions, calls never run as tasks.
+    /// In 2025-11-25, the client decides whether a call runs as a task. In 2026-07-28, calls run as tasks for clients
+    /// that have the extension, and a tool that must run as a task cannot be called by others. In older revisions,
+    /// calls never run as tasks.
     #[must_use]
     fn task(self, support: TaskSupport) -> Self;
 
-    /// Like [`task`](Self::task), but in 2026-07-28, a call becomes a task only when its function calls
-    /// [`start_task`](TaskContextExt::start_task). Use this if the function needs input before it knows whether there is
-    /// work to do: until then, it requests input in the results of the call.
+    /// Like [`task`](Self::task), but in 2026-07-28 a call becomes a task only once its function calls
+    /// [`start_task`](TaskContextExt::start_task). Use this if the function needs input to find out whether there is
+    /// work to do. Until then, it asks for input in the call's results.
     #[must_use]
     fn deferred_task(self, support: TaskSupport) -> Self;
 }
@@ -54,14 +54,13 @@ fn runner(support: TaskSupport, is_deferred: bool) -> Option<Arc<dyn ToolRunner>
     }
 }
 
-/// The methods of [`RequestContext`] for tools whose calls run as tasks.
+/// Task methods of [`RequestContext`].
 pub trait TaskContextExt {
-    /// Makes the call a task, if the tool is declared with [`deferred_task`](TaskToolExt::deferred_task) and the client
-    /// supports it (2026-07-28).
+    /// Turns the call into a task, if the tool was declared with [`deferred_task`](TaskToolExt::deferred_task) and the
+    /// client supports it (2026-07-28). Does nothing in all other calls.
     ///
-    /// The function returns early with the error; use `?`. It then runs again from the beginning, as a task. Input from
-    /// the client is then available immediately, and this returns `Ok`. So start the task before you do anything that must
-    /// happen only once. In all other calls, this does nothing.
+    /// The function returns the error with `?`, and then starts over as a task, with the client's earlier input at
+    /// hand. This time, `start_task` returns `Ok`. So call it before you do anything that must happen only once.
     ///
     /// # Errors
     ///
@@ -77,15 +76,14 @@ impl TaskContextExt for RequestContext {
     }
 }
 
-/// A call that becomes a task when its function sets the flag.
+/// A call that becomes a task once its function sets the flag.
 #[derive(Clone, Default)]
 struct DeferredTask(Arc<AtomicBool>);
 
-/// Runs the calls of a tool as tasks.
 #[derive(Debug)]
 struct TaskRunner {
     support: TaskSupport,
-    /// Whether calls become tasks only when the function asks for it.
+    /// Whether calls become tasks only on the function's request.
     is_deferred: bool,
 }
 
@@ -94,17 +92,17 @@ impl ToolRunner for TaskRunner {
         declare(setup);
     }
 
-    /// In revisions whose clients request tasks, the description contains whether the tool can run as a task.
+    /// In revisions where clients request tasks, tells them whether the tool can run as one.
     fn list(&self, context: &Context, tool: &mut Tool) {
         if may_run_as_task(context.revision(), CallToolRequest::METHOD) {
             let execution = JsonObject::from([("taskSupport", self.support.as_str().into())]);
-            // The newest revision has no such member, so this cannot fail.
+            // Cannot fail, because the newest revision has no such member.
             let _ = tool.extra.insert("execution", execution);
         }
     }
 
     fn run(&self, call: ToolInvocation) -> Result<ResponseFuture, ErrorObject> {
-        // A tool that was added while the server serves does not declare tasks.
+        // A tool that was added to a running server does not declare tasks.
         let Some(extension) = ServerTasks::of(call.server()) else { return Ok(call.call()) };
         let context = call.context().clone();
         if may_run_as_task(context.revision(), CallToolRequest::METHOD) {
@@ -127,7 +125,7 @@ impl ToolRunner for TaskRunner {
     }
 }
 
-/// Runs a call until its function asks for a task, and then starts the task.
+/// Runs a call until its function asks for a task, which it then starts.
 fn run_until_task(extension: TasksExtension, call: ToolInvocation) -> ResponseFuture {
     let deferred = DeferredTask::default();
     let context = call.request_context().attach(deferred.clone());
@@ -142,8 +140,7 @@ fn run_until_task(extension: TasksExtension, call: ToolInvocation) -> ResponseFu
     })
 }
 
-/// Returns the function of a call in a task, which gets the input of the client from the task. `earlier` has the input from
-/// before the task, by key.
+/// Runs the call in a task, with the client's input from there. `earlier` is the input from before the task, by key.
 fn in_task(call: ToolInvocation, earlier: Arc<InputByKey>) -> impl Fn(Context, TaskInput) -> ResponseFuture {
     move |context, input| {
         let call = call.clone().with_context(context);
@@ -152,7 +149,6 @@ fn in_task(call: ToolInvocation, earlier: Arc<InputByKey>) -> impl Fn(Context, T
     }
 }
 
-/// The input of a call that runs as a task.
 #[derive(Debug)]
 struct InputOfTask {
     input: TaskInput,

@@ -1,4 +1,4 @@
-//! The status notifications of the extension.
+//! Status notifications of the extension.
 
 use std::time::Duration;
 
@@ -17,11 +17,11 @@ use super::extension::{TasksExtension, state_of};
 use super::state::{Changes, Tasks};
 use super::store::has_ended;
 
-/// Tasks whose changes a client is notified of.
+/// Tasks that a client subscribes to.
 struct WatchedTasks {
     tasks: Tasks,
     watched: Vec<Watched>,
-    /// When to look for changes of other processes.
+    /// When to look for changes by other processes.
     next_poll: Instant,
     poll_interval: Duration,
 }
@@ -31,7 +31,7 @@ struct Watched {
     changes: Changes,
     /// Whether the task may have changed since `last`.
     is_due: bool,
-    /// The state that the client has last been notified of.
+    /// The last state that the client was notified of.
     last: Option<JsonObject>,
 }
 
@@ -67,7 +67,7 @@ impl SubscriptionSource for TasksExtension {
 }
 
 impl TasksExtension {
-    /// Returns those of the tasks that exist and belong to the sender of a request.
+    /// Watches those of the tasks that exist and belong to the request's sender.
     async fn watch(&self, context: &Context, ids: Vec<String>) -> Result<WatchedTasks, ErrorObject> {
         let mut watched = Vec::new();
         for id in ids {
@@ -91,8 +91,8 @@ impl WatchedTasks {
         self.watched.iter().map(|watched| watched.id.as_str()).collect()
     }
 
-    /// Returns the state of a task that has changed. The first state of each task counts as a change, because it may
-    /// have changed before the client subscribed. Waits forever once all tasks have ended.
+    /// Returns the state of a task that has changed. A task's first state counts as a change, because it may have
+    /// changed before the client subscribed. Waits forever once all tasks have ended.
     async fn next(&mut self) -> JsonObject {
         loop {
             while let Some(index) = self.watched.iter().position(|watched| watched.is_due) {
@@ -104,7 +104,7 @@ impl WatchedTasks {
         }
     }
 
-    /// Reads a task. Returns its state if it has changed.
+    /// Returns the task's state if it has changed.
     async fn read(&mut self, index: usize) -> Option<JsonObject> {
         let watched = &self.watched[index];
         let stored = match self.tasks.0.store.get(&watched.id).await {
@@ -116,7 +116,7 @@ impl WatchedTasks {
             }
         };
         let Some(stored) = stored else {
-            // It has expired.
+            // The task has expired.
             self.watched.swap_remove(index);
             return None;
         };
@@ -131,7 +131,6 @@ impl WatchedTasks {
         is_new.then_some(state)
     }
 
-    /// Waits until a task may have changed.
     async fn wait(&mut self) {
         if self.watched.is_empty() {
             return std::future::pending().await;

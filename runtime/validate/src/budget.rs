@@ -1,9 +1,8 @@
-//! Limits the work of evaluating a schema.
+//! Limits how much work an evaluation may do.
 //!
-//! The `jsonschema` crate has no limit on the work of an evaluation. Schemas are therefore rewritten so that each
-//! costly subschema is entered through an `if` with the keyword [`KEYWORD`], which charges its cost to the budget of
-//! the running evaluation. When the budget is used up, no further subschema is entered, and the evaluation ends as soon
-//! as the current loops do.
+//! The `jsonschema` crate has no such limit. Schemas are therefore rewritten so that each costly subschema is entered
+//! through an `if` with the keyword [`KEYWORD`], which charges its cost to the running evaluation. Once the budget is
+//! used up, no further subschema is entered, and the evaluation ends as soon as the current loops do.
 
 use std::cell::Cell;
 use std::time::{Duration, Instant};
@@ -13,21 +12,21 @@ use jsonschema::{Keyword, ValidationError};
 use mcpgen_types::Value;
 use serde_json::Map;
 
-/// The keyword that charges the budget. Its value is a [`Cost`].
+/// Charges the budget. Its value is a [`Cost`].
 pub(crate) const KEYWORD: &str = "mcpgen:cost";
 
-/// The limits of an evaluation.
+/// Limits for one evaluation.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Budget {
     /// Units of work. One unit takes 3 to 100 ns.
     pub(crate) steps: u64,
     /// Bytes of stack, measured from the start of the evaluation.
     pub(crate) stack: usize,
-    /// The time limit, in case the work takes longer than its units suggest.
+    /// In case the work takes longer than its units suggest.
     pub(crate) time: Duration,
 }
 
-/// The budget of an evaluation was used up, so its outcome is meaningless.
+/// The budget was used up, so the evaluation's outcome is meaningless.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Exhausted;
 
@@ -41,11 +40,11 @@ struct Meter {
 }
 
 thread_local! {
-    /// The budget of the evaluation that runs on this thread.
+    /// The budget of the evaluation running on this thread.
     static METER: Cell<Option<Meter>> = const { Cell::new(None) };
 }
 
-/// The number of units between two checks of the clock.
+/// How many units are charged between looks at the clock.
 const CLOCK_INTERVAL: u64 = 4096;
 
 impl Budget {
@@ -53,7 +52,7 @@ impl Budget {
     ///
     /// # Errors
     ///
-    /// Fails if the evaluation uses up the budget.
+    /// Fails if the budget is used up.
     pub(crate) fn run<T>(self, evaluate: impl FnOnce() -> T) -> Result<T, Exhausted> {
         let meter = Meter {
             steps: self.steps,
@@ -71,7 +70,7 @@ impl Budget {
     }
 }
 
-/// Restores the outer meter when it is dropped, also after a panic.
+/// Restores the outer meter when dropped, even after a panic.
 struct Restored(Option<Meter>);
 
 impl Drop for Restored {
@@ -80,7 +79,7 @@ impl Drop for Restored {
     }
 }
 
-/// Returns an address near the top of the stack.
+/// An address near the top of the stack.
 #[inline(never)]
 fn stack_position() -> usize {
     let local = 0_u8;
@@ -88,7 +87,7 @@ fn stack_position() -> usize {
 }
 
 impl Meter {
-    /// Charges units of work. Returns `false` once the budget is used up.
+    /// Returns `false` once the budget is used up.
     fn charge(&mut self, steps: u64) -> bool {
         let before = self.steps;
         let (left, overdrawn) = before.overflowing_sub(steps);
@@ -104,18 +103,18 @@ impl Meter {
     }
 }
 
-/// The cost of entering a subschema, without the subschemas that it enters.
+/// The cost of entering a subschema, excluding those that it enters in turn.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Cost {
     /// Units for any instance.
     pub(crate) base: u64,
-    /// Units for each item or member.
+    /// Units per item or member.
     pub(crate) per_child: u64,
-    /// Units for each 64 bytes of a string.
+    /// Units per 64 bytes of a string.
     pub(crate) per_text: u64,
-    /// Units for each 64 bytes of the names of an object's members.
+    /// Units per 64 bytes of member names.
     pub(crate) per_names: u64,
-    /// Units for each value inside an array or object, at any depth.
+    /// Units per value inside an array or object, at any depth.
     pub(crate) per_value: u64,
 }
 
@@ -152,7 +151,7 @@ impl Cost {
     }
 }
 
-/// Returns the number of values in a value, including itself. Each 64 bytes of strings and names count as one more.
+/// Counts values, including this one. Each 64 bytes of strings and names count as one more.
 pub(crate) fn values(value: &Value) -> u64 {
     let text = |text: &str| text.len() as u64 / 64;
     1 + match value {
@@ -163,7 +162,7 @@ pub(crate) fn values(value: &Value) -> u64 {
     }
 }
 
-/// The implementation of [`KEYWORD`].
+/// Implements [`KEYWORD`].
 struct Charge(Cost);
 
 impl<'i> Keyword<'i> for Charge {

@@ -1,9 +1,7 @@
-//! The error of a schema that is rejected.
+//! Why a schema is rejected.
 
-/// The reason why a schema is rejected.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub(crate) enum SchemaError {
-    /// The value is not a JSON Schema.
     #[error("{0}")]
     Invalid(String),
     #[error("the reference {0:?} does not refer to a part of the schema")]

@@ -1,4 +1,4 @@
-//! The graph of a schema's subschemas and the links between them.
+//! A schema's subschemas and the links between them.
 
 use std::collections::HashMap;
 
@@ -8,14 +8,13 @@ use serde_json::Map;
 
 use crate::error::SchemaError;
 
-/// The maximum number of subschemas in a schema.
 const MAX_SUBSCHEMAS: usize = 20_000;
 
-/// All subschemas that can be reached from the root. The root is the first node.
+/// All subschemas reachable from the root, which is the first node.
 pub(crate) struct Graph<'s> {
     pub(crate) draft: Draft,
     pub(crate) nodes: Vec<Node<'s>>,
-    /// The indices of nodes, by the address of their object.
+    /// Index of each node by its object's address.
     places: HashMap<usize, usize>,
     resources: Vec<Resource<'s>>,
 }
@@ -24,7 +23,7 @@ pub(crate) struct Graph<'s> {
 pub(crate) struct Node<'s> {
     pub(crate) keywords: &'s Map<String, Value>,
     resource: usize,
-    /// The subschemas in the keywords and the targets of references, without boolean schemas.
+    /// Subschemas in keywords and targets of references, except boolean schemas.
     pub(crate) links: Vec<Link<'s>>,
 }
 
@@ -34,14 +33,13 @@ pub(crate) struct Link<'s> {
     pub(crate) target: usize,
 }
 
-/// The value that a subschema is applied to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum AppliesTo {
-    /// The value that the enclosing schema is applied to.
+    /// The same value as the enclosing schema.
     Same,
     /// An item, a member, or a member's name.
     Child,
-    /// No value, unless a reference refers to the subschema.
+    /// No value, unless a reference leads to the subschema.
     Nothing,
 }
 
@@ -52,7 +50,7 @@ struct Resource<'s> {
     anchors: HashMap<&'s str, &'s Value>,
 }
 
-/// The form in which a keyword contains subschemas.
+/// How a keyword contains subschemas.
 #[derive(Clone, Copy)]
 pub(crate) enum Holds {
     /// A schema, or an array of them.
@@ -61,7 +59,7 @@ pub(crate) enum Holds {
     Map,
 }
 
-/// Returns how a keyword contains subschemas and what they apply to; `None` for all other keywords.
+/// Returns how a keyword contains subschemas and what they apply to. `None` for all other keywords.
 pub(crate) fn holder(keyword: &str) -> Option<(Holds, AppliesTo)> {
     Some(match keyword {
         "allOf" | "anyOf" | "oneOf" | "not" | "if" | "then" | "else" => (Holds::Schemas, AppliesTo::Same),
@@ -80,7 +78,6 @@ pub(crate) fn holder(keyword: &str) -> Option<(Holds, AppliesTo)> {
     })
 }
 
-/// The keywords that refer to a schema.
 const REFERENCES: [&str; 3] = ["$ref", "$dynamicRef", "$recursiveRef"];
 
 impl<'s> Graph<'s> {
@@ -98,17 +95,16 @@ impl<'s> Graph<'s> {
         Ok(graph)
     }
 
-    /// Returns the node of an object in the schema.
     pub(crate) fn node_of(&self, object: &Map<String, Value>) -> Option<usize> {
         self.places.get(&std::ptr::from_ref(object).addr()).copied()
     }
 
-    /// Returns whether the draft ignores all other keywords next to `$ref`.
+    /// Whether the draft ignores keywords next to `$ref`.
     pub(crate) fn ignores_siblings_of_ref(&self) -> bool {
         matches!(self.draft, Draft::Draft4 | Draft::Draft6 | Draft::Draft7)
     }
 
-    /// Adds a schema and its subschemas. Returns `None` unless the schema is an object.
+    /// Adds a schema and its subschemas. `None` unless the schema is an object.
     fn add(&mut self, schema: &'s Value, resource: usize) -> Result<Option<usize>, SchemaError> {
         let Value::Object(keywords) = schema else { return Ok(None) };
         if let Some(known) = self.node_of(keywords) {
@@ -136,7 +132,7 @@ impl<'s> Graph<'s> {
         Ok(Some(node))
     }
 
-    /// Registers the ID and the anchors of a schema, and returns the resource that the schema belongs to.
+    /// Registers a schema's ID and anchors, and returns the resource that it belongs to.
     fn identify(
         &mut self,
         schema: &'s Value,
@@ -166,7 +162,7 @@ impl<'s> Graph<'s> {
         Ok(resource)
     }
 
-    /// Links a node to the targets of its references, and adds targets that are not in the graph yet.
+    /// Links a node to the targets of its references, and adds targets that are new.
     fn resolve(&mut self, node: usize) -> Result<(), SchemaError> {
         let Node { keywords, resource, .. } = self.nodes[node];
         for keyword in REFERENCES {
@@ -182,7 +178,7 @@ impl<'s> Graph<'s> {
         Ok(())
     }
 
-    /// Returns the schema that a reference refers to, and its resource.
+    /// The schema that a reference leads to, and its resource.
     fn target(&self, reference: &str, resource: usize) -> Result<(usize, &'s Value), SchemaError> {
         let unresolved = || SchemaError::Unresolved(reference.to_owned());
         let (uri, fragment) = reference.split_once('#').unwrap_or((reference, ""));
@@ -201,7 +197,7 @@ impl<'s> Graph<'s> {
     }
 
     /// Rejects dynamic anchors that occur more than once. Dynamic references are resolved like static ones, which is
-    /// correct only if each name is unique.
+    /// only correct for unique names.
     fn check_dynamic_scopes(&self) -> Result<(), SchemaError> {
         let mut names = HashMap::new();
         for Node { keywords, .. } in &self.nodes {
@@ -218,13 +214,12 @@ impl<'s> Graph<'s> {
         Ok(())
     }
 
-    /// Returns the schema that a reference in a node refers to, as a boolean or an object.
+    /// The target of a node's reference, a boolean or an object.
     pub(crate) fn referenced(&self, node: usize, reference: &str) -> Result<&'s Value, SchemaError> {
         self.target(reference, self.nodes[node].resource).map(|(_, target)| target)
     }
 }
 
-/// Returns the schemas in a keyword's value.
 fn held(holds: Holds, value: &Value) -> Vec<&Value> {
     match (holds, value) {
         (Holds::Schemas, Value::Array(schemas)) => schemas.iter().collect(),
@@ -248,7 +243,7 @@ fn draft_of(dialect: Option<&Value>) -> Result<Draft, SchemaError> {
     }
 }
 
-/// Returns whether a reference refers to one of the official metaschemas, which `jsonschema` contains.
+/// Whether the target is an official metaschema, which `jsonschema` contains.
 pub(crate) fn is_metaschema(reference: &str) -> bool {
     reference.starts_with("https://json-schema.org/draft/") || reference.starts_with("http://json-schema.org/draft-0")
 }

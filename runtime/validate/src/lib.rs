@@ -13,13 +13,13 @@
 //! # let _ = server;
 //! ```
 //!
-//! Schemas that refer to other documents are rejected, so nothing is fetched. The work of a check is bounded: by a few
-//! milliseconds on the caller's thread, and by two seconds on a thread for blocking work.
+//! Schemas that refer to other documents are rejected, so nothing is ever fetched. A check may take a few milliseconds
+//! on the caller's thread, and then two seconds on a thread for blocking work.
 //!
 //! # Files
 //!
-//! `schema` compiles one schema. Before that, `rewrite` adds keywords that count the work of a check, and `budget` ends a
-//! check with too much work. `graph`, `size` and `pattern` measure a schema.
+//! `schema` compiles a schema. First, `rewrite` adds keywords that count a check's work, so that `budget` can stop it.
+//! `graph`, `size` and `pattern` measure the schema.
 
 mod budget;
 mod error;
@@ -35,7 +35,7 @@ use mcpgen_mcp::validation::{CompiledSchema, Validator};
 use mcpgen_types::Value;
 use tower::BoxError;
 
-/// A validator for the drafts of JSON Schema from draft 4 to 2020-12, without a network.
+/// A validator for JSON Schema from draft 4 to 2020-12. Never uses the network.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct JsonSchema;
 

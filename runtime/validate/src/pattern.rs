@@ -1,8 +1,8 @@
 //! Estimates the cost of regular expressions.
 
-/// Estimates how many states a pattern has, which bounds the time to match it per byte of text.
+/// Estimates a pattern's number of states, which bounds the time to match a byte of text.
 ///
-/// Repetitions multiply: `(a{10}){10}` has a hundred states. The pattern does not have to be valid.
+/// Repetitions multiply: `(a{10}){10}` has a hundred states. The pattern need not be valid.
 pub(crate) fn weight(pattern: &str) -> u64 {
     let mut characters = pattern.chars();
     let (mut group, mut outer) = (Group::default(), Vec::new());
@@ -37,12 +37,12 @@ pub(crate) fn weight(pattern: &str) -> u64 {
     outer.iter().fold(group.size().saturating_add(1), |sum, group| sum.saturating_add(group.size())).min(LARGEST)
 }
 
-/// The maximum number of steps back while a pattern with look-around or backreferences is matched. Other patterns take
-/// linear time.
+/// How many steps back matching may take if a pattern has look-around or backreferences. Other patterns take linear
+/// time.
 pub(crate) const MAX_BACKTRACKS: u16 = 10_000;
 
-/// Estimates the additional cost of a pattern with look-around or backreferences for each part of a text: each step back may
-/// read the rest of it.
+/// Estimates the additional cost, per part of the text, of look-around and backreferences: each step back may read the
+/// rest of the text.
 pub(crate) fn backtracking(pattern: &str) -> u64 {
     let has_reference =
         |it: &str| it.split('\\').skip(1).any(|after| after.starts_with(|it| matches!(it, '1'..='9' | 'k')));
@@ -60,7 +60,7 @@ fn skip_class(characters: &mut std::str::Chars<'_>) {
     }
 }
 
-/// The maximum number of states. The size limit of compiled patterns does not allow more.
+/// The most states. The size limit for compiled patterns allows no more.
 const LARGEST: u64 = 10_000;
 
 #[derive(Default)]

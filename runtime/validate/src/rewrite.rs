@@ -1,12 +1,12 @@
 //! Rewrites schemas for `jsonschema` so that their evaluation is bounded.
 //!
-//! Each subschema that may be costly becomes a definition that is entered only if the budget allows it:
+//! Each subschema that may be costly becomes a definition that is only entered if the budget allows it:
 //!
 //! ```json
 //! { "if": { "mcpgen:cost": [3, 0, 0, 0, 0] }, "then": { "allOf": [{ "$ref": "#/$defs/2" }] }, "else": false }
 //! ```
 //!
-//! References to the definition replace the subschema and all references to it. IDs, anchors and annotations are
+//! The subschema, and all references to it, become references to the definition. IDs, anchors and annotations are
 //! removed.
 
 use jsonschema::Draft;
@@ -19,21 +19,19 @@ use crate::graph::{AppliesTo, Graph, Holds, holder, is_metaschema};
 use crate::pattern::{backtracking, weight};
 use crate::size::expanded_sizes;
 
-/// The maximum number of patterns in a schema.
 const MAX_PATTERNS: usize = 250;
 
-/// The cost of a metaschema for each value inside the instance.
+/// What a metaschema costs per value inside the instance.
 const METASCHEMA: u64 = 100;
 
-/// The maximum number of subschemas that all `unevaluatedProperties` and `unevaluatedItems` of a schema inspect
-/// together.
+/// How many subschemas a schema's `unevaluatedProperties` and `unevaluatedItems` may inspect in total.
 const MAX_UNEVALUATED: u64 = 5_000;
 
 /// Returns a schema that charges its cost, and the draft to evaluate it with.
 ///
 /// # Errors
 ///
-/// Fails if the schema exceeds a limit, or uses something that is not supported.
+/// Fails if the schema exceeds a limit or uses something unsupported.
 pub(crate) fn rewrite(schema: &Value) -> Result<(Value, Draft), SchemaError> {
     let graph = Graph::new(schema)?;
     let sizes = expanded_sizes(&graph)?;
@@ -47,7 +45,7 @@ pub(crate) fn rewrite(schema: &Value) -> Result<(Value, Draft), SchemaError> {
         true => schema.clone(),
         false => json!({ "allOf": [reference(0)], "$defs": definitions }),
     };
-    // The keywords in which these drafts differ from draft 7 were translated or removed.
+    // Keywords in which these drafts differ from draft 7 were translated or removed.
     let draft = match rewriter.graph.draft {
         Draft::Draft4 | Draft::Draft6 => Draft::Draft7,
         draft => draft,
@@ -64,15 +62,14 @@ fn reference(node: usize) -> Value {
     json!({ "$ref": format!("#/$defs/{node}") })
 }
 
-/// The role of a keyword.
 enum Role {
     Subschemas(Holds, AppliesTo),
     Reference,
-    /// An assertion that takes constant time, or time proportional to the length of its value.
+    /// Takes constant time, or time proportional to its own length.
     Cheap,
-    /// An assertion whose time depends on the instance.
+    /// Takes time that depends on the instance.
     Costly,
-    /// No effect on validity.
+    /// Has no effect on validity.
     None,
 }
 
@@ -114,7 +111,7 @@ impl Rewriter<'_> {
         Ok(())
     }
 
-    /// Returns the definition of a node, which charges the node's cost unless the node is light.
+    /// A node's definition, which charges its cost unless the node is light.
     fn definition(&self, node: usize) -> Result<Value, SchemaError> {
         let body = self.body(node)?;
         if self.is_light(node) {
@@ -123,7 +120,7 @@ impl Rewriter<'_> {
         Ok(json!({ "if": { (budget::KEYWORD): self.cost(node).to_value() }, "then": body, "else": false }))
     }
 
-    /// Returns a node whose subschemas are replaced by references.
+    /// The node with its subschemas replaced by references.
     fn body(&self, node: usize) -> Result<Value, SchemaError> {
         let keywords = self.graph.nodes[node].keywords;
         let (mut body, mut references) = (Map::new(), Vec::new());
@@ -192,8 +189,8 @@ impl Rewriter<'_> {
         }
     }
 
-    /// Returns whether a node is cheap enough to be evaluated without charging its cost. The node that applies it is
-    /// charged instead.
+    /// Whether a node is so cheap that, rather than charging its own cost, it adds to the cost of the node that applies
+    /// it.
     fn is_light(&self, node: usize) -> bool {
         let cheap = |keyword: &String| match self.role(keyword) {
             // `format` is an annotation since draft 2019-09.
@@ -219,7 +216,7 @@ impl Rewriter<'_> {
                     ("maxLength" | "minLength", _) => cost.per_text += 1,
                     _ => cost.per_text += 64,
                 },
-                // Metaschemas are not rewritten, so they charge nothing when they are evaluated.
+                // Metaschemas are not rewritten, so they charge nothing themselves.
                 Role::Reference if value.as_str().is_some_and(is_metaschema) => cost.per_value += METASCHEMA,
                 Role::Reference | Role::None => {}
             }
@@ -227,7 +224,7 @@ impl Rewriter<'_> {
         cost
     }
 
-    /// Adds the cost of the loops over subschemas and members.
+    /// Adds the cost of looping over subschemas and members.
     fn charge_subschemas(&self, node: usize, keyword: &str, value: &Value, applies_to: AppliesTo, cost: &mut Cost) {
         let light: u64 = self.light_costs(node, keyword);
         let count = match value {
@@ -248,7 +245,7 @@ impl Rewriter<'_> {
         }
     }
 
-    /// Returns the total cost of a keyword's light subschemas, which charge nothing when they are entered.
+    /// Total cost of a keyword's light subschemas, which charge nothing themselves.
     fn light_costs(&self, node: usize, keyword: &str) -> u64 {
         let links = self.graph.nodes[node].links.iter().filter(|link| link.keyword == keyword);
         links.filter(|link| self.is_light(link.target)).map(|link| self.cost(link.target).base).sum()

@@ -1,4 +1,4 @@
-//! A compiled schema whose evaluation is bounded.
+//! A compiled schema with bounded evaluation.
 
 use std::fmt::{self, Write};
 use std::sync::{Arc, LazyLock};
@@ -18,14 +18,13 @@ use crate::error::SchemaError;
 use crate::pattern::{MAX_BACKTRACKS, backtracking};
 use crate::rewrite::rewrite;
 
-/// A compiled schema.
 pub(crate) struct Schema {
     validator: Validator,
-    /// Whether it has patterns that are matched by backtracking, so that a check can end without an outcome.
+    /// Whether some pattern needs backtracking, so that a check may end without an outcome.
     backtracks: bool,
 }
 
-/// A [`Schema`] that its checks share.
+/// A [`Schema`] that running checks share.
 pub(crate) struct Compiled(Arc<Schema>);
 
 impl Compiled {
@@ -40,28 +39,27 @@ impl CompiledSchema for Compiled {
     }
 }
 
-/// The budget of a check on the caller's thread, which may also run other tasks: a few milliseconds.
+/// Budget for a check on the caller's thread, where other tasks may be waiting: a few milliseconds.
 const QUICK: Budget = Budget { steps: 50_000, stack: 128 << 10, time: Duration::from_millis(50) };
 
-/// The budget of a check on a thread for blocking work.
+/// Budget for a check on a thread for blocking work.
 const THOROUGH: Budget = Budget { steps: 50_000_000, stack: 1 << 20, time: Duration::from_secs(2) };
 
-/// How long a check waits for other checks to finish.
+/// How long a check waits for others to finish.
 const MAX_WAIT: Duration = Duration::from_secs(10);
 
-/// The maximum size of a compiled pattern, in bytes.
+/// Maximum size of a compiled pattern in bytes.
 const MAX_PATTERN_BYTES: usize = 1 << 20;
 
-/// The maximum memory that matching a pattern may use, in bytes.
+/// Maximum memory for matching a pattern in bytes.
 const MAX_MATCHER_BYTES: usize = 1 << 20;
 
-/// The maximum work of listing the errors of a value, in units. It bounds the number of errors that are collected.
+/// How much work may go into listing a value's errors, in units. Bounds how many errors are collected.
 const MAX_EXPLAINED: u64 = 100_000;
 
-/// The maximum number of errors in a message.
 const MAX_ERRORS: usize = 5;
 
-/// The maximum length of one error in a message, in bytes. Errors quote the value.
+/// Longest error in a message in bytes. Errors quote the value.
 const MAX_ERROR_BYTES: usize = 300;
 
 impl Schema {
@@ -82,7 +80,7 @@ impl Schema {
             .map_err(|error| SchemaError::from_build(&error))
     }
 
-    /// Checks a value. A check that takes longer than a few milliseconds is repeated on a thread for blocking work.
+    /// A check that takes more than a few milliseconds is repeated on a thread for blocking work.
     pub(crate) async fn check(self: &Arc<Self>, json: &Json) -> Verdict {
         let Some(value) = tree(json) else { return Verdict::TooLarge };
         if json.entries().is_ok_and(|found| found != entries(&value)) {
@@ -99,7 +97,7 @@ impl Schema {
     }
 
     async fn check_thoroughly(self: &Arc<Self>, json: Json) -> Verdict {
-        // Limits the concurrent checks to the number of processors.
+        // As many concurrent checks as there are processors.
         static ROOM: LazyLock<Arc<Semaphore>> =
             LazyLock::new(|| Arc::new(Semaphore::new(available_parallelism().map_or(1, usize::from))));
         let Ok(Ok(room)) = tokio::time::timeout(MAX_WAIT, Arc::clone(&ROOM).acquire_owned()).await else {
@@ -122,13 +120,13 @@ impl Schema {
         }
     }
 
-    /// Lists the first errors of an invalid value. `jsonschema` collects all errors first, so the budget is smaller.
+    /// Lists the first errors of an invalid value. `jsonschema` collects all of them first, so the budget is smaller.
     fn explain(&self, budget: Budget, value: &Value) -> Verdict {
         let budget = Budget { steps: budget.steps.min(MAX_EXPLAINED), ..budget };
         let errors = budget.run(|| {
             let mut described = Vec::new();
             for error in self.validator.iter_errors(value).take(MAX_ERRORS) {
-                // It only says that a pattern could not be matched to the end.
+                // It only says that matching a pattern was given up.
                 if !matches!(error.kind(), ValidationErrorKind::BacktrackLimitExceeded { .. }) {
                     describe(&error, &mut described);
                 }
@@ -155,7 +153,7 @@ fn backtracks(schema: &Value) -> bool {
     }
 }
 
-/// Adds descriptions of an error, up to [`MAX_ERRORS`] of all errors.
+/// Adds descriptions of an error, until there are [`MAX_ERRORS`] in total.
 fn describe(error: &ValidationError<'_>, described: &mut Vec<String>) {
     let path = error.instance_path().as_str();
     if described.len() >= MAX_ERRORS {
@@ -182,8 +180,7 @@ fn words(error: &ValidationError<'_>, path: &str) -> String {
     }
 }
 
-/// Returns the errors of the alternative that the value at a path was meant for: the only one whose type the value has,
-/// and whose constants its members have.
+/// Returns the errors of the alternative that the value was meant for: the only one whose type and constants fit.
 fn of_intended_alternative<'e>(
     alternatives: &'e [Vec<ValidationError<'static>>],
     path: &str,
@@ -200,7 +197,7 @@ fn of_intended_alternative<'e>(
     intended.next().filter(|errors| !errors.is_empty() && intended.next().is_none()).map(Vec::as_slice)
 }
 
-/// Formats `content`. If the text is longer than [`MAX_ERROR_BYTES`], returns its beginning as the error.
+/// Formats `content`. If it is longer than [`MAX_ERROR_BYTES`], returns its start as the error.
 fn shortened(content: impl fmt::Display) -> Result<String, String> {
     let mut text = Shortened(String::new());
     match write!(text, "{content}") {
@@ -209,7 +206,7 @@ fn shortened(content: impl fmt::Display) -> Result<String, String> {
     }
 }
 
-/// A text that is truncated at [`MAX_ERROR_BYTES`].
+/// Truncates at [`MAX_ERROR_BYTES`].
 struct Shortened(String);
 
 impl Write for Shortened {
@@ -236,7 +233,7 @@ impl SchemaError {
     }
 }
 
-/// Returns the number of entries that a tree would have in an index. Repeated names are not in the tree.
+/// How many index entries a tree corresponds to. Repeated names are not in the tree.
 fn entries(value: &Value) -> usize {
     match value {
         Value::Array(elements) => 2 + elements.iter().map(entries).sum::<usize>(),
@@ -257,7 +254,7 @@ mod tests {
         Schema::new(schema).expect("valid schema").check_within(SMALL, instance)
     }
 
-    /// Returns schemas, with instances that match and instances that do not.
+    /// Schemas with instances that match and instances that do not.
     fn table() -> Vec<(Value, Vec<Value>)> {
         let draft = |draft: &str, mut schema: Value| {
             schema["$schema"] = json!(draft);
@@ -344,7 +341,7 @@ mod tests {
         (0..levels).fold(leaf, |inner, _| json!({ "x": inner }))
     }
 
-    /// Returns a schema with definitions `d0` to `d{levels}`, each of which refers to the next one.
+    /// Definitions `d0` to `d{levels}`, each of which refers to the next one.
     fn chain(levels: usize, last: Value, each: impl Fn(Value) -> Value) -> Value {
         let reference = |level: usize| json!({ "$ref": format!("#/$defs/d{level}") });
         let each = (0..levels).map(|level| (format!("d{level}"), each(reference(level + 1))));
@@ -476,7 +473,7 @@ mod tests {
         ] {
             assert_eq!(check(&schema, &json!({ "to": to })), Verdict::Invalid(expected.to_owned()));
         }
-        // Their matches take exponentially many steps.
+        // Matching these takes exponentially many steps.
         let text = json!("a".repeat(100));
         for pattern in [r"^(a|aa)+(?!a)\1c", r"^(?:(a|aa)\1)*c$"] {
             let pattern = json!({ "pattern": pattern });

@@ -1,4 +1,5 @@
-//! Measures build times of dependents: clean builds, the types crate alone, and the dependent alone.
+//! Measures how long packages that use the types take to build: everything from scratch, the types crate alone, and the
+//! package alone.
 
 use std::env;
 use std::fs::{self, File};
@@ -14,7 +15,7 @@ use crate::report::{Case, Goal, OURS, Section};
 use crate::rustc::{self, Unit};
 use crate::sample::median;
 
-/// Builds the consumers in turns, for the given number of rounds. `quick` is one round of the dev profile.
+/// Builds the consumers in turns, for this many rounds. `quick` is one round with the dev profile.
 pub fn run(quick: bool, rounds: usize) -> anyhow::Result<Vec<Section>> {
     fetch()?;
     let (rounds, profiles) = if quick { (1, &Profile::ALL[..1]) } else { (rounds, &Profile::ALL[..]) };
@@ -23,7 +24,7 @@ pub fn run(quick: bool, rounds: usize) -> anyhow::Result<Vec<Section>> {
         let mut costs = vec![Costs::default(); CONSUMERS.len()];
         for round in 0..rounds {
             for place in 0..CONSUMERS.len() {
-                // Rotates the order.
+                // Each round begins with another consumer, so that none always has the better place.
                 let index = (place + round) % CONSUMERS.len();
                 costs[index].add(measure(&CONSUMERS[index], profile).context(CONSUMERS[index].name)?);
             }
@@ -87,7 +88,6 @@ const fn peer(name: &'static str, revision: &'static str, features: &'static str
 }
 
 impl Consumer {
-    /// Returns a client's and a server's message.
     fn messages(&self) -> [Value; 2] {
         let mut params = json!({ "name": "add", "arguments": { "a": 2, "b": 3 } });
         let mut result = json!({ "content": [{ "type": "text", "text": "5" }], "isError": false });
@@ -125,7 +125,7 @@ impl Profile {
         }
     }
 
-    /// Returns the name of the subdirectory of the target directory.
+    /// Returns the name of the profile's folder in the target folder.
     fn folder(self) -> &'static str {
         match self {
             Self::Dev => "debug",
@@ -134,7 +134,6 @@ impl Profile {
     }
 }
 
-/// The measurements, with a figure for each round.
 #[derive(Clone, Default)]
 struct Costs {
     wall: Vec<f64>,
@@ -188,7 +187,7 @@ fn table(profile: Profile, revision: &str, costs: &[Costs]) -> Vec<Case> {
     cases
 }
 
-/// The number of builds per round for builds that take less than a second.
+/// The number of times that a round repeats a build that takes less than a second.
 const REPEATS: usize = 3;
 
 fn measure(consumer: &Consumer, profile: Profile) -> anyhow::Result<Costs> {
@@ -212,14 +211,13 @@ fn measure(consumer: &Consumer, profile: Profile) -> anyhow::Result<Costs> {
     Ok(costs)
 }
 
-/// A consumer with its own temporary target directory.
 struct Project<'a> {
     consumer: &'a Consumer,
     profile: Profile,
     target: TempDir,
 }
 
-/// The measurements of one build, in seconds.
+/// What one build took, in seconds.
 struct Build {
     wall: f64,
     cpu: f64,
@@ -256,7 +254,7 @@ impl Project<'_> {
         Ok(Build { wall, cpu, units: rustc::units(&log)? })
     }
 
-    /// Removes the build output of one package.
+    /// Removes what the build of one package has written.
     fn clean(&self, package: &str) -> anyhow::Result<()> {
         let mut cargo = cargo();
         cargo.args(["clean", "--offline", "--locked", "--quiet", "--package", package]);
@@ -264,7 +262,7 @@ impl Project<'_> {
         succeed(cargo.output()).map(drop)
     }
 
-    /// Makes the source of the dependent newer than its build output.
+    /// Makes the package's source newer than what its build has written.
     fn touch(&self) -> anyhow::Result<()> {
         let directory = self.consumer.package.trim_start_matches("consumer-");
         let path = manifest_dir().join("consumers").join(directory).join("src/main.rs");
@@ -276,7 +274,7 @@ impl Project<'_> {
     ///
     /// # Errors
     ///
-    /// Fails if a printed message differs from the original.
+    /// Returns an error if a printed message differs from the original.
     fn check(&self) -> anyhow::Result<()> {
         let codec = self.target.path().join(self.profile.folder()).join(self.consumer.codec());
         let messages = self.consumer.messages();

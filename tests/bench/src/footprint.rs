@@ -19,7 +19,6 @@ const HAND: &str = "hand";
 
 /// The goal for our size and memory, as a multiple of the official SDK's.
 const RATIO: f64 = 0.75;
-/// The limit of allocations per call.
 const ALLOCATIONS: f64 = 5.0;
 
 const MEBIBYTE: f64 = (1 << 20) as f64;
@@ -50,7 +49,6 @@ pub(crate) fn run(quick: bool, binaries: &Binaries) -> Result<Vec<Section>> {
     ])
 }
 
-/// Returns one contender for each program.
 fn programs() -> impl Iterator<Item = &'static Contender> {
     CONTENDERS.iter().filter(|contender| contender.dialect == Dialect::Handshake)
 }

@@ -1,4 +1,4 @@
-//! Measures code generation: all vendored revisions, each compared with typify, and documents of growing size.
+//! Measures code generation: all vendored revisions, each of them compared with typify, and documents of growing size.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -18,7 +18,7 @@ use crate::report::{Case, Figure, Goal, OURS, Section};
 use crate::sample::{Contender, alternate, median};
 use crate::synthetic;
 
-/// Generates in turns. `quick` takes few turns, and leaves out the document of 10,000 definitions.
+/// Generates in turns. `quick` takes few turns and leaves out the document of 10,000 definitions.
 pub fn run(quick: bool) -> anyhow::Result<Vec<Section>> {
     let workspace = Workspace::open(Some(&root()))?;
     let generated = vendored::generate(&workspace, true)?;
@@ -31,7 +31,7 @@ fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
 }
 
-/// Measures all revisions as `mcpgen generate --check` generates them, and each one compared with typify.
+/// Measures all revisions as `mcpgen generate --check` generates them, and compares each with typify.
 fn revisions(workspace: &Workspace, turns: usize) -> anyhow::Result<Section> {
     let check = || drop(black_box(Workspace::open(Some(&root())).and_then(|all| vendored::generate(&all, true))));
     let all = alternate(vec![Contender::new(OURS, check)], turns);
@@ -58,7 +58,7 @@ fn revisions(workspace: &Workspace, turns: usize) -> anyhow::Result<Section> {
     Ok(Section { name: "generation", title: "Code generation".to_owned(), cases, notes })
 }
 
-/// Measures `mcpgen diff`: two revisions, and two lists of 1,000 tools of which each has changed.
+/// Measures `mcpgen diff` with two revisions, and with two lists of 1,000 tools that all differ.
 fn review(workspace: &Workspace, turns: usize) -> anyhow::Result<Section> {
     let paths = ["2025-11-25", "2026-07-28"].map(|revision| (revision, workspace.root.join(schema_path(revision))));
     let read = || -> Result<usize, mcpgen::Error> {
@@ -92,7 +92,7 @@ fn ours(path: &Path, revision: &Revision) -> Result<usize, mcpgen::Error> {
     Ok(emit(&protocol, &options(&revision.name, None))?.values().map(String::len).sum())
 }
 
-/// Generates types with typify like its documentation does. Returns the length of the code.
+/// Generates types as typify's documentation does. Returns the length of the code.
 fn by_typify(path: &Path) -> anyhow::Result<usize> {
     let schema: schemars::schema::RootSchema = serde_json::from_slice(&fs::read(path)?)?;
     let mut space = TypeSpace::new(TypeSpaceSettings::default().with_struct_builder(false));
@@ -119,7 +119,7 @@ fn options(revision: &str, vendored: Option<String>) -> Options {
     Options { support, command: "bench".to_owned(), source: schema_path(revision), vendored }
 }
 
-/// Measures the time of each stage, summed over all revisions.
+/// Measures the time that each stage takes for all revisions together.
 fn stages(workspace: &Workspace, turns: usize) -> anyhow::Result<Section> {
     let mut times = [const { Vec::new() }; STAGES.len()];
     for _ in 0..turns {
@@ -140,7 +140,7 @@ fn stages(workspace: &Workspace, turns: usize) -> anyhow::Result<Section> {
 
 const STAGES: [&str; 4] = ["Document", "Normalised", "Protocol", "Files"];
 
-/// Runs the pipeline once. Returns the nanoseconds of each stage.
+/// Runs all stages once. Returns the nanoseconds of each.
 fn pass(schema: &[u8], revision: &str, released: bool, module: Option<String>) -> Result<[f64; 4], mcpgen::Error> {
     let options = options(revision, module);
     let (document, reading) = timed(|| Document::parse("schema.json", schema));
@@ -172,7 +172,7 @@ fn growth(quick: bool) -> anyhow::Result<Section> {
     let mut times = vec![Vec::new(); sizes.len()];
     for _ in 0..rounds {
         for ((size, schema), times) in documents.iter().zip(&mut times) {
-            // Processes the same number of definitions for each size, so that interruptions affect all sizes equally.
+            // Every size processes the same number of definitions, so that interruptions affect all sizes equally.
             let repeats = largest / size;
             let (done, took) =
                 timed(|| (0..repeats).try_for_each(|_| pass(schema, "synthetic", false, None).map(drop)));

@@ -1,4 +1,4 @@
-//! Counts instructions instead of time. The counts do not depend on other work of the machine.
+//! Counts instructions instead of time, because other work of the machine does not affect the counts.
 
 use std::env;
 use std::process::Command;
@@ -10,8 +10,8 @@ use crate::report::{Case, Goal, OURS, Section};
 
 const CONTENDERS: [&str; 4] = ["Value", "IgnoredAny", "by hand", OURS];
 
-/// The environment variable that makes this program run one piece of work, in the form
-/// `<decode or encode>/<index of the message>/<contender>/<repeats>`.
+/// The environment variable that makes this program do a single piece of work: `<decode or encode>/<index of the
+/// message>/<contender>/<repeats>`.
 const VARIABLE: &str = "MCPGEN_BENCH_COUNT";
 
 pub(crate) fn run(quick: bool) -> anyhow::Result<Vec<Section>> {
@@ -61,7 +61,7 @@ fn total(what: &str, message: usize, contender: &str, repeats: usize) -> anyhow:
     count.and_then(|count| count.parse().ok()).context("no instruction count in the output of valgrind")
 }
 
-/// Runs the work that [`VARIABLE`] names. Returns `false` if the variable is not set.
+/// Does the work that [`VARIABLE`] names. Returns `false` if the variable is not set.
 pub(crate) fn run_counted() -> anyhow::Result<bool> {
     let Ok(job) = env::var(VARIABLE) else { return Ok(false) };
     let parts: Vec<&str> = job.splitn(4, '/').collect();

@@ -122,9 +122,7 @@ fn measure(what: What, args: &Args) -> anyhow::Result<Vec<Section>> {
     }
 }
 
-/// Replaces the tables between the markers of the page.
-///
-/// Adds the markers if the page does not have them.
+/// Replaces the tables between the markers of the page. Adds the markers if the page does not have them.
 fn update(page: &Path, what: What, tables: &str) -> anyhow::Result<()> {
     let (begin, end) = markers(what);
     let text = add_markers(fs::read_to_string(page)?, what);
@@ -134,7 +132,7 @@ fn update(page: &Path, what: What, tables: &str) -> anyhow::Result<()> {
     Ok(fs::write(page, [before, &begin, tables, &end, after].concat())?)
 }
 
-/// Adds the markers of a part, if the page does not have them: after those of the nearest earlier part, or at the end.
+/// Adds the markers of a part if the page does not have them: after those of the nearest earlier part, or at the end.
 fn add_markers(mut text: String, what: What) -> String {
     let (begin, end) = markers(what);
     if !text.contains(&begin) {

@@ -9,7 +9,6 @@ use std::process::Command;
 use anyhow::Context as _;
 use serde::Serialize;
 
-/// The results of one run.
 #[derive(Debug, Serialize)]
 pub struct Report {
     pub date: String,
@@ -43,7 +42,6 @@ impl Report {
         format!("`{}`, {}: {}.\n\n{}", self.command, self.date, self.versions.join(", "), sections.join("\n"))
     }
 
-    /// Describes the missed goals.
     pub fn missed(&self) -> impl Iterator<Item = String> {
         self.sections.iter().flat_map(|section| {
             let missed = section.cases.iter().flat_map(|case| case.goals.iter().map(move |goal| (case, goal)));
@@ -53,7 +51,6 @@ impl Report {
     }
 }
 
-/// Returns the name and the locked version of a crate.
 fn locked(lock: &str, name: &str) -> Option<String> {
     let package = lock.split("[[package]]").find(|package| package.contains(&format!("name = \"{name}\"\n")))?;
     let version = package.lines().find_map(|line| line.strip_prefix("version = "))?;
@@ -63,27 +60,26 @@ fn locked(lock: &str, name: &str) -> Option<String> {
 /// The contender that the goals apply to.
 pub const OURS: &str = "mcpgen";
 
-/// One table: cases that are measured in the same way.
+/// One table, whose cases are measured in the same way.
 #[derive(Debug, Serialize)]
 pub struct Section {
-    /// The identifier of the section in report.json and in the list of missed goals.
+    /// The name of the section in report.json and in the list of missed goals.
     pub name: &'static str,
-    /// The title, in one line.
     pub title: String,
     pub cases: Vec<Case>,
     /// Explains how the figures are measured.
     pub notes: Vec<String>,
 }
 
-/// One row: several contenders at the same work.
+/// One row: several contenders that do the same work.
 #[derive(Debug, Serialize)]
 pub struct Case {
     pub name: String,
     /// `ns`, `s`, `MiB`, `allocations`, …
     pub unit: &'static str,
-    /// The contender whose figure is the base. The table shows all figures as multiples of it.
+    /// The contender that the table compares all others with.
     pub base: String,
-    /// Medians, by contender.
+    /// The medians by contender.
     pub figures: Vec<Figure>,
     pub goals: Vec<Goal>,
 }
@@ -97,7 +93,7 @@ pub struct Figure {
 /// A bound on our figure, or on its ratio to that of another contender.
 #[derive(Clone, Debug, Serialize)]
 pub struct Goal {
-    /// The other contender. `None` if the bound is on the figure itself.
+    /// The other contender, or `None` if the bound is on the figure itself.
     pub to: Option<String>,
     pub bound: Bound,
 }
@@ -118,7 +114,6 @@ impl Goal {
         Self { to: Some(to.to_owned()), bound: Bound::AtLeast(ratio) }
     }
 
-    /// The figure may be at most this.
     pub fn limit(figure: f64) -> Self {
         Self { to: None, bound: Bound::AtMost(figure) }
     }
@@ -146,8 +141,8 @@ impl Case {
         self.figures.iter().find(|figure| figure.contender == contender).map(|figure| figure.median)
     }
 
-    /// Returns the value that the goal bounds, a ratio or our figure, rounded to the two decimals that the table shows.
-    /// Returns `None` if it was not measured.
+    /// Returns the value that the goal bounds, which is a ratio or our figure, rounded to the two decimals that the
+    /// table shows. Returns `None` if it was not measured.
     fn reached(&self, goal: &Goal) -> Option<f64> {
         let ours = self.figure(OURS)?;
         let reached = match &goal.to {
@@ -178,7 +173,7 @@ impl Case {
 }
 
 impl Section {
-    /// Returns a Markdown table with the absolute figure of the base, and all figures as multiples of it.
+    /// Returns a Markdown table with the figure of the base, and all figures as multiples of it.
     pub fn markdown(&self) -> String {
         let mut contenders: Vec<&str> = Vec::new();
         for figure in self.cases.iter().flat_map(|case| &case.figures) {
@@ -212,7 +207,7 @@ impl Section {
     }
 }
 
-/// Formats a figure with its unit. Scales nanoseconds to microseconds or milliseconds.
+/// Formats a figure with its unit. Converts nanoseconds to microseconds or milliseconds.
 pub fn in_unit(figure: f64, unit: &str) -> String {
     match unit {
         "ns" if figure >= 1e6 => format!("{} ms", Short(figure / 1e6)),
@@ -221,7 +216,7 @@ pub fn in_unit(figure: f64, unit: &str) -> String {
     }
 }
 
-/// Formats a figure with three significant digits. More would only show noise.
+/// Formats a figure with three digits. More would only show noise.
 struct Short(f64);
 
 impl fmt::Display for Short {

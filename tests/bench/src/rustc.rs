@@ -1,4 +1,4 @@
-//! A rustc wrapper that records the time of each call. Cargo runs this program through `RUSTC_WRAPPER`.
+//! A rustc wrapper that records the time of each call. Cargo runs this program because of `RUSTC_WRAPPER`.
 
 use std::env;
 use std::ffi::OsString;
@@ -13,23 +13,22 @@ use nix::sys::resource::{UsageWho, getrusage};
 use nix::sys::time::TimeValLike as _;
 use serde::{Deserialize, Serialize};
 
-/// The environment variable with the path of the unit log. A process with this variable acts as the rustc wrapper.
+/// The environment variable with the path of the log. If it is set, a process acts as the rustc wrapper.
 pub const LOG: &str = "MCPGEN_BENCH_UNITS";
 
 /// One call of rustc that compiled a crate.
 #[derive(Clone, Debug, Deserialize, Serialize)]
 pub struct Unit {
-    /// The crate name passed to rustc.
     pub name: String,
-    /// Elapsed time, in seconds.
+    /// The elapsed time in seconds.
     pub wall: f64,
-    /// CPU time of rustc and the linker, in seconds.
+    /// The CPU time of rustc and the linker in seconds.
     pub cpu: f64,
 }
 
-/// Runs rustc if cargo called this program as the wrapper, and returns its exit code. Returns `None` otherwise.
+/// If cargo called this program as the wrapper, runs rustc and returns its exit code. Otherwise returns `None`.
 ///
-/// Call this before parsing the command line, which contains rustc's arguments in that case.
+/// Call this before parsing the command line, which then contains rustc's arguments.
 pub fn run_as_wrapper() -> Option<ExitCode> {
     let log = env::var_os(LOG)?;
     let code = run(Path::new(&log)).unwrap_or_else(|error| {
@@ -39,13 +38,13 @@ pub fn run_as_wrapper() -> Option<ExitCode> {
     Some(code)
 }
 
-/// Returns the recorded units, in the order in which they completed.
+/// Returns the recorded calls in the order in which they ended.
 pub fn units(log: &Path) -> anyhow::Result<Vec<Unit>> {
     let text = fs::read_to_string(log).context("reading the unit log")?;
     text.lines().map(|line| serde_json::from_str(line).context("decoding a line of the unit log")).collect()
 }
 
-/// Returns the CPU time so far of all child processes that have exited, including their descendants.
+/// Returns the CPU time of all child processes that have ended, including their children.
 pub fn children_cpu() -> anyhow::Result<Duration> {
     let usage = getrusage(UsageWho::RUSAGE_CHILDREN).context("reading the CPU time of child processes")?;
     let microseconds = (usage.user_time() + usage.system_time()).num_microseconds();
@@ -70,14 +69,14 @@ fn run(log: &Path) -> anyhow::Result<ExitCode> {
     Ok(code(status))
 }
 
-/// Returns the name of the crate, or `None` if cargo only queries rustc.
+/// Returns the name of the crate, or `None` if cargo only asks rustc for information.
 fn crate_name(arguments: &[OsString]) -> Option<String> {
     let at = arguments.iter().position(|argument| argument == "--crate-name")?;
     let name = arguments.get(at + 1)?.to_str()?;
     (name != "___").then(|| name.to_owned())
 }
 
-/// Appends a unit to the log, in a single write because processes append concurrently.
+/// Appends a call to the log. Makes a single write, because several processes append at the same time.
 fn record(log: &Path, unit: &Unit) -> anyhow::Result<()> {
     let line = serde_json::to_string(unit)? + "\n";
     let mut file = OpenOptions::new().create(true).append(true).open(log).context("opening the unit log")?;

@@ -2,7 +2,6 @@
 
 use std::time::{Duration, Instant};
 
-/// A contender and the work to measure.
 pub struct Contender<'a> {
     pub name: String,
     pub work: Box<dyn FnMut() + 'a>,
@@ -14,16 +13,15 @@ impl<'a> Contender<'a> {
     }
 }
 
-/// The length of one turn of a contender.
 const TURN: Duration = Duration::from_millis(2);
 
-/// Returns the median time that each contender takes for its work, in nanoseconds, over the given number of turns.
+/// Returns the median time that each contender takes for its work over this many turns, in nanoseconds.
 pub fn alternate(mut contenders: Vec<Contender<'_>>, turns: usize) -> Vec<(String, f64)> {
     let repeats: Vec<u32> = contenders.iter_mut().map(|contender| calibrate(&mut contender.work)).collect();
     let mut times = vec![Vec::with_capacity(turns); contenders.len()];
     for turn in 0..turns {
         for place in 0..contenders.len() {
-            // Rotates the order.
+            // Each turn begins with another contender, so that none always has the better place.
             let index = (place + turn) % contenders.len();
             let began = Instant::now();
             for _ in 0..repeats[index] {
@@ -35,7 +33,7 @@ pub fn alternate(mut contenders: Vec<Contender<'_>>, turns: usize) -> Vec<(Strin
     contenders.into_iter().zip(times).map(|(contender, times)| (contender.name, median(times))).collect()
 }
 
-/// Returns how often the work fits into a turn. This also warms up the work.
+/// Returns how many times the work fits into a turn. This also warms up the work.
 fn calibrate(work: &mut dyn FnMut()) -> u32 {
     let mut repeats = 1;
     loop {

@@ -1,11 +1,11 @@
-//! Generates schemas of any size, whose structure does not depend on the size.
+//! Makes schemas of any size, whose structure does not depend on the size.
 
 use serde_json::{Map, Value, json};
 
-/// The pattern of definitions repeats after this number.
+/// The number of definitions after which their kinds repeat.
 const PERIOD: usize = 10;
 
-/// Returns a document with `size` definitions, not counting the two unions of requests.
+/// Returns a document with `size` definitions and two unions of requests.
 pub fn schema(size: usize) -> Vec<u8> {
     let mut definitions: Map<String, Value> = (0..size).map(|index| (name(index), definition(index))).collect();
     // Client and server send half of the requests each.
@@ -18,7 +18,7 @@ pub fn schema(size: usize) -> Vec<u8> {
     document.to_string().into_bytes()
 }
 
-/// The number of definitions in a group. Definitions refer only to others of their group.
+/// The number of definitions in a group. Definitions only refer to others of their group.
 const CHAIN: usize = 100;
 
 const REQUEST: usize = 9;
@@ -71,7 +71,7 @@ fn request(index: usize, first: usize) -> Value {
     })
 }
 
-/// Returns an object with a tag and members of all kinds, which refers to previous definitions.
+/// Returns an object with a tag and members of all kinds, which refers to earlier definitions.
 fn thing(index: usize, digit: usize) -> Value {
     let first = index - digit;
     let mut properties = json!({
@@ -103,7 +103,7 @@ fn reference(index: usize) -> Value {
     json!({ "$ref": format!("#/$defs/{}", name(index)) })
 }
 
-/// Returns a list of tools with eight arguments each, of which one has the given type.
+/// Returns a list of tools with eight arguments each, one of which has this type.
 pub fn tools(count: usize, kind: &str) -> Vec<u8> {
     let tool = |index: usize| {
         json!({

@@ -1,4 +1,4 @@
-//! Calls bindings on a server in memory, whose results are right and wrong.
+//! Calls bindings on a server in memory that returns valid and invalid results.
 
 use mcpgen_bindings_test::shapes::{self, SearchArguments, search_arguments};
 use mcpgen_sdk::client::ToolFailed;
@@ -7,7 +7,7 @@ use mcpgen_types::v2026_07_28::{CallToolRequest, CallToolResult, InputRequiredOr
 use mcpgen_types::{ErrorObject, JsonObject, Value};
 use serde_json::json;
 
-/// Connects to a server whose tools return this result. The result's text has the arguments.
+/// Connects to a server whose tools return this result. Its text contains the arguments.
 async fn client(result: Value) -> Client {
     let router = Router::new().request::<CallToolRequest>(move |_, params| {
         let result = result.clone();
@@ -31,7 +31,6 @@ async fn client(result: Value) -> Client {
     Client::builder("client", "1").connect(incoming, outgoing).await.expect("connected")
 }
 
-/// The arguments as JSON.
 const ARGUMENTS: &str = r#"{"query":"mcp"}"#;
 
 fn search() -> SearchArguments {

@@ -20,7 +20,7 @@ use mcpgen_types::v2026_07_28::{
 };
 use mcpgen_types::{ErrorCode, ErrorObject};
 
-/// The folder of the lock file of published servers, below this package.
+/// The folder with the lock file of the published servers, relative to this package.
 const SERVERS: &str = "../../runtime/probe/tests/servers";
 
 fn text(result: &CallToolResult) -> &str {
@@ -76,11 +76,11 @@ async fn calls_each_tool_of_server_everything() -> Result<(), Box<dyn std::error
     let query = tools::simulate_research_query(&client, &SimulateResearchQueryArguments::new("MCP")).await?;
     assert!(text(&query).starts_with("# Research Report: MCP"), "{query:?}");
 
-    // The list has no other tools.
+    // These are all tools of the list.
     let listed = client.tools().await?;
     assert_eq!(listed.iter().map(|tool| tool.name.as_str()).collect::<BTreeSet<_>>(), called);
 
-    // The server rejects what the types accept.
+    // The server rejects a value that the types accept.
     let failed = tools::gzip_file_as_resource(&client, &file.with_data("ftp://example.com/x")).await;
     let failed = failed.expect_err("the server rejects it");
     let is_rejected = failed.downcast_ref::<ToolFailed>().is_some() || matches!(failed, CallError::ErrorResponse(_));
@@ -89,7 +89,7 @@ async fn calls_each_tool_of_server_everything() -> Result<(), Box<dyn std::error
     Ok(())
 }
 
-/// The task asks the user a question, which the server sends in connection with the request for the result.
+/// The task asks the user a question, which the server sends together with the request for the result.
 #[tokio::test]
 async fn answers_the_question_of_a_task() -> Result<(), Box<dyn std::error::Error>> {
     let Some(command) = servers::command("everything", &[]) else { return Ok(()) };
@@ -111,7 +111,7 @@ async fn answers_the_question_of_a_task() -> Result<(), Box<dyn std::error::Erro
     Ok(())
 }
 
-/// The count is limited by the schema.
+/// The schema limits the count.
 fn get_resource_links(count: i64) -> Result<GetResourceLinksArguments, mcpgen_types::Error> {
     mcpgen_types::from_value(serde_json::json!({ "count": count }))
 }

@@ -1,4 +1,4 @@
-//! The function of a tool returns a type of its own, without `Structured`.
+//! The function of a tool returns its struct without `Structured`.
 
 use mcpgen_sdk::prelude::*;
 use schemars::JsonSchema;

@@ -1,1 +1,1 @@
-//! Has no code: `cases` are programs that do not compile, and `tests` compares their errors with snapshots.
+//! Has no code. The programs in `cases` do not compile, and `tests` compares their errors with snapshots.

@@ -3,7 +3,7 @@
 use std::io::Write as _;
 use std::process::Command;
 
-/// The release of rustc that has made the snapshots. Others format errors differently, so the test is skipped with them.
+/// The release of rustc that made the snapshots. Others format errors differently, so the test is skipped with them.
 const RUSTC: &str = "1.95.0";
 
 #[test]

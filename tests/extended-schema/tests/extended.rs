@@ -1,4 +1,4 @@
-//! Tests a module that extends a revision: which types are shared, and a server and clients that use it.
+//! Tests a module that extends a revision: which types they share, and a server and clients that use the module.
 
 use std::any::TypeId;
 
@@ -106,7 +106,7 @@ fn new_messages_belong_to_the_revision() {
     assert_eq!(acme::CallToolRequest::VERSION, Revision::V2026_07_28.version());
 }
 
-/// Connects a client to a server with only a router of the module's types. The server sends ratings to `ratings`.
+/// Connects a client to a server that has only a router with the module's types. The server sends ratings to `ratings`.
 async fn connect(ratings: mpsc::UnboundedSender<u64>) -> Client {
     let router = Router::new()
         .request::<acme::SearchToolsRequest>(|_, params| async move {

@@ -1,4 +1,4 @@
-//! Dispatches arbitrary bytes as messages to a server or a client.
+//! Sends arbitrary bytes as messages to a server or a client.
 
 #![no_main]
 

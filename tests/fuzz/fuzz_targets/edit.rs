@@ -1,4 +1,4 @@
-//! Decodes edited valid documents.
+//! Decodes valid documents after editing them.
 
 #![no_main]
 

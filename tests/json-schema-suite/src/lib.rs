@@ -1,4 +1,4 @@
-//! Modules generated from the groups of the JSON-Schema-Test-Suite, and from the schemas of MCP's extensions.
+//! Modules generated from the groups of the JSON-Schema-Test-Suite and from the schemas of MCP's extensions.
 
 #![deny(warnings, missing_docs)]
 #![allow(missing_debug_implementations, reason = "no test prints these types")]
@@ -9,31 +9,31 @@ use mcpgen_types::codec::{Decode, Encode};
 include!(concat!(env!("OUT_DIR"), "/modules.rs"));
 include!(concat!(env!("OUT_DIR"), "/registry.rs"));
 
-/// A group of tests, with the generated type of its schema.
+/// A group of tests, and the generated type of its schema.
 pub struct Group {
-    /// The file.
+    /// The path of the file.
     pub file: &'static str,
     /// The index of the group in the file.
     pub index: usize,
-    /// The dialect of groups in the same folder, unless a schema declares another one.
+    /// The dialect of the groups in this folder. A schema may declare another one.
     pub dialect: &'static str,
-    /// Decodes a document, and encodes it again.
+    /// Decodes a document and encodes it again.
     pub decode: fn(&str) -> Result<String, String>,
 }
 
-/// A definition of an extension, with its generated type.
+/// A definition of an extension, and its generated type.
 pub struct Definition {
-    /// The file.
+    /// The path of the file.
     pub file: &'static str,
     /// The name of the definition.
     pub name: &'static str,
-    /// Its JSON pointer.
+    /// The JSON pointer of the definition.
     pub pointer: &'static str,
-    /// The index of its type in the model.
+    /// The index of the type in the model.
     pub id: usize,
-    /// Whether it contains a union whose decision can reject what `anyOf` accepts.
+    /// Whether the type contains a union whose decision can reject what `anyOf` accepts.
     pub overlapping: bool,
-    /// Decodes a document, and encodes it again.
+    /// Decodes a document and encodes it again.
     pub decode: fn(&str) -> Result<String, String>,
 }
 

@@ -1,5 +1,5 @@
-//! Compares the generated types of MCP's extensions with a published validator, on random documents, and with the
-//! examples of the server card. `MCPGEN_INSTANCES` is the number of documents for each definition, by default 200.
+//! Compares the generated types of MCP's extensions with a published validator, for random documents and for the
+//! examples of the server card. `MCPGEN_INSTANCES` is the number of documents per definition, by default 200.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -11,13 +11,12 @@ use serde_json::Value;
 #[path = "../../../codegen/tests/support/documents.rs"]
 mod documents;
 
-/// The number of compared definitions and documents of a file.
 #[derive(Debug, Default)]
 struct Tally {
     definitions: usize,
     valid: usize,
     not_valid: usize,
-    /// Documents that are valid but rejected by the decision of a union.
+    /// Valid documents that the decision of a union rejects.
     decided: usize,
 }
 

@@ -55,7 +55,7 @@ fn constants_determine_messages() {
     assert_eq!((request::<NextRequest>(), notification::<StoppedEvent>()), ("next", "stopped"));
 }
 
-/// The value may be valid or not, so neither `not` nor another alternative decides it.
+/// Whether the value is valid is unknown, so neither `not` nor another alternative decides it.
 #[test]
 fn a_pattern_that_takes_too_many_steps_is_an_error() {
     use types::draft2020_12_patterns_1::Root;
@@ -85,7 +85,7 @@ fn a_pattern_that_takes_too_many_steps_is_an_error() {
         error.to_string(),
         "Root: pattern: pattern too expensive: \"^(a+)+\\\\1$\" takes too many steps; shorten the text, or simplify the pattern"
     );
-    // All patterns of a document share its steps.
+    // All patterns of a document together may take a limited number of steps.
     let cheap = "a".repeat(12);
     let one = format!(r#"{{"pattern":"{cheap}!"}}"#);
     let error = from_str::<Root>(&one).expect_err("it does not match");

@@ -1,4 +1,4 @@
-//! Checks that the generated types accept what the suite accepts, are lossless, and agree with `mcpgen::validate`.
+//! Checks that the generated types accept what the suite accepts, lose no data, and agree with `mcpgen::validate`.
 
 use mcpgen::{Document, ReadOptions};
 use mcpgen_json_schema_suite::GROUPS;

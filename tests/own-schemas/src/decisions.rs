@@ -1,5 +1,5 @@
-//! The rules that select the member of each overlapping union in our schemas. Written by hand from the schemas alone,
-//! like those of the official revisions.
+//! The rules that decide the overlapping unions in our schemas. Written by hand from the schemas alone, as for the
+//! official revisions.
 
 use mcpgen_proof::decisions::Guard::{self, Absent, OneOf, Present, Type};
 use mcpgen_proof::decisions::{Decision, Member, Rule};

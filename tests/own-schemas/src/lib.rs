@@ -1,7 +1,7 @@
 //! Modules generated from schemas that use everything the generator's grammar accepts.
 //!
-//! The official revisions use only a part of that grammar. These schemas define no real protocol: they test the
-//! generator on schemas that future revisions may contain.
+//! The official revisions use only a part of that grammar. These schemas belong to no real protocol. They test what
+//! future revisions may contain.
 
 #![deny(warnings, missing_docs)]
 

@@ -1,4 +1,4 @@
-//! The definitions of all schemas, with functions that decode, encode and build their Rust types.
+//! The definitions of all schemas, with functions that decode, encode and build values of their types.
 
 use mcpgen_proof::registry::{Entry, argument, insert_extra, optional};
 use mcpgen_types::Error;

@@ -1,4 +1,4 @@
-//! Checks that decoding does not leak memory: the initial values of fields are dropped, or own no memory.
+//! Checks that decoding does not leak memory: the initial values of fields are dropped or have nothing to free.
 
 use mcpgen_own_schemas::registry::REGISTRY;
 use mcpgen_proof::judge::fixed_up;
@@ -13,7 +13,7 @@ static HEAP: PeakAlloc = PeakAlloc;
 const SEED: u64 = 20_261_123;
 const DOCUMENTS: u64 = 12;
 
-/// Returns the proof for `schemas/NAME.json`, or for the official revision of this name.
+/// Returns the proof for `schemas/NAME.json`, or for the official revision with this name.
 fn proof(name: &str) -> Proof {
     match std::fs::read_to_string(format!("{}/schemas/{name}.json", env!("CARGO_MANIFEST_DIR"))) {
         Ok(text) => {

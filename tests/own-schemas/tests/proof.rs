@@ -1,5 +1,5 @@
-//! Compares the types generated from our schemas with the judge, like `tests/proof/tests/it/proof.rs` does for the official
-//! revisions.
+//! Compares the types generated from our schemas with the judge, as `tests/proof/tests/it/proof.rs` does for the
+//! official revisions.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
@@ -9,14 +9,13 @@ use mcpgen_proof::settings::setting;
 use mcpgen_proof::{Kind, Proof, Tally, json_equal};
 use serde_json::Value;
 
-/// The number of instances per definition and kind. Set `MCPGEN_INSTANCES` to change it.
+/// The number of instances per definition and kind.
 fn count() -> u64 {
     setting("MCPGEN_INSTANCES", 75, 300)
 }
 
 const SEED: u64 = 20_261_121;
 
-/// Reads the schema `schemas/NAME.json`.
 fn schema(name: &str) -> Value {
     let path = format!("{}/schemas/{name}.json", env!("CARGO_MANIFEST_DIR"));
     let text = std::fs::read_to_string(&path).unwrap_or_else(|error| panic!("{path}: {error}"));

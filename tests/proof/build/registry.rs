@@ -1,13 +1,13 @@
-//! Writes registries: the definitions of a schema, with functions that decode, encode and build them. Shared by the
-//! build scripts of `mcpgen-proof` and `mcpgen-own-schemas`.
+//! Writes registries: the definitions of a schema, with functions that decode, encode and build their values. The build
+//! scripts of `mcpgen-proof` and `mcpgen-own-schemas` share this file.
 //!
-//! Uses the generator's model only for names and the kinds of members. The judge alone decides which documents are
+//! The generator's model provides only the names and the kinds of members. The judge alone decides which documents are
 //! valid.
 
 use mcpgen_model::{Content, CoreType, Json, Member, Origin, Protocol, Rest, Shape, Struct, Type, TypeId};
 
 /// Returns the entries of one schema, whose types are in the Rust module `path`, and the functions that the entries
-/// refer to.
+/// call.
 pub(crate) fn entries(protocol: &Protocol, origin: &str, path: &str) -> (String, String) {
     let (mut entries, mut builders) = (String::new(), String::new());
     let module = path.rsplit("::").next().unwrap_or(path);
@@ -31,8 +31,7 @@ pub(crate) fn entries(protocol: &Protocol, origin: &str, path: &str) -> (String,
     (entries, builders)
 }
 
-/// Returns a function that builds a value from the members of a document, using only `new`, the setters and
-/// `extra.insert`.
+/// Returns the code of a function that builds a value from a document, with only `new`, the setters and `extra.insert`.
 fn builder(protocol: &Protocol, id: TypeId, name: &str, path: &str, body: &Struct) -> String {
     let is_argument = |member: &Member| {
         member.required && matches!(member.content, Content::Value(_)) && !has_default(protocol, member)
@@ -77,7 +76,7 @@ fn builder(protocol: &Protocol, id: TypeId, name: &str, path: &str, body: &Struc
     code
 }
 
-/// Returns whether `new` sets the member to its default, so that the member is not an argument of `new`.
+/// Returns whether `new` sets the member to its default, and so does not take it as an argument.
 fn has_default(protocol: &Protocol, member: &Member) -> bool {
     let (Content::Value(content), Some(default)) = (&member.content, &member.default) else { return false };
     match (protocol.follow(content), default) {

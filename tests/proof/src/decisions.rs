@@ -1,8 +1,9 @@
-//! Hand-written tables that complement the released schemas.
+//! Tables written by hand that complement the released schemas.
 //!
-//! [`FIXUPS`] repairs mistakes in the schemas. [`decisions`] determines to which member of an overlapping union a
-//! document belongs. [`repeated`] lists the definitions that inline schemas repeat. These tables are written from the schemas alone. The generator has separate tables, and the tests
-//! prove that they agree. An `at` is a JSON pointer below the schema's definitions, without the leading slash.
+//! [`FIXUPS`] repairs mistakes in the schemas. [`decisions`] determines which member of an overlapping union a document
+//! belongs to. [`repeated`] lists the definitions that inline schemas repeat. These tables were written from the
+//! schemas alone. The generator has separate tables, and the tests prove that they agree. An `at` is a JSON pointer
+//! below the schema's definitions, without the leading slash.
 
 /// The released revisions, oldest first.
 pub const REVISIONS: [&str; 5] = ["2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25", "2026-07-28"];
@@ -19,7 +20,7 @@ pub struct Fixup {
     pub revisions: &'static [&'static str],
     /// The repaired place.
     pub at: &'static str,
-    /// The expected value before the repair, as JSON text, or `None` if the place must be empty.
+    /// The expected value before the repair as JSON text, or `None` if there must be no value.
     pub expected: Option<&'static str>,
     /// The value after the repair, as JSON text.
     pub becomes: &'static str,
@@ -81,18 +82,18 @@ pub const FIXUPS: &[Fixup] = &[
 /// The expected value of a fixup that replaces any value.
 pub const ANYTHING: &str = r#""anything""#;
 
-/// An inline schema that repeats a definition of the extension or of the revision that it extends.
+/// An inline schema that repeats a definition of the extension itself or of the revision that it extends.
 #[derive(Debug, Clone, Copy)]
 pub enum Repeated {
-    /// Each inline object with exactly these members. `type=text` is a constant.
+    /// Every inline object with exactly these members. `type=text` is a constant.
     Object(&'static [&'static str]),
-    /// Each union of exactly these definitions.
+    /// Every union of exactly these definitions.
     Union(&'static [&'static str]),
     /// The schema at this place.
     At(&'static str),
 }
 
-/// The definitions that inline schemas of an extension repeat, from the innermost to the outermost.
+/// Returns the definitions that inline schemas of an extension repeat, from the innermost to the outermost.
 #[must_use]
 pub fn repeated(extension: &str) -> &'static [(&'static str, Repeated)] {
     match extension {
@@ -157,33 +158,33 @@ const SIZES: &str = r#"{"type": "object", "properties": {
 }}"#;
 
 /// The rules that decide an overlapping union. The first rule whose guards all hold names a member, and the union
-/// accepts a document if and only if that member accepts it. If no rule matches, the union rejects the document.
+/// accepts the document if that member accepts it. If no rule matches, the union rejects the document.
 #[derive(Debug, Clone, Copy)]
 pub struct Decision {
-    /// The schema that holds the `anyOf`.
+    /// The schema that has the `anyOf`.
     pub at: &'static str,
-    /// The ordered rules.
+    /// The rules, in order.
     pub rules: &'static [Rule],
 }
 
 impl Decision {
-    /// Returns whether one member absorbs all others, because it accepts every document that they accept.
+    /// Returns whether one member accepts every document that the others accept, so that it absorbs them.
     #[must_use]
     pub fn absorbs(&self) -> bool {
         matches!(self.rules, [Rule { when: [], .. }])
     }
 }
 
-/// A rule: if all guards hold, the document belongs to this member.
+/// A rule: if all guards hold, the document belongs to the member.
 #[derive(Debug, Clone, Copy)]
 pub struct Rule {
-    /// The conditions. A rule without conditions always matches.
+    /// The guards. A rule without guards always matches.
     pub when: &'static [Guard],
     /// The member that the rule chooses.
     pub member: Member,
 }
 
-/// A condition on the document. The steps of a path are separated by dots, and a number is an index into an array.
+/// A condition on the document. Dots separate the steps of a path, and a number is an index into an array.
 #[derive(Debug, Clone, Copy)]
 pub enum Guard {
     /// The path has a value, which may be `null`.
@@ -201,7 +202,7 @@ pub enum Guard {
 pub enum Member {
     /// The member that is a `$ref` to this definition.
     Ref(&'static str),
-    /// The member at this index, for members that are not references.
+    /// The member at this index, if it is not a reference.
     Nth(usize),
 }
 
@@ -224,7 +225,7 @@ const fn decision(at: &'static str, rules: &'static [Rule]) -> Decision {
 ///
 /// # Panics
 ///
-/// Panics if the revision is not released and not an extension.
+/// Panics if the argument is neither.
 #[must_use]
 pub fn decisions(revision: &str) -> &'static [Decision] {
     match revision {

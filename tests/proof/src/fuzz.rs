@@ -1,6 +1,6 @@
 //! Checks how the types decode arbitrary bytes.
 //!
-//! The fuzz targets in `tests/fuzz` and the test of the committed corpus call only [`run`], [`run_edited`],
+//! The fuzz targets in `tests/fuzz` and the test of the committed corpus only call [`run`], [`run_edited`],
 //! [`run_dispatch`] and [`run_json`]. Every panic is a finding.
 
 mod dispatch;
@@ -21,10 +21,10 @@ use crate::{Proof, json_equal, whole};
 pub use dispatch::run_dispatch;
 pub use edit::edited;
 
-/// The maximum length of an error message, for any document.
+/// The maximum length of an error message, whatever the document is.
 pub const LONGEST_ERROR: usize = 1000;
 
-/// Decodes a document: the first two bytes name a [target](target_of), the others are the document.
+/// Decodes a document: the first two bytes name a [target](target_of), and the others are the document.
 ///
 /// # Panics
 ///
@@ -35,7 +35,7 @@ pub fn run(data: &[u8]) {
     }
 }
 
-/// Decodes an edited document: the bytes choose a target, one of its documents, and [edits](edited) of the document.
+/// Decodes an edited document: the bytes choose a target, one of its documents, and the [edits](edited).
 ///
 /// # Panics
 ///
@@ -61,15 +61,15 @@ fn assert_correct(target: &Target, document: &[u8]) {
     }
 }
 
-/// A type that documents are decoded to: the type of a definition, or an envelope.
+/// A type that documents are decoded as: the type of a definition, or an envelope.
 pub struct Target {
-    /// The decoding functions of the type. For an envelope, `definition` is the name of its Rust type.
+    /// The functions that decode the type. For an envelope, `definition` is the name of its Rust type.
     pub entry: &'static Entry,
-    /// The sender of the envelope: `Client` or `Server`.
+    /// Who sends the envelope: `Client` or `Server`.
     pub side: Option<&'static str>,
 }
 
-/// Returns all targets. The targets of a new revision come last, so that the files of the corpus keep their meaning.
+/// Returns all targets. Those of a new revision must come last, so that the files of the corpus keep their meaning.
 pub fn targets() -> &'static [Target] {
     static TARGETS: OnceLock<Vec<Target>> = OnceLock::new();
     TARGETS.get_or_init(|| {
@@ -92,7 +92,7 @@ macro_rules! envelopes {
     };
 }
 
-/// The envelopes with their senders.
+/// The envelopes, each with its sender.
 pub const ENVELOPES: &[(&str, Entry)] = envelopes! {
     "2024-11-05": v2024_11_05,
     "2025-03-26": v2025_03_26,
@@ -101,7 +101,7 @@ pub const ENVELOPES: &[(&str, Entry)] = envelopes! {
     "2026-07-28": v2026_07_28,
 };
 
-/// The first character in the names of targets, and the number of possible characters.
+/// The first character that the names of targets use, and the number of possible characters.
 const DIGITS: (u8, usize) = (b'!', 94);
 
 /// Returns the target that the first two bytes name, and the remaining bytes.
@@ -113,7 +113,7 @@ pub fn target_of(data: &[u8]) -> Option<(&'static Target, &[u8])> {
     Some((&targets()[index % targets().len()], rest))
 }
 
-/// Returns the name of the target with this index, which consists of two printable characters.
+/// Returns the name of the target with this index: two printable characters.
 ///
 /// # Panics
 ///
@@ -133,12 +133,12 @@ impl std::fmt::Display for Target {
 }
 
 impl Target {
-    /// Returns whether the type accepts the document, after checking that it handles the document correctly.
+    /// Returns whether the type accepts the document, and checks that it handles the document correctly.
     ///
     /// # Errors
     ///
-    /// Returns an error if the decoding functions disagree, if the encoded document differs or decodes to a different
-    /// value, or if the judge disagrees.
+    /// Returns an error if the decoding functions disagree, if encoding changes the document or the value, or if the
+    /// judge disagrees.
     pub fn check(&self, document: &[u8]) -> Result<bool, String> {
         let decoded = self.decode_all_ways(document)?;
         let Ok(text) = std::str::from_utf8(document) else {
@@ -158,14 +158,15 @@ impl Target {
             Err(_) if decoded.is_err() => {}
             // The judge cannot check documents with duplicate keys.
             Err(error) if error.to_string().contains("duplicate key") => {}
-            // The result in an envelope stays undecoded.
+            // An envelope does not decode its result.
             Err(_) if self.side.is_some() => {}
             Err(error) => return Err(format!("accepts invalid JSON: {error}")),
         }
         Ok(decoded.is_ok())
     }
 
-    /// Decodes the document with all functions for text, which must return the same result or the same error message.
+    /// Decodes the document with every function that takes text. All must return the same result or the same error
+    /// message.
     fn decode_all_ways(&self, document: &[u8]) -> Result<Result<String, Error>, String> {
         let Entry { text, bytes, reader, .. } = self.entry;
         let utf8 = |bytes: Vec<u8>| String::from_utf8(bytes).map_err(|error| error.to_string());
@@ -186,7 +187,7 @@ impl Target {
         }
     }
 
-    /// Compares the type with the judge on the document as a value.
+    /// Compares the type with the judge, for the document as a value.
     fn check_value(&self, document: &Value, text_accepted: bool) -> Result<(), String> {
         let recoded = self.entry.recode(document);
         if recoded.is_ok() != text_accepted {

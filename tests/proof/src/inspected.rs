@@ -1,4 +1,4 @@
-//! Converts reports of `mcpgen inspect` into the rules of the judge.
+//! Converts reports of `mcpgen inspect` to rules for the judge.
 
 use crate::judge::{Condition, Rule};
 use mcpgen::Protocol;
@@ -17,7 +17,8 @@ pub fn inspected(protocol: &Protocol) -> Value {
     report
 }
 
-/// Returns the generator's rules for a union in the report, or `None` if the schema's `anyOf` lacks one of its members.
+/// Returns the generator's rules for a union in the report, or `None` if the schema's `anyOf` lacks a member that they
+/// choose.
 #[must_use]
 pub fn rules(union: &Value, members: &[Value]) -> Option<Vec<Rule>> {
     let rule = |guard: &Value| {
@@ -38,8 +39,8 @@ fn condition(condition: &Value) -> Condition {
     }
 }
 
-/// Returns the index of a member in the schema's `anyOf`: by name, by position if the member is not a reference, or else
-/// by its JSON type.
+/// Returns the index of a member in the schema's `anyOf`: by its name, by its position if it is not a reference, or by
+/// its JSON type.
 fn member(union: &Value, name: &str, members: &[Value]) -> Option<usize> {
     let by_name = || members.iter().position(|member| reference(member) == Some(name));
     let by_position = || {
@@ -60,7 +61,7 @@ fn member(union: &Value, name: &str, members: &[Value]) -> Option<usize> {
     by_name().or_else(by_position).or_else(by_type)
 }
 
-/// Returns the name of the definition that a schema refers to, or `None` if it is not a reference.
+/// Returns the definition that a schema refers to, or `None` if the schema is not a reference.
 #[must_use]
 pub fn reference(schema: &Value) -> Option<&str> {
     schema["$ref"].as_str()?.rsplit('/').next()

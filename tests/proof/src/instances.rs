@@ -1,9 +1,8 @@
 //! Makes documents from a schema alone.
 //!
-//! [`Instances::valid`] makes documents that the schema should accept, including unusual ones.
-//! [`Instances::near_miss`] breaks such a document at one place. Neither is guaranteed: only the
-//! [judge](crate::judge) decides whether a document is valid. The seed, the definition and an index identify a
-//! document, so that it can be reproduced.
+//! [`Instances::valid`] makes documents that the schema should accept, including unusual ones. [`Instances::near_miss`]
+//! breaks such a document in one place. There is no guarantee: only the [judge](crate::judge) decides whether a
+//! document is valid. The seed, the definition and an index determine a document, so that it can be made again.
 
 mod build;
 mod pattern;
@@ -79,7 +78,7 @@ pub const ASSERTIONS: &[&str] = &[
     "type",
 ];
 
-/// Annotations: keywords that do not restrict documents.
+/// Keywords that do not restrict documents.
 const ANNOTATIONS: &[&str] = &[
     "$comment",
     "$id",
@@ -103,14 +102,14 @@ pub struct Instances {
     seed: u64,
 }
 
-/// A schema with data that is looked up often.
+/// A schema with data that is often looked up.
 struct Source {
     schema: Value,
-    /// All member names in the schema. Names that are known elsewhere are the most useful unknown members.
+    /// All member names in the schema. The most useful unknown members are those whose names are known elsewhere.
     names: Vec<String>,
     /// Names that unknown members must not have.
     reserved: BTreeSet<String>,
-    /// The JSON pointers of the schemas, by the addresses of the schemas.
+    /// The JSON pointers of the schemas by their addresses.
     pointers: HashMap<usize, String>,
 }
 
@@ -196,7 +195,8 @@ impl Instances {
         Sample { value, visited: visited.collect() }
     }
 
-    /// Makes a document that the definition should reject for a single reason, or `None` if it rejects nothing.
+    /// Makes a document that the definition should reject for a single reason. Returns `None` if the definition rejects
+    /// nothing.
     #[must_use]
     pub fn near_miss(&self, definition: &str, index: u64) -> Option<(Value, Violation)> {
         let pointer = self.pointer(definition);
@@ -229,7 +229,7 @@ impl Instances {
 }
 
 /// Returns the JSON pointer of a schema with a keyword that instances do not support, and the keyword. Returns `None`
-/// if instances support the whole schema.
+/// if they support the whole schema.
 #[must_use]
 pub fn unsupported(schema: &Value) -> Option<(String, String)> {
     let supported = |keyword: &str| KEYWORDS.contains(&keyword) || ANNOTATIONS.contains(&keyword);
@@ -248,7 +248,7 @@ pub fn member_names(schema: &Value) -> BTreeSet<String> {
     properties.flat_map(Map::keys).cloned().collect()
 }
 
-/// Returns the schema with references as JSON pointers and, for draft-07, without siblings of references.
+/// Returns the schema with references as JSON pointers and, for draft-07, without the keywords beside references.
 fn with_plain_references(schema: &Value) -> Value {
     let mut plain = schema.clone();
     for pointer in subschemas(schema) {
@@ -262,7 +262,7 @@ fn with_plain_references(schema: &Value) -> Value {
         if definitions_keyword(schema) == "definitions" {
             keywords.clear();
         }
-        // Covers only the escapes that our schemas use.
+        // Our schemas use only these escapes.
         let target = [("%3C", "<"), ("%3E", ">"), ("%20", " "), ("%25", "%")]
             .iter()
             .fold(target, |target, (escaped, character)| target.replace(escaped, character));

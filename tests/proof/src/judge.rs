@@ -1,8 +1,8 @@
-//! The judge: a published JSON Schema validator, applied to the schemas as the project interprets them.
+//! The judge: a published JSON Schema validator, with the schemas as this project understands them.
 //!
-//! Four rewrites from JSON to JSON are applied to an official schema before it is compiled: references in place of inline
-//! schemas that repeat a definition, the fixups, the decisions of overlapping unions as `if`/`then`/`else`, and the
-//! documented bounds of `integer`. The generator is not involved.
+//! Before a schema is compiled, the judge rewrites its JSON in four ways. References replace inline schemas that repeat
+//! a definition. The fixups are applied. The decisions of overlapping unions become `if`/`then`/`else`. Each `integer`
+//! gets its documented bounds. The generator is not involved.
 
 use crate::decisions::{ANYTHING, Decision, FIXUPS, Guard, Member, REVISIONS, Repeated, decisions, repeated};
 use jsonschema::{Draft, Validator};
@@ -24,13 +24,13 @@ impl Judge {
     ///
     /// # Panics
     ///
-    /// Panics if the schema is not the one that the tables were written for.
+    /// Panics if the tables were written for another schema.
     #[must_use]
     pub fn for_revision(revision: &str, schema: &Value) -> Judge {
         Judge::with_decisions(&fixed_up(revision, schema), decisions(revision))
     }
 
-    /// Creates a judge of a repaired schema with only these decisions. Every other union remains an `anyOf`.
+    /// Creates a judge of a repaired schema with only these decisions. Other unions remain an `anyOf`.
     ///
     /// # Panics
     ///
@@ -50,7 +50,7 @@ impl Judge {
     ///
     /// # Panics
     ///
-    /// Panics if one of the pointers does not refer to a union.
+    /// Panics if there is no union at one of the pointers.
     #[must_use]
     pub fn decided(schema: &Value, mut unions: Vec<(String, Vec<Rule>)>) -> Judge {
         let mut schema = schema.clone();
@@ -64,7 +64,7 @@ impl Judge {
         Judge::by_the_letter(&schema)
     }
 
-    /// Creates a judge of a schema as it is written, without any rewrites.
+    /// Creates a judge of a schema as it is written.
     #[must_use]
     pub fn by_the_letter(schema: &Value) -> Judge {
         Judge { schema: schema.clone(), validators: Mutex::default() }
@@ -82,7 +82,7 @@ impl Judge {
         self.validator(pointer).is_valid(document)
     }
 
-    /// Returns the errors of the validator for the document, one per line, or an empty string if it is valid.
+    /// Returns the validator's errors for the document, one per line. The text is empty if the document is valid.
     #[must_use]
     pub fn objections(&self, definition: &str, document: &Value) -> String {
         let validator = self.validator(&self.pointer(definition));
@@ -111,7 +111,8 @@ impl Judge {
         validator
     }
 
-    /// Compiles the validator of a subschema. Wraps the `$ref` in `allOf`, because draft-07 ignores siblings of `$ref`.
+    /// Compiles the validator of a subschema. The `$ref` is in an `allOf`, because draft-07 ignores the keywords beside
+    /// a `$ref`.
     fn compile(&self, pointer: &str) -> Validator {
         assert!(self.schema.pointer(pointer).is_some(), "the schema has nothing at {pointer}");
         let keyword = definitions_keyword(&self.schema);
@@ -137,7 +138,7 @@ impl Judge {
     }
 }
 
-/// Returns whether a document is within the documented limit that schemas cannot express: its depth.
+/// Returns whether a document is within the limit that we document and schemas cannot express: its depth.
 #[must_use]
 pub fn within_limits(document: &Value) -> bool {
     depth(document) <= DEPTH_LIMIT
@@ -176,7 +177,7 @@ pub fn fixed_up(revision: &str, schema: &Value) -> Value {
     schema
 }
 
-/// Replaces the inline schemas of an extension that repeat a definition by references to it. Adds the definitions of the
+/// Replaces the inline schemas of an extension that repeat a definition with references. Adds the definitions of the
 /// newest revision that they refer to.
 ///
 /// # Panics
@@ -204,7 +205,7 @@ pub fn with_references(extension: &str, schema: &Value) -> Value {
     }
     if !repeated(extension).is_empty() {
         let definitions = schema[keyword].as_object_mut().expect("the definitions");
-        // Definitions that were local to a definition, and refer to themselves.
+        // Definitions that were inside a definition and refer to themselves.
         let locals: Vec<String> = definitions.keys().filter(|name| name.ends_with("__schema0")).cloned().collect();
         for local in locals {
             let reference = format!("\"#/{keyword}/{local}\"");
@@ -238,7 +239,7 @@ fn repeats(schema: Option<&Value>, repeated: Repeated) -> bool {
     names.collect::<Option<BTreeSet<&str>>>() == Some(found)
 }
 
-/// Adds a definition of another schema, with those that it refers to, unless the schema has them.
+/// Adds a definition of another schema and those that it refers to, unless the schema already has them.
 fn add(schema: &mut Value, definition: &str, from: &Value) {
     let keyword = definitions_keyword(schema);
     let Some(added) = from[definitions_keyword(from)].get(definition) else { return };
@@ -260,9 +261,9 @@ fn parsed(name: &str, text: &str) -> Value {
 /// A rule of a decision: if all conditions hold, the document belongs to the member with this index.
 pub type Rule = (BTreeSet<Condition>, usize);
 
-/// A condition of a rule on a document.
+/// A condition on a document.
 ///
-/// The steps of a path are keys of objects or indices of arrays. An empty path refers to the document itself.
+/// The steps of a path are keys of objects or indices of arrays. An empty path is the document itself.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Condition {
     /// The path has a value, which may be `null`.
@@ -275,7 +276,7 @@ pub enum Condition {
     Type(BTreeSet<String>),
 }
 
-/// Converts a decision from the hand-written table into rules.
+/// Converts a decision from the hand-written table to rules.
 ///
 /// # Panics
 ///
@@ -297,18 +298,17 @@ pub fn by_hand(decision: &Decision, members: &[Value]) -> Vec<Rule> {
 ///
 /// # Panics
 ///
-/// Panics if the pointer does not refer to a union.
+/// Panics if there is no union at the pointer.
 #[must_use]
 pub fn members<'s>(schema: &'s Value, pointer: &str) -> &'s [Value] {
     let union = schema.pointer(pointer).unwrap_or_else(|| panic!("the schema has nothing at {pointer}"));
     union["anyOf"].as_array().unwrap_or_else(|| panic!("{pointer} has no `anyOf`"))
 }
 
-/// Rewrites an `anyOf` as a chain of `if`/`then`/`else`.
 fn decide(schema: &mut Value, pointer: &str, rules: &[Rule]) {
     let dialect = draft(schema);
     let members = members(schema, pointer).to_vec();
-    // Null is not a variant of a union, but stands beside it.
+    // Null is not a variant of a union. A document may be null in addition.
     let has_null =
         |types: &Value| types == "null" || types.as_array().is_some_and(|all| all.iter().any(|name| name == "null"));
     let mut chain = match members.iter().any(|member| has_null(&member["type"])) {
@@ -351,7 +351,7 @@ pub fn position(members: &[Value], member: Member, at: &str) -> usize {
     found.unwrap_or_else(|| panic!("{at} has no member {member:?}"))
 }
 
-/// Returns a schema that accepts exactly the documents for which the condition holds.
+/// Returns a schema that accepts a document if the condition holds.
 fn condition(condition: &Condition, dialect: Draft) -> Value {
     match condition {
         Condition::Present(path) => at_path(path, json!(true), dialect),
@@ -386,7 +386,7 @@ fn at_path(path: &[String], inner: Value, dialect: Draft) -> Value {
     })
 }
 
-/// Adds the bounds of the Rust integer type that an `integer` is decoded to.
+/// Adds the bounds of the Rust type that an `integer` is decoded as.
 ///
 /// Schemas inside assertions such as `not` have no bounds, because they are checked on the JSON, without Rust types.
 fn bound_integers(schema: &mut Value) {
@@ -403,7 +403,7 @@ fn bound_integers(schema: &mut Value) {
         if !is_integer(place) {
             continue;
         }
-        // Either keyword implies an integer of at least 0.
+        // Each of these keywords implies an integer of at least 0.
         let from = |keyword: &str| place.get(keyword).and_then(Value::as_f64);
         let unsigned = from("minimum").is_some_and(|m| m > -1.0) || from("exclusiveMinimum").is_some_and(|m| m >= -1.0);
         let (least, most) = match unsigned {
@@ -419,7 +419,7 @@ fn bound_integers(schema: &mut Value) {
     }
 }
 
-/// Returns whether integers are the only numbers that the schema accepts.
+/// Returns whether the schema accepts integers, but no other numbers.
 #[must_use]
 pub fn is_integer(schema: &Map<String, Value>) -> bool {
     let named = |name: &str| match schema.get("type") {
@@ -446,8 +446,8 @@ fn draft(schema: &Value) -> Draft {
     }
 }
 
-/// Returns the pointers of all schemas in the document, each before those inside it. Distinguishes keywords from
-/// properties with the same name.
+/// Returns the pointers of all schemas in the document, each before those inside it. A property with the name of a
+/// keyword is not a keyword.
 #[must_use]
 pub fn subschemas(schema: &Value) -> Vec<String> {
     let mut found = Vec::new();

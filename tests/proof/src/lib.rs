@@ -1,13 +1,13 @@
-//! Tests that involve more than one of mcpgen's crates, in particular the proof that the generated types accept exactly
-//! the documents that the schema accepts, without losing data.
+//! Tests that involve more than one of mcpgen's crates. The most important one is the proof: the generated types accept
+//! exactly the documents that the schema accepts, and lose no data.
 //!
-//! [`check`] compares a decoder with an independent [judge](judge::Judge) on [documents](instances::Instances) made
-//! from the schema alone. Both are independent of the generator.
+//! [`check`] compares a decoder with an independent [judge](judge::Judge). The [documents](instances::Instances) are
+//! made from the schema alone. Neither depends on the generator.
 
 #![allow(deprecated, reason = "the tests include deprecated types")]
 #![allow(missing_debug_implementations, reason = "no test prints these types")]
 
-/// The README's examples are compiled and run.
+/// Compiles and runs the README's examples.
 #[cfg(doctest)]
 #[doc = include_str!("../../../README.md")]
 pub struct Readme;
@@ -39,12 +39,12 @@ use std::sync::{Arc, Mutex};
 /// Compares a decoder of one definition with the judge, on `count` instances and as many near misses. The decoder must
 /// accept exactly the documents that the judge accepts, and encode them to equal documents.
 ///
-/// A report names the seed, the kind and the index of its document. For example, `Valid 12` can be reproduced with
-/// `Proof::of(revision).instances.with_seed(seed).valid(definition, 12)`.
+/// A report names the seed, the kind and the index of its document. For example,
+/// `Proof::of(revision).instances.with_seed(seed).valid(definition, 12)` returns the document `Valid 12`.
 ///
 /// # Panics
 ///
-/// Panics at the first disagreement, with a report to analyze and reproduce it.
+/// Panics at the first disagreement, with a report that helps to understand and reproduce it.
 pub fn check<F>(revision: &str, definition: &str, seed: u64, count: u64, decode_encode: F) -> Tally
 where
     F: Fn(&Value) -> Result<Value, String>,
@@ -52,14 +52,14 @@ where
     Proof::of(revision).check(revision, definition, seed, count, decode_encode)
 }
 
-/// The documents that [`check`] has compared, counted by the verdict of the judge.
+/// The numbers of documents that [`check`] has compared, by the verdict of the judge.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub struct Tally {
     /// Instances made to be valid that the judge accepts.
     pub valid_accepted: u64,
-    /// Instances made to be valid that the judge rejects, mostly because of a union's decision.
+    /// Instances made to be valid that the judge rejects, mostly because a union's decision rejects them.
     pub valid_rejected: u64,
-    /// Near misses that the judge accepts, mostly because of another member of a union.
+    /// Near misses that the judge accepts, mostly because another member of a union accepts them.
     pub near_miss_accepted: u64,
     /// Near misses that the judge rejects.
     pub near_miss_rejected: u64,
@@ -86,7 +86,7 @@ impl AddAssign for Tally {
     }
 }
 
-/// The function that made a document.
+/// Which function made a document.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Kind {
     /// From [`Instances::valid`].
@@ -131,11 +131,11 @@ impl Proof {
         Proof { judge: Judge::with_decisions(schema, decisions), instances: Instances::new(schema, 0) }
     }
 
-    /// Like [`crate::check`], but for a definition of this proof's schema. Reports refer to the schema as `origin`.
+    /// Like [`crate::check`], but for a definition of this proof's schema. Reports call the schema `origin`.
     ///
     /// # Panics
     ///
-    /// Panics at the first disagreement, with a report to analyze and reproduce it.
+    /// Panics at the first disagreement, with a report that helps to understand and reproduce it.
     pub fn check<F>(&self, origin: &str, definition: &str, seed: u64, count: u64, decode_encode: F) -> Tally
     where
         F: Fn(&Value) -> Result<Value, String>,
@@ -151,7 +151,7 @@ impl Proof {
     ///
     /// # Errors
     ///
-    /// Returns the report of the first disagreement. `tally` then contains the documents before it.
+    /// Returns the report of the first disagreement. `tally` then counts the documents before it.
     pub fn prove<F>(
         &self,
         origin: &str,
@@ -197,17 +197,17 @@ impl Proof {
         })
     }
 
-    /// Returns whether the definition accepts the document, and the document is within the limits.
+    /// Returns whether the document is within the limits and the definition accepts it.
     #[must_use]
     pub fn accepts(&self, definition: &str, document: &Value) -> bool {
         within_limits(document) && self.judge.accepts(definition, document)
     }
 
-    /// Compares both verdicts on one document. Returns the common verdict.
+    /// Compares the two verdicts on a document. Returns the verdict.
     ///
     /// # Errors
     ///
-    /// Returns a description of the difference if the judge and the decoder disagree.
+    /// Returns how the verdicts differ.
     fn try_one<F>(&self, definition: &str, document: &Value, decode_encode: &F) -> Result<bool, String>
     where
         F: Fn(&Value) -> Result<Value, String>,
@@ -264,7 +264,7 @@ fn panic_text(panic: &(dyn Any + Send)) -> &str {
     text.or_else(|| panic.downcast_ref::<&str>().copied()).unwrap_or("?")
 }
 
-/// Returns the text, or its beginning and its length if it is longer than `most` bytes.
+/// Returns the text. If it is longer than `most` bytes, returns its beginning and its length.
 pub(crate) fn shortened(text: &str, most: usize) -> String {
     if text.len() <= most {
         return text.to_owned();
@@ -273,7 +273,7 @@ pub(crate) fn shortened(text: &str, most: usize) -> String {
     format!("{}... ({} bytes)", &text[..end], text.len())
 }
 
-/// Returns a smaller document for which the predicate still holds, by removing members and items one at a time.
+/// Returns a smaller document for which `holds` is still true. Removes one member or item at a time.
 pub fn shrunk(document: &Value, holds: impl Fn(&Value) -> bool) -> Value {
     let mut smallest = document.clone();
     let mut turns = 4000;
@@ -291,8 +291,8 @@ pub fn shrunk(document: &Value, holds: impl Fn(&Value) -> bool) -> Value {
     smallest
 }
 
-/// Returns the document without its nth member or item, or `None` if it has fewer. Members and items of a container are
-/// counted before those inside them.
+/// Returns the document without its nth member or item, or `None` if it has fewer. A container is counted before its
+/// members and items.
 fn without(document: &Value, nth: usize) -> Option<Value> {
     let mut document = document.clone();
     let mut left = nth;
@@ -336,7 +336,7 @@ pub fn json_equal(a: &Value, b: &Value) -> bool {
     }
 }
 
-/// Compares two numbers exactly by value, independent of their notation.
+/// Compares the values of two numbers exactly, however they are written.
 #[must_use]
 pub fn compare(a: &Number, b: &Number) -> Ordering {
     match (whole(a), whole(b)) {
@@ -363,7 +363,6 @@ fn float(number: &Number) -> f64 {
     number.as_f64().expect("numbers in serde_json are finite")
 }
 
-/// Compares an integer with a double that is a fraction or beyond ±2^100.
 fn against_float(integer: i128, float: f64) -> Ordering {
     if float.abs() > 2f64.powi(100) {
         return 0f64.total_cmp(&float);
@@ -375,9 +374,9 @@ fn against_float(integer: i128, float: f64) -> Ordering {
     }
 }
 
-/// Reads the schema of a released revision or an extension from the vendored files, or from the directory in the
-/// environment variable `MCPGEN_SCHEMAS`. Definitions inside definitions move to the root, and a root that is a type becomes
-/// a definition.
+/// Reads the schema of a released revision or an extension from the vendored files, or from the folder in the
+/// environment variable `MCPGEN_SCHEMAS`. Definitions inside definitions move to the root. A root that is a type
+/// becomes a definition.
 ///
 /// # Panics
 ///
@@ -404,14 +403,14 @@ pub fn schema(revision: &str) -> Value {
     schema
 }
 
-/// Returns a name with a capital first letter, which is the name of a root that is a type.
+/// Returns the name with a capital first letter. A root that is a type has such a name.
 fn capitalized(name: &str) -> String {
     let (first, rest) = name.split_at(1);
     format!("{}{rest}", first.to_uppercase())
 }
 
-/// Moves definitions inside definitions to the root. References in exported schemas point there. If several definitions
-/// contain the same one, the others are repeated as `OUTER.INNER`, which is how the generator names them.
+/// Moves definitions inside definitions to the root, where references in exported schemas expect them. If several
+/// definitions contain the same one, the later ones become `OUTER.INNER`, as the generator names them.
 ///
 /// # Panics
 ///

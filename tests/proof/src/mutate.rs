@@ -1,24 +1,23 @@
-//! Applies random changes to a schema, determined by a seed. Some are changes that people and tools make, and others
-//! produce invalid schemas.
+//! Changes a schema at random, determined by a seed. Some changes are those that people and tools make, and others make
+//! the schema invalid.
 
 use fastrand::Rng;
 use indexmap::IndexMap;
 use mcpgen_model::Json;
 use mcpgen_schema::json::pointer::escape;
 
-/// A mutated schema and its history.
+/// A changed schema and how it came about.
 pub struct Mutant {
-    /// The document.
+    /// The schema.
     pub document: Json,
     /// The changes, in order.
     pub history: Vec<String>,
 }
 
-/// A path from the root: member names and item numbers.
 type Path = Vec<String>;
 type Mutation = fn(&mut Json, &mut Rng) -> Option<String>;
 
-/// All kinds of changes, by name. Kinds that are listed twice are twice as likely.
+/// All kinds of changes by name. A kind that is listed twice is twice as likely.
 const MUTATIONS: &[(&str, Mutation)] = &[
     ("delete", delete),
     ("duplicate", duplicate),
@@ -309,7 +308,6 @@ const PROSE: &[&str] = &[
     "🦀",
 ];
 
-/// Values for keywords, as JSON text.
 const VALUES: &[&str] = &[
     "null",
     "true",
@@ -424,7 +422,7 @@ const UNKNOWN_KEYWORDS: &[&str] = &[
     "",
 ];
 
-/// Applies one to four changes to a schema, or to a self-contained part of it.
+/// Applies one to four changes to a schema or to a self-contained part of it.
 pub fn mutate(schema: &Json, seed: u64) -> Mutant {
     let mut rng = Rng::with_seed(seed);
     let mut mutant = Mutant { document: schema.clone(), history: Vec::new() };
@@ -465,7 +463,7 @@ impl Mutant {
     }
 }
 
-/// Removes all definitions except a few and those that they refer to.
+/// Keeps only a few definitions and those that they refer to.
 fn excerpt(document: &mut Json, rng: &mut Rng) -> String {
     let (container, names) = definitions(document);
     let wanted: Vec<String> = (0..rng.usize(1..=6)).map(|_| names[rng.usize(0..names.len())].clone()).collect();
@@ -511,7 +509,6 @@ fn definitions(document: &Json) -> (String, Vec<String>) {
     (container.to_owned(), names.unwrap_or_default())
 }
 
-/// Returns the paths of all nodes that a predicate accepts. The predicate receives the path and the node.
 fn paths(document: &Json, wanted: impl Fn(&Path, &Json) -> bool) -> Vec<Path> {
     fn walk(json: &Json, path: &mut Path, wanted: &dyn Fn(&Path, &Json) -> bool, found: &mut Vec<Path>) {
         if wanted(path, json) {
@@ -537,12 +534,11 @@ fn pointer(path: &[String]) -> String {
     path.iter().map(|step| format!("/{}", escape(step))).collect()
 }
 
-/// Chooses a definition or a node inside one.
 fn any_node(document: &Json, rng: &mut Rng) -> Option<Path> {
     choose(paths(document, |path, _| path.len() >= 2), rng)
 }
 
-/// Chooses a schema: a definition, or a value of a keyword that contains schemas.
+/// Chooses a schema: a definition, or a schema inside another one.
 fn schema_node(document: &Json, rng: &mut Rng) -> Option<Path> {
     schema_that(document, rng, |_| true)
 }
@@ -604,7 +600,7 @@ fn some_definition(document: &Json, rng: &mut Rng) -> Option<String> {
     choose(definitions(document).1, rng)
 }
 
-/// Removes the node at a path and returns it. Returns `None` for the root.
+/// Removes the node at a path and returns it. The root cannot be removed.
 fn cut(document: &mut Json, path: &[String]) -> Option<Json> {
     let (last, parent) = path.split_last()?;
     match at(document, parent)? {
@@ -707,7 +703,7 @@ fn rename_definition(document: &mut Json, rng: &mut Rng) -> Option<String> {
     let old = some_definition(document, rng)?;
     let mut new = name(rng);
     if rng.u8(0..4) == 0 {
-        // The name of another definition in lowercase, or a name with a suffix that may conflict.
+        // The name of another definition in lowercase, or a suffix that may conflict.
         let other = some_definition(document, rng)?;
         new = match rng.u8(0..5) {
             0 => other.to_lowercase(),
@@ -1121,7 +1117,7 @@ fn add_definition(document: &mut Json, rng: &mut Rng) -> Option<String> {
     Some(format!("{new:?}: {schema}"))
 }
 
-/// Keywords for checks and for less common shapes, by the JSON type that they apply to.
+/// Keywords for checks and for less common shapes, by the JSON type that they restrict.
 const CHECKS: &[(&str, &[&str])] = &[
     (
         "string",
@@ -1168,7 +1164,7 @@ const CHECKS: &[(&str, &[&str])] = &[
     ),
 ];
 
-/// Adds keywords from [`CHECKS`] that apply to the type of the schema.
+/// Adds keywords from [`CHECKS`] that apply to the type of a schema.
 fn add_check(document: &mut Json, rng: &mut Rng) -> Option<String> {
     let checks = |keywords: &IndexMap<String, Json>| {
         let of_type = keywords.get("type").and_then(Json::as_str);
@@ -1182,7 +1178,7 @@ fn add_check(document: &mut Json, rng: &mut Rng) -> Option<String> {
     Some(format!("{text} in {}", pointer(&path)))
 }
 
-/// Replaces the value of a keyword by another value that [`CHECKS`] has for it.
+/// Replaces the value of a keyword with another value that [`CHECKS`] has for it.
 fn change_check(document: &mut Json, rng: &mut Rng) -> Option<String> {
     let all: Vec<IndexMap<String, Json>> = CHECKS
         .iter()

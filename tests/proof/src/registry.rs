@@ -1,4 +1,5 @@
-//! Every definition of every revision and extension by its name in the schema, with functions of its Rust type.
+//! All definitions of all revisions and extensions by their names in the schema, with functions that use their Rust
+//! types.
 
 use mcpgen_types::codec::{Decode, Encode};
 use mcpgen_types::{Error, Extra, ExtraError, KnownMembers, Map};
@@ -8,10 +9,10 @@ use crate::json_equal;
 
 include!(concat!(env!("OUT_DIR"), "/registry.rs"));
 
-/// Builds a value from a document with its constructor and setters alone, then encodes it.
+/// Builds a value from a document, with only the constructor and the setters, and encodes it.
 pub type Rebuild = fn(&Value) -> Result<Value, Error>;
 
-/// A definition, and functions that decode and encode documents with its Rust type.
+/// A definition, with functions that decode and encode documents with its Rust type.
 pub struct Entry {
     /// The revision or extension.
     pub revision: &'static str,
@@ -19,19 +20,19 @@ pub struct Entry {
     pub definition: &'static str,
     /// Decodes a value and encodes the result.
     pub value: fn(Value) -> Result<Value, Error>,
-    /// Decodes a string and encodes the result.
+    /// Decodes text and encodes the result.
     pub text: fn(&str) -> Result<String, Error>,
     /// Decodes bytes and encodes the result.
     pub bytes: fn(&[u8]) -> Result<Vec<u8>, Error>,
     /// Decodes from a reader and encodes the result.
     pub reader: fn(&mut dyn std::io::Read) -> Result<String, Error>,
-    /// Decodes a string and encodes the result with serde's traits and serde_json.
+    /// Decodes text and encodes the result with serde's traits and serde_json.
     pub serde: fn(&str) -> Result<String, serde_json::Error>,
-    /// Returns whether a decoded value is equal after it is encoded and decoded again.
+    /// Returns whether encoding and decoding a decoded value gives an equal value.
     pub stable: fn(&str) -> Result<bool, Error>,
-    /// Builds the value with its constructor and setters alone, then encodes it. Only objects have constructors.
+    /// Builds the value with only its constructor and setters, and encodes it. Only objects have constructors.
     pub rebuild: Option<Rebuild>,
-    /// Whether the type is an alias of a type with its own serde impls, which do not follow the schema.
+    /// Whether the type is an alias of a type of another crate, whose serde impls do not follow the schema.
     pub foreign: bool,
 }
 
@@ -70,7 +71,7 @@ impl Entry {
     /// # Errors
     ///
     /// Returns an error if the type rejects the document, if the decoding functions disagree, or if the encoded value
-    /// does not decode to an equal one.
+    /// is not decoded to an equal one.
     ///
     /// # Panics
     ///
@@ -92,7 +93,7 @@ impl Entry {
         }
         let agree = match (&by_value, &by_text) {
             (Ok(value), Ok(text)) => {
-                // `serde_json::Value` gives serde_json's private keys a special meaning, the generator's JSON does not.
+                // `serde_json::Value` gives serde_json's private keys a special meaning. The generator's JSON does not.
                 let json = mcpgen_model::Json::parse(text).expect("the encoded text is JSON");
                 json_equal(value, &serde_json::to_value(json).expect("JSON converts to a value"))
             }
@@ -107,7 +108,7 @@ impl Entry {
         by_value
     }
 
-    /// Returns the entry of a definition, or `None` if the registry does not contain it.
+    /// Returns the entry of a definition, or `None` if there is none.
     pub fn find(revision: &str, definition: &str) -> Option<&'static Entry> {
         REGISTRY.iter().find(|entry| entry.revision == revision && entry.definition == definition)
     }
@@ -174,7 +175,6 @@ pub fn insert_extra<E: InsertExtra>(extra: &mut E, document: &Value, known: &[&s
         let is_known = known.contains(&name.as_str());
         match mcpgen_types::from_value::<E::Member>(value.clone()) {
             Ok(value) => assert_eq!(extra.insert_member(name, value).is_err(), is_known, "`{name}` in `extra`"),
-            // A known member may have another type.
             Err(_) if is_known => {}
             Err(error) => return Err(error),
         }

@@ -1,14 +1,15 @@
-//! Environment variables that set the sample sizes of the tests.
+//! Environment variables that determine how many samples the tests use.
 
 use std::env;
 
-/// Returns whether `MCPGEN_THOROUGH` is set, as in CI. Without it, the longest tests use smaller samples.
+/// Returns whether `MCPGEN_THOROUGH` is set, as in CI. Otherwise, the longest tests use fewer samples.
 #[must_use]
 pub fn is_thorough() -> bool {
     env::var_os("MCPGEN_THOROUGH").is_some_and(|value| !value.is_empty() && value != "0")
 }
 
-/// Returns the number in an environment variable. Without one, returns `quick`, or `thorough` if [`is_thorough`].
+/// Returns the number in an environment variable. If it is not set, returns `thorough` if [`is_thorough`], and
+/// otherwise `quick`.
 ///
 /// # Panics
 ///

@@ -1,4 +1,5 @@
-//! Runs the proof over every definition of every revision and extension, in chunks that run in parallel and can be resumed.
+//! Runs the proof over every definition of every revision and extension. The chunks run in parallel, and an interrupted
+//! run can be continued.
 
 use std::collections::BTreeMap;
 use std::fmt::{self, Write as _};
@@ -21,11 +22,11 @@ pub struct Chunk {
     pub definition: String,
     /// The first index.
     pub start: u64,
-    /// The index after the last.
+    /// The index after the last one.
     pub end: u64,
 }
 
-/// The outcome of a chunk.
+/// What proving a chunk found.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct Outcome {
     /// The documents before the first disagreement.
@@ -34,8 +35,8 @@ pub struct Outcome {
     pub disagreement: Option<String>,
 }
 
-/// Returns all chunks for this many instances per definition and kind, in an order that mixes cheap and expensive
-/// definitions. Each chunk has at most `size` instances.
+/// Returns all chunks for this many instances per definition and kind. Each has at most `size` instances. Their order
+/// mixes fast and slow definitions.
 #[must_use]
 pub fn chunks(instances: u64, size: u64) -> Vec<Chunk> {
     let ranges = (0..instances).step_by(usize::try_from(size.max(1)).unwrap_or(usize::MAX));
@@ -80,7 +81,7 @@ fn prove(chunk: &Chunk, seed: u64) -> Outcome {
     Outcome { tally, disagreement: proved.err() }
 }
 
-/// The totals of a sweep, with one row per revision and extension.
+/// The totals of all chunks, with one row per revision and extension.
 #[derive(Debug, Clone, Default)]
 pub struct Table(BTreeMap<String, Row>);
 
@@ -118,7 +119,7 @@ impl Table {
         self.0.values().map(|row| row.disagreements).sum()
     }
 
-    /// Returns whether every definition of every revision and extension was tried with at least this many instances.
+    /// Returns whether every definition of every revision and extension was tested with at least this many instances.
     #[must_use]
     pub fn is_complete(&self, instances: u64) -> bool {
         let tried = |entry: &Entry| {
@@ -157,7 +158,7 @@ impl Row {
     }
 }
 
-/// Formats a number with thousands separators, such as `1,234,567`.
+/// Formats a number as in `1,234,567`.
 fn grouped(number: u64) -> String {
     let digits = number.to_string();
     let mut text = String::new();

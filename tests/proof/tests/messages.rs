@@ -1,4 +1,5 @@
-//! Hostile messages: decoding any input returns a value or an error, in bounded time and memory and on a small stack.
+//! Tests hostile messages: decoding any input returns a value or an error, in bounded time and memory and with a small
+//! stack.
 
 use std::any::Any;
 use std::fmt::Write as _;
@@ -19,7 +20,7 @@ use serde_json::Map;
 #[global_allocator]
 static HEAP: PeakAlloc = PeakAlloc;
 
-/// Locked exclusively by the test that measures the heap, and shared by all others.
+/// The test that measures the heap locks it for itself. All others share it.
 static HEAP_LOCK: RwLock<()> = RwLock::new(());
 
 fn shared<T>(test: impl FnOnce() -> T) -> T {
@@ -46,7 +47,7 @@ fn expect(target: &Target, document: &[u8], accepted: bool) {
 
 // Nesting
 
-/// Templates in which `"@"` marks a place where any nested value is valid.
+/// Documents in which `"@"` marks a place where any nested value is valid.
 const DEEP_PLACES: &[(&str, &str, &str)] = &[
     // In members of any type, in unknown members, and in types that accept any JSON.
     ("2025-11-25", "CallToolRequestParams", r#"{"name":"a","arguments":{"a":"@"}}"#),
@@ -72,7 +73,7 @@ const DEEP_PLACES: &[(&str, &str, &str)] = &[
     ("2024-11-05", "ServerMessage", r#"{"y":"@","method":"ping","x":"@","jsonrpc":"2.0","id":1}"#),
 ];
 
-/// Templates in which `"@"` marks a place where no nested value is valid.
+/// Documents in which `"@"` marks a place where no nested value is valid.
 const SHALLOW_PLACES: &[(&str, &str, &str)] = &[
     ("2025-11-25", "Tool", r#"{"name":"@"}"#),
     ("2025-11-25", "Tool", r#"{"name":"a","inputSchema":{"type":"@"}}"#),
@@ -105,7 +106,6 @@ impl Shape {
         }
     }
 
-    /// Returns `null` inside this many containers.
     fn text(self, depth: usize) -> String {
         let brackets = |array, object| move |level| if self.is_array(level) { array } else { object };
         let mut text: String = (0..depth).map(brackets("[", r#"{"a":"#)).collect();
@@ -122,7 +122,6 @@ impl Shape {
     }
 }
 
-/// Returns the number of containers around the first place of a template.
 fn containers_around(template: &str) -> usize {
     fn find(value: &Value) -> Option<usize> {
         match value {
@@ -136,7 +135,6 @@ fn containers_around(template: &str) -> usize {
     find(&template).expect("a template has a place")
 }
 
-/// Replaces the first place of a template with the value.
 fn with_value(template: &str, value: Value) -> Value {
     fn find(template: &mut Value) -> Option<&mut Value> {
         match template {
@@ -151,7 +149,7 @@ fn with_value(template: &str, value: Value) -> Value {
     document
 }
 
-/// Runs a test on a 2 MiB stack, as worker threads of common runtimes have.
+/// Runs a test with a stack of 2 MiB, as worker threads often have.
 fn on_small_stack(test: impl FnOnce() + Send + 'static) {
     let thread = thread::Builder::new().stack_size(2 << 20).spawn(test).expect("a thread starts");
     thread.join().expect("the test on the small stack passes");
@@ -251,7 +249,7 @@ impl Is {
     }
 }
 
-/// Templates in which `@` marks a place for a token, and the kind of token that the place accepts.
+/// Documents in which `@` marks a place for a token, with the kind that the place accepts.
 const TOKEN_PLACES: &[(Is, &str, &str, &str)] = &[
     (Is::Integer, "2025-11-25", "JSONRPCErrorResponse", r#"{"jsonrpc":"2.0","error":{"code":@,"message":""}}"#),
     (Is::Integer, "2025-11-25", "ServerMessage", r#"{"jsonrpc":"2.0","error":{"code":@,"message":""}}"#),
@@ -289,7 +287,7 @@ const TOKENS: &[(&str, Is)] = &[
     ("18446744073709551615", Is::Number),
     ("18446744073709551616", Is::Number),
     ("-9223372036854775808", Is::Integer),
-    // A number that does not fit 64 bits is read as the nearest double, which is -2^63 here.
+    // If a number does not fit 64 bits, it is read as the nearest double, which is -2^63 here.
     ("-9223372036854775809", Is::Integer),
     ("-9223372036854777000", Is::Number),
     ("1e400", Is::Nothing),
@@ -352,7 +350,7 @@ fn accepts_exactly_the_tokens_of_json() {
     });
 }
 
-/// A result stays undecoded, but invalid tokens in it are an error of the message.
+/// A result stays undecoded, but an invalid token in it is an error of the message.
 #[test]
 fn rejects_invalid_tokens_in_raw_results() {
     let _guard = HEAP_LOCK.read().unwrap_or_else(PoisonError::into_inner);
@@ -500,7 +498,7 @@ fn decodes_every_document_of_one_or_two_bytes_correctly() {
     });
 }
 
-/// Returns messages of every kind, direction and revision, and a few hand-written ones.
+/// Returns messages of every kind, direction and revision, and a few written by hand.
 fn messages(longest: usize) -> Vec<(&'static Target, String)> {
     let mut messages: Vec<_> = DOCUMENTS
         .iter()
@@ -576,7 +574,6 @@ fn many() -> usize {
     if is_thorough() { 1_000_000 } else { 200_000 }
 }
 
-/// A huge document, built when it is needed.
 struct Huge {
     name: &'static str,
     decode: fn(&str) -> Result<Box<dyn Any>, Error>,
@@ -652,7 +649,7 @@ const HUGE_DOCUMENTS: &[Huge] = huge! {
     legacy::ProgressNotificationParams, "exponent", r#"{"progressToken":1,"progress":1e@}"#, digits(), 1, false;
     legacy::ProgressNotificationParams, "small", r#"{"progressToken":1,"progress":1e-@}"#, digits(), 1, true;
     legacy::ServerMessage, "raw digits", r#"{"jsonrpc":"2.0","id":1,"result":{"a":@}}"#, digits(), 1, false;
-    // Rejected with a short message.
+    // These are rejected with a short message.
     legacy::TextContent, "wrong constant", r#"{"type":"@"}"#, plain(), 1, false;
     legacy::LoggingLevel, "wrong enum value", r#""@""#, escapes(), 1, false;
     legacy::ContentBlock, "wrong tag", r#"{"type":"@"}"#, escapes(), 1, false;
@@ -697,8 +694,8 @@ const HUGE_DOCUMENTS: &[Huge] = huge! {
     modern::JsonValue, "values of a generated type", "[@]", items("[]"), many(), true;
 };
 
-/// The documents whose huge part is free-form JSON, with the bytes that may be used at the same time for each byte of text,
-/// mostly for the index, and those that the decoded value may hold.
+/// The documents whose huge part is free-form JSON. For each byte of text, they name the bytes that may be in use at
+/// the same time, mostly for the index, and the bytes that the decoded value may take.
 const FREE_FORM: &[(&str, f64, f64)] = &[
     ("string in arguments", 1.2, 1.2),
     ("undecoded string", 1.2, 1.2),
@@ -716,7 +713,7 @@ const FREE_FORM: &[(&str, f64, f64)] = &[
     ("unknown duplicates", 7.0, 2.0),
 ];
 
-/// Returns the memory that decoding a document may use: some per byte, some per value, and a constant.
+/// Returns the bytes that decoding a document may use: some per byte, some per value, and a constant.
 fn memory_limit(bytes: usize, values: usize) -> usize {
     6 * bytes + 800 * values + (16 << 20)
 }
@@ -752,11 +749,11 @@ fn huge_documents_use_bounded_memory_and_short_errors() {
         let _ =
             writeln!(table, "| {name} | {size} | {peak_per_byte:.1} | {held_per_byte:.2} | {per_value} | {elapsed} |");
     }
-    // Writes to stderr directly, because the test harness hides the output of passing tests.
+    // Writes to stderr directly, because the test harness hides what a passing test prints.
     let _ = std::io::stderr().write_all(table.as_bytes());
 }
 
-/// An error message shows only the two ends of a long path. [`Error::path`] returns all of it.
+/// An error message shows only the two ends of a long path. [`Error::path`] returns the whole path.
 #[test]
 fn errors_with_long_paths_have_short_messages() {
     shared(|| {

@@ -1,5 +1,5 @@
-//! The Agent Client Protocol (ACP) on the runtime: an agent and a client whose types are generated from its schema, with
-//! the published SDK at the other end.
+//! Runs the Agent Client Protocol (ACP) on the runtime: an agent and a client whose types come from its schema. The
+//! peer uses the published SDK.
 #![cfg(published)]
 
 mod peers;
@@ -21,7 +21,7 @@ use mcpgen_types::{ErrorCode, ErrorObject, Json, Request, RequestId, Version};
 use serde_json::{Value, json};
 use tokio::sync::Notify;
 
-/// ACP: requests can be cancelled by either side, and are answered then.
+/// In ACP, either side can cancel a request. The other side then answers it.
 struct Acp;
 
 const VERSION: Version = InitializeRequestMessage::VERSION;
@@ -70,8 +70,8 @@ fn failed(error: &CallError) -> ErrorObject {
     ErrorObject::new(ErrorCode::INTERNAL_ERROR, error.to_string())
 }
 
-/// An agent that understands `count N`, which sends as many updates; `ask`, which asks for a permission; and `wait`, which
-/// waits until the turn is cancelled.
+/// Returns an agent that understands `count N`, which sends N updates, `ask`, which asks for permission, and `wait`,
+/// which waits until the turn is cancelled.
 fn agent() -> Router {
     let cancelled = Arc::new(Notify::new());
     let cancel = Arc::clone(&cancelled);
@@ -122,10 +122,9 @@ fn agent() -> Router {
         })
 }
 
-/// The texts of the updates that a client has received.
 type Updates = Arc<Mutex<Vec<String>>>;
 
-/// A client that answers every request for a permission with the first option.
+/// Returns a client that grants every permission by choosing the first option.
 fn client() -> (Router, Updates) {
     let updates = Updates::default();
     let received = Arc::clone(&updates);
@@ -206,7 +205,7 @@ async fn our_client_drives_the_published_agent() {
     assert_eq!(take(&updates), [r#"["1"]"#]);
 }
 
-/// After each of 10,000 turns, its updates have been handled, in order.
+/// At the end of each of 10,000 turns, its updates have been handled, in order.
 #[tokio::test]
 async fn turns_end_after_their_updates() {
     let ((incoming, outgoing), there) = transport::duplex();

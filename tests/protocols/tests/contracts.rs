@@ -1,4 +1,4 @@
-//! Compares models with counts taken from the contracts themselves, and decodes and encodes traffic.
+//! Compares models with numbers counted in the contracts themselves, and decodes and encodes recorded traffic.
 
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -58,7 +58,7 @@ fn check(file: &str, count: usize, expected: impl Fn(&Value) -> Vec<(String, &'s
     assert_eq!(protocol.requests.len() + protocol.notifications.len(), count, "{file}");
 }
 
-/// The messages of definitions with `x-method`.
+/// Returns the messages of definitions with `x-method`.
 fn by_keyword(json: &Value) -> Vec<(String, &'static [&'static str], bool)> {
     let definitions = json["$defs"].as_object().expect("definitions");
     let methods = definitions.iter().filter(|(name, it)| it.get("x-method").is_some() && !name.ends_with("Response"));
@@ -81,7 +81,7 @@ fn by_direction(json: &Value) -> Vec<(String, &'static [&'static str], bool)> {
     of("requests", true).chain(of("notifications", false)).collect()
 }
 
-/// OpenRPC has no directions. `contracts/sums.toml` has one of its methods.
+/// OpenRPC has no directions. Clients send all methods except the one in `contracts/sums.toml`.
 fn by_methods(json: &Value) -> Vec<(String, &'static [&'static str], bool)> {
     let methods = json["methods"].as_array().expect("methods").iter();
     let message = |method: &Value| {
@@ -92,7 +92,7 @@ fn by_methods(json: &Value) -> Vec<(String, &'static [&'static str], bool)> {
     methods.map(message).collect()
 }
 
-/// The requests in the union `A2ARequest`, which clients send.
+/// Returns the requests in the union `A2ARequest`, which clients send.
 fn by_union(json: &Value) -> Vec<(String, &'static [&'static str], bool)> {
     let definitions = &json["definitions"];
     let requests = definitions["A2ARequest"]["anyOf"].as_array().expect("requests").iter();
@@ -131,7 +131,7 @@ fn each_side_has_unions_of_its_messages() {
     }
 }
 
-/// A result is that of the method, not its whole response.
+/// A result is what the method returns, not the whole response.
 #[test]
 fn results_are_not_responses() {
     let Some((_, protocol)) = contract("a2a-0.3.0.json") else { return };
@@ -233,7 +233,7 @@ fn errors_have_the_codes_of_the_contract() {
     assert_eq!(protocols::sums::SUMS_ARE_LOCKED_ERROR.0, 8);
 }
 
-/// Every message names the place and what is expected there.
+/// Every message names the place and says what is expected there.
 #[test]
 fn contracts_with_mistakes_are_refused() {
     let cases = [
@@ -356,7 +356,7 @@ fn contracts_with_mistakes_are_refused() {
     }
 }
 
-/// Inherited members are not copied without limit.
+/// The copies of inherited members are limited.
 #[test]
 fn many_inherited_members_are_refused() {
     let member = |index: usize| format!(r#"{{"name": "m{index}", "type": {{"kind": "base", "name": "string"}}}}"#);
@@ -376,7 +376,7 @@ fn many_inherited_members_are_refused() {
     assert_eq!(error, expected);
 }
 
-/// Reading a chain of 10,000 structures neither overflows the stack nor takes long.
+/// Reading a chain of 10,000 structures does not overflow the stack, and does not take long.
 #[test]
 fn long_chains_are_refused() {
     let structure = |index: usize| {

@@ -1,5 +1,5 @@
-//! The Language Server Protocol (LSP) on the runtime: a client and a server whose types are generated from its metaModel,
-//! with published servers and a published client library at the other end.
+//! Runs the Language Server Protocol (LSP) on the runtime: a client and a server whose types come from its metaModel.
+//! The peers are published servers and a published client library.
 #![cfg(published)]
 
 mod peers;
@@ -26,7 +26,7 @@ use mcpgen_types::{ErrorCode, ErrorObject, Json, Request, RequestId, Version};
 use serde_json::{Value, json};
 use tokio::sync::watch;
 
-/// LSP: requests can be cancelled by either side, and are answered then. Progress has a token.
+/// In LSP, either side can cancel a request. The other side then answers it. Progress has a token.
 struct Lsp;
 
 const VERSION: Version = InitializeRequest::VERSION;
@@ -70,7 +70,7 @@ impl Protocol for Lsp {
 }
 
 fn run(router: Router, input: tokio::process::ChildStdin, output: tokio::process::ChildStdout) -> Peer {
-    // Requests must see earlier edits, however long they take.
+    // A request must see all earlier edits, however long they take.
     let limits = Limits::default().with_notification_wait(None);
     let connection = Connection::new(router, Lsp).limits(limits);
     let peer = connection.peer().clone();
@@ -86,7 +86,7 @@ fn json<T: mcpgen_types::codec::Encode>(value: &T) -> Value {
     serde_json::from_str(&mcpgen_types::to_string(value)).expect("JSON")
 }
 
-/// What a published server must find in a file, and which members it must complete.
+/// What a published server must find in a file, and what it must complete.
 struct Case {
     server: &'static [&'static str],
     language: &'static str,
@@ -119,7 +119,7 @@ const SERVERS: [Case; 2] = [
     },
 ];
 
-/// A client that collects diagnostics, and answers the requests of servers.
+/// Returns a client that collects diagnostics and answers the requests of servers.
 fn client() -> (Router, watch::Receiver<Vec<PublishDiagnosticsParams>>) {
     let (published, diagnostics) = watch::channel(Vec::new());
     let router = Router::new()
@@ -130,7 +130,7 @@ fn client() -> (Router, watch::Receiver<Vec<PublishDiagnosticsParams>>) {
         .request::<WorkspaceConfigurationRequest>(|_, params| async move {
             Ok::<_, ErrorObject>(typed(json!(vec![json!({}); params.items.len()])))
         })
-        // Registrations, progress bars and messages for users.
+        // Answers registrations, progress bars and messages to users.
         .fallback(|_: AnyRequest| async { Ok(Json::from(&Value::Null)) });
     (router, diagnostics)
 }
@@ -182,7 +182,7 @@ async fn our_client_drives_published_servers() {
 
 type Documents = Arc<Mutex<HashMap<String, String>>>;
 
-/// A server that marks each `TODO`, and completes the text of the document.
+/// Returns a server that marks each `TODO` and completes the text of the document.
 fn server(documents: &Documents) -> Router {
     let [opened, changed, completed] = [(); 3].map(|()| Arc::clone(documents));
     Router::new()

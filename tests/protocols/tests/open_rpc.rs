@@ -1,4 +1,4 @@
-//! A service that an OpenRPC document defines, called by a JSON-RPC client in another language.
+//! Runs a service that an OpenRPC document defines. A JSON-RPC client in another language calls it.
 
 mod peers;
 
@@ -14,7 +14,7 @@ use mcpgen_runtime::{Context, Router};
 use mcpgen_types::{ErrorObject, Number, Request};
 use serde_json::json;
 
-/// Plain JSON-RPC: no handshake, no cancellation.
+/// Plain JSON-RPC, which has no handshake and no cancellation.
 struct Sums;
 
 impl Protocol for Sums {

@@ -1,11 +1,11 @@
-//! A JSON value that does not depend on features of serde_json. The data that `serde_json::Value` keeps, and its
-//! equality, depend on the features that the tests of this crate enable.
+//! A JSON value that does not depend on features of serde_json. What `serde_json::Value` keeps, and which values are
+//! equal, depends on the features that the tests of this crate enable.
 
 use std::fmt::Write as _;
 
 use serde_json::{Map, Value};
 
-/// A JSON value. Numbers keep their text. Objects keep the order of their members, and duplicate keys.
+/// A JSON value. Numbers keep their text. Objects keep the order of their members and duplicate keys.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Json {
     /// `null`
@@ -158,12 +158,12 @@ fn quote(text: &str, out: &mut String, escaped: &mut dyn FnMut(char) -> bool) {
     out.push('"');
 }
 
-/// A number within the documented limits: a 64-bit integer if it is written as one, or else a double.
+/// A number within the documented limits: a 64-bit integer if it is written as one, and otherwise a double.
 #[derive(Clone, Copy, Debug)]
 pub enum Number {
     /// From `i64::MIN` to `u64::MAX`.
     Integer(i128),
-    /// Anything else.
+    /// All other numbers.
     Double(f64),
 }
 
@@ -248,7 +248,7 @@ impl<'t> Reader<'t> {
         Json::Object(members)
     }
 
-    /// Reads `end`, or else the comma before the next item. Returns whether it was `end`.
+    /// Reads `end`, or the comma before the next item. Returns whether it was `end`.
     fn ends(&mut self, end: &str, first: bool) -> bool {
         self.space();
         let ends = self.takes(end);
@@ -266,7 +266,7 @@ impl<'t> Reader<'t> {
         number
     }
 
-    /// Reads the rest of a string, after its opening quote.
+    /// Reads the rest of a string after its opening quote.
     fn string(&mut self) -> String {
         let mut units = Vec::new();
         loop {

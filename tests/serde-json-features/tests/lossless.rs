@@ -1,4 +1,4 @@
-//! Checks that decoding and encoding are lossless, and give the same results, with every set of serde_json's features.
+//! Checks that decoding and encoding lose no data and give the same results, with every set of serde_json's features.
 
 #![allow(deprecated, reason = "the tests include deprecated types")]
 
@@ -86,11 +86,11 @@ const STRINGS: &[&str] = &[
     "$serde_json::private::RawValue",
 ];
 
-/// A type, and a document of that type that contains a number.
+/// A type, and a document of that type with a number in it.
 struct Place {
     name: &'static str,
     document: fn(&str) -> String,
-    /// The range of integers that the type accepts. `None` if it accepts any number.
+    /// The range of integers that the type accepts, or `None` if it accepts any number.
     integers: Option<(i128, i128)>,
     recode: fn(&Json) -> Result<Json, Rejection>,
     /// Decodes a document. Returns the error message, or an empty string.
@@ -141,7 +141,6 @@ const PLACES: &[Place] = places! {
     ServerMessage, SIGNED, r#"{"id": 1, "jsonrpc": "2.0", "error": {"message": "", "code": "# "}}";
 };
 
-/// The kind and the path of a decoding error.
 #[derive(Debug, PartialEq)]
 struct Rejection {
     kind: ErrorKind,
@@ -154,7 +153,7 @@ impl From<mcpgen_types::Error> for Rejection {
     }
 }
 
-/// Decodes with every function and encodes with every function. Panics if their results differ.
+/// Decodes and encodes with every function. Panics if their results differ.
 fn recode<T>(document: &Json) -> Result<Json, Rejection>
 where
     T: Decode + Encode + PartialEq + Serialize + DeserializeOwned,
@@ -199,12 +198,13 @@ fn encode<T: Encode>(value: &T, text: &str) -> Json {
     encoded
 }
 
-/// Decodes and encodes with serde's traits, for types of this repository. Panics if the results differ from `encoded`.
+/// Decodes and encodes with serde's traits if the type is from this repository. Panics if the results differ from
+/// `encoded`.
 fn through_serde<T>(document: &Json, text: &str, encoded: &Json)
 where
     T: Serialize + DeserializeOwned,
 {
-    // serde's implementations for `i64` and `u64` accept integers in one form only.
+    // serde's impls for `i64` and `u64` accept integers in one form only.
     let name = std::any::type_name::<T>();
     if !name.contains("::") {
         return;
@@ -224,7 +224,6 @@ where
     agrees("serde_json::from_value", serde_json::from_value(document.to_value()));
 }
 
-/// A random number generator with a fixed seed.
 struct Random(u64);
 
 impl Random {
@@ -235,7 +234,7 @@ impl Random {
         mixed ^ (mixed >> 31)
     }
 
-    /// Returns a random finite double. One in eight is subnormal or zero, one in eight is integral.
+    /// Returns a random finite double. One in eight is subnormal or zero, and one in eight is integral.
     fn double(&mut self) -> f64 {
         loop {
             let bits = self.next();
@@ -261,7 +260,6 @@ impl Random {
     }
 }
 
-/// Returns random numbers of every kind.
 fn random_numbers(rounds: usize) -> Vec<String> {
     let mut random = Random(20_261_121);
     let round = |_| {
@@ -299,7 +297,6 @@ fn keeps_every_number_in_every_place() {
     assert!(kept > 2000 && rejected > 500);
 }
 
-/// Decodes documents that contain many numbers.
 #[test]
 fn keeps_random_numbers() {
     let numbers = random_numbers(800);
@@ -312,7 +309,7 @@ fn keeps_random_numbers() {
     }
 }
 
-/// Types without a numeric range also keep the form of a number, and free-form JSON keeps its text.
+/// A type without a numeric range also keeps the form of a number, and free-form JSON keeps its text.
 #[test]
 fn keeps_the_form_of_numbers() {
     let table = [
@@ -421,7 +418,7 @@ fn counts_depth_equally_with_all_features() {
     assert_eq!(rejection.kind, ErrorKind::Depth);
 }
 
-/// Checks that serde_json has the features that this crate was built with. The tests above rely on this.
+/// The tests above rely on this.
 #[test]
 fn serde_json_has_the_features_of_this_build() {
     let precise = "1.50".parse::<serde_json::Number>().is_ok_and(|number| number.to_string() == "1.50");

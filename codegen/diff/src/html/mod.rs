@@ -4,4 +4,4 @@ mod escape;
 mod page;
 
 pub use escape::{code_spans, escape};
-pub use page::Page;
+pub use page::{Page, STYLE};

@@ -17,7 +17,8 @@ pub struct Page {
     pub script: &'static str,
 }
 
-const STYLE: &str = include_str!("../../assets/page.css");
+/// The styles of all pages.
+pub const STYLE: &str = include_str!("../../assets/page.css");
 
 impl Page {
     /// Writes the page. Its policy forbids all requests.

@@ -104,8 +104,11 @@ impl Comparison {
             removed.clear();
         }
         for (key, before) in removed {
-            match renamed.get(key).and_then(|name| added.shift_remove_entry(name)) {
+            let renamed = renamed.get(key).and_then(|name| added.shift_remove_entry(name));
+            let key = &*excerpt(key);
+            match renamed {
                 Some((name, after)) => {
+                    let name = &*excerpt(name);
                     let message = format!("the tool `{key}` was renamed to `{name}`");
                     let places = (Some(&*before.pointer), Some(&*after.pointer));
                     self.find(Rule::ToolRenamed, key, name, message, places);
@@ -124,6 +127,7 @@ impl Comparison {
             self.find_all(added_rule, kind, &names, "are new", (None, Some(&new.pointer)));
         }
         for (key, after) in added {
+            let key = &*excerpt(key);
             if are_grouped {
                 self.trust(key, None, after);
                 continue;
@@ -143,6 +147,9 @@ impl Comparison {
         sorted.sort_unstable();
         let detail = sha256(sorted.join("\0"));
         self.find(rule, kind.member(), &detail[..16], message, places);
+        if let Some(found) = self.findings.last_mut() {
+            found.items = names.iter().map(|name| excerpt(name).into_owned()).collect();
+        }
     }
 
     fn items(&mut self, kind: ListKind, key: &str, old: &Item, new: &Item) {
@@ -150,6 +157,7 @@ impl Comparison {
             return;
         }
         let at: Places<'_> = (Some(&old.pointer), Some(&new.pointer));
+        let key = &*excerpt(key);
         self.texts(kind, key, old, new);
         self.trust(key, Some(old), new);
         match kind {
@@ -160,6 +168,7 @@ impl Comparison {
                 if before != after {
                     let words = |side: Option<&Json>| side.map_or("none".to_owned(), Json::plain);
                     let (before, after) = (words(before), words(after));
+                    let (before, after) = (excerpt(&before), excerpt(&after));
                     let message = format!("{key}: the MIME type is {after} instead of {before}");
                     self.find(Rule::ResourceTypeChanged, key, &after, message, at);
                 }
@@ -185,7 +194,8 @@ impl Comparison {
                 (_, value) => value.cloned(),
             };
             if others(old) != others(new) {
-                self.find(Rule::MetadataChanged, key, name, format!("{key}: `{name}` changed"), at);
+                let name = excerpt(name);
+                self.find(Rule::MetadataChanged, key, &name, format!("{key}: `{name}` changed"), at);
             }
         }
     }
@@ -261,11 +271,12 @@ impl Comparison {
     fn prompts(&mut self, prompt: &str, old: &Item, new: &Item) {
         let (olds, news) = (old.prompt_arguments(), new.prompt_arguments());
         let is_required = |argument: &Json| argument.get("required") == Some(&Json::Bool(true));
-        for (name, (place, after)) in &news {
+        for (full, (place, after)) in &news {
+            let name = excerpt(full);
             let subject = format!("{prompt}.{name}");
-            let places = (olds.get(name).map_or(&*old.pointer, |(place, _)| place), &**place);
+            let places = (olds.get(full).map_or(&*old.pointer, |(place, _)| place), &**place);
             let places: Places<'_> = (Some(places.0), Some(places.1));
-            let Some((_, before)) = olds.get(name) else {
+            let Some((_, before)) = olds.get(full) else {
                 let (rule, words) = match is_required(after) {
                     true => (Rule::ArgumentAddedRequired, "new and required"),
                     false => (Rule::ArgumentAddedOptional, "new"),
@@ -287,6 +298,7 @@ impl Comparison {
             }
         }
         for (name, (place, _)) in olds.iter().filter(|(name, _)| !news.contains_key(*name)) {
+            let name = excerpt(name);
             let message = format!("{prompt}: the argument `{name}` was removed");
             let places: Places<'_> = (Some(place), Some(&new.pointer));
             self.find(Rule::ArgumentRemoved, &format!("{prompt}.{name}"), "", message, places);
@@ -303,6 +315,7 @@ impl Comparison {
             evidence: Evidence::of(rule, lists),
             witnesses: Vec::new(),
             undecided: None,
+            items: Vec::new(),
             subject: subject.to_owned(),
             detail: detail.to_owned(),
             message,

@@ -1,6 +1,10 @@
 //! A difference that affects trust, and its place. Paths borrow the names in them until a finding shows them: a list can have a
 //! long name around thousands of values.
 
+use std::borrow::Cow;
+
+use mcpgen_schema::text::sha256;
+
 use crate::models::Rule;
 
 /// A difference: the rule, the member that differs, a detail that identifies the difference, and the end of the message.
@@ -27,21 +31,21 @@ pub(super) enum Step<'v> {
 /// The maximum number of characters of a name or path in a finding.
 const MOST_SHOWN: usize = 200;
 
-/// Returns a path as text, such as `.arguments.users[].name`.
+/// Returns the beginning of a path as text, such as `.arguments.users[].name`.
 pub(super) fn path_text(path: &[Step<'_>]) -> String {
     let mut shown = String::new();
     for step in path {
         match step {
-            Step::Member(name) => shown.extend([".", &excerpt(name)]),
+            Step::Member(name) => shown.extend([".", &beginning(name)]),
             Step::Items => shown.push_str("[]"),
             Step::Others => shown.push_str(".*"),
-            Step::Definition(name) => shown.extend(["#", &excerpt(name)]),
+            Step::Definition(name) => shown.extend(["#", &beginning(name)]),
         }
         if shown.len() > MOST_SHOWN {
             break;
         }
     }
-    excerpt(&shown)
+    beginning(&shown).into_owned()
 }
 
 /// Returns the member of the item at the beginning of a path.
@@ -52,10 +56,18 @@ pub(super) fn member_of(path: &[Step<'_>]) -> String {
     }
 }
 
-/// Returns the beginning of a text that is too long for a finding.
-pub(super) fn excerpt(text: &str) -> String {
+/// Shortens a name that is too long for a finding. A digest takes the place of the rest, because names with the same beginning
+/// must not share a fingerprint.
+pub(crate) fn excerpt(name: &str) -> Cow<'_, str> {
+    match beginning(name) {
+        Cow::Owned(beginning) => Cow::Owned(beginning + &sha256(name)[..16]),
+        whole => whole,
+    }
+}
+
+fn beginning(text: &str) -> Cow<'_, str> {
     match text.char_indices().nth(MOST_SHOWN) {
-        Some((end, _)) => format!("{}…", &text[..end]),
-        None => text.to_owned(),
+        Some((end, _)) => Cow::Owned(format!("{}…", &text[..end])),
+        None => Cow::Borrowed(text),
     }
 }

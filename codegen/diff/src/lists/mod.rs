@@ -24,3 +24,5 @@ mod secrets;
 mod trust;
 
 pub use compare::compare as diff;
+#[cfg(feature = "report")]
+pub(crate) use found::excerpt;

@@ -308,6 +308,7 @@ impl SchemaPair<'_> {
             evidence: Evidence::of(rule, lists),
             witnesses: Vec::new(),
             undecided: None,
+            items: Vec::new(),
             subject: format!("{}.{subject}", self.tool),
             detail,
             message,

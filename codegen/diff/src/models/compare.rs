@@ -377,7 +377,8 @@ fn finding(difference: Difference, [forward, back]: [Answer; 2], senders: Sender
     let evidence = evidence.filter(|_| !senders.is_empty()).unwrap_or(Evidence::Proof);
     let undecided = forward.unknown.or(back.unknown).map(|reason| reason.to_string());
     let witnesses = [forward.witness, back.witness].into_iter().flatten().collect();
-    Finding { rule, senders, verdicts, evidence, witnesses, undecided, subject, detail, message, old, new }
+    let items = Vec::new();
+    Finding { rule, senders, verdicts, evidence, witnesses, undecided, subject, detail, items, message, old, new }
 }
 
 pub(super) fn place_of(protocol: &Protocol, content: &Type) -> Option<Place> {

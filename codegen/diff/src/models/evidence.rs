@@ -1,6 +1,6 @@
 //! The evidence of verdicts: a proof, or a document that was accepted and is now refused.
 
-use std::cell::{Cell, RefCell};
+use std::cell::{Cell, OnceCell, RefCell};
 use std::collections::BTreeSet;
 
 use mcpgen_model::{Check, JsonTypes, Protocol, Type};
@@ -199,6 +199,8 @@ const MOST_KNOWN: usize = 8;
 pub(super) struct Versions {
     old: (Check, Definitions),
     new: (Check, Definitions),
+    /// What each version sends by convention, the old one first.
+    usual: [OnceCell<(Check, Definitions)>; 2],
     /// Witnesses of some differences, which may show others: `{}` lacks all members that are newly required.
     known: RefCell<Vec<Witness>>,
 }
@@ -206,11 +208,12 @@ pub(super) struct Versions {
 impl Versions {
     pub(super) fn of(old: (&Protocol, &Type), new: (&Protocol, &Type), has_64_bit_readers: bool) -> Versions {
         let [old, new] = [old, new].map(|(protocol, content)| Checks::of(protocol, content, has_64_bit_readers));
-        Versions { old, new, known: RefCell::default() }
+        Versions { old, new, usual: Default::default(), known: RefCell::default() }
     }
 
     pub(super) fn of_checks(old: Schema, new: Schema) -> Versions {
-        Versions { old: (old.root, old.definitions), new: (new.root, new.definitions), known: RefCell::default() }
+        let [old, new] = [old, new].map(|side| (side.root, side.definitions));
+        Versions { old, new, usual: Default::default(), known: RefCell::default() }
     }
 
     /// Returns the verdict on what the other version sends to this one.
@@ -271,10 +274,10 @@ impl Versions {
         let (Some(Aim::Present(name)), Json::Object(members)) = (aim, &known.document) else { return None };
         let [value] = members.values().collect::<Vec<_>>()[..] else { return None };
         let document = Json::Object([(name.clone(), value.clone())].into_iter().collect());
-        let ((reads, scope), (sent, sender)) = self.sides(reader);
-        let (usual, definitions) = usual((sent, sender), (reads, scope));
+        let ((reads, scope), _) = self.sides(reader);
         let refused = reads.check(&document, scope).err().filter(|_| known.reader == reader)?.to_string();
-        usual.check(&document, &definitions).is_ok().then_some(Witness { reader, document, refused })
+        let (usual, definitions) = self.usual(reader);
+        usual.check(&document, definitions).is_ok().then_some(Witness { reader, document, refused })
     }
 
     /// Returns what the reader reads, and what the other version sends.
@@ -283,6 +286,14 @@ impl Versions {
             Version::Old => (&self.old, &self.new),
             Version::New => (&self.new, &self.old),
         }
+    }
+
+    /// Returns what the other version sends to this reader by convention.
+    fn usual(&self, reader: Version) -> &(Check, Definitions) {
+        let ((reads, scope), (sent, sender)) = self.sides(reader);
+        let [old, new] = &self.usual;
+        let usual_of_sender = if reader == Version::Old { new } else { old };
+        usual_of_sender.get_or_init(|| usual((sent, sender), (reads, scope)))
     }
 
     fn asked(&self, reader: Version, aim: Option<&Aim>, steps: &mut u64) -> Answer {
@@ -301,9 +312,9 @@ impl Versions {
         if contains(large, Scoped { check: &all, definitions: &sends.1 }).is_proved() {
             return Answer::new(Verdict::Compatible, Evidence::Proof);
         }
-        let (check, definitions) = usual((&sends.0, &sends.1), (&reads.0, &reads.1));
-        let check = aimed(&check);
-        match contains(large, Scoped { check: &check, definitions: &definitions }) {
+        let (check, definitions) = self.usual(reader);
+        let check = aimed(check);
+        match contains(large, Scoped { check: &check, definitions }) {
             containment::Verdict::Proved => Answer::new(Verdict::Compatible, Evidence::Convention),
             containment::Verdict::Unknown(reason) => Answer::unknown(reason),
             containment::Verdict::Refuted(document) => match large.check.check(&document, large.definitions) {

@@ -53,6 +53,8 @@ pub struct Finding {
     pub subject: String,
     /// A detail that distinguishes the finding from others with the same rule and subject, such as a value.
     pub detail: String,
+    /// The items that were removed or added, if the finding is about many.
+    pub items: Vec<String>,
     /// The message, in one sentence.
     pub message: String,
     /// The place in the old schema, if it has one.
@@ -96,6 +98,12 @@ impl Finding {
         self.fingerprint_as(self.rule.id())
     }
 
+    /// Returns the fingerprints of a finding for each item.
+    #[cfg(feature = "report")]
+    pub(crate) fn fingerprints_of_items(&self) -> impl Iterator<Item = String> {
+        self.items.iter().map(|item| fingerprint(self.rule.id(), item, ""))
+    }
+
     /// Returns the fingerprints that the finding had under former names of its rule.
     #[cfg(feature = "report")]
     pub(crate) fn former_fingerprints(&self) -> impl Iterator<Item = String> {
@@ -103,9 +111,12 @@ impl Finding {
     }
 
     fn fingerprint_as(&self, rule: &str) -> String {
-        let text = [rule, &self.subject, &self.detail].join("\0");
-        sha256(text)[..16].to_owned()
+        fingerprint(rule, &self.subject, &self.detail)
     }
+}
+
+fn fingerprint(rule: &str, subject: &str, detail: &str) -> String {
+    sha256([rule, subject, detail].join("\0"))[..16].to_owned()
 }
 
 /// The number of characters of a document in a sentence. Reports in JSON have the whole document.
@@ -145,6 +156,7 @@ mod tests {
             undecided: None,
             subject: "A.x".to_owned(),
             detail: String::new(),
+            items: Vec::new(),
             message: String::new(),
             old: None,
             new: None,

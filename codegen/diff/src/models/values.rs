@@ -149,9 +149,17 @@ impl<'p> Values<'p> {
         let named = |protocol: &Protocol, names: &[String]| {
             names.iter().filter_map(|name| protocol.types.named(name)).collect::<Vec<_>>()
         };
-        let shape = |protocol: &'p Protocol, content: &Type| match content {
-            Type::Named(id) => Some(&protocol.types[*id].shape),
-            _ => None,
+        // An alias of such a union is one, too.
+        let shape = |protocol: &'p Protocol, content: &Type| {
+            let mut content = content;
+            for _ in 0..=protocol.types.len() {
+                let Type::Named(id) = content else { break };
+                match &protocol.types[*id].shape {
+                    Shape::Alias(inner, AliasRule::Plain) => content = inner,
+                    shape => return Some(shape),
+                }
+            }
+            None
         };
         let variants = |union: &Union| {
             let ids = union.variants.iter().filter_map(|it| match it.content {

@@ -70,6 +70,15 @@ impl Baseline {
                 gone.remove(&print);
                 judged.suppressed.get_or_insert(Suppressed::InBaseline);
             }
+            // Before there were many, each item had a finding of its own, which may be in the baseline.
+            let mut is_accepted = !judged.finding.items.is_empty();
+            for print in judged.finding.fingerprints_of_items() {
+                gone.remove(&print);
+                is_accepted &= self.entries.contains_key(&print);
+            }
+            if is_accepted {
+                judged.suppressed.get_or_insert(Suppressed::InBaseline);
+            }
         }
         for (name, successor) in RETIRED {
             if self.entries.values().any(|words| words.split(' ').next() == Some(name)) {
@@ -142,6 +151,19 @@ mod tests {
         Baseline::read(&path).expect("a baseline").suppress(&mut judgement, &Axis::WIRE);
         assert_eq!(judgement.findings[0].suppressed, Some(Suppressed::InBaseline));
         assert!(judgement.notes[0].contains("`incomparable` is now `check-changed`"), "{:?}", judgement.notes);
+
+        // Items that were accepted one by one, before there were so many that they became one finding.
+        let names = ["file:///a", "file:///b"];
+        let items = names.map(str::to_owned).to_vec();
+        let many = Finding { rule: Rule::ResourceRemoved, items, ..finding(0, "resources", "digest") };
+        for (accepted, expected) in [(&names[..], Some(Suppressed::InBaseline)), (&names[..1], None)] {
+            let one = |name: &&str| Finding { rule: Rule::ResourceRemoved, ..finding(0, name, "") };
+            let one_by_one = judge(accepted.iter().map(one).collect()).findings;
+            let mut judgement = judge(vec![many.clone()]);
+            Baseline::of(&path, &one_by_one).suppress(&mut judgement, &Axis::LISTS);
+            assert_eq!(judgement.findings[0].suppressed, expected, "{accepted:?}");
+            assert_eq!(judgement.notes, [""; 0]);
+        }
 
         for bad in ["xyz", "0123456789ABCDEF x", "0123456789abcde", "<<<<<<< ours"] {
             std::fs::write(&path, format!("# fine\n\n{bad}\n")).expect("written");

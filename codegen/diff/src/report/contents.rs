@@ -8,6 +8,7 @@ use mcpgen_model::{Protocol, TypeId};
 use mcpgen_schema::text::visible;
 use serde::Serialize;
 
+use crate::lists::excerpt;
 use crate::models::{Axis, Finding, Place, Rule, Senders, TypeVerdict, Verdict};
 use crate::report::compared::{Compared, Models, Subject};
 use crate::report::judgement::{FailOn, Judged, Judgement, Suppressed};
@@ -284,7 +285,7 @@ fn item_name(source: &Source, Place { pointer, .. }: &Place) -> Option<String> {
     let mut ancestors = pointer.match_indices('/').map(|(end, _)| &pointer[..end]).chain([pointer.as_str()]);
     let item = ancestors.find(|ancestor| ancestor.ends_with(|c: char| c.is_ascii_digit()))?;
     let text = |name: &&str| source.text.value(&format!("{item}/{name}"))?.as_str().map(str::to_owned);
-    ["uri", "uriTemplate", "name"].iter().find_map(text)
+    ["uri", "uriTemplate", "name"].iter().find_map(text).map(|name| excerpt(&name).into_owned())
 }
 
 /// Returns the beginning of the pointers of all definitions.

@@ -1,4 +1,4 @@
-//! Assigns each type to an area of the protocol. Each area is a file.
+//! Assigns each type to an area of the protocol. Each area becomes a file.
 
 use std::collections::BTreeSet;
 
@@ -9,19 +9,19 @@ use crate::{ErrorCode, Shape, TypeDef, TypeId, Types};
 
 /// Types shared by several areas.
 pub const COMMON: &str = "common";
-/// Checks of definitions that other checks refer to. This area exports no types.
+/// Definitions that checks refer to. This area exports no types.
 pub const CHECKS: &str = "checks";
-/// The implementations of `JsonSchema`.
+/// `JsonSchema` implementations.
 pub const JSON_SCHEMA: &str = "json_schema";
 /// Message and method enums of all areas.
 pub const MESSAGES: &str = "messages";
-/// Methods without a namespace: `initialize`, `ping`, `notifications/cancelled`, ….
+/// Methods without a namespace, such as `initialize`, `ping` and `notifications/cancelled`.
 pub const BASE: &str = "base";
-/// Errors with codes.
+/// Error types that have a code.
 pub const ERRORS: &str = "errors";
-/// Declarations of clients and servers, such as their capabilities.
+/// What clients and servers declare about themselves, such as their capabilities.
 pub const CAPABILITIES: &str = "capabilities";
-/// The envelope of JSON-RPC.
+/// JSON-RPC envelopes.
 pub const JSON_RPC: &str = "json_rpc";
 
 pub(super) fn areas(types: &Types, messages: &Messages, error_codes: &[ErrorCode]) -> Vec<String> {
@@ -35,7 +35,7 @@ pub(super) fn areas(types: &Types, messages: &Messages, error_codes: &[ErrorCode
             users[id].insert(area.clone());
         }
     }
-    // Types that no message uses (responses, bases) belong to the area of the types that they use.
+    // Types that no message uses, such as responses, follow the types that they use.
     let unused: Vec<TypeId> = (0..count).filter(|&id| users[id].is_empty()).collect();
     let own: Vec<String> = types.iter().zip(&users).map(|(def, users)| area_of(def, users)).collect();
     let mut areas = own.clone();
@@ -58,12 +58,12 @@ pub(super) fn areas(types: &Types, messages: &Messages, error_codes: &[ErrorCode
     split_common(types, error_codes, &uses, areas)
 }
 
-/// Moves types to smaller areas, mostly from [`COMMON`]:
+/// Moves types to smaller areas, mostly out of [`COMMON`]:
 ///
-/// * the types of error codes to [`ERRORS`],
-/// * each union, with its variants and the types whose names begin with the same word, to an area with that name,
-/// * the types of members such as `clientInfo` and `capabilities` to [`CAPABILITIES`],
-/// * types that only one of these areas uses.
+/// * error types with a code, to [`ERRORS`];
+/// * a union, its variants, and types whose names start with the same word, to an area named after that word;
+/// * types of members such as `clientInfo` and `capabilities`, to [`CAPABILITIES`];
+/// * types used by only one of these areas, to that area.
 fn split_common(types: &Types, error_codes: &[ErrorCode], uses: &[Vec<TypeId>], mut areas: Vec<String>) -> Vec<String> {
     let mut claims: Vec<(String, TypeId)> = Vec::new();
     claims.extend(error_codes.iter().map(|error| (ERRORS.to_owned(), error.type_id)));
@@ -99,12 +99,10 @@ fn split_common(types: &Types, error_codes: &[ErrorCode], uses: &[Vec<TypeId>], 
     }
 }
 
-/// Returns whether a type may move from one area to another. Types move out of [`COMMON`], or into [`CAPABILITIES`].
 fn may_move(from: &str, to: &str) -> bool {
     from == COMMON || (to == CAPABILITIES && from != CAPABILITIES)
 }
 
-/// Returns the types of members such as `clientInfo` and `capabilities`.
 fn declarations(types: &Types) -> impl Iterator<Item = TypeId> {
     let bodies = types.iter().filter_map(|def| match &def.shape {
         Shape::Struct(body) => Some(body),
@@ -119,7 +117,7 @@ fn is_declaration(member: &str) -> bool {
     ["capabilities", "info"].contains(&last.as_str())
 }
 
-/// Returns the messages of each area: its requests with their results, and its notifications.
+/// Returns the messages of each area, requests together with their results.
 fn roots(messages: &Messages) -> Vec<(String, Vec<TypeId>)> {
     let mut roots = Vec::new();
     for request in &messages.requests {
@@ -142,7 +140,6 @@ pub fn area_of_method(method: &str) -> String {
     }
 }
 
-/// Returns the name of an area as a module name. It differs from the names of all other files.
 fn area_name(name: &str) -> String {
     match module_name(name) {
         taken if [COMMON, MESSAGES, JSON_RPC, CHECKS, JSON_SCHEMA, "mod"].contains(&taken.as_str()) => {
@@ -152,7 +149,7 @@ fn area_name(name: &str) -> String {
     }
 }
 
-/// Returns the types that the roots use, except through embedded messages.
+/// Returns the types reachable from the roots, without following embedded messages.
 fn reachable(uses: &[Vec<TypeId>], roots: Vec<TypeId>, messages: &BTreeSet<TypeId>) -> BTreeSet<TypeId> {
     let mut seen: BTreeSet<TypeId> = roots.iter().copied().collect();
     let mut stack = roots;
@@ -162,8 +159,8 @@ fn reachable(uses: &[Vec<TypeId>], roots: Vec<TypeId>, messages: &BTreeSet<TypeI
     seen
 }
 
-/// Returns the only area that uses a type. If there are several, it is the one whose name is in the name of the type
-/// (`Tool` for `tools`), or else [`COMMON`].
+/// Returns the area that uses a type. If several areas use it, one whose name is part of the type's name wins, such as
+/// `tools` for `ToolUse`. Otherwise, it is [`COMMON`].
 fn area_of(def: &TypeDef, users: &BTreeSet<String>) -> String {
     if users.len() == 1 {
         return users.iter().next().expect("one area").clone();

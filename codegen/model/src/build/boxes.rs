@@ -1,10 +1,10 @@
-//! Recursive types: replaces recursive aliases by newtypes, and adds boxes.
+//! Makes recursive types valid Rust: newtypes instead of recursive aliases, and boxes.
 
 use mcpgen_schema::graph;
 
 use crate::{Bounded, Content, Shape, Type, TypeDef};
 
-/// Turns recursive aliases into newtypes, because `type X = Vec<X>` is not valid Rust.
+/// Turns recursive aliases into newtypes, because Rust does not allow `type X = Vec<X>`.
 pub(super) fn without_recursive_aliases(mut types: Vec<TypeDef>) -> Vec<TypeDef> {
     let edges: Vec<Vec<usize>> = types
         .iter()
@@ -24,17 +24,16 @@ pub(super) fn without_recursive_aliases(mut types: Vec<TypeDef>) -> Vec<TypeDef>
     types
 }
 
-/// Marks the values that need a box: those on a cycle of types that contains no list or map, and large variants of
-/// unions.
+/// Marks the values to box: those on a cycle without a list or map in between, and large union variants.
 pub(super) fn with_boxes(mut types: Vec<TypeDef>) -> Vec<TypeDef> {
     let edges: Vec<Vec<usize>> = types
         .iter()
         .map(|def| {
             let mut held = Vec::new();
             match &def.shape {
-                // An undecided union contains JSON, so it needs no boxes.
+                // This is stored as JSON, not as its alternatives.
                 Shape::Undecided(_) => {}
-                // The items after the first ones are in a `Vec`, so they need no boxes.
+                // All later items are in a `Vec`.
                 Shape::Tuple(tuple) => held.extend(tuple.first.iter().filter_map(|item| item.content.by_value())),
                 shape => shape.visit(&mut |content| held.extend(content.by_value())),
             }
@@ -70,7 +69,7 @@ pub(super) fn with_boxes(mut types: Vec<TypeDef>) -> Vec<TypeDef> {
     types
 }
 
-/// The size in bytes above which a variant of a union is boxed. It is the threshold of clippy's `large_enum_variant`.
+/// Union variants that take more bytes are boxed. The threshold is that of clippy's `large_enum_variant`.
 const LARGE: usize = 200;
 
 struct Sizes {

@@ -1,5 +1,5 @@
-//! Builds the model from the normal form: inline types get names, unions get decisions, and methods get a direction, a
-//! params type and a result.
+//! Builds the model from the normal form. Inline types get names, unions get decisions, and methods get a direction,
+//! params and a result.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -27,11 +27,10 @@ use crate::{
     Protocol, Rest, Shape, Struct, Tuple, Type, TypeDef, TypeId, Types, Undecided, Union, Variant,
 };
 
-/// Reads the model of a revision. For a `released` revision, every fixup must find what it expects.
+/// Builds the model of a revision from its contract. For a `released` revision, every fixup must find what it expects.
 ///
 /// # Errors
-///
-/// [`Error::Schema`] with all problems of the schema.
+/// Returns [`Error::Schema`] with all problems of the schema.
 pub fn model(contract: impl Into<Contract>, revision: &str, released: bool) -> Result<Protocol, Error> {
     contract.into().read(|Contract { mut document, mapping, names }, kind| {
         let fixups = fixups::apply(&mut document, revision, released)?;
@@ -40,10 +39,10 @@ pub fn model(contract: impl Into<Contract>, revision: &str, released: bool) -> R
     })
 }
 
-/// Builds the model of a revision.
+/// Builds the model of a revision from its normal form.
 ///
 /// # Errors
-/// [`Error::Schema`] with every union that cannot be decided and every message that cannot be understood.
+/// Returns [`Error::Schema`] with every undecidable union and every message that does not make sense.
 pub fn build(
     normalised: Normalised,
     mapping: Option<&Mapping>,
@@ -91,12 +90,11 @@ pub(super) struct Builder<'a> {
     universal: BTreeSet<String>,
     pub(super) types: Vec<TypeDef>,
     pub(super) names: BTreeMap<String, TypeId>,
-    /// Definitions by the values that they accept. Inline copies become references to them. A definition that is equal
-    /// to another one is not listed.
+    /// The definitions by fingerprint, except those that share one. Inline copies of a definition become references to
+    /// it.
     definitions: BTreeMap<String, TypeId>,
-    /// Inline types by the values that they accept. Equal types are merged.
     known: BTreeMap<String, TypeId>,
-    /// The occurrences of each inline type. Empty for definitions.
+    /// Where each inline type occurs. Definitions have no entries.
     pub(super) occurrences: Vec<Vec<Occurrence>>,
     pub(super) problems: Vec<Problem>,
 }
@@ -141,7 +139,7 @@ impl<'a> Builder<'a> {
         self.types[id].shape = shape;
     }
 
-    /// Returns the shape of a definition. Unlike in [`Self::content`], the type already has a name.
+    /// Returns the shape of a definition. In contrast to [`Self::content`], the type already has a name.
     fn shape(&mut self, schema: &Schema, at: &Occurrence) -> Shape {
         match &schema.kind {
             Kind::Never => Shape::Never,
@@ -167,7 +165,6 @@ impl<'a> Builder<'a> {
         }
     }
 
-    /// Returns the type expression for a schema inside a definition.
     pub(super) fn content(&mut self, schema: &Schema, at: &Occurrence) -> Type {
         let at = &Occurrence { pointer: schema.note.pointer.clone(), ..at.clone() };
         let is_named = |id: TypeId| self.types[id].name == at.long_name();
@@ -209,7 +206,6 @@ impl<'a> Builder<'a> {
         }
     }
 
-    /// Returns the definition that an inline schema repeats.
     fn copied(&self, schema: &Schema) -> Option<TypeId> {
         if !is_type(&schema.kind) || self.definitions.is_empty() {
             return None;
@@ -220,7 +216,7 @@ impl<'a> Builder<'a> {
         (!is_same && definition.note.discriminator == schema.note.discriminator).then_some(id)
     }
 
-    /// Returns the type of a scalar or list, without its limit.
+    /// Returns the type of a scalar or a list without its limit.
     fn plain(&mut self, kind: &Kind, at: &Occurrence) -> Type {
         match kind {
             Kind::String(_) => Type::String,
@@ -232,7 +228,6 @@ impl<'a> Builder<'a> {
         }
     }
 
-    /// Returns a scalar or list with its limit, unless its Rust type enforces the limit.
     fn limited(&mut self, kind: &Kind, at: &Occurrence) -> Option<Bounded> {
         let limit = Some(limit(kind)?);
         Some(Bounded { inner: self.plain(kind, at), limit, checks: Vec::new() })
@@ -246,8 +241,7 @@ impl<'a> Builder<'a> {
         Shape::Bounded(Bounded { inner, limit: None, checks: names.into_iter().collect() })
     }
 
-    /// Returns the shape of an array whose first items have separate schemas: a tuple if all of them must be
-    /// present, otherwise a list with a check.
+    /// Returns a tuple if the array requires all of its leading items. Otherwise, returns a list with a check.
     fn array(&mut self, array: &Array, at: &Occurrence) -> Shape {
         let count = array.first.len() as u64;
         if array.length.min < count || array.first.len() > MAX_TUPLE {
@@ -257,7 +251,7 @@ impl<'a> Builder<'a> {
         }
         let length = array.length.clone();
         if !is_tuple(array) {
-            // The Rust type of a tuple has no limit on its length, so the limit becomes a check.
+            // A Rust tuple cannot limit its length, so the limit becomes a check.
             let plain = Array { length: Length { min: count, max: None }, ..array.clone() };
             let plain = Schema::at(&at.pointer, Kind::Array(Box::new(plain)));
             let inner = self.content(&plain, &at.below("Items"));
@@ -279,7 +273,7 @@ impl<'a> Builder<'a> {
             && absorbing(variants, self.algebra).is_none()
         {
             let decision = decide(variants, inner.note.discriminator.as_ref(), self.algebra);
-            // If the decision is not exact, it can reject values that the checks accept.
+            // A decision that is not exact could reject values that the checks accept.
             let conflict =
                 decision.map_or_else(Some, |decision| conflict(&decision, variants, Conventions::None, self.algebra));
             if let Some(conflict) = conflict {
@@ -319,8 +313,8 @@ impl<'a> Builder<'a> {
         let mut fields = Namespace::default();
         fields.claim("extra");
         let names = fields.claim_all(object.properties.keys().map(|wire| (wire.as_str(), field_name(wire))));
-        // The params of two methods are different types even if they are equal, because they may differ in later
-        // revisions.
+        // Every method gets a separate type for its params, even if they are equal today, because they may diverge in a
+        // later revision.
         let is_message = object.requires("method");
         let members = object.properties.iter().zip(names).map(|((wire, property), rust)| {
             let note = &property.schema.note;
@@ -394,7 +388,7 @@ impl<'a> Builder<'a> {
         self.types.len() - 1
     }
 
-    /// Returns an inline type. Equal inline types are merged.
+    /// Returns an inline type, merged with an equal one.
     fn shared(&mut self, schema: &Schema, at: &Occurrence) -> Type {
         let label = if matches!(schema.kind, Kind::Values(_) | Kind::Union(_)) { "" } else { &at.label };
         let mut key = format!("{label} {}", fingerprint(schema));
@@ -416,7 +410,7 @@ impl<'a> Builder<'a> {
 }
 
 impl Decision {
-    /// Renumbers the variants of the decision after unreachable ones were removed.
+    /// Adapts the guards after unreachable variants were removed.
     fn renumbered(mut self, kept: &[usize]) -> Decision {
         for guard in &mut self.guards {
             guard.variant = kept.iter().position(|&variant| variant == guard.variant).unwrap_or_default();
@@ -425,13 +419,11 @@ impl Decision {
     }
 }
 
-/// The budget of the proof that a definition accepts every value. There is one for each definition.
 const BUDGET: Budget = Budget { steps: 1_000 };
 
-/// Returns the definitions that accept every JSON value.
 fn universal(normalised: &Normalised) -> BTreeSet<String> {
     let definitions = &normalised.checks;
-    // These rule out most definitions, and take much less time than a proof.
+    // Samples take little time, and rule out most definitions without a proof.
     let samples = [Json::Null, Json::Bool(true), Json::Array(Vec::new()), Json::Object(IndexMap::new())];
     let is_universal = |(name, schema): &(&String, &Schema)| {
         let check = &definitions[*name];
@@ -458,7 +450,7 @@ pub(super) fn type_def(name: &str, origin: Origin, note: &Note) -> TypeDef {
     }
 }
 
-/// Returns the type of the hand-written core for a definition, if it has an equivalent one.
+/// Returns the hand-written core type that replaces this definition, if there is one.
 fn core_type(name: &str, schema: &Schema) -> Option<CoreType> {
     let is_string = |schema: &Schema| matches!(&schema.kind, Kind::String(length) if length.is_free());
     let is_integer = |schema: &Schema| matches!(&schema.kind, Kind::Integer(bounds) if bounds.is_free());
@@ -472,7 +464,7 @@ fn core_type(name: &str, schema: &Schema) -> Option<CoreType> {
     }
 }
 
-/// Returns the definitions that checks refer to, directly or not, in the order of the schema.
+/// Returns the definitions that checks refer to, directly or indirectly, in schema order.
 pub(super) fn used_checks<'c>(checks: impl IntoIterator<Item = &'c Check>, all: &Definitions) -> Definitions {
     let mut names: Vec<&str> = Vec::new();
     checks.into_iter().for_each(|check| check.definitions(&mut names));
@@ -487,7 +479,6 @@ pub(super) fn used_checks<'c>(checks: impl IntoIterator<Item = &'c Check>, all: 
     all.iter().filter(|(name, _)| used.contains(name.as_str())).map(|(n, c)| (n.clone(), c.clone())).collect()
 }
 
-/// Returns the limit of a scalar or list, unless its Rust type enforces the limit.
 fn limit(kind: &Kind) -> Option<Limit> {
     match kind {
         Kind::String(length) if !length.is_free() => Some(Limit::Length(length.clone())),
@@ -500,26 +491,25 @@ fn limit(kind: &Kind) -> Option<Limit> {
     }
 }
 
-/// Returns whether the bounds are those of `u64`.
+/// Returns whether the bounds only require at least 0, which `u64` enforces.
 fn is_all_unsigned(bounds: &Bounds) -> bool {
     bounds.max.is_none() && bounds.min.as_ref().is_some_and(|min| first_integer(min) == 0)
 }
 
-/// The maximum number of fields of a tuple. An array with more becomes a list with a check.
+/// An array with more leading items becomes a list with a check.
 const MAX_TUPLE: usize = 32;
 
-/// Returns whether a tuple expresses the array, without a check of its length.
 fn is_tuple(array: &Array) -> bool {
     let count = array.first.len() as u64;
     array.first.len() <= MAX_TUPLE && array.length.min == count && array.length.max.is_none_or(|max| max == count)
 }
 
-/// Returns whether an object has named members, or allows members that do not match its pattern.
+/// Returns whether an object has named members, or members beyond those that match its pattern.
 fn is_struct(object: &Object) -> bool {
     !object.properties.is_empty() || (object.pattern.is_some() && object.additional.kind != Kind::Never)
 }
 
-/// Returns the kind of the other variants if one variant is `null`.
+/// If one variant is `null`, returns the union of the others.
 fn nullable(variants: &[Schema]) -> Option<Kind> {
     let rest: Vec<Schema> = variants.iter().filter(|variant| variant.kind != Kind::Null).cloned().collect();
     (rest.len() < variants.len()).then(|| Kind::union(rest))

@@ -1,4 +1,4 @@
-//! Finds documents that a decision rejects although a variant accepts them.
+//! Proves that a decision is exact, or finds a document that it wrongly rejects.
 
 use indexmap::IndexMap;
 use mcpgen_schema::JsonTypes;
@@ -12,21 +12,20 @@ use mcpgen_schema::normal::{Array, Bounds, Kind, Length, Object, Property, Schem
 use crate::build::unions::{Conflict, example_of_both};
 use crate::decision::{Condition, Decision};
 
-/// Documents that do not count, because nobody writes them.
+/// Which documents to ignore because nobody would write them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Conventions {
     /// All documents count.
     None,
-    /// Objects are open so that later versions can add members, not so that a document has the members of another variant.
-    /// A tag that a variant leaves open does not have the value of another variant.
+    /// Ignores objects that happen to contain another variant's members or tag. Schemas leave objects open so that
+    /// later versions can add members, not so that people mix variants.
     Open,
 }
 
-/// The number of steps for one union.
 const BUDGET: Budget = Budget { steps: 20_000 };
 
-/// Returns two variants that a decision does not separate, unless it is proven that the decision accepts every document that
-/// some variant accepts.
+/// Returns two variants that the decision confuses, or `None` if it provably accepts every document that some variant
+/// accepts.
 pub(super) fn conflict(
     decision: &Decision,
     variants: &[Schema],
@@ -52,7 +51,7 @@ pub(super) fn conflict(
     Some(Conflict { a, b, example: example_of_both(&variants[a], &variants[b], algebra) })
 }
 
-/// Returns a check of the documents of a variant that count.
+/// Returns a check for those documents of a variant that `conventions` do not ignore.
 fn usual(
     index: usize,
     decision: &Decision,
@@ -65,7 +64,7 @@ fn usual(
     Check::All([variants[index].to_check()].into_iter().chain(usual).collect())
 }
 
-/// Returns a check of the documents of a variant that do not have by accident what a guard for another variant expects.
+/// Returns a check that rejects documents which satisfy a guard for another variant by accident.
 fn is_usual(guard: &Condition, variant: &Schema, algebra: &Algebra<'_>) -> Option<Check> {
     let (path, values) = match guard {
         Condition::Present(path) => (path, None),
@@ -80,18 +79,18 @@ fn is_usual(guard: &Condition, variant: &Schema, algebra: &Algebra<'_>) -> Optio
     Some(Check::Not(Box::new(at_path(path, unusual))))
 }
 
-/// What a schema says about the value at a path.
+/// How much a schema says about the value at a path.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Said {
-    /// Nothing, unless it forbids the value.
+    /// Nothing, except perhaps that it is forbidden.
     Nothing,
-    /// It names the value, but does not list what it can be.
+    /// The member is named, but its values are not listed.
     Something,
-    /// It lists the values, or it has a schema for members that it does not name.
+    /// The values are listed, or unnamed members have a schema.
     All,
 }
 
-/// The number of nested schemas after which a schema counts as unknown.
+/// A schema that nests deeper counts as unknown.
 const MAX_DEPTH: u32 = 48;
 
 fn said(schema: &Schema, path: &[String], algebra: &Algebra<'_>, depth: u32) -> Said {
@@ -117,8 +116,8 @@ fn said(schema: &Schema, path: &[String], algebra: &Algebra<'_>, depth: u32) -> 
     }
 }
 
-/// Returns whether the decision accepts every document that some variant accepts, even if a guard selects another one. This
-/// finds fewer proofs than [`conflict`], but faster.
+/// A quick version of [`conflict`] that proves less. It also holds if a guard selects another variant that accepts the
+/// document.
 fn is_exact(decision: &Decision, variants: &[Schema], conventions: Conventions, algebra: &Algebra<'_>) -> bool {
     let guards: Vec<Option<Schema>> = decision.guards.iter().map(|guard| guarded(&guard.when)).collect();
     variants.iter().enumerate().all(|(index, variant)| {
@@ -135,7 +134,7 @@ fn is_exact(decision: &Decision, variants: &[Schema], conventions: Conventions, 
             if !fits {
                 return false;
             }
-            // Later guards are not evaluated for documents of this variant.
+            // This guard selects all documents of the variant, so later guards do not matter.
             if is_sent_here {
                 return true;
             }
@@ -144,7 +143,7 @@ fn is_exact(decision: &Decision, variants: &[Schema], conventions: Conventions, 
     })
 }
 
-/// Returns the schema of the documents for which a guard holds, or `None` if the guard tests several members.
+/// Returns the schema of documents that satisfy a guard, or `None` if the guard tests several members.
 fn guarded(when: &[Condition]) -> Option<Schema> {
     let mut all = Vec::new();
     for condition in when {
@@ -178,11 +177,11 @@ fn guarded(when: &[Condition]) -> Option<Schema> {
     })
 }
 
-/// Returns the objects with a member at the path.
+/// Returns the schema of objects that have a member at the path.
 fn member(path: &[String], required: bool, kind: Kind) -> Option<Kind> {
     let (name, rest) = path.split_first()?;
     let kind = if rest.is_empty() { kind } else { member(rest, required, kind)? };
-    // `0` may be the index of an array, so it does not imply an object.
+    // `0` may also be an index of an array, so it does not imply an object.
     (name != "0").then(|| {
         let schema = Schema::at("", kind);
         object([(name.clone(), Property { required, schema })].into_iter().collect())

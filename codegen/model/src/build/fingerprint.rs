@@ -1,4 +1,4 @@
-//! Finds schemas with the same structure, which become one type.
+//! Finds schemas with equal structure, which become one type.
 
 use std::collections::BTreeMap;
 
@@ -7,7 +7,7 @@ use mcpgen_schema::normal::{Kind, Schema};
 
 use crate::TypeId;
 
-/// Returns the definitions that become types and are not equal to another one.
+/// Returns the definitions that become types and do not share their fingerprint.
 pub(super) fn distinct(normalised: &Normalised) -> BTreeMap<String, TypeId> {
     let mut found: BTreeMap<String, Option<TypeId>> = BTreeMap::new();
     for (id, schema) in normalised.definitions.values().enumerate().filter(|(_, schema)| is_type(&schema.kind)) {
@@ -16,7 +16,7 @@ pub(super) fn distinct(normalised: &Normalised) -> BTreeMap<String, TypeId> {
     found.into_iter().filter_map(|(key, id)| Some((key, id?))).collect()
 }
 
-/// Returns whether a schema becomes a type with a name, so that references to it are shorter than copies.
+/// Returns whether a schema becomes a named type, so that a reference is better than a copy.
 pub(super) fn is_type(kind: &Kind) -> bool {
     match kind {
         Kind::Object(object) => !object.properties.is_empty(),
@@ -26,7 +26,7 @@ pub(super) fn is_type(kind: &Kind) -> bool {
     }
 }
 
-/// Returns a text that is the same for two schemas if and only if their structure is equal.
+/// Returns a text that is equal for two schemas if their structure is equal, and only then.
 pub(super) fn fingerprint(schema: &Schema) -> String {
     match &schema.kind {
         Kind::Array(array) => {

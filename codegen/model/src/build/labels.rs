@@ -1,4 +1,4 @@
-//! Names of values, and labels of variants, from which inline types get their names.
+//! Names of enum values, and labels of variants, which inline types are named after.
 
 use std::collections::BTreeSet;
 
@@ -9,7 +9,7 @@ use mcpgen_schema::normal::{Kind, Note, Schema};
 use crate::Value;
 use crate::text::names::{Namespace, type_name};
 
-/// Returns the known values of an open enumeration. The variant `Other` holds any other string.
+/// Names the known values of an open enum. `Other` is reserved for any other string.
 pub(super) fn open_enumeration(values: &[String]) -> Vec<Value> {
     let mut names = Namespace::default();
     names.claim("Other");
@@ -38,7 +38,8 @@ pub(super) fn enumeration(values: &[Json], note: &Note) -> Vec<Value> {
     values.iter().zip(names).map(|(json, rust)| Value { json: json.clone(), rust }).collect()
 }
 
-/// Names the variants of a union for the names of inline types. An object is named by the constant that tells it apart.
+/// Labels a union's variants. Inline types are named after these labels. An object is labelled with the constant that
+/// distinguishes it.
 pub(super) fn variant_labels(variants: &[Schema]) -> Vec<String> {
     let constants = |schema: &Schema| -> IndexMap<String, String> {
         let Kind::Object(object) = &schema.unchecked().kind else { return IndexMap::new() };
@@ -67,7 +68,6 @@ pub(super) fn constant(schema: &Schema) -> Option<&Json> {
     }
 }
 
-/// Names a variant without such a constant.
 fn variant_label(schema: &Schema) -> String {
     match &schema.unchecked().kind {
         Kind::Ref(name) => name.clone(),
@@ -82,7 +82,6 @@ fn variant_label(schema: &Schema) -> String {
     }
 }
 
-/// Returns the name of a variant for messages.
 pub(super) fn readable(schema: &Schema) -> String {
     match &schema.kind {
         Kind::Ref(name) => name.clone(),

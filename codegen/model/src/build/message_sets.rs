@@ -1,4 +1,4 @@
-//! Builds the unions of all messages of one kind that a side sends, which `method` alone decides.
+//! Builds message sets: unions of all requests or notifications that one side sends, decided by `method` alone.
 
 use std::collections::BTreeMap;
 
@@ -15,15 +15,14 @@ use crate::text::names::{message_name, type_name};
 use crate::{Condition, Guard, MessageKind, MessageSet, Origin, Shape, Tag, Type, TypeId, Union, Variant};
 
 impl Builder<'_> {
-    /// Returns whether a definition with the name of a message set is a message set. In other protocols, such a name
-    /// can belong to any type.
+    /// Returns whether a definition with the name of a message set is one. Other protocols may use such a name for any
+    /// type.
     pub(super) fn is_message_set(&self, schema: &Schema) -> bool {
         let mut variants = Vec::new();
         self.flatten(schema, &mut variants);
         variants.is_empty() || variants.iter().any(|variant| self.method_of(variant).is_some())
     }
 
-    /// Returns the union of a message set, which `method` alone decides.
     pub(super) fn messages(&mut self, schema: &Schema, messages: Option<MessageSet>, at: &Occurrence) -> Shape {
         let mut variants = Vec::new();
         self.flatten(schema, &mut variants);
@@ -54,7 +53,7 @@ impl Builder<'_> {
         Shape::Union(union)
     }
 
-    /// Collects the variants of nested unions and of references to unions.
+    /// Collects the variants of a schema, and those of nested unions and of unions that it refers to.
     fn flatten(&self, schema: &Schema, variants: &mut Vec<Schema>) {
         match &schema.kind {
             Kind::Union(inner) => inner.iter().for_each(|variant| self.flatten(variant, variants)),
@@ -73,7 +72,6 @@ impl Builder<'_> {
         constant(self.algebra.follow(&method.schema)?)?.as_str().map(str::to_owned)
     }
 
-    /// Returns the definition that is equal to an inline message.
     fn copied_definition(&self, schema: &Schema) -> Option<TypeId> {
         let Kind::Object(_) = &schema.kind else { return None };
         let directions = MessageSet::ALL.map(MessageSet::definition);
@@ -82,7 +80,7 @@ impl Builder<'_> {
         copies.next().map(|(name, _)| self.names[name])
     }
 
-    /// Adds the message sets that the schema does not define. Does nothing if neither the schema nor the mapping states
+    /// Adds the message sets that the schema does not define. Does nothing if neither schema nor mapping states
     /// directions.
     pub(super) fn absent_directions(&mut self) {
         let mapping = self.mapping;
@@ -108,8 +106,8 @@ impl Builder<'_> {
         self.types.iter().any(|def| def.message_set() == Some(set))
     }
 
-    /// Returns the union of the messages that the mapping lists for a set. Returns `None` if a message has no constant
-    /// with its method, or if two messages have the same method.
+    /// Builds a message set from the mapping. Returns `None` if a message does not name its method in a constant, or if
+    /// two messages have the same method.
     fn mapped(&self, messages: MessageSet) -> Option<Union> {
         let mut union = Union { messages: Some(messages), ..Union::default() };
         let mapping = self.mapping;
@@ -130,7 +128,7 @@ impl Builder<'_> {
     }
 
     fn problem(&mut self, at: &Occurrence, pointer: &str, why: &str, remedy: &str) {
-        // The problem may be in a different definition from that of the union.
+        // The problem may be in another definition than the union.
         let definition = tokens(pointer).nth(1).unwrap_or_else(|| at.definition.clone());
         let problem = Problem::new(&self.normalised.file, pointer, why, remedy);
         self.problems.push(Problem { definition, ..problem });
@@ -138,7 +136,7 @@ impl Builder<'_> {
 }
 
 impl Union {
-    /// Adds a message, whose variant gets its name later.
+    /// Adds a message. Its variant gets a name later.
     fn add_message(&mut self, when: Vec<Condition>, content: Type) {
         self.decision.guards.push(Guard { when, variant: self.variants.len() });
         self.variants.push(Variant { rust: String::new(), content, boxed: false });

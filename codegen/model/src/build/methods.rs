@@ -1,4 +1,4 @@
-//! Requests, notifications and error codes. They are derived from the message sets and other definitions.
+//! Derives requests, notifications and error codes from the message sets and other definitions.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -70,7 +70,7 @@ impl Collector<'_> {
         self.push(method, type_id, side.into_iter().collect(), params, result);
     }
 
-    /// Adds a request, or a notification if there is no result.
+    /// Adds a request. Without a result, adds a notification.
     fn push(
         &mut self,
         method: String,
@@ -88,8 +88,8 @@ impl Collector<'_> {
         }
     }
 
-    /// Returns the messages that no message set lists. In a schema with message sets, these are the requests that are
-    /// embedded in other messages.
+    /// Returns messages that are in no message set. In a schema that has message sets, these are requests embedded in
+    /// other messages.
     fn unlisted(&self) -> Vec<TypeId> {
         let Self { types, found, .. } = self;
         let listed = |id: &TypeId| {
@@ -103,7 +103,6 @@ impl Collector<'_> {
             .collect()
     }
 
-    /// Adds the messages of a mapping. Returns its problems.
     fn add_mapped(&mut self, mapping: &Mapping) -> Vec<Problem> {
         let (mut problems, mut seen) = (Vec::new(), BTreeSet::new());
         for message in &mapping.messages {
@@ -156,8 +155,8 @@ impl Collector<'_> {
         Ok(())
     }
 
-    /// Returns the result of a request: for `XRequest` the result of `XResultResponse`, otherwise `XResult`, otherwise the
-    /// body of `XResponse`, otherwise `EmptyResult`.
+    /// Finds the result for `XRequest`: the `result` in `XResultResponse`, or `XResult`, or the body of `XResponse`, or
+    /// `EmptyResult`.
     fn result(&self, request: &str) -> Type {
         let Self { types, names, .. } = self;
         let stem = request.strip_suffix("Request").unwrap_or(request);
@@ -175,8 +174,8 @@ impl Collector<'_> {
         names.get("EmptyResult").map_or(Type::Object, |&id| Type::Named(id))
     }
 
-    /// Returns the result in a response: its member `result`, or `body` as in the Debug Adapter Protocol. A response can be a
-    /// union with one that has an `error` instead. Other types are results themselves.
+    /// Returns the result in a response: its `result`, or its `body` in the Debug Adapter Protocol. A response may also
+    /// be a union with an error response. Any other type is the result itself.
     fn result_of_response(&self, response: TypeId) -> Type {
         let types = self.types;
         let response = Type::Named(response);
@@ -200,7 +199,7 @@ impl Collector<'_> {
         }
     }
 
-    /// Returns the task result of a request whose params have a member `task`.
+    /// If the params have a member `task`, returns the result of running the request as a task.
     fn task_result(&self, params: Option<&Params>) -> Option<Type> {
         let Self { types, names, .. } = self;
         let carries_task = |content: &Type| types.as_struct(content).is_some_and(|body| body.member("task").is_some());
@@ -222,14 +221,14 @@ impl Collector<'_> {
     }
 }
 
-/// The key of an entry, the problem and the remedy.
+/// The key of the entry, what is wrong, and a remedy.
 type Refusal = (&'static str, String, &'static str);
 
 fn body(types: &Types, type_id: TypeId) -> Option<&Struct> {
     types.as_struct(&Type::Named(type_id))
 }
 
-/// Returns the params of a message: its member `params`, or `arguments` or `body` as in the Debug Adapter Protocol.
+/// Returns the `params` of a message. In the Debug Adapter Protocol, they are called `arguments` or `body`.
 fn params(types: &Types, type_id: TypeId) -> Option<Params> {
     let name = match Tag::of(&types[type_id]).map(|tag| tag.member) {
         Some("command") => "arguments",
@@ -244,7 +243,7 @@ fn member(types: &Types, type_id: TypeId, wire: &str) -> Option<Params> {
     Some(Params { content: member.value().cloned().unwrap_or(Type::Any), required: member.required })
 }
 
-/// Returns the error codes that are constants in a definition, as its member `code` or as `code` in its member `error`.
+/// Returns the definitions with a constant error code, either in `code` or in `error.code`.
 pub(super) fn error_codes(types: &Types) -> Vec<ErrorCode> {
     let code_of = |type_id: TypeId| {
         let body = body(types, type_id)?;

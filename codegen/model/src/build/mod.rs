@@ -1,7 +1,7 @@
-//! Builds the model from the normal form. `builder` creates the types, `message_sets` the unions of all messages of a side,
-//! `fingerprint` finds equal schemas, `unions` finds the decision of each union, `exact` proves it, `labels` names values
-//! and alternatives, `names` types and variants, `boxes` breaks cycles, `methods` pairs requests with results, `areas` assigns types
-//! to files, and `shared` finds the types that an extension shares with a revision.
+//! Builds the model from the normal form. `builder` creates the types with help from `fingerprint` (equal schemas),
+//! `unions` (decisions), `exact` (their proofs) and `message_sets`. `labels` and `names` name everything, `boxes`
+//! breaks cycles, `methods` pairs requests with results, `areas` distributes types over files, and `shared` finds types
+//! that an extension has in common with a revision.
 
 pub mod areas;
 mod boxes;

@@ -1,5 +1,4 @@
-//! Names of types and variants. Definitions keep their names, and inline types are named after the members that contain
-//! them.
+//! Names types and variants. Definitions keep their names. Inline types are named after the member in which they occur.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -10,7 +9,7 @@ use crate::inline::NAMES;
 use crate::text::names::{Namespace, field_name, type_name};
 use crate::{MessageKind, MessageSet, Origin, Shape, Type, TypeDef, TypeId, Undecided, Union, Variant};
 
-/// Names all types and their variants. `given` has new names of inline types, by their generated names.
+/// Names all types and variants. `given` renames inline types, by their generated name.
 pub(super) fn with_names(
     mut types: Vec<TypeDef>,
     occurrences: &[Vec<Occurrence>],
@@ -28,7 +27,7 @@ pub(super) fn with_names(
     for (id, occurrences) in occurrences.iter().enumerate().filter(|(_, occurrences)| !occurrences.is_empty()) {
         wanted.insert(id, short_name(&types, id, occurrences).unwrap_or_else(|| occurrences[0].long_name()));
     }
-    // A short name is used only if no other inline type or definition would have it.
+    // A type gets its short name only if no other type wants that name.
     let mut demand: BTreeMap<&str, usize> = BTreeMap::new();
     wanted.values().for_each(|name| *demand.entry(name).or_default() += 1);
     let places: Vec<String> =
@@ -62,8 +61,8 @@ pub(super) fn with_names(
     }
 }
 
-/// Returns a name of an inline type without its parent: the name of the member if several parents have it, or `AOrB`
-/// for a union of two definitions.
+/// Returns a name without the parent's: the member's name if several parents have it, or `AOrB` for a union of two
+/// definitions.
 fn short_name(types: &[TypeDef], id: TypeId, occurrences: &[Occurrence]) -> Option<String> {
     if let Shape::Union(Union { variants, .. }) = &types[id].shape
         && let [Variant { content: Type::Named(a), .. }, Variant { content: Type::Named(b), .. }] = variants.as_slice()
@@ -100,8 +99,7 @@ pub(super) fn words(name: &str) -> Vec<&str> {
         .collect()
 }
 
-/// Names variants after their content. Names of messages lose the suffix `Request` or `Notification`, with or without
-/// `Message`.
+/// Names variants after their content. Messages lose the suffixes `Request`, `Notification` and `Message`.
 fn name_variants(types: &mut [TypeDef]) {
     for id in 0..types.len() {
         let messages = types[id].message_set();
@@ -146,14 +144,14 @@ fn content_name(types: &[TypeDef], content: &Type, label: &str) -> String {
     }
 }
 
-/// An occurrence of an inline type: the name of its parent, and its label in the parent.
+/// Where an inline type occurs: its parent's name, and its label there.
 #[derive(Clone)]
 pub(super) struct Occurrence {
     pub definition: String,
     pub parent: String,
     pub label: String,
     pub pointer: String,
-    /// Whether the type is separate from equal types elsewhere.
+    /// Whether the type stays separate from equal types elsewhere.
     pub own: bool,
 }
 
@@ -170,5 +168,5 @@ impl Occurrence {
     }
 }
 
-/// Labels that do not describe a type.
+/// Labels that say nothing about a type.
 pub(super) const GENERIC_LABELS: &[&str] = &["Item", "Value", ""];

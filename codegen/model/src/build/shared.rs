@@ -1,15 +1,15 @@
-//! Finds the types of an extension that are equal to types of the revision that it extends.
+//! Finds types that an extension has in common with the revision it extends.
 
 use std::collections::BTreeMap;
 
 use crate::build::builder::used_checks;
 use crate::{Extends, Member, Origin, Protocol, Shape, Type, TypeId, Variant};
 
-/// Returns the model of an extension of `core`: definitions that are equal to definitions of `core` with the same name
-/// become the types of `core`, together with the inline types in them.
+/// Turns a model into that of an extension of `core`. Definitions with the same name and the same content as in `core`,
+/// along with the inline types in them, are then taken from `core`.
 ///
-/// Definitions are compared by their shapes, which are their normal forms with decided unions, and messages also by what
-/// their traits state, such as the result of a request. Prose is not compared.
+/// The content is the shape, and for messages also what their traits state, such as the result of a request. Prose does
+/// not count.
 #[must_use]
 pub fn extend(protocol: Protocol, core: &Protocol, module: String, version: Option<String>) -> Protocol {
     let mut pairs = Pairs { extension: &protocol, core, equal: BTreeMap::new() };
@@ -17,7 +17,7 @@ pub fn extend(protocol: Protocol, core: &Protocol, module: String, version: Opti
         let twin = core.types.iter().position(|other| other.origin == Origin::Definition && other.name == def.name);
         let Some(twin) = twin else { continue };
         let before = pairs.equal.clone();
-        // The types in an unequal definition are not proven to be equal.
+        // After a failed comparison, the equalities that it assumed for nested types are not proven.
         if !pairs.types(id, twin) {
             pairs.equal = before;
         }
@@ -31,11 +31,11 @@ pub fn extend(protocol: Protocol, core: &Protocol, module: String, version: Opti
     Protocol { checks, extends, ..protocol }
 }
 
-/// Compares the types of two models. Recursive types are equal if no difference is found.
+/// Compares types of two models. Recursive types are equal unless a difference is found.
 struct Pairs<'p> {
     extension: &'p Protocol,
     core: &'p Protocol,
-    /// The types that are equal, or assumed to be equal while they are compared.
+    /// The equalities that are known, and those that the running comparison assumes.
     equal: BTreeMap<TypeId, TypeId>,
 }
 
@@ -57,8 +57,8 @@ impl Pairs<'_> {
         self.shapes(&ours.shape, &theirs.shape) && self.messages(a, b)
     }
 
-    /// Compares what the traits of messages state about two types. A request whose result differs is a different type,
-    /// because a type implements the trait once.
+    /// Compares what message traits state about two types. A request with another result is another type, because a
+    /// type can implement the trait only once.
     fn messages(&mut self, a: TypeId, b: TypeId) -> bool {
         let stated = |protocol: &Protocol, id| {
             let message = protocol.message(id)?;
@@ -91,8 +91,8 @@ impl Pairs<'_> {
     }
 }
 
-/// Returns a shape without what does not matter for equality: prose, the names of fields and variants in Rust, boxes, the
-/// order of members and values, and why a union is undecided.
+/// Removes from a shape what does not matter for equality: prose, Rust names, boxes, the order of members and values,
+/// and why a union is undecided.
 fn plain(shape: &Shape) -> Shape {
     let mut shape = shape.clone();
     match &mut shape {

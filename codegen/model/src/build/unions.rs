@@ -1,4 +1,4 @@
-//! Finds the decision of a union from the schemas of its variants alone.
+//! Finds the decision for a union, from the schemas of its variants alone.
 
 use std::collections::BTreeSet;
 
@@ -10,21 +10,19 @@ use mcpgen_schema::normal::{Discriminator, Kind, Object, Schema};
 
 use crate::decision::{Condition, Decision, Guard};
 
-/// Two variants that no guard separates.
+/// Two variants that no guard can tell apart.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Conflict {
-    /// The first variant.
     pub a: usize,
-    /// The second variant.
     pub b: usize,
-    /// A document that both accept, if one was found.
+    /// A document that both variants accept, if one was found.
     pub example: Option<Json>,
 }
 
 /// Decides a union.
 ///
 /// # Errors
-/// The first two variants that no guard separates, if neither contains the other.
+/// Returns the first two variants that no guard can tell apart, unless one contains the other.
 pub(super) fn decide(
     variants: &[Schema],
     discriminator: Option<&Discriminator>,
@@ -37,7 +35,7 @@ pub(super) fn decide(
     Ok(search.decision)
 }
 
-/// Returns a document that both accept, if one is found.
+/// Returns a document that both schemas accept, if one is found.
 pub(super) fn example_of_both(a: &Schema, b: &Schema, algebra: &Algebra<'_>) -> Option<Json> {
     let [a, b] = [a, b].map(Schema::to_check);
     let [a, b] = [&a, &b].map(|check| Scoped { check, definitions: algebra.checks() });
@@ -47,10 +45,10 @@ pub(super) fn example_of_both(a: &Schema, b: &Schema, algebra: &Algebra<'_>) -> 
     }
 }
 
-/// Returns the first variant that accepts everything that the others accept. The union is an alias of it.
+/// Returns the first variant that accepts everything the others accept, so that the union can be an alias of it.
 ///
-/// If the others all require a key that this variant does not know, the key separates them, and nothing is absorbed.
-/// For example, the schema of JSON-RPC notifications also accepts requests.
+/// There is none if a key separates them: the others all require a key that this variant does not know. For example,
+/// the schema of JSON-RPC notifications also accepts requests, but only requests have an `id`.
 pub(super) fn absorbing(variants: &[Schema], algebra: &Algebra<'_>) -> Option<usize> {
     let search = Search { variants, discriminator: None, algebra, decision: Decision::default() };
     let (large, _) = variants.iter().enumerate().find(|(large, variant)| {
@@ -64,7 +62,7 @@ pub(super) fn absorbing(variants: &[Schema], algebra: &Algebra<'_>) -> Option<us
     (!separable).then_some(large)
 }
 
-/// The number of nested references after which a schema counts as unknown.
+/// A schema behind more nested references counts as unknown.
 const MAX_DEPTH: u32 = 48;
 
 struct Search<'a> {
@@ -74,10 +72,9 @@ struct Search<'a> {
     decision: Decision,
 }
 
-/// A split of a group: the variants that remain for each condition, where `None` is "otherwise".
+/// A way to split a group of variants: each condition selects some of them. `None` is "otherwise".
 type Split = Vec<(Option<Condition>, Vec<usize>)>;
 
-/// A variant, and the objects that it allows at a path.
 struct Candidate<'s> {
     variant: usize,
     objects: Vec<&'s Object>,
@@ -111,7 +108,7 @@ impl<'a> Search<'a> {
         Ok(())
     }
 
-    /// Splits a group of one JSON type by tags and keys.
+    /// Splits variants of one JSON type by tags and keys.
     fn by_shape(&mut self, group: Vec<usize>, when: Vec<Condition>, types: JsonTypes) -> Result<(), Conflict> {
         if let [only] = group.as_slice() {
             self.guard(when, *only);
@@ -126,7 +123,7 @@ impl<'a> Search<'a> {
             Some(split) => split,
             None => self.by_containment(&group)?,
         };
-        // An empty array has no first item, so a separate guard selects its variant.
+        // An empty array has no first item to look at, so it needs a separate guard.
         let has_otherwise = split.iter().any(|(condition, _)| condition.is_none());
         let takes_empty = |&variant: &usize| self.algebra.accepts(&self.variants[variant], &Json::Array(Vec::new()));
         let empty = group.iter().copied().find(takes_empty).filter(|_| types == JsonTypes::ARRAY && !has_otherwise);
@@ -141,8 +138,8 @@ impl<'a> Search<'a> {
         Ok(())
     }
 
-    /// Splits by the property that `discriminator` names. The values of the property are its constants, or else those
-    /// in the mapping, or else the names of the definitions.
+    /// Splits by OpenAPI's `discriminator`. Its values are the property's constants, or those in the mapping, or the
+    /// names of the definitions.
     fn by_discriminator(&mut self, group: &[usize]) -> Option<Split> {
         let discriminator = self.discriminator?;
         let mut split: Split = Vec::new();
@@ -169,7 +166,7 @@ impl<'a> Search<'a> {
         Some(split)
     }
 
-    /// Returns the values of a discriminator that select a variant whose property has no constant.
+    /// Returns the discriminator values that select a variant whose property is not a constant.
     fn mapped(&self, discriminator: &Discriminator, variant: usize, at: &AtPath<'_>) -> Option<Vec<Json>> {
         let Kind::Ref(name) = &self.variants[variant].kind else { return None };
         let mapped = discriminator.mapping.iter().filter(|(_, target)| target == name);
@@ -195,7 +192,7 @@ impl<'a> Search<'a> {
             .filter(|split| split.iter().all(|(_, variants)| variants.len() < group.len()))
     }
 
-    /// Splits by a member that has constant values in every variant.
+    /// Splits by a member that is constant in every variant.
     fn by_tag(&self, candidates: &[Candidate<'_>], paths: &[KeyPath<'_>]) -> Option<Split> {
         let mut best: Option<(usize, bool, Split)> = None;
         for path in paths {
@@ -219,7 +216,7 @@ impl<'a> Search<'a> {
         best.map(|(_, _, split)| split)
     }
 
-    /// Splits by a member that is constant in some variants and not in the others.
+    /// Splits by a member that is constant in some variants only.
     fn by_open_tag(&self, candidates: &[Candidate<'_>], paths: &[KeyPath<'_>], declared: bool) -> Option<Split> {
         paths.iter().find_map(|path| {
             let (mut tagged, mut rest) = (Vec::new(), Vec::new());
@@ -240,8 +237,8 @@ impl<'a> Search<'a> {
         })
     }
 
-    /// Splits by a key that some variants require and the others say nothing about. Prefers the most even split, and
-    /// among equal ones the first. If the key has constant values, other values lead to the other variants.
+    /// Splits by a key that some variants require and the others do not mention. Prefers the most even split, and
+    /// otherwise the first. If the key is constant where it is required, any other value selects the other variants.
     fn by_key(&self, candidates: &[Candidate<'_>], paths: &[KeyPath<'_>]) -> Option<Split> {
         let mut best: Option<(usize, Split)> = None;
         for path in paths {
@@ -274,8 +271,8 @@ impl<'a> Search<'a> {
         split.iter().all(|(_, variants)| variants.len() < group.len()).then_some(split)
     }
 
-    /// Splits off a variant that another one contains, by a key that only the contained one knows. Without such a key,
-    /// it is absorbed.
+    /// Splits off a variant that is contained in another, by a key that only the contained one knows. Without such a
+    /// key, the larger variant absorbs it.
     fn by_containment(&mut self, group: &[usize]) -> Result<Split, Conflict> {
         for &inner in group {
             let Some(&outer) = group
@@ -306,7 +303,7 @@ impl<'a> Search<'a> {
         own.first()?.properties.keys().find(|key| others.iter().all(|other| is_free(other, key))).cloned()
     }
 
-    /// Returns the objects that a schema allows at `base`, or `None` if it allows other values there.
+    /// Returns the objects that a schema allows at `base`, or `None` if it also allows other values.
     fn objects(&self, schema: &'a Schema, base: &[&str], depth: u32) -> Option<Vec<&'a Object>> {
         if depth > MAX_DEPTH {
             return None;
@@ -326,7 +323,7 @@ impl<'a> Search<'a> {
         }
     }
 
-    /// Returns the JSON types of the values that a schema accepts, or all types if they are unknown.
+    /// Returns the JSON types that a schema accepts, or all types if they are unknown.
     fn types(&self, schema: &Schema, depth: u32) -> JsonTypes {
         match &schema.kind {
             _ if depth > MAX_DEPTH => JsonTypes::ALL,
@@ -347,25 +344,22 @@ impl<'a> Search<'a> {
     }
 }
 
-/// A path in the documents of a group, with the schema of each variant.
 struct KeyPath<'s> {
     segments: Vec<String>,
     at: Vec<AtPath<'s>>,
 }
 
-/// The requirements of a variant at a path.
 struct AtPath<'s> {
     required: bool,
     /// Whether the schema names the value in at least one object.
     declared: bool,
-    /// Whether no object says anything about the value, unless it forbids it.
+    /// Whether no object says anything about the value, except perhaps forbids it.
     is_free: bool,
     /// The schema of the value in each object.
     schemas: Vec<Option<&'s Schema>>,
 }
 
 impl AtPath<'_> {
-    /// Returns the allowed values, if every schema lists them.
     fn values(&self) -> Option<Vec<Json>> {
         let mut all = Vec::new();
         for schema in &self.schemas {
@@ -379,7 +373,7 @@ impl AtPath<'_> {
     }
 }
 
-/// Returns the keys that any variant of the group names, and the keys in members that all of them require.
+/// Returns the keys that any variant names, and the keys inside members that all of them require.
 fn paths<'s>(candidates: &'s [Candidate<'_>], base: &[String], algebra: &'s Algebra<'_>) -> Vec<KeyPath<'s>> {
     let mut found = Vec::new();
     for key in keys(candidates.iter().flat_map(|candidate| &candidate.objects).copied()) {
@@ -395,14 +389,13 @@ fn paths<'s>(candidates: &'s [Candidate<'_>], base: &[String], algebra: &'s Alge
             }
         }
     }
-    // Shorter paths first, then the order of the schema.
+    // Shorter paths come first. Otherwise, the order is that of the schema.
     found.sort_by_key(|path| path.segments.len());
     found
 }
 
-/// Returns a key that only the remaining variant requires, if there is just one. Documents without the key are rejected
-/// in either case, but the error can then list the keys of all variants. It does not use the first item of an array,
-/// because the array can be empty.
+/// Returns a key that only the single remaining variant requires. Decoding gives the same result without this
+/// condition, but with it, errors can list the keys of all variants. Skips array items, because the array may be empty.
 fn required_only_by(
     candidates: &[Candidate<'_>],
     paths: &[KeyPath<'_>],
@@ -431,7 +424,7 @@ fn at<'s>(objects: &[&'s Object], key: &str, algebra: &'s Algebra<'_>) -> AtPath
     }
 }
 
-/// Returns whether an object says nothing about a member, unless it forbids it.
+/// Returns whether an object says nothing about a member, except perhaps forbids it.
 fn is_free(object: &Object, key: &str) -> bool {
     !object.properties.contains_key(key) && matches!(object.schema_of_other(key).kind, Kind::Any | Kind::Never)
 }
@@ -456,7 +449,7 @@ fn distinct(values: Vec<Json>) -> Vec<Json> {
     distinct
 }
 
-/// Splits variants by their values at a path. Values that lead to the same variants are one condition.
+/// Splits by the value at a path. Values that lead to the same variants share a condition.
 fn group_by_value(path: &[String], known: &[(usize, Vec<Json>)]) -> Split {
     let mut groups: Vec<(Vec<Json>, Vec<usize>)> = Vec::new();
     for value in distinct(known.iter().flat_map(|(_, values)| values).cloned().collect()) {

@@ -1,4 +1,4 @@
-//! Adds definitions of whole messages to a schema that defines only their params and results.
+//! Adds message definitions to a schema that defines only params and results.
 
 use std::collections::HashSet;
 
@@ -13,7 +13,7 @@ use crate::text::names::message_name;
 
 const MAX_MESSAGES: usize = 1_000;
 
-/// The definition of the `id` of requests, which is added to schemas without one.
+/// The definition for the `id` of requests, which is added if the schema does not have it.
 const REQUEST_ID: &str = "RequestId";
 
 pub(super) fn add(contents: &mut Contents) -> Result<Vec<MappedMessage>, Error> {
@@ -26,7 +26,7 @@ pub(super) fn add(contents: &mut Contents) -> Result<Vec<MappedMessage>, Error> 
         definitions.insert(REQUEST_ID.to_owned(), id);
     }
     for ErrorCode { name, code, description } in std::mem::take(errors) {
-        // For example, the errors of `NotFound` and `ParseError` are `NotFoundError` and `ParseError`.
+        // For example, `NotFound` and `ParseError` become `NotFoundError` and `ParseError`.
         let name = free_name(&definitions, &format!("{}Error", name.strip_suffix("Error").unwrap_or(&name)));
         let properties = [
             ("code", object([("enum", Json::Array(vec![Json::Number(code.into())]))])),
@@ -74,7 +74,7 @@ fn check(document: &Document, messages: &[Message]) -> Result<(), Error> {
     problems.into_result()
 }
 
-/// Returns a name that neither a definition nor a union of messages has.
+/// Returns a name that no definition and no message set has.
 pub(super) fn free_name(definitions: &IndexMap<String, Json>, wanted: &str) -> String {
     message_name(wanted, |name| definitions.contains_key(name) || MessageSet::named(name).is_some())
 }
@@ -101,13 +101,13 @@ pub(super) fn structure(properties: Json, required: &[&str], description: Option
     Json::Object(all.map(|(name, value)| (name.to_owned(), value)).collect())
 }
 
-/// Returns a schema of one text, in any dialect.
+/// Returns a schema for one string. Every dialect has `enum`, but not `const`.
 fn constant(value: &str) -> Json {
     object([("enum", Json::Array(vec![text(value)]))])
 }
 
 pub(super) fn reference(container: &str, definition: &str) -> Json {
-    // A fragment of a URI is percent-encoded.
+    // The fragment of a URI is percent-encoded.
     let definition = escape(definition).replace('%', "%25");
     object([("$ref", text(&format!("#/{container}/{definition}")))])
 }

@@ -1,5 +1,5 @@
-//! JSON schemas whose definitions say what they are with the keywords `x-method` and `x-side`, such as that of the Agent
-//! Client Protocol (ACP).
+//! JSON schemas that mark messages with the keywords `x-method` and `x-side`, such as that of the Agent Client Protocol
+//! (ACP).
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -36,7 +36,7 @@ fn read(document: Document) -> Result<Contents, Error> {
     let mut messages = Vec::new();
     let mut answered = BTreeSet::new();
     for (name, pointer, method, direction, definition) in params {
-        // A method can be that of a request and of a notification.
+        // The same method can be a request and a notification.
         let result = results.get(&(method, direction)).filter(|_| !name.ends_with("Notification"));
         if result.is_none() && name.ends_with("Request") {
             problems.add(&pointer, format!("no definition `…Response` has the method {method:?} of this request"));
@@ -60,7 +60,7 @@ fn read(document: Document) -> Result<Contents, Error> {
     Ok(Contents { schema: document, messages, errors, origins: Origins::default() })
 }
 
-/// Returns who sends the params. `x-side` is the side that receives them, and that answers with the result.
+/// Returns who sends the params. `x-side` names the receiving side, which answers with the result.
 fn direction(definition: &Json) -> Option<Direction> {
     match definition.get("x-side")?.as_str()? {
         "agent" | "server" => Some(Direction::ClientToServer),
@@ -70,7 +70,7 @@ fn direction(definition: &Json) -> Option<Direction> {
     }
 }
 
-/// Returns the errors in the definition `ErrorCode`, whose alternatives are constants with a title.
+/// Returns the errors listed in the definition `ErrorCode`: constants with a title.
 fn error_codes(document: &Document) -> Vec<ErrorCode> {
     let alternatives = document.definitions().get("ErrorCode").and_then(|it| it.get("anyOf").or(it.get("oneOf")));
     let Some(Json::Array(alternatives)) = alternatives else { return Vec::new() };

@@ -1,4 +1,4 @@
-//! The mapping file, such as `protocol.toml`, which lists the messages of a protocol if the schema does not.
+//! The mapping file, such as `protocol.toml`: lists the messages of a protocol whose schema does not.
 //!
 //! ```toml
 //! [[request]]
@@ -20,49 +20,49 @@ use serde::Deserialize;
 
 use crate::direction::Side;
 
-/// The messages of a protocol.
+/// The contents of a mapping file.
 #[derive(Clone, Debug, Default)]
 pub struct Mapping {
     /// The file, as the caller named it.
     pub file: String,
-    /// The requests and notifications, in the order of the file.
+    /// The requests and notifications, in file order.
     pub messages: Vec<MappedMessage>,
 }
 
 /// A request or notification.
 #[derive(Clone, Debug)]
 pub struct MappedMessage {
-    /// Whether it is a request.
+    /// Whether this is a request.
     pub is_request: bool,
-    /// The entry of the file.
+    /// The entry in the file.
     pub entry: Entry,
 }
 
-/// An entry of the file.
+/// An entry in the file.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Entry {
     /// The definition of the message, or of its params.
     pub definition: String,
-    /// The method.
+    /// The method. Defaults to the constant member `method` or `command` of the definition.
     pub method: Option<String>,
-    /// The definition of the params.
+    /// The definition of the params. Defaults to the member `params` or `arguments`.
     pub params: Option<String>,
-    /// The definition of the result.
+    /// The definition of the result. Defaults to the one named like the request.
     pub result: Option<String>,
-    /// The direction.
+    /// Who sends the message, if that is known.
     pub direction: Option<Direction>,
 }
 
-/// The direction of a message.
+/// Who sends a message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Direction {
-    /// From the client to the server.
+    /// The client sends it.
     ClientToServer,
-    /// From the server to the client.
+    /// The server sends it.
     ServerToClient,
-    /// Either side sends it.
+    /// Either side may send it.
     Both,
 }
 
@@ -77,19 +77,19 @@ impl Direction {
 }
 
 impl Mapping {
-    /// Reads a file.
+    /// Reads a mapping file.
     ///
     /// # Errors
-    /// [`Error::Io`], or [`Error::Schema`] if the text is not a mapping.
+    /// Returns [`Error::Io`], or [`Error::Schema`] if the file is not a mapping.
     pub fn read(path: &Path) -> Result<Mapping, Error> {
         let text = std::fs::read_to_string(path).map_err(Error::io("reading", path))?;
         Mapping::parse(path.display().to_string(), &text)
     }
 
-    /// Reads a text. Messages refer to it as `file`.
+    /// Parses a mapping. Error messages call it `file`.
     ///
     /// # Errors
-    /// [`Error::Schema`] if the text is not a mapping.
+    /// Returns [`Error::Schema`] if the text is not a mapping.
     pub fn parse(file: impl Into<String>, text: &str) -> Result<Mapping, Error> {
         #[derive(Deserialize)]
         #[serde(deny_unknown_fields)]
@@ -115,8 +115,8 @@ impl Mapping {
         if problems.is_empty() { Ok(mapping) } else { Err(Error::Schema(problems)) }
     }
 
-    /// Adds the messages that a contract lists. An entry with the same definition replaces a listed message, but keeps its
-    /// direction and result if the entry has none.
+    /// Adds the messages that the contract itself lists. If the mapping has an entry for the same definition, the entry
+    /// wins, but if it states no direction or result, it gets those of the contract.
     pub(super) fn with_listed(mut self, listed: Vec<MappedMessage>) -> Self {
         let mut added = Vec::new();
         for message in listed {
@@ -135,13 +135,13 @@ impl Mapping {
         self
     }
 
-    /// Returns the definitions of the messages, or of their params.
+    /// Returns the definitions of the messages or their params.
     pub fn definitions(&self) -> impl Iterator<Item = &str> {
         self.messages.iter().map(|message| message.entry.definition.as_str())
     }
 
-    /// Returns the messages that a document may define. Of a JSON schema, all definitions are known; other contracts define
-    /// messages in other ways.
+    /// Returns the messages that could belong to a document. A JSON schema lists its definitions, so others are
+    /// dropped; other contracts define messages differently, so all are kept.
     #[must_use]
     pub fn of_definitions(&self, document: &Document) -> Mapping {
         let definitions = document.definitions();
@@ -150,12 +150,12 @@ impl Mapping {
         Mapping { file: self.file.clone(), messages: self.messages.iter().filter(is_defined).cloned().collect() }
     }
 
-    /// Returns the name of the file, without its folder.
+    /// Returns the file name without its folder.
     pub fn file_name(&self) -> &str {
         self.file.rsplit(['/', '\\']).next().unwrap_or_default()
     }
 
-    /// Returns a problem of an entry.
+    /// Creates a problem about an entry.
     pub fn problem(&self, entry: &Entry, key: &str, why: impl Into<String>, remedy: &str) -> Problem {
         problem(&self.file, &entry.definition, key, why.into(), remedy)
     }

@@ -1,4 +1,4 @@
-//! The `metaModel.json` of the Language Server Protocol (LSP): requests, notifications, and types of its own grammar.
+//! The Language Server Protocol's `metaModel.json`: requests, notifications, and types that are not JSON Schema.
 
 use indexmap::IndexMap;
 use mcpgen_schema::json::pointer::escape;
@@ -12,10 +12,10 @@ use crate::text::names::type_name;
 
 const CONTAINER: &str = "$defs";
 
-/// The maximum number of structures from which one inherits.
+/// Limits the number of structures that one inherits from.
 const MAX_INHERITED: usize = 100;
 
-/// The maximum number of members of all structures, with those that they inherit. LSP 3.17 has 956.
+/// Limits the members of all structures, including inherited ones. LSP 3.17 has 956.
 const MAX_MEMBERS: usize = 100_000;
 
 pub(super) const META_MODEL: Reader = Reader { name: "LSP metaModel", reads, read };
@@ -68,7 +68,6 @@ fn read(mut document: Document) -> Result<Contents, Error> {
 struct Reading<'a> {
     structures: IndexMap<&'a str, &'a Json>,
     definitions: IndexMap<String, Json>,
-    /// The number of members of the structures that were read.
     members: usize,
     origins: Origins,
     problems: Problems,
@@ -118,7 +117,7 @@ impl<'a> Reading<'a> {
         })
     }
 
-    /// Returns the definition of a type, which is a new one unless the type is a reference.
+    /// Returns the definition for a type. A reference leads to an existing one, any other type gets a new one.
     fn named(&mut self, pointer: &str, stem: &str, suffix: &str, json: &'a Json) -> Option<String> {
         if let (Some("reference"), Some(name)) =
             (json.get("kind").and_then(Json::as_str), json.get("name").and_then(Json::as_str))
@@ -126,7 +125,7 @@ impl<'a> Reading<'a> {
             return Some(name.to_owned());
         }
         let schema = match json {
-            // Params by position, which no method of LSP has.
+            // These are positional params, which no LSP method has.
             Json::Array(items) => self.tuple(pointer, items)?,
             json => self.schema(pointer, json)?,
         };
@@ -140,7 +139,6 @@ impl<'a> Reading<'a> {
         name
     }
 
-    /// Returns the schema of an object with its own members and those of the structures that it extends.
     fn structure(&mut self, pointer: &str, item: &'a Json) -> Option<Json> {
         if self.members > MAX_MEMBERS {
             return None;
@@ -174,7 +172,8 @@ impl<'a> Reading<'a> {
         structure(Json::Object(properties), &required, None)
     }
 
-    /// Collects the members of a structure, each with its pointer. Own members replace inherited ones.
+    /// Collects the members of a structure, with their pointers. Members of the structure itself override inherited
+    /// ones.
     fn members(
         &mut self,
         pointer: &str,
@@ -211,7 +210,7 @@ impl<'a> Reading<'a> {
         }
     }
 
-    /// Returns the schema of an enumeration. One with custom values accepts every value of its type.
+    /// Returns the schema of an enumeration. If it supports custom values, any value of the base type is valid.
     fn enumeration(&mut self, pointer: &str, item: &'a Json) -> Option<Json> {
         let base = self.part(pointer, item, "type")?;
         let Some(Json::Array(values)) = item.get("values") else {
@@ -254,7 +253,6 @@ impl<'a> Reading<'a> {
                         let digits = object([("pattern", text("^-?[0-9]+$"))]);
                         object([("type", text("object")), ("propertyNames", digits), value])
                     }
-                    // The base types of keys are texts.
                     Some(_) => object([("type", text("object")), value]),
                     None => object([("type", text("object")), ("propertyNames", key), value]),
                 })
@@ -315,7 +313,7 @@ impl<'a> Reading<'a> {
     fn base(&mut self, pointer: &str, json: &'a Json) -> Option<Json> {
         Some(match self.text(pointer, json, "name")? {
             "string" | "URI" | "DocumentUri" | "RegExp" => object([("type", text("string"))]),
-            // The range of 32 bits is not checked, so that these are plain integers in Rust.
+            // The 32-bit range is not enforced, so that these are plain integers in Rust.
             "integer" => object([("type", text("integer"))]),
             "uinteger" => object([("type", text("integer")), ("minimum", Json::Number(0.into()))]),
             "decimal" => object([("type", text("number"))]),
@@ -332,11 +330,11 @@ fn definition(name: &str) -> String {
     format!("/{CONTAINER}/{}", escape(name))
 }
 
-/// Returns the documentation of an item, and the version in which it appeared.
+/// Returns the documentation of an item, including the version that introduced it.
 fn documentation(item: &Json) -> Option<String> {
     let of = |key| item.get(key).and_then(Json::as_str);
     let documentation = of("documentation").unwrap_or_default();
-    // Documentation often repeats `since`.
+    // The documentation often repeats `since`.
     let since = of("since").filter(|_| !documentation.contains("@since")).map(|since| format!("Since {since}."));
     let proposed = item.get("proposed") == Some(&Json::Bool(true)) && !documentation.contains("@proposed");
     let proposed = proposed.then(|| "Proposed: it may change.".to_owned());
@@ -345,7 +343,6 @@ fn documentation(item: &Json) -> Option<String> {
     (!paragraphs.is_empty()).then(|| paragraphs.join("\n\n"))
 }
 
-/// Adds the documentation of an item to its schema.
 fn documented(schema: Json, item: &Json) -> Json {
     let Json::Object(mut members) = schema else { return schema };
     if let Some(documentation) = documentation(item) {

@@ -1,5 +1,5 @@
-//! Reads contracts, which define a protocol. Each kind of contract has a reader, which returns a JSON schema and the
-//! messages.
+//! Reads contracts: the documents that define a protocol. Each kind has a reader, which turns it into a JSON schema and
+//! a list of messages.
 
 mod envelopes;
 mod keywords;
@@ -17,14 +17,14 @@ pub(crate) use mapping::MappedMessage;
 pub use mapping::Mapping;
 use reader::{Contents, Reader};
 
-/// The definition of a protocol: a document and, if it does not list the messages, a mapping that does.
+/// The definition of a protocol: a document, plus a mapping if the document does not list the messages.
 #[derive(Clone, Debug)]
 pub struct Contract {
-    /// The document.
+    /// A JSON schema or another kind of contract.
     pub document: Document,
-    /// The messages that the document does not list.
+    /// Messages that the document does not list.
     pub mapping: Option<Mapping>,
-    /// New names of inline types, by their generated names.
+    /// New names for inline types, by their generated names.
     pub names: BTreeMap<String, String>,
 }
 
@@ -34,15 +34,15 @@ impl From<Document> for Contract {
     }
 }
 
-/// The readers of contracts whose messages are not definitions.
+/// Readers for everything other than a JSON schema that defines its messages.
 const READERS: [Reader; 3] = [open_rpc::OPEN_RPC, meta_model::META_MODEL, keywords::METHOD_KEYWORDS];
 
-/// The name of all other contracts: JSON schemas in which the messages are definitions.
+/// The name of a contract that no reader recognises: a JSON schema that defines its messages.
 pub const JSON_SCHEMA: &str = "JSON Schema";
 
 impl Contract {
-    /// Calls `build` with a contract whose document is a JSON schema with all messages as definitions, and with the name
-    /// of the kind of contract that it was. Problems refer to the contract as it was.
+    /// Converts the document to a JSON schema that defines all messages. Calls `build` with it and the kind of
+    /// contract. Problems still point to places in the original document.
     pub(crate) fn read<T>(self, build: impl FnOnce(Self, &'static str) -> Result<T, Error>) -> Result<T, Error> {
         let Some(reader) = READERS.iter().find(|reader| (reader.reads)(&self.document)) else {
             return build(self, JSON_SCHEMA);

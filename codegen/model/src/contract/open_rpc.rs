@@ -1,4 +1,4 @@
-//! OpenRPC documents: methods with params, by name or by position, results and errors.
+//! OpenRPC documents: methods with params by name or by position, results and errors.
 
 use std::collections::{HashMap, HashSet};
 
@@ -12,13 +12,11 @@ use super::origins::Origins;
 use super::reader::{Contents, ErrorCode, Message, Problems, Reader};
 use crate::text::names::type_name;
 
-/// The keyword of the schema that contains its definitions.
 const CONTAINER: &str = "definitions";
 
-/// Where the schemas of an OpenRPC document are.
 const SCHEMAS: &str = "#/components/schemas/";
 
-/// Where the content descriptors are that several methods share.
+/// Where methods share content descriptors.
 const DESCRIPTORS: &str = "/components/contentDescriptors/";
 
 pub(super) const OPEN_RPC: Reader = Reader { name: "OpenRPC", reads, read };
@@ -63,7 +61,6 @@ fn read(mut document: Document) -> Result<Contents, Error> {
 struct Reading<'a> {
     root: &'a Json,
     definitions: IndexMap<String, Json>,
-    /// The definitions of content descriptors to which methods refer, by their pointers.
     descriptors: HashMap<String, String>,
     errors: Vec<ErrorCode>,
     origins: Origins,
@@ -90,7 +87,7 @@ impl<'a> Reading<'a> {
         }
     }
 
-    /// Reads the errors of a method. Their messages become their names. Errors of the components have names already.
+    /// Reads a method's errors, which are named after their messages. Shared errors are already known by their names.
     fn errors_of(&mut self, pointer: &str, method: &'a Json) {
         let Some(Json::Array(errors)) = method.get("errors") else { return };
         for (index, error) in errors.iter().enumerate().filter(|(_, error)| error.get("$ref").is_none()) {
@@ -135,7 +132,7 @@ impl<'a> Reading<'a> {
         })
     }
 
-    /// Defines the params of a method: an object, an array, or both, as its `paramStructure` says.
+    /// Defines a method's params as an object, an array, or either of them, according to `paramStructure`.
     fn params(&mut self, pointer: &str, stem: &str, method: &'a Json) -> Option<Option<(String, bool)>> {
         let Some(Json::Array(params)) = method.get("params") else {
             return self.problems.refuse(&format!("{pointer}/params"), "expected an array of params");
@@ -173,7 +170,7 @@ impl<'a> Reading<'a> {
         Some(Some((name, required)))
     }
 
-    /// Returns the definition of a result, which is a new one unless the result is a reference.
+    /// Returns the definition for a result. A reference leads to an existing one, any other schema gets a new one.
     fn result(&mut self, pointer: &str, stem: &str, result: &'a Json) -> Option<String> {
         let result = self.descriptor(pointer, result)?;
         let target = result.schema.get("$ref").and_then(Json::as_str).and_then(|target| target.strip_prefix(SCHEMAS));
@@ -210,12 +207,11 @@ impl<'a> Reading<'a> {
         let is_reference = param.schema.get("$ref").is_some();
         match if is_reference { None } else { self.shared(param) } {
             Some(name) => reference(CONTAINER, &name),
-            // A reference keeps the documentation of the param.
+            // The wrapper keeps the param's documentation beside the reference.
             None => described(param.schema, param.json),
         }
     }
 
-    /// Returns the definition of a content descriptor of the components. Many methods can refer to it.
     fn shared(&mut self, descriptor: &Descriptor<'a>) -> Option<String> {
         let name = descriptor.pointer.strip_prefix(DESCRIPTORS)?.strip_suffix("/schema")?;
         if !self.descriptors.contains_key(&descriptor.pointer) {
@@ -226,7 +222,7 @@ impl<'a> Reading<'a> {
         self.descriptors.get(&descriptor.pointer).cloned()
     }
 
-    /// Adds a definition. `origins` are the parts of it that are copies of schemas in the document.
+    /// Adds a definition. `origins` says which of its parts are copied, and from where in the document.
     fn define(&mut self, name: &str, schema: Json, origins: &[(String, &str)]) -> String {
         let name = free_name(&self.definitions, name);
         for (part, pointer) in origins {
@@ -247,7 +243,7 @@ impl<'a> Reading<'a> {
         }
     }
 
-    /// Follows the references of a method or content descriptor. Returns it with its pointer.
+    /// Follows references. Returns the target and its pointer.
     fn resolved(&mut self, pointer: &str, json: &'a Json) -> Option<(&'a Json, String)> {
         let (mut found, mut place, mut seen) = (json, pointer, HashSet::new());
         while let Some(target) = found.get("$ref") {
@@ -269,7 +265,7 @@ fn code(error: &Json) -> Option<i64> {
     error.get("code")?.as_i64()
 }
 
-/// Returns the schema of a param or result, with its documentation.
+/// Returns the schema of a param or result, documented by its descriptor.
 fn described(schema: &Json, descriptor: &Json) -> Json {
     let mut schema = moved(schema);
     let documentation = descriptor.get("description").or(descriptor.get("summary"));
@@ -279,8 +275,8 @@ fn described(schema: &Json, descriptor: &Json) -> Json {
     schema
 }
 
-/// Returns a schema whose references lead to the definitions. A content descriptor in place of a schema, which is a
-/// common mistake, is replaced with its schema.
+/// Makes references point to the new definitions. Accepts a content descriptor in place of a schema, which is a common
+/// mistake.
 fn moved(schema: &Json) -> Json {
     match schema {
         Json::Object(members) => match members.get("schema") {
@@ -298,7 +294,7 @@ fn moved(schema: &Json) -> Json {
 
 const DESCRIPTOR: [&str; 7] = ["name", "title", "summary", "description", "required", "deprecated", "schema"];
 
-/// Returns the value of a keyword of a schema, or `None` if it belongs to a content descriptor.
+/// Returns the rewritten value of a keyword, or `None` for members of a content descriptor.
 fn keyword(key: &str, value: &Json) -> Option<Json> {
     match (key, value) {
         ("name", Json::String(_)) => None,

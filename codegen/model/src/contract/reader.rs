@@ -1,4 +1,4 @@
-//! Readers of contracts, and what they return.
+//! The readers of contracts, and what they return.
 
 use mcpgen_schema::{Document, Error, Problem};
 
@@ -8,38 +8,34 @@ use super::origins::Origins;
 pub(super) struct Reader {
     pub(super) name: &'static str,
     pub(super) reads: fn(&Document) -> bool,
-    /// Returns the schema with the types, and the messages that it does not contain.
     pub(super) read: fn(Document) -> Result<Contents, Error>,
 }
 
 pub(super) struct Contents {
     pub(super) schema: Document,
-    /// The messages that it does not contain.
+    /// Messages that `schema` does not define.
     pub(super) messages: Vec<Message>,
-    /// The errors that it does not contain.
+    /// Errors that `schema` does not define.
     pub(super) errors: Vec<ErrorCode>,
-    /// Where its parts come from, if they are not where they were in the contract.
+    /// Where parts of `schema` come from, if their pointers differ from those in the contract.
     pub(super) origins: Origins,
 }
 
 pub(super) struct ErrorCode {
-    /// The name, such as `NotFound`.
     pub(super) name: String,
     pub(super) code: i64,
     pub(super) description: Option<String>,
 }
 
-/// A message for which the contract defines only the params and the result.
+/// A message for which the contract defines only params and result.
 pub(super) struct Message {
-    /// The JSON pointer of its definition in the contract.
     pub(super) pointer: String,
-    /// The name of the definition that it becomes.
     pub(super) name: String,
     pub(super) method: String,
     pub(super) direction: Direction,
-    /// The definition of its params, and whether they are required.
+    /// The definition, and whether params are required.
     pub(super) params: Option<(String, bool)>,
-    /// The definition of the result. A notification has none.
+    /// The definition, or `None` for a notification.
     pub(super) result: Option<String>,
     pub(super) description: Option<String>,
 }
@@ -59,7 +55,7 @@ impl Problems {
         self.add_with(pointer, why, self.remedy);
     }
 
-    /// Adds a problem of a part that is not read.
+    /// Adds a problem and returns `None`, because the part cannot be read.
     pub(super) fn refuse<T>(&mut self, pointer: &str, why: impl Into<String>) -> Option<T> {
         self.add(pointer, why);
         None

@@ -1,4 +1,4 @@
-//! Merges equal types of all revisions, and lists definitions and methods with their types.
+//! Merges types that are equal in several revisions, and indexes them by definition and method.
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -9,14 +9,14 @@ use crate::conversions::nodes::{Checks, Graph, Node, ObjectNode, Others};
 use crate::conversions::rules::{Rules, usage};
 use crate::{Protocol, Shape, Type};
 
-/// The types of all revisions. Types that accept the same documents, with the same members, are one class.
+/// The types of all revisions. Types with the same members that accept the same documents share a class.
 #[derive(Debug)]
 pub struct Conversions {
-    /// The classes. The nodes in them are indices of classes.
+    /// The classes. References between them are indexes into this list.
     pub classes: Vec<Node>,
-    /// The class of each definition and inline type in each revision that has it, by name.
+    /// For each definition or inline type, by name: its class in each revision, if it exists there.
     pub definitions: BTreeMap<String, Vec<Option<usize>>>,
-    /// The classes of the params and the result of each method in each revision that has it, by name.
+    /// For each method: the classes of its params and its result in each revision, if it exists there.
     pub methods: BTreeMap<String, Vec<Option<(usize, usize)>>>,
     /// The Rust types of each revision.
     pub types: Vec<Vec<RustType>>,
@@ -25,18 +25,18 @@ pub struct Conversions {
 /// A generated type.
 #[derive(Debug)]
 pub struct RustType {
-    /// The name of the definition, or of the inline type.
+    /// The Rust name.
     pub name: String,
-    /// Its class: types of the same class are equal.
+    /// Its class. Types of one class are equal.
     pub class: usize,
-    /// Its name in [`Conversions::definitions`].
+    /// The key in [`Conversions::definitions`].
     pub definition: String,
 }
 
-/// Returns the types of all revisions.
+/// Collects the types of all revisions.
 ///
 /// # Errors
-/// [`Error::Usage`] if a rule matches nothing.
+/// Returns [`Error::Usage`] if a rule matches nothing.
 pub fn conversions(models: &[Protocol], rules: &Rules) -> Result<Conversions, Error> {
     let mut graph = Graph::new(rules);
     let mut conversions =
@@ -67,13 +67,13 @@ pub fn conversions(models: &[Protocol], rules: &Rules) -> Result<Conversions, Er
     Ok(conversions)
 }
 
-/// Sets the value of a name in a revision, unless it is set. Definitions come before inline types with the same name.
+/// Sets the value for a name and a revision unless it is set. Definitions come first, so they take precedence over
+/// inline types.
 fn set<T: Clone>(table: &mut BTreeMap<String, Vec<Option<T>>>, name: &str, count: usize, index: usize, value: T) {
     let row = table.entry(name.to_owned()).or_insert_with(|| vec![None; count]);
     row[index].get_or_insert(value);
 }
 
-/// Checks that each rule matches something.
 fn check_rules(graph: &Graph<'_>, rules: &Rules, conversions: &Conversions) -> Result<(), Error> {
     let is_renamed = |name: &str| {
         let has = |definition: &str| conversions.definitions.contains_key(definition);
@@ -85,10 +85,9 @@ fn check_rules(graph: &Graph<'_>, rules: &Rules, conversions: &Conversions) -> R
     }
 }
 
-/// The number of steps to compare the checks of two types.
 const BUDGET: Budget = Budget { steps: 20_000 };
 
-/// Returns the class of each node's checks. Two are equal if it is proved that each accepts what the other accepts.
+/// Returns the class of each node's checks. Checks are equal if each provably accepts what the other accepts.
 fn classes_of_checks(graph: &Graph<'_>) -> HashMap<usize, usize> {
     let is_same = |a: &Checks<'_>, b: &Checks<'_>| {
         let contains = |large: &Checks<'_>, small: &Checks<'_>| {
@@ -109,10 +108,11 @@ fn classes_of_checks(graph: &Graph<'_>) -> HashMap<usize, usize> {
     classes
 }
 
-/// Returns the class of each node, given those of their checks. Classes are numbered in the order of their first nodes.
+/// Returns the class of each node, given the classes of its checks. Classes are numbered in the order in which they
+/// occur.
 ///
-/// Begins with the nodes that look the same without the nodes in them, and splits classes until the nodes of each class
-/// also have equal classes in them.
+/// At first, nodes that look alike without their nested nodes share a class. Then classes are split until nested nodes
+/// agree too (partition refinement).
 fn classes(nodes: &[Node], checks: &HashMap<usize, usize>) -> Vec<usize> {
     let flat = |node: &Node| format!("{:?}", map(node, &mut |_| 0));
     let mut classes = numbered(nodes.iter().enumerate().map(|(id, node)| (flat(node), checks.get(&id))));
@@ -134,7 +134,6 @@ fn classes(nodes: &[Node], checks: &HashMap<usize, usize>) -> Vec<usize> {
     }
 }
 
-/// Numbers distinct keys in the order of their first occurrence.
 fn numbered<K: std::hash::Hash + Eq>(keys: impl Iterator<Item = K>) -> Vec<usize> {
     let mut numbers = HashMap::new();
     keys.map(|key| {
@@ -144,7 +143,6 @@ fn numbered<K: std::hash::Hash + Eq>(keys: impl Iterator<Item = K>) -> Vec<usize
     .collect()
 }
 
-/// Returns the node with other nodes in it.
 fn map(node: &Node, new: &mut dyn FnMut(usize) -> usize) -> Node {
     match node {
         Node::List(items, length) => Node::List(new(*items), length.clone()),
@@ -155,21 +153,22 @@ fn map(node: &Node, new: &mut dyn FnMut(usize) -> usize) -> Node {
         Node::Union(guards, variants) => {
             Node::Union(guards.clone(), variants.iter().map(|variant| new(*variant)).collect())
         }
-        Node::Object(ObjectNode { members, others, respelled }) => {
+        Node::Object(ObjectNode { members, pattern, others, respelled }) => {
             let mut members = members.clone();
             members.iter_mut().for_each(|member| member.content = new(member.content));
+            let pattern = pattern.as_ref().map(|(pattern, content)| (pattern.clone(), new(*content)));
             let others = match others {
                 Others::Typed(content) => Others::Typed(new(*content)),
                 others => *others,
             };
-            Node::Object(ObjectNode { members, others, respelled: respelled.map(|(rule, other)| (rule, new(other))) })
+            let respelled = respelled.map(|(rule, other)| (rule, new(other)));
+            Node::Object(ObjectNode { members, pattern, others, respelled })
         }
         other => other.clone(),
     }
 }
 
 impl Conversions {
-    /// Replaces nodes by their classes.
     fn merge(&mut self, nodes: &[Node], classes: &[usize]) {
         for (node, class) in nodes.iter().zip(classes) {
             if *class == self.classes.len() {
@@ -197,9 +196,9 @@ mod tests {
         assert_eq!(classes(&nodes, &HashMap::new()), [0, 0, 1, 2, 0, 2]);
     }
 
-    /// A conversion between equal types never fails, so what their values pass is equal, too.
+    /// A conversion between equal types skips all checks, so equal types must have equal checks.
     #[test]
-    fn equal_types_have_equal_checks() {
+    fn equal_types_accept_the_same_documents() {
         let model = |keywords: &str| {
             let schema = format!(
                 r##"{{"$defs": {{"A": {{{keywords}}}, "B": {{"type": "array", "items": {{"$ref": "#/$defs/A"}}}}}}}}"##
@@ -216,6 +215,26 @@ mod tests {
             (
                 r#""type": "string", "maxLength": 3, "pattern": "^a""#,
                 r#""type": "string", "maxLength": 3, "pattern": "b""#,
+                false,
+            ),
+            (
+                r#""type": "object", "patternProperties": {"^x-": {"type": "integer"}}"#,
+                r#""type": "object", "patternProperties": {"^x-": {"type": "integer"}}"#,
+                true,
+            ),
+            (
+                r#""type": "object", "patternProperties": {"^x-": {"type": "integer"}}"#,
+                r#""type": "object", "patternProperties": {"^x-": {"type": "string"}}"#,
+                false,
+            ),
+            (
+                r#""type": "object", "patternProperties": {"^x-": {"type": "integer"}}"#,
+                r#""type": "object", "patternProperties": {"^y-": {"type": "integer"}}"#,
+                false,
+            ),
+            (
+                r#""type": "object", "patternProperties": {"^x-": {"type": "integer"}}"#,
+                r#""type": "object", "patternProperties": {"^x-": {"type": "integer"}}, "additionalProperties": false"#,
                 false,
             ),
         ] {

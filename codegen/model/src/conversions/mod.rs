@@ -1,5 +1,5 @@
-//! Conversions between revisions, as data: `rules` reads the named rules, `nodes` flattens the types of all revisions
-//! into one graph, and `classes` merges the types that are equal in several revisions.
+//! Conversions between revisions, as data. `rules` reads the hand-written rules, `nodes` flattens the types of all
+//! revisions into one graph, and `classes` merges equal types.
 
 mod classes;
 mod nodes;

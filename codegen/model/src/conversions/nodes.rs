@@ -1,4 +1,4 @@
-//! Flattens the types of all revisions into one graph, without names and aliases.
+//! Flattens the types of all revisions into one graph that has neither names nor aliases.
 
 use std::collections::{BTreeSet, HashMap};
 
@@ -13,14 +13,14 @@ use crate::{
 
 pub(super) type NodeId = usize;
 
-/// The values that a type accepts.
+/// The set of values that a type accepts.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Node {
     /// Every value.
     Any,
     /// No value.
     Never,
-    /// A Boolean.
+    /// A boolean.
     Boolean,
     /// A string.
     String(Length),
@@ -28,35 +28,37 @@ pub enum Node {
     Integer {
         /// Whether the Rust type is `u64`.
         unsigned: bool,
-        /// The limits of the schema.
+        /// The limits in the schema.
         bounds: Bounds,
     },
     /// A number.
     Number(Bounds),
-    /// One of these values.
+    /// Exactly these values.
     Values(Vec<Json>),
     /// An array.
     List(NodeId, Length),
-    /// An array whose first items have types of their own, and the type of the others if there may be any.
+    /// An array with leading items, then any number of others if a type is given for them.
     Tuple(Vec<NodeId>, Option<NodeId>),
     /// An object.
     Object(ObjectNode),
-    /// The guards, which select one of the variants.
+    /// A union: guards, and the variants they select.
     Union(Vec<Guard>, Vec<NodeId>),
 }
 
-/// An object.
+/// An object type.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ObjectNode {
     /// The named members.
     pub members: Vec<MemberNode>,
+    /// The members whose names match a pattern, and the type of their values.
+    pub pattern: Option<(String, NodeId)>,
     /// All other members.
     pub others: Others,
-    /// The rule that writes the object in another form, and the type of that form.
+    /// The rule that rewrites the object in another form, and the type of that form.
     pub respelled: Option<(usize, NodeId)>,
 }
 
-/// A named member.
+/// A named member of an object.
 #[derive(Clone, Debug, PartialEq)]
 pub struct MemberNode {
     /// The name.
@@ -65,16 +67,16 @@ pub struct MemberNode {
     pub required: bool,
     /// Its value.
     pub content: NodeId,
-    /// The rule for the member, by its index.
+    /// The index of the rule for the member.
     pub rule: Option<usize>,
 }
 
-/// Members that an object does not name.
+/// What is known about members that an object does not name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Others {
-    /// They may have any value.
+    /// Any value is allowed.
     Open,
-    /// They have values of this type.
+    /// Values have this type.
     Typed(NodeId),
     /// They are not allowed.
     Closed,
@@ -82,14 +84,12 @@ pub enum Others {
 
 pub(super) struct Graph<'m> {
     pub(super) nodes: Vec<Node>,
-    /// What the values of some nodes pass besides.
+    /// Assertions that the nodes do not express.
     pub(super) checks: HashMap<NodeId, Checks<'m>>,
     rules: &'m Rules,
-    /// The names of the rules that apply to a member or a type.
     pub(super) used_rules: BTreeSet<String>,
 }
 
-/// Assertions that no node expresses, and the definitions that they refer to.
 pub(super) struct Checks<'m> {
     pub(super) all: Check,
     pub(super) definitions: &'m Definitions,
@@ -99,12 +99,10 @@ pub(super) struct Nodes<'g, 'm> {
     graph: &'g mut Graph<'m>,
     protocol: &'m Protocol,
     known: HashMap<Type, NodeId>,
-    /// Constants, by their JSON text.
     constants: HashMap<String, NodeId>,
 }
 
 impl<'m> Graph<'m> {
-    /// Creates a graph with one node, which accepts every value.
     pub(super) fn new(rules: &'m Rules) -> Self {
         Graph { nodes: vec![Node::Any], checks: HashMap::new(), rules, used_rules: BTreeSet::new() }
     }
@@ -130,7 +128,7 @@ impl<'m> Nodes<'_, 'm> {
         if let Some(known) = self.known.get(&content) {
             return *known;
         }
-        // Types can be recursive, so the node gets its place before its content is known.
+        // Types can be recursive, so the node is reserved before the content is read.
         let id = self.push(Node::Any);
         self.known.insert(content, id);
         self.graph.nodes[id] = node(self);
@@ -142,8 +140,8 @@ impl<'m> Nodes<'_, 'm> {
         self.graph.nodes.len() - 1
     }
 
-    /// Follows aliases, newtypes, and types of which only the checks are not in their Rust type. Returns the first type with
-    /// checks, and the checks of all, if there are any.
+    /// Follows aliases, newtypes, and types that differ only by checks. If there are checks, returns the first such
+    /// type and all checks on the way.
     fn resolve(&self, mut content: &'m Type) -> (&'m Type, Option<(&'m Type, Vec<Check>)>) {
         let mut checked: Option<(&Type, Vec<Check>)> = None;
         for _ in 0..=self.protocol.types.len() {
@@ -171,7 +169,7 @@ impl<'m> Nodes<'_, 'm> {
     }
 
     fn node(&mut self, content: &'m Type) -> Node {
-        let open = |others| Node::Object(ObjectNode { members: Vec::new(), others, respelled: None });
+        let open = |others| Node::Object(ObjectNode { members: Vec::new(), pattern: None, others, respelled: None });
         match content {
             Type::Any => Node::Any,
             Type::Never => Node::Never,
@@ -217,7 +215,7 @@ impl<'m> Nodes<'_, 'm> {
                 self.limited(inner, limit.as_ref())
             }
             Shape::Never => Node::Never,
-            // Only recursive aliases remain after `resolve`.
+            // After `resolve`, only recursive aliases remain.
             Shape::Undecided(_) | Shape::Alias(..) | Shape::Newtype(_) => Node::Any,
         }
     }
@@ -247,16 +245,16 @@ impl<'m> Nodes<'_, 'm> {
             };
             members.push(MemberNode { name: member.wire.clone(), required: member.required, content, rule });
         }
-        // The decoder of the target type checks the names of pattern members.
-        let others = match (&body.rest, &body.pattern) {
-            (Rest::Open, _) | (_, Some(_)) => Others::Open,
-            (Rest::Typed(content), None) => Others::Typed(self.of(content)),
-            (Rest::Closed, None) => Others::Closed,
+        let pattern = body.pattern.as_ref().map(|it| (it.pattern.clone(), self.of(&it.content)));
+        let others = match &body.rest {
+            Rest::Open => Others::Open,
+            Rest::Typed(content) => Others::Typed(self.of(content)),
+            Rest::Closed => Others::Closed,
         };
-        ObjectNode { members, others, respelled: self.respelled(name) }
+        ObjectNode { members, pattern, others, respelled: self.respelled(name) }
     }
 
-    /// Returns the rule that writes a type in another form, and that form.
+    /// Returns the rule that rewrites a type in another form, and that form.
     fn respelled(&mut self, name: &str) -> Option<(usize, NodeId)> {
         let rule = self.graph.rules.respelled.iter().position(|rule| rule.definition == name)?;
         let other = &self.graph.rules.respelled[rule].other;

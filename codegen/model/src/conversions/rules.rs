@@ -1,4 +1,4 @@
-//! Reads `schema/conversions.toml`: what a conversion does where the schemas alone do not tell.
+//! Reads `schema/conversions.toml`: how to convert where the schemas alone do not say.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
@@ -7,21 +7,21 @@ use mcpgen_schema::Error;
 use mcpgen_schema::json::Json;
 use serde::Deserialize;
 
-/// The file of the rules, below the root.
+/// Path of the file, relative to the root.
 pub const PATH: &str = "schema/conversions.toml";
 
-/// All rules. The order of the members' rules is that of the emitted table.
+/// All rules. Member rules keep the order of the generated table.
 #[derive(Clone, Debug, Default)]
 pub struct Rules {
-    /// Definitions with several names.
+    /// Definitions that changed their name.
     pub renamed: Vec<Renamed>,
-    /// Members that one side lacks.
+    /// Members that one of two revisions lacks.
     pub members: Vec<MemberRule>,
-    /// Objects with several forms.
+    /// Objects written differently in other revisions.
     pub respelled: Vec<Respelled>,
 }
 
-/// A definition that has another name in later revisions.
+/// A definition that a later revision calls something else.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Renamed {
@@ -32,7 +32,7 @@ pub struct Renamed {
     link: String,
 }
 
-/// A rule for members of certain types.
+/// A rule for a member of certain types.
 #[derive(Clone, Debug)]
 pub struct MemberRule {
     pub name: String,
@@ -41,51 +41,51 @@ pub struct MemberRule {
     types: Vec<String>,
 }
 
-/// What a rule does with a member.
+/// What to do with a member that one of two revisions lacks.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Action {
-    /// Revisions without the member behave as if it had this value.
+    /// A revision without the member behaves as if it had this value.
     Default {
-        /// The value.
+        /// That value.
         value: Json,
-        /// What happens to other values.
+        /// What to do with any other value.
         others: OtherValues,
     },
-    /// The member is set to the name of the target revision.
+    /// Set the member to the name of the target revision.
     Revision,
-    /// The member is set to a random identifier.
+    /// Set the member to a random identifier.
     Unique,
-    /// The member stays, although the target does not define it.
+    /// Keep the member, even though the target does not define it.
     Kept,
-    /// The member may not be left out.
+    /// Fail instead of dropping the member.
     Needed,
-    /// The constant is not added.
+    /// Do not add the constant.
     Given,
-    /// A list with one element converts to the element.
+    /// Replace a list of one element by that element.
     Unwrapped,
 }
 
-/// What happens to other values than the default in a revision that lacks the member.
+/// What to do with a non-default value if the target lacks the member.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum OtherValues {
-    /// They are lost.
+    /// Drop it, and report the loss.
     Lost,
-    /// The conversion fails.
+    /// Fail the conversion.
     Refused,
-    /// They stay.
+    /// Keep it.
     Kept,
 }
 
-/// A type that is written in another form for revisions that lack a member.
+/// A type to write in another form for revisions that lack a member.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Respelled {
     pub name: String,
     #[serde(rename = "type")]
     pub(super) definition: String,
-    /// A member with a list of objects.
+    /// A member that holds a list of objects.
     pub member: String,
-    /// For each member of these objects, the member that lists its values in the other form.
+    /// For each member of those objects: the member of the other form that lists its values.
     pub columns: BTreeMap<String, String>,
     /// The definition of the other form, in the same revision.
     #[serde(rename = "as")]
@@ -157,10 +157,10 @@ struct UnwrappedRow {
 }
 
 impl Rules {
-    /// Reads the rules below a root. Without the file, there are no rules.
+    /// Reads the rules below a root. A missing file means no rules.
     ///
     /// # Errors
-    /// [`Error::Io`]; [`Error::Usage`] if the file is malformed.
+    /// Returns [`Error::Io`], or [`Error::Usage`] if the file is malformed.
     pub fn read(root: &Path) -> Result<Rules, Error> {
         let path = root.join(PATH);
         let text = Error::unless_missing(std::fs::read_to_string(&path), &path)?;
@@ -198,7 +198,7 @@ impl Rules {
         })
     }
 
-    /// Returns the value that a conversion to this revision gives to a member that the source revision lacks.
+    /// Returns the value that a conversion adds for a member that the source revision lacks.
     pub fn new_value(&self, owner: &str, member: &str, revision: &str) -> Option<Json> {
         match &self.members.get(self.member(owner, member)?)?.action {
             Action::Default { value, .. } => Some(value.clone()),
@@ -207,7 +207,7 @@ impl Rules {
         }
     }
 
-    /// Returns whether a member stays in revisions that do not define it.
+    /// Returns whether a member is kept even in revisions that do not define it.
     pub fn keeps(&self, owner: &str, member: &str) -> bool {
         self.member(owner, member).is_some_and(|rule| self.members[rule].action == Action::Kept)
     }

@@ -1,4 +1,4 @@
-//! Documents the model of a revision.
+//! Adds our documentation to the model of a revision.
 
 use std::collections::{BTreeSet, HashMap};
 
@@ -7,18 +7,17 @@ use crate::docs::order::sorted;
 use crate::docs::targets::targets;
 use crate::{DocEntry, DocTarget, Docs, Protocol, Shape, Tag, TypeDef};
 
-/// The first and the last revision of each type, member and method.
+/// In which revisions each type, member and method exists.
 #[derive(Clone, Debug, Default)]
 pub struct Lifetimes {
     since: HashMap<DocTarget, String>,
-    /// The last revision of what the newest one does not have.
+    /// The last revision of items that the newest revision lacks.
     until: HashMap<DocTarget, String>,
-    /// The newest released revision.
     newest: Option<String>,
 }
 
 impl Lifetimes {
-    /// Compares revisions, which are in order, oldest first. `newest` is the newest released one.
+    /// Compares revisions, which must be sorted, oldest first. `newest` is the newest released one.
     pub fn of(revisions: &[Protocol], newest: Option<&str>) -> Self {
         let (mut since, mut until) = (HashMap::<DocTarget, String>::new(), HashMap::new());
         for protocol in revisions {
@@ -35,7 +34,7 @@ impl Lifetimes {
 }
 
 impl DocBook {
-    /// Documents a model: sorts its members, marks what is deprecated, and adds our texts.
+    /// Documents a model: sorts members, marks deprecated items, and adds our texts.
     #[must_use]
     pub fn document(&self, protocol: Protocol, lifetimes: &Lifetimes) -> Protocol {
         let (examples, positional) = (self.examples(&protocol, lifetimes), self.positional(&protocol));
@@ -66,7 +65,7 @@ impl DocBook {
         entries.map(|(name, _)| name.clone()).collect()
     }
 
-    /// Returns the examples for an extension or the newest revision, for which those of revisions are written.
+    /// Returns examples for an extension or for the newest revision. Others have none.
     fn examples(&self, protocol: &Protocol, lifetimes: &Lifetimes) -> HashMap<String, String> {
         let has_examples = protocol.extends.is_some() || lifetimes.newest.as_ref() == Some(&protocol.revision);
         let book = self.of(protocol).filter(|_| has_examples);
@@ -88,8 +87,8 @@ fn with_deprecations(mut def: TypeDef, deprecated: &BTreeSet<DocTarget>) -> Type
     def
 }
 
-/// Returns the message whose `id` a target is. JSON-RPC has always required it, even in revisions whose schema does not
-/// state it.
+/// If the target is the `id` of a message, returns the message. JSON-RPC has always required `id`, even where a schema
+/// does not say so, so it is as old as its message.
 fn owner_of_envelope(protocol: &Protocol, target: &DocTarget) -> Option<DocTarget> {
     let DocTarget::Member(owner, member) = target else { return None };
     let is_message = || protocol.find(owner).is_some_and(|def| Tag::of(def).is_some());

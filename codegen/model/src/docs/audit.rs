@@ -1,4 +1,4 @@
-//! Finds targets without an entry, and entries without a target.
+//! Finds items without documentation, and documentation without an item.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -8,7 +8,7 @@ use crate::text::markdown::links;
 use crate::{DocEntry, DocTarget, Protocol};
 
 impl DocBook {
-    /// Returns the targets without documentation, with the revisions that have them.
+    /// Returns undocumented items, with the revisions that have them.
     pub fn missing<'p>(&self, protocols: &'p [Protocol]) -> BTreeMap<DocTarget, Vec<&'p str>> {
         let mut missing: BTreeMap<DocTarget, Vec<&str>> = BTreeMap::new();
         for protocol in protocols {
@@ -22,7 +22,7 @@ impl DocBook {
         missing
     }
 
-    /// Returns the entries that document a target that no revision has, and the links to such targets.
+    /// Returns entries and links whose target exists in no revision.
     pub fn stale(&self, protocols: &[Protocol]) -> Vec<String> {
         let revisions: Vec<&Protocol> = protocols.iter().filter(|protocol| protocol.extends.is_none()).collect();
         let mut stale = self.stale_in(&revisions);
@@ -68,7 +68,6 @@ impl DocBook {
     }
 }
 
-/// The targets of the revisions, and the stale entries found so far.
 struct Audit<'p> {
     protocols: &'p [&'p Protocol],
     targets: BTreeSet<DocTarget>,

@@ -1,4 +1,4 @@
-//! Reads the entries. They are shared by all revisions. Each extension has a file for itself.
+//! Reads the documentation files. All revisions share theirs, and each extension has one file.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -10,27 +10,25 @@ use serde::Deserialize;
 use crate::docs::targets::is_shared;
 use crate::{DocEntry, DocTarget, Protocol};
 
-/// The folder of the entries, below the root.
+/// The folder of the documentation, relative to the root.
 pub const FOLDER: &str = "schema/docs";
 
-/// The folder of the entries of extensions, below [`FOLDER`]: a file for each extension.
+/// The folder below [`FOLDER`] with a file for each extension.
 const EXTENSIONS: &str = "extensions";
 
-/// All entries, or those of a file.
+/// The documentation: everything, or the contents of one file.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct DocBook {
-    /// The documentation of the module, if these are the entries of an extension.
     pub(super) module: Option<DocEntry>,
     pub(super) types: BTreeMap<String, TypeEntry>,
     pub(super) methods: BTreeMap<String, MethodEntry>,
-    /// Members that have the same meaning in all types.
+    /// The members that mean the same in every type.
     pub(super) members: BTreeMap<String, DocEntry>,
-    /// The order of common members in all types. `...` marks the place of the others.
+    /// The order of common members in every type. `...` stands for all others.
     pub(super) order: Vec<String>,
-    /// Values for examples, by the name of a member, or by a type and a member: `Tool.name`.
+    /// Example values for a member in every type (`name`) or in one type (`Tool.name`).
     pub(super) samples: BTreeMap<String, Json>,
-    /// The entries of extensions, by the name of the extension.
     #[serde(skip)]
     pub(super) extensions: BTreeMap<String, DocBook>,
 }
@@ -40,7 +38,7 @@ pub struct DocBook {
 pub(super) struct TypeEntry {
     #[serde(default)]
     pub(super) order: Vec<String>,
-    /// Why the constructor takes members by position although they could be exchanged.
+    /// Why the constructor takes members by position although callers could swap them.
     pub(super) positional: Option<String>,
     pub(super) doc: String,
     deprecated_since: Option<String>,
@@ -51,11 +49,11 @@ pub(super) struct TypeEntry {
     pub(super) values: BTreeMap<String, DocEntry>,
     #[serde(default)]
     pub(super) variants: BTreeMap<String, DocEntry>,
-    /// Rust code, which is compiled and run. It is shown in the newest revision.
+    /// A Rust example, shown in the newest revision. It is compiled and run.
     pub(super) example: Option<String>,
-    /// A JSON example, which is checked. Without it, an example is composed of [`DocBook::samples`].
+    /// A JSON example, which is validated. By default, it is composed of [`DocBook::samples`].
     pub(super) json: Option<String>,
-    /// The differences in single revisions.
+    /// What differs in single revisions.
     #[serde(default, rename = "in")]
     pub(super) overrides: BTreeMap<String, Override>,
 }
@@ -81,10 +79,10 @@ pub(super) struct Override {
 }
 
 impl DocBook {
-    /// Reads the entries below a root. Without the folder, there are no entries.
+    /// Reads the documentation below a root. A missing folder means no documentation.
     ///
     /// # Errors
-    /// [`Error::Io`]; [`Error::Usage`] if a file is malformed, or if two files have an entry for the same target.
+    /// Returns [`Error::Io`], or [`Error::Usage`] if a file is malformed or documents something twice.
     pub fn read(root: &Path) -> Result<DocBook, Error> {
         let folder = root.join(FOLDER);
         let mut book = DocBook::default();
@@ -132,13 +130,13 @@ impl DocBook {
         inner + self.methods.len() + self.members.len() + extensions
     }
 
-    /// Returns `true` if there are no entries.
+    /// Returns whether there are no entries.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// Returns the entry for a target in a revision or an extension. An extension uses the entries of the revision that
-    /// it extends for shared types, and for members that have the same meaning in all types.
+    /// Returns the entry for an item of a revision or extension. For shared types, and for members that mean the same
+    /// in every type, an extension uses the entries of its revision.
     pub(super) fn entry(&self, protocol: &Protocol, target: &DocTarget) -> Option<DocEntry> {
         let Some(extends) = &protocol.extends else { return self.own_entry(&protocol.revision, target) };
         if is_shared(protocol, target) {
@@ -174,7 +172,6 @@ impl DocBook {
 }
 
 impl TypeEntry {
-    /// Returns the documentation of the type as a whole.
     pub(super) fn to_entry(&self, over: Option<&Override>) -> DocEntry {
         whole(&self.doc, over, self.deprecated_since.as_ref(), self.replacement.as_ref())
     }
@@ -186,7 +183,7 @@ impl MethodEntry {
     }
 }
 
-/// Returns the TOML files of a folder, by name. A folder that does not exist has no files.
+/// Returns the TOML files in a folder, sorted. Returns none if the folder does not exist.
 fn files(folder: &Path) -> Result<Vec<PathBuf>, Error> {
     let mut paths = Vec::new();
     if !folder.is_dir() {

@@ -1,4 +1,4 @@
-//! JSON examples of types: those of our documentation, or examples composed of sample values for the names of members.
+//! JSON examples of types. They are written by hand, or composed of sample values for their members.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -10,28 +10,28 @@ use crate::docs::book::{DocBook, FOLDER};
 use crate::validate::Validator;
 use crate::{Bounded, Content, CoreType, Limit, Member, Protocol, Shape, Struct, Type, TypeId};
 
-/// The maximum length of a line. rustdoc shows as much on a screen of usual width.
+/// The maximum length of a line in characters. More would not fit on a typical rustdoc page.
 const WIDTH: usize = 92;
 
 const LINES: usize = 5;
 
-/// The maximum number of optional members in an example.
+/// The number of optional members that an example shows.
 const OPTIONAL: usize = 3;
 
-/// The space for an optional member, if the required ones need several lines.
+/// The maximum length of an optional member if the required ones already take several lines.
 const SHORT: usize = 40;
 
-/// Stands for a text without a sample.
+/// Stands for a string without a sample.
 const TEXT: &str = "…";
 
-/// Stands for the name of the revision in samples and examples.
+/// Stands for the revision's name in samples and examples.
 const REVISION: &str = "{revision}";
 
 impl DocBook {
-    /// Adds a JSON example to each object with members, in all revisions or in an extension.
+    /// Adds a JSON example to every object type with members.
     ///
     /// # Errors
-    /// [`Error::Usage`] if an example of our documentation is not valid in any revision that has its type.
+    /// Returns [`Error::Usage`] if a hand-written example is valid in none of the revisions that have its type.
     pub fn with_json<P: AsMut<[Protocol]>>(&self, mut protocols: P) -> Result<P, Error> {
         let (mut valid, mut invalid) = (BTreeSet::new(), BTreeMap::new());
         for protocol in protocols.as_mut() {
@@ -65,7 +65,7 @@ impl DocBook {
         }
     }
 
-    /// Returns the entries of an extension or of the revisions.
+    /// Returns the entries for this extension, or for revisions.
     pub(super) fn of(&self, protocol: &Protocol) -> Option<&DocBook> {
         match &protocol.extends {
             Some(_) => self.extensions.get(&protocol.revision),
@@ -80,7 +80,6 @@ struct Examples<'p> {
     validator: Validator<'p>,
 }
 
-/// A place of a value: the type of the object, and the member.
 #[derive(Clone, Copy)]
 struct Place<'p> {
     owner: &'p str,
@@ -88,7 +87,7 @@ struct Place<'p> {
 }
 
 impl<'p> Examples<'p> {
-    /// Returns an example of our documentation, or the reason why it is not valid.
+    /// Returns a hand-written example, or why it is not valid.
     fn written(&self, id: TypeId, text: &str) -> Result<String, String> {
         let text = text.trim().replace(REVISION, self.revision());
         let json = Json::parse(&text).map_err(|error| error.to_string())?;
@@ -96,8 +95,8 @@ impl<'p> Examples<'p> {
         Ok(text)
     }
 
-    /// Composes an example of the required members, and the first optional ones that fit on a line. If the required ones
-    /// need several lines, there is space for a short optional one.
+    /// Composes an example of the required members, and of optional ones as long as they fit on a line. If the required
+    /// ones take several lines, a short optional one may still be added.
     fn composed(&self, id: TypeId, body: &'p Struct) -> Option<String> {
         let required: Vec<&Member> = body.members.iter().filter(|member| member.required).collect();
         let mut best = self.extended(id, body, required.clone(), false)?;
@@ -108,14 +107,14 @@ impl<'p> Examples<'p> {
         lines(&best).filter(|_| is_valid && !is_empty(&best))
     }
 
-    /// Adds optional members. Empty objects say little, so only `allow_empty` adds them.
+    /// Adds optional members. Empty objects say little, so they need `allow_empty`.
     fn extended(&self, id: TypeId, body: &'p Struct, mut members: Vec<&'p Member>, allow_empty: bool) -> Option<Json> {
         let mut best = self.object(id, &members, &mut vec![id])?;
         let required = line(&best).chars().count();
         let (space, mut count) = if required <= WIDTH { (WIDTH, OPTIONAL) } else { (required + SHORT, 1) };
         for member in body.members.iter().filter(|member| is_shown(member)) {
             members.push(member);
-            // In the order of the declaration.
+            // Members keep the order of their declaration.
             members.sort_by_key(|member| body.members.iter().position(|other| other.wire == member.wire));
             let object = self.object(id, &members, &mut vec![id]).filter(|object| {
                 let value = object.as_object().and_then(|all| all.get(&member.wire));
@@ -144,7 +143,7 @@ impl<'p> Examples<'p> {
         Some(Json::Object(object))
     }
 
-    /// Returns a value of a type. `within` are the types that contain it.
+    /// Returns an example value. `within` lists the types around it, to stop recursion.
     fn value(&self, content: &'p Type, place: Place<'p>, within: &mut Vec<TypeId>) -> Option<Json> {
         if let Some(sample) = self.sample(place).filter(|sample| self.validator.content(content, sample).is_ok()) {
             return Some(sample);
@@ -176,7 +175,7 @@ impl<'p> Examples<'p> {
                 self.object(id, &required, within)
             }
             Shape::Struct(body) => {
-                // One optional member shows more than an empty object.
+                // One optional member says more than an empty object.
                 let optional = body.members.iter().filter(|member| is_shown(member));
                 let objects = optional.filter_map(|member| self.object(id, &[member], within));
                 let objects: Vec<Json> = objects.filter(|object| !line(object).contains(TEXT)).collect();
@@ -201,7 +200,7 @@ impl<'p> Examples<'p> {
         }
     }
 
-    /// Returns values of which one may be within the limits.
+    /// Returns candidates, of which one may be within the limits.
     fn bounded(&self, bounded: &'p Bounded, place: Place<'p>, within: &mut Vec<TypeId>) -> Vec<Json> {
         let limits = match &bounded.limit {
             Some(Limit::Bounds(bounds)) => [bounds.min.as_ref(), bounds.max.as_ref()],
@@ -222,7 +221,6 @@ impl<'p> Examples<'p> {
     }
 }
 
-/// Returns whether an example may contain an optional member.
 fn is_shown(member: &Member) -> bool {
     member.value().is_some() && !member.required && !member.deprecated && !member.wire.starts_with(['_', '$'])
 }
@@ -248,7 +246,7 @@ fn line(json: &Json) -> String {
     }
 }
 
-/// Writes JSON in lines, or returns `None` if it has too many.
+/// Breaks JSON into lines. Returns `None` if there are too many.
 fn lines(json: &Json) -> Option<String> {
     let whole = line(json);
     let (mut lines, mut current) = (Vec::new(), String::new());
@@ -263,7 +261,7 @@ fn lines(json: &Json) -> Option<String> {
     (lines.len() <= LINES).then(|| lines.join("\n"))
 }
 
-/// Splits JSON after each comma that is not in a string.
+/// Splits JSON after each comma outside a string.
 fn values(json: &str) -> impl Iterator<Item = &str> {
     let (mut in_string, mut escaped, mut previous) = (false, false, ' ');
     json.split_inclusive(move |c: char| {
@@ -323,7 +321,7 @@ mod tests {
             ),
             ("Open", "", Some(r#"{"options": {}}"#)),
             ("Kind", "", None),
-            // A pattern without a sample.
+            // A pattern without a sample value.
             ("Code", "", None),
             ("Code", "samples.code = 'xy'", Some(r#"{"code": "xy"}"#)),
             ("Code", "types.Code = { doc = '', json = '{\"code\": \"x1\"}' }", Some(r#"{"code": "x1"}"#)),

@@ -1,6 +1,6 @@
-//! Our own documentation, `schema/docs/*.toml`. `book` reads the entries, `apply` documents the model of a revision,
-//! `order` sorts its members, `examples` composes JSON examples, `audit` finds missing and stale entries, and `targets`
-//! lists what entries can document.
+//! Our own documentation, from `schema/docs/*.toml`. `book` reads it, `apply` adds it to a model, `order` sorts
+//! members, `examples` composes JSON examples, `audit` finds missing and stale entries, and `targets` lists everything
+//! that can be documented.
 
 mod apply;
 mod audit;

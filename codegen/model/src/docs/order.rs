@@ -1,4 +1,4 @@
-//! Sorts members and values as a person would explain them. Official schemas list them alphabetically.
+//! Sorts members and values as a person would explain them. Official schemas sort them alphabetically.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -6,7 +6,7 @@ use crate::docs::book::DocBook;
 use crate::docs::targets::is_shared;
 use crate::{DocTarget, Protocol, Shape, TypeDef};
 
-/// Marks the place of the members that the shared order does not name.
+/// Stands for all members that the shared order does not name.
 const OTHERS: &str = "...";
 
 impl DocBook {
@@ -19,16 +19,16 @@ impl DocBook {
         let order = |book: &'a DocBook| book.types.get(&def.name).map_or(&[][..], |entry| &entry.order);
         let shared = if matches!(def.shape, Shape::Struct(_)) { self.order.as_slice() } else { &[] };
         let own = Ranks { own: extension.map_or(&[][..], order), shared };
-        // A type of an extension may have a name that a revision uses for another one.
+        // An extension may use a revision's type name for something else.
         let revision = Ranks { own: order(self), shared };
         let is_same = extension.is_none() || ordered(def).iter().all(|name| revision.names(name));
         if own.own.is_empty() && is_same { revision } else { own }
     }
 
-    /// Returns what is wrong with the orders: types without one, missing members, and members that no revision has.
+    /// Returns problems: types without an order, missing members, and members that no revision has.
     ///
-    /// A type needs an order if its schema lists at least two members alphabetically that the shared order does not
-    /// name: a tool chose that order, not a person.
+    /// A type needs an order if at least two of its members are not in the shared order and the schema lists them
+    /// alphabetically, which means that a tool chose that order, not a person.
     pub fn unordered(&self, protocols: &[Protocol]) -> BTreeSet<String> {
         let mut problems = BTreeSet::new();
         let mut names: BTreeMap<(Option<&str>, &str), BTreeSet<String>> = BTreeMap::new();
@@ -77,7 +77,7 @@ pub(super) fn sorted(mut def: TypeDef, ranks: &Ranks<'_>) -> TypeDef {
     def
 }
 
-/// Returns the names that an order must list: those of fields and values.
+/// Returns the fields and values, which an order must list.
 fn ordered(def: &TypeDef) -> Vec<String> {
     match &def.shape {
         Shape::Struct(body) => {
@@ -89,21 +89,21 @@ fn ordered(def: &TypeDef) -> Vec<String> {
     }
 }
 
-/// Returns the names that an order may list: those of constants, which come first otherwise.
+/// Returns the constants, which an order may list. Otherwise, they come first.
 fn constants(def: &TypeDef) -> Vec<String> {
     let Shape::Struct(body) = &def.shape else { return Vec::new() };
     let constants = body.members.iter().filter(|member| member.constant().is_some());
     constants.map(|member| member.wire.clone()).collect()
 }
 
-/// The order of one type: its own order replaces `...` in the shared one.
+/// The order of one type. The type's own order replaces `...` in the shared one.
 pub(super) struct Ranks<'a> {
     own: &'a [String],
     shared: &'a [String],
 }
 
 impl Ranks<'_> {
-    /// Returns the sort key of a member. Constants that no order names come before the other members of the type.
+    /// Returns the sort key of a member. Constants that are not listed precede the type's other members.
     fn of(&self, name: &str, is_constant: bool) -> (usize, usize) {
         let others = self.shared.iter().position(|it| it == OTHERS).unwrap_or(self.shared.len());
         let shared = || self.shared.iter().position(|it| it == name);

@@ -1,4 +1,4 @@
-//! Everything in a revision that an entry can document.
+//! Lists everything that can be documented.
 
 use crate::{DocTarget, Origin, Protocol, Shape, TypeDef};
 
@@ -9,7 +9,6 @@ pub(super) fn targets(protocol: &Protocol) -> impl Iterator<Item = DocTarget> {
     module.chain(types).chain(methods)
 }
 
-/// Returns a type and everything in it.
 fn in_type(def: &TypeDef) -> Vec<DocTarget> {
     let name = || def.name.clone();
     let inner: Vec<DocTarget> = match &def.shape {
@@ -29,7 +28,8 @@ fn in_type(def: &TypeDef) -> Vec<DocTarget> {
     std::iter::once(DocTarget::Type(name())).chain(inner).collect()
 }
 
-/// Returns whether a target is in a type that an extension shares with a revision, whose entries document it.
+/// Returns whether an item belongs to a type that an extension shares with its revision. The revision's entries
+/// document it.
 pub(super) fn is_shared(protocol: &Protocol, target: &DocTarget) -> bool {
     if protocol.extends.is_none() {
         return false;
@@ -48,8 +48,8 @@ pub(super) fn is_shared(protocol: &Protocol, target: &DocTarget) -> bool {
     protocol.types.named(name).is_some_and(|id| protocol.is_shared(id))
 }
 
-/// Returns whether a target needs no entry because the generator documents it: the type of a message, a whole response,
-/// or a direction without messages.
+/// Returns whether the generator documents an item by itself: a message type, a whole response, or a message set
+/// without messages.
 pub(super) fn needs_no_entry(protocol: &Protocol, target: &DocTarget) -> bool {
     let DocTarget::Type(name) = target else { return false };
     protocol.types.named(name).is_some_and(|id| {

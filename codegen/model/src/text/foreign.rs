@@ -1,32 +1,32 @@
-//! Text of others in Markdown. In documentation comments, rustdoc would compile and run the code of others.
+//! Puts foreign text into Markdown. Otherwise, rustdoc would compile and run code in it.
 
 use mcpgen_schema::text::visible;
 
-/// Returns a code span that contains the text, on one line.
+/// Returns a one-line code span that contains the text.
 pub fn code(text: &str) -> String {
     let text = visible(text);
     let mark = "`".repeat(text.split(|c| c != '`').map(str::len).max().unwrap_or(0) + 1);
-    // Markdown removes one space from both ends.
+    // Markdown removes one space from each end.
     let is_bare = !text.starts_with(['`', ' ']) && !text.ends_with(['`', ' ']) && !text.is_empty();
     let gap = if is_bare { "" } else { " " };
     format!("{mark}{gap}{text}{gap}{mark}")
 }
 
-/// Like [`code`], for a cell of a table.
+/// Like [`code`], for a table cell.
 pub fn cell(text: &str) -> String {
     code(text).replace('|', "\\|")
 }
 
-/// Returns a line of Markdown of others without links, HTML tags and fences. URLs become links.
+/// Returns foreign Markdown as one line, without links, HTML tags or fences. Bare URLs become links.
 ///
-/// It has no run of spaces, so it is not code either, even after the marker of a list.
+/// Runs of spaces are collapsed, so that even after a list marker the line does not turn into code.
 pub fn line(markdown: &str) -> String {
     let words: Vec<&str> = markdown.split_whitespace().collect();
     spans(&visible(&words.join(" ")))
 }
 
-/// Returns Markdown of others without links, HTML tags and Rust examples. Paragraphs, lists, tables and blocks of code
-/// remain, and URLs become links.
+/// Returns foreign Markdown without links, HTML tags or Rust examples. Paragraphs, lists, tables and code blocks stay,
+/// and bare URLs become links.
 pub fn prose(markdown: &str) -> String {
     let text = markdown.replace("\r\n", "\n").replace('\r', "\n").replace('\t', "    ");
     let (mut out, mut fence) = (Vec::new(), String::new());
@@ -39,11 +39,11 @@ pub fn prose(markdown: &str) -> String {
         } else if !fence.is_empty() {
             out.push(visible(text).into_owned());
         } else if is_fence {
-            // Without indentation, the block is in no list.
+            // The block is not indented, so that it belongs to no list.
             out.push(format!("{mark}text"));
             fence = mark;
         } else {
-            // Markdown treats lines with four spaces as code.
+            // Four spaces would start a code block.
             let indent = text.len() - text.trim_start_matches(' ').len();
             out.push(format!("{}{}", " ".repeat(indent.min(3)), line(bare)));
         }
@@ -52,7 +52,7 @@ pub fn prose(markdown: &str) -> String {
     out.join("\n")
 }
 
-/// Escapes a line except its code spans. As in Markdown, a span ends with as many backticks as it begins with.
+/// Escapes everything outside code spans. A span ends with as many backticks as it begins with.
 fn spans(line: &str) -> String {
     let (mut out, mut rest) = (String::new(), line);
     while let Some(start) = unescaped_tick(rest) {
@@ -81,7 +81,6 @@ fn spans(line: &str) -> String {
     out
 }
 
-/// Returns the position of the first backtick without a backslash.
 fn unescaped_tick(text: &str) -> Option<usize> {
     let mut is_escaped = false;
     text.char_indices().find_map(|(at, c)| {
@@ -107,7 +106,7 @@ fn words(text: &str) -> String {
     out
 }
 
-/// Escapes what begins a link, a tag or a fence. A character that is escaped already stays so.
+/// Escapes what begins a link, a tag or a fence. Leaves escaped characters alone.
 fn escaped(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     let mut chars = text.char_indices().peekable();

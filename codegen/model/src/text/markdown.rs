@@ -1,12 +1,11 @@
-//! Links and lines in Markdown.
+//! Finds links in Markdown, and wraps it.
 
-/// Returns the names that a text links to: `` [`Name`] ``.
+/// Returns the names that a text links to, as in `` [`Name`] ``.
 pub fn links(text: &str) -> impl Iterator<Item = &str> {
     text.split("[`").skip(1).filter_map(|rest| rest.split_once("`]").map(|(name, _)| name))
 }
 
-/// Splits a text into lines of at most `width` characters. Only paragraphs of prose are filled; lists, tables and code
-/// stay as they are.
+/// Wraps a text at `width` characters. Only prose is refilled; lists, tables and code stay as they are.
 pub fn wrap(text: &str, width: usize) -> Vec<String> {
     let mut out = Vec::new();
     let mut is_code = false;
@@ -26,7 +25,7 @@ pub fn wrap(text: &str, width: usize) -> Vec<String> {
     out
 }
 
-/// Returns whether a paragraph keeps its meaning if its words move to other lines.
+/// Returns whether a paragraph can be refilled without changing its meaning.
 pub fn is_prose(paragraph: &str) -> bool {
     let is_marker = |word: &str| {
         word.starts_with(['#', '>', '|', '=', '+', '~'])

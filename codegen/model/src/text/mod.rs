@@ -1,4 +1,5 @@
-//! Text: [`names`] makes Rust names, [`markdown`] reads links, and [`foreign`] writes the text of others in documentation.
+//! Text helpers: [`names`] makes Rust names, [`markdown`] wraps text, and [`foreign`] embeds foreign text in
+//! documentation.
 
 pub mod foreign;
 #[cfg(test)]

@@ -1,46 +1,46 @@
-//! Rust names for schema names. They are stable, unique and not keywords.
+//! Derives Rust names from schema names: stable, unique, and never a keyword.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use heck::{ToShoutySnakeCase, ToSnakeCase, ToUpperCamelCase};
 
-/// Acronyms that the protocol writes in capitals.
+/// Acronyms that MCP writes in capitals.
 const ACRONYMS: &[&str] = &["JSONRPC", "JSON", "RPC", "URL", "URI", "HTTP", "ID"];
 
-/// Converts a name to `CamelCase`. Acronyms follow Rust's conventions: `JSONRPCError` becomes `JsonRpcError`.
+/// Converts a name to `CamelCase`. Acronyms follow Rust's convention: `JSONRPCError` becomes `JsonRpcError`.
 pub fn type_name(name: &str) -> String {
     let camel = spaced(name).to_upper_camel_case();
-    // These names would shadow a variant, or are keywords that cannot be raw.
+    // These names would shadow a variant of the prelude, or cannot be raw identifiers.
     match identifier(&camel, "Type").as_str() {
         taken @ ("Self" | "Ok" | "Err" | "Some" | "None") => format!("{taken}_"),
         free => free.to_owned(),
     }
 }
 
-/// Converts the name of a member to `snake_case`. Removes its namespace (`io.modelcontextprotocol/serverInfo`) and
-/// symbols (`_meta`, `$schema`).
+/// Converts a member's name to `snake_case`, without namespace (`io.modelcontextprotocol/serverInfo`) or symbols
+/// (`_meta`, `$schema`).
 pub fn field_name(wire: &str) -> String {
     let local = wire.rsplit('/').next().unwrap_or(wire);
     identifier(&spaced(local).to_snake_case(), "member")
 }
 
-/// Converts the name of a tool to that of a function.
+/// Converts a tool's name to a function name.
 pub fn function_name(tool: &str) -> String {
     identifier(&spaced(tool).to_snake_case(), "tool")
 }
 
-/// Converts the name of a constant to `SHOUTY_SNAKE_CASE`.
+/// Converts a name to `SHOUTY_SNAKE_CASE`.
 pub fn constant_name(name: &str) -> String {
     identifier(&spaced(name).to_shouty_snake_case(), "CONSTANT")
 }
 
-/// Converts a name to that of a file and module.
+/// Converts a name to that of a module and file.
 pub fn module_name(name: &str) -> String {
     let name = identifier(&spaced(name).to_snake_case(), "area");
     if is_keyword(&name) { format!("{name}_") } else { name }
 }
 
-/// Returns the name in Rust code: raw if it is a keyword, and with `_` if it cannot be raw.
+/// Returns the name as written in Rust code: raw if it is a keyword, with `_` appended if it cannot be raw.
 pub fn escape(name: &str) -> String {
     match name {
         "self" | "super" | "crate" | "Self" | "_" => format!("{name}_"),
@@ -49,7 +49,7 @@ pub fn escape(name: &str) -> String {
     }
 }
 
-/// Returns the name of a message, with `Message` after it while another definition has the name.
+/// Returns a name for a message, with `Message` appended until it is free.
 pub(crate) fn message_name(wanted: &str, is_taken: impl Fn(&str) -> bool) -> String {
     let mut name = wanted.to_owned();
     while is_taken(&name) {
@@ -58,13 +58,13 @@ pub(crate) fn message_name(wanted: &str, is_taken: impl Fn(&str) -> bool) -> Str
     name
 }
 
-/// Returns the name of a setter, without the `r#` of a raw field name.
+/// Returns a setter's name. The field name is not raw.
 pub fn setter_name(field: &str) -> String {
     format!("with_{field}")
 }
 
-/// Removes letters that are not ASCII, separates words inside runs of acronyms, which heck does not recognise, and spells
-/// out the sign of a number.
+/// Prepares a name for heck: drops non-ASCII letters, separates acronyms that heck would not recognise, and spells out
+/// the sign of a number.
 fn spaced(name: &str) -> String {
     let mut text: String = name.chars().filter(|c| c.is_ascii() || !c.is_alphanumeric()).collect();
     for (sign, word) in [("+", "Plus "), ("-", "Minus ")] {
@@ -89,8 +89,7 @@ fn spaced(name: &str) -> String {
     text
 }
 
-/// Keeps the characters that identifiers may have. Names that would be empty or begin with a digit begin with
-/// `fallback`.
+/// Keeps only the characters of identifiers. If the name would be empty or begin with a digit, `fallback` precedes it.
 fn identifier(name: &str, fallback: &str) -> String {
     let kept: String = name.chars().filter(|c| c.is_ascii_alphanumeric() || *c == '_').collect();
     let kept = kept.trim_matches('_');
@@ -104,7 +103,7 @@ fn identifier(name: &str, fallback: &str) -> String {
     }
 }
 
-/// The keywords of edition 2024, used or reserved.
+/// The keywords of edition 2024, including reserved ones.
 const KEYWORDS: [&str; 52] = [
     "Self", "abstract", "as", "async", "await", "become", "box", "break", "const", "continue", "crate", "do", "dyn",
     "else", "enum", "extern", "false", "final", "fn", "for", "gen", "if", "impl", "in", "let", "loop", "macro",
@@ -116,16 +115,15 @@ fn is_keyword(name: &str) -> bool {
     KEYWORDS.contains(&name)
 }
 
-/// A set of unique names. Appends numbers to duplicates.
+/// A set of names. Numbers duplicates.
 #[derive(Debug, Default)]
 pub struct Namespace {
     taken: BTreeSet<String>,
-    /// The last number that was appended to each wanted name.
     numbers: BTreeMap<String, usize>,
 }
 
 impl Namespace {
-    /// Returns the wanted name, or the first free one of `wanted2`, `wanted3`, ….
+    /// Returns the wanted name, or the first free one of `wanted2`, `wanted3`, and so on.
     pub fn claim(&mut self, wanted: &str) -> String {
         let mut name = wanted.to_owned();
         let separator = if wanted.ends_with(|c: char| c.is_ascii_digit()) { "_" } else { "" };
@@ -138,9 +136,9 @@ impl Namespace {
         name
     }
 
-    /// Returns a name for each item, given its name in JSON and the wanted one, regardless of their order: among items that
-    /// want the same free name, the one whose name in JSON it is gets it, or else the first in alphabetical order. Numbered names
-    /// come last, so that none takes a name that another item wants.
+    /// Names items, given as (JSON name, wanted name), independently of their order. If several want the same name, it
+    /// goes to the one whose JSON name is equal, otherwise to the alphabetically first. Numbered names are given out
+    /// last, so that they take no name that another item wants.
     pub fn claim_all<'n>(&mut self, items: impl IntoIterator<Item = (&'n str, String)>) -> Vec<String> {
         let items: Vec<(&str, String)> = items.into_iter().collect();
         let mut order: Vec<usize> = (0..items.len()).collect();
@@ -157,7 +155,7 @@ impl Namespace {
         names
     }
 
-    /// Returns whether a name is free.
+    /// Returns whether a name is still available.
     pub fn is_free(&self, name: &str) -> bool {
         !self.taken.contains(name)
     }
@@ -224,7 +222,7 @@ mod tests {
             (field_name, &[("id", "id"), ("ID", "id2"), ("Id", "id3")]),
             (field_name, &[("mime-type", "mime_type"), ("mimeType", "mime_type2")]),
             (function_name, &[("delete_user", "delete_user"), ("delete-user", "delete_user2")]),
-            // The number must not take a name that another item wants.
+            // A numbered name must not be one that another item wants.
             (type_name, &[("a", "A3"), ("A", "A"), ("a-2", "A2")]),
             (type_name, &[("+1", "Plus1"), ("-1", "Minus1"), ("1", "Type1")]),
         ];

@@ -5,16 +5,15 @@ use std::collections::{BTreeSet, HashMap};
 use super::Language;
 use crate::program::Op;
 
-/// The groups of characters that a language distinguishes.
 pub(super) struct Alphabet {
-    /// The ranges of code points of each group, the most readable ones first.
+    /// The code point ranges of each group. The most readable group comes first.
     groups: Vec<Vec<(u32, u32)>>,
 }
 
-/// The edges of the class of characters that end lines.
+/// Where the class of line terminators starts and stops.
 const LINE_ENDS: [u32; 6] = [0xa, 0xb, 0xd, 0xe, 0x2028, 0x202a];
 
-/// The code points that a reader prefers in an example.
+/// Code points for a readable example.
 const READABLE: [(u32, u32); 4] = [(0x61, 0x7b), (0x41, 0x5b), (0x30, 0x3a), (0x21, 0x7f)];
 
 impl Alphabet {
@@ -33,7 +32,7 @@ impl Alphabet {
         });
         edges.extend(classes.iter().flat_map(|edges| edges.iter().copied()));
         edges.extend(letters.iter().flat_map(|letter| [*letter, letter + 1]));
-        // The name of a group: the classes that contain it, and the letter that it is.
+        // The classes around a group identify it, and if it is a single letter, that letter does too.
         let mut groups: HashMap<(Vec<bool>, Option<u32>), usize> = HashMap::new();
         let mut ranges: Vec<Vec<(u32, u32)>> = Vec::new();
         let starts: Vec<u32> = edges.into_iter().collect();
@@ -58,7 +57,7 @@ impl Alphabet {
         Self { groups: ranges }
     }
 
-    /// Returns a character of each group.
+    /// Returns one character per group.
     pub(super) fn representatives(&self) -> Vec<char> {
         self.groups.iter().filter_map(|ranges| characters(ranges).next()).collect()
     }

@@ -1,4 +1,4 @@
-//! Follows one set of texts from character to character.
+//! Tracks one set of texts, character by character.
 
 use std::collections::{BTreeSet, HashMap};
 
@@ -7,22 +7,22 @@ use crate::parse::Assertion;
 use crate::program::{Op, Program};
 use crate::steps::{Fuel, TooExpensive};
 
-/// The states that a text can lead to, as numbers. State 0 is the start.
+/// An automaton. States are numbers, and 0 is the start.
 pub(super) enum Machine<'l> {
     Pattern(Box<Pattern<'l>>),
-    /// A state is the number of characters, up to the one after which more make no difference.
+    /// The state is the length. It stops growing where more makes no difference.
     Length {
         min: u64,
         max: Option<u64>,
     },
-    /// A state is a prefix of a word.
+    /// The state is a prefix of a word.
     Words {
         prefixes: Vec<&'l str>,
         words: BTreeSet<&'l str>,
     },
 }
 
-/// The state of a list of words after a text that is not a prefix of any.
+/// No word starts like this.
 const NO_PREFIX: u32 = u32::MAX;
 
 impl<'l> Machine<'l> {
@@ -69,10 +69,10 @@ impl<'l> Machine<'l> {
     }
 }
 
-/// A deterministic automaton whose states are found when they are reached.
+/// A deterministic automaton whose states are created when they are first reached.
 pub(super) struct Pattern<'l> {
     program: &'l Program,
-    /// Whether an assertion depends on the character before, beyond whether there is one.
+    /// Whether an assertion looks at the preceding character, and not only at whether there is one.
     looks_behind: bool,
     states: Vec<State>,
     known: HashMap<Key, u32>,
@@ -83,7 +83,7 @@ struct State {
     accepts: bool,
 }
 
-/// `None` after a match, because a part of the text is enough.
+/// `None` once a match is found, because any part of the text may match.
 type Key = Option<(BTreeSet<u32>, Option<char>)>;
 
 impl<'l> Pattern<'l> {
@@ -131,8 +131,8 @@ impl<'l> Pattern<'l> {
         self.state(key, fuel)
     }
 
-    /// Returns the places that wait for a character, with its class, or `None` if there is a match. A match can begin
-    /// anywhere.
+    /// Returns the instructions that wait for a character, each with its class, or `None` on a match. Also begins a
+    /// match here.
     fn reach(
         &self,
         places: &BTreeSet<u32>,

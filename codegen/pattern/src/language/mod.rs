@@ -1,7 +1,7 @@
-//! Sets of texts: their shortest members, or a proof that a set is empty.
+//! Sets of texts: finds their shortest members, or proves that there are none.
 //!
-//! `alphabet` divides the characters into groups that no pattern tells apart. `machine` follows one pattern, a limit of the
-//! length or a list of words from character to character. `search` follows all of them at once.
+//! `alphabet` partitions the characters into interchangeable groups. `machine` tracks one pattern, length limit or word
+//! list, character by character. `search` runs all machines in parallel.
 
 mod alphabet;
 mod machine;
@@ -30,36 +30,35 @@ use crate::steps::TooExpensive;
 /// ```
 #[derive(Clone, Debug)]
 pub enum Language {
-    /// The texts of which a part matches.
+    /// Texts of which some part matches.
     Matching(Arc<Regex>),
-    /// The texts with a number of characters.
+    /// Texts with a number of characters in this range.
     Length {
         /// The minimum.
         min: u64,
         /// The maximum, if there is one.
         max: Option<u64>,
     },
-    /// These texts.
+    /// Exactly these texts.
     Words(Vec<String>),
-    /// The texts that are in each of these sets.
+    /// Texts that are in all of these sets.
     All(Vec<Language>),
-    /// The texts that are in any of these sets.
+    /// Texts that are in any of these sets.
     Any(Vec<Language>),
-    /// All other texts.
+    /// Texts that are not in this set.
     Not(Box<Language>),
 }
 
 impl Language {
-    /// Returns the shortest texts in the set: `count` of them, or fewer if there are no more.
+    /// Returns the shortest texts in the set: `count` of them, or fewer if the set is smaller.
     ///
     /// # Errors
-    ///
-    /// Fails if a pattern has lookaround or backreferences, or if the search takes too many steps.
+    /// Fails if a pattern uses lookaround or backreferences, or if the search takes too many steps.
     pub fn words(&self, count: usize) -> Result<Vec<String>, Undecided> {
         search::words(self, count)
     }
 
-    /// Calls `seen` for each set that is not composed of others.
+    /// Visits the sets that are not composed of others.
     fn visit<'l>(&'l self, seen: &mut dyn FnMut(&'l Language)) {
         match self {
             Self::All(parts) | Self::Any(parts) => parts.iter().for_each(|part| part.visit(seen)),
@@ -68,9 +67,9 @@ impl Language {
         }
     }
 
-    /// Returns whether a text is in the set, by the answers for the sets that it is composed of, in their order.
+    /// Returns whether a text is in the set, given the answers for the sets it is composed of, in visiting order.
     fn combine(&self, answers: &mut impl Iterator<Item = bool>) -> bool {
-        // Each part takes its answers, so none is skipped.
+        // Every part must consume its answers, so this must not stop early.
         match self {
             Self::All(parts) => parts.iter().filter(|part| !part.combine(answers)).count() == 0,
             Self::Any(parts) => parts.iter().filter(|part| part.combine(answers)).count() > 0,
@@ -80,11 +79,11 @@ impl Language {
     }
 }
 
-/// The reason why the members of a [`Language`] were not found.
+/// Why the members of a [`Language`] could not be found.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Undecided {
-    /// A pattern has lookaround or backreferences.
+    /// A pattern uses lookaround or backreferences.
     Unsupported,
     /// The search takes too many steps.
     TooExpensive,

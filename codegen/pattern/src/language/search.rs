@@ -8,13 +8,11 @@ use super::machine::Machine;
 use super::{Language, Undecided};
 use crate::steps::{Fuel, Steps};
 
-/// The maximum number of states.
 const MAX_STATES: usize = 100_000;
 
-/// Each state of the whole search is a state of each machine.
 struct Graph {
     accepts: Vec<bool>,
-    /// The state after a character of each group.
+    /// For each state, the next state per character group.
     next: Vec<Vec<usize>>,
 }
 
@@ -27,7 +25,7 @@ pub(super) fn words(language: &Language, count: usize) -> Result<Vec<String>, Un
     shortest(&graph, &alphabet, count)
 }
 
-/// Finds all states, or those up to the first that accepts.
+/// Builds the graph, but only up to the first accepting state if one is enough.
 fn explore(language: &Language, alphabet: &Alphabet, only_first: bool, fuel: &mut Fuel) -> Result<Graph, Undecided> {
     let mut parts = Vec::new();
     language.visit(&mut |part| parts.push(part));
@@ -66,7 +64,7 @@ fn explore(language: &Language, alphabet: &Alphabet, only_first: bool, fuel: &mu
     Ok(graph)
 }
 
-/// Returns how many characters are missing until a state accepts, for each state, or `None` if none ever does.
+/// Returns each state's distance to the nearest accepting state, or `None` if none is reachable.
 fn distances(graph: &Graph) -> Vec<Option<usize>> {
     let mut before = vec![Vec::new(); graph.next.len()];
     for (state, next) in graph.next.iter().enumerate() {
@@ -85,10 +83,10 @@ fn distances(graph: &Graph) -> Vec<Option<usize>> {
     distances
 }
 
-/// Follows the paths to states that accept, shortest first.
+/// Follows paths to accepting states, shortest first.
 fn shortest(graph: &Graph, alphabet: &Alphabet, count: usize) -> Result<Vec<String>, Undecided> {
     let distances = distances(graph);
-    // The texts so far, each as its last character and the text before it.
+    // The texts so far, as a tree. Each has a last character and the text before it.
     let mut texts: Vec<(usize, char)> = Vec::new();
     let mut queue = BinaryHeap::new();
     let mut found = Vec::new();

@@ -1,4 +1,4 @@
-//! Arrays: what each item must meet, and how many items must or may meet something.
+//! Solves arrays: what each item must satisfy, and how many items must match something.
 
 use std::collections::{HashMap, HashSet};
 
@@ -10,24 +10,23 @@ use crate::limits::Length;
 
 #[derive(Default)]
 struct Array {
-    /// What each item in a range must meet.
+    /// What every item in a range must satisfy.
     each: Vec<(Range, Formula)>,
     counts: Vec<Count>,
     length: Length,
-    /// Whether all items differ, or two must be equal.
+    /// `Some(true)`: all items differ. `Some(false)`: at least two are equal.
     unique: Option<bool>,
-    /// The number of items that a shortest array has at most.
+    /// No solution needs more items than this.
     longest: usize,
 }
 
-/// The number of items in a range that a formula accepts.
 struct Count {
     range: Range,
     formula: Formula,
     length: Length,
 }
 
-/// The items so far, and how many more each count needs and allows.
+/// A partial array, with the number of matches that each count still needs and still allows.
 #[derive(Clone)]
 struct Progress {
     items: Vec<Goal>,
@@ -35,7 +34,7 @@ struct Progress {
     left: Vec<Option<u64>>,
 }
 
-/// The number of items so far, and how many more each count needs and allows.
+/// A [`Progress`] without the items. Equal states can be extended in the same ways.
 type Rest = (usize, Vec<u64>, Vec<Option<u64>>);
 
 const MAX_ITEMS: usize = 200;
@@ -58,7 +57,7 @@ impl Search<'_> {
                 _ => {}
             }
         }
-        // Other items after the first ones can be left out.
+        // Apart from the positions that some formula names, the counts determine how many items are needed.
         let ranges = array.each.iter().map(|(range, _)| range).chain(array.counts.iter().map(|count| &count.range));
         let first = ranges.map(|range| range.to.unwrap_or(range.from)).max().unwrap_or(0) as u64;
         let needed: u64 = array.counts.iter().map(|count| count.length.min).fold(0, u64::saturating_add);
@@ -80,7 +79,7 @@ impl Search<'_> {
         self.extend(&array, progress, &mut HashSet::new()).unwrap_or_else(Outcome::Unknown)
     }
 
-    /// Ends the array here, or adds an item.
+    /// Tries to end the array here. If that fails, adds another item.
     fn extend(&mut self, array: &Array, progress: Progress, failed: &mut HashSet<Rest>) -> Result<Outcome, Reason> {
         self.spend(1)?;
         let index = progress.items.len();
@@ -112,13 +111,12 @@ impl Search<'_> {
             }
         }
         if unknown.is_none() && array.unique.is_none() {
-            // Which items come before makes no difference.
+            // Only the state matters from here on, not which items led to it.
             failed.insert(state);
         }
         Ok(unknown.map_or(Outcome::Empty, Outcome::Unknown))
     }
 
-    /// Finds the values of all items.
     fn finish(&mut self, array: &Array, items: &[Goal]) -> Result<Outcome, Reason> {
         match array.unique {
             Some(true) if items.len() > 1 => return self.distinct(items),
@@ -135,7 +133,7 @@ impl Search<'_> {
         Ok(Outcome::found(Json::Array(values)))
     }
 
-    /// Finds values of which two are equal.
+    /// Solves the items so that two of them are equal.
     fn with_pair(&mut self, items: &[Goal]) -> Result<Outcome, Reason> {
         let mut unknown = None;
         for first in 0..items.len() {
@@ -154,8 +152,8 @@ impl Search<'_> {
         Ok(unknown.map_or(Outcome::Empty, Outcome::Unknown))
     }
 
-    /// Finds values that all differ. For each item, as many values as there are items are enough, because at most all
-    /// others take one of them.
+    /// Solves the items so that all differ. With `n` items, `n` candidates per item are enough: the others take at most
+    /// `n - 1`.
     fn distinct(&mut self, items: &[Goal]) -> Result<Outcome, Reason> {
         let mut known: HashMap<&Goal, Vec<Json>> = HashMap::new();
         for goal in items {
@@ -165,7 +163,7 @@ impl Search<'_> {
             }
         }
         let options: Vec<&[Json]> = items.iter().map(|goal| known[goal].as_slice()).collect();
-        // The item that takes a value, by the key of the value.
+        // The item that took each value, by the value's key.
         let mut taken: HashMap<String, (usize, &Json)> = HashMap::new();
         for item in 0..items.len() {
             if !assign(item, &options, &mut taken, &mut HashSet::new()) {
@@ -177,7 +175,7 @@ impl Search<'_> {
         Ok(Outcome::found(Json::Array(chosen.into_iter().map(|(_, value)| value.clone()).collect())))
     }
 
-    /// Finds a number of different values, or all if there are fewer.
+    /// Returns up to `count` different solutions.
     fn several(&mut self, goal: &Goal, count: usize) -> Result<Vec<Json>, Reason> {
         let mut values = Vec::new();
         while values.len() < count {
@@ -224,7 +222,8 @@ impl Array {
     }
 }
 
-/// Gives an item a value, and those who lose theirs another one.
+/// Assigns a value to an item, moving other items to another value if necessary (augmenting path of a bipartite
+/// matching).
 fn assign<'v>(
     item: usize,
     options: &[&'v [Json]],

@@ -1,4 +1,4 @@
-//! Checks as formulas: equal parts are one node, and the complement of a node is a sign.
+//! Checks as formulas. Equal parts are stored once, and negation is a sign bit.
 
 use std::collections::HashMap;
 use std::fmt::{self, Write as _};
@@ -11,7 +11,7 @@ use crate::json::Json;
 use crate::json_types::JsonTypes;
 use crate::limits::{Bounds, Length};
 
-/// A node, or its complement.
+/// A node or its negation.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub(super) struct Formula(u32);
 
@@ -34,20 +34,19 @@ impl Formula {
     }
 }
 
-/// An assertion without `not`. Those for one JSON type accept all values of other types, as in JSON Schema.
+/// An assertion without `not`. As in JSON Schema, assertions about one JSON type accept all values of other types.
 #[derive(Clone, Debug)]
 pub(super) enum Node {
     True,
-    /// At least one holds.
     Any(Vec<Formula>),
     /// Exactly one holds.
     One(Vec<Formula>),
-    /// A reference that was not followed because it is recursive.
+    /// A recursive reference. It is expanded only when needed.
     Definition(usize),
-    /// An assertion that cannot be expressed.
+    /// An assertion that this module cannot express.
     Opaque(Reason),
     Type(JsonTypes),
-    /// One of these values, in the order of their keys.
+    /// Sorted by key.
     Values(Vec<Json>),
     Bounds(Bounds),
     MultipleOf(Number),
@@ -55,16 +54,16 @@ pub(super) enum Node {
     Pattern(String),
     ItemCount(Length),
     UniqueItems,
-    /// Each item in a range of indexes.
+    /// Every item in a range of indexes.
     Items(Range, Formula),
-    /// The number of items that a formula accepts.
+    /// Limits how many items may satisfy the formula.
     Contains(Formula, Length),
     MemberCount(Length),
-    /// Each member whose name is in a set.
+    /// Every member whose name is in the set.
     Members(Names, Formula),
 }
 
-/// The indexes from a first one to an exclusive end.
+/// Array indexes; `to` is exclusive.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Range {
     pub(super) from: usize,
@@ -77,19 +76,18 @@ impl Range {
     }
 }
 
-/// A set of members' names.
 #[derive(Clone, Debug)]
 pub(super) enum Names {
     One(String),
     Pattern(String),
-    /// Neither one of these names, nor a match of one of these patterns.
+    /// All names except the listed ones and those that match a pattern.
     Others(Vec<String>, Vec<String>),
-    /// The names that a formula accepts.
+    /// Names that satisfy the formula.
     Where(Formula),
 }
 
 impl Names {
-    /// Returns the texts that the set names one by one.
+    /// Returns the names that the set mentions literally.
     pub(super) fn listed(&self) -> &[String] {
         match self {
             Names::One(name) => std::slice::from_ref(name),
@@ -101,12 +99,11 @@ impl Names {
 
 pub(super) struct Formulas<'a> {
     nodes: Vec<Node>,
-    /// The nodes by their text.
     known: HashMap<String, Formula>,
     key: String,
     definitions: Vec<Definition<'a>>,
     numbers: HashMap<(usize, &'a str), usize>,
-    /// The number of nested checks that are being read, and the one after which a reference is followed later.
+    /// The depth of the check that is being read, and the depth below which references are expanded at once.
     depth: u32,
     max_depth: u32,
 }
@@ -124,12 +121,12 @@ enum State {
     Read(Formula),
 }
 
-/// The maximum depth at which references are followed immediately.
+/// References that nest deeper are expanded only when needed.
 const MAX_NESTED: u32 = 64;
 
 impl<'a> Formulas<'a> {
-    /// Creates formulas about definitions of the same names, or of different ones. The latter are read immediately, because
-    /// equal schemas are found by their contents.
+    /// If both schemas share their definitions, equal references are equal nodes and stay unexpanded. Otherwise,
+    /// references are expanded at once, so that equal schemas in different documents become equal nodes.
     pub(super) fn new(has_one_scope: bool) -> Self {
         let (nodes, known, key) = (vec![Node::True], HashMap::new(), String::new());
         let max_depth = if has_one_scope { 0 } else { MAX_NESTED };
@@ -146,7 +143,6 @@ impl<'a> Formulas<'a> {
 
     pub(super) fn add(&mut self, node: Node) -> Formula {
         self.key.clear();
-        // Writing to a string does not fail.
         let _ = write!(self.key, "{node:?}");
         if let Some(known) = self.known.get(&self.key) {
             return *known;
@@ -168,7 +164,7 @@ impl<'a> Formulas<'a> {
         flat.sort_unstable();
         flat.dedup();
         flat.retain(|formula| *formula != Formula::FALSE);
-        // A formula and its complement are neighbours.
+        // After sorting, a formula is next to its negation.
         if flat.contains(&Formula::TRUE) || flat.windows(2).any(|pair| pair[0].not() == pair[1]) {
             return Formula::TRUE;
         }
@@ -230,7 +226,6 @@ impl<'a> Formulas<'a> {
         self.members(Names::One(name.to_owned()), Formula::FALSE).not()
     }
 
-    /// Returns the formula of a definition that was not followed.
     pub(super) fn definition(&mut self, number: usize) -> Formula {
         let Definition { check, scope, state } = self.definitions[number];
         if let State::Read(formula) = state {
@@ -242,14 +237,14 @@ impl<'a> Formulas<'a> {
         formula
     }
 
-    /// Returns the check of a definition that was not followed.
+    /// Returns the definition behind a recursive reference as a check.
     pub(super) fn scoped(&self, number: usize) -> Scoped<'a> {
         let Definition { check, scope, .. } = self.definitions[number];
         Scoped { check, definitions: scope }
     }
 
     fn reference(&mut self, name: &'a str, scope: &'a Definitions) -> Formula {
-        // The evaluator ignores a missing definition, too.
+        // The evaluator ignores missing definitions too.
         let Some(check) = scope.get(name) else { return Formula::TRUE };
         let key = (std::ptr::from_ref(scope) as usize, name);
         let number = *self.numbers.entry(key).or_insert(self.definitions.len());
@@ -335,7 +330,6 @@ impl<'a> Formulas<'a> {
         }
     }
 
-    /// Returns a formula that counts items.
     pub(super) fn contains(&mut self, formula: Formula, length: Length) -> Formula {
         match length {
             Length { min: 0, max: None } => Formula::TRUE,
@@ -372,7 +366,7 @@ impl<'a> Formulas<'a> {
         self.all(all)
     }
 
-    /// Returns a formula about the members with other names than these.
+    /// Requires `formula` of all members except those with these names or matching these patterns.
     pub(super) fn others(&mut self, mut names: Vec<String>, mut patterns: Vec<String>, formula: Formula) -> Formula {
         for list in [&mut names, &mut patterns] {
             list.sort();

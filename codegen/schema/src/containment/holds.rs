@@ -1,4 +1,4 @@
-//! Evaluates formulas on a value.
+//! Evaluates formulas on a concrete value.
 
 use super::formula::{Formula, Node};
 use super::search::{Case, Goal, Outcome, Search};
@@ -9,13 +9,13 @@ use crate::json_types::JsonTypes;
 use crate::text::pattern;
 
 impl Search<'_> {
-    /// Returns whether a formula accepts a value, or `None` if that is not known.
+    /// Returns whether a formula accepts a value, or `None` if that is unknown.
     pub(super) fn holds(&self, formula: Formula, value: &Json) -> Option<bool> {
         let result = self.node_holds(formula, value)?;
         Some(result == formula.is_positive())
     }
 
-    /// Returns whether one alternative of each choice accepts a value.
+    /// Returns whether the value satisfies an alternative of every choice. Returns `false` if that is unknown.
     pub(super) fn meets(&self, case: &Case, value: &Json) -> bool {
         self.choices_hold(case, value) == Some(true)
     }
@@ -25,7 +25,7 @@ impl Search<'_> {
         all(case.choices.iter().map(|choice| any(choice.iter().map(holds))))
     }
 
-    /// Decides a case with these values only.
+    /// Decides a case whose only possible values are these.
     pub(super) fn listed(&self, case: &Case, values: Vec<Json>) -> Outcome {
         let mut is_unknown = false;
         for value in values.into_iter().filter(|value| JsonTypes::of(value) == case.types) {
@@ -72,7 +72,6 @@ impl Search<'_> {
     }
 }
 
-/// Returns the check of a node without formulas in it.
 fn check(node: &Node) -> Option<Check> {
     Some(match node {
         Node::Bounds(bounds) => Check::Bounds(bounds.clone()),
@@ -85,7 +84,7 @@ fn check(node: &Node) -> Option<Check> {
     })
 }
 
-/// Returns whether all results are true. If it depends on an unknown one, the result is unknown.
+/// Returns `None` if the conjunction depends on an unknown operand.
 fn all(mut results: impl Iterator<Item = Option<bool>>) -> Option<bool> {
     let mut is_unknown = false;
     let is_false = results.any(|result| {
@@ -95,7 +94,6 @@ fn all(mut results: impl Iterator<Item = Option<bool>>) -> Option<bool> {
     if is_false { Some(false) } else { (!is_unknown).then_some(true) }
 }
 
-/// Like [`all`], for any result.
 fn any(results: impl Iterator<Item = Option<bool>>) -> Option<bool> {
     Some(!all(results.map(|result| Some(!result?)))?)
 }

@@ -1,8 +1,8 @@
-//! Proves that one schema contains another, or finds a document that shows the opposite.
+//! Proves that one schema contains another, or finds a counterexample.
 //!
-//! A document that the smaller schema accepts and the larger one refuses is a *witness*. The search for one is complete
-//! for most of JSON Schema, so finding none is a proof: see "Witness Generation for JSON Schema" (Attouche, Baazizi,
-//! Colazzo, Ghelli, Sartiani and Scherzinger, PVLDB 2022).
+//! A *witness* is a document that the smaller schema accepts and the larger one rejects. The search is complete for
+//! most of JSON Schema, so if it ends without a witness, containment is proved: see "Witness Generation for JSON
+//! Schema" (Attouche, Baazizi, Colazzo, Ghelli, Sartiani and Scherzinger, PVLDB 2022).
 //!
 //! ```
 //! use mcpgen_schema::containment::{Budget, Verdict, contains};
@@ -14,9 +14,9 @@
 //! # Ok::<(), mcpgen_schema::Error>(())
 //! ```
 //!
-//! `formula` reads checks: `not` becomes a sign, equal parts become one, and `unevaluated` expresses what depends on other
-//! keywords. `search` goes through the JSON types and alternatives; `texts`, `numbers`, `arrays` and `objects` find values
-//! of one type, and `holds` evaluates formulas on them. `shrink` makes a witness shorter.
+//! `formula` turns checks into formulas. `search` splits them by JSON type and alternative; `texts`, `numbers`,
+//! `arrays` and `objects` then solve each type, and `holds` evaluates formulas on a candidate. `unevaluated` rewrites
+//! the `unevaluated…` keywords in terms of others, and `shrink` shortens a witness.
 
 mod arrays;
 mod formula;
@@ -35,30 +35,30 @@ pub use verdict::{Budget, Reason, Scoped, Verdict};
 
 use crate::json::Json;
 
-/// Returns whether `large` accepts every document that `small` accepts. Otherwise, the verdict has a document that `small`
-/// accepts and `large` refuses.
+/// Returns whether `large` accepts every document that `small` accepts. If not, the verdict has a document that `small`
+/// accepts and `large` rejects.
 pub fn contains(large: Scoped<'_>, small: Scoped<'_>, budget: Budget) -> Verdict {
     contains_with_cost(large, small, budget).0
 }
 
-/// Like [`contains`], with the amount of work that it took, in steps. Reading the schemas counts, so that no question is free.
+/// Like [`contains`], and also returns the cost in steps. Reading the schemas counts too, so the cost is never zero.
 pub fn contains_with_cost(large: Scoped<'_>, small: Scoped<'_>, budget: Budget) -> (Verdict, u64) {
     verdict(&[small], &[large], budget)
 }
 
-/// Returns whether no document is accepted by both. Otherwise, the verdict has such a document.
+/// Returns whether the two schemas accept no document in common. If they do accept one, the verdict has it.
 pub fn disjoint(a: Scoped<'_>, b: Scoped<'_>, budget: Budget) -> Verdict {
     verdict(&[a, b], &[], budget).0
 }
 
-/// Searches a document that all of some schemas accept and others refuse. Returns the work, too.
+/// Searches for a document that all of `accepting` accept and all of `refusing` reject. Also returns the cost in steps.
 fn verdict(accepting: &[Scoped<'_>], refusing: &[Scoped<'_>], budget: Budget) -> (Verdict, u64) {
     let mut scopes = accepting.iter().chain(refusing).map(|it| std::ptr::from_ref(it.definitions));
     let first = scopes.next();
     let mut formulas = Formulas::new(scopes.all(|scope| Some(scope) == first));
     let mut goal: Vec<_> = accepting.iter().map(|it| formulas.read(it.check, it.definitions)).collect();
     goal.extend(refusing.iter().map(|it| formulas.read(it.check, it.definitions).not()));
-    // Reading a part of a schema takes a fraction of a step.
+    // Reading a node takes much less time than a search step.
     let size = formulas.len() as u64 / 8;
     let mut search = Search::new(formulas, budget.steps);
     let outcome = search.solve(goal);

@@ -1,4 +1,4 @@
-//! Numbers: bounds, multiples and integers in exact decimal arithmetic.
+//! Solves numbers: bounds, multiples and integers, in exact decimal arithmetic.
 
 use serde_json::Number;
 
@@ -9,28 +9,26 @@ use crate::json::Json;
 use crate::json_types::JsonTypes;
 use crate::limits::Bound;
 
-/// The requirements of a number, in units of `10^-scale`.
+/// What a number must satisfy, in units of `10^-scale`.
 #[derive(Default)]
 struct Grid {
     scale: u32,
-    /// The least and the greatest number.
     min: Option<i128>,
     max: Option<i128>,
-    /// Whether the limits themselves are excluded.
+    /// Whether `min` and `max` are exclusive.
     is_open: [bool; 2],
-    /// The number is a multiple of these, and not a multiple of those.
+    /// The number must be a multiple of every step, and of no gap.
     steps: Vec<i128>,
     gaps: Vec<i128>,
     excluded: Vec<i128>,
 }
 
-/// The largest number of decimal places.
+/// The arithmetic leaves out numbers with more decimal places.
 const MAX_SCALE: u32 = 20;
-/// The largest number of candidates.
 const MAX_TRIES: i128 = 20_000;
 
 impl Search<'_> {
-    /// Finds an integer, or else a number with a fraction.
+    /// Finds an integer if possible, otherwise a fraction.
     pub(super) fn number(&mut self, formulas: &[Formula], types: JsonTypes) -> Outcome {
         let grid = self.grid(formulas, types == JsonTypes::INTEGER);
         let mut failed = None;
@@ -40,7 +38,7 @@ impl Search<'_> {
         };
         for candidate in candidates {
             let Some(number) = grid.number(candidate) else { continue };
-            // A double may be rounded, and the grid omits what does not fit it.
+            // Converting to a double may round, and `grid` drops requirements it cannot represent.
             let is_type = JsonTypes::of(&number).contains(types);
             match is_type && formulas.iter().all(|formula| self.holds(*formula, &number) == Some(true)) {
                 true => return Outcome::found(number),
@@ -50,7 +48,7 @@ impl Search<'_> {
         failed.unwrap_or(Outcome::Empty)
     }
 
-    /// Reads the requirements. Those that do not fit are omitted.
+    /// Collects the requirements, except those that [`decimal`] cannot represent.
     fn grid(&self, formulas: &[Formula], is_integer: bool) -> Grid {
         let nodes: Vec<(&Node, bool)> = formulas.iter().map(|it| (self.formulas.node(*it), it.is_positive())).collect();
         let numbers = nodes.iter().flat_map(|(node, _)| match node {
@@ -107,7 +105,7 @@ impl Grid {
             && !self.excluded.contains(&value)
     }
 
-    /// Returns the numbers to try, the simplest first. If none is returned, no number meets the requirements.
+    /// Returns numbers to try, simplest first. An empty list proves that no number fits.
     fn candidates(&self) -> Result<Vec<Candidate>, Reason> {
         let Some(step) = self.steps.iter().try_fold(None, |all: Option<i128>, step| {
             Some(Some(match all {
@@ -124,7 +122,7 @@ impl Grid {
     }
 
     fn multiples(&self, step: i128) -> Result<Vec<Candidate>, Reason> {
-        // The gaps repeat after a number of steps.
+        // The pattern of the gaps repeats.
         let mut period = 1_i128;
         for gap in &self.gaps {
             let every = gap / gcd(step, *gap);
@@ -156,7 +154,7 @@ impl Grid {
         if found.is_empty() && !is_whole { Err(Reason::Budget) } else { Ok(found) }
     }
 
-    /// Returns numbers that are no integers, where all numbers within the limits are allowed but for gaps.
+    /// Returns numbers for requirements without a step: everything within the limits, except multiples of the gaps.
     fn fractions(&self) -> Result<Vec<Candidate>, Reason> {
         if let (Some(min), Some(max)) = (self.min, self.max)
             && min >= max
@@ -167,7 +165,7 @@ impl Grid {
         let start = 0.max(self.min.unwrap_or(0)).min(self.max.unwrap_or(i128::MAX));
         let mut found = Vec::new();
         for digits in 1..=self.scale + 6 {
-            // The same requirements in smaller units.
+            // Tries smaller units.
             let more = digits.max(self.scale) - self.scale;
             let Some(fine) = self.times(10_i128.checked_pow(more)) else { break };
             let Some(start) = start.checked_mul(10_i128.pow(more)) else { break };
@@ -210,7 +208,6 @@ impl Grid {
     }
 }
 
-/// A number in units of `10^-scale`.
 #[derive(Clone, Copy)]
 struct Candidate {
     value: i128,
@@ -224,8 +221,8 @@ fn of_json(json: &Json) -> Option<&Number> {
     }
 }
 
-/// Returns a number in units of `10^-scale`, with its scale. Doubles beyond 2^53 are not decimal numbers for all purposes,
-/// so they are omitted.
+/// Returns a number in units of `10^-scale`, and its scale. Doubles beyond 2^53 have no exact short decimal form, so
+/// they give `None`.
 fn decimal(number: &Number) -> Option<(i128, u32)> {
     if let Some(value) = number.as_i64().map(i128::from).or(number.as_u64().map(i128::from)) {
         return Some((value, 0));
@@ -245,7 +242,7 @@ fn decimal(number: &Number) -> Option<(i128, u32)> {
 
 fn scaled(number: &Number, scale: u32) -> Option<i128> {
     let (value, own) = decimal(number)?;
-    // Leaves room for sums and smaller units.
+    // This leaves room for sums and smaller units.
     value.checked_mul(10_i128.checked_pow(scale.checked_sub(own)?)?).filter(|value| value.abs() < 1 << 110)
 }
 

@@ -1,6 +1,7 @@
-//! Objects: members that must exist, and what each member must meet.
+//! Solves objects: which members must exist, and what their values must satisfy.
 //!
-//! Names fall into cells: each name that a formula mentions, and groups of all other names that no formula tells apart.
+//! Names that no formula tells apart are interchangeable and form a cell. Names that a formula mentions are treated one
+//! by one.
 
 use indexmap::IndexMap;
 use mcpgen_pattern::Language;
@@ -13,29 +14,27 @@ use crate::json::Json;
 use crate::limits::Length;
 
 struct Object {
-    /// What the values of all members in a set of names must meet.
+    /// What every member must satisfy whose name is in a set.
     each: Vec<(Names, Formula)>,
-    /// Members that must exist.
+    /// For each entry, some member with such a name and value must exist.
     some: Vec<(Names, Formula)>,
     count: Length,
-    /// The names that the assertions mention.
     listed: Vec<String>,
 }
 
-/// Some names that no assertion tells apart, and what the values of such members must meet.
+/// Interchangeable names, and what the value of such a member must satisfy.
 struct Cell {
     names: Vec<String>,
     goal: Goal,
 }
 
-/// A member whose value is not determined yet.
 #[derive(Clone)]
 struct Member {
     name: String,
     goal: Goal,
 }
 
-/// The maximum number of members that are added, and of cells.
+/// The search gives up if it would need more members or cells.
 const MAX_MEMBERS: u64 = 1_000;
 const MAX_CELLS: usize = 64;
 
@@ -57,12 +56,12 @@ impl Search<'_> {
         object.listed = all.flat_map(|(names, _)| names.listed().iter().cloned()).collect();
         object.listed.sort();
         object.listed.dedup();
-        // Those with one name leave no choice.
+        // Those with a fixed name come first, because they leave no choice.
         object.some.sort_by_key(|(names, _)| !matches!(names, Names::One(_)));
         self.place(&object, 0, &mut Vec::new()).unwrap_or_else(Outcome::Unknown)
     }
 
-    /// Adds the members that must exist, beginning with one of them.
+    /// Places the required members from `index` on. Tries every option for each.
     fn place(&mut self, object: &Object, index: usize, members: &mut Vec<Member>) -> Result<Outcome, Reason> {
         self.spend(1)?;
         if object.count.max.is_some_and(|max| members.len() as u64 > max) {
@@ -96,7 +95,7 @@ impl Search<'_> {
         Ok(unknown.map_or(Outcome::Empty, Outcome::Unknown))
     }
 
-    /// Returns the members that can be one of a set of names: new ones first, then those that exist.
+    /// Returns the members that could satisfy a requirement: new ones first, then existing ones.
     fn options(&mut self, object: &Object, names: &Names, members: &[Member]) -> Result<Vec<Member>, Reason> {
         if let Names::One(name) = names {
             return Ok(vec![Member { name: name.clone(), goal: self.goal_of(object, name)? }]);
@@ -118,7 +117,6 @@ impl Search<'_> {
         Ok(options)
     }
 
-    /// Returns what the value of a member with this name must meet.
     fn goal_of(&self, object: &Object, name: &str) -> Result<Goal, Reason> {
         let mut goal = Vec::new();
         for (names, formula) in &object.each {
@@ -129,7 +127,7 @@ impl Search<'_> {
         Ok(goal)
     }
 
-    /// Returns the cells of names that are not listed, each with a number of names.
+    /// Divides the names that no formula mentions into cells, with up to `count` unused names each.
     fn cells(&mut self, object: &Object, count: usize) -> Result<Vec<Cell>, Reason> {
         let mut sets: IndexMap<String, Language> = IndexMap::new();
         for (names, _) in object.each.iter().chain(&object.some) {
@@ -142,9 +140,9 @@ impl Search<'_> {
                 Names::Where(formula) => drop(sets.insert(format!("{formula:?}"), self.texts(*formula))),
             }
         }
-        // Each cell is inside or outside of each set.
+        // Each set contains a cell entirely or not at all.
         let mut cells: Vec<(String, Vec<Language>)> = vec![Default::default()];
-        // One more, because the empty name comes last.
+        // One more than needed, because the empty name is used last.
         let wanted = count + object.listed.len() + 1;
         for (key, language) in sets {
             let mut next = Vec::new();
@@ -181,14 +179,14 @@ impl Search<'_> {
         }
         let mut names = self.words(&Language::All(all.clone()), count);
         if let Ok(names) = &mut names {
-            // The empty name is confusing in an example.
+            // An empty name looks odd in a witness.
             names.sort_by_key(String::is_empty);
         }
         self.names.insert(key, names.clone());
         names
     }
 
-    /// Adds members until there are enough, and finds their values.
+    /// Adds members until the minimum is met, then solves their values.
     fn fill(&mut self, object: &Object, members: &[Member]) -> Result<Outcome, Reason> {
         let mut members = members.to_vec();
         let missing = object.count.min.saturating_sub(members.len() as u64);

@@ -1,11 +1,12 @@
-//! Finds a value that satisfies several formulas at once, or proves that no value does.
+//! Finds a value that satisfies a set of formulas, or proves that there is none.
 //!
-//! The search goes through the JSON types. For each of them, it follows `anyOf` and the like until only assertions for this
-//! type remain, which `texts`, `numbers`, `arrays` and `objects` decide. Items and members are searched in the same way.
+//! The search tries one JSON type at a time. For each, it branches on `anyOf` and the like until only assertions about
+//! that type are left, which `texts`, `numbers`, `arrays` and `objects` solve. Items and members are searched
+//! recursively.
 //!
-//! Schemas may be recursive. If a search needs its own result, the answer is: nothing. A smallest value does not contain
-//! another value of the same formulas, so this finds it if there is one. Until the outer search ends, what it proved with
-//! this answer is provisional.
+//! Schemas may be recursive. A search that runs into its own goal treats it as empty: a smallest solution never
+//! contains another solution of the same goal, so none is missed. Results derived from such an assumption are
+//! provisional until the outer search ends.
 
 use std::collections::{BTreeSet, HashMap};
 use std::rc::Rc;
@@ -18,7 +19,7 @@ use crate::limits::{Bound, Bounds, Length};
 
 #[derive(Clone, Debug)]
 pub(super) enum Outcome {
-    /// There is no such value.
+    /// Proven to have no value.
     Empty,
     Found(Rc<Json>),
     Unknown(Reason),
@@ -40,38 +41,36 @@ impl From<Reason> for Outcome {
     }
 }
 
-/// Formulas that a value must meet, in order.
+/// Formulas to satisfy together, sorted.
 pub(super) type Goal = Vec<Formula>;
 
-/// No search that is still running.
+/// The result depends on no running search.
 const NONE: usize = usize::MAX;
-/// The number of nested searches and alternatives, which bounds the stack.
+/// Bounds the nesting of searches and alternatives, which limits the stack.
 const MAX_DEPTH: u32 = 120;
 
 pub(super) struct Search<'a> {
     pub(super) formulas: Formulas<'a>,
     steps: u64,
     depth: u32,
-    /// The results so far, each with the first running search that it depends on.
+    /// The known results, each with the outermost running search that it depends on.
     results: HashMap<Goal, (Outcome, usize)>,
-    /// The searches that are running.
+    /// The goals of the running searches, with their depths.
     running: HashMap<Goal, usize>,
-    /// The goals whose results are provisional.
     provisional: Vec<Goal>,
-    /// The first running search that the current one used the result of.
+    /// The outermost running search that the current one depends on.
     used: usize,
-    /// The members' names in languages that were searched.
+    /// The names found for a language, by the language's key.
     pub(super) names: HashMap<String, Result<Vec<String>, Reason>>,
 }
 
-/// What is known and what is open about a value of one JSON type.
 #[derive(Clone)]
 pub(super) struct Case {
     pub(super) types: JsonTypes,
     asserted: BTreeSet<Formula>,
-    /// The asserted formulas about this type.
+    /// The formulas about this type that must hold.
     pub(super) atoms: Vec<Formula>,
-    /// One alternative of each has to hold.
+    /// One alternative of each must hold.
     pub(super) choices: Vec<Vec<Goal>>,
 }
 
@@ -95,12 +94,11 @@ impl<'a> Search<'a> {
         left.map(drop).ok_or(Reason::Budget)
     }
 
-    /// Returns the steps that were taken of those that were given.
+    /// Returns how many of the `given` steps are used up.
     pub(super) fn spent(&self, given: u64) -> u64 {
         given - self.steps
     }
 
-    /// Finds a value that all formulas accept.
     pub(super) fn solve(&mut self, formulas: impl IntoIterator<Item = Formula>) -> Outcome {
         let goal: BTreeSet<Formula> = formulas.into_iter().filter(|formula| *formula != Formula::TRUE).collect();
         if goal.iter().any(|formula| *formula == Formula::FALSE || goal.contains(&formula.not())) {
@@ -136,8 +134,9 @@ impl<'a> Search<'a> {
         outcome
     }
 
-    /// Decides about the provisional results of a search that ended: they depend on another search now, or on none. If the
-    /// search found a value or gave up, they are forgotten.
+    /// Settles provisional results after a search. If the search has proved that its goal is empty, they stay and
+    /// depend on what that search depends on (`NONE` means that they are final). Otherwise, their assumption was wrong,
+    /// and they are dropped.
     fn settle(&mut self, started: usize, depends_on: Option<usize>) {
         let ended = self.provisional.split_off(started);
         for goal in ended {
@@ -213,8 +212,8 @@ impl<'a> Search<'a> {
         unknown.map_or(Outcome::Empty, Outcome::Unknown)
     }
 
-    /// Removes alternatives that contradict what is known, and assumes those that are the last of their choice. Returns
-    /// `None` if a choice has no alternative left.
+    /// Drops alternatives that contradict the case. If one alternative of a choice remains, it must hold. Returns
+    /// `None` on a contradiction.
     fn propagate(&mut self, mut case: Case) -> Option<Case> {
         loop {
             let mut single = None;
@@ -235,7 +234,7 @@ impl<'a> Search<'a> {
         }
     }
 
-    /// Removes the alternatives that fail on their own. Returns the outcome if this decides the case.
+    /// Drops alternatives that fail even without the other choices. Returns `Err` if this decides the case.
     fn look_ahead(&mut self, mut case: Case) -> Result<Case, Outcome> {
         let mut index = 0;
         while let Some(choice) = case.choices.get(index).cloned() {
@@ -267,7 +266,7 @@ impl<'a> Search<'a> {
         Ok(case)
     }
 
-    /// Decides the assertions for one JSON type, regardless of choices.
+    /// Solves the formulas about one JSON type and ignores the choices.
     fn leaf(&mut self, case: &Case) -> Outcome {
         if let Err(reason) = self.spend(1) {
             return Outcome::Unknown(reason);
@@ -300,7 +299,7 @@ impl<'a> Search<'a> {
         }
     }
 
-    /// Adds formulas to a case. Returns `None` if they contradict it.
+    /// Adds formulas that must hold. Returns `None` on a contradiction.
     fn assume(&mut self, mut case: Case, formulas: &[Formula]) -> Option<Case> {
         let mut stack = formulas.to_vec();
         while let Some(formula) = stack.pop() {
@@ -346,7 +345,7 @@ impl<'a> Search<'a> {
         Some(case)
     }
 
-    /// Returns the complement of an assertion as alternatives without a complement, if it is a limit.
+    /// Rewrites the negation of a limit as positive alternatives.
     fn complement(&mut self, node: &Node) -> Option<Vec<Goal>> {
         let limits = |length: &Length| {
             let below = length.min.checked_sub(1).map(|max| Length { min: 0, max: Some(max) });
@@ -374,7 +373,7 @@ impl<'a> Search<'a> {
         Some(formulas.into_iter().map(|formula| vec![formula]).collect())
     }
 
-    /// Returns alternatives of which one holds for each other array or object.
+    /// Returns alternatives that together cover every array or object other than `value`.
     fn other_than(&mut self, value: &Json) -> Vec<Goal> {
         let size = |count: usize| Length { min: count as u64, max: Some(count as u64) };
         let formulas: Vec<Formula> = match value {
@@ -403,7 +402,7 @@ impl<'a> Search<'a> {
     }
 }
 
-/// Returns the alternatives of exactly one formula, or of none or several.
+/// Returns alternatives for "exactly one holds", or for its negation.
 fn one(parts: &[Formula], is_positive: bool) -> Vec<Goal> {
     let only = |chosen: usize| {
         parts.iter().enumerate().map(|(index, part)| if index == chosen { *part } else { part.not() }).collect()

@@ -1,14 +1,14 @@
-//! Makes a document shorter while it stays a witness.
+//! Simplifies a witness as long as it remains one.
 
 use indexmap::IndexMap;
 use serde_json::Number;
 
 use crate::json::Json;
 
-/// The maximum size of all documents that are tried, in bytes.
+/// The total size of the candidates to try, in bytes.
 const MAX_BYTES: usize = 200_000;
 
-/// Returns a document that is at most as long, and for which the condition holds too.
+/// Returns a simpler document for which `holds` is still true.
 pub(super) fn shrink(mut document: Json, holds: &dyn Fn(&Json) -> bool) -> Json {
     let mut left = MAX_BYTES;
     loop {
@@ -26,7 +26,7 @@ pub(super) fn shrink(mut document: Json, holds: &dyn Fn(&Json) -> bool) -> Json 
     }
 }
 
-/// Returns documents that are simpler in one place, the simplest first.
+/// Returns documents simplified in one place, simplest first.
 fn simpler(document: &Json) -> Box<dyn Iterator<Item = Json> + '_> {
     let simple = simple(document).into_iter();
     match document {
@@ -64,7 +64,7 @@ fn simpler(document: &Json) -> Box<dyn Iterator<Item = Json> + '_> {
     }
 }
 
-/// Returns the simplest values that are simpler than this one.
+/// Returns the trivial values that are simpler than this one.
 fn simple(document: &Json) -> Vec<Json> {
     let number = |value: i64| Json::Number(Number::from(value));
     let text = |value: &str| Json::String(value.to_owned());

@@ -1,4 +1,4 @@
-//! Strings, and the names of members.
+//! Solves strings and member names.
 
 use mcpgen_pattern::{Language, Undecided};
 
@@ -9,7 +9,7 @@ use crate::json::Json;
 use crate::json_types::JsonTypes;
 use crate::text::pattern;
 
-/// The number of texts that are tried if a pattern cannot be analysed.
+/// The number of strings to try if a pattern cannot be analysed.
 const TRIES: usize = 16;
 
 impl Search<'_> {
@@ -22,7 +22,7 @@ impl Search<'_> {
         }
     }
 
-    /// Tries strings that meet all formulas except patterns that cannot be analysed.
+    /// Makes strings for the formulas that can be analysed, and tests them against all.
     fn guess(&mut self, formulas: &[Formula]) -> Option<Json> {
         let is_hard = |node: &Node| matches!(node, Node::Pattern(text) if matching(text).words(1).is_err());
         let easy: Vec<Formula> = formulas.iter().copied().filter(|it| !is_hard(self.formulas.node(*it))).collect();
@@ -74,7 +74,7 @@ impl Search<'_> {
         if formula.is_positive() { language } else { Language::Not(Box::new(language)) }
     }
 
-    /// Returns whether a set contains a name, or `None` if a pattern was given up.
+    /// Returns whether a set contains a name, or `None` if matching a pattern was given up.
     pub(super) fn has_name(&self, names: &Names, name: &str) -> Option<bool> {
         let matches = |text: &String| pattern::matches(text, name).ok();
         match names {
@@ -89,7 +89,7 @@ impl Search<'_> {
     }
 }
 
-/// Returns the texts that a pattern matches. An invalid pattern matches nothing.
+/// Returns the language of a pattern. An invalid pattern matches nothing.
 pub(super) fn matching(text: &str) -> Language {
     pattern::compile(text).map_or(Language::Words(Vec::new()), Language::Matching)
 }

@@ -1,19 +1,18 @@
-//! Expresses `unevaluatedProperties` and `unevaluatedItems` without them.
+//! Rewrites `unevaluatedProperties` and `unevaluatedItems` in terms of other assertions.
 
 use super::formula::{Formula, Formulas, Node};
 use super::verdict::Reason;
 use crate::check::{Check, Definitions, Unevaluated};
 
-/// The members and items that a check evaluates.
 #[derive(Clone, Default)]
 struct Evaluated {
     all_members: bool,
     names: Vec<String>,
     patterns: Vec<String>,
     all_items: bool,
-    /// The number of items at the start.
+    /// The number of leading items that are evaluated.
     first: usize,
-    /// The formulas of `contains`: the items that one of them accepts are evaluated.
+    /// The formulas of `contains`. Items that satisfy one are evaluated.
     contained: Vec<Formula>,
 }
 
@@ -37,15 +36,15 @@ impl Evaluated {
     }
 }
 
-/// The maximum number of conditions. All combinations are listed.
+/// All combinations of conditions are tried, so their number must stay small.
 const MAX_CONDITIONS: usize = 7;
-/// The number of nested references after which an assertion is not expressed.
+/// The rewriting gives up on references that nest deeper.
 const MAX_DEPTH: u32 = 48;
 
 impl<'a> Formulas<'a> {
-    /// Reads an assertion about unevaluated members and items. What is evaluated depends on conditions, such as the
-    /// branches of `anyOf`. If more of them hold, less is unevaluated, so the assertion holds if for some set of conditions
-    /// all of them hold, and so does the assertion on what they leave.
+    /// Reads `unevaluated…`. Which members and items are evaluated depends on conditions, such as the branches of
+    /// `anyOf`. The more conditions hold, the less is left unevaluated. So it is enough that, for some set of
+    /// conditions, all of them hold and the check accepts what they leave.
     pub(super) fn unevaluated(&mut self, it: &'a Unevaluated, scope: &'a Definitions) -> Formula {
         let base = self.read(&it.base, scope);
         let mut found = Vec::new();
@@ -81,7 +80,6 @@ impl<'a> Formulas<'a> {
         self.all([base, any])
     }
 
-    /// Returns the assertion on all members and items except these.
     fn rest(&mut self, it: &'a Unevaluated, scope: &'a Definitions, evaluated: Evaluated) -> Formula {
         let mut all = Vec::new();
         if let Some(check) = it.members.as_ref().filter(|_| !evaluated.all_members) {
@@ -96,7 +94,7 @@ impl<'a> Formulas<'a> {
         self.all(all)
     }
 
-    /// Collects what a check evaluates, with the conditions. Returns whether all of it was found.
+    /// Collects what a check evaluates, and under which condition. Returns whether the result is complete.
     fn evaluated(
         &mut self,
         check: &'a Check,

@@ -1,21 +1,21 @@
-//! Questions and verdicts, and the limit of the work.
+//! The questions that [`contains`](super::contains) answers, its answers, and the budget.
 
 use std::fmt;
 
 use crate::check::{Check, Definitions};
 use crate::json::Json;
 
-/// A check, with the definitions that it refers to.
+/// A check with the definitions it refers to.
 #[derive(Clone, Copy, Debug)]
 pub struct Scoped<'a> {
-    /// The check.
+    /// The check to compare.
     pub check: &'a Check,
-    /// The definitions. None of them refers to itself without an array or an object in between.
+    /// The definitions. None may refer to itself without an array or object in between.
     pub definitions: &'a Definitions,
 }
 
 impl Scoped<'_> {
-    /// Returns whether a document is valid, or `None` if a pattern was given up.
+    /// Returns whether a document is valid, or `None` if matching a pattern was given up.
     pub(super) fn accepts(self, document: &Json) -> Option<bool> {
         match self.check.check(document, self.definitions) {
             Err(failure) if failure.is_given_up() => None,
@@ -24,15 +24,15 @@ impl Scoped<'_> {
     }
 }
 
-/// The amount of work after which a search is given up.
+/// How much work a search may take.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Budget {
-    /// The number of steps. A step takes some microseconds.
+    /// The number of steps. A step takes a few microseconds.
     pub steps: u64,
 }
 
 impl Default for Budget {
-    /// Enough for schemas with hundreds of definitions.
+    /// 50,000 steps, enough for schemas with hundreds of definitions.
     fn default() -> Self {
         Budget { steps: 50_000 }
     }
@@ -41,34 +41,34 @@ impl Default for Budget {
 /// The answer to a question about two schemas.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Verdict {
-    /// It holds for every document.
+    /// True for every document.
     Proved,
-    /// It does not hold for this document, which was checked by evaluation.
+    /// False for this document. The evaluator has confirmed it.
     Refuted(Json),
-    /// Neither was found.
+    /// Neither proof nor counterexample was found.
     Unknown(Reason),
 }
 
 impl Verdict {
-    /// Returns whether it is proved.
+    /// Returns whether the answer is [`Verdict::Proved`].
     pub fn is_proved(&self) -> bool {
         matches!(self, Verdict::Proved)
     }
 }
 
-/// Why a question was not answered.
+/// Why a question stays unanswered.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Reason {
-    /// The search takes too many steps, or is too deep.
+    /// The search takes too many steps or nests too deeply.
     Budget,
-    /// A pattern has lookaround or backreferences, or takes too many steps.
+    /// A pattern uses lookaround or backreferences, or takes too many steps.
     Pattern,
     /// A number has too many digits.
     Number,
-    /// What is unevaluated depends on too many conditions.
+    /// Too many conditions decide what is unevaluated.
     Unevaluated,
-    /// The evaluator did not confirm the document that was found.
+    /// The evaluator does not confirm the document that was found.
     Invalid,
 }
 

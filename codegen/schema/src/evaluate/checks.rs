@@ -7,20 +7,18 @@ use std::rc::Rc;
 use super::words::{MAX_CHECKS, is_multiple, json_text};
 use super::{Check, Cursor, Definitions, Error, MemberChecks, Place, Unevaluated, as_number, definition, source};
 
-/// The members and items that were evaluated. `None` if the caller does not need them.
+/// Collects the evaluated members and items, for `unevaluated…`. `None` if the caller does not need them.
 type Evaluated<'e> = Option<&'e mut HashSet<Place>>;
 
 struct Scope<'c> {
     definitions: Definitions<'c>,
-    /// The results of the definitions that were evaluated, by the addresses of the definition and the value, and by
-    /// whether the caller needs the evaluated members and items. Without them, nested alternatives would take
-    /// exponential time.
+    /// The results by definition, value, and whether evaluated members and items are wanted. Without them, nested
+    /// alternatives take exponential time.
     results: RefCell<HashMap<(usize, Place, bool), KnownResult>>,
-    /// The number of nested checks that are being evaluated.
     depth: Cell<usize>,
 }
 
-/// The result of a definition, with the members and items that it evaluated.
+/// The result for a definition, with the members and items it evaluated.
 type KnownResult = Result<Rc<HashSet<Place>>, Error>;
 
 impl<'c> Scope<'c> {
@@ -43,12 +41,12 @@ impl<'c> Scope<'c> {
 }
 
 impl Check {
-    /// Evaluates the check. Returns the first violation, or the error of a pattern that was given up.
+    /// Returns the first violation, or the error of a pattern that takes too many steps.
     pub(super) fn evaluate<'c>(&'c self, json: Cursor<'_>, definitions: Definitions<'c>) -> Result<(), Error> {
         self.eval(json, &Scope { definitions, results: RefCell::default(), depth: Cell::new(0) }, None)
     }
 
-    /// Evaluates the check, unless it is nested so deep that the stack could overflow.
+    /// Evaluates the check, unless it nests so deeply that the stack could overflow.
     fn eval<'c>(&'c self, json: Cursor<'_>, scope: &Scope<'c>, seen: Evaluated<'_>) -> Result<(), Error> {
         let depth = scope.depth.get();
         if depth == MAX_CHECKS {
@@ -230,7 +228,7 @@ impl Unevaluated {
     }
 }
 
-/// Evaluates the check on a member that neither a name nor a pattern selects.
+/// Evaluates the check on a member that no name and no pattern covers.
 fn other<'c>(check: &'c Check, value: Cursor<'_>, scope: &Scope<'c>) -> Result<(), Error> {
     match check {
         Check::Nothing => Err(value.unexpected()),
@@ -244,7 +242,7 @@ fn mark(seen: &mut Evaluated<'_>, value: Cursor<'_>) {
     }
 }
 
-/// Returns whether a check holds, unless a pattern was given up.
+/// Returns whether a check holds. Fails only if matching a pattern was given up.
 fn holds(result: Result<(), Error>) -> Result<bool, Error> {
     match result {
         Ok(()) => Ok(true),
@@ -253,7 +251,7 @@ fn holds(result: Result<(), Error>) -> Result<bool, Error> {
     }
 }
 
-/// Evaluates a check. If it fails, its members and items do not count as evaluated.
+/// Evaluates a check. Unless it holds, its members and items do not count as evaluated.
 fn collect<'c>(check: &'c Check, json: Cursor<'_>, scope: &Scope<'c>, seen: Evaluated<'_>) -> Result<(), Error> {
     let Some(seen) = seen else { return check.eval(json, scope, None) };
     let mut evaluated = HashSet::new();
@@ -266,7 +264,7 @@ fn any<'c>(checks: &'c [Check], json: Cursor<'_>, scope: &Scope<'c>, mut seen: E
     let (mut is_valid, mut failure) = (false, None);
     for check in checks {
         match collect(check, json, scope, seen.as_deref_mut()) {
-            // If the caller does not need the evaluated members and items, one check that holds is enough.
+            // One success is enough, unless the evaluated members and items are wanted.
             Ok(()) if seen.is_none() => return Ok(()),
             Ok(()) => is_valid = true,
             Err(error) if error.is_given_up() => return Err(error),

@@ -1,4 +1,4 @@
-//! Selects the variant of a union by ordered guards, never by trial.
+//! Selects a union's variant by ordered guards, never by trial.
 
 use super::words::one_of;
 use super::{
@@ -6,14 +6,13 @@ use super::{
 };
 
 impl<'a> Cursor<'a> {
-    /// Selects the variant of the value and returns its index.
+    /// Returns the index of the variant that the value belongs to.
     ///
     /// # Errors
-    ///
-    /// Returns an error if no guard matches. It names the expectations of the closest guards.
+    /// Fails if no guard matches. The message says what the closest guards expect.
     #[doc(hidden)]
     pub fn union(self, guards: &[Guard]) -> Result<usize, Error> {
-        // Consecutive guards mostly use the same path.
+        // Most guards look at the same path as the one before.
         let mut last: (&[Name], Option<Cursor<'a>>) = (&[], Some(self));
         for guard in guards {
             let matches = guard.when.iter().all(|condition| {
@@ -44,14 +43,13 @@ impl<'a> Cursor<'a> {
         let fails = |condition: &Condition| !condition.holds(self.descend(condition.path()));
         let failed = possible.filter_map(|guard| guard.when.iter().enumerate().find(|(_, condition)| fails(condition)));
         let failed: Vec<_> = failed.collect();
-        // Reports the guards whose first failing condition comes last: they are closest to the intended variant.
+        // The guards that got furthest are closest to the intended variant.
         let most = failed.iter().map(|(first, _)| *first).max();
         let closest = failed.into_iter().filter(|(first, _)| Some(*first) == most).map(|(_, condition)| condition);
         let closest: Vec<_> = closest.collect();
         self.wrong_value(&closest).unwrap_or_else(|| self.wrong_members(&closest))
     }
 
-    /// Creates the error if the guards expect certain values at a path.
     fn wrong_value(self, failed: &[&Condition]) -> Option<Error> {
         let (path, _) = failed.iter().find_map(|condition| condition.value())?;
         let values = failed.iter().filter_map(|condition| condition.value()).filter(|(other, _)| *other == path);
@@ -68,7 +66,6 @@ impl<'a> Cursor<'a> {
         Some(self.locate(path.iter().rev().fold(no_variant(expected, None), at_segment)))
     }
 
-    /// Creates the error if the guards expect members to be present or absent.
     fn wrong_members(self, failed: &[&Condition]) -> Error {
         let mut wanted = Vec::new();
         let mut unwanted = Vec::new();
@@ -117,7 +114,6 @@ impl Condition {
         }
     }
 
-    /// Returns whether the condition holds, given the value at its path.
     fn holds(&self, value: Option<Cursor<'_>>) -> bool {
         match self {
             Self::Type(types) => value.is_some_and(|value| types.contains(value.types())),
@@ -127,7 +123,7 @@ impl Condition {
         }
     }
 
-    /// Returns the JSON types of values that can satisfy the condition.
+    /// Returns the JSON types that can satisfy the condition.
     fn types(&self) -> JsonTypes {
         match (self, self.path()) {
             (Self::Type(types), _) => *types,
@@ -142,7 +138,6 @@ impl Condition {
 }
 
 impl Guard {
-    /// Returns the JSON types of values that can satisfy all conditions.
     fn types(&self) -> JsonTypes {
         self.when.iter().fold(JsonTypes::ALL, |types, condition| types.intersection(condition.types()))
     }

@@ -1,8 +1,8 @@
-//! Evaluates checks and the guards of unions on a document.
+//! Evaluates checks and union guards on a document.
 //!
-//! `checks` and `guards` are also part of the generated crate: `mcpgen generate` copies all [`SHARED`] files to
-//! `generated/src/codec/evaluate`. So both give the same verdicts with the same messages. This module defines what they
-//! evaluate: here values in memory, there the index of a text.
+//! `mcpgen generate` copies the [`SHARED`] files into the generated crate (`generated/src/codec/evaluate`), so that
+//! generator and generated types always agree, even on messages. This module supplies what those files need: here JSON
+//! in memory, there an index into the text.
 
 mod checks;
 mod guards;
@@ -22,7 +22,7 @@ use crate::limits::{Bound, Bounds, Length};
 use crate::text::pattern;
 use crate::text::words::{self, json_text, one_of, too_many_checks};
 
-/// The files of this crate, by their paths below `src`, that the generated crate shares.
+/// The files shared with the generated crate: path below `src`, and text.
 pub const SHARED: [(&str, &str); 4] = [
     ("evaluate/checks.rs", include_str!("checks.rs")),
     ("evaluate/guards.rs", include_str!("guards.rs")),
@@ -30,11 +30,10 @@ pub const SHARED: [(&str, &str); 4] = [
     ("text/words.rs", include_str!("../text/words.rs")),
 ];
 
-/// The name of a member in a path.
 type Name = String;
 type Definitions<'c> = &'c ByName;
 
-/// A value of a document, or the name of a member.
+/// A JSON value or a member name.
 #[derive(Clone, Copy, Debug)]
 pub struct Cursor<'v>(Value<'v>);
 
@@ -126,7 +125,6 @@ impl<'v> Cursor<'v> {
         Ok(members)
     }
 
-    /// Returns the first item that equals an earlier one.
     fn duplicate(self) -> Option<Self> {
         let Value::Json(Json::Array(items)) = self.0 else { return None };
         let mut seen = HashSet::new();
@@ -137,7 +135,7 @@ impl<'v> Cursor<'v> {
         matches(pattern, text).map_err(|error| self.locate(error))
     }
 
-    /// Documents have no envelope here.
+    /// There are no message envelopes here.
     fn is_envelope_of(self, _name: Cursor<'_>) -> bool {
         false
     }
@@ -192,7 +190,6 @@ impl<'v> Cursor<'v> {
         self.locate(Error::new("missing required member").at_key(name))
     }
 
-    /// Creates the error of a member whose name violates a check.
     fn wrong_name(self, error: &Error) -> Error {
         self.locate(error.clone().in_name())
     }
@@ -202,7 +199,6 @@ impl<'v> Cursor<'v> {
     }
 }
 
-/// Creates the error of a value that no guard accepts.
 fn no_variant(expected: String, found: Option<String>) -> Error {
     match found {
         Some(found) => Error::expected(expected, found),
@@ -229,7 +225,7 @@ fn literal_types(literal: &Literal) -> JsonTypes {
     JsonTypes::of(literal)
 }
 
-/// Returns whether a part of the text matches.
+/// Returns whether some part of the text matches the pattern.
 ///
 /// # Errors
 /// Fails if matching takes too many steps.
@@ -242,7 +238,7 @@ fn as_number(number: &Number) -> Option<Numeric<'_>> {
 }
 
 impl Numeric<'_> {
-    /// Returns the number without its sign, in decimal.
+    /// Returns the absolute value in decimal.
     fn magnitude(self) -> String {
         match (self.0.as_u64(), self.0.as_i64()) {
             (Some(value), _) => value.to_string(),
@@ -286,7 +282,7 @@ impl Length {
 }
 
 impl Check {
-    /// Returns whether the check holds for a value.
+    /// Returns whether a value passes the check.
     pub fn accepts(&self, value: &Json, definitions: &ByName) -> bool {
         self.evaluate(Cursor::new(value), definitions).is_ok()
     }
@@ -294,16 +290,16 @@ impl Check {
     /// Checks a value.
     ///
     /// # Errors
-    /// Returns the first violation.
+    /// Returns the first violation, with its path.
     pub fn check(&self, value: &Json, definitions: &ByName) -> Result<(), Error> {
         self.evaluate(Cursor::new(value), definitions).map_err(|error| error.located_from(value))
     }
 }
 
-/// Returns the variant of a union that its guards select for a value.
+/// Returns the index of the variant that a union's guards select for a value.
 ///
 /// # Errors
-/// Returns the expectations of the closest guards.
+/// Fails if no guard matches. The message says what the closest guards expect.
 pub fn choose(guards: &[Guard], value: &Json) -> Result<usize, Error> {
     Cursor::new(value).union(guards).map_err(|error| error.located_from(value))
 }

@@ -1,5 +1,4 @@
-//! JSON: `value` keeps the order of members, `pointer` escapes tokens of JSON pointers, `text` finds values and
-//! their lines in a text.
+//! JSON values in document order (`value`), pointers (`pointer`), and the lines of values in a text (`text`).
 
 pub mod pointer;
 mod text;

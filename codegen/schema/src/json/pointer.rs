@@ -1,4 +1,4 @@
-//! Tokens of JSON pointers (RFC 6901).
+//! JSON pointer tokens (RFC 6901).
 
 /// Escapes one token for use in a JSON pointer.
 pub fn escape(token: &str) -> String {

@@ -1,4 +1,4 @@
-//! The text of a JSON document, and the places of its values.
+//! Finds values and their line numbers in JSON text.
 
 use std::cell::OnceCell;
 use std::collections::HashMap;
@@ -9,10 +9,10 @@ use serde_json::value::RawValue;
 use crate::json::pointer::tokens;
 use crate::json::value::{Json, without_byte_order_mark};
 
-/// A JSON text whose values are found by their JSON pointers.
+/// JSON text with lookup by JSON pointer.
 ///
-/// It reads only the objects and arrays around the values that someone asks for, each once. An object or array that
-/// is not valid JSON appears empty.
+/// It parses lazily: only the objects and arrays on the way to a requested value, once each. Invalid JSON looks like an
+/// empty object or array.
 #[derive(Debug, Default)]
 pub struct JsonText {
     bytes: Vec<u8>,
@@ -20,16 +20,15 @@ pub struct JsonText {
     root: Place,
 }
 
-/// The place of a value in the text.
 #[derive(Debug, Default)]
 struct Place {
     range: Range<usize>,
-    /// The members of an object by name, or the items of an array by index.
+    /// Members by name, or array items by index.
     children: OnceCell<HashMap<String, Place>>,
 }
 
 impl JsonText {
-    /// Returns the bytes, with the byte order mark if there is one.
+    /// Returns the text, including a byte order mark if there is one.
     pub fn as_bytes(&self) -> &[u8] {
         &self.bytes
     }
@@ -40,15 +39,15 @@ impl JsonText {
         serde_json::from_slice(&self.bytes[place.range.clone()]).ok()
     }
 
-    /// Returns the 1-based line on which a value or its name begins. If the text does not have the value, this is the
-    /// line of its nearest ancestor.
+    /// Returns the 1-based line where the value, or its member name, begins. If there is no such value, returns the
+    /// line of its nearest existing ancestor.
     pub fn line(&self, pointer: &str) -> usize {
         let mut place = &self.root;
         for token in tokens(pointer) {
             let Some(child) = self.children(place).get(&token) else { break };
             place = child;
         }
-        // A name has no line breaks, so it begins where it ends.
+        // A JSON string contains no raw line break, so a name begins and ends on one line.
         let name = self.bytes[..place.range.start].trim_ascii_end().strip_suffix(b":").map(<[u8]>::trim_ascii_end);
         let start = name.map_or(place.range.start, <[u8]>::len);
         1 + self.line_ends.partition_point(|end| *end < start)
@@ -64,7 +63,6 @@ impl JsonText {
         })
     }
 
-    /// Returns the place of a part that borrows from the text.
     fn place(&self, part: &str) -> Place {
         let start = part.as_ptr().addr() - self.bytes.as_ptr().addr();
         Place { range: start..start + part.len(), children: OnceCell::new() }

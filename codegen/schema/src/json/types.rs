@@ -1,6 +1,6 @@
 //! Sets of JSON types.
 
-/// A set of JSON types. Numbers with and without a fraction are different types.
+/// A set of JSON types. Integers and fractions count as different types.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct JsonTypes(u8);
 
@@ -11,9 +11,9 @@ impl JsonTypes {
     pub const NULL: Self = Self(1);
     /// `true` and `false`
     pub const BOOLEAN: Self = Self(1 << 1);
-    /// Numbers with an integral value.
+    /// Numbers with an integral value, such as `1` and `1.0`.
     pub const INTEGER: Self = Self(1 << 2);
-    /// Other numbers.
+    /// All other numbers.
     pub const FRACTION: Self = Self(1 << 3);
     /// Strings.
     pub const STRING: Self = Self(1 << 4);
@@ -26,25 +26,25 @@ impl JsonTypes {
     /// All types.
     pub const ALL: Self = Self((1 << 7) - 1);
 
-    /// Returns the union of both sets.
+    /// Returns the types in either set.
     #[must_use]
     pub const fn union(self, other: Self) -> Self {
         Self(self.0 | other.0)
     }
 
-    /// Returns the intersection of both sets.
+    /// Returns the types in both sets.
     #[must_use]
     pub const fn intersection(self, other: Self) -> Self {
         Self(self.0 & other.0)
     }
 
-    /// Returns whether this set contains all types of `other`.
+    /// Returns whether all types of `other` are in this set.
     #[must_use]
     pub const fn contains(self, other: Self) -> bool {
         self.0 & other.0 == other.0
     }
 
-    /// Describes the set in a message, such as `integer or null`.
+    /// Describes the set for a message, such as `integer or null`.
     #[must_use]
     pub fn words(self) -> String {
         let number =

@@ -1,4 +1,4 @@
-//! JSON values that keep the order of members. Duplicate keys are errors.
+//! JSON values that keep the order of members. Duplicate keys are rejected.
 
 use std::cmp::Ordering;
 use std::fmt;
@@ -13,7 +13,7 @@ use crate::error::Error;
 use crate::json::pointer::tokens;
 use crate::text::visible_json;
 
-/// A JSON value. Objects compare without regard to order, numbers by value (`1` equals `1.0`).
+/// A JSON value. Objects are equal regardless of member order, numbers if they have the same value (`1 == 1.0`).
 #[derive(Clone, Debug)]
 pub enum Json {
     /// `null`
@@ -26,20 +26,20 @@ pub enum Json {
     String(String),
     /// An array.
     Array(Vec<Json>),
-    /// An object, in the order of the text.
+    /// An object, in document order.
     Object(IndexMap<String, Json>),
 }
 
 impl Json {
-    /// Reads JSON text. The error carries line and column.
+    /// Parses JSON text. The error has the line and column.
     pub fn parse(text: &str) -> Result<Json, serde_json::Error> {
         serde_json::from_str(text)
     }
 
-    /// Reads the contents of a file, which may begin with a byte order mark. Errors name it as `file`.
+    /// Parses the contents of a file, with or without a byte order mark. Errors mention `file`.
     ///
     /// # Errors
-    /// [`Error::Json`] with line and column.
+    /// Returns [`Error::Json`], with line and column.
     pub fn read(file: &str, bytes: &[u8]) -> Result<Json, Error> {
         serde_json::from_slice(without_byte_order_mark(bytes)).map_err(|error| Error::Json {
             file: file.to_owned(),
@@ -49,7 +49,7 @@ impl Json {
         })
     }
 
-    /// Returns the members of an object.
+    /// Returns the members, if this is an object.
     pub fn as_object(&self) -> Option<&IndexMap<String, Json>> {
         match self {
             Json::Object(members) => Some(members),
@@ -57,7 +57,7 @@ impl Json {
         }
     }
 
-    /// Returns the text of a string.
+    /// Returns the text, if this is a string.
     pub fn as_str(&self) -> Option<&str> {
         match self {
             Json::String(text) => Some(text),
@@ -65,7 +65,7 @@ impl Json {
         }
     }
 
-    /// Returns a number that is an integer of 64 bits.
+    /// Returns the number, if this is an integer that fits 64 bits.
     pub fn as_i64(&self) -> Option<i64> {
         match self {
             Json::Number(number) => i64::try_from(integer(number)?).ok(),
@@ -73,7 +73,7 @@ impl Json {
         }
     }
 
-    /// Returns a member of an object.
+    /// Returns a member, if this is an object that has it.
     pub fn get(&self, key: &str) -> Option<&Json> {
         self.as_object()?.get(key)
     }
@@ -87,7 +87,7 @@ impl Json {
         })
     }
 
-    /// Returns the value at a JSON pointer (RFC 6901), to change it.
+    /// Returns the value at a JSON pointer (RFC 6901) for modification.
     pub fn pointer_mut(&mut self, pointer: &str) -> Option<&mut Json> {
         tokens(pointer).try_fold(self, |here, token| match here {
             Json::Object(members) => members.get_mut(&token),
@@ -96,7 +96,7 @@ impl Json {
         })
     }
 
-    /// Returns a text that is the same for two values if and only if they are equal.
+    /// Returns a text that is equal for two values exactly if the values are equal.
     pub fn key(&self) -> String {
         match self {
             Json::Number(number) => match integer(number) {
@@ -116,12 +116,12 @@ impl Json {
         }
     }
 
-    /// Returns the text of a string, and other values as JSON.
+    /// Returns strings as they are, and other values as JSON.
     pub fn plain(&self) -> String {
         self.as_str().map_or_else(|| self.to_string(), str::to_owned)
     }
 
-    /// Returns the name of the JSON type in JSON Schema.
+    /// Returns the JSON Schema name of the value's type.
     pub fn type_name(&self) -> &'static str {
         match self {
             Json::Null => "null",
@@ -133,7 +133,7 @@ impl Json {
         }
     }
 
-    /// Returns indented text with a newline at the end, as in vendored files.
+    /// Returns indented JSON with a final newline, the format of vendored files.
     pub fn to_pretty(&self) -> String {
         let mut text = serde_json::to_string_pretty(self).expect("JSON values always serialize");
         text.push('\n');
@@ -161,12 +161,12 @@ impl PartialEq for Json {
     }
 }
 
-/// Returns the text after the byte order mark, if it begins with one.
+/// Strips a UTF-8 byte order mark.
 pub fn without_byte_order_mark(bytes: &[u8]) -> &[u8] {
     bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes)
 }
 
-/// Compares two JSON numbers by value, without rounding.
+/// Compares two JSON numbers exactly.
 pub fn compare(a: &Number, b: &Number) -> Ordering {
     match (integer(a), integer(b)) {
         (Some(a), Some(b)) => a.cmp(&b),
@@ -176,7 +176,7 @@ pub fn compare(a: &Number, b: &Number) -> Ordering {
     }
 }
 
-/// Returns the number as an integer if it has no fraction (`1.0` has none).
+/// Returns the number as an integer if it has no fractional part (`1.0` has none).
 pub fn integer(number: &Number) -> Option<i128> {
     if let Some(value) = number.as_i64() {
         return Some(value.into());
@@ -185,16 +185,15 @@ pub fn integer(number: &Number) -> Option<i128> {
         return Some(value.into());
     }
     let value = number.as_f64()?;
-    // Doubles beyond 2^100 are integers, but none fits `i64` or `u64`, and comparing them as floats is exact.
+    // Larger doubles are integers too, but fit neither `i64` nor `u64`, and compare exactly as floats.
     (value.fract() == 0.0 && value.abs() < 1.2e30).then_some(value as i128)
 }
 
-/// Returns whether the number has no fraction.
+/// Returns whether the number has no fractional part.
 pub fn is_integer(number: &Number) -> bool {
     integer(number).is_some() || float(number).fract() == 0.0
 }
 
-/// A number that compares by value.
 #[derive(Clone, Copy)]
 pub(crate) struct Numeric<'n>(pub(crate) &'n Number);
 
@@ -210,7 +209,7 @@ impl PartialOrd for Numeric<'_> {
     }
 }
 
-/// Writes the number as the generated types do: `1e300`, not `1e+300`.
+/// Formats like the generated types: `1e300`, not `1e+300`.
 impl fmt::Display for Numeric<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.0.to_string().replace("e+", "e"))
@@ -225,7 +224,7 @@ fn compare_mixed(a: i128, b: f64) -> Ordering {
     if b.abs() >= 1.2e30 {
         return if b > 0.0 { Ordering::Less } else { Ordering::Greater };
     }
-    // `b` has a fraction here, so the floor decides and equality is impossible.
+    // `b` has a fraction here, so equality is impossible.
     if a <= b.floor() as i128 { Ordering::Less } else { Ordering::Greater }
 }
 

@@ -7,7 +7,6 @@ use crate::json::Json;
 use crate::json::pointer::unescape;
 use crate::normal::{Discriminator, Note};
 
-/// The maximum number of known values of an open enumeration.
 const MAX_KNOWN_VALUES: usize = 1_000;
 
 impl Keywords<'_> {
@@ -23,14 +22,13 @@ impl Keywords<'_> {
         }
     }
 
-    /// Reads `_enum`.
     fn known_values(self) -> Vec<String> {
         let Some(Json::Array(values)) = self.get("_enum") else { return Vec::new() };
         let known: IndexSet<&str> = values.iter().filter_map(Json::as_str).take(MAX_KNOWN_VALUES).collect();
         known.into_iter().map(str::to_owned).collect()
     }
 
-    /// Reads `x-enum-varnames`, the names of the values in `enum`.
+    /// Reads `x-enum-varnames`, which names the values of `enum`.
     fn value_names(self) -> Vec<(Json, String)> {
         match (self.get("enum"), self.get("x-enum-varnames")) {
             (Some(Json::Array(values)), Some(Json::Array(names))) if values.len() == names.len() => {
@@ -41,7 +39,6 @@ impl Keywords<'_> {
         }
     }
 
-    /// Reads `discriminator`, as OpenAPI defines it.
     pub(super) fn discriminator(self) -> Option<Discriminator> {
         let json = self.get("discriminator")?;
         let property = json.get("propertyName")?.as_str()?.to_owned();

@@ -1,4 +1,4 @@
-//! Lowers the keywords of arrays.
+//! Lowers array keywords.
 
 use super::{Keywords, Lower, Lowered, Typed};
 use crate::check::Check;
@@ -18,7 +18,7 @@ impl Lower<'_> {
         let mut array = Array { first, items: items.unwrap_or_else(|| any.clone()), length };
         if !checks.is_empty() || rest.is_some() {
             let check = Check::Items(checks, rest);
-            // Next to a reference, the schemas of the first items become a check, so that the reference is kept.
+            // Beside a reference, item schemas become a check, so that the reference survives.
             if of.is_refinement() && !array.first.is_empty() {
                 array = Array { first: Vec::new(), items: any, ..array };
                 others.push(check);
@@ -35,7 +35,7 @@ impl Lower<'_> {
         Typed::new(Kind::Array(Box::new(array)), expressed, others)
     }
 
-    /// Lowers `prefixItems`, `items` and `additionalItems`: the schemas of the first items, and that of all others.
+    /// Lowers `prefixItems`, `items` and `additionalItems` into leading items and the rest.
     fn items(&mut self, of: Keywords<'_>) -> (Vec<Schema>, Vec<Check>, Option<Lowered>) {
         let has_item_lists = self.dialect.has_item_lists();
         let (list, rest) = if has_item_lists { ("items", "additionalItems") } else { ("prefixItems", "items") };
@@ -43,7 +43,7 @@ impl Lower<'_> {
         let (first, checks) = match of.get(list) {
             Some(Json::Array(listed)) => self.list(listed, &of.at(list)),
             _ if has_item_lists => {
-                // Without a list, `additionalItems` has no effect.
+                // `additionalItems` has no effect unless `items` is a list.
                 rest = self.subschema(of, list);
                 Default::default()
             }
@@ -56,12 +56,11 @@ impl Lower<'_> {
         (first, checks, rest)
     }
 
-    /// Lowers `contains`, `minContains` and `maxContains`.
     fn contains(&mut self, of: Keywords<'_>) -> Option<Check> {
         let count = Length { min: self.count(of, "minContains").unwrap_or(1), max: self.count(of, "maxContains") };
         let check = Check::Contains(Box::new(self.subschema(of, "contains")?.check), count);
         Some(match self.dialect {
-            // In 2019-09, `contains` does not evaluate items. `not` discards evaluated items.
+            // In 2019-09, `contains` does not evaluate items. A double `not` discards what was evaluated.
             Dialect::Draft201909 => Check::Not(Box::new(Check::Not(Box::new(check)))),
             _ => check,
         })

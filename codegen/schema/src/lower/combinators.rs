@@ -5,7 +5,7 @@ use crate::check::Check;
 use crate::json::Json;
 use crate::normal::{Kind, Schema};
 
-/// The maximum number of subschemas. To decide a union, every variant is compared with every other.
+/// To decide a union, every variant is compared with every other, so their number must be limited.
 const MAX_SUBSCHEMAS: usize = 500;
 
 impl Lower<'_> {
@@ -30,8 +30,8 @@ impl Lower<'_> {
         lowered.map(|Lowered { schema, check }| (schema, check)).unzip()
     }
 
-    /// Lowers a `oneOf` like an `anyOf`, with a placeholder for the check. Whether the subschemas are disjoint is known
-    /// only after all definitions are lowered.
+    /// Lowers `oneOf` as `anyOf` plus a placeholder check. Whether the check is needed depends on whether the
+    /// subschemas are disjoint, which is known only once all definitions are lowered.
     pub(super) fn one_of(&mut self, subschemas: Vec<Schema>, check: Check, of: Keywords<'_>) -> Schema {
         let mut union = Schema::at(of.pointer, Kind::union(subschemas.clone()));
         if subschemas.len() == 1 {
@@ -43,7 +43,6 @@ impl Lower<'_> {
         union.checked(vec![Check::Definition(marker)])
     }
 
-    /// Lowers `not`, and `if` with `then` and `else`.
     pub(super) fn logic(&mut self, of: Keywords<'_>) -> Vec<Check> {
         let [not, condition, then, otherwise] =
             ["not", "if", "then", "else"].map(|keyword| Some(self.subschema(of, keyword)?.check));

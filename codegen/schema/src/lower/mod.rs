@@ -1,9 +1,9 @@
-//! Lowers schemas: one walk over the keywords of a schema yields its normal form and its check. The grammar is closed:
-//! a keyword that `keywords` does not list is an error with its JSON pointer.
+//! Lowers schemas: a single walk over the keywords yields normal form and check. The grammar is closed: a keyword that
+//! `keywords` does not list is an error with its JSON pointer.
 //!
-//! Each keyword is read in one place, which reports its problems: `type`, `enum` and `const` in `types`, those for one
-//! JSON type in `scalars`, `arrays` and `objects`, `allOf`, `not`, `if` and the like in `combinators`, and `$ref` and
-//! `unevaluated…` here. `annotations` reads what asserts nothing.
+//! Each keyword is read, and its problems are reported, in one place: `type`, `enum` and `const` in `types`; keywords
+//! of one JSON type in `scalars`, `arrays` and `objects`; `allOf`, `not`, `if` and the like in `combinators`; `$ref`
+//! and `unevaluated…` here. `annotations` reads the keywords that assert nothing.
 
 mod annotations;
 mod arrays;
@@ -27,7 +27,7 @@ use crate::keywords::refusal;
 use crate::normal::{Kind, Schema};
 use crate::references::{Definition, References};
 
-/// The maximum number of schemas inside each other. All stages descend into them, on the stack.
+/// All later stages recurse into schemas, so their nesting is limited.
 const MAX_NESTED: usize = 48;
 
 pub(crate) struct Lower<'a> {
@@ -36,17 +36,15 @@ pub(crate) struct Lower<'a> {
     references: &'a References<'a>,
     definition: &'a str,
     depth: usize,
-    /// The problems found so far.
     pub problems: Vec<Problem>,
-    /// The `oneOf`s found so far. They are checked later, when references can be followed.
+    /// These are settled later, when references can be followed.
     pub one_ofs: Vec<OneOf>,
 }
 
-/// A schema in both forms.
 pub(crate) struct Lowered {
-    /// The normal form: types, with the checks that they do not express.
+    /// The normal form: types, and checks for everything that types cannot express.
     pub schema: Schema,
-    /// The check that holds for exactly the values that the schema accepts.
+    /// A check equivalent to the whole schema.
     pub check: Check,
 }
 
@@ -56,23 +54,21 @@ impl Lowered {
     }
 }
 
-/// A `oneOf`. It is lowered like `anyOf`, which is equivalent if the subschemas are disjoint. Otherwise, a check is
-/// added.
+/// A `oneOf`, lowered as `anyOf`. That is equivalent if the subschemas are disjoint; otherwise `check` is added.
 pub(crate) struct OneOf {
-    /// The name of a placeholder for the check. It is replaced when it is known whether the check is needed.
+    /// The name of the placeholder check in the lowered schema.
     pub marker: String,
     pub subschemas: Vec<Schema>,
     pub check: Check,
 }
 
-/// What the keywords for one JSON type assert.
 struct Typed {
     kind: Kind,
-    /// Whether no keyword shapes the kind.
+    /// Whether no keyword affects the kind.
     is_free: bool,
-    /// The assertions that the kind expresses.
+    /// Assertions that `kind` expresses.
     expressed: Vec<Check>,
-    /// The assertions that it does not express.
+    /// Assertions that `kind` cannot express.
     others: Vec<Check>,
 }
 
@@ -83,7 +79,6 @@ impl Typed {
     }
 }
 
-/// The keywords of a schema, and its JSON pointer.
 #[derive(Clone, Copy)]
 struct Keywords<'k> {
     json: &'k IndexMap<String, Json>,
@@ -99,8 +94,7 @@ impl<'k> Keywords<'k> {
         below(self.pointer, keyword)
     }
 
-    /// Returns whether the schema only narrows other schemas. Checks then apply to the whole schema, which keeps the
-    /// references in it.
+    /// Returns whether the schema only narrows others. Then its checks are added to them, so that references survive.
     fn is_refinement(self) -> bool {
         const OTHERS: [&str; 6] = ["$ref", "$dynamicRef", "$recursiveRef", "allOf", "anyOf", "oneOf"];
         self.get("type").is_none() && OTHERS.iter().any(|keyword| self.get(keyword).is_some())
@@ -158,7 +152,7 @@ impl<'a> Lower<'a> {
             return reference;
         }
         self.refuse_unknown(of);
-        // All assertions, and those of them that the schema does not include yet.
+        // `checks` gets all assertions. `untyped` gets those that `schema` does not express yet.
         let (mut checks, mut untyped) = (Vec::new(), Vec::new());
         let mut schema = self.types(of, &mut checks, &mut untyped);
         for reference in references {
@@ -175,7 +169,7 @@ impl<'a> Lower<'a> {
             [None, None] => untyped.extend(logic),
             others => {
                 let [members, items] = others.map(|lowered| Some(lowered?.check));
-                // What is unevaluated depends on all checks, so the schema includes all of them.
+                // All other checks affect what is unevaluated, so the schema needs them too.
                 check = Check::Unevaluated(Box::new(Unevaluated { base: check, members, items }));
                 untyped.push(check.clone());
             }
@@ -198,7 +192,6 @@ impl<'a> Lower<'a> {
         Lowered { schema, check }
     }
 
-    /// Lowers `$ref`, or another keyword that refers to a schema.
     fn reference(&mut self, of: Keywords<'_>, keyword: &str) -> Option<Lowered> {
         let target = of.get(keyword)?;
         let (why, remedy) = match self.references.target(of.pointer, keyword) {
@@ -223,7 +216,7 @@ impl<'a> Lower<'a> {
         }
     }
 
-    /// Reads a keyword, and reports a value that it does not allow.
+    /// Reads a keyword's value. Reports a problem if `read` rejects it.
     fn read<'k, T>(
         &mut self,
         of: Keywords<'k>,
@@ -255,12 +248,12 @@ impl<'a> Lower<'a> {
     }
 }
 
-/// Returns the intersection of two schemas. It is computed later, when references can be followed.
+/// Returns the intersection of two schemas, which is computed when references can be followed.
 fn and(a: Schema, b: Schema, pointer: &str) -> Schema {
     match (a.kind, b.kind) {
         (Kind::Any, kind) => Schema { kind, note: b.note },
         (kind, Kind::Any) => Schema { kind, note: a.note },
-        // A list, because the algebra limits the depth.
+        // The list stays flat, because the algebra limits nesting.
         (Kind::All(mut schemas), kind) if a.note.pointer == pointer => {
             schemas.push(Schema { kind, note: b.note });
             Schema { kind: Kind::All(schemas), note: a.note }

@@ -1,4 +1,4 @@
-//! Lowers the keywords of objects.
+//! Lowers object keywords.
 
 use indexmap::IndexMap;
 
@@ -22,8 +22,8 @@ impl Lower<'_> {
         }
         let (mut patterns, checks) = self.pattern_properties(of);
         members.patterns = checks;
-        // A type has one pattern at most, and members match it. Next to a reference, it becomes a check, so that the
-        // reference is kept.
+        // A Rust type supports only one pattern. Beside a reference, the pattern becomes a check, so that the reference
+        // survives.
         let is_expressed = match patterns.as_slice() {
             [] => true,
             [only] => only.schema.kind != Kind::Never && !of.is_refinement(),
@@ -41,7 +41,6 @@ impl Lower<'_> {
             if let Some(property) = object.properties.get_mut(name) {
                 property.required = true;
             } else {
-                // `patternProperties` or `additionalProperties` describes it.
                 let schema = object.schema_of_other(name).clone();
                 object.properties.insert(name.clone(), Property { required: true, schema });
             }
@@ -104,7 +103,7 @@ impl Lower<'_> {
 
     fn property_names(&mut self, of: Keywords<'_>) -> Option<Check> {
         let check = self.subschema(of, "propertyNames")?.check;
-        // Names are strings.
+        // Names are always strings.
         let is_free = match &check {
             Check::Anything => true,
             Check::Type(types) => types.contains(JsonTypes::STRING),
@@ -113,7 +112,7 @@ impl Lower<'_> {
         (!is_free).then(|| Check::Names(Box::new(check)))
     }
 
-    /// Lowers `dependentRequired`, `dependentSchemas`, and `dependencies`, which combines them.
+    /// Lowers `dependentRequired`, `dependentSchemas`, and their older combination `dependencies`.
     fn dependencies(&mut self, of: Keywords<'_>, checks: &mut Vec<Check>) {
         for keyword in ["dependentRequired", "dependencies", "dependentSchemas"] {
             let members = self.read(of, keyword, "an object", Json::as_object);

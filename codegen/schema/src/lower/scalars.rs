@@ -1,4 +1,4 @@
-//! Lowers the keywords of strings and numbers, and reads numbers.
+//! Lowers string and number keywords.
 
 use serde_json::Number;
 
@@ -10,7 +10,6 @@ use crate::normal::{Bound, Bounds, Kind, Length};
 use crate::text::pattern;
 
 impl Lower<'_> {
-    /// Lowers `minLength`, `maxLength` and `pattern`.
     pub(super) fn string(&mut self, of: Keywords<'_>) -> Typed {
         let length = self.length(of, "minLength", "maxLength");
         let expressed = Check::of_length(&length, Check::Length);
@@ -19,7 +18,7 @@ impl Lower<'_> {
         Typed::new(Kind::String(length), expressed, pattern.map(Check::Pattern))
     }
 
-    /// Returns a regular expression. Reports a text that is not one.
+    /// Returns the pattern unchanged, and reports a problem if it does not compile.
     pub(super) fn pattern(&mut self, text: &str, of: Keywords<'_>, keyword: &str) -> String {
         if let Err(error) = pattern::compile(text) {
             let text = Json::String(text.to_owned());
@@ -29,7 +28,6 @@ impl Lower<'_> {
         text.to_owned()
     }
 
-    /// Lowers `minimum`, `maximum`, their exclusive variants, and `multipleOf`.
     pub(super) fn number(&mut self, of: Keywords<'_>, kind: fn(Bounds) -> Kind) -> Typed {
         let bounds = self.bounds(of);
         let expressed = Check::of_bounds(&bounds);
@@ -43,7 +41,7 @@ impl Lower<'_> {
     fn bounds(&mut self, of: Keywords<'_>) -> Bounds {
         let [min, max] =
             [("minimum", "exclusiveMinimum"), ("maximum", "exclusiveMaximum")].map(|(limit, exclusive)| {
-                // In draft-04, the second keyword makes the first exclusive.
+                // In draft-04, `exclusiveMinimum` is a flag that makes `minimum` exclusive.
                 let flag = match of.get(exclusive) {
                     Some(Json::Bool(flag)) if self.dialect == Dialect::Draft04 => Some(*flag),
                     _ => None,
@@ -56,7 +54,7 @@ impl Lower<'_> {
         a.and(&b)
     }
 
-    /// Reads two keywords that limit a number of characters, items or members.
+    /// Reads a pair of keywords such as `minItems` and `maxItems`.
     pub(super) fn length(&mut self, of: Keywords<'_>, min: &str, max: &str) -> Length {
         Length { min: self.count(of, min).unwrap_or(0), max: self.count(of, max) }
     }

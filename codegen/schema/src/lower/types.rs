@@ -1,4 +1,4 @@
-//! Lowers `type`, `enum` and `const`, and combines them with the keywords that apply to one JSON type.
+//! Lowers `type`, `enum` and `const`, and combines them with the keywords of each JSON type.
 
 use std::collections::BTreeSet;
 
@@ -8,14 +8,14 @@ use crate::json::Json;
 use crate::json_types::JsonTypes;
 use crate::normal::{Kind, Schema};
 
-/// The JSON types, in the order of the variants of a schema without `type`.
+/// If a schema has no `type`, its variants have this order.
 const TYPES: &[&str] = &["null", "boolean", "number", "string", "array", "object"];
 
 const MAX_VALUES: usize = 5_000;
 
 impl Lower<'_> {
-    /// Lowers all assertions except references and combinators. Adds them to `checks`, and to `untyped` those that the
-    /// returned schema does not include.
+    /// Lowers everything except references and combinators. Adds all assertions to `checks`, and to `untyped` those
+    /// that the returned schema does not express.
     pub(super) fn types(&mut self, of: Keywords<'_>, checks: &mut Vec<Check>, untyped: &mut Vec<Check>) -> Schema {
         let names = self.type_names(of);
         let types: JsonTypes = names.iter().map(|name| JsonTypes::named(name)).collect();
@@ -75,7 +75,6 @@ impl Lower<'_> {
         types
     }
 
-    /// Lowers the keywords that apply to one JSON type.
     fn one_type(&mut self, name: &str, of: Keywords<'_>) -> Typed {
         match name {
             "null" => Typed::new(Kind::Null, [], []),
@@ -88,7 +87,6 @@ impl Lower<'_> {
         }
     }
 
-    /// Lowers `enum` and `const`.
     fn values(&mut self, of: Keywords<'_>) -> Option<Vec<Json>> {
         let listed = match of.get("enum") {
             None => None,

@@ -1,8 +1,8 @@
-//! Digests in hexadecimal digits.
+//! Digests in hexadecimal.
 
 use sha2::{Digest, Sha256};
 
-/// Returns the SHA-256 of bytes, as 64 lowercase digits.
+/// Returns the SHA-256 digest as 64 lowercase hexadecimal digits.
 pub fn sha256(bytes: impl AsRef<[u8]>) -> String {
     Sha256::digest(bytes).iter().map(|byte| format!("{byte:02x}")).collect()
 }

@@ -1,5 +1,5 @@
-//! Text: [`visible`](fn@visible) escapes invisible characters, [`pattern`] matches regular expressions, [`sha256`] computes
-//! digests, and [`counted`] formats counts.
+//! Text helpers: [`visible`](fn@visible) escapes invisible characters, [`pattern`] matches regular expressions,
+//! [`sha256`] computes digests, and [`counted`] adds units to counts.
 
 mod digest;
 pub mod pattern;

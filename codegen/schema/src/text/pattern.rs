@@ -1,14 +1,14 @@
-//! Regular expressions of ECMA-262, as JSON Schema uses them.
+//! ECMA-262 regular expressions, as JSON Schema uses them.
 
 use std::collections::HashMap;
 use std::sync::{Arc, LazyLock, Mutex, PoisonError};
 
 use mcpgen_pattern::{Regex, TooExpensive};
 
-/// Compiles a pattern, or returns it from a cache.
+/// Compiles a pattern, or takes it from a cache.
 ///
 /// # Errors
-/// Returns the reason if the pattern is invalid.
+/// Returns why the pattern is invalid.
 pub fn compile(pattern: &str) -> Result<Arc<Regex>, String> {
     static COMPILED: LazyLock<Mutex<HashMap<String, Arc<Regex>>>> = LazyLock::new(Mutex::default);
     let mut compiled = COMPILED.lock().unwrap_or_else(PoisonError::into_inner);
@@ -20,7 +20,7 @@ pub fn compile(pattern: &str) -> Result<Arc<Regex>, String> {
     Ok(regex)
 }
 
-/// Returns whether a part of the text matches. An invalid pattern matches nothing.
+/// Returns whether some part of the text matches. An invalid pattern matches nothing.
 ///
 /// # Errors
 /// Fails if matching takes too many steps.

@@ -1,10 +1,10 @@
-//! Escapes invisible characters, for terminals, logs and JSON.
+//! Escapes invisible characters for terminals, logs and JSON.
 
 use std::borrow::Cow;
 use std::fmt::Write as _;
 
-/// Escapes control characters, characters that are not displayed or that change the direction of text, and characters that
-/// XML does not allow. The result is one line.
+/// Escapes everything that can fool a reader or a tool: control characters, invisible characters, characters that
+/// change text direction, and those that XML forbids. The result is a single line.
 pub fn visible(text: &str) -> Cow<'_, str> {
     if !text.contains(is_hidden) && !text.contains(LOG_COMMAND) {
         return Cow::Borrowed(text);
@@ -20,8 +20,8 @@ pub fn visible(text: &str) -> Cow<'_, str> {
     Cow::Owned(shown)
 }
 
-/// Escapes each line of a message for a terminal, or for the log of a workflow, which runs lines that begin with `::` as
-/// commands.
+/// Escapes each line for a terminal or a CI log. GitHub runs log lines that begin with `::` as commands, so those are
+/// escaped too.
 pub fn visible_lines(text: &str) -> String {
     let line = |line: &str| {
         let line = visible(line);
@@ -33,7 +33,7 @@ pub fn visible_lines(text: &str) -> String {
     text.split('\n').map(line).collect::<Vec<_>>().join("\n")
 }
 
-/// Escapes the invisible characters in the strings of JSON text, which remains equal JSON.
+/// Escapes invisible characters inside JSON strings. The text still parses to the same JSON.
 pub fn visible_json(text: String) -> String {
     let is_hidden = |c| is_hidden(c) && c != '\n';
     if !text.contains(is_hidden) && !text.contains(LOG_COMMAND) {
@@ -52,13 +52,13 @@ pub fn visible_json(text: String) -> String {
     shown
 }
 
-/// The beginning of an old form of workflow commands, which are run anywhere in a line.
+/// An older form of GitHub's workflow commands, recognised anywhere in a line.
 const LOG_COMMAND: &str = "##[";
 
 fn is_hidden(c: char) -> bool {
     c.is_control()
         || matches!(c, '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}' | '\u{200e}' | '\u{200f}' | '\u{61c}')
-        // Models read text in these characters, which people do not see.
+        // Language models read these; people cannot see them.
         || matches!(c, '\u{ad}' | '\u{200b}' | '\u{2060}'..='\u{2064}' | '\u{e0000}'..='\u{e007f}')
         || matches!(c, '\u{feff}' | '\u{fffe}' | '\u{ffff}')
 }

@@ -1,20 +1,20 @@
-//! The words of error messages, and the comparisons behind them.
+//! The wording of error messages, and the comparisons behind it.
 
 use std::fmt::Display;
 
 /// The maximum number of characters of a string in a message.
 const WIDTH: usize = 60;
-/// The maximum number of characters in a message at each end of a path.
+/// The maximum number of characters at each end of a path in a message.
 const PATH_END_WIDTH: usize = 150;
-/// The maximum number of nested checks. Without optimisation, a check takes up to 2 KB of the stack.
+/// The maximum number of nested checks. Without optimisation, each takes up to 2 KB of stack.
 pub(crate) const MAX_CHECKS: usize = 640;
 
-/// Returns the message for a value to which more than [`MAX_CHECKS`] nested checks apply.
+/// The message for a value under more than [`MAX_CHECKS`] nested checks.
 pub(crate) fn too_many_checks() -> String {
     format!("not decided: more than {MAX_CHECKS} nested checks apply; nest values or schemas less deeply")
 }
 
-/// Returns the JSON text of a string, shortened to [`WIDTH`] characters.
+/// Returns a string as JSON text, cut after [`WIDTH`] characters.
 pub(crate) fn json_text(text: &str) -> String {
     let (mut quoted, mut width) = (String::from('"'), 0);
     for c in text.chars() {
@@ -37,7 +37,7 @@ pub(crate) fn json_text(text: &str) -> String {
     quoted
 }
 
-/// Returns a single value unchanged, and several as `one of a, b, c`.
+/// Returns a single value as it is, and several as `one of a, b, c`.
 pub(crate) fn one_of(values: &[String]) -> String {
     match values {
         [value] => value.clone(),
@@ -45,7 +45,7 @@ pub(crate) fn one_of(values: &[String]) -> String {
     }
 }
 
-/// Returns a count with its unit, a plural: `2 items`, but `1 item`.
+/// Formats a count with its unit, which is given as a plural: `2 items`, but `1 item`.
 #[doc(hidden)]
 #[must_use]
 pub fn counted(count: u64, unit: &str) -> String {
@@ -56,19 +56,19 @@ pub fn counted(count: u64, unit: &str) -> String {
     }
 }
 
-/// Returns the limit that a length violates, such as `at least 2 items`. `unit` is a plural.
+/// Returns the violated limit, such as `at least 2 items`. `unit` is a plural.
 pub(crate) fn violated_length(found: u64, min: u64, max: Option<u64>, unit: &str) -> Option<String> {
     let (relation, limit) = match max {
         _ if found < min => ("at least", min),
         Some(max) if found > max => ("at most", max),
         _ => return None,
     };
-    // Some units go on after the noun: `items that …`.
+    // A unit may continue after the noun: `items that …`.
     let (noun, rest) = unit.split_at(unit.find(' ').unwrap_or(unit.len()));
     Some(format!("{relation} {}{rest}", counted(limit, noun)))
 }
 
-/// Returns the bound that a number violates, such as `more than 5`. A bound is a number and whether it is exclusive.
+/// Returns the violated bound, such as `more than 5`. The flag of a bound says whether it is exclusive.
 pub(crate) fn violated_bound<N: Display + PartialOrd>(
     number: &N,
     min: Option<(N, bool)>,
@@ -83,7 +83,7 @@ pub(crate) fn violated_bound<N: Display + PartialOrd>(
     }
 }
 
-/// Returns whether a number is an integer multiple of the divisor. Both are decimal, without a sign or an exponent.
+/// Returns whether a number is an integer multiple of the divisor. Both are decimal, without sign or exponent.
 pub(crate) fn is_multiple(number: &str, divisor: &str) -> bool {
     let (Some((digits, exponent)), Some((unit, unit_exponent))) = (decimal(number), decimal(divisor)) else {
         return false;
@@ -93,14 +93,13 @@ pub(crate) fn is_multiple(number: &str, divisor: &str) -> bool {
     }
     let power = exponent - unit_exponent;
     if power < 0 {
-        // If the scaled divisor overflows, it is larger than the number.
+        // If this overflows, the scaled divisor is larger than the number.
         let scale = 10_u128.checked_pow(power.unsigned_abs());
         return scale.and_then(|scale| scale.checked_mul(unit)).is_some_and(|unit| digits % unit == 0);
     }
     (0..power).fold(digits % unit, |rest, _| rest * 10 % unit) == 0
 }
 
-/// Returns the significant digits and the exponent of a number.
 fn decimal(text: &str) -> Option<(u128, i32)> {
     let (integral, fraction) = text.split_once('.').unwrap_or((text, ""));
     let digits = format!("{integral}{fraction}");
@@ -110,7 +109,7 @@ fn decimal(text: &str) -> Option<(u128, i32)> {
     if significant.is_empty() { Some((0, 0)) } else { Some((significant.parse().ok()?, exponent)) }
 }
 
-/// Joins the segments of a path, outermost first. If the path is too long, keeps only its beginning and end.
+/// Joins path segments, outermost first. Elides the middle of a long path.
 pub(crate) fn path_text(mut segments: Vec<String>) -> String {
     if let Some(first) = segments.first_mut().filter(|first| first.starts_with('.')) {
         first.remove(0);
@@ -123,7 +122,6 @@ pub(crate) fn path_text(mut segments: Vec<String>) -> String {
     format!("{}…{}", segments[..begin].concat(), segments[end..].concat())
 }
 
-/// Returns the number of segments that fit into [`PATH_END_WIDTH`].
 fn fitting<'a>(segments: impl Iterator<Item = &'a String>) -> usize {
     let widths = segments.scan(0, |width, segment| {
         *width += segment.chars().count();
@@ -132,7 +130,7 @@ fn fitting<'a>(segments: impl Iterator<Item = &'a String>) -> usize {
     widths.take_while(|width| *width <= PATH_END_WIDTH).count()
 }
 
-/// Returns `.key` for a simple key, and other keys in brackets.
+/// Returns `.key` for a simple key, otherwise the key in brackets.
 pub(crate) fn key_text(key: &str) -> String {
     let is_word = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '$');
     if (1..=WIDTH).contains(&key.len()) && key.chars().all(is_word) {

@@ -1,4 +1,4 @@
-//! Cases of our own: each keyword, its complement, recursion, and the budget.
+//! Our own cases: each keyword and its negation, recursion, and the budget.
 
 use mcpgen_schema::containment::{Budget, Reason, Verdict, contains, disjoint};
 use mcpgen_schema::{Checks, Dialect, Json};
@@ -10,7 +10,7 @@ fn schema(text: &str) -> Checks {
     read(&json, Dialect::Draft202012).unwrap_or_else(|error| panic!("{text}: {error}"))
 }
 
-/// Checks the verdicts on `small` in `large`: a witness, or `=` for a proof.
+/// Checks `small` in `large`; expects a witness, or `=` for a proof.
 fn check(cases: &[(&str, &str, &str)]) {
     let mut wrong = Vec::new();
     for (small, large, expected) in cases {
@@ -186,7 +186,7 @@ fn recursion() {
     check(&[
         (&tree(r#"{"type": "integer"}"#), &tree(r#"{"type": "number"}"#), "="),
         (&tree(r#"{"type": "number"}"#), &tree(r#"{"type": "integer"}"#), r#"{"value":0.5}"#),
-        // Without an end, there is no finite document.
+        // Such a chain has no end, so no document satisfies it.
         (r##"{"type": "object", "required": ["next"], "properties": {"next": {"$ref": "#"}}}"##, "false", "="),
         (list, "false", r#"{"next":null}"#),
         (
@@ -204,7 +204,7 @@ fn recursion() {
             r##"{"type": "array", "maxItems": 1, "items": {"$ref": "#"}}"##,
             "[[],[]]",
         ),
-        // Even lists in lists of any length, and the other way round.
+        // Lists nested to an even depth, against any depth and vice versa.
         (
             r##"{"$defs": {"even": {"maxItems": 1, "items": {"$ref": "#/$defs/odd"}}, "odd": {"minItems": 1, "maxItems": 1, "items": {"$ref": "#/$defs/even"}}}, "$ref": "#/$defs/even"}"##,
             r##"{"maxItems": 1, "items": {"$ref": "#"}}"##,
@@ -255,7 +255,7 @@ fn gives_up() {
         ask(r#"{"type": "string", "pattern": "^(?!a)"}"#, r#"{"pattern": "^[^a]|^$"}"#, 2_000),
         Verdict::Unknown(Reason::Pattern)
     );
-    // A document that is found by trying is a witness nevertheless.
+    // A document found by guessing is still a valid witness.
     assert_eq!(
         ask(r#"{"type": "string"}"#, r#"{"pattern": "^(?!a)"}"#, 2_000),
         Verdict::Refuted(Json::String("a".to_owned()))
@@ -284,7 +284,7 @@ fn depth_is_bounded() {
     assert_eq!(ask(&large, &small), Verdict::Unknown(Reason::Budget));
 }
 
-/// Deep schemas neither overflow the stack of a thread nor take long.
+/// Deep schemas must neither overflow the stack nor take long.
 #[test]
 fn deep_schemas_end() {
     let thread = std::thread::Builder::new().stack_size(2 << 20).spawn(ask_about_deep_schemas);
@@ -317,7 +317,7 @@ fn ask_about_deep_schemas() {
             let link = |next: &str| nested(open, depth, next, close);
             for leaves in [[link(small), link(large)], [chain(&link, small), chain(&link, large)]] {
                 let [small, large] = leaves.map(|text| schema(&text));
-                // Whether it is decided depends on the depth.
+                // The verdict depends on the depth; only termination matters.
                 let _ = ask(&large, &small);
                 let _ = ask(&small, &large);
             }

@@ -1,4 +1,4 @@
-//! Checks verdicts about containment: our own cases, a published suite, and random pairs of schemas.
+//! Containment verdicts: our own cases, a published suite, and random pairs of schemas.
 
 mod cases;
 mod random;
@@ -7,7 +7,7 @@ mod suite;
 use mcpgen_schema::containment::{Budget, Verdict, contains};
 use mcpgen_schema::{Checks, Dialect, Document, Json, ReadOptions, checks};
 
-/// The folder with files of others, beside the repository.
+/// Third-party test suites, next to the repository.
 const SHARED: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../../shared");
 
 fn read(schema: &Json, dialect: Dialect) -> Result<Checks, String> {
@@ -21,7 +21,7 @@ fn ask(large: &Checks, small: &Checks) -> Verdict {
     contains(large.into(), small.into(), Budget::default())
 }
 
-/// A schema, as a published validator reads it.
+/// Compiles a schema with an independent validator.
 fn validator(schema: &Json, dialect: Dialect) -> Option<jsonschema::Validator> {
     let draft = if dialect == Dialect::Draft07 { jsonschema::Draft::Draft7 } else { jsonschema::Draft::Draft202012 };
     jsonschema::options().with_draft(draft).should_validate_formats(false).build(&value(schema)).ok()

@@ -1,5 +1,5 @@
-//! Random pairs of schemas from fragments of the official test suite, checked by a published validator: on the documents of
-//! the suite, and on the witnesses themselves.
+//! Random pairs of schemas, built from pieces of the official test suite. An independent validator checks the verdicts,
+//! on the suite's documents and on the witnesses.
 
 use std::collections::{BTreeSet, HashSet};
 
@@ -10,17 +10,16 @@ use super::{SHARED, read, validator, value};
 
 const DIALECT: Dialect = Dialect::Draft202012;
 
-/// A schema of the suite, or a variation of one.
+/// A schema from the suite, or a variation of one.
 struct Fragment {
     json: Json,
     validator: jsonschema::Validator,
-    /// The documents that it accepts.
+    /// Which of the documents it accepts.
     accepted: Vec<bool>,
-    /// The index of the fragment that it varies.
+    /// The index of the fragment that it was derived from.
     origin: usize,
 }
 
-/// A schema that is composed of fragments.
 enum Composed {
     Fragment(usize),
     Not(Box<Composed>),
@@ -58,7 +57,7 @@ fn agrees_with_a_published_validator() {
     let mut fragments = fragments(&schemas, &documents, &mut random);
     let mut figures = Figures::default();
     let mut witnesses = BTreeSet::new();
-    // The witnesses of the first pairs are further documents for the others.
+    // The first witnesses become additional documents.
     for index in 0..pairs {
         let witness = check(&fragments, &mut random, &mut figures);
         witnesses.extend(witness.map(|witness| witness.to_string()));
@@ -80,13 +79,13 @@ fn agrees_with_a_published_validator() {
     assert!(unknown * 20 < pairs, "less than 95 % are decided");
 }
 
-/// Checks one pair, and returns its witness.
+/// Checks one pair and returns its witness.
 fn check(fragments: &[Fragment], random: &mut Random, figures: &mut Figures) -> Option<Json> {
     let small = random.below(fragments.len());
     let large = match random.below(2) {
         0 => random.below(fragments.len()),
         _ => {
-            // A variation of the same schema.
+            // Prefer a variation of the same schema: the verdict is less obvious.
             let alike: Vec<usize> =
                 (0..fragments.len()).filter(|index| fragments[*index].origin == fragments[small].origin).collect();
             alike[random.below(alike.len())]
@@ -120,7 +119,6 @@ fn ask(large: &Checks, small: &Checks) -> Verdict {
     contains(large.into(), small.into(), Budget { steps: 5_000 })
 }
 
-/// Returns the schemas and documents of the suite.
 fn suite() -> Option<(Vec<Json>, Vec<Json>)> {
     let mut files: Vec<_> =
         std::fs::read_dir(format!("{SHARED}/json-schema-test-suite/tests/draft2020-12")).ok()?.flatten().collect();
@@ -140,7 +138,7 @@ fn suite() -> Option<(Vec<Json>, Vec<Json>)> {
     Some((schemas, documents))
 }
 
-/// Returns the fragments of schemas, with variations. The validator must agree with ours about all documents.
+/// Returns the fragments and their variations. Ours and the independent validator must agree on all documents.
 fn fragments(schemas: &[Json], documents: &[Json], random: &mut Random) -> Vec<Fragment> {
     let mut found: Vec<Json> = Vec::new();
     for schema in schemas {
@@ -164,7 +162,7 @@ fn fragments(schemas: &[Json], documents: &[Json], random: &mut Random) -> Vec<F
     fragments
 }
 
-/// Collects the schemas in a schema that refer to no others.
+/// Collects all subschemas without references.
 fn parts(json: &Json, found: &mut Vec<Json>) {
     match json {
         Json::Object(members) => {
@@ -180,7 +178,7 @@ fn parts(json: &Json, found: &mut Vec<Json>) {
     }
 }
 
-/// Returns a schema like another one: around it, with another number, without a keyword.
+/// Returns a variation: wrapped, with another number, or without a keyword.
 fn vary(json: &Json, random: &mut Random) -> Json {
     const AROUND: [&str; 10] = [
         r#"{"properties": {"foo": @}}"#,
@@ -211,7 +209,6 @@ fn vary(json: &Json, random: &mut Random) -> Json {
     changed
 }
 
-/// Changes a number, or a flag.
 fn change(json: &mut Json, random: &mut Random) {
     match json {
         Json::Number(number) => {
@@ -231,7 +228,7 @@ fn change(json: &mut Json, random: &mut Random) {
     }
 }
 
-/// Returns a schema with a fragment in it.
+/// Wraps a fragment in random combinators.
 fn compose(index: usize, fragments: &[Fragment], random: &mut Random, depth: u32) -> Composed {
     if depth == 0 {
         return Composed::Fragment(index);
@@ -260,7 +257,7 @@ impl Composed {
         Json::Object([(keyword.to_owned(), value)].into_iter().collect())
     }
 
-    /// Combines the answers of the fragments.
+    /// Evaluates the combinators, given an answer per fragment.
     fn combine(&self, answer: &dyn Fn(usize) -> bool) -> bool {
         match self {
             Composed::Fragment(index) => answer(*index),

@@ -1,4 +1,4 @@
-//! The containment suite of the University of Passau.
+//! The containment test suite of the University of Passau.
 
 use std::collections::BTreeMap;
 
@@ -7,12 +7,12 @@ use mcpgen_schema::{Dialect, Json};
 
 use super::{SHARED, ask, read, validator};
 
-/// Groups in which the suite gives a schema another meaning: `format` and content are assertions, and `\d` and `\w` match
-/// characters beyond ASCII.
+/// Groups that interpret keywords differently: `format` and content are assertions, and `\d` and `\w` match beyond
+/// ASCII.
 const OTHER_MEANINGS: [&str; 3] = ["/optional/format/", "/optional/content.json", "/optional/unicode.json"];
 
-/// Questions for which the suite expects a wrong answer. It derives them from a schema and its negation, but negates only
-/// the keywords beside `type`, `additionalItems` or `required`, or renames what both refer to.
+/// Questions with a wrong expected answer. The suite derives them from a schema and its negation, but negates only the
+/// keywords beside `type`, `additionalItems` or `required`, or renames what both refer to.
 const MISTAKES: [&str; 9] = [
     "draft7/nonvalid/ref.json 16",
     "draft7/universal/items.json 6",
@@ -25,13 +25,12 @@ const MISTAKES: [&str; 9] = [
     "draft2020-12/unsatisfiable/ref.json 15",
 ];
 
-/// The number of answers in a category.
 #[derive(Default)]
 struct Row {
     right: usize,
     wrong: usize,
     unknown: usize,
-    /// The suite has another meaning, or makes a mistake.
+    /// The suite interprets the schema differently, or is wrong.
     differs: usize,
 }
 

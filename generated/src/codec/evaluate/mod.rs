@@ -1,8 +1,8 @@
-//! Evaluates checks and the guards of unions on a document.
+//! Evaluates checks and union guards on a document.
 //!
-//! `checks`, `guards`, `types` and `words` are copies of files in `codegen/schema/src`, which their first lines name, so that
-//! `mcpgen validate` gives the same verdicts with the same messages. This module defines what they evaluate: here the index of a text, there
-//! values in memory.
+//! `checks`, `guards`, `types` and `words` are copies of files in `codegen/schema/src`, so that `mcpgen validate`
+//! always agrees with the types, down to the message. This module supplies what those files build on: here it is an
+//! index into the text, there JSON in memory.
 
 mod checks;
 mod guards;
@@ -22,10 +22,10 @@ use crate::{Error, ErrorKind, Number};
 
 pub use types::JsonTypes;
 
-/// The name of a member in a path.
+/// A step of a path.
 type Name = &'static str;
 
-/// Checks refer to the functions of definitions, so there is nothing to look up.
+/// A check refers to definitions by function, so nothing has to be looked up.
 #[derive(Clone, Copy, Default)]
 struct Definitions<'c>(PhantomData<&'c Check>);
 
@@ -58,7 +58,7 @@ fn literal_types(literal: &Literal) -> JsonTypes {
     }
 }
 
-/// Creates the error of a value that no guard accepts.
+/// Creates the error for a value that no guard accepts.
 fn no_variant(expected: String, found: Option<String>) -> Error {
     Error::new(ErrorKind::NoVariant { expected, found })
 }
@@ -71,7 +71,7 @@ fn at_segment(error: Error, segment: &Name) -> Error {
 }
 
 impl Error {
-    /// Returns whether the evaluation was given up, so that the value may be valid or not.
+    /// Returns whether evaluation was given up, so that the value may or may not be valid.
     fn is_given_up(&self) -> bool {
         matches!(self.kind(), ErrorKind::PatternTooExpensive { .. } | ErrorKind::TooManyChecks)
     }
@@ -105,7 +105,7 @@ impl Cursor<'_> {
 
     /// Returns the first item that equals an earlier one.
     fn duplicate(self) -> Option<Self> {
-        // Only items with the same hash are compared.
+        // Compare only items with equal hashes.
         let (state, mut first) = (RandomState::new(), HashMap::<u64, Vec<Self>>::new());
         self.elements().into_iter().flatten().find(|item| {
             let mut hasher = state.build_hasher();
@@ -121,7 +121,7 @@ impl Cursor<'_> {
         pattern.matches_in(self, text)
     }
 
-    /// Returns whether the object is the body of a message, and the member of this name belongs to its envelope.
+    /// Returns whether the object is the body of a message, and the member belongs to its envelope.
     fn is_envelope_of(self, name: Cursor<'_>) -> bool {
         self.is_body && name.is_of_envelope()
     }
@@ -146,7 +146,7 @@ impl Cursor<'_> {
         self.error(ErrorKind::Unexpected)
     }
 
-    /// Creates the error of a member whose name violates a check.
+    /// Creates the error for a member whose name violates a check.
     #[cold]
     fn wrong_name(self, error: &Error) -> Error {
         self.error(match error.kind() {
@@ -155,7 +155,7 @@ impl Cursor<'_> {
         })
     }
 
-    /// Creates the error of an invalid variant index.
+    /// Creates the error for an invalid variant index.
     #[doc(hidden)]
     #[cold]
     #[must_use]
@@ -165,7 +165,7 @@ impl Cursor<'_> {
 }
 
 impl Number {
-    /// Returns the number without its sign, in decimal.
+    /// Returns the absolute value in decimal.
     fn magnitude(self) -> String {
         match (self.as_u64(), self.as_i64()) {
             (Some(value), _) => value.to_string(),
@@ -191,7 +191,7 @@ impl Bounds {
 }
 
 impl Length {
-    /// Checks that `length` is within the limits. `unit` is a plural for error messages, such as `items`.
+    /// Checks a length. `unit` is a plural for the error message, such as `items`.
     ///
     /// # Errors
     ///
@@ -216,7 +216,7 @@ impl Check {
         self.evaluate(json, Definitions::default())
     }
 
-    /// Checks a value that has not been decoded from a document.
+    /// Checks a value that was not decoded from a document.
     ///
     /// # Errors
     ///

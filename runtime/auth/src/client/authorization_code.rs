@@ -10,7 +10,7 @@ use super::user_agent::{AuthorizationRequest, PendingLogin, parameter};
 use crate::fetch::Fetcher;
 use crate::util::{random_text, sha256};
 
-/// An authorization code, with the values that the token endpoint checks.
+/// An authorization code, and what the token endpoint needs to check it.
 pub(super) struct Authorized {
     pub(super) code: SecretString,
     pub(super) verifier: SecretString,
@@ -30,7 +30,7 @@ pub(super) async fn authorize(
         issuer: found.server.issuer.clone(),
         member: "authorization_endpoint",
     })?;
-    // The user's browser opens it, so it must not be, for example, a `file` URL.
+    // The user's browser opens this, so it must not be, for example, a `file` URL.
     fetcher.check(endpoint)?;
     let (verifier, state, redirect_uri) = (SecretString::from(random_text()?), random_text()?, login.redirect_uri());
     let mut url = endpoint.clone();
@@ -57,7 +57,7 @@ pub(super) async fn authorize(
     Ok(Authorized { code, verifier, redirect_uri })
 }
 
-/// Checks that the authorization server supports PKCE. A server without any metadata cannot declare it.
+/// Requires PKCE support, unless the server has no metadata at all and so cannot declare it.
 fn check_pkce(found: &Discovered) -> Result<(), OAuthError> {
     let methods = found.server.code_challenge_methods_supported.as_deref().unwrap_or_default();
     match found.has_no_metadata || methods.iter().any(|method| method == "S256") {
@@ -68,7 +68,7 @@ fn check_pkce(found: &Discovered) -> Result<(), OAuthError> {
 
 /// Returns the code in a response.
 ///
-/// Checks the state and the issuer first, so that nothing in a forged response is used or shown.
+/// Checks state and issuer first, so that nothing from a forged response is used or shown.
 fn read_response(request: &AuthorizationRequest, response: &Url) -> Result<SecretString, OAuthError> {
     request.check(response)?;
     if let Some(error) = parameter(response, "error")? {

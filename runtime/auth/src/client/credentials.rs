@@ -1,4 +1,4 @@
-//! Access and refresh tokens, with the data that refreshing them requires.
+//! Access and refresh tokens, and what refreshing them takes.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -14,13 +14,13 @@ use crate::dpop::DpopKey;
 use crate::metadata::AuthorizationServerMetadata;
 use crate::util::now;
 
-/// The remaining lifetime at which an access token is refreshed, in seconds.
+/// Refresh an access token that is valid for less than this, in seconds.
 const LEEWAY: u64 = 30;
 
-/// The tokens for an MCP server, and the parts of the metadata with which they are refreshed and revoked.
+/// Tokens for an MCP server, and the metadata needed to refresh and revoke them.
 #[derive(Clone, Debug)]
 pub(super) struct Credentials {
-    /// The issuer of the tokens. The refresh token is sent only to this issuer.
+    /// Only this issuer ever receives the refresh token.
     pub(super) issuer: String,
     pub(super) token_endpoint: Url,
     pub(super) revocation_endpoint: Option<Url>,
@@ -31,14 +31,13 @@ pub(super) struct Credentials {
     pub(super) refresh_token: Option<SecretString>,
     /// When the access token expires, in seconds since 1970.
     pub(super) expires_at: Option<u64>,
-    /// The scopes that were requested.
     pub(super) scopes: BTreeSet<String>,
     /// The key that the tokens are bound to.
     pub(super) dpop: Option<Arc<DpopKey>>,
 }
 
 impl Credentials {
-    /// Replaces the tokens by those of a response. Keeps the refresh token if the response has no new one.
+    /// Replaces the tokens by those in a response. Keeps the refresh token if the response has none.
     ///
     /// Fails if the token does not have the requested type.
     pub(super) fn updated(mut self, response: TokenResponse) -> Result<Self, OAuthError> {
@@ -60,7 +59,6 @@ impl Credentials {
         Ok(self)
     }
 
-    /// Replaces the endpoints by those in the issuer's metadata.
     pub(super) fn with_endpoints(mut self, issuer: AuthorizationServerMetadata) -> Self {
         self.token_endpoint = issuer.token_endpoint.unwrap_or(self.token_endpoint);
         self.revocation_endpoint = issuer.revocation_endpoint;
@@ -68,28 +66,24 @@ impl Credentials {
         self
     }
 
-    /// Returns whether the access token expires soon.
     pub(super) fn expires_soon(&self) -> bool {
         self.expires_at.is_some_and(|at| at <= now().saturating_add(LEEWAY))
     }
 
-    /// Returns whether the access token has expired.
     pub(super) fn has_expired(&self) -> bool {
         self.expires_at.is_some_and(|at| at <= now())
     }
 
-    /// Returns whether these credentials have the same access token.
     pub(super) fn has_same_token(&self, other: &Self) -> bool {
         self.access_token.expose_secret() == other.access_token.expose_secret()
     }
 
-    /// Returns the `Authorization` header.
     pub(super) fn authorization(&self) -> Result<HeaderValue, OAuthError> {
         let scheme = if self.dpop.is_some() { "DPoP" } else { "Bearer" };
         header(&format!("{scheme} {}", self.access_token.expose_secret()))
     }
 
-    /// Serializes the credentials, to store them.
+    /// Serializes the credentials for the store.
     pub(super) fn to_text(&self) -> SecretString {
         json!({
             "issuer": self.issuer,
@@ -108,7 +102,7 @@ impl Credentials {
         .into()
     }
 
-    /// Parses a text that [`to_text`](Self::to_text) returned. Returns `None` if the text is invalid.
+    /// Parses the output of [`to_text`](Self::to_text).
     pub(super) fn from_text(text: &SecretString) -> Option<Self> {
         let value: Value = serde_json::from_str(text.expose_secret()).ok()?;
         let string = |name: &str| value.get(name)?.as_str().map(ToOwned::to_owned);

@@ -1,4 +1,4 @@
-//! Finds the authorization server of an MCP server (RFC 9728, RFC 8414).
+//! Finds an MCP server's authorization server (RFC 9728, RFC 8414).
 
 use url::Url;
 
@@ -10,20 +10,19 @@ use crate::metadata::{
     with_path,
 };
 
-/// The authorization server of an MCP server.
 #[derive(Clone, Debug)]
 pub(super) struct Discovered {
-    /// The resource to request tokens for.
+    /// What to request tokens for.
     pub(super) resource: String,
-    /// The scopes in the resource's metadata.
+    /// The scopes that the resource's metadata lists.
     pub(super) scopes: Option<Vec<String>>,
-    /// The validated metadata.
+    /// The server's validated metadata.
     pub(super) server: AuthorizationServerMetadata,
-    /// Set if the server has no metadata (2025-03-26).
+    /// Whether the server has no metadata (2025-03-26).
     pub(super) has_no_metadata: bool,
 }
 
-/// Finds the authorization server. `preferred` is the issuer to use if the resource names several.
+/// `preferred` is the issuer to choose if the resource names several.
 pub(super) async fn discover(
     fetcher: &Fetcher,
     server_url: &Url,
@@ -48,7 +47,7 @@ pub(super) async fn discover(
     Ok(Discovered { resource: resource.resource, scopes: resource.scopes_supported, server, has_no_metadata: false })
 }
 
-/// Requests the protected resource metadata at the URL in the challenge, or else at the well-known URLs.
+/// Requests the protected resource metadata from the URL in the challenge or, failing that, from the well-known URLs.
 async fn resource_metadata(
     fetcher: &Fetcher,
     server_url: &Url,
@@ -59,13 +58,13 @@ async fn resource_metadata(
         return Ok(Some(fetcher.get(&url).await?));
     }
     match fetcher.get_first(protected_resource_urls(server_url)).await {
-        // Servers without these metadata may respond with an error in JSON and a successful status.
+        // Servers without metadata may respond with a JSON error and a successful status.
         Err(FetchError::Missing { .. }) => Ok(None),
         metadata => Ok(metadata?),
     }
 }
 
-/// Checks that the metadata describe this server: the resource is the server's URL or a prefix of it.
+/// Checks that the metadata is about this server: the resource must be the server's URL or a prefix of it.
 fn check_resource(resource: &str, server_url: &Url) -> Result<(), OAuthError> {
     let mismatch = || OAuthError::ResourceMismatch { found: resource.to_owned(), expected: server_url.to_string() };
     let parsed: Url = resource.parse().map_err(|_| mismatch())?;
@@ -78,7 +77,7 @@ fn check_resource(resource: &str, server_url: &Url) -> Result<(), OAuthError> {
     }
 }
 
-/// Requests the metadata of an issuer, and checks that they name this issuer.
+/// Requests an issuer's metadata, and checks that it names this issuer.
 pub(super) async fn authorization_server(
     fetcher: &Fetcher,
     issuer: &str,
@@ -93,8 +92,8 @@ pub(super) async fn authorization_server(
     }
 }
 
-/// Finds the authorization server as in 2025-03-26: at the server's origin. If it has no metadata, its endpoints have
-/// default paths.
+/// Looks for the authorization server where 2025-03-26 has it: at the server's origin, with default paths if there is
+/// no metadata.
 async fn discover_legacy(fetcher: &Fetcher, server_url: &Url) -> Result<Discovered, OAuthError> {
     let origin = server_url.origin().ascii_serialization();
     let resource = canonical(server_url);
@@ -112,7 +111,7 @@ async fn discover_legacy(fetcher: &Fetcher, server_url: &Url) -> Result<Discover
     Ok(Discovered { resource, scopes: None, server, has_no_metadata: true })
 }
 
-/// Returns the canonical form of a server's URL: without a fragment, and without the slash of an empty path.
+/// A server's URL without a fragment, and without the slash of an empty path.
 pub(super) fn canonical(url: &Url) -> String {
     let mut url = url.clone();
     url.set_fragment(None);

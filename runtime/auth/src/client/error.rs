@@ -7,11 +7,11 @@ use crate::fetch::FetchError;
 use crate::jose::JoseError;
 use crate::store::StoreError;
 
-/// An error of obtaining an access token.
+/// Why no access token could be obtained.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum OAuthError {
-    /// Metadata, the registration or the token could not be requested.
+    /// Metadata, registration or token could not be requested.
     #[error(transparent)]
     Fetch(#[from] FetchError),
     /// The protected resource metadata is for another resource.
@@ -25,7 +25,7 @@ pub enum OAuthError {
         /// The URL of the MCP server.
         expected: String,
     },
-    /// The authorization server metadata is that of another issuer.
+    /// The authorization server's metadata belongs to another issuer.
     #[error("the metadata of the authorization server `{expected}` has the issuer `{found}`; they must be equal")]
     IssuerMismatch {
         /// The issuer in the metadata.
@@ -47,7 +47,7 @@ pub enum OAuthError {
     /// The authorization server does not support PKCE with S256.
     #[error("the authorization server `{0}` does not support PKCE with S256 (`code_challenge_methods_supported`)")]
     NoPkce(String),
-    /// No URL in the metadata can be used.
+    /// The metadata contains no usable URL.
     #[error("`{0}` is not a valid URL")]
     Url(String),
     /// The issuer of the configured client is not a URL.
@@ -67,10 +67,10 @@ pub enum OAuthError {
         /// The issuer that the server uses.
         found: String,
     },
-    /// The URL of the client ID metadata document cannot be a client ID.
+    /// The URL of the client ID metadata document cannot serve as a client ID.
     #[error("`OAuthOptions::client_metadata_url` is `{0}`; it must be an `https` URL with a path")]
     ClientMetadataUrl(String),
-    /// The client has no client ID, and cannot register with the authorization server.
+    /// The client has no client ID, and cannot register for one.
     #[error(
         "the authorization server `{0}` supports neither client ID metadata documents nor dynamic registration; register \
          a client and set `OAuthOptions::client`"
@@ -81,12 +81,12 @@ pub enum OAuthError {
         "the authorization server refused the registration of a client with redirect URI `{redirect_uri}`: {error}"
     )]
     Registration {
-        /// The redirect URI of the registration.
+        /// The redirect URI to register.
         redirect_uri: String,
         /// The server's error.
         error: ErrorResponse,
     },
-    /// The authorization response is not for the request of this client. Its contents are not shown.
+    /// The authorization response does not belong to this client's request. Its contents are not shown.
     #[error("the authorization response is not valid: {0}; it may be an attack, so log in again")]
     AuthorizationResponse(&'static str),
     /// The user or the authorization server refused the authorization.
@@ -95,8 +95,7 @@ pub enum OAuthError {
     /// The token endpoint refused the request.
     #[error("the token endpoint refused the request: {0}")]
     Token(ErrorResponse),
-    /// The token endpoint or the revocation endpoint failed: with a server error, or with any other error status and
-    /// without an OAuth error.
+    /// The token or revocation endpoint failed: with a server error, or with another error status and no OAuth error.
     #[error("`{url}` responded with {status}")]
     Endpoint {
         /// The URL, without its query.
@@ -119,7 +118,7 @@ pub enum OAuthError {
     /// The user agent failed.
     #[error("the user could not be asked to log in")]
     UserAgent(#[source] BoxError),
-    /// The source of the assertion failed.
+    /// No assertion could be obtained.
     #[error("the assertion is not available")]
     Assertion(#[source] BoxError),
     /// A key could not be used.
@@ -139,12 +138,12 @@ pub enum OAuthError {
 pub struct ErrorResponse {
     /// The error code, such as `invalid_grant`.
     pub error: String,
-    /// The description, without control characters, shortened to 256 characters.
+    /// The description without control characters, at most 256 characters.
     pub description: Option<String>,
 }
 
 impl ErrorResponse {
-    /// Creates an error response. Removes control characters and shortens the texts.
+    /// Removes control characters and shortens the texts.
     pub(super) fn new(error: &str, description: Option<&str>) -> Self {
         let printable = |text: &str, most| text.chars().filter(|char| !char.is_control()).take(most).collect();
         Self { error: printable(error, 64), description: description.map(|text| printable(text, 256)) }

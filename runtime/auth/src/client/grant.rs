@@ -18,12 +18,12 @@ pub enum Grant {
     AuthorizationCode(Arc<dyn UserAgent>),
     /// The client acts on its own behalf. Requires [`OAuthOptions::client`](super::OAuthOptions::client).
     ClientCredentials,
-    /// The client presents an assertion of its platform, such as a Kubernetes service account token: workload identity
-    /// federation (RFC 7523). Requires [`OAuthOptions::client`](super::OAuthOptions::client) with an issuer, the only one
-    /// that receives the assertion.
+    /// The client presents an assertion from its platform, such as a Kubernetes service account token: workload
+    /// identity federation (RFC 7523). Requires [`OAuthOptions::client`](super::OAuthOptions::client) with an issuer;
+    /// no other server receives the assertion.
     JwtBearer(Arc<dyn AssertionSource>),
     /// The client exchanges the user's ID token at the enterprise's identity provider for an assertion (ID-JAG), and
-    /// the assertion for an access token: enterprise-managed authorization.
+    /// that for an access token: enterprise-managed authorization.
     EnterpriseManaged(Arc<IdentityProvider>),
 }
 
@@ -38,9 +38,9 @@ impl fmt::Debug for Grant {
     }
 }
 
-/// Provides an assertion or a token when it is needed.
+/// Provides an assertion or token on demand.
 pub trait AssertionSource: Send + Sync + 'static {
-    /// Returns a current assertion for this audience: the issuer of the authorization server.
+    /// Returns a current assertion for the audience, which is the authorization server's issuer.
     ///
     /// # Errors
     ///
@@ -55,14 +55,14 @@ impl AssertionSource for SecretString {
     }
 }
 
-/// The identity provider of an enterprise, which issues assertions for its users.
+/// An enterprise's identity provider, which issues assertions for its users.
 #[derive(Clone)]
 pub struct IdentityProvider {
-    /// The token endpoint, which exchanges ID tokens (RFC 8693).
+    /// The token endpoint, where ID tokens are exchanged (RFC 8693).
     pub token_endpoint: String,
     /// The client ID at the identity provider.
     pub client_id: String,
-    /// How the client authenticates at the identity provider.
+    /// How the client authenticates there.
     pub authentication: ClientAuthentication,
     /// The user's ID token, issued to that client.
     pub id_token: Arc<dyn AssertionSource>,

@@ -1,4 +1,4 @@
-//! Obtains new credentials with each kind of grant.
+//! Obtains new credentials for each kind of grant.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -21,7 +21,6 @@ use crate::dpop::DpopKey;
 const JWT_BEARER: &str = "urn:ietf:params:oauth:grant-type:jwt-bearer";
 
 impl OAuthClient {
-    /// Obtains new credentials.
     pub(super) async fn grant(
         &self,
         found: &Discovered,

@@ -1,4 +1,4 @@
-//! A user agent for programs on the user's machine: a listener on the loopback interface receives the response.
+//! A user agent for programs on the user's machine, which receives the response on the loopback interface.
 
 use std::fmt;
 use std::io;
@@ -17,19 +17,19 @@ use super::user_agent::{AuthorizationRequest, PendingLogin, UserAgent};
 /// The path of the redirect URI.
 const PATH: &str = "/callback";
 
-/// The maximum size of a request's head, in bytes.
+/// Maximum size of a request's head in bytes.
 const LONGEST: usize = 16 << 10;
 
-/// The maximum number of forged responses. Any page that the user visits can send some, but nobody sends so many by
+/// How many forged responses are tolerated. Any page that the user visits can send some, but nobody sends this many by
 /// accident.
 const MAX_FORGED: usize = 1000;
 
-/// The page that the user sees at the end.
+/// The last page that the user sees.
 const PAGE: &str = "<!doctype html><html lang=\"en\"><meta charset=\"utf-8\"><title>Signed in</title>\
     <body style=\"font-family:sans-serif;margin:4em\"><h1>You can close this page</h1>\
     <p>The application has received the response and continues.</p></body></html>";
 
-/// The page for a response that does not belong to the login.
+/// The page for a response that belongs to another login.
 const FORGED_PAGE: &str = "<!doctype html><html lang=\"en\"><meta charset=\"utf-8\"><title>Not signed in</title>\
     <body style=\"font-family:sans-serif;margin:4em\"><h1>This response was ignored</h1>\
     <p>It does not belong to the login that the application waits for. Continue in the page that the application has \
@@ -37,8 +37,8 @@ const FORGED_PAGE: &str = "<!doctype html><html lang=\"en\"><meta charset=\"utf-
 
 /// Shows the authorization URL to the user, and listens on the loopback interface for the response.
 ///
-/// Each login listens on a random port on `127.0.0.1`, and on `[::1]` if that is available. It accepts one response.
-/// Forged responses, which do not pass [`AuthorizationRequest::check`], get an error page, and the login continues.
+/// Each login listens on a random port on `127.0.0.1`, and on `[::1]` if available, and accepts one response. Forged
+/// responses, which fail [`AuthorizationRequest::check`], get an error page, and the login continues.
 #[derive(Clone)]
 pub struct Loopback {
     open: Arc<Open>,
@@ -49,26 +49,26 @@ pub struct Loopback {
 type Open = dyn Fn(&Url) -> Result<(), BoxError> + Send + Sync;
 
 impl Loopback {
-    /// Creates a user agent that shows the authorization URL with this function, for example by opening a browser.
+    /// `open` shows the authorization URL to the user, for example in a browser.
     pub fn new(open: impl Fn(&Url) -> Result<(), BoxError> + Send + Sync + 'static) -> Self {
         Self { open: Arc::new(open), port: 0, timeout: Duration::from_secs(300) }
     }
 
-    /// Creates a user agent that opens the user's browser.
+    /// Opens the authorization URL in the user's browser.
     #[cfg(feature = "browser")]
     #[must_use]
     pub fn browser() -> Self {
         Self::new(|url| Ok(open::that_detached(url.as_str())?))
     }
 
-    /// Listens on a fixed port, for authorization servers that require one. Default: a random port.
+    /// Listens on a fixed port, for authorization servers that require one. Defaults to a random port.
     #[must_use]
     pub fn port(mut self, port: u16) -> Self {
         self.port = port;
         self
     }
 
-    /// Sets how long to wait for the response. Default: five minutes.
+    /// Sets how long to wait for the response. Defaults to five minutes.
     #[must_use]
     pub fn timeout(mut self, timeout: Duration) -> Self {
         self.timeout = timeout;
@@ -81,7 +81,7 @@ impl UserAgent for Loopback {
         Box::pin(async move {
             let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, self.port)).await?;
             let port = listener.local_addr()?.port();
-            // A browser may resolve `localhost` to either address. Binding fails if the machine has no IPv6.
+            // A browser may resolve `localhost` to either address. Binding fails on machines without IPv6.
             let second = TcpListener::bind((Ipv6Addr::LOCALHOST, port)).await.ok();
             Ok(Box::new(Listening { agent: self.clone(), listener, second, port }) as Box<dyn PendingLogin>)
         })
@@ -120,7 +120,7 @@ impl PendingLogin for Listening {
 }
 
 impl Listening {
-    /// Waits for the response. Responds with 404 to requests for anything else, such as an icon.
+    /// Responds with 404 to requests for anything else, such as an icon.
     async fn response(&self, request: &AuthorizationRequest) -> Result<Url, BoxError> {
         let mut forged = 0;
         loop {
@@ -161,7 +161,7 @@ impl Listening {
         }
     }
 
-    /// Returns the URL of a request target, if it is the redirect URI with a response.
+    /// The URL, if this is the redirect URI with a response.
     fn url(&self, target: &str) -> Option<Url> {
         let url = Url::parse(&format!("http://127.0.0.1:{}", self.port)).ok()?.join(target).ok()?;
         let is_response = url.query_pairs().any(|(name, _)| matches!(&*name, "code" | "error"));
@@ -169,7 +169,6 @@ impl Listening {
     }
 }
 
-/// Reads the head of a GET request and returns its target.
 async fn read_target(stream: &mut TcpStream) -> io::Result<Option<String>> {
     let mut head = Vec::new();
     while !head.windows(4).any(|end| end == b"\r\n\r\n") {

@@ -1,4 +1,4 @@
-//! A user agent for machines without a browser: the user opens the URL on another machine, and pastes the result.
+//! A user agent for machines without a browser: the user opens the URL elsewhere, and pastes the result.
 
 use std::fmt;
 use std::sync::Arc;
@@ -9,7 +9,7 @@ use url::Url;
 
 use super::user_agent::{AuthorizationRequest, PendingLogin, UserAgent};
 
-/// Shows the authorization URL, and asks the user to paste the URL to which the browser was redirected.
+/// Shows the authorization URL, and asks the user to paste the URL that the browser ends up at.
 ///
 /// ```no_run
 /// use std::io::{BufRead, stdin};
@@ -31,7 +31,7 @@ pub struct Manual {
 type Ask = dyn Fn(&Url) -> Result<String, BoxError> + Send + Sync;
 
 impl Manual {
-    /// Creates a user agent. `ask` is called on a blocking thread; it shows the URL, and returns the pasted URL.
+    /// Creates a user agent. `ask` runs on a blocking thread; it shows the URL and returns the pasted one.
     pub fn new(
         redirect_uri: impl Into<String>,
         ask: impl Fn(&Url) -> Result<String, BoxError> + Send + Sync + 'static,
@@ -54,7 +54,7 @@ impl PendingLogin for Manual {
     fn log_in(self: Box<Self>, request: AuthorizationRequest) -> BoxFuture<'static, Result<Url, BoxError>> {
         Box::pin(async move {
             let pasted = tokio::task::spawn_blocking(move || (self.ask)(request.url())).await??;
-            // The text contains the code, so it is not shown in the error.
+            // Do not show the text, which contains the code.
             pasted.trim().parse().map_err(|_| "the pasted text is not a URL; paste the whole address".into())
         })
     }

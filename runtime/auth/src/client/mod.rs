@@ -20,12 +20,12 @@
 //!
 //! # Files
 //!
-//! * `oauth_client` responds to the server's challenges. `options` and `grant` are its settings.
-//!   `grants` gets new credentials.
+//! * `oauth_client` responds to the server's challenges, with the settings in `options` and `grant`. `grants` gets new
+//!   credentials.
 //! * `discovery` finds the authorization server, and `registration` gets a client ID, unless there is a
 //!   `registered_client`.
-//! * `authorization_code` sends the user to the authorization server, with a `user_agent`: `loopback` or `manual`.
-//! * `token` sends token requests. `credentials` are their results, and `refresh` refreshes and revokes them.
+//! * `authorization_code` sends the user to the authorization server, through a `user_agent`: `loopback` or `manual`.
+//! * `token` sends token requests. They result in `credentials`, which `refresh` refreshes and revokes.
 
 mod authorization_code;
 mod credentials;

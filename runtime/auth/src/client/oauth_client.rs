@@ -1,4 +1,4 @@
-//! The OAuth client of one MCP server: gets access tokens, and authorizes requests with them.
+//! The OAuth client for one MCP server.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
@@ -27,21 +27,20 @@ use crate::metadata::issuer_url;
 use crate::store::{EntryKind, StoreKey};
 use crate::util::sha256;
 
-/// How long after a login a 401 does not start another login.
+/// A 401 this soon after a login does not cause another login.
 const GIVE_UP: Duration = Duration::from_secs(60);
 
 /// Gets access tokens for one MCP server, and authorizes requests with them.
 ///
-/// It does nothing until the server responds with 401. Then it finds the authorization server and obtains a token, and
-/// the request is sent again. It refreshes tokens before they expire, and requests more scopes if the server responds
-/// with 403 and `insufficient_scope`. Concurrent requests wait for the same token.
+/// Nothing happens until the server responds with 401. Then the client finds the authorization server, obtains a token,
+/// and the request is sent again. Tokens are refreshed before they expire, and more scopes are requested if the server
+/// responds with 403 and `insufficient_scope`. Concurrent requests wait for the same token.
 pub struct OAuthClient {
     server_url: Url,
     pub(super) options: OAuthOptions,
     pub(super) fetcher: Fetcher,
-    /// The nonces of token endpoints.
     pub(super) nonces: Nonces,
-    /// The nonces of the MCP server, which may have the same origin as a token endpoint.
+    /// Nonces of the MCP server, which may share its origin with a token endpoint.
     server_nonces: Nonces,
     state: Mutex<State>,
     /// Held while new credentials are requested, so that no token is refreshed twice.
@@ -50,14 +49,13 @@ pub struct OAuthClient {
 
 #[derive(Default)]
 pub(super) struct State {
-    /// Whether the store was read.
     is_loaded: bool,
-    /// The hash of the text that was last read from the store or written to it.
+    /// Hash of the text last read from the store or written to it.
     stored: Option<String>,
     pub(super) credentials: Option<Arc<Credentials>>,
-    /// When the credentials were granted, until a response shows that the server has accepted them.
+    /// When the credentials were granted. `None` once the server has accepted them.
     pub(super) granted: Option<Instant>,
-    /// How often each set of scopes was requested after a 403.
+    /// How many times each set of scopes was requested after a 403.
     step_ups: BTreeMap<BTreeSet<String>, u32>,
 }
 
@@ -66,8 +64,7 @@ impl OAuthClient {
     ///
     /// # Errors
     ///
-    /// Returns an error if the URL is invalid, for the errors of [`with_fetcher`](Self::with_fetcher), or if the HTTP client
-    /// cannot be created.
+    /// Fails if the URL is invalid, if the HTTP client cannot be created, or like [`with_fetcher`](Self::with_fetcher).
     pub fn new(server_url: &str, options: OAuthOptions) -> Result<Self, OAuthError> {
         let server_url: Url = server_url.parse().map_err(|_| OAuthError::Url(server_url.to_owned()))?;
         let policy = options.network_policy.unwrap_or_else(|| NetworkPolicy::for_server(&server_url));
@@ -78,8 +75,8 @@ impl OAuthClient {
     ///
     /// # Errors
     ///
-    /// Returns an error if the client metadata URL or the issuer in the options is invalid, or if the grant is
-    /// [`Grant::JwtBearer`] and the client has no issuer.
+    /// Fails if the options contain an invalid client metadata URL or issuer, or if the grant is [`Grant::JwtBearer`]
+    /// and the client has no issuer.
     pub fn with_fetcher(server_url: Url, options: OAuthOptions, fetcher: Fetcher) -> Result<Self, OAuthError> {
         if let Some(url) = &options.client_metadata_url {
             let is_valid = |url: &Url| url.scheme() == "https" && url.path() != "/";
@@ -103,13 +100,13 @@ impl OAuthClient {
         })
     }
 
-    /// Deletes the credentials, also from the store, and revokes the tokens if the authorization server supports it
-    /// (RFC 7009). The next 401 starts a new login.
+    /// Deletes the credentials, from the store as well, and revokes the tokens if the authorization server supports
+    /// that (RFC 7009). The next 401 starts a new login.
     ///
     /// # Errors
     ///
-    /// Returns an error if the store cannot be read or written, or if the tokens could not be revoked. The credentials
-    /// are deleted from memory in any case.
+    /// Fails if the store cannot be read or written, or if the tokens could not be revoked. The credentials are deleted
+    /// from memory in any case.
     pub async fn log_out(&self) -> Result<(), OAuthError> {
         let _renewing = self.renewing.lock().await;
         let loaded = self.load().await;
@@ -137,7 +134,7 @@ impl OAuthClient {
             Some(challenge) => self.respond(request.url, challenge).await?,
         };
         let Some(credentials) = credentials else { return Ok(None) };
-        // A token is sent only to its server, whatever URL the transport requests.
+        // Whatever URL the transport requests, only its own server receives a token.
         if request.url.origin() != self.server_url.origin() {
             return Ok(None);
         }
@@ -150,7 +147,7 @@ impl OAuthClient {
         Ok(Some(headers))
     }
 
-    /// Returns the credentials for a first attempt. Loads stored ones, and refreshes those that expire.
+    /// Returns credentials for a first attempt. Loads stored ones, and refreshes those about to expire.
     async fn current(&self) -> Result<Option<Arc<Credentials>>, OAuthError> {
         let (credentials, is_loaded) = {
             let state = self.state();
@@ -165,7 +162,7 @@ impl OAuthClient {
         match credentials {
             Some(expiring) if expiring.expires_soon() => match self.refresh(&expiring).await {
                 Ok(Some(renewed)) => Ok(Some(renewed)),
-                // After the token has expired, the server responds with 401, and the login starts again.
+                // Once the token has expired, the server responds with 401, and the login starts again.
                 Ok(None) => Ok(Some(expiring)),
                 Err(error) if !expiring.has_expired() => {
                     tracing::warn!(error = &error as &dyn std::error::Error, "the access token is not refreshed yet");
@@ -177,13 +174,14 @@ impl OAuthClient {
         }
     }
 
-    /// Reads the store. Another process may have renewed the credentials.
+    /// Another process may have renewed the credentials.
     pub(super) async fn load(&self) -> Result<(), OAuthError> {
         let text = self.options.store.load(&self.store_key()).await?;
         let mut state = self.state();
         state.is_loaded = true;
         let hash = text.as_ref().map(|text| sha256(text.expose_secret()));
-        // If the store has not changed, keep the credentials in memory: they are newer if the store is read-only.
+        // If the store has not changed, the credentials in memory are at least as new, and newer if the store is
+        // read-only.
         if hash == state.stored {
             return Ok(());
         }
@@ -233,13 +231,13 @@ impl OAuthClient {
         refused: Option<Arc<Credentials>>,
     ) -> Result<Option<Arc<Credentials>>, OAuthError> {
         if refused.is_some() && self.state().granted.is_some_and(|granted| granted.elapsed() < GIVE_UP) {
-            // The server has refused a new token. Another login would not change that.
+            // The server refused a fresh token, so another login would not help.
             return Ok(None);
         }
         let preferred = self.options.client.as_ref().and_then(|client| client.issuer.as_deref());
         let preferred = preferred.or(refused.as_ref().map(|credentials| credentials.issuer.as_str()));
         let found = self.discover(challenge, preferred).await?;
-        // A refresh token is sent only to its issuer.
+        // Only the issuer may receive the refresh token.
         let refused = refused.filter(|refused| refused.issuer == found.server.issuer);
         if let Some(refused) = &refused
             && let Some(renewed) = self.refresh(refused).await?
@@ -252,7 +250,6 @@ impl OAuthClient {
         self.grant(&found, scopes).await.map(Some)
     }
 
-    /// Requests more scopes, in addition to those that were requested before.
     async fn step_up(&self, challenge: Option<&AuthChallenge>) -> Result<Option<Arc<Credentials>>, OAuthError> {
         let Some(required) = challenge.and_then(AuthChallenge::scopes) else { return Ok(None) };
         let mut scopes: BTreeSet<String> = required.into_iter().collect();
@@ -278,21 +275,20 @@ impl OAuthClient {
         discover(&self.fetcher, &self.server_url, challenge, preferred, self.options.legacy_discovery).await
     }
 
-    /// Returns the scopes for a first login.
     fn initial_scopes(&self, challenge: Option<&AuthChallenge>, found: &Discovered) -> BTreeSet<String> {
         let configured = self.options.scopes.clone();
         let scopes = configured.or_else(|| challenge.and_then(AuthChallenge::scopes)).or_else(|| found.scopes.clone());
         let mut scopes: BTreeSet<String> = scopes.unwrap_or_default().into_iter().collect();
         let is_offered = found.server.scopes_supported.iter().flatten().any(|scope| scope == "offline_access");
         let is_interactive = matches!(self.options.grant, Grant::AuthorizationCode(_));
-        // If it were the only scope, it would replace the default scopes of the authorization server.
+        // As the only scope, it would replace the authorization server's default scopes.
         if is_offered && is_interactive && !scopes.is_empty() {
             scopes.insert("offline_access".to_owned());
         }
         scopes
     }
 
-    /// Makes these the current credentials. If they cannot be stored, they are still used.
+    /// Makes these the current credentials, even if they cannot be stored.
     pub(super) async fn store(&self, credentials: Credentials) -> Arc<Credentials> {
         let text = credentials.to_text();
         let credentials = Arc::new(credentials);
@@ -305,7 +301,7 @@ impl OAuthClient {
     }
 }
 
-/// Returns whether a request was sent with these credentials.
+/// Whether a request was sent with these credentials.
 fn is_sent(credentials: &Credentials, sent: Option<&HeaderValue>) -> bool {
     credentials.authorization().is_ok_and(|header| Some(&header) == sent)
 }
@@ -346,8 +342,8 @@ mod tests {
     fn requests_the_scopes_of_the_challenge_or_else_of_the_metadata() {
         let list = |text: &str| text.split_whitespace().map(ToOwned::to_owned).collect::<Vec<_>>();
         let interactive = || Grant::AuthorizationCode(Arc::new(crate::client::Loopback::new(|_| Ok(()))));
-        // The scopes of the options, of the challenge, of the resource's metadata and of the authorization server, and
-        // those that are requested.
+        // Scopes in the options, the challenge, the resource's metadata and the authorization server's metadata; then
+        // those to be requested.
         let table = [
             (None, None, None, None, ""),
             (None, None, Some("a b"), None, "a b"),

@@ -17,31 +17,31 @@ pub struct OAuthOptions {
     pub grant: Grant,
     /// The name that users see when they authorize the client.
     pub client_name: String,
-    /// The client, if it is registered with the authorization server. Default: `None`.
+    /// The client, if it is registered with the authorization server. Defaults to `None`.
     pub client: Option<RegisteredClient>,
-    /// The `https` URL of the client's client ID metadata document. It is used if the authorization server supports
-    /// such documents and no [`client`](Self::client) is set. Default: `None`.
+    /// The `https` URL of the client's client ID metadata document, for authorization servers that support such
+    /// documents. Ignored if [`client`](Self::client) is set. Defaults to `None`.
     pub client_metadata_url: Option<String>,
-    /// The scopes to request first. Default: those of the server's challenge, or else those of its metadata.
+    /// Which scopes to request first. Defaults to those in the server's challenge or, failing that, in its metadata.
     pub scopes: Option<Vec<String>>,
-    /// Whether to bind access tokens to a key (DPoP). A token that is not bound is then rejected. Default: `false`.
+    /// Whether to bind access tokens to a key (DPoP), and reject tokens that are not bound. Defaults to `false`.
     pub dpop: bool,
-    /// How often the client requests the same additional scopes after a response with `insufficient_scope`. Default: 1.
+    /// How many times the client requests the same additional scopes after `insufficient_scope`. Defaults to 1.
     pub max_step_ups: u32,
-    /// Whether to support servers of revision 2025-03-26, which have no protected resource metadata: the authorization
-    /// server is then at the server's origin, with or without metadata. Default: `true`.
+    /// Whether to support servers of 2025-03-26, which have no protected resource metadata: the authorization server is
+    /// then at the server's origin, with or without metadata. Defaults to `true`.
     pub legacy_discovery: bool,
-    /// The URLs that the client may request. Default: public addresses, and loopback addresses if the MCP server is on
-    /// the loopback interface.
+    /// Which URLs the client may request. Defaults to public addresses, plus loopback addresses if the MCP server
+    /// itself is on the loopback interface.
     pub network_policy: Option<NetworkPolicy>,
-    /// Stores credentials and registrations. Default: in memory.
+    /// Where credentials and registrations are kept. Defaults to memory.
     pub store: Arc<dyn CredentialStore>,
-    /// The user whose credentials are stored. Set it if a process acts for several users. Default: empty.
+    /// Whose credentials these are. Set it if a process acts for several users. Empty by default.
     pub user: String,
 }
 
 impl OAuthOptions {
-    /// Creates options with a grant and the name of the client.
+    /// Creates options with a grant and the client's name.
     pub fn new(client_name: impl Into<String>, grant: Grant) -> Self {
         Self {
             grant,

@@ -1,4 +1,4 @@
-//! Refreshes and revokes tokens, at the endpoints that are stored with them.
+//! Refreshes and revokes tokens, at the endpoints stored with them.
 
 use std::sync::Arc;
 
@@ -13,7 +13,7 @@ use super::registration::{self, Identification};
 use super::token::{TokenEndpoint, TokenResponse};
 
 impl OAuthClient {
-    /// Refreshes credentials. Returns `None` if the user must log in again.
+    /// Returns `None` if the user must log in again.
     pub(super) async fn refresh(&self, expiring: &Arc<Credentials>) -> Result<Option<Arc<Credentials>>, OAuthError> {
         let key = self.store_key();
         let lock = self.options.store.lock(&key).await;
@@ -42,7 +42,7 @@ impl OAuthClient {
             Ok(None) => Ok(None),
             Err(error) if is_refused(&error) => {
                 tracing::info!(error = &error as &dyn std::error::Error, "the tokens cannot be refreshed");
-                // Another process may have used the refresh token, and stored the next one.
+                // Another process may have used the refresh token and stored the next one.
                 self.load().await?;
                 let current = self.state().credentials.clone();
                 Ok(current.filter(|current| !current.has_same_token(&expiring)))
@@ -51,7 +51,7 @@ impl OAuthClient {
         }
     }
 
-    /// Requests new tokens. Returns `None` without a refresh token.
+    /// Returns `None` if there is no refresh token.
     async fn request_refresh(
         &self,
         credentials: &Credentials,
@@ -66,7 +66,7 @@ impl OAuthClient {
         self.token_endpoint(credentials, client).request(&params).await.map(Some)
     }
 
-    /// Revokes the tokens, if the authorization server supports it.
+    /// Does nothing if the authorization server does not support it.
     pub(super) async fn revoke(&self, credentials: &Credentials) -> Result<(), OAuthError> {
         let Some(client) = self.known_client(credentials).await? else { return Ok(()) };
         match self.request_revocation(credentials, &client).await {
@@ -88,8 +88,8 @@ impl OAuthClient {
         }
     }
 
-    /// Requests the issuer's metadata again after an endpoint has failed. Returns the credentials with the new
-    /// endpoints if these differ.
+    /// After an endpoint has failed, requests the issuer's metadata again. Returns credentials with the new endpoints
+    /// if these differ.
     async fn moved(&self, credentials: &Credentials, error: &OAuthError) -> Option<Credentials> {
         if !matches!(error, OAuthError::Endpoint { .. } | OAuthError::Fetch(_)) {
             return None;
@@ -101,7 +101,6 @@ impl OAuthClient {
         (!is_same).then_some(moved)
     }
 
-    /// Returns the token endpoint that issued these credentials.
     fn token_endpoint<'a>(&'a self, issued: &'a Credentials, client: &'a Identification) -> TokenEndpoint<'a> {
         TokenEndpoint {
             fetcher: &self.fetcher,
@@ -114,7 +113,7 @@ impl OAuthClient {
         }
     }
 
-    /// Returns the client to which credentials were issued, if it is still registered.
+    /// The client that the credentials were issued to, if it is still registered.
     async fn known_client(&self, credentials: &Credentials) -> Result<Option<Identification>, OAuthError> {
         let known = match registration::registered(&self.options, &credentials.issuer) {
             Ok(Some(configured)) => Some(configured),
@@ -126,7 +125,7 @@ impl OAuthClient {
     }
 }
 
-/// Returns whether another attempt to refresh the tokens would fail, too.
+/// Whether another attempt to refresh would fail, too.
 fn is_refused(error: &OAuthError) -> bool {
     match error {
         OAuthError::Token(_) => true,

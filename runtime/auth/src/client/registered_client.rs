@@ -8,8 +8,8 @@ use crate::jose::SigningKey;
 
 /// A client that is registered with an authorization server.
 ///
-/// A secret or a key belongs to one authorization server. A client with one has the issuer of that server, because the MCP
-/// server, which names the authorization server to use, may be malicious.
+/// A secret or key belongs to a single authorization server. The MCP server says which authorization server to use and
+/// may be malicious, so a client with a secret or key also names the issuer that may receive it.
 #[derive(Clone, Debug)]
 pub struct RegisteredClient {
     pub(super) id: String,
@@ -18,18 +18,18 @@ pub struct RegisteredClient {
 }
 
 impl RegisteredClient {
-    /// Creates a client without a secret. It is used with the authorization server that the MCP server names, unless
+    /// Creates a client without a secret. Works with whatever authorization server the MCP server names, unless
     /// [`of_issuer`](Self::of_issuer) is called.
     pub fn public(id: impl Into<String>) -> Self {
         Self { id: id.into(), authentication: ClientAuthentication::None, issuer: None }
     }
 
-    /// Creates a client with a secret, which only the authorization server of this issuer receives.
+    /// Creates a client with a secret, which only this issuer's authorization server receives.
     pub fn with_secret(issuer: impl Into<String>, id: impl Into<String>, secret: impl Into<SecretString>) -> Self {
         Self { authentication: ClientAuthentication::Secret(secret.into()), ..Self::public(id).of_issuer(issuer) }
     }
 
-    /// Creates a client that authenticates with a private key, only at the authorization server of this issuer.
+    /// Creates a client that authenticates with a private key, only at this issuer's authorization server.
     pub fn with_key(issuer: impl Into<String>, id: impl Into<String>, key: SigningKey) -> Self {
         Self {
             authentication: ClientAuthentication::PrivateKeyJwt(Arc::new(key)),
@@ -37,7 +37,7 @@ impl RegisteredClient {
         }
     }
 
-    /// Uses the client only with the authorization server of this issuer.
+    /// Restricts the client to this issuer's authorization server.
     #[must_use]
     pub fn of_issuer(mut self, issuer: impl Into<String>) -> Self {
         self.issuer = Some(issuer.into());
@@ -49,7 +49,7 @@ impl RegisteredClient {
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub enum ClientAuthentication {
-    /// The client does not authenticate: it is a public client.
+    /// Not at all: the client is public.
     None,
     /// With a secret: `client_secret_basic`, or `client_secret_post` if the server supports only that.
     Secret(SecretString),

@@ -12,12 +12,12 @@ use super::registered_client::ClientAuthentication;
 use crate::fetch::{Fetcher, is_local, seconds};
 use crate::store::{EntryKind, StoreKey};
 
-/// A client ID, and how the client authenticates at the token endpoint.
+/// A client ID, and how to authenticate with it at the token endpoint.
 #[derive(Clone, Debug)]
 pub(super) struct Identification {
     pub(super) id: String,
     pub(super) authentication: ClientAuthentication,
-    /// The method that the authorization server has registered. `None` if the client chooses by the metadata.
+    /// The registered method. `None` lets the client choose by the metadata.
     pub(super) method: Option<String>,
 }
 
@@ -27,7 +27,7 @@ impl Identification {
     }
 }
 
-/// Returns the client ID for an authorization server. Registers the client if necessary.
+/// The client ID for an authorization server. Registers the client if necessary.
 pub(super) async fn identify(
     fetcher: &Fetcher,
     options: &OAuthOptions,
@@ -56,7 +56,7 @@ pub(super) async fn identify(
     Ok(registered.into())
 }
 
-/// Returns the configured client.
+/// The configured client.
 ///
 /// Fails if it is registered with another authorization server.
 pub(super) fn registered(options: &OAuthOptions, issuer: &str) -> Result<Option<Identification>, OAuthError> {
@@ -73,7 +73,6 @@ pub(super) fn registered(options: &OAuthOptions, issuer: &str) -> Result<Option<
     }
 }
 
-/// Returns the stored registration.
 pub(super) async fn stored(options: &OAuthOptions, issuer: &str) -> Result<Option<Identification>, OAuthError> {
     Ok(load(options, &store_key(options, issuer)).await?.map(Into::into))
 }
@@ -83,18 +82,16 @@ async fn load(options: &OAuthOptions, key: &StoreKey) -> Result<Option<Registere
     Ok(stored.and_then(|text| serde_json::from_str(text.expose_secret()).ok()))
 }
 
-/// Deletes a registration that the authorization server no longer accepts.
+/// Call this when the authorization server no longer accepts the registration.
 pub(super) async fn forget(options: &OAuthOptions, issuer: &str) -> Result<(), OAuthError> {
     Ok(options.store.remove(&store_key(options, issuer)).await?)
 }
 
-/// Returns the key of a registration. It contains the issuer, so that one authorization server never receives the
-/// client ID of another.
+/// The key contains the issuer, so that no authorization server receives the client ID of another.
 fn store_key(options: &OAuthOptions, issuer: &str) -> StoreKey {
     StoreKey { kind: EntryKind::Registration, server: issuer.to_owned(), user: options.user.clone() }
 }
 
-/// Registers the client and returns the response.
 async fn register(
     fetcher: &Fetcher,
     options: &OAuthOptions,
@@ -123,8 +120,7 @@ async fn register(
     Err(OAuthError::Registration { redirect_uri: redirect_uri.to_owned(), error })
 }
 
-/// Returns the method to register with: the first that both sides support. A client on the user's machine cannot keep a
-/// secret, so `none` comes first.
+/// The first method that both sides support. Clients on the user's machine cannot keep a secret, so `none` comes first.
 fn preferred_method(found: &Discovered) -> &'static str {
     let supported = found.server.token_endpoint_auth_methods_supported.as_deref();
     let Some(supported) = supported else { return "client_secret_basic" };
@@ -132,7 +128,6 @@ fn preferred_method(found: &Discovered) -> &'static str {
     ours.into_iter().find(|method| supported.iter().any(|known| known == method)).unwrap_or("none")
 }
 
-/// Reads the error of a response.
 pub(super) fn error_response(body: &SecretString) -> Option<ErrorResponse> {
     #[derive(Deserialize)]
     struct Body {
@@ -144,7 +139,7 @@ pub(super) fn error_response(body: &SecretString) -> Option<ErrorResponse> {
     (!body.error.is_empty()).then(|| ErrorResponse::new(&body.error, body.error_description.as_str()))
 }
 
-/// A registration. The authorization server and the store use the same format.
+/// The same format from the authorization server and in the store.
 #[derive(Deserialize)]
 struct Registered {
     client_id: String,
@@ -152,7 +147,7 @@ struct Registered {
     client_secret: Option<String>,
     #[serde(default)]
     token_endpoint_auth_method: Option<String>,
-    /// When the secret expires. 0 or `None` means never.
+    /// 0 or `None` means never.
     #[serde(default, deserialize_with = "seconds")]
     client_secret_expires_at: Option<u64>,
     #[serde(default)]
@@ -160,8 +155,7 @@ struct Registered {
 }
 
 impl Registered {
-    /// Returns whether the registration is valid and covers a redirect URI. The port of a loopback URI may differ
-    /// (RFC 8252).
+    /// Whether the registration is valid and covers the redirect URI. The port of a loopback URI may differ (RFC 8252).
     fn fits(&self, redirect_uri: &str) -> bool {
         let is_current = self.client_secret_expires_at.is_none_or(|at| at == 0 || at > crate::util::now());
         let without_port = |uri: &str| {

@@ -21,10 +21,10 @@ use crate::fetch::{Fetcher, Reply, scope, seconds, shown};
 use crate::jose::JoseError;
 use crate::util::{now, random_text};
 
-/// The lifetime of client assertions, in seconds.
+/// Lifetime of client assertions in seconds.
 const ASSERTION_LIFETIME: u64 = 60;
 
-/// The nonces that servers have provided for DPoP proofs, by origin.
+/// Nonces for DPoP proofs, by the origin of the server that provided them.
 #[derive(Debug, Default)]
 pub(super) struct Nonces(Mutex<HashMap<String, String>>);
 
@@ -34,7 +34,7 @@ impl Nonces {
         nonces.get(&url.origin().ascii_serialization()).cloned()
     }
 
-    /// Stores the nonce of a response. Returns `false` if it has none.
+    /// Stores a response's nonce. Returns `false` if there is none.
     pub(super) fn read(&self, url: &Url, headers: &HeaderMap) -> bool {
         let Some(nonce) = headers.get(DPOP_NONCE).and_then(|nonce| nonce.to_str().ok()) else { return false };
         let mut nonces = self.0.lock().unwrap_or_else(PoisonError::into_inner);
@@ -43,7 +43,6 @@ impl Nonces {
     }
 }
 
-/// A token endpoint, and the client that uses it.
 pub(super) struct TokenEndpoint<'a> {
     pub(super) fetcher: &'a Fetcher,
     pub(super) url: &'a Url,
@@ -55,7 +54,6 @@ pub(super) struct TokenEndpoint<'a> {
     pub(super) nonces: &'a Nonces,
 }
 
-/// A response of the token endpoint.
 #[derive(Deserialize)]
 pub(super) struct TokenResponse {
     #[serde(deserialize_with = "secret")]
@@ -80,19 +78,17 @@ fn optional_secret<'de, D: serde::Deserializer<'de>>(deserializer: D) -> Result<
 }
 
 impl TokenEndpoint<'_> {
-    /// Requests a token.
     pub(super) async fn request(&self, params: &[(&str, &str)]) -> Result<TokenResponse, OAuthError> {
         let reply = self.send(params).await?;
         Ok(crate::fetch::json(self.url, &reply.body)?)
     }
 
-    /// Revokes a token, at the revocation endpoint instead of the token endpoint (RFC 7009). An unknown token is not an
-    /// error.
+    /// Revokes a token. `url` is then the revocation endpoint (RFC 7009). Revoking an unknown token is no error.
     pub(super) async fn revoke(&self, token: &SecretString, kind: &str) -> Result<(), OAuthError> {
         self.send(&[("token", token.expose_secret()), ("token_type_hint", kind)]).await.map(drop)
     }
 
-    /// Sends a request. If the server requires a nonce in the DPoP proof, repeats the request once with it.
+    /// If the server requires a nonce in the DPoP proof, repeats the request once with it.
     async fn send(&self, params: &[(&str, &str)]) -> Result<Reply, OAuthError> {
         let reply = self.send_once(params).await?;
         let has_nonce = self.nonces.read(self.url, &reply.headers) && self.dpop.is_some();
@@ -111,7 +107,7 @@ impl TokenEndpoint<'_> {
         Ok(self.fetcher.post_form(self.url, headers, &form).await?)
     }
 
-    /// Returns the error of a response. GitHub, among others, sends errors with a successful status.
+    /// Fails if the response is an error. GitHub, among others, sends errors with a successful status.
     fn check(&self, reply: Reply) -> Result<Reply, OAuthError> {
         let status = reply.status;
         let is_temporary = status.is_server_error() || status == StatusCode::TOO_MANY_REQUESTS;
@@ -133,7 +129,6 @@ impl TokenEndpoint<'_> {
         Ok((headers, form.finish().into()))
     }
 
-    /// Adds the client ID and the client's authentication to a request.
     fn authenticate(&self, form: &mut Serializer<'_, String>, headers: &mut HeaderMap) -> Result<(), OAuthError> {
         let id = self.client.id.as_str();
         match &self.client.authentication {
@@ -161,7 +156,7 @@ impl TokenEndpoint<'_> {
         Ok(())
     }
 
-    /// Returns whether the secret is sent in the form. The default is the `Authorization` header.
+    /// Whether to send the secret in the form rather than in the `Authorization` header.
     fn uses_post(&self) -> bool {
         let is_supported =
             |method: &str| self.methods.is_some_and(|methods| methods.iter().any(|known| known == method));

@@ -1,4 +1,4 @@
-//! The trait of user agents, with which users log in.
+//! The trait of user agents, through which users log in.
 
 use std::fmt;
 use std::time::Duration;
@@ -10,7 +10,7 @@ use url::Url;
 use super::error::OAuthError;
 use crate::fetch::shown;
 
-/// Sends a user to the authorization server, and receives the authorization response.
+/// Sends a user to the authorization server, and receives the response.
 pub trait UserAgent: Send + Sync + 'static {
     /// Prepares a login, for example by listening on a port for the response.
     ///
@@ -19,7 +19,7 @@ pub trait UserAgent: Send + Sync + 'static {
     /// Returns an error if the login cannot be prepared.
     fn prepare(&self) -> BoxFuture<'_, Result<Box<dyn PendingLogin>, BoxError>>;
 
-    /// Returns how long a login waits for the user. Connecting takes that much longer. Default: five minutes.
+    /// Returns how long a login waits for the user. Connecting may take that much longer. Defaults to five minutes.
     fn timeout(&self) -> Duration {
         Duration::from_secs(300)
     }
@@ -27,13 +27,13 @@ pub trait UserAgent: Send + Sync + 'static {
 
 /// A prepared login.
 pub trait PendingLogin: Send {
-    /// Returns the redirect URI, to which the authorization server sends the user back.
+    /// Returns the redirect URI, where the authorization server sends the user back to.
     fn redirect_uri(&self) -> String;
 
-    /// Sends the user to the URL of the request and returns the URL to which the user was redirected, with its query.
+    /// Sends the user to the request's URL, and returns the URL that the user was redirected to, including its query.
     ///
-    /// If anyone else can send a response, as to a port of the user's machine, call [`AuthorizationRequest::check`] and
-    /// ignore responses that do not pass, so that a forged one does not end the login.
+    /// If others can send responses, too, for example to a local port, ignore those that fail
+    /// [`AuthorizationRequest::check`], so that a forged one does not end the login.
     ///
     /// # Errors
     ///
@@ -41,34 +41,35 @@ pub trait PendingLogin: Send {
     fn log_in(self: Box<Self>, request: AuthorizationRequest) -> BoxFuture<'static, Result<Url, BoxError>>;
 }
 
-/// An authorization request, to which a user agent obtains the response.
+/// An authorization request, whose response a user agent obtains.
 #[derive(Clone)]
 pub struct AuthorizationRequest {
     pub(super) url: Url,
     pub(super) state: String,
     pub(super) issuer: String,
-    /// Whether the authorization server sends `iss` in each response.
+    /// Whether the authorization server sends `iss` in every response.
     pub(super) requires_issuer: bool,
 }
 
 impl AuthorizationRequest {
-    /// Creates the request with this URL, `state` and issuer, for tests of user agents.
+    /// Creates a request with this URL, `state` and issuer, to test user agents.
     pub fn new(url: Url, state: impl Into<String>, issuer: impl Into<String>) -> Self {
         Self { url, state: state.into(), issuer: issuer.into(), requires_issuer: false }
     }
 
-    /// Returns the URL to which the user is sent.
+    /// Returns the URL to send the user to.
     #[must_use]
     pub fn url(&self) -> &Url {
         &self.url
     }
 
-    /// Checks that a response is for this request and from its authorization server. The user may still have refused.
+    /// Checks that a response belongs to this request and comes from its authorization server. The user may still have
+    /// refused.
     ///
     /// # Errors
     ///
-    /// Returns [`OAuthError::AuthorizationResponse`] if `state` or `iss` differs, or a parameter occurs twice. Nothing in
-    /// such a response can be trusted.
+    /// Returns [`OAuthError::AuthorizationResponse`] if `state` or `iss` differs, or if a parameter occurs twice.
+    /// Nothing in such a response can be trusted.
     pub fn check(&self, response: &Url) -> Result<(), OAuthError> {
         let invalid = OAuthError::AuthorizationResponse;
         let value = |name| parameter(response, name);
@@ -93,7 +94,7 @@ impl fmt::Debug for AuthorizationRequest {
     }
 }
 
-/// Returns a parameter of a response. Fails if it occurs twice.
+/// Fails if the parameter occurs twice.
 pub(super) fn parameter(response: &Url, name: &str) -> Result<Option<String>, OAuthError> {
     let mut values = response.query_pairs().filter(|(found, _)| found == name);
     let value = values.next().map(|(_, value)| value.into_owned());

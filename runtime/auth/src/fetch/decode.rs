@@ -1,4 +1,4 @@
-//! Decodes JSON documents of OAuth, and the members that real providers send in other types than the specifications say.
+//! Decodes OAuth's JSON documents, including members whose types real providers get wrong.
 
 use std::fmt;
 
@@ -10,11 +10,10 @@ use url::Url;
 
 use super::error::{FetchError, shown};
 
-/// Decodes a body. The error names the member, what was expected, and the type that was found, but no values, which may
-/// be secrets.
+/// The error names the member, what was expected and the type found, but no values, which may be secret.
 pub(crate) fn json<T: DeserializeOwned>(url: &Url, body: &SecretString) -> Result<T, FetchError> {
     const NO_OBJECT: &str = "it is not a JSON object";
-    // serde would read the members of an array in order.
+    // serde would accept an array and read its elements in order.
     if body.expose_secret().trim_ascii_start().starts_with('[') {
         return Err(FetchError::Json { url: shown(url), why: NO_OBJECT.to_owned() });
     }
@@ -28,7 +27,7 @@ pub(crate) fn json<T: DeserializeOwned>(url: &Url, body: &SecretString) -> Resul
         Err(error) => (error.path().to_string(), error.into_inner()),
     };
     let (url, text) = (shown(url), error.to_string());
-    // Text of the response can only stand before the last `, expected `, so it is not shown.
+    // Only the text before the last `, expected ` can come from the response, so it is not shown.
     let (found, expected) = text.rsplit_once(", expected ").unwrap_or((&text, "a valid value"));
     let expected = expected.split(" at line ").next().unwrap_or_default();
     let named = |prefix: &str| Some(text.strip_prefix(prefix)?.split('`').next().unwrap_or_default().to_owned());
@@ -55,7 +54,6 @@ pub(crate) fn json<T: DeserializeOwned>(url: &Url, body: &SecretString) -> Resul
     Err(FetchError::Member { url, member: path, why })
 }
 
-/// Returns the type of the value that an error of serde is about.
 fn found_type(error: &str) -> &'static str {
     let found = error.strip_prefix("invalid type: ").map(|found| found.split([' ', ',']).next().unwrap_or_default());
     match found {
@@ -69,7 +67,7 @@ fn found_type(error: &str) -> &'static str {
     }
 }
 
-/// Reads a number of seconds. Microsoft and NetSuite, among others, send it as text.
+/// Reads a number of seconds. Microsoft and NetSuite, among others, send text.
 #[cfg(feature = "client")]
 pub(crate) fn seconds<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<u64>, D::Error> {
     deserializer.deserialize_any(Seconds)
@@ -108,13 +106,13 @@ impl Visitor<'_> for Seconds {
     }
 }
 
-/// Reads scopes as text with spaces. Twitch, among others, sends an array.
+/// Reads scopes separated by spaces. Twitch, among others, sends an array.
 #[cfg(feature = "client")]
 pub(crate) fn scope<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<String>, D::Error> {
     Ok(scopes(deserializer)?.map(|scopes| scopes.join(" ")))
 }
 
-/// Reads a list of scopes. Some servers send it as text with spaces, as in other messages.
+/// Reads a list of scopes. Some servers send text separated by spaces, as elsewhere in OAuth.
 pub(crate) fn scopes<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Vec<String>>, D::Error> {
     deserializer.deserialize_any(Scopes)
 }
@@ -145,14 +143,14 @@ impl<'de> Visitor<'de> for Scopes {
     }
 }
 
-/// Reads the URL of an endpoint. An empty string is an absent endpoint.
+/// An empty string means that there is no endpoint.
 pub(crate) fn endpoint<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Url>, D::Error> {
     let text: Option<String> = serde::Deserialize::deserialize(deserializer)?;
     let text = text.filter(|text| !text.is_empty());
     text.map(|text| text.parse().map_err(|_| D::Error::invalid_value(de::Unexpected::Str(&text), &"a URL"))).transpose()
 }
 
-/// Reads an array of strings. `null` is an empty one.
+/// `null` means an empty array.
 pub(crate) fn strings<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<String>, D::Error> {
     let strings: Option<Vec<String>> = serde::Deserialize::deserialize(deserializer)?;
     Ok(strings.unwrap_or_default())

@@ -5,11 +5,11 @@ use url::Url;
 
 use super::policy::PolicyError;
 
-/// An error of a request.
+/// Why a request failed.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum FetchError {
-    /// The policy does not allow the URL.
+    /// The policy forbids the URL.
     #[error("{url} is not requested: {source}")]
     Refused {
         /// The URL, without its query.
@@ -31,7 +31,7 @@ pub enum FetchError {
         /// The URL, without its query.
         url: String,
     },
-    /// The server responded with an error or redirected too often.
+    /// The server responded with an error, or redirected too many times.
     #[error("{url} responded with {status}")]
     Status {
         /// The URL, without its query.
@@ -44,7 +44,7 @@ pub enum FetchError {
     Json {
         /// The URL, without its query.
         url: String,
-        /// The problem, without values of the response.
+        /// What is wrong, without values from the response.
         why: String,
     },
     /// The response lacks a required member.
@@ -62,14 +62,14 @@ pub enum FetchError {
         url: String,
         /// The path of the member.
         member: String,
-        /// What was expected and which type was found, without values of the response.
+        /// What was expected and which type was found, without values from the response.
         why: String,
     },
 }
 
 #[cfg(any(feature = "client", feature = "server"))]
 impl FetchError {
-    /// Returns whether the document does not exist. Some servers respond with a page instead of 404.
+    /// Whether the document does not exist. Some servers respond with a page instead of 404.
     pub(super) fn is_absent(&self) -> bool {
         match self {
             Self::Status { status, .. } => status.is_client_error(),
@@ -79,7 +79,7 @@ impl FetchError {
     }
 }
 
-/// Returns a URL without its query, which may contain secrets.
+/// Removes the query, which may contain secrets.
 pub(crate) fn shown(url: &Url) -> String {
     let mut url = url.clone();
     url.set_query(None);

@@ -1,4 +1,4 @@
-//! Sends requests within limits of size and time.
+//! Sends requests within limits on size and time.
 
 use std::fmt;
 use std::time::Duration;
@@ -14,10 +14,10 @@ use super::error::{FetchError, shown};
 use super::policy::NetworkPolicy;
 use super::resolver::PolicyResolver;
 
-/// The maximum size of a response, in bytes.
+/// Maximum size of a response in bytes.
 const LONGEST: usize = 512 << 10;
 
-/// The maximum number of redirects of a GET request. POST requests are not redirected.
+/// How many redirects a GET request follows. POST requests follow none.
 const MAX_REDIRECTS: usize = 3;
 
 /// Requests metadata and tokens, within a [`NetworkPolicy`].
@@ -40,14 +40,14 @@ pub struct Reply {
 }
 
 impl Fetcher {
-    /// Creates a fetcher. It uses no proxy, because a proxy would resolve names without the policy.
+    /// Creates a fetcher. It uses no proxy, which would resolve names regardless of the policy.
     ///
     /// # Errors
     ///
     /// Returns an error if the system's certificates cannot be loaded.
     pub fn new(policy: NetworkPolicy) -> Result<Self, reqwest::Error> {
         if rustls::crypto::CryptoProvider::get_default().is_none() {
-            // Fails if another thread has just installed a provider, which is fine.
+            // Fails if another thread has just installed a provider.
             let _ = rustls::crypto::ring::default_provider().install_default();
         }
         let client = reqwest::Client::builder()
@@ -60,9 +60,9 @@ impl Fetcher {
         Ok(Self { client, policy })
     }
 
-    /// Creates a fetcher with a configured client, such as one with a proxy or with other certificates.
+    /// Creates a fetcher with your own client, for example with a proxy or other certificates.
     ///
-    /// The client must not follow redirects. The policy is applied to URLs, but not to the addresses that the client
+    /// The client must not follow redirects. The policy applies to URLs, but not to the addresses that the client
     /// resolves names to.
     #[must_use]
     pub fn with_client(client: reqwest::Client, policy: NetworkPolicy) -> Self {
@@ -100,8 +100,8 @@ impl Fetcher {
         Err(FetchError::Status { url: shown(&url), status: StatusCode::LOOP_DETECTED })
     }
 
-    /// Requests the URLs in order, and returns the first valid document. If there is none, returns the error of the first
-    /// document that is not valid.
+    /// Requests the URLs in order until there is a valid document. Otherwise returns the first invalid document's
+    /// error, or `None` if there is no document.
     #[cfg(any(feature = "client", feature = "server"))]
     pub(crate) async fn get_first<T: DeserializeOwned>(&self, urls: Vec<Url>) -> Result<Option<T>, FetchError> {
         let mut invalid = None;

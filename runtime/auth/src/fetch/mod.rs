@@ -1,8 +1,8 @@
 //! HTTP requests for metadata and tokens.
 //!
 //! The URLs come from servers that may be malicious. `policy` decides which URLs and addresses may be requested,
-//! `resolver` applies it to the addresses of host names, and `fetcher` sends requests within limits of size and time.
-//! `decode` reads the responses, and `error` says why there is none.
+//! `resolver` applies that to host names, and `fetcher` sends requests within limits on size and time. `decode` reads
+//! responses, and `error` says what went wrong.
 
 mod decode;
 mod error;

@@ -1,25 +1,25 @@
-//! The policy for requested URLs and addresses.
+//! Which URLs and addresses may be requested.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
 use url::{Host, Url};
 
-/// Determines which URLs and addresses may be requested. Protects against server-side request forgery: a malicious
-/// server must not make this process send requests to machines that only this process can reach.
+/// Which URLs and addresses may be requested. Protects against server-side request forgery: a malicious server must not
+/// make this process send requests to machines that only this process can reach.
 ///
-/// URLs must be `https`, except on the loopback interface. The default allows only public addresses.
+/// URLs must be `https`, except on the loopback interface. By default, only public addresses are allowed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, derive_setters::Setters)]
 #[setters(prefix = "with_")]
 #[non_exhaustive]
 pub struct NetworkPolicy {
-    /// Whether `localhost`, `127.0.0.0/8` and `::1` may be requested. A client allows it if the MCP server itself is on
-    /// the loopback interface.
+    /// Whether to allow `localhost`, `127.0.0.0/8` and `::1`. Clients do so if the MCP server itself is on the loopback
+    /// interface.
     pub loopback: bool,
-    /// Whether private, link-local and other special addresses may be requested.
+    /// Whether to allow private, link-local and other special addresses.
     pub private: bool,
 }
 
-/// The reason why a URL or an address may not be requested.
+/// Why a URL or an address may not be requested.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum PolicyError {
@@ -44,11 +44,11 @@ impl NetworkPolicy {
         Self { loopback: is_local(url), private: false }
     }
 
-    /// Checks a URL. The addresses of its host are checked when they are resolved.
+    /// Checks a URL. Its host's addresses are checked when they are resolved.
     ///
     /// # Errors
     ///
-    /// Returns an error if the URL may not be requested.
+    /// Fails if the URL may not be requested.
     pub fn check(self, url: &Url) -> Result<(), PolicyError> {
         let host = url.host().ok_or(PolicyError::Form)?;
         if !url.username().is_empty() || url.password().is_some() || url.fragment().is_some() {
@@ -67,8 +67,8 @@ impl NetworkPolicy {
         }
     }
 
-    /// Checks an address. `is_local` is set if the URL itself names the loopback interface. A public name that resolves
-    /// to the loopback interface is refused, even if loopback is allowed.
+    /// Checks an address. `is_local` tells whether the URL itself names the loopback interface: a public name that
+    /// resolves to it is refused, even if loopback is allowed.
     pub(super) fn check_address(self, address: IpAddr, is_local: bool) -> Result<(), PolicyError> {
         let address = address.to_canonical();
         if address.is_loopback() {
@@ -82,7 +82,7 @@ impl NetworkPolicy {
     }
 }
 
-/// Returns whether a URL names the loopback interface.
+/// Whether the URL itself names the loopback interface.
 pub(crate) fn is_local(url: &Url) -> bool {
     match url.host() {
         Some(Host::Domain(name)) => is_local_name(name),
@@ -92,7 +92,7 @@ pub(crate) fn is_local(url: &Url) -> bool {
     }
 }
 
-/// Returns whether a name is reserved for the loopback interface (RFC 6761).
+/// Whether the name is reserved for the loopback interface (RFC 6761).
 pub(super) fn is_local_name(name: &str) -> bool {
     let name = name.trim_end_matches('.');
     name.eq_ignore_ascii_case("localhost") || name.to_ascii_lowercase().ends_with(".localhost")

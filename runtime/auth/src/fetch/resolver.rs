@@ -1,4 +1,4 @@
-//! Resolves host names to allowed addresses only, so that a name cannot lead to an internal machine.
+//! Resolves host names only to allowed addresses, so that a name cannot lead to an internal machine.
 
 use std::net::SocketAddr;
 
@@ -6,7 +6,7 @@ use reqwest::dns::{Addrs, Name, Resolve, Resolving};
 
 use super::policy::{NetworkPolicy, PolicyError, is_local_name};
 
-/// Resolves names with the system's resolver, and omits addresses that the policy does not allow.
+/// Uses the system's resolver, and drops addresses that the policy forbids.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct PolicyResolver(pub(super) NetworkPolicy);
 

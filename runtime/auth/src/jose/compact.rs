@@ -8,7 +8,7 @@ use serde::de::DeserializeOwned;
 use super::error::JoseError;
 use super::jwk::{Algorithm, Jwk};
 
-/// A compact JSON Web Signature whose signature is not verified yet.
+/// A compact JSON Web Signature that is not verified yet.
 #[derive(Debug)]
 pub struct Jws<'t> {
     /// The protected header.
@@ -18,10 +18,10 @@ pub struct Jws<'t> {
     signature: Vec<u8>,
 }
 
-/// The members of a protected header that are used. A header with `crit` is rejected.
+/// The members of a protected header that we use. A header with `crit` is rejected.
 #[derive(Clone, Debug, Deserialize)]
 pub struct Header {
-    /// The name of the algorithm, which may be unsupported.
+    /// The algorithm's name, possibly an unsupported one.
     pub alg: String,
     /// The ID of the key.
     #[serde(default)]
@@ -36,7 +36,7 @@ pub struct Header {
     crit: Option<serde_json::Value>,
 }
 
-/// The maximum length of a token. Servers accept about this many bytes of headers.
+/// Maximum length of a token in bytes, roughly what servers accept in headers.
 const LONGEST: usize = 32 << 10;
 
 impl<'t> Jws<'t> {
@@ -44,8 +44,7 @@ impl<'t> Jws<'t> {
     ///
     /// # Errors
     ///
-    /// Returns an error if the text is longer than 32 KiB or not a compact signature, or if its header is invalid or
-    /// has `crit`.
+    /// Fails if the text is longer than 32 KiB or not a compact signature, or if its header is invalid or has `crit`.
     pub fn parse(text: &'t str) -> Result<Self, JoseError> {
         if text.len() > LONGEST {
             return Err(JoseError::Malformed("it is longer than 32 KiB"));
@@ -74,7 +73,7 @@ impl<'t> Jws<'t> {
     ///
     /// # Errors
     ///
-    /// Returns an error if the algorithm is not supported or does not fit the key, or if the signature does not match.
+    /// Fails if the algorithm is unsupported or does not fit the key, or if the signature does not match.
     pub fn verify(&self, key: &Jwk) -> Result<(), JoseError> {
         key.verify(self.algorithm()?, self.signed.as_bytes(), &self.signature)
     }
@@ -83,7 +82,7 @@ impl<'t> Jws<'t> {
     ///
     /// # Errors
     ///
-    /// Returns an error if the payload is not a JSON object of this type.
+    /// Fails if the payload is not a JSON object of this type.
     pub fn payload<T: DeserializeOwned>(&self) -> Result<T, JoseError> {
         serde_json::from_slice(&self.payload).map_err(|_| JoseError::Malformed("its claims are not valid"))
     }

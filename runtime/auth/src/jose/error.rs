@@ -1,6 +1,6 @@
 //! The error of signatures and keys.
 
-/// The reason why a signature or a key is rejected.
+/// Why a signature or a key is rejected.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum JoseError {
@@ -10,7 +10,7 @@ pub enum JoseError {
     /// The algorithm is not supported.
     #[error("the algorithm `{0}` is not supported")]
     Algorithm(String),
-    /// The key does not fit the algorithm or its declared use.
+    /// The key does not fit the algorithm, or is meant for another use.
     #[error("the key is not suitable: {0}")]
     Key(&'static str),
     /// The signature does not match.

@@ -1,4 +1,4 @@
-//! JSON Web Keys (RFC 7517): public keys that verify signatures.
+//! JSON Web Keys (RFC 7517): public keys for verifying signatures.
 
 use std::fmt;
 use std::str::FromStr;
@@ -105,7 +105,6 @@ pub struct Jwk {
 }
 
 impl Jwk {
-    /// Creates the public key of a P-256 key pair from its uncompressed point.
     pub(super) fn p256(point: &[u8]) -> Result<Self, JoseError> {
         let [4, coordinates @ ..] = point else { return Err(JoseError::Key("its point is compressed")) };
         let (x, y) = coordinates.split_at(coordinates.len() / 2);
@@ -113,11 +112,11 @@ impl Jwk {
         Ok(Self { kty: "EC".to_owned(), crv: Some("P-256".to_owned()), x: encode(x), y: encode(y), ..Self::default() })
     }
 
-    /// Parses a key that a sender included in a token.
+    /// Parses a key that the sender of a token included.
     ///
     /// # Errors
     ///
-    /// Returns an error if the key is invalid, or if it contains private or symmetric key material.
+    /// Fails if the key is invalid, or contains private or symmetric key material.
     pub fn from_untrusted(value: &Value) -> Result<Self, JoseError> {
         if ["d", "p", "q", "dp", "dq", "qi", "oth", "k"].iter().any(|name| value.get(name).is_some()) {
             return Err(JoseError::Key("it contains private key material"));
@@ -150,11 +149,11 @@ impl Jwk {
     ///
     /// # Errors
     ///
-    /// Returns an error if the type of the key is not supported, or if the key lacks a required member.
+    /// Fails if the key's type is not supported, or if it lacks a required member.
     pub fn thumbprint(&self) -> Result<String, JoseError> {
         let missing = || JoseError::Key("it lacks a required member");
         let text = |member: &Option<String>| member.clone().ok_or_else(missing);
-        // The members are sorted here because `preserve_order`, a feature of serde_json, would keep this order.
+        // Sorted by hand, because serde_json's feature `preserve_order` would keep this order.
         let required = match self.kty.as_str() {
             "EC" => json!({ "crv": text(&self.crv)?, "kty": "EC", "x": text(&self.x)?, "y": text(&self.y)? }),
             "OKP" => json!({ "crv": text(&self.crv)?, "kty": "OKP", "x": text(&self.x)? }),
@@ -164,7 +163,6 @@ impl Jwk {
         Ok(URL_SAFE_NO_PAD.encode(digest(&SHA256, required.to_string().as_bytes())))
     }
 
-    /// Verifies a signature.
     pub(super) fn verify(&self, algorithm: Algorithm, message: &[u8], signature: &[u8]) -> Result<(), JoseError> {
         if !self.supports(algorithm) {
             return Err(JoseError::Key("it is not for this algorithm"));
@@ -217,7 +215,7 @@ fn decode(member: &Option<String>) -> Result<Vec<u8>, JoseError> {
     URL_SAFE_NO_PAD.decode(text).map_err(|_| JoseError::Key("a member is not base64url"))
 }
 
-/// A set of public keys that an issuer publishes. Invalid and unsupported keys are omitted.
+/// An issuer's published keys, except invalid and unsupported ones.
 #[derive(Clone, Debug, Default)]
 pub struct JwkSet {
     /// The keys.

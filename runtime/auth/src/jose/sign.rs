@@ -1,4 +1,4 @@
-//! Private keys, which create signatures.
+//! Private keys for creating signatures.
 
 use std::fmt;
 
@@ -19,7 +19,7 @@ pub struct SigningKey {
     key: PrivateKey,
     /// The key ID in the header of signatures.
     kid: Option<String>,
-    /// The PKCS #8 document, as base64.
+    /// PKCS #8 as base64.
     #[cfg(feature = "client")]
     pkcs8: SecretString,
 }
@@ -42,12 +42,12 @@ impl SigningKey {
         Self::from_der(document.as_ref(), Algorithm::Es256)
     }
 
-    /// Parses a private key in PEM format (`-----BEGIN PRIVATE KEY-----`), for any of the algorithms.
+    /// Parses a private key in PEM format (`-----BEGIN PRIVATE KEY-----`) for any of the algorithms.
     ///
     /// # Errors
     ///
-    /// Returns an error if the text is not a PKCS #8 private key that fits the algorithm. Convert keys in other formats
-    /// with `openssl pkcs8 -topk8 -nocrypt`.
+    /// Fails if the text is not a PKCS #8 private key that fits the algorithm. Convert keys in other formats with
+    /// `openssl pkcs8 -topk8 -nocrypt`.
     pub fn from_pem(pem: &str, algorithm: Algorithm) -> Result<Self, JoseError> {
         let wrong = || {
             JoseError::Key("it is not PEM of a PKCS #8 private key; convert it with `openssl pkcs8 -topk8 -nocrypt`")
@@ -93,7 +93,7 @@ impl SigningKey {
     ///
     /// # Errors
     ///
-    /// Returns an error if the key is for another algorithm.
+    /// Fails if the key is for another algorithm.
     pub fn public_key(&self) -> Result<Jwk, JoseError> {
         match (&self.key, self.algorithm) {
             (PrivateKey::Ecdsa(key), Algorithm::Es256) => Jwk::p256(key.public_key().as_ref()),
@@ -101,20 +101,20 @@ impl SigningKey {
         }
     }
 
-    /// Returns the PKCS #8 document as base64, to store the key.
+    /// The key as PKCS #8 in base64, for the store.
     #[cfg(feature = "client")]
     pub(crate) fn to_base64(&self) -> &SecretString {
         &self.pkcs8
     }
 
-    /// Decodes an ES256 key that [`to_base64`](Self::to_base64) returned.
+    /// Decodes an ES256 key from the output of [`to_base64`](Self::to_base64).
     #[cfg(feature = "client")]
     pub(crate) fn from_base64(text: &SecretString) -> Result<Self, JoseError> {
         let der = STANDARD.decode(text.expose_secret()).map_err(|_| JoseError::Key("it is not base64"))?;
         Self::from_der(&der, Algorithm::Es256)
     }
 
-    /// Signs claims and returns the compact JSON Web Signature. Adds `alg`, and `kid` if there is one, to the header.
+    /// Signs claims and returns a compact JSON Web Signature. Adds `alg`, and `kid` if it is set, to the header.
     ///
     /// # Errors
     ///

@@ -11,33 +11,32 @@ use super::nonce::{DpopNonces, NonceStatus};
 use crate::jose::{Algorithm, Jwk, Jws};
 use crate::util::{now, sha256, sha256_bytes};
 
-/// The maximum difference between the time of a proof and the server's time, in seconds.
+/// How far a proof's time may differ from the server's, in seconds.
 const WINDOW: u64 = 60;
 
-/// How long a proof must be remembered, in seconds: it may be from the future.
+/// How long a proof must be remembered, in seconds. It may come from the future.
 const LIFETIME: u64 = 2 * WINDOW + 1;
 
-/// The algorithms of proofs that are accepted.
 pub(super) const ALGORITHMS: [Algorithm; 5] =
     [Algorithm::Es256, Algorithm::Es384, Algorithm::EdDsa, Algorithm::Rs256, Algorithm::Ps256];
 
-/// Checks proofs, and remembers them so that each is accepted once.
+/// Checks proofs, and remembers them so that each is accepted only once.
 #[derive(Debug, Default)]
 pub(super) struct ProofChecker {
     limits: ProofLimits,
     used: Mutex<UsedProofs>,
 }
 
-/// The maximum numbers of proofs that are remembered for each [`LIFETIME`].
+/// How many proofs to remember per [`LIFETIME`].
 #[derive(Clone, Copy, Debug)]
 pub(super) struct ProofLimits {
-    /// Of one key, so that one client does not take the memory of all.
+    /// Limit per key, so that no client uses up everyone's memory.
     pub(super) per_key: usize,
-    /// Of one key, in the space that is reserved for keys with few proofs. Many busy keys leave it free.
+    /// Limit per key in the space reserved for keys with few proofs, which busy keys cannot use up.
     pub(super) reserved_per_key: usize,
-    /// Of all keys, in the reserved space.
+    /// Limit for all keys in the reserved space.
     pub(super) reserved: usize,
-    /// Of all keys, in the other space.
+    /// Limit for all keys in the common space.
     pub(super) total: usize,
 }
 
@@ -47,7 +46,7 @@ impl Default for ProofLimits {
     }
 }
 
-/// The proofs of two periods of [`LIFETIME`], so that all old ones can be dropped at once.
+/// Proofs of the last two periods of [`LIFETIME`], so that old ones can be dropped all at once.
 #[derive(Debug, Default)]
 struct UsedProofs {
     current: Period,
@@ -58,11 +57,10 @@ struct UsedProofs {
 
 #[derive(Debug, Default)]
 struct Period {
-    /// The hashes of the thumbprints and IDs of accepted proofs.
+    /// Hashes of thumbprint and ID.
     proofs: HashSet<[u8; 32]>,
-    /// The number of proofs by the hash of their thumbprint.
+    /// Proofs per key, by the hash of its thumbprint.
     keys: HashMap<[u8; 32], usize>,
-    /// The number of proofs in the reserved space.
     reserved: usize,
 }
 
@@ -78,16 +76,13 @@ struct Claims {
     nonce: Option<String>,
 }
 
-/// The reason why a proof is rejected.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum ProofError {
-    /// The proof is not valid.
     Invalid(&'static str),
-    /// The proof has no current nonce.
     Nonce,
-    /// The proof cannot be remembered until some seconds have passed.
+    /// The proof cannot be remembered for some seconds.
     TooMany {
-        /// The number of seconds.
+        /// How long to wait, in seconds.
         retry_after: u64,
     },
 }
@@ -98,14 +93,14 @@ impl From<&'static str> for ProofError {
     }
 }
 
-/// The request and the token that a proof must match.
+/// What a proof must match.
 pub(super) struct Expected<'a> {
     pub(super) method: &'a str,
     pub(super) url: &'a Url,
     pub(super) token: &'a SecretString,
     /// The thumbprint of the key that the token is bound to.
     pub(super) thumbprint: &'a str,
-    /// The nonces that the proof must contain one of.
+    /// The proof must contain one of these nonces.
     pub(super) nonces: Option<&'a DpopNonces>,
 }
 
@@ -115,7 +110,7 @@ impl ProofChecker {
         Self { limits, used: Mutex::default() }
     }
 
-    /// Checks a proof. Returns whether the client should use a new nonce, or the reason why the proof is rejected.
+    /// Returns whether the client should use a new nonce.
     pub(super) fn check(&self, proof: &str, expected: &Expected<'_>) -> Result<bool, ProofError> {
         let jws = Jws::parse(proof).map_err(|_| "the proof is not a JSON Web Token")?;
         if jws.header.typ.as_deref() != Some("dpop+jwt") {
@@ -141,7 +136,6 @@ impl ProofChecker {
         Ok(nonce == Some(NonceStatus::Old))
     }
 
-    /// Records a proof. Fails if it was used before.
     fn use_once(&self, thumbprint: &str, jti: &str, now: u64) -> Result<(), ProofError> {
         let (key, proof) = (sha256_bytes(thumbprint), sha256_bytes(&format!("{thumbprint} {jti}")));
         let mut used = self.used.lock().unwrap_or_else(PoisonError::into_inner);
@@ -169,7 +163,7 @@ impl UsedProofs {
 }
 
 impl Period {
-    /// Inserts a proof. Returns `false` if the key or all keys have reached their limits.
+    /// Returns `false` if the key, or all keys together, have reached their limits.
     fn insert(&mut self, key: [u8; 32], proof: [u8; 32], limits: &ProofLimits) -> bool {
         let count = self.keys.get(&key).copied().unwrap_or_default();
         let is_reserved = count < limits.reserved_per_key && self.reserved < limits.reserved;
@@ -210,7 +204,7 @@ mod tests {
 
     const LIMITS: ProofLimits = ProofLimits { per_key: 5, reserved_per_key: 2, reserved: 6, total: 8 };
 
-    /// Uses a number of proofs of a key. Returns how many are accepted.
+    /// Returns how many of these proofs are accepted.
     fn accepted(checker: &ProofChecker, key: &str, proofs: std::ops::Range<usize>, now: u64) -> usize {
         let results = proofs.map(|jti| checker.use_once(key, &jti.to_string(), now));
         results
@@ -226,7 +220,7 @@ mod tests {
         let checker = ProofChecker::with_limits(LIMITS);
         assert_eq!(accepted(&checker, "mallory", 0..100, 1000), 5);
         assert_eq!(accepted(&checker, "alice", 0..5, 1000), 5);
-        // With further keys, a client takes the common space, but not all that is reserved for keys with few proofs.
+        // With more keys, a client can take the common space, but not all that is reserved for keys with few proofs.
         assert_eq!(accepted(&checker, "mallory-2", 0..100, 1000), 4);
         assert_eq!(accepted(&checker, "bob", 0..1, 1000), 0, "the reserved space is taken by three keys");
         let checker = ProofChecker::with_limits(ProofLimits { reserved: 100, ..LIMITS });

@@ -1,4 +1,4 @@
-//! The identity in a verified access token.
+//! The identity from a verified access token.
 
 use std::collections::BTreeSet;
 use std::fmt;
@@ -8,30 +8,30 @@ use mcpgen_sdk::Context;
 use mcpgen_sdk::transport::Principal;
 use serde_json::{Map, Value};
 
-/// The identity in a verified access token. It does not contain the token.
+/// The identity from a verified access token, without the token itself.
 ///
-/// The [layer](super::ProtectedResource) attaches it to each request. Handlers get it with [`Identity::of`].
+/// The [layer](super::ProtectedResource) attaches it to each request. Handlers read it with [`Identity::of`].
 #[derive(Clone)]
 #[non_exhaustive]
 pub struct Identity {
-    /// The issuer of the token.
+    /// The token's issuer.
     pub issuer: String,
-    /// The user, or the client if it acts on its own behalf. Unique for the issuer.
+    /// The user or, if it acts on its own behalf, the client. Unique for the issuer.
     pub subject: String,
     /// The client that the token was issued to.
     pub client_id: Option<String>,
-    /// The scopes of the token.
+    /// The token's scopes.
     pub scopes: BTreeSet<String>,
     /// When the token expires, in seconds since 1970.
     pub expires_at: Option<u64>,
-    /// The thumbprint of the DPoP key that the token is bound to.
+    /// The thumbprint of the DPoP key that the token is bound to, if any.
     pub thumbprint: Option<String>,
-    /// All claims of the token.
+    /// All of the token's claims.
     pub claims: Map<String, Value>,
 }
 
 impl Identity {
-    /// Creates an identity without scopes and other claims.
+    /// Creates an identity without scopes or other claims.
     pub fn new(issuer: impl Into<String>, subject: impl Into<String>) -> Self {
         Self {
             issuer: issuer.into(),
@@ -44,8 +44,8 @@ impl Identity {
         }
     }
 
-    /// Creates an identity from the claims of a token (RFC 9068, RFC 7662). Returns `None` if the token has no subject
-    /// and no client ID.
+    /// Creates an identity from a token's claims (RFC 9068, RFC 7662). `None` if the token has neither a subject nor a
+    /// client ID.
     pub(super) fn from_claims(issuer: String, claims: Map<String, Value>) -> Option<Self> {
         let text = |name: &str| claims.get(name)?.as_str().map(ToOwned::to_owned);
         let client_id = text("client_id").or_else(|| text("azp"));
@@ -62,21 +62,21 @@ impl Identity {
         self
     }
 
-    /// Returns the identity of a request, if the layer has verified one.
+    /// Returns a request's identity, if the layer verified one.
     #[must_use]
     pub fn of(context: &Context) -> Option<&Self> {
         context.extensions().get::<Parts>()?.extensions.get()
     }
 
-    /// Returns the name that sessions, request state and rate limits belong to: the issuer and the subject.
+    /// Returns the owner of sessions, request state and rate limits: the issuer and the subject.
     #[must_use]
     pub fn principal(&self) -> Principal {
-        // An issuer is a URL, which contains no space, so different pairs have different names.
+        // An issuer is a URL without spaces, so different pairs get different names.
         Principal::new(format!("{} {}", self.issuer.replace(' ', "%20"), self.subject))
     }
 }
 
-/// Returns the scopes in `scope`, or in `scp`, which some issuers use. The claim is a string or a list.
+/// Reads the claim `scope`, or `scp` as with some issuers. It is a string or a list.
 fn scopes(claims: &Map<String, Value>) -> BTreeSet<String> {
     let claim = claims.get("scope").or_else(|| claims.get("scp"));
     let words = |text: &Value| text.as_str().unwrap_or_default().split(' ').map(ToOwned::to_owned).collect::<Vec<_>>();

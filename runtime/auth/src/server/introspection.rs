@@ -23,12 +23,11 @@ use crate::fetch::{Fetcher, NetworkPolicy};
 use crate::metadata::issuer_url;
 use crate::util::{now, sha256};
 
-/// The maximum number of cached tokens.
 const MAX_CACHED: usize = 10_000;
 
-/// Verifies tokens by introspection: requests the status of a token from the authorization server.
+/// Verifies tokens by introspection: asks the authorization server about each token.
 ///
-/// The response must have the server's URL in `aud`, unless [`any_audience`](Self::any_audience) is set. Valid tokens
+/// The response must name the server's URL in `aud`, unless [`any_audience`](Self::any_audience) is set. Valid tokens
 /// are cached for a short time, during which a revoked token is still accepted.
 pub struct IntrospectionVerifier {
     endpoint: Url,
@@ -42,8 +41,8 @@ pub struct IntrospectionVerifier {
 }
 
 impl IntrospectionVerifier {
-    /// Creates a verifier. `client_id` and `secret` are those of the MCP server at the authorization server, and
-    /// `audience` is the URL of the MCP server.
+    /// Creates a verifier. The MCP server authenticates at the authorization server with `client_id` and `secret`.
+    /// `audience` is the MCP server's URL.
     ///
     /// # Errors
     ///
@@ -76,15 +75,15 @@ impl IntrospectionVerifier {
         })
     }
 
-    /// Accepts responses without `aud`. Use it only if the authorization server introspects no tokens of other
-    /// resources for this server.
+    /// Accepts responses without `aud`. Use this only if the authorization server does not introspect other resources'
+    /// tokens for this server.
     #[must_use]
     pub fn any_audience(mut self) -> Self {
         self.checks_audience = false;
         self
     }
 
-    /// Sets how long a valid token is cached. Default: 15 seconds.
+    /// Sets how long a valid token is cached. Defaults to 15 seconds.
     #[must_use]
     pub fn cache_lifetime(mut self, lifetime: Duration) -> Self {
         self.lifetime = lifetime;

@@ -1,4 +1,4 @@
-//! The public keys of an issuer, cached.
+//! Caches an issuer's public keys.
 
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
@@ -11,27 +11,23 @@ use crate::fetch::{FetchError, Fetcher};
 use crate::jose::{Algorithm, Jwk, JwkSet};
 use crate::metadata::{AuthorizationServerMetadata, authorization_server_urls};
 
-/// How long keys are cached.
 const LIFETIME: Duration = Duration::from_secs(600);
 
-/// The minimum time between two requests. Limits the requests that clients cause with unknown key IDs.
+/// The shortest time between two requests, which clients can provoke with unknown key IDs.
 const MIN_INTERVAL: Duration = Duration::from_secs(30);
 
-/// The maximum number of keys that are tried for a token without a key ID.
+/// How many keys to try for a token without a key ID.
 const MAX_TRIED: usize = 8;
 
-/// The source of the keys.
 #[derive(Clone, Debug)]
 pub(super) enum KeySource {
-    /// These keys, which do not change.
+    /// These keys never change.
     Fixed(Arc<JwkSet>),
-    /// The key set at this URL.
     Url(Url),
-    /// The key set in the metadata of the issuer.
+    /// The key set named in the issuer's metadata.
     Issuer(String),
 }
 
-/// The public keys of an issuer.
 #[derive(Debug)]
 pub(super) struct KeyCache {
     source: KeySource,
@@ -53,8 +49,7 @@ impl KeyCache {
         Self { source, fetcher, state: Mutex::default(), fetching: tokio::sync::Mutex::default() }
     }
 
-    /// Returns the keys that may have signed a token. Requests the keys if the cached ones are old or do not have this
-    /// key ID.
+    /// Returns the keys that may have signed a token. Requests them if the cached ones are old or lack this key ID.
     pub(super) async fn find(&self, kid: Option<&str>, algorithm: Algorithm) -> Result<Vec<Jwk>, TokenError> {
         if let KeySource::Fixed(keys) = &self.source {
             return Ok(select(keys, kid, algorithm));
@@ -84,7 +79,6 @@ impl KeyCache {
         Ok(select(&keys, kid, algorithm))
     }
 
-    /// Returns keys from the cache if it is fresh and has suitable keys.
     fn cached(&self, kid: Option<&str>, algorithm: Algorithm) -> Option<Vec<Jwk>> {
         let state = self.state();
         let is_fresh = state.fetched.is_some_and(|fetched| fetched.elapsed() < LIFETIME);
@@ -100,7 +94,7 @@ impl KeyCache {
         Ok(keys)
     }
 
-    /// Returns the URL of the key set. Requests the issuer's metadata if necessary.
+    /// The URL of the key set, from the issuer's metadata if necessary.
     async fn url(&self) -> Result<Url, FetchError> {
         let issuer = match &self.source {
             KeySource::Url(url) => return Ok(url.clone()),
@@ -123,7 +117,7 @@ impl KeyCache {
     }
 }
 
-/// Returns the key with this ID. Returns all keys for the algorithm if there is no ID.
+/// The key with this ID or, without an ID, all keys for the algorithm.
 fn select(keys: &JwkSet, kid: Option<&str>, algorithm: Algorithm) -> Vec<Jwk> {
     let suitable = keys.keys.iter().filter(|key| key.supports(algorithm));
     suitable.filter(|key| kid.is_none() || key.kid() == kid).take(MAX_TRIED).cloned().collect()

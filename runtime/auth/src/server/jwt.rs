@@ -15,10 +15,10 @@ use crate::jose::{Algorithm, JwkSet, Jws};
 use crate::metadata::issuer_url;
 use crate::util::now;
 
-/// Verifies access tokens that are JSON Web Tokens of one issuer.
+/// Verifies an issuer's access tokens that are JSON Web Tokens.
 ///
-/// A token must be signed by a key of the issuer with an allowed algorithm, and have the claims `iss`, `aud` and `exp`.
-/// Keys are cached for ten minutes. An unknown key ID causes a request for new keys, at most every 30 seconds.
+/// A token must be signed with one of the issuer's keys and an allowed algorithm, and have the claims `iss`, `aud` and
+/// `exp`. Keys are cached for ten minutes. An unknown key ID causes a request for new keys, at most every 30 seconds.
 #[derive(Debug)]
 pub struct JwtVerifier {
     issuer: String,
@@ -29,12 +29,12 @@ pub struct JwtVerifier {
     keys: KeyCache,
 }
 
-/// The types of access tokens in RFC 9068. Other issuers use `JWT`, or no type.
+/// Types of access tokens in RFC 9068. Other issuers use `JWT`, or no type.
 const ACCESS_TOKEN_TYPES: [&str; 2] = ["at+jwt", "application/at+jwt"];
 
 impl JwtVerifier {
-    /// Creates a verifier for tokens of this issuer. The audience is the URL of the MCP server. The verifier requests
-    /// the issuer's keys from the URL in its metadata.
+    /// Creates a verifier for this issuer's tokens. `audience` is the MCP server's URL. The keys come from the URL in
+    /// the issuer's metadata.
     ///
     /// # Errors
     ///
@@ -57,7 +57,7 @@ impl JwtVerifier {
         })
     }
 
-    /// Requests the keys at this URL, for issuers without metadata.
+    /// Takes the keys from this URL, for issuers without metadata.
     ///
     /// # Errors
     ///
@@ -68,7 +68,7 @@ impl JwtVerifier {
         Ok(self)
     }
 
-    /// Uses these keys instead of requesting them.
+    /// Uses these keys instead of requesting any.
     ///
     /// # Errors
     ///
@@ -85,22 +85,22 @@ impl JwtVerifier {
         self
     }
 
-    /// Sets the allowed algorithms. Default: ES256, ES384, EdDSA, RS256 and PS256.
+    /// Sets the allowed algorithms. Defaults to ES256, ES384, EdDSA, RS256 and PS256.
     #[must_use]
     pub fn algorithms(mut self, algorithms: impl Into<Vec<Algorithm>>) -> Self {
         self.algorithms = algorithms.into();
         self
     }
 
-    /// Sets the maximum difference between the clocks of issuer and server. Default: 30 seconds.
+    /// Sets how far the clocks of issuer and server may differ. Defaults to 30 seconds.
     #[must_use]
     pub fn leeway(mut self, leeway: Duration) -> Self {
         self.leeway = leeway.as_secs();
         self
     }
 
-    /// Accepts only tokens of type `at+jwt`, which issuers that follow RFC 9068 set. Otherwise tokens of type `JWT` and
-    /// without a type are accepted too.
+    /// Accepts only tokens of type `at+jwt`, which issuers that follow RFC 9068 set. By default, tokens of type `JWT`
+    /// or without a type are accepted, too.
     #[must_use]
     pub fn require_type(mut self) -> Self {
         self.requires_type = true;
@@ -159,7 +159,7 @@ impl JwtVerifier {
     }
 }
 
-/// Returns a time claim in whole seconds. It may have a fraction.
+/// A time claim in whole seconds, without its fraction.
 fn time(claim: Option<&Value>) -> Option<u64> {
     let claim = claim?;
     #[expect(
@@ -171,7 +171,7 @@ fn time(claim: Option<&Value>) -> Option<u64> {
     claim.as_u64().or_else(|| claim.as_f64().filter(|seconds| *seconds >= 0.0).map(truncate))
 }
 
-/// Returns whether `aud`, a string or a list, names one of these audiences.
+/// Whether `aud`, a string or a list, names one of these audiences.
 pub(super) fn has_audience(claim: Option<&Value>, audiences: &[String]) -> bool {
     let is_ours = |value: &Value| value.as_str().is_some_and(|value| audiences.iter().any(|ours| ours == value));
     match claim {

@@ -32,11 +32,11 @@
 //!
 //! # Files
 //!
-//! * `resource` is the layer and the metadata. `options` and `scopes` are its settings.
-//! * `verifier` is the trait of token verifiers: `jwt`, with the issuer's keys from `jwks`, and `introspection`. Their
-//!   result is an `identity`.
-//! * `dpop` checks proofs, and `nonce` their nonces. `operation` reads the operation of a request. `refusal` creates
-//!   error responses.
+//! * `resource` is the layer and the metadata, with the settings in `options` and `scopes`.
+//! * `verifier` is the trait of token verifiers, implemented by `jwt`, which gets the issuer's keys from `jwks`, and by
+//!   `introspection`. A verified token yields an `identity`.
+//! * `dpop` checks proofs, and `nonce` their nonces. `operation` finds out what a request does. `refusal` creates error
+//!   responses.
 
 mod dpop;
 mod identity;

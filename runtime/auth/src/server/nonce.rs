@@ -13,35 +13,33 @@ use secrecy::{ExposeSecret, SecretString};
 use crate::jose::JoseError;
 use crate::util::now;
 
-/// The header with which the server provides a nonce for the next proof.
 pub(super) const DPOP_NONCE: HeaderName = HeaderName::from_static("dpop-nonce");
 
-/// The minimum length of a secret, in bytes.
+/// Minimum length of a secret in bytes.
 const MIN_SECRET: usize = 32;
 
-/// Nonces that a server requires in DPoP proofs. Without nonces, a client can create proofs for later use.
+/// Nonces that a server requires in DPoP proofs. Without them, a client could create proofs for later use.
 ///
-/// A nonce is a signature of the time, so the server does not store nonces.
+/// A nonce is a signature of the time, so the server need not store any.
 #[derive(Clone)]
 pub struct DpopNonces {
     key: hmac::Key,
-    /// How long a nonce is provided, in seconds. It is accepted for one more period.
+    /// How long a nonce is handed out, in seconds. It is accepted for one more period.
     period: u64,
 }
 
-/// The result of checking the nonce of a proof.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum NonceStatus {
     /// The nonce is current.
     Current,
-    /// The nonce is accepted, but the client should use a new one.
+    /// The nonce is accepted, but the client should switch to a new one.
     Old,
-    /// The nonce is missing, too old, or not one of this server.
+    /// The nonce is missing, too old, or not from this server.
     Invalid,
 }
 
 impl DpopNonces {
-    /// Creates nonces with a random key. Other processes do not accept them.
+    /// Creates nonces with a random key, which other processes do not accept.
     ///
     /// # Errors
     ///
@@ -51,12 +49,12 @@ impl DpopNonces {
         Ok(Self::new(key))
     }
 
-    /// Creates nonces with a secret. Processes with the same secret and lifetime accept each other's nonces. Use it
-    /// behind a load balancer.
+    /// Creates nonces with a secret. Behind a load balancer, give all processes the same secret and lifetime, so that
+    /// they accept each other's nonces.
     ///
     /// # Errors
     ///
-    /// Returns an error if the secret is shorter than 32 bytes.
+    /// Fails if the secret is shorter than 32 bytes.
     pub fn from_secret(secret: &SecretString) -> Result<Self, JoseError> {
         let secret = secret.expose_secret().as_bytes();
         match secret.len() >= MIN_SECRET {
@@ -69,20 +67,18 @@ impl DpopNonces {
         Self { key, period: 150 }
     }
 
-    /// Sets the maximum lifetime of a nonce, at least 2 seconds. A client receives a new nonce after half of it. Default:
-    /// 5 minutes.
+    /// Sets how long a nonce is valid at most, at least 2 seconds. Clients get a new one after half of that. Defaults
+    /// to 5 minutes.
     #[must_use]
     pub fn lifetime(mut self, lifetime: Duration) -> Self {
         self.period = (lifetime.as_secs() / 2).max(1);
         self
     }
 
-    /// Returns the current nonce as a header value.
     pub(super) fn header(&self) -> Option<HeaderValue> {
         HeaderValue::from_str(&self.nonce(now() / self.period)).ok()
     }
 
-    /// Checks the nonce of a proof.
     pub(super) fn check(&self, nonce: Option<&str>) -> NonceStatus {
         self.check_at(nonce, now())
     }
@@ -91,7 +87,7 @@ impl DpopNonces {
         let tag = nonce.and_then(|nonce| URL_SAFE_NO_PAD.decode(nonce).ok()).unwrap_or_default();
         let current = now / self.period;
         let is_of = |period: u64| hmac::verify(&self.key, &message(period), &tag).is_ok();
-        // The clock of another process may be ahead.
+        // Another process's clock may be ahead.
         if is_of(current) || is_of(current + 1) {
             NonceStatus::Current
         } else if is_of(current.saturating_sub(1)) {
@@ -101,19 +97,18 @@ impl DpopNonces {
         }
     }
 
-    /// Returns the nonce of the previous period.
+    /// The previous period's nonce.
     #[cfg(all(test, feature = "client"))]
     pub(super) fn old(&self) -> String {
         self.nonce(now() / self.period - 1)
     }
 
-    /// Returns the nonce of a period.
     fn nonce(&self, period: u64) -> String {
         URL_SAFE_NO_PAD.encode(hmac::sign(&self.key, &message(period)))
     }
 }
 
-/// Returns the signed message: the purpose, because the secret may have other uses, and the period.
+/// What is signed: the period, and the purpose, because the secret may have other uses.
 fn message(period: u64) -> Vec<u8> {
     [b"mcpgen DPoP nonce ".as_slice(), &period.to_be_bytes()].concat()
 }
@@ -131,7 +126,7 @@ mod tests {
     #[test]
     fn nonces_are_valid_for_their_lifetime() {
         let nonces = DpopNonces::generate().expect("a key").lifetime(Duration::from_secs(20));
-        // The nonce is provided from 1000 to 1009.
+        // The nonce is handed out from 1000 to 1009.
         let nonce = nonces.nonce(100);
         for (now, expected) in [
             (980, NonceStatus::Invalid),

@@ -1,4 +1,4 @@
-//! Reads the operation of a request, which determines the scopes that it needs.
+//! Finds out what a request does, and so which scopes it needs.
 
 use std::fmt;
 
@@ -7,12 +7,9 @@ use serde::de::{Error, SeqAccess, Visitor};
 use serde::{Deserialize, Deserializer};
 use serde_json::value::RawValue;
 
-/// A JSON-RPC request or notification in an HTTP request.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Operation {
-    /// The method, such as `tools/call`.
     pub(super) method: String,
-    /// The name of the tool or prompt, or the URI of the resource.
     pub(super) subject: Option<String>,
 }
 
@@ -24,7 +21,7 @@ struct Message<'a> {
     params: Option<Params<'a>>,
 }
 
-/// The members keep their text, because a tree of values would take many times its memory.
+/// The members stay text, because a tree of values would take many times its memory.
 #[derive(Deserialize)]
 struct Params<'a> {
     #[serde(borrow, default)]
@@ -33,7 +30,7 @@ struct Params<'a> {
     uri: Option<&'a RawValue>,
 }
 
-/// Returns the operations of a message or batch. Fails if the body is not JSON-RPC, or if a relevant member occurs
+/// Returns the operations in a message or batch. Fails if the body is not JSON-RPC, or if a relevant member occurs
 /// twice.
 pub(super) fn operations(body: &[u8]) -> Result<Vec<Operation>, serde_json::Error> {
     let messages = match Frame::is_batch(body) {
@@ -48,7 +45,7 @@ pub(super) fn operations(body: &[u8]) -> Result<Vec<Operation>, serde_json::Erro
     Ok(messages.into_iter().filter_map(operation).collect())
 }
 
-/// A batch of at most [`MOST_IN_BATCH`] messages. The endpoint rejects longer ones, so the rest is not read.
+/// A batch of at most [`MOST_IN_BATCH`] messages. The rest is not read, because the endpoint rejects longer ones.
 struct Batch<'a>(Vec<Message<'a>>);
 
 impl<'de> Deserialize<'de> for Batch<'de> {
@@ -85,7 +82,7 @@ mod tests {
     #[test]
     fn reads_the_operations_of_messages() {
         let long = |count| format!("[{}]", vec![r#"{"method":"a"}"#; count].join(","));
-        // The body, and each method with its subject; `None` for an error.
+        // The body, and each method with its target; `None` for an error.
         type Row = (&'static str, Option<&'static [(&'static str, Option<&'static str>)]>);
         let table: &[Row] = &[
             (r#"{"method":"tools/call","params":{"name":"a","uri":"b"}}"#, Some(&[("tools/call", Some("a"))])),

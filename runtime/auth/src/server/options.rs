@@ -8,19 +8,20 @@ use super::scopes::ScopePolicy;
 #[setters(prefix = "with_")]
 #[non_exhaustive]
 pub struct ResourceOptions {
-    /// The URL at which clients reach the MCP server. It is the audience of access tokens.
+    /// The URL at which clients reach the MCP server. Access tokens must name it as their audience.
     pub resource: String,
-    /// The issuers of access tokens.
+    /// The issuers whose access tokens are accepted.
     pub authorization_servers: Vec<String>,
-    /// The scopes in the metadata. List only those for basic use. Default: those that every request needs.
+    /// Scopes listed in the metadata, which should only be those for basic use. Defaults to those that every request
+    /// needs.
     pub scopes_supported: Option<Vec<String>>,
-    /// The scopes that requests need. Default: none.
+    /// Which scopes requests need. None by default.
     pub scopes: ScopePolicy,
-    /// Whether access tokens may or must be bound to a DPoP key. Default: [`DpopPolicy::Allowed`].
+    /// Whether access tokens may or must be bound to a DPoP key. Defaults to [`DpopPolicy::Allowed`].
     pub dpop: DpopPolicy,
-    /// The nonces that DPoP proofs must contain. Default: `None`, which accepts proofs without nonces.
+    /// Nonces that DPoP proofs must contain. `None`, the default, accepts proofs without nonces.
     pub dpop_nonces: Option<DpopNonces>,
-    /// The name of the server for users.
+    /// The server's name for users.
     pub name: Option<String>,
 }
 
@@ -28,15 +29,15 @@ pub struct ResourceOptions {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum DpopPolicy {
-    /// Tokens that are bound to a key need a proof. Other tokens need none.
+    /// Tokens bound to a key need a proof, others do not.
     #[default]
     Allowed,
-    /// Tokens that are not bound to a key are rejected.
+    /// Tokens not bound to a key are rejected.
     Required,
 }
 
 impl ResourceOptions {
-    /// Creates options for the MCP server at this URL, with tokens of this issuer.
+    /// Creates options for the MCP server at this URL, with this issuer's tokens.
     pub fn new(resource: impl Into<String>, authorization_server: impl Into<String>) -> Self {
         Self {
             resource: resource.into(),

@@ -12,31 +12,23 @@ use super::nonce::{DPOP_NONCE, DpopNonces};
 use super::options::{DpopPolicy, ResourceOptions};
 use crate::challenge::AuthChallenge;
 
-/// The reason why a request is refused.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Refusal {
-    /// The request has no token.
     NoToken,
-    /// The token is not valid.
     InvalidToken(&'static str),
-    /// The DPoP proof is not valid.
     InvalidProof(&'static str),
-    /// The DPoP proof has no current nonce.
     NoNonce,
-    /// The token lacks scopes. Contains all required scopes.
+    /// The token lacks scopes. Contains all the required ones.
     InsufficientScope(BTreeSet<String>),
-    /// The request itself is not valid.
     InvalidRequest(&'static str),
-    /// Tokens cannot be verified now.
     Unavailable,
-    /// The DPoP proof cannot be remembered now. Contains the number of seconds after which it can.
+    /// The DPoP proof cannot be remembered for this many seconds.
     TooManyProofs(u64),
-    /// The service has handled a body without [`BodyCheck`](mcpgen_sdk::http::server::BodyCheck).
+    /// The service handled a body without its [`BodyCheck`](mcpgen_sdk::http::server::BodyCheck).
     Unchecked,
 }
 
 impl Refusal {
-    /// Creates the response.
     pub(super) fn respond(self, options: &ResourceOptions, metadata_url: &str) -> Response<Bytes> {
         let (status, error, description) = match &self {
             Self::NoToken => (StatusCode::UNAUTHORIZED, None, "an access token is required"),
@@ -74,7 +66,7 @@ impl Refusal {
         if status.is_server_error() {
             return response;
         }
-        // Without a token, too: the first request with one then needs no other attempt.
+        // Even without a token, so that the first request with one succeeds right away.
         if let Some(nonce) = options.dpop_nonces.as_ref().and_then(DpopNonces::header) {
             headers.insert(DPOP_NONCE, nonce);
         }
@@ -102,7 +94,6 @@ impl Refusal {
     }
 }
 
-/// Returns the schemes of the challenges.
 fn schemes(refusal: &Refusal, policy: DpopPolicy) -> &'static [&'static str] {
     match (refusal, policy) {
         (Refusal::InvalidProof(_) | Refusal::NoNonce, _) | (_, DpopPolicy::Required) => &["DPoP"],

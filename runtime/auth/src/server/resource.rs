@@ -26,18 +26,17 @@ use super::refusal::Refusal;
 use super::verifier::{TokenError, TokenVerifier};
 use crate::metadata::{ProtectedResourceMetadata, issuer_url, protected_resource_urls};
 
-/// The header of proofs.
 const DPOP: &str = "dpop";
 
 /// An MCP server that accepts only requests with access tokens. Clones share all state.
 ///
-/// As a [`Layer`] around an endpoint, it refuses other requests before their bodies are read. It passes on accepted
-/// requests with an [`Identity`] and a [`Principal`](mcpgen_sdk::transport::Principal) in their extensions, and
-/// without the token, so that handlers cannot send it elsewhere. [`metadata_service`](Self::metadata_service) serves
-/// the metadata with which clients find the authorization server.
+/// As a [`Layer`] around an endpoint, it refuses other requests before their bodies are read. Accepted ones are passed
+/// on with an [`Identity`] and a [`Principal`](mcpgen_sdk::transport::Principal) in their extensions, and without the
+/// token, so that handlers cannot send it elsewhere. [`metadata_service`](Self::metadata_service) serves the metadata,
+/// from which clients learn the authorization server.
 ///
-/// If scopes depend on the operation, the endpoint checks them once it has read the body, within its own limits. Another
-/// service must do the same with [`BodyCheck`]; otherwise it cannot read request bodies. Layers that read bodies belong
+/// If scopes depend on the operation, the endpoint checks them once it has read the body, within its own limits. Any
+/// other service must do the same with [`BodyCheck`], or it cannot read request bodies. Put layers that read bodies
 /// outside this one.
 #[derive(Clone)]
 pub struct ProtectedResource(Arc<Shared>);
@@ -51,7 +50,7 @@ struct Shared {
     proofs: ProofChecker,
 }
 
-/// An error of creating a [`ProtectedResource`].
+/// Why a [`ProtectedResource`] could not be created.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum ResourceError {
@@ -73,7 +72,7 @@ impl ProtectedResource {
     ///
     /// # Errors
     ///
-    /// Returns an error if the resource or an authorization server is not a valid URL, or if there is no authorization server.
+    /// Fails if the resource or an authorization server is not a valid URL, or if there is no authorization server.
     pub fn new(options: ResourceOptions, verifier: impl TokenVerifier) -> Result<Self, ResourceError> {
         let wrong = || ResourceError::Url(options.resource.clone());
         let url: Url = options.resource.parse().map_err(|_| wrong())?;
@@ -92,7 +91,7 @@ impl ProtectedResource {
         Ok(Self(Arc::new(Shared { url, metadata_url, metadata, options, verifier, proofs })))
     }
 
-    /// Returns the paths of the metadata. Serve [`metadata_service`](Self::metadata_service) at each of them.
+    /// Returns the paths of the metadata. Serve [`metadata_service`](Self::metadata_service) at each.
     #[must_use]
     pub fn metadata_paths(&self) -> Vec<String> {
         protected_resource_urls(&self.0.url).iter().map(|url| url.path().to_owned()).collect()
@@ -120,7 +119,8 @@ fn metadata(options: &ResourceOptions) -> ProtectedResourceMetadata {
 }
 
 impl Shared {
-    /// Verifies the token of a request. Returns the identity, and the nonce for the next proof if it is a new one.
+    /// Verifies a request's token. Returns the identity, and a nonce if the client should use a new one in its next
+    /// proof.
     async fn verify(&self, parts: &Parts) -> Result<(Identity, Option<HeaderValue>), Refusal> {
         let (scheme, token) = token(parts)?;
         let identity = self.verifier.verify(&token).await.map_err(|error| match error {
@@ -136,8 +136,8 @@ impl Shared {
         Ok((identity, nonces.and_then(DpopNonces::header)))
     }
 
-    /// Checks that a bound token is sent with a proof, and an unbound token without one. Returns whether the client
-    /// should use a new nonce.
+    /// A bound token needs a proof, and an unbound one must not have one. Returns whether the client should use a new
+    /// nonce.
     fn check_binding(
         &self,
         parts: &Parts,
@@ -182,13 +182,12 @@ impl Shared {
         refusal.respond(&self.options, &self.metadata_url)
     }
 
-    /// Checks the scopes of the operations in a body.
     fn check_operations(&self, identity: &Identity, body: &[u8]) -> Result<(), Refusal> {
         let operations = operations(body).map_err(|_| Refusal::InvalidRequest("the body is not a JSON-RPC message"))?;
         self.check_scopes(identity, self.options.scopes.required(&operations))
     }
 
-    /// Checks that a token has these scopes. Logs the refusal, because the client usually requests more scopes then.
+    /// Logs a refusal, because the client usually requests more scopes next.
     fn check_scopes(&self, identity: &Identity, required: BTreeSet<String>) -> Result<(), Refusal> {
         if self.options.scopes.is_sufficient(&identity.scopes, &required) {
             return Ok(());
@@ -199,14 +198,13 @@ impl Shared {
     }
 }
 
-/// The scheme of an `Authorization` header.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Scheme {
     Bearer,
     Dpop,
 }
 
-/// Returns the token of a request. It must be in the only `Authorization` header, and not in the query.
+/// The token must be in the only `Authorization` header, and not in the query.
 fn token(parts: &Parts) -> Result<(Scheme, SecretString), Refusal> {
     let query = parts.uri.query().unwrap_or_default();
     if url::form_urlencoded::parse(query.as_bytes()).any(|(name, _)| name == "access_token") {
@@ -274,7 +272,7 @@ where
     }
 
     fn call(&mut self, request: Request<B>) -> Self::Future {
-        // Uses the service that is ready. The clone may not be ready.
+        // Use the service that is ready; the clone may not be.
         let spare = self.inner.clone();
         let (mut inner, resource) = (std::mem::replace(&mut self.inner, spare), Arc::clone(&self.resource));
         async move {
@@ -299,16 +297,15 @@ where
     }
 }
 
-/// A request with a valid token.
 struct Authorized {
     request: Request<CheckedBody>,
     /// The check that the body must pass, if scopes depend on the operations in it.
     check: Option<BodyCheck>,
-    /// The nonce for the response, if the client should use a new one.
+    /// A new nonce for the client, sent with the response.
     nonce: Option<HeaderValue>,
 }
 
-/// Checks the head of a request, and attaches the identity. The body is checked later, if scopes depend on it.
+/// Checks a request's head, and attaches the identity. The body is checked later, if scopes depend on it.
 async fn authorize<B>(resource: &Arc<Shared>, request: Request<B>) -> Result<Authorized, Refusal>
 where
     B: http_body::Body<Data = Bytes, Error: Into<BoxError>> + Send + 'static,
@@ -322,7 +319,7 @@ where
         })
     });
     let has_operations = parts.method == Method::POST;
-    // A handler must not pass the token on to other servers.
+    // Handlers must not pass the token on to other servers.
     parts.headers.remove(AUTHORIZATION);
     parts.headers.remove(DPOP);
     parts.extensions.insert(identity.principal());
@@ -331,7 +328,7 @@ where
     Ok(Authorized { request, check: check.filter(|_| has_operations), nonce })
 }
 
-/// Serves the metadata of a protected resource.
+/// Serves a protected resource's metadata.
 #[derive(Clone, Debug)]
 pub struct MetadataService(Bytes);
 
@@ -349,7 +346,7 @@ impl<B> Service<Request<B>> for MetadataService {
         let headers = response.headers_mut();
         headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
         headers.insert(CACHE_CONTROL, HeaderValue::from_static("max-age=300"));
-        // The metadata are public. Clients in browsers need this header to read them.
+        // The metadata is public, but clients in browsers need this header to read it.
         headers.insert(ACCESS_CONTROL_ALLOW_ORIGIN, HeaderValue::from_static("*"));
         if !matches!(*request.method(), Method::GET | Method::HEAD) {
             headers.insert(ALLOW, HeaderValue::from_static("GET, HEAD"));
@@ -370,7 +367,7 @@ mod tests {
     use super::*;
     use crate::dpop::DpopKey;
 
-    /// Accepts any token. It is bound to this key.
+    /// Accepts any token, as bound to this key.
     struct BoundTo(String);
 
     impl TokenVerifier for BoundTo {

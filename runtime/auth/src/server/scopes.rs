@@ -1,10 +1,10 @@
-//! The scopes that requests need.
+//! Which scopes requests need.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::operation::Operation;
 
-/// The scopes that requests need: some for every request, and others for methods and tools.
+/// Which scopes requests need: some for every request, others for particular methods and tools.
 ///
 /// ```
 /// use mcpgen_auth::server::ScopePolicy;
@@ -31,38 +31,36 @@ impl ScopePolicy {
         self
     }
 
-    /// Requires these additional scopes for a method.
+    /// Requires additional scopes for a method.
     #[must_use]
     pub fn for_method<S: Into<String>>(mut self, method: &str, scopes: impl IntoIterator<Item = S>) -> Self {
         self.methods.entry(method.to_owned()).or_default().extend(scopes.into_iter().map(Into::into));
         self
     }
 
-    /// Requires these additional scopes for calls of a tool.
+    /// Requires additional scopes for calls to a tool.
     #[must_use]
     pub fn for_tool<S: Into<String>>(mut self, name: &str, scopes: impl IntoIterator<Item = S>) -> Self {
         self.tools.entry(name.to_owned()).or_default().extend(scopes.into_iter().map(Into::into));
         self
     }
 
-    /// Lets a scope imply others, so that a token with the broader scope is sufficient.
+    /// Makes a scope imply others, so that a token with the broader scope suffices.
     #[must_use]
     pub fn implies<S: Into<String>>(mut self, broader: &str, narrower: impl IntoIterator<Item = S>) -> Self {
         self.implied.entry(broader.to_owned()).or_default().extend(narrower.into_iter().map(Into::into));
         self
     }
 
-    /// Returns the scopes that every request needs.
     pub(super) fn always(&self) -> &BTreeSet<String> {
         &self.always
     }
 
-    /// Returns whether scopes depend on the operation, so that request bodies must be read.
+    /// Whether scopes depend on the operation, so that request bodies must be read.
     pub(super) fn depends_on_operation(&self) -> bool {
         !self.methods.is_empty() || !self.tools.is_empty()
     }
 
-    /// Returns all scopes that these operations need.
     pub(super) fn required(&self, operations: &[Operation]) -> BTreeSet<String> {
         let mut required = self.always.clone();
         for Operation { method, subject } in operations {
@@ -73,7 +71,7 @@ impl ScopePolicy {
         required
     }
 
-    /// Returns whether granted scopes, with those that they imply, contain the required ones.
+    /// Whether the granted scopes, and those that they imply, include all required ones.
     pub(super) fn is_sufficient(&self, granted: &BTreeSet<String>, required: &BTreeSet<String>) -> bool {
         let (mut all, mut open) = (granted.clone(), granted.iter().cloned().collect::<Vec<_>>());
         while let Some(scope) = open.pop() {

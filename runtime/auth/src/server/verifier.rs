@@ -6,19 +6,19 @@ use tower::BoxError;
 
 use super::identity::Identity;
 
-/// Verifies access tokens. [`JwtVerifier`](super::JwtVerifier) and
-/// [`IntrospectionVerifier`](super::IntrospectionVerifier) are implementations.
+/// Verifies access tokens. Implemented by [`JwtVerifier`](super::JwtVerifier) and
+/// [`IntrospectionVerifier`](super::IntrospectionVerifier).
 pub trait TokenVerifier: Send + Sync + 'static {
-    /// Verifies a token: that it was issued by a trusted issuer for this server, has not expired, and is an access
-    /// token. The layer checks scopes and DPoP proofs.
+    /// Checks that a token is an access token, that a trusted issuer issued it for this server, and that it has not
+    /// expired. The layer takes care of scopes and DPoP proofs.
     ///
     /// # Errors
     ///
-    /// Returns an error if the token is not valid, or cannot be verified now.
+    /// Fails if the token is not valid, or cannot be verified at the moment.
     fn verify<'a>(&'a self, token: &'a SecretString) -> BoxFuture<'a, Result<Identity, TokenError>>;
 }
 
-/// An error of creating a verifier.
+/// Why a verifier could not be created.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum VerifierError {
@@ -30,19 +30,19 @@ pub enum VerifierError {
     Http(#[from] reqwest::Error),
 }
 
-/// The reason why a token is not accepted.
+/// Why a token is not accepted.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum TokenError {
-    /// The token is not valid. The client receives the reason.
+    /// The token is not valid. The client is told the reason.
     #[error("{0}")]
     Invalid(&'static str),
-    /// The token cannot be verified now, for example because the issuer does not respond.
+    /// The token cannot be verified at the moment, for example because the issuer does not respond.
     #[error("the token cannot be verified now")]
     Unavailable(#[source] BoxError),
 }
 
-/// Verifies a token with the first of several verifiers that accepts it.
+/// Accepts a token if any of the verifiers does.
 impl TokenVerifier for Vec<Box<dyn TokenVerifier>> {
     fn verify<'a>(&'a self, token: &'a SecretString) -> BoxFuture<'a, Result<Identity, TokenError>> {
         Box::pin(async move {

@@ -6,7 +6,7 @@ use futures_util::future::BoxFuture;
 use secrecy::SecretString;
 use tower::BoxError;
 
-/// Stores secrets between runs of a client. All entries are secret.
+/// Stores a client's secrets between runs.
 pub trait CredentialStore: Send + Sync + 'static {
     /// Returns an entry, or `None` if it does not exist.
     ///
@@ -29,21 +29,22 @@ pub trait CredentialStore: Send + Sync + 'static {
     /// Returns an error if the store cannot be written.
     fn remove<'a>(&'a self, key: &'a StoreKey) -> BoxFuture<'a, Result<(), StoreError>>;
 
-    /// Waits until no other client, in this process or another one, holds the lock of this entry.
+    /// Locks an entry. Waits until no other client, in this process or another, holds the lock.
     ///
-    /// A client holds the lock while it refreshes tokens: authorization servers may revoke all tokens of a login if its
-    /// refresh token is used twice. By default there is no lock, which suits stores that only one client uses.
+    /// A client holds the lock while it refreshes tokens, because authorization servers may revoke all tokens of a
+    /// login if its refresh token is used twice. By default there is no lock, which is fine for stores with a single
+    /// client.
     ///
     /// # Errors
     ///
-    /// Returns an error if the lock is not available. The client then continues without it.
+    /// Fails if the lock is not available. The client then continues without it.
     fn lock<'a>(&'a self, key: &'a StoreKey) -> BoxFuture<'a, Result<StoreLock, StoreError>> {
         let _ = key;
         Box::pin(std::future::ready(Ok(StoreLock::new(()))))
     }
 }
 
-/// The lock of an entry. It is released when this value is dropped.
+/// An entry's lock, released when dropped.
 pub struct StoreLock {
     _guard: Box<dyn Send + Sync>,
 }
@@ -61,30 +62,29 @@ impl fmt::Debug for StoreLock {
     }
 }
 
-/// The key of an entry.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct StoreKey {
-    /// The contents of the entry.
+    /// What the entry contains.
     pub kind: EntryKind,
-    /// The MCP server's URL for credentials, and the authorization server's issuer for registrations.
+    /// The MCP server's URL for credentials, or the authorization server's issuer for registrations.
     pub server: String,
-    /// The user of this client. Users do not share entries.
+    /// The client's user. Users do not share entries.
     pub user: String,
 }
 
-/// The contents of an entry.
+/// What an entry contains.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 #[non_exhaustive]
 pub enum EntryKind {
-    /// Access and refresh tokens, with the parts of the metadata that refreshing and revoking them requires: the issuer,
-    /// the endpoints, the authentication methods and the resource. The metadata documents are not stored.
+    /// Access and refresh tokens, and the metadata needed to refresh and revoke them: issuer, endpoints, authentication
+    /// methods and resource. The metadata documents themselves are not stored.
     Credentials,
-    /// The client ID and secret from dynamic registration.
+    /// Client ID and secret from dynamic registration.
     Registration,
 }
 
 impl fmt::Display for StoreKey {
-    /// Writes a text that is different for each key.
+    /// The text is different for each key.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let kind = match self.kind {
             EntryKind::Credentials => "credentials",
@@ -95,7 +95,7 @@ impl fmt::Display for StoreKey {
     }
 }
 
-/// An error of a store.
+/// A credential store failed.
 #[derive(Debug, thiserror::Error)]
 #[error("the credential store {place} failed; check that this user may read and write it")]
 pub struct StoreError {

@@ -15,17 +15,16 @@ use tokio::sync::oneshot;
 use super::entry::{CredentialStore, StoreError, StoreKey, StoreLock};
 use crate::util::sha256;
 
-/// How long to wait for the lock of an entry. Its holder waits for the authorization server.
+/// How long to wait for an entry's lock, whose holder waits for the authorization server.
 const LOCK_TIMEOUT: Duration = Duration::from_secs(60);
-/// How often to try to get the lock.
 const LOCK_INTERVAL: Duration = Duration::from_millis(20);
 
 /// Stores entries in a JSON file.
 ///
-/// The file has mode 0600 on Unix; a file that others can read is rejected. A change replaces the file atomically, and
-/// a lock file next to it (`.lock`) keeps several processes from losing each other's changes. Each entry has another
-/// lock file, so that only one process refreshes its tokens. The entries are not encrypted: prefer the system's keyring
-/// if it has one.
+/// On Unix, the file has mode 0600, and one that others can read is rejected. A change replaces the file atomically,
+/// and a lock file next to it (`.lock`) keeps processes from losing each other's changes. A lock file per entry ensures
+/// that only one process refreshes its tokens. The entries are not encrypted, so prefer the system's keyring if there
+/// is one.
 #[derive(Clone, Debug)]
 pub struct FileStore {
     path: PathBuf,
@@ -34,7 +33,7 @@ pub struct FileStore {
 type Entries = BTreeMap<String, String>;
 
 impl FileStore {
-    /// Creates a store. The file is created with the first entry; its directory must exist.
+    /// Creates a store. The file is created with the first entry, in a directory that must exist.
     pub fn new(path: impl Into<PathBuf>) -> Self {
         Self { path: path.into() }
     }
@@ -92,11 +91,11 @@ impl CredentialStore for FileStore {
     }
 }
 
-/// Locks a file, reports it, and holds the lock until the guard is dropped.
+/// Locks a file, reports that, and holds the lock until the guard is dropped.
 fn hold(path: &Path, locked: oneshot::Sender<()>, released: &mpsc::Receiver<()>) -> io::Result<()> {
     let mut lock = fd_lock::RwLock::new(lock_file(path)?);
     let start = Instant::now();
-    // Waiting in the system would keep the runtime from shutting down.
+    // Waiting inside a system call would keep the runtime from shutting down.
     let _held = loop {
         match lock.try_write() {
             Ok(held) => break held,
@@ -110,18 +109,18 @@ fn hold(path: &Path, locked: oneshot::Sender<()>, released: &mpsc::Receiver<()>)
         }
     };
     if locked.send(()).is_ok() {
-        // The sender is the guard. It sends nothing, so this is an error as soon as it is dropped.
+        // The sender is the guard and sends nothing, so this fails as soon as the guard is dropped.
         let _ = released.recv();
     }
     Ok(())
 }
 
-/// Opens a lock file. The system releases the lock even if the process is killed.
+/// The system releases the lock even if the process is killed.
 fn lock_file(path: &Path) -> io::Result<File> {
     private(&mut OpenOptions::new()).create(true).truncate(false).write(true).open(path)
 }
 
-/// Changes the entries while holding the lock.
+/// Holds the lock during the change.
 fn change(path: &Path, change: impl FnOnce(&mut Entries)) -> io::Result<()> {
     let mut lock = fd_lock::RwLock::new(lock_file(&beside(path, ".lock"))?);
     let _held = lock.write()?;
@@ -137,14 +136,14 @@ fn read(path: &Path) -> io::Result<Entries> {
         Err(error) => return Err(error),
     };
     check_mode(&file)?;
-    // The error of serde_json would contain parts of the file.
+    // serde_json's error would quote the file.
     serde_json::from_reader(io::BufReader::new(file)).map_err(|error| {
         let place = format!("it is not a JSON object of strings (line {}); remove it to log in again", error.line());
         io::Error::new(io::ErrorKind::InvalidData, place)
     })
 }
 
-/// Replaces the file atomically: readers see the old entries or the new ones.
+/// Atomic: readers see either the old entries or the new ones.
 fn replace(path: &Path, entries: &Entries) -> io::Result<()> {
     let temporary = beside(path, ".new");
     let _ = fs::remove_file(&temporary);

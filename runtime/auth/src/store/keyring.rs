@@ -12,31 +12,30 @@ use super::entry::{CredentialStore, StoreError, StoreKey};
 /// Stores entries in the system's keyring: the Keychain on macOS, the Credential Manager on Windows, and the Secret
 /// Service on Linux.
 ///
-/// The Credential Manager stores at most 2,560 bytes in an entry, which long tokens exceed. Saving longer entries is an
-/// error, and the client then keeps the tokens in memory. Use [`FileStore`](super::FileStore) with such tokens.
+/// The Credential Manager stores at most 2,560 bytes per entry, which long tokens exceed. Saving them fails, and the
+/// client keeps them in memory; use a [`FileStore`](super::FileStore) instead.
 ///
-/// Entries have no locks, so only one client should use the tokens of a server.
+/// Entries have no locks, so only one client should use a server's tokens.
 #[derive(Clone, Debug)]
 pub struct KeyringStore {
     service: String,
-    /// `None` is the system's keyring.
+    /// `None` means the system's keyring.
     keyring: Option<Arc<keyring_core::CredentialStore>>,
 }
 
 impl KeyringStore {
-    /// Creates a store whose entries have this service name, such as the name of the application.
+    /// Creates a store whose entries have this service name, such as the application's name.
     pub fn new(service: impl Into<String>) -> Self {
         Self { service: service.into(), keyring: None }
     }
 
-    /// Creates a store in another keyring, such as the Linux kernel's. The crates that `keyring-core` lists provide
-    /// them.
+    /// Creates a store in another keyring, such as the Linux kernel's. `keyring-core` lists crates that provide one.
     pub fn with_keyring(service: impl Into<String>, keyring: Arc<keyring_core::CredentialStore>) -> Self {
         Self { service: service.into(), keyring: Some(keyring) }
     }
 
-    /// Calls the keyring on a blocking thread, because it may ask the user to unlock it. Returns `None` if there is no
-    /// such entry.
+    /// Uses a blocking thread, because the keyring may ask the user to unlock it. Returns `None` if there is no such
+    /// entry.
     async fn run<T: Send + 'static>(
         &self,
         key: &StoreKey,
@@ -62,7 +61,7 @@ impl KeyringStore {
     }
 }
 
-/// Replaces errors whose texts contain secrets or no remedy.
+/// Replaces errors whose texts reveal secrets or name no remedy.
 fn explain(error: Error) -> BoxError {
     match error {
         Error::TooLong(part, most) => {
@@ -85,7 +84,7 @@ impl CredentialStore for KeyringStore {
     fn save<'a>(&'a self, key: &'a StoreKey, value: &'a SecretString) -> BoxFuture<'a, Result<(), StoreError>> {
         let value = value.clone();
         Box::pin(async move {
-            // `set_password` would use two bytes for each character on Windows.
+            // `set_password` would use two bytes per character on Windows.
             self.run(key, move |entry| entry.set_secret(value.expose_secret().as_bytes())).await.map(drop)
         })
     }

@@ -39,7 +39,7 @@ impl CredentialStore for MemoryStore {
 
     fn lock<'a>(&'a self, key: &'a StoreKey) -> BoxFuture<'a, Result<StoreLock, StoreError>> {
         let mut locks = self.locks.lock().unwrap_or_else(PoisonError::into_inner);
-        // Removes the locks that no task holds or waits for.
+        // Remove locks that no task holds or waits for.
         locks.retain(|_, lock| Arc::strong_count(lock) > 1);
         let lock = Arc::clone(locks.entry(key.clone()).or_default());
         Box::pin(async move { Ok(StoreLock::new(lock.lock_owned().await)) })

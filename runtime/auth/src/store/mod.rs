@@ -1,6 +1,6 @@
-//! Stores for the credentials and registrations of clients.
+//! Stores for clients' credentials and registrations.
 //!
-//! `entry` defines the trait. `memory` stores entries until the process ends, `file` in a file that only the user can
+//! `entry` defines the trait. `memory` keeps entries until the process ends, `file` in a file that only the user can
 //! read, and `keyring` (feature `keyring`) in the system's keyring.
 
 mod entry;

@@ -7,7 +7,7 @@ use super::{soon, unique};
 use mcpgen_mcp::protocol::change::Change;
 use mcpgen_mcp::replicas::{BusEvent, ChangeBus};
 
-/// The number of changes that a subscriber does not read at first.
+/// How many changes the slow subscriber leaves unread at first.
 const MANY: usize = 5_000;
 
 /// Tests a [`ChangeBus`].
@@ -29,7 +29,7 @@ async fn delivers_in_order<S: ChangeBus>(replica: &impl AsyncFn() -> S) {
     for change in &lists {
         publish(&replicas[0], change).await;
     }
-    // Several publishers at the same time.
+    // Several publishers at once.
     join_all(replicas.iter().enumerate().map(|(publisher, replica)| {
         let prefix = &prefix;
         async move {
@@ -59,7 +59,7 @@ async fn delivers_in_order<S: ChangeBus>(replica: &impl AsyncFn() -> S) {
         let expected: Vec<_> = (0..50).map(|n| Change::Resource(format!("{begin}{n}"))).collect();
         assert_eq!(first.cloned().collect::<Vec<_>>(), expected, "the changes of one publisher arrive in order");
     }
-    // A replica does not receive its changes. Those of the others have arrived before this one.
+    // A replica does not receive its own changes. By now, those of the others have arrived.
     let mark = Change::Task(unique("mark"));
     publish(&replicas[1], &mark).await;
     let own = [format!("{prefix}/0/"), format!("file:{prefix}")];

@@ -8,7 +8,7 @@ use futures_util::future::join_all;
 use super::{LONG, eventually, unique};
 use mcpgen_mcp::replicas::{EventStore, Home, SessionStore, StoredEvent, StoredSession, StoredStream, StreamId};
 
-/// Tests an [`EventStore`] that stores up to `max_bytes` bytes of each stream.
+/// Tests an [`EventStore`] that stores up to `max_bytes` bytes per stream.
 pub async fn event_store<S: SessionStore + EventStore>(replica: impl AsyncFn() -> S, max_bytes: usize) {
     appends_in_order(&replica).await;
     drops_the_oldest_events(&replica, max_bytes).await;
@@ -52,7 +52,7 @@ async fn appends_in_order<S: SessionStore + EventStore>(replica: &impl AsyncFn()
     append(&a, &id, large, events([1])).await;
     append(&a, &id, 2, events([1, 2, 5])).await;
     append(&a, &id, 10, events([u64::MAX - 1, u64::MAX])).await;
-    // An append can be repeated, and overlap with earlier ones.
+    // Appends can be retried, and overlap with earlier ones.
     append(&a, &id, 2, events([1, 2, 5])).await;
     append(&a, &id, 2, events([4, 5, 9, 10])).await;
     append(&a, &id, 2, Vec::new()).await;
@@ -63,7 +63,7 @@ async fn appends_in_order<S: SessionStore + EventStore>(replica: &impl AsyncFn()
     assert_eq!(found[0].events, events([1, 2, 5, 9, 10]));
     assert_eq!(found[1].events, events([u64::MAX - 1, u64::MAX]));
     assert_eq!((&found[0].requests[..], found[0].dropped), (&["2".to_owned(), "\"a:b\\n\"".to_owned()][..], 0));
-    // Events before the first one are missing, so nobody may resume after one of them.
+    // Events before the first one are missing, so a client must not resume from them.
     for (stream, opened) in [(3, false), (4, true)] {
         if opened {
             append(&a, &id, stream, Vec::new()).await;
@@ -101,10 +101,10 @@ async fn drops_the_oldest_events<S: SessionStore + EventStore>(replica: &impl As
     let kept = numbers(&found);
     assert!(kept.len() >= 5 && kept.last() == Some(&25), "the newest events are kept: {kept:?}");
     assert_eq!(Some(found.dropped + 1), kept.first().copied(), "the last dropped event is known");
-    // A repeated append does not bring dropped events back.
+    // A retried append does not bring dropped events back.
     append(&a, &id, 1, (1..=25).map(large).collect()).await;
     assert_eq!(streams(&a, &id).await, [found]);
-    // An event that is larger than the limit is dropped with all others.
+    // An event larger than the limit is dropped along with all others.
     let huge = StoredEvent { number: 26, message: Bytes::from(vec![b'y'; max_bytes + 1]), is_last: false };
     append(&a, &id, 1, vec![huge]).await;
     let found = streams(&a, &id).await.remove(0);

@@ -17,7 +17,7 @@ use mcpgen_mcp::replicas::{
     ExchangeBus, ForwardedRequest, ForwardedResponse, Frames, Home, SessionStore, StoreError, StoredSession,
 };
 
-/// The bytes that a bus may buffer of a response whose reader does not read.
+/// How many bytes of a response a bus may buffer while nobody reads.
 const MAX_BUFFERED: usize = 8 << 20;
 
 /// Tests an [`ExchangeBus`].
@@ -35,7 +35,6 @@ pub async fn exchange_bus<S: SessionStore + ExchangeBus>(replica: impl AsyncFn()
     ends_when_the_replica_dies(&*a, b, &b_id).await;
 }
 
-/// Returns the ID of a replica.
 async fn id_of<S: SessionStore>(replica: &S, other: &S) -> String {
     let session = unique("session");
     let created = replica.create(StoredSession::new(&session), LONG).await;
@@ -50,7 +49,7 @@ fn get(path: &str) -> ForwardedRequest {
     ForwardedRequest::new(Method::GET, Uri::try_from(path).expect("a URI"))
 }
 
-/// Handles forwarded requests with a function that returns the frames of the response.
+/// Handles forwarded requests; `frames` returns the frames of the response.
 fn answer_with<F>(bus: &impl ExchangeBus, frames: F)
 where
     F: Fn(ForwardedRequest) -> BoxStream<'static, Result<Bytes, StoreError>> + Send + Sync + 'static,

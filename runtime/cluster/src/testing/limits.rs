@@ -9,13 +9,13 @@ use tokio::time::{Instant, sleep};
 use super::{random, unique};
 use mcpgen_mcp::replicas::{Decision, RateLimiter, ReplayGuard};
 
-/// Tests a [`RateLimiter`] that allows `calls` calls in the period `per`. The period must be long enough that the calls
-/// take a fraction of it, such as a second.
+/// Tests a [`RateLimiter`] that allows `calls` calls in the period `per`. The calls must take only a fraction of the
+/// period, so choose a second or more.
 pub async fn rate_limiter<S: RateLimiter>(replica: impl AsyncFn() -> S, calls: u32, per: Duration) {
     let replicas: Vec<_> = join_all((0..3).map(|_| replica())).await.into_iter().map(Arc::new).collect();
     let (ann, bob) = (unique("ann {}"), unique("bob"));
     let start = Instant::now();
-    // Concurrent calls at all replicas share one quota.
+    // Concurrent calls on all replicas share one quota.
     let attempts = (0..calls as usize * 3).map(|n| {
         let (replica, caller) = (Arc::clone(&replicas[n % 3]), ann.clone());
         tokio::spawn(async move { replica.check(&caller).await.expect("an available store") })
@@ -35,7 +35,7 @@ pub async fn rate_limiter<S: RateLimiter>(replica: impl AsyncFn() -> S, calls: u
     assert!(after <= per, "{after:?}");
     sleep(after + Duration::from_millis(10)).await;
     assert_eq!(wait().await, Duration::ZERO);
-    // A refused call is not charged.
+    // A refused call does not count.
     for _ in 0..2 * calls {
         wait().await;
     }
@@ -46,15 +46,15 @@ pub async fn rate_limiter<S: RateLimiter>(replica: impl AsyncFn() -> S, calls: u
     }
 }
 
-/// Tests a [`ReplayGuard`]. States that are recorded in the test expire after `lifetime`, which must be the lifetime that
-/// the guard was configured for, if it has one.
+/// Tests a [`ReplayGuard`]. The test records states that expire after `lifetime`. If the guard is configured with a
+/// lifetime, pass that.
 pub async fn replay_guard<S: ReplayGuard>(replica: impl AsyncFn() -> S, lifetime: Duration) {
     let replicas: Vec<_> = join_all((0..3).map(|_| replica())).await.into_iter().map(Arc::new).collect();
     let nonce = random;
     let until = || SystemTime::now() + lifetime + Duration::from_secs(1);
     for _ in 0..10 {
         let (nonce, until) = (nonce(), until());
-        // Of concurrent uses at all replicas, one is accepted.
+        // Of concurrent uses on all replicas, only one is accepted.
         let attempts = (0..12).map(|n| {
             let replica = Arc::clone(&replicas[n % 3]);
             tokio::spawn(async move { replica.record(nonce, until).await.expect("an available store") })

@@ -1,10 +1,9 @@
 //! Contract tests for implementations of the traits of [`replicas`](mcpgen_mcp::replicas) and [`tasks`](mcpgen_tasks).
 //!
-//! Each function tests one trait, and panics if the implementation violates its contract. Most functions take an
-//! asynchronous function that creates the stores of a new replica. All replicas that it creates must share one storage,
-//! and a replica must die when its stores are dropped. The tests run in real time and use random names, so that several
-//! can run on one storage. Run them on a multi-threaded runtime, with another one or more for what is particular to the
-//! implementation.
+//! Each function tests one trait, and panics if the implementation violates the contract. Most take an async function
+//! that creates the stores of a new replica. All replicas that it creates must share one storage, and a replica must
+//! die when its stores are dropped. The tests run in real time and use random names, so several can share a storage.
+//! Run them on a multi-threaded runtime, along with tests of what is specific to the implementation.
 //!
 //! ```
 //! use mcpgen_cluster::MemoryHub;
@@ -17,7 +16,7 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
-//! `sessions`, `events`, `changes`, `exchange`, `limits` and `tasks` have the tests of one or two traits each.
+//! `sessions`, `events`, `changes`, `exchange`, `limits` and `tasks` test one or two traits each.
 
 #![allow(clippy::missing_panics_doc, reason = "a test panics if it fails")]
 
@@ -38,7 +37,7 @@ pub use sessions::{session_limit, session_store};
 pub use tasks::{task_limit, task_store};
 use tokio::time::{Instant, sleep};
 
-/// The time in which a store must detect that a replica has died.
+/// How long a store may take to detect that a replica has died.
 const DETECTION: Duration = Duration::from_secs(15);
 
 fn random() -> [u8; 16] {
@@ -47,15 +46,14 @@ fn random() -> [u8; 16] {
     bytes
 }
 
-/// A lifetime that no test outlives.
+/// No test takes this long.
 const LONG: Duration = Duration::from_secs(600);
 
-/// Returns a name that no other test uses.
+/// No other test uses this name.
 fn unique(name: &str) -> String {
     format!("{name}-{:032x}", u128::from_be_bytes(random()))
 }
 
-/// Calls a function until it returns a value.
 async fn eventually<T>(what: &str, mut poll: impl AsyncFnMut() -> Option<T>) -> T {
     let until = Instant::now() + DETECTION;
     loop {
@@ -67,7 +65,7 @@ async fn eventually<T>(what: &str, mut poll: impl AsyncFnMut() -> Option<T>) -> 
     }
 }
 
-/// Waits for a future that must end soon.
+/// Panics if the future takes too long.
 async fn soon<T>(what: &str, future: impl Future<Output = T>) -> T {
     tokio::time::timeout(DETECTION, future).await.unwrap_or_else(|_| panic!("{what}: not within {DETECTION:?}"))
 }

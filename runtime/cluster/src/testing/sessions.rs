@@ -39,7 +39,7 @@ async fn locate(store: &impl SessionStore, id: &str) -> Option<Home> {
     store.locate(id).await.expect("an available store")
 }
 
-/// Returns the session if its home is this replica.
+/// Expects this replica to be the home.
 async fn here(store: &impl SessionStore, id: &str) -> StoredSession {
     match locate(store, id).await {
         Some(Home::Here(session)) => session,
@@ -72,7 +72,7 @@ async fn creates_and_locates<S: SessionStore>(replica: &impl AsyncFn() -> S) {
     assert_eq!(a.renew(&ids, LONG).await.expect("an available store"), &ids[1..]);
     assert_eq!(b.renew(&ids, LONG).await.expect("an available store"), ids);
     assert!(a.record(&ids[1], JournalEntry::new("key", Bytes::new())).await.is_err(), "it does not exist");
-    // IDs come from clients. They may contain anything.
+    // IDs come from clients and may contain anything.
     for id in ["", "{", "}", "a}b{c", "*", "é", "a\nb"].map(|id| format!("{id}{}", unique(id))) {
         assert!(create(&a, &id).await);
         assert_eq!(here(&a, &id).await.id, id);
@@ -135,7 +135,7 @@ async fn moves_sessions_of_dead_replicas<S: SessionStore>(replica: &impl AsyncFn
     assert!(create(&leaving, &left).await);
     leaving.leave().await.expect("an available store");
     assert_eq!(here(&others[0], &left).await.id, left, "the session moves at once");
-    // The replica crashes: it does not leave.
+    // The replica crashes, so it does not leave.
     drop(a);
     let session = eventually("the death of a replica is detected", async || match locate(&others[0], &ids[0]).await {
         Some(Home::Here(session)) => Some(session),

@@ -21,7 +21,7 @@ pub async fn task_store<S: TaskStore>(replica: impl AsyncFn() -> S) {
     applies_concurrent_changes(&replica).await;
 }
 
-/// Tests that a [`TaskStore`] for at most `max` tasks of one owner rejects further ones.
+/// Tests that a [`TaskStore`] for at most `max` tasks per owner rejects further ones.
 pub async fn task_limit<S: TaskStore>(replica: impl AsyncFn() -> S, max: usize) {
     let store = replica().await;
     let (owner, other) = (unique("owner"), unique("other"));
@@ -35,7 +35,7 @@ pub async fn task_limit<S: TaskStore>(replica: impl AsyncFn() -> S, max: usize) 
     assert_eq!(listed.len(), max, "the rejected task is not stored");
 }
 
-/// Creates a task that expires after some seconds.
+/// A task that expires after some seconds.
 fn task(owner: &str, seconds: i64) -> StoredTask {
     let now = Timestamp::now();
     let created = format!("{now:.3}");
@@ -74,7 +74,7 @@ async fn keeps_tasks_exactly<S: TaskStore>(replica: &impl AsyncFn() -> S) {
     assert_eq!(get(&a, &id).await.expect("the task").to_json(), changed.to_json());
     let changed = change(&a, &id, TaskChange::respond(object("a"))).await.expect("a changed task");
     assert_eq!((changed.task.status, &changed.input_responses), (TaskStatus::Working, &object("a")));
-    // Results keep their text.
+    // Results keep their exact text.
     let result: Json = mcpgen_types::from_str(r#"{"b": 1.0, "a":  [12345678901234567890]}"#).expect("JSON");
     let end = TaskChange::end(TaskStatus::Completed, Some("done".to_owned()), Ok(result.clone()));
     let ended = change(&b, &id, end.clone()).await.expect("an ended task");
@@ -84,7 +84,7 @@ async fn keeps_tasks_exactly<S: TaskStore>(replica: &impl AsyncFn() -> S) {
         assert!(change(&a, &id, late).await.is_none(), "a task that has ended does not change");
     }
     assert_eq!(get(&b, &id).await.expect("the task").to_json(), ended.to_json());
-    // IDs come from clients. They may contain anything.
+    // IDs come from clients and may contain anything.
     for id in ["", "{", "}:", "*", "a\nb", "é"] {
         assert!(get(&a, id).await.is_none(), "{id:?}");
     }

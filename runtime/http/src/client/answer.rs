@@ -1,23 +1,23 @@
-//! Finds the response to a request in what the server has sent back.
+//! Finds the response to a request among the messages that the server sends back.
 
 use mcpgen_runtime::jsonrpc::envelope::{Envelope, Frame, Invalid};
 use mcpgen_runtime::transport::Inbound;
 use mcpgen_types::{ErrorId, ErrorMessage, ErrorObject, RequestId};
 
-/// What a message is to a request.
+/// How a message relates to a request.
 pub(super) enum Answer {
-    /// It is the response, or a batch with the response.
+    /// The response, or a batch that contains it.
     Response,
-    /// An error without an ID. The server may not have been able to read the ID.
+    /// An error without an ID. Perhaps the server could not read the ID.
     ErrorWithoutId(ErrorObject),
     /// Another message, such as a notification.
     Message(&'static str),
-    /// No message, or the response to another request, for this reason.
+    /// Not a message, or the response to another request, for this reason.
     Unusable(String),
 }
 
 impl Answer {
-    /// Reads a message that was sent back to the request with this ID.
+    /// Reads a message that was sent back for the request with this ID.
     pub(super) fn of(message: &mut Inbound, id: &RequestId) -> Self {
         match message.frame() {
             Ok(Frame::One(envelope)) => Self::of_envelope(Ok(envelope), id),
@@ -45,19 +45,19 @@ impl Answer {
             Ok(Envelope::Error { error, .. }) => Self::ErrorWithoutId(error),
             Ok(Envelope::Notification { .. }) => Self::Message("it is a notification"),
             Ok(Envelope::Request { .. }) => Self::Message("it is a request"),
-            // The connection says what is wrong with it.
+            // The connection will report what is wrong with it.
             Err(invalid) if invalid.response_to.as_ref() == Some(id) => Self::Response,
             Err(invalid) => Self::Unusable(invalid.error.message),
         }
     }
 }
 
-/// Returns an ID as JSON, so that `1` and `"1"` differ.
+/// As JSON, so that `1` and `"1"` differ.
 fn shown(id: &RequestId) -> String {
     mcpgen_types::to_string(id)
 }
 
-/// Creates the response that an error without an ID stands for.
+/// Creates the response from an error without an ID.
 pub(super) fn with_id(error: ErrorObject, id: &RequestId) -> Inbound {
     Inbound::new(mcpgen_types::to_vec(&ErrorMessage::new(id.clone(), error)))
 }

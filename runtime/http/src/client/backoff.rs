@@ -2,23 +2,23 @@
 
 use std::time::Duration;
 
-/// The shortest pause that a server can request.
+/// The shortest pause that a server may ask for.
 const SHORTEST: Duration = Duration::from_millis(100);
 
-/// The longest pause before the random part is added, even if a server requests more.
+/// The longest pause before the random part is added, whatever the server asks for.
 const LONGEST: Duration = Duration::from_secs(5 * 60);
 
-/// The maximum number of times that a pause doubles.
+/// How many times a pause may double.
 const DOUBLINGS: u32 = 6;
 
-/// Returns the first pause before a stream is reopened: the server's `retry`, raised to 100 ms, or `pause` without one.
-/// At most five minutes.
+/// The first pause before a stream is reopened: the server's `retry` but at least 100 ms or, without one, `pause`. At
+/// most five minutes.
 pub(super) fn base(retry: Option<Duration>, pause: Duration) -> Duration {
     retry.map_or(pause, |retry| retry.max(SHORTEST)).min(LONGEST)
 }
 
-/// Returns the pause after this many attempts: `base`, doubled for each attempt, plus up to an eighth at random, so
-/// that the clients of a restarted server do not reconnect at the same time.
+/// The pause after this many attempts: `base`, doubled for each attempt, plus up to an eighth at random, so that the
+/// clients of a restarted server do not all reconnect at once.
 pub(super) fn delay(base: Duration, attempts: u32) -> Duration {
     let delay = base.saturating_mul(1 << attempts.min(DOUBLINGS)).min(LONGEST);
     // Without random numbers, clients may reconnect at the same time, but the pause is still long enough.

@@ -15,18 +15,19 @@ use super::{ClientOptions, HttpError, OpenError, OpenSseError, open, open_sse};
 
 /// Connects clients over HTTP.
 pub trait ConnectHttp: Sized {
-    /// Connects to a server over HTTP. For a server that is slow to respond at first, such as one that is started by
-    /// the first request, raise [`discover_timeout`](mcpgen_mcp::client::handshake::ConnectOptions::discover_timeout). It is extended
-    /// by [`login_timeout`](super::Authorize::login_timeout).
+    /// Connects to a server over HTTP.
+    ///
+    /// If the server is slow to respond at first, for example because the first request starts it, raise
+    /// [`discover_timeout`](mcpgen_mcp::client::handshake::ConnectOptions::discover_timeout).
+    /// [`login_timeout`](super::Authorize::login_timeout) is added to it.
     ///
     /// A silent server is not sent `initialize` unless
-    /// [`silence_is_legacy`](mcpgen_mcp::client::handshake::ConnectOptions::silence_is_legacy) is set to `true`, because legacy
-    /// servers respond to `server/discover` over HTTP.
+    /// [`silence_is_legacy`](mcpgen_mcp::client::handshake::ConnectOptions::silence_is_legacy) is `true`, because over
+    /// HTTP legacy servers do respond to `server/discover`.
     ///
-    /// A server that responds with status 400, 404 or 405 and without a JSON-RPC error may support only HTTP+SSE, the
-    /// transport of revision 2024-11-05. The client then connects like
-    /// [`connect_http_sse`](Self::connect_http_sse). See the section on backwards compatibility of the
-    /// page `2025-11-25/basic/transports` of the specification.
+    /// Status 400, 404 or 405 without a JSON-RPC error may come from a server that supports only HTTP+SSE, the
+    /// transport of revision 2024-11-05. The client then connects like [`connect_http_sse`](Self::connect_http_sse).
+    /// See the section on backwards compatibility on the page `2025-11-25/basic/transports` of the specification.
     ///
     /// # Errors
     ///
@@ -38,12 +39,12 @@ pub trait ConnectHttp: Sized {
         options: ClientOptions,
     ) -> impl Future<Output = Result<Client, ConnectError>> + Send;
 
-    /// Connects to a server over HTTP+SSE, the transport of revision 2024-11-05. Use it instead of
-    /// [`connect_http`](Self::connect_http) to save the requests of Streamable HTTP, or if the server responds to them
-    /// with another status than 400, 404 and 405.
+    /// Connects to a server over HTTP+SSE, the transport of revision 2024-11-05. Compared to
+    /// [`connect_http`](Self::connect_http), this saves failed requests, and works if the server answers Streamable HTTP
+    /// with a status other than 400, 404 or 405.
     ///
     /// The client sends `initialize`, even if it supports modern revisions. If the event stream ends, the connection
-    /// ends, and calls fail with [`CallError::ConnectionFailed`]. See [`open_sse`] for the options.
+    /// ends, and calls fail with [`CallError::ConnectionFailed`]. For the options, see [`open_sse`].
     ///
     /// ```no_run
     /// use mcpgen_sdk::prelude::*;
@@ -111,7 +112,7 @@ impl ConnectHttp for ClientBuilder {
     }
 }
 
-/// Connects over HTTP+SSE after the handshake over Streamable HTTP failed.
+/// Tries HTTP+SSE after the handshake over Streamable HTTP has failed.
 async fn fall_back(
     client: ClientBuilder,
     url: &str,
@@ -125,7 +126,7 @@ async fn fall_back(
     }
 }
 
-/// Restores the state of the client in each new session. Ends with the connection.
+/// Restores the client's state in each new session, until the connection closes.
 async fn restore_sessions(state: SessionState, mut renewals: watch::Receiver<()>) {
     loop {
         tokio::select! {
@@ -136,7 +137,7 @@ async fn restore_sessions(state: SessionState, mut renewals: watch::Receiver<()>
     }
 }
 
-/// Returns the reasons why neither transport works. They are often the same.
+/// The reasons why neither transport works, which are often the same.
 fn both_reasons(streamable: &str, sse: &str) -> String {
     match streamable == sse {
         true => format!("{streamable}, and the same over HTTP+SSE"),
@@ -144,17 +145,17 @@ fn both_reasons(streamable: &str, sse: &str) -> String {
     }
 }
 
-/// Returns whether the server responded to `initialize` as one that supports only HTTP+SSE may respond.
+/// Whether the server's response to `initialize` may come from a server that supports only HTTP+SSE.
 ///
-/// An error that contains a JSON-RPC response is a [`CallError::ErrorResponse`] instead, and comes from a server that
-/// supports Streamable HTTP.
+/// An error with a JSON-RPC response is a [`CallError::ErrorResponse`] instead, and shows that the server supports
+/// Streamable HTTP.
 fn lacks_streamable_http(error: &HandshakeError) -> bool {
     let HandshakeError::Call(CallError::Undelivered(why)) = error else { return false };
     let Some(HttpError::Status { status, .. }) = why.error.downcast_ref() else { return false };
     matches!(*status, StatusCode::BAD_REQUEST | StatusCode::NOT_FOUND | StatusCode::METHOD_NOT_ALLOWED)
 }
 
-/// The reason why a client could not connect to a server over HTTP.
+/// Why a client could not connect to a server over HTTP.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum ConnectError {
@@ -164,11 +165,11 @@ pub enum ConnectError {
     /// The handshake failed.
     #[error(transparent)]
     Handshake(#[from] HandshakeError),
-    /// The server responded to the handshake over Streamable HTTP with status 400, 404 or 405, and HTTP+SSE was not
-    /// possible, either. The message contains both reasons.
+    /// Over Streamable HTTP, the handshake failed with status 400, 404 or 405, and HTTP+SSE failed as well. The message
+    /// contains both reasons.
     #[error("{}; check the URL", both_reasons(&error_chain(streamable), &error_chain(sse)))]
     NoStreamableHttp {
-        /// The error of the handshake over Streamable HTTP.
+        /// Why the handshake over Streamable HTTP failed.
         streamable: HandshakeError,
         /// Why no connection over HTTP+SSE could be opened.
         sse: OpenSseError,
@@ -176,7 +177,7 @@ pub enum ConnectError {
     /// The connection over HTTP+SSE could not be opened.
     #[error(transparent)]
     OpenSse(#[from] OpenSseError),
-    /// The client supports no legacy revision, and servers that use HTTP+SSE support no other.
+    /// The client supports no legacy revision, which HTTP+SSE requires.
     #[error("HTTP+SSE requires a legacy revision, and this client supports none; add one to `LocalInfo::revisions`")]
     NoLegacyRevision,
 }

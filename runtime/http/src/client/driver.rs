@@ -1,4 +1,4 @@
-//! Sorts outgoing messages: requests, cancellations and responses are sent concurrently, notifications in order.
+//! Sends outgoing messages: requests, cancellations and responses concurrently, notifications in order.
 
 use std::sync::Arc;
 
@@ -15,17 +15,16 @@ use super::options::ClientOptions;
 use super::queue::{Notifications, QueueLimit, QueuedMessage};
 use super::state::{IncomingSender, TransportState};
 
-/// The maximum bytes of queued notifications.
+/// How many bytes of notifications may be queued.
 const NOTIFICATIONS: u32 = 8 << 20;
 
-/// The maximum bytes of responses and cancellations that the server has not accepted yet.
+/// How many bytes of responses and cancellations may be waiting for the server.
 const RESPONSES: u32 = 64 << 20;
 
-/// Sends the messages of a connection.
 pub(super) struct Driver(Arc<TransportState>);
 
 impl Driver {
-    /// Creates a driver, and the queue of notifications for [`run`](Self::run).
+    /// Also creates the queue of notifications for [`run`](Self::run).
     pub(super) fn new(
         url: reqwest::Url,
         client: reqwest::Client,
@@ -53,12 +52,12 @@ impl Driver {
         (Self(Arc::new(shared)), notifications)
     }
 
-    /// Delivers the messages of the event stream of HTTP+SSE until it ends or the connection closes.
+    /// Delivers messages from the event stream of HTTP+SSE until it ends or the connection closes.
     pub(super) fn receive(&self, events: super::response::EventStream) {
         tokio::spawn(Arc::clone(&self.0).receive_events(events));
     }
 
-    /// Sends messages until the queue is closed or the receiver of incoming messages is dropped. Then ends the session.
+    /// Sends messages until the queue is closed or nobody receives incoming messages any more. Then ends the session.
     pub(super) async fn run(self, mut queued: mpsc::Receiver<Outbound>, notifications: Notifications) {
         let Self(shared) = self;
         let _ended = shared.ended.clone().drop_guard();
@@ -82,7 +81,7 @@ impl Driver {
             tracing::warn!("connection closed with messages that the server has not accepted");
         }
         shared.ended.cancel();
-        // A replacement in progress ends its new session first.
+        // Wait for a replacement in progress, which would otherwise leave a new session behind.
         let _replacing = shared.replacing.lock().await;
         let session_headers = shared.state().session_headers.clone();
         shared.delete_session(&session_headers).await;
@@ -90,13 +89,13 @@ impl Driver {
 }
 
 impl TransportState {
-    /// Sends a message. Requests, cancellations and responses are sent concurrently, notifications in order. No kind
-    /// blocks another.
+    /// Sends requests, cancellations and responses concurrently, and notifications in order. No kind of message blocks
+    /// another.
     async fn take(self: &Arc<Self>, mut outbound: Outbound) {
         let metadata = match (outbound.metadata.take(), &outbound.route) {
             (Some(metadata), _) => Some(*metadata),
             (None, Route::Response(..)) => None,
-            // A message that a proxy relays has no metadata.
+            // A message relayed by a proxy has no metadata.
             (None, _) => Metadata::read(&outbound.bytes),
         };
         let Some(Metadata { id, method, params, .. }) = metadata else {
@@ -110,7 +109,7 @@ impl TransportState {
         (outgoing.version, outgoing.headers) = (version, headers);
         match (id, method.as_str()) {
             (Some(id), _) => self.send_request(id, outgoing),
-            // Wait until the server has accepted this notification before any request is sent.
+            // The server must have accepted this notification before any request is sent.
             (None, "notifications/initialized") => {
                 if self.post_in_time(&outgoing).await && !self.is_sse {
                     self.open_get_stream().await;
@@ -121,7 +120,6 @@ impl TransportState {
         }
     }
 
-    /// Queues a notification.
     fn notify(&self, outgoing: OutgoingMessage) {
         if let Some(notification) = self.notifications.admit(outgoing) {
             // The receiver lives until the driver has ended.
@@ -129,7 +127,6 @@ impl TransportState {
         }
     }
 
-    /// Posts the queued notifications in order.
     async fn send_in_order(self: Arc<Self>, mut notifications: Notifications) {
         let send = async {
             while let Some(notification) = notifications.recv().await {
@@ -142,7 +139,6 @@ impl TransportState {
         }
     }
 
-    /// Posts a message independently of other messages.
     pub(super) async fn send_queued(self: Arc<Self>, queued: QueuedMessage) {
         tokio::select! {
             () = self.ended.cancelled() => {}
@@ -150,8 +146,8 @@ impl TransportState {
         }
     }
 
-    /// Posts a message that gets no response, within [`ClientOptions::send_timeout`]. Logs a failure and returns
-    /// whether the server accepted the message.
+    /// Posts a message that gets no response, within [`ClientOptions::send_timeout`]. Logs a failure. Returns whether
+    /// the server accepted the message.
     async fn post_in_time(self: &Arc<Self>, outgoing: &OutgoingMessage) -> bool {
         let method = outgoing.method.as_deref().unwrap_or("response");
         match tokio::time::timeout(self.options.send_timeout, self.post(outgoing)).await {
@@ -162,7 +158,6 @@ impl TransportState {
         false
     }
 
-    /// Cancels a request.
     fn cancel(&self, id: Option<RequestId>, outgoing: OutgoingMessage) {
         let pending = |id| self.state().pending.get_mut(&id).map(|it| (it.cancelled.clone(), it.cancel.take()));
         let cancel = match id.and_then(pending) {
@@ -171,12 +166,11 @@ impl TransportState {
             Some((_, Some(cancel))) => cancel,
             None => return self.notify(outgoing),
         };
-        // Fails if the response has just arrived, which is fine.
+        // Fails if the response has just arrived, so there is nothing left to cancel.
         let _ = cancel.send(self.responses.admit(outgoing));
     }
 
-    /// Returns the revision in the per-request metadata of a message, if there is any, and the headers that repeat
-    /// parts of a message of a modern revision.
+    /// Returns the revision in the message's metadata, if any, and the headers that repeat parts of a modern message.
     fn version_and_headers(
         &self,
         is_request: bool,

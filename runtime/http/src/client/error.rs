@@ -8,17 +8,17 @@ use mcpgen_runtime::jsonrpc::envelope::{Envelope, scan};
 use mcpgen_runtime::util::error_chain;
 use tower::BoxError;
 
-/// An error that made an HTTP request fail.
+/// Why an HTTP request failed.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum HttpError {
-    /// The server responded with an error status and no JSON-RPC response to the request. If the body is another JSON-RPC
-    /// error, its message is shown.
+    /// The server responded with an error status and without a JSON-RPC response to the request. If the body is some
+    /// other JSON-RPC error, its message is shown.
     #[error("the server responded with {status}{}{}", remedy(*status), error_text(body))]
     Status {
         /// The HTTP status.
         status: StatusCode,
-        /// The response body, as far as it can be read, and at most its first 64 KiB.
+        /// The first 64 KiB of the response body, or as much as could be read.
         body: String,
     },
     /// The server could not be reached, or the connection failed. The message contains the cause, such as a refused
@@ -34,15 +34,15 @@ pub enum HttpError {
     /// The HTTP response ended without a JSON-RPC response and could not be resumed, or the connection closed.
     #[error("the stream ended before the response arrived{}", last_event.as_ref().map_or(String::new(), |data| format!("; its last event was: {data}")))]
     NoResponse {
-        /// The beginning of the data of the stream's last event.
+        /// The start of the data of the stream's last event.
         last_event: Option<String>,
     },
-    /// The JSON body of the HTTP response is not the response to the request.
+    /// The JSON in the HTTP response is not the response to the request.
     #[error("the server's answer is not a response to the request: {}", describe_body(why, body))]
     NotTheResponse {
         /// What is wrong with it.
         why: String,
-        /// The beginning of the body.
+        /// The start of the body.
         body: String,
     },
     /// The content type of the HTTP response is neither JSON nor an event stream.
@@ -59,17 +59,16 @@ pub enum HttpError {
     /// The session was lost, and the server chose a different revision for the new one.
     #[error("the session was lost, and the server chose another revision for the new one: {}; connect again", revision(.0.as_ref()))]
     Session(Option<HeaderValue>),
-    /// The server lost too many sessions in a row without responding to a request in any of them. The client begins
-    /// another session later: see [`ClientOptions::retry_delay`](super::ClientOptions::retry_delay).
+    /// The server lost too many sessions in a row without responding to a request in any of them. The client will begin
+    /// another one later; see [`ClientOptions::retry_delay`](super::ClientOptions::retry_delay).
     #[error("the server lost {times} sessions in a row without responding to a request; try again later")]
     SessionLost {
-        /// The number of sessions that were replaced since the last response to a request.
+        /// How many sessions were replaced since the last response to a request.
         times: u32,
     },
 }
 
 impl HttpError {
-    /// Returns whether another attempt may succeed.
     pub(super) fn is_transient(&self) -> bool {
         match self {
             Self::Http(_) => true,
@@ -79,12 +78,11 @@ impl HttpError {
     }
 }
 
-/// Formats a revision for an error message.
 fn revision(version: Option<&HeaderValue>) -> String {
     version.map_or_else(|| "none".to_owned(), |version| format!("`{}`", String::from_utf8_lossy(version.as_bytes())))
 }
 
-/// Returns what to do about a status, for an error message.
+/// What the user can do about a status.
 fn remedy(status: StatusCode) -> &'static str {
     match status {
         StatusCode::UNAUTHORIZED => {
@@ -94,12 +92,12 @@ fn remedy(status: StatusCode) -> &'static str {
     }
 }
 
-/// Returns what is wrong with a body, and the body.
+/// Quotes the body, unless it is empty.
 fn describe_body(why: &str, body: &str) -> String {
     if body.trim().is_empty() { "the body is empty".to_owned() } else { format!("{why}: {body}") }
 }
 
-/// Returns what an error body says: the message of a JSON-RPC error, or its beginning.
+/// The message of a JSON-RPC error, or the start of the body.
 fn error_text(body: &str) -> String {
     let error = scan(body).ok().and_then(|document| match Envelope::read(&document) {
         Ok(Envelope::Error { error, .. }) => Some(error.message),
@@ -111,16 +109,16 @@ fn error_text(body: &str) -> String {
     }
 }
 
-/// How many bytes of a body or an event are enough to quote its beginning.
+/// How many bytes are enough to quote the start of a body or an event.
 pub(super) const QUOTED: usize = 2048;
 
-/// Returns the first 512 characters of a body or an event, on one line.
+/// The first 512 characters of a body or event, on one line.
 pub(super) fn beginning(body: &[u8]) -> String {
     let text = String::from_utf8_lossy(&body[..body.len().min(QUOTED)]);
     text.chars().take(512).map(|char| if char.is_control() { ' ' } else { char }).collect()
 }
 
-/// An error from [`open_sse`](super::open_sse).
+/// Why [`open_sse`](super::open_sse) failed.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum OpenSseError {
@@ -146,8 +144,8 @@ pub enum OpenSseError {
         /// The reason.
         source: BoxError,
     },
-    /// The URL in the `endpoint` event has another origin than the event stream. Messages are not sent there, because
-    /// they may contain credentials.
+    /// The `endpoint` event has another origin than the event stream. The client sends nothing there, because messages
+    /// may contain credentials.
     #[error(
         "the event `endpoint` of the server contains {endpoint:?}, whose origin is not that of the event stream ({origin}); connect to the origin of the endpoint instead"
     )]
@@ -159,7 +157,7 @@ pub enum OpenSseError {
     },
 }
 
-/// An error from [`open`](super::open).
+/// Why [`open`](super::open) failed.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum OpenError {

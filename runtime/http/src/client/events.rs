@@ -1,16 +1,15 @@
 //! Decodes server-sent events.
 //!
-//! sse-stream and eventsource-stream do not limit the size of an event, so a server could exhaust the memory of its
-//! clients.
+//! The sse-stream and eventsource-stream crates do not limit the size of an event, so a server could exhaust its
+//! clients' memory.
 
 use std::time::Duration;
 
-/// A decoded event.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Event {
-    /// The event ID. Carried over from the previous event if this one has no `id` field.
+    /// The `id` field, or the previous event's ID.
     pub(super) id: Option<String>,
-    /// The `event` field. Empty if the field is missing, as it is for messages.
+    /// The `event` field. Empty, as it is for messages, if the field is missing.
     pub(super) kind: String,
     /// The `data` field. Empty if the field is missing.
     pub(super) data: Vec<u8>,
@@ -19,25 +18,24 @@ pub(super) struct Event {
 }
 
 impl Event {
-    /// Returns whether the event carries a message.
     pub(super) fn is_message(&self) -> bool {
         !self.data.is_empty() && matches!(self.kind.as_str(), "" | "message")
     }
 }
 
-/// Decodes events as the HTML standard specifies.
+/// Decodes events as specified in the HTML standard.
 #[derive(Debug, Default)]
 pub(super) struct Events {
-    /// The maximum size of an event in bytes.
+    /// Maximum size of an event in bytes.
     longest: usize,
     event: Event,
-    /// Whether the current event has at least one field.
+    /// Whether the current event has a field yet.
     begun: bool,
-    /// The number of buffered bytes that were already searched for a line break.
+    /// How many buffered bytes were searched for a line break without success.
     searched: usize,
-    /// Whether the last line ended with a carriage return, so that a line feed that follows belongs to it.
+    /// Whether the last line ended with a carriage return, to which a line feed may still belong.
     after_return: bool,
-    /// Whether a leading byte order mark was already handled.
+    /// Whether it is too late for a byte order mark.
     started: bool,
 }
 
@@ -46,7 +44,7 @@ impl Events {
         Self { longest, ..Self::default() }
     }
 
-    /// Fails if a line of `line` bytes would make the current event too large.
+    /// Fails if a line of `line` bytes makes the current event too large.
     fn check(&self, line: usize) -> std::io::Result<()> {
         match self.event.data.len().saturating_add(line) > self.longest {
             true => Err(std::io::Error::other(format!("event is larger than {} bytes", self.longest))),
@@ -54,13 +52,13 @@ impl Events {
         }
     }
 
-    /// Handles one line. Returns an event if the line completes it.
+    /// Returns the event if the line completes it.
     fn line(&mut self, line: &[u8]) -> Option<Event> {
         if line.is_empty() {
             if !std::mem::take(&mut self.begun) {
                 return None;
             }
-            // The ID also applies to the events that follow.
+            // The ID stays in effect for the following events.
             let id = self.event.id.clone();
             let mut event = std::mem::replace(&mut self.event, Event { id, ..Event::default() });
             if event.data.last() == Some(&b'\n') {
@@ -147,7 +145,7 @@ mod tests {
 
     use super::*;
 
-    /// Decodes events from bytes that arrive in pieces of this size.
+    /// Decodes events whose bytes arrive in pieces of this size.
     async fn read(bytes: &[u8], piece: usize) -> Vec<String> {
         let (mut writer, reader) = tokio::io::duplex(piece);
         let bytes = bytes.to_vec();

@@ -1,4 +1,4 @@
-//! An outgoing message, and the headers that repeat parts of it.
+//! An outgoing message and the headers that repeat parts of it.
 
 use std::sync::Arc;
 
@@ -13,18 +13,17 @@ use tokio::sync::watch;
 
 use crate::headers::{self, METHOD, NAME};
 
-/// A message to send.
 pub(super) struct OutgoingMessage {
     pub(super) bytes: Vec<u8>,
     /// `None` for responses.
     pub(super) method: Option<String>,
-    /// The revision in the per-request metadata, if the message has any.
+    /// The revision in the message's metadata, if it has any.
     pub(super) version: Option<String>,
     pub(super) headers: HeaderMap,
     pub(super) progress: watch::Sender<Progress>,
 }
 
-/// The progress of sending a message.
+/// How far sending a message has progressed.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Progress {
     Queued,
@@ -40,10 +39,10 @@ impl OutgoingMessage {
     }
 }
 
-/// The parts of the params that HTTP headers repeat.
+/// The parts of params that HTTP headers repeat.
 #[derive(Default)]
 pub(super) struct Repeated {
-    /// The revision in the per-request metadata.
+    /// The revision in the message's metadata.
     pub(super) version: Option<String>,
     /// The name of the tool or prompt, the URI of the resource, or the ID of the task.
     subject: Option<String>,
@@ -52,7 +51,6 @@ pub(super) struct Repeated {
 }
 
 impl Repeated {
-    /// Reads the params of a message.
     pub(super) fn of(method: &str, params: Cursor<'_>) -> Self {
         let view = RequestView::of(method, params);
         let version = view.meta.and_then(|meta| Picked::values(meta, &[VERSION_KEY])[0]);
@@ -64,7 +62,7 @@ impl Repeated {
         }
     }
 
-    /// Returns the headers. `tool_headers` has the arguments of a tool that are repeated.
+    /// `tool_headers` finds the arguments of a tool that headers repeat.
     pub(super) fn headers(&self, method: &str, tool_headers: impl Fn(&str) -> Option<Arc<Vec<Header>>>) -> HeaderMap {
         let mut found = HeaderMap::new();
         found.extend(HeaderValue::from_str(method).ok().map(|method| (METHOD, method)));
@@ -79,7 +77,6 @@ impl Repeated {
     }
 }
 
-/// Returns the ID of the request that a notification cancels.
 pub(super) fn cancelled_id(params: &Json) -> Option<RequestId> {
     let id = params.read(|params| {
         let [id] = Picked::values(params, &["requestId"]);

@@ -12,26 +12,25 @@
 //! # }
 //! ```
 //!
-//! With a server that keeps sessions, all messages belong to one session. If the session is lost, the client begins a
-//! new one. A session is lost when the server responds with 404 to a message, or to reopening a GET stream that had
-//! worked. A 404 to the first attempt to open the GET stream means, like 405, that the server
-//! has no GET stream.
+//! With a server that keeps sessions, all messages belong to one session. A session counts as lost when the server
+//! responds with 404 to a message, or to reopening a GET stream that had worked; the client then begins a new one. If
+//! the first attempt to open the GET stream gets 404 or 405, the server has no GET stream.
 //!
-//! With a server of revision 2026-07-28, the client sets the headers that repeat parts of each request.
+//! With a server of 2026-07-28, the client sets the headers that repeat parts of each request.
 //!
-//! The client also connects to servers that support only HTTP+SSE, the transport of revision
-//! 2024-11-05: [`connect_http`](ConnectHttp::connect_http) falls back to it.
+//! Servers that support only HTTP+SSE, the transport of revision 2024-11-05, work as well:
+//! [`connect_http`](ConnectHttp::connect_http) falls back to it.
 //!
 //! # Files
 //!
 //! * `connect` connects a [`ClientBuilder`](mcpgen_mcp::ClientBuilder).
-//! * `transport` opens a connection and hands outgoing messages to the `driver`, which sorts them.
-//! * `request` sends one request and delivers its response, which `answer` recognises. `post` sends HTTP requests, with
-//!   authorization, and again if the server is busy.
+//! * `transport` opens a connection and hands outgoing messages to the `driver`, which sends them.
+//! * `request` sends one request and delivers its response, which `answer` recognises. `post` sends HTTP requests,
+//!   authorizes them, and retries if the server is busy.
 //! * `session` begins, replaces and ends sessions. `streams` resumes event streams. `backoff` computes pauses.
 //! * `sse` opens a connection over HTTP+SSE.
-//! * `state` is shared by these tasks. `message` is an outgoing message, `queue` limits those that wait, `response`
-//!   reads HTTP responses, and `events` decodes their events.
+//! * `state` is shared by these tasks. `message` is an outgoing message, `queue` limits waiting ones, `response` reads
+//!   HTTP responses, and `events` decodes their events.
 
 mod answer;
 mod backoff;

@@ -16,50 +16,50 @@ use tower::BoxError;
 #[setters(prefix = "with_")]
 #[non_exhaustive]
 pub struct ClientOptions {
-    /// The reqwest client that sends the requests. Set it to configure proxies, certificates, redirects and timeouts.
+    /// The reqwest client. Set it to configure proxies, certificates, redirects and timeouts.
     ///
     /// The default client has no timeout except 30 s for connecting. It follows redirects only with status 307 or 308,
-    /// and only to the same origin or from http to https on the same host. It uses rustls with the certificates that
-    /// the system trusts, and installs ring as the process's crypto provider for rustls if none is installed.
+    /// and only within an origin or from http to https on the same host. It uses rustls with the system's trusted
+    /// certificates, and installs ring as the process's crypto provider for rustls if there is none.
     #[setters(strip_option)]
     pub client: Option<reqwest::Client>,
-    /// Headers to send with each request.
+    /// Sent with each request.
     pub headers: HeaderMap,
-    /// Provides the `Authorization` header of each request, and other headers that authorize it.
+    /// Provides `Authorization` and other headers that authorize requests.
     #[setters(strip_option)]
     pub authorization: Option<Arc<dyn Authorize>>,
-    /// The maximum number of concurrent requests. Further requests wait. `subscriptions/listen` does not count.
-    /// Default: 256.
+    /// How many requests may be in flight; further ones wait. `subscriptions/listen` does not count. Defaults to 256.
     pub requests: usize,
-    /// The maximum bytes of a received message. Default: 64 MiB.
+    /// Maximum size of a received message in bytes. Defaults to 64 MiB.
     pub max_message_bytes: usize,
-    /// How often a stream that ended is reopened before the client gives up. Only a message resets the count: a new
-    /// event ID does not, nor does a stream that opens and ends. Default: 5.
+    /// How many times a stream that ended is reopened before the client gives up. Only a message resets the count, not
+    /// a new event ID, nor a stream that merely opens and ends. Defaults to 5.
     ///
-    /// The session's GET stream is reopened for as long as the session lasts, once it has worked.
+    /// Once the session's GET stream has worked, it is reopened for as long as the session lasts.
     ///
-    /// A message to which the server responds with 503 and `Retry-After` is sent again at most as many times, for at most 30
-    /// seconds. With this response, a server says that it has not handled the message, so calls of tools are sent again too.
+    /// A message that gets 503 with `Retry-After` is sent again up to this many times, within 30 seconds. The response
+    /// says that the server did not handle the message, so even tool calls are repeated.
     pub max_retries: u32,
-    /// The first pause before a stream is reopened, unless the server sends `retry`. It doubles with each attempt, up
-    /// to 64 times. Default: 1 s.
+    /// The first pause before a stream is reopened, unless the server sends `retry`. Doubles with each attempt, up to
+    /// 64 times. Defaults to 1 s.
     ///
     /// A `retry` below 100 ms counts as 100 ms. A pause is at most five minutes, plus up to an eighth at random.
     ///
-    /// Restarts of lost sessions use the same pauses, except that the first lost session is replaced at once. After
-    /// five restarts without a response to a request, requests fail with
-    /// [`SessionLost`](super::HttpError::SessionLost), and one more session is begun after each pause.
+    /// Lost sessions are replaced with the same pauses, except that the first is replaced at once. After five
+    /// replacements without a response to a request, requests fail with [`SessionLost`](super::HttpError::SessionLost),
+    /// and one more session is begun after each pause.
     pub retry_delay: Duration,
-    /// The timeout for the server to accept a notification or a response, to begin a new session in place of a lost
-    /// one, or to end a session (at most 5 s). When the connection closes, queued messages are still sent within this
-    /// time. Default: 30 s.
+    /// How long the server may take to accept a notification or a response, to begin a new session in place of a lost
+    /// one, or to end a session (at most 5 s). After the connection closes, queued messages are still sent for this
+    /// long. Defaults to 30 s.
     ///
     /// Requests do not wait for queued messages. Notifications are sent in order, with at most 1,024 messages and 8 MiB
     /// queued. Cancellations and responses to the server's requests are sent concurrently, at most 1,024 messages and
     /// 64 MiB at a time. Messages beyond these limits are dropped with a warning.
     pub send_timeout: Duration,
-    /// Called when a lost session has been replaced by a new one, which has none of the old one's state. The log level and the
-    /// subscriptions of [`changes`](mcpgen_mcp::Client::changes) are sent again without it. Use this for other state.
+    /// Called when a lost session was replaced. The new one has none of the old one's state, so use this to restore
+    /// yours. The client itself restores the log level and the subscriptions of
+    /// [`changes`](mcpgen_mcp::Client::changes).
     #[setters(strip_option)]
     pub on_new_session: Option<Arc<dyn Fn() + Send + Sync>>,
 }
@@ -86,7 +86,7 @@ impl fmt::Debug for ClientOptions {
     }
 }
 
-/// Provides the headers that authorize requests, such as `Authorization` and `DPoP`.
+/// Provides headers that authorize requests, such as `Authorization` and `DPoP`.
 pub trait Authorize: Send + Sync + 'static {
     /// Returns the headers that authorize a request, or `None` to send it without authorization.
     ///
@@ -98,14 +98,15 @@ pub trait Authorize: Send + Sync + 'static {
     /// Return an error if no token is available. The request fails with [`super::HttpError::Authorization`].
     fn authorize<'a>(&'a self, request: AuthorizeRequest<'a>) -> BoxFuture<'a, Result<Option<HeaderMap>, BoxError>>;
 
-    /// Returns how long [`authorize`](Self::authorize) may wait for a user, who has to log in. The handshake of
-    /// [`connect_http`](super::ConnectHttp::connect_http) waits that much longer. By default zero.
+    /// Returns how long [`authorize`](Self::authorize) may wait for a user to log in.
+    /// [`connect_http`](super::ConnectHttp::connect_http) allows that much more time for the handshake. Zero by
+    /// default.
     fn login_timeout(&self) -> Duration {
         Duration::ZERO
     }
 
-    /// Called with the headers of each response that is not passed to [`authorize`](Self::authorize) as a challenge.
-    /// Use it to read headers for later requests, such as `DPoP-Nonce`. By default it does nothing.
+    /// Called with the headers of each response, except those that [`authorize`](Self::authorize) receives as a
+    /// challenge. Use it to remember headers such as `DPoP-Nonce`. Does nothing by default.
     fn on_response(&self, url: &reqwest::Url, headers: &HeaderMap) {
         let _ = (url, headers);
     }
@@ -119,7 +120,7 @@ pub struct AuthorizeRequest<'a> {
     pub method: &'a Method,
     /// The URL.
     pub url: &'a reqwest::Url,
-    /// The server's response to the previous attempt to send this request. `None` for the first attempt.
+    /// The server's response to the previous attempt at this request. `None` for the first attempt.
     pub refused: Option<&'a Challenge>,
 }
 

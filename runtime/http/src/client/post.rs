@@ -1,4 +1,4 @@
-//! Sends HTTP requests in the current session, with authorization.
+//! Sends authorized HTTP requests in the current session.
 
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
@@ -14,15 +14,15 @@ use super::response::check_status;
 use super::state::{SessionHeaders, TransportState};
 use crate::headers::{PROTOCOL_VERSION, SESSION};
 
-/// The maximum number of times that a request is repeated after a 401 or 403.
+/// How many times a request is repeated after a 401 or 403.
 const MAX_CHALLENGES: usize = 3;
 
 /// How long a message waits in total for a server that responds with 503.
 const MAX_WAIT: Duration = Duration::from_secs(30);
 
 impl TransportState {
-    /// Posts a message and returns the HTTP response and the session that was used. If the session is lost, begins a
-    /// new one and posts the message again.
+    /// Posts a message, and returns the HTTP response and the session that was used. If the session is lost, begins a
+    /// new one and posts the message there.
     pub(super) async fn post(
         self: &Arc<Self>,
         outgoing: &OutgoingMessage,
@@ -38,7 +38,7 @@ impl TransportState {
         Ok((check_status(response).await?, session_headers.session))
     }
 
-    /// Returns the session and revision to send a message with.
+    /// The session and revision for a message.
     fn session_headers(&self, outgoing: &OutgoingMessage) -> SessionHeaders {
         let known = self.state().session_headers.clone();
         match outgoing.version.as_deref() {
@@ -47,7 +47,7 @@ impl TransportState {
         }
     }
 
-    /// Sends one HTTP request, with the headers and body of a message if one is given.
+    /// Sends one HTTP request, with the headers and body of a message if there is one.
     pub(super) async fn send(
         &self,
         method: Method,
@@ -63,9 +63,9 @@ impl TransportState {
         self.send_with(method, headers, outgoing, session_headers).await
     }
 
-    /// Like [`send`](Self::send), but with the given headers. If the server responds to a message with 503 and says when to
-    /// try again, does so, at most [`ClientOptions::max_retries`] times and within [`MAX_WAIT`]. Those who open streams try
-    /// again themselves.
+    /// Like [`send`](Self::send), but with the given headers. If the server responds to a message with 503 and a time
+    /// to retry, does so at most [`ClientOptions::max_retries`] times and within [`MAX_WAIT`]. Requests that open
+    /// streams are not repeated here; their callers do that.
     pub(super) async fn send_with(
         &self,
         method: Method,
@@ -93,22 +93,20 @@ impl TransportState {
     }
 }
 
-/// An HTTP request to the server.
 pub(super) struct HttpRequest<'a> {
     pub(super) client: &'a reqwest::Client,
     pub(super) options: &'a ClientOptions,
     pub(super) url: &'a reqwest::Url,
     pub(super) method: Method,
-    /// The headers besides those of the options and the authorization.
+    /// Headers in addition to those of the options and the authorization.
     pub(super) headers: HeaderMap,
-    /// The message in the body.
     pub(super) outgoing: Option<&'a OutgoingMessage>,
-    /// How long to wait for the headers of each response. Authorization, in which a user may sign in, does not count.
+    /// How long to wait for the headers of each response. Authorization, which may involve a user, does not count.
     pub(super) timeout: Option<Duration>,
 }
 
 impl HttpRequest<'_> {
-    /// Sends the request. Repeats it with new authorization after a 401 or 403, at most [`MAX_CHALLENGES`] times.
+    /// Authorizes the request again after a 401 or 403, at most [`MAX_CHALLENGES`] times.
     pub(super) async fn send(self) -> Result<reqwest::Response, HttpError> {
         let Self { client, options, url, method, headers, outgoing, timeout } = self;
         let (mut refused, mut challenged) = (None::<(Challenge, reqwest::Response)>, 0);
@@ -125,7 +123,7 @@ impl HttpRequest<'_> {
                         all.extend(authorized);
                     }
                     (None, None) => {}
-                    // The caller reads the reason from the body.
+                    // The caller will read the reason from the body.
                     (None, Some((_, response))) => return Ok(response),
                 }
             }
@@ -157,8 +155,7 @@ impl HttpRequest<'_> {
     }
 }
 
-/// Returns how long to wait before another attempt, if the server has responded with 503 and `Retry-After`: a number of
-/// seconds, or a date. At least 100 ms.
+/// How long to wait if the server responds with 503 and `Retry-After`, as seconds or a date. At least 100 ms.
 fn retry_after(response: &reqwest::Response, now: SystemTime) -> Option<Duration> {
     if response.status() != StatusCode::SERVICE_UNAVAILABLE {
         return None;

@@ -1,4 +1,4 @@
-//! Queued messages that get no response: notifications, in order, and responses to the server's requests.
+//! Queues for messages that get no response: notifications, in order, and responses to the server's requests.
 
 use std::sync::Arc;
 
@@ -6,17 +6,16 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore, mpsc};
 
 use super::message::OutgoingMessage;
 
-/// The maximum number of queued messages of a kind.
+/// How many messages of a kind may be queued.
 const MAX_MESSAGES: u32 = 1024;
 
-/// A queued message, and its permits until it is posted.
+/// Holds its permits until it is posted.
 pub(super) struct QueuedMessage {
     pub(super) outgoing: OutgoingMessage,
     _room: OwnedSemaphorePermit,
 }
 
-/// Limits the queued messages of a kind to 1,024 and to a number of bytes. A message with more bytes than the limit
-/// takes all permits.
+/// Limits the queued messages of a kind, to 1,024 and in bytes. A message larger than the limit takes all permits.
 pub(super) struct QueueLimit {
     permits: Arc<Semaphore>,
     bytes: u32,
@@ -28,8 +27,7 @@ impl QueueLimit {
         Self { permits: Arc::new(Semaphore::new(bytes as usize)), bytes }
     }
 
-    /// Admits a message. If the limit is reached, drops the message with a warning, because waiting would delay
-    /// requests.
+    /// Admits a message. If the queue is full, drops it with a warning, because waiting would delay requests.
     pub(super) fn admit(&self, outgoing: OutgoingMessage) -> Option<QueuedMessage> {
         let size = u32::try_from(outgoing.bytes.len()).unwrap_or(u32::MAX).clamp(self.bytes / MAX_MESSAGES, self.bytes);
         match Arc::clone(&self.permits).try_acquire_many_owned(size) {
@@ -49,7 +47,7 @@ impl QueueLimit {
     }
 }
 
-/// The queued notifications, in order. [`QueueLimit`] limits them.
+/// In order. Limited by [`QueueLimit`].
 pub(super) type Notifications = mpsc::UnboundedReceiver<QueuedMessage>;
 
 #[cfg(test)]

@@ -1,4 +1,4 @@
-//! Sends a request, and delivers its response or the reason why there is none.
+//! Sends a request, and delivers its response or the reason why it gets none.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -20,17 +20,16 @@ use super::response::{ResponseBody, check_status, negotiated_version, read_begin
 use super::state::{PendingRequest, Restarts, SessionHeaders, TransportState};
 use crate::headers::SESSION;
 
-/// How long a cancellation waits for the response headers of the request that it cancels.
+/// How long a cancellation waits for the response headers of its request.
 const RECEIPT: Duration = Duration::from_secs(1);
 
-/// The byte order mark of UTF-8, with which JSON must not begin.
+/// UTF-8's byte order mark, which JSON must not begin with.
 const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
 
-/// How many bytes of a response body are read if it contains no message.
+/// How many bytes to read of a body without a message.
 const IGNORED_BODY: usize = 64 << 10;
 
 impl TransportState {
-    /// Spawns a task that sends a request and receives its response.
     pub(super) fn send_request(self: &Arc<Self>, id: RequestId, outgoing: OutgoingMessage) {
         let cancelled = self.closing.child_token();
         let (cancel, cancellation) = oneshot::channel();
@@ -43,7 +42,6 @@ impl TransportState {
         });
     }
 
-    /// Sends a request and waits for its response or its cancellation.
     async fn run_request(
         self: &Arc<Self>,
         id: &RequestId,
@@ -63,8 +61,8 @@ impl TransportState {
                 return;
             }
         };
-        // A request that was not sent needs no cancellation. The server would ignore one that arrives before the
-        // request.
+        // The server would ignore a cancellation that arrives before its request, and a request that was not sent needs
+        // none.
         let mut progress = outgoing.progress.subscribe();
         if *progress.borrow() == Progress::Queued {
             return;
@@ -80,16 +78,16 @@ impl TransportState {
         }
     }
 
-    /// Sends a request and delivers its response and the messages before it.
+    /// Delivers the response and the messages before it.
     async fn request(self: &Arc<Self>, id: &RequestId, outgoing: Arc<OutgoingMessage>) -> Result<(), HttpError> {
-        // Wait here and not in `take`, so that responses and cancellations are still sent when all permits are in use.
+        // Waiting in `take` would hold back responses and cancellations when all permits are in use.
         let _room = match outgoing.method.as_deref() {
             Some("subscriptions/listen") => None,
             _ => self.request_permits.acquire().await.ok(),
         };
         if self.is_sse {
             let (response, _) = self.post(&outgoing).await?;
-            // The connection can be used again if the body was read.
+            // Reading the body makes the connection reusable.
             read_beginning(response, IGNORED_BODY).await;
             return Ok(());
         }
@@ -164,7 +162,7 @@ impl TransportState {
         }
     }
 
-    /// Records from the result of `tools/list` which arguments are repeated in headers.
+    /// Learns from the result of `tools/list` which arguments headers repeat.
     fn update_tool_headers(&self, message: &mut Inbound) {
         let known = !self.state().tools.is_empty();
         let has_headers = |message: &mut Inbound| {
@@ -183,7 +181,7 @@ impl TransportState {
         }
     }
 
-    /// Fails a request. If the error body is a JSON-RPC error response, delivers that instead of the HTTP error.
+    /// If the error body is a JSON-RPC error response, delivers that instead of the HTTP error.
     async fn fail(&self, id: &RequestId, error: HttpError) {
         let response = match &error {
             HttpError::Status { status, body } => error_response(*status, body, id),
@@ -205,8 +203,8 @@ impl TransportState {
     }
 }
 
-/// Converts the body of an HTTP error to an error response for a request, if it is a JSON-RPC error. An error without
-/// an ID counts only with status 400 or 404; with other statuses it may come from a proxy.
+/// Returns the JSON-RPC error response in the body of an HTTP error. An error without an ID counts only with status 400
+/// or 404; with others it may come from a proxy.
 fn error_response(status: StatusCode, body: &str, id: &RequestId) -> Option<Inbound> {
     let of_message = matches!(status, StatusCode::BAD_REQUEST | StatusCode::NOT_FOUND);
     let document = scan(body).ok()?;
@@ -218,8 +216,8 @@ fn error_response(status: StatusCode, body: &str, id: &RequestId) -> Option<Inbo
     }
 }
 
-/// Returns the name of each tool in a result of `tools/list`, with the arguments that are repeated in headers. A tool with
-/// invalid annotations is not callable, so it needs no headers.
+/// From a result of `tools/list`, returns each tool's name and the arguments that headers repeat. A tool with invalid
+/// annotations cannot be called, so it needs no headers.
 fn annotated_tools(result: Cursor<'_>) -> Vec<(String, Vec<Header>)> {
     let tools = result.get("tools").and_then(|tools| tools.elements().ok()).into_iter().flatten();
     let annotated = tools.filter_map(|tool| {

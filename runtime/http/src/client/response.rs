@@ -1,4 +1,4 @@
-//! The body of a successful HTTP response: a message or an event stream.
+//! Reads a successful HTTP response: a message or an event stream.
 
 use std::time::Duration;
 
@@ -15,21 +15,20 @@ use tokio_util::io::StreamReader;
 use super::error::{HttpError, QUOTED, beginning};
 use super::events::{Event, Events};
 
-/// A successful HTTP response.
 pub(super) enum ResponseBody {
     Nothing,
     Json(Vec<u8>),
     Events(EventStream),
 }
 
-/// An event stream, and the values that resume it.
+/// An event stream, and what is needed to resume it.
 pub(super) struct EventStream {
     events: futures_util::stream::BoxStream<'static, std::io::Result<Event>>,
-    /// The ID of the last event.
+    /// ID of the last event.
     pub(super) last: Option<String>,
-    /// The last `retry` from the server: how long to wait before reconnecting.
+    /// The server's last `retry`: how long to wait before reconnecting.
     pub(super) retry: Option<Duration>,
-    /// The beginning of the data of the last event that has any, for error messages.
+    /// The start of the last non-empty data, for error messages.
     pub(super) last_data: Option<String>,
 }
 
@@ -40,7 +39,7 @@ impl EventStream {
         Self { events: events.boxed(), last: None, retry: None, last_data: None }
     }
 
-    /// Waits for the next message. Returns `None` if the stream has ended or failed.
+    /// Returns `None` if the stream has ended or failed.
     pub(super) async fn next(&mut self) -> Option<Inbound> {
         loop {
             let event = match self.next_event().await? {
@@ -61,19 +60,19 @@ impl EventStream {
         }
     }
 
-    /// Waits for the next event. Returns `None` if the stream has ended. Nothing follows an error.
+    /// Returns `None` if the stream has ended. Nothing follows an error.
     pub(super) async fn next_event(&mut self) -> Option<std::io::Result<Event>> {
         self.events.next().await
     }
 }
 
 impl ResponseBody {
-    /// Reads a successful response. The status 202 or 204 means that it has no message.
+    /// Status 202 or 204 means that there is no message.
     ///
     /// # Errors
     ///
-    /// Fails if the content type is neither JSON nor an event stream, if the body is compressed, or if a JSON body is longer
-    /// than `longest` bytes or cannot be read.
+    /// Fails if the content type is neither JSON nor an event stream, if the body is compressed, or if a JSON body is
+    /// longer than `longest` bytes or cannot be read.
     pub(super) async fn of(response: reqwest::Response, longest: usize) -> Result<Self, HttpError> {
         if matches!(response.status().as_u16(), 202 | 204) {
             return Ok(Self::Nothing);
@@ -94,13 +93,13 @@ impl ResponseBody {
     }
 }
 
-/// Returns the content type of a response without its parameters, in lower case. Empty if there is none.
+/// Without parameters, in lower case. Empty if there is none.
 pub(super) fn content_type(response: &reqwest::Response) -> String {
     let kind = response.headers().get(CONTENT_TYPE).and_then(|kind| kind.to_str().ok()).unwrap_or_default();
     kind.split(';').next().unwrap_or_default().trim().to_ascii_lowercase()
 }
 
-/// Reads a body of at most `longest` bytes.
+/// Fails if the body is longer than `longest` bytes.
 pub(super) async fn read_body(mut response: reqwest::Response, longest: usize) -> Result<Vec<u8>, HttpError> {
     let mut body = Vec::new();
     while let Some(chunk) = response.chunk().await? {
@@ -112,7 +111,7 @@ pub(super) async fn read_body(mut response: reqwest::Response, longest: usize) -
     Ok(body)
 }
 
-/// Reads at most the first `longest` bytes of a body, or as much as arrives before it fails.
+/// Reads up to `longest` bytes, or as much as arrives before the body fails.
 pub(super) async fn read_beginning(mut response: reqwest::Response, longest: usize) -> Vec<u8> {
     let mut body = Vec::new();
     while body.len() < longest
@@ -123,7 +122,7 @@ pub(super) async fn read_beginning(mut response: reqwest::Response, longest: usi
     body
 }
 
-/// Returns a successful response unchanged. Converts any other to [`HttpError::Status`] with its body.
+/// Converts an unsuccessful response to [`HttpError::Status`] with its body.
 pub(super) async fn check_status(response: reqwest::Response) -> Result<reqwest::Response, HttpError> {
     let status = response.status();
     if status.is_success() {
@@ -133,7 +132,7 @@ pub(super) async fn check_status(response: reqwest::Response) -> Result<reqwest:
     Err(HttpError::Status { status, body: String::from_utf8_lossy(&body).into_owned() })
 }
 
-/// Returns the negotiated revision from the response to `initialize`.
+/// Reads the negotiated revision from the response to `initialize`.
 pub(super) fn negotiated_version(message: &mut Inbound) -> Option<HeaderValue> {
     read_result(message, |result| {
         let [version] = Picked::values(result, &["protocolVersion"]);
@@ -141,7 +140,7 @@ pub(super) fn negotiated_version(message: &mut Inbound) -> Option<HeaderValue> {
     })
 }
 
-/// Reads the result of a message if it is a successful response.
+/// Reads the result if the message is a successful response.
 pub(super) fn read_result<R>(message: &mut Inbound, read: impl FnOnce(Cursor<'_>) -> Option<R>) -> Option<R> {
     let document = message.document().ok()?;
     document.check_depth().ok()?;

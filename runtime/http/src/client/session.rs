@@ -14,28 +14,27 @@ use super::response::{ResponseBody, check_status, negotiated_version, read_resul
 use super::state::{SessionHeaders, TransportState};
 use crate::headers::SESSION;
 
-/// The notification that completes the handshake.
 const INITIALIZED: &[u8] = br#"{"jsonrpc":"2.0","method":"notifications/initialized"}"#;
 
-/// How long a new session waits for its log level. A server that does not set it is used all the same.
+/// How long a new session waits for its log level. If the server does not set it, the session is used all the same.
 const SET_LEVEL: Duration = Duration::from_secs(5);
 
-/// The messages that a session begins with.
+/// What a session begins with.
 struct FirstMessages {
     initialize: Arc<OutgoingMessage>,
     set_level: Option<Arc<OutgoingMessage>>,
 }
 
 impl TransportState {
-    /// Replaces a lost session by a new one, unless another task has already done so.
+    /// Replaces a lost session, unless another task has done so.
     ///
-    /// The replacement continues if the caller is dropped, so that no unknown session is left on the server.
+    /// Continues even if the caller is dropped, so that no unknown session is left on the server.
     pub(super) async fn replace_session(self: &Arc<Self>, lost: &Option<HeaderValue>) -> Result<(), HttpError> {
         let (this, lost) = (Arc::clone(self), lost.clone());
         tokio::spawn(async move { this.replace(&lost).await }).await.map_err(std::io::Error::other)?
     }
 
-    /// Replaces the session. No other message is sent in the new session before its handshake is complete.
+    /// Nothing else is sent in the new session until its handshake is complete.
     async fn replace(self: &Arc<Self>, lost: &Option<HeaderValue>) -> Result<(), HttpError> {
         let _one = self.replacing.lock().await;
         let (first, session_headers, wait) = {
@@ -56,9 +55,9 @@ impl TransportState {
         Ok(())
     }
 
-    /// Begins a session after a pause, with the revision of the previous one. Ends the new session if the handshake
-    /// fails or exceeds [`ClientOptions::send_timeout`](super::ClientOptions::send_timeout), or if the connection
-    /// closes meanwhile.
+    /// Begins a session after a pause, with the previous one's revision. Ends it again if the handshake fails or
+    /// exceeds [`ClientOptions::send_timeout`](super::ClientOptions::send_timeout), or if the connection closes
+    /// meanwhile.
     async fn begin(
         &self,
         first: &FirstMessages,
@@ -68,7 +67,7 @@ impl TransportState {
         let mut begun = SessionHeaders::default();
         let ready = async {
             tokio::time::sleep(pause).await;
-            // All requests wait for the new session.
+            // All requests wait for the new session, so limit the time.
             let ready = tokio::time::timeout(self.options.send_timeout, self.handshake(first, before, &mut begun));
             let late = "timed out waiting for the server to begin a session";
             ready.await.map_err(|_| std::io::Error::new(std::io::ErrorKind::TimedOut, late))?
@@ -95,7 +94,7 @@ impl TransportState {
         begun: &mut SessionHeaders,
     ) -> Result<(), HttpError> {
         let response = check_status(self.send(Method::POST, Some(&first.initialize), begun).await?).await?;
-        // Stored before the result arrives, so that the session is ended if it does not.
+        // Stored before the result arrives, so that the session is ended if it never does.
         begun.session = response.headers().get(SESSION).cloned();
         begun.version = self.find_message(response, negotiated_version).await?;
         if begun.version != before.version {
@@ -104,7 +103,7 @@ impl TransportState {
         let ready = OutgoingMessage::new(INITIALIZED.to_vec(), Some("notifications/initialized"));
         check_status(self.send(Method::POST, Some(&ready), begun).await?).await?;
         if let Some(set_level) = &first.set_level {
-            // All requests wait for it.
+            // All requests wait for this, so limit the time.
             let set =
                 tokio::time::timeout(self.options.send_timeout.min(SET_LEVEL), self.set_level(set_level, begun)).await;
             if !matches!(set, Ok(Ok(true))) {
@@ -114,13 +113,13 @@ impl TransportState {
         Ok(())
     }
 
-    /// Sets the log level of a new session. Returns whether the server accepts it.
+    /// Returns whether the server accepts the level.
     async fn set_level(&self, set_level: &OutgoingMessage, begun: &SessionHeaders) -> Result<bool, HttpError> {
         let response = check_status(self.send(Method::POST, Some(set_level), begun).await?).await?;
         Ok(self.find_message(response, |message| read_result(message, |_| Some(()))).await?.is_some())
     }
 
-    /// Reads a response until `read` returns a value for one of its messages.
+    /// Reads a response until `read` finds something in one of its messages.
     async fn find_message<T>(
         &self,
         response: reqwest::Response,
@@ -140,9 +139,8 @@ impl TransportState {
         }
     }
 
-    /// Ends a session on the server with DELETE. Waits for at most
-    /// [`ClientOptions::send_timeout`](super::ClientOptions::send_timeout) or 5 seconds, whichever is shorter. A
-    /// failure is logged.
+    /// Ends a session on the server with DELETE, within
+    /// [`ClientOptions::send_timeout`](super::ClientOptions::send_timeout) and at most 5 seconds. A failure is logged.
     pub(super) async fn delete_session(&self, session_headers: &SessionHeaders) {
         if session_headers.session.is_none() {
             return;

@@ -16,17 +16,17 @@ use super::response::{EventStream, check_status, content_type};
 use super::state::TransportState;
 use super::transport::{prepare, start};
 
-/// Opens a connection over HTTP+SSE to the server at this URL, and returns its two halves.
+/// Opens a connection over HTTP+SSE and returns its two halves.
 ///
-/// Sends a GET request, and waits until the event `endpoint` arrives on the event stream of its response. The client
-/// posts its messages to the URL in this event, and receives all messages on the stream. A stream that ends cannot be
+/// Sends a GET request, and waits for the `endpoint` event on the event stream in the response. From then on the client
+/// posts its messages to the URL in that event, and receives all messages on the stream. A stream that ends cannot be
 /// resumed: the connection ends with an error.
 ///
-/// The transport was replaced by Streamable HTTP in revision 2025-03-26. Servers that use it support only revisions
-/// with `initialize`. See the page `2024-11-05/basic/transports` of the specification.
+/// Revision 2025-03-26 replaced this transport with Streamable HTTP. Servers that use it support only revisions with
+/// `initialize`. See the page `2024-11-05/basic/transports` of the specification.
 ///
-/// Of the options, [`retry_delay`](ClientOptions::retry_delay) and [`on_new_session`](ClientOptions::on_new_session) have no
-/// effect, and [`max_retries`](ClientOptions::max_retries) applies only to messages.
+/// [`retry_delay`](ClientOptions::retry_delay) and [`on_new_session`](ClientOptions::on_new_session) have no effect
+/// here, and [`max_retries`](ClientOptions::max_retries) only applies to messages.
 ///
 /// # Errors
 ///
@@ -45,7 +45,7 @@ pub async fn open_sse(url: &str, options: ClientOptions) -> Result<(impl Incomin
     Ok(start(driver, notifications, arrived))
 }
 
-/// Opens the event stream. Returns it with the URL to which messages are posted.
+/// Also returns the URL to post messages to.
 async fn open_stream(
     url: &reqwest::Url,
     client: &reqwest::Client,
@@ -67,7 +67,6 @@ async fn open_stream(
     Ok((resolve(&stream_url, &endpoint)?, events))
 }
 
-/// Waits for the `endpoint` event and returns its data.
 async fn endpoint(events: &mut EventStream) -> Result<String, OpenSseError> {
     loop {
         let event = events.next_event().await.transpose().map_err(|error| OpenSseError::Ended(Some(error)))?;
@@ -79,11 +78,11 @@ async fn endpoint(events: &mut EventStream) -> Result<String, OpenSseError> {
     }
 }
 
-/// Resolves the URL in an `endpoint` event against the URL of the stream.
+/// Resolves the URL in an `endpoint` event against that of the stream.
 ///
 /// # Errors
 ///
-/// Fails if it is not a URL, or if its origin is not that of the stream.
+/// Fails if it is not a URL, or has another origin than the stream.
 fn resolve(stream_url: &reqwest::Url, endpoint: &str) -> Result<reqwest::Url, OpenSseError> {
     let resolved = stream_url
         .join(endpoint)
@@ -98,8 +97,7 @@ fn resolve(stream_url: &reqwest::Url, endpoint: &str) -> Result<reqwest::Url, Op
 }
 
 impl TransportState {
-    /// Delivers the messages of the event stream until it ends or the connection closes. If it ends, reports an error
-    /// that ends the connection.
+    /// Delivers messages until the stream ends, which ends the connection with an error, or the connection closes.
     pub(super) async fn receive_events(self: Arc<Self>, mut events: EventStream) {
         let lost = loop {
             let event = tokio::select! {

@@ -1,4 +1,4 @@
-//! The state that all tasks of a connection share.
+//! State shared by all tasks of a connection.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -19,18 +19,17 @@ use super::message::OutgoingMessage;
 use super::options::ClientOptions;
 use super::queue::{QueueLimit, QueuedMessage};
 
-/// The maximum number of sessions that are replaced in a row without a response to a request in any of them.
+/// How many sessions are replaced in a row without a response to a request.
 const MAX_RESTARTS: u32 = 5;
 
-/// Passes received messages to the connection.
 pub(super) type IncomingSender = mpsc::Sender<Result<Inbound, ReceiveError>>;
 
 pub(super) struct TransportState {
     pub(super) url: reqwest::Url,
     pub(super) client: reqwest::Client,
     pub(super) options: ClientOptions,
-    /// Whether the transport is HTTP+SSE: all messages of the server arrive on one event stream, and the responses to
-    /// POST requests contain none.
+    /// Whether this is HTTP+SSE: all of the server's messages arrive on one event stream, and responses to POST contain
+    /// none.
     pub(super) is_sse: bool,
     pub(super) incoming: IncomingSender,
     pub(super) state: Mutex<State>,
@@ -49,25 +48,21 @@ pub(super) struct TransportState {
 
 #[derive(Default)]
 pub(super) struct State {
-    /// The session and revision for messages without per-request metadata: all messages of a session, and notifications
-    /// of modern revisions.
+    /// Used for messages without metadata: all messages of a session, and notifications of modern revisions.
     pub(super) session_headers: SessionHeaders,
-    /// The `initialize` request of the session, sent again to replace the session.
+    /// The session's `initialize` request, sent again to replace the session.
     pub(super) initialize: Option<Arc<OutgoingMessage>>,
-    /// The last `logging/setLevel` request that succeeded. A new session begins with it, so that a request which is
-    /// repeated in it logs no more than before.
+    /// The last `logging/setLevel` that succeeded. Sent first in a new session, so that repeated requests do not log
+    /// more than before.
     pub(super) set_level: Option<Arc<OutgoingMessage>>,
-    /// Closes the session's GET stream.
     pub(super) listening: CancellationToken,
-    /// Counts the sessions that were replaced since the last response to a request.
+    /// Sessions replaced since the last response to a request.
     pub(super) restarts: Restarts,
-    /// Pending requests.
     pub(super) pending: HashMap<RequestId, PendingRequest>,
-    /// The arguments of each tool that are repeated in headers.
+    /// The arguments of each tool that headers repeat.
     pub(super) tools: HashMap<String, Arc<Vec<Header>>>,
 }
 
-/// The session and revision that a message is sent with.
 #[derive(Clone, Default)]
 pub(super) struct SessionHeaders {
     pub(super) session: Option<HeaderValue>,
@@ -76,8 +71,8 @@ pub(super) struct SessionHeaders {
 
 pub(super) struct PendingRequest {
     pub(super) cancelled: CancellationToken,
-    /// Receives the notification that cancels the request. `None` for a request of a modern revision, which is
-    /// cancelled by closing its response stream.
+    /// Receives the notification that cancels the request. `None` in modern revisions, where closing the response
+    /// stream cancels it.
     pub(super) cancel: Option<oneshot::Sender<Option<QueuedMessage>>>,
 }
 
@@ -87,16 +82,15 @@ impl TransportState {
     }
 
     pub(super) async fn deliver(&self, message: Inbound) {
-        // Fails if the receiver was dropped. The driver detects that and ends.
+        // Fails if the receiver was dropped, which the driver notices.
         let _ = self.incoming.send(Ok(message)).await;
     }
 }
 
-/// Counts the sessions that were replaced since the last response to a request.
+/// Counts sessions replaced since the last response to a request.
 #[derive(Debug, Default)]
 pub(super) struct Restarts {
     count: u32,
-    /// When the last session was replaced.
     last: Option<Instant>,
 }
 
@@ -106,7 +100,7 @@ impl Restarts {
     ///
     /// # Errors
     ///
-    /// Fails with [`HttpError::SessionLost`] after [`MAX_RESTARTS`] restarts, until the pause after the last one is
+    /// After [`MAX_RESTARTS`] restarts, fails with [`HttpError::SessionLost`] until the pause after the last one is
     /// over.
     pub(super) fn next(&mut self, pause: Duration, now: Instant) -> Result<Duration, HttpError> {
         let due = self.last.and_then(|last| last.checked_add(backoff::delay(pause, self.count.saturating_sub(1))));
@@ -143,7 +137,7 @@ mod tests {
             let result = restarts.next(pause, Instant::now());
             assert!(matches!(result, Err(HttpError::SessionLost { times: 5 })), "{result:?}");
         }
-        // After each pause one more restart is allowed. The pause keeps growing.
+        // Each pause allows one more restart, and the pauses keep growing.
         tokio::time::sleep(Duration::from_secs(20)).await;
         assert!(restarts.next(pause, Instant::now()).is_ok_and(|wait| wait.is_zero()));
         assert!(restarts.next(pause, Instant::now()).is_err());

@@ -1,4 +1,4 @@
-//! Event streams: the response to a request, and the session's GET stream.
+//! Event streams: responses to requests, and the session's GET stream.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -22,13 +22,13 @@ use crate::headers::LAST_EVENT;
 const OPENING: Duration = Duration::from_secs(1);
 
 impl TransportState {
-    /// Delivers the messages of a stream up to and including the response. If `session` is given, a stream that ends
-    /// early is resumed after its last event, as long as that session is current.
+    /// Delivers a stream's messages up to the response. If `session` is given, a stream that ends early is resumed
+    /// after its last event, as long as that session is current.
     ///
     /// # Errors
     ///
     /// Fails if the stream ends before the response and cannot be resumed within
-    /// [`ClientOptions::max_retries`](super::ClientOptions::max_retries). If the session is lost, it is replaced first.
+    /// [`ClientOptions::max_retries`](super::ClientOptions::max_retries). A lost session is replaced first.
     pub(super) async fn follow_stream(
         self: &Arc<Self>,
         mut events: EventStream,
@@ -47,7 +47,7 @@ impl TransportState {
             }
             let session_headers = self.state().session_headers.clone();
             let is_same = session.as_ref() == Some(&session_headers.session);
-            // A new event ID without a message is no progress: a server could send such events forever.
+            // An event ID without a message is no progress: a server could send those forever.
             let Some(last) = events.last.clone().filter(|_| is_same && attempts < self.options.max_retries) else {
                 return Err(HttpError::NoResponse { last_event: events.last_data });
             };
@@ -60,7 +60,7 @@ impl TransportState {
                 }
                 // The next attempt may succeed.
                 Err(error) if error.is_transient() => {}
-                // The session is lost, and the request with it: the server may have executed it.
+                // The session is lost, and the request with it, which the server may have executed.
                 Err(HttpError::Status { status: StatusCode::NOT_FOUND, .. }) if session_headers.session.is_some() => {
                     self.replace_session(&session_headers.session).await?;
                     return Err(HttpError::NoResponse { last_event: events.last_data });
@@ -92,9 +92,8 @@ impl TransportState {
         }
     }
 
-    /// Opens the session's GET stream and keeps it open until the session is replaced. Closes the stream of the
-    /// previous session. The stream is opened before any request is sent, because messages that the server sends
-    /// without it may be lost.
+    /// Opens the session's GET stream, keeps it open until the session is replaced, and closes that of the previous
+    /// session. No request is sent before it is open, because what the server sends without it may be lost.
     pub(super) fn open_get_stream(self: &Arc<Self>) -> BoxFuture<'static, ()> {
         let (this, listening) = (Arc::clone(self), self.closing.child_token());
         let session_headers = {
@@ -113,15 +112,15 @@ impl TransportState {
                 },
             }
         });
-        // A server may not even send response headers before it has a message to send.
+        // A server may send nothing, not even response headers, until it has a message.
         tokio::time::timeout(OPENING, is_opened).map(drop).boxed()
     }
 
     /// Delivers the messages of the session's stream.
     ///
-    /// A stream that has worked is reopened for as long as the session lasts, whatever the server answers except 405, and a lost
-    /// session is replaced. Otherwise the client would receive no more notifications although its requests still succeed.
-    /// A stream that never worked is reopened at most `ClientOptions::max_retries` times.
+    /// A stream that has worked is reopened for as long as the session lasts, whatever the server answers except 405,
+    /// and a lost session is replaced. Otherwise the client would miss notifications without noticing, because its
+    /// requests still succeed. A stream that never worked is reopened at most `ClientOptions::max_retries` times.
     async fn run_get_stream(
         self: &Arc<Self>,
         session_headers: SessionHeaders,
@@ -142,7 +141,7 @@ impl TransportState {
                     }
                     (last, retry) = (events.last.or(last), events.retry.or(retry));
                 }
-                // The server no longer retains the events after `last`. Open a new stream instead.
+                // The server no longer has the events after `last`, so start over.
                 Err(HttpError::Status { status: StatusCode::BAD_REQUEST, .. }) if last.is_some() => last = None,
                 Err(HttpError::Status { status: StatusCode::NOT_FOUND, .. }) if session_headers.session.is_some() => {
                     // A 404 to the first request means that the server has no GET stream, not that the session is lost.
@@ -166,8 +165,7 @@ impl TransportState {
             let base = self.base(retry);
             let (pause, least) = (backoff::delay(base, attempts), backoff::delay(base, 0));
             attempts = attempts.saturating_add(1);
-            // The pause counts from the previous attempt, so an idle stream that stayed open for longer is reopened
-            // soon.
+            // The pause counts from the previous attempt, so a stream that was idle for longer is reopened soon.
             tokio::time::sleep(pause.saturating_sub(opened.elapsed()).max(least)).await;
         }
         Ok(())

@@ -1,4 +1,4 @@
-//! Opens a connection: an incoming stream and an outgoing sink in front of the [`Driver`].
+//! Opens a connection: a stream and a sink in front of the [`Driver`].
 
 use std::future::Future;
 use std::io;
@@ -17,7 +17,7 @@ use super::error::OpenError;
 use super::options::ClientOptions;
 use super::queue::Notifications;
 
-/// Opens a connection to the server at this URL, and returns its two halves. Sends nothing yet.
+/// Opens a connection to the server at this URL and returns its two halves. Sends nothing yet.
 ///
 /// # Errors
 ///
@@ -34,7 +34,7 @@ pub fn open(url: &str, options: ClientOptions) -> Result<(impl Incoming, impl Ou
     Ok(start(driver, notifications, arrived))
 }
 
-/// Parses a URL, and returns it with the HTTP client of the options or the default one.
+/// Parses a URL, and finds or creates the HTTP client.
 pub(super) fn prepare(url: &str, options: &ClientOptions) -> Result<(reqwest::Url, reqwest::Client), OpenError> {
     let parsed =
         reqwest::Url::parse(url).map_err(|error| OpenError::Url { url: url.to_owned(), source: error.into() })?;
@@ -45,7 +45,7 @@ pub(super) fn prepare(url: &str, options: &ClientOptions) -> Result<(reqwest::Ur
         Some(client) => client.clone(),
         None => {
             if rustls::crypto::CryptoProvider::get_default().is_none() {
-                // Fails if another thread has just installed a provider, which is fine.
+                // Fails if another thread has just installed a provider.
                 let _ = rustls::crypto::ring::default_provider().install_default();
             }
             let redirects = reqwest::redirect::Policy::custom(redirect);
@@ -55,7 +55,6 @@ pub(super) fn prepare(url: &str, options: &ClientOptions) -> Result<(reqwest::Ur
     Ok((parsed, client))
 }
 
-/// Starts the task of a connection, and returns the two halves of the connection.
 pub(super) fn start(
     driver: Driver,
     notifications: Notifications,
@@ -67,7 +66,7 @@ pub(super) fn start(
     (incoming, HttpSink { queue: PollSender::new(queue), driver })
 }
 
-/// Follows redirects only within one server, and never from https to http, because requests carry credentials.
+/// Redirects stay within one server, and never go from https to http, because requests carry credentials.
 fn redirect(attempt: reqwest::redirect::Attempt<'_>) -> reqwest::redirect::Action {
     let Some(before) = attempt.previous().last() else { return attempt.follow() };
     let next = attempt.url();
@@ -79,7 +78,7 @@ fn redirect(attempt: reqwest::redirect::Attempt<'_>) -> reqwest::redirect::Actio
     }
 }
 
-/// Sends outgoing messages to the driver. Closing it waits until the driver has ended the session.
+/// Hands messages to the driver. Closing it waits until the driver has ended the session.
 struct HttpSink {
     queue: PollSender<Outbound>,
     driver: JoinHandle<()>,

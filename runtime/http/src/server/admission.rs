@@ -1,4 +1,4 @@
-//! Checks the host, origin, method and content types of a request before its body is read.
+//! Checks a request's host, origin, method and content types before its body is read.
 
 use http::header::{ACCEPT, CONTENT_ENCODING, CONTENT_TYPE};
 use http::request::Parts;
@@ -7,18 +7,15 @@ use http::{HeaderMap, Method, StatusCode};
 use super::allowed_hosts::AllowedHosts;
 use super::refusal::Refusal;
 
-/// The operation that a request performs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Operation {
-    /// Sends a message.
     Post,
     /// Opens or resumes an event stream.
     Listen,
-    /// Ends a session.
     End,
 }
 
-/// Checks a request before its body is read. GET and DELETE are allowed only if the server keeps sessions.
+/// GET and DELETE are allowed only if the server keeps sessions.
 pub(super) fn admit(parts: &Parts, allowed_hosts: &AllowedHosts, keeps_sessions: bool) -> Result<Operation, Refusal> {
     allowed_hosts.check(parts)?;
     let operation = match (&parts.method, keeps_sessions) {
@@ -48,7 +45,7 @@ pub(super) fn admit(parts: &Parts, allowed_hosts: &AllowedHosts, keeps_sessions:
     Ok(operation)
 }
 
-/// Returns whether the client accepts this content type. A request without `Accept` accepts any.
+/// A request without `Accept` accepts any type.
 fn accepts(headers: &HeaderMap, kind: &str) -> bool {
     let mut values = headers.get_all(ACCEPT).iter().filter_map(|value| value.to_str().ok()).peekable();
     let any = kind.split_once('/').map(|(group, _)| format!("{group}/*"));

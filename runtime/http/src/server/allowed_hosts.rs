@@ -1,4 +1,4 @@
-//! The hosts and origins that may reach a server.
+//! Which hosts and origins may reach a server.
 
 use http::StatusCode;
 use http::header::{HOST, ORIGIN};
@@ -7,8 +7,8 @@ use http::uri::Authority;
 
 use super::refusal::Refusal;
 
-/// The hosts and origins that may reach a server. Protects local servers against DNS rebinding: a web page must not
-/// reach a server on its visitor's machine, not even through a host name that resolves to that machine.
+/// Which hosts and origins may reach a server. Protects local servers against DNS rebinding: no web page may reach a
+/// server on its visitor's machine, not even through a host name that resolves to that machine.
 #[derive(Clone, Debug, Default)]
 pub struct AllowedHosts {
     hosts: Hosts,
@@ -25,14 +25,14 @@ enum Hosts {
 }
 
 impl AllowedHosts {
-    /// Allows these hosts. A host without a port, such as `mcp.example.com`, matches any port. A host with a port, such
-    /// as `localhost:8080`, matches only that port.
+    /// Allows these hosts. A host without a port, such as `mcp.example.com`, matches any port; one with a port, such as
+    /// `localhost:8080`, only that port.
     pub fn these<N: Into<String>>(hosts: impl IntoIterator<Item = N>) -> Self {
         Self { hosts: Hosts::These(hosts.into_iter().map(Into::into).collect()), origins: Vec::new() }
     }
 
-    /// Allows any host. Use it behind a proxy that already checks the host. Web pages must still be from the host and
-    /// port that they call.
+    /// Allows any host, for servers behind a proxy that checks it. Web pages must still come from the host and port
+    /// that they call.
     #[must_use]
     pub fn any() -> Self {
         Self { hosts: Hosts::Any, origins: Vec::new() }
@@ -84,7 +84,7 @@ impl AllowedHosts {
     }
 }
 
-/// Returns the host that a request names. Refuses a request that names several, or one with user information.
+/// Refuses a request that names several hosts, or a host with user information.
 fn host(parts: &Parts) -> Result<Authority, Refusal> {
     let mut headers = parts.headers.get_all(HOST).iter();
     let header = headers.next();

@@ -17,7 +17,6 @@ use mcpgen_types::{ErrorId, ErrorMessage, ErrorObject, RequestId};
 use super::refusal::Refusal;
 use crate::headers::NO_BUFFERING;
 
-/// The body of a response.
 #[derive(Debug)]
 pub struct Body(UnsyncBoxBody<Bytes, Infallible>);
 
@@ -47,7 +46,6 @@ impl http_body::Body for Body {
     }
 }
 
-/// Creates a JSON response from a serialized message.
 pub(super) fn json(status: StatusCode, message: Bytes) -> Response<Body> {
     let mut response = Response::new(Body::whole(message));
     *response.status_mut() = status;
@@ -55,7 +53,7 @@ pub(super) fn json(status: StatusCode, message: Bytes) -> Response<Body> {
     response
 }
 
-/// Returns bytes that hold `guard` until the HTTP server has written or dropped them.
+/// The bytes hold `guard` until the HTTP server has written or dropped them.
 pub(super) fn holding<G: Send + 'static>(bytes: impl AsRef<[u8]> + Send + 'static, guard: G) -> Bytes {
     Bytes::from_owner(Holding { bytes, _guard: guard })
 }
@@ -71,7 +69,6 @@ impl<B: AsRef<[u8]>, G> AsRef<[u8]> for Holding<B, G> {
     }
 }
 
-/// Creates an event stream response.
 pub(super) fn events(events: impl Stream<Item = Bytes> + Send + 'static) -> Response<Body> {
     let frames = events.map(|event| Ok(Frame::data(event)));
     let mut response = Response::new(Body(StreamBody::new(frames).boxed_unsync()));
@@ -82,19 +79,17 @@ pub(super) fn events(events: impl Stream<Item = Bytes> + Send + 'static) -> Resp
     response
 }
 
-/// Creates a response without a body.
 pub(super) fn empty(status: StatusCode) -> Response<Body> {
     let mut response = Response::new(Body::whole(Bytes::new()));
     *response.status_mut() = status;
     response
 }
 
-/// The maximum bytes of each part of an error that can quote the request: its ID, message and data. An error response
-/// that the client does not read counts toward no limit, so it must stay small.
+/// The most bytes of an ID, message or data in an error, which may quote the request. Error responses that the client
+/// does not read count toward no limit, so they must stay small.
 const MAX_QUOTED: usize = 1024;
 
-/// Creates an error response. An unknown ID and one longer than [`MAX_QUOTED`] are left out, a longer message is truncated,
-/// and longer data is dropped.
+/// Leaves out an unknown ID and one longer than [`MAX_QUOTED`], truncates a longer message, and drops longer data.
 pub(super) fn error(status: StatusCode, id: ErrorId, mut error: ErrorObject) -> Response<Body> {
     let id = match id {
         ErrorId::Id(RequestId::String(id)) if id.len() > MAX_QUOTED => ErrorId::Absent,

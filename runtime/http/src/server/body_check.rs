@@ -14,15 +14,14 @@ use http_body_util::BodyExt;
 use http_body_util::combinators::UnsyncBoxBody;
 use tower::BoxError;
 
-/// A layer's check of a request body, for example whether the token may call the tool that the body names.
+/// A check that a layer applies to a request body, for example whether the token may call the named tool.
 ///
-/// If the layer read the body itself, it would do so before the endpoint has checked the host and outside the endpoint's
-/// limits on memory and time. Instead it [attaches](Self::attach) a check, which the endpoint calls with the body before
-/// it handles the messages in it.
+/// If the layer read the body itself, it would do so before the endpoint has checked the host, and outside the
+/// endpoint's limits on memory and time. Instead, it [attaches](Self::attach) a check, which the endpoint calls with
+/// the body before it handles the messages.
 ///
-/// A service that does not know about checks fails to read the body: only a service that has [taken](Self::take) the
-/// check can read it. The layer should also refuse a successful response whose request has not
-/// [passed](Self::has_passed).
+/// A service that ignores checks cannot read the body: only one that has [taken](Self::take) the check can. The layer
+/// should also refuse a successful response whose request has not [passed](Self::has_passed).
 #[derive(Clone)]
 pub struct BodyCheck(Arc<Shared>);
 
@@ -38,7 +37,7 @@ const TAKEN: u8 = 1;
 const PASSED: u8 = 2;
 
 impl BodyCheck {
-    /// Creates a check for one request. `check` gets the whole body; its error is the response with which to refuse it.
+    /// Creates a check for one request. `check` gets the whole body, and may return a response that refuses it.
     pub fn new(check: impl Fn(&[u8]) -> Result<(), Box<Response<Bytes>>> + Send + Sync + 'static) -> Self {
         Self(Arc::new(Shared { check: Box::new(check), state: AtomicU8::new(ATTACHED) }))
     }
@@ -55,8 +54,8 @@ impl BodyCheck {
         Request::from_parts(parts, CheckedBody { body: body.map_err(Into::into).boxed_unsync(), check })
     }
 
-    /// Takes the check of a request, if a layer has attached one. The body can be read from then on; call
-    /// [`check`](Self::check) with all of it before you use any of it.
+    /// Takes the check that a layer attached, if any. From then on the body can be read; call [`check`](Self::check)
+    /// with all of it before you use any of it.
     #[must_use]
     pub fn take(parts: &mut Parts) -> Option<Self> {
         let check: Self = parts.extensions.remove()?;
@@ -75,7 +74,7 @@ impl BodyCheck {
         Ok(())
     }
 
-    /// Returns whether the body was checked, and may be used.
+    /// Returns whether the body has passed the check and may be used.
     #[must_use]
     pub fn has_passed(&self) -> bool {
         self.state() == PASSED
@@ -92,7 +91,7 @@ impl fmt::Debug for BodyCheck {
     }
 }
 
-/// The body of a request to which [`BodyCheck::attach`] was applied.
+/// A request body after [`BodyCheck::attach`].
 #[derive(Debug)]
 pub struct CheckedBody {
     body: UnsyncBoxBody<Bytes, BoxError>,

@@ -16,7 +16,7 @@ use super::options::EndpointOptions;
 use super::quota::{Kind, Quota, Quotas};
 use super::refusal::Refusal;
 
-/// The buffer space for all request bodies that are being read.
+/// Buffer space shared by all request bodies that are being read.
 pub(super) struct BodyReader {
     /// One permit per received byte.
     room: Arc<Semaphore>,
@@ -29,10 +29,10 @@ pub(super) struct BodyReader {
     timeout: Duration,
 }
 
-/// The size in bytes up to which a body may use the reserved quarter.
+/// Up to this many bytes, a body may use the reserved quarter.
 const SMALL: usize = 64 << 10;
 
-/// The space that a body occupies. Released on drop.
+/// Space that a body occupies, released on drop.
 #[derive(Debug, Default)]
 pub(super) struct BufferPermits {
     room: Vec<OwnedSemaphorePermit>,
@@ -54,8 +54,8 @@ impl BodyReader {
         }
     }
 
-    /// Reads a body. Reserves space as bytes arrive, so a stalled body occupies only what it has sent. Never waits for
-    /// space: a body that exceeds a limit is refused, so bodies cannot block each other.
+    /// Reserves space as bytes arrive, so that a stalled body occupies only what it has sent. Never waits for space: a
+    /// body beyond a limit is refused, so that bodies cannot block each other.
     pub(super) async fn read<B>(
         &self,
         parts: &Parts,

@@ -1,4 +1,4 @@
-//! Budgets of memory: for the whole endpoint, and a share of it for each owner.
+//! Memory budgets for the whole endpoint, with a share for each owner.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -9,10 +9,10 @@ use mcpgen_runtime::transport::MessageBudget;
 use super::quota::{Kind, Quotas};
 use super::refusal::Refusal;
 
-/// The memory that messages or sessions may take, in bytes.
+/// How much memory messages or sessions may take, in bytes.
 #[derive(Debug)]
 pub(super) struct Budget {
-    /// The field of [`EndpointOptions`](super::EndpointOptions) that sets it.
+    /// The [`EndpointOptions`](super::EndpointOptions) field that sets it.
     option: &'static str,
     total: usize,
     per_owner: usize,
@@ -21,7 +21,7 @@ pub(super) struct Budget {
     quotas: Arc<Quotas>,
 }
 
-/// A part of a budget. Released on drop.
+/// Part of a budget, released on drop.
 #[derive(Debug)]
 pub(super) struct Charge {
     budget: Arc<Budget>,
@@ -29,23 +29,22 @@ pub(super) struct Charge {
     bytes: AtomicUsize,
 }
 
-/// Why a budget has no room.
+/// Why a charge does not fit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Exceeded {
-    /// The charge alone exceeds the budget, or the share of its owner.
+    /// The charge alone is larger than the budget or its owner's share.
     Alone(usize),
     Owner,
     Total,
 }
 
 impl Budget {
-    /// Creates a budget of `total` bytes, of which each owner gets a quarter.
+    /// Each owner gets a quarter of `total`.
     pub(super) fn new(option: &'static str, total: usize, kind: Kind, quotas: &Arc<Quotas>) -> Arc<Self> {
         let (per_owner, used, quotas) = (total / 4, AtomicUsize::new(0), Arc::clone(quotas));
         Arc::new(Self { option, total, per_owner, used, kind, quotas })
     }
 
-    /// Takes a part of the budget.
     pub(super) fn charge(self: &Arc<Self>, owner: Option<&Arc<str>>, bytes: usize) -> Result<Charge, Exceeded> {
         if bytes > owner.map_or(self.total, |_| self.per_owner) {
             return Err(Exceeded::Alone(bytes));
@@ -55,20 +54,20 @@ impl Budget {
         {
             return Err(Exceeded::Owner);
         }
-        // On failure, its drop releases the share of the owner.
+        // On failure, dropping this releases the owner's share.
         let charge = Charge { budget: Arc::clone(self), owner: owner.cloned(), bytes: AtomicUsize::new(bytes) };
         let before = self.used.fetch_add(bytes, Ordering::Relaxed);
         if before.saturating_add(bytes) > self.total { Err(Exceeded::Total) } else { Ok(charge) }
     }
 
-    /// Takes a part for what exists already, even if that exceeds the budget.
+    /// Charges memory that is already in use, even if that exceeds the budget.
     pub(super) fn charge_existing(self: &Arc<Self>, owner: Option<&Arc<str>>, bytes: usize) -> Charge {
         let charge = Charge { budget: Arc::clone(self), owner: owner.cloned(), bytes: AtomicUsize::new(0) };
         charge.add(bytes);
         charge
     }
 
-    /// Returns why the budget has no room for more, if it has none.
+    /// Returns why the budget has no room for more, or `None` if it has.
     pub(super) fn exceeded(&self, owner: Option<&Arc<str>>) -> Option<Exceeded> {
         if self.used.load(Ordering::Relaxed) > self.total {
             return Some(Exceeded::Total);
@@ -77,7 +76,6 @@ impl Budget {
         is_over.then_some(Exceeded::Owner)
     }
 
-    /// Creates the refusal for a request that does not fit.
     pub(super) fn refusal(&self, exceeded: Exceeded) -> Refusal {
         let Self { option, total, per_owner, .. } = self;
         match exceeded {
@@ -99,7 +97,7 @@ impl Budget {
 }
 
 impl Charge {
-    /// Adds what exists already, even if that exceeds the budget: only new requests can be refused.
+    /// Adds memory that is already in use. May exceed the budget: only new requests can be refused.
     pub(super) fn add(&self, bytes: usize) {
         let Self { budget, owner, .. } = self;
         self.bytes.fetch_add(bytes, Ordering::Relaxed);
@@ -109,7 +107,6 @@ impl Charge {
         }
     }
 
-    /// Releases a part.
     pub(super) fn remove(&self, bytes: usize) {
         let Self { budget, owner, .. } = self;
         let less = |held: usize| Some(held.saturating_sub(bytes));
@@ -121,7 +118,6 @@ impl Charge {
         }
     }
 
-    /// Returns whether the budget, or the share of the owner, is exceeded.
     pub(super) fn is_exceeded(&self) -> bool {
         self.budget.exceeded(self.owner.as_ref()).is_some()
     }

@@ -1,4 +1,4 @@
-//! The configuration of a server, whose capabilities can change while it serves.
+//! A server's configuration, whose capabilities can change while it runs.
 
 use std::sync::Arc;
 
@@ -12,13 +12,13 @@ use parking_lot::Mutex;
 pub(super) struct CurrentConfig {
     read: Box<dyn Fn() -> ServerConfig + Send + Sync>,
     version: Box<dyn Fn() -> u64 + Send + Sync>,
-    /// The capabilities that follow from the handlers, in addition to those in the configuration.
+    /// Capabilities implied by handlers, in addition to the configured ones.
     handled: HandlerCapabilities,
     modern: Mutex<Option<(u64, ModernProtocol)>>,
     reports_mismatches: bool,
 }
 
-/// The protocol that all modern requests share, until the configuration changes.
+/// Shared by all modern requests until the configuration changes.
 #[derive(Clone)]
 pub(super) struct ModernProtocol {
     pub(super) protocol: Arc<Mcp>,
@@ -26,7 +26,7 @@ pub(super) struct ModernProtocol {
 }
 
 impl CurrentConfig {
-    /// `version` returns a number that changes when the result of `read` does.
+    /// `version` returns a number that changes whenever the result of `read` does.
     pub(super) fn new(
         read: impl Fn() -> ServerConfig + Send + Sync + 'static,
         version: impl Fn() -> u64 + Send + Sync + 'static,
@@ -36,7 +36,7 @@ impl CurrentConfig {
         Self { read, version, handled, modern: Mutex::default(), reports_mismatches: false }
     }
 
-    /// Sets whether the handler of a call reports its [`HeaderMismatch`](mcpgen_mcp::server::HeaderMismatch).
+    /// Whether handlers report a call's [`HeaderMismatch`](mcpgen_mcp::server::HeaderMismatch) themselves.
     pub(super) fn with_reported_mismatches(self, reports_mismatches: bool) -> Self {
         Self { reports_mismatches, ..self }
     }
@@ -53,13 +53,12 @@ impl CurrentConfig {
         self.read().supported_revisions(&self.handled)
     }
 
-    /// Returns the rules of a session of a legacy revision.
     pub(super) fn legacy(&self) -> Legacy {
         self.read().legacy(&self.handled)
     }
 
     pub(super) fn modern(&self) -> ModernProtocol {
-        // A change after this line makes the next request read the configuration again.
+        // If the configuration changes after this line, the next request reads it again.
         let version = (self.version)();
         let mut modern = self.modern.lock();
         if let Some((_, known)) = modern.as_ref().filter(|(of, _)| *of == version) {

@@ -1,4 +1,4 @@
-//! Documents with which clients discover servers: server cards and catalogs.
+//! Server cards and catalogs, with which clients discover servers.
 
 use std::convert::Infallible;
 use std::future::{Ready, ready};
@@ -20,10 +20,9 @@ use super::body::{Body, empty, json as json_response};
 /// The media type of server cards.
 const CARD: &str = "application/mcp-server-card+json";
 
-/// Serves a server card or a catalog with GET, to clients of every origin.
+/// Serves a server card or catalog with GET, to clients of every origin.
 ///
-/// The recommended path of a card is that of the endpoint with `/server-card`, and the path of a catalog is
-/// [`CATALOG_PATH`].
+/// A card's recommended path is that of the endpoint followed by `/server-card`. A catalog's path is [`CATALOG_PATH`].
 ///
 /// ```
 /// use mcpgen_sdk::prelude::*;
@@ -54,7 +53,7 @@ impl Discovery {
         Self { media_type: CARD, document: mcpgen_types::to_vec(card).into() }
     }
 
-    /// Serves the catalog of a domain: its cards with their URLs.
+    /// Serves a domain's catalog, which lists cards with their URLs.
     #[must_use]
     pub fn catalog<'c>(cards: impl IntoIterator<Item = (&'c ServerCard, &'c str)>) -> Self {
         let entries = cards.into_iter().map(|(card, url)| {
@@ -92,7 +91,7 @@ impl Discovery {
     }
 }
 
-/// Returns the identifier of a server in a catalog: `urn:air:example.com:weather` for `com.example/weather`.
+/// A server's identifier in a catalog: `urn:air:example.com:weather` for `com.example/weather`.
 fn identifier(name: &str) -> String {
     let (namespace, name) = name.split_once('/').unwrap_or((name, ""));
     let domain: Vec<&str> = namespace.rsplit('.').collect();

@@ -44,8 +44,9 @@ use crate::headers::LAST_EVENT;
 
 /// An HTTP endpoint of an MCP server. Clones share all state.
 ///
-/// Handlers find the [`Parts`] of the HTTP request in [`Context::extensions`](mcpgen_runtime::Context::extensions), and the
-/// [`Principal`] that an authentication layer has attached to it with [`Context::principal`](mcpgen_runtime::Context::principal).
+/// Handlers find the [`Parts`] of the HTTP request in [`Context::extensions`](mcpgen_runtime::Context::extensions), and
+/// the [`Principal`] attached by an authentication layer with
+/// [`Context::principal`](mcpgen_runtime::Context::principal).
 #[derive(Clone)]
 pub struct Endpoint<S = Router> {
     pub(super) requests: S,
@@ -53,7 +54,7 @@ pub struct Endpoint<S = Router> {
 }
 
 impl<S: RequestService + Sync> Endpoint<S> {
-    /// Creates an endpoint. See [`serve`](mcpgen_mcp::serve) for the first three parameters.
+    /// Creates an endpoint. For the first three parameters, see [`serve`](mcpgen_mcp::serve).
     pub fn new(config: impl Into<ServerConfig>, requests: S, handlers: Router, options: EndpointOptions) -> Self {
         let config = config.into();
         let handled = handlers.handled(Role::Server);
@@ -61,7 +62,7 @@ impl<S: RequestService + Sync> Endpoint<S> {
         Self::of(config, requests, handlers, options)
     }
 
-    /// Like [`Endpoint::new`], but with a configuration that can change.
+    /// Like [`Endpoint::new`], but the configuration can change.
     pub(super) fn of(config: CurrentConfig, requests: S, handlers: Router, mut options: EndpointOptions) -> Self {
         options.replicas = options.replicas.map(Replicas::measured);
         let (spoken, quotas, tasks) = (config.supported_revisions(), Arc::<Quotas>::default(), TaskTracker::new());
@@ -93,16 +94,16 @@ impl<S: RequestService + Sync> Endpoint<S> {
         endpoint
     }
 
-    /// Returns the number of sessions.
+    /// Returns how many sessions there are.
     #[must_use]
     pub fn sessions(&self) -> usize {
         self.shared.sessions().len()
     }
 
-    /// Shuts the endpoint down. Refuses new requests, ends all streams and sessions, and waits until requests in flight
-    /// have their responses and the clients have read them, for at most
-    /// [`Limits::drain_timeout`](mcpgen_runtime::Limits::drain_timeout) and a second. Call it before you stop the HTTP server,
-    /// which waits for open streams.
+    /// Shuts the endpoint down: refuses new requests, and ends all streams and sessions. Waits for
+    /// [`Limits::drain_timeout`](mcpgen_runtime::Limits::drain_timeout) and another second at most, until requests in
+    /// flight have their responses and clients have read them. Call this before stopping the HTTP server, which waits
+    /// for open streams.
     pub async fn close(&self) {
         self.shared.closing.cancel();
         self.shared.tasks.close();
@@ -148,7 +149,7 @@ impl<S: RequestService + Sync> Endpoint<S> {
         }
         let mut inbound = Inbound::new(bytes);
         let memory = shared.charge(&mut inbound, caller.owner.as_ref())?;
-        // From here on the charge limits the bytes.
+        // From here on, the charge accounts for the bytes.
         drop(buffer);
         let posted = match RequestBody::read(&mut inbound) {
             Ok(posted) => posted,
@@ -160,7 +161,7 @@ impl<S: RequestService + Sync> Endpoint<S> {
         }
     }
 
-    /// Handles a POST for a session, or one that begins a session.
+    /// Handles a POST that belongs to a session or begins one.
     pub(super) async fn post_to_session(
         &self,
         caller: Caller,
@@ -178,7 +179,7 @@ impl<S: RequestService + Sync> Endpoint<S> {
             }
             (Some(Found::Here(used)), _) => {
                 let permit = posted.has_requests().then(|| permit(Some(&used.0.requests))).transpose()?;
-                // The session may still read responses, so that its requests end.
+                // The session still accepts responses, so that its requests can end.
                 if permit.is_some()
                     && let Some(exceeded) = shared.session_memory.exceeded(caller.owner.as_ref())
                 {
@@ -210,7 +211,7 @@ impl<S: RequestService + Sync> Endpoint<S> {
             };
             let recorded = session::retained_cost(change.key.len() + change.message.len());
             let retained = match (is_initialize, change.is_reset) {
-                // The session also keeps what the client has declared.
+                // The session also keeps the client's declarations.
                 (true, _) => recorded + inbound.size(),
                 (_, true) => 0,
                 (_, false) => recorded,
@@ -234,7 +235,6 @@ impl<S: RequestService + Sync> Endpoint<S> {
         Ok(response)
     }
 
-    /// Handles a POST without a session.
     async fn exchange(
         &self,
         caller: Caller,
@@ -244,14 +244,15 @@ impl<S: RequestService + Sync> Endpoint<S> {
         let shared = &self.shared;
         let (id, method) = match &posted.message {
             Some((Some(id), method)) => (id.clone(), method.as_str()),
-            // In modern revisions a client cancels a request by closing its response stream.
+            // In modern revisions, a client cancels a request by closing its response stream.
             Some((None, method)) if method == "notifications/cancelled" => {
                 return Ok(body::empty(StatusCode::ACCEPTED));
             }
             Some((None, _)) => return self.notify(caller, inbound, memory),
             None => return Err(Refusal::bad("the body must be a single request or notification")),
         };
-        // A legacy client that sends `initialize` does not know these headers. Its error lists the supported revisions.
+        // A legacy client that sends `initialize` does not know these headers. It gets an error with the supported
+        // revisions.
         let is_initialize = posted.is_initialize && !posted.has_metadata;
         let mut of_arguments = shared.check_arguments(&caller.parts, &posted, method).err();
         let checked = match of_arguments.take_if(|_| !shared.config.reports_mismatches()) {
@@ -285,7 +286,6 @@ impl<S: RequestService + Sync> Endpoint<S> {
         Ok(exchange.respond(shared.options.keep_alive).await)
     }
 
-    /// Passes a sessionless notification to its handlers.
     fn notify(&self, caller: Caller, mut inbound: Inbound, memory: Arc<Charge>) -> Result<Response<Body>, Refusal> {
         let shared = &self.shared;
         let quota = shared.limiter.quota(caller.owner.as_ref(), Kind::Notifications, shared.options.requests_per_owner);
@@ -305,14 +305,13 @@ impl<S: RequestService + Sync> Endpoint<S> {
         Ok(body::empty(StatusCode::ACCEPTED))
     }
 
-    /// Creates a connection for one sessionless message.
+    /// A connection for a single sessionless message.
     fn connection(&self) -> Connection<S> {
         let shared = &self.shared;
         let (requests, handlers) = (self.requests.clone(), shared.handlers.clone());
         telemetry::connection(requests, handlers, shared.config.modern().rules, shared.options.limits.clone())
     }
 
-    /// Begins a session.
     fn begin(&self, caller: &Caller) -> Result<SessionGuard, Refusal> {
         let mut random = [0; 20];
         getrandom::fill(&mut random)
@@ -322,8 +321,8 @@ impl<S: RequestService + Sync> Endpoint<S> {
         self.run(Identity { id, owner: caller.owner.clone(), record }, |_| {})
     }
 
-    /// Runs a session. Calls `prepare` before requests can reach it. At the session limit it evicts the least recently
-    /// used idle session first.
+    /// Calls `prepare` before requests can reach the session. At the session limit, evicts the least recently used idle
+    /// session first.
     pub(super) fn run(&self, identity: Identity, prepare: impl FnOnce(&Session)) -> Result<SessionGuard, Refusal> {
         let shared = &self.shared;
         let owner = identity.owner.clone();
@@ -357,14 +356,14 @@ impl<S: RequestService + Sync> Endpoint<S> {
         let (shared, ended, counted) =
             (Arc::clone(shared), session, telemetry::installed().map(telemetry::Telemetry::session));
         self.shared.tasks.spawn(async move {
-            // Removes the session from the registry, even on a panic.
+            // Removes the session from the registry, even after a panic.
             let _registered = RegistryGuard { shared, session: ended, _counted: counted };
             running.await;
         });
         Ok(used)
     }
 
-    /// Takes memory for a session. At the limit it evicts the least recently used idle sessions first.
+    /// Charges memory to a session. At the limit, evicts the least recently used idle sessions first.
     fn session_memory(&self, owner: Option<&Arc<str>>, bytes: usize) -> Result<Charge, Refusal> {
         let shared = &self.shared;
         loop {
@@ -446,8 +445,8 @@ impl<S> fmt::Debug for Endpoint<S> {
     }
 }
 
-/// Returns the extensions of a message that arrived in this HTTP request. They hold its memory until all handlers have
-/// dropped it.
+/// The extensions of a message in this HTTP request. They hold the message's memory until all handlers have dropped
+/// them.
 fn extensions(parts: Parts, memory: Arc<Charge>) -> Extensions {
     let mut extensions = Extensions::new();
     extensions.insert(TransportBudget(memory));

@@ -1,4 +1,4 @@
-//! Writes the events of a session's streams to the store that the replicas share.
+//! Writes a session's events to the store that the replicas share.
 
 use std::collections::HashSet;
 use std::fmt;
@@ -11,41 +11,41 @@ use mcpgen_types::RequestId;
 use parking_lot::Mutex;
 use tokio::sync::{mpsc, oneshot};
 
-/// Writes events in order, in the background. Clones write to the same session.
+/// Writes events in order, in the background. Clones write for the same session.
 #[derive(Clone)]
 pub(super) struct EventWriter(Arc<Queue>);
 
 struct Queue {
     session: String,
     store: Arc<dyn EventStore>,
-    /// Starts with the first event, because many sessions have none.
+    /// Created by the first event, because many sessions have none.
     queue: Mutex<Option<mpsc::UnboundedSender<Job>>>,
-    /// The bytes of the queue. Each job counts at least [`EVENT_COST`].
+    /// Bytes in the queue. Each job counts at least [`EVENT_COST`].
     bytes: Arc<AtomicUsize>,
     max_bytes: usize,
-    /// The streams with an event that was dropped because the queue was full. Their earlier events must be removed from
-    /// the store, so that the stored events have no gap.
+    /// Streams with an event that was dropped because the queue was full. Their earlier events must be removed from the
+    /// store, so that what it has is without gaps.
     gaps: Mutex<HashSet<u64>>,
-    /// Set when the session ends here: another replica may write its events now.
+    /// Set when the session ends here, after which another replica may write its events.
     is_closed: Arc<AtomicBool>,
 }
 
 enum Job {
-    /// Creates the stream, and then completes the sender.
+    /// Creates the stream, then completes the sender.
     Open(u64, Arc<[RequestId]>, oneshot::Sender<()>),
     Append(u64, Arc<[RequestId]>, StoredEvent),
     Remove(u64),
 }
 
-/// The minimum that a job counts toward the bytes in the queue, so that their number is limited too.
+/// What a job counts at least, which limits the number of jobs, too.
 const EVENT_COST: usize = 256;
 
-/// The delay after a failed write. It doubles with each failure, up to [`MAX_DELAY`].
+/// The pause after a failed write. Doubles with each failure, up to [`MAX_DELAY`].
 const DELAY: Duration = Duration::from_millis(50);
 const MAX_DELAY: Duration = Duration::from_secs(2);
 
 impl EventWriter {
-    /// Creates a writer that queues at most `max_bytes` bytes while the store is unavailable.
+    /// Queues at most `max_bytes` while the store is unavailable.
     pub(super) fn new(session: String, store: Arc<dyn EventStore>, max_bytes: usize) -> Self {
         Self(Arc::new(Queue {
             session,
@@ -58,8 +58,8 @@ impl EventWriter {
         }))
     }
 
-    /// Creates a stream, so that clients can resume it before its first event. Completes when it is stored, or with an
-    /// error if the session ends before, or if the queue is full.
+    /// Creates a stream, so that clients can resume it before its first event. Completes when the stream is stored, or
+    /// with an error if the session ends first or the queue is full.
     pub(super) fn open(&self, stream: u64, requests: &Arc<[RequestId]>) -> oneshot::Receiver<()> {
         let (sender, stored) = oneshot::channel();
         if self.reserve(EVENT_COST) {
@@ -82,8 +82,8 @@ impl EventWriter {
         self.push(Job::Append(stream, Arc::clone(requests), event));
     }
 
-    /// Removes a stream that no client can resume. If the queue is full, the store has it until it removes the stream as
-    /// one of the oldest of the session, or the session ends.
+    /// Removes a stream that no client can resume. If the queue is full, the stream stays in the store until it is one
+    /// of the session's oldest or the session ends.
     pub(super) fn remove(&self, stream: u64) {
         self.0.gaps.lock().remove(&stream);
         if self.reserve(EVENT_COST) {
@@ -91,14 +91,13 @@ impl EventWriter {
         }
     }
 
-    /// Counts the bytes of a job. Returns `false` if the queue has no room for it.
+    /// Returns `false` if the job does not fit.
     fn reserve(&self, cost: usize) -> bool {
         let most = self.0.max_bytes.max(cost);
         let add = |bytes: usize| bytes.checked_add(cost).filter(|bytes| *bytes <= most);
         self.0.bytes.fetch_update(Ordering::SeqCst, Ordering::SeqCst, add).is_ok()
     }
 
-    /// Stops writing, because the session has ended here.
     pub(super) fn close(&self) {
         self.0.is_closed.store(true, Ordering::SeqCst);
         *self.0.queue.lock() = None;
@@ -143,7 +142,7 @@ fn cost(event: &StoredEvent) -> usize {
     event.message.len().max(EVENT_COST)
 }
 
-/// Returns the JSON texts of IDs.
+/// IDs as JSON text.
 fn texts(requests: &[RequestId]) -> Vec<String> {
     requests.iter().map(mcpgen_types::to_string).collect()
 }
@@ -204,7 +203,7 @@ impl Worker {
         StreamId { session: self.session.clone(), number }
     }
 
-    /// Repeats an operation until it succeeds or the session has ended.
+    /// Retries until the operation succeeds or the session has ended.
     async fn retry<F: Future<Output = Result<(), StoreError>>>(&self, operation: impl Fn() -> F) {
         let mut delay = DELAY;
         while let Err(error) = operation().await {
@@ -226,7 +225,7 @@ mod tests {
     use super::*;
     use mcpgen_mcp::replicas::StoredStream;
 
-    /// A store that can be made unavailable. It counts its operations.
+    /// A store that can be made unavailable, and counts its operations.
     #[derive(Default)]
     struct Switched {
         is_available: AtomicBool,

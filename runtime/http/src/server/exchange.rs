@@ -1,4 +1,4 @@
-//! A single request of revision 2026-07-28 and its response. No state outlives the HTTP response.
+//! A single request of 2026-07-28 and its response. Nothing outlives the HTTP response.
 
 use std::time::Duration;
 
@@ -17,12 +17,12 @@ use super::body::{self, Body};
 use super::permit::Permit;
 use super::sse;
 
-/// A request in progress. Dropping it cancels the request, because the client has closed the response.
+/// A request in progress. Dropping it, which happens when the client closes the response, cancels the request.
 pub(super) struct Exchange {
     running: connection::Exchange,
     /// Cancelled when the server shuts down.
     closing: CancellationToken,
-    /// When the request is abandoned, once the server shuts down.
+    /// When to abandon the request during shutdown.
     end: Option<Instant>,
     drain_timeout: Duration,
     permit: Permit,
@@ -64,8 +64,8 @@ impl Exchange {
         }
     }
 
-    /// Responds with plain JSON if the response is the first message. Otherwise responds with an event stream whose
-    /// last event is the response.
+    /// Responds with plain JSON if the response is the first message, and otherwise with an event stream that ends with
+    /// the response.
     pub(super) async fn respond(mut self, keep_alive: Duration) -> Response<Body> {
         let first = match self.next_event(keep_alive).await {
             ResponseEvent::Response(outcome, response) => {
@@ -80,7 +80,7 @@ impl Exchange {
         body::events(stream::once(std::future::ready(first)).chain(self.events(keep_alive)))
     }
 
-    /// Returns the remaining events, up to and including the response.
+    /// The remaining events, up to the response.
     fn events(self, keep_alive: Duration) -> impl Stream<Item = Bytes> + Send {
         stream::unfold(Some(self), move |this| async move {
             let mut this = this?;
@@ -95,7 +95,7 @@ impl Exchange {
         })
     }
 
-    /// Waits for the next message, for at most `timeout`.
+    /// Waits at most `timeout`.
     async fn next_event(&mut self, timeout: Duration) -> ResponseEvent {
         let message = async {
             loop {
@@ -121,11 +121,11 @@ enum ResponseEvent {
     Message(Bytes),
     /// No message arrived in time.
     KeepAlive,
-    /// The connection ended, or the request will not get a response.
+    /// The connection ended, or the request gets no response.
     End,
 }
 
-/// Returns the HTTP status for a response. Errors that concern only JSON-RPC have status 200.
+/// Errors that concern only JSON-RPC have status 200.
 fn status(outcome: Outcome) -> StatusCode {
     match outcome {
         Outcome::Failed(METHOD_NOT_FOUND) | Outcome::Refused(METHOD_NOT_FOUND) => StatusCode::NOT_FOUND,

@@ -1,4 +1,4 @@
-//! Compares the headers of a request with its body, and decides which kind of revision it belongs to.
+//! Compares a request's headers with its body, and decides whether it is modern or legacy.
 
 use http::request::Parts;
 use mcpgen_types::Revision;
@@ -26,8 +26,7 @@ impl EndpointState {
         }
     }
 
-    /// Returns whether a message belongs to a modern revision. Its `_meta` decides; without per-request metadata the
-    /// `MCP-Protocol-Version` header does.
+    /// Decides by `_meta` or, without modern metadata, by the `MCP-Protocol-Version` header.
     pub(super) fn is_modern(&self, parts: &Parts, posted: &RequestBody) -> Result<bool, Refusal> {
         if !self.keeps_sessions || !self.speaks_modern {
             return Ok(self.speaks_modern);
@@ -44,7 +43,7 @@ impl EndpointState {
         }
     }
 
-    /// Checks that the headers of a modern request match its body, except its arguments.
+    /// Checks the headers of a modern request, except those for arguments.
     pub(super) fn check(&self, parts: &Parts, posted: &RequestBody, method: &str) -> Result<(), String> {
         let headers = &parts.headers;
         let missing = |name: &http::HeaderName| format!("header `{name}` is missing");
@@ -71,7 +70,7 @@ impl EndpointState {
         Ok(())
     }
 
-    /// Checks that the headers of a modern request match its arguments.
+    /// Checks the headers that repeat a modern request's arguments.
     pub(super) fn check_arguments(&self, parts: &Parts, posted: &RequestBody, method: &str) -> Result<(), String> {
         match &posted.subject {
             Some(tool) if method == "tools/call" => {
@@ -89,7 +88,6 @@ impl EndpointState {
     }
 }
 
-/// Returns the value of the `MCP-Protocol-Version` header.
 fn version_header(parts: &Parts) -> Result<Option<&str>, Refusal> {
     let mut values = parts.headers.get_all(PROTOCOL_VERSION).iter();
     match (values.next().map(|value| value.to_str()), values.next()) {

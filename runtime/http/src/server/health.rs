@@ -17,12 +17,11 @@ use super::body::{Body, empty, json as json_response};
 use super::endpoint::Endpoint;
 use super::state::EndpointState;
 
-/// Responds to health checks of an endpoint with GET and HEAD.
+/// Answers an endpoint's health checks, with GET and HEAD.
 ///
 /// A live check succeeds while the process can respond. A ready check fails with 503 once [`Endpoint::close`] was
-/// called, so that a load balancer sends requests elsewhere while requests in flight finish. The body of a ready
-/// check has the number of sessions, and whether the store that the [replicas](super::EndpointOptions::replicas) share
-/// responds.
+/// called, so that a load balancer sends requests elsewhere while those in flight finish. Its body says how many
+/// sessions there are, and whether the store shared by the [replicas](super::EndpointOptions::replicas) responds.
 ///
 /// ```
 /// use mcpgen_sdk::prelude::*;
@@ -36,8 +35,8 @@ use super::state::EndpointState;
 /// # Ok::<(), mcpgen_sdk::server::ServeError>(())
 /// ```
 ///
-/// If the store is unavailable, a ready check still succeeds, because modern requests and the sessions of the replica
-/// itself do not need it. To fail, use [`require_store`](Self::require_store).
+/// A ready check succeeds even if the store is unavailable, because modern requests and the replica's own sessions do
+/// not need it. To make it fail, use [`require_store`](Self::require_store).
 #[derive(Clone)]
 pub struct Health {
     shared: Arc<EndpointState>,
@@ -50,7 +49,6 @@ enum Check {
     Ready { requires_store: bool },
 }
 
-/// How long a ready check waits for the store.
 const STORE_TIMEOUT: Duration = Duration::from_secs(1);
 
 impl Health {
@@ -66,7 +64,7 @@ impl Health {
         Self { shared: Arc::clone(&endpoint.shared), check: Check::Ready { requires_store: false } }
     }
 
-    /// Makes a ready check fail if the shared store is unavailable.
+    /// Makes a ready check fail while the shared store is unavailable.
     #[must_use]
     pub fn require_store(mut self) -> Self {
         if self.check != Check::Live {

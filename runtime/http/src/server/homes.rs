@@ -1,4 +1,4 @@
-//! Remembers which replicas run the sessions that this replica forwards requests for.
+//! Caches which replicas run the sessions that this replica forwards requests for.
 
 use std::collections::{HashMap, VecDeque};
 use std::sync::Arc;
@@ -7,21 +7,20 @@ use std::time::Duration;
 use parking_lot::Mutex;
 use tokio::time::Instant;
 
-/// How long a home is remembered. A home that does not run a session any more says so when a request is forwarded to it,
-/// so this only limits how long entries of unused sessions stay.
+/// How long to remember a home. A replica that no longer runs a session says so when a request is forwarded to it, so
+/// this only limits how long unused entries stay.
 const LIFETIME: Duration = Duration::from_secs(30);
 
-/// The maximum number of sessions whose home is remembered.
 const MAX: usize = 100_000;
 
-/// The homes of sessions that other replicas run.
+/// The replicas that run other sessions.
 #[derive(Default)]
 pub(super) struct Homes(Mutex<Entries>);
 
 #[derive(Default)]
 struct Entries {
     by_session: HashMap<Arc<str>, Entry>,
-    /// The sessions by expiry. An entry whose time has changed meanwhile has another place in the queue.
+    /// Sessions by expiry. An entry that was renewed appears again further back.
     by_expiry: VecDeque<(Instant, Arc<str>)>,
 }
 
@@ -31,14 +30,13 @@ struct Entry {
 }
 
 impl Homes {
-    /// Returns the replica that runs a session, if it is known.
     pub(super) fn get(&self, session: &str) -> Option<Arc<str>> {
         let entries = self.0.lock();
         let entry = entries.by_session.get(session).filter(|entry| entry.until > Instant::now())?;
         Some(Arc::clone(&entry.replica))
     }
 
-    /// Remembers the replica that runs a session. Forgets the oldest entries if there are too many.
+    /// Forgets the oldest entries if there are too many.
     pub(super) fn insert(&self, session: &str, replica: &Arc<str>) {
         let now = Instant::now();
         let mut entries = self.0.lock();
@@ -54,12 +52,12 @@ impl Homes {
         by_expiry.push_back((until, session));
     }
 
-    /// Forgets the home of a session, because it does not run the session any more.
+    /// Call this when the replica no longer runs the session.
     pub(super) fn forget(&self, session: &str) {
         self.0.lock().by_session.remove(session);
     }
 
-    /// Forgets a replica, because it does not respond.
+    /// Call this when the replica does not respond.
     pub(super) fn forget_replica(&self, replica: &str) {
         self.0.lock().by_session.retain(|_, entry| &*entry.replica != replica);
     }

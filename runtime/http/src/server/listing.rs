@@ -1,4 +1,4 @@
-//! Server cards and entries of the registry: descriptions of a server for clients that are not connected to it.
+//! Server cards and registry entries, which describe a server to clients that are not connected.
 
 use mcpgen_mcp::LocalInfo;
 use mcpgen_types::Error;
@@ -7,12 +7,12 @@ use mcpgen_types::ext::registry::ServerDetail;
 use mcpgen_types::ext::server_card::ServerCard;
 use serde_json::{Map, Value, json};
 
-/// The schema of server cards. The type accepts no other.
+/// The schema of server cards, the only one that the type accepts.
 const CARD_SCHEMA: &str = "https://static.modelcontextprotocol.io/schemas/v1/server-card.schema.json";
-/// The schema of the registry's `server.json`, in the version of [`ServerDetail`].
+/// The schema of the registry's `server.json`, in the version that [`ServerDetail`] has.
 const REGISTRY_SCHEMA: &str = "https://static.modelcontextprotocol.io/schemas/2025-12-11/server.schema.json";
 
-/// What a server card or an entry of the registry contains besides the server's own information.
+/// What a server card or registry entry says beyond the server's own information.
 ///
 /// ```
 /// use mcpgen_sdk::prelude::*;
@@ -36,7 +36,7 @@ pub struct Listing {
 
 impl Listing {
     /// Creates a listing. The name is a namespace in reverse DNS order, a slash and a name, such as
-    /// `com.example/weather`. The description is for people, and has at most 100 characters.
+    /// `com.example/weather`. The description, for people, has at most 100 characters.
     #[must_use]
     pub fn new(name: impl Into<String>, description: impl Into<String>) -> Self {
         Self { name: name.into(), description: description.into(), remotes: Vec::new(), repository: None }
@@ -49,7 +49,7 @@ impl Listing {
         self
     }
 
-    /// Sets the URL of the repository with the source code, and the service that hosts it, such as `github`.
+    /// Sets the URL of the source repository, and the service that hosts it, such as `github`.
     #[must_use]
     pub fn repository(mut self, url: impl Into<String>, source: impl Into<String>) -> Self {
         self.repository = Some((url.into(), source.into()));
@@ -57,14 +57,13 @@ impl Listing {
     }
 }
 
-/// Describes a server in a server card. `info` is that of the server.
+/// `info` is the server's.
 pub(super) fn card(info: &LocalInfo, listing: &Listing) -> Result<ServerCard, Error> {
     let revisions: Vec<&str> = info.revisions.iter().map(|revision| revision.as_str()).collect();
     let remote = |url: &str| json!({ "type": "streamable-http", "url": url, "supportedProtocolVersions": revisions });
     listed(info, CARD_SCHEMA, listing, remote)
 }
 
-/// Describes a server in an entry of the registry.
 pub(super) fn registry_entry(info: &LocalInfo, listing: &Listing) -> Result<ServerDetail, Error> {
     listed(info, REGISTRY_SCHEMA, listing, |url| json!({ "type": "streamable-http", "url": url }))
 }

@@ -1,4 +1,4 @@
-//! The server side of Streamable HTTP: a [`Service`](tower::Service) for axum, hyper or any other tower-based stack.
+//! The server side of Streamable HTTP: a [`Service`](tower::Service) for axum, hyper or any other stack built on tower.
 //!
 //! ```no_run
 //! use axum::serve::ListenerExt;
@@ -16,15 +16,15 @@
 //! # }
 //! ```
 //!
-//! One endpoint serves legacy and modern revisions. A request of revision 2026-07-28 is self-contained, so any of
-//! several processes can handle it. A session of an older revision lives in the process that created it, unless
+//! One endpoint serves legacy and modern revisions. A request of 2026-07-28 is self-contained, so any of several
+//! processes can handle it. A session of an older revision lives in the process that created it, unless
 //! [`EndpointOptions::replicas`] is set; see [`replicas`](mcpgen_mcp::replicas).
 //!
 //! # On a network
 //!
-//! `axum::serve` is enough behind a reverse proxy that buffers requests and responses. It waits without limit for a
-//! client that does not finish its headers or does not read its response, and its graceful shutdown waits for both. If
-//! clients connect directly, serve with the `axum-server` crate instead:
+//! Behind a reverse proxy that buffers requests and responses, `axum::serve` is enough. On its own, it waits forever
+//! for a client that does not finish its headers or does not read its response, and its graceful shutdown waits for
+//! both. If clients connect directly, serve with the `axum-server` crate:
 //!
 //! ```no_run
 //! use std::time::Duration;
@@ -58,28 +58,33 @@
 //! # }
 //! ```
 //!
-//! A response counts toward [`EndpointOptions::requests`] until it is written, so set a write timeout too. The `server`
-//! example does so in its acceptor: see `examples/support/listen.rs` in the crate. A write timeout does not disconnect
-//! an HTTP/2 client that keeps its flow-control window closed. Against such clients, set [`EndpointOptions::owner`], or
-//! use a proxy that buffers responses and limits how long a client may take to read them.
+//! A response counts toward [`EndpointOptions::requests`] until it is written, so set a write timeout as well. The
+//! `server` example does so in its acceptor: see `examples/support/listen.rs` in the crate. A write timeout does not
+//! disconnect an HTTP/2 client that keeps its flow-control window closed. Against such clients, set
+//! [`EndpointOptions::owner`], or use a proxy that buffers responses and limits how long a client may take to read
+//! them.
 //!
 //! # Limits
 //!
-//! [`EndpointOptions`] limits the resources of all clients together, of each session and of each owner. Without
-//! [`EndpointOptions::owner`] one client can open enough sessions to exhaust the limits, so set it if clients do not
-//! trust each other: to the authenticated user or to the client's address.
+//! [`EndpointOptions`] limits what all clients together, each session and each owner can use. Without
+//! [`EndpointOptions::owner`], one client can open enough sessions to exhaust the limits. If clients don't trust each
+//! other, set it to the authenticated user or, failing that, to the client's address.
 //!
 //! # Files
 //!
-//! * `endpoint` is the tower service. It passes each request to an `exchange`, which handles one request without a
-//!   session, or to a `session`, whose messages go to `stream`s. `resumable` keeps streams for clients that resume.
-//!   `registry` finds and evicts sessions. `replicas` forwards requests to the replica that runs their session, which `homes` remembers, and
-//!   takes over sessions of dead replicas, with their `session_record` and the events that `event_writer` has stored.
+//! * `endpoint` is the tower service. It passes a request to an `exchange`, which handles one request without a
+//!   session, or to a `session`, which writes messages to `stream`s. `resumable` keeps streams for clients that resume.
+//!   `registry` finds and evicts sessions.
+//! * `replicas` forwards requests to the replica that runs their session, which `homes` caches. It takes over sessions
+//!   of dead replicas, with their `session_record` and the events that `event_writer` stored.
 //! * `admission` admits requests by their headers, `body_reader` reads bodies, `body_check` lets a layer check them,
-//!   `request_body` reads the parts that HTTP needs, and `header_check` compares them with the headers. A `refusal` is an HTTP error.
-//! * `state` is shared by all requests, and `current_config` has what they say about the server. `permit` and `quota` limit requests and streams, `budget` limits memory. `body`
-//!   creates responses, and `sse` their events. `session_state` is what a session retains of the messages that have changed its state; `state_change` recognises them.
-//! * `discovery` serves server cards and catalogs, `health` responds to health checks.
+//!   `request_body` reads what HTTP needs from them, and `header_check` compares that with the headers. A `refusal` is
+//!   an HTTP error.
+//! * `state` is shared by all requests, and `current_config` is the server's configuration. `permit` and `quota` limit
+//!   requests and streams, `budget` limits memory.
+//! * `body` creates responses, and `sse` their events. `session_state` retains what messages changed in a session;
+//!   `state_change` recognises those messages.
+//! * `discovery` serves server cards and catalogs, and `health` answers health checks.
 
 mod admission;
 mod allowed_hosts;

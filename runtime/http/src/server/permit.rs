@@ -1,4 +1,4 @@
-//! Permits for requests and streams in progress, within the limits of the endpoint, the session and the owner.
+//! Permits for requests and streams, within the limits of endpoint, session and owner.
 
 use std::sync::Arc;
 
@@ -11,12 +11,11 @@ use super::options::EndpointOptions;
 use super::quota::{Kind, Quota, Quotas};
 use super::refusal::Refusal;
 
-/// A permit for one request or stream. Held until its response is written.
 pub(super) type Permit = Arc<HeldPermits>;
 
-/// The semaphores, quotas and the task tracker that a permit holds a part of.
+/// What a permit holds.
 pub(super) struct HeldPermits {
-    /// The memory of the request and of messages on its behalf.
+    /// Memory of the request and of messages on its behalf.
     pub(super) memory: Arc<Charge>,
     _total: OwnedSemaphorePermit,
     _session: Option<OwnedSemaphorePermit>,
@@ -25,7 +24,6 @@ pub(super) struct HeldPermits {
     _token: TaskTrackerToken,
 }
 
-/// Issues permits.
 pub(super) struct Limiter {
     requests: Limit,
     streams: Limit,
@@ -33,7 +31,7 @@ pub(super) struct Limiter {
     tasks: TaskTracker,
 }
 
-/// The limits of one kind of permit.
+/// Limits for one kind of permit.
 struct Limit {
     kind: Kind,
     name: &'static str,
@@ -73,8 +71,8 @@ impl Limiter {
         }
     }
 
-    /// Takes a permit for a request that takes this memory, and one of the session's if it has a session. Fails with 503
-    /// if the session, the owner or the endpoint is at its limit.
+    /// Permit for a request, counted against its session, if it has one, its owner and the endpoint. Fails with 503 if
+    /// any of them is at its limit.
     pub(super) fn request(
         &self,
         owner: Option<&Arc<str>>,
@@ -84,8 +82,8 @@ impl Limiter {
         self.permit(&self.requests, owner, session, memory)
     }
 
-    /// Takes a permit for a stream, and one of the session's if it has a session. Fails with 503 if the session, the
-    /// owner or the endpoint is at its limit.
+    /// Permit for a stream, counted against its session, if it has one, its owner and the endpoint. Fails with 503 if
+    /// any of them is at its limit.
     pub(super) fn stream(
         &self,
         owner: Option<&Arc<str>>,

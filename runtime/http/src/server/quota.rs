@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use parking_lot::{Mutex, MutexGuard};
 
-/// A kind of resource that is counted per owner.
+/// What is counted per owner.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Kind {
     Requests,
@@ -19,18 +19,18 @@ pub(super) enum Kind {
 
 const KINDS: usize = 7;
 
-/// The current usage of each owner. Owners that use nothing are not stored.
+/// Usage per owner. Owners that use nothing are not stored.
 #[derive(Debug, Default)]
 pub(super) struct Quotas(Mutex<HashMap<Arc<str>, [usize; KINDS]>>);
 
 impl Quotas {
-    /// Counts `amount` for an owner. Returns `None` if that exceeds the limit.
+    /// Returns `None` if `amount` exceeds the limit.
     pub(super) fn take(self: &Arc<Self>, owner: &Arc<str>, kind: Kind, amount: usize, limit: usize) -> Option<Quota> {
         let mut quota = Quota { quotas: Arc::clone(self), owner: Arc::clone(owner), kind, amount: 0 };
         quota.grow(amount, limit).then_some(quota)
     }
 
-    /// Counts `amount` for an owner. Returns `false`, and counts nothing, if that exceeds the limit.
+    /// Returns `false`, and counts nothing, if `amount` exceeds the limit.
     pub(super) fn add(&self, owner: &Arc<str>, kind: Kind, amount: usize, limit: usize) -> bool {
         let mut used = self.used();
         let before = used.get(owner).map_or(0, |used| used[kind as usize]);
@@ -41,7 +41,6 @@ impl Quotas {
         fits
     }
 
-    /// Stops counting `amount` for an owner.
     pub(super) fn remove(&self, owner: &Arc<str>, kind: Kind, amount: usize) {
         let mut used = self.used();
         if let Some(counts) = used.get_mut(owner) {
@@ -53,7 +52,6 @@ impl Quotas {
         }
     }
 
-    /// Returns how much of a kind an owner uses.
     pub(super) fn of(&self, owner: &Arc<str>, kind: Kind) -> usize {
         self.used().get(owner).map_or(0, |used| used[kind as usize])
     }
@@ -63,7 +61,7 @@ impl Quotas {
     }
 }
 
-/// A part of an owner's quota. Released on drop.
+/// Part of an owner's quota, released on drop.
 #[derive(Debug)]
 pub(super) struct Quota {
     quotas: Arc<Quotas>,
@@ -73,7 +71,7 @@ pub(super) struct Quota {
 }
 
 impl Quota {
-    /// Takes more. Returns `false`, and takes nothing, if that exceeds the limit.
+    /// Returns `false`, and takes nothing, if `more` exceeds the limit.
     pub(super) fn grow(&mut self, more: usize, limit: usize) -> bool {
         let fits = self.quotas.add(&self.owner, self.kind, more, limit);
         if fits {

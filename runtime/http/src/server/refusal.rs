@@ -1,11 +1,10 @@
-//! Refusals of requests.
+//! Requests refused with an HTTP error status.
 
 use http::header::{ALLOW, HeaderName, RETRY_AFTER};
 use http::{HeaderValue, StatusCode};
 use mcpgen_mcp::replicas::StoreError;
 use mcpgen_types::ErrorObject;
 
-/// A request that is refused with an HTTP error status.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Refusal {
     pub(super) status: StatusCode,
@@ -22,7 +21,7 @@ impl Refusal {
         Self::new(StatusCode::BAD_REQUEST, why)
     }
 
-    /// Creates a refusal for a limit that is reached. The client may try again after a second.
+    /// A limit is reached. The client may retry after a second.
     pub(super) fn busy(why: impl Into<String>) -> Self {
         let mut busy = Self::new(StatusCode::SERVICE_UNAVAILABLE, why);
         busy.header = Some((RETRY_AFTER, HeaderValue::from_static("1")));
@@ -37,17 +36,17 @@ impl Refusal {
 }
 
 impl Refusal {
-    /// Creates a refusal of a request that another process may have handled, so the client must not try again.
+    /// Another process may have handled the request, so the client must not retry.
     pub(super) fn lost(error: StoreError) -> Self {
         Self { header: None, ..error.into() }
     }
 }
 
-/// Refuses a request that needs a store which has failed.
+/// The request needs a store that has failed.
 impl From<StoreError> for Refusal {
     fn from(error: StoreError) -> Self {
         let is_busy = error.is_unavailable() || error.is_full();
-        // Without details of the store, which are logged.
+        // The details of the store are only logged.
         let message = ErrorObject::from(error).message;
         if is_busy { Self::busy(message) } else { Self::new(StatusCode::INTERNAL_SERVER_ERROR, message) }
     }

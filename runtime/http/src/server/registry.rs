@@ -1,4 +1,4 @@
-//! The sessions of an endpoint, ordered for eviction of the least recently used.
+//! An endpoint's sessions, with eviction of the least recently used.
 
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
@@ -9,12 +9,11 @@ use super::quota::Quota;
 use super::session::Session;
 use super::session_record::SessionRecord;
 
-/// The sessions of an endpoint, by ID and by last use.
+/// An endpoint's sessions, by ID and by last use.
 #[derive(Default)]
 pub(super) struct Registry {
     by_id: HashMap<String, Entry>,
     all: LastUse,
-    /// The sessions of each owner that has any.
     of_owners: HashMap<Arc<str>, LastUse>,
     count: u64,
 }
@@ -34,7 +33,6 @@ impl Registry {
         self.by_id.get(id).map(|entry| &entry.session)
     }
 
-    /// Returns the IDs of the sessions that are in the store of the replicas.
     pub(super) fn stored_ids(&self) -> Vec<String> {
         let is_stored = |session: &Session| session.record.as_ref().is_some_and(SessionRecord::is_stored);
         let sessions = self.by_id.values().map(|entry| &entry.session);
@@ -44,7 +42,7 @@ impl Registry {
             .collect()
     }
 
-    /// Adds a session. Its quota is released when the session is removed.
+    /// The quota is released when the session is removed.
     pub(super) fn insert(&mut self, session: &Arc<Session>, quota: Option<Quota>) {
         self.count += 1;
         let number = self.count;
@@ -68,14 +66,13 @@ impl Registry {
         }
     }
 
-    /// Removes and ends the least recently used idle session. Returns `false` if no session is idle.
+    /// Removes and ends the least recently used idle session. Returns `false` if none is idle.
     pub(super) fn evict(&mut self) -> bool {
         let idle = self.all.least_recently_used();
         self.end(idle)
     }
 
-    /// Removes and ends the least recently used idle session of an owner. Returns `false` if the owner has no
-    /// idle session.
+    /// Like [`evict`](Self::evict), but only among an owner's sessions.
     pub(super) fn evict_of(&mut self, owner: &Arc<str>) -> bool {
         let idle = self.of_owners.get_mut(owner).and_then(LastUse::least_recently_used);
         self.end(idle)
@@ -90,19 +87,19 @@ impl Registry {
     }
 }
 
-/// Sessions by last known use. Keys are updated only by [`least_recently_used`](Self::least_recently_used), so that using
-/// a session costs nothing here.
+/// Sessions by last known use. Keys are updated only by [`least_recently_used`](Self::least_recently_used), so that
+/// using a session costs nothing here.
 #[derive(Default)]
 struct LastUse {
     sessions: BTreeMap<Key, Arc<Session>>,
-    /// The keys by the number of the session.
+    /// By session number.
     keys: HashMap<u64, Key>,
 }
 
-/// How many sessions in use a search for an idle one passes.
+/// How many busy sessions to pass in search of an idle one.
 const MAX_IN_USE: usize = 256;
 
-/// The time of last use, and the number of the session, which makes the key unique.
+/// Time of last use, and the session's number, which makes the key unique.
 type Key = (Instant, u64);
 
 impl LastUse {
@@ -123,9 +120,9 @@ impl LastUse {
 
     /// Returns the least recently used idle session.
     ///
-    /// A session that was used since its key was set gets a new key, so the cost is amortized over the requests that used
-    /// it. A session that is in use moves to the end, and after [`MAX_IN_USE`] of them the search ends; the next one
-    /// continues there.
+    /// A session used since its key was set gets a new key, so the cost is spread over the requests that used it. A
+    /// busy session moves to the end. After [`MAX_IN_USE`] of them the search gives up, and the next one continues from
+    /// there.
     fn least_recently_used(&mut self) -> Option<Arc<Session>> {
         let (start, mut in_use) = (Instant::now(), 0);
         while let Some((&(known, number), session)) = self.sessions.first_key_value() {
@@ -134,7 +131,7 @@ impl LastUse {
                 return Some(Arc::clone(session));
             }
             if used.is_none() {
-                // From `start` on, all sessions are in use.
+                // From `start` on, all sessions are busy.
                 if known >= start || in_use == MAX_IN_USE {
                     return None;
                 }

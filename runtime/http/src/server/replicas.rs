@@ -1,7 +1,7 @@
-//! Sessions that any of several processes can receive requests for.
+//! Sessions whose requests can reach any of several processes.
 //!
-//! Each session has a home, the replica that runs it. Other replicas forward requests to it. When the home has died, the
-//! next replica that receives a request becomes the home.
+//! Each session has a home, the replica that runs it, and other replicas forward requests there. When the home dies,
+//! the next replica that receives a request becomes the home.
 
 use std::sync::{Arc, Weak};
 use std::time::Duration;
@@ -32,23 +32,23 @@ use super::session_record::SessionRecord;
 use super::state::{Caller, EndpointState, Found, RemoteHome};
 use crate::headers::SESSION;
 
-/// How often a replica renews its sessions in the store. Renewing also finds the sessions that have moved to another
-/// replica.
+/// How much time passes between renewals of this replica's sessions in the store, which also find out which sessions
+/// have moved.
 const RENEWAL: Duration = Duration::from_secs(5);
 
-/// How long a replica waits for more sessions that have moved.
+/// How long to wait for more sessions that have moved.
 const BATCH: Duration = Duration::from_millis(100);
 
-/// How much longer than a replica the store keeps a session.
+/// Grace period added to a session's lifetime in the store.
 const MARGIN: Duration = Duration::from_secs(60);
 
-/// The headers that other replicas do not get: credentials do not belong in the store. The replica that receives a request
-/// checks them and forwards the owner and the principal.
+/// Headers that are not forwarded, because credentials do not belong in the store. The replica that receives a request
+/// checks them, and forwards the owner and principal.
 const CREDENTIALS: [HeaderName; 4] = [AUTHORIZATION, PROXY_AUTHORIZATION, COOKIE, HeaderName::from_static("dpop")];
 
 impl<S: RequestService + Sync> Endpoint<S> {
-    /// Finds the session that a request names with `Mcp-Session-Id`. Returns `None` without the header. Takes over the
-    /// session if its home has died.
+    /// Finds the session named by `Mcp-Session-Id`, or `None` without the header. Takes over the session if its home
+    /// has died.
     ///
     /// # Errors
     ///
@@ -94,7 +94,7 @@ impl<S: RequestService + Sync> Endpoint<S> {
         }
     }
 
-    /// Runs a session whose home has died.
+    /// Continues a session whose home has died.
     async fn take_over(&self, replicas: &Replicas, stored: StoredSession) -> Result<SessionGuard, Refusal> {
         let shared = &self.shared;
         let streams = replicas.events.streams(&stored.id).await.map_err(Refusal::from)?;
@@ -114,8 +114,8 @@ impl<S: RequestService + Sync> Endpoint<S> {
         })
     }
 
-    /// Forwards a request to the replica that runs its session. Holds `held` until the response is written. If a
-    /// remembered home does not run the session any more, looks up the new one.
+    /// Forwards a request to its session's home, and holds `held` until the response is written. If a remembered home
+    /// no longer runs the session, looks up the new one.
     pub(super) async fn forward(
         &self,
         home: RemoteHome,
@@ -136,10 +136,10 @@ impl<S: RequestService + Sync> Endpoint<S> {
             (None, None) => return Err(moving()),
             (None, Some(request)) => match self.locate(replicas, &home.session, &caller).await? {
                 Found::Here(_used) => {
-                    // Takes its own permits.
+                    // Handling it here takes its own permits.
                     drop(held);
                     let response = self.answer(request).await;
-                    // This replica is closing too.
+                    // This replica is closing, too.
                     let is_misdirected = response.status() == StatusCode::MISDIRECTED_REQUEST;
                     return if is_misdirected { Err(moving()) } else { Ok(response) };
                 }
@@ -170,7 +170,7 @@ impl<S: RequestService + Sync> Endpoint<S> {
         Ok(forwarded)
     }
 
-    /// Handles a request that another replica has forwarded.
+    /// Handles a request that another replica forwarded.
     fn answer(&self, request: ForwardedRequest) -> BoxFuture<'_, Response<Body>> {
         let response = async move {
             let ForwardedRequest { method, uri, headers, body, owner, principal, .. } = request;
@@ -199,7 +199,7 @@ impl<S: RequestService + Sync> Endpoint<S> {
         async { response.await.unwrap_or_else(Into::into) }.boxed()
     }
 
-    /// Stores a new session. Does nothing if the server has one process.
+    /// Does nothing if the server runs in one process.
     pub(super) async fn create_in_store(&self, session: &Session) -> Result<(), Refusal> {
         let shared = &self.shared;
         let (Some(replicas), Some(record)) = (&shared.options.replicas, &session.record) else {
@@ -217,7 +217,7 @@ impl<S: RequestService + Sync> Endpoint<S> {
         }
     }
 
-    /// Accepts requests from other replicas, and renews this replica's sessions until the endpoint is dropped.
+    /// Handles requests from other replicas, and renews this replica's sessions, until the endpoint is dropped.
     pub(super) fn join_replicas(&self) {
         let Some(replicas) = &self.shared.options.replicas else { return };
         let requests = Arc::new(self.requests.clone());
@@ -242,8 +242,7 @@ impl<S: RequestService + Sync> Endpoint<S> {
 }
 
 impl EndpointState {
-    /// Forwards a request to a replica. Returns `None` if the replica has not handled the request, because it does not run
-    /// the session.
+    /// Returns `None` if the replica did not handle the request, because it does not run the session.
     async fn forward_to(
         &self,
         replicas: &Replicas,
@@ -267,7 +266,7 @@ impl EndpointState {
         }
     }
 
-    /// Creates the record of a new session. Returns `None` if the server has one process.
+    /// `None` if the server runs in one process.
     pub(super) fn session_record(&self, id: &str, caller: &Caller) -> Option<SessionRecord> {
         let replicas = self.options.replicas.as_ref()?;
         let mut stored = StoredSession::new(id);
@@ -277,7 +276,7 @@ impl EndpointState {
         Some(SessionRecord::new(stored, Arc::clone(&replicas.sessions), writer))
     }
 
-    /// Returns the lock for locating a session.
+    /// Held while a session is located.
     fn restoring(&self, id: &str) -> Arc<tokio::sync::Mutex<()>> {
         let mut restoring = self.restoring.lock();
         if let Some(lock) = restoring.get(id).and_then(Weak::upgrade) {
@@ -289,12 +288,12 @@ impl EndpointState {
         lock
     }
 
-    /// Returns how long the store keeps a session that is not renewed.
+    /// How long the store keeps a session that is not renewed.
     fn lifetime(&self) -> Duration {
         self.options.idle.saturating_add(MARGIN)
     }
 
-    /// Returns the changes of lists that a client may have missed while its session had no home.
+    /// Changes of lists that a client may have missed while its session had no home.
     fn missable_changes(&self) -> Vec<Change> {
         let config = self.config.read();
         let lists = [("tools", Change::Tools), ("prompts", Change::Prompts), ("resources", Change::Resources)];
@@ -303,7 +302,6 @@ impl EndpointState {
         lists.map(|(_, change)| change).collect()
     }
 
-    /// Removes a session that has ended from the store.
     pub(super) async fn remove_from_store(&self, session: &Session) -> Result<(), Refusal> {
         match (&self.options.replicas, &session.record) {
             (Some(replicas), Some(record)) if record.begin_removal() => {
@@ -313,20 +311,20 @@ impl EndpointState {
         }
     }
 
-    /// Removes a session that has ended from the store, in the background.
+    /// Works in the background.
     pub(super) fn remove_ended(&self, session: &Arc<Session>) {
         let Some(replicas) = self.options.replicas.clone() else { return };
         let must_be_removed = session.record.as_ref().is_some_and(SessionRecord::begin_removal);
         if must_be_removed && let Ok(runtime) = tokio::runtime::Handle::try_current() {
             let session = Arc::clone(session);
             runtime.spawn(async move {
-                // Otherwise it expires.
+                // If this fails, the session expires.
                 let _ = replicas.sessions.remove(&session.id).await;
             });
         }
     }
 
-    /// Lets other replicas take over the sessions of this one.
+    /// Lets other replicas take over this one's sessions at once.
     pub(super) async fn leave_replicas(&self) {
         if let Some(replicas) = &self.options.replicas
             && let Err(error) = replicas.sessions.leave().await
@@ -335,14 +333,13 @@ impl EndpointState {
         }
     }
 
-    /// Renews the sessions in the store.
     async fn renew(&self, replicas: &Replicas) -> Result<(), StoreError> {
         let ids: Vec<String> = self.sessions().stored_ids();
         let lost = replicas.sessions.renew(&ids, self.lifetime()).await?;
         for id in lost {
             let Some(session) = self.session(&id) else { continue };
             let Some(record) = &session.0.record else { continue };
-            // The store may have lost its data, but not to another replica.
+            // If the store has lost its data, store the session again, unless another replica has it.
             if !replicas.sessions.create(record.stored(), self.lifetime()).await? {
                 tracing::debug!("another replica has taken over a session");
                 session.0.release();
@@ -352,12 +349,12 @@ impl EndpointState {
     }
 }
 
-/// Renews the sessions of an endpoint until it is dropped.
+/// Runs until the endpoint is dropped.
 async fn renew(weak: Weak<EndpointState>) {
     let mut ticks = tokio::time::interval(RENEWAL);
     ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
     loop {
-        // Does not keep the endpoint.
+        // This must not keep the endpoint alive.
         let Some(moved) = weak.upgrade().and_then(|shared| Some(shared.options.replicas.as_ref()?.sessions.moved()))
         else {
             return;
@@ -377,12 +374,12 @@ async fn renew(weak: Weak<EndpointState>) {
     }
 }
 
-/// Creates the refusal for a forwarded request whose session this replica does not run.
+/// This replica does not run the session that a request was forwarded for.
 fn misdirected() -> Refusal {
     Refusal::new(StatusCode::MISDIRECTED_REQUEST, "this replica does not run the session")
 }
 
-/// Creates the refusal for a request whose session has no home at the moment.
+/// The session has no home at the moment.
 fn moving() -> Refusal {
     Refusal::busy("the session is moving to another replica; try again")
 }

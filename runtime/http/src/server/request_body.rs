@@ -1,4 +1,4 @@
-//! Parses the body of a POST as far as the HTTP transport needs it.
+//! Parses as much of a POST body as the HTTP transport needs.
 
 use mcpgen_mcp::protocol::modern::{CLIENT_CAPABILITIES, PROTOCOL_VERSION as VERSION_KEY};
 use mcpgen_mcp::protocol::params::RequestView;
@@ -11,31 +11,27 @@ use mcpgen_types::{ErrorId, ErrorObject, Json, JsonObject, RequestId};
 use super::state_change::state_change;
 use crate::headers;
 
-/// The parts of a POST body that the HTTP transport uses.
 pub(super) struct RequestBody {
-    /// The ID and method of a single request or notification. The ID of a notification is `None`.
+    /// ID and method of a single request or notification. A notification has no ID.
     pub(super) message: Option<(Option<RequestId>, String)>,
-    /// The IDs of the requests in a batch.
     batch: Vec<RequestId>,
     pub(super) is_batch: bool,
-    /// Whether this is an `initialize` request.
     pub(super) is_initialize: bool,
-    /// Whether `_meta` has the per-request metadata of modern revisions.
+    /// Whether `_meta` has the metadata of modern revisions.
     pub(super) has_metadata: bool,
-    /// The protocol revision in `_meta`.
+    /// The revision in `_meta`.
     pub(super) version: Option<String>,
-    /// What [`NAME`](headers::NAME) repeats.
+    /// What [`NAME`](headers::NAME) must repeat.
     pub(super) subject: Option<String>,
     arguments: Option<Json>,
-    /// The messages that change the state of a session.
     pub(super) state_changes: Vec<StateChange>,
 }
 
-/// A message that changes the state of its session, if its receiver accepts it.
+/// A message that changes its session's state if the receiver accepts it.
 pub(super) struct StateChange {
-    /// The ID of a request. `None` for a notification.
+    /// `None` for a notification.
     pub(super) id: Option<RequestId>,
-    /// The part of the state that it changes.
+    /// Which part of the state it changes.
     pub(super) key: String,
     /// Whether it resets that part.
     pub(super) is_reset: bool,
@@ -104,8 +100,7 @@ impl RequestBody {
         Ok(posted)
     }
 
-    /// Picks members from the params. Ignores members of the wrong type: decoding the params for the handler reports
-    /// them.
+    /// Ignores members of the wrong type, which are reported when the params are decoded for the handler.
     fn read_params(&mut self, method: &str, params: Option<Cursor<'_>>) {
         let Some(params) = params else { return };
         let view = RequestView::of(method, params);

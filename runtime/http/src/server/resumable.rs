@@ -1,17 +1,16 @@
-//! The streams that a session keeps for clients that resume.
+//! Streams that a session keeps for clients that resume.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
 
 use super::stream::Stream;
 
-/// The streams whose HTTP response is an event stream, oldest first.
+/// Streams whose HTTP response is an event stream, oldest first.
 #[derive(Debug, Default)]
 pub(super) struct Resumable(VecDeque<Arc<Stream>>);
 
 impl Resumable {
-    /// Adds a stream. While there are more than `max` streams, drops the oldest ended one, or the oldest of all if none
-    /// has ended.
+    /// Beyond `max` streams, drops the oldest that has ended or, if none has, the oldest.
     pub(super) fn insert(&mut self, stream: &Arc<Stream>, max: usize) {
         self.0.push_back(Arc::clone(stream));
         while self.0.len() > max {

@@ -1,4 +1,4 @@
-//! Serves a server over HTTP, and describes it for clients that are not connected to it.
+//! Serves a server over HTTP, and describes it to clients that are not connected.
 
 use std::sync::Arc;
 
@@ -13,29 +13,29 @@ use super::current_config::CurrentConfig;
 use super::listing::{self, Listing};
 use super::{Endpoint, EndpointOptions};
 
-/// The methods of [`Server`] for HTTP.
+/// HTTP's methods of [`Server`].
 pub trait ServeHttp {
     /// Creates the server's HTTP endpoint, a service for axum or hyper; see [`http::server`](crate::server).
     ///
     /// # Errors
     ///
-    /// Fails if the server has invalid definitions, or if no key for the request state could be created.
+    /// Fails if the server has invalid definitions, or if no key for the request state could be generated.
     fn http(&self, options: EndpointOptions) -> Result<Endpoint, ServeError>;
 
     /// Returns the server's card, with its version, title, icons, website and supported revisions. Set other members
-    /// with the setters of the type.
+    /// with the type's setters.
     ///
     /// # Errors
     ///
-    /// Fails if a value does not match the schema of server cards. The error has its path.
+    /// Fails, with the path, if a value does not match the schema of server cards.
     fn card(&self, listing: &Listing) -> Result<ServerCard, Error>;
 
-    /// Returns the server's entry of the registry, the contents of `server.json`. Set other members, such as the
-    /// packages, with the setters of the type.
+    /// Returns the server's registry entry, the contents of `server.json`. Set other members, such as the packages,
+    /// with the type's setters.
     ///
     /// # Errors
     ///
-    /// Fails if a value does not match the schema of the registry. The error has its path.
+    /// Fails, with the path, if a value does not match the registry's schema.
     fn registry_entry(&self, listing: &Listing) -> Result<ServerDetail, Error>;
 }
 

@@ -1,4 +1,4 @@
-//! Sessions of revisions up to 2025-11-25. A session is one connection whose messages arrive in separate HTTP requests.
+//! Sessions (up to 2025-11-25): connections whose messages arrive in separate HTTP requests.
 
 use std::collections::{HashMap, VecDeque};
 use std::sync::Arc;
@@ -37,32 +37,31 @@ use super::state_change::subscribed_uri;
 use super::stream::{Next, Reader, ResponseInfo, SessionBytes, Stream};
 use crate::headers::SESSION;
 
-/// How long a POST waits for its first message before the HTTP response becomes an event stream.
+/// How long a POST waits for its first message before the response becomes an event stream.
 const FIRST_MESSAGE_TIMEOUT: Duration = Duration::from_millis(500);
 
-/// How long a stream waits until the replicas' store knows it.
+/// How long a stream waits to be known to the replicas' store.
 const STORE_TIMEOUT: Duration = Duration::from_secs(1);
 
-/// How long a session is kept if the client never uses it after `initialize`.
+/// How long to keep a session that the client never uses after `initialize`.
 const UNCONFIRMED_TIMEOUT: Duration = Duration::from_secs(60);
 
-/// The maximum memory of received messages that the connection has not taken yet, in bytes. A message that needs more
-/// is accepted if no other is queued. If [`EndpointOptions::body`] is larger, that is the limit instead.
+/// How much memory received messages may take until the connection takes them, in bytes. A larger message is accepted
+/// if no other is queued. If [`EndpointOptions::body`] is larger, that limit applies.
 const INBOX_BYTES: usize = 16 << 20;
 
-/// The minimum that a message counts toward [`INBOX_BYTES`], so that the number of messages is limited too.
+/// What a message counts at least toward [`INBOX_BYTES`], which limits the number of messages, too.
 const MESSAGE_COST: usize = 16 << 10;
 
-/// A session with one client.
 pub(super) struct Session {
     pub(super) id: String,
-    /// The owner that began the session, if [`EndpointOptions::owner`] is set.
+    /// The session's owner, if [`EndpointOptions::owner`] is set.
     pub(super) owner: Option<Arc<str>>,
-    /// The prefix of the session's event IDs. Event IDs of other sessions do not match it.
+    /// The prefix of the session's event IDs, unlike that of other sessions.
     event_prefix: String,
     protocol: Arc<Legacy>,
     inbox: mpsc::UnboundedSender<Delivery>,
-    /// One permit per byte of the messages in the inbox.
+    /// One permit per byte in the inbox.
     inbox_room: Arc<Semaphore>,
     inbox_bytes: usize,
     /// One permit per request in flight.
@@ -70,24 +69,22 @@ pub(super) struct Session {
     /// One permit per open stream.
     pub(super) open_streams: Arc<Semaphore>,
     streams: Mutex<Streams>,
-    /// The bytes of all streams together.
+    /// Bytes of all streams together.
     stream_bytes: Arc<SessionBytes>,
     /// What the session retains besides its streams.
     state: SessionState,
-    /// The memory that any session takes.
+    /// What any session takes.
     memory: Mutex<Option<Charge>>,
     /// The stream for messages that belong to no request. Clients read it with GET.
     standalone: Mutex<Arc<Stream>>,
-    /// The number of open HTTP requests.
     open: AtomicUsize,
-    /// When the last HTTP request ended.
     used: Mutex<Instant>,
     /// Whether the client has used the session after `initialize`.
     confirmed: AtomicBool,
     end: CancellationToken,
-    /// The record in the store of the replicas. `None` if the server has one process.
+    /// The session in the replicas' store. `None` if the server runs in one process.
     pub(super) record: Option<SessionRecord>,
-    /// The maximum number of streams that are kept for clients that resume.
+    /// How many streams to keep for clients that resume.
     max_resumable: usize,
     replay: usize,
     keep_alive: Duration,
@@ -95,19 +92,17 @@ pub(super) struct Session {
 
 #[derive(Default)]
 struct Streams {
-    /// The number of streams created so far.
     count: u64,
-    /// The streams of pending requests.
     waiting: HashMap<RequestId, Waiting>,
     /// Streams whose HTTP response is an event stream, oldest first.
     resumable: Resumable,
-    /// The URIs of replayed subscriptions to resources, until they have a response.
+    /// URIs of replayed resource subscriptions, until they have a response.
     resubscribed: HashMap<RequestId, String>,
     ended: bool,
 }
 
 impl Streams {
-    /// Returns the pending requests that share a response with this one.
+    /// The pending requests that share a response with this one.
     fn requests_with(&self, id: &RequestId) -> Vec<RequestId> {
         match self.waiting.get(id) {
             Some(waiting) if waiting.in_batch => {
@@ -122,44 +117,40 @@ impl Streams {
 
 struct Waiting {
     stream: Arc<Stream>,
-    /// Whether other requests share the stream and its single response message.
+    /// Whether other requests share the stream and its one response message.
     in_batch: bool,
     /// Held while the request is handled, even if the client has disconnected.
     _permit: Permit,
 }
 
-/// The identity of a session.
 pub(super) struct Identity {
     pub(super) id: String,
-    /// The owner that began the session, if [`EndpointOptions::owner`] is set.
+    /// The session's owner, if [`EndpointOptions::owner`] is set.
     pub(super) owner: Option<Arc<str>>,
     pub(super) record: Option<SessionRecord>,
 }
 
-/// What a session takes even if its client declares nothing, in bytes (measured).
+/// What a session takes even if the client declares nothing, in bytes (measured).
 pub(super) const SESSION_COST: usize = 32 << 10;
 
-/// The number of hexadecimal digits of a session ID that are also the prefix of its event IDs. The remaining digits
-/// stay secret.
+/// How many hexadecimal digits of the session ID prefix its event IDs. The others stay secret.
 const EVENT_PREFIX: usize = 8;
 
-/// The content of a POST.
 pub(super) struct PostedMessage {
     pub(super) arrived: Inbound,
-    /// The IDs of its requests, and the permit to handle them.
+    /// The IDs of its requests, and a permit to handle them.
     pub(super) requests: Option<(Vec<RequestId>, Permit)>,
-    /// The requests that change the state of the session, with the memory that it then retains.
+    /// Requests that change the session's state, with the memory that it will retain.
     pub(super) changes: Vec<(RequestId, StateChange, Charge)>,
 }
 
-/// A message on its way to the connection.
 struct Delivery {
     arrived: Inbound,
     _room: OwnedSemaphorePermit,
 }
 
 impl Session {
-    /// Creates a session. Returns it with the future that runs it until it ends.
+    /// Returns the session with the future that runs it until it ends.
     pub(super) fn begin<S: RequestService>(
         Identity { id, owner, record }: Identity,
         protocol: Legacy,
@@ -189,7 +180,7 @@ impl Session {
             inbox_bytes: inbox_bytes(options.body),
             requests: permits(options.requests_per_session),
             open_streams: permits(options.streams_per_session),
-            // A later home must not use the numbers of an earlier one.
+            // A later home must not reuse an earlier home's numbers.
             streams: Mutex::new(Streams { count: epoch << 32, ..Streams::default() }),
             standalone: Mutex::new(standalone),
             stream_bytes,
@@ -241,7 +232,7 @@ impl Session {
         streams.waiting.drain().for_each(|(_, waiting)| waiting.stream.end());
         drop(streams);
         match &self.record {
-            // The session may continue at another replica, with this stream.
+            // The session may continue on another replica, with this stream.
             Some(record) => {
                 record.close();
                 self.standalone().disconnect_reader();
@@ -250,12 +241,12 @@ impl Session {
         }
     }
 
-    /// Records that the client uses the session after `initialize`.
+    /// Records that the client used the session after `initialize`.
     pub(super) fn confirm(&self) {
         self.confirmed.store(true, Ordering::SeqCst);
     }
 
-    /// Ends the session: it accepts no more messages. Requests in flight may still finish within the drain time.
+    /// Accepts no more messages. Requests in flight may still finish within the drain time.
     pub(super) fn end(&self) {
         if let Some(record) = &self.record {
             record.end();
@@ -263,7 +254,7 @@ impl Session {
         self.end.cancel();
     }
 
-    /// Ends an idle session, and makes room for another one at once.
+    /// Ends an idle session and frees its memory at once.
     pub(super) fn evict(&self) {
         self.end();
         self.memory.lock().take();
@@ -271,12 +262,12 @@ impl Session {
         self.stream_bytes.release();
     }
 
-    /// Stops running the session, because it continues at another replica.
+    /// Stops running the session, because it continues on another replica.
     pub(super) fn release(&self) {
         self.end.cancel();
     }
 
-    /// Records a notification that changes the state, without its params, which no state depends on.
+    /// Records a notification that changes the state, without params, which no state depends on.
     pub(super) async fn record_notification(&self, method: String) -> Result<(), StoreError> {
         let Some(record) = &self.record else { return Ok(()) };
         let message = serde_json::json!({ "jsonrpc": "2.0", "method": method });
@@ -284,9 +275,9 @@ impl Session {
         record.write(&method).await
     }
 
-    /// Passes messages of the journal to the connection, as messages of this principal. Their responses are dropped,
-    /// because no request is waiting for them. If a subscription to a resource succeeds, the client is notified of the
-    /// resource, whose changes it may have missed.
+    /// Passes the journal's messages to the connection on behalf of `principal`. No request waits for their responses,
+    /// which are dropped. If a resource subscription succeeds, the client is notified of the resource, because it may
+    /// have missed changes.
     pub(super) fn replay(
         &self,
         journal: impl IntoIterator<Item = JournalEntry>,
@@ -314,7 +305,7 @@ impl Session {
         }
     }
 
-    /// Continues the streams of the session's previous home. Requests without a response get an error.
+    /// Continues the previous home's streams. Requests without a response get an error.
     pub(super) fn restore(&self, mut streams: Vec<StoredStream>) {
         let Some(record) = &self.record else { return };
         if streams.iter().all(|stream| stream.number != 0) {
@@ -340,7 +331,6 @@ impl Session {
         }
     }
 
-    /// Notifies the client of a change that it may have missed.
     pub(super) fn notify_of(&self, change: &Change) {
         let params = match change {
             Change::Resource(uri) => serde_json::json!({ "uri": uri }),
@@ -350,7 +340,7 @@ impl Session {
         self.push_standalone(mcpgen_types::to_vec(&message), None);
     }
 
-    /// Returns the stream for messages that belong to no request.
+    /// The stream for messages that belong to no request.
     fn standalone(&self) -> Arc<Stream> {
         Arc::clone(&self.standalone.lock())
     }
@@ -359,11 +349,11 @@ impl Session {
         self.end.is_cancelled()
     }
 
-    /// Completes when the session has been idle for this long.
+    /// Completes once the session has been idle for this long.
     async fn idle_timeout(&self, idle: Duration) {
         loop {
             let idle = if self.confirmed.load(Ordering::SeqCst) { idle } else { idle.min(UNCONFIRMED_TIMEOUT) };
-            // Read in this order: an HTTP request that ends in between has already set the time.
+            // Read in this order, because an HTTP request that ends in between has already set the time.
             let is_open = self.open.load(Ordering::SeqCst) > 0;
             let used = *self.used.lock();
             match used.checked_add(idle) {
@@ -374,8 +364,7 @@ impl Session {
         }
     }
 
-    /// Returns when the session was last used. Returns `None` while an HTTP request or stream is open or a handler
-    /// runs.
+    /// When the session was last used. `None` while an HTTP request or stream is open or a handler runs.
     pub(super) fn idle_since(&self) -> Option<Instant> {
         let is_idle = self.open.load(Ordering::SeqCst) == 0 && self.streams().waiting.is_empty();
         is_idle.then(|| *self.used.lock())
@@ -385,18 +374,17 @@ impl Session {
         self.streams.lock()
     }
 
-    /// Returns the negotiated revision. Returns `None` before the handshake.
+    /// `None` before the handshake.
     pub(super) fn revision(&self) -> Option<Revision> {
         self.protocol.peer_info().map(|peer_info| peer_info.revision)
     }
 
-    /// Returns whether the negotiated revision supports batches.
     pub(super) fn takes_batches(&self) -> bool {
         self.protocol.allows_batches()
     }
 
-    /// Routes each outgoing message to one stream: the stream of its request while that is pending, otherwise the
-    /// stream for messages that belong to no request.
+    /// Sends each message to the stream of its request while that is pending, and otherwise to the stream for messages
+    /// that belong to no request.
     fn route(self: &Arc<Self>, mut message: Outbound) {
         let room = message.take_permit();
         let Outbound { bytes, route, .. } = message;
@@ -410,7 +398,7 @@ impl Session {
                 }
             }
             Route::Reconnect(id, after) => {
-                // Older revisions do not send the initial event whose ID a client needs to resume.
+                // Older revisions lack the initial event, from whose ID a client could resume.
                 if self.revision().is_some_and(Revision::has_priming_events)
                     && let Some(waiting) = self.streams().waiting.get(&id)
                 {
@@ -451,8 +439,8 @@ impl Session {
         }
     }
 
-    /// Applies the changes of requests that this response accepts, and drops those that it refuses. Records them in the
-    /// journal, and returns the keys of the entries.
+    /// Applies the changes of requests that this response accepts, and drops the others. Records them in the journal,
+    /// and returns the entries' keys.
     fn settle_changes(&self, id: &RequestId, outcome: Outcome, response: &[u8]) -> Vec<String> {
         if !self.state.has_pending() {
             return Vec::new();
@@ -471,8 +459,8 @@ impl Session {
         keys
     }
 
-    /// Writes changes of the session's state to the store, before the client learns of them. Returns the response, or an
-    /// error in its place if the store has failed.
+    /// Writes state changes to the store before the client learns of them. Returns the response, or an error in its
+    /// place if the store fails.
     async fn write_changes(
         &self,
         keys: &[String],
@@ -489,8 +477,8 @@ impl Session {
         (bytes, response)
     }
 
-    /// Pushes a message that belongs to no request. A client that leaves too many bytes unread is disconnected from
-    /// that stream and must resume it, so that it cannot delay the responses on other streams.
+    /// Pushes a message that belongs to no request. A client that leaves too much unread is disconnected from that
+    /// stream and must resume it, so that it cannot delay the responses on other streams.
     fn push_standalone(&self, message: Vec<u8>, room: Option<OutboxPermit>) {
         let standalone = self.standalone();
         standalone.push(message, None, room);
@@ -499,8 +487,8 @@ impl Session {
         }
     }
 
-    /// Removes a pending request and returns its stream. For a batch, removes all its requests: they have one response
-    /// message.
+    /// Removes a pending request and returns its stream. Removes the whole batch if it belongs to one, because a batch
+    /// has one response message.
     fn finish_request(&self, id: &RequestId) -> Option<Arc<Stream>> {
         let mut streams = self.streams();
         let Waiting { stream, in_batch, .. } = streams.waiting.remove(id)?;
@@ -510,9 +498,9 @@ impl Session {
         Some(stream)
     }
 
-    /// Passes a POST to the connection. Completes with the first message of its stream: with plain JSON if that is the
-    /// response, otherwise, or after [`FIRST_MESSAGE_TIMEOUT`], with an event stream. A POST without requests completes
-    /// at once.
+    /// Passes a POST to the connection. Completes with the first message of its stream: as plain JSON if that is the
+    /// response, and otherwise, or after [`FIRST_MESSAGE_TIMEOUT`], as an event stream. A POST without requests
+    /// completes at once.
     pub(super) async fn post(
         self: &Arc<Self>,
         posted_message: PostedMessage,
@@ -584,7 +572,7 @@ impl Session {
         Ok(stream)
     }
 
-    /// Keeps a stream so that a client can resume it. Waits until the client can resume it at other replicas too.
+    /// Keeps a stream for a client that resumes. Waits until other replicas could resume it, too.
     async fn keep(&self, stream: &Arc<Stream>) {
         let stored = stream.store();
         self.streams().resumable.insert(stream, self.max_resumable);
@@ -595,7 +583,7 @@ impl Session {
         }
     }
 
-    /// Limits the bytes that all streams of the session retain together. Drops events of the oldest streams first.
+    /// Limits what all streams of the session retain together. Drops events of the oldest streams first.
     fn trim_streams(&self) {
         let excess = || self.stream_bytes.retained().saturating_sub(self.replay);
         if excess() == 0 {
@@ -643,8 +631,8 @@ impl Session {
         format!("{}-{}-{event}", self.event_prefix, reader.stream.number)
     }
 
-    /// Creates the event stream response for a reader. Since revision 2025-11-25 its first event is empty and carries
-    /// the ID from which a client resumes.
+    /// Creates the event stream for a reader. Since 2025-11-25, its first event is empty and carries the ID from which
+    /// to resume.
     fn events(
         self: &Arc<Self>,
         reader: Reader,
@@ -661,7 +649,7 @@ impl Session {
     }
 }
 
-/// Replaces the ID of a request, so that no request of a client that reuses IDs gets its response.
+/// Replaces a request's ID, so that its response does not reach another request of a client that reuses IDs.
 fn with_id(message: Bytes, id: &str) -> Bytes {
     match mcpgen_types::from_slice::<JsonObject>(&message) {
         Ok(mut request) if request.contains_key("id") => {
@@ -672,19 +660,17 @@ fn with_id(message: Bytes, id: &str) -> Bytes {
     }
 }
 
-/// Creates the refusal for a session that does not exist or has ended.
 pub(super) fn not_found() -> Refusal {
     Refusal::new(StatusCode::NOT_FOUND, "session not found or ended; begin a new one with `initialize`")
 }
 
-/// Sets the `Mcp-Session-Id` header of a response.
 pub(super) fn set_session_id(response: &mut Response<Body>, session: &Session) {
     if let Ok(id) = HeaderValue::from_str(&session.id) {
         response.headers_mut().insert(SESSION, id);
     }
 }
 
-/// Returns the memory that a session retains of a message of this size that has changed its state.
+/// What a session retains of a message of this size that changed its state.
 pub(super) fn retained_cost(bytes: usize) -> usize {
     2 * bytes + 256
 }
@@ -693,12 +679,12 @@ fn inbox_bytes(body: usize) -> usize {
     body.clamp(INBOX_BYTES, u32::MAX as usize)
 }
 
-/// Returns the number of inbox permits for a message that takes this memory.
+/// How many inbox permits a message with this memory takes.
 fn inbox_cost(memory: usize, inbox_bytes: usize) -> u32 {
     u32::try_from(memory.clamp(MESSAGE_COST, inbox_bytes)).unwrap_or(u32::MAX)
 }
 
-/// Marks a session as in use until dropped, so that it is neither idle nor evicted.
+/// While this exists, the session is in use: neither idle nor evicted.
 pub(super) struct SessionGuard(pub(super) Arc<Session>);
 
 impl SessionGuard {
@@ -716,7 +702,6 @@ impl Drop for SessionGuard {
     }
 }
 
-/// Encodes the messages of a stream as server-sent events.
 struct SseWriter {
     /// Must be dropped before `used`, whose drop limits what the stream retains without a reader.
     reader: Reader,

@@ -1,4 +1,4 @@
-//! The record of a session in the store that the replicas share, and what a new home needs to continue the session.
+//! A session's record in the replicas' store, from which another replica takes over.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -11,17 +11,15 @@ use parking_lot::Mutex;
 use super::event_writer::EventWriter;
 use super::stream::{ResponseInfo, StreamWriter};
 
-/// The record of a session in the store that the replicas share.
 pub(super) struct SessionRecord {
     writer: EventWriter,
     store: Arc<dyn SessionStore>,
-    /// Held while an entry is written, so that the last one in the store is the latest.
+    /// Held while an entry is written, so that the store ends up with the latest.
     writing: tokio::sync::Mutex<()>,
-    /// The session as a new home needs it.
+    /// Snapshot from which another replica takes over.
     stored: Mutex<StoredSession>,
-    /// Whether the session is in the store.
     is_stored: AtomicBool,
-    /// Whether the session has ended at all replicas, so that it must leave the store.
+    /// Whether the session has ended on all replicas, so that it must leave the store.
     has_ended: AtomicBool,
 }
 
@@ -37,22 +35,20 @@ impl SessionRecord {
         }
     }
 
-    /// Returns the session as a new home needs it.
     pub(super) fn stored(&self) -> StoredSession {
         self.stored.lock().clone()
     }
 
-    /// Returns a writer for a stream that responds to these requests.
+    /// Creates the writer for a stream that responds to these requests.
     pub(super) fn stream_writer(&self, requests: &[RequestId]) -> StreamWriter {
         StreamWriter { events: self.writer.clone(), requests: requests.into() }
     }
 
-    /// Adds an entry to the local copy of the journal.
     pub(super) fn record(&self, entry: JournalEntry) {
         self.stored.lock().record(entry);
     }
 
-    /// Writes the current entry with this key to the store. Does nothing if the session is not in the store yet.
+    /// Writes the current entry with this key to the store. Does nothing if the session is not stored yet.
     pub(super) async fn write(&self, key: &str) -> Result<(), StoreError> {
         if !self.is_stored() {
             return Ok(());
@@ -71,12 +67,11 @@ impl SessionRecord {
         self.writer.close();
     }
 
-    /// Marks the session as ended at all replicas.
+    /// The session has ended on all replicas.
     pub(super) fn end(&self) {
         self.has_ended.store(true, Ordering::SeqCst);
     }
 
-    /// Marks the session as present in the store.
     pub(super) fn set_stored(&self) {
         self.is_stored.store(true, Ordering::SeqCst);
     }
@@ -85,27 +80,26 @@ impl SessionRecord {
         self.is_stored.load(Ordering::SeqCst)
     }
 
-    /// Returns whether the session must be removed from the store, because it has ended. Only the first call returns
-    /// `true`.
+    /// Whether to remove the session from the store, because it has ended. Returns `true` only once.
     pub(super) fn begin_removal(&self) -> bool {
         self.has_ended.load(Ordering::SeqCst) && self.is_stored.swap(false, Ordering::SeqCst)
     }
 }
 
-/// Creates the error response to the requests of a stream whose handler has died with its process. Returns `None` if the
-/// stream responds to no request.
+/// Error response to a stream's requests whose handler died with its process. `None` if the stream responds to no
+/// request.
 pub(super) fn lost_response(requests: &[RequestId]) -> Option<(Vec<u8>, ResponseInfo)> {
     const WHY: &str = "the process that handled the request has died; send the request again";
     error_response(requests, &ErrorObject::new(ErrorCode::INTERNAL_ERROR, WHY))
 }
 
-/// Creates an error response to the requests of a stream. Returns `None` if there are none.
+/// `None` if there are no requests.
 pub(super) fn error_response(requests: &[RequestId], error: &ErrorObject) -> Option<(Vec<u8>, ResponseInfo)> {
     let response = |id: &RequestId| ErrorMessage::new(ErrorId::Id(id.clone()), error.clone());
     let message = match requests {
         [] => return None,
         [id] => mcpgen_types::to_vec(&response(id)),
-        // The requests of a batch have one message.
+        // A batch has one response message.
         ids => mcpgen_types::to_vec(&ids.iter().map(response).collect::<Vec<_>>()),
     };
     let id = requests.first()?.clone();

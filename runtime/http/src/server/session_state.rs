@@ -1,5 +1,4 @@
-//! What a session retains of the messages that have changed its state: subscriptions, the log level, the client's
-//! declarations.
+//! What a session retains of messages that changed its state: subscriptions, log level, client declarations.
 
 use std::collections::HashMap;
 
@@ -14,16 +13,16 @@ use super::budget::Charge;
 use super::refusal::Refusal;
 use super::request_body::StateChange;
 
-/// The state of a session, as parts with a key. A message changes one part when its receiver has accepted it.
+/// A session's state in parts with a key. A message changes one part once its receiver has accepted it.
 #[derive(Default)]
 pub(super) struct SessionState(Mutex<State>);
 
 #[derive(Default)]
 struct State {
     parts: HashMap<String, Part>,
-    /// The changes of requests that have no response yet.
+    /// Changes of requests without a response.
     pending: HashMap<RequestId, (StateChange, Part)>,
-    /// The bytes of the messages of all parts and of all pending changes.
+    /// Bytes of the messages behind all parts and pending changes.
     bytes: usize,
 }
 
@@ -32,14 +31,14 @@ struct Part {
     _memory: Charge,
 }
 
-/// The maximum number of parts, including pending ones.
+/// The most parts, including pending ones.
 const MAX_PARTS: usize = 2048;
 
-/// The maximum bytes of the messages that the parts come from, including pending ones.
+/// The most bytes of messages behind the parts, including pending ones.
 const MAX_BYTES: usize = 4 << 20;
 
 impl SessionState {
-    /// Prepares the change of a request. It takes effect with [`settle`](Self::settle).
+    /// Prepares a request's change, which takes effect with [`settle`](Self::settle).
     pub(super) fn prepare(&self, id: RequestId, change: StateChange, memory: Charge) -> Result<(), Refusal> {
         let mut state = self.0.lock();
         let bytes = change.key.len() + change.message.len();
@@ -57,7 +56,7 @@ impl SessionState {
         Ok(())
     }
 
-    /// Applies the change of a request that was accepted, or drops it. Returns the entry for the journal.
+    /// Applies a request's change if it was accepted, and drops it otherwise. Returns the entry for the journal.
     pub(super) fn settle(&self, id: &RequestId, is_accepted: bool) -> Option<JournalEntry> {
         let mut state = self.0.lock();
         let (StateChange { key, is_reset, message, .. }, part) = state.pending.remove(id)?;
@@ -72,12 +71,12 @@ impl SessionState {
         Some(JournalEntry::new(key, (!is_reset).then(|| Bytes::from(message))))
     }
 
-    /// Returns whether a request that has no response yet changes the state.
+    /// Whether a request without a response would change the state.
     pub(super) fn has_pending(&self) -> bool {
         !self.0.lock().pending.is_empty()
     }
 
-    /// Restores a part that a journal contains.
+    /// Restores a part from a journal.
     pub(super) fn restore(&self, key: &str, bytes: usize, memory: Charge) {
         let mut state = self.0.lock();
         let replaced = state.parts.insert(key.to_owned(), Part { bytes, _memory: memory });
@@ -91,7 +90,7 @@ impl SessionState {
     }
 }
 
-/// Returns the requests of a batch that have a result in the response.
+/// The requests of a batch whose response is a result.
 pub(super) fn accepted(response: &[u8]) -> Vec<RequestId> {
     let Ok(document) = scan_bytes(response) else { return Vec::new() };
     let messages = batch(&document).unwrap_or_default().into_iter().flatten();

@@ -1,4 +1,4 @@
-//! The state that all requests to an endpoint share.
+//! State shared by all requests to an endpoint.
 
 use std::any::Any;
 use std::collections::HashMap;
@@ -24,7 +24,6 @@ use super::registry::Registry;
 use super::session::{Session, SessionGuard};
 
 pub(super) struct EndpointState {
-    /// Handles notifications.
     pub(super) handlers: Router,
     pub(super) config: CurrentConfig,
     pub(super) options: EndpointOptions,
@@ -33,35 +32,30 @@ pub(super) struct EndpointState {
     pub(super) sessions: Mutex<Registry>,
     pub(super) bodies: BodyReader,
     pub(super) limiter: Limiter,
-    /// The memory of messages that are being handled.
     pub(super) message_memory: Arc<Budget>,
-    /// The memory that sessions retain.
     pub(super) session_memory: Arc<Budget>,
     pub(super) closing: CancellationToken,
     pub(super) tasks: TaskTracker,
-    /// The homes of sessions that other replicas run.
     pub(super) homes: Homes,
-    /// The sessions that are being located or restored, so that two requests do not restore the same one.
+    /// Sessions being located or restored, so that two requests do not restore the same one.
     pub(super) restoring: Mutex<HashMap<String, Weak<tokio::sync::Mutex<()>>>>,
-    /// The service for requests that other replicas forward. The stores refer to it weakly, because it may own them.
+    /// The service for forwarded requests. The stores refer to it weakly, because it may own them.
     pub(super) forwarded: OnceLock<Arc<dyn Any + Send + Sync>>,
 }
 
-/// The minimum charge of a message, in bytes: about what the tasks that handle it take.
+/// What a message is charged at least, in bytes: roughly what its tasks take.
 const MESSAGE_COST: usize = 16 << 10;
 
 /// The head of an HTTP request, and its owner if [`EndpointOptions::owner`] is set.
 pub(super) struct Caller {
     pub(super) parts: Parts,
     pub(super) owner: Option<Arc<str>>,
-    /// Whether another replica has received the request and forwarded it.
+    /// Whether another replica forwarded the request.
     pub(super) is_forwarded: bool,
 }
 
-/// Where the session of a request is.
 pub(super) enum Found {
     Here(SessionGuard),
-    /// At another replica.
     At(RemoteHome),
 }
 
@@ -69,7 +63,7 @@ pub(super) enum Found {
 pub(super) struct RemoteHome {
     pub(super) session: String,
     pub(super) replica: Arc<str>,
-    /// Whether this replica has remembered it. It may not run the session any more.
+    /// Whether this replica remembered it. It may no longer run the session.
     pub(super) is_remembered: bool,
 }
 
@@ -85,21 +79,21 @@ impl EndpointState {
         }
     }
 
-    /// Scans a message, and takes the memory that it needs while it is handled.
+    /// Parses a message, and charges the memory that handling it takes.
     pub(super) fn charge(&self, inbound: &mut Inbound, owner: Option<&Arc<str>>) -> Result<Arc<Charge>, Refusal> {
-        // What is not JSON takes no memory. Reading it fails later.
+        // What is not JSON takes no memory, and fails later.
         let _ = inbound.document();
         let memory = inbound.memory(&methods::free_form).total().max(MESSAGE_COST);
         let charge = self.message_memory.charge(owner, memory);
         charge.map(Arc::new).map_err(|exceeded| self.message_memory.refusal(exceeded))
     }
 
-    /// Returns the charge of an HTTP request without a message.
+    /// The charge of an HTTP request without a message.
     pub(super) fn no_message(&self, caller: &Caller) -> Arc<Charge> {
         Arc::new(self.message_memory.charge_existing(caller.owner.as_ref(), 0))
     }
 
-    /// Returns a session of this process. Marks it as in use, so it is not evicted until the result is dropped.
+    /// Finds a session of this process. It cannot be evicted until the guard is dropped.
     pub(super) fn session(&self, id: &str) -> Option<SessionGuard> {
         let sessions = self.sessions();
         let session = sessions.get(id).filter(|session| !session.has_ended())?;
@@ -107,7 +101,6 @@ impl EndpointState {
     }
 }
 
-/// Removes a session from the registry on drop.
 pub(super) struct RegistryGuard {
     pub(super) shared: Arc<EndpointState>,
     pub(super) session: Arc<Session>,

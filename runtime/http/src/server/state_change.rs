@@ -1,7 +1,7 @@
-//! Which messages change the state of a session.
+//! Which messages change a session's state.
 
-/// Returns the key of the part of a session's state that a message of this method changes, and whether the message
-/// resets that part. `uri` returns the URI in the params. The schemas do not contain this fact.
+/// Returns the key of the part of the state that this method changes, and whether it resets that part. `uri` reads the
+/// URI in the params. The schemas do not say this.
 pub(super) fn state_change(method: &str, uri: impl FnOnce() -> Option<String>) -> Option<(String, bool)> {
     match method {
         "initialize" | "notifications/initialized" | "logging/setLevel" => Some((method.to_owned(), false)),
@@ -11,12 +11,12 @@ pub(super) fn state_change(method: &str, uri: impl FnOnce() -> Option<String>) -
     }
 }
 
-/// Returns the key of the part of a session's state that is the subscription to a resource.
+/// The key for a resource subscription.
 fn subscription(uri: &str) -> String {
     format!("{SUBSCRIPTION}{uri}")
 }
 
-/// Returns the URI of a key that is the subscription to a resource.
+/// The URI in the key of a resource subscription.
 pub(super) fn subscribed_uri(key: &str) -> Option<&str> {
     key.strip_prefix(SUBSCRIPTION)
 }

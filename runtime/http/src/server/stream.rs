@@ -1,4 +1,4 @@
-//! A stream of messages that a client can resume.
+//! A stream of messages that clients can resume.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -17,29 +17,29 @@ use super::event_writer::EventWriter;
 
 /// The messages of one request, or those that belong to no request.
 ///
-/// Delivered messages are retained, up to a number of bytes, for a client that resumes. While a reader is attached, an
-/// undelivered message holds its permits in the outbox, so that the sender waits. Without a reader it is retained
+/// Delivered messages are retained, up to a number of bytes, for a client that resumes. While a reader is attached,
+/// undelivered messages hold their permits in the outbox, so that senders wait. Without a reader, they are retained
 /// instead.
 #[derive(Debug)]
 pub(super) struct Stream {
-    /// The number of the stream, a part of its event IDs.
+    /// Part of the event IDs.
     pub(super) number: u64,
-    /// The maximum bytes that are retained.
+    /// How many bytes are retained.
     replay: usize,
-    /// The bytes of all streams of the session.
+    /// Bytes of all streams of the session.
     total: Arc<SessionBytes>,
-    /// Writes the events to the store that the replicas share.
+    /// Writes events to the replicas' store.
     writer: Option<StreamWriter>,
     state: Mutex<State>,
     changed: Notify,
 }
 
-/// The bytes of all streams of a session.
+/// Bytes of all streams of a session.
 #[derive(Debug)]
 pub(super) struct SessionBytes {
-    /// The bytes that the streams retain for clients that resume.
+    /// What the streams retain for clients that resume.
     retained: AtomicUsize,
-    /// All of their bytes, as a part of the endpoint's budget.
+    /// All of their bytes, as part of the endpoint's budget.
     memory: Charge,
 }
 
@@ -60,7 +60,6 @@ impl SessionBytes {
 
 #[cfg(test)]
 impl SessionBytes {
-    /// Creates the bytes of a session in an endpoint with this budget.
     pub(super) fn of_budget(bytes: usize) -> Arc<Self> {
         use super::{budget::Budget, quota::Kind};
         let budget = Budget::new("session_memory", bytes, Kind::SessionBytes, &Arc::default());
@@ -68,31 +67,30 @@ impl SessionBytes {
     }
 }
 
-/// Writes the events of one stream to the store that the replicas share.
+/// Writes one stream's events to the replicas' store.
 #[derive(Clone, Debug)]
 pub(super) struct StreamWriter {
     pub(super) events: EventWriter,
-    /// The IDs of the requests that the stream responds to.
+    /// The requests that the stream responds to.
     pub(super) requests: Arc<[RequestId]>,
 }
 
 #[derive(Debug, Default)]
 struct State {
     events: VecDeque<Event>,
-    /// The bytes of all events.
     bytes: usize,
-    /// The bytes of retained events: with a reader the delivered ones, otherwise all.
+    /// Bytes of retained events: the delivered ones, or all of them without a reader.
     retained: usize,
-    /// The number of the last dropped event. All later events are available.
+    /// Number of the last dropped event. Later events are all available.
     dropped: u64,
-    /// The number of the last event. Event numbers begin with 1; 0 means before the first event.
+    /// Number of the last event. Events are numbered from 1; 0 means before the first.
     last: u64,
-    /// The number of the last delivered event.
+    /// Number of the last delivered event.
     delivered: u64,
-    /// The number of the current reader. A new reader replaces the previous one.
+    /// Number of the current reader. A new reader replaces the previous one.
     reader: u64,
     is_read: bool,
-    /// Set if the reader is to disconnect and reconnect after this delay.
+    /// Tells the reader to disconnect and to reconnect after this delay.
     retry: Option<Duration>,
     ended: bool,
     /// Whether events are also written to the store.
@@ -107,25 +105,23 @@ struct Event {
     room: Option<OutboxPermit>,
 }
 
-/// The request that a response belongs to, and its outcome.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct ResponseInfo {
     pub(super) id: RequestId,
     pub(super) outcome: Outcome,
 }
 
-/// The next item for a reader.
 #[derive(Debug, PartialEq)]
 pub(super) enum Next {
-    /// A message: its number, and the outcome if it is a response.
+    /// A message with its number, and the outcome if it is a response.
     Message(u64, Bytes, Option<Outcome>),
-    /// The reader is to disconnect and reconnect after this delay.
+    /// Disconnect, and reconnect after this delay.
     Retry(Duration),
 }
 
 impl Stream {
-    /// Creates a stream that retains at most `replay` bytes and adds what it retains to `total`. `writer` writes the
-    /// events from [`store`](Self::store) on.
+    /// Creates a stream that retains at most `replay` bytes, which it adds to `total`. `writer` is used once
+    /// [`store`](Self::store) is called.
     pub(super) fn new(
         number: u64,
         replay: usize,
@@ -136,8 +132,8 @@ impl Stream {
         Arc::new(Self { number, replay, total, writer, state: Mutex::default(), changed: Notify::new() })
     }
 
-    /// Continues a stream of another replica, which has died. The next event gets a number that the other replica has
-    /// not used.
+    /// Continues the stream of a replica that has died. The next event gets a number that the other replica has not
+    /// used.
     pub(super) fn restore(
         stored: StoredStream,
         replay: usize,
@@ -154,7 +150,7 @@ impl Stream {
             state.dropped = dropped;
             state.is_stored = stream.writer.is_some();
             for StoredEvent { number, message, .. } in events {
-                // An empty message only marks the end.
+                // An empty message merely marks the end.
                 if !message.is_empty() {
                     state.bytes += message.len();
                     state.retained += message.len();
@@ -165,8 +161,8 @@ impl Stream {
         stream
     }
 
-    /// Writes the available and all later events to the store, so that clients can resume the stream at another
-    /// replica. The result completes when the store knows the stream; `None` if nothing is written.
+    /// Writes available and later events to the store, so that clients can resume the stream on another replica.
+    /// Completes when the store knows the stream. `None` if there is nothing to wait for.
     pub(super) fn store(&self) -> Option<oneshot::Receiver<()>> {
         let writer = self.writer.as_ref()?;
         let mut state = self.state();
@@ -184,7 +180,7 @@ impl Stream {
         stored
     }
 
-    /// Appends a message. A response is the last message of the stream.
+    /// A response is the stream's last message.
     pub(super) fn push(&self, message: Vec<u8>, response: Option<ResponseInfo>, room: Option<OutboxPermit>) {
         self.change(|state| {
             state.last += 1;
@@ -203,7 +199,7 @@ impl Stream {
         self.changed.notify_waiters();
     }
 
-    /// Ends the stream: no more messages follow.
+    /// No messages follow.
     pub(super) fn end(&self) {
         let mut state = self.state();
         if !std::mem::replace(&mut state.ended, true)
@@ -221,12 +217,11 @@ impl Stream {
         self.changed.notify_waiters();
     }
 
-    /// Returns whether the stream has ended.
     pub(super) fn has_ended(&self) -> bool {
         self.state().ended
     }
 
-    /// Returns how many bytes the current reader has not read. Returns 0 without a reader.
+    /// How many bytes the current reader has yet to read. Zero without a reader.
     pub(super) fn unread(&self) -> usize {
         let state = self.state();
         if !state.is_read {
@@ -241,7 +236,7 @@ impl Stream {
             .sum()
     }
 
-    /// Disconnects the current reader. The client has to resume the stream for the rest.
+    /// The client has to resume the stream for the rest.
     pub(super) fn disconnect_reader(&self) {
         self.change(|state| {
             state.reader += 1;
@@ -250,19 +245,18 @@ impl Stream {
         self.changed.notify_waiters();
     }
 
-    /// Drops at least `excess` retained bytes, or all if fewer are retained.
+    /// Drops at least `excess` retained bytes, or all there are.
     pub(super) fn shrink(&self, excess: usize) {
         self.change(|state| state.trim(state.retained.saturating_sub(excess)));
     }
 
-    /// Creates a reader that starts after this event and replaces the current reader. Returns `None` if some of the
-    /// events after it are no longer retained, or if the event does not exist.
+    /// Creates a reader that starts after this event and replaces the current one. `None` if the event does not exist,
+    /// or if a later one is no longer retained.
     pub(super) fn read(self: &Arc<Self>, after: u64) -> Option<Reader> {
         self.change(|state| (state.dropped <= after && after <= state.last).then(|| self.reader(state, after)))
     }
 
-    /// Creates a reader that starts with the first event that is undelivered and available. Replaces the current
-    /// reader.
+    /// Creates a reader that starts with the first undelivered event that is available. Replaces the current reader.
     pub(super) fn resume_undelivered(self: &Arc<Self>) -> Reader {
         self.change(|state| {
             let after = state.delivered.max(state.dropped);
@@ -279,7 +273,7 @@ impl Stream {
         Reader { stream: Arc::clone(self), reader: state.reader }
     }
 
-    /// Changes the state, then applies the limit and updates `total`.
+    /// Changes the state, then enforces the limit and updates `total`.
     fn change<R>(&self, change: impl FnOnce(&mut State) -> R) -> R {
         let mut state = self.state();
         let (bytes, retained) = (state.bytes, state.retained);
@@ -327,8 +321,8 @@ impl Drop for Stream {
 }
 
 impl State {
-    /// Attaches or detaches a reader. With a reader only delivered events count as retained. Without one all events
-    /// count, and they release their outbox permits.
+    /// Attaches or detaches a reader. With a reader, only delivered events count as retained. Without one, all do, and
+    /// they release their outbox permits.
     fn set_read(&mut self, is_read: bool) {
         self.is_read = is_read;
         let taken = self.delivered;
@@ -339,7 +333,6 @@ impl State {
         self.retained = retained.map(|event| event.message.len()).sum();
     }
 
-    /// Drops the oldest events until at most `most` bytes are retained.
     fn trim(&mut self, most: usize) {
         if self.retained <= most {
             return;
@@ -356,8 +349,8 @@ impl State {
         }
     }
 
-    /// Replaces a response that is too large to retain by an error response, so that a client that resumes still gets a
-    /// response.
+    /// Replaces a response that is too large to retain by an error response, so that a client that resumes still gets
+    /// one.
     fn replace_response(&mut self, most: usize) {
         let Some(last) = self.events.back_mut() else { return };
         let size = last.message.len();
@@ -373,13 +366,13 @@ impl State {
     }
 }
 
-/// What a stream retains while the endpoint's budget is exceeded: enough for the error in place of a response.
+/// What a stream retains while the endpoint's budget is exceeded: enough for an error in place of the response.
 const SCARCE_REPLAY: usize = 1 << 10;
 
-/// The number of events that a replica may have sent to a client, and not stored, when it died.
+/// How many events a replica may have sent but not stored when it died.
 const UNSTORED_EVENTS: u64 = 1 << 20;
 
-/// Creates the error response that replaces a response of this size. Returns `None` if it would not be smaller.
+/// `None` if the error would not be smaller than the response.
 fn too_large_to_keep(id: &RequestId, size: usize) -> Option<Bytes> {
     let why = format!("the response of {size} bytes was too large to retain until the stream was resumed");
     let error = ErrorMessage::new(ErrorId::Id(id.clone()), ErrorObject::new(ErrorCode::INTERNAL_ERROR, why));
@@ -387,7 +380,7 @@ fn too_large_to_keep(id: &RequestId, size: usize) -> Option<Bytes> {
     (error.len() < size).then(|| error.into())
 }
 
-/// Reads a stream. Dropping it detaches it, so that a client can resume the stream.
+/// Dropping this detaches it, so that a client can resume the stream.
 #[derive(Debug)]
 pub(super) struct Reader {
     pub(super) stream: Arc<Stream>,
@@ -395,7 +388,7 @@ pub(super) struct Reader {
 }
 
 impl Reader {
-    /// Waits for the next item. Returns `None` after the last one, or when another reader has replaced this one.
+    /// Returns `None` after the last item, or when another reader has taken over.
     pub(super) async fn next(&mut self) -> Option<Next> {
         loop {
             let changed = self.stream.changed.notified();
@@ -431,7 +424,6 @@ impl Reader {
         })
     }
 
-    /// Returns the number of the last delivered event.
     pub(super) fn delivered(&self) -> u64 {
         self.stream.state().delivered
     }
@@ -454,7 +446,6 @@ mod tests {
 
     use super::*;
 
-    /// Reads the available items as text.
     fn items(reader: &mut Reader) -> Vec<String> {
         let mut items = Vec::new();
         loop {

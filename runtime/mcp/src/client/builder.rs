@@ -29,9 +29,8 @@ use crate::protocol::{ContextExt, Level, RouterExt};
 use crate::validation::Validator;
 
 /// Configures a [`Client`] and connects it to a server.
-///
-/// A builder holds the client's local info and its handlers. Handlers use the types of the newest revision, whichever
-/// revision the connection uses.
+/// A builder holds the client's local info and handlers. Handlers use the types of the newest revision, whatever
+/// revision the connection negotiates.
 ///
 /// ```
 /// use mcpgen_sdk::{Client, Server, serve, transport};
@@ -82,13 +81,13 @@ impl Client<Router> {
 }
 
 impl ClientBuilder {
-    /// Changes the options of the connection, including the client's local info.
+    /// Changes the options of the connection, such as the client's local info.
     pub fn options(mut self, change: impl FnOnce(&mut ConnectOptions)) -> Self {
         change(&mut self.options);
         self
     }
 
-    /// Sets the supported revisions, preferred first. The default is all.
+    /// Sets the supported revisions, preferred first. Defaults to all.
     pub fn revisions(mut self, revisions: impl IntoIterator<Item = Revision>) -> Self {
         self.options.local_info.revisions = revisions.into_iter().collect();
         self
@@ -100,14 +99,14 @@ impl ClientBuilder {
         self
     }
 
-    /// Repairs known deviations in results instead of returning an error. Calls `on_repair` for each repair, with the
-    /// method of the request.
+    /// Tolerates servers that deviate from the schema in known ways: repairs their results instead of failing the call.
+    /// `on_repair` is called for each repair, with the method of the request.
     pub fn lenient(mut self, on_repair: impl Fn(&str, &Repair) + Send + Sync + 'static) -> Self {
         self.decoder = ResultDecoder { policy: DecodePolicy::Lenient, on_repair: Arc::new(on_repair) };
         self
     }
 
-    /// Handles sampling requests from the server, and declares the capability `sampling`.
+    /// Handles sampling requests from the server, and declares the `sampling` capability.
     pub fn on_sampling<F, Fut>(self, handler: F) -> Self
     where
         F: Fn(Context, CreateMessageRequestParams) -> Fut + Send + Sync + 'static,
@@ -116,8 +115,8 @@ impl ClientBuilder {
         self.handle_request::<CreateMessageRequest, _, _, _>(handler)
     }
 
-    /// Handles elicitation requests from the server, and declares the capability `elicitation` for forms. Declare the
-    /// capability yourself to support other modes.
+    /// Handles elicitation requests from the server, and declares the `elicitation` capability for forms. To support
+    /// other modes, declare the capability yourself.
     pub fn on_elicitation<F, Fut>(self, handler: F) -> Self
     where
         F: Fn(Context, ElicitRequestParams) -> Fut + Send + Sync + 'static,
@@ -126,7 +125,7 @@ impl ClientBuilder {
         self.handle_request::<ElicitRequest, _, _, _>(handler)
     }
 
-    /// Sets the roots that the server can list.
+    /// Sets the roots that the server can list, and declares the `roots` capability.
     pub fn roots(self, roots: impl Into<Vec<Root>>) -> Self {
         let roots = roots.into();
         self.handle_request::<ListRootsRequest, _, _, _>(move |_, _| {
@@ -134,8 +133,8 @@ impl ClientBuilder {
         })
     }
 
-    /// Handles log messages from the server at this level and above. Each request of 2026-07-28 carries the level. A
-    /// server of a legacy revision gets it once, when the client connects, if it declares the capability `logging`.
+    /// Handles log messages from the server at this level and above. In 2026-07-28 every request carries the level. A
+    /// server of a legacy revision is told once, when the client connects, if it declares the `logging` capability.
     pub fn on_log<F, Fut>(mut self, level: Level, handler: F) -> Self
     where
         F: Fn(LoggingMessageNotificationParams) -> Fut + Send + Sync + 'static,
@@ -155,14 +154,14 @@ impl ClientBuilder {
         self
     }
 
-    /// Checks the structured results of listed tools against their output schemas. The crate `mcpgen-validate` has a
+    /// Checks the structured results of listed tools against their output schemas. `mcpgen-validate` provides a
     /// validator.
     pub fn validate(mut self, validator: impl Validator) -> Self {
         self.validator = Some(Arc::new(validator));
         self
     }
 
-    /// Adds an extension of the protocol: declares it, and adds its handlers. See [`Extension`].
+    /// Adds a protocol extension: declares it, and adds its handlers. See [`Extension`].
     pub fn extension(mut self, extension: impl Extension) -> Self {
         let info = &mut self.options.local_info;
         *info = std::mem::replace(info, LocalInfo::new("", "")).extension(&extension);
@@ -172,8 +171,8 @@ impl ClientBuilder {
         self
     }
 
-    /// Lets tool calls of the client run as tasks, and awaits their results with `task_results`. The crate `mcpgen-tasks` has
-    /// the method `tasks`, which also declares the extension of 2026-07-28.
+    /// Lets tool calls run as tasks, whose results `task_results` awaits. Usually set by the `tasks` method of
+    /// `mcpgen-tasks`, which also declares the extension of 2026-07-28.
     pub fn task_results(mut self, task_results: impl TaskResults) -> Self {
         self.task_results = Some(Arc::new(task_results));
         self
@@ -194,7 +193,7 @@ impl ClientBuilder {
         self.connect_again(incoming, outgoing).await
     }
 
-    /// Like [`connect`](Self::connect), but the builder can be used for another attempt.
+    /// Like [`connect`](Self::connect), but keeps the builder for another attempt.
     ///
     /// # Errors
     ///
@@ -209,7 +208,7 @@ impl ClientBuilder {
         Ok(self.configure(client))
     }
 
-    /// Gives a connected client what only its own calls need.
+    /// Hands over settings that only the client's own calls need.
     pub(super) fn configure(&self, client: Client) -> Client {
         let (decoder, validator) = (self.decoder.clone(), self.validator.clone());
         let client = Client { decoder, validator, task_results: self.task_results.clone(), ..client };
@@ -242,7 +241,7 @@ impl ClientBuilder {
     }
 }
 
-/// Decodes the params of a server's request, in the revision of the connection, as params of the newest types.
+/// Converts the params of a server's request to the newest types.
 fn decode<R: Request>(revisions: Revisions, params: Option<&Json>) -> Result<R::Params, ErrorObject> {
     let params = params.map(|params| revisions.params(R::METHOD, params)).transpose();
     let params = params.map_err(ConversionError::into_response)?;

@@ -1,4 +1,4 @@
-//! A client-side cache of results (2026-07-28).
+//! A cache for results on the client (2026-07-28).
 
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -14,38 +14,37 @@ use tokio::time::Instant;
 use super::lenient::{self, DecodePolicy};
 use crate::protocol::change::{Change, is_part};
 
-/// Caches the results of one server for as long as they are fresh.
+/// Caches one server's results for as long as the server's hints allow.
 ///
-/// A client uses no cache unless you create one. Create one cache per user: results that differ between users are
-/// cached like all others.
+/// A client uses a cache only if you create one. Create one per user: results that differ
+/// between users are not kept apart.
 #[derive(Debug)]
 pub struct Cache {
     capacity: usize,
     entries: Mutex<HashMap<Key, Entry>>,
-    /// The number of invalidations. A response to a request from before an invalidation is not cached, since it may be
-    /// stale.
+    /// How many invalidations there were. If it changes during a request, the response may be stale and is not cached.
     invalidations: AtomicU64,
 }
 
-/// A method, and its params without `_meta`.
+/// The method, and the params without `_meta`.
 type Key = (&'static str, String);
 
 #[derive(Debug)]
 struct Entry {
     expires: Instant,
-    /// The URI of the resource, if the result belongs to one.
+    /// The resource that the result belongs to, if any.
     uri: Option<String>,
     result: Json,
 }
 
 impl Cache {
-    /// Creates a cache for this number of results at most. When it is full, the result that expires first is removed.
+    /// Creates a cache for at most this many results. A full cache evicts the result that expires first.
     #[must_use]
     pub fn new(capacity: usize) -> Self {
         Self { capacity, entries: Mutex::default(), invalidations: AtomicU64::new(0) }
     }
 
-    /// Returns the cached result if it is fresh. Otherwise sends the request, like [`Peer::call`].
+    /// Returns the cached result while it is fresh. Otherwise sends the request, like [`Peer::call`].
     ///
     /// # Errors
     ///
@@ -71,7 +70,7 @@ impl Cache {
                 result
             }
         };
-        // The hints may be invalid; see `insert`.
+        // The hints may be invalid: `insert` treats those as "do not cache".
         let (result, repairs) = lenient::decode(&result, DecodePolicy::Strict).map_err(invalid)?;
         for repair in repairs {
             tracing::warn!(method = R::METHOD, %repair, "repaired a result");
@@ -102,7 +101,7 @@ impl Cache {
             let [ttl] = Picked::values(result, &["ttlMs"]);
             ttl.and_then(|ttl| u64::decode(ttl).ok())
         });
-        // A TTL that is negative or not a number is treated as zero.
+        // A TTL that is negative or not a number counts as zero.
         let ttl = ttl.ok().flatten().map_or(Duration::ZERO, Duration::from_millis);
         let Some(expires) = Instant::now()
             .checked_add(ttl)
@@ -120,7 +119,6 @@ impl Cache {
         }
     }
 
-    /// Locks the cache and removes the results that have expired.
     fn unexpired(&self) -> MutexGuard<'_, HashMap<Key, Entry>> {
         let mut entries = self.entries.lock();
         let now = Instant::now();

@@ -1,4 +1,4 @@
-//! Changes of a server, in every revision.
+//! Subscriptions to a server's changes, in every revision.
 
 use std::fmt;
 use std::pin::Pin;
@@ -23,11 +23,12 @@ use crate::protocol::change_listeners::ChangeListener;
 use crate::protocol::peer::change_listeners;
 
 impl<S: RequestService> Client<S> {
-    /// Subscribes to changes, in every revision. In 2026-07-28 this sends `subscriptions/listen`. In legacy revisions, in which
-    /// servers notify all clients of changed lists, it subscribes to each resource of the filter.
+    /// Subscribes to changes, in every revision. In 2026-07-28 this sends `subscriptions/listen`. Servers of legacy
+    /// revisions notify all clients of changed lists anyway, so there it only subscribes to each resource in the
+    /// filter.
     ///
-    /// A subscription that ends while the connection lasts is renewed, for example after an HTTP server was restarted.
-    /// Everything in the filter is then reported as changed, because changes may have been missed.
+    /// If a subscription ends while the connection lasts, for example because an HTTP server was restarted, it is
+    /// renewed. Everything in the filter is then reported as changed, because changes may have been missed.
     ///
     /// ```
     /// # use mcpgen_sdk::{Client, Server};
@@ -65,7 +66,7 @@ impl<S: RequestService> Client<S> {
         let subscribed = Subscribed::new(self.peer.clone(), Arc::clone(&self.subscribed));
         let mut legacy = Legacy { inbox, peer: self.peer.clone(), _listener: listener, subscribed };
         for uri in filter.resource_subscriptions.iter().flatten() {
-            // Counted before the call, so that the end of another subscription does not end this one.
+            // Counted before the call, so that the end of another subscription does not unsubscribe this one.
             legacy.subscribed.add(uri);
             self.raw_call("resources/subscribe", JsonObject::from([("uri", (&**uri).into())])).await?;
         }
@@ -81,27 +82,27 @@ impl<S: RequestService> Client<S> {
     }
 }
 
-/// A client's subscription to changes, in any revision: a [`Stream`]. Dropping it ends the subscription. Created by
-/// [`Client::changes`].
+/// A client's subscription to changes, in any revision. It is a [`Stream`]; dropping it ends the subscription. Created
+/// by [`Client::changes`].
 pub struct Changes {
     acknowledged: SubscriptionFilter,
-    /// In a mutex that is never locked, because the stream is not `Sync`.
+    /// Never locked: the mutex makes the type `Sync`, which the stream is not.
     changes: Mutex<BoxStream<'static, Result<Change, CallError>>>,
 }
 
 impl Changes {
-    /// Returns the part of the requested filter that the server accepted, or all of it in legacy revisions.
+    /// Returns the part of the filter that the server accepted, which is all of it in legacy revisions.
     pub fn acknowledged(&self) -> &SubscriptionFilter {
         &self.acknowledged
     }
 
-    /// Returns the next change; `None` once the connection is closed. Repeated changes that are still pending are merged
-    /// into one. This method is cancel safe.
+    /// Returns the next change, or `None` once the connection is closed. Equal changes that pile up are merged into
+    /// one. Cancel safe.
     ///
     /// # Errors
     ///
-    /// Returns an error, once, if the connection fails, for example because the server's process exited, or if the
-    /// subscription cannot be renewed: if the server rejects it, or 10 attempts in a row fail, with pauses of up to 20 seconds.
+    /// Fails, once, if the connection fails, for example because the server's process exited, or if the subscription
+    /// cannot be renewed: the server rejects it, or 10 attempts in a row fail. Attempts are up to 20 seconds apart.
     pub async fn try_next(&mut self) -> Result<Option<Change>, CallError> {
         self.changes.get_mut().try_next().await
     }
@@ -121,32 +122,32 @@ impl fmt::Debug for Changes {
     }
 }
 
-/// Returns the error of a connection that has ended; `None` if it was closed in an orderly way.
+/// `None` if the connection was closed in an orderly way.
 fn is_failure(error: CallError) -> Option<CallError> {
     Some(error).filter(|error| !matches!(error, CallError::Closed(_)))
 }
 
-/// A subscription of a modern revision, renewed as long as the connection lasts.
+/// A subscription in a modern revision, renewed as long as the connection lasts.
 struct Renewed {
     peer: Peer,
     revision: Revision,
     filter: SubscriptionFilter,
     state: State,
-    /// How many attempts have failed since the last subscription.
+    /// Failed attempts since the last subscription.
     failures: u32,
-    /// How often the pause before the next attempt doubles.
+    /// How many times the pause has doubled.
     doublings: u32,
 }
 
 enum State {
     Subscribed(Box<Subscription>, Instant),
-    /// The changes that may have been missed, before the subscription goes on.
+    /// Changes that may have been missed while there was no subscription.
     Missed(Vec<Change>, Box<Subscription>),
     Lost,
     Ended,
 }
 
-/// The pause before the first attempt to renew a subscription, and the longest pause. The pause doubles with each attempt.
+/// The first and the longest pause before renewing a subscription. The pause doubles with each attempt.
 const PAUSES: [Duration; 2] = [Duration::from_millis(100), Duration::from_secs(20)];
 const MAX_FAILURES: u32 = 10;
 
@@ -162,7 +163,7 @@ impl Renewed {
                 State::Subscribed(subscription, since) => match subscription.next().await {
                     Ok(Some(change)) => return Some(Ok(change)),
                     ended => {
-                        // A server that ends each subscription at once is not asked again at once.
+                        // Back off from a server that ends each subscription at once.
                         if since.elapsed() > PAUSES[1] {
                             self.doublings = 0;
                         }
@@ -208,7 +209,7 @@ impl Renewed {
         }
     }
 
-    /// Returns whether another attempt on this connection would fail too.
+    /// Returns whether another attempt on this connection would fail, too.
     fn is_final(&self, error: &CallError) -> bool {
         match error {
             CallError::ErrorResponse(error) => {
@@ -226,7 +227,6 @@ impl Renewed {
     }
 }
 
-/// A subscription in a legacy revision.
 struct Legacy {
     inbox: Arc<Inbox>,
     peer: Peer,

@@ -1,4 +1,4 @@
-//! Connects to a server that the client starts as a child process.
+//! Connects to a server that runs as a child process of the client.
 
 use std::io;
 use std::process::ExitStatus;
@@ -16,40 +16,39 @@ use super::handle::Client;
 use super::handshake::{HandshakeError, Start};
 use crate::client::process::{LineHandler, Process, ProcessOptions, STOP, ServerOutput, describe, exited};
 
-/// How long each step of stopping a process may take after the connection failed.
+/// How long each step of stopping the process may take once connecting has failed.
 const GIVE_UP: Duration = Duration::from_secs(1);
 
 impl ClientBuilder {
-    /// Sets the maximum length of a line from a server that [`connect_command`](Self::connect_command) starts, in
-    /// bytes. The default is 64 MiB. A call whose response is longer fails. Other transports take their limit when they
-    /// are opened.
+    /// Sets the maximum line length for servers started by [`connect_command`](Self::connect_command), in bytes.
+    /// Defaults to 64 MiB. A call with a longer response fails. Other transports take their limit when they are opened.
     pub fn line_limit(mut self, bytes: usize) -> Self {
         self.process.line_limit = bytes;
         self
     }
 
-    /// Calls `on_line` for each line that a server that [`connect_command`](Self::connect_command) starts writes to
-    /// standard error, without its line end. Lines of more than 64 KiB are passed in pieces. The function must not
-    /// block or panic. It is called as soon as a line arrives, also while the client connects; if the server is restarted, for
-    /// the lines of each process.
+    /// Calls `on_line` for each line, without its line end, that a server started by
+    /// [`connect_command`](Self::connect_command) writes to standard error. Lines of more than 64 KiB arrive in pieces.
+    /// The function is called as soon as a line arrives, even while the client connects, and for every process if the
+    /// server is restarted. It must not block or panic.
     pub fn on_stderr(mut self, on_line: impl Fn(&str) + Send + Sync + 'static) -> Self {
         self.process.on_stderr = LineHandler::new(on_line);
         self
     }
 
-    /// Calls `on_line` for each line that a server that [`connect_command`](Self::connect_command) starts writes to
-    /// standard output and that is not a message, such as a line of a log. Servers must write these to standard error. Only
-    /// the first 200 bytes of a line are passed. The function must not block or panic.
+    /// Calls `on_line` for each line that a server started by [`connect_command`](Self::connect_command) writes to
+    /// standard output and that is not a message, such as a log line that belongs on standard error. Only the first 200
+    /// bytes of a line are passed. The function must not block or panic.
     pub fn on_stray_output(mut self, on_line: impl Fn(&str) + Send + Sync + 'static) -> Self {
         self.process.on_stray_output = LineHandler::new(on_line);
         self
     }
 
-    /// Sets the tracker of the tasks that end the processes of [`connect_command`](Self::connect_command).
+    /// Sets the tracker for the tasks that stop the processes of [`connect_command`](Self::connect_command).
     ///
-    /// A program that ends without waiting for these tasks kills its servers. To let them exit, for example on `SIGTERM`
-    /// or after a timeout of your own, drop the client or the future that connects it, close the tracker and wait for it,
-    /// which takes at most ten seconds.
+    /// A program that ends without waiting for these tasks kills its servers. To let them exit, for example on
+    /// `SIGTERM`, drop the client or the future that connects it, then close the tracker and wait for it. That takes at
+    /// most ten seconds.
     pub fn process_tracker(mut self, tracker: TaskTracker) -> Self {
         self.process.tracker = tracker;
         self
@@ -58,20 +57,20 @@ impl ClientBuilder {
     /// Starts a server as a child process and connects to it over standard input and output. Lines that the server
     /// writes to standard error are logged, and passed to [`on_stderr`](Self::on_stderr).
     ///
-    /// The client owns the process. When the connection ends, the client closes the server's input, and reads its output
-    /// until it exits. The server has five seconds to exit, and five more after `SIGTERM`, before it is killed.
-    /// [`Client::close`] waits for this. On Unix, the processes that the server has started end with it, so wrappers such as `npx` leave no server behind; see
-    /// [`ChildProcess`](crate::client::process::ChildProcess). To end the server when your program is asked to end, see
-    /// [`process_tracker`](Self::process_tracker).
+    /// The client owns the process. When the connection ends, it closes the server's input and reads its output until
+    /// the server exits. After five seconds the server gets `SIGTERM`, and after five more it is killed.
+    /// [`Client::close`] waits for all of this. On Unix, processes that the server has started end with it, so wrappers
+    /// such as `npx` leave nothing behind; see [`ChildProcess`](crate::client::process::ChildProcess). To stop the
+    /// server when your own program is asked to exit, see [`process_tracker`](Self::process_tracker).
     ///
-    /// The first request is `server/discover`. A server that rejects it, or does not respond within five seconds (or
-    /// [`discover_timeout`](super::handshake::ConnectOptions::discover_timeout), if that is less), is sent `initialize`, too. So a slow
-    /// server is started once, and the response that arrives first decides. A server that is silent longer than
-    /// [`Limits::idle_timeout`](mcpgen_runtime::Limits::idle_timeout) fails to connect.
+    /// The first request is `server/discover`. If the server rejects it, or stays silent for five seconds (or
+    /// [`discover_timeout`](super::handshake::ConnectOptions::discover_timeout), if that is less), the client also
+    /// sends `initialize`, and the first response decides. A slow server therefore need not be restarted. A server that
+    /// is silent for longer than [`Limits::idle_timeout`](mcpgen_runtime::Limits::idle_timeout) fails to connect.
     ///
-    /// Many servers of legacy revisions exit when they receive anything else before `initialize`. A server that exits is
-    /// therefore started a second time, and sent `initialize` first. A server whose
-    /// [`known_revision`](super::handshake::ConnectOptions::known_revision) is a legacy revision receives `initialize` first anyway.
+    /// Many servers of legacy revisions exit when anything else precedes `initialize`. A server that exits is therefore
+    /// started once more and sent `initialize` first. To avoid the restart, set
+    /// [`known_revision`](super::handshake::ConnectOptions::known_revision) to a legacy revision.
     ///
     /// ```no_run
     /// # async fn run() -> Result<(), Box<dyn std::error::Error>> {
@@ -89,7 +88,7 @@ impl ClientBuilder {
     ///
     /// # Errors
     ///
-    /// Fails if the program cannot be started, if the server exits, or if the handshake fails. Error messages quote the
+    /// Fails if the program cannot be started, the server exits, or the handshake fails. Error messages quote the
     /// program and its arguments, so pass secrets in environment variables.
     pub async fn connect_command(mut self, mut command: Command) -> Result<Client, CommandError> {
         loop {
@@ -127,7 +126,7 @@ impl ClientBuilder {
     }
 }
 
-/// The reason why a client could not connect to a server that it starts.
+/// Why a client could not connect to a server that it starts.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum CommandError {

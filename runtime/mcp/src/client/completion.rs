@@ -16,7 +16,7 @@ use mcpgen_types::{JsonObject, Request};
 
 use super::handle::Client;
 
-/// A request for completions. Created by [`Client::complete_argument`].
+/// A request for completions, created by [`Client::complete_argument`]. Await it to send it.
 #[must_use = "the request is not sent before it is awaited"]
 pub struct ArgumentCompletion<'c, S> {
     client: &'c Client<S>,
@@ -34,7 +34,7 @@ impl<'c, S: RequestService> ArgumentCompletion<'c, S> {
         Self { client, of, argument, arguments: BTreeMap::new() }
     }
 
-    /// Tells the server the value of another argument, on which the completions may depend (since 2025-06-18).
+    /// Tells the server the value of another argument, which completions may depend on (since 2025-06-18).
     pub fn argument(mut self, name: impl Into<String>, value: impl Into<String>) -> Self {
         self.arguments.insert(name.into(), value.into());
         self

@@ -21,16 +21,16 @@ use crate::protocol::modern::request_meta_object;
 use crate::protocol::{Mcp, Role, RouterExt};
 use crate::telemetry;
 
-/// Connects to a server over a transport, in the best revision that both the client and the server support.
+/// Connects to a server over a transport, in the best revision that both sides support.
 ///
-/// `requests` handles the server's requests: a router, or a router wrapped in layers of middleware. `handlers` is the
-/// router, which also handles notifications. The client declares the capabilities that follow from its handlers, in
-/// addition to those in its local info.
+/// `requests` handles the server's requests: the router, or the router wrapped in middleware. `handlers` is the router
+/// itself, which also handles notifications. The client declares the capabilities that its handlers imply, in addition
+/// to those in its local info.
 ///
 /// # Errors
 ///
 /// Fails if the server rejects the handshake, does not respond, or supports no revision that the client supports. The
-/// connection is closed then.
+/// connection is then closed.
 pub async fn connect<S: RequestService>(
     options: impl Into<ConnectOptions>,
     requests: S,
@@ -43,13 +43,11 @@ pub async fn connect<S: RequestService>(
     connect_with(options.into(), lifecycle, requests, handlers, incoming, outgoing, limits).await
 }
 
-/// How a connection starts, and a future that its task awaits after the connection has ended.
 pub(crate) struct Lifecycle<F> {
     pub(crate) start: Start,
     pub(crate) after: F,
 }
 
-/// Like [`connect`], but with a lifecycle.
 pub(crate) async fn connect_with<S: RequestService, F: Future<Output = ()> + Send + 'static>(
     options: ConnectOptions,
     Lifecycle { start, after }: Lifecycle<F>,
@@ -79,7 +77,7 @@ pub(crate) async fn connect_with<S: RequestService, F: Future<Output = ()> + Sen
         ended
     })));
     let revision = negotiate(&peer, &protocol, &options, start).await.map_err(|error| match error {
-        // The transport of a process has its own explanations.
+        // A process transport explains its failures itself.
         HandshakeError::Call(error) if start == Start::Streams => peer.explain(error).into(),
         error => error,
     })?;
@@ -102,7 +100,7 @@ pub(crate) async fn connect_with<S: RequestService, F: Future<Output = ()> + Sen
     })
 }
 
-/// The task of a connection during the handshake. Dropping it aborts the task, unless the handshake has succeeded.
+/// The connection's task during the handshake. Dropping it aborts the task, unless the handshake has succeeded.
 struct Running(Option<JoinHandle<io::Result<()>>>);
 
 impl Drop for Running {

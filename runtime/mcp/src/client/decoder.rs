@@ -1,4 +1,4 @@
-//! Decodes results of any revision as types of the newest one.
+//! Decodes results of any revision as the newest types.
 
 use std::fmt;
 use std::sync::Arc;
@@ -12,18 +12,17 @@ use super::lenient::{self, DecodePolicy, Problem, Repair, decode_with};
 use crate::protocol::TYPES;
 use crate::protocol::conversion::Revisions;
 
-/// Decodes a client's results.
 #[derive(Clone)]
 pub(super) struct ResultDecoder {
     pub(super) policy: DecodePolicy,
     pub(super) on_repair: OnRepair,
 }
 
-/// A callback for each repair, with the method of the request.
+/// Called for each repair, with the method of the request.
 pub(super) type OnRepair = Arc<dyn Fn(&str, &Repair) + Send + Sync>;
 
 impl ResultDecoder {
-    /// Decodes a result of this revision.
+    /// Decodes a result of `revision`.
     pub(super) fn decode<T: Decode>(&self, revision: Revision, method: &str, result: &Json) -> Result<T, CallError> {
         let revisions = Revisions { from: revision, to: TYPES };
         let named = |error: mcpgen_types::Error| error.with_type_name(format!("{method} result"));
@@ -47,11 +46,11 @@ impl ResultDecoder {
     }
 }
 
-/// The members that results of the newest revision require and results of legacy revisions lack, with their defaults.
+/// Members that the newest revision requires in results and legacy revisions do not have, with their defaults.
 const NEW_MEMBERS: [(&str, &str); 3] = [("resultType", "\"complete\""), ("ttlMs", "0"), ("cacheScope", "\"private\"")];
 
-/// Adds those [`NEW_MEMBERS`] that `T` requires and the result of an extension's method lacks. The tables of conversions
-/// have only the methods of the protocol. Returns `None` if nothing is missing.
+/// Adds the [`NEW_MEMBERS`] that `T` requires but the result of an extension's method lacks. Conversion tables cover
+/// only the protocol's own methods. Returns `None` if nothing is missing.
 fn completed<T: Decode>(method: &str, result: &Json) -> Option<Json> {
     if MethodSpec::newest(method).is_some() {
         return None;

@@ -1,4 +1,4 @@
-//! Forms of servers, field by field, for clients that ask a user.
+//! Forms that servers send, field by field, for clients that ask a user.
 
 use std::fmt;
 use std::future::Future;
@@ -8,7 +8,7 @@ use mcpgen_types::{JsonObject, Value};
 
 use crate::protocol::form::{FormError, check_field, check_form};
 
-/// A form that a server has sent, and the answers so far.
+/// A form from a server, and the answers so far.
 ///
 /// ```
 /// use mcpgen_sdk::client::Form;
@@ -50,7 +50,7 @@ pub struct Form {
 pub struct Field {
     /// The name, which identifies the field.
     pub name: String,
-    /// The label for users: the title, or else the name.
+    /// The label for users: the title or, failing that, the name.
     pub title: String,
     /// The help text.
     pub description: Option<String>,
@@ -58,7 +58,7 @@ pub struct Field {
     pub is_required: bool,
     /// What the user can enter.
     pub kind: FieldKind,
-    /// The value of a field that the user leaves empty.
+    /// The value if the user enters nothing.
     pub default: Option<Value>,
     schema: Value,
 }
@@ -85,7 +85,7 @@ pub enum FieldKind {
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct FieldOption {
-    /// The value that the server gets.
+    /// The value that is sent to the server.
     pub value: String,
     /// The label for users.
     pub title: String,
@@ -115,12 +115,12 @@ impl Form {
         &self.fields
     }
 
-    /// Sets the value of a field to what a user has entered: the text itself, a number, `yes` or `no`, the value or title of
-    /// an option, or several options, separated by commas. An empty text leaves the field at its default.
+    /// Sets a field to what the user has entered: text, a number, `yes` or `no`, the value or title of an option, or
+    /// several options separated by commas. Empty text selects the default.
     ///
     /// # Errors
     ///
-    /// Says, for the user, what the field expects instead.
+    /// The error tells the user what the field expects.
     pub fn set(&mut self, name: &str, entered: &str) -> Result<(), FormError> {
         let field = self.fields.iter().find(|field| field.name == name);
         let field = field.ok_or_else(|| FormError::new(name, "the form has no such field"))?;
@@ -138,8 +138,8 @@ impl Form {
         Ok(())
     }
 
-    /// Asks a user for each field, and again if what the user has entered is not valid. `ask` takes the field and what was
-    /// wrong with the previous text, and returns what the user has entered, or `None` to cancel the form.
+    /// Asks the user for each field, repeatedly until the input is valid. `ask` gets the field and the problem with the
+    /// previous input, and returns the new input, or `None` to cancel the form.
     pub async fn fill<F, Fut>(mut self, mut ask: F) -> ElicitResult
     where
         F: FnMut(Field, Option<String>) -> Fut,
@@ -158,11 +158,11 @@ impl Form {
         self.accept().unwrap_or_else(|_| ElicitResult::new(ElicitResultAction::Cancel))
     }
 
-    /// Returns the answer of a user who has filled in the form.
+    /// Returns the answers of a user who accepted the form.
     ///
     /// # Errors
     ///
-    /// Names a required field that has no value.
+    /// Fails, with the name of the field, if a required field has no value.
     pub fn accept(self) -> Result<ElicitResult, FormError> {
         let result = JsonObject::from([("action", "accept".into()), ("content", self.answers.into())]);
         let invalid = |error: mcpgen_types::Error| FormError::new(&error.path(), error.to_string());
@@ -171,13 +171,13 @@ impl Form {
         Ok(result)
     }
 
-    /// Returns the answer of a user who refuses to fill in the form.
+    /// Returns the answer of a user who refuses the form.
     #[must_use]
     pub fn decline(self) -> ElicitResult {
         ElicitResult::new(ElicitResultAction::Decline)
     }
 
-    /// Returns the answer of a user who has closed the form.
+    /// Returns the answer of a user who dismissed the form.
     #[must_use]
     pub fn cancel(self) -> ElicitResult {
         ElicitResult::new(ElicitResultAction::Cancel)
@@ -198,7 +198,7 @@ impl Field {
         }
     }
 
-    /// Converts what a user has entered. A text that is not a value of this kind stays text, and is refused later.
+    /// Converts what the user has entered. Input that does not fit the kind stays text, and is refused later.
     fn value(&self, entered: &str) -> Value {
         match &self.kind {
             FieldKind::Text => entered.into(),
@@ -214,7 +214,7 @@ impl Field {
     }
 }
 
-/// Returns the value of the option with this value or title.
+/// Finds the option by value or title.
 fn chosen<'o>(options: &'o [FieldOption], entered: &'o str) -> &'o str {
     let entered = entered.trim();
     let by_value = options.iter().find(|option| option.value == entered);
@@ -223,7 +223,7 @@ fn chosen<'o>(options: &'o [FieldOption], entered: &'o str) -> &'o str {
     chosen.map_or(entered, |option| &option.value)
 }
 
-/// Returns the values of options that commas separate. An option can contain commas itself.
+/// Splits a list of options at commas. An option may contain commas, too.
 fn several<'o>(options: &'o [FieldOption], entered: &'o str) -> Vec<&'o str> {
     let (mut values, mut rest) = (Vec::new(), Some(entered.trim()));
     while let Some(text) = rest {
@@ -251,7 +251,7 @@ impl FieldKind {
     }
 }
 
-/// Says what a user can enter, such as `number` or `one of Small, Large`.
+/// Formats what the user can enter, such as `number` or `one of Small, Large`.
 impl fmt::Display for FieldKind {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let titles =
@@ -267,7 +267,7 @@ impl fmt::Display for FieldKind {
     }
 }
 
-/// Returns the options of a field or of its items; `None` if any text is allowed.
+/// Returns the options of a field or its items, or `None` if any text is allowed.
 fn options(schema: &Value) -> Option<Vec<FieldOption>> {
     let list = |member: &str| schema.get(member).and_then(Value::as_array);
     let text = |value: Option<&Value>| value.and_then(Value::as_str).map(str::to_owned);
@@ -294,7 +294,7 @@ mod tests {
 
     use super::*;
 
-    /// Fills in a form with one field. Returns its value, or what the user is told.
+    /// Fills in a form with one field. Expects its value, or the message for the user.
     #[track_caller]
     fn check(field: Value, entered: &str, expected: Result<Value, &str>) {
         let schema = json!({ "type": "object", "properties": { "x": field }, "required": ["x"] });

@@ -1,4 +1,4 @@
-//! The client: a handle to its connection.
+//! The client, a handle to its connection.
 
 use std::sync::Arc;
 use std::{fmt, io};
@@ -34,19 +34,18 @@ pub struct Client<S = Router> {
     pub(super) round_limits: RoundLimits,
     pub(super) page_limits: PageLimits,
     pub(super) connection: Arc<DisconnectOnDrop>,
-    /// The task that runs the connection; `None` once a clone was closed.
+    /// Runs the connection. `None` once a clone was closed.
     pub(super) task: Arc<Mutex<Option<JoinHandle<io::Result<()>>>>>,
-    /// Cancelled when the connection has ended.
     pub(super) ended: CancellationToken,
     pub(super) revision: Revision,
     pub(super) meta: RequestMetaObject,
     pub(super) requests: S,
     pub(super) decoder: ResultDecoder,
     pub(super) validator: Option<Arc<dyn Validator>>,
-    /// Awaits the results of tasks, if calls may run as tasks.
+    /// `None` if calls cannot run as tasks.
     pub(super) task_results: Option<Arc<dyn TaskResults>>,
     pub(super) tool_cache: Arc<ToolCache>,
-    /// The resources that [`changes`](Self::changes) has subscribed to, in legacy revisions.
+    /// Resources that [`changes`](Self::changes) has subscribed to, in legacy revisions.
     pub(super) subscribed: SubscribedUris,
 }
 
@@ -57,54 +56,56 @@ impl<S> fmt::Debug for Client<S> {
 }
 
 impl<S: RequestService> Client<S> {
-    /// Returns the server, for all messages that have no method of their own here.
+    /// Returns the server, for messages that the client has no method for.
     #[must_use]
     pub fn peer(&self) -> &Peer {
         &self.peer
     }
 
-    /// Sets the limits of requests that take multiple rounds.
+    /// Limits requests that take multiple rounds.
     #[must_use]
     pub fn with_round_limits(mut self, limits: RoundLimits) -> Self {
         self.round_limits = limits;
         self
     }
 
-    /// Sets the limits of reading a list.
+    /// Limits how much of a list is read.
     #[must_use]
     pub fn with_page_limits(mut self, limits: PageLimits) -> Self {
         self.page_limits = limits;
         self
     }
 
-    /// Returns the revision of the connection. Store it for the next connection to the same server:
-    /// [`ConnectOptions::known_revision`](crate::client::handshake::ConnectOptions::known_revision).
+    /// Returns the negotiated revision. Store it, and pass it as
+    /// [`ConnectOptions::known_revision`](crate::client::handshake::ConnectOptions::known_revision) when you connect to
+    /// the same server again.
     pub fn revision(&self) -> Revision {
         self.revision
     }
 
-    /// Returns what the server forgets if it loses the session, for transports that begin another one.
+    /// Returns what the server forgets when it loses the session, for transports that begin a new one.
     #[must_use]
     pub fn session_state(&self) -> SessionState {
         SessionState::new(&self.peer, &self.subscribed)
     }
 
-    /// Returns the metadata that every request of revision 2026-07-28 carries, for the params of typed calls. Members
-    /// that a call leaves out are added when it is sent.
+    /// Returns the metadata that every request of 2026-07-28 carries, for params of typed calls. Members that a call
+    /// leaves out are added when it is sent.
     pub fn meta(&self) -> RequestMetaObject {
         self.meta.clone()
     }
 
-    /// Sends a request that may take multiple rounds. The client's handlers handle the input requests in each result,
-    /// and the client sends the request again with their results until the server returns the final result.
+    /// Sends a request that may take multiple rounds. As long as the server asks for input, the client's handlers
+    /// provide it and the client sends the request again.
     ///
-    /// To control each round, use [`Peer::call`], and [`mrtr::next_params`] for the params of the next round.
+    /// To control each round yourself, use [`Peer::call`], and [`mrtr::next_params`] for the params of the next round.
     ///
     /// # Errors
     ///
-    /// - [`InputNotProvided`](crate::protocol::input_requests::InputNotProvided) if the server asks for input that the client
-    ///   has not declared, or a handler fails.
-    /// - [`Invalid`](CallError::Invalid) if the request exceeds the limits in [`with_round_limits`](Self::with_round_limits).
+    /// - [`InputNotProvided`](crate::protocol::input_requests::InputNotProvided) if the server asks for input that the
+    ///   client has not declared, or the handler fails.
+    /// - [`Invalid`](CallError::Invalid) if the request exceeds the limits in
+    ///   [`with_round_limits`](Self::with_round_limits).
     /// - Any other [`CallError`] if a call fails.
     pub async fn complete<R: MultiRoundTrip>(&self, params: R::Params) -> Result<R::Complete, CallError> {
         let tasks = self.task_results.as_deref();
@@ -115,8 +116,8 @@ impl<S: RequestService> Client<S> {
     ///
     /// # Errors
     ///
-    /// Fails if reading or writing failed, during this call or before it. If several clones are closed, only one of
-    /// them returns the error.
+    /// Fails if reading or writing failed, during this call or before. If several clones are closed, only one gets the
+    /// error.
     pub async fn close(self) -> io::Result<()> {
         self.peer.disconnect();
         let task = self.task.lock().take();
@@ -130,7 +131,7 @@ impl<S: RequestService> Client<S> {
     }
 
     /// Waits until the server or [`Peer::disconnect`] ends the connection. Call [`close`](Self::close) afterwards to
-    /// get the reason.
+    /// learn why.
     ///
     /// ```
     /// # use mcpgen_sdk::{Client, Server, serve, transport};
@@ -152,26 +153,26 @@ impl<S: RequestService> Client<S> {
         self.ended.cancelled().await;
     }
 
-    /// Converts the client into its peer. The connection ends when the last clone of the peer and the last clone of the client are dropped. Pending calls and
-    /// subscriptions of the peer count as clones.
+    /// Converts the client into its peer, which keeps the connection open until all clones of both are dropped. Pending
+    /// calls and subscriptions count as clones.
     #[must_use = "the connection ends when the peer is dropped"]
     pub fn into_peer(self) -> Peer {
         self.peer.keep_connected(self.connection)
     }
 
-    /// Sends a request with params of the newest types, and returns its result in the revision of the connection.
+    /// Sends a request whose params have the newest types, and returns the result in the connection's revision.
     ///
     /// # Errors
     ///
-    /// Fails if the params cannot be expressed in the revision of the connection, or if the call fails.
+    /// Fails if the connection's revision cannot express the params, or if the call fails.
     pub async fn raw_call(&self, method: &str, params: JsonObject) -> Result<Json, CallError> {
         let params = self.revisions().params(method, &self.with_meta(params));
         let params = params.map_err(|error| CallError::Invalid(error.into()))?;
         self.peer.raw_request(method, Some(params)).await.map_err(|error| self.peer.explain(error))
     }
 
-    /// Adds the metadata of requests to params that are converted to another modern revision. The conversion would add
-    /// metadata with empty capabilities.
+    /// Adds request metadata to params that are converted to another modern revision. Without it, the conversion would
+    /// add metadata with empty capabilities.
     pub(super) fn with_meta(&self, mut params: JsonObject) -> JsonObject {
         if self.revision != TYPES && !self.revision.is_legacy() {
             params.insert_if_absent("_meta", &self.meta);
@@ -179,12 +180,12 @@ impl<S: RequestService> Client<S> {
         params
     }
 
-    /// Returns the revision of the types, and the one of the connection.
+    /// Conversion from the revision of the types to that of the connection.
     pub(super) fn revisions(&self) -> Revisions {
         Revisions { from: TYPES, to: self.revision }
     }
 
-    /// Decodes a result of the connection's revision as a type of the newest one.
+    /// Decodes a result of the connection's revision as one of the newest types.
     ///
     /// # Errors
     ///

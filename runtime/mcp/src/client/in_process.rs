@@ -8,10 +8,10 @@ use super::handshake::HandshakeError;
 use crate::server::{IntoConnection, ServeError, Server};
 
 impl Server {
-    /// Connects a client to this server, in this process. The server serves the connection in a tokio task until the client
-    /// is dropped or closed. All messages are encoded and decoded as on any other transport.
+    /// Connects a client to this server, in this process. A tokio task serves the connection until the client is
+    /// dropped or closed. Messages are encoded and decoded as on any other transport.
     ///
-    /// The connection does no I/O, so a test can pause the time with `#[tokio::test(start_paused = true)]`.
+    /// The connection does no I/O, so tests can pause time with `#[tokio::test(start_paused = true)]`.
     ///
     /// ```
     /// use mcpgen_sdk::{Client, Server};
@@ -41,11 +41,11 @@ impl Server {
     }
 }
 
-/// The reason why a client could not connect to a server in the same process.
+/// Why a client could not connect to a server in the same process.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum InProcessError {
-    /// The server cannot start.
+    /// The server could not start.
     #[error(transparent)]
     Serve(#[from] ServeError),
     /// The handshake failed.

@@ -1,4 +1,4 @@
-//! Handles the input requests of a server (2026-07-28).
+//! Handles a server's input requests (2026-07-28).
 
 use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
@@ -12,7 +12,6 @@ use tower::ServiceExt;
 use crate::protocol::input_requests::{InputNotProvided, method_and_params};
 use crate::protocol::{PeerExt, RequestScope, TYPES, context::without_peer, peer::check_input_request};
 
-/// Handles one input request, and returns its result.
 pub(super) async fn handle_input_request(
     peer: &Peer,
     requests: impl RequestService,
@@ -27,10 +26,8 @@ pub(super) async fn handle_input_request(
     result.map_err(|error| InputNotProvided { method, error: errors::of(error.into()) }.into())
 }
 
-/// Answers an input request of a server.
 pub(super) type AnswerInput = Box<dyn Fn(InputRequest) -> BoxFuture<'static, Result<Json, CallError>> + Send>;
 
-/// Returns a function that handles input requests.
 pub(super) fn answer_with(peer: Peer, requests: impl RequestService) -> AnswerInput {
     Box::new(move |input_request| {
         let (peer, requests) = (peer.clone(), requests.clone());

@@ -1,9 +1,9 @@
 //! Decodes results that deviate from the schema.
 //!
-//! Decoding is strict by default: a server responds to invalid params with error -32602, and a client returns an error
-//! for an invalid result. A client can decode results leniently, to work with servers that deviate. Lenient decoding
-//! repairs a short list of known [deviations](Deviation), reports each repair, and rejects everything else. Servers
-//! always decode strictly, so that clients learn about their errors.
+//! Decoding is strict by default: a server answers invalid params with error -32602, and a client returns an error for
+//! an invalid result. To work with servers that deviate, a client can decode results leniently. That repairs a short
+//! list of known [deviations](Deviation), reports each repair, and rejects everything else. Servers always decode
+//! strictly, so that clients learn of their errors.
 //!
 //! Cache hints are repaired under either policy: the specification tells clients to treat a missing or invalid `ttlMs`
 //! as 0, and without a valid `cacheScope` only `private` is safe.
@@ -18,7 +18,7 @@ use tower::BoxError;
 
 use crate::protocol::conversion::ConversionError;
 
-/// How results are read.
+/// How strictly to decode results.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum DecodePolicy {
     /// Rejects results that do not match the schema. Only cache hints are repaired.
@@ -42,7 +42,7 @@ pub struct Repair {
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Deviation {
-    /// An optional member is `null`. The member is removed.
+    /// An optional member is `null`. It is removed.
     Null,
     /// The result of a tool has `structuredContent` but no `content`. The structured content is added as text.
     NoContent,
@@ -50,13 +50,13 @@ pub enum Deviation {
     NoInputSchema,
     /// The `inputSchema` of a tool has no `type`. The type `object`, the only possible one, is added.
     NoSchemaType,
-    /// The result of a tool is in the member `toolResult`, as in drafts before 2024-11-05. It is moved out of it.
+    /// The result of a tool is wrapped in `toolResult`, as in drafts before 2024-11-05. It is unwrapped.
     ToolResult,
     /// A cache hint is missing or invalid. It is set to this JSON text: `0` for `ttlMs`, `"private"` for `cacheScope`.
     CacheHint(&'static str),
-    /// An annotation is invalid, for this reason. The annotation is removed, and what it annotates is kept.
+    /// An annotation is invalid, for this reason. It is removed, and what it annotates stays.
     Annotation(String),
-    /// An item of a list is invalid, for this reason. The item is removed.
+    /// A list item is invalid, for this reason. It is removed.
     Item(String),
 }
 
@@ -75,10 +75,10 @@ impl fmt::Display for Repair {
     }
 }
 
-/// The maximum number of repairs in one result.
+/// Most repairs in one result.
 const MOST_REPAIRS: usize = 64;
 
-/// The lists from which invalid items are removed.
+/// Lists whose invalid items are removed.
 const LISTS: [&str; 8] =
     ["tools", "resources", "resourceTemplates", "prompts", "roots", "contents", "content", "skills"];
 
@@ -86,13 +86,13 @@ const LISTS: [&str; 8] =
 ///
 /// # Errors
 ///
-/// Fails if the result does not match the schema, and the policy does not repair the deviation, the deviation is
+/// Fails if the result does not match the schema and the policy does not repair the deviation, the deviation is
 /// unknown, or the result needs more than 64 repairs.
 pub fn decode<T: Decode>(result: &Json, policy: DecodePolicy) -> Result<(T, Vec<Repair>), Error> {
     decode_with(result, policy, |result| Ok(result.decode()?))
 }
 
-/// Why a result could not be decoded: where, and whether a member is missing.
+/// Where decoding failed, and whether a member is missing.
 pub(super) struct Problem<E> {
     path: String,
     is_missing: bool,
@@ -109,7 +109,6 @@ where
 }
 
 impl Problem<BoxError> {
-    /// Creates the problem of a result that cannot be converted to the newest types.
     pub(super) fn converting(error: ConversionError) -> Self {
         let ConversionError::Value { error: value, .. } = &error else {
             return Self { path: String::new(), is_missing: false, error: error.into() };
@@ -120,7 +119,7 @@ impl Problem<BoxError> {
 }
 
 impl<E> Problem<E> {
-    /// Returns the cache hint with the problem, and the value that is always safe.
+    /// Returns the invalid cache hint, if that is the problem, and its safe value.
     fn cache_hint(&self) -> Option<(&'static str, &'static str)> {
         match self.path.as_str() {
             "/ttlMs" => Some(("ttlMs", "0")),
@@ -130,7 +129,7 @@ impl<E> Problem<E> {
     }
 }
 
-/// Like [`decode`], with a function that decodes the result.
+/// Like [`decode`], but with the given decoding function.
 pub(super) fn decode_with<T, E: fmt::Display>(
     result: &Json,
     policy: DecodePolicy,
@@ -159,14 +158,14 @@ pub(super) fn decode_with<T, E: fmt::Display>(
     Err(problem.error)
 }
 
-/// Sets a cache hint of a result. The `ttlMs` of a task is not one: it says how long the server keeps the task.
+/// The `ttlMs` of a task is no cache hint: it says how long the server keeps the task.
 fn repair_cache_hint(result: &mut Value, (name, safe): (&str, &'static str)) -> Option<Repair> {
     let members = result.as_object_mut().filter(|members| !members.contains_key("taskId"))?;
     members.insert(name.to_owned(), serde_json::from_str(safe).ok()?);
     Some(Repair { path: format!("/{name}"), deviation: Deviation::CacheHint(safe) })
 }
 
-/// Repairs one deviation. `removed` contains the list and the original index of each item that was removed.
+/// Repairs one deviation. `removed` holds the list and original index of each removed item.
 fn repair<E: fmt::Display>(
     value: &mut Value,
     Problem { path, is_missing, error }: &Problem<E>,
@@ -221,8 +220,8 @@ fn repair<E: fmt::Display>(
     Some(Repair { path: format!("/{list}/{original_index}"), deviation: Deviation::Item(error.to_string()) })
 }
 
-/// Removes the annotation at or above a path, or all annotations if they are not an object. Returns the path of what it
-/// has removed.
+/// Removes the annotation at or above a path, or all annotations if they are not an object. Returns the path of what
+/// was removed.
 fn remove_annotation<'p>(value: &mut Value, path: &'p str) -> Option<&'p str> {
     let (mut end, mut is_inside) = (0, false);
     for segment in path.split('/').skip(1) {
@@ -231,7 +230,7 @@ fn remove_annotation<'p>(value: &mut Value, path: &'p str) -> Option<&'p str> {
                 end += 1 + segment.len();
                 break;
             }
-            // Their members have other meanings.
+            // Here, `annotations` may be any member.
             "inputSchema" | "outputSchema" | "structuredContent" | "_meta" => return None,
             segment => is_inside = segment == "annotations",
         }
@@ -247,13 +246,12 @@ fn has_content(tool_result: Option<&Value>) -> bool {
     tool_result.and_then(Value::as_object).is_some_and(|inner| inner.contains_key("content"))
 }
 
-/// Returns the index that an item had before other items were removed.
+/// The index that an item had before others were removed.
 fn original_index(list: &str, index: usize, removed: &[(String, usize)]) -> usize {
     let of_list = removed.iter().filter(|(known, _)| known == list);
     of_list.fold(index, |index, (_, removed)| if *removed <= index { index + 1 } else { index })
 }
 
-/// Converts the index in a path to the original index.
 fn with_original_index(path: &str, removed: &[(String, usize)]) -> String {
     let mut segments: Vec<String> = path.split('/').map(str::to_owned).collect();
     if let [_, list, index, ..] = segments.as_mut_slice()
@@ -401,7 +399,7 @@ mod tests {
 
     #[track_caller]
     fn check_cache_hints<T: Decode + mcpgen_types::codec::Encode>(result: &Value) {
-        // `None` leaves the member out.
+        // `None` omits the member.
         let ttls = [None, Some(json!(null)), Some(json!(-1)), Some(json!(1.5)), Some(json!("60")), Some(json!(60))];
         let scopes = [None, Some(json!(null)), Some(json!("shared")), Some(json!(1)), Some(json!("public"))];
         for (ttl, scope) in ttls.iter().flat_map(|ttl| scopes.iter().map(move |scope| (ttl, scope))) {

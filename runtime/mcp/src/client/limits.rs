@@ -1,4 +1,4 @@
-//! The limits of a client: rounds of a request, and pages of a list.
+//! A client's limits for multi-round requests and for lists.
 
 use std::time::Duration;
 
@@ -9,12 +9,12 @@ use derive_setters::Setters;
 #[setters(prefix = "with_")]
 #[non_exhaustive]
 pub struct RoundLimits {
-    /// The maximum number of times that a request is sent again. Default: 16.
+    /// How many times a request is sent again. Defaults to 16.
     pub rounds: usize,
-    /// The maximum number of input requests in one result. Default: 64.
+    /// The most input requests in one result. Defaults to 64.
     pub requests: usize,
-    /// The delay before a request is sent again if the result has no input requests. It doubles each time, up to
-    /// five seconds. Default: 50 ms.
+    /// How long to wait before sending a request again if the result has no input requests. Doubles each time, up to
+    /// five seconds. Defaults to 50 ms.
     pub retry_delay: Duration,
 }
 
@@ -25,15 +25,15 @@ impl Default for RoundLimits {
 }
 
 /// Limits how much of a list a client reads with [`Client::tools`](crate::Client::tools),
-/// [`Client::pages`](crate::Client::pages) and similar methods, since a server could send pages without end. Set it
-/// with [`Client::with_page_limits`](crate::Client::with_page_limits).
+/// [`Client::pages`](crate::Client::pages) and the like, since a server could send pages forever. Set it with
+/// [`Client::with_page_limits`](crate::Client::with_page_limits).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Setters)]
 #[setters(prefix = "with_")]
 #[non_exhaustive]
 pub struct PageLimits {
-    /// The maximum number of pages of one list. Default: 1,000.
+    /// The most pages of one list. Defaults to 1,000.
     pub pages: usize,
-    /// The maximum total size of the results of one list, in bytes. Default: 64 MiB.
+    /// The maximum size of all results of one list, in bytes. Defaults to 64 MiB.
     pub bytes: usize,
 }
 

@@ -1,4 +1,4 @@
-//! The common operations of clients, for all revisions, with the types of the newest one.
+//! A client's common operations, with the newest types in every revision.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -25,9 +25,8 @@ use crate::protocol::{Level, NotAllowed, PeerExt, Role};
 impl<S: RequestService> Client<S> {
     /// Lists the server's tools.
     ///
-    /// The list is cached. In modern revisions it is cached while it is fresh, as declared by the server's `ttlMs`. In
-    /// legacy revisions it is cached until the server notifies the client of a change, but only if the server declares
-    /// that it sends such notifications. Tools with an invalid `x-mcp-header` are left out.
+    /// The list is cached: in modern revisions for the server's `ttlMs`; in legacy revisions until the server reports a
+    /// change, provided that it declares such notifications. Tools with an invalid `x-mcp-header` are left out.
     ///
     /// # Errors
     ///
@@ -39,7 +38,7 @@ impl<S: RequestService> Client<S> {
         self.request_tools().await
     }
 
-    /// Requests the list of tools, and caches it.
+    /// Always sends the request, and caches the list.
     pub(super) async fn request_tools(&self) -> Result<Arc<Vec<Tool>>, CallError> {
         let changes = self.tool_cache.changes();
         let (mut list, mut time_to_live) = (Vec::new(), Duration::MAX);
@@ -62,23 +61,23 @@ impl<S: RequestService> Client<S> {
         Ok(list)
     }
 
-    /// Calls a tool with arguments. Use [`tool`](Self::tool) for typed arguments, progress and timeouts. The client's handlers
-    /// handle the server's requests for input in the meantime.
+    /// Calls a tool with arguments. For typed arguments, progress and timeouts, use [`tool`](Self::tool). The client's
+    /// handlers answer the server's requests for input in the meantime.
     ///
-    /// A failure of the tool is a result with [`is_error`](CallToolResult::is_error) set.
+    /// If the tool fails, the result has [`is_error`](CallToolResult::is_error) set.
     ///
-    /// A tool that requires a task runs as one if the client can await tasks: see
-    /// [`ClientBuilder::task_results`](crate::ClientBuilder::task_results). In revision 2025-11-25, this needs the list of tools,
-    /// which the client requests if [`tools`](Self::tools) did not.
+    /// A tool that requires a task runs as one if the client can await tasks; see
+    /// [`ClientBuilder::task_results`](crate::ClientBuilder::task_results). In 2025-11-25 this depends on the list of
+    /// tools, which is requested unless [`tools`](Self::tools) was called before.
     ///
-    /// With [`ClientBuilder::validate`](crate::ClientBuilder::validate), structured content is validated against the tool's
-    /// output schema if [`tools`](Self::tools) has listed the tool. The schema is compiled at the first call of the tool. If the schema
-    /// exceeds the limits of [`ServerBuilder::tool`](crate::ServerBuilder::tool), this is
-    /// logged, and results are not validated.
+    /// With [`ClientBuilder::validate`](crate::ClientBuilder::validate), structured content is validated against the
+    /// tool's output schema if [`tools`](Self::tools) has listed the tool. The schema is compiled on the tool's first
+    /// call. A schema that exceeds the limits of [`ServerBuilder::tool`](crate::ServerBuilder::tool) is logged, and the
+    /// results are not validated.
     ///
     /// # Errors
     ///
-    /// Fails if the call fails. With a validator, it also fails if the structured content is invalid, or if its validation
+    /// Fails if the call fails. With a validator, also fails if the structured content is invalid or its validation
     /// takes more than 2 seconds.
     pub async fn call_tool(&self, name: &str, arguments: JsonObject) -> Result<CallToolResult, CallError> {
         self.tool(name).arguments(arguments).send().await
@@ -106,8 +105,8 @@ impl<S: RequestService> Client<S> {
     ///
     /// # Errors
     ///
-    /// Returns an error if the call fails. If the resource does not exist,
-    /// [`is_resource_not_found`](crate::protocol::errors::is_resource_not_found) returns `true` for the error response.
+    /// Returns an error if the call fails. [`is_resource_not_found`](crate::protocol::errors::is_resource_not_found)
+    /// tells whether that is because the resource does not exist.
     pub async fn read_resource(&self, uri: &str) -> Result<ReadResourceResult, CallError> {
         let params = JsonObject::from([("uri", uri.into())]);
         self.finish_request::<ReadResourceRequest, ReadResourceResult>(params).await
@@ -133,7 +132,8 @@ impl<S: RequestService> Client<S> {
         self.finish_request::<GetPromptRequest, GetPromptResult>(params).await
     }
 
-    /// Requests completions for an argument of a prompt or a variable of a resource template. Await the request to send it.
+    /// Requests completions for an argument of a prompt or a variable of a resource template. Await the result to send
+    /// the request.
     ///
     /// ```
     /// # use mcpgen_sdk::{Client, Server};
@@ -174,13 +174,13 @@ impl<S: RequestService> Client<S> {
         self.peer.raw_request(method, None).await.map(drop)
     }
 
-    /// Sets the minimum level of the server's log messages, in legacy revisions. A client with
-    /// [`ClientBuilder::on_log`](crate::ClientBuilder::on_log) has set its level already.
+    /// Sets the minimum level of the server's log messages, in legacy revisions.
+    /// [`ClientBuilder::on_log`](crate::ClientBuilder::on_log) does this when it connects.
     ///
     /// # Errors
     ///
-    /// Returns [`NotAllowed`](CallError::NotAllowed) in modern revisions, in which each request carries the level that
-    /// `on_log` sets. Otherwise returns an error if the call fails.
+    /// Returns [`NotAllowed`](CallError::NotAllowed) in modern revisions, where each request carries the level set by
+    /// `on_log`. Otherwise fails if the call fails.
     pub async fn set_level(&self, level: Level) -> Result<(), CallError> {
         if !self.revision().is_legacy() {
             let (method, role, revision) = ("logging/setLevel".to_owned(), Role::Client, self.revision());
@@ -191,8 +191,8 @@ impl<S: RequestService> Client<S> {
         self.peer.raw_request("logging/setLevel", Some(params)).await.map(drop)
     }
 
-    /// Sends `logging/setLevel` to a server of a legacy revision, and does not wait for the response. A server that fails
-    /// keeps its own level.
+    /// Sends `logging/setLevel` to a server of a legacy revision without waiting for the response. If the request
+    /// fails, the server keeps its level.
     pub(super) fn request_log_level(&self, level: Option<Level>) {
         let has_logging = || self.peer.peer_info().is_some_and(|peer_info| peer_info.can(&["logging"]));
         let Some(level) = level.filter(|_| self.revision().is_legacy() && has_logging()) else { return };
@@ -205,13 +205,13 @@ impl<S: RequestService> Client<S> {
         });
     }
 
-    /// Reads a list page by page, with a request such as [`ListToolsRequest`]. Leaves out the same tools as
-    /// [`tools`](Self::tools).
+    /// Reads a list page by page, with a request such as [`ListToolsRequest`]. Like [`tools`](Self::tools), leaves out
+    /// tools with an invalid `x-mcp-header`.
     pub fn pages<R: Request>(&self) -> Pages<'_, S, R> {
         Pages::new(self, JsonObject::new())
     }
 
-    /// Like [`pages`](Self::pages), for a request with other params than the cursor.
+    /// Like [`pages`](Self::pages), for a request with params besides the cursor.
     pub fn pages_with<R: Request>(&self, params: JsonObject) -> Pages<'_, S, R> {
         Pages::new(self, params)
     }
@@ -224,7 +224,7 @@ impl<S: RequestService> Client<S> {
         Ok(all)
     }
 
-    /// Sends a request that may take multiple rounds, and decodes the final result.
+    /// Completes all rounds of a request and decodes the final result.
     async fn finish_request<R, T>(&self, params: JsonObject) -> Result<T, CallError>
     where
         R: MultiRoundTrip<Complete = T>,
@@ -234,8 +234,8 @@ impl<S: RequestService> Client<S> {
         self.decode(R::METHOD, &self.finish::<R, _>(params, send).await?)
     }
 
-    /// Like [`finish_request`](Self::finish_request), with a function that sends the request of each round. Returns the
-    /// final result in the revision of the connection.
+    /// Like [`finish_request`](Self::finish_request), but calls `send` for each round, and returns the final result in
+    /// the connection's revision.
     pub(super) async fn finish<R, F>(&self, params: JsonObject, send: F) -> Result<Json, CallError>
     where
         R: MultiRoundTrip,
@@ -256,7 +256,7 @@ impl<S: RequestService> Client<S> {
         result.map_err(|error| self.peer.explain(error))
     }
 
-    /// Returns whether the server declares that it sends notifications of changes of a list.
+    /// Returns whether the server declares that it reports changes of a list.
     fn notifies_of_changes(&self, list: &str) -> bool {
         self.peer.peer_info().is_some_and(|peer_info| peer_info.can(&[list, "listChanged"]))
     }

@@ -1,4 +1,4 @@
-//! Clients: connecting to a server, and calling it.
+//! Clients connect to a server and call it.
 //!
 //! | to | use | feature |
 //! |---|---|---|
@@ -19,18 +19,18 @@
 //!
 //! # Files
 //!
-//! * `handle` is the [`Client`]; `methods` are its calls by name, and `tool_call` are calls of tools with
-//!   options.
-//! * `builder` configures a client. `connect` connects it over a transport, `command` to a process that it starts.
-//!   `in_process` connects it to a server in the same process.
+//! * `handle` is the [`Client`]; `methods` are its calls by name, and `tool_call` is a tool call with options.
+//! * `builder` configures a client. `connect` connects it over a transport, `command` to a process that it starts, and
+//!   `in_process` to a server in the same process.
 //! * [`handshake`] negotiates the revision.
-//! * [`mrtr`] sends requests that may take multiple rounds, `pages` reads lists, `completion` completes arguments, `form` reads forms, within the `limits` of the client. `input`
-//!   handles input requests. `tool_task` sends calls that run as tasks in 2025-11-25, and `task_results` is the trait of what
-//!   awaits tasks.
-//! * `tool_cache` is the client's list of tools, and `output_schema` checks their results; [`cache`] caches other results, on request.
+//! * [`mrtr`] sends requests that may take multiple rounds, and `input` handles the server's input requests. `pages`
+//!   reads lists, `completion` completes arguments, and `form` reads forms, all within the client's `limits`.
+//! * `tool_task` sends calls that run as tasks in 2025-11-25. `task_results` is the trait for awaiting tasks.
+//! * `tool_cache` caches the list of tools, and `output_schema` checks their results. [`cache`] caches other results,
+//!   on request.
 //! * `decoder` decodes results of any revision; [`lenient`] repairs them, on request.
-//! * `changes` receives changes of the server in every revision. It renews each `subscription` of 2026-07-28. `subscribed` has the
-//!   resources that a client has subscribed to in legacy revisions.
+//! * `changes` receives the server's changes in every revision. In 2026-07-28 it renews each `subscription`; in legacy
+//!   revisions, `subscribed` counts the subscriptions to each resource.
 
 mod builder;
 pub mod cache;

@@ -1,5 +1,5 @@
-//! Multi-round requests (2026-07-28). A server that needs input from the client responds with input requests, and the
-//! client sends the request again with the input.
+//! Multi-round requests (2026-07-28). A server that needs input responds with input requests, and the client sends the
+//! request again with the input.
 
 use std::future::Future;
 use std::time::Duration;
@@ -22,7 +22,7 @@ use super::task_results::{CreatedTask, TaskResults, is_task};
 use crate::protocol::TYPES;
 use crate::protocol::conversion::{ConversionError, Revisions};
 
-/// A request whose result may request input from the client.
+/// A request whose result may ask the client for input.
 pub trait MultiRoundTrip: Request<Result: Send + 'static, Params: Send> {
     /// The final result.
     type Complete;
@@ -31,7 +31,7 @@ pub trait MultiRoundTrip: Request<Result: Send + 'static, Params: Send> {
     ///
     /// # Errors
     ///
-    /// Returns the input requests if the result contains any.
+    /// Returns the input requests if the server asks for input.
     fn outcome(result: Self::Result) -> Result<Self::Complete, Box<InputRequiredResult>>;
 }
 
@@ -58,9 +58,8 @@ multi_round_trip! {
 
 const LONGEST_PAUSE: Duration = Duration::from_secs(5);
 
-/// Creates the params of the next round: the params of the first round, with the input responses and the unchanged
-/// request state. `inputResponses` is left out if `input_required` has no input requests, `requestState` if it has no
-/// state.
+/// Creates the params of the next round: those of the first round plus the input responses and the unchanged request
+/// state. `inputResponses` is left out if `input_required` asks for nothing, and `requestState` if it has no state.
 ///
 /// # Errors
 ///
@@ -80,8 +79,8 @@ pub fn next_params(
     Ok(params.into())
 }
 
-/// Sends a request, and sends it again as long as the result requests input. `requests` handles the input requests.
-/// The type of the request may belong to another revision than the connection.
+/// Sends a request, again and again as long as the result asks for input, which `requests` provides. The request's type
+/// may belong to another revision than the connection.
 pub(crate) async fn complete<R: MultiRoundTrip>(
     peer: &Peer,
     revision: Revision,
@@ -96,7 +95,7 @@ pub(crate) async fn complete<R: MultiRoundTrip>(
     let rounds = Rounds { peer, requests, limits, method: R::METHOD, revisions, tasks };
     let result = rounds.run(member(&params), |params| peer.raw_request(R::METHOD, Some(params)).send()).await?;
     let result = revisions.reversed().result(R::METHOD, &result).map_err(|error| CallError::Invalid(error.into()))?;
-    // Cache hints may be missing.
+    // Cache hints may be missing, which decoding repairs.
     let (result, _) = lenient::decode(&result, DecodePolicy::Strict).map_err(invalid)?;
     match R::outcome(result) {
         Ok(complete) => Ok(complete),
@@ -109,25 +108,25 @@ pub(crate) async fn complete<R: MultiRoundTrip>(
 pub struct Rounds<'r, S> {
     /// The server.
     pub peer: &'r Peer,
-    /// Handles the input requests.
+    /// Provides the input.
     pub requests: S,
     /// The limits of the request.
     pub limits: RoundLimits,
     /// The method of the request.
     pub method: &'r str,
-    /// The revision of the params, and the one of the connection.
+    /// Conversion from the revision of the params to that of the connection.
     pub revisions: Revisions,
     /// Awaits the result if the server runs the request as a task.
     pub tasks: Option<&'r dyn TaskResults>,
 }
 
 impl<S: RequestService> Rounds<'_, S> {
-    /// Calls `send` with the params of each round, until the result does not request input. Returns this result, in
-    /// the revision of the connection.
+    /// Calls `send` with the params of each round until the result no longer asks for input. Returns that result in the
+    /// connection's revision.
     ///
     /// # Errors
     ///
-    /// Fails like `send`, if an input request fails, or beyond the limits.
+    /// Fails if `send` or an input request fails, or a limit is exceeded.
     pub async fn run<F>(self, params: Option<Json>, send: impl Fn(Json) -> F) -> Result<Json, CallError>
     where
         F: Future<Output = Result<Json, CallError>>,

@@ -1,4 +1,4 @@
-//! The output schemas of tools.
+//! Checks tool results against their output schemas.
 
 use std::sync::Arc;
 
@@ -8,18 +8,16 @@ use mcpgen_types::v2026_07_28::{CallToolResult, Tool};
 use crate::tree::tree;
 use crate::validation::{CompiledSchema, Validator, Verdict, check_content};
 
-/// The compiled output schema of a tool that a server lists.
 pub(crate) struct OutputSchema(Arc<dyn CompiledSchema>);
 
 impl OutputSchema {
-    /// Compiles the output schema of a tool. Returns `None` if the tool has no output schema, or if the schema is
-    /// rejected, which is logged.
+    /// Compiles a tool's output schema. `None` if the tool has none, or if the schema is rejected, which is logged.
     pub(crate) async fn of(tool: &Tool, validator: Arc<dyn Validator>) -> Option<Self> {
         let Some(value) = tree(&Json::from(tool.output_schema.as_ref()?)) else {
             tracing::warn!(tool = tool.name, "outputSchema is too large; results are not validated");
             return None;
         };
-        // Compiling a large schema takes long.
+        // Compiling a large schema would block the thread.
         let compiled = tokio::task::spawn_blocking(move || validator.compile(&value)).await.ok()?;
         match compiled {
             Ok(schema) => Some(Self(schema)),
@@ -30,12 +28,11 @@ impl OutputSchema {
         }
     }
 
-    /// Validates the structured content of a result and returns the result.
+    /// Validates a result's structured content and returns the result.
     ///
     /// # Errors
     ///
-    /// Fails if the content does not match the schema, or if the check takes too long. The message is written for
-    /// people.
+    /// Fails, with a message for people, if the content does not match the schema or the check takes too long.
     pub(crate) async fn check(&self, result: CallToolResult) -> Result<CallToolResult, String> {
         match check_content(&*self.0, &result).await {
             Verdict::Valid => Ok(result),

@@ -14,19 +14,18 @@ use mcpgen_types::{Json, JsonObject, Request, counted};
 use super::handle::Client;
 use crate::protocol::header_params;
 
-/// Reads a list page by page. Created by [`Client::pages`].
+/// A list, read page by page. Created by [`Client::pages`].
 #[must_use = "no page is requested before `try_next` is called"]
 pub struct Pages<'c, S, R> {
     client: &'c Client<S>,
     /// The params of each request, without the cursor.
     params: JsonObject,
-    /// The cursor of the next page; `None` once the last page was read.
+    /// The cursor of the next page. `None` after the last page.
     cursor: Option<Option<String>>,
-    /// The number of pages read so far.
     pages: usize,
-    /// The total size of their results.
+    /// Size of all results so far, in bytes.
     bytes: usize,
-    /// The tools so far, and whether each runs only as a task.
+    /// The tools so far, each with whether it runs only as a task.
     pub(super) task_support: Vec<(String, bool)>,
     request: PhantomData<fn() -> R>,
 }
@@ -44,13 +43,12 @@ impl<'c, S, R> Pages<'c, S, R> {
 }
 
 impl<'c, S: RequestService, R: Request> Pages<'c, S, R> {
-    /// Requests the next page; returns `None` after the last one. After an error, the next call requests the same page
-    /// again.
+    /// Requests the next page. Returns `None` after the last one. After an error, call it again to retry the page.
     ///
     /// # Errors
     ///
-    /// Returns an error if the call fails. The error is [`Invalid`](CallError::Invalid) if the list exceeds
-    /// [`Client::with_page_limits`] or if the `nextCursor` of a page is the cursor of the same page.
+    /// Fails if the call fails, and with [`Invalid`](CallError::Invalid) if the list exceeds
+    /// [`Client::with_page_limits`] or the `nextCursor` of a page is the page's own cursor.
     pub async fn try_next(&mut self) -> Result<Option<R::Result>, CallError> {
         let Some(cursor) = self.cursor.clone() else { return Ok(None) };
         let invalid = |why: &str| CallError::Invalid(format!("{}: {why}", R::METHOD).into());
@@ -82,7 +80,7 @@ impl<'c, S: RequestService, R: Request> Pages<'c, S, R> {
         if next.is_some() && next == cursor {
             return Err(invalid("`nextCursor` repeats the cursor of the page"));
         }
-        // Advance only after the page was decoded, so that it can be requested again.
+        // Advance only after decoding, so that a failed page can be requested again.
         let page = self.client.decode(R::METHOD, &result)?;
         if R::METHOD == ListToolsRequest::METHOD && self.client.has_tool_tasks() {
             self.task_support.extend(super::tool_task::task_support(&result));
@@ -92,13 +90,12 @@ impl<'c, S: RequestService, R: Request> Pages<'c, S, R> {
         Ok(Some(page))
     }
 
-    /// Converts the pages to a stream. Like [`try_next`](Self::try_next), it requests the same page again after an error.
+    /// Converts the pages to a stream. After an error, the stream retries the page, like [`try_next`](Self::try_next).
     pub fn into_stream(self) -> impl Stream<Item = Result<R::Result, CallError>> + use<'c, S, R> {
         stream::unfold(self, |mut pages| async move { Some((pages.try_next().await.transpose()?, pages)) })
     }
 }
 
-/// Removes the tools with an invalid `x-mcp-header` from a page of tools.
 fn without_invalid_headers(result: Json) -> Json {
     if !result.text().contains("x-mcp-header") {
         return result;
@@ -109,7 +106,7 @@ fn without_invalid_headers(result: Json) -> Json {
         (valid.len() < tools.len()).then(|| valid.into_iter().map(Cursor::to_json).collect::<Json>())
     });
     let Ok(Some(valid_tools)) = valid_tools else { return result };
-    // The decoder reports an invalid page.
+    // The decoder will report the invalid page.
     let Ok(mut page) = result.decode::<JsonObject>() else { return result };
     page.insert("tools", valid_tools);
     page.into()

@@ -1,4 +1,4 @@
-//! The resources that a client has subscribed to (legacy revisions).
+//! Resources that a client has subscribed to (legacy revisions).
 
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
@@ -13,11 +13,10 @@ use tokio::runtime::Handle;
 
 use crate::protocol::peer::changed;
 
-/// How many subscriptions of a client each resource has. The server knows only one.
+/// How many of the client's subscriptions include each resource. The server sees at most one.
 pub(super) type SubscribedUris = Arc<Mutex<HashMap<String, usize>>>;
 
-/// The resources of a subscription. When this is dropped, the client unsubscribes from those that have no other
-/// subscription.
+/// The resources of one subscription. On drop, the client unsubscribes from those that no other subscription includes.
 pub(super) struct Subscribed {
     peer: Peer,
     all: SubscribedUris,
@@ -60,7 +59,7 @@ impl fmt::Debug for Subscribed {
     }
 }
 
-/// The subscriptions to resources that a server forgets with a lost session (legacy revisions). It does not keep the
+/// The resource subscriptions that a server forgets when it loses the session (legacy revisions). Does not keep the
 /// connection open.
 #[derive(Clone)]
 pub struct SessionState {
@@ -78,7 +77,7 @@ impl SessionState {
         self.peer.disconnected().await;
     }
 
-    /// Subscribes in a new session. Then reports a change of everything, because changes may have been missed.
+    /// Subscribes again in a new session, and then reports everything as changed, because changes may have been missed.
     pub async fn restore(&self) {
         let uris: Vec<Json> = self.uris.lock().keys().map(|uri| Json::from(&json!({ "uri": uri }))).collect();
         for params in &uris {

@@ -1,4 +1,4 @@
-//! Client-side subscriptions to changes of a server (2026-07-28).
+//! A client's subscription to changes (2026-07-28).
 
 use std::sync::Arc;
 
@@ -15,14 +15,13 @@ use crate::protocol::change::{Change, Filter, Pending};
 use crate::protocol::conversion::Revisions;
 use crate::protocol::{NotAllowed, TYPES};
 
-/// A client's subscription. Dropping it ends the subscription.
 pub(super) struct Subscription {
     acknowledged: SubscriptionFilter,
     inbox: Arc<Inbox>,
     call: Result<Call<Json>, Ended>,
 }
 
-/// How a subscription ended: `None` if the server ended it, otherwise the error.
+/// `None` if the server ended the subscription, otherwise the error.
 type Ended = Option<CallError>;
 
 struct Inbox {
@@ -49,9 +48,8 @@ impl Inbox {
 }
 
 impl Subscription {
-    /// Subscribes, and waits until the server acknowledges the subscription.
-    ///
-    /// Fails if the revision of the connection does not support subscriptions.
+    /// Subscribes, and waits until the server acknowledges the subscription. Fails if the revision has no
+    /// subscriptions.
     pub(super) async fn open(peer: &Peer, revision: Revision, filter: SubscriptionFilter) -> Result<Self, CallError> {
         const METHOD: &str = SubscriptionsListenRequest::METHOD;
         let params = json!({ "notifications": mcpgen_types::to_value(&filter).unwrap_or_default() });
@@ -93,18 +91,17 @@ impl Subscription {
         }
     }
 
-    /// Returns the part of the requested filter that the server accepted.
     pub(super) fn acknowledged(&self) -> &SubscriptionFilter {
         &self.acknowledged
     }
 
-    /// Returns the next change; `None` once the server has ended the subscription. Repeated changes that are still
-    /// pending are merged into one.
+    /// Returns the next change, or `None` once the server has ended the subscription. Equal changes that pile up are
+    /// merged into one.
     ///
     /// # Errors
     ///
-    /// Returns an error if the call fails, for example because the connection is closed. The error is returned once,
-    /// and `None` from then on.
+    /// Fails if the call fails, for example because the connection is closed. The error is returned once, and `None`
+    /// from then on.
     pub(super) async fn next(&mut self) -> Result<Option<Change>, CallError> {
         if let Ok(call) = &mut self.call {
             let ended = tokio::select! {
@@ -117,7 +114,7 @@ impl Subscription {
                 Err(error) => Some(error),
             });
         }
-        // Changes that arrived before the end are returned before it.
+        // Return changes that arrived before the end first.
         match (self.inbox.pending.take(), &mut self.call) {
             (Some(change), _) => Ok(Some(change)),
             (None, Err(ended)) => ended.take().map_or(Ok(None), Err),

@@ -1,4 +1,4 @@
-//! The trait of what awaits tool calls that a server runs as tasks.
+//! The trait for awaiting tool calls that run as tasks.
 
 use std::fmt;
 
@@ -11,19 +11,19 @@ use mcpgen_types::{Json, Revision};
 use super::input::AnswerInput;
 use super::limits::RoundLimits;
 
-/// Awaits the results of tool calls that a server runs as tasks. The crate `mcpgen-tasks` implements it.
+/// Awaits tool calls that a server runs as tasks. Implemented by `mcpgen-tasks`.
 pub trait TaskResults: fmt::Debug + Send + Sync + 'static {
-    /// Waits until a task has ended, and returns the result of its request in the revision of the connection.
+    /// Waits until the task has ended, and returns the call's result in the connection's revision.
     fn result(&self, task: CreatedTask) -> BoxFuture<'static, Result<Json, CallError>>;
 }
 
-/// A task that a server has created for a tool call.
+/// A task that the server created for a tool call.
 pub struct CreatedTask {
     /// The server.
     pub peer: Peer,
     /// The revision of the connection.
     pub revision: Revision,
-    /// The response to the call, with the task.
+    /// The response to the call, which contains the task.
     pub created: Json,
     /// The limits of the call.
     pub limits: RoundLimits,
@@ -31,11 +31,11 @@ pub struct CreatedTask {
 }
 
 impl CreatedTask {
-    /// Handles a request of the task for input, and returns the result for the server.
+    /// Handles an input request of the task, and returns the result for the server.
     ///
     /// # Errors
     ///
-    /// Fails if the client has not declared that it has such input, or if its handler fails.
+    /// Fails if the client has not declared this kind of input, or if its handler fails.
     pub fn answer(&self, request: InputRequest) -> BoxFuture<'static, Result<Json, CallError>> {
         (self.answer)(request)
     }
@@ -47,7 +47,7 @@ impl fmt::Debug for CreatedTask {
     }
 }
 
-/// Returns whether a result of 2026-07-28 is a task.
+/// In 2026-07-28, a result can be a task.
 pub(super) fn is_task(result: &Json) -> bool {
     let is_task = result.read(|result| {
         let [kind] = Picked::values(result, &["resultType"]);

@@ -7,30 +7,27 @@ use mcpgen_types::v2026_07_28::Tool;
 use parking_lot::Mutex;
 use tokio::time::Instant;
 
-/// The server's tools, cached by a client.
 #[derive(Debug, Default)]
 pub(super) struct ToolCache {
     tools: Mutex<Option<CachedTools>>,
-    /// The number of changes of the list.
+    /// How many times the list has changed.
     changes: AtomicU64,
-    /// The names of the tools, and whether each runs only as a task. `None` if the list changed since it was received.
+    /// Each tool with whether it runs only as a task. `None` if the list has changed since.
     task_support: Mutex<Option<Vec<(String, bool)>>>,
 }
 
-/// A list of tools.
 #[derive(Clone, Debug)]
 pub(super) struct CachedTools {
-    /// When the list expires. `None` means that it is valid until the server notifies the client of a change.
+    /// `None` means valid until the server reports a change.
     expires: Option<Instant>,
     pub(super) list: Arc<Vec<Tool>>,
     pub(super) output_schemas: OutputSchemas,
 }
 
-/// The output schemas of listed tools, in the order of the list. Each is compiled at the first call of its tool.
+/// Output schemas in the order of the list, each compiled when its tool is first called.
 pub(super) type OutputSchemas = Arc<[tokio::sync::OnceCell<Option<super::output_schema::OutputSchema>>]>;
 
 impl ToolCache {
-    /// Returns the list unless it has expired.
     pub(super) fn unexpired(&self) -> Option<Arc<Vec<Tool>>> {
         let tools = self.last()?;
         tools.expires.is_none_or(|expires| expires > Instant::now()).then_some(tools.list)
@@ -41,13 +38,13 @@ impl ToolCache {
         self.tools.lock().clone()
     }
 
-    /// Returns the number of changes of the list, for [`store`](Self::store).
+    /// Remember this before a request, for [`store`](Self::store).
     pub(super) fn changes(&self) -> u64 {
         self.changes.load(Ordering::SeqCst)
     }
 
-    /// Caches a list that was requested after this number of changes. A list that has changed since then is not cached,
-    /// since it may be outdated.
+    /// Caches a list. `changes` is from before the request: if the list has changed since then, it may be stale and is
+    /// not cached.
     pub(super) fn store(&self, list: &Arc<Vec<Tool>>, expires: Option<Instant>, changes: u64) {
         let mut tools = self.tools.lock();
         if self.changes() == changes {
@@ -59,7 +56,6 @@ impl ToolCache {
         }
     }
 
-    /// Discards the list.
     pub(super) fn clear(&self) {
         let mut tools = self.tools.lock();
         self.changes.fetch_add(1, Ordering::SeqCst);
@@ -67,7 +63,7 @@ impl ToolCache {
         self.task_support.lock().take();
     }
 
-    /// Remembers which tools run only as tasks, even if the list itself is not cached. `changes` is that of
+    /// Remembers which tools run only as tasks, even if the list itself is not cached. `changes` is as in
     /// [`store`](Self::store).
     pub(super) fn store_task_support(&self, tools: Vec<(String, bool)>, changes: u64) {
         let mut task_support = self.task_support.lock();
@@ -76,13 +72,13 @@ impl ToolCache {
         }
     }
 
-    /// Returns whether a tool runs only as a task. `None` if no list has the tool, or the list has changed.
+    /// Whether a tool runs only as a task. `None` if unknown: the tool is not listed, or the list has changed.
     pub(super) fn requires_task(&self, tool: &str) -> Option<bool> {
         let task_support = self.task_support.lock();
         task_support.iter().flatten().find(|(name, _)| name == tool).map(|(_, required)| *required)
     }
 
-    /// Discards the list if `method` is the notification that the tools have changed.
+    /// Discards the list if `method` reports that the tools have changed.
     pub(super) fn list_changed(&self, method: &str) {
         if method == "notifications/tools/list_changed" {
             self.clear();

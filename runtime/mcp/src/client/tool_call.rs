@@ -1,4 +1,4 @@
-//! Calls of tools, with their options.
+//! Tool calls with options.
 
 use std::fmt;
 use std::future::{Future, IntoFuture};
@@ -21,7 +21,7 @@ use super::tool_cache::CachedTools;
 use crate::protocol;
 use crate::protocol::Progress;
 
-/// A call of a tool that is not sent yet. `.await` sends it. Created by [`Client::tool`].
+/// A tool call, created by [`Client::tool`]. Await it to send it.
 #[must_use = "a call is not sent before it is awaited"]
 pub struct ToolCall<'c, S> {
     pub(super) client: &'c Client<S>,
@@ -32,7 +32,7 @@ pub struct ToolCall<'c, S> {
     pub(super) on_progress: Option<OnProgress>,
 }
 
-/// A tool failed. An error of the calls that return a tool's result only if it succeeded; see
+/// A tool failed. Returned by the methods that return only successful results; find it with
 /// [`CallError::downcast_ref`].
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("the tool {name} failed: {message}")]
@@ -40,7 +40,7 @@ pub struct ToolCall<'c, S> {
 pub struct ToolFailed {
     /// The name of the tool.
     pub name: String,
-    /// The text of its result.
+    /// The text of the result.
     pub message: String,
 }
 
@@ -50,16 +50,16 @@ impl From<ToolFailed> for CallError {
     }
 }
 
-/// A callback for progress. The requests of all rounds share it.
+/// Called for progress in any round.
 pub(super) type OnProgress = Arc<Mutex<Box<dyn FnMut(Progress) + Send>>>;
 
 impl<S: RequestService> Client<S> {
-    /// Prepares a call of a tool, in every revision. The client's handlers handle the server's requests for input in the
+    /// Prepares a tool call, in every revision. The client's handlers answer the server's requests for input in the
     /// meantime.
     ///
-    /// A failure of the tool is a result with [`is_error`](CallToolResult::is_error) set. [`text`](ToolCall::text),
-    /// [`structured`](ToolCall::structured) and [`successful`](ToolCall::successful) return an error instead. Dropping the
-    /// future cancels the call.
+    /// If the tool fails, the result has [`is_error`](CallToolResult::is_error) set. [`text`](ToolCall::text),
+    /// [`structured`](ToolCall::structured) and [`successful`](ToolCall::successful) return an error instead. Dropping
+    /// the future cancels the call.
     ///
     /// ```
     /// # use mcpgen_sdk::{Client, Server, protocol::ContextExt};
@@ -90,7 +90,7 @@ impl<S: RequestService> Client<S> {
 }
 
 impl<'c, S: RequestService> ToolCall<'c, S> {
-    /// Sets the arguments: a value that serializes as a JSON object. If it does not, the call fails.
+    /// Sets the arguments, any value that serializes as a JSON object. Otherwise the call fails.
     pub fn arguments(mut self, arguments: impl Serialize) -> Self {
         self.arguments = match Json::serialize(&arguments) {
             Ok(arguments) if arguments.is_null() => Ok(JsonObject::new()),
@@ -103,29 +103,28 @@ impl<'c, S: RequestService> ToolCall<'c, S> {
         self
     }
 
-    /// Requests progress reports, and passes each of them to `report`.
+    /// Requests progress reports and passes them to `report`.
     pub fn on_progress(mut self, report: impl FnMut(Progress) + Send + 'static) -> Self {
         self.on_progress = Some(Arc::new(Mutex::new(Box::new(report))));
         self
     }
 
-    /// Sets how long the whole call may take, including its rounds and the user's answers. It replaces both limits of the
-    /// connection, [`Limits::call_timeout`](mcpgen_runtime::Limits::call_timeout) and
+    /// Limits the whole call, including all rounds and the time that the user takes to answer. Replaces the
+    /// connection's [`Limits::call_timeout`](mcpgen_runtime::Limits::call_timeout) and
     /// [`Limits::idle_timeout`](mcpgen_runtime::Limits::idle_timeout).
     pub fn timeout(mut self, timeout: Duration) -> Self {
         self.timeout = Some(timeout);
         self
     }
 
-    /// Sets how long to wait for the response or the next progress report; `None` means no limit. The time does not run
-    /// while a question to the user is open. The default is [`Limits::idle_timeout`](mcpgen_runtime::Limits::idle_timeout).
+    /// Sets how long to wait for the response or the next progress report. `None` means no limit. The clock stops while
+    /// the user is being asked. Defaults to [`Limits::idle_timeout`](mcpgen_runtime::Limits::idle_timeout).
     pub fn idle_timeout(mut self, idle_timeout: impl Into<Option<Duration>>) -> Self {
         self.idle_timeout = Some(idle_timeout.into());
         self
     }
 
-    /// Sends the call, and returns the text of its result: that of all text blocks, one per line. Other content, such as
-    /// images, is left out.
+    /// Sends the call and returns the result's text, one line per text block. Images and other content are left out.
     ///
     /// # Errors
     ///
@@ -134,8 +133,8 @@ impl<'c, S: RequestService> ToolCall<'c, S> {
         Ok(text_of(&self.successful().await?))
     }
 
-    /// Sends the call, and decodes its structured content. If the tool returns none, decodes the JSON text of its only
-    /// content block, which tools of revisions before 2025-06-18 return instead.
+    /// Sends the call and decodes its structured content. If there is none, decodes the only content block as JSON
+    /// text, which is how tools did it before 2025-06-18.
     ///
     /// # Errors
     ///
@@ -170,11 +169,11 @@ impl<'c, S: RequestService> ToolCall<'c, S> {
         }
     }
 
-    /// Sends the call, and returns its result as JSON in the revision of the connection. The result is not validated.
+    /// Sends the call and returns the result as JSON in the connection's revision, without validating it.
     ///
     /// # Errors
     ///
-    /// Fails like the call itself. A failure of the tool is a result.
+    /// Fails like the call itself. The result of a failed tool is not an error.
     pub async fn raw(mut self) -> Result<Json, CallError> {
         let request = self.request();
         within(request, self.timeout, self.raw_result()).await
@@ -184,7 +183,7 @@ impl<'c, S: RequestService> ToolCall<'c, S> {
         within(self.request(), self.timeout, self.run()).await
     }
 
-    /// Describes the call in the error of a timeout.
+    /// Names the call in a timeout error.
     fn request(&self) -> String {
         format!("{} {}", CallToolRequest::METHOD, self.name)
     }
@@ -209,8 +208,8 @@ impl<'c, S: RequestService> ToolCall<'c, S> {
         }
         let send = |params| self.send_request(params);
         match client.finish::<CallToolRequest, _>(params.clone(), send).await {
-            // Over HTTP, a tool may require headers that the client does not know, because the list of tools is
-            // outdated or was never requested. Request it and retry.
+            // Over HTTP, a tool may require headers that the client does not know, because the list of tools is stale
+            // or was never requested. Request it and retry.
             Err(CallError::ErrorResponse(error)) if error.code.0 == protocol::errors::HEADER_MISMATCH => {
                 client.tool_cache.clear();
                 client.tools().await?;
@@ -220,7 +219,6 @@ impl<'c, S: RequestService> ToolCall<'c, S> {
         }
     }
 
-    /// Sends the request of a round.
     pub(super) fn send_request(&self, params: Json) -> Call<Json> {
         let mut request = self.client.peer.raw_request(CallToolRequest::METHOD, Some(params));
         if let Some(limit) = self.timeout {
@@ -251,7 +249,6 @@ impl<S> fmt::Debug for ToolCall<'_, S> {
     }
 }
 
-/// Waits for the result of a call within its time limit.
 async fn within<T>(
     request: String,
     limit: Option<Duration>,
@@ -270,7 +267,7 @@ async fn within<T>(
     }
 }
 
-/// Returns the text of a result, in one line per block.
+/// One line per text block.
 fn text_of(result: &CallToolResult) -> String {
     let text = result.content.iter().filter_map(|block| match block {
         ContentBlock::TextContent(text) => Some(text.text.as_str()),

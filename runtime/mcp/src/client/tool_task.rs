@@ -15,8 +15,8 @@ use super::tool_call::ToolCall;
 use crate::protocol::PeerExt;
 use crate::protocol::methods::may_run_as_task;
 
-/// Returns the tools on a page of `tools/list`, and whether each runs only as a task. The page is in the revision of the
-/// connection, because the types of the newest revision do not have the member.
+/// Reads from a page of `tools/list` whether each tool runs only as a task. The page is in the connection's revision,
+/// because the newest types lack this member.
 pub(super) fn task_support(page: &Json) -> Vec<(String, bool)> {
     let read = |page: Cursor<'_>| -> Option<Vec<_>> {
         let required = |tool: Cursor<'_>| {
@@ -26,25 +26,25 @@ pub(super) fn task_support(page: &Json) -> Vec<(String, bool)> {
         let tools = page.get("tools")?.elements().ok()?;
         Some(tools.filter_map(|tool| Some((tool.get("name")?.as_str()?.into_owned(), required(tool)))).collect())
     };
-    // The decoder reports an invalid page.
+    // The decoder will report the invalid page.
     page.read(read).ok().flatten().unwrap_or_default()
 }
 
 impl<S: RequestService> Client<S> {
-    /// Returns whether the server can run tool calls as tasks, if the client requests it.
+    /// Returns whether the server can run tool calls as tasks.
     pub(super) fn has_tool_tasks(&self) -> bool {
         let path = ["tasks", "requests", "tools", "call"];
         may_run_as_task(self.revision(), CallToolRequest::METHOD)
             && self.peer.peer_info().is_some_and(|peer_info| peer_info.can(&path))
     }
 
-    /// Returns whether a tool runs only as a task. Requests the list of tools if the server can run tool calls as tasks
-    /// and no list has the tool.
+    /// Returns whether a tool runs only as a task. Requests the list of tools if the server has tool tasks and the tool
+    /// is unknown.
     pub(super) async fn requires_task(&self, tool: &str) -> bool {
         if !self.has_tool_tasks() {
             return false;
         }
-        // Some servers add tools only after the handshake. So the list can lack the tool, or change in the meantime.
+        // Some servers add tools after the handshake, so the list may lack the tool, or change in the meantime.
         for _ in 0..2 {
             if let Some(required) = self.tool_cache.requires_task(tool) {
                 return required;
@@ -58,8 +58,7 @@ impl<S: RequestService> Client<S> {
 }
 
 impl<S: RequestService> ToolCall<'_, S> {
-    /// Sends the call as a task, and returns the task's result. Params and result are in the revision of the
-    /// connection.
+    /// Sends the call as a task, and returns the task's result. Params and result are in the connection's revision.
     pub(super) async fn run_as_task(&self, tasks: &dyn TaskResults, params: &Json) -> Result<Json, CallError> {
         let peer = &self.client.peer;
         let mut params: JsonObject = params.decode().map_err(invalid)?;
@@ -72,7 +71,7 @@ impl<S: RequestService> ToolCall<'_, S> {
             task.is_some()
         });
         if !is_task.unwrap_or(false) {
-            // The server has responded with the result of the tool.
+            // The server ran the tool at once.
             return Ok(created);
         }
         let client = self.client;
@@ -80,7 +79,7 @@ impl<S: RequestService> ToolCall<'_, S> {
         let (revision, limits) = (client.revision, client.round_limits);
         let mut result = tasks.result(CreatedTask { peer: peer.clone(), revision, created, limits, answer });
         let Some(on_progress) = &self.on_progress else { return result.await };
-        // The progress token remains valid until the task has ended.
+        // The progress token stays valid until the task has ended.
         let mut reports = peer.progress_after_response(id, CallToolRequest::METHOD)?;
         loop {
             tokio::select! {

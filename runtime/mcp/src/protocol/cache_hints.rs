@@ -5,33 +5,30 @@ use std::time::Duration;
 use mcpgen_types::Request;
 use mcpgen_types::v2026_07_28::ReadResourceRequest;
 
-/// How long a client or a proxy may cache a result, and whether it may share it.
+/// How long a client or proxy may cache a result, and whether it may share it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct CacheHint {
-    /// How long the result stays fresh. Sent as whole milliseconds, at most 2^53. Zero by default.
+    /// How long the result stays fresh. Sent as whole milliseconds, at most 2^53. Defaults to zero.
     pub fresh_for: Duration,
-    /// Whether the result is the same for all clients. If false (the default), only the client that requested it may
-    /// use it.
+    /// Whether the result is the same for all clients. If false, the default, only the client that requested it may use
+    /// it.
     pub public: bool,
 }
 
 impl CacheHint {
-    /// Returns the value of the member `ttlMs`.
     pub(crate) fn ttl_ms(self) -> u64 {
-        // JSON readers that use doubles represent every integer up to 2^53 exactly.
+        // Readers that store numbers as doubles represent every integer up to 2^53 exactly.
         u64::try_from(self.fresh_for.as_millis()).unwrap_or(u64::MAX).min(1 << 53)
     }
 
-    /// Returns the value of the member `cacheScope`.
     pub(crate) fn scope(self) -> &'static str {
         if self.public { "public" } else { "private" }
     }
 }
 
-/// The cache hints of a server, set once for each list and each resource.
+/// A server's cache hints, per list and per resource.
 ///
-/// A hint set here replaces the one in the handler's result. A result without any hint is sent as private and
-/// immediately stale.
+/// They override hints in a handler's result. A result without a hint is sent as private and immediately stale.
 #[derive(Clone, Debug, Default)]
 pub struct CacheHints {
     lists: Vec<(&'static str, CacheHint)>,
@@ -39,15 +36,15 @@ pub struct CacheHints {
 }
 
 impl CacheHints {
-    /// Sets the hint for all results of a request: `server/discover`, one of the list requests, `resources/read`,
-    /// or a request of an extension whose results can be cached.
+    /// Sets the hint for all results of a request: `server/discover`, a list request, `resources/read`, or a request of
+    /// an extension whose results can be cached.
     #[must_use]
     pub fn of<R: Request>(mut self, hint: CacheHint) -> Self {
         self.lists.push((R::METHOD, hint));
         self
     }
 
-    /// Sets the hint for one resource. It takes precedence over the hint for all resources.
+    /// Sets the hint for one resource, which overrides the one for all resources.
     #[must_use]
     pub fn of_resource(mut self, uri: impl Into<String>, hint: CacheHint) -> Self {
         self.resources.push((uri.into(), hint));

@@ -20,18 +20,18 @@ pub enum Change {
     Resources,
     /// The resource with this URI has changed.
     Resource(String),
-    /// The task with this ID has changed (extension `io.modelcontextprotocol/tasks`). Clients receive this change; a
-    /// server notifies them of tasks without it.
+    /// The task with this ID has changed (extension `io.modelcontextprotocol/tasks`). Only clients receive this;
+    /// servers report changed tasks by other means.
     Task(String),
 }
 
-/// The member of a filter with the IDs of tasks.
+/// The member of a filter that lists task IDs.
 pub const TASK_IDS: &str = "taskIds";
-/// The notification of a changed task.
+/// The notification that a task has changed.
 pub const TASK_NOTIFICATION: &str = "notifications/tasks";
 
 impl Change {
-    /// Returns the method of the notification.
+    /// Returns the method of the notification that reports the change.
     #[must_use]
     pub fn method(&self) -> &'static str {
         match self {
@@ -43,7 +43,7 @@ impl Change {
         }
     }
 
-    /// Returns the change that a notification reports. Returns `None` for other notifications.
+    /// Returns the change that a notification reports, or `None` if it reports no change.
     #[must_use]
     pub fn of(method: &str, params: &JsonObject) -> Option<Self> {
         let text = |name: &str| params.get(name).and_then(|text| Some(text.as_str()?.into_owned()));
@@ -52,7 +52,7 @@ impl Change {
         lists.chain(items).find(|change| change.method() == method)
     }
 
-    /// Returns every change that a filter selects, with each subscribed URI as one change.
+    /// Returns every change that a filter selects, one per subscribed URI.
     pub(crate) fn all(filter: &SubscriptionFilter) -> impl Iterator<Item = Self> {
         let filter = Filter::from(filter);
         let changes: Vec<_> = filter.changes().collect();
@@ -60,15 +60,13 @@ impl Change {
     }
 }
 
-/// The changes that a subscription selects.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Filter {
     pub(crate) tools: bool,
     pub(crate) prompts: bool,
     pub(crate) resources: bool,
-    /// Subscribed URIs. A subscription to a resource covers its parts.
+    /// A subscription to a resource covers its parts.
     pub(crate) uris: BTreeSet<String>,
-    /// The IDs of tasks.
     pub(crate) task_ids: BTreeSet<String>,
 }
 
@@ -96,17 +94,17 @@ impl Filter {
         }
     }
 
-    /// Returns every change that the filter selects, with each subscribed URI as one change.
+    /// Returns every change that the filter selects, one per subscribed URI.
     pub(crate) fn changes(&self) -> impl Iterator<Item = Change> {
         let lists = [Change::Tools, Change::Prompts, Change::Resources].into_iter().filter(|list| self.matches(list));
         lists.chain(self.uris.iter().cloned().map(Change::Resource))
     }
 
-    /// Returns the longest subscribed URI that covers this resource: the resource itself or one that it is a part of.
+    /// Returns the longest subscribed URI that covers this resource: the resource itself or one that it is part of.
     ///
     /// Such a URI is a prefix of `uri`. In sorted order, every prefix of `uri` is at or before it, and all entries
     /// between the two begin with that prefix. So a prefix of `uri` that sorts before an entry is also a prefix of what
-    /// `uri` and that entry have in common. Each step moves to the last entry that is not after this common prefix.
+    /// `uri` and the entry have in common. Each step moves to the last entry that is not after this common prefix.
     fn covering(&self, uri: &str) -> Option<&str> {
         let mut last = self.uris.range::<str, _>((Unbounded, Included(uri))).next_back()?;
         loop {
@@ -126,26 +124,26 @@ fn common_prefix<'a>(a: &'a str, b: &str) -> &'a str {
     &a[..end]
 }
 
-/// Returns whether a resource is `whole` or a part of it. Subscribers of a resource are notified about its parts too.
+/// Subscribers of a resource are also notified about its parts.
 pub(crate) fn is_part(uri: &str, whole: &str) -> bool {
     let rest = uri.strip_prefix(whole);
     rest.is_some_and(|rest| rest.is_empty() || whole.ends_with('/') || rest.starts_with(['/', '#', '?']))
 }
 
-/// Changes that a subscriber has not been notified of yet. Duplicates are merged.
+/// Changes that a subscriber has yet to be notified of, without duplicates.
 #[derive(Debug, Default)]
 pub(crate) struct Pending {
     changes: Mutex<BTreeSet<Change>>,
     some: Notify,
 }
 
-/// The number of pending changes from which parts of a resource are merged into one change, because a resource can have
-/// any number of parts.
+/// From this many pending changes on, parts of a resource are merged into one change, because a resource may have any
+/// number of parts.
 const MOST_PARTS: usize = 1024;
 
 impl Pending {
-    /// Adds a change. Once [`MOST_PARTS`] changes are pending, a changed part of a resource is recorded as a change of
-    /// the subscribed resource.
+    /// Adds a change. Once [`MOST_PARTS`] changes are pending, a changed part is recorded as a change of the subscribed
+    /// resource.
     pub(crate) fn add(&self, change: Change, filter: &Filter) {
         let mut changes = self.lock();
         let change = match change {
@@ -166,7 +164,7 @@ impl Pending {
         self.changes.lock()
     }
 
-    /// Waits for the next change and removes it.
+    /// Removes the next change, and waits for one if necessary.
     pub(crate) async fn next(&self) -> Change {
         loop {
             if let Some(change) = self.take() {

@@ -1,4 +1,4 @@
-//! Callbacks for the notifications of changes that are not part of a subscription (legacy revisions).
+//! Callbacks for change notifications outside of subscriptions (legacy revisions).
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -7,10 +7,8 @@ use std::sync::Arc;
 use mcpgen_types::Json;
 use parking_lot::Mutex;
 
-/// A callback that takes the method and the params of a notification.
 type Callback = Arc<dyn Fn(&str, Option<&Json>) + Send + Sync>;
 
-/// The callbacks of a connection.
 #[derive(Clone, Default)]
 pub(crate) struct ChangeListeners(Arc<Mutex<State>>);
 
@@ -21,7 +19,7 @@ struct State {
 }
 
 impl ChangeListeners {
-    /// Adds a callback, until the result is dropped.
+    /// Adds a callback, which is called until the returned value is dropped.
     pub(crate) fn add(&self, callback: impl Fn(&str, Option<&Json>) + Send + Sync + 'static) -> ChangeListener {
         let mut state = self.0.lock();
         let key = state.next_key;
@@ -39,7 +37,7 @@ impl ChangeListeners {
     }
 }
 
-/// A callback that is removed when this is dropped.
+/// Dropping this removes the callback.
 pub(crate) struct ChangeListener {
     listeners: ChangeListeners,
     key: u64,

@@ -1,4 +1,4 @@
-//! The configuration of a server.
+//! A server's configuration.
 
 use mcpgen_types::Revision;
 
@@ -9,7 +9,7 @@ use super::info::{HandlerCapabilities, LocalInfo};
 use super::legacy::Legacy;
 use super::modern::{Modern, ResultRules};
 
-/// The configuration of a server's protocol. Convert a [`LocalInfo`] to get one without cache hints and extensions.
+/// A server's configuration. Convert a [`LocalInfo`] to get one without cache hints or extensions.
 #[derive(Clone, Debug, derive_setters::Setters)]
 #[setters(prefix = "with_")]
 #[non_exhaustive]
@@ -18,9 +18,9 @@ pub struct ServerConfig {
     pub local_info: LocalInfo,
     /// The cache hints for results.
     pub cache_hints: CacheHints,
-    /// Values of `resultType` that extensions add to those of revision 2026-07-28.
+    /// Values of `resultType` that extensions add to those of 2026-07-28.
     pub result_types: Vec<String>,
-    /// Whether `logging/setLevel` is also passed to a handler.
+    /// Whether a handler sees `logging/setLevel`, too.
     pub passes_log_level_on: bool,
 }
 
@@ -44,14 +44,14 @@ impl ServerConfig {
         if passes_log_level_on { protocol.pass_log_level_on() } else { protocol }
     }
 
-    /// Returns the supported revisions: those with a handler.
+    /// Returns the revisions that have a handler.
     #[must_use]
     pub fn supported_revisions(&self, handlers: &HandlerCapabilities) -> Vec<Revision> {
         self.local_info.revisions.iter().copied().filter(|revision| handlers.supports(*revision)).collect()
     }
 
-    /// Creates the server's protocol for a session of a legacy revision. A client begins another one without the ID of
-    /// this session.
+    /// Creates the server's protocol for a session of a legacy revision. To begin another session, a client sends
+    /// `initialize` without this session's ID.
     #[must_use]
     pub fn legacy(mut self, handlers: &HandlerCapabilities) -> Legacy {
         self.local_info.revisions = self.supported_revisions(handlers);
@@ -60,7 +60,7 @@ impl ServerConfig {
         if passes_log_level_on { legacy.pass_log_level_on() } else { legacy }
     }
 
-    /// Creates the server's protocol for modern revisions, which have no sessions.
+    /// Creates the server's protocol for modern revisions, which are stateless.
     #[must_use]
     pub fn modern(mut self, handlers: &HandlerCapabilities) -> Modern {
         let supported = self.supported_revisions(handlers);

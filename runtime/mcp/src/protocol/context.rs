@@ -1,4 +1,4 @@
-//! The methods of [`Context`] for MCP.
+//! MCP's methods of [`Context`].
 
 use std::borrow::Cow;
 use std::future::Future;
@@ -23,10 +23,10 @@ use super::scope::{Scope, request_scope, scope};
 use super::task_scope::TaskScope;
 use super::{FixedRevision, Level, Mcp, RequestScope};
 
-/// The methods of [`Context`] and [`RequestContext`](crate::server::RequestContext) for MCP. If the connection has another
-/// protocol, they return what an empty request would.
+/// MCP's methods of [`Context`] and [`RequestContext`](crate::server::RequestContext). On a connection with another
+/// protocol, they behave as for an empty request.
 pub trait ContextExt: AsRef<Context> + Sync {
-    /// Creates a context without a connection, for testing handlers and layers. Its peer is disconnected.
+    /// Creates a context without a connection, to test handlers and layers. Its peer is disconnected.
     #[must_use]
     fn detached(revision: Revision) -> Self
     where
@@ -44,8 +44,8 @@ pub trait ContextExt: AsRef<Context> + Sync {
         without_peer(method, RequestScope::of(revision), params).into()
     }
 
-    /// Returns the request's subject: the name of the tool or prompt, or the URI of the resource. `None` for all other
-    /// methods.
+    /// Returns the target of the request: the name of the tool or prompt, or the URI of the resource. `None` for all
+    /// other methods.
     #[must_use]
     fn subject(&self) -> Option<&str> {
         scope(self.as_ref()).params_view.subject.as_deref()
@@ -57,8 +57,8 @@ pub trait ContextExt: AsRef<Context> + Sync {
         scope(self.as_ref()).request.revision
     }
 
-    /// Returns the peer info of the sender of the request. In legacy revisions this comes from `initialize`, in
-    /// modern ones from the request's metadata. `None` for a notification.
+    /// Returns what the sender of the request has declared about itself: in legacy revisions in `initialize`, in modern
+    /// ones in the request's metadata. `None` for a notification.
     #[must_use]
     fn peer_info(&self) -> Option<&Arc<PeerInfo>> {
         scope(self.as_ref()).request.peer_info.as_ref()
@@ -76,13 +76,13 @@ pub trait ContextExt: AsRef<Context> + Sync {
         }
     }
 
-    /// Returns the params' `_meta`, which is empty if absent.
+    /// Returns `_meta` of the params. Empty if absent.
     #[must_use]
     fn meta(&self) -> &JsonObject {
         &scope(self.as_ref()).params_view.meta
     }
 
-    /// Decodes the client's response to the input request with this key. Returns `None` if there is no response.
+    /// Decodes the client's response to the input request with this key. `None` if there is none yet.
     ///
     /// # Errors
     ///
@@ -94,25 +94,24 @@ pub trait ContextExt: AsRef<Context> + Sync {
 
     /// Returns the request state that the client sends back from an earlier response.
     ///
-    /// The client can change it. Use [`RequestStateCodec`](crate::server::request_state::RequestStateCodec) before you
-    /// trust it.
+    /// The client can change it. Do not trust it without a
+    /// [`RequestStateCodec`](crate::server::request_state::RequestStateCodec).
     #[must_use]
     fn request_state(&self) -> Option<&str> {
         scope(self.as_ref()).params_view.round.as_ref()?.state.as_deref()
     }
 
-    /// Closes the SSE stream on which the client awaits the response, and asks it to reconnect after `retry`.
+    /// Closes the SSE stream on which the client waits for the response, and asks it to reconnect after `retry`.
     ///
-    /// Use this in handlers that run for a long time, so that no HTTP response stays open meanwhile. No message is
-    /// lost: the client resumes the stream when it reconnects. This works over HTTP in revision 2025-11-25 and does
-    /// nothing elsewhere.
+    /// Use this in long-running handlers to avoid keeping an HTTP response open. No message is lost: the client resumes
+    /// the stream when it reconnects. Works over HTTP in revision 2025-11-25, and does nothing elsewhere.
     fn close_sse_stream(&self, retry: Duration) {
         if let Some(id) = self.as_ref().id().cloned() {
             self.as_ref().peer().send_now(Outbound::new(Route::Reconnect(id, retry), Vec::new()));
         }
     }
 
-    /// Returns the request's trace context, in the format of W3C Trace Context and Baggage.
+    /// Returns the request's trace context, in the formats of W3C Trace Context and Baggage.
     #[must_use]
     fn trace(&self) -> Trace<'_> {
         let member = |name: &str| self.meta().get(name)?.as_str();
@@ -127,8 +126,8 @@ pub trait ContextExt: AsRef<Context> + Sync {
 
     /// Sends a progress notification.
     ///
-    /// Sends nothing if the peer did not ask for progress, if `progress` is not finite or not greater than the last
-    /// value reported, or once the response is being sent.
+    /// Sends nothing if the peer did not ask for progress, if `progress` is not finite or not greater than before, or
+    /// once the response is being sent.
     fn progress(&self, progress: f64, total: Option<f64>, message: Option<&str>) -> impl Future<Output = ()> + Send {
         async move {
             let context = self.as_ref();
@@ -156,7 +155,7 @@ pub trait ContextExt: AsRef<Context> + Sync {
 
     /// Sends a log message to the peer.
     ///
-    /// Sends nothing if the server does not declare [`logging`](crate::ServerBuilder::logging), if the peer has not asked
+    /// Sends nothing if the server does not declare [`logging`](crate::ServerBuilder::logging), if the peer did not ask
     /// for messages of this level, or once the response is being sent.
     fn log(&self, level: Level, logger: Option<&str>, data: impl Into<Json>) -> impl Future<Output = ()> + Send {
         let data = data.into();
@@ -173,12 +172,12 @@ pub trait ContextExt: AsRef<Context> + Sync {
         }
     }
 
-    /// Returns the settings that the sender of this request has declared for an extension, or `None` if it has not
-    /// declared the extension.
+    /// Returns the settings that the sender of the request declared for an extension, or `None` if it did not declare
+    /// the extension.
     ///
     /// # Errors
     ///
-    /// Fails if the settings do not have the type of the extension's settings. Return the error to reject the request.
+    /// Fails if the settings do not decode as the extension's settings. Return the error to reject the request.
     fn extension<E: Extension>(&self) -> Result<Option<E::Settings>, ErrorObject> {
         settings::<E>(self.peer_info().map(Arc::as_ref))
     }
@@ -187,7 +186,7 @@ pub trait ContextExt: AsRef<Context> + Sync {
     ///
     /// # Errors
     ///
-    /// Fails if it has not. Return the error to reject the request.
+    /// Fails if the sender has not declared it. Return the error to reject the request.
     fn require_extension<E: Extension>(&self) -> Result<(), ErrorObject> {
         self.require(&[EXTENSIONS, E::IDENTIFIER])
     }
@@ -195,22 +194,21 @@ pub trait ContextExt: AsRef<Context> + Sync {
 
 impl ContextExt for Context {}
 
-/// Creates a context without a connection.
 pub(crate) fn without_peer(method: &str, request: RequestScope, params: Option<&Json>) -> Context {
     let params_view = ParamsView::at(method, params, &mut ParamsInterner::default());
     let revision = request.revision;
     Context::without_peer(no_peer(revision), revision.version(), method, Scope::new(request, params_view))
 }
 
-/// Creates a context of the same request for a task, which outlives the request.
+/// Creates a context of the same request for a task, which may outlive the request.
 #[must_use]
 pub fn on_task(context: &Context, task: Arc<dyn TaskScope>) -> Context {
     let Scope { request, params_view, .. } = scope(context);
     context.derive(Scope { task: Some(task), ..Scope::new(request.clone(), params_view.clone()) })
 }
 
-/// Creates a context of the same request for a round of a task, with the client's input. Its peer is disconnected,
-/// because the request has a response already.
+/// Creates a context of the same request for a round of a task, with the client's input. The peer is disconnected,
+/// because the request already has its response.
 #[must_use]
 pub fn in_task(context: &Context, responses: InputByKey, state: Option<String>) -> Context {
     let Scope { request, params_view, .. } = scope(context);
@@ -219,13 +217,13 @@ pub fn in_task(context: &Context, responses: InputByKey, state: Option<String>) 
     context.derive_without_peer(no_peer(request.revision), Scope::new(request.clone(), params_view), None)
 }
 
-/// Creates a context of the same sender, to decide about it after the message was handled. It has no params, its peer is
-/// disconnected, and it does not hold the memory of the message.
+/// Creates a context of the same sender, for decisions after the message was handled. Without params or a connected
+/// peer, it does not hold the message's memory.
 pub(crate) fn of_sender(context: &Context) -> Context {
     let mut extensions = context.extensions().clone();
     extensions.remove::<TransportBudget>();
     let mut request = request_scope(context).clone();
-    // A notification does not say who has sent it, but a legacy connection knows.
+    // A notification does not name its sender, but a legacy connection knows it.
     request.peer_info = request.peer_info.or_else(|| context.peer().peer_info());
     let (peer, scope) = (no_peer(request.revision), Scope::new(request, ParamsView::default()));
     context.derive_without_peer(peer, scope, Some(extensions))
@@ -235,7 +233,6 @@ fn no_peer(revision: Revision) -> Mcp {
     Mcp::new(Arc::new(FixedRevision(revision)))
 }
 
-/// Decodes the client's response to the input request with this key.
 pub(crate) fn decode_input<R: Request>(
     context: &Context,
     key: &str,
@@ -251,7 +248,7 @@ pub(crate) fn decode_input<R: Request>(
     })
 }
 
-/// The trace context of a request. The values are not validated.
+/// A request's trace context. The values are not validated.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Trace<'a> {

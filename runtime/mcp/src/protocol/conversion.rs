@@ -1,12 +1,12 @@
-//! Converts params and results between the revision of a connection and the revision of the types of this crate.
+//! Converts params and results between the connection's revision and that of this crate's types.
 //!
-//! The tables of `mcpgen_types::convert` decide how. Nothing here depends on a revision.
+//! The tables of `mcpgen_types::convert` say how; no code here depends on a particular revision.
 
 use mcpgen_types::codec::Encode;
 use mcpgen_types::convert::{self, Conversion, ConvertError, Converted, Convertible, Lost, Policy};
 use mcpgen_types::{Error, ErrorCode, ErrorObject, Json, Revision};
 
-/// Params or a result cannot be expressed in a revision.
+/// A revision cannot express params or a result.
 #[derive(Clone, Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum ConversionError {
@@ -18,7 +18,7 @@ pub enum ConversionError {
         /// The revision.
         revision: Revision,
     },
-    /// The revision does not support a value.
+    /// The revision cannot express a value.
     #[error("{part} of `{method}`: {error}")]
     Value {
         /// The method.
@@ -31,7 +31,7 @@ pub enum ConversionError {
 }
 
 impl ConversionError {
-    /// Returns the error response for a request that this error prevents.
+    /// Returns the error response for a request that could not be converted.
     #[cold]
     #[must_use]
     pub fn into_response(self) -> ErrorObject {
@@ -44,12 +44,12 @@ impl ConversionError {
     }
 }
 
-/// The two revisions of a conversion.
+/// The direction of a conversion.
 #[derive(Clone, Copy, Debug)]
 pub struct Revisions {
     /// The revision of the value.
     pub from: Revision,
-    /// The revision to which it is converted.
+    /// The revision to convert to.
     pub to: Revision,
 }
 
@@ -60,11 +60,11 @@ impl Revisions {
         Self { from: self.to, to: self.from }
     }
 
-    /// Converts the params of a request or a notification. Members that the target revision lacks are left out.
+    /// Converts the params of a request or notification. Members that the target revision lacks are left out.
     ///
     /// # Errors
     ///
-    /// Fails if the target revision lacks the method, or cannot express a value that must not be left out.
+    /// Fails if the target revision lacks the method, or if it cannot express a value that must not be left out.
     pub fn params<T: Encode>(self, method: &str, params: &T) -> Result<Json, ConversionError> {
         self.apply(method, "params", params, || Conversion::of_params(method, self.from, self.to))
     }
@@ -78,7 +78,7 @@ impl Revisions {
         self.apply(method, "result", result, || Conversion::of_result(method, self.from, self.to))
     }
 
-    /// Checks a result of the source revision. Conversions accept some that are not valid, such as an array where only the
+    /// Checks a result of the source revision. Conversions accept some invalid results, such as an array where only the
     /// target allows any value.
     ///
     /// # Errors
@@ -89,7 +89,7 @@ impl Revisions {
         convert::check_result(method, self.from, result).map_err(named)
     }
 
-    /// Like [`result`](Self::result), for a result that is not a variant of another type.
+    /// Like [`result`](Self::result), for a result type that is not a variant of another type.
     ///
     /// # Errors
     ///
@@ -112,7 +112,7 @@ impl Revisions {
         }
     }
 
-    // One function for all types, to keep the code small.
+    // A single function for all types keeps the code small.
     fn convert(
         self,
         method: &str,
@@ -123,7 +123,7 @@ impl Revisions {
         let Some(conversion) = conversion else {
             return match (self.from.method(method), self.to.method(method)) {
                 (Some(_), None) => Err(ConversionError::Method { method: method.to_owned(), revision: self.to }),
-                // Messages of custom methods are the same in every revision.
+                // Custom methods look the same in every revision.
                 _ => Ok(Json::from(value)),
             };
         };

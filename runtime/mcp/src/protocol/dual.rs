@@ -1,7 +1,7 @@
 //! Legacy and modern revisions on one connection.
 //!
-//! A server decides for each request: a request with per-request metadata is modern, any other belongs to the handshake
-//! of the connection. A client decides once, in [`connect`](crate::connect), and keeps that decision.
+//! A server decides per request: a request with modern metadata is modern, any other belongs to the connection's
+//! handshake. A client decides once, in [`connect`](crate::connect), for the whole connection.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -14,7 +14,7 @@ use crate::protocol::legacy::Legacy;
 use crate::protocol::modern::Modern;
 use crate::protocol::{Admission, IncomingRequest, Level, NotAllowed, RequestInfo, RequestScope, RevisionRules, Role};
 
-/// The protocol rules of one side of a connection that supports legacy revisions, modern revisions, or both.
+/// The rules for one side of a connection that supports legacy revisions, modern revisions, or both.
 #[derive(Debug)]
 pub struct DualProtocol {
     role: Role,
@@ -22,7 +22,7 @@ pub struct DualProtocol {
     legacy: Option<Legacy>,
     /// `None` if no modern revision is supported.
     modern: Option<Modern>,
-    /// Whether a client currently uses a legacy revision.
+    /// Whether the client has chosen a legacy revision.
     is_legacy: AtomicBool,
 }
 
@@ -49,7 +49,7 @@ impl DualProtocol {
         }
     }
 
-    /// Passes `logging/setLevel` to a handler as well.
+    /// Lets a handler see `logging/setLevel`, too.
     #[must_use]
     pub fn pass_log_level_on(mut self) -> Self {
         self.legacy = self.legacy.map(Legacy::pass_log_level_on);
@@ -75,12 +75,12 @@ impl DualProtocol {
         }
     }
 
-    /// Switches a client to the legacy revisions. Their handshake negotiates which one.
+    /// Switches a client to the legacy revisions. The handshake picks one of them.
     pub(crate) fn select_legacy(&self) {
         self.is_legacy.store(true, Ordering::Release);
     }
 
-    /// Returns the rules for messages that do not belong to a request.
+    /// The rules for messages that belong to no request.
     fn current(&self) -> &dyn RevisionRules {
         let is_legacy = match self.role {
             Role::Client => self.is_legacy.load(Ordering::Acquire),
@@ -149,7 +149,7 @@ impl RevisionRules for DualProtocol {
 
     fn process_result(&self, method: &str, result: Json) -> Result<Json, BoxError> {
         let protocol = match (self.role, method) {
-            // Both may be pending while a client finds out which revisions the server supports.
+            // Both may be pending while a client finds out what the server supports.
             (Role::Client, "initialize") => self.rules(true),
             (Role::Client, "server/discover") => self.rules(false),
             _ => self.current(),

@@ -1,4 +1,4 @@
-//! The errors that MCP defines in addition to those of JSON-RPC.
+//! Errors that MCP defines on top of those of JSON-RPC.
 
 use mcpgen_types::{ErrorCode, ErrorObject, Revision};
 use serde_json::json;
@@ -33,8 +33,8 @@ pub fn header_mismatch(why: &str) -> ErrorObject {
 /// The code of [`header_mismatch`].
 pub const HEADER_MISMATCH: i64 = -32020;
 
-/// Returns the error for a request whose result needs capabilities that the client has not declared. Each path names
-/// one capability, such as `["elicitation", "url"]`.
+/// Returns the error for a request that needs capabilities that the client has not declared. Each path names one
+/// capability, such as `["elicitation", "url"]`.
 #[must_use]
 pub fn missing_capabilities(paths: &[&[&str]]) -> ErrorObject {
     let mut required = json!({});
@@ -55,7 +55,7 @@ pub fn missing_capabilities(paths: &[&[&str]]) -> ErrorObject {
 /// The code of [`missing_capabilities`], defined since revision 2026-07-28.
 pub const MISSING_CAPABILITY: i64 = -32021;
 
-/// Returns the error for an unknown resource, with the code that the revision defines for it.
+/// Returns the error for an unknown resource, with the revision's code.
 #[must_use]
 pub fn resource_not_found(revision: Revision, uri: &str) -> ErrorObject {
     let code = match revision.has_resource_not_found_code() {
@@ -65,7 +65,7 @@ pub fn resource_not_found(revision: Revision, uri: &str) -> ErrorObject {
     ErrorObject::new(code, "resource not found").with_data(json!({ "uri": uri }))
 }
 
-/// Returns whether an error means that a resource is unknown, in any revision.
+/// Returns whether an error says that a resource is unknown, in any revision.
 #[must_use]
 pub fn is_resource_not_found(error: &ErrorObject) -> bool {
     let names_it = || error.data.as_ref().and_then(|data| data.get("uri")?.as_str()).is_some();

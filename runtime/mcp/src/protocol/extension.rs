@@ -1,4 +1,4 @@
-//! Extensions of the protocol: what each side declares, and handlers that run only if both sides have the extension.
+//! Protocol extensions: each side's declaration, and handlers that run only if both sides have the extension.
 
 use mcpgen_runtime::jsonrpc::errors;
 use mcpgen_runtime::router::Router;
@@ -9,20 +9,19 @@ use serde::de::DeserializeOwned;
 use crate::protocol::config::ServerConfig;
 use crate::protocol::info::{LocalInfo, PeerInfo};
 
-/// The capability that contains the settings of all extensions.
 pub(super) const CAPABILITY: &str = "extensions";
 
-/// An extension of the protocol: its identifier, its settings, and the handlers of its methods.
+/// A protocol extension: its identifier, settings and handlers.
 ///
-/// Add it to a server with [`ServerBuilder::extension`](crate::ServerBuilder::extension), and to a client with
-/// [`ClientBuilder::extension`](crate::ClientBuilder::extension). This declares the extension, and adds its handlers.
-/// The handlers receive only messages from peers that have declared the extension as well. In modern revisions, clients
-/// declare it in each request.
+/// [`ServerBuilder::extension`](crate::ServerBuilder::extension) adds it to a server, and
+/// [`ClientBuilder::extension`](crate::ClientBuilder::extension) to a client. Both declare the extension and add its
+/// handlers, which only receive messages from peers that have declared it, too. In modern revisions, clients declare it
+/// in each request.
 ///
-/// Notifications of modern clients have no capabilities, unless the client repeats them in `_meta`. Without them, the
-/// notification reaches its handler if this side has declared the extension: its method belongs to the extension, so its
-/// sender has it. In such a handler, [`ContextExt::extension`](super::ContextExt::extension) returns `None`, and the settings of the client are not known.
-/// Use a request if they matter.
+/// Notifications of modern clients carry no capabilities unless the client repeats them in `_meta`. Without them, a
+/// notification still reaches its handler if this side has declared the extension: a client that sends the extension's
+/// method evidently has it. In such a handler, [`ContextExt::extension`](super::ContextExt::extension) returns `None`,
+/// because the client's settings are unknown. If they matter, use a request.
 ///
 /// ```
 /// use mcpgen_sdk::protocol::PeerExt;
@@ -71,13 +70,13 @@ pub trait Extension: Send + Sync + 'static {
     /// The identifier, such as `io.modelcontextprotocol/tasks`.
     const IDENTIFIER: &'static str;
 
-    /// The type of the settings that each side declares, or [`JsonObject`] for an extension without settings.
+    /// The settings that each side declares, or [`JsonObject`] for an extension without settings.
     type Settings: Serialize + DeserializeOwned;
 
-    /// Returns the settings of this side. They must be a JSON object.
+    /// Returns this side's settings, which must be a JSON object.
     fn settings(&self) -> Self::Settings;
 
-    /// Returns the values of `resultType` that the extension adds to those of the protocol.
+    /// Returns the values of `resultType` that the extension adds.
     fn result_types(&self) -> &'static [&'static str] {
         &[]
     }
@@ -88,7 +87,7 @@ pub trait Extension: Send + Sync + 'static {
     }
 }
 
-/// Returns the settings that a peer has declared for an extension, or `None` if it has not declared the extension.
+/// Returns a peer's settings for an extension, or `None` if it did not declare the extension.
 pub(super) fn settings<E: Extension>(peer_info: Option<&PeerInfo>) -> Result<Option<E::Settings>, ErrorObject> {
     let Some(peer_info) = peer_info.filter(|peer_info| peer_info.can(&[CAPABILITY, E::IDENTIFIER])) else {
         return Ok(None);

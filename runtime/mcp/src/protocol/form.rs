@@ -1,16 +1,16 @@
-//! Forms: checks a user's answers against the fields that a server has requested.
+//! Checks a user's answers against the fields of a form.
 
 use mcpgen_types::v2026_07_28::{ElicitRequestFormParams, ElicitResult};
 use mcpgen_types::{Value, counted};
 
-/// The value of a field does not match the form.
+/// The value of a form field is invalid.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{field}: {reason}")]
 #[non_exhaustive]
 pub struct FormError {
     /// The name of the field.
     pub field: String,
-    /// What was expected instead, in words for the user.
+    /// What the field expects, in words for the user.
     pub reason: String,
 }
 
@@ -24,7 +24,7 @@ impl FormError {
 ///
 /// # Errors
 ///
-/// Fails with the first field that is missing or does not match its schema.
+/// Names the first field that is missing or does not match its schema.
 pub(crate) fn check_form(form: &ElicitRequestFormParams, answer: &ElicitResult) -> Result<(), FormError> {
     let answers = answer.content.as_ref().and_then(|content| mcpgen_types::to_value(content).ok());
     let answers = answers.as_ref().and_then(Value::as_object);
@@ -43,7 +43,7 @@ pub(crate) fn check_form(form: &ElicitRequestFormParams, answer: &ElicitResult) 
     Ok(())
 }
 
-/// Checks a value against the schema of its field. `format` is an annotation and not checked.
+/// Checks a value against its field's schema. `format` is an annotation and not checked.
 ///
 /// # Errors
 ///
@@ -69,7 +69,7 @@ pub(crate) fn check_field(field: &Value, answer: &Value) -> Result<(), String> {
     }
 }
 
-/// Checks a number against the bounds with these names.
+/// `least` and `most` are the names of the keywords.
 fn within(field: &Value, (least, most): (&str, &str), number: f64, unit: &str) -> Result<(), String> {
     let bound = |name: &str| field.get(name).and_then(Value::as_f64);
     // Only lengths have a unit, and they are whole numbers.
@@ -81,7 +81,7 @@ fn within(field: &Value, (least, most): (&str, &str), number: f64, unit: &str) -
     }
 }
 
-/// Checks that a value is one of the options of a field, if the field has options.
+/// Accepts any value if the field has no options.
 fn one_of(field: &Value, answer: &Value) -> Result<(), String> {
     let list = |name: &str| field.get(name).and_then(Value::as_array);
     let constants = ["oneOf", "anyOf"].into_iter().find_map(list);

@@ -1,11 +1,11 @@
-//! Tool arguments that are also sent as HTTP headers: `x-mcp-header` in a tool's input schema.
+//! Tool arguments that HTTP requests repeat in headers: `x-mcp-header` in input schemas.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 
 use mcpgen_types::codec::Cursor;
 
-/// An invalid `x-mcp-header` in an input schema. Clients ignore a tool with such a schema.
+/// An invalid `x-mcp-header` in an input schema. Clients must ignore the tool.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 #[error("x-mcp-header of {argument:?}: {why}")]
@@ -29,9 +29,9 @@ pub struct Header {
 ///
 /// # Errors
 ///
-/// Fails if the schema has an `x-mcp-header` that is not a non-empty header name, that repeats the name of another one
-/// (ignoring case), that is not on a string, an integer or a boolean, or that is not reached through `properties` only.
-/// Fails if `properties` are nested more than 32 levels deep.
+/// Fails if an `x-mcp-header` is not a non-empty header name, repeats another name (ignoring case), is not on a string,
+/// an integer or a boolean, or is not reached through `properties` only. Also fails if `properties` are nested more
+/// than 32 levels deep.
 pub fn headers(schema: Cursor<'_>) -> Result<Vec<Header>, HeaderError> {
     let mut found = BTreeMap::new();
     properties(schema, &mut Vec::new(), &mut found)?;
@@ -46,7 +46,7 @@ fn properties(
     if path.len() > DEEPEST {
         return Err(HeaderError { argument: path.join("."), why: "nested too deeply" });
     }
-    // Only an argument that is reached through `properties` alone has exactly one value.
+    // Any other keyword may apply to several values, or none.
     let elsewhere = |keyword: &str| keyword != "properties" && keyword != "x-mcp-header" && !DATA.contains(&keyword);
     if members(schema).any(|(keyword, value)| elsewhere(&keyword) && mentions(value, DEEPEST)) {
         return Err(HeaderError { argument: path.join("."), why: "only allowed within `properties`" });
@@ -77,13 +77,13 @@ fn properties(
     Ok(())
 }
 
-/// The maximum depth at which arguments are searched for headers.
+/// How deep to search for headers.
 const DEEPEST: usize = 32;
 
-/// Keywords whose values are data, not schemas.
+/// Keywords that contain data rather than schemas.
 const DATA: [&str; 4] = ["default", "const", "enum", "examples"];
 
-/// Returns whether schemas contain an `x-mcp-header`, or are nested too deeply to exclude it.
+/// Whether there is an `x-mcp-header`, or the value is nested too deeply to tell.
 fn mentions(value: Cursor<'_>, deepest: usize) -> bool {
     if value.is_array() {
         return value.elements().into_iter().flatten().any(|value| down(value, deepest));
@@ -100,7 +100,7 @@ fn is_primitive(kind: Option<Cursor<'_>>) -> bool {
     matches!(kind.and_then(Cursor::as_str).as_deref(), Some("string" | "integer" | "boolean"))
 }
 
-/// Returns the members of an object. Empty for other values.
+/// Empty unless the value is an object.
 fn members(value: Cursor<'_>) -> impl Iterator<Item = (Cow<'_, str>, Cursor<'_>)> {
     let members = value.is_object().then(|| value.members().ok()).flatten();
     members.into_iter().flatten().filter_map(|(name, value)| Some((name.as_str()?, value)))

@@ -1,4 +1,4 @@
-//! Local info and peer info: what each side declares about itself.
+//! What each side declares about itself.
 
 use std::sync::OnceLock;
 
@@ -11,21 +11,21 @@ use super::log_level::Level;
 use super::methods;
 use super::role::Role;
 
-/// The information that this side declares about itself, in the handshake or in the metadata of each message.
+/// What this side declares about itself, in the handshake or with each message.
 #[derive(Clone, Debug, Setters)]
 #[setters(prefix = "with_")]
 #[non_exhaustive]
 pub struct LocalInfo {
     /// The supported revisions, preferred first.
     pub revisions: Vec<Revision>,
-    /// The declared capabilities: the JSON of a revision's `ServerCapabilities` or `ClientCapabilities`.
+    /// The declared capabilities, as JSON of a revision's `ServerCapabilities` or `ClientCapabilities`.
     pub capabilities: JsonObject,
-    /// The name and version: the JSON of a revision's `Implementation`.
+    /// The name and version, as JSON of a revision's `Implementation`.
     pub implementation: JsonObject,
     /// A server's instructions for its use.
     pub instructions: Option<String>,
-    /// The minimum level of log messages that a client wants, sent with each of its requests. With `None`, it gets no
-    /// log messages. Legacy revisions ignore this and use the request `logging/setLevel` instead.
+    /// The minimum level of log messages that a client wants, sent with each request. `None` means no log messages.
+    /// Legacy revisions ignore this and use `logging/setLevel`.
     pub level: Option<Level>,
 }
 
@@ -42,7 +42,7 @@ impl LocalInfo {
         }
     }
 
-    /// Keeps only the revisions for which `wanted` returns true.
+    /// Keeps only the revisions that `wanted` accepts.
     #[must_use]
     pub fn retain_revisions(mut self, wanted: impl Fn(Revision) -> bool) -> Self {
         self.revisions.retain(|revision| wanted(*revision));
@@ -62,19 +62,19 @@ impl LocalInfo {
     }
 }
 
-/// The capabilities that follow from the methods that a router handles.
+/// The capabilities that a router's handlers imply.
 #[derive(Clone, Debug, Default)]
 pub struct HandlerCapabilities {
     revisions: Vec<Revision>,
-    /// The capabilities that handlers provide, in each revision.
+    /// The capabilities that handlers provide in each revision.
     capabilities: Vec<(Revision, Vec<&'static str>)>,
-    /// The capabilities of the local info, and whether their values declare them. Each request looks for one, so they are
-    /// read once, when one is first looked for.
+    /// The capabilities in the local info and whether their values count as declared. Read once, because every request
+    /// looks for one.
     named: OnceLock<Vec<(String, bool)>>,
 }
 
 impl HandlerCapabilities {
-    /// Creates the capabilities of a server or a client with handlers for these revisions. `handles` returns whether a
+    /// Creates the capabilities of a server or client whose handlers cover these revisions. `handles` tells whether a
     /// method has a handler in a revision.
     pub(crate) fn new(role: Role, revisions: Vec<Revision>, handles: impl Fn(Revision, &str) -> bool) -> Self {
         let capabilities = Revision::ALL.iter().map(|&revision| {
@@ -93,12 +93,12 @@ impl HandlerCapabilities {
         Self { revisions, capabilities: capabilities.collect(), named: OnceLock::new() }
     }
 
-    /// Returns whether a revision is supported: it has a handler, or all handlers work in every revision.
+    /// A revision is supported if it has a handler, or if all handlers work in every revision.
     pub(crate) fn supports(&self, revision: Revision) -> bool {
         self.revisions.is_empty() || self.revisions.contains(&revision)
     }
 
-    /// Returns whether this side declares a capability in a revision. `local_info` is the same in all calls.
+    /// `local_info` must be the same in all calls.
     pub(crate) fn can(&self, local_info: &LocalInfo, supported: Revision, path: &[&str]) -> bool {
         match path {
             ["tasks", ..] if !supported.is_legacy() => false,
@@ -120,48 +120,47 @@ impl HandlerCapabilities {
         of_revision.map_or(&[], |(_, names)| names)
     }
 
-    /// Returns the capabilities to declare in a revision: those of the local info, unchanged, and those of handlers.
+    /// The capabilities to declare in a revision: those of the local info, unchanged, plus those of the handlers.
     pub(crate) fn capabilities(&self, local_info: &LocalInfo, supported: Revision) -> JsonObject {
         let mut capabilities = local_info.capabilities.clone();
         for capability in self.of(supported) {
             capabilities.insert_if_absent(capability, JsonObject::new());
         }
         if !supported.is_legacy() {
-            // Modern revisions have tasks as an extension, not as a capability.
+            // In modern revisions tasks are an extension instead.
             capabilities.remove("tasks");
         }
         capabilities
     }
 }
 
-/// The information that the peer has declared about itself.
+/// What the peer declared about itself.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct PeerInfo {
-    /// The negotiated revision or, for per-request metadata, the revision of the request.
+    /// The negotiated revision, or the request's revision if the peer declares itself with each request.
     pub revision: Revision,
     /// The declared capabilities.
     pub capabilities: JsonObject,
-    /// The JSON of its `Implementation`, such as its name and version. Empty if it has sent none.
+    /// The peer's `Implementation`, such as name and version. Empty if it sent none.
     pub implementation: JsonObject,
     /// A server's instructions for its use.
     pub instructions: Option<String>,
 }
 
 impl PeerInfo {
-    /// Returns whether the peer has declared a capability, such as `["resources", "subscribe"]`. A value of `false` or
-    /// `null` does not declare it.
+    /// Returns whether the peer declared a capability, such as `["resources", "subscribe"]`. A value of `false` or
+    /// `null` does not count.
     #[must_use]
     pub fn can(&self, path: &[&str]) -> bool {
         can(self.capabilities.as_ref(), path)
     }
 }
 
-/// The maximum length of what a peer declares about itself, in bytes of JSON: its capabilities, and its implementation.
+/// Maximum length of a peer's capabilities, and of its implementation, in bytes of JSON.
 pub const MAX_DECLARATION: usize = 64 << 10;
 
-/// Checks the length of members that a peer declares about itself, before they are decoded. Returns an error that names
-/// the member and the limit.
+/// Checks the length of a peer's declarations before decoding them. The error names the member and the limit.
 pub(super) fn check_declarations<const N: usize>(
     declaring: Cursor<'_>,
     names: &'static [&'static str; N],
@@ -175,16 +174,15 @@ pub(super) fn check_declarations<const N: usize>(
     Ok(())
 }
 
-/// Returns whether capabilities contain one, such as `["resources", "subscribe"]`. A value of `false` or `null` does not
-/// declare it.
+/// Returns whether capabilities contain one, such as `["resources", "subscribe"]`. A value of `false` or `null` does
+/// not count.
 #[must_use]
 pub fn can(capabilities: JsonRef<'_>, path: &[&str]) -> bool {
     let found = path.iter().try_fold(capabilities, |value, name| value.get(name));
     found.is_some_and(|value| !value.is_null() && value.as_bool() != Some(false))
 }
 
-/// Returns a capability that the params of a request need in addition to that of the method, and that the peer has not
-/// declared.
+/// Returns a capability that a request's params need beyond the method's own, and that the peer did not declare.
 pub(crate) fn missing_for(method: &str, params: JsonRef<'_>, declared: JsonRef<'_>) -> Option<&'static [&'static str]> {
     let needed: &[&str] = match method {
         "sampling/createMessage" if params.get("tools").or(params.get("toolChoice")).is_some() => {
@@ -192,7 +190,7 @@ pub(crate) fn missing_for(method: &str, params: JsonRef<'_>, declared: JsonRef<'
         }
         "elicitation/create" => match params.get("mode").and_then(JsonRef::as_str).as_deref() {
             Some("url") => &["elicitation", "url"],
-            // A client that declares no modes supports forms, the only mode in the first revision with elicitation.
+            // Forms are the only mode in the first revision with elicitation, so a client without modes supports them.
             None | Some("form") if can(declared, &["elicitation", "url"]) => &["elicitation", "form"],
             _ => return None,
         },

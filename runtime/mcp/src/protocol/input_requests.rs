@@ -1,10 +1,10 @@
-//! Input requests: a server's requests to the client in a result (2026-07-28).
+//! Input requests, with which a server asks the client for input in a result (2026-07-28).
 
 use mcpgen_runtime::CallError;
 use mcpgen_types::v2026_07_28::InputRequest;
 use mcpgen_types::{ErrorObject, Json, JsonObject, Map};
 
-/// The server requests input that this client does not provide. An error of calls, see
+/// The server asks for input that this client does not provide. Find it with
 /// [`CallError::downcast_ref`](mcpgen_runtime::CallError::downcast_ref).
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 #[error("cannot provide the input that the server requests with {method}")]
@@ -12,7 +12,7 @@ use mcpgen_types::{ErrorObject, Json, JsonObject, Map};
 pub struct InputNotProvided {
     /// The method of the server's input request.
     pub method: String,
-    /// The reason why the client does not provide it.
+    /// Why the client does not provide it.
     #[source]
     pub error: ErrorObject,
 }
@@ -26,7 +26,7 @@ impl From<InputNotProvided> for CallError {
 /// The client's responses to input requests, by key.
 pub type InputByKey = Map<String, Json>;
 
-/// Returns the method and the params of an input request.
+/// Returns an input request's method and params.
 #[must_use]
 pub fn method_and_params(request: &InputRequest) -> (String, Option<JsonObject>) {
     let request = Json::from(request);

@@ -1,6 +1,6 @@
-//! Legacy revisions, which begin with `initialize`: 2024-11-05 to 2025-11-25.
+//! Legacy revisions, 2024-11-05 to 2025-11-25.
 //!
-//! The handshake negotiates the revision and the capabilities of both sides. They hold for the whole connection.
+//! They begin with `initialize`, which negotiates the revision and both sides' capabilities for the whole connection.
 
 use std::sync::Arc;
 
@@ -16,35 +16,34 @@ use crate::protocol::{
     Admission, IncomingRequest, Level, NotAllowed, RequestInfo, RequestScope, RevisionRules, Role, methods,
 };
 
-/// The member of `_meta` that names the task a message belongs to (2025-11-25).
+/// The member of `_meta` with the task that a message belongs to (2025-11-25).
 pub const RELATED_TASK: &str = "io.modelcontextprotocol/related-task";
 
-/// The protocol rules of one side of a connection of a legacy revision.
+/// The rules for one side of a connection with a legacy revision.
 #[derive(Debug)]
 pub struct Legacy {
     role: Role,
     local_info: LocalInfo,
     handlers: HandlerCapabilities,
-    /// Whether `logging/setLevel` is also passed to a handler.
+    /// Whether a handler sees `logging/setLevel`, too.
     passes_log_level_on: bool,
-    /// Whether a second `initialize` is refused.
     initializes_once: bool,
     state: Mutex<State>,
 }
 
 #[derive(Debug, Default)]
 struct State {
-    /// The peer info, known once the handshake is complete.
+    /// Known once the handshake is complete.
     peer_info: Option<Arc<PeerInfo>>,
     /// Whether the client has sent `notifications/initialized`.
     ready: bool,
     level: Option<Level>,
-    /// The reason why the handshake failed.
+    /// Why the handshake failed.
     failed: Option<InitializeError>,
 }
 
 impl Legacy {
-    /// Creates the rules for one side. It supports the legacy revisions of `local_info` and ignores the others.
+    /// Creates the rules for one side. Modern revisions of `local_info` are ignored.
     pub fn new(role: Role, local_info: LocalInfo) -> Self {
         Self {
             role,
@@ -56,26 +55,24 @@ impl Legacy {
         }
     }
 
-    /// Adds the capabilities of the handlers to those of the local info.
     pub(crate) fn with_handlers(mut self, handlers: HandlerCapabilities) -> Self {
         self.handlers = handlers;
         self
     }
 
-    /// Passes `logging/setLevel` to a handler as well.
+    /// Lets a handler see `logging/setLevel`, too.
     pub(crate) fn pass_log_level_on(mut self) -> Self {
         self.passes_log_level_on = true;
         self
     }
 
-    /// Refuses a second `initialize`, for connections that belong to one client.
+    /// Refuses a second `initialize`, for connections that belong to a single client.
     #[must_use]
     pub fn initialize_once(mut self) -> Self {
         self.initializes_once = true;
         self
     }
 
-    /// Returns the capabilities of this side in a revision.
     fn capabilities(&self, revision: Revision) -> JsonObject {
         self.handlers.capabilities(&self.local_info, revision)
     }
@@ -84,7 +81,6 @@ impl Legacy {
         self.handlers.can(&self.local_info, revision, path)
     }
 
-    /// Returns the params of `initialize`.
     pub(crate) fn initialize_params(&self) -> Json {
         let best = self.local_info.revisions.first().copied();
         Json::from(&json!({
@@ -94,7 +90,7 @@ impl Legacy {
         }))
     }
 
-    /// Takes the reason why the result of `initialize` was rejected, if it was.
+    /// Takes the error if the result of `initialize` was rejected.
     pub(crate) fn take_error(&self) -> Option<InitializeError> {
         self.state().failed.take()
     }
@@ -103,15 +99,14 @@ impl Legacy {
         self.state.lock()
     }
 
-    /// Returns whether the handshake has taken place.
     pub(super) fn is_initialized(&self) -> bool {
         self.state().peer_info.is_some()
     }
 
-    /// Handles `initialize`. The result has the requested revision if it is supported, otherwise the preferred one.
+    /// Handles `initialize`. Responds with the requested revision if it is supported, otherwise with the preferred one.
     ///
-    /// Gateways give the process of a server to one client after the other, so a second `initialize` begins a new
-    /// session. Nothing of the session before is kept.
+    /// Gateways hand a server's process to one client after the other, so a second `initialize` begins a new session
+    /// that keeps nothing of the previous one.
     fn initialize(&self, params: Option<&Json>) -> Result<Admission, ErrorObject> {
         let invalid = |what: &str| Err(errors::invalid_params_in_words(what));
         let mut state = self.state();
@@ -159,7 +154,6 @@ impl Legacy {
         Ok(if before.peer_info.is_some() { Admission::NewSession(result) } else { Admission::Respond(result) })
     }
 
-    /// Reads the peer info from the result of `initialize`.
     fn read_peer_info(&self, result: &Json) -> Result<PeerInfo, InitializeError> {
         let declared = result.read(|result| check_declarations(result, &["capabilities", "serverInfo"]));
         declared.map_err(InitializeError::Json)?.map_err(InitializeError::TooLong)?;
@@ -194,8 +188,8 @@ impl Legacy {
         Ok(Json::from(&json!({})))
     }
 
-    /// Returns an error if the method is not a request to the role `receiver`, or if a side has not declared the
-    /// capability that the method needs.
+    /// Returns an error if the method is no request to `receiver`, or if a side did not declare the capability that the
+    /// method needs.
     fn missing_capability(&self, method: &str, peer_info: &PeerInfo, receiver: Role) -> Option<NotAllowed> {
         let spec = methods::in_or_near(peer_info.revision, method)?;
         if spec.is_request && !methods::is_received_by(spec, receiver) {
@@ -215,8 +209,8 @@ impl Legacy {
         Some(NotAllowed::Capability { method: method.to_owned(), role: declared_by, capability })
     }
 
-    /// Returns an error if the params of a request need a capability, in addition to that of the method, that the peer
-    /// has not declared.
+    /// Returns an error if the params of a request need a capability, beyond the method's own, that the peer did not
+    /// declare.
     fn missing_for_params(&self, method: &str, peer_info: &PeerInfo, params: &Json) -> Option<NotAllowed> {
         let runs_as_task = peer_info.revision.method(method).is_some_and(|spec| spec.may_run_as_task);
         if !runs_as_task {
@@ -232,7 +226,7 @@ impl Legacy {
     }
 }
 
-/// The reason why a client rejects the result of `initialize`.
+/// Why a client rejects the result of `initialize`.
 #[derive(Clone, Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum InitializeError {
@@ -334,7 +328,7 @@ impl RevisionRules for Legacy {
         let is_task = |params: &Json| params.decode().is_ok_and(|params: JsonObject| params.contains_key("task"));
         let may_run_as_task =
             |peer_info: Arc<PeerInfo>| peer_info.revision.method(method).is_some_and(|spec| spec.may_run_as_task);
-        // Tasks are cancelled by the request `tasks/cancel`.
+        // Tasks are cancelled with `tasks/cancel`.
         method != "initialize" && !(params.is_some_and(is_task) && self.peer_info().is_some_and(may_run_as_task))
     }
 

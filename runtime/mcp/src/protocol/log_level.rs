@@ -1,4 +1,4 @@
-//! The severity levels of log messages.
+//! Severity levels of log messages.
 
 #![allow(deprecated, reason = "the newest revision deprecates log messages")]
 
@@ -30,7 +30,7 @@ impl Level {
         (Self::Emergency, "emergency"),
     ];
 
-    /// Returns the name of the level in messages, such as `warning`.
+    /// Returns the name used in messages, such as `warning`.
     #[must_use]
     pub fn as_str(self) -> &'static str {
         Self::NAMES[self as usize].1

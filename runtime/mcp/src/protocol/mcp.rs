@@ -1,4 +1,4 @@
-//! MCP on a connection.
+//! MCP as the protocol of a connection.
 
 use std::any::Any;
 use std::fmt;
@@ -24,12 +24,12 @@ use super::task_scope::CallOfTask;
 use super::{IncomingRequest, NotAllowed, RequestScope, RevisionRules, Role, meta, methods};
 use crate::protocol::scope::{request_info, scope};
 
-/// The Model Context Protocol on a connection.
+/// The Model Context Protocol as the protocol of a connection.
 pub struct Mcp {
     rules: Arc<dyn RevisionRules>,
     interner: Mutex<ParamsInterner>,
     change_listeners: ChangeListeners,
-    /// Called before any other receiver of a `list_changed` notification.
+    /// Called with a `list_changed` notification before anyone else.
     on_list_changed: OnceLock<OnListChanged>,
 }
 
@@ -39,11 +39,11 @@ impl fmt::Debug for Mcp {
     }
 }
 
-/// A callback that takes the method of a `list_changed` notification.
+/// Called with the method of a `list_changed` notification.
 type OnListChanged = Box<dyn Fn(&str) + Send + Sync>;
 
 impl Mcp {
-    /// Creates the protocol of a connection with the rules of its revisions.
+    /// Creates a connection's protocol from the rules of its revisions.
     #[must_use]
     pub fn new(rules: Arc<dyn RevisionRules>) -> Self {
         Self {
@@ -54,7 +54,6 @@ impl Mcp {
         }
     }
 
-    /// Sets the callback for `list_changed` notifications.
     pub(crate) fn on_list_changed(self, callback: impl Fn(&str) + Send + Sync + 'static) -> Self {
         Self { on_list_changed: OnceLock::from(Box::new(callback) as OnListChanged), ..self }
     }
@@ -70,12 +69,12 @@ impl Mcp {
     fn view(&self, message: &Received<'_>) -> ParamsView {
         match self.interner.try_lock() {
             Some(mut interner) => ParamsView::at(message.method, message.params, &mut interner),
-            // Requests that share the protocol do not wait for each other.
+            // Requests that share the protocol must not wait for each other.
             None => ParamsView::at(message.method, message.params, &mut ParamsInterner::default()),
         }
     }
 
-    /// Calls the callbacks for a notification of a changed list or resource.
+    /// Notifies the listeners that a list or resource has changed.
     pub(super) fn changed(&self, method: &str, params: Option<&Json>) {
         if let Some(callback) = self.on_list_changed.get().filter(|_| method.ends_with("/list_changed")) {
             callback(method);
@@ -87,7 +86,7 @@ impl Mcp {
         let request = |id: Json| id.decode::<RequestId>().ok();
         match notification.method {
             "notifications/cancelled" => match notification.param("requestId").and_then(request) {
-                // Modern servers send no requests that a client could cancel, but they end subscriptions.
+                // Modern servers send no requests to cancel, but they end subscriptions.
                 Some(id) if self.rules.role() == Some(Role::Client) && !self.is_legacy() => Effect::End(id),
                 Some(id) => Effect::Cancel(id),
                 None => Effect::None,
@@ -126,7 +125,7 @@ impl Protocol for Mcp {
         if self.rules.allows_batches() { Ok(()) } else { Err(super::errors::not_in_batches()) }
     }
 
-    /// Before the handshake, the revision that this side prefers decides.
+    /// Before the handshake, this side's preferred revision decides.
     fn unknown_id(&self) -> ErrorId {
         match self.rules.current_revision() {
             Some(revision) if revision.has_optional_error_id() => ErrorId::Absent,
@@ -137,10 +136,10 @@ impl Protocol for Mcp {
     fn admit(&self, request: &Received<'_>) -> Result<Admission<Scope>, ErrorObject> {
         let begins_session = request.method == "initialize";
         if begins_session && request.in_batch {
-            // It would end the session of the batch.
+            // It would end the session that the batch belongs to.
             return Err(errors::invalid_request("initialize: expected outside of a batch"));
         }
-        // A new session frees the IDs of the session before.
+        // A new session frees the IDs of the previous one.
         if request.open.is_some_and(|open| !(begins_session && is_legacy(open))) {
             return Err(errors::invalid_request("a request with this ID is still pending"));
         }
@@ -165,7 +164,7 @@ impl Protocol for Mcp {
         let view = self.view(notification);
         let effect = self.effect(notification, &view);
         let revision = self.rules.notification_revision(method, notification.params);
-        // It can cancel a request before the handshake is complete, but has no handler then.
+        // Before the handshake it may cancel a request, but has no handler.
         if revision.is_none() && matches!(effect, Effect::None) {
             return None;
         }
@@ -181,8 +180,8 @@ impl Protocol for Mcp {
         methods::free_form(method)
     }
 
-    /// Removes invalid entries of `inputResponses`: [`ContextExt::input`](super::ContextExt::input) decodes each entry with the type of its input
-    /// request, so an entry that nobody reads must not fail the request.
+    /// Drops invalid entries of `inputResponses`. [`ContextExt::input`](super::ContextExt::input) decodes each entry
+    /// with the type of its input request, so an entry that nobody reads must not fail the request.
     fn repair_params(&self, _: &Context, params: Option<&Json>, error: &mcpgen_types::Error) -> Option<Json> {
         if !error.path().starts_with("/params/inputResponses/") {
             return None;
@@ -238,7 +237,7 @@ impl Protocol for Mcp {
 }
 
 impl Mcp {
-    /// Adds to the params the task on whose behalf a message is sent.
+    /// Names in the params the task on whose behalf a message is sent.
     fn add_task(&self, message: &mut Sending<'_>, scope: Option<&Scope>) -> Result<(), CallError> {
         let Some(task) = scope.and_then(Scope::task) else { return Ok(()) };
         if task.has_ended() {

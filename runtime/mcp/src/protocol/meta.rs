@@ -1,4 +1,4 @@
-//! Reads and edits `_meta`, and reads the subject of a request.
+//! Reads and edits `_meta`, and finds a request's target.
 
 use std::borrow::Cow;
 
@@ -8,22 +8,22 @@ use mcpgen_types::{Error, Json, JsonObject};
 
 use super::methods::subject_member;
 
-/// Returns `_meta` of params, which is empty if absent or not an object.
+/// Returns `_meta` of params. Empty if absent or not an object.
 #[must_use]
 pub fn read(params: Option<&Json>) -> JsonObject {
     let meta = params.and_then(|params| params.get("_meta")?.decode().ok());
     meta.unwrap_or_default()
 }
 
-/// Returns the subject of a request: the name of a tool or prompt, or the URI of a resource.
+/// Returns the target of a request: the name of a tool or prompt, or the URI of a resource.
 #[must_use]
 pub fn subject(method: &str, params: Option<&Json>) -> Option<String> {
     let name = subject_member(method)?;
     params?.get(name)?.as_str().map(Cow::into_owned)
 }
 
-/// Adds members to `_meta` of params. Each member is a name and its value as JSON text. A member that exists already is
-/// replaced if `over` is true, and kept otherwise.
+/// Adds members to `_meta` of params, each as a name and JSON text. An existing member is replaced if `over` is true,
+/// and kept otherwise.
 ///
 /// # Errors
 ///

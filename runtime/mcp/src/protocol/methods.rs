@@ -1,22 +1,20 @@
-//! The table of methods. The facts that the schemas contain are generated; see [`MethodSpec`].
+//! Facts about methods. Those that the schemas contain are generated; see [`MethodSpec`].
 
 use mcpgen_runtime::transport::FreeForm;
 use mcpgen_types::{MethodSpec, Revision};
 
 use super::Role;
 
-/// The requests whose response is sent only when something else ends, such as a subscription or a task. The schemas do
-/// not contain this fact.
+/// Requests that last until something else ends, such as a subscription or a task. The schemas do not say so.
 pub(crate) const LONG_LIVED: [&str; 2] = ["subscriptions/listen", "tasks/result"];
 
-/// Returns whether a server may respond to a request of this method although it has not declared the capability: several
-/// clients request these lists from every server, and fail if the response is an error.
+/// Whether a server may respond although it has not declared the capability. Several clients request these lists from
+/// every server, and fail on an error response.
 pub(crate) fn may_be_undeclared(method: &str) -> bool {
     matches!(method, "prompts/list" | "resources/list" | "resources/templates/list" | "tools/list")
 }
 
-/// Returns where the messages of a method have free-form JSON in the newest revision, to which those of others are
-/// converted.
+/// Returns where a method's messages contain free-form JSON in the newest revision, to which others are converted.
 #[must_use]
 pub fn free_form(method: &str) -> FreeForm {
     let spec = MethodSpec::newest(method);
@@ -26,25 +24,24 @@ pub fn free_form(method: &str) -> FreeForm {
     })
 }
 
-/// Returns the member of the params that names the subject of a request: the name of a tool or a prompt, or the URI of a
-/// resource.
+/// Returns the `params` field that names a request's target: the name of a tool or prompt, or the URI of a resource.
 #[must_use]
 pub fn subject_member(method: &str) -> Option<&'static str> {
     MethodSpec::newest(method)?.subject
 }
 
-/// Returns whether clients of a revision can request that a request of this method runs as a task.
+/// Returns whether clients of a revision can ask for this method to run as a task.
 #[must_use]
 pub fn may_run_as_task(revision: Revision, method: &str) -> bool {
     revision.method(method).is_some_and(|spec| spec.may_run_as_task)
 }
 
-/// Returns the facts about a method in a revision or, if the revision does not define it, in the newest one that does.
+/// Returns the facts about a method in a revision or, if it is not defined there, in the newest one that has it.
 pub(crate) fn in_or_near(revision: Revision, method: &str) -> Option<&'static MethodSpec> {
     revision.method(method).or_else(|| MethodSpec::newest(method))
 }
 
-/// Returns whether a request is for this role. Requests that neither side may send are input requests for clients.
+/// Requests that neither side may send directly are input requests, for clients.
 pub(crate) fn is_received_by(spec: &MethodSpec, role: Role) -> bool {
     match role {
         Role::Server => spec.sent_by_client,

@@ -1,4 +1,4 @@
-//! The Model Context Protocol: the rules of its revisions, without I/O, and [`Mcp`], which applies them to a connection.
+//! The Model Context Protocol: its revisions' rules, without I/O, and [`Mcp`], which applies them to a connection.
 
 pub mod cache_hints;
 pub mod change;

@@ -1,7 +1,7 @@
-//! Modern revisions, which have per-request metadata instead of a handshake: 2026-07-28.
+//! Modern revisions (2026-07-28).
 //!
-//! Every request carries its revision, its client and the client's capabilities, so it does not depend on earlier
-//! messages. Only clients send requests. A server that needs input from the client requests it in its result.
+//! There is no handshake: every request carries its revision, client and capabilities, so it does not depend on earlier
+//! messages. Only clients send requests. A server that needs input asks for it in its result.
 
 use std::sync::{Arc, Weak};
 
@@ -24,17 +24,17 @@ use crate::protocol::{
     Admission, IncomingRequest, Level, NotAllowed, RequestInfo, RequestScope, RevisionRules, Role, TYPES,
 };
 
-/// The member of `_meta` with the revision of a request.
+/// The member of `_meta` with a request's revision.
 pub const PROTOCOL_VERSION: &str = "io.modelcontextprotocol/protocolVersion";
-/// The member of `_meta` with the capabilities of the client that sends a request.
+/// The member of `_meta` with the capabilities of a request's client.
 pub const CLIENT_CAPABILITIES: &str = "io.modelcontextprotocol/clientCapabilities";
-/// The member of `_meta` with the name and version of the client that sends a request.
+/// The member of `_meta` with the name and version of a request's client.
 pub const CLIENT_INFO: &str = "io.modelcontextprotocol/clientInfo";
-/// The member of `_meta` with the minimum level of log messages that the client wants for a request.
+/// The member of `_meta` with the minimum level of log messages that the client wants during a request.
 pub const LOG_LEVEL: &str = "io.modelcontextprotocol/logLevel";
-/// The member of `_meta` with the name and version of the server that sends a result.
+/// The member of `_meta` with the name and version of a result's server.
 pub const SERVER_INFO: &str = "io.modelcontextprotocol/serverInfo";
-/// The member of `_meta` with the subscription that a notification belongs to.
+/// The member of `_meta` with a notification's subscription.
 pub const SUBSCRIPTION_ID: &str = "io.modelcontextprotocol/subscriptionId";
 
 impl ResultRules {
@@ -43,35 +43,34 @@ impl ResultRules {
     }
 }
 
-/// The protocol rules of one side for modern revisions, with or without a connection.
+/// The modern revisions' rules for one side, with or without a connection.
 #[derive(Debug)]
 pub struct Modern {
     role: Role,
     local_info: LocalInfo,
-    /// The default `_meta` of a result, with the server's name and version.
+    /// The default `_meta` of results, with the server's name and version.
     default_meta: Json,
     handlers: HandlerCapabilities,
-    /// All supported revisions, including legacy ones.
+    /// Including legacy revisions.
     supported: Vec<Revision>,
     cache_hints: CacheHints,
     result_rules: ResultRules,
     negotiated: Mutex<Negotiated>,
-    /// The scope of the last request. Most requests of a client have the same metadata.
+    /// Scope of the last request, for reuse: a client's requests usually have the same metadata.
     last_scope: Mutex<Option<LastScope>>,
 }
 
-/// The revision and peer info that a client uses.
 #[derive(Debug)]
 struct Negotiated {
     revision: Option<Revision>,
     peer_info: Option<Arc<PeerInfo>>,
 }
 
-/// The `_meta` of a request and the scope that was read from it. The reference is weak, so that a large `_meta` is
-/// dropped with its request.
+/// The `_meta` of a request and the scope read from it. The reference is weak, so that a large `_meta` is dropped with
+/// its request.
 type LastScope = (Weak<JsonObject>, RequestScope);
 
-/// The allowed values of `resultType`, and how a client treats a result without it.
+/// Which values of `resultType` are allowed, and how a client treats a result without one.
 #[derive(Clone, Debug, Default, derive_setters::Setters)]
 #[setters(prefix = "with_")]
 #[non_exhaustive]
@@ -79,12 +78,12 @@ pub struct ResultRules {
     /// Whether a client rejects a result without `resultType`. If false (the default), such a result, which servers of
     /// earlier revisions send, counts as `complete`.
     pub strict: bool,
-    /// Values of `resultType` that extensions add to `complete` and `input_required`.
+    /// Values that extensions add to `complete` and `input_required`.
     pub result_types: Vec<String>,
 }
 
 impl Modern {
-    /// Creates the rules for one side. It supports the modern revisions of `local_info` and ignores the others.
+    /// Creates the rules for one side. Legacy revisions of `local_info` are ignored.
     pub fn new(role: Role, local_info: LocalInfo) -> Self {
         let local_info = local_info.retain_revisions(|revision| !revision.is_legacy());
         let negotiated = Mutex::new(Negotiated { revision: local_info.revisions.first().copied(), peer_info: None });
@@ -102,13 +101,12 @@ impl Modern {
         }
     }
 
-    /// Adds the capabilities of the handlers to those of the local info, and sets the revisions to report as supported.
+    /// `supported` are the revisions to report as supported.
     pub(crate) fn with_handlers(mut self, handlers: HandlerCapabilities, supported: Vec<Revision>) -> Self {
         (self.handlers, self.supported) = (handlers, supported);
         self
     }
 
-    /// Returns the capabilities of this side in a revision.
     fn capabilities(&self, revision: Revision) -> JsonObject {
         self.handlers.capabilities(&self.local_info, revision)
     }
@@ -117,7 +115,7 @@ impl Modern {
         self.handlers.can(&self.local_info, revision, path)
     }
 
-    /// Sets the cache hints of a server's results.
+    /// Sets the cache hints for a server's results.
     #[must_use]
     pub fn cache_hints(mut self, cache_hints: CacheHints) -> Self {
         self.cache_hints = cache_hints;
@@ -139,22 +137,20 @@ impl Modern {
         self.last_scope.lock()
     }
 
-    /// Returns the revision that the client uses or, for a server, prefers.
+    /// The revision that a client uses or a server prefers.
     fn revision(&self) -> Revision {
         self.negotiated().revision.unwrap_or(TYPES)
     }
 
-    /// Sets the revision of all later requests of a client.
     pub(crate) fn select_revision(&self, revision: Revision) {
         self.negotiated().revision = Some(revision);
     }
 
-    /// Returns whether a request has the metadata of modern revisions.
     pub(crate) fn has_modern_metadata(request: &IncomingRequest<'_>) -> bool {
         request.meta.contains_key(PROTOCOL_VERSION) || request.meta.contains_key(CLIENT_CAPABILITIES)
     }
 
-    /// Returns the scope of a request, from its metadata.
+    /// Reads the scope from the request's metadata.
     fn scope(&self, request: &IncomingRequest<'_>) -> Result<RequestScope, ErrorObject> {
         if let Some((_, scope)) =
             self.last_scope().as_ref().filter(|(meta, _)| meta.as_ptr() == Arc::as_ptr(request.meta))
@@ -186,7 +182,7 @@ impl Modern {
                     let supported = self.local_info.revisions.iter().find(|revision| revision.as_str() == version);
                     supported.copied().ok_or_else(|| self.unsupported(&version))?
                 }
-                // The decoder below reports the error.
+                // Decoding reports the error below.
                 None => self.revision(),
             },
         };
@@ -212,7 +208,6 @@ impl Modern {
         super::errors::unsupported_version(self.supported.iter().copied(), requested)
     }
 
-    /// Returns the result of `server/discover`.
     fn discover_result(&self, revision: Revision) -> Json {
         let hint = self.cache_hints.hint(DiscoverRequest::METHOD, None).unwrap_or_default();
         let mut result = json!({
@@ -270,7 +265,7 @@ impl Modern {
         if kind.as_deref() == Some("input_required") {
             self.check_input_requests(request, result)?;
         } else if spec.map_or(hint.is_some(), |spec| spec.cacheable) {
-            // The table has no methods of extensions. A hint for such a method replaces the one of its handler.
+            // The table lacks methods of extensions. A hint for such a method overrides that of its handler.
             let sent = hint.unwrap_or_default();
             for (name, there, value) in
                 [("ttlMs", ttl, sent.ttl_ms().to_string()), ("cacheScope", kept_by, format!("\"{}\"", sent.scope()))]
@@ -289,7 +284,7 @@ impl Modern {
         if kind.is_none() {
             edit.add("resultType", "\"complete\"");
         }
-        // The common case: only `_meta` is missing.
+        // In most results, only `_meta` is missing.
         if let (None, true) = (meta, edit.is_empty()) {
             return Ok(Completed::WithoutMeta);
         }
@@ -307,7 +302,7 @@ impl Modern {
         Ok(edited.map_or(Completed::Unchanged, Completed::Edited))
     }
 
-    /// Checks `resultType`, and adds it to a result without it. Returns `None` if the result needs no change.
+    /// Checks `resultType`, or adds it. Returns `None` if the result needs no change.
     fn completed(&self, method: &str, result: Cursor<'_>) -> Result<Option<Json>, String> {
         let picked = Picked::from(result, &["resultType"]).map_err(|error| format!("{method} result: {error}"))?;
         match picked.values[0].map(Cursor::as_str) {
@@ -325,7 +320,7 @@ impl Modern {
         }
     }
 
-    /// Checks whether the result of a request may contain its input requests.
+    /// Checks whether the result may contain its input requests.
     fn check_input_requests(&self, request: &RequestInfo<'_>, result: &Json) -> Result<(), ErrorObject> {
         let invalid = |why: String| {
             tracing::error!(method = request.method, why, "a handler returned an invalid input request");
@@ -349,7 +344,6 @@ impl Modern {
         if missing.is_empty() { Ok(()) } else { Err(super::errors::missing_capabilities(&missing)) }
     }
 
-    /// Reads the peer info from the result of `server/discover`.
     fn read_peer_info(&self, result: &Json) -> Option<PeerInfo> {
         let object = |value: JsonRef<'_>| JsonObject::try_from(value).ok();
         let implementation = result.get("_meta").and_then(|meta| object(meta.get(SERVER_INFO)?));
@@ -362,13 +356,13 @@ impl Modern {
     }
 }
 
-/// Checks the length of declarations in `_meta`.
+/// Checks the length of a peer's declarations in `_meta`.
 fn check_meta<const N: usize>(message: Cursor<'_>, names: &'static [&'static str; N]) -> Result<(), String> {
     let [meta] = Picked::values(message, &["_meta"]);
     meta.map_or(Ok(()), |meta| check_declarations(meta, names)).map_err(|why| format!("_meta{why}"))
 }
 
-/// The outcome of adding the required members to a result.
+/// Outcome of adding the required members to a result.
 enum Completed {
     Edited(Json),
     Unchanged,
@@ -376,7 +370,7 @@ enum Completed {
     WithoutMeta,
 }
 
-/// Returns the metadata of a client's requests: member names and their values as JSON text.
+/// A client's request metadata: names, and values as JSON text.
 fn request_meta(local_info: &LocalInfo, capabilities: &JsonObject, revision: Revision) -> Vec<(&'static str, String)> {
     let level = local_info.level.map(|level| (LOG_LEVEL, format!("\"{}\"", level.as_str())));
     let always = [
@@ -387,7 +381,7 @@ fn request_meta(local_info: &LocalInfo, capabilities: &JsonObject, revision: Rev
     always.into_iter().chain(level).collect()
 }
 
-/// Returns the metadata of a client's requests as a typed object.
+/// A client's request metadata as a typed object.
 pub(crate) fn request_meta_object(
     local_info: &LocalInfo,
     handlers: &HandlerCapabilities,
@@ -403,7 +397,7 @@ fn may_require_input(revision: Revision, method: &str) -> bool {
     revision.method(method).is_some_and(|spec| spec.may_require_input)
 }
 
-/// Returns the capabilities that input requests need and the client has not declared.
+/// Returns the capabilities that input requests need and the client did not declare.
 #[must_use]
 pub fn missing_input_capabilities<'r>(
     requests: impl Iterator<Item = &'r InputRequest>,
@@ -413,7 +407,7 @@ pub fn missing_input_capabilities<'r>(
     requests.filter_map(|(method, params)| missing_capability(&method, params.as_ref(), declared)).collect()
 }
 
-/// Returns a capability that an input request needs and the client has not declared.
+/// Returns a capability that an input request needs and the client did not declare.
 fn missing_capability(
     method: &str,
     params: Option<&JsonObject>,
@@ -427,10 +421,10 @@ fn missing_capability(
     }
 }
 
-/// Replaces error codes that modern revisions do not define or no longer define.
+/// Replaces error codes that modern revisions reserve.
 fn with_allowed_code(error: ErrorObject) -> ErrorObject {
     let code = match error.code.0 {
-        // Resource not found, in legacy revisions.
+        // "Resource not found" in legacy revisions.
         -32002 => ErrorCode::INVALID_PARAMS,
         -32022..=-32020 => return error,
         -32099..=-32020 => ErrorCode::INTERNAL_ERROR,
@@ -497,11 +491,11 @@ impl RevisionRules for Modern {
                 Some(_) => Ok(()),
                 None => Err(NotAllowed::NoLogLevel),
             },
-            // All other notifications of servers belong to subscriptions.
+            // A server's other notifications all belong to subscriptions.
             (Role::Server, method) if self.revision().method(method).is_some() => {
                 Err(NotAllowed::OnlyToSubscribers { method: name() })
             }
-            // Notifications that no revision defines belong to extensions, or to schemas that extend a revision.
+            // Notifications that no revision defines belong to extensions or custom schemas.
             (Role::Client, method) if MethodSpec::newest(method).is_some() => Err(unknown("")),
             _ => Ok(()),
         }

@@ -1,12 +1,11 @@
-//! Why a message must not be sent.
+//! Reasons why a message must not be sent.
 
 use mcpgen_types::Revision;
 
 use super::conversion::ConversionError;
 use super::role::Role;
 
-/// Why MCP does not allow a message now. It is the source of [`CallError::NotAllowed`]; get it with
-/// [`CallError::downcast_ref`].
+/// Why MCP forbids a message now. [`CallError::downcast_ref`] finds it in [`CallError::NotAllowed`].
 ///
 /// [`CallError::NotAllowed`]: mcpgen_runtime::CallError::NotAllowed
 /// [`CallError::downcast_ref`]: mcpgen_runtime::CallError::downcast_ref
@@ -23,7 +22,7 @@ pub enum NotAllowed {
         /// The path of the capability, such as `elicitation.url`.
         capability: String,
     },
-    /// The other side does not receive such requests, because it sends them.
+    /// The other side sends such requests instead of handling them.
     #[error("{method}: a {role} does not handle this request")]
     Direction {
         /// The method of the request.
@@ -31,7 +30,7 @@ pub enum NotAllowed {
         /// The role of the other side.
         role: Role,
     },
-    /// The type of the message belongs to a revision that the connection does not use.
+    /// The message's type belongs to another revision than the connection.
     #[error("{method}: the type belongs to revision {of}, but the connection uses {used}")]
     OtherRevision {
         /// The method of the message.
@@ -41,7 +40,7 @@ pub enum NotAllowed {
         /// The revision of the connection.
         used: Revision,
     },
-    /// The revision of the connection does not have the message.
+    /// The connection's revision does not have the message.
     #[error("{method}: {role}s do not send it in revision {revision}{remedy}")]
     Revision {
         /// The method of the message.
@@ -53,7 +52,7 @@ pub enum NotAllowed {
         /// What to do instead, or empty.
         remedy: &'static str,
     },
-    /// The revision of the connection cannot express the message.
+    /// The connection's revision cannot express the message.
     #[error(transparent)]
     Conversion(#[from] ConversionError),
     /// The handshake is not complete.
@@ -65,7 +64,7 @@ pub enum NotAllowed {
     /// The client has not requested log messages.
     #[error("notifications/message: the client did not set a log level in the request")]
     NoLogLevel,
-    /// The notification is for subscribers.
+    /// The notification must only be sent to subscribers.
     #[error("{method}: only sent to subscribers; use `Subscriptions`")]
     OnlyToSubscribers {
         /// The method of the notification.

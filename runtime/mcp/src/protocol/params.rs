@@ -1,4 +1,4 @@
-//! The members that are read from the params of any request, without decoding the rest.
+//! Reads selected members from the params of any request, without decoding the rest.
 
 use std::sync::Arc;
 
@@ -9,17 +9,18 @@ use mcpgen_types::{Json, JsonObject};
 use crate::protocol::input_requests::InputByKey;
 use crate::protocol::methods::subject_member;
 
-/// The members that transports and rules read from params. Absent and invalid members are reported when the params are
-/// decoded into their type.
+/// The members that transports and rules read from params. Absent or invalid members are skipped here, and reported
+/// when the params are decoded.
 #[derive(Clone, Copy, Debug)]
 pub struct RequestView<'p> {
     /// The metadata of the request.
     pub meta: Option<Cursor<'p>>,
-    /// The name of a tool or a prompt, or the URI of a resource. `None` for methods that use these names for something else.
+    /// The name of a tool or prompt, or the URI of a resource. `None` for methods that use these members for something
+    /// else.
     pub subject: Option<Cursor<'p>>,
     /// The ID of a task.
     pub task_id: Option<Cursor<'p>>,
-    /// The arguments of a tool or a prompt.
+    /// The arguments of a tool or prompt.
     pub arguments: Option<Cursor<'p>>,
     input_responses: Option<Cursor<'p>>,
     request_state: Option<Cursor<'p>>,
@@ -43,17 +44,17 @@ impl<'p> RequestView<'p> {
     }
 }
 
-/// What the context of a request keeps of its params.
+/// The params that a request's context keeps.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct ParamsView {
     pub(crate) meta: Arc<JsonObject>,
-    /// The name of a tool or a prompt, or the URI of a resource.
+    /// The name of a tool or prompt, or the URI of a resource.
     pub(crate) subject: Option<Arc<str>>,
-    /// Boxed, because few requests have it.
+    /// Boxed because few requests have it.
     pub(crate) round: Option<Box<Round>>,
 }
 
-/// The input of a client for the next round of a request.
+/// A client's input for the next round of a request.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Round {
     /// The member `inputResponses`.
@@ -63,7 +64,7 @@ pub(crate) struct Round {
 }
 
 impl ParamsView {
-    /// Reads the members. It skips absent and invalid members: decoding the params into their type reports those.
+    /// Skips absent and invalid members, which are reported when the params are decoded.
     pub(crate) fn at(method: &str, params: Option<&Json>, interner: &mut ParamsInterner) -> Self {
         let params_view = params.and_then(|params| params.read(|params| Self::of(method, params, interner)).ok());
         params_view.unwrap_or_else(|| Self { meta: interner.meta(None), ..Self::default() })
@@ -88,7 +89,7 @@ fn object(json: Cursor<'_>) -> Option<JsonObject> {
     JsonObject::decode(json).ok()
 }
 
-/// Caches values of earlier messages with the same protocol, so that equal values are not allocated again.
+/// Reuses values of earlier messages, which saves allocations.
 #[derive(Debug, Default)]
 pub(crate) struct ParamsInterner {
     subjects: Vec<Arc<str>>,
@@ -97,9 +98,9 @@ pub(crate) struct ParamsInterner {
     nothing: Arc<JsonObject>,
 }
 
-/// The maximum number of cached subjects.
+/// The most targets to keep.
 const SUBJECTS: usize = 32;
-/// The maximum length in bytes of a cached subject or `_meta`.
+/// Length limit for a kept target or `_meta`, in bytes.
 const LONGEST: usize = 2048;
 
 impl ParamsInterner {

@@ -1,4 +1,4 @@
-//! The methods of [`Peer`] for MCP.
+//! MCP's methods of [`Peer`].
 
 use std::sync::{Arc, LazyLock};
 
@@ -12,21 +12,20 @@ use super::info::PeerInfo;
 use super::input_requests::InputNotProvided;
 use super::{FixedRevision, Mcp, RevisionRules};
 
-/// The methods of [`Peer`] for MCP.
+/// MCP's methods of [`Peer`].
 pub trait PeerExt: AsRef<Peer> {
-    /// Returns the information that the peer has declared about itself. Returns `None` if it is not known yet, or if
-    /// the peer declares it with each request.
+    /// Returns what the peer declared about itself, or `None` if that is unknown so far or comes with each request.
     fn peer_info(&self) -> Option<Arc<PeerInfo>> {
         self.revision_rules().peer_info()
     }
 
-    /// Returns the settings that the peer has declared for an extension, or `None` if it has not declared the extension.
-    /// In modern revisions, servers do not know the client's capabilities outside a request; see
+    /// Returns the peer's settings for an extension, or `None` if it did not declare the extension. In modern
+    /// revisions, a server knows the client's capabilities only within a request; see
     /// [`ContextExt::extension`](super::ContextExt::extension).
     ///
     /// # Errors
     ///
-    /// Fails if the settings do not have the type of the extension's settings.
+    /// Fails if the settings do not decode as the extension's settings.
     fn extension<E: Extension>(&self) -> Result<Option<E::Settings>, ErrorObject> {
         settings::<E>(self.revision_rules().peer_info().as_deref())
     }
@@ -39,20 +38,19 @@ pub trait PeerExt: AsRef<Peer> {
 
 impl PeerExt for Peer {}
 
-/// Checks whether the peer may request this input in its result.
+/// Checks whether the peer may ask for this input in its result.
 pub(crate) fn check_input_request(peer: &Peer, method: &str, params: Option<&JsonObject>) -> Result<(), CallError> {
     let asked = peer.revision_rules().check_input_request(method, params);
     asked.map_err(|error| InputNotProvided { method: method.to_owned(), error }.into())
 }
 
-/// Calls the callbacks for a notification of a changed list or resource.
+/// Notifies the listeners that a list or resource has changed.
 pub(crate) fn changed(peer: &Peer, method: &str, params: Option<&Json>) {
     if let Some(mcp) = peer.protocol::<Mcp>() {
         mcp.changed(method, params);
     }
 }
 
-/// Returns the callbacks for notifications of changed lists and resources.
 pub(crate) fn change_listeners(peer: &Peer) -> &ChangeListeners {
     static NONE: LazyLock<ChangeListeners> = LazyLock::new(Default::default);
     peer.protocol::<Mcp>().map_or(&NONE, Mcp::change_listeners)

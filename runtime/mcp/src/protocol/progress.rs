@@ -4,19 +4,19 @@ use mcpgen_runtime::jsonrpc::json::Picked;
 use mcpgen_types::codec::{Cursor, Decode};
 use mcpgen_types::{Error, Number};
 
-/// A report of the peer's progress with a call.
+/// A peer's report of its progress with a call.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct Progress {
     /// The progress so far. It increases from one report to the next.
     pub progress: f64,
-    /// The value of `progress` at the end, if known.
+    /// The final value of `progress`, if known.
     pub total: Option<f64>,
     /// A message for people.
     pub message: Option<String>,
 }
 
-/// Decodes the params of a progress notification of any revision. Ignores an invalid `total` or `message`.
+/// Accepts progress notifications of any revision. Ignores an invalid `total` or `message`.
 impl Decode for Progress {
     const NAME: &'static str = "Progress";
 

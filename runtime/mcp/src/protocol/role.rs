@@ -1,8 +1,8 @@
-//! The roles of client and server.
+//! Client and server.
 
 use std::fmt;
 
-/// The role of one side of a connection.
+/// Which side of a connection this is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Role {
     /// The side that opens the connection.

@@ -1,4 +1,4 @@
-//! What a router of MCP supports.
+//! Revisions, capabilities and extensions of a router.
 
 use std::future::Future;
 use std::pin::Pin;
@@ -14,21 +14,22 @@ use super::info::{HandlerCapabilities, can};
 use super::modern::CLIENT_CAPABILITIES;
 use super::{ContextExt, PeerExt, Role};
 
-/// The methods of [`Router`] for MCP.
+/// MCP's methods of [`Router`].
 pub trait RouterExt {
-    /// Returns the revisions that have at least one request handler of their own, oldest first.
+    /// Returns the revisions for which a request handler was added, oldest first.
     #[must_use]
     fn revisions(&self) -> Vec<Revision>;
 
-    /// Returns the capabilities that the handlers provide, for a server or a client.
+    /// Returns the capabilities that the handlers imply for a server or client.
     #[must_use]
     fn handled(&self, side: Role) -> HandlerCapabilities;
 
-    /// Adds the handlers of an extension.
+    /// Adds an extension's handlers.
     ///
-    /// They run only if both sides have declared the extension: this side in its
-    /// [`ServerConfig`](super::config::ServerConfig) or [`LocalInfo`](super::info::LocalInfo), and the peer in the handshake
-    /// or, in modern revisions, in the request. Other requests get an error, and other notifications are ignored.
+    /// They run only if both sides declared the extension: this side in its
+    /// [`ServerConfig`](super::config::ServerConfig) or [`LocalInfo`](super::info::LocalInfo), and the peer in the
+    /// handshake or, in modern revisions, in the request. Other requests get an error, and other notifications are
+    /// ignored.
     #[must_use]
     fn extension<E: Extension>(self, extension: &E) -> Self;
 }
@@ -69,7 +70,6 @@ impl RouterExt for Router {
     }
 }
 
-/// Checks whether a request of an extension may be handled.
 fn admit(context: &Context, method: &str, identifier: &'static str) -> Result<(), ErrorObject> {
     if !context.peer().revision_rules().has_declared(&[CAPABILITY, identifier]) {
         return Err(errors::method_not_found(method));
@@ -85,7 +85,6 @@ fn require(context: &Context, identifier: &'static str) -> Result<(), ErrorObjec
     context.require(&[CAPABILITY, identifier])
 }
 
-/// Returns whether a notification of an extension may be handled.
 fn is_known(context: &Context, identifier: &str) -> bool {
     let path = [CAPABILITY, identifier];
     let peer = context.peer();
@@ -95,8 +94,8 @@ fn is_known(context: &Context, identifier: &str) -> bool {
     }
     match context.peer_info().cloned().or_else(|| protocol.peer_info()) {
         Some(peer_info) => peer_info.can(&path),
-        // A notification of a modern client, whose `_meta` can repeat the capabilities of the client. If it does not, the
-        // notification itself shows that the client has the extension.
+        // A modern client may repeat its capabilities in the notification's `_meta`. If it does not, sending the
+        // notification shows that it has the extension.
         None => match context.meta().get(CLIENT_CAPABILITIES).filter(|declared| declared.is_object()) {
             Some(declared) => can(declared, &path),
             None => true,

@@ -1,4 +1,4 @@
-//! The rules of a revision: which messages may be sent when, and which revision a message belongs to.
+//! A revision's rules: which messages may be sent when, and which revision a message belongs to.
 
 use std::sync::Arc;
 
@@ -10,7 +10,7 @@ use super::log_level::Level;
 use super::not_allowed::NotAllowed;
 use super::role::Role;
 
-/// The rules of a kind of revisions. [`Mcp`](super::Mcp) applies them to the messages of a connection.
+/// The rules of the legacy or the modern revisions. [`Mcp`](super::Mcp) applies them to a connection's messages.
 pub trait RevisionRules: Send + Sync + 'static {
     /// Decides whether a request is handled, gets a response at once, or is dropped.
     ///
@@ -19,7 +19,7 @@ pub trait RevisionRules: Send + Sync + 'static {
     /// Returns the error response if the request is not allowed, or not allowed yet.
     fn admit(&self, request: &IncomingRequest<'_>) -> Result<Admission, ErrorObject>;
 
-    /// Returns the revision of a notification, or `None` if the notification is to be ignored at this time.
+    /// Returns the revision of a notification, or `None` to ignore it for now.
     fn notification_revision(&self, method: &str, params: Option<&Json>) -> Option<Revision>;
 
     /// Returns whether batches are supported.
@@ -40,8 +40,8 @@ pub trait RevisionRules: Send + Sync + 'static {
         result
     }
 
-    /// Checks whether a request or a notification of this method may be sent now. `revision` is the revision of its
-    /// type, if it has one. The scope is that of the request on whose behalf the message is sent, if any.
+    /// Checks whether a request or notification may be sent now. `revision` is that of its type, if it has one. `scope`
+    /// is that of the request on whose behalf the message is sent, if any.
     ///
     /// # Errors
     ///
@@ -70,20 +70,20 @@ pub trait RevisionRules: Send + Sync + 'static {
         true
     }
 
-    /// Processes the result of an outgoing request. It is called before any later message is processed.
+    /// Processes the result of an outgoing request, before any later message is processed.
     ///
     /// # Errors
     ///
-    /// Returns the reason if the result is not valid in this kind of revisions.
+    /// Returns the reason if the result is invalid.
     fn process_result(&self, _method: &str, result: Json) -> Result<Json, BoxError> {
         Ok(result)
     }
 
-    /// Checks whether the peer may request this input in its result.
+    /// Checks whether the peer may ask for this input in its result.
     ///
     /// # Errors
     ///
-    /// Fails if this side has not declared the capability for it, or the revision has no input requests.
+    /// Fails if this side did not declare the capability for it, or if the revision has no input requests.
     fn check_input_request(&self, method: &str, _params: Option<&JsonObject>) -> Result<(), ErrorObject> {
         Err(mcpgen_runtime::jsonrpc::errors::method_not_found(method))
     }
@@ -98,12 +98,12 @@ pub trait RevisionRules: Send + Sync + 'static {
         None
     }
 
-    /// Returns the peer info that holds for the whole connection, if known.
+    /// Returns the peer info for the whole connection, if known.
     fn peer_info(&self) -> Option<Arc<PeerInfo>> {
         None
     }
 
-    /// Returns the revision of messages that name none: the negotiated one, or else the one that this side prefers.
+    /// Returns the revision of messages that name none: the negotiated one or, failing that, the preferred one.
     fn current_revision(&self) -> Option<Revision> {
         self.peer_info().map(|peer_info| peer_info.revision)
     }
@@ -122,39 +122,39 @@ pub struct IncomingRequest<'a> {
     pub method: &'a str,
     /// The params, not decoded yet; `None` if absent.
     pub params: Option<&'a Json>,
-    /// `_meta` of the params; empty if absent. Shares its allocation with the previous request if both are equal.
+    /// `_meta` of the params. Empty if absent. Shared with the previous request if both are equal.
     pub meta: &'a Arc<JsonObject>,
 }
 
-/// A handled request, as input for the rules of its result.
+/// What the rules need to finish a request's result.
 #[derive(Clone, Copy, Debug)]
 #[non_exhaustive]
 pub struct RequestInfo<'a> {
     /// The method.
     pub method: &'a str,
-    /// The name of the tool or the prompt, or the URI of the resource, that the request is about.
+    /// The target: the name of a tool or prompt, or the URI of a resource.
     pub subject: Option<&'a str>,
-    /// `_meta` of the params; empty if absent.
+    /// `_meta` of the params. Empty if absent.
     pub meta: &'a JsonObject,
     /// The scope of the request.
     pub scope: &'a RequestScope,
 }
 
-/// The decision about an incoming request.
+/// What to do with an incoming request.
 #[derive(Clone, Debug)]
 pub enum Admission {
     /// Call the handler, with this scope.
     Handle(RequestScope),
     /// Send this result at once, without calling a handler.
     Respond(Json),
-    /// Send this result at once. It begins a new session, so cancel the requests of the session before, and fail those
-    /// that were sent to its client.
+    /// Send this result at once and begin a new session: cancel the previous session's requests, and fail those sent to
+    /// its client.
     NewSession(Json),
     /// Ignore the request and send no response, for this reason.
     Drop(&'static str),
 }
 
-/// The revision, the client and the log level of a request.
+/// Revision, client and log level of a request.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct RequestScope {
@@ -167,14 +167,14 @@ pub struct RequestScope {
 }
 
 impl RequestScope {
-    /// Creates a scope of a revision, without peer info and log level.
+    /// Creates a scope without peer info or log level.
     #[must_use]
     pub fn of(revision: Revision) -> Self {
         Self { revision, peer_info: None, level: None }
     }
 }
 
-/// Rules that use one revision for all messages, without a handshake.
+/// Uses one revision for all messages, without a handshake.
 #[derive(Clone, Copy, Debug)]
 pub struct FixedRevision(pub Revision);
 

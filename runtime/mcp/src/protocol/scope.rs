@@ -1,4 +1,4 @@
-//! The data that MCP keeps about a message.
+//! What MCP keeps about a message.
 
 use std::fmt;
 use std::sync::atomic::AtomicU64;
@@ -11,11 +11,11 @@ use super::params::ParamsView;
 use super::task_scope::TaskScope;
 use super::{RequestInfo, RequestScope};
 
-/// The data that MCP keeps about a message.
+/// What MCP keeps about a message.
 pub struct Scope {
     pub(super) request: RequestScope,
     pub(super) params_view: ParamsView,
-    /// The last progress that was reported, as the bits of an `f64`.
+    /// The last reported progress, as the bits of an `f64`.
     pub(super) last_progress: AtomicU64,
     /// The task on whose behalf messages are sent.
     pub(super) task: Option<Arc<dyn TaskScope>>,
@@ -41,27 +41,27 @@ impl Scope {
     }
 }
 
-/// Returns the scope of a message, or an empty one if the connection has another protocol.
+/// Empty if the connection has another protocol.
 pub(super) fn scope(context: &Context) -> &Scope {
     static EMPTY: LazyLock<Scope> =
         LazyLock::new(|| Scope::new(RequestScope::of(Revision::LATEST), ParamsView::default()));
     context.scope().unwrap_or(&EMPTY)
 }
 
-/// Returns what the rules need to complete the response to a request.
+/// What the rules need to finish the request's result.
 pub(super) fn request_info(context: &Context) -> RequestInfo<'_> {
     let Scope { request, params_view, .. } = scope(context);
     let subject = params_view.subject.as_deref();
     RequestInfo { method: context.method(), subject, meta: &params_view.meta, scope: request }
 }
 
-/// Returns the part of the scope that the rules of a revision have created.
+/// Returns the part of the scope that the revision's rules created.
 #[must_use]
 pub fn request_scope(context: &Context) -> &RequestScope {
     &scope(context).request
 }
 
-/// Returns the ID of the request whose progress token this is: the tokens that a peer sends are the IDs of its requests.
+/// A request's progress token is its ID.
 pub(super) fn request_id(token: ProgressToken) -> RequestId {
     match token {
         ProgressToken::Integer(id) => RequestId::Integer(id),

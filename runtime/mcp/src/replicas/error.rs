@@ -26,13 +26,13 @@ enum Kind {
 }
 
 impl StoreError {
-    /// The store cannot be reached, or did not respond in time. HTTP clients get 503 with `Retry-After`.
+    /// The store is unreachable, or did not respond in time. HTTP clients get 503 with `Retry-After`.
     pub fn unavailable(source: impl Into<BoxError>) -> Self {
         Self { kind: Kind::Unavailable, source: Some(source.into()) }
     }
 
-    /// The replica to which a request was to be forwarded has not received it. Like
-    /// [`unavailable`](Self::unavailable), but the request can safely be forwarded to another replica.
+    /// A forwarded request did not reach the replica. Like [`unavailable`](Self::unavailable), but it is safe to
+    /// forward the request to another one.
     pub fn undelivered(source: impl Into<BoxError>) -> Self {
         Self { kind: Kind::Undelivered, source: Some(source.into()) }
     }
@@ -48,12 +48,12 @@ impl StoreError {
         Self { kind: Kind::Corrupt, source: Some(source.into()) }
     }
 
-    /// The options of the store are wrong, so it does not help to try again. `source` says what to do.
+    /// The store is misconfigured, so retrying does not help. `source` should name the remedy.
     pub fn configuration(source: impl Into<BoxError>) -> Self {
         Self { kind: Kind::Configuration, source: Some(source.into()) }
     }
 
-    /// Returns whether the options of the store are wrong.
+    /// Returns whether the store is misconfigured.
     #[must_use]
     pub fn is_configuration(&self) -> bool {
         self.kind == Kind::Configuration
@@ -65,13 +65,12 @@ impl StoreError {
         matches!(self.kind, Kind::Unavailable | Kind::Undelivered)
     }
 
-    /// Returns whether the replica to which a request was to be forwarded has not received it.
+    /// Returns whether a forwarded request did not reach the replica.
     #[must_use]
     pub fn is_undelivered(&self) -> bool {
         self.kind == Kind::Undelivered
     }
 
-    /// Returns the kind of the error, for metrics.
     pub(super) fn kind_name(&self) -> &'static str {
         match self.kind {
             Kind::Unavailable => "unavailable",
@@ -90,7 +89,7 @@ impl StoreError {
 }
 
 impl Kind {
-    /// Returns the message for peers, which must not learn details of the store.
+    /// A message for peers, who must not learn about the store.
     fn message(self) -> &'static str {
         match self {
             Kind::Unavailable => "the shared store is unavailable; try again later",
@@ -102,7 +101,7 @@ impl Kind {
     }
 }
 
-/// The message, and for wrong options their remedy.
+/// Includes the remedy if the store is misconfigured.
 impl fmt::Display for StoreError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.kind.message())?;
@@ -113,7 +112,7 @@ impl fmt::Display for StoreError {
     }
 }
 
-/// The error that a peer receives. It contains no details of the store.
+/// The error for the peer. Tells it nothing about the store.
 impl From<StoreError> for ErrorObject {
     fn from(error: StoreError) -> Self {
         tracing::warn!(error = %error_chain(&error), "a shared store failed");

@@ -1,4 +1,4 @@
-//! Stores the events of streams, so that clients can resume a stream at another replica.
+//! Stores the events of streams, so that a client can resume its stream on another replica.
 
 use bytes::Bytes;
 use futures_util::future::BoxFuture;
@@ -10,36 +10,34 @@ use super::error::StoreError;
 pub struct StreamId {
     /// The ID of the session.
     pub session: String,
-    /// The number of the stream. Number 0 is the stream for messages that belong to no request.
+    /// The number of the stream. Stream 0 carries messages that belong to no request.
     pub number: u64,
 }
 
 /// An event of a stream.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct StoredEvent {
-    /// The number of the event in its stream. Numbers begin with 1 and increase, but may have gaps.
+    /// The number of the event in its stream. Numbers increase from 1, possibly with gaps.
     pub number: u64,
     /// The encoded message.
     pub message: Bytes,
-    /// Whether no events follow.
+    /// Whether this is the stream's last event.
     pub is_last: bool,
 }
 
-/// Stores the last events of each stream.
+/// Stores the latest events of each stream.
 ///
-/// Only the home of a session appends to its streams. To limit its memory, a store may drop the oldest events of a stream,
-/// and the oldest streams of a session, except the one with number 0. It drops all of them when the session is removed or
-/// expires.
+/// Only a session's home appends to its streams. To limit memory, a store may drop a stream's oldest events and a
+/// session's oldest streams, except stream 0. Removing a session, or letting it expire, drops them all.
 pub trait EventStore: Send + Sync + 'static {
-    /// Appends events to a stream, in order. Creates the stream if it does not exist, also without events. Ignores events
-    /// whose number is not greater than the last number of the stream, so that an append can be repeated. The events
-    /// before the first one of a stream count as dropped. `requests` are the JSON texts of the IDs of the requests that
-    /// the stream responds to.
+    /// Appends events to a stream, in order. Creates the stream if necessary, even without events. Ignores events whose
+    /// number is not greater than the stream's last one, so that an append can be retried. Events before a stream's
+    /// first one count as dropped. `requests` are the IDs, as JSON text, of the requests that the stream responds to.
     ///
     /// # Errors
     ///
-    /// Fails if the store is unavailable. Then none, some or all of the events were appended. Fails without appending any
-    /// if another replica is the session's home.
+    /// Fails if the store is unavailable; any number of the events may then have been appended. Fails without appending
+    /// any if another replica is the session's home.
     fn append<'a>(
         &'a self,
         stream: &'a StreamId,
@@ -47,15 +45,14 @@ pub trait EventStore: Send + Sync + 'static {
         events: Vec<StoredEvent>,
     ) -> BoxFuture<'a, Result<(), StoreError>>;
 
-    /// Returns the stored events of all streams of a session, with the IDs of the requests that each stream responds
-    /// to, ordered by stream and event.
+    /// Returns a session's stored streams, ordered by number, with the requests that they respond to.
     ///
     /// # Errors
     ///
     /// Fails if the store is unavailable.
     fn streams<'a>(&'a self, session: &'a str) -> BoxFuture<'a, Result<Vec<StoredStream>, StoreError>>;
 
-    /// Removes a stream, because no client can resume it any more.
+    /// Removes a stream that no client can resume any more.
     ///
     /// # Errors
     ///
@@ -68,10 +65,10 @@ pub trait EventStore: Send + Sync + 'static {
 pub struct StoredStream {
     /// The number of the stream.
     pub number: u64,
-    /// The JSON texts of the IDs of the requests that the stream responds to.
+    /// The IDs, as JSON text, of the requests that the stream responds to.
     pub requests: Vec<String>,
     /// The events that are still stored, in order.
     pub events: Vec<StoredEvent>,
-    /// The number of the last event that was dropped. 0 if none was.
+    /// The number of the last dropped event, or 0.
     pub dropped: u64,
 }

@@ -9,33 +9,33 @@ use super::error::StoreError;
 
 /// Forwards HTTP requests between replicas.
 ///
-/// Delivery is at most once: if a frame may be lost, the response's frames end with an error, and the client resumes
-/// its stream.
+/// Delivery is at most once: if a frame may have been lost, the response ends with an error, and the client resumes its
+/// stream.
 pub trait ExchangeBus: Send + Sync + 'static {
-    /// Sends a request to a replica, and waits for the head of its response.
+    /// Sends a request to a replica, and waits for the head of the response.
     ///
-    /// Dropping the returned future or the response's frames cancels the request at the other replica.
+    /// Dropping the future or the response's frames cancels the request on the other replica.
     ///
     /// # Errors
     ///
-    /// Fails if the store is unavailable, or if the other replica does not respond: it has died or is overloaded. The error
-    /// [is undelivered](StoreError::is_undelivered) if the other replica has certainly not received the request, or has
-    /// refused it: if it is not connected, or no function answers.
+    /// Fails if the store is unavailable, or if the other replica does not respond because it has died or is
+    /// overloaded. The error [is undelivered](StoreError::is_undelivered) if the other replica certainly did not accept
+    /// the request: it is not connected, or it has no function to answer.
     fn forward<'a>(
         &'a self,
         replica: &'a str,
         request: ForwardedRequest,
     ) -> BoxFuture<'a, Result<ForwardedResponse, StoreError>>;
 
-    /// Handles the requests that other replicas forward to this one, until the bus is dropped. A later call replaces
-    /// the function. If the frames of a response are dropped before they end, the other replica has cancelled it.
+    /// Sets the function that handles requests forwarded to this replica, until the bus is dropped. Replaces an earlier
+    /// function. Frames dropped before their end mean that the other replica cancelled the request.
     fn answer(&self, answer: Answer);
 }
 
 /// Handles a forwarded request.
 pub type Answer = Box<dyn Fn(ForwardedRequest) -> BoxFuture<'static, ForwardedResponse> + Send + Sync>;
 
-/// The body of a response, as the frames that the server has produced. An error ends it.
+/// A response body as the frames that the server produced. An error ends it.
 pub type Frames = BoxStream<'static, Result<Bytes, StoreError>>;
 
 /// An HTTP request to forward.
@@ -46,18 +46,18 @@ pub struct ForwardedRequest {
     pub method: Method,
     /// The URI.
     pub uri: Uri,
-    /// The headers, without credentials: `Authorization`, `Proxy-Authorization`, `Cookie` and `DPoP`.
+    /// The headers, without the credentials in `Authorization`, `Proxy-Authorization`, `Cookie` and `DPoP`.
     pub headers: HeaderMap,
     /// The body.
     pub body: Bytes,
-    /// The owner of the request; see `EndpointOptions::owner`.
+    /// The request's owner; see `EndpointOptions::owner`.
     pub owner: Option<String>,
     /// The name of the request's [`Principal`](mcpgen_runtime::transport::Principal).
     pub principal: Option<String>,
 }
 
 impl ForwardedRequest {
-    /// Creates a request without headers, body and owner.
+    /// Creates a request without headers, body or owner.
     #[must_use]
     pub fn new(method: Method, uri: Uri) -> Self {
         Self { method, uri, headers: HeaderMap::new(), body: Bytes::new(), owner: None, principal: None }

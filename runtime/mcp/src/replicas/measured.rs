@@ -1,4 +1,4 @@
-//! Records the durations and errors of the operations of any store.
+//! Measures the operations of any store.
 
 use std::fmt;
 use std::sync::Arc;
@@ -18,7 +18,7 @@ use super::sessions::{Home, JournalEntry, SessionStore, StoredSession};
 use crate::protocol::change::Change;
 use crate::telemetry;
 
-/// A store whose operations are recorded. It implements the same traits as the store.
+/// Records duration and errors of a store's operations, and implements the same traits as the store.
 pub struct Measured<S: ?Sized>(Arc<S>);
 
 impl<S: ?Sized> fmt::Debug for Measured<S> {
@@ -34,7 +34,6 @@ impl<S: ?Sized> Measured<S> {
         Self(store)
     }
 
-    /// Passes an operation to the store, and records it.
     fn measure<'a, T: Send + 'a>(
         &'a self,
         operation: &'static str,

@@ -1,7 +1,7 @@
-//! State that several processes share, so that a client can reach any of them.
+//! State that several processes share, so that clients can reach any of them.
 //!
-//! A server of modern revisions needs no sessions, and a server of legacy revisions keeps its sessions in one process.
-//! To run several processes (*replicas*) behind a load balancer, give all of them the same stores:
+//! A server of modern revisions needs no sessions; for legacy revisions, it keeps sessions in its process. To run
+//! several processes (*replicas*) behind a load balancer, give them all the same stores:
 //!
 //! | trait | shares | used by |
 //! |---|---|---|
@@ -13,21 +13,21 @@
 //! | [`ReplayGuard`] | used request states | `RequestStateCodec::with_replay_guard` |
 //! | `TaskStore` | tasks | `Tasks::new` |
 //!
-//! Each trait has an implementation in memory, which replicas in one process can share, and one on Redis in the crate
-//! `mcpgen-redis`. The crate `mcpgen-cluster` has the contract tests that both pass.
+//! Each trait is implemented in memory, for replicas in one process, and on Redis, in `mcpgen-redis`. Both pass the
+//! contract tests in `mcpgen-cluster`.
 //!
 //! # Sessions
 //!
-//! One replica runs a session: its *home*. Other replicas forward the HTTP requests of the session to it, so messages
-//! of a session are handled in order, and a response to a server's request always reaches the replica that waits for
-//! it. If the home dies, the next replica that receives a request of the session becomes its home: it replays the
-//! session's journal (`initialize`, and requests such as `logging/setLevel`) and continues its streams. The requests
-//! that the home was handling fail with an error that tells the client to send them again.
+//! Each session runs on one replica, its *home*. Other replicas forward the session's HTTP requests there, so messages
+//! are handled in order, and a response from the client reaches the replica that waits for it. If the home dies, the
+//! next replica that receives a request of the session becomes its home: it replays the session's journal
+//! (`initialize`, and requests such as `logging/setLevel`) and continues the streams. Requests that the old home was
+//! handling fail with an error that asks the client to retry.
 //!
-//! The replica that receives a request checks its credentials. The home gets the request without them (`Authorization`,
-//! `Proxy-Authorization`, `Cookie` and `DPoP`), but with its owner and the name of its
-//! [`Principal`](mcpgen_runtime::transport::Principal), so that no credential reaches the store. Values that layers have attached to the
-//! request stay at the replica that received it.
+//! The replica that receives a request checks its credentials. They are removed (`Authorization`,
+//! `Proxy-Authorization`, `Cookie` and `DPoP`) before the request is forwarded, so that no credential reaches the
+//! store. The home gets the owner and the name of the [`Principal`](mcpgen_runtime::transport::Principal) instead.
+//! Other values that layers attached to the request are not forwarded.
 
 mod changes;
 mod error;
@@ -50,9 +50,7 @@ pub use rate_limiter::{Decision, RateLimiter};
 pub use replay_guard::ReplayGuard;
 pub use sessions::{Home, JournalEntry, SessionStore, StoredSession};
 
-/// The stores that the HTTP endpoints of all replicas share.
-///
-/// Set them with `EndpointOptions::replicas`.
+/// The stores that the HTTP endpoints of all replicas share. Set them with `EndpointOptions::replicas`.
 #[derive(Clone)]
 pub struct Replicas {
     /// The sessions.
@@ -64,13 +62,13 @@ pub struct Replicas {
 }
 
 impl Replicas {
-    /// Creates them from a value that implements all three traits.
+    /// Uses one value for all three stores.
     pub fn new<S: SessionStore + EventStore + ExchangeBus>(stores: S) -> Self {
         let stores = Arc::new(stores);
         Self { sessions: stores.clone(), events: stores.clone(), exchanges: stores }
     }
 
-    /// Records the operations of the stores in the metrics.
+    /// Records the stores' operations in the metrics.
     #[must_use]
     pub fn measured(self) -> Self {
         let Self { sessions, events, exchanges } = self;

@@ -9,11 +9,11 @@ use super::error::StoreError;
 
 /// Limits how many calls each caller may make.
 pub trait RateLimiter: Send + Sync + 'static {
-    /// Charges a call to a caller.
+    /// Counts a call against the caller's limit.
     ///
     /// # Errors
     ///
-    /// Fails if the store is unavailable. Then the call is refused.
+    /// Fails if the store is unavailable. The call is then refused.
     fn check<'a>(&'a self, caller: &'a str) -> BoxFuture<'a, Result<Decision, StoreError>>;
 }
 
@@ -28,6 +28,6 @@ impl<S: RateLimiter + ?Sized> RateLimiter for Arc<S> {
 pub enum Decision {
     /// The call is allowed.
     Allowed,
-    /// The call exceeds the limit. The caller may try again after this time.
+    /// The limit is exceeded. The caller may try again after this time.
     After(Duration),
 }

@@ -7,14 +7,14 @@ use futures_util::future::BoxFuture;
 
 use super::error::StoreError;
 
-/// Records used request states, so that each state is accepted only once.
+/// Remembers used request states, so that each is accepted only once.
 pub trait ReplayGuard: Send + Sync + 'static {
-    /// Marks a state as used, and remembers it until `until`. Returns `false` if the state was used before, or if the
-    /// guard cannot tell because it has forgotten used states.
+    /// Marks a state as used, and remembers it until `until`. Returns `false` if it was used before, or if the guard
+    /// cannot tell because it has forgotten used states.
     ///
     /// # Errors
     ///
-    /// Fails if the store is unavailable. Then the state is not accepted now, but may be sent again later.
+    /// Fails if the store is unavailable. The state is then not accepted, but may be sent again later.
     fn record<'a>(&'a self, nonce: [u8; 16], until: SystemTime) -> BoxFuture<'a, Result<bool, StoreError>>;
 }
 

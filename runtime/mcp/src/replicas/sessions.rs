@@ -10,37 +10,35 @@ use super::error::StoreError;
 
 /// Stores sessions, and which replica runs each.
 ///
-/// A value of this trait belongs to one replica. The store gives each replica a unique ID, and detects within seconds
-/// that a replica has died.
+/// Each replica has its own store value with a unique ID. The store detects within seconds that a replica has died.
 pub trait SessionStore: Send + Sync + 'static {
-    /// Stores a new session, whose home is this replica. It expires after `lifetime` without
-    /// [`renew`](Self::renew). Returns `false` if the store has a session with this ID.
+    /// Stores a new session with this replica as its home. It expires after `lifetime` without [`renew`](Self::renew).
+    /// Returns `false` if the ID is taken.
     ///
     /// # Errors
     ///
     /// Fails if the store is unavailable or full.
     fn create<'a>(&'a self, session: StoredSession, lifetime: Duration) -> BoxFuture<'a, Result<bool, StoreError>>;
 
-    /// Finds the home of a session. If the home has died or is this replica, makes this replica the home and returns
-    /// the session. Two replicas that call this at the same time get the same home. Returns `None` if the session does
-    /// not exist or has expired.
+    /// Finds a session's home. If the home has died or is this replica, makes this replica the home and returns the
+    /// session. Concurrent callers agree on one home. Returns `None` if the session does not exist or has expired.
     ///
     /// # Errors
     ///
     /// Fails if the store is unavailable.
     fn locate<'a>(&'a self, id: &'a str) -> BoxFuture<'a, Result<Option<Home>, StoreError>>;
 
-    /// Replaces the journal entry with the same key, or appends it. Without a message, removes the entry.
+    /// Replaces the journal entry with the same key, or appends it. An entry without a message is removed.
     ///
     /// # Errors
     ///
     /// Fails if the store is unavailable, or if another replica is the session's home.
     fn record<'a>(&'a self, id: &'a str, entry: JournalEntry) -> BoxFuture<'a, Result<(), StoreError>>;
 
-    /// Postpones the expiry of sessions of this replica to `lifetime` from now, or later. Returns the IDs of those that do
-    /// not exist any more, or whose home is another replica; this replica must stop running them. The server calls this every
-    /// few seconds with all sessions. A store can skip those that it has renewed for long enough, if it notices in another
-    /// way that they have moved.
+    /// Extends the life of this replica's sessions to at least `lifetime` from now. Returns the IDs of sessions that no
+    /// longer exist or have another home, which this replica must stop running. The server calls this every few seconds
+    /// with all its sessions. A store may skip sessions that it renewed for long enough, if it notices by other means
+    /// when they move.
     ///
     /// # Errors
     ///
@@ -54,17 +52,17 @@ pub trait SessionStore: Send + Sync + 'static {
     /// Fails if the store is unavailable.
     fn remove<'a>(&'a self, id: &'a str) -> BoxFuture<'a, Result<(), StoreError>>;
 
-    /// Completes when sessions of this replica may have moved to others. The server calls [`renew`](Self::renew) then.
-    /// By default, it never completes.
+    /// Completes when sessions of this replica may have moved. The server then calls [`renew`](Self::renew). Never
+    /// completes by default.
     fn moved(&self) -> BoxFuture<'static, ()> {
         std::future::pending().boxed()
     }
 
-    /// Lets other replicas become the home of this replica's sessions at once, because this replica shuts down.
+    /// Releases this replica's sessions to other replicas at once, because it shuts down.
     ///
     /// # Errors
     ///
-    /// Fails if the store is unavailable. The sessions move when the store detects that the replica has died.
+    /// Fails if the store is unavailable. The sessions then move once the store detects that the replica is gone.
     fn leave(&self) -> BoxFuture<'_, Result<(), StoreError>>;
 }
 
@@ -78,7 +76,7 @@ pub struct StoredSession {
     pub owner: Option<String>,
     /// The name of the [`Principal`](mcpgen_runtime::transport::Principal) that began the session.
     pub principal: Option<String>,
-    /// How often the home has changed. Numbers of streams begin with it.
+    /// How many times the home has changed. Used as the first part of stream numbers.
     pub epoch: u32,
     /// The requests that led to the session's state, oldest first.
     pub journal: Vec<JournalEntry>,
@@ -91,7 +89,7 @@ impl StoredSession {
         Self { id: id.into(), owner: None, principal: None, epoch: 0, journal: Vec::new() }
     }
 
-    /// Replaces the journal entry with the same key, or appends it. Without a message, removes the entry.
+    /// Replaces the journal entry with the same key, or appends it. An entry without a message is removed.
     pub fn record(&mut self, entry: JournalEntry) {
         self.journal.retain(|known| known.key != entry.key);
         if entry.message.is_some() {
@@ -100,13 +98,13 @@ impl StoredSession {
     }
 }
 
-/// A message that changed the state of a session. A new home replays it.
+/// A message that changed a session's state, to be replayed by a new home.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct JournalEntry {
-    /// What the message changes. A later message with the same key replaces this one.
+    /// Identifies the state that the message sets. A later message with the same key replaces this one.
     pub key: String,
-    /// The encoded message. `None` removes the entry with this key.
+    /// The encoded message. `None` removes the entry.
     pub message: Option<Bytes>,
 }
 
@@ -117,10 +115,10 @@ impl JournalEntry {
     }
 }
 
-/// The replica that runs a session.
+/// Where a session runs.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Home {
-    /// This replica, now or since earlier.
+    /// This replica, which may just have become the home.
     Here(StoredSession),
     /// The replica with this ID.
     Replica(String),

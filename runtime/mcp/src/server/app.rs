@@ -1,4 +1,4 @@
-//! Apps: HTML pages that hosts show beside the results of tools.
+//! Apps: HTML pages that hosts show next to tool results.
 
 use mcpgen_runtime::context::Context;
 use mcpgen_types::ext::apps::{
@@ -16,7 +16,7 @@ use crate::protocol::extension::Extension;
 /// The MIME type of apps.
 pub const APP_MIME_TYPE: &str = "text/html;profile=mcp-app";
 
-/// The member of `_meta` with the settings of an app.
+/// The member of `_meta` with an app's settings.
 const UI: &str = "ui";
 
 /// The extension `io.modelcontextprotocol/ui`. [`ServerBuilder::app`] adds it to a server.
@@ -32,11 +32,12 @@ impl Extension for Apps {
     }
 }
 
-/// An app: an HTML page under a `ui://` URI. Tools that name the URI show the page beside their results.
+/// An app: an HTML page with a `ui://` URI. Tools that refer to the URI show the page next to their results.
 ///
-/// The page gets the arguments and the result of the call from the host, and can call tools of the server. Use the npm
-/// package `@modelcontextprotocol/ext-apps`, or the message types in [`mcpgen_types::ext::apps`]. Hosts run the page in
-/// a sandbox, which blocks the network except for the origins in [`csp`](Self::csp).
+/// The host passes the call's arguments and result to the page, which can in turn call the server's tools. Write the
+/// page with the npm package `@modelcontextprotocol/ext-apps`, or with the message types in
+/// [`mcpgen_types::ext::apps`]. Hosts run it in a sandbox that blocks the network except for the origins in
+/// [`csp`](Self::csp).
 ///
 /// ```
 /// use mcpgen_sdk::Server;
@@ -59,7 +60,7 @@ pub struct App {
 }
 
 impl App {
-    /// Creates an app from the URI and the name of its resource, and its page.
+    /// Creates an app from the URI and name of its resource, and the page.
     pub fn new(uri: impl Into<String>, name: impl Into<String>, html: impl Into<String>) -> Self {
         let resource = Resource::new(uri, name).with_mime_type(APP_MIME_TYPE);
         Self { resource, html: html.into(), meta: McpUiResourceMeta::new() }
@@ -71,25 +72,25 @@ impl App {
         self
     }
 
-    /// Sets the origins that the page connects to and loads from.
+    /// Sets the origins that the page may connect to and load from.
     pub fn csp(mut self, csp: McpUiResourceCsp) -> Self {
         self.meta.csp = Some(csp);
         self
     }
 
-    /// Sets the features of the browser that the page requires.
+    /// Sets the browser features that the page needs.
     pub fn permissions(mut self, permissions: McpUiResourcePermissions) -> Self {
         self.meta.permissions = Some(permissions);
         self
     }
 
-    /// Sets the origin of the page's sandbox, in a format that depends on the host.
+    /// Sets the origin of the page's sandbox. The format depends on the host.
     pub fn domain(mut self, domain: impl Into<String>) -> Self {
         self.meta.domain = Some(domain.into());
         self
     }
 
-    /// Sets whether the page prefers a border and background around it.
+    /// Sets whether the page prefers a border and background.
     pub fn prefers_border(mut self, prefers: bool) -> Self {
         self.meta.prefers_border = Some(prefers);
         self
@@ -99,7 +100,7 @@ impl App {
 impl<S: Clone + Send + Sync + 'static> ServerBuilder<S> {
     /// Adds an app, and declares the extension for apps.
     ///
-    /// Hosts without the extension show the results of tools as usual, so tools should also return text.
+    /// Other hosts show tool results as usual, so tools should return text as well.
     pub fn app(self, app: App) -> Self {
         let App { mut resource, html, meta } = app;
         let meta = Json::from(&meta);
@@ -115,15 +116,15 @@ impl<S: Clone + Send + Sync + 'static> ServerBuilder<S> {
 }
 
 impl ToolInfo {
-    /// Sets the `ui://` URI of the app that hosts show beside the results of the tool.
+    /// Sets the `ui://` URI of the app that hosts show next to the tool's results.
     #[must_use]
     pub fn app(self, uri: impl Into<String>) -> Self {
         let uri = uri.into();
         self.ui(|meta| meta.resource_uri = Some(uri))
     }
 
-    /// Sets who can call the tool: models, apps or both, which is the default. Hosts hide a tool for apps from models. The
-    /// server does not check it.
+    /// Sets who can call the tool: models, apps or, by default, both. Hosts hide an app's tool from models; the server
+    /// does not enforce it.
     #[must_use]
     pub fn visibility(self, visibility: impl Into<Vec<McpUiToolVisibility>>) -> Self {
         let visibility = visibility.into();
@@ -140,7 +141,7 @@ impl ToolInfo {
 }
 
 impl Apps {
-    /// Returns whether the client that sent a request can show apps.
+    /// Returns whether the request's client can show apps.
     #[must_use]
     pub fn are_shown_by(context: &Context) -> bool {
         let settings = context.extension::<Self>().ok().flatten();

@@ -4,11 +4,11 @@ use mcpgen_runtime::jsonrpc::errors;
 use mcpgen_runtime::util::did_you_mean;
 use mcpgen_types::{ErrorObject, Json, JsonObject};
 
-/// The arguments of a call: an object that is not decoded yet, or `None` if the call has none.
+/// A call's arguments: an object that is not decoded yet, or `None` if the call has none.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Arguments(pub(super) Option<Json>);
 
-/// The maximum number of unknown arguments that are compared with the names of the schema.
+/// How many unknown arguments are compared with the names in the schema.
 const MAX_REMARKS: usize = 5;
 
 impl From<JsonObject> for Arguments {
@@ -23,7 +23,7 @@ impl Arguments {
         object.map_err(|error| errors::invalid_params(&error.at_key("arguments").at_key("params")))
     }
 
-    /// Returns a remark about each argument that the schema does not name but that is similar to one that it names.
+    /// Returns a remark for each unknown argument that resembles a known one.
     pub(super) fn misspelt(&self, names: &[String]) -> Vec<String> {
         let Some(arguments) = &self.0 else { return Vec::new() };
         let known = || names.iter().map(String::as_str);
@@ -39,7 +39,7 @@ impl Arguments {
         remarks.unwrap_or_default()
     }
 
-    /// Returns the JSON text of the object.
+    /// The JSON text, `{}` if there are no arguments.
     pub(super) fn text(&self) -> String {
         self.0.as_ref().map_or_else(|| "{}".to_owned(), |arguments| arguments.text().to_owned())
     }

@@ -39,7 +39,7 @@ use crate::protocol::info::LocalInfo;
 use crate::replicas::{ChangeBus, Measured, RateLimiter, Replicas};
 use crate::validation::Validator;
 
-/// Builds a [`Server`], with handlers that can take the state `S`. Create one with [`Server::builder`].
+/// Builds a [`Server`] whose handlers can take the state `S`. Start with [`Server::builder`].
 ///
 /// Invalid definitions are reported when the server starts; see [`serve`](super::serve()) and [`Server::config`].
 #[must_use]
@@ -56,7 +56,7 @@ impl Server {
 }
 
 impl From<LocalInfo> for ServerBuilder {
-    /// Creates a builder for a server with this local info. Tools, resources and prompts add their capabilities.
+    /// Starts from local info. Tools, resources and prompts add their capabilities.
     fn from(info: LocalInfo) -> Self {
         let config = Config {
             info,
@@ -96,12 +96,13 @@ impl From<LocalInfo> for ServerBuilder {
     }
 }
 
-/// The time that a client has for the next round of a request, if the server has no codec for request state.
+/// How long a client has for the next round of a request, unless the server sets a codec for request state.
 const REQUEST_STATE_LIFETIME: Duration = Duration::from_secs(15 * 60);
 
 impl<S> ServerBuilder<S> {
-    /// Sets the state, such as a database, that the handlers added after it can take: as [`State`](super::State), or as the
-    /// `self` of a method. Each call gets a clone, so put large states into an [`Arc`].
+    /// Sets the state, such as a database, for the handlers that are added afterwards. They take it as
+    /// [`State`](super::State), or as the `self` of a method. Each call gets a clone, so wrap large state in an
+    /// [`Arc`].
     ///
     /// ```
     /// use std::sync::{Arc, Mutex};
@@ -134,14 +135,14 @@ impl<S> ServerBuilder<S> {
     }
 }
 
-/// Handlers. See [`FromCall`](super::FromCall) for the arguments that they can take.
+/// Handlers. For the arguments that they can take, see [`FromCall`](super::FromCall).
 impl<S: Clone + Send + Sync + 'static> ServerBuilder<S> {
     /// Adds a tool and its function.
     ///
-    /// If the function takes [`Args<T>`](super::Args), the type `T` defines the tool's `inputSchema`, and its doc comment the
-    /// description, unless `info` has them. If a call's arguments do not match the type, the error is reported to the model and the function is not
-    /// called. The function can return text, a number, content, [`Structured`](super::Structured) content, or a `Result` of
-    /// any of these. See [`ToolError`](super::ToolError) for errors.
+    /// If the function takes [`Args<T>`](super::Args), `T` defines the tool's `inputSchema`, and its doc comment the
+    /// description, unless `info` has them. Arguments that do not match `T` are reported to the model, and the function
+    /// is not called. The function can return text, a number, content, [`Structured`](super::Structured) content, or a
+    /// `Result` of any of these. For errors, see [`ToolError`](super::ToolError).
     ///
     /// ```
     /// use mcpgen_sdk::prelude::*;
@@ -162,12 +163,12 @@ impl<S: Clone + Send + Sync + 'static> ServerBuilder<S> {
     /// # let _ = server;
     /// ```
     ///
-    /// For a hand-written schema, pass a [`ToolInfo`] with it, and take the arguments as a [`JsonObject`]. With
-    /// [`validate`](Self::validate), arguments and structured results are checked against the schemas. Checks are
-    /// bounded: a check that takes longer than a few milliseconds continues on a blocking thread for at most 2 seconds,
-    /// and then the call fails. Adding a schema fails if it has more than 20,000 subschemas or 250 patterns, if more
-    /// than 10,000 subschemas apply to one value with references expanded, or if a pattern compiles to more than
-    /// 1 MiB. References must stay within the schema.
+    /// To write the schema by hand, put it into a [`ToolInfo`], and take the arguments as a [`JsonObject`]. With
+    /// [`validate`](Self::validate), arguments and structured results are checked against the schemas. After a few
+    /// milliseconds, a check moves to a blocking thread, where it has at most 2 seconds; then the call fails. A schema
+    /// is rejected if it has more than 20,000 subschemas or 250 patterns, if more than 10,000 subschemas apply to one
+    /// value with references expanded, or if a pattern compiles to more than 1 MiB. References must stay within the
+    /// schema.
     pub fn tool<M, H>(self, info: impl Into<ToolInfo>, handler: H) -> Self
     where
         H: Handler<CallTool, M, S, Output: IntoToolResult>,
@@ -201,18 +202,19 @@ impl<S: Clone + Send + Sync + 'static> ServerBuilder<S> {
         self.insert(entry, |state| &state.resources)
     }
 
-    /// Adds a resource template and the function that reads its resources. The function takes the variables by name, as a
-    /// [`BTreeMap`], or as a type, with [`Args`](super::Args).
+    /// Adds a resource template and the function that reads its resources. The function takes the variables by name, as
+    /// a [`BTreeMap`], or as a type, with [`Args`](super::Args).
     ///
     /// The template is an RFC 6570 URI template with the expressions `{name}`, `{+path}` and `{#fragment}`. A resource
-    /// with exactly the requested URI takes precedence over templates. Of several matching templates, the first one
-    /// added is used. A resource whose variables do not match the type of the function does not exist.
+    /// with exactly the requested URI takes precedence over templates, and the first matching template over later ones.
+    /// If the variables do not match the function's type, the resource does not exist.
     ///
-    /// The variables are percent-decoded and come from the client. `{name}` matches one segment, such as `a+b` or `u@h`:
-    /// it ends before `/`, `?` or `#`, is not empty, not `.` or `..`, and contains no encoded `/`, `\` or NUL. `{+path}`
-    /// and `{#fragment}` can contain anything. Validate them before you use them as file paths.
+    /// Variables are percent-decoded and come from the client. `{name}` matches one segment, such as `a+b` or `u@h`: it
+    /// ends before `/`, `?` or `#`, is not empty, not `.` or `..`, and contains no encoded `/`, `\` or NUL. `{+path}`
+    /// and `{#fragment}` can contain anything, so validate them before you use them as file paths.
     ///
-    /// A URI with invalid percent-encoding, such as `%zz`, matches no template, and neither does one of more than 64 KiB.
+    /// A URI with invalid percent-encoding, such as `%zz`, matches no template, and neither does one of more than 64
+    /// KiB.
     pub fn resource_template<M, H>(self, template: ResourceTemplate, handler: H) -> Self
     where
         H: Handler<ReadTemplate, M, S, Output: IntoContents>,
@@ -223,9 +225,10 @@ impl<S: Clone + Send + Sync + 'static> ServerBuilder<S> {
 
     /// Adds a prompt and the function that returns its messages.
     ///
-    /// If the function takes [`Args<T>`](super::Args), the type `T` defines the names, the descriptions and the optional
-    /// arguments of the prompt, which replace those of `prompt`. `T` is a struct of texts, numbers, booleans and enums without
-    /// data. If the arguments of a request do not match the type, the client gets an error and the function is not called.
+    /// If the function takes [`Args<T>`](super::Args), `T` defines the prompt's arguments, in place of those in
+    /// `prompt`: names, descriptions, and which are optional. `T` is a struct of text, numbers, booleans and enums
+    /// without data. If a request's arguments do not match `T`, the client gets an error, and the function is not
+    /// called.
     ///
     /// ```
     /// use mcpgen_sdk::prelude::*;
@@ -249,8 +252,8 @@ impl<S: Clone + Send + Sync + 'static> ServerBuilder<S> {
     /// # let _ = server;
     /// ```
     ///
-    /// A function can also take the arguments by name, as a [`BTreeMap`]. It is called only if all arguments that the prompt
-    /// requires are present.
+    /// The function can instead take the arguments by name, as a [`BTreeMap`]. It is called only if all required
+    /// arguments are present.
     ///
     /// ```
     /// use std::collections::BTreeMap;
@@ -275,8 +278,8 @@ impl<S: Clone + Send + Sync + 'static> ServerBuilder<S> {
     }
 
     /// Sets the function that completes arguments of prompts and variables of resource templates. It takes
-    /// [`CompleteRequestParams`](mcpgen_types::v2026_07_28::CompleteRequestParams), and returns all matching values, best
-    /// first. The response contains the first 100 of them and their total number.
+    /// [`CompleteRequestParams`](mcpgen_types::v2026_07_28::CompleteRequestParams), and returns all matching values,
+    /// best first. The client gets the first 100, and how many there are in total.
     pub fn completion<M, H>(mut self, handler: H) -> Self
     where
         H: Handler<Complete, M, S, Output: IntoCompletion>,
@@ -285,8 +288,8 @@ impl<S: Clone + Send + Sync + 'static> ServerBuilder<S> {
         self
     }
 
-    /// Sets the function that completes one argument of a prompt. It takes precedence over
-    /// [`completion`](Self::completion), and returns values like it.
+    /// Sets the function that completes one argument of a prompt, instead of the general
+    /// [`completion`](Self::completion).
     ///
     /// ```
     /// use std::collections::BTreeMap;
@@ -334,7 +337,7 @@ impl<S: Clone + Send + Sync + 'static> ServerBuilder<S> {
 }
 
 impl<S> ServerBuilder<S> {
-    /// Sets the supported revisions, preferred first. The default is all.
+    /// Sets the supported revisions, preferred first. Defaults to all.
     pub fn revisions(mut self, revisions: impl IntoIterator<Item = Revision>) -> Self {
         self.setup.state.config.info.revisions = revisions.into_iter().collect();
         self
@@ -346,7 +349,7 @@ impl<S> ServerBuilder<S> {
         self
     }
 
-    /// Sets the server's display name, intended for people.
+    /// Sets the server's display name for people.
     pub fn title(self, title: impl Into<String>) -> Self {
         self.implementation("title", Value::String(title.into()))
     }
@@ -367,8 +370,8 @@ impl<S> ServerBuilder<S> {
         self
     }
 
-    /// Declares capabilities, in addition to those of the tools, resources and prompts. Replaces declared capabilities
-    /// of the same names.
+    /// Declares capabilities in addition to those that tools, resources and prompts imply. Replaces declared
+    /// capabilities of the same name.
     ///
     /// ```
     /// use mcpgen_sdk::Server;
@@ -386,61 +389,62 @@ impl<S> ServerBuilder<S> {
         self
     }
 
-    /// Declares the `logging` capability, in every revision. Without it, [`ContextExt::log`](crate::protocol::ContextExt::log) sends nothing, and
-    /// `logging/setLevel` is an unknown method.
+    /// Declares the `logging` capability, in every revision. Otherwise,
+    /// [`ContextExt::log`](crate::protocol::ContextExt::log) sends nothing, and `logging/setLevel` is an unknown
+    /// method.
     ///
-    /// Revision 2026-07-28 deprecates the capability, and advises new servers to log to standard error or with
-    /// OpenTelemetry instead.
+    /// Revision 2026-07-28 deprecates the capability: new servers should log to standard error or use OpenTelemetry.
     pub fn logging(self) -> Self {
         self.setup(|setup| setup.declare_capability("logging", JsonObject::new()))
     }
 
-    /// Adds an extension of the protocol: declares it, and adds its handlers. See [`Extension`].
+    /// Adds a protocol extension: declares it, and adds its handlers. See [`Extension`].
     pub fn extension(mut self, extension: impl Extension) -> Self {
         self.setup.declare(&extension);
         self.setup.state.config.extensions.push(Box::new(move |router| router.extension(&extension)));
         self
     }
 
-    /// Sets the cache hint of the results of `R`: a list request, `resources/read`, `server/discover`, or a request of an
-    /// extension whose results can be cached.
+    /// Sets the cache hint for the results of `R`: a list request, `resources/read`, `server/discover`, or a request of
+    /// an extension whose results can be cached.
     pub fn cache_hint<R: Request>(mut self, hint: CacheHint) -> Self {
         let hints = &mut self.setup.state.config.cache_hints;
         *hints = std::mem::take(hints).of::<R>(hint);
         self
     }
 
-    /// Prepares the server for an extension.
+    /// Lets an extension prepare the server.
     pub fn setup(mut self, prepare: impl FnOnce(&mut ServerSetup)) -> Self {
         prepare(&mut self.setup);
         self
     }
 
-    /// Sets the number of entries on a page of a list. The default is 100, the minimum is 1.
+    /// Sets how many entries a list page has. Defaults to 100; at least 1.
     pub fn page_size(mut self, size: usize) -> Self {
         self.setup.state.config.page_size = size.max(1);
         self
     }
 
-    /// Sets whether the server responds with an empty list to a request for a list that it does not declare, because it
-    /// has no tools, resources or prompts. The default is `false`: the response is the error "method not found".
+    /// Sets whether lists that the server does not declare, because it has no tools, resources or prompts, are empty
+    /// rather than an error. Defaults to `false`: such a request fails with "method not found".
     ///
-    /// Set it for clients that request all lists, whatever the server declares, and fail if one of them is an error.
+    /// Set this for clients that request every list regardless of declared capabilities, and fail on an error.
     pub fn empty_lists(mut self, empty_lists: bool) -> Self {
         self.setup.state.config.empty_lists = empty_lists;
         self
     }
 
-    /// Sets the limits of a connection. HTTP endpoints have their own options.
+    /// Sets the limits of connections. HTTP endpoints have separate options.
     pub fn limits(mut self, limits: Limits) -> Self {
         self.setup.state.config.limits = limits;
         self
     }
 
-    /// Wraps the handlers of all requests in a middleware layer. Layers added later wrap those added earlier.
+    /// Wraps all request handlers in a middleware layer, for example for authorization (see
+    /// [`ContextExt::subject`](crate::protocol::ContextExt::subject)), timeouts or metrics. The last layer added is the
+    /// outermost.
     ///
-    /// Use a layer for authorization (see [`ContextExt::subject`](crate::protocol::ContextExt::subject)), timeouts or metrics. It is applied once to each
-    /// connection or HTTP endpoint.
+    /// A layer is applied once per connection or HTTP endpoint.
     pub fn layer<L>(mut self, layer: L) -> Self
     where
         L: Layer<Router, Service: RequestService + Sync> + Send + Sync + 'static,
@@ -449,8 +453,8 @@ impl<S> ServerBuilder<S> {
         self
     }
 
-    /// Adds handlers for other requests and notifications, such as those of a schema of your own. They take precedence over
-    /// the server's handlers of the same method and revision.
+    /// Adds handlers for other requests and notifications, such as those of your own schema. They take precedence over
+    /// the server's handlers for the same method and revision.
     ///
     /// ```
     /// use mcpgen_sdk::prelude::*;
@@ -478,27 +482,27 @@ impl<S> ServerBuilder<S> {
 
     /// Sets the codec for the request state of multi-round requests.
     ///
-    /// The default is [`RequestStateCodec::of_this_process`] with a lifetime of 15 minutes, which accepts each state
-    /// once. If several processes serve the same requests, they must share a key: [`RequestStateCodec::new`]. A codec
-    /// with a shared key accepts a state any number of times until it expires, unless it has a store that the processes
-    /// share: [`RequestStateCodec::with_replay_guard`].
+    /// Defaults to [`RequestStateCodec::of_this_process`] with a lifetime of 15 minutes, which accepts each state once.
+    /// Processes that serve the same requests must share a key, so use [`RequestStateCodec::new`]. Such a codec accepts
+    /// a state any number of times until it expires, unless the processes share a store:
+    /// [`RequestStateCodec::with_replay_guard`].
     pub fn request_state(mut self, codec: RequestStateCodec) -> Self {
         self.setup.state.config.request_state = Some(Ok(Arc::new(codec)));
         self
     }
 
-    /// Sets a function that returns the caller of a request, such as the name of a user that a middleware layer has
-    /// authenticated. Return only authenticated data: clients can forge everything else. The default is the name of the
-    /// [`Principal`](mcpgen_runtime::transport::Principal); requests without one all have the same caller.
+    /// Sets a function that identifies the caller of a request, for example by the user name that a middleware layer
+    /// has authenticated. Return only authenticated data: clients can forge everything else. Defaults to the name of
+    /// the [`Principal`](mcpgen_runtime::transport::Principal); requests without one all count as the same caller.
     ///
-    /// A multi-round request can only be continued by the caller that started it, and
-    /// [`change_filter`](Self::change_filter) decides which changes a caller is notified of.
+    /// Only the caller that started a multi-round request can continue it, and [`change_filter`](Self::change_filter)
+    /// decides which changes a caller is notified of.
     pub fn identity(mut self, identity: impl Fn(&Context) -> String + Send + Sync + 'static) -> Self {
         self.setup.state.config.identity = Some(Box::new(identity));
         self
     }
 
-    /// Checks the arguments and structured results of all tools against their schemas. The crate `mcpgen-validate` has a
+    /// Checks arguments and structured results of all tools against their schemas. `mcpgen-validate` provides a
     /// validator. Invalid arguments are reported to the model, and the tool is not called; an invalid result becomes an
     /// error response. A schema that the validator rejects is an invalid definition.
     pub fn validate(mut self, validator: impl Validator) -> Self {
@@ -506,48 +510,48 @@ impl<S> ServerBuilder<S> {
         self
     }
 
-    /// Limits how often each caller may call tools. The crate `mcpgen-cluster` has a limiter for one process, and
+    /// Limits how many tool calls each caller may make in a period. `mcpgen-cluster` has a limiter for one process, and
     /// `mcpgen-redis` one that several processes share.
     ///
-    /// A call beyond the limit does not run the tool. Its result is an error that contains the number of seconds to
-    /// wait. Every round of a multi-round call is charged, even if its request state is rejected.
-    /// [`identity`](Self::identity) or the principal distinguishes callers; without both, all calls count as one caller's.
+    /// A call beyond the limit does not run the tool; its result is an error with the number of seconds to wait. Every
+    /// round of a multi-round call counts, even if its request state is rejected. Callers are told apart by
+    /// [`identity`](Self::identity) or principal; without either, all calls count as one caller's.
     ///
-    /// If the limiter's store is unavailable, calls are refused with an error that tells the client to try again.
+    /// If the limiter's store is unavailable, calls are refused with an error that asks the client to retry.
     pub fn rate_limiter(mut self, limiter: impl RateLimiter) -> Self {
         self.setup.state.config.rate_limiter = Some(Arc::new(Measured::new(Arc::new(limiter))));
         self
     }
 
-    /// Passes changes to the other replicas of the server, and notifies subscribers of theirs. Each subscriber is
-    /// connected to only one replica. See [`replicas`](crate::replicas).
+    /// Shares changes with the server's other replicas. Each subscriber is connected to only one replica, which has to
+    /// notify it of all changes. See [`replicas`](crate::replicas).
     pub fn change_bus(mut self, bus: impl ChangeBus) -> Self {
         self.setup.state.config.change_bus = Some(BusConnection::new(bus));
         self
     }
 
-    /// Sets which callers may be notified of which changes. The function takes the caller, as
-    /// [`identity`](Self::identity) or the principal determines it, and a change. The default is that every subscriber is
-    /// notified.
+    /// Sets which callers may be notified of which changes. The function takes the caller, as determined by
+    /// [`identity`](Self::identity) or the principal, and a change. By default, every subscriber is notified.
     ///
-    /// It applies in every revision, to the changes of this process and to those that arrive through a
-    /// [`change_bus`](Self::change_bus). It is one function, instead of users at each call of [`Server::changed`],
-    /// because it then also decides who may subscribe, and no call can forget it.
+    /// The filter applies in every revision, to changes in this process and to those that arrive through a
+    /// [`change_bus`](Self::change_bus). A single function, rather than a list of users at each [`Server::changed`],
+    /// also decides who may subscribe, and no call can forget it.
     ///
-    /// * When a change occurs, it is called for each matching subscription.
-    /// * When a caller subscribes to a resource, it is called with the resource's URI. If it returns `false`, the error is
-    ///   that of a resource that does not exist. A subscription to `note:///` covers its parts, such as
+    /// * When something changes, the function is called for each matching subscription.
+    /// * When a caller subscribes to a resource, the function is called with the resource's URI. `false` makes the
+    ///   subscription fail as if the resource did not exist. A subscription to `note:///` covers its parts, such as
     ///   `note:///ann/today`, so it is checked when the caller subscribes and again for each changed part.
-    /// * Changes of lists that a modern client may not be notified of are not part of the subscription that the server
-    ///   acknowledges.
+    /// * If a modern client may not be notified of a list's changes, the list is missing from the subscription that the
+    ///   server acknowledges.
     ///
-    /// It only filters notifications: the functions of resources check themselves who may read them. It must be fast, and
-    /// must not use the server, because subscriptions are locked meanwhile. If it panics, the caller is not notified.
+    /// Only notifications are filtered; the functions of resources must check who may read them. The filter must be
+    /// fast, and must not use the server, because subscriptions are locked while it runs. If it panics, the caller is
+    /// not notified.
     ///
-    /// If a session of a legacy revision moves to another replica, only the name of its
-    /// [`Principal`](mcpgen_runtime::transport::Principal) moves with it. An `identity` that reads other data finds none until the
-    /// client subscribes again. The client is also notified of all lists once, without the filter, because it may have
-    /// missed their changes.
+    /// When a session of a legacy revision moves to another replica, only the name of its
+    /// [`Principal`](mcpgen_runtime::transport::Principal) moves along. An `identity` that reads anything else finds
+    /// nothing until the client subscribes again. The client is also notified of all lists once, without the filter,
+    /// because it may have missed changes.
     ///
     /// ```
     /// use mcpgen_sdk::Server;
@@ -566,16 +570,16 @@ impl<S> ServerBuilder<S> {
         self
     }
 
-    /// Sets the stores that the HTTP endpoints of all replicas share, unless
-    /// `EndpointOptions::replicas` sets them. They have no effect on other transports.
+    /// Sets the stores that the HTTP endpoints of all replicas share, unless `EndpointOptions::replicas` sets them.
+    /// Other transports ignore them.
     pub fn replicas(mut self, replicas: Replicas) -> Self {
         self.setup.state.config.replicas = Some(replicas);
         self
     }
 
-    /// Sets a function that is called with each change in this process.
+    /// Sets a function that is called for each change in this process.
     ///
-    /// To pass changes to other processes, use [`change_bus`](Self::change_bus) instead.
+    /// To share changes with other processes, use [`change_bus`](Self::change_bus).
     pub fn on_change(mut self, on_change: impl Fn(&Change) + Send + Sync + 'static) -> Self {
         self.setup.state.config.on_change = Some(Box::new(on_change));
         self
@@ -607,7 +611,7 @@ impl<S> ServerBuilder<S> {
         builder
     }
 
-    /// Adds an entry. An error is reported when the server starts.
+    /// An error is reported when the server starts.
     pub(super) fn insert<T: Entry>(
         mut self,
         entry: Result<T, DefinitionError>,

@@ -21,7 +21,7 @@ use crate::protocol::methods::may_run_as_task;
 use crate::protocol::{ContextExt, PeerExt};
 use crate::replicas::{Decision, RateLimiter};
 
-/// Calls a tool. Returns an error if the tool cannot be called.
+/// Fails if the tool cannot be called.
 pub(super) fn call_tool(server: &Server, mut request: AnyRequest) -> Result<ResponseFuture, ErrorObject> {
     if !server.0.tools.is_declared() {
         return Err(errors::method_not_found(&request.method));
@@ -33,7 +33,7 @@ pub(super) fn call_tool(server: &Server, mut request: AnyRequest) -> Result<Resp
     }
 }
 
-/// Decodes a call. Takes the params from the request.
+/// Takes the params out of the request.
 fn decode_call(server: &Server, request: &mut AnyRequest) -> Result<ToolInvocation, ErrorObject> {
     let call = |entry, arguments: Arguments, params| ToolInvocation {
         server: server.clone(),
@@ -64,7 +64,7 @@ fn decode_call(server: &Server, request: &mut AnyRequest) -> Result<ToolInvocati
     Ok(call(entry, arguments.map_or_else(Arguments::default, Arguments::from), params))
 }
 
-/// Finds a tool, or the one that the fallback handles. A tool that the caller cannot see is like one that does not exist.
+/// Finds a tool, or asks the fallback. Tools that the caller cannot see do not exist for it.
 fn find_tool(server: &Server, context: &Context, name: &str) -> Result<Arc<ToolEntry>, ErrorObject> {
     let Some(entry) = server.0.tools.find(name, server.viewer(context)) else {
         let fallback = server.0.config.computed.tool_fallback.as_ref();
@@ -78,7 +78,6 @@ fn find_tool(server: &Server, context: &Context, name: &str) -> Result<Arc<ToolE
 }
 
 impl Server {
-    /// Returns the error for a call of a tool that does not exist.
     pub(super) fn unknown_tool(&self, context: &Context, name: &str) -> ErrorObject {
         let shown: String = name.chars().take(128).collect();
         let hint = self.0.tools.did_you_mean(name, self.viewer(context));
@@ -87,7 +86,6 @@ impl Server {
 }
 
 impl ToolInvocation {
-    /// Starts the call if the rate limit allows it.
     async fn start_limited(self, limiter: Arc<dyn RateLimiter>) -> Result<Json, ErrorObject> {
         match limiter.check(&self.server.caller(&self.context)).await? {
             Decision::Allowed => self.start()?.await,
@@ -124,7 +122,7 @@ impl ToolInvocation {
         &self.context
     }
 
-    /// Returns the params of the request, if they have other members than the name, the arguments and `_meta`.
+    /// Returns the request's params if they have members besides the name, the arguments and `_meta`.
     #[must_use]
     pub fn params(&self) -> Option<&Json> {
         self.params.as_ref()
@@ -136,7 +134,7 @@ impl ToolInvocation {
         Self { context, ..self }
     }
 
-    /// Creates a context for the function, as in an ordinary call.
+    /// Creates the function's context, as for an ordinary call.
     #[must_use]
     pub fn request_context(&self) -> RequestContext {
         RequestContext::new(self.server.clone(), self.context.clone()).with_arguments(self.arguments.clone())
@@ -154,8 +152,8 @@ impl ToolInvocation {
     }
 }
 
-/// Removes `task` from the params, and returns whether they had it. Newer revisions do not have it, and a server without
-/// tasks ignores it.
+/// Removes `task` from the params and returns whether it was there. Newer revisions lack it, and a server without tasks
+/// ignores it.
 fn without_task(mut request: AnyRequest) -> (AnyRequest, bool) {
     let may_have_task = may_run_as_task(request.context.revision(), CallToolRequest::METHOD);
     if let Some(params) = request.params.as_ref().filter(|_| may_have_task)
@@ -168,17 +166,17 @@ fn without_task(mut request: AnyRequest) -> (AnyRequest, bool) {
     (request, false)
 }
 
-/// Returns whether the server has declared that its tools can run as tasks, for clients that request it.
+/// Whether the server declares that clients can request tool calls as tasks.
 fn declares_tasks(context: &Context) -> bool {
     context.peer().revision_rules().has_declared(&["tasks", "requests", "tools", "call"])
 }
 
-/// Returns the name and the arguments of a call whose params have no other members except `_meta`, as most do. Returns
-/// `None` for all other params, valid or not. They have to be decoded completely.
+/// Returns name and arguments from params that have nothing else except `_meta`, as most do. `None` for all other
+/// params, which have to be decoded completely, valid or not.
 fn name_and_arguments<'p>(params: Cursor<'p>, context: &Context) -> Option<(Cow<'p, str>, Option<Cursor<'p>>)> {
     let picked = Picked::from(params, &["name", "arguments", "_meta"]).ok()?;
     let [name, arguments, meta] = picked.values;
-    // In modern revisions, `_meta` is required. If peer info is available, `_meta` was already checked.
+    // Modern revisions require `_meta`. If there is peer info, `_meta` was already checked.
     let is_complete = match context.revision().is_legacy() {
         true => meta.is_none(),
         false => meta.is_some() && context.peer_info().is_some(),

@@ -1,4 +1,4 @@
-//! Passes the changes of a server to the other replicas, and theirs to its subscribers.
+//! Shares a server's changes with the other replicas, and passes theirs to its subscribers.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Weak};
@@ -9,15 +9,15 @@ use futures_util::StreamExt;
 use crate::protocol::change::{Change, Filter, Pending};
 use crate::replicas::{BusEvent, ChangeBus};
 
-/// The connection of a server to a [`ChangeBus`].
+/// Connects a server to a [`ChangeBus`].
 pub(super) struct BusConnection {
     bus: Arc<dyn ChangeBus>,
-    /// The changes that are not published yet. Repeated changes are merged.
+    /// Changes that are not published yet, without duplicates.
     unpublished: Arc<Pending>,
     has_started: AtomicBool,
 }
 
-/// The delay after a failed publication. It doubles with each failure, up to [`MAX_DELAY`].
+/// The pause after a failed publication. Doubles with each failure, up to [`MAX_DELAY`].
 const DELAY: Duration = Duration::from_millis(50);
 const MAX_DELAY: Duration = Duration::from_secs(2);
 
@@ -27,8 +27,8 @@ impl BusConnection {
         Self { bus: Arc::new(bus), unpublished: Arc::default(), has_started: AtomicBool::new(false) }
     }
 
-    /// Starts to pass on changes, if this is a tokio runtime. `relay` handles the changes of other replicas. Repeated
-    /// calls do nothing. The tasks end when the server is dropped.
+    /// Starts the tasks that share changes, if there is a tokio runtime and they are not running yet. `relay` handles
+    /// changes of other replicas. The tasks end when the server is dropped.
     pub(super) fn start<T: Send + Sync + 'static>(
         &self,
         server: Weak<T>,
@@ -41,16 +41,15 @@ impl BusConnection {
         }
     }
 
-    /// Publishes a change soon.
+    /// Returns at once; the change is published soon after.
     pub(super) fn publish(&self, change: &Change) {
         self.unpublished.add(change.clone(), &Filter::default());
     }
 }
 
-/// How often the tasks check whether the server was dropped.
+/// How much time passes between checks whether the server was dropped.
 const CHECK: Duration = Duration::from_secs(1);
 
-/// Publishes the server's changes in order.
 async fn publish_changes<T>(server: Weak<T>, bus: Arc<dyn ChangeBus>, unpublished: Arc<Pending>) {
     while server.strong_count() > 0 {
         let Ok(change) = tokio::time::timeout(CHECK, unpublished.next()).await else { continue };
@@ -66,7 +65,6 @@ async fn publish_changes<T>(server: Weak<T>, bus: Arc<dyn ChangeBus>, unpublishe
     }
 }
 
-/// Passes the changes of other replicas to `relay`.
 async fn relay_changes<T>(server: Weak<T>, bus: Arc<dyn ChangeBus>, relay: impl Fn(Arc<T>, BusEvent)) {
     let mut events = bus.subscribe();
     while server.strong_count() > 0 {

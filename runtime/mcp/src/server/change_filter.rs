@@ -9,14 +9,14 @@ use mcpgen_runtime::context::Context;
 use super::visibility::{Affected, Viewer, Visibility};
 use crate::protocol::change::Change;
 
-/// Returns whether a caller may be notified of a change.
+/// Whether a caller may be notified of a change.
 pub(super) type ChangeFilter = Arc<dyn Fn(&str, &Change) -> bool + Send + Sync>;
 
-/// The server's filter for one caller. The default allows all changes.
+/// The server's filters for one caller. The default allows all changes.
 #[derive(Clone, Default)]
 pub(super) struct CallerFilter {
     changes: Option<(ChangeFilter, String)>,
-    /// The context outlives the request of the caller.
+    /// The context outlives the caller's request.
     visibility: Option<(Visibility, Context)>,
 }
 
@@ -25,16 +25,14 @@ impl CallerFilter {
         Self { changes, visibility }
     }
 
-    /// Returns whether the caller is notified of a change.
     pub(super) fn notifies(&self, change: &Change, affected: &Affected) -> bool {
         let sees = |(visibility, context): &(_, _)| affected.concerns(Viewer::new(Some(visibility), context));
         self.visibility.as_ref().is_none_or(sees) && self.allows(change)
     }
 
-    /// Returns whether the caller may subscribe to a change.
     pub(super) fn allows(&self, change: &Change) -> bool {
         let Some((filter, caller)) = &self.changes else { return true };
-        // A panic must not end the task that passes on changes, nor keep others from being notified.
+        // A panic must neither end the task that passes on changes nor keep others from being notified.
         catch_unwind(AssertUnwindSafe(|| filter(caller, change))).unwrap_or_else(|_| {
             tracing::error!(?change, "the change filter panicked; the change is not sent to the caller");
             false

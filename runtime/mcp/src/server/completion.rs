@@ -9,7 +9,6 @@ use super::extract::{ARGUMENTS, Call, FromCall, Sealed, taken};
 use super::function::Handler;
 use super::state::Completion;
 
-/// Wraps the function of a completion.
 pub(super) fn completion<M, S, H>(handler: H, state: S) -> Completion
 where
     H: Handler<Complete, M, S, Output: IntoCompletion>,
@@ -21,7 +20,7 @@ where
     })
 }
 
-/// A request for values of an argument of a prompt, or of a variable of a resource template.
+/// A request to complete an argument of a prompt or a variable of a resource template.
 #[derive(Debug)]
 pub struct Complete {
     context: Context,
@@ -46,7 +45,7 @@ impl<S> FromCall<Complete, S> for CompleteRequestParams {
     }
 }
 
-/// A type that a completion can return: all matching values, best first.
+/// What a completion can return: all matching values, best first.
 #[diagnostic::on_unimplemented(
     message = "a completion cannot return `{Self}`",
     label = "the function of this completion returns `{Self}`",
@@ -55,7 +54,7 @@ impl<S> FromCall<Complete, S> for CompleteRequestParams {
             `ToolError` is for tools"
 )]
 pub trait IntoCompletion {
-    /// Converts into the matching values.
+    /// Converts to the matching values.
     ///
     /// # Errors
     ///

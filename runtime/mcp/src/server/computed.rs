@@ -1,4 +1,4 @@
-//! Lists that are computed for each request, and the functions that handle calls of their items.
+//! Lists that are computed for each request, and the functions that handle calls to their items.
 
 use std::future::{Future, ready};
 use std::sync::{Arc, OnceLock};
@@ -18,16 +18,16 @@ use super::state::{ComputedList, PromptArguments, RequestContext, Server, ToolEn
 use super::tool_error::error_response;
 
 impl ServerBuilder {
-    /// Adds tools that are computed for each request, such as those of a user. The function takes the context of the
-    /// request and the cursor of the page: `None`, or a [`Page::next_cursor`] that it has returned. Clients can send any
-    /// cursor, so return an error with [`INVALID_PARAMS`](mcpgen_types::ErrorCode::INVALID_PARAMS) for an unknown one.
+    /// Adds tools that are computed for each request, such as a user's own. The function takes the request's context
+    /// and the cursor of the page: `None`, or a [`Page::next_cursor`] that it returned earlier. Clients can send any
+    /// cursor; fail with [`INVALID_PARAMS`](mcpgen_types::ErrorCode::INVALID_PARAMS) for an unknown one.
     ///
-    /// The registered tools come first. The first computed page is sent with the last of them; [`page_size`] limits only
-    /// the registered ones. A computed tool with the name of a registered one that the caller sees is left out, and so is
-    /// one that [`visible_to`](Self::visible_to) hides. The list is sent with a private
-    /// [`cache_hint`](Self::cache_hint). When it changes, call [`Server::changed`].
+    /// Registered tools come first. The first computed page is sent together with the last registered tools, and
+    /// [`page_size`] limits only the latter. A computed tool is left out if [`visible_to`](Self::visible_to) hides it,
+    /// or if the caller sees a registered tool of the same name. The list's [`cache_hint`](Self::cache_hint) is
+    /// private. When the list changes, call [`Server::changed`].
     ///
-    /// Set [`tool_fallback`](Self::tool_fallback) to handle the calls.
+    /// To handle the calls, set [`tool_fallback`](Self::tool_fallback).
     ///
     /// [`page_size`]: Self::page_size
     ///
@@ -60,13 +60,12 @@ impl ServerBuilder {
         })
     }
 
-    /// Sets the function that handles calls of tools which are not registered, such as those of a
-    /// [`tool_list`](Self::tool_list). It takes the name and the arguments. `None` means that there is no such tool for
-    /// the caller.
+    /// Sets the function that handles calls to unregistered tools, such as those of a [`tool_list`](Self::tool_list).
+    /// It takes the name and the arguments, and returns `None` if the caller has no such tool.
     ///
-    /// The function checks itself whether the caller may call the tool: [`visible_to`](Self::visible_to) is not asked,
-    /// because the tool is known only by its name. For the same reason, arguments and results are not
-    /// [validated](Self::validate), and arguments are not compared with headers.
+    /// The function must check that the caller may call the tool: only the name is known at this point, so
+    /// [`visible_to`](Self::visible_to) is not consulted, arguments and results are not [validated](Self::validate),
+    /// and arguments are not compared with headers.
     pub fn tool_fallback<F, Fut, T>(self, function: F) -> Self
     where
         F: Fn(RequestContext, String, JsonObject) -> Fut + Send + Sync + 'static,
@@ -83,8 +82,8 @@ impl ServerBuilder {
         })
     }
 
-    /// Adds resources that are computed for each request, like [`tool_list`](Self::tool_list). To read them, add a
-    /// [`resource_template`](Self::resource_template) that matches their URIs.
+    /// Adds resources that are computed for each request, like [`tool_list`](Self::tool_list). To make them readable,
+    /// add a [`resource_template`](Self::resource_template) that matches their URIs.
     ///
     /// ```
     /// use std::collections::BTreeMap;
@@ -121,8 +120,8 @@ impl ServerBuilder {
         })
     }
 
-    /// Adds resource templates that are computed for each request, like [`tool_list`](Self::tool_list). Resources are read
-    /// from registered templates only; add one that matches all URIs of the computed templates.
+    /// Adds resource templates that are computed for each request, like [`tool_list`](Self::tool_list). Resources are
+    /// only read from registered templates, so add one that matches all URIs of the computed templates.
     pub fn resource_template_list<F, Fut>(self, list: F) -> Self
     where
         F: Fn(Context, Option<String>) -> Fut + Send + Sync + 'static,
@@ -134,8 +133,8 @@ impl ServerBuilder {
         })
     }
 
-    /// Adds prompts that are computed for each request, like [`tool_list`](Self::tool_list). Set
-    /// [`prompt_fallback`](Self::prompt_fallback) to return their messages.
+    /// Adds prompts that are computed for each request, like [`tool_list`](Self::tool_list).
+    /// [`prompt_fallback`](Self::prompt_fallback) returns their messages.
     pub fn prompt_list<F, Fut>(self, list: F) -> Self
     where
         F: Fn(Context, Option<String>) -> Fut + Send + Sync + 'static,
@@ -147,10 +146,10 @@ impl ServerBuilder {
         })
     }
 
-    /// Sets the function that returns the messages of prompts which are not registered, such as those of a
-    /// [`prompt_list`](Self::prompt_list). It takes the name and the arguments, and checks itself whether required
-    /// arguments are present and whether the caller may see the prompt. `None` means that there is no such prompt.
-    /// [`completion`](Self::completion) completes its arguments.
+    /// Sets the function that returns the messages of unregistered prompts, such as those of a
+    /// [`prompt_list`](Self::prompt_list). It takes the name and the arguments, and returns `None` if there is no such
+    /// prompt. It must check that required arguments are present and that the caller may see the prompt. Their
+    /// arguments are completed by [`completion`](Self::completion).
     pub fn prompt_fallback<F, Fut, T>(self, function: F) -> Self
     where
         F: Fn(RequestContext, String, PromptArguments) -> Fut + Send + Sync + 'static,
@@ -176,15 +175,14 @@ where
     Box::new(move |context, cursor| list(context, cursor).boxed())
 }
 
-/// Returns a page of a list as the sender of the request sees it. The registered entries come first, and then the computed
-/// items.
+/// Returns a page of a list as the caller sees it: registered entries first, then computed ones.
 pub(super) async fn page<T: Entry>(
     server: &Server,
     context: &Context,
     (registry, computed): (&Registry<T>, Option<&ComputedList<T::Listed>>),
     cursor: Option<String>,
 ) -> Result<Page<T::Listed>, ErrorObject> {
-    // No kind of entry begins with "computed", so a cursor is of one of both kinds.
+    // No kind begins with "computed", so a cursor cannot belong to both.
     let kind = format!("computed {}", T::KIND);
     let of_computed = cursor.as_deref().and_then(|cursor| decode_cursor(&kind, cursor).ok());
     let mut items = Vec::new();
@@ -207,7 +205,6 @@ pub(super) async fn page<T: Entry>(
 }
 
 impl ToolEntry {
-    /// Creates a tool whose calls the fallback handles.
     pub(super) fn computed(name: &str, fallback: &ToolFallback) -> Self {
         let fallback = Arc::clone(fallback);
         Self {

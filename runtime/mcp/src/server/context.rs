@@ -1,4 +1,4 @@
-//! The context of tools, prompts and resources, with requests for input from the client.
+//! The context of tools, prompts and resources, with which they can ask the client for input.
 
 use std::sync::{Arc, OnceLock};
 
@@ -25,7 +25,6 @@ impl RequestContext {
         Self { context, server, arguments: Arguments::default(), questions: OnceLock::new(), extended: None }
     }
 
-    /// Sets the arguments of the call.
     pub(super) fn with_arguments(self, arguments: Arguments) -> Self {
         Self { arguments, ..self }
     }
@@ -34,33 +33,33 @@ impl RequestContext {
         self.questions.get_or_init(|| Arc::new(Questions::new(self.arguments.text())))
     }
 
-    /// Requests input from the client with `source`, for extensions.
+    /// Makes requests for input go through `source`. For extensions.
     #[must_use]
     pub fn with_input_source(mut self, source: impl InputSource) -> Self {
         self.extended.get_or_insert_default().input_source = Some(Arc::new(source));
         self
     }
 
-    /// Attaches a value of an extension. Replaces an attached value of the same type.
+    /// Attaches an extension's value, in place of one of the same type.
     #[must_use]
     pub fn attach<T: Clone + Send + Sync + 'static>(mut self, value: T) -> Self {
         self.extended.get_or_insert_default().attached.insert(value);
         self
     }
 
-    /// Returns the value of this type that an extension has [attached](Self::attach).
+    /// Returns the value of this type that an extension [attached](Self::attach).
     #[must_use]
     pub fn attached<T: Send + Sync + 'static>(&self) -> Option<&T> {
         self.extended.as_ref()?.attached.get()
     }
 
-    /// Returns the input that the function has received so far, by key (2026-07-28).
+    /// Returns the input received so far, by key (2026-07-28).
     #[must_use]
     pub fn received_input(&self) -> Map<String, Json> {
         self.questions.get().map(|questions| questions.responses()).unwrap_or_default()
     }
 
-    /// Returns the context of the request: its ID, peer and principal, and whether it is cancelled.
+    /// Returns the request's context: its ID, peer and principal, and whether it is cancelled.
     #[must_use]
     pub fn context(&self) -> &Context {
         &self.context
@@ -68,8 +67,8 @@ impl RequestContext {
 
     /// Returns the server that handles the request, for example to add tools or to notify clients of a change.
     ///
-    /// Use it in the functions of tools, prompts and resources. A function that owns a clone of its server keeps the server
-    /// alive for ever.
+    /// Call this in the functions of tools, prompts and resources. A function that owned a clone of its server would
+    /// keep the server alive forever.
     ///
     /// ```
     /// use mcpgen_sdk::Server;
@@ -87,22 +86,22 @@ impl RequestContext {
         &self.server
     }
 
-    /// Asks the user for input. `key` identifies the question; each question of a function needs its own key.
+    /// Asks the user for input. `key` identifies the question and must be unique within the function.
     ///
-    /// An accepted form has all required fields, and each field has the requested type, bounds and options.
+    /// The fields of an accepted form are checked: required ones are present, and types, bounds and options hold.
     ///
     /// # Errors
     ///
-    /// Fails if the client has not responded yet (2026-07-28), if it does not respond with a valid result, if the
-    /// revision or the client does not support the request, if the request state is invalid, or if the function has asked
-    /// another question with this key. Return the error with `?`.
+    /// Fails if the client has not responded yet (2026-07-28), if its response is invalid, if the revision or the
+    /// client does not support the request, if the request state is invalid, or if the function already used the key.
+    /// Return the error with `?`.
     pub async fn elicit(&self, key: &str, params: impl Into<ElicitRequestParams>) -> Result<ElicitResult, InputError> {
         let mut answers = self.elicit_all([(key.to_owned(), params.into())]).await?;
         answers.pop().ok_or_else(|| no_answer(key))
     }
 
-    /// Asks the user several questions, each with its key; see [`elicit`](Self::elicit). In 2026-07-28 and in tasks, the
-    /// client receives all of them at once. Returns the answers in the order of the questions.
+    /// Asks the user several questions, each with a key as in [`elicit`](Self::elicit). In 2026-07-28 and in tasks, the
+    /// client receives them all at once. Returns the answers in the order of the questions.
     ///
     /// # Errors
     ///
@@ -120,9 +119,9 @@ impl RequestContext {
         Ok(answers)
     }
 
-    /// Asks the user for a value of type `T`. The form has a field for each field of `T`, which must be text, numbers,
-    /// booleans, enums without data, or lists of such enums; optional fields are [`Option`]. Doc comments become the
-    /// help texts of the fields. See [`elicit`](Self::elicit) for `key`.
+    /// Asks the user for a value of type `T`. The form has a field for each field of `T`: text, numbers, booleans,
+    /// enums without data, or lists of such enums, optional if it is an [`Option`]. Doc comments become help texts. For
+    /// `key`, see [`elicit`](Self::elicit).
     ///
     /// Returns `None` if the user declines or cancels.
     ///
@@ -151,7 +150,7 @@ impl RequestContext {
     ///
     /// # Errors
     ///
-    /// Fails like [`elicit`](Self::elicit), and if `T` cannot be a form.
+    /// Fails like [`elicit`](Self::elicit), and if `T` cannot be turned into a form.
     pub async fn elicit_as<T>(&self, key: &str, message: impl Into<String> + Send) -> Result<Option<T>, InputError>
     where
         T: serde::de::DeserializeOwned + schemars::JsonSchema,
@@ -168,7 +167,7 @@ impl RequestContext {
         }
     }
 
-    /// Asks the client to sample its model. See [`elicit`](Self::elicit) for `key`.
+    /// Asks the client to sample its model. For `key`, see [`elicit`](Self::elicit).
     ///
     /// # Errors
     ///
@@ -181,8 +180,8 @@ impl RequestContext {
         self.ask::<CreateMessageRequest>(key, CreateMessageRequest::new(params)).await
     }
 
-    /// Asks for the client's roots: the directories and files that it exposes to the server. See
-    /// [`elicit`](Self::elicit) for `key`.
+    /// Asks for the client's roots: the directories and files that it exposes to the server. For `key`, see
+    /// [`elicit`](Self::elicit).
     ///
     /// # Errors
     ///
@@ -196,10 +195,10 @@ impl RequestContext {
         results.pop().ok_or_else(|| no_answer(key))
     }
 
-    /// Requests inputs, and returns them in the order of the requests.
+    /// Returns the inputs in the order of the requests.
     async fn ask_all<R: Request>(&self, requests: Vec<(String, InputRequest)>) -> Result<Vec<R::Result>, InputError> {
         for (key, _) in &requests {
-            // In 2026-07-28, the answer to the first question would be that to the second, too.
+            // In 2026-07-28, the answer to the first question would also answer the second.
             if !self.questions().add(key) {
                 return Err(InputError::DuplicateKey(key.clone()));
             }
@@ -217,7 +216,7 @@ impl RequestContext {
         Ok(results)
     }
 
-    /// Requests inputs from a source, and waits for the responses (2026-07-28).
+    /// Asks an extension's source, and waits for the responses (2026-07-28).
     async fn ask_source<R: Request>(
         &self,
         source: &dyn InputSource,
@@ -232,7 +231,7 @@ impl RequestContext {
         keys.iter().map(decode).collect()
     }
 
-    /// Sends a request to the client and waits for the response (legacy revisions).
+    /// Asks the client, and waits for the response (legacy revisions).
     async fn ask_now<R: Request>(&self, key: &str, request: &InputRequest) -> Result<R::Result, InputError> {
         let (method, params) = method_and_params(request);
         let revisions = Revisions { from: TYPES, to: self.context.revision() };
@@ -244,7 +243,7 @@ impl RequestContext {
         response.decode().map_err(|error| invalid_answer(key, error.with_type_name(format!("{method} result"))))
     }
 
-    /// Returns the inputs if the client has sent them, and otherwise requests them with an error (2026-07-28).
+    /// Returns the inputs if the client has sent them. Otherwise fails with an error that requests them (2026-07-28).
     async fn ask_next<R: Request>(&self, requests: Vec<(String, InputRequest)>) -> Result<Vec<R::Result>, InputError> {
         let Some(Ok(codec)) = &self.server.0.config.request_state else {
             let why = "the server cannot keep request state";
@@ -259,12 +258,12 @@ fn invalid_answer(key: &str, source: impl Into<BoxError>) -> InputError {
     InputError::Answer { key: key.to_owned(), source: source.into() }
 }
 
-/// A client that responds without the requested input is rejected earlier, when its response is decoded.
+/// Normally, a response without the requested input fails earlier, when it is decoded.
 fn no_answer(key: &str) -> InputError {
     invalid_answer(key, "the client sent no input")
 }
 
-/// Clones share the questions of the function.
+/// Clones share the function's questions.
 impl Clone for RequestContext {
     fn clone(&self) -> Self {
         Self {
@@ -285,8 +284,8 @@ impl AsRef<Context> for RequestContext {
 
 impl ContextExt for RequestContext {}
 
-/// Checks the answer to an elicitation, so that a tool can rely on the fields that it has requested. Answers without
-/// values, such as those of a user who declines, are valid.
+/// Checks the answer to an elicitation, so that a tool can rely on the fields that it asked for. An answer without
+/// values, such as "decline", is valid.
 fn check_answer(key: &str, params: &ElicitRequestParams, answer: &ElicitResult) -> Result<(), InputError> {
     match params {
         ElicitRequestParams::ElicitRequestFormParams(form) if answer.action == ElicitResultAction::Accept => {

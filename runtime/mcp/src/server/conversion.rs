@@ -1,4 +1,4 @@
-//! Converts params and results from and to the revision of a request.
+//! Converts params from the request's revision, and results to it.
 
 use mcpgen_runtime::context::Context;
 use mcpgen_runtime::jsonrpc::errors;
@@ -10,7 +10,7 @@ use mcpgen_types::{ErrorObject, Json, JsonObject, Request, Revision};
 use crate::protocol::conversion::{ConversionError, Revisions};
 use crate::protocol::{ContextExt, TYPES};
 
-/// Decodes the params of a request of any revision as params of the newest types.
+/// Decodes the params of a request in any revision as the newest types.
 pub(super) fn params<R: Request>(mut request: AnyRequest) -> Result<R::Params, ErrorObject> {
     let revisions = Revisions { from: request.context.revision(), to: Revision::of(R::VERSION) };
     if revisions.from != revisions.to {
@@ -21,17 +21,17 @@ pub(super) fn params<R: Request>(mut request: AnyRequest) -> Result<R::Params, E
     router::params::<R>(&request).map_err(|error| errors::invalid_params(&error))
 }
 
-/// Encodes a result of the newest types for the revision of the request.
+/// Encodes a result of the newest types in the request's revision.
 ///
 /// # Errors
 ///
-/// The revision does not support the result.
+/// Fails if the revision cannot express the result.
 pub(super) fn encode<T: Encode>(context: &Context, result: &T) -> Result<Json, ErrorObject> {
     let revisions = Revisions { from: TYPES, to: context.revision() };
     revisions.result(context.method(), result).map_err(ConversionError::into_response)
 }
 
-/// Like [`encode`], for a result that is not a variant of another type.
+/// Like [`encode`], for a result type that is not a variant of another type.
 pub(super) fn encode_typed<T: Convertible>(context: &Context, result: &T) -> Result<Json, ErrorObject> {
     let revisions = Revisions { from: TYPES, to: context.revision() };
     revisions.typed_result(context.method(), result).map_err(ConversionError::into_response)

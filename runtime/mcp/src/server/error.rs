@@ -1,4 +1,4 @@
-//! Errors in a server's definitions, and errors of serving.
+//! Errors in a server's definitions, and errors while serving.
 
 use std::error::Error;
 use std::io;
@@ -50,7 +50,7 @@ pub enum DefinitionError {
         /// The reason.
         source: HeaderError,
     },
-    /// What an extension adds to the server is invalid.
+    /// An extension added something invalid to the server.
     #[error(transparent)]
     Extension(Arc<dyn Error + Send + Sync>),
     /// The URI of a resource is not valid.
@@ -61,10 +61,10 @@ pub enum DefinitionError {
     Uri {
         /// The name of the resource.
         name: String,
-        /// The text instead of a URI.
+        /// The text given as the URI.
         uri: String,
     },
-    /// A completion belongs to a prompt or a resource template that does not exist.
+    /// A completion is for a prompt or resource template that does not exist.
     #[error("the completion of {kind} {key:?}: there is no such {kind}{did_you_mean}; add it to the `ServerBuilder`")]
     UnknownCompletionTarget {
         /// `prompt` or `resource template`.
@@ -74,7 +74,7 @@ pub enum DefinitionError {
         /// A suggestion, or empty.
         did_you_mean: String,
     },
-    /// A completion belongs to an argument or a variable that does not exist.
+    /// A completion is for an argument or variable that does not exist.
     #[error("the completion of {kind} {key:?}: it has no {argument:?}{did_you_mean}")]
     Completion {
         /// `prompt` or `resource template`.
@@ -96,7 +96,7 @@ pub enum DefinitionError {
     },
 }
 
-/// The reason why a server cannot start, or has stopped.
+/// Why a server cannot start, or has stopped.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum ServeError {
@@ -106,7 +106,7 @@ pub enum ServeError {
     /// No client could reach the router: it has handlers only for revisions that the local info does not list.
     #[error("the router has handlers only for revision {0}, which `LocalInfo::revisions` does not list; add it")]
     NoRevision(String),
-    /// No key for the request state could be created.
+    /// No key for the request state could be generated.
     #[error("no key for the request state; set a codec with `ServerBuilder::request_state`")]
     RequestState(#[source] RequestStateError),
     /// Reading or writing failed.

@@ -7,11 +7,10 @@ use tower::BoxError;
 use super::error::DefinitionError;
 use super::state::RequestContext;
 
-/// A call that a handler handles: [`CallTool`](super::CallTool), [`ReadResource`](super::ReadResource),
-/// [`ReadTemplate`](super::ReadTemplate), [`GetPrompt`](super::GetPrompt) or
-/// [`Complete`](super::Complete).
+/// What a handler handles: [`CallTool`](super::CallTool), [`ReadResource`](super::ReadResource),
+/// [`ReadTemplate`](super::ReadTemplate), [`GetPrompt`](super::GetPrompt) or [`Complete`](super::Complete).
 pub trait Call: Sealed {
-    /// What handlers of such calls define by their types, such as the schema of a tool.
+    /// What the types of such handlers define, such as a tool's schema.
     #[doc(hidden)]
     type Definition;
 
@@ -19,10 +18,10 @@ pub trait Call: Sealed {
     fn context(&self) -> &Context;
 }
 
-/// Keeps [`Call`] to the types of this module.
+/// Restricts [`Call`] to the types of this module.
 pub trait Sealed {}
 
-/// A type that handlers can take as an argument.
+/// An argument type of handlers.
 ///
 /// | argument | handlers |
 /// |---|---|
@@ -35,10 +34,10 @@ pub trait Sealed {}
 /// | [`Uri`] | of resources and resource templates |
 /// | [`CompleteRequestParams`](mcpgen_types::v2026_07_28::CompleteRequestParams) | of completions |
 ///
-/// Handlers are async functions or closures with up to six of them, in any order. The first parameter can also be the state
-/// of the server itself, so that methods with `self` are handlers: `Store::add_note`.
+/// Handlers are async functions or closures with up to six of these, in any order. The first parameter may also be the
+/// server's state itself, so that methods with `self` are handlers: `Store::add_note`.
 ///
-/// Implement it for types of your own, such as the user of a request:
+/// Implement this trait for your own types, such as the user of a request:
 ///
 /// ```
 /// use mcpgen_sdk::prelude::*;
@@ -67,11 +66,11 @@ pub trait Sealed {}
             templates `Uri`, and completions `CompleteRequestParams`"
 )]
 pub trait FromCall<C: Call, S>: Sized {
-    /// The parts of the call that this removes from it. A handler can take each of them once.
+    /// The parts that this takes out of the call. A handler can take each part once.
     #[doc(hidden)]
     const TAKES: u8 = 0;
 
-    /// Completes the definition of what a handler with this argument handles.
+    /// Adds what this argument type defines, such as a tool's schema.
     #[doc(hidden)]
     fn define(definition: &mut C::Definition) -> Result<(), DefinitionError> {
         let _ = definition;
@@ -82,21 +81,21 @@ pub trait FromCall<C: Call, S>: Sized {
     ///
     /// # Errors
     ///
-    /// Fails if the call does not have it. The handler is not called then, and the error is reported like an error of the
-    /// handler: a tool shows it to the model, and all other handlers respond with an internal error, unless it is an
-    /// [`ErrorObject`](mcpgen_types::ErrorObject).
+    /// Fails if the call cannot provide it. The handler is then not called, and the error is treated like one that the
+    /// handler returned: a tool shows it to the model; other handlers respond with the error if it is an
+    /// [`ErrorObject`](mcpgen_types::ErrorObject), and otherwise with an internal error.
     fn from_call(call: &mut C, state: &S) -> Result<Self, BoxError>;
 }
 
-/// [`FromCall::TAKES`] of the arguments of the call.
+/// [`FromCall::TAKES`] for the call's arguments.
 pub(super) const ARGUMENTS: u8 = 1;
-/// [`FromCall::TAKES`] of the [`RequestContext`]. It is taken last, because the arguments are in it.
+/// [`FromCall::TAKES`] for the [`RequestContext`]. It is taken last, because it contains the arguments.
 pub(super) const CONTEXT: u8 = 2;
 
 /// The arguments of a call as a Rust type.
 ///
-/// The arguments of a tool can be any struct or enum that is an object in JSON. Those of a prompt and the variables of a
-/// resource template are texts, numbers, booleans and enums without data.
+/// A tool's arguments can be any struct or enum that is an object in JSON. Arguments of a prompt and variables of a
+/// resource template are text, numbers, booleans and enums without data.
 ///
 /// ```
 /// use mcpgen_sdk::prelude::*;
@@ -122,7 +121,7 @@ pub(super) const CONTEXT: u8 = 2;
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Args<T>(pub T);
 
-/// The state of the server, or a part of it, which [`ServerBuilder::state`](super::ServerBuilder::state) has set. Each call
+/// The server's state or a part of it, as set with [`ServerBuilder::state`](super::ServerBuilder::state). Each call
 /// gets a clone.
 ///
 /// ```
@@ -141,7 +140,7 @@ pub struct Args<T>(pub T);
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct State<T>(pub T);
 
-/// A part of the state `S` of a server, which handlers can take as [`State`]. Every type is a part of itself.
+/// A part of the server's state `S`, which handlers can take as [`State`]. Every type is a part of itself.
 ///
 /// ```
 /// use mcpgen_sdk::prelude::*;
@@ -203,14 +202,14 @@ impl<C: Call, S> FromCall<C, S> for Peer {
     }
 }
 
-/// A call with a [`RequestContext`].
+/// A call that has a [`RequestContext`].
 #[diagnostic::on_unimplemented(
     message = "a handler of `{Self}` cannot take `RequestContext`",
     label = "this handler takes `RequestContext`",
     note = "take `Context` instead; it cannot ask the user"
 )]
 pub trait HasRequestContext: Call {
-    /// Removes the context from the call.
+    /// Takes the context out of the call.
     #[doc(hidden)]
     fn take_request_context(&mut self) -> Option<RequestContext>;
 }
@@ -223,11 +222,11 @@ impl<C: HasRequestContext, S> FromCall<C, S> for RequestContext {
     }
 }
 
-/// The error of an argument that a type other than ours has already taken.
+/// The error if a type outside this crate has already taken an argument's part of the call.
 pub(super) fn taken() -> BoxError {
     "another argument of the handler has already taken this part of the call".into()
 }
 
-/// The URI of a resource that is read.
+/// The URI of the resource to read.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Uri(pub String);

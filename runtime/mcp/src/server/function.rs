@@ -1,8 +1,8 @@
-//! The functions that handle calls, with up to six arguments in any order.
+//! Functions that handle calls, with up to six arguments in any order.
 //!
-//! A function is checked in three steps, so that a compile error names the argument that is wrong instead of the function:
-//! [`Function`] finds the types of the arguments, [`Arguments`] requires that each of them can be taken from a call, and
-//! [`Handler`] combines both.
+//! A function is checked in three steps, so that a compile error points at the wrong argument rather than at the whole
+//! function: [`Function`] finds the argument types, [`Arguments`] requires that each can be taken from a call, and
+//! [`Handler`] combines the two.
 
 use std::future::Future;
 
@@ -11,10 +11,10 @@ use tower::BoxError;
 use super::error::DefinitionError;
 use super::extract::{CONTEXT, Call, FromCall};
 
-/// A function that handles calls `C` of a server with the state `S`: an async function, a closure that returns a future, or a
-/// method of `S`. See [`FromCall`] for the arguments that it can take. `M` is inferred.
+/// A function that handles calls `C` of a server with the state `S`: an async function, a closure that returns a
+/// future, or a method of `S`. [`FromCall`] lists the arguments that it can take. `M` is inferred.
 ///
-/// It is implemented for all such functions.
+/// Implemented for all such functions.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` cannot handle `{C}`",
     note = "a handler is an async function with up to six arguments, such as `Args<T>`, `State<T>` and `RequestContext`"
@@ -26,7 +26,7 @@ pub trait Handler<C: Call, M, S>: Send + Sync + 'static {
     #[doc(hidden)]
     type Future: Future<Output = Self::Output> + Send + 'static;
 
-    /// Completes the definition of what the function handles by the types of its arguments.
+    /// Adds what the argument types define, such as a tool's schema.
     #[doc(hidden)]
     fn define(definition: &mut C::Definition) -> Result<(), DefinitionError>;
 
@@ -54,7 +54,7 @@ where
     }
 }
 
-/// A function with the arguments `A`, a tuple.
+/// A function whose arguments are the tuple `A`.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` cannot be a handler",
     note = "a handler is an async function with up to six arguments, such as `Args<T>`, `State<T>` and `RequestContext`"
@@ -67,7 +67,7 @@ pub trait Function<A> {
     fn apply(&self, arguments: A) -> Self::Return;
 }
 
-/// The arguments of a handler, as a tuple. `K` is the kind of the first one, which is inferred.
+/// A handler's arguments as a tuple. `K` is the kind of the first one, and is inferred.
 pub trait Arguments<C: Call, S, K>: Sized {
     #[doc(hidden)]
     fn define(definition: &mut C::Definition) -> Result<(), DefinitionError>;
@@ -76,7 +76,7 @@ pub trait Arguments<C: Call, S, K>: Sized {
     fn from_call(call: &mut C, state: &S) -> Result<Self, BoxError>;
 }
 
-/// The first argument of a handler: one that every handler can take, or the state itself.
+/// A handler's first argument: one that every handler can take, or the state itself.
 pub trait FirstArgument<C: Call, S, K>: Sized {
     #[doc(hidden)]
     const TAKES: u8;
@@ -88,11 +88,11 @@ pub trait FirstArgument<C: Call, S, K>: Sized {
     fn from_call(call: &mut C, state: &S) -> Result<Self, BoxError>;
 }
 
-/// The kind of a first argument that implements [`FromCall`].
+/// The first argument implements [`FromCall`].
 #[derive(Debug)]
 pub struct ByCall;
 
-/// The kind of a first argument that is the state of the server, such as `self` of a method.
+/// The first argument is the server's state, such as `self` of a method.
 #[derive(Debug)]
 pub struct ByState;
 
@@ -195,9 +195,9 @@ functions! {
     A1 A2 A3 A4 A5 A6;
 }
 
-/// Returns a handler for a server that serves already, whose arguments can be this state.
+/// Gives a handler its own state. Use it to add handlers to a server that is already running.
 ///
-/// A [`ServerBuilder`](super::ServerBuilder) passes its state to its handlers itself.
+/// A [`ServerBuilder`](super::ServerBuilder) passes its state to handlers itself.
 ///
 /// ```
 /// use mcpgen_sdk::prelude::*;
@@ -223,7 +223,7 @@ pub fn with_state<S, H>(state: S, handler: H) -> WithState<S, H> {
     WithState { state, handler }
 }
 
-/// A handler with its state. [`with_state`] creates it.
+/// A handler with its state, created by [`with_state`].
 #[derive(Clone, Copy, Debug)]
 pub struct WithState<S, H> {
     state: S,

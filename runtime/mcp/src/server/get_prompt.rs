@@ -54,7 +54,6 @@ fn result_of(
 }
 
 impl Server {
-    /// Returns the error for a prompt that does not exist.
     fn unknown_prompt(&self, context: &Context, name: &str) -> ErrorObject {
         let shown: String = name.chars().take(128).collect();
         let hint = self.0.prompts.did_you_mean(name, self.viewer(context));
@@ -84,7 +83,7 @@ pub(super) async fn complete(
     let own = config.completions.get(&(of, params.argument.name.clone())).filter(|_| allowed.own);
     let general = config.completion.as_ref().filter(|_| allowed.general && options.is_empty());
     let complete = own.or(general);
-    // An argument without completions is not an error.
+    // Completing an argument that has no completions is not an error.
     let mut values = match complete {
         Some(complete) => {
             let failed = |error| error_response(error, &context);
@@ -101,8 +100,8 @@ pub(super) async fn complete(
     Ok(CompleteResult::new(completion))
 }
 
-/// Returns the values that the type of a prompt's argument allows and that begin with what the user has entered. Fails if
-/// the prompt declares its arguments, and has no such argument.
+/// Returns the values that the argument's type allows and that start with the user's input. Fails if the prompt
+/// declares its arguments and this is not one of them.
 fn completions_by_type(
     entry: &PromptEntry,
     argument: &CompleteRequestParamsArgument,
@@ -118,12 +117,11 @@ fn completions_by_type(
     Ok(options.filter(|option| option.starts_with(&argument.value)).map(str::to_owned).collect())
 }
 
-/// Which functions may complete an argument. A prompt or a template that the caller does not see is completed like one that
-/// does not exist.
+/// Which completion functions may be called. What the caller cannot see is completed as if it did not exist.
 struct Allowed {
-    /// That of the argument.
+    /// The argument's own function.
     own: bool,
-    /// That of the server.
+    /// The server's function.
     general: bool,
 }
 
@@ -145,7 +143,6 @@ impl Allowed {
 }
 
 impl ServerState {
-    /// Returns an error for each completion whose prompt, template, argument or variable is not defined.
     pub(super) fn invalid_completions(&self) -> Vec<DefinitionError> {
         self.config.completions.keys().filter_map(|key| self.invalid_completion(key)).collect()
     }
@@ -181,5 +178,5 @@ impl ServerState {
     }
 }
 
-/// The maximum number of values in a response.
+/// How many values a response contains.
 const MAX_VALUES: usize = 100;

@@ -1,4 +1,4 @@
-//! The handle to a server: changes it and describes it while it serves.
+//! The handle with which a running server is changed and described.
 
 use std::sync::Arc;
 
@@ -30,8 +30,8 @@ use crate::protocol::info::LocalInfo;
 use crate::replicas::{BusEvent, Replicas};
 
 impl Server {
-    /// Adds a tool and notifies subscribers. See [`ServerBuilder::tool`](super::ServerBuilder::tool), and
-    /// [`with_state`](super::with_state()) for a handler that takes the state.
+    /// Adds a tool and notifies subscribers. See [`ServerBuilder::tool`](super::ServerBuilder::tool). For a handler
+    /// with state, use [`with_state`](super::with_state()).
     ///
     /// # Errors
     ///
@@ -69,8 +69,8 @@ impl Server {
         self.remove(&self.0.resources, uri)
     }
 
-    /// Adds a resource, or replaces the one with the same URI, without checking the URI. Subscribers are not notified: call
-    /// [`changed`](Self::changed) once all resources are set.
+    /// Adds a resource, or replaces the one with the same URI. The URI is not checked, and subscribers are not
+    /// notified: call [`changed`](Self::changed) once all resources are set.
     pub fn set_resource<M, H>(&self, resource: Resource, handler: H)
     where
         H: Handler<ReadResource, M, (), Output: IntoContents>,
@@ -83,7 +83,7 @@ impl Server {
         self.0.resources.remove(uri).is_some()
     }
 
-    /// Returns whether a resource has this URI. Those that match a template do not count.
+    /// Returns whether a resource has exactly this URI. Templates do not count.
     #[must_use]
     pub fn has_resource(&self, uri: &str) -> bool {
         self.0.resources.get(uri).is_some()
@@ -102,8 +102,7 @@ impl Server {
         self.insert(&self.0.templates, TemplateEntry::new(template, handler, ())?)
     }
 
-    /// Removes a resource template and notifies subscribers. Returns `false` if no resource template has this URI
-    /// template.
+    /// Removes a resource template and notifies subscribers. Returns `false` if there is no such template.
     pub fn remove_resource_template(&self, uri_template: &str) -> bool {
         self.remove(&self.0.templates, uri_template)
     }
@@ -125,16 +124,15 @@ impl Server {
         self.remove(&self.0.prompts, name)
     }
 
-    /// Notifies all subscribers of a change that [`change_filter`](super::ServerBuilder::change_filter) allows, and, for a
-    /// resource, that [`visible_to`](super::ServerBuilder::visible_to) shows the resource to.
+    /// Notifies subscribers of a change. Skips those for whom [`change_filter`](super::ServerBuilder::change_filter)
+    /// rejects it or, for a resource, from whom [`visible_to`](super::ServerBuilder::visible_to) hides it.
     ///
-    /// Adding or removing tools, resources and prompts notifies those who can see the item. Call this for other changes,
-    /// such as to the contents of a resource.
+    /// Adding or removing tools, resources or prompts already notifies those who can see the item. Call this for other
+    /// changes, for example to the contents of a resource.
     pub fn changed(&self, change: &Change) {
         self.notify(change, &self.affected(change));
     }
 
-    /// Notifies the subscribers that a change concerns.
     fn notify(&self, change: &Change, affected: &Affected) {
         if let Some(on_change) = &self.0.config.on_change {
             on_change(change);
@@ -145,8 +143,8 @@ impl Server {
         self.notify_here(change, affected);
     }
 
-    /// Notifies the subscribers in this process of a change in another process. Unlike [`changed`](Self::changed), this
-    /// does not call the function set with [`ServerBuilder::on_change`](super::ServerBuilder::on_change).
+    /// Notifies this process's subscribers of a change in another process. Unlike [`changed`](Self::changed), it does
+    /// not call the function set with [`ServerBuilder::on_change`](super::ServerBuilder::on_change).
     pub fn relay_change(&self, change: &Change) {
         self.notify_here(change, &self.affected(change));
     }
@@ -156,7 +154,7 @@ impl Server {
         listeners::changed(&mut self.0.listeners.lock(), change, affected);
     }
 
-    /// Returns what a change is about, as far as it says so.
+    /// The items that a change names, if any.
     fn affected(&self, change: &Change) -> Affected {
         match change {
             Change::Resource(uri) if self.0.config.visibility.is_some() => self.0.items_at(uri),
@@ -164,38 +162,39 @@ impl Server {
         }
     }
 
-    /// Returns what extensions keep with the server, by type; see [`ServerSetup::extensions_mut`](super::ServerSetup::extensions_mut).
+    /// Returns the values that extensions store with the server, by type; see
+    /// [`ServerSetup::extensions_mut`](super::ServerSetup::extensions_mut).
     #[must_use]
     pub fn extensions(&self) -> &Extensions {
         &self.0.extensions
     }
 
-    /// Returns the number of entries on a page of a list.
+    /// Returns how many entries a list page has.
     #[must_use]
     pub fn page_size(&self) -> usize {
         self.0.config.page_size
     }
 
-    /// Returns the stores that its HTTP endpoints share with other processes.
+    /// Returns the stores that the HTTP endpoints share with other processes, if any.
     #[must_use]
     pub fn replicas(&self) -> Option<&Replicas> {
         self.0.config.replicas.as_ref()
     }
 
-    /// Returns the arguments of a tool that HTTP clients also send as headers.
+    /// Returns the arguments of a tool that HTTP clients repeat in headers.
     #[must_use]
     pub fn tool_headers(&self, tool: &str) -> Vec<Header> {
         self.0.tools.get(tool).map_or_else(Vec::new, |entry| entry.headers.clone())
     }
 
-    /// Returns whether the server reports a [`HeaderMismatch`](super::HeaderMismatch) that is attached to a call: if only some
-    /// callers can see the tool.
+    /// Returns whether the server itself reports a [`HeaderMismatch`](super::HeaderMismatch) attached to a call, which
+    /// it does if some callers cannot see all tools.
     #[must_use]
     pub fn reports_header_mismatches(&self) -> bool {
         self.0.config.visibility.is_some()
     }
 
-    /// Starts to pass changes on to other processes, if the server has a bus. Transports call this before they serve.
+    /// Starts sharing changes with other processes, if the server has a bus. Transports call this before they serve.
     pub fn connect_to_bus(&self) {
         if let Some(connection) = &self.0.config.change_bus {
             connection.start(Arc::downgrade(&self.0), |state, event| match event {
@@ -205,18 +204,17 @@ impl Server {
         }
     }
 
-    /// Notifies all subscribers of everything that they have subscribed to.
     fn relay_missed_changes(&self) {
         let affected = |change: &Change| self.affected(change);
         self.0.subscriptions.everything_changed(affected);
         listeners::everything_changed(&mut self.0.listeners.lock(), affected);
     }
 
-    /// Returns the server's configuration: its local info, with the capabilities it has now, and its cache hints.
+    /// Returns the server's configuration: its local info, with the capabilities that it has now, and its cache hints.
     ///
     /// # Errors
     ///
-    /// Fails if the server has invalid definitions, or if no key for the request state could be created.
+    /// Fails if the server has invalid definitions, or if no key for the request state could be generated.
     pub fn config(&self) -> Result<ServerConfig, ServeError> {
         let Config { invalid, cache_hints, .. } = &self.0.config;
         if !invalid.is_empty() {
@@ -231,16 +229,16 @@ impl Server {
         Ok(ServerConfig { cache_hints, result_types, ..ServerConfig::from(self.local_info()) })
     }
 
-    /// Returns a number that changes when [`config`](Self::config) does.
+    /// Returns a number that changes whenever [`config`](Self::config) does.
     #[must_use]
     pub fn config_version(&self) -> u64 {
-        // Of the configuration of a server, only the lists and the completions that it declares change.
+        // Only the declared lists and completions can change while a server runs.
         let lists = [self.0.tools.is_declared(), self.has_resources(), self.0.prompts.is_declared()];
         let declared = lists.into_iter().chain([self.has_completions()]);
         declared.fold(0, |version, is_declared| version << 1 | u64::from(is_declared))
     }
 
-    /// Returns the local info with the capabilities that the server has now.
+    /// Returns the local info, with the capabilities that the server has now.
     #[must_use]
     pub fn local_info(&self) -> LocalInfo {
         let mut info = self.0.config.info.clone();
@@ -258,7 +256,7 @@ impl Server {
         info
     }
 
-    /// Returns a router with the server's handlers and layers. You can add more handlers to it.
+    /// Returns a router with the server's handlers and layers. More handlers can be added to it.
     #[must_use]
     pub fn router(&self) -> Router {
         self.0.subscriptions.offer(&self.local_info());
@@ -300,8 +298,7 @@ impl Server {
         is_removed
     }
 
-    /// Returns the caller of a request. Without [`identity`](super::ServerBuilder::identity), it is the principal, or
-    /// empty if there is none.
+    /// Returns the name of a request's caller: by default the principal's, or empty without one.
     pub(super) fn caller(&self, context: &Context) -> String {
         match &self.0.config.identity {
             Some(identity) => identity(context),
@@ -309,7 +306,6 @@ impl Server {
         }
     }
 
-    /// Returns the filter of changes for the caller of a request.
     pub(super) fn caller_filter(&self, context: &Context) -> CallerFilter {
         let Config { change_filter, visibility, .. } = &self.0.config;
         CallerFilter::new(
@@ -318,7 +314,7 @@ impl Server {
         )
     }
 
-    /// Returns the caller of a request, as one who sees some of the server's items.
+    /// Returns the caller of a request, to check which items it can see.
     pub(super) fn viewer<'a>(&'a self, context: &'a Context) -> Viewer<'a> {
         Viewer::new(self.0.config.visibility.as_ref(), context)
     }

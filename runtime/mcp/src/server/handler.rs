@@ -1,4 +1,4 @@
-//! Handlers that work in every revision, with the types of the newest revision.
+//! Handlers for every revision that use the newest types.
 
 use std::future::{Future, ready};
 
@@ -11,7 +11,7 @@ use mcpgen_types::{ErrorObject, Request};
 use super::conversion::{encode, params};
 use super::state::Server;
 
-/// Adds a handler of `R` for every revision. Before `is_declared` returns true, the method is unknown.
+/// Handles `R` in every revision. While `is_declared` returns false, the method is unknown.
 pub(super) fn handle<R, T, F, Fut>(
     router: Router,
     server: &Server,

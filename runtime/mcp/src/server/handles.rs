@@ -1,6 +1,6 @@
-//! State between calls of tools. One tool returns a handle, and other tools take it as an argument.
+//! State that lives across tool calls: one tool returns a handle, and other tools take it as an argument.
 //!
-//! Use handles instead of sessions, which modern revisions do not have.
+//! This replaces sessions, which modern revisions do not have.
 //!
 //! ```
 //! use std::time::Duration;
@@ -23,10 +23,10 @@ use tokio::time::Instant;
 use crate::expiring_map::ExpiringMap;
 use crate::random::random;
 
-/// Values that are stored under handles.
+/// Values that tools store under handles.
 ///
-/// A handle cannot be guessed, belongs to one owner, and expires if it is not used for its lifetime. State the
-/// lifetime in the description of the tool that creates handles, so that the model knows it.
+/// A handle cannot be guessed, belongs to one owner, and expires when unused for its lifetime. State the lifetime in
+/// the description of the tool that creates handles, so that the model knows about it.
 #[derive(Debug)]
 pub struct Handles<T> {
     kind: &'static str,
@@ -36,20 +36,20 @@ pub struct Handles<T> {
 
 type Values<T> = ExpiringMap<String, Arc<Mutex<T>>, Instant, String>;
 
-/// The maximum lifetime of a handle: 30 years. Clocks cannot represent much more on all platforms.
+/// Maximum lifetime of a handle: 30 years. Some platforms' clocks cannot represent much more.
 const MAX_LIFETIME: Duration = Duration::from_secs(30 * 365 * 86_400);
 
-/// The reason why a handle cannot be created or used. If a tool returns it, the message tells the model what to do.
+/// Why a handle cannot be created or used. If a tool returns this, the message tells the model what to do.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum HandleError {
     /// The handle has expired, does not exist, or belongs to another owner. The error does not reveal which.
     #[error("unknown or expired {0} {1:?}; create a new one")]
     Unknown(&'static str, String),
-    /// The maximum number of handles is reached, in total or for this owner.
+    /// There are too many handles, in total or for this owner.
     #[error("too many {0} handles; try again later")]
     Full(&'static str),
-    /// Another call uses the value of the handle, and this call already uses the value of a handle.
+    /// Another call is using the value, and this one must not wait because it already uses another value.
     #[error("{0} {1:?} is in use; try again later")]
     InUse(&'static str, String),
     /// The system's random number generator failed.
@@ -58,14 +58,14 @@ pub enum HandleError {
 }
 
 impl<T> Handles<T> {
-    /// Creates an empty store for at most `max` values. Each value is kept for `lifetime` after its last use. `kind`
-    /// names the kind of value: it is the prefix of the handles and appears in error messages.
+    /// Creates an empty store for at most `max` values. Each is kept for `lifetime` after its last use. `kind` names
+    /// what is stored: it prefixes the handles and appears in error messages.
     #[must_use]
     pub fn new(kind: &'static str, lifetime: Duration, max: usize) -> Self {
         Self { kind, lifetime: lifetime.min(MAX_LIFETIME), values: Mutex::new(ExpiringMap::new(max, max)) }
     }
 
-    /// Sets the maximum number of values per owner. The default is the total maximum.
+    /// Limits the number of values per owner. Defaults to the total maximum.
     #[must_use]
     pub fn max_per_owner(self, max: usize) -> Self {
         self.values.lock().set_max_per_owner(max);
@@ -73,11 +73,11 @@ impl<T> Handles<T> {
     }
 
     /// Stores a value and returns its handle. `owner` is the name of an authenticated user. Without authentication,
-    /// pass the empty string; then every client that has the handle can use it.
+    /// pass an empty string; the handle then works for every client that knows it.
     ///
     /// # Errors
     ///
-    /// [`Full`](HandleError::Full) if the maximum number of values is reached, in total or for the owner.
+    /// [`Full`](HandleError::Full) if there are too many values, in total or for the owner.
     /// [`NoRandomness`](HandleError::NoRandomness) if the system's random number generator fails.
     pub fn create(&self, owner: &str, value: T) -> Result<String, HandleError> {
         let random = random::<16>().map_err(HandleError::NoRandomness)?;
@@ -88,16 +88,16 @@ impl<T> Handles<T> {
         inserted.map(|()| handle).map_err(|_| HandleError::Full(self.kind))
     }
 
-    /// Calls a function with the value of a handle, and renews the handle's lifetime.
+    /// Calls a function with a handle's value, and extends the handle's life.
     ///
-    /// The value is locked meanwhile: other calls with the same handle block the thread until the function returns. In
-    /// the function, calls with other handles work, but do not block.
+    /// The value is locked during the call, so other calls with the same handle block their thread. Within the
+    /// function, calls with other handles work, but never block.
     ///
     /// # Errors
     ///
     /// [`Unknown`](HandleError::Unknown) if the handle has expired, does not exist, or belongs to another owner.
-    /// [`InUse`](HandleError::InUse) if this is called in the function of another call, and the value is locked. A
-    /// thread that holds a lock never waits for another one, so calls cannot deadlock.
+    /// [`InUse`](HandleError::InUse) if this is called within the function of another call and the value is locked: a
+    /// thread that holds a lock never waits for another, so calls cannot deadlock.
     pub fn with<U>(&self, owner: &str, handle: &str, work: impl FnOnce(&mut T) -> U) -> Result<U, HandleError> {
         let value = self.find(owner, handle)?;
         let nesting = Nesting::enter();
@@ -115,7 +115,7 @@ impl<T> Handles<T> {
         removed.is_some()
     }
 
-    /// Returns the value of a handle, and renews the handle's lifetime.
+    /// Extends the handle's life.
     fn find(&self, owner: &str, handle: &str) -> Result<Arc<Mutex<T>>, HandleError> {
         let mut values = self.values();
         let value = values.get(handle).filter(|(known, _)| *known == owner).map(|(_, value)| Arc::clone(value));
@@ -128,31 +128,31 @@ impl<T> Handles<T> {
         Instant::now() + self.lifetime
     }
 
-    /// Removes expired values, and locks the others.
+    /// Removes expired values first.
     fn values(&self) -> MutexGuard<'_, Values<T>> {
         let mut values = self.values.lock();
         let expired = values.remove_expired(Instant::now());
         if expired.is_empty() {
             return values;
         }
-        // Dropping values may take time, so it is done without the lock.
+        // Dropping values may take time, so do it without the lock.
         drop(values);
         drop(expired);
         self.values.lock()
     }
 }
 
-/// Returns the start of a handle, for error messages.
+/// Shortens a handle for error messages.
 fn shown(handle: &str) -> String {
     handle.chars().take(64).collect()
 }
 
 thread_local! {
-    /// The number of calls of [`Handles::with`] on this thread.
+    /// How many calls of [`Handles::with`] are running on this thread.
     static DEPTH: Cell<usize> = const { Cell::new(0) };
 }
 
-/// A call of [`Handles::with`]. Dropping it ends the call, even if the function panics.
+/// A running call of [`Handles::with`]. Dropping it ends the call, even after a panic.
 struct Nesting;
 
 impl Nesting {
@@ -161,7 +161,6 @@ impl Nesting {
         Self
     }
 
-    /// Returns whether the call was made in the function of another call.
     fn is_nested(&self) -> bool {
         DEPTH.get() > 1
     }

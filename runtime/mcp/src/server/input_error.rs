@@ -1,4 +1,4 @@
-//! The errors of requests for input.
+//! Errors of requests for input.
 
 use mcpgen_runtime::CallError;
 use mcpgen_types::ErrorObject;
@@ -7,24 +7,24 @@ use tower::BoxError;
 
 use crate::protocol::conversion::ConversionError;
 
-/// The reason why a handler has no input from its client.
+/// Why a handler did not get input from the client.
 ///
-/// Return it with `?`, or as the source of another error: [`Required`](Self::Required) then asks the client.
+/// Return it with `?`, or as the source of another error: [`Required`](Self::Required) is what asks the client.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum InputError {
-    /// The client has not sent the input yet (2026-07-28). If the handler returns this error, the client is asked for the
-    /// input, and sends the request again.
+    /// The client has not sent the input yet (2026-07-28). Returning this error from the handler asks the client, which
+    /// then sends the request again.
     #[error("the client has not sent the input yet")]
     Required(#[from] InputRequired),
-    /// The client does not support the request, or has sent an invalid answer or request state. If the handler returns this
-    /// error, it is the response.
+    /// The client does not support the request, or sent an invalid answer or request state. If the handler returns this
+    /// error, it becomes the response.
     #[error("{0}")]
     Rejected(#[from] InputRejected),
     /// The request to the client failed.
     #[error(transparent)]
     Call(#[from] CallError),
-    /// The revision of the connection does not have the request, or not all of its params.
+    /// The connection's revision lacks the request or some of its params.
     #[error(transparent)]
     Revision(#[from] ConversionError),
     /// The client's answer does not match the request.
@@ -35,7 +35,7 @@ pub enum InputError {
         /// The reason.
         source: BoxError,
     },
-    /// The type of the answer cannot be a form.
+    /// The answer's type cannot be turned into a form.
     #[error("{type_name} cannot be a form, whose fields are text, numbers, booleans or options")]
     Form {
         /// The name of the type.
@@ -43,12 +43,12 @@ pub enum InputError {
         /// The reason.
         source: mcpgen_types::Error,
     },
-    /// The handler has asked another question with this key.
+    /// The handler already asked a question with this key.
     #[error("the key {0:?} is used for two questions; give each question of the function its own key")]
     DuplicateKey(String),
 }
 
-/// The response to a request whose client does not support the question, or has sent an invalid answer or request state.
+/// The response to a client that does not support the question, or sent an invalid answer or request state.
 #[derive(Clone, Debug, thiserror::Error)]
 #[error("{0}")]
 pub struct InputRejected(pub ErrorObject);
@@ -59,11 +59,11 @@ impl From<ErrorObject> for InputError {
     }
 }
 
-/// Asks the client for input when a handler returns it as its error (2026-07-28). The client then sends the request again,
+/// When a handler returns this error, the client is asked for input (2026-07-28) and sends the request again together
 /// with the input.
 ///
-/// [`RequestContext::elicit`](super::RequestContext::elicit) and similar methods return it. Create one for a request state of
-/// your own:
+/// [`RequestContext::elicit`](super::RequestContext::elicit) and similar methods return it. Create one yourself if you
+/// manage the request state:
 ///
 /// ```
 /// use mcpgen_sdk::prelude::*;
@@ -85,7 +85,7 @@ impl From<ErrorObject> for InputError {
 pub struct InputRequired(pub(super) Box<InputRequiredResult>);
 
 impl InputRequired {
-    /// Creates an error that becomes this result.
+    /// Creates an error that sends this result.
     #[must_use]
     pub fn new(result: InputRequiredResult) -> Self {
         Self(Box::new(result))

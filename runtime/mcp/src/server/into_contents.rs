@@ -1,14 +1,14 @@
-//! The types that reading a resource can return.
+//! What reading a resource can return.
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use mcpgen_types::v2026_07_28::{BlobResourceContents, TextOrBlobResourceContents, TextResourceContents};
 use tower::BoxError;
 
-/// The contents of a resource. `None` means that the resource does not exist.
+/// `None` means that the resource does not exist.
 pub(super) type Contents = Result<Option<Vec<TextOrBlobResourceContents>>, BoxError>;
 
-/// A type that reading a resource can return: text, bytes, or contents. `None` means that the resource does not exist.
+/// What reading a resource can return: text, bytes, or contents. `None` means that the resource does not exist.
 #[diagnostic::on_unimplemented(
     message = "a resource cannot return `{Self}`",
     label = "the function of this resource returns `{Self}`",
@@ -17,8 +17,8 @@ pub(super) type Contents = Result<Option<Vec<TextOrBlobResourceContents>>, BoxEr
             `ToolError` is for tools"
 )]
 pub trait IntoContents {
-    /// Converts into the contents of the resource with this URI. `mime_type` is the declared MIME type of the resource;
-    /// text and bytes get it, a list of contents is not changed.
+    /// Converts to the contents of the resource with this URI. Text and bytes get `mime_type`, the resource's declared
+    /// type; a list of contents is left unchanged.
     ///
     /// # Errors
     ///

@@ -1,4 +1,4 @@
-//! The types that tools can return.
+//! What a tool can return.
 
 use mcpgen_types::v2026_07_28::{CallToolResult, ContentBlock, TextContent};
 use mcpgen_types::{Json, JsonObject};
@@ -7,8 +7,8 @@ use serde::Serialize;
 use super::schema::schema_of;
 use super::tool_error::ToolError;
 
-/// A type that a tool can return: text, numbers, [`ContentBlock`]s, [`Structured`] content, a [`CallToolResult`], nothing,
-/// or a `Result` of one of these with any error.
+/// What a tool can return: text, numbers, [`ContentBlock`]s, [`Structured`] content, a [`CallToolResult`], nothing, or
+/// a `Result` of any of these with any error.
 #[diagnostic::on_unimplemented(
     message = "a tool cannot return `{Self}`",
     label = "the function of this tool returns `{Self}`",
@@ -18,15 +18,14 @@ use super::tool_error::ToolError;
             `Box<dyn Error + Send + Sync>` or `ToolError`"
 )]
 pub trait IntoToolResult {
-    /// Converts into the result of the call.
+    /// Converts to the call's result.
     ///
     /// # Errors
     ///
-    /// Returns an error if the tool failed, if it requires input from the client, or if its value cannot be serialized
-    /// as JSON.
+    /// Fails if the tool failed, if it needs input from the client, or if its value cannot be serialized as JSON.
     fn into_tool_result(self) -> Result<CallToolResult, ToolError>;
 
-    /// Returns the JSON Schema of the structured content. Returns `None` if not every result has structured content.
+    /// Returns the JSON Schema of the structured content. `None` if a result may lack structured content.
     #[must_use]
     fn output_schema() -> Option<JsonObject>
     where
@@ -60,7 +59,6 @@ impl IntoToolResult for () {
     }
 }
 
-/// Creates a result with one block of text.
 pub(super) fn text(text: impl Into<String>) -> CallToolResult {
     CallToolResult::new(vec![TextContent::new(text).into()])
 }
@@ -93,7 +91,7 @@ impl<T: IntoToolResult, E: Into<ToolError>> IntoToolResult for Result<T, E> {
     }
 }
 
-/// Structured content. The result also contains it as JSON text, for clients that do not support structured content.
+/// Structured content. For clients that do not support it, the result also contains it as JSON text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Structured<T>(pub T);
 

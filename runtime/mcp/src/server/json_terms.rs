@@ -1,6 +1,6 @@
-//! Writes the messages of serde in the terms of JSON, for models and for clients in other languages.
+//! Rephrases serde's messages in JSON terms, for models and clients in other languages.
 
-/// Rust's names in the messages of serde, after the word "expected", and JSON's names for the same.
+/// Rust's names after "expected" in serde's messages, and JSON's names for the same.
 const NAMES: [(&[&str], &str); 14] = [
     (&["i8"], "integer from -128 to 127"),
     (&["i16"], "integer from -32768 to 32767"),
@@ -18,7 +18,7 @@ const NAMES: [(&[&str], &str); 14] = [
     (&["unit", "unit value"], "null"),
 ];
 
-/// Names of Rust's kinds of types, which precede the name of a type.
+/// Rust's kinds of types, as they precede a type's name.
 const KINDS: [(&str, &str); 9] = [
     ("struct variant ", "object"),
     ("tuple variant ", "array"),
@@ -31,7 +31,6 @@ const KINDS: [(&str, &str); 9] = [
     ("adjacently tagged enum ", "object"),
 ];
 
-/// Replaces Rust's names of types in an error message of serde.
 pub(super) fn in_json_terms(message: &str) -> String {
     const EXPECTED: &str = "expected ";
     let Some(at) = message.rfind(EXPECTED).map(|at| at + EXPECTED.len()) else { return message.to_owned() };
@@ -40,10 +39,10 @@ pub(super) fn in_json_terms(message: &str) -> String {
     renamed.or_else(|| kind(expected)).map_or_else(|| message.to_owned(), |name| format!("{before}{name}"))
 }
 
-/// Returns the name for an expected struct, enum or tuple, without the name of the type.
+/// The JSON name for an expected struct, enum or tuple, without the Rust type's name.
 fn kind(expected: &str) -> Option<String> {
     if let Some((_, name)) = KINDS.iter().find(|(kind, _)| expected.starts_with(kind)) {
-        // A struct that is written as an array.
+        // A struct may also be written as an array.
         let length = expected.split_once(" with ").map(|(_, length)| length);
         return Some(match (*name, length) {
             ("object", Some(length)) => format!("object, or array of {length}"),

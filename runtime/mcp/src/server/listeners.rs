@@ -1,4 +1,4 @@
-//! Notifications of changes in legacy revisions, which send them to every initialized connection.
+//! Change notifications in legacy revisions, where every initialized connection gets them.
 
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
@@ -13,31 +13,30 @@ use super::visibility::Affected;
 use crate::protocol::change::{Change, Filter, Pending};
 use crate::server::subscriptions::{MAX_RESOURCE_SUBSCRIPTIONS, MAX_SUBSCRIPTION_BYTES};
 
-/// The connections that are notified of changes.
 #[derive(Default)]
 pub(super) struct Listeners {
-    /// By [`Peer::connection_key`]. A listener holds its peer, so no other connection gets the same key.
+    /// Listeners by [`Peer::connection_key`]. A listener holds its peer, so the key stays unique.
     by_connection: HashMap<usize, Listener>,
-    /// The number of listeners at which closed connections are removed. It is twice the number that was left last time,
-    /// and at least 64, so that the cost of a new listener does not grow with the number of listeners.
+    /// The number of listeners at which closed connections are removed: twice the number left last time, and at least
+    /// 64. The cost of adding a listener therefore stays constant.
     sweep_at: usize,
-    /// How many listeners were examined to remove closed connections.
+    /// How many listeners were examined while removing closed connections.
     #[cfg(test)]
     examined: usize,
 }
 
-/// A connection that is notified of changes. Repeated changes are merged until the notification is sent.
+/// A connection to be notified of changes. Equal changes are merged until the notification is sent.
 pub(super) struct Listener {
     peer: Peer,
     /// The [session](Peer::session) that `wanted` belongs to.
     session: u64,
     wanted: Filter,
-    /// The filter for the caller of the connection's latest message about changes.
+    /// Filters for the caller of the connection's latest message about changes.
     filter: CallerFilter,
     pending: Arc<Pending>,
 }
 
-/// The error of a subscription that exceeds [`MAX_RESOURCE_SUBSCRIPTIONS`] or [`MAX_SUBSCRIPTION_BYTES`].
+/// A subscription exceeds [`MAX_RESOURCE_SUBSCRIPTIONS`] or [`MAX_SUBSCRIPTION_BYTES`].
 pub(super) struct TooMany;
 
 impl Listener {
@@ -47,7 +46,7 @@ impl Listener {
         }
     }
 
-    /// Subscribes to a resource. Succeeds if the connection is already subscribed to it.
+    /// Does nothing if the connection has subscribed to the resource already.
     pub(super) fn subscribe(&mut self, uri: &str) -> Result<(), TooMany> {
         let uris = &mut self.wanted.uris;
         if uris.contains(uri) {
@@ -77,7 +76,7 @@ impl Listeners {
     }
 }
 
-/// Returns the listener of a connection, with this filter. Adds one, and spawns its task, if the connection has none.
+/// Finds the connection's listener and sets its filter. If there is none, adds one and spawns its task.
 pub(super) fn listener<'l>(listeners: &'l mut Listeners, peer: &Peer, filter: CallerFilter) -> &'l mut Listener {
     if listeners.by_connection.len() >= listeners.sweep_at {
         listeners.remove_closed();
@@ -99,12 +98,12 @@ pub(super) fn listener<'l>(listeners: &'l mut Listeners, peer: &Peer, filter: Ca
     }
 }
 
-/// Returns what every connection is notified of.
+/// Every connection is notified of these.
 fn lists() -> Filter {
     Filter { tools: true, prompts: true, resources: true, ..Filter::default() }
 }
 
-/// Sends notifications of changes until the connection ends.
+/// Runs until the connection ends.
 async fn send_changes(peer: Peer, pending: Arc<Pending>) {
     loop {
         let change = tokio::select! {
@@ -115,13 +114,12 @@ async fn send_changes(peer: Peer, pending: Arc<Pending>) {
             Change::Resource(uri) => Some(Json::from(&json!({ "uri": uri }))),
             _ => None,
         };
-        // Fails for capabilities that the server has not declared; the client must not get their notifications.
+        // Fails for capabilities that the server did not declare, whose notifications the client must not get.
         let _ = peer.raw_notify(change.method(), params).await;
     }
 }
 
-/// Notifies the subscribed connections that a change concerns. Can be called from any thread, because each connection has
-/// a task that sends its notifications.
+/// Notifies the subscribed connections concerned. Works on any thread, because each connection has a task that sends.
 pub(super) fn changed(listeners: &mut Listeners, change: &Change, affected: &Affected) {
     listeners.remove_closed();
     for listener in listeners.by_connection.values().filter(|listener| listener.wanted.matches(change)) {
@@ -129,7 +127,7 @@ pub(super) fn changed(listeners: &mut Listeners, change: &Change, affected: &Aff
     }
 }
 
-/// Notifies all connections of everything that they have subscribed to, because changes may have been missed.
+/// Notifies all connections of everything they have subscribed to, because changes may have been missed.
 pub(super) fn everything_changed(listeners: &mut Listeners, affected: impl Fn(&Change) -> Affected) {
     listeners.remove_closed();
     for listener in listeners.by_connection.values() {

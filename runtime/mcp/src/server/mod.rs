@@ -1,4 +1,4 @@
-//! Servers whose tools, resources and prompts are functions.
+//! Servers whose tools, resources and prompts are plain functions.
 //!
 //! ```
 //! use mcpgen_sdk::Server;
@@ -42,25 +42,28 @@
 //! | limit calls per user | [`ServerBuilder::rate_limiter`] | crate `mcpgen-cluster` |
 //! | add middleware | [`ServerBuilder::layer`] | |
 //!
-//! Functions use the types of the newest revision, also for clients of older revisions. Results for such a client omit
-//! the members that its revision lacks. A result that the revision cannot express, such as content of an unsupported
-//! type, becomes an error response for that client only.
+//! Functions use the newest revision's types, even for clients of older revisions. Results for such a client omit
+//! members that its revision lacks. A result that the revision cannot express, such as an unsupported type of content,
+//! becomes an error response for that client only.
 //!
 //! # Files
 //!
-//! `state` has the types of a server, `builder` builds it and `setup` prepares it for extensions, `handle` has the methods of
-//! its handle, and `serve` connects it to transports. `router` has its routes:
-//! `call_tool`, `read_resource` and `get_prompt` handle requests, and `conversion` converts their params and results.
-//! `registry` stores entries (`tool` with its `arguments`, `resource`, `template`, `prompt`, `completion`), and
-//! `uri_template` reads the variables of a URI. `function` calls their functions, with the arguments that `extract` takes
-//! from a call, and `text_arguments` decodes those that are text. Functions can take a `context`, which has the `questions`
-//! of a function, or an `input_source` of an extension; `into_tool_result` and `into_contents` convert their return
-//! values, `tool_error` their errors, and `input_error` has those of questions.
-//! `schema` derives schemas from types, `tool_schemas` checks values against them, and `json_terms` rewords errors.
-//! `subscriptions` notifies modern clients of changes, `listeners` legacy ones, `change_filter` decides which changes a
-//! caller may be notified of, and `visibility` which items it sees. `visible_to` sets the latter. `computed` adds lists that
-//! are computed for each request, in pages (`page`).
-//! `app` adds pages that hosts show.
+//! * `state` defines a server's types. `builder` builds it, `setup` prepares it for extensions, `handle` changes it
+//!   while it runs, and `serve` connects it to transports.
+//! * `router` has the routes. `call_tool`, `read_resource` and `get_prompt` handle requests; `conversion` converts
+//!   params and results.
+//! * `registry` stores entries: `tool` with its `arguments`, `resource`, `template`, `prompt`, `completion`.
+//!   `uri_template` reads variables from URIs.
+//! * `function` calls handlers with the arguments that `extract` takes from a call; `text_arguments` decodes those that
+//!   are text. `into_tool_result` and `into_contents` convert return values, `tool_error` and `input_error` the errors.
+//! * `context` is what functions can take; it asks the client with the `questions` of a function, or with the
+//!   `input_source` of an extension.
+//! * `schema` derives schemas from types, `tool_schemas` checks values against them, and `json_terms` rephrases errors.
+//! * `subscriptions` notifies modern clients of changes, and `listeners` legacy ones. `change_filter` decides which
+//!   changes a caller may hear of.
+//! * `visibility` decides which items a caller sees, and `visible_to` sets it. `computed` adds lists computed for each
+//!   request, in pages (`page`).
+//! * `app` adds pages that hosts show.
 
 #[cfg(feature = "apps")]
 mod app;

@@ -21,7 +21,7 @@ use super::visibility::{Item, Visible};
 use crate::protocol::change::Change;
 
 impl PromptEntry {
-    /// Creates a prompt. The type of its function's arguments replaces the arguments of `prompt`.
+    /// The type of the function's arguments replaces `prompt.arguments`.
     pub(super) fn new<M, S, H>(prompt: Prompt, handler: H, state: S) -> Result<Self, DefinitionError>
     where
         H: Handler<GetPrompt, M, S, Output: IntoPrompt>,
@@ -72,7 +72,7 @@ impl Entry for PromptEntry {
     }
 }
 
-/// A request for the messages of a prompt.
+/// A request for a prompt's messages.
 #[derive(Debug)]
 pub struct GetPrompt {
     context: Context,
@@ -82,7 +82,7 @@ pub struct GetPrompt {
     request_context: Option<RequestContext>,
 }
 
-/// A prompt, with the types of its arguments.
+/// A prompt and the types of its arguments.
 #[derive(Debug)]
 pub struct PromptDefinition {
     prompt: Prompt,
@@ -132,7 +132,6 @@ impl<S, A: serde::de::DeserializeOwned + schemars::JsonSchema> FromCall<GetPromp
     }
 }
 
-/// Returns the arguments of a prompt by their types.
 fn arguments_of(types: &TextArguments) -> Vec<PromptArgument> {
     let is_required = |name: &str| types.required().any(|required| required == name);
     let arguments = types.properties().map(|(name, property)| {
@@ -143,7 +142,7 @@ fn arguments_of(types: &TextArguments) -> Vec<PromptArgument> {
     arguments.collect()
 }
 
-/// A type that a prompt can return: text, which becomes a message of the user, a list of messages, or a result.
+/// What a prompt can return: text, which becomes a user message, a list of messages, or a result.
 #[diagnostic::on_unimplemented(
     message = "a prompt cannot return `{Self}`",
     label = "the function of this prompt returns `{Self}`",
@@ -152,11 +151,11 @@ fn arguments_of(types: &TextArguments) -> Vec<PromptArgument> {
             `ToolError` is for tools"
 )]
 pub trait IntoPrompt {
-    /// Converts into the result of the request.
+    /// Converts to the request's result.
     ///
     /// # Errors
     ///
-    /// Returns an error if the prompt failed, or if it requires input from the client.
+    /// Fails if the prompt failed, or if it needs input from the client.
     fn into_prompt(self) -> Result<GetPromptResult, BoxError>;
 }
 

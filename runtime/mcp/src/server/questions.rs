@@ -1,4 +1,4 @@
-//! The rounds of a request that requests input from the client in its results (2026-07-28).
+//! Questions to the client that take several rounds (2026-07-28).
 
 use std::collections::HashSet;
 
@@ -13,22 +13,21 @@ use super::request_state::{RequestState, RequestStateCodec};
 use crate::protocol::ContextExt;
 use crate::protocol::input_requests::InputByKey;
 
-/// The questions of a function to the client, and what must be the same in all rounds of its call.
+/// A function's questions, and what must stay the same in all rounds of its call.
 #[derive(Debug)]
 pub(super) struct Questions {
-    /// The keys of the questions.
     keys: Mutex<HashSet<String>>,
-    /// The JSON text of an object that must be the same in all rounds: the arguments.
+    /// The arguments as JSON text, which must be the same in all rounds.
     arguments: String,
-    /// The request state, which is decoded once. It has the responses of earlier rounds, by key.
+    /// The request state, decoded once. Contains the responses of earlier rounds by key.
     state: OnceCell<Mutex<RequestState<InputByKey>>>,
 }
 
-/// What binds the request state to a server and a caller.
+/// Binds the request state to a server and a caller.
 #[derive(Clone, Copy)]
 pub(super) struct Binding<'c> {
     pub(super) codec: &'c RequestStateCodec,
-    /// The caller, which must be the same in all rounds.
+    /// Must be the same in all rounds.
     pub(super) caller: &'c str,
 }
 
@@ -37,13 +36,13 @@ impl Questions {
         Self { keys: Mutex::default(), arguments, state: OnceCell::new() }
     }
 
-    /// Adds a key. Returns whether it is new.
+    /// Returns whether the key is new.
     pub(super) fn add(&self, key: &str) -> bool {
         self.keys.lock().insert(key.to_owned())
     }
 
-    /// Returns the inputs, in the order of the requests, if the client has sent all of them. Otherwise requests the
-    /// missing ones with an error.
+    /// Returns the inputs in the order of the requests if the client has sent them all. Otherwise fails with an error
+    /// that requests the missing ones.
     pub(super) async fn ask<R: Request>(
         &self,
         binding: Binding<'_>,
@@ -60,7 +59,7 @@ impl Questions {
                     |error: mcpgen_types::Error| InputError::Answer { key: key.clone(), source: error.into() };
                 results.push(response.decode().map_err(invalid)?);
             } else if let Some(response) = context.input::<R>(&key)? {
-                // The request state of the next round contains it.
+                // Repeat it in the next round's request state.
                 responses.insert(key, Json::from(&response));
                 results.push(response);
             } else {
@@ -76,7 +75,7 @@ impl Questions {
         Err(InputRequired::new(result).into())
     }
 
-    /// Returns the responses that the client has sent so far, by key, and that were read.
+    /// Responses that the client has sent so far, by key.
     pub(super) fn responses(&self) -> InputByKey {
         self.state.get().map(|state| responses_of(&state.lock()).clone()).unwrap_or_default()
     }
@@ -87,7 +86,7 @@ impl Questions {
         Binding { codec, caller }: Binding<'_>,
         context: &Context,
     ) -> Result<RequestState<InputByKey>, ErrorObject> {
-        // Sorts the members, because a client may send them in another order in the next round.
+        // Sorted, because a client may send the members in another order in the next round.
         let arguments = Json::parse(self.arguments.clone()).ok().and_then(|arguments| crate::tree::tree(&arguments));
         let arguments =
             arguments.map_or_else(|| self.arguments.clone(), |arguments| mcpgen_types::to_string(&arguments));

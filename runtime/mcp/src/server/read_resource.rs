@@ -34,8 +34,7 @@ pub(super) async fn read_resource(
     }
 }
 
-/// Finds the resource or the template that a URI matches, and calls its function. What the caller cannot see matches
-/// nothing.
+/// Finds the resource or template for a URI, and calls its function. Skips items that the caller cannot see.
 fn start_reading(server: &Server, uri: &str, context: RequestContext) -> Option<BoxFuture<'static, Contents>> {
     let viewer = server.viewer(&context.context);
     if let Some(entry) = server.0.resources.find(uri, viewer) {
@@ -49,8 +48,8 @@ fn start_reading(server: &Server, uri: &str, context: RequestContext) -> Option<
 }
 
 impl ServerState {
-    /// Returns what a read of a URI may find: the resource with this URI, and the templates that match it. If there are
-    /// none, returns what the closest resource that it is a part of would be read from.
+    /// Everything that reading a URI may find: the resource with this URI, and templates that match it. If nothing
+    /// does, looks for the closest resource that the URI is a part of.
     pub(super) fn items_at(&self, uri: &str) -> Affected {
         let mut whole = Some(uri);
         while let Some(uri) = whole {
@@ -67,7 +66,7 @@ impl ServerState {
     }
 }
 
-/// Returns the longest shorter URI that this one is a part of.
+/// The longest shorter URI that this one is part of.
 fn parent(uri: &str) -> Option<&str> {
     if let Some(folder) = uri.strip_suffix('/') {
         return Some(folder);
@@ -77,7 +76,7 @@ fn parent(uri: &str) -> Option<&str> {
     Some(&uri[..after_slash])
 }
 
-/// Handles `resources/subscribe` and `resources/unsubscribe`, which only legacy revisions have.
+/// Handles `resources/subscribe` and `resources/unsubscribe` (legacy revisions).
 pub(super) fn subscribe(server: &Server, request: &AnyRequest, subscribes: bool) -> Result<Json, ErrorObject> {
     if !request.context.revision().is_legacy() || !server.has_resources() {
         return Err(errors::method_not_found(&request.method));
@@ -105,5 +104,5 @@ pub(super) fn subscribe(server: &Server, request: &AnyRequest, subscribes: bool)
 const TOO_MANY_SUBSCRIPTIONS: &str =
     "too many resource subscriptions on this connection; unsubscribe from others first";
 
-/// The maximum length of a subscribed URI, in bytes. The error message in [`subscribe`] repeats it.
+/// The longest URI to subscribe to, in bytes. Repeated in an error message of [`subscribe`].
 const LONGEST_URI: usize = 8 << 10;

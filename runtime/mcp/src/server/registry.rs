@@ -1,4 +1,4 @@
-//! The tools, resources, resource templates or prompts of a server.
+//! A server's tools, resources, resource templates or prompts.
 
 use std::collections::BTreeMap;
 use std::ops::Bound;
@@ -17,27 +17,24 @@ use super::error::DefinitionError;
 use super::visibility::{Item, Viewer, Visible};
 use crate::protocol::change::Change;
 
-/// An entry of a [`Registry`].
 pub(super) trait Entry: Visible {
-    /// The kind of entry, for error messages and cursors.
+    /// Used in error messages and cursors.
     const KIND: &'static str;
-    /// The change that adding or removing an entry causes.
+    /// Caused by adding or removing an entry.
     const CHANGE: Change;
 
-    /// The description of an entry in a list.
+    /// How a list describes an entry.
     type Listed: Send + 'static;
 
-    /// Returns the name or URI of the entry.
+    /// The name or URI.
     fn key(&self) -> &str;
 
-    /// Returns the description for a list.
     fn listed(&self, context: &Context) -> Self::Listed;
 
-    /// Returns the item of a description.
     fn item_of(listed: &Self::Listed) -> Item<'_>;
 }
 
-/// Entries, ordered by their keys.
+/// Entries by name or URI.
 #[derive(Debug)]
 pub(super) struct Registry<T> {
     entries: RwLock<BTreeMap<String, Arc<T>>>,
@@ -51,11 +48,11 @@ impl<T> Default for Registry<T> {
 }
 
 impl<T: Entry> Registry<T> {
-    /// Adds an entry, and returns it.
+    /// Adds an entry and returns it.
     ///
     /// # Errors
     ///
-    /// Fails if another entry has the same key.
+    /// Fails if there is an entry with the same key.
     pub(super) fn insert(&self, entry: T) -> Result<Arc<T>, DefinitionError> {
         let mut entries = self.entries.write();
         if entries.contains_key(entry.key()) {
@@ -68,7 +65,7 @@ impl<T: Entry> Registry<T> {
         Ok(entry)
     }
 
-    /// Adds an entry, or replaces the one with the same key.
+    /// Replaces an entry with the same key.
     pub(super) fn set(&self, entry: T) {
         let replaced = self.entries.write().insert(entry.key().to_owned(), Arc::new(entry));
         // Dropped after the lock is released, as in `remove`.
@@ -76,8 +73,7 @@ impl<T: Entry> Registry<T> {
         self.is_declared.store(true, Ordering::Release);
     }
 
-    /// Removes an entry, and returns it. The caller drops it after the lock is released, because dropping a handler may
-    /// run any code.
+    /// Removes an entry and returns it. Drop it without the lock, because dropping a handler may run any code.
     pub(super) fn remove(&self, key: &str) -> Option<Arc<T>> {
         self.entries.write().remove(key)
     }
@@ -86,28 +82,27 @@ impl<T: Entry> Registry<T> {
         self.entries.read().get(key).cloned()
     }
 
-    /// Returns an entry, unless it is hidden from the viewer.
+    /// Returns an entry that the viewer can see.
     pub(super) fn find(&self, key: &str, viewer: Viewer<'_>) -> Option<Arc<T>> {
         self.get(key).filter(|entry| viewer.sees(entry.item()))
     }
 
-    /// Returns a suggestion for an unknown key, which is empty if no key that the viewer sees is similar.
+    /// Suggests a similar key that the viewer can see. May be empty.
     pub(super) fn did_you_mean(&self, key: &str, viewer: Viewer<'_>) -> String {
         let visible: Vec<_> = self.all().into_iter().filter(|entry| viewer.sees(entry.item())).collect();
         did_you_mean(key, visible.iter().map(|entry| entry.key()))
     }
 
-    /// Returns all entries, in order.
     pub(super) fn all(&self) -> Vec<Arc<T>> {
         self.entries.read().values().cloned().collect()
     }
 
-    /// Returns up to `size` entries after a cursor, without those hidden from the viewer, and the cursor of the next page.
-    /// A cursor stays valid when entries are added or removed. It contains the key of an entry that the viewer sees.
+    /// Returns up to `size` entries after a cursor that the viewer can see, and the next page's cursor. A cursor
+    /// survives additions and removals. It contains the key of an entry that the viewer can see.
     ///
     /// # Errors
     ///
-    /// Fails if the cursor was not created by this function.
+    /// Fails if the cursor does not come from this function.
     pub(super) fn page(
         &self,
         cursor: Option<&str>,
@@ -116,7 +111,7 @@ impl<T: Entry> Registry<T> {
     ) -> Result<(Vec<Arc<T>>, Option<String>), ErrorObject> {
         let mut after = cursor.map(|cursor| decode_cursor(T::KIND, cursor)).transpose()?;
         let size = size.max(1);
-        // One more, because only a visible entry makes another page.
+        // One more, to know whether another page has anything visible.
         let wanted = size.saturating_add(1);
         let mut page = Vec::new();
         while page.len() < wanted {
@@ -134,19 +129,19 @@ impl<T: Entry> Registry<T> {
         Ok((page, next))
     }
 
-    /// Returns up to `most` entries after a key. The lock is not held while a viewer decides about them.
+    /// The lock must not be held while a viewer decides about the entries.
     fn after(&self, key: Option<&str>, most: usize) -> Vec<Arc<T>> {
         let start = key.map_or(Bound::Unbounded, Bound::Excluded);
         let entries = self.entries.read();
         entries.range::<str, _>((start, Bound::Unbounded)).take(most).map(|(_, entry)| Arc::clone(entry)).collect()
     }
 
-    /// Declares that the list is served, even if it has no entries yet.
+    /// Serves the list even if it is empty.
     pub(super) fn declare(&self) {
         self.is_declared.store(true, Ordering::Release);
     }
 
-    /// Returns whether an entry was ever added. A list that has become empty is still served.
+    /// A list that has become empty is still served.
     pub(super) fn is_declared(&self) -> bool {
         self.is_declared.load(Ordering::Acquire)
     }
@@ -156,17 +151,17 @@ impl<T: Entry> Registry<T> {
     }
 }
 
-/// Encodes the position after an entry of this kind.
+/// Encodes a cursor after the entry with this key.
 #[must_use]
 pub fn encode_cursor(kind: &str, key: &str) -> String {
     URL_SAFE_NO_PAD.encode(format!("{kind}:{key}"))
 }
 
-/// Returns the key that [`encode_cursor`] has encoded.
+/// Returns the key from a cursor of [`encode_cursor`].
 ///
 /// # Errors
 ///
-/// Fails if the cursor was not created by it, or for another kind.
+/// Fails for any other cursor, and for one of another kind.
 pub fn decode_cursor(kind: &str, cursor: &str) -> Result<String, ErrorObject> {
     let bytes = URL_SAFE_NO_PAD.decode(cursor).ok();
     let text = bytes.and_then(|bytes| String::from_utf8(bytes).ok());

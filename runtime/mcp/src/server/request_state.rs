@@ -1,9 +1,9 @@
 //! Protects the `requestState` of multi-round requests against tampering.
 //!
-//! A server sends `requestState` to the client, and the client returns it with the next round. The client, or anyone
-//! who obtains the state, may modify it or send it again. A [`RequestStateCodec`] signs it: anyone can read the state,
-//! but only a holder of the key can create or modify it. A state is valid for one method, one subject (a tool's name, a
-//! resource's URI) and one user, and until it expires.
+//! A server sends `requestState` to the client, which returns it in the next round. On the way, the client or someone
+//! else may modify the state or replay it. A [`RequestStateCodec`] signs it: anyone can read the state, but only
+//! holders of the key can create or modify it. A state is valid until it expires, for one method, one target (a tool's
+//! name or a resource's URI) and one user.
 //!
 //! ```
 //! use std::time::Duration;
@@ -48,10 +48,10 @@ use mcpgen_runtime::context::Context;
 use mcpgen_runtime::jsonrpc::errors;
 use parking_lot::Mutex;
 
-/// Signs request state with HMAC-SHA-256, and verifies it. Clones share the record of used states.
+/// Signs request state with HMAC-SHA-256 and verifies it. Clones share the record of used states.
 #[derive(Clone)]
 pub struct RequestStateCodec {
-    /// Clones share the keys, so that all of them use the keys that replace these.
+    /// Shared, so that a change of keys reaches all clones.
     keys: Arc<RwLock<Keys>>,
     lifetime: Duration,
     rounds: u16,
@@ -66,7 +66,7 @@ struct Keys {
     others: Vec<Hmac<Sha256>>,
 }
 
-/// The reason why a [`RequestStateCodec`] cannot be created.
+/// Why a [`RequestStateCodec`] cannot be created.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum RequestStateError {
@@ -78,10 +78,10 @@ pub enum RequestStateError {
     NoRandomness(#[source] getrandom::Error),
 }
 
-/// The minimum length of a key, in bytes.
+/// Minimum length of a key in bytes.
 pub const SHORTEST_KEY: usize = 32;
 
-/// The reason why a state is rejected. It is logged, but not sent to the client.
+/// Why a state is rejected. Logged, but not sent to the client.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 enum Refusal {
     #[error("it was not signed with a known key, was modified, or belongs to another request or user")]
@@ -94,17 +94,17 @@ enum Refusal {
     Content,
 }
 
-/// The progress of a multi-round request.
+/// Where a multi-round request stands.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RequestState<T> {
-    /// The state from the previous round; `None` in the first round.
+    /// The previous round's state. `None` in the first round.
     pub state: Option<T>,
-    /// The number of rounds before this one.
+    /// How many rounds came before this one.
     pub round: u16,
     binding: Vec<u8>,
 }
 
-/// The parts of a state whose signature is valid.
+/// A state with a valid signature.
 struct Verified {
     nonce: [u8; NONCE],
     /// The expiry, in milliseconds since 1970.
@@ -115,15 +115,15 @@ struct Verified {
 
 const NONCE: usize = 16;
 const TAG: usize = 32;
-/// The nonce, the expiry (in milliseconds since 1970) and the round.
+/// Nonce, expiry (in milliseconds since 1970) and round.
 const HEAD: usize = NONCE + 8 + 2;
 
 impl RequestStateCodec {
-    /// Creates a codec whose states expire after `lifetime`. The key must be random, and all processes that serve the
-    /// same requests must share it.
+    /// Creates a codec whose states expire after `lifetime`. The key must be random, and shared by all processes that
+    /// serve the same requests.
     ///
-    /// The codec accepts a state any number of times until the state expires. To accept each state only once, add a
-    /// store that all these processes share: [`with_replay_guard`](Self::with_replay_guard).
+    /// A state is accepted any number of times until it expires. To accept each state only once, add a store that these
+    /// processes share: [`with_replay_guard`](Self::with_replay_guard).
     ///
     /// # Errors
     ///
@@ -133,9 +133,9 @@ impl RequestStateCodec {
         Ok(Self { keys: Arc::new(RwLock::new(keys)), lifetime, rounds: 16, replay_guard: None })
     }
 
-    /// Creates a codec with a random key. Other processes, and this process after a restart, reject its states.
+    /// Creates a codec with a random key. No other process accepts its states, nor does this one after a restart.
     ///
-    /// The codec accepts each state once. It remembers the last [`MAX_USED_STATES`] used states in this process (about
+    /// Each state is accepted once. The codec remembers the last [`MAX_USED_STATES`] used states in this process (about
     /// 9 MB); see [`InMemoryReplayGuard`].
     ///
     /// # Errors
@@ -146,7 +146,7 @@ impl RequestStateCodec {
         Ok(Self { replay_guard: Some(Arc::new(InMemoryReplayGuard::new(MAX_USED_STATES))), ..codec })
     }
 
-    /// Accepts states that were signed with this key too. Use it to rotate keys: add the old key, or the next one.
+    /// Also accepts states signed with this key. To rotate keys, add the old key or the next one.
     ///
     /// # Errors
     ///
@@ -154,17 +154,18 @@ impl RequestStateCodec {
     pub fn also_verify_with(mut self, key: impl AsRef<[u8]>) -> Result<Self, RequestStateError> {
         let mut keys = self.current_keys();
         keys.others.push(hmac_key(key.as_ref())?);
-        // Clones that were made before do not change.
+        // Existing clones stay as they are.
         self.keys = Arc::new(RwLock::new(keys));
         Ok(self)
     }
 
-    /// Replaces all keys of this codec and its clones: signs with `key`, and also verifies with `others`. Use it to
-    /// rotate keys while the server runs.
+    /// Replaces the keys of this codec and all its clones: signs with `key`, and verifies with `others` as well.
+    /// Rotates keys while the server runs.
     ///
     /// # Errors
     ///
-    /// [`ShortKey`](RequestStateError::ShortKey) if a key is shorter than [`SHORTEST_KEY`] bytes. Then no key changes.
+    /// [`ShortKey`](RequestStateError::ShortKey) if a key is shorter than [`SHORTEST_KEY`] bytes. No key is changed
+    /// then.
     pub fn replace_keys<K: AsRef<[u8]>>(
         &self,
         key: impl AsRef<[u8]>,
@@ -176,15 +177,15 @@ impl RequestStateCodec {
         Ok(())
     }
 
-    /// Sets the maximum number of rounds of a request. The default is 16.
+    /// Limits the number of rounds. Defaults to 16.
     #[must_use]
     pub fn rounds(mut self, most: u16) -> Self {
         self.rounds = most;
         self
     }
 
-    /// Accepts each state once, and records used states in a store. Processes that share the key must share the store:
-    /// with [`InMemoryReplayGuard`], each process accepts a state once.
+    /// Accepts each state once, and records used states in a store. Processes that share the key must share the store,
+    /// too: with [`InMemoryReplayGuard`], each of them would accept a state once.
     #[must_use]
     pub fn with_replay_guard(mut self, replay_guard: impl ReplayGuard) -> Self {
         let replay_guard = crate::replicas::Measured::new(Arc::new(replay_guard));
@@ -192,15 +193,15 @@ impl RequestStateCodec {
         self
     }
 
-    /// Verifies and decodes the state of a request. Without state, the request starts the first round.
+    /// Verifies and decodes a request's state. A request without state starts the first round.
     ///
-    /// `who` identifies the user, such as the name of an authenticated user. Append anything else that must not change
-    /// between rounds, such as the arguments of a call.
+    /// `who` identifies the user, for example by authenticated name. Append whatever else must not change between
+    /// rounds, such as the call's arguments.
     ///
     /// # Errors
     ///
-    /// Fails if the request's state is invalid, has expired, was already used, or belongs to another request or user,
-    /// or if the replay guard's store is unavailable.
+    /// Fails if the state is invalid, has expired, was already used, or belongs to another request or user, or if the
+    /// replay guard's store is unavailable.
     pub async fn decode<T: DeserializeOwned>(
         &self,
         context: &Context,
@@ -223,8 +224,8 @@ impl RequestStateCodec {
     ///
     /// # Errors
     ///
-    /// Fails if the request has reached the [maximum number of rounds](Self::rounds), the state cannot be serialized as
-    /// JSON, or the system's random number generator fails.
+    /// Fails if the request has reached the [maximum number of rounds](Self::rounds), if the state cannot be serialized
+    /// as JSON, or if the system's random number generator fails.
     pub fn encode<T, S: Serialize + ?Sized>(
         &self,
         request_state: &RequestState<T>,
@@ -286,8 +287,7 @@ fn refused(context: &Context, why: Refusal) -> ErrorObject {
     errors::invalid_params_in_words("params.requestState: invalid or expired; send the request again without it")
 }
 
-/// Returns the bytes that a state is bound to. Each part is prefixed with its length, so that different parts never
-/// produce the same bytes.
+/// The bytes that a state is bound to. Length prefixes keep different parts from producing the same bytes.
 fn binding(context: &Context, who: &str) -> Vec<u8> {
     let subject = context.subject().unwrap_or_default();
     let mut binding = Vec::new();
@@ -319,15 +319,15 @@ fn millis(time: SystemTime) -> u64 {
     u64::try_from(since.as_millis()).unwrap_or(u64::MAX)
 }
 
-/// The number of used states that [`RequestStateCodec::of_this_process`] remembers.
+/// How many used states [`RequestStateCodec::of_this_process`] remembers.
 pub const MAX_USED_STATES: usize = 100_000;
 
-/// Records a limited number of used states in this process. Each takes about 90 bytes on 64-bit
-/// systems until it expires.
+/// Records a limited number of used states in this process. Each takes about 90 bytes on 64-bit systems until it
+/// expires.
 ///
-/// When the limit is reached, the guard forgets the states that expire first, and rejects every state that expires no
-/// later than a forgotten one. No state is accepted twice, and new states are still accepted. Only the time that
-/// clients have for the next round gets shorter, down to the time in which this many states are used.
+/// At the limit, the guard forgets the states that expire first, and from then on rejects every state that expires no
+/// later than a forgotten one. So no state is accepted twice, and new states still work; clients merely have less time
+/// for the next round, down to the time in which this many states are used.
 #[derive(Debug)]
 pub struct InMemoryReplayGuard {
     max: usize,
@@ -336,9 +336,9 @@ pub struct InMemoryReplayGuard {
 
 #[derive(Debug)]
 struct Used {
-    /// The expiry is in milliseconds since 1970.
+    /// Expiry in milliseconds since 1970.
     states: ExpiringMap<[u8; NONCE], (), u64>,
-    /// The latest expiry of a forgotten state.
+    /// Latest expiry of a forgotten state.
     forgotten: u64,
 }
 
@@ -377,7 +377,7 @@ impl InMemoryReplayGuard {
 }
 
 impl Used {
-    /// Forgets expired states. They stay rejected, even if the clock is set back.
+    /// Expired states stay rejected, even if the clock is set back.
     fn remove_expired(&mut self, now: u64) {
         while let Some(until) = self.states.first_expiry().filter(|until| *until <= now) {
             self.states.evict();

@@ -20,7 +20,7 @@ impl ResourceEntry {
     ///
     /// # Errors
     ///
-    /// Fails if the URI of the resource is not valid.
+    /// Fails if the resource's URI is not valid.
     pub(super) fn checked<M, S, H>(resource: Resource, handler: H, state: S) -> Result<Self, DefinitionError>
     where
         H: Handler<ReadResource, M, S, Output: IntoContents>,
@@ -58,7 +58,7 @@ impl Visible for ResourceEntry {
     }
 }
 
-/// A request for the contents of a resource.
+/// A request to read a resource.
 #[derive(Debug)]
 pub struct ReadResource {
     context: Context,
@@ -106,7 +106,7 @@ impl Entry for ResourceEntry {
     }
 }
 
-/// Returns whether a text is a URI: a scheme, and no characters that a URI escapes. Letters of other scripts are accepted.
+/// Accepts a scheme followed by anything that URIs need not escape, including letters of other scripts.
 fn is_uri(text: &str) -> bool {
     let Some((scheme, rest)) = text.split_once(':') else { return false };
     let is_scheme = scheme.starts_with(|first: char| first.is_ascii_alphabetic())

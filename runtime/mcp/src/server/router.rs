@@ -1,4 +1,4 @@
-//! The routes of a server.
+//! A server's routes.
 
 use std::future::ready;
 
@@ -20,7 +20,6 @@ use super::state::Server;
 use super::{computed, conversion, listeners};
 use crate::protocol::ContextExt;
 
-/// Returns a router with the server's handlers and layers.
 pub(super) fn router(server: &Server) -> Router {
     let routes = subscription_routes(server, call_routes(server, list_routes(server, Router::new())));
     let config = &server.0.config;

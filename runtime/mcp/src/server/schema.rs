@@ -1,4 +1,4 @@
-//! JSON Schemas of Rust types.
+//! JSON Schemas for Rust types.
 
 use std::sync::Arc;
 
@@ -15,15 +15,15 @@ use serde_json::{Map, Value, json};
 use super::error::DefinitionError;
 use super::input_error::InputError;
 
-/// Returns the `inputSchema` of a tool with arguments of type `A`, and the type's description.
+/// Returns the `inputSchema` for arguments of type `A`, and the type's description.
 ///
 /// # Errors
 ///
-/// Fails if the type is not an object.
+/// Fails if the type is not an object in JSON.
 pub(super) fn input_schema<A: JsonSchema>(tool: &str) -> Result<(ToolInputSchema, Option<String>), DefinitionError> {
     let mut schema = schema_of::<A>(SchemaSettings::draft2020_12());
     let description = schema.remove("description").and_then(|text| text.as_str().map(str::to_owned));
-    // The schemas of an enum of objects and of `()` do not have the type "object".
+    // The schemas of an enum of objects and of `()` lack the type "object".
     match schema.get("type").and_then(Value::as_str) {
         None if schema.contains_key("oneOf") || schema.contains_key("anyOf") => {
             schema.insert("type".to_owned(), "object".into());
@@ -42,7 +42,7 @@ pub(super) fn input_schema<A: JsonSchema>(tool: &str) -> Result<(ToolInputSchema
     Ok((decode(tool, "inputSchema", &schema.into())?, description))
 }
 
-/// Converts a schema to the type of a member of `Tool`.
+/// Converts a schema to the type of a `Tool` member.
 pub(super) fn decode<T: Decode>(tool: &str, member: &'static str, schema: &Json) -> Result<T, DefinitionError> {
     schema.decode().map_err(|error| DefinitionError::Schema {
         name: tool.to_owned(),
@@ -51,7 +51,7 @@ pub(super) fn decode<T: Decode>(tool: &str, member: &'static str, schema: &Json)
     })
 }
 
-/// The values of `format` that JSON Schema defines. Some clients warn about others, such as `uint8`.
+/// The formats that JSON Schema defines. Some clients warn about others, such as `uint8`.
 const FORMATS: [&str; 19] = [
     "date",
     "date-time",
@@ -74,14 +74,13 @@ const FORMATS: [&str; 19] = [
     "uuid",
 ];
 
-/// Removes a `format` that JSON Schema does not define.
 fn remove_unknown_format(schema: &mut Schema) {
     if schema.get("format").and_then(|format| format.as_str()).is_some_and(|format| !FORMATS.contains(&format)) {
         schema.remove("format");
     }
 }
 
-/// Returns the schema of a type, without the type's Rust name.
+/// Omits the type's Rust name.
 pub(super) fn schema_of<T: JsonSchema>(settings: SchemaSettings) -> Map<String, Value> {
     let settings = settings.with_transform(RecursiveTransform(remove_unknown_format));
     match settings.into_generator().into_root_schema_for::<T>().to_value() {
@@ -94,16 +93,15 @@ pub(super) fn schema_of<T: JsonSchema>(settings: SchemaSettings) -> Map<String, 
     }
 }
 
-/// Like [`schema_of`], without references.
 pub(super) fn inline_schema_of<A: JsonSchema>() -> Map<String, Value> {
     schema_of::<A>(SchemaSettings::draft2020_12().with(|settings| settings.inline_subschemas = true))
 }
 
-/// Returns the form for a value of type `T`.
+/// Returns the form that asks for a `T`.
 ///
 /// # Errors
 ///
-/// Fails if a field of `T` cannot be a field of a form.
+/// Fails if a field of `T` cannot be a form field.
 pub(super) fn form<T: JsonSchema>(message: String) -> Result<ElicitRequestFormParams, InputError> {
     let mut schema = inline_schema_of::<T>();
     for name in ["$schema", "description", "additionalProperties"] {
@@ -118,8 +116,8 @@ pub(super) fn form<T: JsonSchema>(message: String) -> Result<ElicitRequestFormPa
     Ok(ElicitRequestFormParams::new(message, schema))
 }
 
-/// Writes the schema of a field in the form that elicitations allow: an optional field is not `null`, and the options
-/// of an enum have titles instead of descriptions.
+/// Rewrites a field's schema for elicitation: an optional field is not `null`, and enum options have titles instead of
+/// descriptions.
 fn simplify_field(field: &mut serde_json::Value) {
     let Some(members) = field.as_object_mut() else { return };
     let is_null = |schema: &serde_json::Value| schema.get("type").is_some_and(|kind| kind == "null");
@@ -159,8 +157,8 @@ fn simplify_field(field: &mut serde_json::Value) {
     }
 }
 
-/// Returns the options of a variant, or of several variants without documentation. The title is the description or the
-/// value.
+/// Returns the options of a variant, or of several undocumented ones. The title is the description or, failing that,
+/// the value.
 fn titled_options(option: &serde_json::Value) -> Vec<serde_json::Value> {
     let text = |name: &str| option.get(name).and_then(Value::as_str);
     let title = text("title").or(text("description"));

@@ -18,8 +18,8 @@ use crate::telemetry::connection;
 /// Serves a connection until the client closes it.
 ///
 /// `server` is a [`Server`], or a [`Router`] with its [`LocalInfo`](crate::LocalInfo) or [`ServerConfig`]. A transport
-/// is a pair of an [`Incoming`] stream and an [`Outgoing`] sink of messages, such as
-/// [`duplex`](mcpgen_runtime::transport::duplex) returns.
+/// is an [`Incoming`] stream and an [`Outgoing`] sink of messages, as returned for example by
+/// [`duplex`](mcpgen_runtime::transport::duplex).
 ///
 /// ```
 /// use mcpgen_sdk::{Client, Server, serve, transport};
@@ -38,7 +38,7 @@ use crate::telemetry::connection;
 ///
 /// # Errors
 ///
-/// Fails if the server has invalid definitions, if no key for the request state could be created, or if reading or
+/// Fails if the server has invalid definitions, if no key for the request state could be generated, or if reading or
 /// writing fails.
 pub async fn serve(
     server: impl IntoConnection,
@@ -47,8 +47,8 @@ pub async fn serve(
     Ok(server.into_connection()?.run(incoming, outgoing).await?)
 }
 
-/// Like [`serve`], until `shutdown` completes. Requests that are running then have [`Limits::drain_timeout`] to complete;
-/// new ones are not read.
+/// Like [`serve`], until `shutdown` completes. From then on no new requests are read, and running ones have
+/// [`Limits::drain_timeout`] to complete.
 ///
 /// # Errors
 ///
@@ -61,13 +61,13 @@ pub async fn serve_until(
     serve(server, (incoming.take_until(shutdown), outgoing)).await
 }
 
-/// A server that [`serve`] accepts.
+/// What [`serve`] accepts as a server.
 pub trait IntoConnection {
     /// Creates a connection. Use this instead of [`serve`] to get the connection's peer before it runs.
     ///
     /// # Errors
     ///
-    /// Fails if the server has invalid definitions, or if no key for the request state could be created.
+    /// Fails if the server has invalid definitions, or if no key for the request state could be generated.
     fn into_connection(self) -> Result<Connection<Router>, ServeError>;
 }
 
@@ -75,14 +75,14 @@ impl IntoConnection for Server {
     fn into_connection(self) -> Result<Connection<Router>, ServeError> {
         self.connect_to_bus();
         let (router, config) = (self.router(), self.config()?);
-        // The handlers work in every revision, and `config` has all capabilities.
+        // All handlers work in every revision, and `config` already lists the capabilities.
         let protocol = config.protocol(&HandlerCapabilities::default());
         let limits = self.0.config.limits.clone();
         Ok(connection(router.clone(), router, Arc::new(protocol), limits))
     }
 }
 
-/// Supports those revisions of the configuration that have a handler.
+/// Supports the configured revisions that have a handler.
 impl<C: Into<ServerConfig>> IntoConnection for (C, Router) {
     fn into_connection(self) -> Result<Connection<Router>, ServeError> {
         let (config, router) = self;
@@ -90,7 +90,7 @@ impl<C: Into<ServerConfig>> IntoConnection for (C, Router) {
     }
 }
 
-/// Supports those revisions of the configuration that have a handler.
+/// Supports the configured revisions that have a handler.
 impl<C: Into<ServerConfig>> IntoConnection for (C, Router, Limits) {
     fn into_connection(self) -> Result<Connection<Router>, ServeError> {
         let (config, router, limits) = self;
@@ -105,7 +105,7 @@ impl<C: Into<ServerConfig>> IntoConnection for (C, Router, Limits) {
 }
 
 impl Server {
-    /// Serves the process's standard input and output. The process must not write anything else to standard output.
+    /// Serves the process's standard input and output. Nothing else may write to standard output.
     ///
     /// # Errors
     ///
@@ -119,8 +119,8 @@ impl Server {
         .await
     }
 
-    /// Like [`serve_stdio`](Self::serve_stdio), until `shutdown` completes. Requests that are running then have
-    /// [`Limits::drain_timeout`] to complete; new ones are not read.
+    /// Like [`serve_stdio`](Self::serve_stdio), until `shutdown` completes. From then on no new requests are read, and
+    /// running ones have [`Limits::drain_timeout`] to complete.
     ///
     /// ```no_run
     /// # use mcpgen_sdk::Server;

@@ -1,4 +1,4 @@
-//! What extensions prepare of a server.
+//! How extensions prepare a server.
 
 use mcpgen_runtime::router::Router;
 use mcpgen_runtime::transport::Extensions;
@@ -11,24 +11,24 @@ use crate::protocol::extension::Extension;
 use crate::protocol::info::LocalInfo;
 
 impl ServerSetup {
-    /// Adds routes that need the server. The function is called for each connection or HTTP endpoint.
+    /// Adds routes that need the server. The function is called per connection or HTTP endpoint.
     pub fn routes(&mut self, add: impl Fn(&Server, Router) -> Router + Send + Sync + 'static) {
         self.state.config.routes.push(Box::new(add));
     }
 
-    /// Returns what extensions keep with the server, by type. [`Server::extensions`] returns it later.
+    /// Returns the values that extensions store with the server, by type. After the build, use [`Server::extensions`].
     pub fn extensions_mut(&mut self) -> &mut Extensions {
         &mut self.state.extensions
     }
 
-    /// Declares an extension in the capabilities of the server, and allows its values of `resultType`. Adds no handlers.
+    /// Declares an extension in the server's capabilities, and allows its values of `resultType`. Adds no handlers.
     pub fn declare<E: Extension>(&mut self, extension: &E) {
         let config = &mut self.state.config;
         config.info = std::mem::replace(&mut config.info, LocalInfo::new("", "")).extension(extension);
         config.result_types.extend(extension.result_types());
     }
 
-    /// Declares a capability of any revision, unless it is declared already.
+    /// Declares a capability, in any revision, unless it is already declared.
     pub fn declare_capability(&mut self, name: &str, details: impl Into<Json>) {
         self.state.config.info.capabilities.insert_if_absent(name, details);
     }
@@ -38,12 +38,12 @@ impl ServerSetup {
         self.state.resources.declare();
     }
 
-    /// Lets clients subscribe to notifications of an extension. Replaces an earlier source.
+    /// Lets clients subscribe to an extension's notifications. Replaces an earlier source.
     pub fn subscription_source(&mut self, source: impl SubscriptionSource) {
         self.state.subscriptions = self.state.subscriptions.with_source(source);
     }
 
-    /// Adds an invalid definition, which is reported when the server starts.
+    /// Reports an invalid definition when the server starts.
     pub fn invalid(&mut self, error: DefinitionError) {
         self.state.config.invalid.push(error);
     }

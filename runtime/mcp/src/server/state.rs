@@ -1,5 +1,5 @@
-//! The types of a server: its state, the entries of its lists, and the context of their functions. They refer to each
-//! other, because a function can use its server.
+//! A server's types: its state, the entries of its lists, and the context of functions. They are in one file because
+//! they refer to each other: a function can use its server.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -41,42 +41,40 @@ use crate::protocol::info::LocalInfo;
 use crate::replicas::{RateLimiter, Replicas};
 use crate::validation::Validator;
 
-/// A server of tools, resources and prompts.
+/// A server with tools, resources and prompts.
 ///
-/// Create one with [`Server::builder`] and pass it to [`serve`](super::serve()), or to an HTTP server with
-/// `ServeHttp::http`. A server is a cheap handle: clones share their state. Keep a clone to add and remove tools,
-/// resources and prompts while the server serves.
+/// Create one with [`Server::builder`], and pass it to [`serve`](super::serve()) or, for HTTP, to `ServeHttp::http`. A
+/// server is a cheap handle, and clones share their state. Keep a clone to add and remove tools, resources and prompts
+/// while the server runs.
 #[derive(Clone)]
 pub struct Server(pub(super) Arc<ServerState>);
 
-/// A server that is not built yet, for extensions. [`ServerBuilder::setup`](super::ServerBuilder::setup) passes it to them.
+/// A server under construction, as extensions see it in [`ServerBuilder::setup`](super::ServerBuilder::setup).
 pub struct ServerSetup {
     pub(super) state: ServerState,
 }
 
-/// The state that the clones of a [`Server`] share.
 pub(super) struct ServerState {
     pub(super) config: Config,
     pub(super) tools: Registry<ToolEntry>,
     pub(super) resources: Registry<ResourceEntry>,
     pub(super) templates: Registry<TemplateEntry>,
     pub(super) prompts: Registry<PromptEntry>,
-    /// What extensions keep with the server, by type.
+    /// What extensions store with the server, by type.
     pub(super) extensions: Extensions,
     pub(super) subscriptions: Subscriptions,
     pub(super) listeners: Mutex<Listeners>,
 }
 
-/// The settings of a server. They do not change after it was built.
 pub(super) struct Config {
     pub(super) info: LocalInfo,
     pub(super) cache_hints: CacheHints,
     pub(super) page_size: usize,
-    /// Whether list requests have an empty result, instead of an error, if the server has no such entries.
+    /// Whether undeclared lists are empty rather than an error.
     pub(super) empty_lists: bool,
     pub(super) limits: Limits,
     pub(super) completion: Option<Completion>,
-    /// Completions of one argument of a prompt, or of one variable of a template.
+    /// Completions of a single argument of a prompt or variable of a template.
     pub(super) completions: BTreeMap<CompletionKey, Completion>,
     /// `None` until the builder creates the default.
     pub(super) request_state: Option<Result<Arc<RequestStateCodec>, RequestStateError>>,
@@ -87,21 +85,18 @@ pub(super) struct Config {
     pub(super) visibility: Option<Visibility>,
     pub(super) computed: Computed,
     pub(super) layers: Vec<RouterChange>,
-    /// The stores of HTTP endpoints.
     pub(super) replicas: Option<Replicas>,
-    /// The values of `resultType` that extensions add.
+    /// Values of `resultType` that extensions add.
     pub(super) result_types: Vec<&'static str>,
-    /// The functions that add the handlers of extensions.
     pub(super) extensions: Vec<RouterChange>,
-    /// The functions that add routes which need the server.
     pub(super) routes: Vec<ServerRoutes>,
     pub(super) rate_limiter: Option<Arc<dyn RateLimiter>>,
     pub(super) validator: Option<Arc<dyn Validator>>,
-    /// The invalid definitions. The server does not start if it has any.
+    /// The server does not start if there are any.
     pub(super) invalid: Vec<DefinitionError>,
 }
 
-/// The functions of lists that are computed for each request, and of calls of items that are not registered.
+/// Functions for lists computed per request, and for calls to unregistered items.
 #[derive(Default)]
 pub(super) struct Computed {
     pub(super) tools: Option<ComputedList<Tool>>,
@@ -112,129 +107,118 @@ pub(super) struct Computed {
     pub(super) prompt_fallback: Option<PromptFallback>,
 }
 
-/// Returns a page of a computed list.
 pub(super) type ComputedList<T> =
     Box<dyn Fn(Context, Option<String>) -> BoxFuture<'static, Result<Page<T>, BoxError>> + Send + Sync>;
-/// Calls a tool by name. Returns `None` if there is no such tool.
+/// Returns `None` if there is no such tool.
 pub(super) type ToolFallback = Arc<
     dyn Fn(RequestContext, String, JsonObject) -> BoxFuture<'static, Option<Result<CallToolResult, ToolError>>>
         + Send
         + Sync,
 >;
-/// Returns the messages of a prompt by name, or `None` if there is no such prompt.
+/// Returns `None` if there is no such prompt.
 pub(super) type PromptFallback = Box<
     dyn Fn(RequestContext, String, PromptArguments) -> BoxFuture<'static, Option<Result<GetPromptResult, BoxError>>>
         + Send
         + Sync,
 >;
 
-/// What a completion is for: the prompt or the URI template, and the name of the argument or variable.
+/// What is completed, and the name of the argument or variable.
 pub(super) type CompletionKey = (CompletionOf, String);
 
-/// A prompt, by name, or a template of resources, by URI template.
+/// A prompt by name, or a resource template by URI template.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum CompletionOf {
     Prompt(String),
     Template(String),
 }
 
-/// Completes an argument.
 pub(super) type Completion =
     Box<dyn Fn(Context, CompleteRequestParams) -> BoxFuture<'static, Result<Vec<String>, BoxError>> + Send + Sync>;
-/// Returns the name of a request's caller.
 pub(super) type Identity = Box<dyn Fn(&Context) -> String + Send + Sync>;
-/// A callback for each change.
 pub(super) type OnChange = Box<dyn Fn(&Change) + Send + Sync>;
-/// Adds routes that need the server.
 pub(super) type ServerRoutes = Box<dyn Fn(&Server, Router) -> Router + Send + Sync>;
-/// Adds the handlers of an extension to a router, or wraps it in a middleware layer.
+/// Adds an extension's handlers to a router, or wraps it in a layer.
 pub(super) type RouterChange = Box<dyn Fn(Router) -> Router + Send + Sync>;
 
-/// A tool and its function.
 pub(super) struct ToolEntry {
     pub(super) tool: Tool,
     pub(super) run: Box<dyn Fn(Arc<ToolEntry>, RequestContext, Arguments) -> ResponseFuture + Send + Sync>,
-    /// Runs the calls of the tool in another way.
+    /// Runs calls in another way, such as in the background.
     pub(super) runner: Option<Arc<dyn ToolRunner>>,
-    /// The names of all arguments. Empty if the schema does not name all.
+    /// All argument names. Empty if the schema may allow others.
     pub(super) argument_names: Vec<String>,
-    /// The arguments that HTTP clients also send as headers.
+    /// Arguments that HTTP clients repeat in headers.
     pub(super) headers: Vec<Header>,
-    /// The compiled schemas, if the server validates.
+    /// Compiled if the server validates.
     pub(super) schemas: OnceLock<Schemas>,
 }
 
-/// A resource and the function that reads it.
 pub(super) struct ResourceEntry {
     pub(super) resource: Resource,
     pub(super) read: Box<dyn Fn(RequestContext, String, Option<String>) -> ContentsFuture + Send + Sync>,
 }
 
-/// A resource template and the function that reads its resources.
 pub(super) struct TemplateEntry {
     pub(super) template: ResourceTemplate,
-    /// Increases with each template. Of several matching templates, the lowest one is used.
+    /// Increases with each template, and the lowest of several matching templates is used.
     pub(super) number: u64,
     pub(super) uri_template: UriTemplate,
-    /// Takes the URI and the template's MIME type, in addition to the context and the variables.
+    /// Takes the context, the variables, the URI and the template's MIME type.
     pub(super) read: Box<dyn Fn(RequestContext, Variables, String, Option<String>) -> ContentsFuture + Send + Sync>,
 }
 
 pub(super) type ContentsFuture = BoxFuture<'static, Contents>;
 
-/// The percent-decoded variables of a template, by name.
+/// Percent-decoded, by name.
 pub(super) type Variables = BTreeMap<String, String>;
 
-/// A prompt and its function.
 pub(super) struct PromptEntry {
     pub(super) prompt: Prompt,
-    /// The types of the arguments, if they have any.
+    /// Empty if no types are known.
     pub(super) types: TextArguments,
     pub(super) get: Box<dyn Fn(RequestContext, PromptArguments) -> GetPromptFuture + Send + Sync>,
 }
 
-/// The arguments of a prompt, by name.
 pub(super) type PromptArguments = BTreeMap<String, String>;
 pub(super) type GetPromptFuture = BoxFuture<'static, Result<GetPromptResult, BoxError>>;
 
-/// The context of a call to a tool, prompt or resource, which can request input from the client. It has the methods of
-/// [`ContextExt`](crate::protocol::ContextExt), such as [`progress`](crate::protocol::ContextExt::progress), and the rest of
-/// the request in its [`context`](Self::context).
+/// The context of a call to a tool, prompt or resource. It has the methods of
+/// [`ContextExt`](crate::protocol::ContextExt), such as [`progress`](crate::protocol::ContextExt::progress), can ask
+/// the client for input, and gives access to the request through [`context`](Self::context).
 ///
-/// In legacy revisions and in tasks, the function waits for the response of the client. In other calls of
-/// 2026-07-28, the function returns early with the error of [`elicit`](Self::elicit), [`sample`](Self::sample) or
-/// [`roots`](Self::roots); use `?`. Once the client has the input, it sends the request again, and the function runs
-/// again from the beginning. Input from earlier rounds is then available immediately. So ask for input before you do
-/// anything that must happen only once.
+/// In legacy revisions and in tasks, a function simply waits for the client's answer. In 2026-07-28,
+/// [`elicit`](Self::elicit), [`sample`](Self::sample) and [`roots`](Self::roots) return an error, which the function
+/// returns with `?`. Once the client has the input, it sends the request again, and the function starts over with the
+/// earlier answers at hand. So ask before you do anything that must happen only once.
 #[derive(Debug)]
 pub struct RequestContext {
     pub(super) context: Context,
     pub(super) server: Server,
-    /// The arguments of the call, which must be the same in all rounds. Clones leave them to the questions, which they share.
+    /// The arguments, which must be the same in all rounds. Only the original has them; clones rely on the shared
+    /// questions.
     pub(super) arguments: Arguments,
-    /// Created by the first question, because most calls ask none, and shared by clones.
+    /// Created by the first question, because most calls ask none. Shared by clones.
     pub(super) questions: OnceLock<Arc<Questions>>,
-    /// What an extension has set. Boxed, because most calls have none.
+    /// Set by extensions. Boxed because most calls have none.
     pub(super) extended: Option<Box<Extended>>,
 }
 
-/// What an extension has set in a context.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Extended {
     pub(super) input_source: Option<Arc<dyn InputSource>>,
-    /// Values, by type.
+    /// Attached values, by type.
     pub(super) attached: Extensions,
 }
 
-/// Runs the calls of a tool in another way, such as in the background. Extensions set it with
+/// Runs a tool's calls in another way, such as in the background. Extensions set it with
 /// [`ToolInfo::runner`](super::ToolInfo::runner).
 pub trait ToolRunner: fmt::Debug + Send + Sync + 'static {
-    /// Prepares a server that is built with the tool.
+    /// Prepares the server when it is built with the tool.
     fn prepare(&self, setup: &mut ServerSetup) {
         let _ = setup;
     }
 
-    /// Completes the description of the tool in a list.
+    /// Completes the tool's description in a list.
     fn list(&self, context: &Context, tool: &mut Tool) {
         let _ = (context, tool);
     }
@@ -243,11 +227,11 @@ pub trait ToolRunner: fmt::Debug + Send + Sync + 'static {
     ///
     /// # Errors
     ///
-    /// Fails if the tool cannot be called like this.
+    /// Fails if the tool cannot be called this way.
     fn run(&self, call: ToolInvocation) -> Result<ResponseFuture, ErrorObject>;
 }
 
-/// A call of a tool with a [`ToolRunner`]. Clones run the function again.
+/// A call to a tool with a [`ToolRunner`]. A clone can run the function again.
 #[derive(Clone, Debug)]
 pub struct ToolInvocation {
     pub(super) server: Server,

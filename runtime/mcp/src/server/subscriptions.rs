@@ -1,10 +1,10 @@
 //! Subscriptions to changes (2026-07-28). A client sends `subscriptions/listen`, and the server sends notifications
-//! until the client or the server ends the subscription.
+//! until either side ends the subscription.
 //!
-//! An extension can add notifications with a [`SubscriptionSource`].
+//! Extensions can add notifications with a [`SubscriptionSource`].
 //!
-//! Repeated changes are merged while they are pending. The pending changes of a subscription are therefore bounded by
-//! what it subscribes to.
+//! Equal changes are merged while they are pending, so the memory of a subscription is bounded by what it subscribes
+//! to.
 
 use std::collections::HashMap;
 use std::fmt;
@@ -35,14 +35,14 @@ use crate::protocol::change::{Change, Filter, Pending};
 use crate::protocol::info::{LocalInfo, can};
 use crate::protocol::modern::SUBSCRIPTION_ID;
 
-/// The maximum number of URIs of one subscription. This and [`MAX_SUBSCRIPTION_BYTES`] also limit all
-/// `resources/subscribe` requests of a connection together.
+/// The most URIs in one subscription. This and [`MAX_SUBSCRIPTION_BYTES`] also limit the total of a connection's
+/// `resources/subscribe` requests.
 pub const MAX_RESOURCE_SUBSCRIPTIONS: usize = 1024;
 
-/// The maximum total length of the URIs of one subscription, in bytes.
+/// Maximum total length of a subscription's URIs, in bytes.
 pub const MAX_SUBSCRIPTION_BYTES: usize = 1 << 20;
 
-/// Rejects a filter whose URIs exceed [`MAX_RESOURCE_SUBSCRIPTIONS`] or [`MAX_SUBSCRIPTION_BYTES`].
+/// Enforces [`MAX_RESOURCE_SUBSCRIPTIONS`] and [`MAX_SUBSCRIPTION_BYTES`].
 fn check_size(filter: &SubscriptionFilter) -> Result<(), ErrorObject> {
     let uris = filter.resource_subscriptions.as_deref().unwrap_or_default();
     let why = if uris.len() > MAX_RESOURCE_SUBSCRIPTIONS {
@@ -63,13 +63,13 @@ pub struct Subscriptions {
     source: Option<Arc<dyn SubscriptionSource>>,
 }
 
-/// Adds notifications of an extension to subscriptions.
+/// Adds an extension's notifications to subscriptions.
 pub trait SubscriptionSource: fmt::Debug + Send + Sync + 'static {
-    /// Returns the notifications that a request subscribes to, or `None` if it asks for none of this source.
+    /// Returns the notifications that a request subscribes to, or `None` if it wants nothing from this source.
     ///
     /// # Errors
     ///
-    /// Fails if the filter is invalid, or if the sender of the request may not subscribe.
+    /// Fails if the filter is invalid, or if the sender may not subscribe.
     fn subscribe<'a>(
         &'a self,
         context: &'a Context,
@@ -77,11 +77,11 @@ pub trait SubscriptionSource: fmt::Debug + Send + Sync + 'static {
     ) -> BoxFuture<'a, Result<Option<Updates>, ErrorObject>>;
 }
 
-/// The notifications of a [`SubscriptionSource`] for one subscription.
+/// A [`SubscriptionSource`]'s notifications for one subscription.
 pub struct Updates {
-    /// The member of the filter that the source has accepted: its name and value.
+    /// The member of the filter that the source accepted: its name and value.
     pub accepted: (&'static str, Json),
-    /// The methods and the params of the notifications. The server adds the ID of the subscription to the params.
+    /// Method and params of each notification. The server adds the subscription's ID.
     pub notifications: BoxStream<'static, (&'static str, JsonObject)>,
 }
 
@@ -115,7 +115,7 @@ impl Subscriber {
 }
 
 impl Subscriptions {
-    /// Creates the subscriptions that the server's declared capabilities offer: `listChanged` of `tools`, `prompts` and
+    /// Creates the subscriptions that the server's declared capabilities allow: `listChanged` of `tools`, `prompts` and
     /// `resources`, and `subscribe` of `resources`.
     #[must_use]
     pub fn of(ours: &LocalInfo) -> Self {
@@ -128,26 +128,25 @@ impl Subscriptions {
         Self { shared, source: None }
     }
 
-    /// Lets clients subscribe to notifications of an extension. Replaces an earlier source.
+    /// Lets clients subscribe to an extension's notifications. Replaces an earlier source.
     #[must_use]
     pub fn with_source(&self, source: impl SubscriptionSource) -> Self {
         Self { shared: Arc::clone(&self.shared), source: Some(Arc::new(source)) }
     }
 
-    /// Notifies the subscribers of a change. A subscription to a resource covers its parts: `file:///notes/` covers
+    /// Notifies subscribers of a change. A subscription to a resource covers its parts: `file:///notes/` covers
     /// `file:///notes/today`.
     pub fn changed(&self, change: &Change) {
         self.notify(change, &Affected::default());
     }
 
-    /// Notifies the subscribers that a change concerns.
     pub(super) fn notify(&self, change: &Change, affected: &Affected) {
         for subscriber in self.subscribers().values().filter(|subscriber| subscriber.accepted.matches(change)) {
             subscriber.notify(change.clone(), affected);
         }
     }
 
-    /// Notifies the subscribers of everything that they have subscribed to, because changes may have been missed.
+    /// Notifies subscribers of everything they have subscribed to, because changes may have been missed.
     pub(super) fn everything_changed(&self, affected: impl Fn(&Change) -> Affected) {
         for subscriber in self.subscribers().values() {
             for change in subscriber.accepted.changes() {
@@ -157,18 +156,18 @@ impl Subscriptions {
         }
     }
 
-    /// Replaces the declared capabilities that new subscriptions are matched against.
+    /// Sets the declared capabilities for new subscriptions.
     pub(super) fn offer(&self, info: &LocalInfo) {
         *self.shared.offered.lock() = info.capabilities.clone();
     }
 
-    /// Returns the number of active subscriptions.
+    /// Returns how many subscriptions are active.
     #[must_use]
     pub fn count(&self) -> usize {
         self.subscribers().len()
     }
 
-    /// Ends all subscriptions, including future ones. Pending changes are still sent.
+    /// Ends all subscriptions, and any that begin later. Pending changes are still sent.
     pub fn close(&self) {
         self.shared.closed.cancel();
     }
@@ -185,7 +184,7 @@ impl Subscriptions {
         }
     }
 
-    /// Handles `subscriptions/listen` of a caller with this filter.
+    /// `filter` is the caller's.
     pub(super) async fn listen(
         self,
         context: Context,
@@ -211,7 +210,7 @@ impl Subscriptions {
         }
         let subscribed = self.subscribe(Filter::from(&accepted), filter);
         drop(accepted);
-        // Errors are ignored: sending fails only if the connection has ended, which also ends this handler.
+        // Sending fails only if the connection has ended, which ends this handler, too.
         let notify = async |method, params: serde_json::Value| {
             let _ = context.peer().notify_unchecked(method, Some(Json::from(&params))).await;
         };
@@ -242,7 +241,7 @@ impl Subscriptions {
         Ok(SubscriptionsListenResult::new(SubscriptionsListenResultMetaObject::new(id.clone())))
     }
 
-    /// Returns the part of a filter that the server supports, without lists of whose changes the caller may not be notified.
+    /// Returns the part of a filter that the server supports and the caller may hear of.
     fn accept(&self, requested: SubscriptionFilter, filter: &CallerFilter) -> SubscriptionFilter {
         let offered = self.shared.offered.lock();
         let offers = |path: [&str; 2]| can(offered.as_ref(), &path);
@@ -269,7 +268,7 @@ impl Subscriptions {
     }
 }
 
-/// Returns the next notification of a source. Waits forever without a source, and after its last notification.
+/// Waits forever if there is no source, and after its last notification.
 async fn next_of(updates: &mut Option<Updates>) -> (&'static str, JsonObject) {
     if let Some(updates) = updates
         && let Some(next) = updates.notifications.next().await
@@ -282,7 +281,7 @@ async fn next_of(updates: &mut Option<Updates>) -> (&'static str, JsonObject) {
 /// The future that the handler of `subscriptions/listen` returns.
 pub type ListenFuture = Pin<Box<dyn Future<Output = Result<SubscriptionsListenResult, ErrorObject>> + Send>>;
 
-/// An active subscription. Dropping it removes it from the registry.
+/// Dropping this removes the subscription from the registry.
 struct Subscribed {
     all: Subscriptions,
     key: u64,

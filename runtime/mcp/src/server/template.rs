@@ -66,7 +66,7 @@ impl Visible for TemplateEntry {
     }
 }
 
-/// A request for the contents of a resource whose URI matches a template.
+/// A request to read a resource whose URI matches a template.
 #[derive(Debug)]
 pub struct ReadTemplate {
     context: Context,
@@ -106,7 +106,7 @@ impl<S> FromCall<ReadTemplate, S> for BTreeMap<String, String> {
     }
 }
 
-/// No resource has a URI whose variables do not match the type.
+/// If the variables do not match the type, the resource does not exist.
 impl<S, A: serde::de::DeserializeOwned + schemars::JsonSchema> FromCall<ReadTemplate, S> for Args<A> {
     const TAKES: u8 = ARGUMENTS;
 

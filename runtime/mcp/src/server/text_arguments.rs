@@ -1,4 +1,4 @@
-//! Arguments that are text on the wire, as those of prompts and the variables of resource templates, decoded as Rust types.
+//! Decodes arguments that are text on the wire, such as those of prompts, as Rust types.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -7,7 +7,7 @@ use serde_json::{Map, Value};
 
 use super::schema::inline_schema_of;
 
-/// The schema of the type of such arguments. Empty if no type is known.
+/// The schema of the arguments' type. Empty if the type is unknown.
 #[derive(Clone, Debug, Default)]
 pub struct TextArguments(Arc<Map<String, Value>>);
 
@@ -16,7 +16,6 @@ impl TextArguments {
         Self(Arc::new(inline_schema_of::<A>()))
     }
 
-    /// Returns the names of the arguments with their schemas.
     pub(super) fn properties(&self) -> impl Iterator<Item = (&str, &Value)> {
         let properties = self.0.get("properties").and_then(Value::as_object).into_iter().flatten();
         properties.map(|(name, schema)| (name.as_str(), schema))
@@ -27,7 +26,7 @@ impl TextArguments {
         required.filter_map(Value::as_str)
     }
 
-    /// Decodes arguments. Those that are not text in the type are read as JSON.
+    /// Arguments that are not text in the type are read as JSON.
     pub(super) fn decode<A: serde::de::DeserializeOwned>(
         &self,
         arguments: BTreeMap<String, String>,
@@ -40,7 +39,7 @@ impl TextArguments {
         mcpgen_types::Json::from(&values.collect::<Map<_, _>>()).deserialize()
     }
 
-    /// Returns the texts to which an enum limits an argument; empty for other arguments.
+    /// The texts that an enum allows. Empty for other arguments.
     pub(super) fn options(&self, name: &str) -> Vec<&str> {
         let property = self.0.get("properties").and_then(|properties| properties.get(name));
         property.map(options_of).unwrap_or_default()
@@ -56,7 +55,7 @@ impl TextArguments {
     }
 }
 
-/// Returns the options of a schema. One with a doc comment has an alternative of its own, and so does `null`.
+/// A variant with a doc comment has a separate schema, and so does `null`.
 fn options_of(schema: &Value) -> Vec<&str> {
     let list = |keyword: &str| schema.get(keyword).and_then(Value::as_array).into_iter().flatten();
     let own = list("enum").chain(schema.get("const")).filter_map(Value::as_str);

@@ -30,7 +30,7 @@ use crate::validation::Validator;
 type Run = Box<dyn Fn(Arc<ToolEntry>, RequestContext, Arguments) -> ResponseFuture + Send + Sync>;
 
 impl ToolEntry {
-    /// Creates a tool. The types of its function define the schemas that `info` lacks.
+    /// The function's types define the schemas that `info` lacks.
     pub(super) fn new<M, S, H>(mut info: ToolInfo, handler: H, state: S) -> Result<Self, DefinitionError>
     where
         H: Handler<CallTool, M, S, Output: IntoToolResult>,
@@ -51,7 +51,7 @@ impl ToolEntry {
             return Err(problem);
         }
         let mut tool = info.tool;
-        // Some clients and models require `properties`, although the schema of a tool does not.
+        // Some clients and models require `properties`, although the specification does not.
         if !tool.input_schema.get().contains_key("properties") {
             let with_properties = tool.input_schema.clone().with_member("properties", JsonObject::new());
             tool.input_schema = with_properties.unwrap_or(tool.input_schema);
@@ -73,7 +73,7 @@ impl ToolEntry {
     }
 }
 
-/// Returns the names of all arguments. Empty if the schema may allow others that it names elsewhere, or by a pattern.
+/// All argument names. Empty if the schema may allow others, by pattern or in a subschema.
 fn argument_names(schema: &Json) -> Vec<String> {
     let elsewhere = ["$ref", "allOf", "anyOf", "oneOf", "patternProperties"];
     let has_others = schema.get("additionalProperties").is_some_and(|others| others.as_bool() != Some(false));
@@ -114,14 +114,13 @@ impl Entry for ToolEntry {
 }
 
 impl ToolEntry {
-    /// Compiles the schemas, so that arguments and results are checked.
+    /// From then on, arguments and results are checked.
     pub(super) fn compile(&self, validator: &dyn Validator) -> Result<(), DefinitionError> {
         let schemas = Schemas::of(&self.tool, validator)?;
         let _ = self.schemas.set(schemas);
         Ok(())
     }
 
-    /// Checks the arguments against the tool's schema, and runs its function.
     pub(super) fn start(self: Arc<Self>, context: RequestContext, arguments: Arguments) -> ResponseFuture {
         if self.schemas.get().is_none() {
             return (self.run)(Arc::clone(&self), context, arguments);
@@ -142,7 +141,7 @@ impl ToolEntry {
         })
     }
 
-    /// Returns the message for the model that has sent invalid arguments, for these reasons.
+    /// The message for a model that sent invalid arguments.
     fn invalid_arguments(&self, arguments: &Arguments, why: &str) -> String {
         let remarks = arguments.misspelt(&self.argument_names);
         let remarks = if remarks.is_empty() { String::new() } else { format!(" ({})", remarks.join("; ")) };
@@ -150,7 +149,7 @@ impl ToolEntry {
         format!("invalid arguments for {name}: {why}{remarks}. Correct them and call the tool again.")
     }
 
-    /// Encodes the function's result or error as the result of the call. Returns an error for an error response.
+    /// Encodes the function's result or error as the call's result. `Err` is an error response.
     pub(super) fn encode(
         &self,
         context: &Context,
@@ -167,14 +166,13 @@ impl ToolEntry {
     }
 }
 
-/// A call of a tool.
 #[derive(Debug)]
 pub struct CallTool {
     entry: Arc<ToolEntry>,
     context: Context,
     arguments: Arguments,
     request_context: Option<RequestContext>,
-    /// The memory of the decoded arguments.
+    /// Reserved for the decoded arguments.
     memory: Option<DecodedMemory>,
 }
 
@@ -230,7 +228,6 @@ impl<S> FromCall<CallTool, S> for JsonObject {
     }
 }
 
-/// Wraps a tool's function.
 fn run<M, S, H>(handler: H, state: S) -> Run
 where
     H: Handler<CallTool, M, S, Output: IntoToolResult>,
@@ -248,7 +245,7 @@ where
                 let result = result.await.into_tool_result();
                 let Some(schemas) = entry.schemas.get() else { return entry.encode(&context, result) };
                 let result = match result {
-                    // Boxed, so that calls of servers that do not validate are smaller.
+                    // Boxed to keep calls small on servers that do not validate.
                     Ok(result) => Box::pin(schemas.check_output(&entry.tool.name, result)).await,
                     Err(error) => Err(error),
                 };
@@ -259,7 +256,7 @@ where
     })
 }
 
-/// Deserializes arguments. The error is for the model.
+/// The error is for the model.
 fn decode_arguments<A: serde::de::DeserializeOwned>(
     context: &Context,
     entry: &ToolEntry,
@@ -279,7 +276,7 @@ fn decode_arguments<A: serde::de::DeserializeOwned>(
         Err(error) => (None, Err(error)),
     };
     let decoded = decoded.or_else(|error| {
-        // For types such as `()`, an empty object counts as no arguments.
+        // For types such as `()`, an empty object means no arguments.
         let is_empty = arguments.read(|json| json.members().is_ok_and(|mut members| members.next().is_none()));
         if let (Ok(true), Ok(nothing)) = (is_empty, mcpgen_runtime::jsonrpc::json::decode(None)) {
             return Ok(nothing);
@@ -294,18 +291,18 @@ fn decode_arguments<A: serde::de::DeserializeOwned>(
     Ok((decoded, memory))
 }
 
-/// Returns the error for the model that has sent invalid arguments.
+/// The error is for the model.
 fn invalid_arguments(entry: &ToolEntry, arguments: &Arguments, error: &mcpgen_types::Error) -> BoxError {
     let at = if error.path().is_empty() { "" } else { "argument " };
     entry.invalid_arguments(arguments, &format!("{at}{}", in_json_terms(&error.to_string()))).into()
 }
 
-/// The description of a tool. Converts from a name, or from a [`Tool`]. The types of the tool's function define the schemas
-/// that it lacks.
+/// A tool's description. Converts from a name or a [`Tool`]. The types of the tool's function define schemas that are
+/// missing here.
 #[derive(Clone, Debug)]
 pub struct ToolInfo {
     tool: Tool,
-    /// The first problem of the schema, which is reported when the server starts.
+    /// The schema's first problem, reported when the server starts.
     problem: Option<DefinitionError>,
     /// Whether the function takes arguments. If not, and without a schema, the tool accepts none.
     takes_arguments: bool,
@@ -318,22 +315,22 @@ impl ToolInfo {
         Tool::new(name, ToolInputSchema::new()).into()
     }
 
-    /// Sets the name that is displayed to users.
+    /// Sets the name that users see.
     #[must_use]
     pub fn title(mut self, title: impl Into<String>) -> Self {
         self.tool.title = Some(title.into());
         self
     }
 
-    /// Sets the description for models. The default is the doc comment of the arguments' type.
+    /// Sets the description for models. Defaults to the doc comment of the arguments' type.
     #[must_use]
     pub fn description(mut self, description: impl Into<String>) -> Self {
         self.tool.description = Some(description.into());
         self
     }
 
-    /// Sets the JSON Schema of the arguments, for a tool that takes them as a [`JsonObject`]. The schema's `type` must be
-    /// `object`; it is added if it is missing. An invalid schema is reported when the server starts.
+    /// Sets the JSON Schema of the arguments, for a tool that takes them as a [`JsonObject`]. Its `type` must be
+    /// `object`, and is added if missing. An invalid schema is reported when the server starts.
     ///
     /// ```
     /// use mcpgen_sdk::Server;
@@ -364,8 +361,8 @@ impl ToolInfo {
         self
     }
 
-    /// Sets the schema of the arguments to that of a type; see [`input_schema`](Self::input_schema). Its doc comment
-    /// becomes the description of the tool, unless it has one.
+    /// Takes the arguments' schema from a type; see [`input_schema`](Self::input_schema). The type's doc comment
+    /// becomes the tool's description, unless it has one.
     #[must_use]
     pub fn input<A: schemars::JsonSchema>(mut self) -> Self {
         match schema::input_schema::<A>(&self.tool.name) {
@@ -378,7 +375,7 @@ impl ToolInfo {
         self
     }
 
-    /// Adds an optional argument with this JSON Schema; see [`input_schema`](Self::input_schema).
+    /// Adds an optional argument with a JSON Schema; see [`input_schema`](Self::input_schema).
     ///
     /// ```
     /// use mcpgen_sdk::server::ToolInfo;
@@ -401,7 +398,7 @@ impl ToolInfo {
         self
     }
 
-    /// Adds a required argument with this JSON Schema; see [`input_schema`](Self::input_schema).
+    /// Adds a required argument with a JSON Schema; see [`input_schema`](Self::input_schema).
     #[must_use]
     pub fn required_property(self, name: impl Into<String>, schema: serde_json::Value) -> Self {
         let name = name.into();
@@ -436,14 +433,14 @@ impl ToolInfo {
         self.problem.get_or_insert(DefinitionError::Schema { name, schema: "inputSchema", source });
     }
 
-    /// Sets hints about the tool's behavior, such as whether it is read-only or destructive.
+    /// Sets hints about the tool's behaviour, such as whether it is read-only or destructive.
     #[must_use]
     pub fn annotations(mut self, annotations: ToolAnnotations) -> Self {
         self.tool.annotations = Some(annotations);
         self
     }
 
-    /// Sets how calls of the tool run, for extensions. With `None`, the default, a call is a call of the function.
+    /// Sets how calls run, for extensions. `None`, the default, calls the function.
     #[must_use]
     pub fn runner(mut self, runner: Option<Arc<dyn ToolRunner>>) -> Self {
         self.runner = runner;

@@ -1,4 +1,4 @@
-//! The errors of handlers.
+//! Errors of handlers.
 
 use std::error::Error;
 use std::iter::successors;
@@ -15,19 +15,19 @@ use tower::BoxError;
 use super::input_error::{InputError, InputRejected, InputRequired};
 use crate::protocol::ContextExt;
 
-/// The error of a tool.
+/// An error of a tool.
 ///
-/// Every error type converts into it, and so do text, boxed errors and `anyhow::Error`. The tool reports the messages of the
-/// error and its sources in its result, with `is_error` set, so that the model can correct its call. An [`ErrorObject`]
-/// becomes the error response to the request instead.
+/// Every error type converts into it, and so do text, boxed errors and `anyhow::Error`. The messages of the error and
+/// its sources become the tool's result, with `is_error` set, so that the model can correct its call. An
+/// [`ErrorObject`] becomes the error response instead.
 ///
 /// Only tools can report failures to a model. Other handlers return any error that converts into [`BoxError`]: an
-/// [`ErrorObject`] is the response, and the client does not learn more about any other error than that it is an internal
-/// one. The server logs it.
+/// [`ErrorObject`] becomes the response; anything else is logged, and the client only learns that there was an internal
+/// error.
 #[derive(Debug)]
 pub struct ToolError(pub(super) Failure);
 
-/// The result of a tool's function. It names the error type, which the operator `?` needs.
+/// What a tool's function returns. It names the error type that the `?` operator needs.
 ///
 /// ```
 /// use mcpgen_sdk::prelude::*;
@@ -48,10 +48,10 @@ pub struct ToolError(pub(super) Failure);
 /// ```
 pub type ToolResult<T> = Result<T, ToolError>;
 
-/// The error of a handler, by what it becomes.
+/// A handler's error, by what it becomes.
 #[derive(Debug)]
 pub(super) enum Failure {
-    /// A failed result of a tool, or an internal error.
+    /// A failed tool result, or an internal error.
     Failed(BoxError),
     /// An error response.
     Response(ErrorObject),
@@ -60,7 +60,7 @@ pub(super) enum Failure {
 }
 
 impl ToolError {
-    /// Creates a failure that is reported to the model, with this message.
+    /// Creates a failure whose message the model sees.
     pub fn failed(message: impl Into<String>) -> Self {
         Self(Failure::Failed(message.into().into()))
     }
@@ -74,7 +74,7 @@ impl<E: Into<BoxError>> From<E> for ToolError {
 
 impl From<BoxError> for Failure {
     fn from(error: BoxError) -> Self {
-        // The error of a question can be the source of another error, for example of `anyhow`.
+        // The error of a question may be wrapped in another one, for example by `anyhow`.
         let first: &(dyn Error + 'static) = &*error;
         for cause in successors(Some(first), |&error| error.source()) {
             if let Some(InputRequired(result)) = cause.downcast_ref() {
@@ -107,7 +107,7 @@ pub(super) fn respond<T>(error: BoxError, context: &Context) -> Result<ResultOrI
     }
 }
 
-/// Returns the response if a question failed because of the client.
+/// If the client is to blame for a failed question, returns the response.
 fn fault_of_client(error: &(dyn Error + 'static)) -> Option<ErrorObject> {
     let why = || error_chain(error);
     match error.downcast_ref()? {
@@ -117,7 +117,7 @@ fn fault_of_client(error: &(dyn Error + 'static)) -> Option<ErrorObject> {
     }
 }
 
-/// Converts the error of a handler whose response cannot request input.
+/// Converts the error of a handler whose response cannot ask for input.
 pub(super) fn error_response(error: BoxError, context: &Context) -> ErrorObject {
     match respond(error, context) {
         Err(error) => error,
@@ -125,7 +125,7 @@ pub(super) fn error_response(error: BoxError, context: &Context) -> ErrorObject 
     }
 }
 
-/// A result, or a request for input that is required first.
+/// A result, or a request for the input that it depends on.
 pub(super) enum ResultOrInput<T> {
     Result(T),
     Input(Box<InputRequiredResult>),

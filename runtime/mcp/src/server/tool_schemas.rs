@@ -1,4 +1,4 @@
-//! The compiled schemas of tools.
+//! Checks calls against the compiled schemas of tools.
 
 use std::sync::Arc;
 
@@ -8,7 +8,6 @@ use mcpgen_types::{JsonObject, Value};
 use super::{DefinitionError, ToolError};
 use crate::validation::{CompiledSchema, Validator, Verdict, check_content};
 
-/// The compiled schemas of a tool.
 pub(crate) struct Schemas {
     input: Arc<dyn CompiledSchema>,
     output: Option<Arc<dyn CompiledSchema>>,
@@ -27,12 +26,12 @@ impl Schemas {
         })
     }
 
-    /// Validates the arguments of a call.
+    /// Validates a call's arguments.
     ///
     /// # Errors
     ///
-    /// Fails if the arguments are invalid, with the error of `invalid`, or if the check takes too long. The message is
-    /// written for the model.
+    /// Returns the error of `invalid` if the arguments are invalid, and another one if the check takes too long. Both
+    /// are for the model.
     pub(crate) async fn check_input(
         &self,
         tool: &str,

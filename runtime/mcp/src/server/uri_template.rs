@@ -3,13 +3,13 @@
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 
-/// A URI template (RFC 6570) whose variables can be read from a URI.
+/// A URI template (RFC 6570) that reads variables from URIs.
 ///
-/// It has the expressions `{name}`, `{+path}` and `{#fragment}`, with text between them. uri-template-ex, which
-/// matches the same, brings an engine of regular expressions, also to servers without templates.
+/// Supports the expressions `{name}`, `{+path}` and `{#fragment}`, with text in between. uri-template-ex matches the
+/// same, but would bring a regular expression engine into every server.
 #[derive(Debug)]
 pub(super) struct UriTemplate {
-    /// The text before the first variable.
+    /// Text before the first variable.
     start: String,
     variables: Vec<Variable>,
 }
@@ -17,13 +17,13 @@ pub(super) struct UriTemplate {
 #[derive(Debug)]
 struct Variable {
     name: String,
-    /// Whether the value is a segment of a path, as that of `{name}` is.
+    /// Whether the value is a single path segment, as for `{name}`.
     is_segment: bool,
-    /// The text after the variable.
+    /// Text after the variable.
     text: String,
 }
 
-/// The maximum size of a URI, in bytes. Matching takes as much memory for each variable.
+/// Longest URI in bytes. Matching takes that much memory per variable.
 const LONGEST: usize = 64 << 10;
 
 impl UriTemplate {
@@ -56,12 +56,11 @@ impl UriTemplate {
         Ok(parsed)
     }
 
-    /// Returns the names of the variables.
     pub(super) fn names(&self) -> impl Iterator<Item = &str> {
         self.variables.iter().map(|variable| variable.name.as_str())
     }
 
-    /// Returns the percent-decoded variables of a URI, each as long as possible, or `None` if the URI does not match.
+    /// Returns the percent-decoded variables, each as long as possible, or `None` if the URI does not match.
     pub(super) fn variables(&self, uri: &str) -> Option<BTreeMap<String, String>> {
         if uri.len() > LONGEST {
             return None;
@@ -79,10 +78,11 @@ impl UriTemplate {
         self.variables.iter().zip(self.ends(uri.as_bytes())?).map(read).collect()
     }
 
-    /// Returns where the value of each variable may end, so that the rest of the URI matches the rest of the template.
-    /// Returns `None` if the URI does not match.
+    /// For each variable, returns where its value may end so that the rest of the URI still matches. `None` if the URI
+    /// does not match.
     ///
-    /// This takes linear time. Trying one end after the other would not, if a client repeats the text after a variable.
+    /// This takes linear time. Trying one end after the other would not, if a client repeats the text that follows a
+    /// variable.
     fn ends(&self, uri: &[u8]) -> Option<Vec<Vec<bool>>> {
         // Where the next variable, or the end of the URI, may begin.
         let mut begins = vec![false; uri.len() + 1];
@@ -106,25 +106,24 @@ impl UriTemplate {
 }
 
 impl Variable {
-    /// Returns whether the value may contain this byte of a URI.
     fn allows(&self, byte: u8) -> bool {
         !self.is_segment || !matches!(byte, b'/' | b'?' | b'#')
     }
 }
 
-/// Returns whether a decoded value is a segment. Percent-encoding must not smuggle further segments into one.
+/// Percent-encoding must not smuggle further segments into one.
 fn is_one_segment(value: &str) -> bool {
     !value.is_empty() && value != "." && value != ".." && !value.contains(['/', '\\', '\0'])
 }
 
 const UNMATCHED_BRACE: &str = "unmatched brace";
 
-/// Reads the text between two expressions.
 fn text(text: &str) -> Result<String, &'static str> {
     if text.contains('}') { Err(UNMATCHED_BRACE) } else { Ok(encoded(text).into_owned()) }
 }
 
-/// Percent-encodes what URIs cannot contain, such as `é`. Some clients do this when they expand a template, some do not.
+/// Percent-encodes what URIs cannot contain, such as `é`. Some clients do this when they expand a template, others do
+/// not.
 fn encoded(text: &str) -> Cow<'_, str> {
     let is_allowed = |byte: u8| byte.is_ascii_alphanumeric() || b"-._~:/?#[]@!$&'()*+,;=%".contains(&byte);
     if text.bytes().all(is_allowed) {
@@ -134,7 +133,7 @@ fn encoded(text: &str) -> Cow<'_, str> {
     text.bytes().map(encode).collect()
 }
 
-/// Decodes percent-encoded text. Returns `None` if the encoding or the decoded text is invalid.
+/// `None` if the encoding or the decoded text is invalid.
 fn decoded(text: &str) -> Option<String> {
     let mut pieces = text.split('%');
     let mut bytes = pieces.next()?.as_bytes().to_vec();

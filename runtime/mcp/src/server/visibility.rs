@@ -1,4 +1,4 @@
-//! Decides which tools, resources, resource templates and prompts a caller can see.
+//! Which tools, resources, resource templates and prompts a caller can see.
 
 use std::fmt;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -7,7 +7,7 @@ use std::sync::Arc;
 use mcpgen_runtime::context::Context;
 use mcpgen_types::v2026_07_28::{Prompt, Resource, ResourceTemplate, Tool};
 
-/// An item of a server's lists. [`ServerBuilder::visible_to`](super::ServerBuilder::visible_to) decides who can see it.
+/// An item in a server's lists. [`ServerBuilder::visible_to`](super::ServerBuilder::visible_to) decides who can see it.
 #[derive(Clone, Copy, Debug)]
 #[non_exhaustive]
 pub enum Item<'a> {
@@ -34,9 +34,10 @@ impl<'a> Item<'a> {
     }
 }
 
-/// The reason why the HTTP headers of a call contradict its arguments. An HTTP endpoint attaches it to the
-/// [extensions](mcpgen_runtime::Context::extensions) of the call if [`Server::reports_header_mismatches`](super::Server::reports_header_mismatches).
-/// A refusal by the endpoint would tell a caller that a hidden tool exists, because only tools that exist have such headers.
+/// A call's HTTP headers contradict its arguments. An HTTP endpoint attaches this to the call's
+/// [extensions](mcpgen_runtime::Context::extensions) if
+/// [`Server::reports_header_mismatches`](super::Server::reports_header_mismatches). If the endpoint refused the call
+/// itself, it would reveal hidden tools, because only existing tools have such headers.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{0}")]
 pub struct HeaderMismatch(pub String);
@@ -52,13 +53,13 @@ impl Visibility {
         Self(Arc::new(is_visible))
     }
 
-    /// Returns a visibility that shows only what both show.
+    /// Shows only items that both show.
     pub(super) fn and(self, other: Self) -> Self {
         Self::new(move |context, item| (self.0)(context, item) && (other.0)(context, item))
     }
 
     fn shows(&self, context: &Context, item: Item<'_>) -> bool {
-        // A panic must not end the task that passes on changes, nor show what the function may have meant to hide.
+        // A panic must neither end the task that passes on changes nor reveal an item.
         catch_unwind(AssertUnwindSafe(|| (self.0)(context, item))).unwrap_or_else(|_| {
             tracing::error!("the function of `visible_to` panicked; the item is hidden");
             false
@@ -72,12 +73,11 @@ impl fmt::Debug for Visibility {
     }
 }
 
-/// An entry of a list that a caller may or may not see.
 pub(super) trait Visible: Send + Sync {
     fn item(&self) -> Item<'_>;
 }
 
-/// The caller of a request, as one who sees some items.
+/// A caller, for checking what it can see.
 #[derive(Clone, Copy)]
 pub(super) struct Viewer<'a> {
     /// `None` if everyone sees everything.
@@ -95,7 +95,7 @@ impl<'a> Viewer<'a> {
     }
 }
 
-/// The items that a change is about. Callers who see none of them are not notified. Without items, everyone is.
+/// The items that a change is about. Callers who see none of them are not notified. If it is empty, everyone is.
 #[derive(Clone, Default)]
 pub(super) struct Affected(pub(super) Vec<Arc<dyn Visible>>);
 

@@ -1,4 +1,4 @@
-//! Sets which items a caller can see, and finds the requests whose results depend on the caller.
+//! Sets what callers can see, and lists the requests whose results depend on that.
 
 use mcpgen_runtime::context::Context;
 use mcpgen_types::Request;
@@ -12,31 +12,32 @@ use super::visibility::{Item, Visibility};
 
 impl ServerBuilder {
     /// Sets which tools, resources, resource templates and prompts a caller can see. The function takes the context of
-    /// the caller's message, and an item. The default is that everyone sees everything. If it is set several times, a
-    /// caller sees what all functions show.
+    /// the caller's message, and an item. By default, everyone sees everything. If several functions are set, an item
+    /// must pass them all.
     ///
-    /// It applies in every revision:
+    /// In every revision:
     ///
     /// * Lists omit hidden items. Pages stay full, and no cursor names a hidden item.
-    /// * Calls, reads, prompts and completions of a hidden item are answered like those of an item that does not exist.
-    ///   A hidden resource is read from a template that matches its URI, if the caller sees the template.
-    /// * When an item is added or removed, those who can see it are notified. When a resource changes, those are
-    ///   notified who can see it or a template that matches its URI. For a URI that matches nothing, the closest resource
-    ///   that it is a part of decides; without one, all subscribers are notified. As with a resource that does not exist,
-    ///   anyone may subscribe to a hidden one.
-    /// * The lists and `resources/read` are sent with a private [`cache_hint`](Self::cache_hint).
+    /// * For calls, reads, prompts and completions, hidden items do not exist. A hidden resource can still be read from
+    ///   a template that matches its URI, if the caller sees the template.
+    /// * When an item is added or removed, those who can see it are notified. When a resource changes, those who can
+    ///   see it or a template that matches its URI are notified. If nothing matches the URI, the closest resource that
+    ///   it is part of decides; if there is none, all subscribers are notified. Anyone may subscribe to a hidden
+    ///   resource, as to one that does not exist.
+    /// * Lists and `resources/read` get a private [`cache_hint`](Self::cache_hint).
     ///
-    /// The function is called for every item of a list and for every subscriber of a change, so it must be fast. It must
-    /// not use the server, because subscriptions may be locked meanwhile. If it panics, the item is hidden.
+    /// The function is called for every item of a list and for every subscriber of a change, so it must be fast. It
+    /// must not use the server, because subscriptions may be locked. If it panics, the item is hidden.
     ///
     /// For notifications, the context is that of the message that subscribed, with its
     /// [`principal`](Context::principal), [`extensions`](Context::extensions) and
-    /// [`peer_info`](crate::protocol::ContextExt::peer_info), but without its params, such as `_meta`. If a session of a
-    /// legacy revision moves to another replica, only the principal moves with it.
+    /// [`peer_info`](crate::protocol::ContextExt::peer_info), but without params such as `_meta`. When a session of a
+    /// legacy revision moves to another replica, only the principal moves along.
     ///
-    /// Capabilities do not depend on the caller. [`Server::changed`](super::Server::changed) with a list, and changes of
-    /// lists on other replicas, name no item: all subscribers are notified of them. To hide them, use
-    /// [`change_filter`](Self::change_filter). An extension that serves items of its own decides itself who sees them.
+    /// Capabilities do not depend on the caller. Calling [`Server::changed`](super::Server::changed) with a list, and
+    /// changes of lists on other replicas, name no item, so all subscribers are notified. To suppress those
+    /// notifications, use [`change_filter`](Self::change_filter). An extension that serves items decides by itself who
+    /// sees them.
     ///
     /// ```
     /// use mcpgen_sdk::Server;
@@ -67,7 +68,6 @@ impl ServerBuilder {
 }
 
 impl Config {
-    /// Returns the methods whose results depend on the caller.
     pub(super) fn methods_by_caller(&self) -> Vec<&'static str> {
         let (depends, computed) = (self.visibility.is_some(), &self.computed);
         let methods = [

@@ -19,14 +19,12 @@ use crate::connection::Backoff;
 use crate::error::Unavailable;
 use crate::replica::Replica;
 
-/// The exchanges of this replica.
 pub(crate) struct Exchanges {
     sender: Sender,
     requester: Arc<Requester>,
     responder: Arc<Responder>,
 }
 
-/// The messages to send in the background.
 pub(crate) struct Outgoing(mpsc::UnboundedReceiver<(String, Head)>);
 
 impl Exchanges {
@@ -60,7 +58,7 @@ impl Exchanges {
         replica.connection.subscribe(&replica.keys.inbox(&replica.id)).await
     }
 
-    /// Sends the messages of [`Sender::send_later`].
+    /// Sends what [`Sender::send_later`] has queued.
     pub(crate) async fn send_outgoing(self: Arc<Self>, mut outgoing: Outgoing) {
         while let Some((replica, head)) = outgoing.0.recv().await {
             if let Err(error) = self.sender.send(&replica, &head, &[]).await {
@@ -77,7 +75,7 @@ impl Exchanges {
             let result = match subscription.take() {
                 Some(subscription) => Ok(subscription),
                 None => self.subscribe().await.inspect(|_| {
-                    // This replica was not told which sessions have moved.
+                    // Nobody told this replica which sessions moved in the meantime.
                     self.sender.replica.renewals.check_all();
                 }),
             };
@@ -105,7 +103,7 @@ impl Exchanges {
                 _ = pings.tick() => {
                     let ping = self.sender.replica.connection.within(sink.ping::<redis::Value>());
                     tokio::pin!(ping);
-                    // Receives messages meanwhile, because the response to the ping is behind them.
+                    // The ping's response comes after messages, so receive those meanwhile.
                     loop {
                         tokio::select! {
                             result = &mut ping => break drop(result?),
@@ -137,7 +135,7 @@ impl Exchanges {
         }
     }
 
-    /// Ends the exchanges with dead replicas, from time to time.
+    /// Regularly ends exchanges with dead replicas.
     pub(crate) async fn check(self: Arc<Self>) {
         let mut ticks = interval(CHECK);
         ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);

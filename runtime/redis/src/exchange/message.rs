@@ -1,4 +1,4 @@
-//! The messages between replicas: a line of JSON, then bytes.
+//! Messages between replicas: a line of JSON, then bytes.
 
 use bytes::Bytes;
 use http::{HeaderMap, HeaderName, HeaderValue};
@@ -7,38 +7,37 @@ use serde::{Deserialize, Serialize};
 
 use crate::error::corrupt;
 
-/// A message and the body that belongs to it.
 pub(super) struct Message {
     pub(super) head: Head,
     pub(super) body: Bytes,
 }
 
-/// The head of a message. `id` is unique among the exchanges of the requester.
+/// `id` is unique among the requester's exchanges.
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(tag = "type", rename_all = "camelCase")]
 pub(super) enum Head {
-    /// To the responder: a request. The message's body is that of the request.
+    /// To the responder: a request, whose body is the message's body.
     Request(RequestHead),
     /// To the responder: the requester has consumed this many frames.
     Consumed { from: String, id: u64, frames: u64 },
     /// To the responder: the requester no longer waits.
     Cancel { from: String, id: u64 },
-    /// To the responder: asks for the state of exchanges.
+    /// To the responder: asks about the state of exchanges.
     Probe { from: String, ids: Vec<u64> },
     /// To the requester: the request has arrived, and its response takes a while.
     Accepted { id: u64 },
     /// To the requester: the responder does not accept requests.
     Refused { id: u64 },
-    /// To the requester: the head of the response. If `is_whole`, the message's body is that of the response, and no
-    /// frames and no end follow.
+    /// To the requester: the head of the response. If `is_whole`, the message's body is the response's body, and
+    /// nothing follows.
     Response { id: u64, status: u16, headers: Headers, is_whole: bool },
-    /// To the requester: a part of the body. Numbers begin with 0.
+    /// To the requester: part of the body. Numbers start at 0.
     Frame { id: u64, number: u64 },
-    /// To the requester: the end of the body, after this many frames.
+    /// To the requester: the body ended after this many frames.
     End { id: u64, frames: u64, failed: bool },
-    /// To the replica that was the home of a session: the sender is its home now.
+    /// To the previous home of a session: the sender is its home now.
     Moved { session: String },
-    /// To the requester: the exchanges that go on, with the number of frames that were sent, and those that do not exist.
+    /// To the requester: exchanges that go on, with the number of frames sent, and exchanges that do not exist.
     State { sent: Vec<(u64, u64)>, gone: Vec<u64> },
 }
 
@@ -53,7 +52,7 @@ pub(super) struct RequestHead {
     pub(super) principal: Option<String>,
 }
 
-/// The names and values of headers. Each character of a value is a byte, because values need not be UTF-8.
+/// Names and values of headers. Each character of a value is a byte, because values need not be UTF-8.
 #[derive(Debug, Serialize, Deserialize)]
 pub(super) struct Headers(Vec<(String, String)>);
 

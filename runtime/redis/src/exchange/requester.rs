@@ -1,4 +1,4 @@
-//! The side of a replica that forwards requests.
+//! Forwards requests to other replicas.
 
 use std::collections::{BTreeMap, HashMap};
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -16,7 +16,6 @@ use super::message::{Head, Headers, RequestHead};
 use super::sender::Sender;
 use crate::error::Unavailable;
 
-/// The exchanges that this replica waits for, by ID.
 #[derive(Default)]
 pub(super) struct Requester {
     next: AtomicU64,
@@ -25,15 +24,13 @@ pub(super) struct Requester {
 
 struct Waiting {
     replica: String,
-    /// Whether the request has arrived. Before, the responder does not know the exchange.
+    /// Whether the request has arrived. Until then, the responder does not know the exchange.
     is_accepted: bool,
-    /// The number of frames that have arrived.
     frames: u64,
-    /// If it is dropped before the end, the exchange has failed.
+    /// Dropped before the end if the exchange fails.
     parts: mpsc::Sender<Part>,
 }
 
-/// A part of a response.
 enum Part {
     Accepted,
     Refused,
@@ -54,7 +51,7 @@ impl Requester {
         request: ForwardedRequest,
     ) -> Result<ForwardedResponse, StoreError> {
         let id = self.next.fetch_add(1, Ordering::Relaxed);
-        // The window, and all other parts.
+        // Room for the window and all other parts.
         let (parts, receiver) = mpsc::channel(WINDOW + 4);
         self.lock().insert(id, Waiting { replica: replica.to_owned(), is_accepted: false, frames: 0, parts });
         let mut exchange = Exchange {
@@ -74,7 +71,6 @@ impl Requester {
         Ok(ForwardedResponse::new(status, headers, exchange.frames()))
     }
 
-    /// Handles a message from a responder.
     pub(super) fn receive(&self, head: Head, body: Bytes) -> Result<(), StoreError> {
         match head {
             Head::Accepted { id } => {
@@ -123,7 +119,7 @@ impl Requester {
         Ok(())
     }
 
-    /// Returns whether no frames are missing before this number. Otherwise, the exchange ends.
+    /// Whether all earlier frames have arrived. If not, the exchange ends.
     fn is_next(&self, id: u64, number: u64, frames: u64) -> bool {
         let mut waiting = self.lock();
         let Some(exchange) = waiting.get_mut(&id) else { return false };
@@ -137,13 +133,12 @@ impl Requester {
 
     fn pass(&self, id: u64, part: Part) {
         let mut waiting = self.lock();
-        // The buffer is only full if the responder ignores the window.
+        // Full only if the responder ignores the window.
         if waiting.get(&id).is_some_and(|exchange| exchange.parts.try_send(part).is_err()) {
             waiting.remove(&id);
         }
     }
 
-    /// Returns the IDs of the accepted exchanges with each replica.
     pub(super) fn replicas(&self) -> BTreeMap<String, Vec<u64>> {
         let mut replicas = BTreeMap::<_, Vec<_>>::new();
         for (id, exchange) in self.lock().iter().filter(|(_, exchange)| exchange.is_accepted) {
@@ -160,13 +155,12 @@ impl Requester {
         }
     }
 
-    /// Ends all exchanges with an error.
     pub(super) fn fail_all(&self) {
         self.lock().clear();
     }
 }
 
-/// An exchange. Dropping it cancels the request.
+/// Dropping this cancels the request.
 struct Exchange {
     requester: Arc<Requester>,
     sender: Sender,
@@ -174,7 +168,7 @@ struct Exchange {
     id: u64,
     parts: mpsc::Receiver<Part>,
     consumed: u64,
-    /// The number of consumed frames that the responder knows.
+    /// How many consumed frames the responder knows of.
     reported: u64,
     has_ended: bool,
 }
@@ -267,7 +261,7 @@ impl Drop for Exchange {
 mod tests {
     use super::*;
 
-    /// Receives messages in an exchange. Returns whether the exchange goes on or has ended without an error.
+    /// Returns whether the exchange goes on or has ended without an error.
     fn receive(messages: impl IntoIterator<Item = Head>) -> bool {
         let requester = Requester::default();
         let (parts, mut receiver) = mpsc::channel(WINDOW + 4);

@@ -1,4 +1,4 @@
-//! The side of a replica that handles forwarded requests.
+//! Handles requests that other replicas forward.
 
 use std::collections::{BTreeSet, HashMap};
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -17,10 +17,9 @@ use super::sender::Sender;
 use super::{CONFIRMATION, MAX_FRAME, WINDOW};
 use crate::error::{Unavailable, corrupt};
 
-/// The requester and the ID of an exchange.
+/// The requester and its ID for the exchange.
 type ExchangeId = (String, u64);
 
-/// The exchanges that this replica handles.
 pub(super) struct Responder {
     answer: Mutex<Option<Arc<Answer>>>,
     running: Mutex<HashMap<ExchangeId, Arc<Running>>>,
@@ -29,7 +28,7 @@ pub(super) struct Responder {
 
 struct Running {
     stop: CancellationToken,
-    /// The number of frames that may be sent now.
+    /// How many frames may be sent now.
     window: Semaphore,
     consumed: AtomicU64,
     sent: AtomicU64,
@@ -48,7 +47,6 @@ impl Responder {
         *self.answer.lock().unwrap_or_else(PoisonError::into_inner) = Some(Arc::new(answer));
     }
 
-    /// Handles a message from a requester.
     pub(super) fn receive(self: &Arc<Self>, sender: &Sender, head: Head, body: Bytes) -> Result<(), StoreError> {
         match head {
             Head::Request(head) => self.start(sender, head, body)?,
@@ -115,12 +113,12 @@ impl Responder {
         Ok(())
     }
 
-    /// Returns the replicas that wait for responses.
+    /// The replicas that wait for responses.
     pub(super) fn replicas(&self) -> BTreeSet<String> {
         self.lock().keys().map(|(replica, _)| replica.clone()).collect()
     }
 
-    /// Ends the exchanges with a replica, or all.
+    /// Ends the exchanges with one replica, or all.
     pub(super) fn stop(&self, replica: Option<&str>) {
         self.lock().retain(|(from, _), running| {
             let stops = replica.is_none_or(|replica| replica == from);
@@ -132,7 +130,7 @@ impl Responder {
     }
 }
 
-/// Removes an exchange when its task ends.
+/// Removes the exchange when its task ends.
 struct Registered {
     responder: Arc<Responder>,
     exchange: ExchangeId,
@@ -154,7 +152,6 @@ fn decode(head: RequestHead, body: Bytes) -> Result<ForwardedRequest, StoreError
     Ok(request)
 }
 
-/// Handles a request and sends the response.
 async fn respond(
     sender: &Sender,
     (requester, id): &ExchangeId,
@@ -185,14 +182,14 @@ async fn respond(
     send(sender, requester, &Head::End { id, frames, failed: !complete }, &[]).await
 }
 
-/// What is available of the body of a response.
+/// How much of a response's body is available.
 enum Available {
     Whole(Vec<u8>),
-    /// All frames, with those that were available.
+    /// All frames, including those that were available.
     Part(Frames),
 }
 
-/// Reads the frames that are available now, up to the size of a frame.
+/// Reads the frames available now, up to the size of one frame.
 async fn read_available(mut frames: Frames) -> Available {
     let (mut available, mut bytes) = (Vec::new(), 0);
     while bytes <= MAX_FRAME {
@@ -213,7 +210,7 @@ async fn read_available(mut frames: Frames) -> Available {
     Available::Part(stream::iter(available).chain(frames).boxed())
 }
 
-/// Sends the frames of a response. Returns whether they end without an error.
+/// Returns whether the frames end without an error.
 async fn send_frames(
     sender: &Sender,
     requester: &str,

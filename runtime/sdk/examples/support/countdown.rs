@@ -1,4 +1,4 @@
-//! An extension of the protocol: a server counts down, and notifies the client of each step.
+//! A protocol extension: a server counts down, and notifies the client of each step.
 
 use std::sync::Arc;
 
@@ -8,35 +8,32 @@ use mcpgen_sdk::{Context, Extension, Peer, Router};
 use mcpgen_types::ErrorObject;
 use serde::{Deserialize, Serialize};
 
-/// The extension `com.example/countdown`. Each side has its own variant: servers handle the request, clients the
-/// notification.
+/// The extension `com.example/countdown`. Servers handle the request and clients the notification, so each side has a
+/// variant.
 pub(crate) enum Countdown {
     /// Counts down from at most `max`.
     Server { max: u32 },
-    /// Asks for at most `max` steps, and calls a function for each of them.
+    /// Asks for at most `max` steps, and calls a function for each.
     Client { max: u32, on_step: Arc<dyn Fn(u32) + Send + Sync> },
 }
 
-/// The settings of both sides.
+/// What either side declares.
 #[derive(Debug, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Settings {
-    /// The maximum number of steps that this side supports.
+    /// The most steps that this side supports.
     pub(crate) max: u32,
 }
 
-/// The params of the request.
 #[derive(Serialize, Deserialize)]
 struct Start {
     from: u32,
 }
 
-/// The result of the request.
 #[derive(Serialize, Deserialize)]
 struct Finished {
     steps: u32,
 }
 
-/// The params of the notification.
 #[derive(Serialize, Deserialize)]
 struct Step {
     left: u32,
@@ -46,7 +43,7 @@ const START: &str = "countdown/start";
 const STEP: &str = "notifications/countdown/step";
 
 impl Countdown {
-    /// Asks a server to count down. Returns the number of steps, which the limit of either side may have reduced.
+    /// Asks a server to count down. Returns the number of steps, which either side's limit may have reduced.
     pub(crate) async fn start(server: &Peer, from: u32) -> Result<u32, CallError> {
         let request =
             server.custom_request(START, &Start { from }).map_err(|error| CallError::Invalid(error.into()))?;
@@ -56,7 +53,7 @@ impl Countdown {
 }
 
 impl Extension for Countdown {
-    // Identifiers have a prefix with a domain of the author.
+    // An identifier starts with a domain of its author.
     const IDENTIFIER: &'static str = "com.example/countdown";
     type Settings = Settings;
 
@@ -83,7 +80,7 @@ impl Extension for Countdown {
     }
 }
 
-/// Handles the request. It runs only if both sides have the extension.
+/// Runs only if both sides have the extension.
 async fn count_down(context: Context, Start { from }: Start, max: u32) -> Result<Finished, ErrorObject> {
     // In modern revisions, clients declare their settings in each request.
     let client = context.extension::<Countdown>()?.map_or(0, |settings| settings.max);

@@ -1,12 +1,12 @@
-//! Compatibility with peers that implement an unofficial dialect of the protocol.
+//! Compatibility with peers that speak an unofficial dialect of the protocol.
 //!
 //! The dialect comes from a widely copied description of the protocol. It has the methods `initialized`, `shutdown`,
 //! `exit`, `tools/list-changed` and `resources/updated`, capabilities with the value `true`, and error codes from
 //! -32000 to -32005.
 //!
-//! [`incoming`] translates incoming messages into their official form, for servers and clients. [`handlers`] adds
-//! handlers for the methods that exist only in the dialect. Outgoing messages are not translated, because these peers
-//! understand the official form.
+//! [`incoming`] translates incoming messages to their official form, for servers and clients. [`handlers`] adds
+//! handlers for methods that only the dialect has. Outgoing messages stay as they are, because these peers understand
+//! the official form.
 
 use futures_util::StreamExt;
 use mcpgen_sdk::transport::{Inbound, Incoming};
@@ -40,7 +40,7 @@ const CODES: &[(i64, i64)] = &[
     (-32005, -32603),
 ];
 
-/// Translates incoming messages from the dialect into their official form.
+/// Translates incoming messages from the dialect to their official form.
 pub(crate) fn incoming(from: impl Incoming) -> impl Incoming {
     from.map(|message| message.map(translate_inbound))
 }
@@ -67,7 +67,7 @@ fn translate_inbound(message: Inbound) -> Inbound {
     message
 }
 
-/// Translates a message or a batch. Returns the same bytes if there is nothing to translate or if they are not JSON.
+/// Translates a message or batch. Returns the same bytes if there is nothing to translate or they are not JSON.
 fn translated(bytes: Vec<u8>) -> Vec<u8> {
     let Ok(mut message) = mcpgen_types::from_slice::<Value>(&bytes) else { return bytes };
     let changed = match &mut message {
@@ -79,7 +79,7 @@ fn translated(bytes: Vec<u8>) -> Vec<u8> {
     if changed { mcpgen_types::to_vec(&message) } else { bytes }
 }
 
-/// Translates a message. Returns whether it changed.
+/// Returns whether the message changed.
 fn translate(message: &mut Value) -> bool {
     let Some(message) = message.as_object_mut() else { return false };
     let method = message.get("method").and_then(Value::as_str).map(str::to_owned);
@@ -98,7 +98,7 @@ fn translate(message: &mut Value) -> bool {
     }
 }
 
-/// Replaces capabilities that are `true` with empty objects and removes those that are `false`. Returns whether any
+/// Replaces capabilities that are `true` by empty objects, and removes those that are `false`. Returns whether any
 /// changed.
 fn capabilities(params_or_result: Option<&mut Value>) -> bool {
     let declared = params_or_result.and_then(|it| it.get_mut("capabilities")).and_then(Value::as_object_mut);
@@ -124,7 +124,7 @@ fn capabilities(params_or_result: Option<&mut Value>) -> bool {
     changed
 }
 
-/// Replaces an error code of the dialect. Returns whether it changed.
+/// Returns whether the error code changed.
 fn code(error: &mut Map<String, Value>) -> bool {
     let official = CODES.iter().find(|(known, _)| error.get("code").and_then(Value::as_i64) == Some(*known));
     official.is_some_and(|(known, official)| {
@@ -133,7 +133,7 @@ fn code(error: &mut Map<String, Value>) -> bool {
     })
 }
 
-/// Replaces embedded resources that have neither `text` nor `blob` with resource links. Returns whether any changed.
+/// Replaces embedded resources that have neither `text` nor `blob` by resource links. Returns whether any changed.
 fn contents(result: &mut Map<String, Value>) -> bool {
     let mut changed = false;
     for content in result.get_mut("content").and_then(Value::as_array_mut).into_iter().flatten() {

@@ -12,14 +12,14 @@ use mcpgen_sdk::http::server::Endpoint;
 use tokio::net::TcpStream;
 use tokio_io_timeout::TimeoutStream;
 
-/// Timeout for receiving the headers of a request, and for idle HTTP/1.1 connections.
+/// Timeout for a request's headers, and for idle HTTP/1.1 connections.
 const HEADERS: Duration = Duration::from_secs(30);
-/// Timeout for a write to a client that does not read.
+/// Timeout for writing to a client that does not read.
 const WRITE: Duration = Duration::from_secs(30);
-/// How long connections may stay open after the endpoint has closed.
+/// How long connections may stay open once the endpoint has closed.
 const GRACE: Duration = Duration::from_secs(5);
 
-/// Serves `endpoint` at `/mcp` until `shutdown` completes and the requests in flight have completed.
+/// Serves `endpoint` at `/mcp` until `shutdown` completes and requests in flight have finished.
 pub(crate) async fn listen(
     listener: TcpListener,
     endpoint: Endpoint,

@@ -2,7 +2,7 @@
 
 use mcpgen_sdk::Server;
 
-/// Serves until the client disconnects or, over HTTP, until Ctrl+C is pressed.
+/// Serves until the client disconnects or, over HTTP, until Ctrl+C.
 pub(crate) async fn run(server: Server) -> Result<(), Box<dyn std::error::Error>> {
     let mut arguments = std::env::args().skip(1);
     match (arguments.next().as_deref(), arguments.next()) {

@@ -8,7 +8,6 @@ use std::process::{Command, Stdio};
 use anyhow::{Context, Result, ensure};
 use serde_json::Value;
 
-/// The paths of programs, by package.
 #[derive(Debug)]
 pub(crate) struct Binaries(BTreeMap<String, PathBuf>);
 
@@ -16,7 +15,7 @@ pub(crate) struct Binaries(BTreeMap<String, PathBuf>);
 pub(crate) const ECHO: [&str; 5] = ["echo-mcpgen", "echo-router", "echo-rmcp", "echo-hand", "echo-allocations"];
 
 impl Binaries {
-    /// Builds the packages with the release profile, into `target` or else cargo's default target directory.
+    /// Builds the packages with the release profile, into `target` or cargo's default target folder.
     ///
     /// Builds each package separately. In one build, cargo would unify the features of their dependencies.
     pub(crate) fn build(packages: &[&str], target: Option<&Path>) -> Result<Self> {

@@ -12,7 +12,6 @@ use tokio::runtime::{Builder, Runtime};
 
 use super::binaries::Binaries;
 
-/// A server and its client.
 pub(crate) struct Process {
     runtime: Runtime,
     pub(crate) client: Client,
@@ -46,13 +45,12 @@ impl Process {
         self.runtime.block_on(self.client.in_flight(depth))
     }
 
-    /// Returns the peak resident memory of the server so far, in bytes.
     pub(crate) fn peak(&self) -> Result<f64> {
         memory(self.child.0.id(), "VmHWM")
     }
 }
 
-/// Returns a memory field of `/proc/<pid>/status`, in bytes.
+/// Returns a field of `/proc/<pid>/status`, in bytes.
 pub(crate) fn memory(pid: u32, field: &str) -> Result<f64> {
     let path = format!("/proc/{pid}/status");
     let status = fs::read_to_string(&path).with_context(|| path.clone())?;
@@ -62,12 +60,12 @@ pub(crate) fn memory(pid: u32, field: &str) -> Result<f64> {
     Ok(kibibytes * 1024.0)
 }
 
-/// A child process that is killed when it is dropped.
+/// A child process. Dropping this kills it.
 pub(crate) struct Running(pub(crate) Child);
 
 impl Drop for Running {
     fn drop(&mut self) {
-        // The process may have exited already.
+        // The process may have ended already.
         let _ = self.0.kill();
         let _ = self.0.wait();
     }

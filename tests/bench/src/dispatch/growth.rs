@@ -1,4 +1,4 @@
-//! Measures the time of a call by the number of calls in flight.
+//! Measures how the time per call depends on the number of calls in flight.
 
 use std::borrow::Cow;
 
@@ -30,7 +30,7 @@ pub(crate) fn run(quick: bool) -> Result<Section> {
     for turn in 0..=turns {
         for (depth, times) in DEPTHS.into_iter().zip(&mut times) {
             let time = server.per_call(depth, quick).with_context(|| format!("{depth} calls in flight"))?;
-            // The first turn is a warm-up.
+            // The first turn only warms up.
             times.extend((turn > 0).then_some(time));
         }
     }
@@ -83,7 +83,7 @@ impl Held {
         Ok(Self { server, open })
     }
 
-    /// Returns the median time per call of several rounds. Makes more rounds if a round is short.
+    /// Returns the median time per call of several rounds. Makes more rounds if they are short.
     fn per_call(&mut self, depth: usize, quick: bool) -> Result<f64> {
         let rounds = if quick { 3 } else { (1_000 / depth).clamp(3, 100) };
         let mut times = Vec::with_capacity(rounds);

@@ -1,4 +1,4 @@
-//! Measures tool calls: the same client makes the same calls of the same tool to each server.
+//! Measures tool calls. The same client makes the same calls of the same tool to each server.
 
 pub(crate) mod binaries;
 pub(crate) mod child;
@@ -27,7 +27,6 @@ const TAIL: f64 = 2.0;
 /// The number of concurrent calls in the throughput benchmarks.
 pub(crate) const IN_FLIGHT: usize = 64;
 
-/// Measures in process, over standard input and output, and with growing numbers of calls in flight.
 pub(crate) fn run(quick: bool, binaries: &Binaries) -> Result<Vec<Section>> {
     let in_process = CONTENDERS.iter().map(|contender| Ok((contender.name, InProcess::start(contender)?)));
     let in_process = measure(in_process.collect::<Result<_>>()?, quick)?;
@@ -47,7 +46,6 @@ pub(crate) fn run(quick: bool, binaries: &Binaries) -> Result<Vec<Section>> {
     ])
 }
 
-/// How the figures are measured.
 const NOTES: [&str; 4] = [
     "In process, a server and its client share a single-threaded runtime and are connected by an in-memory pipe of \
      64 KiB; the rate is calls per second of that thread's CPU time. Over standard input and output, the server is a \
@@ -63,12 +61,11 @@ const NOTES: [&str; 4] = [
      not support 2026-07-28.",
 ];
 
-/// A server under test.
 trait Server {
     fn prepare(&mut self, calls: usize);
     fn one_by_one(&mut self, times: &mut Vec<Duration>) -> Result<()>;
     fn in_flight(&mut self, depth: usize) -> Result<()>;
-    /// Returns the current time of the clock that the rate is measured with.
+    /// Returns the time, on the clock that the rate is measured with.
     fn now() -> Result<Duration>;
 }
 
@@ -97,22 +94,21 @@ macro_rules! server {
 server!(InProcess, thread_cpu());
 server!(Process, Ok(Duration::from(clock_gettime(ClockId::CLOCK_MONOTONIC)?)));
 
-/// Returns the CPU time of this thread so far, which excludes other work of the machine.
+/// Returns the CPU time that this thread has used, which excludes other work of the machine.
 fn thread_cpu() -> Result<Duration> {
     Ok(clock_gettime(ClockId::CLOCK_THREAD_CPUTIME_ID)?.into())
 }
 
-/// The measurements of a server.
 #[derive(Default)]
 struct Measured {
     /// The time of each call that was made alone.
     times: Vec<Duration>,
-    /// Calls per second, for each turn.
+    /// The calls per second in each turn.
     rates: Vec<f64>,
 }
 
 impl Measured {
-    /// Returns a percentile of the times, in nanoseconds. `part` is a fraction of 1.
+    /// Returns a percentile of the times in nanoseconds. `part` is from 0 to 1.
     fn percentile(&self, part: f64) -> f64 {
         let mut times = self.times.clone();
         times.sort_unstable();
@@ -130,7 +126,7 @@ fn measure<S: Server>(mut servers: Vec<(&'static str, S)>, quick: bool) -> Resul
     }
     for turn in 0..turns {
         for place in 0..servers.len() {
-            // Rotates the order.
+            // Each turn begins with another server, so that none always has the better place.
             let index = (place + turn) % servers.len();
             let (name, server) = &mut servers[index];
             take_turn(server, single, many, &mut measured[index]).with_context(|| (*name).to_owned())?;

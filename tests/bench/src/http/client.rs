@@ -1,4 +1,4 @@
-//! An MCP client that makes one call after the other, and checks every response.
+//! An MCP client that makes one call after the other and checks every response.
 
 use std::time::{Duration, Instant};
 
@@ -65,7 +65,6 @@ impl Client {
     }
 }
 
-/// Initializes a session. Returns its id.
 pub(super) async fn begin_session(connection: &mut Connection) -> Result<String> {
     let mut body = Vec::new();
     let head = connection.exchange(&requests::initialize(), &mut body).await.context("initialize")?;
@@ -95,15 +94,15 @@ fn check_echo(response: &[u8], dialect: Dialect) -> Result<()> {
     Ok(())
 }
 
-/// A request or a response whose only variable part is its id.
+/// A request or a response in which only the id changes.
 struct Template {
     bytes: Vec<u8>,
-    /// Offsets of the id: the member `id`, and the end of the text.
+    /// Where the id is: in the member `id` and at the end of the text.
     ids: [usize; 2],
 }
 
 impl Template {
-    /// A template made from the message with the first id.
+    /// Makes a template of the message with the first id.
     fn new(bytes: &[u8]) -> Result<Self> {
         let id = FIRST_ID.to_string();
         let offsets: Vec<usize> = (0..bytes.len()).filter(|at| bytes[*at..].starts_with(id.as_bytes())).collect();

@@ -1,26 +1,23 @@
-//! An HTTP/1.1 client on one TCP connection. It supports the subset of HTTP that the servers use, and
-//! uses little time compared with a server.
+//! An HTTP/1.1 client on one TCP connection. It supports only what the servers use, and uses little time compared with
+//! a server.
 
 use anyhow::{Context, Result, bail, ensure};
 use httparse::{EMPTY_HEADER, Header, Status};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 
-/// Bytes read at a time. A response of the echo tool fits.
+/// The number of bytes to read at a time. A response of the echo tool fits.
 const READ: usize = 8 << 10;
 
 pub(super) struct Connection {
     stream: TcpStream,
-    /// Bytes received but not consumed.
     input: Vec<u8>,
 }
 
 /// The part of a response's head that the benchmark uses.
 pub(super) struct Head {
     pub(super) status: u16,
-    /// Whether the body is an event stream.
     pub(super) is_events: bool,
-    /// The value of `Mcp-Session-Id`.
     pub(super) session: Option<String>,
     framing: Framing,
 }
@@ -39,7 +36,7 @@ impl Connection {
         Ok(Self { stream, input: Vec::with_capacity(READ) })
     }
 
-    /// Sends a request and reads its response. The response's body replaces the contents of `body`.
+    /// Sends a request and reads its response. Replaces the contents of `body` with the response's body.
     pub(super) async fn exchange(&mut self, request: &[u8], body: &mut Vec<u8>) -> Result<Head> {
         let head = self.begin(request).await?;
         body.clear();
@@ -56,7 +53,6 @@ impl Connection {
         Ok(head)
     }
 
-    /// Sends a request and reads only the head of its response.
     pub(super) async fn begin(&mut self, request: &[u8]) -> Result<Head> {
         self.stream.write_all(request).await.context("sending a request")?;
         loop {
@@ -85,7 +81,7 @@ impl Connection {
         }
     }
 
-    /// Drops the buffer and returns the socket, for streams that stay idle.
+    /// Drops the buffer and returns the socket, which takes less memory for idle streams.
     pub(super) fn into_stream(self) -> TcpStream {
         self.stream
     }
@@ -100,7 +96,8 @@ impl Connection {
 }
 
 impl Head {
-    /// Parses the head at the start of `input`, and returns it with its length. Returns `None` if it is incomplete.
+    /// Parses the head at the beginning of `input` and returns it with its length. Returns `None` if the head is
+    /// incomplete.
     fn parse(input: &[u8]) -> Result<Option<(usize, Self)>> {
         let mut headers = [EMPTY_HEADER; 32];
         let mut response = httparse::Response::new(&mut headers);
@@ -118,7 +115,7 @@ impl Head {
         Ok(Some((length, Self { status, is_events, session, framing })))
     }
 
-    /// Returns the one JSON-RPC message in the body of this response.
+    /// Returns the only JSON-RPC message in the body of this response.
     pub(super) fn message<'body>(&self, body: &'body [u8]) -> Result<&'body [u8]> {
         if !self.is_events {
             return Ok(body);
@@ -131,7 +128,7 @@ impl Head {
     }
 }
 
-/// Returns the messages in an event stream. Both servers write each on one line.
+/// Returns the messages in an event stream. Both servers write each message on one line.
 pub(super) fn messages(events: &[u8]) -> impl Iterator<Item = &[u8]> {
     let lines = events.split(|byte| *byte == b'\n');
     let data = lines.filter_map(|line| line.strip_prefix(b"data:"));

@@ -1,4 +1,4 @@
-//! Memory of idle sessions and of idle streams.
+//! Measures the memory of idle sessions and of idle streams.
 
 use std::io::ErrorKind;
 use std::time::Duration;
@@ -22,7 +22,6 @@ const MEMORY: f64 = 1.0;
 
 const KIBIBYTE: f64 = 1024.0;
 
-/// Returns the rows for each number of sessions and streams.
 pub(super) fn run(counts: [u64; 2], quick: bool, rounds: usize, binaries: &Binaries) -> Result<Vec<Case>> {
     let mut cases = Vec::new();
     for count in counts {
@@ -47,7 +46,7 @@ pub(super) fn run(counts: [u64; 2], quick: bool, rounds: usize, binaries: &Binar
     Ok(cases)
 }
 
-/// KiB of resident memory for each session and each stream.
+/// The resident memory per session and per stream, in KiB.
 struct Idle {
     session: f64,
     get_stream: f64,
@@ -60,16 +59,16 @@ fn measure(count: u64, quick: bool, binaries: &Binaries, package: &str) -> Resul
     let runtime = Builder::new_current_thread().enable_all().build()?;
     let server = Server::start(program, &[])?;
     let (session, get_stream) = runtime.block_on(sessions(&server, count, settle))?;
-    // Starts another process, because the first one would reuse the freed memory of its sessions.
+    // The first process would reuse the memory that its sessions have freed, so this starts another one.
     let server = Server::start(program, &[])?;
     let listen_stream = runtime.block_on(listeners(&server, count, settle))?;
     Ok(Idle { session, get_stream, listen_stream })
 }
 
-/// Returns the KiB for each session, and for the GET stream of each session.
+/// Returns the KiB per session, and per GET stream of a session.
 async fn sessions(server: &Server, count: u64, settle: Duration) -> Result<(f64, f64)> {
     let mut connection = Connection::open(server.port).await?;
-    // The first session and stream also load shared code and buffers.
+    // The first session and the first stream also load shared code and buffers.
     let first = begin_session(&mut connection).await?;
     let mut streams = vec![get_stream(server.port, &first).await?];
     let before = resident(server, settle).await?;
@@ -87,7 +86,7 @@ async fn sessions(server: &Server, count: u64, settle: Duration) -> Result<(f64,
     Ok((each(with_sessions - before), each(with_streams - with_sessions)))
 }
 
-/// Returns the KiB for each `subscriptions/listen`.
+/// Returns the KiB per `subscriptions/listen`.
 async fn listeners(server: &Server, count: u64, settle: Duration) -> Result<f64> {
     let mut streams = vec![listen(server.port, 0).await?];
     let before = resident(server, settle).await?;
@@ -106,7 +105,7 @@ async fn get_stream(port: u16, session: &str) -> Result<TcpStream> {
     Ok(connection.into_stream())
 }
 
-/// Opens a subscription, and waits until the server acknowledges it.
+/// Opens a subscription and waits until the server acknowledges it.
 async fn listen(port: u16, id: u64) -> Result<TcpStream> {
     let mut connection = Connection::open(port).await?;
     let head = connection.begin(&requests::listen(id)).await?;
@@ -122,13 +121,13 @@ async fn listen(port: u16, id: u64) -> Result<TcpStream> {
     Ok(connection.into_stream())
 }
 
-/// Returns the resident memory of the server, after giving its background work time to complete.
+/// Returns the resident memory of the server. First waits for its background work.
 async fn resident(server: &Server, settle: Duration) -> Result<f64> {
     tokio::time::sleep(settle).await;
     server.resident()
 }
 
-/// Fails if the server has closed the stream.
+/// Returns an error if the server has closed the stream.
 fn check_open(stream: &TcpStream) -> Result<()> {
     let mut buffer = [0; 1024];
     loop {

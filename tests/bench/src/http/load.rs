@@ -1,4 +1,4 @@
-//! Requests per second and latency, by the number of connections.
+//! Measures requests per second and latency, by the number of connections.
 
 use std::time::{Duration, Instant};
 
@@ -16,15 +16,12 @@ use crate::sample::median;
 
 const CONNECTIONS: [usize; 3] = [1, 64, 512];
 
-/// The goal for our rate, as a multiple of rmcp's.
 const RATE: f64 = 1.0;
-/// The goal for our latency, as a multiple of rmcp's.
 const LATENCY: f64 = 1.0;
 
 /// The dialects of the calls, with their names in the tables.
 pub(super) const DIALECTS: [(Dialect, &str); 2] = [(Dialect::Modern, "modern"), (Dialect::Handshake, "session")];
 
-/// The lengths and the number of turns.
 pub(super) struct Turns {
     warm_up: Duration,
     turn: Duration,
@@ -75,12 +72,11 @@ fn rows(name: &str, results: &[Vec<Turn>]) -> [Case; 4] {
     ]
 }
 
-/// Returns the median of a figure for each contender.
 pub(super) fn medians(results: &[Vec<Turn>], figure: fn(&Turn) -> f64) -> Vec<f64> {
     results.iter().map(|turns| median(turns.iter().map(figure).collect())).collect()
 }
 
-/// Loads the contenders in turns. Returns the figures of each.
+/// Makes calls to the contenders in turns. Returns the figures of each.
 pub(super) fn measure(
     name: &str,
     dialect: Dialect,
@@ -101,7 +97,7 @@ pub(super) fn measure(
     let mut results: Vec<Vec<Turn>> = contenders.iter().map(|_| Vec::new()).collect();
     for round in 0..turns.rounds {
         for place in 0..contenders.len() {
-            // Rotates the order.
+            // Each round begins with another contender, so that none always has the better place.
             let index = (place + round) % contenders.len();
             let turn = servers[index].turn(turns.turn);
             results[index].push(turn.with_context(|| format!("{name}: {}", contenders[index].name))?);
@@ -110,21 +106,19 @@ pub(super) fn measure(
     Ok(results)
 }
 
-/// A server and the clients connected to it.
 struct Loaded {
     runtime: Runtime,
     replicas: Vec<Server>,
     clients: Vec<Client>,
 }
 
-/// The figures of one turn.
 pub(super) struct Turn {
     /// Requests per second.
     pub(super) rate: f64,
-    /// Latency in nanoseconds.
+    /// The median latency in nanoseconds.
     pub(super) p50: f64,
     pub(super) p99: f64,
-    /// CPU time of all replicas per request, in nanoseconds.
+    /// The CPU time of all replicas per request, in nanoseconds.
     pub(super) cpu: f64,
 }
 
@@ -149,7 +143,6 @@ impl Loaded {
         self.replicas.iter().map(Server::cpu).sum()
     }
 
-    /// Makes calls on all connections for the length of a turn.
     fn turn(&mut self, length: Duration) -> Result<Turn> {
         let clients = std::mem::take(&mut self.clients);
         let cpu = self.cpu()?;

@@ -1,4 +1,4 @@
-//! Servers over Streamable HTTP: requests per second, latency, and memory of idle sessions and streams.
+//! Measures servers over Streamable HTTP: requests per second, latency, and the memory of idle sessions and streams.
 
 mod client;
 mod connection;
@@ -16,21 +16,20 @@ use crate::report::{Case, Goal, OURS, Section};
 
 pub(crate) use replicas::{PACKAGES as REPLICA_PACKAGES, run as run_replicas};
 
-/// The packages of the servers.
 pub(crate) const PACKAGES: [&str; 2] = ["http-mcpgen", "http-rmcp"];
 
 /// The names of the servers in the tables, and their packages.
 const CONTENDERS: [(&str, &str); 2] = [(OURS, PACKAGES[0]), (RMCP, PACKAGES[1])];
 const RMCP: &str = "rmcp";
 
-/// The number of files that a process opens besides the connections of idle streams.
+/// The number of files that a process opens in addition to the connections of idle streams.
 const OTHER_FILES: u64 = 100;
 
 /// Measures both servers in turn, `rounds` times.
 pub(crate) fn run(quick: bool, rounds: usize, binaries: &Binaries) -> Result<Vec<Section>> {
     let rounds = if quick { 1 } else { rounds.max(1) };
     let counts: [u64; 2] = if quick { [100, 1_000] } else { [1_000, 10_000] };
-    // Checked first because the load takes minutes.
+    // This comes first because the load takes minutes.
     allow_files(counts[1] + OTHER_FILES)?;
     Ok(vec![
         Section {
@@ -67,7 +66,7 @@ fn notes(notes: &[&str]) -> Vec<String> {
     notes.iter().map(|note| (*note).to_owned()).collect()
 }
 
-/// Creates a row with a figure for each contender, and with a goal relative to rmcp.
+/// Creates a row with a figure for each contender. The goal is relative to rmcp.
 fn case(name: String, unit: &'static str, figures: &[f64], goal: Option<Goal>) -> Case {
     let figures = CONTENDERS.iter().zip(figures).map(|((name, _), figure)| ((*name).to_owned(), *figure)).collect();
     let case = Case::new(name, unit, figures).base(RMCP);
@@ -77,11 +76,11 @@ fn case(name: String, unit: &'static str, figures: &[f64], goal: Option<Goal>) -
     }
 }
 
-/// Raises the soft limit of open files of this process and its children.
+/// Raises the soft limit of open files for this process and its children.
 ///
 /// # Errors
 ///
-/// Fails if the hard limit is below `needed`.
+/// Returns an error if the hard limit is below `needed`.
 fn allow_files(needed: u64) -> Result<()> {
     let (soft, hard) = getrlimit(Resource::RLIMIT_NOFILE)?;
     ensure!(hard >= needed, "{needed} open files are needed, but the hard limit is {hard}; raise it with `ulimit -Hn`");

@@ -1,4 +1,5 @@
-//! What sessions in shared stores cost: one process without stores, with stores in memory, and replicas on Redis.
+//! Measures what sessions in shared stores cost: one process without stores, one with stores in memory, and replicas
+//! with Redis.
 
 use std::net::{Ipv4Addr, TcpListener, TcpStream};
 use std::process::{Command, Stdio};
@@ -14,10 +15,8 @@ use crate::report::{Case, OURS, Section};
 
 const CONNECTIONS: usize = 64;
 
-/// The packages of the servers.
 pub(crate) const PACKAGES: [&str; 3] = [SINGLE[0], SINGLE[1], REPLICA];
 
-/// The package of a replica.
 const REPLICA: &str = "http-replica";
 
 /// Measures the servers in turn, `rounds` times.
@@ -70,7 +69,7 @@ pub(crate) fn run(quick: bool, rounds: usize, binaries: &Binaries) -> Result<Vec
     }])
 }
 
-/// A redis-server without persistence.
+/// A Redis server that writes nothing to disk.
 struct Redis {
     url: String,
     _process: Running,

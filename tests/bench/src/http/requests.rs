@@ -1,22 +1,21 @@
-//! The requests sent to both servers.
+//! The requests to both servers.
 
 use echo_driver::Dialect;
 use serde_json::{Value, json};
 
-/// The revision of the sessions.
 pub(super) const REVISION: &str = "2025-11-25";
 
-/// Ids have eight digits, so that all requests and all responses have the same length.
+/// The first id. Ids have eight digits, so that all requests and all responses have the same length.
 pub(super) const FIRST_ID: u32 = 10_000_000;
 
 const ACCEPT: &str = "Accept: application/json, text/event-stream\r\n";
 
-/// Returns the text that the tool echoes: 73 bytes, like in the part `dispatch`.
+/// Returns the text that the tool echoes: 73 bytes, as in the part `dispatch`.
 pub(super) fn text(id: u32) -> String {
     format!("this text has seventy-three bytes; the last of them are its id:: {id}")
 }
 
-/// Returns a `tools/call` request, within the given session.
+/// Returns a `tools/call` request, in this session if there is one.
 pub(super) fn call(dialect: Dialect, session: Option<&str>, id: u32) -> Vec<u8> {
     let params = json!({ "name": "echo", "arguments": { "text": text(id) } });
     match dialect {
@@ -38,7 +37,7 @@ pub(super) fn initialized(session: &str) -> Vec<u8> {
     post(&session_headers(Some(session)), &json!({ "jsonrpc": "2.0", "method": "notifications/initialized" }))
 }
 
-/// Returns the GET request for a session's stream.
+/// Returns the GET request that opens a session's stream.
 pub(super) fn get_stream(session: &str) -> Vec<u8> {
     let headers = session_headers(Some(session));
     format!("GET /mcp HTTP/1.1\r\nHost: localhost\r\nAccept: text/event-stream\r\n{headers}\r\n").into_bytes()
@@ -49,7 +48,6 @@ pub(super) fn listen(id: u64) -> Vec<u8> {
     modern("subscriptions/listen", "", id, json!({ "notifications": { "toolsListChanged": true } }))
 }
 
-/// Returns a request of 2026-07-28.
 fn modern(method: &str, headers: &str, id: u64, mut params: Value) -> Vec<u8> {
     params["_meta"] = json!({
         "io.modelcontextprotocol/protocolVersion": "2026-07-28",

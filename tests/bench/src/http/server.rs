@@ -32,18 +32,16 @@ impl Server {
         Ok(Self { child, port, _output: output })
     }
 
-    /// Returns the resident memory, in bytes.
     pub(super) fn resident(&self) -> Result<f64> {
         memory(self.child.0.id(), "VmRSS")
     }
 
-    /// Returns the CPU time used so far by all threads.
+    /// Returns the CPU time that all threads have used so far.
     pub(super) fn cpu(&self) -> Result<Duration> {
         cpu(self.child.0.id())
     }
 }
 
-/// Returns the CPU time that a process has used so far.
 pub(super) fn cpu(process: u32) -> Result<Duration> {
     let path = format!("/proc/{process}/stat");
     let stat = fs::read_to_string(&path).with_context(|| path.clone())?;

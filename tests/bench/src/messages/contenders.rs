@@ -58,7 +58,7 @@ fn simd_tree(bytes: &[u8]) {
     black_box(simd_json::to_owned_value(&mut black_box(bytes).to_vec()).expect("the corpus is valid"));
 }
 
-/// Scans every byte, and copies the one long string.
+/// Scans every byte and copies the one long string.
 pub fn scan_and_copy(bytes: &[u8]) {
     let scanned: hand::Scanned<'_> = serde_json::from_slice(black_box(bytes)).expect("the corpus is valid");
     for content in scanned.result.content {

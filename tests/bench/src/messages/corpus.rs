@@ -1,15 +1,30 @@
 //! The messages: one of each important kind, in revision 2025-11-25.
 
-use serde_json::{Value, json};
+use serde_json::value::{RawValue, to_raw_value};
 
-/// A message and its kind.
+type Json = Box<RawValue>;
+
+/// Like `serde_json::json!`, but keeps the members in the order they are written in, which is the order in which peers
+/// send them. An expression that is more than one token stands in parentheses.
+macro_rules! json {
+    ({ $($name:literal: $value:tt),* $(,)? }) => {
+        object(&[$(($name, json!($value))),*])
+    };
+    ([$($value:tt),*]) => {
+        raw(&[$(json!($value)),*] as &[Json])
+    };
+    ($value:expr) => {
+        raw(&$value)
+    };
+}
+
 pub struct Message {
     pub name: &'static str,
     pub kind: Kind,
     pub text: String,
     /// Whether nearly all of the message is one string.
     pub bulky: bool,
-    /// The goal of decoding, as a multiple of `serde_json::Value`.
+    /// The goal for decoding, as a multiple of `serde_json::Value`.
     pub goal: f64,
 }
 
@@ -19,7 +34,7 @@ impl Message {
     }
 }
 
-/// The kind of a message, which determines the types to decode into.
+/// The kind of a message, which determines the types to decode.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
     Initialize,
@@ -34,11 +49,10 @@ pub enum Kind {
     Error,
 }
 
-/// Returns all messages.
 pub fn corpus() -> Vec<Message> {
     let call = json!({ "name": "create_invoice", "arguments": { "customer": "Ardent Mills", "total": 1290, "due": "2026-12-01", "tags": ["net30", "eu"] } });
-    let plain = |name, kind, value: Value| Message { name, kind, text: value.to_string(), bulky: false, goal: 0.85 };
-    let bulky = |name, kind, value: Value| Message { bulky: true, ..plain(name, kind, value) };
+    let plain = |name, kind, value: Json| Message { name, kind, text: value.to_string(), bulky: false, goal: 0.85 };
+    let bulky = |name, kind, value: Json| Message { bulky: true, ..plain(name, kind, value) };
     let as_text = |text: &str| json!({ "content": [{ "type": "text", "text": text }], "isError": false });
     vec![
         plain("initialize", Kind::Initialize, request("initialize", Some(initialize()))),
@@ -51,7 +65,7 @@ pub fn corpus() -> Vec<Message> {
         plain(
             "tools/list result, 50 tools",
             Kind::ListToolsResult,
-            response(json!({ "tools": tools(), "nextCursor": "cGFnZS0z" })),
+            response(json!({ "tools": (tools()), "nextCursor": "cGFnZS0z" })),
         )
         .goal(0.14),
         plain(
@@ -64,54 +78,53 @@ pub fn corpus() -> Vec<Message> {
         bulky(
             "tools/call result, 256 KiB base64",
             Kind::CallToolResult,
-            response(json!({ "content": [{ "type": "image", "data": base64(256 << 10), "mimeType": "image/png" }] })),
+            response(json!({ "content": [{ "type": "image", "data": (base64(256 << 10)), "mimeType": "image/png" }] })),
         ),
         plain(
             "resources/read result",
             Kind::ReadResourceResult,
             response(
-                json!({ "contents": [{ "uri": "file:///project/notes/plan.md", "mimeType": "text/markdown", "text": prose(2 << 10) }] }),
+                json!({ "contents": [{ "uri": "file:///project/notes/plan.md", "mimeType": "text/markdown", "text": (prose(2 << 10)) }] }),
             ),
         ),
         plain(
             "error",
             Kind::Error,
-            json!({ "jsonrpc": "2.0", "id": 7, "error": { "code": -32602, "message": "there is no tool `create_invoce`", "data": { "name": "create_invoce" } } }),
+            json!({ "jsonrpc": "2.0", "id": 7, "error": { "code": (-32602), "message": "there is no tool `create_invoce`", "data": { "name": "create_invoce" } } }),
         )
         .goal(0.5),
     ]
 }
 
-/// Returns a result of about the given size, with one long string or with many small blocks.
+/// Returns a result of about this size, with one long string or with many small blocks.
 pub fn of_size(bytes: usize, blocks: bool) -> String {
     let text = |text: String| json!({ "type": "text", "text": text });
-    let content: Vec<Value> =
+    let content: Vec<Json> =
         if blocks { (0..bytes / 256).map(|_| text(prose(224))).collect() } else { vec![text(prose(bytes))] };
     response(json!({ "content": content, "isError": false })).to_string()
 }
 
-fn request(method: &str, params: Option<Value>) -> Value {
-    let mut message = json!({ "jsonrpc": "2.0", "id": 7, "method": method });
-    if let Some(params) = params {
-        message["params"] = params;
+fn request(method: &str, params: Option<Json>) -> Json {
+    match params {
+        Some(params) => json!({ "jsonrpc": "2.0", "id": 7, "method": method, "params": params }),
+        None => json!({ "jsonrpc": "2.0", "id": 7, "method": method }),
     }
-    message
 }
 
 /// Returns a request whose `jsonrpc` and `id` are the last members, as some clients write it.
-fn last(method: &str, params: &Value) -> Value {
+fn last(method: &str, params: &Json) -> Json {
     json!({ "method": method, "params": params, "jsonrpc": "2.0", "id": 7 })
 }
 
-fn notification(method: &str, params: &Value) -> Value {
+fn notification(method: &str, params: &Json) -> Json {
     json!({ "jsonrpc": "2.0", "method": method, "params": params })
 }
 
-fn response(result: Value) -> Value {
+fn response(result: Json) -> Json {
     json!({ "jsonrpc": "2.0", "id": 7, "result": result })
 }
 
-fn initialize() -> Value {
+fn initialize() -> Json {
     json!({
         "protocolVersion": "2025-11-25",
         "capabilities": { "roots": { "listChanged": true }, "sampling": {}, "elicitation": { "form": {}, "url": {} } },
@@ -119,7 +132,7 @@ fn initialize() -> Value {
     })
 }
 
-fn initialized() -> Value {
+fn initialized() -> Json {
     json!({
         "protocolVersion": "2025-11-25",
         "capabilities": { "tools": { "listChanged": true }, "resources": { "subscribe": true }, "prompts": {}, "logging": {} },
@@ -128,14 +141,13 @@ fn initialized() -> Value {
     })
 }
 
-fn progress() -> Value {
+fn progress() -> Json {
     json!({ "progressToken": 7, "progress": 0.25, "total": 1, "message": "reading pages" })
 }
 
-/// The name and the description of a record, and the name, type and description of each member.
+/// The name and the description of a record, and the name, the type and the description of each member.
 type Record = (&'static str, &'static str, &'static [(&'static str, &'static str, &'static str)]);
 
-/// Ten kinds of records and their members.
 const RECORDS: [Record; 10] = [
     (
         "invoice",
@@ -268,40 +280,41 @@ const OPERATIONS: [(&str, &str, bool, bool, bool); 5] = [
     ),
 ];
 
-/// Returns fifty tools: each operation for each record.
-fn tools() -> Vec<Value> {
+/// Returns fifty tools, one for each operation on each record.
+fn tools() -> Vec<Json> {
     RECORDS.iter().flat_map(|record| OPERATIONS.iter().map(move |operation| tool(record, operation))).collect()
 }
 
 fn tool(
     (record, what, members): &(&str, &str, &[(&str, &str, &str)]),
     (verb, words, by_id, writes, destroys): &(&str, &str, bool, bool, bool),
-) -> Value {
+) -> Json {
     let mut properties =
-        json!({ "dry_run": { "type": "boolean", "description": "Only say what would be done", "default": false } });
+        vec![("dry_run", json!({ "type": "boolean", "description": "Only say what would be done", "default": false }))];
     let mut required = Vec::new();
     if *by_id {
-        properties["id"] = json!({ "type": "string", "minLength": 1, "description": format!("The id of the {record}, as list_{record}s tells it") });
+        let description = format!("The id of the {record}, as list_{record}s tells it");
+        properties.push(("id", json!({ "type": "string", "minLength": 1, "description": description })));
         required.push("id");
     }
     for (name, kind, words) in *members {
-        properties[*name] = json!({ "type": kind, "description": words });
+        properties.push((*name, json!({ "type": kind, "description": words })));
         if *verb == "create" {
             required.push(name);
         }
     }
     let output = json!({ "type": "object", "properties": { "id": { "type": "string" }, "changed": { "type": "string", "format": "date-time" } }, "required": ["id"] });
     json!({
-        "name": format!("{verb}_{record}"),
-        "title": format!("{}{} {record}", verb[..1].to_uppercase(), &verb[1..]),
-        "description": format!("{what}. {words}."),
-        "inputSchema": { "$schema": "https://json-schema.org/draft/2020-12/schema", "type": "object", "properties": properties, "required": required, "additionalProperties": false },
+        "name": (format!("{verb}_{record}")),
+        "title": (format!("{}{} {record}", verb[..1].to_uppercase(), &verb[1..])),
+        "description": (format!("{what}. {words}.")),
+        "inputSchema": { "$schema": "https://json-schema.org/draft/2020-12/schema", "type": "object", "properties": (object(&properties)), "required": required, "additionalProperties": false },
         "outputSchema": output,
-        "annotations": { "readOnlyHint": !writes, "destructiveHint": destroys, "idempotentHint": *verb != "create", "openWorldHint": false },
+        "annotations": { "readOnlyHint": (!writes), "destructiveHint": destroys, "idempotentHint": (*verb != "create"), "openWorldHint": false },
     })
 }
 
-/// Returns a text of the given number of bytes, some of which must be escaped.
+/// Returns a text of this many bytes, some of which must be escaped.
 fn prose(bytes: usize) -> String {
     let line = "The plan says \"by Friday\", which leaves two days for the review and one for the harbour.\n";
     line.chars().cycle().take(bytes).collect()
@@ -309,6 +322,15 @@ fn prose(bytes: usize) -> String {
 
 fn base64(bytes: usize) -> String {
     let alphabet = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-    // A sequence without a short period.
+    // A sequence that does not repeat itself soon.
     (0..bytes as u64).map(|index| char::from(alphabet[(index * index * 7 + index / 64) as usize % 64])).collect()
+}
+
+fn object(members: &[(&str, Json)]) -> Json {
+    let members: Vec<String> = members.iter().map(|(name, value)| format!("{}:{value}", raw(name))).collect();
+    RawValue::from_string(format!("{{{}}}", members.join(","))).expect("the members are JSON")
+}
+
+fn raw<T: serde::Serialize + ?Sized>(value: &T) -> Json {
+    to_raw_value(value).expect("the corpus is serializable")
 }

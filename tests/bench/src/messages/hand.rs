@@ -1,5 +1,5 @@
-//! Hand-written structs for these messages only, with serde's derive. They drop unknown members and check no constants,
-//! and the caller must know the type of a message before decoding it.
+//! Structs that are written by hand for these messages only, with serde's derive. They drop unknown members and check
+//! no constants, and the caller must know the type of a message before decoding it.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -189,7 +189,7 @@ pub struct TextContents {
     pub text: String,
 }
 
-/// A response whose longest string is borrowed if it contains no escapes. Measures the cost of one scan and one copy.
+/// A response whose longest string is borrowed if it contains no escapes. Measures what one scan and one copy cost.
 #[derive(Deserialize)]
 pub struct Scanned<'a> {
     #[serde(borrow)]

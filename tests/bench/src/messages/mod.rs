@@ -64,7 +64,7 @@ fn encoding(turns: usize) -> Section {
     }
 }
 
-/// Measures the time per KiB, by size.
+/// Measures the time per KiB for messages of growing size.
 fn growth(turns: usize) -> Section {
     let sizes = [1 << 10, 16 << 10, 256 << 10, 1 << 20, 16 << 20];
     let mut cases = Vec::new();
@@ -93,12 +93,11 @@ fn size(bytes: usize) -> String {
     if bytes >= 1 << 20 { format!("{} MiB", bytes >> 20) } else { format!("{} KiB", bytes >> 10) }
 }
 
-/// Returns the names of the messages, in their order.
 pub(crate) fn names() -> Vec<String> {
     corpus().into_iter().map(|message| message.name.to_owned()).collect()
 }
 
-/// Repeats the work of one contender, to count its instructions.
+/// Repeats the work of one contender, so that its instructions can be counted.
 pub(crate) fn repeat(what: &str, message: usize, contender: &str, repeats: usize) {
     let Some(message) = corpus().into_iter().nth(message) else { return };
     let Some(work) = contenders(message.kind).into_iter().find(|work| work.name == contender) else { return };

@@ -1,4 +1,5 @@
-//! A program that calls none of the tools, whose functions are private to it. The compiler must not warn of them.
+//! A program that calls none of the functions for tools, although they are private. The compiler must not warn about
+//! them.
 
 #![deny(warnings)]
 

@@ -1,6 +1,6 @@
-//! Sends the most expensive messages that each limit of memory allows, and prints the resident memory at the limit.
+//! Sends the most expensive messages that each memory limit allows, and prints the resident memory at the limit.
 //!
-//! Usage: `memory [LIMIT]`. Runs each attack in a process of its own. Exits with an error if one takes more memory than
+//! Usage: `memory [LIMIT]`. Runs each attack in a separate process. Exits with an error if one takes more memory than
 //! its limit allows, or if the answer at the limit is not the documented one. Linux only.
 
 use std::future::Future;
@@ -33,19 +33,16 @@ const SLACK: usize = 64 * MIB;
 static NOTIFICATIONS_MAY_END: Semaphore = Semaphore::const_new(0);
 static ENDED_NOTIFICATIONS: AtomicUsize = AtomicUsize::new(0);
 
-/// An attack on a limit.
 struct Attack {
     name: &'static str,
-    /// The limit that bounds its memory.
     limit: &'static str,
-    /// The most memory that the limit allows, besides [`SLACK`].
+    /// The most memory that the limit allows, without [`SLACK`].
     bytes: usize,
-    /// What the peer gets at the limit.
     answer: &'static str,
     run: fn() -> futures_util::future::BoxFuture<'static, anyhow::Result<String>>,
 }
 
-/// Lists the attacks. Each returns the answer that it got at the limit.
+/// Returns the attacks. Each returns the answer that it received at the limit.
 fn attacks() -> Vec<Attack> {
     macro_rules! attacks {
         ($($name:literal, $limit:literal, $mib:literal MiB, $answer:literal, $run:expr;)*) => {
@@ -119,7 +116,6 @@ fn main() -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Returns a field of `/proc/self/status`, in bytes.
 fn resident(field: &str) -> anyhow::Result<usize> {
     let status = std::fs::read_to_string("/proc/self/status")?;
     let line = status.lines().find_map(|line| line.strip_prefix(field)?.strip_prefix(':')).context("no such field")?;
@@ -135,8 +131,8 @@ fn members(count: usize) -> String {
     format!("{{{}}}", members.join(","))
 }
 
-/// A server with tools that never return, or return or report their argument, a notification whose handler waits, and
-/// a resource.
+/// Returns a server with tools that never return, or that return or report their argument, a notification whose handler
+/// waits, and a resource.
 fn server() -> Server {
     let tool = |name: &str| Tool::new(name, ToolInputSchema::new());
     Server::builder("target", "1")
@@ -180,7 +176,6 @@ async fn send(endpoint: &Endpoint, method: &str, headers: &Headers, body: Bytes)
     Ok(endpoint.clone().oneshot(request.body(Full::new(body))?).await?)
 }
 
-/// Returns the headers and the body of a request of 2026-07-28.
 fn modern(method: &str, name: Option<&str>, members: &str, meta: &str) -> (Headers, Bytes) {
     let mut headers = vec![("mcp-protocol-version", "2026-07-28".to_owned()), ("mcp-method", method.to_owned())];
     headers.extend(name.map(|name| ("mcp-name", name.to_owned())));
@@ -192,7 +187,7 @@ fn modern(method: &str, name: Option<&str>, members: &str, meta: &str) -> (Heade
     (headers, body.into())
 }
 
-/// Sends a request that does not end, until one is refused. Returns the status of that one.
+/// Sends requests that do not end until one is refused. Returns the status of that one.
 async fn until_refused<F: Future<Output = anyhow::Result<Response<Body>>> + 'static>(
     limit: usize,
     mut request: impl FnMut(usize) -> F,
@@ -249,7 +244,7 @@ async fn notifications() -> anyhow::Result<String> {
     let meta = format!(r#","example/x":{}"#, array(r#"{"a":0}"#, 20_000));
     let (headers, body) = modern("notifications/progress", None, r#","progressToken":1,"progress":1"#, &meta);
     for _ in 0..1000 {
-        // Without yielding: no handler runs in between.
+        // Does not yield, so no handler runs in between.
         let response = send(&endpoint, "POST", &headers, body.clone()).now_or_never().context("no response")??;
         if response.status() != 202 {
             return Ok(response.status().as_str().to_owned());
@@ -280,7 +275,7 @@ async fn initialize(endpoint: &Endpoint, capabilities: &str) -> anyhow::Result<R
     send(endpoint, "POST", &Vec::new(), body.into()).await
 }
 
-/// Begins a session that declares this. Returns the status, and the ID of the session.
+/// Begins a session with these capabilities. Returns the status and the ID of the session.
 async fn begin(endpoint: &Endpoint, capabilities: &str) -> anyhow::Result<(String, String)> {
     let response = initialize(endpoint, capabilities).await?;
     let id = response.headers().get("mcp-session-id").and_then(|id| id.to_str().ok()).unwrap_or_default().to_owned();
@@ -368,7 +363,7 @@ async fn report(endpoint: &Endpoint, headers: &Headers, id: usize, text: &str) -
     send(endpoint, "POST", headers, body.to_string().into()).await
 }
 
-/// Returns the status of a request for events that the session no longer retains.
+/// Returns the status of a request for events that the session no longer has.
 async fn discarded_events() -> anyhow::Result<String> {
     let endpoint = endpoint()?;
     let (_, id) = begin(&endpoint, "{}").await?;
@@ -383,7 +378,7 @@ async fn discarded_events() -> anyhow::Result<String> {
     Ok(send(&endpoint, "GET", &headers, Bytes::new()).await?.status().as_str().to_owned())
 }
 
-/// Begins a session with the longest declaration that is accepted. Returns the error of a longer one.
+/// Begins a session with the longest declaration that is accepted. Returns the error for a longer one.
 async fn long_declarations() -> anyhow::Result<String> {
     let endpoint = endpoint()?;
     let (status, _) = begin(&endpoint, &long_declaration()).await?;
@@ -419,7 +414,7 @@ async fn untaken_messages() -> anyhow::Result<String> {
     let params = array(r#"{"a":0}"#, 2_000);
     let body = format!(r#"{{"jsonrpc":"2.0","method":"notifications/x","params":{{"x":{params}}}}}"#);
     for _ in 0..10_000 {
-        // Without yielding: the connection does not run in between.
+        // Does not yield, so the connection does not run in between.
         let response =
             send(&endpoint, "POST", &headers, body.clone().into()).now_or_never().context("no response")??;
         if response.status() != 202 {
@@ -466,7 +461,7 @@ impl Pipe {
         Ok(self.writer.write_all(b"\n").await?)
     }
 
-    /// Calls a tool in 2026-07-28, without waiting for the response.
+    /// Calls a tool in 2026-07-28 without waiting for the response.
     async fn call(&mut self, tool: &str, arguments: &str) -> anyhow::Result<()> {
         let arguments = format!(r#","name":"{tool}","arguments":{arguments}"#);
         let (_, body) = modern("tools/call", None, &arguments, r#","progressToken":1"#);
@@ -487,7 +482,7 @@ async fn requests_over_stdio() -> anyhow::Result<String> {
     }
     pipe.send("not JSON").await?;
     let response = pipe.receive().await?;
-    // No request is refused: those that do not fit wait.
+    // No request is refused. Those that do not fit wait.
     ensure!(response["error"]["code"] == -32700, "{response}");
     Ok("queued".to_owned())
 }
@@ -498,7 +493,7 @@ async fn request_over_stdio() -> anyhow::Result<String> {
     Ok(pipe.receive().await?["error"]["code"].to_string())
 }
 
-/// Fills `Limits::in_flight` with small requests, and then the queue.
+/// Makes `Limits::in_flight` small requests, and then fills the queue.
 async fn queued_requests() -> anyhow::Result<String> {
     let mut pipe = Pipe::serve();
     for _ in 0..256 {

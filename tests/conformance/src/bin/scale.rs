@@ -1,7 +1,7 @@
-//! Measures what sessions and requests cost: memory, operations of Redis and CPU time.
+//! Measures what sessions and requests cost: memory, Redis commands and CPU time.
 //!
-//! Starts a Redis server and two replicas in this process. Requests do not pass through an HTTP server, so the CPU time is
-//! that of the endpoint. Use a release build, and read the figures from a machine that does nothing else.
+//! Starts a Redis server, and two replicas in this process. Requests do not pass through an HTTP server, so the CPU
+//! time is that of the endpoint. Use a release build on a machine that does nothing else.
 
 use std::collections::BTreeMap;
 use std::net::{Ipv4Addr, TcpListener};
@@ -40,10 +40,10 @@ struct Arguments {
     idle: u64,
 }
 
-/// The number of requests at a time.
+/// The number of concurrent requests.
 const CONCURRENT: usize = 64;
 
-/// The clock ticks in a second, in which the kernel reports CPU time.
+/// The number of clock ticks in a second. The kernel reports CPU time in ticks.
 const TICKS: f64 = 100.0;
 
 #[tokio::main]
@@ -89,7 +89,7 @@ async fn main() -> anyhow::Result<()> {
     costs.end(&redis, "a second of 2 replicas, with all sessions idle", usize::try_from(arguments.idle)?).await?;
 
     for (name, endpoint) in [("a request at the home of its session", &home), ("a forwarded request", &other)] {
-        // Scripts, homes and connections.
+        // The first requests load scripts, find the homes of sessions, and open connections.
         requests(endpoint, &ids, ids.len(), "echo").await?;
         let costs = Costs::begin(&redis).await?;
         requests(endpoint, &ids, arguments.requests, "echo").await?;
@@ -125,7 +125,6 @@ async fn replica(port: u16, sessions: usize) -> anyhow::Result<Endpoint> {
     )?)
 }
 
-/// Commands of `redis-cli`.
 struct Redis {
     port: u16,
 }
@@ -140,7 +139,6 @@ impl Redis {
         Ok(text)
     }
 
-    /// Returns a number of a section of `INFO`.
     async fn info(&self, section: &str, name: &str) -> anyhow::Result<f64> {
         let info = self.run(&["INFO", section]).await?;
         let line = info.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(':'));
@@ -176,7 +174,7 @@ impl Costs {
             let (command, stats) = line.strip_prefix("cmdstat_")?.split_once(":calls=")?;
             Some((command, stats.split(',').next()?.parse::<f64>().ok()?))
         });
-        // Those of this program.
+        // Leaves out the commands of this program.
         let mut calls: BTreeMap<&str, f64> =
             calls.filter(|(name, _)| !matches!(*name, "info" | "config|resetstat")).collect();
         calls.values_mut().for_each(|calls| *calls /= count);
@@ -193,17 +191,15 @@ impl Costs {
     }
 }
 
-/// Returns the CPU seconds of this process.
 fn cpu() -> anyhow::Result<f64> {
     let stat = std::fs::read_to_string("/proc/self/stat")?;
-    // The name of the program, in parentheses, may contain spaces.
+    // The name of the program is in parentheses and may contain spaces.
     let fields: Vec<&str> = stat.rsplit_once(')').context("no name")?.1.split_whitespace().collect();
     let ticks =
         fields.get(11).context("no time")?.parse::<f64>()? + fields.get(12).context("no time")?.parse::<f64>()?;
     Ok(ticks / TICKS)
 }
 
-/// Returns the resident memory of this process in bytes.
 fn resident() -> anyhow::Result<f64> {
     let status = std::fs::read_to_string("/proc/self/status")?;
     let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:")).context("no VmRSS")?;
@@ -221,7 +217,6 @@ async fn send(endpoint: &Endpoint, headers: &[(&str, &str)], body: &Value) -> an
     Ok(response)
 }
 
-/// Begins a session. Returns its ID.
 async fn begin(endpoint: Endpoint) -> anyhow::Result<String> {
     let info = json!({ "name": "scale", "version": "1" });
     let params = json!({ "protocolVersion": "2025-11-25", "capabilities": { "elicitation": {} }, "clientInfo": info });
@@ -234,7 +229,7 @@ async fn begin(endpoint: Endpoint) -> anyhow::Result<String> {
     Ok(id)
 }
 
-/// Calls a tool in sessions, or in revision 2026-07-28 if the ID of the session is empty.
+/// Calls a tool in sessions, or in revision 2026-07-28 if the session ID is empty.
 async fn requests(endpoint: &Endpoint, ids: &Arc<Vec<String>>, count: usize, tool: &'static str) -> anyhow::Result<()> {
     let calls = (0..count).map(|number| {
         let (endpoint, ids) = (endpoint.clone(), Arc::clone(ids));

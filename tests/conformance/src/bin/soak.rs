@@ -1,4 +1,4 @@
-//! Makes many requests over many connections, some of which the client aborts. Prints the numbers of responses, aborted
+//! Makes many requests over many connections, and aborts some of them. Prints the numbers of responses, aborted
 //! requests and remaining tasks and sessions, and the resident memory.
 //!
 //! Usage: `soak [REQUESTS [CONNECTIONS]]`. Exits with an error if a response is wrong or missing, or if a handler, a
@@ -140,7 +140,7 @@ async fn main() -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Waits until all sessions, handlers and tasks have ended, for at most 20 s.
+/// Waits until all sessions, handlers and tasks have ended, but at most 20 s.
 async fn settle(endpoint: &Endpoint, counts: &Counts, idle: impl Fn() -> bool) {
     for _ in 0..200 {
         if endpoint.sessions() == 0 && counts.started.load(SeqCst) == counts.ended.load(SeqCst) && idle() {
@@ -157,7 +157,7 @@ fn resident() -> usize {
     resident.and_then(|kib| kib.parse::<usize>().ok()).unwrap_or_default() / 1024
 }
 
-/// A client with its own connection.
+/// A client with a separate connection.
 struct Worker {
     number: usize,
     url: String,
@@ -225,7 +225,6 @@ impl Worker {
         Ok(client.close().await?)
     }
 
-    /// Returns the text of the next call.
     fn text(&self) -> String {
         format!("{}/{} {}", self.number, self.next, "x".repeat(self.next * 37 % 2000))
     }
@@ -314,7 +313,6 @@ impl Worker {
     }
 }
 
-/// A response whose body is being read.
 struct Stream {
     response: reqwest::Response,
     /// The part of the body that is not parsed yet.
@@ -327,7 +325,8 @@ impl Stream {
         Self { response, text: String::new(), last_event_id: None }
     }
 
-    /// Returns the result of a request, or `None` if the stream ends before it, or after `max_events` events.
+    /// Returns the result of a request. Returns `None` if the stream ends before the result, or after `max_events`
+    /// events.
     async fn result(&mut self, id: usize, mut max_events: Option<usize>) -> anyhow::Result<Option<Value>> {
         let is_json = self.response.headers().get("content-type").is_some_and(|kind| kind == "application/json");
         loop {

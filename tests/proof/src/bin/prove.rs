@@ -1,7 +1,8 @@
-//! Runs the proof with any number of instances: sharded, resumable and parallel.
+//! Runs the proof with any number of instances, in parallel and on several machines. An interrupted run can be
+//! continued.
 //!
-//! Each finished chunk is a line of the state file. An interrupted run resumes from this file, if the program and the
-//! seed are unchanged. Each shard writes its own file, and `--table` adds up several files.
+//! The state file has a line for each finished chunk. A run continues from this file if the program and the seed are
+//! unchanged. Each shard writes its own file, and `--table` adds up several files.
 
 use std::collections::HashSet;
 use std::collections::hash_map::DefaultHasher;
@@ -18,7 +19,7 @@ use mcpgen_proof::registry::REGISTRY;
 use mcpgen_proof::sweep::{Chunk, Outcome, Table, chunks, sweep};
 use serde::{Deserialize, Serialize};
 
-/// A proof spends much of its time allocating and freeing small trees.
+/// A proof spends much of its time on allocating and freeing small trees.
 #[global_allocator]
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
@@ -140,7 +141,6 @@ fn run(cli: &Cli) -> Result<Table, Failure> {
     Ok(table)
 }
 
-/// Creates a state file without finished chunks.
 fn begin(path: &Path, header: &Header) -> Result<Vec<Line>, Failure> {
     if let Some(folder) = path.parent() {
         fs::create_dir_all(folder)?;
@@ -149,11 +149,11 @@ fn begin(path: &Path, header: &Header) -> Result<Vec<Line>, Failure> {
     Ok(Vec::new())
 }
 
-/// Reads the finished chunks from a state file. Ignores a truncated last line.
+/// Reads the finished chunks from a state file. Ignores a last line that was not written completely.
 ///
 /// # Errors
 ///
-/// Returns an error if the file cannot be read, or if its header differs from the expected one.
+/// Returns an error if the file cannot be read or its header is not the expected one.
 fn read(path: &Path, expected: Option<&Header>) -> Result<Vec<Line>, Failure> {
     let mut lines = BufReader::new(File::open(path)?).lines();
     let header: Header = serde_json::from_str(&lines.next().ok_or("the state file is empty")??)?;
@@ -174,7 +174,7 @@ fn tables(paths: &[PathBuf]) -> Result<Table, Failure> {
     Ok(table)
 }
 
-/// Returns a digest of this program, so that another build does not resume from its state file.
+/// Returns a digest of this program, so that another build does not continue from its state file.
 fn build() -> Result<u64, Failure> {
     let mut hasher = DefaultHasher::new();
     fs::read(std::env::current_exe()?)?.hash(&mut hasher);

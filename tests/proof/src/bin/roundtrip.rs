@@ -1,8 +1,8 @@
-//! Tests the types with corpora from other sources: reads JSON lines, and writes a JSON line for each.
+//! Tests the types with documents from other sources: reads lines of JSON and answers each with a line of JSON.
 //!
 //! Input: `{"revision": "2026-07-28", "type": "CallToolResult", "value": …}`, where `type` is the name in the schema.
-//! Output: `{"ok": true, "value": …}` with the value decoded and encoded again, or
-//! `{"ok": false, "error": {"path": …, "message": …}}` with a JSON Pointer as `path`.
+//! Output: `{"ok": true, "value": …}` with the value after decoding and encoding, or `{"ok": false, "error": {"path":
+//! …, "message": …}}`, where `path` is a JSON Pointer.
 
 use std::collections::{BTreeMap, HashMap};
 use std::io::{self, BufRead, BufWriter, Write};

@@ -14,7 +14,6 @@ use mcpgen_types::{ErrorObject, JsonObject, RequestId, Revision};
 use serde_json::{Value, json};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 
-/// The handshake of a legacy session.
 const HANDSHAKE: &str = concat!(
     r#"{"jsonrpc":"2.0","id":"handshake","method":"initialize","params":{"protocolVersion":"2025-03-26","#,
     r#""capabilities":{},"clientInfo":{"name":"fuzz","version":"1"}}}"#,
@@ -28,8 +27,8 @@ const HANDSHAKE: &str = concat!(
 ///
 /// # Panics
 ///
-/// Panics if a request does not receive exactly one response, if a call does not end, or if a handler receives data
-/// that was not sent.
+/// Panics if a request does not receive exactly one response, if a call never ends, or if a handler receives data that
+/// was not sent.
 pub fn run_dispatch(data: &[u8]) {
     let Some((&receiver, messages)) = data.split_first() else { return };
     let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build().expect("a runtime");
@@ -42,7 +41,6 @@ pub fn run_dispatch(data: &[u8]) {
     });
 }
 
-/// The values that handlers have received.
 #[derive(Clone, Default)]
 struct Received(Arc<Mutex<Vec<Value>>>);
 
@@ -51,7 +49,7 @@ impl Received {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).push(value);
     }
 
-    /// Panics unless each value occurs unchanged in a message.
+    /// Panics unless each value occurs in a message, unchanged.
     fn check(&self, messages: &[Value]) {
         for value in self.0.lock().unwrap_or_else(PoisonError::into_inner).iter() {
             let sent = messages.iter().any(|message| contains(message, value));
@@ -59,7 +57,6 @@ impl Received {
         }
     }
 
-    /// Adds handlers to a router that accept any value.
     fn router(&self, router: Router) -> Router {
         let (requests, notifications) = (self.clone(), self.clone());
         router
@@ -122,11 +119,11 @@ async fn check_server(sent: &[u8]) {
     check_responses(&sent, &responses);
 }
 
-/// Messages that were read from lines. Batches are split into their messages.
+/// The messages in lines. The messages of a batch are listed separately.
 #[derive(Default)]
 struct Messages {
     messages: Vec<Value>,
-    /// Lines that are not JSON, or exceed the limits.
+    /// Lines that are not JSON or exceed the limits.
     invalid: Vec<String>,
 }
 
@@ -144,7 +141,7 @@ fn messages(text: &[u8]) -> Messages {
     found
 }
 
-/// Returns the IDs of messages, with the number of occurrences.
+/// Returns the IDs of messages, each with the number of messages that have it.
 fn ids<'m>(messages: impl Iterator<Item = &'m Value>) -> BTreeMap<String, usize> {
     let mut ids = BTreeMap::new();
     for message in messages {
@@ -159,7 +156,7 @@ fn ids<'m>(messages: impl Iterator<Item = &'m Value>) -> BTreeMap<String, usize>
 /// error response.
 fn check_responses(sent: &Messages, received: &Messages) {
     let responses = ids(received.messages.iter().filter(|message| message.get("method").is_none()));
-    // A response without an ID may belong to a whole batch, or to an invalid line.
+    // A response without an ID may answer a whole batch or an invalid line.
     let all_have_ids = sent.invalid.is_empty() && !received.messages.iter().any(|message| message["id"].is_null());
     let with_id = ids(sent.messages.iter());
     for (id, count) in &responses {

@@ -1,4 +1,4 @@
-//! Edits valid documents. The bytes from the fuzzer select the edits.
+//! Edits valid documents, as chosen by the bytes from the fuzzer.
 
 use serde_json::{Map, Value, json};
 
@@ -67,7 +67,7 @@ fn replace(document: &mut Value, at: &str, value: Value) {
     }
 }
 
-/// Returns an edge case: a value at some limit.
+/// Returns a value that is at some limit.
 fn odd(choice: u8) -> Value {
     let values = [
         json!(null),
@@ -93,7 +93,6 @@ fn odd(choice: u8) -> Value {
     values[usize::from(choice) % values.len()].clone()
 }
 
-/// Returns a document of any target.
 fn foreign(choice: u8, index: u8) -> Value {
     let all = targets();
     // There are more targets than a single byte can select.
@@ -101,7 +100,6 @@ fn foreign(choice: u8, index: u8) -> Value {
     all[choice].instance(0, u64::from(index % 8))
 }
 
-/// Wraps a value in up to 109 arrays or objects.
 fn wrap(document: &mut Value, at: &str, times: u8, kind: u8) {
     let Some(place) = document.pointer_mut(at) else { return };
     let mut value = place.take();
@@ -145,7 +143,7 @@ fn rename(document: &mut Value, at: &str, name: &str) {
 }
 
 /// Inserts a value into an object under this name, or at the end of an array. If the value at `at` is neither, inserts
-/// next to it.
+/// the new one next to it.
 fn insert(document: &mut Value, at: &str, name: &str, value: Value) {
     let container = match document.pointer(at) {
         Some(Value::Object(_) | Value::Array(_)) => at,
@@ -162,7 +160,7 @@ fn unescaped(step: &str) -> String {
     step.replace("~1", "/").replace("~0", "~")
 }
 
-/// Writes a value as JSON text, and the member at the pointer `duplicated` twice.
+/// Writes a value as JSON text, with the member at the pointer `duplicated` twice.
 fn write(value: &Value, at: &str, duplicated: Option<&str>, text: &mut String) {
     match value {
         Value::Object(members) => {
@@ -189,7 +187,6 @@ fn write(value: &Value, at: &str, duplicated: Option<&str>, text: &mut String) {
     }
 }
 
-/// Replaces a trailing comma with the closing bracket.
 fn close(text: &mut String, bracket: char) {
     if text.ends_with(',') {
         text.pop();

@@ -7,7 +7,7 @@ use fastrand::Rng;
 use serde_json::{Map, Value, json};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// One of the schemas that a value must satisfy, borrowed from the source document.
+/// One of the schemas that a value must satisfy.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Part<'s> {
     pub(super) schema: &'s Value,
@@ -22,7 +22,6 @@ impl<'s> Part<'s> {
         self.schema.get(keyword)
     }
 
-    /// Returns the schema of the item with this index.
     fn item(&self, index: usize) -> Option<Part<'s>> {
         let first = self.keyword("prefixItems").or(self.keyword("items")).and_then(Value::as_array);
         let rest = if self.keyword("prefixItems").is_some() { "items" } else { "additionalItems" };
@@ -39,7 +38,7 @@ impl<'s> Part<'s> {
     }
 }
 
-/// A place in the document, and the schemas that apply to it, with `$ref`, `allOf`, `anyOf` and `oneOf` expanded.
+/// A place in the document, and the schemas that apply to it. Their `$ref`, `allOf`, `anyOf` and `oneOf` are expanded.
 #[derive(Debug)]
 pub(super) struct Site<'s> {
     pub(super) instance: String,
@@ -47,10 +46,9 @@ pub(super) struct Site<'s> {
     pub(super) parts: Vec<Part<'s>>,
 }
 
-/// The overall shape of a document.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Shape {
-    /// Only required parts.
+    /// Only required values.
     Least,
     /// All members, and no empty lists.
     Full,
@@ -58,11 +56,10 @@ enum Shape {
     Some,
     /// Some members, and additional unknown members.
     Unknown,
-    /// Nested to the maximum depth.
+    /// As deep as allowed.
     Deep,
 }
 
-/// Builds one document.
 pub(super) struct Builder<'s> {
     pub(super) rng: Rng,
     pub(super) sites: Vec<Site<'s>>,
@@ -71,12 +68,12 @@ pub(super) struct Builder<'s> {
     /// Whether the document will be broken, so that its places must be recorded.
     breaks: bool,
     shape: Shape,
-    /// The number of values after which only required values are built.
+    /// The number of values until only required ones are built.
     budget: usize,
     /// The probability of an optional member.
     share: f64,
     dug: bool,
-    /// The properties of the members of the last union that were not chosen, by name.
+    /// The properties, by name, of those members of the last union that were not chosen.
     rivals: BTreeMap<&'s str, Part<'s>>,
 }
 
@@ -99,7 +96,7 @@ impl<'s> Builder<'s> {
         let budget = match (index, rng.u8(0..16)) {
             (0..20, _) | (_, 0) => 250,
             (0..200, _) if !breaks => 250,
-            // At this index, a long run has already made enough large and deep documents.
+            // By now, a long run has made enough large and deep documents.
             _ if long_run => 6,
             (_, 1..5) => 60,
             _ => 15,
@@ -122,12 +119,10 @@ impl<'s> Builder<'s> {
         self.build(view, String::new(), 0)
     }
 
-    /// Returns the JSON pointer of a schema in the source.
     pub(super) fn pointer_of(&self, schema: &Value) -> String {
         self.source.pointer_of(schema)
     }
 
-    /// Builds a value that all schemas of the view should accept.
     fn build(&mut self, view: Vec<Part<'s>>, instance: String, depth: usize) -> Value {
         self.budget = self.budget.saturating_sub(1);
         if depth > DEPTH_LIMIT + 30 {
@@ -158,7 +153,7 @@ impl<'s> Builder<'s> {
             if let Some(Value::String(reference)) = part.keyword("$ref") {
                 let target = self.source.schema.pointer(reference.trim_start_matches('#'));
                 let target = target.unwrap_or_else(|| panic!("the schema has no {reference}"));
-                // A schema that is already part of the conjunction adds nothing.
+                // The schema already applies.
                 if !plain.iter().chain(&open).any(|part: &Part<'_>| std::ptr::eq(part.schema, target)) {
                     open.push(Part::new(target));
                 }
@@ -183,7 +178,7 @@ impl<'s> Builder<'s> {
     }
 
     /// Returns the schemas of `if` and `then`, or that of `else`. In the second case, the document may still satisfy
-    /// `if`; the judge decides.
+    /// `if`. Then the judge decides.
     fn condition(&mut self, part: Part<'s>) -> Vec<Part<'s>> {
         let Some(condition) = part.keyword("if") else { return Vec::new() };
         let chosen = match self.rng.bool() {
@@ -234,7 +229,7 @@ impl<'s> Builder<'s> {
         self.source.schema.pointer(reference.trim_start_matches('#')).map_or(part, Part::new)
     }
 
-    /// Estimates the depth of the smallest instance.
+    /// Estimates how deep the smallest instance is.
     fn height(&self, schema: &Value, fuel: usize) -> usize {
         if fuel == 0 {
             return DEPTH_LIMIT;
@@ -306,7 +301,7 @@ impl<'s> Builder<'s> {
             Some("integer") => values::integer(&mut self.rng, &Bounds::of(parts)),
             Some("number") => values::number(&mut self.rng, &Bounds::of(parts)),
             Some("boolean") => self.rng.bool().into(),
-            // The type is `null`, or no value satisfies the schema.
+            // The type is `null`, or no value is valid.
             _ => Value::Null,
         }
     }
@@ -340,7 +335,7 @@ impl<'s> Builder<'s> {
         let more = self.unknown_names(parts, &known, depth);
         names.extend(more);
         self.counted_names(parts, &mut names);
-        // This is the order of the members if serde_json has the feature `preserve_order`.
+        // With serde_json's feature `preserve_order`, the members have this order.
         self.rng.shuffle(&mut names);
         let mut members = Map::new();
         for name in names {
@@ -358,7 +353,7 @@ impl<'s> Builder<'s> {
         Value::Object(members)
     }
 
-    /// Adds the members that others require, and as many as `minProperties` requires, with names that match a pattern.
+    /// Adds the members that others require and, with names that match a pattern, as many as `minProperties` requires.
     /// Removes those that `propertyNames` and `maxProperties` forbid.
     fn counted_names(&mut self, parts: &[Part<'s>], names: &mut Vec<String>) {
         let needs = |name: &String| {
@@ -528,7 +523,6 @@ fn required<'s>(parts: &[Part<'s>]) -> BTreeSet<&'s str> {
     listed.flatten().filter_map(Value::as_str).collect()
 }
 
-/// Returns the schemas that apply to a member.
 fn member<'s>(parts: &[Part<'s>], name: &str) -> Vec<Part<'s>> {
     let schemas = parts.iter().flat_map(|part| {
         let property = part.keyword("properties").and_then(|named| named.get(name));
@@ -545,7 +539,7 @@ fn forbidden(parts: &[Part<'_>], name: &str) -> bool {
     member(parts, name).iter().any(|part| part.schema == &json!(false))
 }
 
-/// Returns whether `propertyNames` allows a name, as far as its length and pattern.
+/// Returns whether `propertyNames` allows a name. Checks only its length and pattern.
 fn allows_name(parts: &[Part<'_>], name: &str) -> bool {
     let schemas: Vec<Part<'_>> = parts.iter().filter_map(|part| part.keyword("propertyNames").map(Part::new)).collect();
     let length = name.chars().count();

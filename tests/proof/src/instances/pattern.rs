@@ -3,8 +3,7 @@
 use fastrand::Rng;
 use regex_syntax::hir::{Hir, HirKind};
 
-/// Makes a string that matches the pattern. Returns `None` if the pattern is not valid in the syntax of the crate
-/// `regex`.
+/// Makes a string that matches the pattern, or `None` if the crate `regex` does not support the pattern.
 pub(super) fn matching(rng: &mut Rng, pattern: &str) -> Option<String> {
     let hir = regex_syntax::parse(pattern).ok()?;
     let mut text = String::new();
@@ -13,14 +12,12 @@ pub(super) fn matching(rng: &mut Rng, pattern: &str) -> Option<String> {
     Some(text)
 }
 
-/// Returns whether a part of the text matches the pattern.
 pub(super) fn is_match(pattern: &str, text: &str) -> bool {
     regex::Regex::new(pattern).is_ok_and(|regex| regex.is_match(text))
 }
 
-/// The maximum length of a string.
 const MAX_LENGTH: usize = 1_000;
-/// The maximum number of repetitions beyond the required ones.
+/// The number of repetitions that may follow the required ones.
 const MORE: u32 = 3;
 
 fn write(rng: &mut Rng, hir: &Hir, text: &mut String, depth: u32) {
@@ -47,7 +44,7 @@ fn write(rng: &mut Rng, hir: &Hir, text: &mut String, depth: u32) {
     }
 }
 
-/// Chooses a character of a class. Prefers ASCII.
+/// Chooses a character of a class, if possible an ASCII one.
 fn character(rng: &mut Rng, class: &regex_syntax::hir::Class) -> Option<char> {
     let ranges: Vec<(u32, u32)> = match class {
         regex_syntax::hir::Class::Unicode(class) => {

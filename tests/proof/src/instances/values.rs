@@ -43,7 +43,7 @@ const STRINGS: &[&str] = &[
     "dGVzdA==",
 ];
 
-/// Member names that have a special meaning elsewhere, but not in a JSON object.
+/// Member names that have a special meaning elsewhere, but not in JSON.
 const NAMES: &[&str] = &[
     "",
     " ",
@@ -85,7 +85,7 @@ const NAMES: &[&str] = &[
 /// The maximum length of a string, even if a schema requires more.
 const LONGEST: usize = 100_000;
 
-/// Makes a string whose length in characters is between two limits.
+/// Makes a string that has between `least` and `most` characters.
 pub(super) fn string(rng: &mut Rng, least: usize, most: usize) -> String {
     let text = match rng.u16(0..2400) {
         0 => "\u{e9}0123456789\"\\\n\u{1f600}".repeat(4096),
@@ -99,7 +99,7 @@ pub(super) fn string(rng: &mut Rng, least: usize, most: usize) -> String {
     padded.take(length).collect()
 }
 
-/// Makes a name for an unknown member. In some cases, it is a name that the schema uses elsewhere.
+/// Makes a name for an unknown member. Sometimes it is one that the schema uses elsewhere.
 pub(super) fn unknown_name(rng: &mut Rng, elsewhere: &[String]) -> String {
     match rng.u8(0..10) {
         0..3 if !elsewhere.is_empty() => elsewhere[rng.usize(0..elsewhere.len())].clone(),
@@ -125,7 +125,6 @@ pub(super) fn any(rng: &mut Rng, levels: usize) -> Value {
     }
 }
 
-/// Makes exactly this many nested containers.
 pub(super) fn chain(rng: &mut Rng, containers: usize) -> Value {
     let innermost = any(rng, 0);
     (0..containers).fold(innermost, |inner, _| match rng.bool() {
@@ -134,7 +133,6 @@ pub(super) fn chain(rng: &mut Rng, containers: usize) -> Value {
     })
 }
 
-/// The bounds of a number.
 #[derive(Debug, Default)]
 pub(super) struct Bounds<'s> {
     least: Vec<&'s Number>,
@@ -171,7 +169,6 @@ impl<'s> Bounds<'s> {
             && every(&self.below, &[Ordering::Less])
     }
 
-    /// Returns the bounds and their neighbors.
     fn edges(&self) -> Vec<Number> {
         let all = [&self.least, &self.most, &self.above, &self.below];
         all.into_iter().flatten().flat_map(|bound| around(bound)).collect()
@@ -199,12 +196,12 @@ pub(super) fn around(number: &Number) -> Vec<Number> {
     near
 }
 
-/// Makes a number, within the bounds if it finds one.
+/// Makes a number, which is within the bounds if it finds one.
 pub(super) fn number(rng: &mut Rng, bounds: &Bounds<'_>) -> Value {
     first(rng, bounds, |_| true)
 }
 
-/// Makes an integer that fits the Rust type it is decoded to.
+/// Makes an integer that fits the Rust type that it is decoded as.
 pub(super) fn integer(rng: &mut Rng, bounds: &Bounds<'_>) -> Value {
     let least = Number::from(if bounds.unsigned() { 0 } else { i64::MIN });
     let most = match bounds.unsigned() {
@@ -217,13 +214,13 @@ pub(super) fn integer(rng: &mut Rng, bounds: &Bounds<'_>) -> Value {
     })
 }
 
-/// Returns a multiple of a number, as exactly as a double can represent it.
+/// Returns a multiple of a number, as exactly as a double allows.
 pub(super) fn product(unit: &Number, factor: i32) -> Value {
     if let Some(product) = unit.as_i64().and_then(|unit| unit.checked_mul(factor.into())) {
         return product.into();
     }
     let product = unit.as_f64().unwrap_or(1.0) * f64::from(factor);
-    // Removes the rounding error, such as that of 3 * 0.1.
+    // Removes the rounding error, as in 3 * 0.1.
     let product: f64 = format!("{product:.12}").parse().unwrap_or(product);
     Number::from_f64(product).map_or(Value::Null, Value::Number)
 }

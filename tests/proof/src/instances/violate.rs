@@ -1,4 +1,4 @@
-//! Breaks a document at one place.
+//! Breaks a document in one place.
 
 use super::ASSERTIONS;
 use super::build::{Builder, Part, Site, known, open_to_anything, types};
@@ -7,7 +7,7 @@ use crate::judge::{DEPTH_LIMIT, escaped};
 use fastrand::Rng;
 use serde_json::{Value, json};
 
-/// Describes how a document was broken. The result may still be valid, for example because of a union.
+/// How a document was broken. It may still be valid, for example because of a union.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Violation {
     /// The violated keyword, or `depth` for the depth limit.
@@ -20,7 +20,7 @@ pub struct Violation {
 
 const DEPTH: &str = "depth";
 
-/// Violates one assertion at one place. Returns `None` if the document cannot be broken.
+/// Violates one assertion in one place. Returns `None` if the document cannot be broken.
 pub(super) fn violate(document: &mut Value, sites: &[Site<'_>], builder: &Builder<'_>) -> Option<Violation> {
     let rng = &mut builder.rng.clone();
     let mut candidates = candidates(document, sites, rng);
@@ -56,7 +56,7 @@ fn candidates<'c, 's>(document: &Value, sites: &'c [Site<'s>], rng: &mut Rng) ->
             let holds = holds.filter(|keyword| part.keyword(keyword).is_some());
             candidates.extend(holds.map(|keyword| Candidate { site, part, keyword }));
         }
-        // Deep documents are expensive, so `depth` is rarely a candidate.
+        // Deep documents take long, so `depth` is rarely a candidate.
         let Some(part) = site.parts.first().filter(|_| rng.u16(0..2000) == 0) else {
             continue;
         };
@@ -109,7 +109,7 @@ impl Candidate<'_, '_> {
         }
         let more = [1, 2, 20][rng.usize(0..3)];
         let below = format!("/{}", escaped(&name));
-        // The object may already be too deep, if its schema has no finite instance.
+        // The object may already be too deep if its schema has no finite instance.
         let levels = (DEPTH_LIMIT + more).checked_sub(self.site.depth + 1)?;
         members.insert(name, values::chain(rng, levels));
         Some(below)
@@ -134,7 +134,7 @@ fn remove_required(place: &mut Value, names: &Value, rng: &mut Rng) -> Option<St
     Some(String::new())
 }
 
-/// Returns a value whose type is not allowed. Some values look similar to allowed ones.
+/// Returns a value whose type is not allowed. Some look similar to allowed values.
 fn wrong_type(parts: &[Part<'_>], rng: &mut Rng) -> Option<Value> {
     let types = types(parts)?;
     let number = types.contains(&"number");
@@ -214,7 +214,7 @@ fn resize_array(keyword: &str, bound: &Value, place: &mut Value) -> Option<()> {
     Some(())
 }
 
-/// Returns the next length, or `None` if it is too large for a test document.
+/// Returns the next length, or `None` if a test document cannot be that long.
 fn more_than(bound: usize) -> Option<usize> {
     bound.checked_add(1).filter(|length| *length < 1_000_000)
 }

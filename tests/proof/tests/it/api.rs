@@ -1,8 +1,9 @@
-//! Lists the public API of the generated crate and of the runtime crates from their sources and compares it with
-//! snapshots, so that every change is reviewed and described in the CHANGELOG.
+//! Lists the public API of the generated crate and of the runtime crates from their sources, and compares it with
+//! snapshots, so that somebody reviews every change and describes it in the CHANGELOG.
 //!
 //! `MCPGEN_BLESS=1 cargo test -p mcpgen-proof api` rewrites the snapshots in `tests/proof/tests/it/api/`, but not the
-//! digests in `SHA256SUMS` beside them: a failing test reminds you to describe the change before you update the digest.
+//! digests in `SHA256SUMS` beside them. The digests make a test fail until you update them, and before that you
+//! describe the change.
 
 mod expand;
 
@@ -20,10 +21,8 @@ use syn::{Attribute, Fields, Ident, ImplItem, Item, Signature, TraitItem, Type, 
 
 type Names = Vec<String>;
 
-/// The module that contains the modules of extensions.
 const EXTENSIONS: &str = "ext";
 
-/// All modules of a crate by path, including private ones, with macros expanded.
 #[derive(Default)]
 struct Crate {
     modules: BTreeMap<Names, Module>,
@@ -50,7 +49,7 @@ impl Crate {
     fn read(src: &Path, macros: BTreeMap<String, Macro>) -> Crate {
         let mut found = Crate { macros, ..Crate::default() };
         let items = found.included(parse(&src.join("lib.rs")).items, src);
-        // Reads all macros before it expands them, because they may be used in other files.
+        // Reads all macros first, because other files may use them.
         found.module(Names::new(), items, src);
         let mut modules = std::mem::take(&mut found.modules);
         for module in modules.values_mut() {
@@ -60,7 +59,6 @@ impl Crate {
         found
     }
 
-    /// Replaces each `include!` with the items of its file.
     fn included(&self, items: Vec<Item>, folder: &Path) -> Vec<Item> {
         let include = |item: Item| match &item {
             Item::Macro(call) if call.mac.path.is_ident("include") => {
@@ -108,7 +106,7 @@ impl Crate {
 
     fn expanded(&self, items: Vec<Item>) -> Vec<Item> {
         let expand = |item: Item| match &item {
-            // They define no public items.
+            // These macros define no public items.
             Item::Macro(call) if ["thread_local", "task_local"].iter().any(|it| ends_with(&call.mac.path, it)) => {
                 Vec::new()
             }
@@ -128,7 +126,7 @@ impl Crate {
         items.into_iter().flat_map(expand).collect()
     }
 
-    /// Returns the public API below a module, sorted, with one item per line. `skip` selects public modules that are
+    /// Returns the public API of a module, sorted, with one item per line. `skip` selects public modules that are
     /// listed separately.
     fn api(&self, root: &[String], skip: &dyn Fn(&str) -> bool) -> String {
         let mut listing =
@@ -148,7 +146,6 @@ impl Crate {
         listing.lines.iter().fold(String::new(), |text, line| text + line + "\n")
     }
 
-    /// Returns whether any module defines a type or trait with this name.
     fn defines(&self, name: &str) -> bool {
         self.modules.values().flat_map(|module| &module.items).any(|item| {
             let ident = match item {
@@ -166,9 +163,9 @@ impl Crate {
 struct Listing<'a> {
     all: &'a Crate,
     lines: BTreeSet<String>,
-    /// The paths that users write for exported types and traits, by the names in their definitions.
+    /// The paths that users write for exported types and traits, by the names in the definitions.
     exported: BTreeMap<String, String>,
-    /// The traits that a type implements without generics or attributes.
+    /// The traits that each type implements without generics or attributes.
     implemented: BTreeMap<String, BTreeSet<String>>,
 }
 
@@ -218,7 +215,7 @@ impl Listing<'_> {
         }
         let (target, modules) = rest.split_last().map_or(("", rest), |(last, modules)| (last.as_str(), modules));
         base.extend(modules.iter().cloned());
-        // The listing of a revision contains the types that an extension re-exports.
+        // The types that an extension re-exports are in the listing of the revision.
         let is_shared = here.first().is_some_and(|first| first == EXTENSIONS) && base.first() != here.first();
         if is_shared {
             return self.line(attrs, format!("{prefix}{name}: use {}::{target}", base.join("::")));
@@ -233,7 +230,7 @@ impl Listing<'_> {
         let found: Vec<&Item> =
             module.items.iter().filter(|item| ident(item).is_some_and(|ident| ident == target)).collect();
         if found.is_empty() {
-            // The module itself re-exports the item, or it is a macro.
+            // The module itself re-exports the item, or the item is a macro.
             let again = module.items.iter().find_map(|item| match item {
                 Item::Use(item) => uses(&item.tree)
                     .into_iter()
@@ -249,7 +246,6 @@ impl Listing<'_> {
         found.into_iter().for_each(|item| self.item(item, prefix, Some(name)));
     }
 
-    /// Lists a public item under its exported name.
     fn item(&mut self, item: &Item, prefix: &str, name: Option<&str>) {
         let own = ident(item).map(Ident::to_string).unwrap_or_default();
         let path = format!("{prefix}{}", name.unwrap_or(&own));
@@ -335,7 +331,7 @@ impl Listing<'_> {
         self.implemented.entry(path.to_owned()).or_default().insert(name.to_owned());
     }
 
-    /// Lists the derived traits. Returns whether the type also has derived setters.
+    /// Lists the derived traits. Returns whether the type also derives setters.
     fn derives(&mut self, attrs: &[Attribute], path: &str) -> bool {
         let mut has_setters = false;
         for attr in attrs.iter().filter(|attr| attr.path().is_ident("derive")) {
@@ -350,7 +346,7 @@ impl Listing<'_> {
         has_setters
     }
 
-    /// Lists the methods that `derive_setters::Setters` generates: one for each field.
+    /// Lists the methods that `derive_setters::Setters` adds, one per field.
     fn setters(&mut self, item: &syn::ItemStruct, path: &str) {
         let options = |attrs: &[Attribute]| {
             let setters = attrs.iter().filter(|attr| attr.path().is_ident("setters"));
@@ -377,7 +373,7 @@ impl Listing<'_> {
             return;
         }
         let own = match &*item.self_ty {
-            // Not our `Map`.
+            // This is not our `Map`.
             Type::Path(path) if path.path.segments.first().is_some_and(|first| first.ident == "serde_json") => {
                 String::new()
             }
@@ -479,7 +475,7 @@ fn ident(item: &Item) -> Option<&Ident> {
     }
 }
 
-/// Returns the paths that a `use` imports, each with the name that it introduces.
+/// Returns the paths that a `use` imports, each with the name it gets.
 fn uses(tree: &UseTree) -> Vec<(Names, String)> {
     let below = |first: &Ident, tree: &UseTree| {
         let inner = uses(tree).into_iter();
@@ -494,7 +490,7 @@ fn uses(tree: &UseTree) -> Vec<(Names, String)> {
     }
 }
 
-/// Returns the attributes that affect users.
+/// Returns the attributes that matter to users.
 fn marks(attrs: &[Attribute]) -> String {
     const MARKS: &[&str] = &["cfg", "non_exhaustive", "deprecated", "repr", "default", "must_use"];
     let hidden = |attr: &Attribute| attr.path().is_ident("doc") && text(&attr.meta) == "doc(hidden)";
@@ -526,7 +522,6 @@ fn signature(signature: &Signature) -> String {
     format!("{constness}{asyncness}fn{generics}({inputs}){output}{clause}")
 }
 
-/// Formats tokens on one line, with conventional spacing.
 fn text(tokens: &impl ToTokens) -> String {
     let spaced = tokens.to_token_stream().to_string();
     let mut text = spaced.split_whitespace().collect::<Vec<_>>().join(" ");
@@ -567,8 +562,8 @@ fn digest(snapshot: &str) -> String {
     })
 }
 
-/// Returns the listings of the core, of every released revision, of every extension and of every runtime crate, with the
-/// names of their snapshots.
+/// Returns the listings with the names of their snapshots: of the core, and of every released revision, extension and
+/// runtime crate.
 fn listings() -> Vec<(String, String)> {
     let root = main_folder();
     let workspace = Workspace::open(Some(&root)).unwrap_or_else(|error| panic!("{error}"));
@@ -596,7 +591,7 @@ fn listings() -> Vec<(String, String)> {
     listings
 }
 
-/// Replaces calls of `codec::constructed`, which is a type in the signature of a constructor, with what they expand to.
+/// Expands the calls of `codec::constructed`, a macro that writes a type of a constructor's signature.
 fn with_constructors(listing: &str) -> String {
     let call = Regex::new(r"crate::codec::constructed!\(type (\w+)(?: (\w+)(?: (\d+))?)?\)").expect("a pattern");
     let line = |line: &str| {
@@ -610,7 +605,7 @@ fn with_constructors(listing: &str) -> String {
     listing.lines().map(line).collect()
 }
 
-/// Returns the folders of the runtime's libraries. The dispatcher, whose macros the others use, is first.
+/// Returns the folders of the runtime's libraries. The dispatcher is first, because the others use its macros.
 fn runtime_crates(root: &Path) -> Vec<String> {
     let manifest = std::fs::read_to_string(root.join("Cargo.toml")).unwrap_or_else(|error| panic!("{error}"));
     let manifest: toml::Table = manifest.parse().unwrap_or_else(|error| panic!("{error}"));
@@ -652,7 +647,7 @@ fn public_api_matches_the_snapshots() {
             );
         }
     }
-    // Finds snapshots of revisions and extensions that no longer exist.
+    // Snapshots of revisions and extensions that no longer exist.
     let known =
         |path: &Path| listings.iter().any(|(name, _)| path.file_stem().is_some_and(|stem| stem == name.as_str()));
     let entries = std::fs::read_dir(&folder).unwrap_or_else(|error| panic!("{}: {error}", folder.display()));
@@ -728,7 +723,7 @@ fn names_of_vendored_modules_are_short() {
     assert!(long.is_empty(), "more than {MAX} characters: {long:?}");
 }
 
-/// Returns the name of the type to which a line of a listing belongs.
+/// Returns the type that a line of a listing belongs to.
 fn type_name(line: &str) -> Option<&str> {
     line.split([':', '.', '<', ' ']).next()
 }

@@ -26,7 +26,6 @@ fn fuzz_folder() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../fuzz")
 }
 
-/// Returns all files in a folder of the corpus, sorted by name.
 fn files(folder: &str) -> Vec<(String, Vec<u8>)> {
     let folder = fuzz_folder().join("corpus").join(folder);
     let entries = fs::read_dir(&folder).unwrap_or_else(|error| panic!("{}: {error}", folder.display()));
@@ -80,9 +79,9 @@ fn corpus_covers_all_goals() {
     );
 }
 
-/// A coverage goal: something that the corpus should contain a document for.
+/// Something that the corpus should contain a document for.
 struct Goal {
-    /// The name, such as `2025-11-25-ContentBlock-TextContent`.
+    /// A name such as `2025-11-25-ContentBlock-TextContent`.
     name: String,
     /// The index of the target that accepts it.
     target: usize,
@@ -90,7 +89,7 @@ struct Goal {
     content: Content,
 }
 
-/// The content that a document needs to cover a goal.
+/// What a document must contain to cover a goal.
 enum Content {
     /// A value of this definition, at any depth.
     Definition(String),
@@ -162,7 +161,7 @@ fn goals() -> Vec<Goal> {
     goals
 }
 
-/// Returns the definitions that are members of unions inside this one.
+/// Returns the definitions that are members of unions in this one.
 fn members(revision: &str, definition: &str) -> BTreeSet<String> {
     let schema = mcpgen_proof::schema(revision);
     let schema = &schema[definitions_keyword(&schema)][definition];
@@ -208,7 +207,7 @@ fn write_seeds() -> std::io::Result<()> {
     fs::write(fuzz_folder().join("words.dict"), dictionary())
 }
 
-/// Returns lines of messages that reach handlers, or are rejected before.
+/// Returns lines of messages that reach handlers or are rejected before.
 fn dispatched() -> Vec<String> {
     const META: &str = r#""_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{}}"#;
     let values = [

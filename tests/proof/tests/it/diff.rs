@@ -1,5 +1,5 @@
-//! Compares the verdicts of `diff` with samples and with hand-written lists: a reader accepts every document of a type
-//! that `diff` reports as compatible.
+//! Compares the verdicts of `diff` with samples and with lists written by hand. A reader must accept every document of
+//! a type that `diff` calls compatible.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
@@ -24,12 +24,11 @@ fn model(revision: &str) -> Protocol {
     workspace.model(revision).unwrap_or_else(|error| panic!("{error}"))
 }
 
-/// Returns the models of the vendored revisions, oldest first.
 fn models() -> Vec<Protocol> {
     REVISIONS.iter().map(|revision| model(revision)).collect()
 }
 
-/// One side of a comparison, which creates and validates samples.
+/// One side of a comparison. It makes and judges samples.
 struct Side {
     judge: Judge,
     instances: Instances,
@@ -56,7 +55,7 @@ impl Side {
         Side { judge, instances, messages: messages.collect() }
     }
 
-    /// Returns a document that this side may send, in its wire format, or `None` if the sample is not valid.
+    /// Returns a document that this side may send, as it is sent, or `None` if the sample is not valid.
     fn sends(&self, definition: &str, index: u64) -> Option<Value> {
         let mut document = self.instances.valid(definition, index);
         for (union, is_request) in UNIONS {
@@ -76,12 +75,12 @@ impl Side {
 const UNIONS: [(&str, bool); 4] =
     [("ClientRequest", true), ("ServerRequest", true), ("ClientNotification", false), ("ServerNotification", false)];
 
-/// Counts how often samples confirmed a verdict.
+/// Counts the verdicts that samples confirmed.
 #[derive(Default)]
 struct Confirmed {
     compatible: u64,
     documents: u64,
-    /// Types with breaking findings, by rule: those that a sample confirmed, and those that no sample did.
+    /// The types with breaking findings by rule: the number that a sample confirmed, and the number that none did.
     breaking: BTreeMap<&'static str, (u64, u64)>,
 }
 
@@ -184,7 +183,7 @@ fn judged(protocol: &Protocol, schema: &Value) -> Option<(Value, Judge)> {
             // Without an `anyOf`, the members exclude each other.
             if let Some(members) = schema.pointer(pointer).and_then(|union| union["anyOf"].as_array()) {
                 let rules = rules(union, members)?;
-                // The judge cannot decide a place in two ways, as if it is alone and in an intersection.
+                // The judge cannot decide a place in two ways, once by itself and once in an intersection.
                 if decided.get(pointer).is_some_and(|others| *others != rules) {
                     return None;
                 }
@@ -192,7 +191,7 @@ fn judged(protocol: &Protocol, schema: &Value) -> Option<(Value, Judge)> {
             }
         }
     }
-    // Checks, as those of undecided unions, do not decide the unions in what they refer to, but the judge does.
+    // Checks, including those of undecided unions, do not decide the unions that they refer to. The judge does.
     let keyword = definitions_keyword(&schema);
     let referred = protocol.checks.keys().map(|name| format!("/{keyword}/{name}"));
     let undecided = protocol.types.iter().filter(|def| matches!(def.shape, Shape::Undecided(_)));
@@ -221,7 +220,6 @@ fn judgeable(old: &Value, new: &Value) -> bool {
     intersections(new) <= intersections(old) && jsonschema::meta::is_valid(new) && unsupported(new).is_none() && plain
 }
 
-/// Returns the definitions that differ, and those that refer to them.
 fn affected(old: &Value, new: &Value) -> Vec<String> {
     let definitions = |schema: &Value| schema[definitions_keyword(schema)].as_object().cloned().unwrap_or_default();
     let (old, new) = (definitions(old), definitions(new));
@@ -239,12 +237,10 @@ fn affected(old: &Value, new: &Value) -> Vec<String> {
     found
 }
 
-/// The outcomes of comparing mutants.
 #[derive(Default)]
 struct Steps {
     compared: u64,
     rejected: u64,
-    /// Mutants that could not be judged.
     unjudged: u64,
     confirmed: Confirmed,
     wrong: Vec<String>,
@@ -329,7 +325,6 @@ fn compatible_types_of_mutants_accept_all_samples() {
     }
 }
 
-/// Returns all pairs of an older and a newer revision, by index.
 fn pairs() -> impl Iterator<Item = (usize, usize)> {
     (0..REVISIONS.len()).flat_map(|old| (old + 1..REVISIONS.len()).map(move |new| (old, new)))
 }
@@ -357,7 +352,7 @@ fn reversed_diff_has_opposite_findings() {
         ] {
             let of = |diff: &Diff, rule: &str| -> BTreeSet<(String, String)> {
                 let found = diff.findings.iter().filter(|it| it.rule.id() == rule);
-                // This type was renamed, and a finding contains the name in the new schema.
+                // This type was renamed, and a finding uses the name in the new schema.
                 let subject = |it: &Finding| it.subject.replace("JSONRPCErrorResponse", "JSONRPCError");
                 found.map(|it| (subject(it), it.detail.clone())).collect()
             };
@@ -368,7 +363,7 @@ fn reversed_diff_has_opposite_findings() {
     }
 }
 
-/// The changes from 2025-11-25 to 2026-07-28, by rule and subject, listed by hand from the two schemas.
+/// The changes from 2025-11-25 to 2026-07-28 by rule and subject, written by hand from the two schemas.
 const MODERN: &[(&str, &str)] = &[
     ("request-added", "server/discover"),
     ("request-added", "subscriptions/listen"),
@@ -393,8 +388,8 @@ const MODERN: &[(&str, &str)] = &[
     ("error-code-removed", "URLElicitationRequiredError"),
 ];
 
-/// Changes of members from 2025-11-25 to 2026-07-28, such as those that the newer revision requires in every result and
-/// request.
+/// Changes of members from 2025-11-25 to 2026-07-28, such as the members that the newer revision requires in every
+/// result and request.
 const MODERN_MEMBERS: &[(&str, &str)] = &[
     ("member-added-required", "CallToolResult.resultType"),
     ("member-added-required", "CompleteResult.resultType"),
@@ -429,7 +424,7 @@ fn finds_the_changes_to_the_modern_era() {
     let expected: BTreeSet<(&str, &str)> = MODERN.iter().chain(MODERN_MEMBERS).copied().collect();
     let missing: Vec<_> = expected.difference(&all).collect();
     assert!(missing.is_empty(), "not found: {missing:#?}");
-    // The list of method changes is complete.
+    // The list of changed methods is complete.
     let of_methods = |rule: &str| rule.starts_with("request-") || rule.starts_with("notification-");
     let methods: BTreeSet<_> = all.iter().filter(|(rule, _)| of_methods(rule)).copied().collect();
     assert_eq!(methods, MODERN.iter().filter(|(rule, _)| of_methods(rule)).copied().collect());
@@ -443,10 +438,9 @@ fn finds_the_changes_to_the_modern_era() {
     }
 }
 
-/// Findings by rule and subject.
 type Findings = &'static [(&'static str, &'static str)];
 
-/// The dangerous and breaking changes between earlier revisions, listed by hand from the schemas and the official
+/// The dangerous and breaking changes between earlier revisions, written by hand from the schemas and the official
 /// changelogs.
 const STEPS: &[(&str, &str, Findings)] = &[
     (
@@ -555,7 +549,7 @@ fn ignores_whether_a_type_is_inline_or_a_definition() {
     assert_eq!(rules(diff(&outside, &inline)), [("type-removed", "InputSchemaOfTool".to_owned())]);
 }
 
-/// The vendored schemas differ from the official ones only in their missing descriptions.
+/// The vendored schemas differ from the official ones only in that they have no descriptions.
 #[test]
 fn vendored_schemas_match_the_official_ones() {
     for revision in REVISIONS {

@@ -1,4 +1,4 @@
-//! Checks our documentation of the protocol: it is complete, and not copied from the official schemas.
+//! Checks our documentation of the protocol: it is complete, and it is not copied from the official schemas.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -23,10 +23,10 @@ fn documents_every_definition_and_nothing_else() {
     assert!(workspace.docs.len() > 600, "{} entries", workspace.docs.len());
 }
 
-/// The number of consecutive words that count as copied.
+/// The number of equal words in a row that count as copied.
 const RUN: usize = 10;
 
-/// Runs that have no other wording, such as names and lists.
+/// Phrases that cannot be worded in another way, such as names and lists.
 const ALLOWED: &str = include_str!("docs-allowed.txt");
 
 fn words(text: &str) -> Vec<String> {
@@ -61,7 +61,7 @@ fn files(folder: &Path, extension: &str) -> Vec<PathBuf> {
     found
 }
 
-/// Returns the doc comments of a Rust file, one string for each block of lines.
+/// Returns the doc comments in a Rust file, one string per block of lines.
 fn comments(text: &str) -> Vec<String> {
     let (mut found, mut open) = (Vec::new(), String::new());
     for line in text.lines().map(str::trim).chain([""]) {

@@ -1,5 +1,5 @@
-//! The message envelopes: they have the same structure in every revision, are lossless for every message in both
-//! directions, and are as strict as JSON-RPC.
+//! Tests the message envelopes: every revision has the same ones, they lose nothing of any message in either direction,
+//! and they are as strict as JSON-RPC.
 
 use mcpgen_proof::decisions::REVISIONS;
 use mcpgen_proof::{Proof, json_equal};
@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 
 const SEED: u64 = 7;
 
-/// Decodes a message and encodes it again. Checks that decoding the encoded value gives an equal message.
+/// Decodes a message and encodes it again. Checks that decoding the result gives an equal message.
 type Recode = fn(&str) -> Result<Value, Error>;
 
 fn recode<R: mcpgen_types::RequestSet + PartialEq, N: mcpgen_types::NotificationSet + PartialEq>(
@@ -21,7 +21,7 @@ fn recode<R: mcpgen_types::RequestSet + PartialEq, N: mcpgen_types::Notification
     Ok(value)
 }
 
-/// Returns the envelopes of a revision: the messages of a client, and those of a server.
+/// Returns the envelopes of a revision: for the messages of a client and for those of a server.
 fn envelopes(revision: &str) -> [(&'static str, Recode); 2] {
     macro_rules! of {
         ($module:ident) => {{

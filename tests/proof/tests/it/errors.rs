@@ -1,7 +1,7 @@
-//! Snapshots of the error messages that users read: every kind of error, in every revision where it can occur, as text
-//! that is reviewed like code.
+//! Snapshots of the error messages that users read. They contain every kind of error in every revision where it can
+//! occur, as text that is reviewed like code.
 //!
-//! The tests fail if a snapshot differs. `INSTA_UPDATE=always` rewrites the snapshots; review them before you commit.
+//! `INSTA_UPDATE=always` rewrites the snapshots. Review them before you commit.
 
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
@@ -19,7 +19,6 @@ use mcpgen_types::{Error, ErrorKind, Never};
 use serde::Deserialize as _;
 use serde_json::{Map, Value};
 
-/// A document that a type rejects.
 struct Case {
     /// The name of the [`ErrorKind`].
     kind: &'static str,
@@ -27,11 +26,10 @@ struct Case {
     revisions: (&'static str, &'static str),
     /// The definition, `ClientMessage` or `ServerMessage`.
     definition: &'static str,
-    /// The document, with the placeholders that [`written_out`] expands.
+    /// The document, with placeholders for [`written_out`].
     document: &'static str,
 }
 
-/// All revisions.
 const ALL: (&str, &str) = (REVISIONS[0], REVISIONS[4]);
 
 const fn case(
@@ -50,7 +48,7 @@ const fn since(revision: &'static str) -> (&'static str, &'static str) {
 const TASKS: (&str, &str) = ("2025-11-25", "2025-11-25");
 const BATCHES: (&str, &str) = ("2025-03-26", "2025-03-26");
 
-/// The cases by kind, in the order of [`ErrorKind`], with the simplest case of each kind first.
+/// The cases by kind, in the order of [`ErrorKind`]. The simplest case of each kind comes first.
 const CASES: &[Case] = &[
     case("Missing", ALL, "Tool", r#"{"name": "forecast"}"#),
     case(
@@ -138,7 +136,7 @@ const CASES: &[Case] = &[
         "CompleteResult",
         r#"{"resultType": "complete", "completion": {"values": [101 strings]}}"#,
     ),
-    // The tag has a value that no variant of the union has.
+    // No variant of the union has this tag.
     case("NoVariant", ALL, "PromptMessage", r#"{"role": "user", "content": {"type": "video", "url": "a.mp4"}}"#),
     case("NoVariant", ALL, "ClientRequest", r#"{"method": "tools/run", "params": {"name": "forecast"}}"#),
     case("NoVariant", since("2025-06-18"), "PrimitiveSchemaDefinition", r#"{"type": "object"}"#),
@@ -153,7 +151,7 @@ const CASES: &[Case] = &[
         r#"{"method": "completion/complete", "params": {"ref": {"name": "greeting"}, "argument": {"name": "n", "value": ""}}}"#,
     ),
     case("NoVariant", ALL, "ServerMessage", r#"{"jsonrpc": "2.0", "id": 1}"#),
-    // The union is decided by keys, and none of them is present.
+    // Keys decide the union, and none of them is present.
     case("NoVariant", ALL, "ReadResourceResult", r#"{"contents": [{"uri": "file:///a.txt"}]}"#),
     case("NoVariant", ALL, "EmbeddedResource", r#"{"type": "resource", "resource": {"uri": "file:///a.txt"}}"#),
     case("NoVariant", ALL, "JSONRPCMessage", r#"{"jsonrpc": "2.0"}"#),
@@ -166,7 +164,7 @@ const CASES: &[Case] = &[
         "PrimitiveSchemaDefinition",
         r#"{"type": "array", "items": {"type": "string"}}"#,
     ),
-    // The union is decided by the JSON type.
+    // The JSON type decides the union.
     case("NoVariant", ALL, "PromptMessage", r#"{"role": "user", "content": "Hello!"}"#),
     case("NoVariant", BATCHES, "JSONRPCMessage", "5"),
     case("NoVariant", BATCHES, "JSONRPCMessage", "[5]"),
@@ -189,7 +187,7 @@ const CASES: &[Case] = &[
     case("Io", ALL, "Tool", "(failing reader)"),
 ];
 
-/// Cases with types defined in this test, for errors that no official schema can cause.
+/// Cases with types defined here, for errors that no official schema can cause.
 const CORE: &[(&str, Entry, &str)] = &[
     ("Missing", Entry::of::<Closed>("core", "Closed", None), "{}"),
     ("Unexpected", Entry::of::<Closed>("core", "Closed", None), r#"{"name": "a", "nmae": "b"}"#),
@@ -209,11 +207,11 @@ const CORE: &[(&str, Entry, &str)] = &[
     ("Custom", Entry::of::<Host>("core", "Host", None), r#""localhost""#),
 ];
 
-/// Returns whether a single subschema cannot cause a kind of error.
+/// Returns whether a subschema cannot cause a kind of error by itself.
 type Holds = fn(&Map<String, Value>) -> bool;
 
-/// Returns why a revision may lack a case for a kind of error: the reason, and a predicate that then holds for every
-/// subschema of the revision.
+/// Returns why a revision may lack a case for a kind of error: the reason, and a function that then returns true for
+/// every subschema of the revision.
 fn absence(kind: &str) -> Option<(&'static str, Holds)> {
     match kind {
         "Unexpected" => Some(("no object of this revision rejects unknown members", |schema| {
@@ -250,7 +248,7 @@ macro_rules! revisions {
             check_snapshot(&$revision.replace('-', "_"), &text);
         })*
 
-        /// Returns an envelope of a revision. Envelopes are not definitions, so the registry does not contain them.
+        /// Returns an envelope of a revision. The registry contains only definitions.
         fn envelope(revision: &str, name: &str) -> Option<&'static Entry> {
             match (revision, name) {
                 $(($revision, "ClientMessage") => {
@@ -265,7 +263,6 @@ macro_rules! revisions {
             }
         }
 
-        /// Returns the error of decoding a result as the result of its request.
         fn result_error(revision: &str, text: &str) -> Error {
             match revision {
                 $($revision => match mcpgen_types::from_str::<mcpgen_types::$module::ServerMessage>(text) {
@@ -301,7 +298,7 @@ fn texts_of_other_types_match_the_snapshot() {
     check_snapshot("core", &text);
 }
 
-/// Writes the cases of a revision by kind, or the reason why a kind has no case.
+/// Writes the cases by kind, or the reason why a kind has no case.
 fn snapshot(revision: &str) -> String {
     let mut text = String::new();
     for kind in kinds() {
@@ -330,7 +327,6 @@ fn cases_of(revision: &str) -> impl Iterator<Item = &'static Case> {
     CASES.iter().filter(move |case| (case.revisions.0..=case.revisions.1).contains(&revision))
 }
 
-/// Writes one case: the document and the error of decoding it.
 fn write(text: &mut String, kind: &str, entry: &Entry, document: &str) {
     let error = decode_error(kind, entry, document);
     let _ = writeln!(text, "\n== {kind}\n{} from {document}\n  {error}", entry.definition);
@@ -353,7 +349,7 @@ fn write(text: &mut String, kind: &str, entry: &Entry, document: &str) {
     }
 }
 
-/// Returns the error of decoding a document. Checks that all decoding functions report the same one.
+/// Returns the error of decoding a document. Checks that all decoding functions return the same one.
 fn decode_error(kind: &str, entry: &Entry, document: &str) -> Error {
     let text = written_out(document);
     let error = match kind {
@@ -381,14 +377,13 @@ fn decode_error(kind: &str, entry: &Entry, document: &str) -> Error {
     error
 }
 
-/// Expands the placeholders for parts of a document that are too long for a snapshot.
+/// Replaces placeholders with the parts of a document that are too long for a snapshot.
 fn written_out(document: &str) -> String {
     let strings = format!("[{}]", vec!["\"a\""; 101].join(","));
     let arrays = ["[".repeat(101), "]".repeat(101)].concat();
     document.replace("[101 strings]", &strings).replace("[101 arrays]", &arrays)
 }
 
-/// A reader that fails.
 struct Failing;
 
 impl Read for Failing {
@@ -404,7 +399,7 @@ fn check_snapshot(name: &str, text: &str) {
     settings.bind(|| insta::assert_snapshot!(format!("errors__{name}"), text));
 }
 
-/// Returns the names of all kinds in declaration order, read from the source of [`ErrorKind`].
+/// Returns the names of all kinds in the order of the source of [`ErrorKind`].
 fn kinds() -> Vec<String> {
     let source = concat!(env!("CARGO_MANIFEST_DIR"), "/../../generated/src/error.rs");
     let source = std::fs::read_to_string(source).unwrap_or_else(|error| panic!("{source}: {error}"));
@@ -417,13 +412,13 @@ fn kinds() -> Vec<String> {
     variants.iter().map(|variant| variant.ident.to_string()).collect()
 }
 
-/// Returns the name of a kind's variant, which is the beginning of its `Debug` output.
+/// Returns the name of a kind, which is how its `Debug` output begins.
 fn name(kind: &ErrorKind) -> String {
     let debug = format!("{kind:?}");
     debug.split(|c: char| !c.is_ascii_alphanumeric()).next().unwrap_or_default().to_owned()
 }
 
-/// Every kind of error has a case, and every case has a kind that exists.
+/// Every kind of error has a case, and the kind of every case exists.
 #[test]
 fn every_kind_has_a_case() {
     let kinds: BTreeSet<String> = kinds().into_iter().collect();
@@ -433,8 +428,8 @@ fn every_kind_has_a_case() {
     assert_eq!(kinds, shown);
 }
 
-/// If a snapshot has no case for a kind, nothing in the revision's schema can cause it, and the documents of the proof
-/// do not cause it either.
+/// If a snapshot has no case for a kind, nothing in the revision's schema can cause it, and no document of the proof
+/// does.
 #[test]
 fn kinds_without_a_case_cannot_occur() {
     for revision in REVISIONS {
@@ -549,7 +544,7 @@ impl Encode for Even {
     }
 }
 
-/// A text that is repeated once, by a pattern with a backreference.
+/// A text that is repeated once, matched by a pattern with a backreference.
 #[derive(Debug, PartialEq)]
 struct Doubled(String);
 
@@ -570,7 +565,7 @@ impl Encode for Doubled {
     }
 }
 
-/// A check that refers to itself, so that it has no meaning. `mcpgen` refuses such schemas.
+/// A check that refers to itself and therefore has no meaning. `mcpgen` refuses such schemas.
 #[derive(Debug, PartialEq)]
 struct Endless;
 

@@ -1,4 +1,4 @@
-//! Checks that generation is reproducible and complete, and that official and vendored files give the same code.
+//! Checks that generation is reproducible and complete, and gives the same code for official and for vendored files.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -18,7 +18,7 @@ fn workspace() -> Workspace {
     Workspace::open(Some(&root())).expect("the repository is an mcpgen workspace")
 }
 
-/// Returns the path of an official file, or prints a message and returns `None` if it is missing.
+/// Returns the path of an official file. If the file is missing, prints a message and returns `None`.
 fn official(revision: &str) -> Option<PathBuf> {
     let file = root().join("../shared/schema").join(revision).join("schema.json");
     if file.exists() {
@@ -71,7 +71,7 @@ fn copy() -> tempfile::TempDir {
     folder
 }
 
-/// Returns the files in a folder of the repository. In the folder of the extensions, they are in a folder for each.
+/// Returns the files in a folder of the repository. Each extension has its own folder.
 fn inputs(folder: &str) -> Vec<String> {
     let mut found = Vec::new();
     for entry in std::fs::read_dir(root().join(folder)).expect("a folder") {
@@ -85,7 +85,6 @@ fn inputs(folder: &str) -> Vec<String> {
     found
 }
 
-/// Returns all generated files below a folder.
 fn files(folder: &Path) -> BTreeMap<String, String> {
     let mut found = BTreeMap::new();
     let mut folders = vec![folder.to_owned()];
@@ -145,7 +144,7 @@ fn official_files_generate_the_same_items() {
     }
 }
 
-/// Returns the generated code without documentation and headers.
+/// Returns the generated code without its documentation or headers.
 fn items(schema: &Path, revision: &str) -> BTreeMap<String, String> {
     let protocol = mcpgen::model(Document::read(schema).expect("a schema"), revision, true).expect("a model");
     let options = Options {

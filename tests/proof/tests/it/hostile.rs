@@ -1,5 +1,5 @@
-//! Tests the generator with documents that are huge, deep, circular or not schemas. It must terminate, and return code
-//! or an error with a reason.
+//! Tests the generator with documents that are huge, deep, circular or not schemas. It must end, and return code or an
+//! error with a reason.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::mpsc;
@@ -8,18 +8,15 @@ use std::time::{Duration, Instant};
 use mcpgen::{Document, Error, Options};
 use mcpgen_proof::settings::is_thorough;
 
-/// The time after which a case counts as hanging. It is generous because tests run unoptimized, beside other tests, and
-/// on any machine; the benchmarks measure actual times.
+/// The time after which a case counts as hanging. It is long because tests run unoptimized, beside other tests, and on
+/// any machine. The benchmarks measure the actual times.
 const TIMEOUT: Duration = Duration::from_secs(600);
 
-/// The expected outcome of a document.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum End {
     /// Generated code.
     Code,
-    /// Problems in the schema.
     Problems,
-    /// A JSON error.
     NoJson,
     /// Code or problems, depending on the limits of the generator.
     Either,
@@ -29,7 +26,6 @@ struct Case {
     name: &'static str,
     document: fn() -> Vec<u8>,
     end: End,
-    /// Text that the error must contain.
     error: &'static str,
 }
 
@@ -99,7 +95,7 @@ fn many() -> usize {
     if is_thorough() { 10_000 } else { 2_000 }
 }
 
-/// The size of cases whose cost is dominated by the generated code. One such case with `many()` is enough.
+/// The size of cases whose generated code takes most of the time. One such case with `many()` is enough.
 fn fewer() -> usize {
     if is_thorough() { 2_000 } else { 500 }
 }
@@ -362,7 +358,7 @@ fn generate(bytes: &[u8]) -> Result<usize, Error> {
     Ok(mcpgen::emit(&protocol, &options)?.values().map(String::len).sum())
 }
 
-/// The outcome of a run: the size of the code or an error, the text of a panic, or `None` if it timed out.
+/// The size of the code or an error, the text of a panic, or `None` if the time is up.
 type Outcome = Option<Result<Result<usize, Error>, String>>;
 
 /// Runs a case with 8 MiB of stack, like the main thread of a program.

@@ -13,7 +13,7 @@ use std::collections::{BTreeMap, BTreeSet};
 /// The number of documents of each kind per definition.
 const COUNT: u64 = 100;
 
-/// Returns a definition and a document for which the schema gives the wrong verdict without the fixup.
+/// Returns a definition, and a document that the definition judges incorrectly without the fixup.
 fn defect(at: &str) -> (&'static str, Value) {
     let size = json!({ "width": 1.5, "maxHeight": 2 });
     match at {
@@ -99,7 +99,7 @@ fn each_decision_rejects_a_contested_document() {
     });
 }
 
-/// Covers a union whose rules have several guards.
+/// The rules of this union have several guards.
 #[test]
 fn decides_batches_and_single_messages() {
     let judge = Judge::for_revision("2025-03-26", &schema("2025-03-26"));
@@ -180,7 +180,7 @@ fn instances_contest_each_decision() {
     });
 }
 
-/// In unions without a decision, no two members accept the same document, even if the document is generated to satisfy
+/// In a union without a decision, no two members accept the same document, even if the document is made to satisfy
 /// both.
 #[test]
 fn undecided_unions_do_not_overlap() {
@@ -193,8 +193,8 @@ fn undecided_unions_do_not_overlap() {
         for at in unions(&schema).iter().filter(|at| !decided.contains(*at)) {
             let members = member_pointers(&schema, at);
             let keywords = |member: &String| schema.pointer(member).and_then(Value::as_object);
-            // With an empty variant, the union accepts every document. Variants that only require members are checks of an
-            // object, not types.
+            // With an empty variant, the union accepts every document. Variants that only require members are checks of
+            // an object, not types.
             let is_check = |keywords: &serde_json::Map<_, _>| keywords.keys().all(|keyword| keyword == "required");
             if members.iter().filter_map(keywords).any(is_check) {
                 continue;
@@ -213,11 +213,11 @@ fn integers_have_the_limits_of_their_rust_type() {
     let signed = json!({ "$defs": { "T": { "type": ["integer", "null"] } } });
     let unsigned = json!({ "$defs": { "T": { "type": "integer", "minimum": 0 } } });
     let loose = json!({ "$defs": { "T": { "type": ["number", "integer"] } } });
-    // JSON texts, as a peer would send them, with the verdicts of the three schemas above.
+    // JSON texts as a peer sends them, with the verdicts of the three schemas above.
     let table = [
         ("-9223372036854775808", [true, false, true]),
         ("-9223372036854775808.0", [true, false, true]),
-        // serde_json reads a number that does not fit 64 bits as the nearest double, which is -2^63 here.
+        // If a number does not fit 64 bits, serde_json reads it as the nearest double, which is -2^63 here.
         ("-9223372036854775809", [true, false, true]),
         ("-9223372036854777856.0", [false, false, true]),
         ("9223372036854775807", [true, true, true]),
@@ -255,7 +255,7 @@ fn depth_is_limited() {
     assert!(!within_limits(&chain(DEPTH_LIMIT + 1)));
 }
 
-/// Instances are mostly valid, near misses mostly invalid, and together they cover every schema and keyword.
+/// Most instances are valid, most near misses are invalid, and together they cover every schema and keyword.
 #[test]
 fn instances_cover_every_schema() {
     for revision in REVISIONS {
@@ -277,7 +277,7 @@ struct Coverage {
     schema: Value,
     letter: Judge,
     visited: BTreeSet<String>,
-    /// Near misses by keyword: the total, and how many were rejected.
+    /// Near misses by keyword: how many there were, and how many were rejected.
     keywords: BTreeMap<String, (u64, u64)>,
     total: Tally,
 }
@@ -395,7 +395,7 @@ fn instances_support_additional_keywords() {
             let document = instances.valid(definition, index);
             assert!(judge.accepts(definition, &document), "{definition}: {document}");
             if let Some((document, violation)) = instances.near_miss(definition, index) {
-                // A document that one member of a union rejects may be valid for another.
+                // If one member of a union rejects a document, another may accept it.
                 if !judge.accepts(definition, &document) {
                     keywords.insert(violation.keyword);
                 }
@@ -434,7 +434,6 @@ fn check_passes_for_a_decoder_that_uses_the_judge() {
     eprintln!("{definitions} definitions: {total:?}");
 }
 
-/// A faulty decoder and encoder.
 type Codec = fn(&Value) -> Result<Value, String>;
 
 #[test]
@@ -546,7 +545,7 @@ fn for_each_decision(check: impl Fn(&Union)) {
     }
 }
 
-/// Returns documents for each member, and for each pair of members.
+/// Returns documents for each member and for each pair of members.
 fn documents(instances: &Instances, members: &[String], count: u64) -> impl Iterator<Item = Value> {
     let pairs = (0..members.len()).flat_map(move |a| (a..members.len()).map(move |b| (a, b)));
     pairs.flat_map(move |(a, b)| {

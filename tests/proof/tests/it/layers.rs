@@ -1,4 +1,4 @@
-//! Checks the imports between modules of our crates: layers import only from lower layers, and there are no cycles.
+//! Checks what the modules of our crates import: a layer may import only from lower layers, and there are no cycles.
 //!
 //! ARCHITECTURE.md lists the layers.
 
@@ -9,20 +9,17 @@ use std::path::{Path, PathBuf};
 use proc_macro2::{Delimiter, TokenStream, TokenTree};
 use syn::{Item, UseTree, Visibility};
 
-/// The path of a module or an item from the root of the crate.
 type ModulePath = Vec<String>;
 
-/// The modules of a crate, with what each of them imports.
+/// The modules of a crate and what each of them imports.
 #[derive(Default)]
 struct Modules {
     /// The names that a module re-exports, with the paths that they refer to.
     exports: BTreeMap<ModulePath, BTreeMap<String, ModulePath>>,
-    /// The paths in a module, except those of its exports.
     paths: BTreeMap<ModulePath, BTreeSet<ModulePath>>,
 }
 
 impl Modules {
-    /// Reads all files below `src`.
     fn read(src: &Path) -> Self {
         let mut modules = Self::default();
         for file in files(src).into_iter().filter(|file| file.extension().is_some_and(|extension| extension == "rs")) {
@@ -52,7 +49,6 @@ impl Modules {
         self.paths.insert(module, paths);
     }
 
-    /// Returns the module that defines the item at a path.
     fn defined_in(&self, path: &[String]) -> Option<ModulePath> {
         let mut module = ModulePath::new();
         for (index, name) in path.iter().enumerate() {
@@ -71,7 +67,6 @@ impl Modules {
         Some(module)
     }
 
-    /// Returns the modules that each module imports from.
     fn imports(&self) -> BTreeMap<&ModulePath, BTreeSet<ModulePath>> {
         let imports = self.paths.iter().map(|(module, paths)| {
             let targets = paths.iter().filter_map(|path| self.defined_in(path));
@@ -80,7 +75,7 @@ impl Modules {
         imports.collect()
     }
 
-    /// Returns the imports from higher layers, and the modules that are in no layer.
+    /// Returns the imports from higher layers and the modules that are in no layer.
     fn upward_imports(&self, layers: &[&str]) -> Vec<String> {
         let height = |module: &ModulePath| layers.iter().position(|layer| module.first().is_some_and(|it| it == layer));
         let mut upward = Vec::new();
@@ -98,7 +93,6 @@ impl Modules {
         upward
     }
 
-    /// Returns the groups of modules that import each other, directly or through others.
     fn circles(&self) -> Vec<String> {
         let imports = self.imports();
         let reached: BTreeMap<&ModulePath, BTreeSet<&ModulePath>> =
@@ -118,7 +112,6 @@ impl Modules {
     }
 }
 
-/// Returns the modules that a module imports from, directly or through others.
 fn reachable<'m>(
     module: &ModulePath,
     imports: &'m BTreeMap<&ModulePath, BTreeSet<ModulePath>>,
@@ -137,7 +130,7 @@ fn is_test(item: &Item) -> bool {
     matches!(item, Item::Mod(module) if module.content.is_some() && module.ident == "tests")
 }
 
-/// Calls `leaf` with each name that a `use` introduces, and the path of the name.
+/// Calls `leaf` with each name that a `use` introduces and with its path.
 fn leaves(tree: &UseTree, path: &mut ModulePath, leaf: &mut impl FnMut(String, ModulePath)) {
     match tree {
         UseTree::Path(tree) => {
@@ -152,8 +145,8 @@ fn leaves(tree: &UseTree, path: &mut ModulePath, leaf: &mut impl FnMut(String, M
     }
 }
 
-/// Returns the path from the root of the crate. Paths that begin with anything but `crate`, `self` or `super` are
-/// relative to the module, unless they lead to another crate.
+/// Returns the path from the root of the crate. A path that begins with `crate`, `self` or `super` may be anywhere. Any
+/// other path is relative to the module, unless it leads to another crate.
 fn absolute(module: &ModulePath, mut path: ModulePath) -> Option<ModulePath> {
     let mut from = module.clone();
     match path.first()?.as_str() {
@@ -200,7 +193,6 @@ fn is_quoted(before: &[TokenTree]) -> bool {
         if bang.as_char() == '!' && (name == "quote" || name == "parse_quote"))
 }
 
-/// Returns the paths in the braces of a `use`.
 fn branches(group: TokenStream) -> Vec<ModulePath> {
     let tree: syn::ItemUse = syn::parse2(quote::quote!(use {#group};)).expect("the rest of a `use`");
     let mut paths = Vec::new();
@@ -220,8 +212,8 @@ fn files(folder: &Path) -> Vec<PathBuf> {
     found
 }
 
-/// Checks the modules of a crate, whose sources are in `src` below the repository. It has more than `minimum` modules, so
-/// that the test fails if it finds none.
+/// Checks the modules of a crate, whose sources are in the folder `src` of the repository. It has more than `minimum`
+/// modules, so that the test fails if it finds none.
 #[track_caller]
 fn check_layers(src: &str, minimum: usize) {
     let layers = documented_layers(include_str!("../../../../ARCHITECTURE.md"), src);
@@ -239,8 +231,8 @@ fn check_layers(src: &str, minimum: usize) {
     assert!(circles.is_empty(), "modules that import each other:\n{}", circles.join("\n"));
 }
 
-/// Returns the modules that a section of ARCHITECTURE.md lists, lowest layer first. A line begins with one or more files
-/// or folders, such as `error.rs, options.rs` or `http/client/`.
+/// Returns the modules that a section of ARCHITECTURE.md lists, lowest layer first. A line begins with one or more
+/// files or folders, such as `error.rs, options.rs` or `http/client/`.
 fn documented_layers<'t>(text: &'t str, section: &str) -> Vec<&'t str> {
     let section = text.split("\n## ").find(|text| text.lines().next() == Some(section)).expect("the section");
     let mut layers = Vec::new();
@@ -260,6 +252,7 @@ fn crates_are_layered_without_import_circles() {
         ("codegen/schema/src", 22),
         ("codegen/model/src", 30),
         ("codegen/diff/src", 30),
+        ("codegen/site/src", 10),
         ("codegen/src", 40),
         ("runtime/src", 40),
         ("runtime/mcp/src", 50),
@@ -278,13 +271,14 @@ fn crates_are_layered_without_import_circles() {
     }
 }
 
-/// The folder of each published crate, its name, and our crates that it may depend on.
+/// The published crates: the folder, the name, and our crates that it may depend on.
 const CRATES: &[(&str, &str, &[&str])] = &[
     ("codegen/pattern", "mcpgen-pattern", &[]),
     ("codegen/schema", "mcpgen-schema", &["mcpgen-pattern"]),
     ("codegen/model", "mcpgen-model", &["mcpgen-schema"]),
     ("codegen/diff", "mcpgen-diff", &["mcpgen-schema", "mcpgen-model"]),
-    ("codegen", "mcpgen", &["mcpgen-schema", "mcpgen-model", "mcpgen-diff"]),
+    ("codegen/site", "mcpgen-site", &["mcpgen-schema", "mcpgen-model", "mcpgen-diff"]),
+    ("codegen", "mcpgen", &["mcpgen-schema", "mcpgen-model", "mcpgen-diff", "mcpgen-site"]),
     ("generated", "mcpgen-types", &["mcpgen-pattern"]),
     ("runtime", "mcpgen-runtime", &["mcpgen-types"]),
     ("runtime/mcp", "mcpgen-mcp", &["mcpgen-types", "mcpgen-runtime"]),
@@ -342,10 +336,8 @@ fn crates_depend_only_on_crates_below() {
     assert_eq!(members.filter(published).count(), CRATES.len(), "the table has every published crate");
 }
 
-/// The paths of modules and their sources.
 type Sources<'s> = &'s [(&'s str, &'s str)];
 
-/// Creates modules from their paths and sources.
 fn modules(sources: Sources<'_>) -> Modules {
     let mut modules = Modules::default();
     for (module, source) in [("", "pub mod peer;")].iter().chain(sources) {

@@ -1,4 +1,4 @@
-//! Plants changes with known verdicts in lists of tools, resources and prompts, and compares the verdicts of
+//! Makes changes with known verdicts in lists of tools, resources and prompts, and compares the verdicts of
 //! `mcpgen_diff::lists::diff` with them and with samples.
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -26,17 +26,14 @@ struct Planted {
     what: String,
     expected: [Verdict; 2],
     new: Value,
-    /// The pointer of the changed schema of a tool.
     schema: Option<String>,
 }
 
-/// The verdicts of changes.
 const SAFE: [Verdict; 2] = [Compatible, Compatible];
 const READ_BY_MODELS: [Verdict; 2] = [Dangerous, Compatible];
 const RISKY: [Verdict; 2] = [Dangerous, Dangerous];
 const BREAKS: [Verdict; 2] = [Breaking, Breaking];
 
-/// Plants changes in a list.
 struct Planter<'l> {
     name: &'l str,
     old: &'l Value,
@@ -44,7 +41,7 @@ struct Planter<'l> {
 }
 
 impl Planter<'_> {
-    /// Plants a change of the value at a pointer. The value is null if it is absent.
+    /// Changes the value at a pointer. An absent value is null.
     fn plant(&mut self, what: &str, expected: [Verdict; 2], pointer: &str, change: impl FnOnce(&mut Value)) {
         let mut new = self.old.clone();
         let value = new.pointer_mut(pointer).unwrap_or_else(|| panic!("{}: nothing at {pointer}", self.name));
@@ -114,7 +111,7 @@ impl Planter<'_> {
         self.set("open world", expected, pointer, "annotations", with(&[("openWorldHint", new)]));
     }
 
-    /// Plants changes in a schema and in everything below it.
+    /// Changes a schema and everything in it.
     fn schema(&mut self, pointer: &str, is_input: bool, depth: usize) {
         let schema = self.old.pointer(pointer).expect("a schema").clone();
         // A reader that accepts less breaks arguments, and a sender that sends more breaks results.
@@ -170,7 +167,7 @@ impl Planter<'_> {
                 }
             }
         };
-        // An old reader of results rejects an unknown member if its object is closed.
+        // If its object is closed, an old reader of results rejects an unknown member.
         let added = if is_input || !is_closed { SAFE } else { BREAKS };
         self.plant("new member", added, pointer, add(None));
         let expected = if is_input { BREAKS } else { added };
@@ -271,7 +268,6 @@ fn items(value: &mut Value) -> &mut Vec<Value> {
     value.as_array_mut().expect("an array")
 }
 
-/// Plants every change that applies to a list.
 fn planted(name: &str, old: &Value) -> Vec<Planted> {
     let mut planter = Planter { name, old, planted: Vec::new() };
     // A list is a member of the result, or the whole text.
@@ -310,7 +306,6 @@ fn worst(diff: &Diff) -> [Verdict; 2] {
     Axis::LISTS.map(|axis| diff.findings.iter().map(|finding| finding.verdicts.on(axis)).max().unwrap_or(Compatible))
 }
 
-/// Creates and validates documents of one schema.
 struct Side {
     instances: Instances,
     validator: jsonschema::Validator,
@@ -366,7 +361,7 @@ fn planted_changes_have_the_expected_verdicts() {
         let diff = lists::diff(&read(old), &read(&planted.new));
         let found = worst(&diff);
         *counts.entry(found.map(Verdict::as_str)).or_default() += 1;
-        // A witness of a limit on a million characters is too long to search for.
+        // A document that shows a limit of a million characters is too long to search for.
         let is_undecided = found == [Unknown; 2] && planted.expected == BREAKS;
         undecided += usize::from(is_undecided);
         if found != planted.expected && !is_undecided {

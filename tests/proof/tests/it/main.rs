@@ -1,4 +1,4 @@
-//! Tests across crates, in one binary because each binary takes long to link.
+//! Tests across crates. They are one binary because linking takes long.
 
 mod api;
 mod convert;

@@ -1,5 +1,5 @@
-//! Compares methods and directions with the unions in the schemas, read with serde_json alone, and the params and
-//! result of each request with a table written by hand from the rule in the specification.
+//! Compares methods and directions with the unions in the schemas, which are read with serde_json alone. Compares the
+//! params and the result of each request with a table that was written by hand from the rule in the specification.
 
 #![allow(deprecated, reason = "the tests include deprecated requests")]
 
@@ -12,7 +12,7 @@ use mcpgen_proof::schema;
 use mcpgen_types::{Request, TaskRequest};
 use serde_json::Value;
 
-/// Returns the methods of a direction's union in the schema. The union may be an `anyOf`, a `$ref`, a single inline
+/// Returns the methods in the schema's union for a direction. The union may be an `anyOf`, a `$ref`, a single inline
 /// message, or absent.
 fn methods(revision: &str, union: &str) -> Vec<String> {
     let schema = schema(revision);
@@ -80,7 +80,6 @@ directions! {
     methods_of_2026_07_28_match_the_schema: v2026_07_28, "2026-07-28", 10/0/1/8;
 }
 
-/// A request in the table.
 struct Row {
     method: &'static str,
     sent: bool,
@@ -127,7 +126,7 @@ macro_rules! requests {
             method: $method,
             sent: !requests!(@embedded $($embedded)?),
             check: {
-                // Names as users of the module write them.
+                // The table uses the names that users of the module write.
                 #[allow(unused_imports)]
                 fn check() {
                     use mcpgen_types::$module::*;
@@ -143,7 +142,7 @@ macro_rules! requests {
 }
 
 // Request, method: params => result. Written by hand, independently of the generator, from the rule: the result of
-// `XResultResponse`, or else `XResult`, or else `EmptyResult`. `or` is the result of a task-augmented request. Requests
+// `XResultResponse`, or else `XResult`, or else `EmptyResult`. `or` is the result of a request with a task. Requests
 // marked `embedded` are sent inside other messages.
 
 requests! { v2024_11_05, "2024-11-05", REQUESTS_2024_11_05:
@@ -257,8 +256,8 @@ fn requests_have_their_params_and_results() {
     }
 }
 
-/// Only requests with a `task` member in their params implement [`TaskRequest`]. The test counts the declarations in the
-/// sources, because it cannot check that an impl is missing.
+/// Only requests with a `task` member in their params implement [`TaskRequest`]. The test counts the declarations in
+/// the sources, because it cannot check that an impl is missing.
 #[test]
 fn only_these_requests_implement_task_request() {
     let folder = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../generated/src");

@@ -1,9 +1,8 @@
-//! Mutated schemas: the generator returns code that compiles, or problems that name a place, a reason and a remedy. It
-//! never panics, hangs or reports another kind of error.
+//! Tests the generator with mutated schemas. It returns code that compiles, or problems that name a place, a reason and
+//! a remedy. It never panics, hangs or reports another kind of error.
 //!
-//! A failure names its seed. To reproduce it, run
-//! `MCPGEN_SEED=<seed> MCPGEN_MUTATIONS=1 cargo test -p mcpgen-proof mutation`. Set `MCPGEN_KEEP=<folder>` to
-//! keep the schema and the crate.
+//! A failure names its seed. To reproduce it, run `MCPGEN_SEED=<seed> MCPGEN_MUTATIONS=1 cargo test -p mcpgen-proof
+//! mutation`. Set `MCPGEN_KEEP=<folder>` to keep the schema and the crate.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -20,7 +19,7 @@ use mcpgen_proof::mutate::{Mutant, mutate};
 use mcpgen_proof::settings::setting;
 use mcpgen_schema::json::pointer::escape;
 
-/// The first seed. Set `MCPGEN_SEED` to change it.
+/// The first seed, unless `MCPGEN_SEED` is set.
 const SEED: u64 = 20_261_121;
 /// The file name of mutants in messages.
 const FILE: &str = "mutant.json";
@@ -28,10 +27,10 @@ const FILE: &str = "mutant.json";
 const CPU_LIMIT: Duration = Duration::from_secs(5);
 /// The time after which a mutant counts as hanging, even on a busy machine.
 const TIMEOUT: Duration = Duration::from_secs(60);
-/// The number of failures after which a run stops.
+/// A run stops after this many failures.
 const MAX_FAILURES: usize = 20;
 
-/// Returns the schemas that are mutated, with the names of their revisions.
+/// Returns the schemas to mutate, with the names of their revisions.
 fn originals() -> Vec<(String, Json)> {
     let read = |folder: &Path| -> Vec<(String, Json)> {
         let Ok(entries) = std::fs::read_dir(folder) else { return Vec::new() };
@@ -60,7 +59,7 @@ fn originals() -> Vec<(String, Json)> {
     originals
 }
 
-/// Returns the revision that a seed mutates, whether the mutant is treated as that released revision, and the mutant.
+/// Returns the revision that a seed mutates, whether the mutant counts as that released revision, and the mutant.
 fn make(originals: &[(String, Json)], seed: u64) -> (String, bool, Mutant) {
     let mut rng = fastrand::Rng::with_seed(seed ^ 0x5eed);
     let (revision, schema) = &originals[rng.usize(0..originals.len())];
@@ -76,7 +75,7 @@ fn options() -> Options {
 ///
 /// # Errors
 ///
-/// Returns a description of the failure if the generator misbehaves.
+/// Returns what the generator did wrong.
 fn run(document: &Json, revision: &str, released: bool) -> Result<Option<BTreeMap<String, String>>, String> {
     let text = document.to_string();
     let generate = || {
@@ -107,7 +106,7 @@ fn run(document: &Json, revision: &str, released: bool) -> Result<Option<BTreeMa
     }
 }
 
-/// Checks that a problem names its place (if it has one), a reason and a remedy.
+/// Checks that a problem has a reason and a remedy, and that its place exists.
 fn well_formed(problem: &Problem, document: &Json, released: bool) -> Result<(), String> {
     let definitions = document.get("$defs").or_else(|| document.get("definitions"));
     let exists = |pointer: &str| {
@@ -117,7 +116,7 @@ fn well_formed(problem: &Problem, document: &Json, released: bool) -> Result<(),
     let within = ["$defs", "definitions"]
         .iter()
         .any(|container| problem.pointer.starts_with(&format!("/{container}/{}", escape(&problem.definition))));
-    // The name of a nested definition may be derived from its path.
+    // The name of a nested definition may come from its path.
     let nested = problem.pointer.match_indices('/').map(|(end, _)| &problem.pointer[..end]).chain([&*problem.pointer]);
     let is_nested = nested.filter(|pointer| pointer.matches('/').count() > 2).any(|pointer| {
         let parent = pointer.rsplit('/').nth(1);
@@ -146,7 +145,6 @@ fn well_formed(problem: &Problem, document: &Json, released: bool) -> Result<(),
     }
 }
 
-/// The outcome of a run.
 #[derive(Default)]
 struct Outcome {
     accepted: Vec<u64>,
@@ -165,7 +163,7 @@ fn run_seed(originals: &'static [(String, Json)], seed: u64) -> (Duration, Resul
         let result = run(&mutant.document, &revision, released).map(|files| files.is_some());
         let taken = time_of_thread().saturating_sub(start);
         let result = if taken > CPU_LIMIT { Err(format!("takes more than {CPU_LIMIT:?}")) } else { result };
-        // The receiver is gone if the run timed out.
+        // If the run took too long, nobody receives the result.
         let _ = send.send((taken, result));
     });
     let result = thread
@@ -177,7 +175,6 @@ fn run_seed(originals: &'static [(String, Json)], seed: u64) -> (Duration, Resul
     }
 }
 
-/// Returns the CPU time that this thread has used.
 #[cfg(unix)]
 fn time_of_thread() -> Duration {
     let time = rustix::time::clock_gettime(rustix::time::ClockId::ThreadCPUTime);
@@ -225,7 +222,6 @@ fn run_all(originals: &'static [(String, Json)], first: u64, count: u64) -> Outc
     outcome
 }
 
-/// Describes how the mutant of a seed was made.
 fn history(originals: &[(String, Json)], seed: u64) -> String {
     let (revision, released, mutant) = make(originals, seed);
     let mut text = format!("seed {seed}: {revision}{}\n", if released { ", as released" } else { "" });
@@ -274,7 +270,6 @@ fn generator_rejects_mutants_with_reasons_or_generates_valid_code() {
     assert!(failures.is_empty(), "{failures}");
 }
 
-/// Returns at most this many items, evenly spaced.
 fn spread(all: &[u64], limit: usize) -> Vec<u64> {
     let count = limit.min(all.len());
     (0..count).map(|index| all[index * all.len() / count]).collect()
@@ -294,7 +289,7 @@ fn compile(originals: &[(String, Json)], seeds: &[u64]) -> Result<(), String> {
     };
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").canonicalize().map_err(|error| error.to_string())?;
     let folder = tempfile::tempdir().map_err(|error| error.to_string())?;
-    // The canonical path keeps the target folder the same, independent of the working directory.
+    // With the canonical path, the target folder does not depend on the working directory.
     let target = root.join("target").join("mutants");
     let manifest = format!(
         "[package]\nname = \"mutants\"\nversion = \"0.0.0\"\nedition = \"2024\"\n\n[dependencies]\nmcpgen-types = {{ path = {:?}, \

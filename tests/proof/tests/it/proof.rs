@@ -1,5 +1,5 @@
-//! Compares the types with the judge for every definition of every revision and extension: which documents they accept, what they
-//! encode, and what their constructors build.
+//! Compares the types with the judge for every definition of every revision and extension: which documents they accept,
+//! what they encode, and what their constructors build.
 
 use std::io::Write as _;
 
@@ -10,7 +10,7 @@ use mcpgen_proof::sweep::{chunks, sweep};
 use mcpgen_proof::{Kind, Proof, json_equal};
 use serde_json::Value;
 
-/// The number of instances per definition and kind. Set `MCPGEN_INSTANCES` to change it.
+/// The number of instances per definition and kind.
 fn count() -> u64 {
     setting("MCPGEN_INSTANCES", 50, 200)
 }
@@ -25,13 +25,13 @@ fn types_are_exact_and_lossless() {
     let threads = std::thread::available_parallelism().map_or(1, Into::into);
     let mut reports = Vec::new();
     let table = sweep(&all, seed(), threads, |_, outcome| reports.extend(outcome.disagreement.clone()));
-    // Writes to stderr directly, because the test harness hides the output of passing tests.
+    // Writes to stderr directly, because the test harness hides what a passing test prints.
     let _ = write!(std::io::stderr(), "\n{table}seed {}\n", seed());
     assert!(reports.is_empty(), "{}", reports.join("\n\n"));
     assert!(table.is_complete(count()), "some definitions were skipped");
 }
 
-/// The checks above cover only definitions in the registry, so it must contain all of them.
+/// The checks above cover only what the registry contains, so it must contain everything.
 #[test]
 fn registry_contains_every_definition() {
     for revision in REVISIONS.into_iter().chain(EXTENSIONS) {

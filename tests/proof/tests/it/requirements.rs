@@ -1,5 +1,5 @@
-//! Checks that every requirement in `requirements.toml` has tests, and that these tests exist in the runtime or its
-//! add-on crates.
+//! Checks that every requirement in `requirements.toml` has tests, and that they exist in the runtime or its add-on
+//! crates.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;

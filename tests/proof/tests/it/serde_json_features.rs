@@ -1,7 +1,7 @@
-//! Feature unification: the types stay lossless whichever serde_json features other crates enable.
+//! Checks that the types lose no data, whichever serde_json features other crates enable.
 //!
-//! Features apply to a whole build, so `tests/serde-json-features` is a dependent crate outside the workspace. This test
-//! builds and tests it once for each set of features.
+//! A feature applies to a whole build. That is why `tests/serde-json-features` is a crate outside the workspace, which
+//! this test builds and tests with each set of features.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -28,7 +28,7 @@ const FEATURES: [&str; 9] = [
 #[test]
 fn types_are_lossless_with_all_serde_json_features() {
     let start = Instant::now();
-    // Each set requires a build. By default, only the smallest and the largest are tested.
+    // Each set needs a build. By default, only the smallest and the largest set are tested.
     let sets = if is_thorough() { &FEATURES[..] } else { &[FEATURES[0], FEATURES[8]] };
     for features in sets {
         let since = Instant::now();
@@ -38,7 +38,7 @@ fn types_are_lossless_with_all_serde_json_features() {
     println!("{:.1} s in total", start.elapsed().as_secs_f32());
 }
 
-/// Builds and tests the dependent crate with these features, and returns the summary of the test harness.
+/// Builds and tests the crate with these features, and returns the summary of the test harness.
 fn test(features: &str) -> String {
     let cargo = std::env::var_os("CARGO").unwrap_or_else(|| env!("CARGO").into());
     let output = Command::new(cargo)
@@ -46,7 +46,7 @@ fn test(features: &str) -> String {
         .arg(dependent().join("Cargo.toml"))
         .arg("--target-dir")
         .arg(target())
-        // The flags of this build do not apply to the dependent crate.
+        // The flags of this build do not apply to the other crate.
         .env_remove("RUSTFLAGS")
         .env_remove("CARGO_ENCODED_RUSTFLAGS")
         .output()
@@ -62,12 +62,12 @@ fn dependent() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../serde-json-features")
 }
 
-/// Returns a folder inside the workspace's target folder, wherever that is.
+/// Returns a folder in the workspace's target folder, wherever that is.
 fn target() -> PathBuf {
     Path::new(env!("CARGO_TARGET_TMPDIR")).with_file_name("serde-json-features")
 }
 
-/// The dependent crate uses the same versions of its dependencies as all other tests.
+/// The crate uses the same versions of its dependencies as all other tests.
 #[test]
 fn dependent_locks_the_versions_of_the_workspace() {
     let ours = locked(&Path::new(env!("CARGO_MANIFEST_DIR")).join("../../Cargo.lock"));

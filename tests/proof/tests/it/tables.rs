@@ -1,8 +1,8 @@
 //! Compares the hand-written tables with the generator's own report: the decisions of overlapping unions, and the
-//! fixups. The tables and the generator were written independently.
+//! fixups. Tables and generator were written independently.
 //!
-//! The report is the documented JSON of `mcpgen inspect`. It would not contain an unnamed inline union that is
-//! absorbed. The official schemas have no such union, otherwise its place would be missing in the comparison below.
+//! The report is the documented JSON of `mcpgen inspect`. It would not contain an inline union without a name that one
+//! member absorbs. The official schemas have no such union, as its place would be missing in the comparison below.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
@@ -17,7 +17,7 @@ use mcpgen_proof::judge::{Condition, Judge, Rule, by_hand, definitions_keyword, 
 use mcpgen_proof::schema;
 use serde_json::{Value, json};
 
-/// The number of documents for each member, and for each pair of members.
+/// The number of documents for each member and for each pair of members.
 const COUNT: u64 = 25;
 
 fn report_of(revision: &str) -> Value {
@@ -26,7 +26,6 @@ fn report_of(revision: &str) -> Value {
     inspected::inspected(&workspace.model(revision).unwrap_or_else(|error| panic!("{error}")))
 }
 
-/// Returns the member that the rules choose.
 fn choice(rules: &[Rule], document: &Value) -> Option<usize> {
     let rule = rules.iter().find(|(when, _)| when.iter().all(|condition| holds(condition, document)));
     rule.map(|(_, member)| *member)
@@ -97,12 +96,12 @@ fn decisions_match_the_generator() {
         }
     }
     println!("{identical} unions with identical rules; equivalent: {equivalent:?}; {documents} documents");
-    // For this union, the generator checks the JSON type first, while the table leaves it to later conditions.
+    // For this union, the generator checks the JSON type first, and the table checks it later.
     assert_eq!(equivalent, ["2025-03-26 JSONRPCMessage"]);
     assert_eq!(identical + equivalent.len(), REVISIONS.iter().map(|revision| decisions(revision).len()).sum::<usize>());
 }
 
-/// Sorts adjacent rules that can never both hold, so that their order makes no difference.
+/// Sorts neighboring rules that can never both hold, because their order makes no difference.
 fn canonical(rules: &[Rule]) -> Vec<Rule> {
     let mut rules = rules.to_vec();
     let swap =
@@ -113,7 +112,7 @@ fn canonical(rules: &[Rule]) -> Vec<Rule> {
     rules
 }
 
-/// Returns whether no document satisfies both sets of conditions, because they require different values at one place.
+/// Returns whether no document satisfies both sets of conditions, because they require different values in one place.
 fn apart(a: &BTreeSet<Condition>, b: &BTreeSet<Condition>) -> bool {
     let differ = |a: &Condition, b: &Condition| match (a, b) {
         (Condition::OneOf(here, a), Condition::OneOf(there, b)) => here == there && a.is_disjoint(b),
@@ -134,14 +133,14 @@ fn contested(report: &Value) -> BTreeMap<String, &Value> {
     placed.collect()
 }
 
-/// Checks that both tables agree on whether one member absorbs the others, and that every member is then reported.
+/// Checks that the tables agree on whether one member absorbs the others, and that the report then lists all members.
 fn assert_absorbs(decision: &Decision, union: &Value, members: &[Value]) {
     let absorbed: BTreeSet<&str> = list(&union["absorbed"]).iter().map(|absorbed| text(&absorbed["variant"])).collect();
     assert_eq!(decision.absorbs(), !absorbed.is_empty(), "{}", decision.at);
     if decision.absorbs() {
         let kept = list(&union["variants"]).iter().map(text);
         let all: BTreeSet<&str> = members.iter().filter_map(reference).collect();
-        // A definition that is only another name for the largest member is not reported.
+        // The report leaves out a definition that is only another name for the largest member.
         let reported: BTreeSet<&str> = absorbed.into_iter().chain(kept).collect();
         assert!(reported.is_subset(&all), "{}: {reported:?} of {all:?}", decision.at);
         let missing: Vec<&&str> = all.difference(&reported).collect();
@@ -179,10 +178,10 @@ impl Both<'_> {
     }
 }
 
-/// Fixups of the generator that only add annotations, which do not matter for the judge.
+/// Fixups of the generator that only add annotations, which do not matter to the judge.
 const ANNOTATIONS: &[&str] = &["result-type-default"];
 
-/// Applies a fixup of the generator at the places that `inspect` reports. Returns the schema and the number of places.
+/// Applies a fixup of the generator to the places that `inspect` reports. Returns the schema and the number of places.
 fn rewritten(schema: &Value, report: &Value, fixup: &Fixup) -> (Value, usize) {
     let reported = list(&report["fixups"]).iter().find(|reported| reported["name"] == fixup.name);
     let reported = reported.unwrap_or_else(|| panic!("`inspect` does not report fixup {}", fixup.name));

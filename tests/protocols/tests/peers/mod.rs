@@ -1,4 +1,4 @@
-//! Programs from npm, which run as child processes.
+//! Programs from npm that run as child processes.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -10,25 +10,22 @@ use serde_json::Value;
 use tokio::io::{AsyncBufReadExt, BufReader, Lines};
 use tokio::process::{Child, ChildStderr, ChildStdin, ChildStdout, Command};
 
-/// A running program.
 pub(crate) struct Peer {
     pub(crate) input: ChildStdin,
     pub(crate) output: ChildStdout,
-    /// The folder with the program and its dependencies.
     #[allow(dead_code, reason = "few tests need it")]
     pub(crate) folder: PathBuf,
-    /// What it reports on standard error.
     pub(crate) reports: Reports,
 }
 
-/// The lines that a program writes to standard error, as JSON. Kills the program when it is dropped.
+/// The lines of JSON that a program writes to standard error. Dropping this kills the program.
 pub(crate) struct Reports {
     lines: Lines<BufReader<ChildStderr>>,
     child: Child,
 }
 
 impl Reports {
-    /// Returns the next line. Fails after a minute.
+    /// Returns the next line. Panics after a minute.
     #[allow(dead_code, reason = "not all peers report")]
     pub(crate) async fn next(&mut self) -> Value {
         let line = tokio::time::timeout(Duration::from_secs(60), self.lines.next_line()).await;
@@ -43,7 +40,7 @@ impl Reports {
     }
 }
 
-/// Starts a program in `peers`, or one of its dependencies. Returns `None` with a note if Node is not installed.
+/// Starts a program in `peers` or one of its dependencies. If Node is not installed, prints a note and returns `None`.
 pub(crate) fn node(program: &str, arguments: &[&str]) -> Option<Peer> {
     static INSTALLED: OnceLock<Option<PathBuf>> = OnceLock::new();
     let folder = INSTALLED.get_or_init(install).as_ref()?;
@@ -73,7 +70,7 @@ fn install() -> Option<PathBuf> {
         return None;
     }
     let from = Path::new(env!("CARGO_MANIFEST_DIR")).join("peers");
-    // Tests of several binaries may run at the same time.
+    // Several test binaries may run at the same time.
     let to = Path::new(env!("CARGO_TARGET_TMPDIR")).join(env!("CARGO_CRATE_NAME")).join("peers");
     fs::create_dir_all(&to).expect("a folder");
     for file in fs::read_dir(&from).expect("the programs") {

@@ -13,6 +13,11 @@ use crate::report::judgement::{Judged, Suppressed};
 use crate::report::source::Source;
 
 pub(super) fn render(report: &Report) -> String {
+    page(report).render()
+}
+
+/// Writes the parts of the page of a report, for a frame of your own.
+pub fn page(report: &Report) -> Page {
     let title = format!("{}: {} → {}", report.subject.title(), visible(&report.old.label), visible(&report.new.label));
     let mut sections = vec![
         ("summary", "Summary", summary(report)),
@@ -25,14 +30,13 @@ pub(super) fn render(report: &Report) -> String {
     let section = |(id, title, body): &(&str, &str, String)| {
         format!("<section aria-labelledby=\"{id}\">\n<h2 id=\"{id}\">{title}</h2>\n{body}</section>\n")
     };
-    let page = Page {
+    Page {
         header: header(report),
         title,
         navigation: sections.iter().map(|(id, title, _)| ((*id).to_owned(), (*title).to_owned())).collect(),
         main: sections.iter().map(section).collect(),
         script: include_str!("../../../assets/report.js"),
-    };
-    page.render()
+    }
 }
 
 /// The maximum number of lines of a schema in a finding, and of unchanged lines around a change.

@@ -20,4 +20,5 @@ mod text;
 
 pub use changelog::render as changelog;
 pub use format::Format;
+pub use html::page;
 pub use text::TextOptions;

@@ -39,6 +39,7 @@ pub fn finding(rule: usize, subject: &str, detail: &str) -> Finding {
             refused: format!("{detail}: expected `{subject}`"),
         }],
         undecided: None,
+        items: Vec::new(),
         subject: subject.to_owned(),
         detail: detail.to_owned(),
         message: format!("`{subject}` is {detail} now"),

@@ -7,7 +7,7 @@ use mcpgen_types::Revision;
 
 use crate::protocol::legacy::InitializeError;
 
-/// The reason why a handshake failed.
+/// Why a handshake failed.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum HandshakeError {
@@ -28,10 +28,10 @@ pub enum HandshakeError {
     /// The client supports no revision.
     #[error("this client supports no revision; add one to `LocalInfo::revisions`")]
     NoRevision,
-    /// The server supports only these revisions, and the client supports none of them.
+    /// The server supports only these revisions, none of which the client supports.
     #[error("{}", incompatible(.0))]
     Incompatible(Vec<String>),
-    /// The server rejected the last attempt, although the client supports a revision that the server lists.
+    /// The server lists a revision that the client supports, but rejected the last attempt.
     #[error(
         "the server rejected `server/discover` with revision {rejected}, but lists {listed} as supported; the client \
          gave up after two attempts"
@@ -42,8 +42,8 @@ pub enum HandshakeError {
         /// The revision that the server lists.
         listed: Revision,
     },
-    /// The response to `server/discover` is not that of a modern server, and the client supports no legacy revision.
-    /// Contains the response.
+    /// The response to `server/discover` does not come from a modern server, and the client supports no legacy
+    /// revision. Contains the response.
     #[error(
         "this client supports only modern revisions, and the response to `server/discover` is not that of a modern \
          server: {0}"
@@ -54,7 +54,6 @@ pub enum HandshakeError {
     LocalInfo(#[source] mcpgen_types::Error),
 }
 
-/// Describes a server that supports only these revisions.
 fn incompatible(revisions: &[String]) -> String {
     match revisions {
         [] => "the server lists no supported revision".to_owned(),

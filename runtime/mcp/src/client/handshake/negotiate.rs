@@ -14,7 +14,7 @@ use super::start::Start;
 use crate::protocol::PeerExt;
 use crate::protocol::dual::DualProtocol;
 
-/// Negotiates the revision of the connection, and completes the handshake if the revision has one.
+/// Agrees on a revision, and completes the handshake if the revision has one.
 pub(crate) async fn negotiate(
     peer: &Peer,
     protocol: &DualProtocol,
@@ -43,7 +43,7 @@ pub(crate) async fn negotiate(
         let Some(revision) = next else { break };
         let response = match discover(peer, protocol, options, start, revision).await {
             Reply::Discover(response) => response,
-            // The server is modern, but its response to `server/discover` was too slow.
+            // The server is modern; its response to `server/discover` was just slow.
             Reply::Initialize(Err(error)) if !last && names_supported(&error) => continue,
             Reply::Initialize(initialized) => return initialized,
         };
@@ -77,11 +77,11 @@ pub(crate) async fn negotiate(
     initialize(peer, protocol).await
 }
 
-/// Returns whether a server that rejects `initialize` may be modern, so that the same connection can be used for
-/// `server/discover`.
+/// Returns whether a server that rejected `initialize` may be modern, so that `server/discover` is worth trying on the
+/// same connection.
 fn may_be_modern(error: &HandshakeError, start: Start) -> bool {
     match error {
-        // A server that was known to be legacy may have been upgraded. Any error response is possible then.
+        // A server known to be legacy may have been upgraded and respond with any error.
         HandshakeError::Call(CallError::ErrorResponse(_) | CallError::Invalid(_)) => true,
         HandshakeError::InitializeTimeout(_) => start == Start::Streams,
         HandshakeError::Call(CallError::Undelivered(why)) => why.reached,
@@ -89,18 +89,18 @@ fn may_be_modern(error: &HandshakeError, start: Start) -> bool {
     }
 }
 
-/// Returns whether the error lists the supported revisions, as only modern servers do.
+/// Only modern servers list the supported revisions in an error.
 fn names_supported(error: &HandshakeError) -> bool {
     matches!(error, HandshakeError::Call(CallError::ErrorResponse(error)) if supported(error).is_some())
 }
 
-/// The response that arrived first.
+/// Whichever response arrived first.
 enum Reply {
     Discover(Result<Json, CallError>),
     Initialize(Result<Revision, HandshakeError>),
 }
 
-/// Sends `server/discover`. If the server stays silent, also sends `initialize`, if the options allow it.
+/// Sends `server/discover` and, if the server stays silent and the options allow it, `initialize`.
 async fn discover(
     peer: &Peer,
     protocol: &DualProtocol,
@@ -109,7 +109,7 @@ async fn discover(
     revision: Revision,
 ) -> Reply {
     protocol.select_revision(revision);
-    // The probe has no timeout: it stays pending until the revision is decided.
+    // No timeout: the probe stays pending until the revision is decided.
     let probe =
         peer.raw_request("server/discover", None).idle_timeout(None).timeout(None).notification_wait(Duration::ZERO);
     let mut probe = probe.takes_unmatched_errors().send();
@@ -126,10 +126,10 @@ async fn discover(
 }
 
 /// Sends `initialize` while `server/discover` is pending. The response to `server/discover` decides if it arrives first
-/// and only a modern server sends it.
+/// and can only come from a modern server.
 ///
 /// A modern server that handles requests concurrently may reject `initialize` before its slow response to the probe.
-/// After a rejection, the client waits for the probe for the timeout once more.
+/// After a rejection, the client therefore waits for the probe for another timeout.
 async fn initialize_beside(
     peer: &Peer,
     protocol: &DualProtocol,
@@ -161,7 +161,6 @@ async fn initialize(peer: &Peer, protocol: &DualProtocol) -> Result<Revision, Ha
     perform_initialize(peer, protocol).await
 }
 
-/// Performs the handshake of the legacy revisions.
 async fn perform_initialize(peer: &Peer, protocol: &DualProtocol) -> Result<Revision, HandshakeError> {
     let legacy = protocol.legacy().ok_or(HandshakeError::NoRevision)?;
     // The result is processed before any later message; see `RevisionRules::process_result`.

@@ -8,31 +8,31 @@ use mcpgen_types::Revision;
 use crate::protocol::info::LocalInfo;
 use crate::protocol::modern::ResultRules;
 
-/// The options of a client's connection. Convert a [`LocalInfo`] to get the defaults.
+/// Options of a client's connection. Convert a [`LocalInfo`] to get the defaults.
 #[derive(Clone, Debug, Setters)]
 #[setters(prefix = "with_")]
 #[non_exhaustive]
 pub struct ConnectOptions {
-    /// The local info: the client's revisions, capabilities, name and version.
+    /// The client's revisions, capabilities, name and version.
     pub local_info: LocalInfo,
-    /// The rules for results of modern revisions.
+    /// Rules for the results of modern revisions.
     pub result_rules: ResultRules,
-    /// How long to wait for the response to `server/discover` before the server is considered silent. The default is 30
-    /// seconds, since a cold start through a package manager can take more than 15 seconds. A server that was started by
-    /// [`connect_command`](crate::ClientBuilder::connect_command) is considered silent after at most five seconds, since
-    /// its process is known to run.
+    /// How long to wait for the response to `server/discover` before the server counts as silent. Defaults to 30
+    /// seconds: a cold start through a package manager can take more than 15. For a server started by
+    /// [`connect_command`](crate::ClientBuilder::connect_command), five seconds is the most, since its process is known
+    /// to run.
     pub discover_timeout: Duration,
-    /// Whether to send `initialize` to a silent server. If `false`, connecting fails. The default, `None`, is `false`
-    /// over HTTP, because legacy servers respond to `server/discover` over HTTP, and `true` otherwise.
+    /// Whether to send `initialize` to a silent server. If `false`, connecting fails. `None`, the default, means
+    /// `false` over HTTP, where legacy servers do respond to `server/discover`, and `true` otherwise.
     ///
-    /// The response to `server/discover` still decides if it arrives before the response to `initialize`. If the server
-    /// rejects `initialize`, the client waits for the response to `server/discover` for the timeout once more.
+    /// A response to `server/discover` still decides if it arrives before the one to `initialize`. If the server
+    /// rejects `initialize`, the client waits for another timeout.
     pub silence_is_legacy: Option<bool>,
-    /// The revision of an earlier connection to this server: [`Client::revision`](crate::Client::revision). The client
-    /// tries it first, so that a legacy server is not sent `server/discover`.
+    /// The revision of an earlier connection to this server, from [`Client::revision`](crate::Client::revision). The
+    /// client tries it first, which saves a legacy server the `server/discover`.
     pub known_revision: Option<Revision>,
-    /// Whether to check a known modern revision with `server/discover`. The default is `true`. If `false`, nothing is
-    /// sent before the first request, and the client has no peer info; if the server no longer supports the revision,
+    /// Whether to verify a known modern revision with `server/discover`. Defaults to `true`. If `false`, connecting
+    /// sends nothing, and the client has no peer info. If the server has dropped the revision, the first request fails;
     /// connect again.
     pub check_known_revision: bool,
 }
@@ -51,7 +51,6 @@ impl From<LocalInfo> for ConnectOptions {
 }
 
 impl ConnectOptions {
-    /// Returns whether `initialize` is sent to a silent server.
     pub(super) fn treats_silence_as_legacy(&self) -> bool {
         self.silence_is_legacy.unwrap_or(true)
     }
@@ -59,18 +58,17 @@ impl ConnectOptions {
 
 #[cfg(feature = "stdio")]
 impl ConnectOptions {
-    /// Returns the known revision if the client accepts it.
+    /// The known revision, if the client supports it.
     fn accepted_known(&self) -> Option<Revision> {
         self.known_revision.filter(|known| self.local_info.revisions.contains(known))
     }
 
-    /// Returns the revision to assume after a server has exited, because it may require `initialize` as its first
-    /// request. Returns `None` if it was sent `initialize` first.
+    /// The revision to try after the server has exited, because it may insist on `initialize` as the first request.
+    /// `None` if that was already the case.
     pub(crate) fn legacy_fallback(&self) -> Option<Revision> {
         self.local_info.revisions_of_kind(true).next().filter(|_| self.first_method() == "server/discover")
     }
 
-    /// Returns the first request of the handshake.
     pub(crate) fn first_method(&self) -> &'static str {
         let known = self.accepted_known();
         match known.map_or(self.local_info.revisions_of_kind(false).next().is_none(), Revision::is_legacy) {

@@ -5,24 +5,24 @@ use mcpgen_types::{ErrorObject, Json, JsonRef, Revision};
 
 use crate::protocol;
 
-/// The outcome of a `server/discover` request.
+/// What a client learns from `server/discover`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ProbeOutcome {
     /// The server supports this modern revision.
     Modern(Revision),
-    /// The server does not support the revision of the request, but supports this one.
+    /// The server does not support the requested revision, but supports this one.
     Retry(Revision),
     /// The server requires `initialize`.
     Legacy,
-    /// The server supports only these revisions, and the client supports none of them.
+    /// The server supports only these revisions, none of which the client supports.
     Incompatible(Vec<String>),
     /// The server supports a modern revision, but rejected the request.
     Rejected,
 }
 
-/// Decides how to continue after `server/discover`. `ours` are the revisions that the client supports, best first.
+/// Decides how to continue after `server/discover`. `ours` are the client's revisions, best first.
 ///
-/// Any outcome that is not known to come from a modern server counts as legacy: other errors, and no response at all.
+/// Anything that does not certainly come from a modern server counts as legacy, including other errors and silence.
 #[must_use]
 pub fn probe_outcome(ours: &[Revision], response: &Result<Json, CallError>) -> ProbeOutcome {
     let supports = |versions: &[String], legacy: bool| {
@@ -33,7 +33,7 @@ pub fn probe_outcome(ours: &[Revision], response: &Result<Json, CallError>) -> P
         Ok(_) => match listed(response) {
             Some(versions) => match supports(&versions, false) {
                 Some(revision) => ProbeOutcome::Modern(revision),
-                // The server may list the legacy revisions that it supports after a handshake.
+                // The server may list legacy revisions, which it supports after a handshake.
                 None if knows_legacy(&versions) => ProbeOutcome::Legacy,
                 None => ProbeOutcome::Incompatible(versions),
             },
@@ -52,7 +52,7 @@ pub fn probe_outcome(ours: &[Revision], response: &Result<Json, CallError>) -> P
     }
 }
 
-/// Returns whether only a server of a modern revision responds with this error.
+/// Only modern servers respond with these errors.
 pub(super) fn is_modern_rejection(error: &ErrorObject) -> bool {
     matches!(error.code.0, protocol::errors::HEADER_MISMATCH | protocol::errors::MISSING_CAPABILITY)
 }
@@ -61,7 +61,7 @@ fn knows_legacy(versions: &[String]) -> bool {
     versions.iter().any(|version| version.parse().is_ok_and(Revision::is_legacy))
 }
 
-/// Returns the supported revisions from the response of a modern server to `server/discover`.
+/// The supported revisions from a modern server's result of `server/discover`.
 pub(super) fn listed(response: &Result<Json, CallError>) -> Option<Vec<String>> {
     match response {
         Ok(result) => {
@@ -77,7 +77,6 @@ fn strings(array: JsonRef<'_>) -> Option<Vec<String>> {
     array.decode().ok()
 }
 
-/// Returns the supported revisions from the error with which modern servers reject a revision.
 pub(super) fn supported(error: &ErrorObject) -> Option<Vec<String>> {
     let data = error.data.as_ref().filter(|_| error.code.0 == protocol::errors::UNSUPPORTED_VERSION)?;
     strings(data.get("supported")?)

@@ -1,23 +1,22 @@
-//! The ways in which a connection starts.
+//! How a connection starts.
 
 use std::time::Duration;
 
-/// How a connection starts.
 #[cfg_attr(not(feature = "stdio"), allow(dead_code, reason = "only the feature `stdio` starts processes"))]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Start {
-    /// On streams that cannot be reopened.
+    /// Streams, which cannot be reopened.
     Streams,
-    /// With a process that can be restarted.
+    /// A process, which can be restarted.
     Command,
 }
 
 impl Start {
-    /// Returns how long a server may be silent before it is sent `initialize`, too.
+    /// How long a server may be silent before it is also sent `initialize`.
     pub(super) fn patience(self, discover_timeout: Duration) -> Duration {
         match self {
             Self::Streams => discover_timeout,
-            // Some servers fail on the first request, and exit only when they receive a second one.
+            // Some servers fail on the first request, but exit only when they receive a second one.
             Self::Command => discover_timeout.min(Duration::from_secs(5)),
         }
     }

@@ -16,31 +16,30 @@ use super::process_group::ProcessGroup;
 
 /// A server that runs as a child process. Dropping this kills the process.
 ///
-/// On Unix, the server leads a process group, so that the processes that it starts end with it: behind `npx` or `sh -c`,
-/// the real server is one of them. A process that creates a group for itself is not reached. The signals of a terminal,
-/// such as Ctrl-C, no longer reach the server; if your program ends, end the server first. On other systems, only the
-/// process itself is killed.
+/// On Unix, the server leads a process group, so processes that it starts end with it: behind `npx` or `sh -c`, the
+/// real server is one of them. A process that leaves the group is not reached. Signals from the terminal, such as
+/// Ctrl-C, no longer reach the server, so stop it before your program ends. On other systems, only the process itself
+/// is killed.
 ///
-/// A program that is killed cannot end its servers. Their input is closed then, and most servers exit.
+/// If your program is killed, it cannot stop its servers, but their input is closed and most of them exit.
 #[derive(Debug)]
 pub struct ChildProcess {
     child: Child,
     group: ProcessGroup,
-    /// The task that reads standard error until it closes.
+    /// Reads standard error until it closes.
     stderr: JoinHandle<()>,
     /// How long each step of [`close`](Self::close) waits for the process to exit. Defaults to 5 seconds.
     pub exit_timeout: Duration,
 }
 
-/// How long to keep reading standard error after the process exits. A process outside of the group may keep it open.
+/// How long to read standard error after the process has exited. A process outside the group may keep it open.
 const LAST_STDERR: Duration = Duration::from_millis(500);
 
-/// A child process and its pipes.
 pub(crate) struct Spawned {
     pub(crate) server: ChildProcess,
     pub(crate) input: ChildStdin,
     pub(crate) output: ChildStdout,
-    /// The last part of what the process writes to standard error.
+    /// The end of what the process wrote to standard error.
     pub(crate) last_output: LastOutput,
 }
 
@@ -48,8 +47,8 @@ impl ChildProcess {
     /// Starts a server and returns the process and its two streams. `line_limit` is the maximum length of an incoming
     /// line, in bytes.
     ///
-    /// Each line that the server writes to standard error is logged. To also connect to the server, and to restart it
-    /// if needed, use [`connect_command`](crate::ClientBuilder::connect_command).
+    /// Each line that the server writes to standard error is logged. To connect to the server as well, and to restart
+    /// it if needed, use [`connect_command`](crate::ClientBuilder::connect_command).
     ///
     /// # Errors
     ///
@@ -59,7 +58,7 @@ impl ChildProcess {
     }
 
     /// Like [`start`](Self::start), and calls `on_line` for each line of standard error, without its line end. Lines of
-    /// more than 64 KiB are passed in pieces. The function must not block or panic.
+    /// more than 64 KiB arrive in pieces. The function must not block or panic.
     ///
     /// # Errors
     ///
@@ -73,7 +72,7 @@ impl ChildProcess {
         Ok((server, lines::receive(output, line_limit), lines::send(input)))
     }
 
-    /// Like [`start`](Self::start), but returns the pipes. Calls `on_line` for each line of standard error.
+    /// Like [`start`](Self::start), but returns the pipes.
     pub(crate) fn spawn(command: &mut Command, on_line: LineHandler) -> io::Result<Spawned> {
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).kill_on_drop(true);
         let (mut child, group) = ProcessGroup::spawn(command)?;
@@ -100,7 +99,7 @@ impl ChildProcess {
         Ok(Spawned { server, input, output, last_output })
     }
 
-    /// Waits until the process exits, and reads the rest of its standard error.
+    /// Waits until the process has exited and the rest of its standard error is read.
     pub(crate) async fn wait(&mut self) -> io::Result<ExitStatus> {
         let status = self.child.wait().await;
         if !self.stderr.is_finished() {
@@ -109,11 +108,10 @@ impl ChildProcess {
         status
     }
 
-    /// Waits for the process and those of its group to exit. If they do not exit in time, sends them `SIGTERM` (on
-    /// Unix), waits again, and then kills them. Returns the status of the process.
+    /// Waits for the process and its group to exit. After [`exit_timeout`](Self::exit_timeout), sends `SIGTERM` (on
+    /// Unix) and waits as long again; then kills them. Returns the exit status of the process.
     ///
-    /// Close its standard input first, by dropping the outgoing sink. Each step waits for
-    /// [`exit_timeout`](Self::exit_timeout).
+    /// First close the standard input, by dropping the outgoing sink.
     ///
     /// # Errors
     ///
@@ -122,7 +120,7 @@ impl ChildProcess {
         self.end().await
     }
 
-    /// Like [`close`](Self::close).
+    /// Like [`close`](Self::close), without consuming the process.
     pub(crate) async fn end(&mut self) -> io::Result<ExitStatus> {
         let has_ended = self.has_ended().await? || (self.group.terminate()? && self.has_ended().await?);
         if !has_ended {
@@ -131,7 +129,7 @@ impl ChildProcess {
         self.wait().await
     }
 
-    /// Waits up to `exit_timeout` for all processes to end.
+    /// Waits up to `exit_timeout` until all processes have ended.
     async fn has_ended(&mut self) -> io::Result<bool> {
         let ended = async {
             self.child.wait().await?;
@@ -149,7 +147,7 @@ impl Drop for ChildProcess {
     }
 }
 
-/// A callback for lines that a process writes. The default does nothing.
+/// Called for each line that a process writes. Does nothing by default.
 #[derive(Clone)]
 pub(crate) struct LineHandler(Arc<dyn Fn(&str) + Send + Sync>);
 
@@ -175,7 +173,7 @@ impl fmt::Debug for LineHandler {
     }
 }
 
-/// The last bytes that a process wrote to standard error, at most [`LAST_OUTPUT`] of them.
+/// The last bytes, at most [`LAST_OUTPUT`], that a process wrote to standard error.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct LastOutput(Arc<Mutex<VecDeque<u8>>>);
 
@@ -189,7 +187,7 @@ impl LastOutput {
         kept.drain(..excess);
     }
 
-    /// Returns the last lines. A first line whose beginning is lost is omitted, unless it is the only one. Control
+    /// Returns the last lines. A first line whose start is lost is left out, unless it is the only one. Control
     /// characters become spaces.
     pub(crate) fn text(&self) -> String {
         let mut kept = self.0.lock();

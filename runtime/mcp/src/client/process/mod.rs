@@ -12,14 +12,13 @@ pub(super) use child_process::LineHandler;
 pub(super) use supervised_process::{Process, STOP, describe, exited};
 pub use supervised_process::{ServerExited, ServerOutput};
 
-/// The options of processes that a client starts.
 #[derive(Clone, Debug)]
 pub(super) struct ProcessOptions {
-    /// The maximum length of a line, in bytes.
+    /// Maximum length of a line in bytes.
     pub(super) line_limit: usize,
     pub(super) on_stderr: LineHandler,
     pub(super) on_stray_output: LineHandler,
-    /// Tracks the tasks that end processes.
+    /// Tracks the tasks that stop processes.
     pub(super) tracker: TaskTracker,
 }
 

@@ -1,7 +1,7 @@
-//! The process group of a server: the server and the processes that it starts.
+//! The process group of a server and the processes that it starts.
 //!
-//! process-wrap waits only for children of this process, and not for a server whose launcher has exited. It also signals
-//! a group that has ended, although its ID may be another group's by then.
+//! The process-wrap crate is no alternative: it waits only for this process's own children, not for a server whose
+//! launcher has exited, and it signals a group that has ended, whose ID another group may have by then.
 
 use std::io;
 #[cfg(unix)]
@@ -13,30 +13,29 @@ use rustix::io::Errno;
 use rustix::process::{Pid, Signal, kill_process_group, test_kill_process_group};
 use tokio::process::{Child, Command};
 
-/// A process group whose leader is a server. Wrappers such as `npx` and `sh -c` run the real server as a member.
+/// A process group that a server leads. Behind wrappers such as `npx` and `sh -c`, the real server is a member.
 ///
-/// Only Unix has process groups. On other systems, the server is its only member.
+/// Only Unix has process groups. Elsewhere, the server is the only member.
 #[derive(Debug)]
 pub(super) struct ProcessGroup {
-    /// The ID of the leader and of the group. `None` once the group is empty, because the ID may be reused then.
+    /// The ID of the leader and the group. `None` once the group is empty, because the system may reuse the ID.
     #[cfg(unix)]
     id: Option<Pid>,
 }
 
-/// The pause between two checks whether a group is empty.
+/// How long to wait between checks whether the group is empty.
 #[cfg(unix)]
 const PAUSE: Duration = Duration::from_millis(10);
 
 #[cfg(unix)]
 impl ProcessGroup {
-    /// Starts a process that leads a group.
     pub(super) fn spawn(command: &mut Command) -> io::Result<(Child, Self)> {
         let child = command.process_group(0).spawn()?;
         let id = child.id().and_then(|id| Pid::from_raw(i32::try_from(id).ok()?));
         Ok((child, Self { id }))
     }
 
-    /// Waits until all processes of the group have ended. Call it when the leader has.
+    /// Waits until all processes of the group have ended. Call this after the leader has exited.
     pub(super) async fn ended(&mut self) {
         while self.id.is_some_and(|id| test_kill_process_group(id).is_ok()) {
             tokio::time::sleep(PAUSE).await;
@@ -44,12 +43,11 @@ impl ProcessGroup {
         self.id = None;
     }
 
-    /// Asks all processes of the group to end. Returns whether the system can do this.
+    /// Asks all processes of the group to exit. Returns whether the system supports that.
     pub(super) fn terminate(&self) -> io::Result<bool> {
         self.signal(Signal::TERM).map(|()| true)
     }
 
-    /// Kills all processes of the group.
     pub(super) fn kill(&mut self, _: &mut Child) -> io::Result<()> {
         let killed = self.signal(Signal::KILL);
         self.id = None;

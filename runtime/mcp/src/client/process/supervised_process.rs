@@ -1,4 +1,4 @@
-//! A server process that is supervised by a task.
+//! A server process and the task that supervises it.
 
 use std::pin::Pin;
 use std::process::ExitStatus;
@@ -18,7 +18,7 @@ use tokio_util::task::TaskTracker;
 
 use super::child_process::{ChildProcess, LastOutput, LineHandler, Spawned};
 
-/// A server process. It is [stopped](Self::stop) when the last clone is dropped.
+/// A server process. Dropping the last clone [stops](Self::stop) it.
 #[derive(Clone, Debug)]
 pub(crate) struct Process(Arc<Shared>);
 
@@ -27,31 +27,31 @@ struct Shared {
     program: String,
     input: Input,
     last_output: LastOutput,
-    /// The beginning of the first line on standard output that is not a message.
+    /// The start of the first line on standard output that is not a message.
     stray_output: OnceLock<String>,
     on_stray_output: LineHandler,
-    /// How long to wait at each step of stopping the process. `None` until it is asked to stop.
+    /// How long to wait in each step of stopping. `None` until the process is asked to stop.
     stop: watch::Sender<Option<Duration>>,
     exit: watch::Receiver<Option<Exit>>,
 }
 
 #[derive(Clone, Copy, Debug)]
 struct Exit {
-    /// The exit status, or `None` if waiting for the process failed.
+    /// `None` if waiting for the process failed.
     status: Option<ExitStatus>,
-    /// Whether the process exited before it was asked to.
+    /// Whether the process exited without being asked to.
     is_unexpected: bool,
 }
 
-/// How long a process may take to exit after its input is closed, and again after `SIGTERM`.
+/// How long a process may take to exit once its input is closed, and again after `SIGTERM`.
 pub(crate) const STOP: Duration = Duration::from_secs(5);
-/// How long a process may take to exit after it has closed its output.
+/// How long a process may take to exit once it has closed its output.
 const EXIT: Duration = Duration::from_secs(2);
-/// The maximum number of bytes of a line on standard output that an error message quotes.
+/// How many bytes of a stray line an error message quotes.
 const STRAY_OUTPUT: usize = 200;
 
 impl Shared {
-    /// Records what a line on standard output says about the process.
+    /// Reports a line on standard output that is not a message, and keeps the first one for error messages.
     fn observe(&self, received: &Result<Inbound, ReceiveError>) {
         let Some(text) = received.as_ref().ok().and_then(Inbound::stray) else { return };
         let line = String::from_utf8_lossy(text.get(..STRAY_OUTPUT).unwrap_or(text));
@@ -67,8 +67,8 @@ impl Shared {
 }
 
 impl Process {
-    /// Starts a server, and spawns the task that stops it on `tracker`. The incoming stream yields an error if the process
-    /// exits unsuccessfully without being asked to.
+    /// Starts a server, and the task on `tracker` that stops it. The incoming stream yields an error if the process
+    /// fails without being asked to exit.
     pub(crate) fn start(
         command: &mut Command,
         line_limit: usize,
@@ -93,32 +93,30 @@ impl Process {
         Ok((process, incoming, outgoing))
     }
 
-    /// Closes the input of the process, so that nothing more can be sent. Its output is still read.
+    /// Closes the process's input. Its output is still read.
     fn close_input(&self) {
         self.0.input.lock().take();
     }
 
-    /// Returns the program and its arguments.
     pub(crate) fn program(&self) -> &str {
         &self.0.program
     }
 
-    /// Returns what the process has written besides messages.
     pub(crate) fn output(&self) -> ServerOutput {
         ServerOutput { stderr: self.0.last_output.text(), stray: self.0.stray_output.get().cloned() }
     }
 
-    /// Closes the input and waits up to `exit_timeout` for the process and its group to exit. Then sends `SIGTERM`, waits
-    /// as long again, and kills them. If called more than once, the first `exit_timeout` applies.
+    /// Closes the input and waits up to `exit_timeout` for the process and its group to exit. Then sends `SIGTERM`,
+    /// waits as long again, and kills them. The first call sets the `exit_timeout`.
     pub(crate) async fn stop(&self, exit_timeout: Duration) {
         self.close_input();
         self.0.stop.send_if_modified(|stop| stop.replace(exit_timeout).is_none());
-        // The task drops the sender at its end.
+        // The task drops the sender when it ends.
         let mut exit = self.0.exit.clone();
         while exit.changed().await.is_ok() {}
     }
 
-    /// Waits briefly for the process to exit. Returns its status if it exits without being asked to.
+    /// Waits briefly for the process to exit. Returns its status if it was not asked to.
     pub(crate) async fn unexpected_exit(&self) -> Option<ExitStatus> {
         let exit = tokio::time::timeout(EXIT, self.exited()).await.ok()??;
         exit.status.filter(|_| exit.is_unexpected)
@@ -130,7 +128,7 @@ impl Process {
         exit.wait_for(Option::is_some).await.ok().and_then(|exit| *exit)
     }
 
-    /// Returns why the output of the process has ended, unless it exited successfully or was asked to exit.
+    /// Why the output has ended. `None` if the process succeeded or was asked to exit.
     async fn failure(&self) -> Option<io::Error> {
         let status = self.unexpected_exit().await?;
         let exited = ServerExited { program: self.program().to_owned(), status, output: self.output() };
@@ -143,8 +141,8 @@ impl Process {
     }
 }
 
-/// A server that a client had started exited during the connection, without success. It is the cause of
-/// [`CallError::ConnectionFailed`]; get it with [`CallError::downcast_ref`].
+/// A server started by the client failed during the connection. [`CallError::downcast_ref`] finds this in
+/// [`CallError::ConnectionFailed`].
 ///
 /// [`CallError::ConnectionFailed`]: mcpgen_runtime::CallError::ConnectionFailed
 /// [`CallError::downcast_ref`]: mcpgen_runtime::CallError::downcast_ref
@@ -160,7 +158,7 @@ pub struct ServerExited {
     pub output: ServerOutput,
 }
 
-/// The standard input of a process. It can be closed independently of the connection.
+/// Standard input that can be closed while the connection still exists.
 #[derive(Clone, Debug)]
 struct Input(Arc<Mutex<Option<ChildStdin>>>);
 
@@ -189,8 +187,8 @@ impl AsyncWrite for Input {
     }
 }
 
-/// The standard output of a process. When the connection no longer reads it, it is read on and discarded until the process
-/// exits: the process may still have something to write, and must not fail for that.
+/// Standard output. Once the connection stops reading, the rest is read and discarded until the process exits, so that
+/// a process with more to write does not fail.
 #[derive(Debug)]
 struct Output {
     pipe: Option<ChildStdout>,
@@ -210,20 +208,20 @@ impl AsyncRead for Output {
 impl Drop for Output {
     fn drop(&mut self) {
         let (Some(mut pipe), mut exit) = (self.pipe.take(), self.exit.clone()) else { return };
-        // Without a runtime, the process is about to be killed.
+        // Without a runtime, the process is about to be killed anyway.
         let Ok(runtime) = Handle::try_current() else { return };
         runtime.spawn(async move {
             let mut nowhere = tokio::io::sink();
             tokio::select! {
                 _ = tokio::io::copy(&mut pipe, &mut nowhere) => {}
-                // A process outside of the group may keep the pipe open.
+                // A process outside the group may keep the pipe open.
                 () = async { while exit.changed().await.is_ok() {} } => {}
             }
         });
     }
 }
 
-/// Reports when the server exits, and ends it with its group when it is asked to.
+/// Reports when the server exits, and stops it and its group on request.
 async fn supervise(
     mut server: ChildProcess,
     mut stop: watch::Receiver<Option<Duration>>,
@@ -241,7 +239,7 @@ async fn supervise(
         biased;
         status = server.wait() => {
             exit(status, true);
-            // A launcher may have exited, and left the server to its group.
+            // A launcher may have exited and left the server behind in its group.
             server.exit_timeout = asked.await;
             let _ = server.end().await;
         }
@@ -252,7 +250,7 @@ async fn supervise(
     }
 }
 
-/// Describes how a process exited, such as `exited with status 1`.
+/// Describes an exit status, such as `exited with status 1`.
 pub(crate) fn exited(status: ExitStatus) -> String {
     #[cfg(unix)]
     if let Some(signal) = std::os::unix::process::ExitStatusExt::signal(&status) {
@@ -264,13 +262,13 @@ pub(crate) fn exited(status: ExitStatus) -> String {
     }
 }
 
-/// What a server process has written besides messages. Displayed as the end of an error message.
+/// What a server process wrote besides messages. Displays as the end of an error message.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct ServerOutput {
-    /// The last lines that the process wrote to standard error, at most 4 KiB.
+    /// The last lines of standard error, at most 4 KiB.
     pub stderr: String,
-    /// The beginning of the first line on standard output that is not a message.
+    /// The start of the first line on standard output that is not a message.
     pub stray: Option<String>,
 }
 
@@ -286,10 +284,9 @@ impl fmt::Display for ServerOutput {
     }
 }
 
-/// The maximum number of characters of a command that an error message quotes.
+/// How many characters of a command an error message quotes.
 const LONGEST_COMMAND: usize = 120;
 
-/// Formats a command's program and arguments in one short line.
 pub(crate) fn describe(command: &Command) -> String {
     let command = command.as_std();
     let words = std::iter::once(command.get_program()).chain(command.get_args());

@@ -1,4 +1,4 @@
-//! Decodes and encodes a client's and a server's message, which are its arguments, as `serde_json::Value`.
+//! Takes a client's and a server's message as arguments, and decodes and encodes them as `serde_json::Value`.
 
 use std::error::Error;
 

@@ -1,4 +1,4 @@
-//! Names one type of the dependency.
+//! Uses one type of the dependency.
 
 fn main() {
     println!("{}", size_of::<serde_json::Value>());

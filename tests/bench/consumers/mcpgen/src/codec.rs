@@ -1,4 +1,4 @@
-//! Decodes and encodes a client's and a server's message, which are its arguments.
+//! Takes a client's and a server's message as arguments, and decodes and encodes them.
 
 use std::error::Error;
 

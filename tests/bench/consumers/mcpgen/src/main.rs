@@ -1,4 +1,4 @@
-//! Names one type of the dependency.
+//! Uses one type of the dependency.
 
 #[cfg(not(feature = "2026-07-28"))]
 use mcpgen_types::v2025_11_25::CallToolRequest;

@@ -1,4 +1,4 @@
-//! Decodes and encodes a client's and a server's message, which are its arguments.
+//! Takes a client's and a server's message as arguments, and decodes and encodes them.
 
 use std::error::Error;
 
@@ -14,12 +14,12 @@ fn main() -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
-/// Without the feature `schema_utils`, the crate has no type for all of a client's messages. Its documentation decodes
-/// into the union of requests.
+/// Without the feature `schema_utils`, the crate has no type for all messages of a client. Its documentation uses the
+/// union of requests.
 #[cfg(not(feature = "utils"))]
 type ClientMessage = rust_mcp_schema::ClientRequest;
 
-/// Without that feature, the crate has no envelope for a server's results either, so its users write one.
+/// Without that feature, the crate also has no envelope for a server's results. Its users must write one.
 #[cfg(not(feature = "utils"))]
 #[derive(serde::Deserialize, serde::Serialize)]
 struct ServerMessage {

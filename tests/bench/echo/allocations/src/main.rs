@@ -1,4 +1,4 @@
-//! Prints the allocations and allocated bytes of each server per call, as JSON. The client does not allocate during
+//! Prints the allocations and the allocated bytes of each server per call, as JSON. The client does not allocate during
 //! the calls.
 
 use std::collections::BTreeMap;
@@ -12,7 +12,7 @@ fn main() -> Result<()> {
     let mut measured = BTreeMap::new();
     for contender in &CONTENDERS {
         let mut server = InProcess::start(contender)?;
-        // Warms up: the first calls allocate buffers that later calls reuse.
+        // The first calls allocate buffers that later calls reuse.
         measure(&mut server)?;
         measured.insert(contender.name, measure(&mut server)?);
     }
@@ -20,7 +20,6 @@ fn main() -> Result<()> {
     Ok(())
 }
 
-/// Returns the allocations and the allocated bytes per call.
 fn measure(server: &mut InProcess) -> Result<(f64, f64)> {
     server.client.prepare(CALLS);
     let mut outcome = Ok(());

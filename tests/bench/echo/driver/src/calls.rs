@@ -7,7 +7,7 @@ use serde_json::Value;
 
 use crate::Dialect;
 
-/// All ids have eight digits, starting with this one.
+/// The first id. All ids have eight digits.
 pub(crate) const FIRST_ID: usize = 10_000_000;
 const DIGITS: usize = 8;
 
@@ -38,22 +38,22 @@ impl Calls {
     }
 }
 
-/// Checks responses against a template, and tracks which calls are pending.
+/// Compares responses with a template, and knows which calls are pending.
 pub(crate) struct Responses {
     /// The response to the first call, with its line feed.
     template: Vec<u8>,
-    /// The offsets of the id in the template: the member `id` and the end of the text, in the order of the line.
+    /// Where the id is in the template: in the member `id` and at the end of the text. Sorted.
     ids: [usize; 2],
     first: usize,
     received: Vec<bool>,
 }
 
 impl Responses {
-    /// Creates the template from the response to the first call.
+    /// Makes a template of the response to the first call.
     ///
     /// # Errors
     ///
-    /// Fails if the response does not echo the text.
+    /// Returns an error if the response does not echo the text.
     pub(crate) fn new(line: &[u8], dialect: Dialect) -> Result<Self> {
         let response: Value = serde_json::from_slice(line)?;
         let result = &response["result"];
@@ -71,7 +71,7 @@ impl Responses {
         Ok(Self { template: line.to_vec(), ids, first: FIRST_ID, received: Vec::new() })
     }
 
-    /// Expects one response for each of `count` calls, whose ids start at `first`.
+    /// Expects one response for each of `count` calls, whose ids begin with `first`.
     pub(crate) fn expect(&mut self, first: usize, count: usize) {
         self.first = first;
         self.received = vec![false; count];
@@ -81,11 +81,12 @@ impl Responses {
         self.template.len()
     }
 
-    /// Checks a response, which must have the length of the template.
+    /// Checks a response, which must be as long as the template.
     ///
     /// # Errors
     ///
-    /// Fails if the response differs from the template, is the second one of its call, or belongs to no call.
+    /// Returns an error if the response differs from the template, is the second one to its call, or belongs to no
+    /// call.
     pub(crate) fn check(&mut self, line: &[u8]) -> Result<()> {
         let [one, other] = self.ids;
         let id = &line[one..one + DIGITS];

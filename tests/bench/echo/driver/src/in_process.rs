@@ -10,10 +10,9 @@ use crate::{Client, Dialect};
 
 type Pipe = (ReadHalf<tokio::io::DuplexStream>, WriteHalf<tokio::io::DuplexStream>);
 
-/// A server, and the dialect its client uses.
+/// A server, and the dialect that its client uses.
 pub struct Contender {
     pub name: &'static str,
-    /// The package of its program.
     pub package: &'static str,
     pub dialect: Dialect,
     spawn: fn(Pipe),
@@ -29,10 +28,9 @@ pub const CONTENDERS: [Contender; 6] = [
     Contender { name: "hand", package: "echo-hand", dialect: Dialect::Handshake, spawn: hand },
 ];
 
-/// The capacity of each direction in bytes, the same as of a pipe.
+/// The bytes that each direction can hold, as many as a pipe.
 const CAPACITY: usize = 64 << 10;
 
-/// A server and its client.
 pub struct InProcess {
     runtime: Runtime,
     pub client: Client,
@@ -44,7 +42,7 @@ impl InProcess {
         Self::of(contender.dialect, contender.spawn).with_context(|| format!("{} in process", contender.name))
     }
 
-    /// Starts a server with `spawn`, which gets the server's end of the pipe.
+    /// Starts a server with `spawn`, which takes the server's end of the pipe.
     pub fn of(dialect: Dialect, spawn: impl FnOnce(Pipe)) -> Result<Self> {
         let runtime = Builder::new_current_thread().enable_all().build()?;
         let client = runtime.block_on(async {
@@ -69,7 +67,7 @@ impl InProcess {
     }
 }
 
-// Errors of a server are ignored: its client fails when the connection closes.
+// If a server returns an error, the connection closes, and its client fails.
 
 fn mcpgen((reader, writer): Pipe) {
     tokio::spawn(async { echo_mcpgen::serve(reader, writer).await.is_ok() });

@@ -1,6 +1,6 @@
 //! A client that calls every echo server and checks every response. It uses little time compared with a server.
 //!
-//! Ids always have eight digits and are repeated in the texts, so all responses of a server have the same length and
+//! Ids always have eight digits and are repeated in the texts. So all responses of a server have the same length and
 //! differ only in these digits. The client parses and checks the first response, and compares the others with it byte
 //! by byte.
 
@@ -29,18 +29,16 @@ pub enum Dialect {
     Modern,
 }
 
-/// A client of an echo server.
 pub struct Client {
     connection: Connection,
     dialect: Dialect,
-    /// The id of the next call.
     next: usize,
     responses: Responses,
     calls: Calls,
 }
 
 impl Client {
-    /// Performs the handshake if the dialect has one, and makes a first call, whose response becomes the template.
+    /// Makes a handshake if the dialect has one, and a first call, whose response becomes the template.
     pub async fn open(
         reader: impl AsyncRead + Unpin + 'static,
         writer: impl AsyncWrite + Unpin + 'static,
@@ -56,14 +54,14 @@ impl Client {
         Ok(Self { connection, dialect, next: calls::FIRST_ID + 1, responses, calls: first })
     }
 
-    /// Encodes the given number of calls, so that making them does not allocate.
+    /// Encodes this many calls, so that making them does not allocate.
     pub fn prepare(&mut self, calls: usize) {
         self.calls = Calls::new(self.dialect, self.next, calls);
         self.responses.expect(self.next, calls);
         self.next += calls;
     }
 
-    /// Makes the prepared calls, each after the response to the previous one. Appends the time of each to `times`.
+    /// Makes the prepared calls one after the other. Appends the time of each to `times`.
     pub async fn one_by_one(&mut self, times: &mut Vec<Duration>) -> Result<()> {
         for call in 0..self.calls.count {
             let began = Instant::now();
@@ -78,7 +76,7 @@ impl Client {
         self.exchange(0..self.calls.count, depth).await
     }
 
-    /// Makes the prepared calls all at once, to a server whose handlers wait until `release` is called.
+    /// Makes the prepared calls all at once. The handlers of the server must wait until `release` is called.
     pub async fn held(&mut self, release: impl FnOnce()) -> Result<()> {
         self.connection.writer.write_all(&self.calls.lines).await?;
         // The response to a later ping arrives first, which shows that the server has read all calls.
@@ -126,22 +124,17 @@ impl Client {
     }
 }
 
-/// A group of calls in progress.
 struct Turn {
     calls: Range<usize>,
-    /// The limit of pending calls.
     depth: usize,
-    /// Bytes written.
     written: usize,
-    /// Responses received.
     received: usize,
 }
 
-/// Both directions of a connection.
 struct Connection {
     reader: Box<dyn AsyncRead + Unpin>,
     writer: Box<dyn AsyncWrite + Unpin>,
-    /// The read buffer. The first `filled` bytes are not consumed yet.
+    /// What was read. The first `filled` bytes are not consumed yet.
     input: Vec<u8>,
     filled: usize,
 }
@@ -164,7 +157,7 @@ impl Connection {
         Ok(self.writer.write_all(format!("{message}\n").as_bytes()).await?)
     }
 
-    /// Reads the next line. Returns it with its line feed.
+    /// Reads the next line and returns it with its line feed.
     async fn line(&mut self) -> Result<Vec<u8>> {
         loop {
             if let Some(end) = self.input[..self.filled].iter().position(|byte| *byte == b'\n') {
@@ -191,7 +184,7 @@ impl Connection {
         }
     }
 
-    /// Checks all complete responses in the buffer. Returns their number.
+    /// Checks all complete responses that were read. Returns their number.
     fn check(&mut self, responses: &mut Responses) -> Result<usize> {
         let lines = self.input[..self.filled].chunks_exact(responses.length());
         let count = lines.len();

@@ -1,4 +1,4 @@
-//! A server with one tool, written by hand without an MCP library: a loop over lines.
+//! A server with one tool, written by hand without an MCP library as a loop over lines.
 
 use std::borrow::Cow;
 use std::io;
@@ -9,7 +9,7 @@ use serde_json::value::RawValue;
 use serde_json::{Value, json};
 use tokio::io::{AsyncBufReadExt, AsyncRead, AsyncWrite, AsyncWriteExt, BufReader};
 
-/// Serves a connection until the client closes it. Handles one message at a time, and writes each response at once.
+/// Serves a connection until the client closes it. Handles one message at a time and writes each response at once.
 pub async fn serve(reader: impl AsyncRead + Unpin, mut writer: impl AsyncWrite + Unpin) -> io::Result<()> {
     let mut reader = BufReader::new(reader);
     let (mut line, mut response) = (Vec::new(), Vec::new());
@@ -89,7 +89,7 @@ impl Failure {
     }
 }
 
-/// Writes the response to a message; nothing if the message is a notification.
+/// Writes the response to a message. Writes nothing if the message is a notification.
 fn respond(line: &[u8], out: &mut Vec<u8>) -> io::Result<()> {
     let Ok(message) = serde_json::from_slice::<Message>(line) else {
         let message =

@@ -14,7 +14,6 @@ struct Echo {
     text: String,
 }
 
-/// Creates the server.
 pub fn server() -> Server {
     Server::builder("echo", "1.0.0").tool("echo", |Args(Echo { text })| async { text }).build()
 }

@@ -14,7 +14,7 @@ struct EchoParams {
     text: String,
 }
 
-/// Keeps its router. The macros' default builds a new one for every call, which would make rmcp look slower.
+/// Keeps its router. By default, the macros build a new one for every call, which would make rmcp look slower.
 #[derive(Clone)]
 struct Echo {
     tool_router: ToolRouter<Self>,

@@ -2,7 +2,7 @@
 
 use std::error::Error;
 
-/// Uses the transport that the SDK recommends for pipes. The SDK's default one uses a thread for each message.
+/// Uses the transport that the SDK recommends for pipes. The default transport uses a thread for each message.
 #[tokio::main(flavor = "current_thread")]
 async fn main() -> Result<(), Box<dyn Error + Send + Sync>> {
     let (reader, writer) = rmcp::transport::stdio_pipes();

@@ -1,4 +1,4 @@
-//! A replica of the echo server. Its sessions are on Redis if an argument names the URL, otherwise in memory stores.
+//! A replica of the echo server. Its sessions are in Redis if an argument is its URL, and otherwise in memory stores.
 //! Prints its port.
 
 use std::error::Error;
@@ -36,7 +36,7 @@ async fn main() -> Result<(), Box<dyn Error>> {
     let listener = TcpListener::bind(("127.0.0.1", 0)).await?;
     println!("{}", listener.local_addr()?.port());
     let listener = listener.tap_io(|stream| {
-        // Without TCP_NODELAY the latency would be that of delayed acknowledgements.
+        // Without TCP_NODELAY, the latency would be that of delayed acknowledgements.
         let _ = stream.set_nodelay(true);
     });
     Ok(axum::serve(listener, app).await?)

@@ -19,7 +19,7 @@ struct EchoParams {
     text: String,
 }
 
-/// Keeps its router. The macros' default builds a new one for every call.
+/// Keeps its router. By default, the macros build a new one for every call.
 #[derive(Clone)]
 struct Echo {
     tool_router: ToolRouter<Self>,
@@ -48,7 +48,7 @@ impl ServerHandler for Echo {
 #[tokio::main]
 async fn main() -> Result<(), Box<dyn Error>> {
     let echo = Echo { tool_router: Echo::tool_router() };
-    // Responses in 2026-07-28 are JSON, like mcpgen's. Within sessions the SDK always responds with an event stream.
+    // In 2026-07-28, responses are JSON, like mcpgen's. In a session, the SDK always responds with an event stream.
     let config = StreamableHttpServerConfig::default().with_json_response(true);
     let sessions = Arc::new(LocalSessionManager::default());
     let service = StreamableHttpService::new(move || Ok(echo.clone()), sessions, config);
@@ -56,7 +56,7 @@ async fn main() -> Result<(), Box<dyn Error>> {
     let listener = TcpListener::bind(("127.0.0.1", 0)).await?;
     println!("{}", listener.local_addr()?.port());
     let listener = listener.tap_io(|stream| {
-        // Without TCP_NODELAY the latency would be that of delayed acknowledgements.
+        // Without TCP_NODELAY, the latency would be that of delayed acknowledgements.
         let _ = stream.set_nodelay(true);
     });
     Ok(axum::serve(listener, app).await?)

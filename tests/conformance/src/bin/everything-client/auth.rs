@@ -1,5 +1,5 @@
-//! The OAuth client of the scenarios of authorization. The suite's authorization servers need no user: they redirect at
-//! once.
+//! The OAuth client for the scenarios about authorization. The suite's authorization servers need no user, because they
+//! redirect at once.
 
 use std::sync::Arc;
 
@@ -85,7 +85,7 @@ async fn registered_client(url: &str, context: &AuthContext) -> anyhow::Result<O
     }))
 }
 
-/// Returns the issuer of the client's registration. Most contexts do not contain it, so this trusts the server.
+/// Returns the issuer of the client's registration. Most contexts do not name it, so this trusts the server.
 async fn issuer(url: &str, context: &AuthContext) -> anyhow::Result<String> {
     if let Some(issuer) = &context.issuer {
         return Ok(issuer.clone());
@@ -100,7 +100,7 @@ async fn issuer(url: &str, context: &AuthContext) -> anyhow::Result<String> {
     anyhow::bail!("the server has no protected resource metadata")
 }
 
-/// Requests the authorization URL and returns the URL of the redirect, without following it.
+/// Requests the authorization URL and returns the URL of the redirect without following it.
 #[derive(Clone)]
 struct Redirect;
 

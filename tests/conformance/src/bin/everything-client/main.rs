@@ -38,7 +38,7 @@ struct Arguments {
     context: ScenarioContext,
 }
 
-/// The time limit of a scenario, which is less than that of the suite.
+/// The time limit of a scenario. That of the suite is longer.
 const TIME_LIMIT: Duration = Duration::from_secs(25);
 
 #[tokio::main]
@@ -53,7 +53,6 @@ async fn main() -> ExitCode {
     }
 }
 
-/// Connects, runs the scenario, and closes the connection.
 async fn run(Arguments { url, scenario, revision, context }: Arguments) -> anyhow::Result<()> {
     let authorization = auth::oauth_client(&scenario, &url, &context.auth).await?;
     let authorization = authorization.map(|client| Arc::new(client) as Arc<dyn Authorize>);

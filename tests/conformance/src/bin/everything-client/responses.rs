@@ -1,4 +1,4 @@
-//! The client's results for a server's requests. Forms are accepted with their defaults.
+//! The client's answers to a server's requests. It accepts forms with their defaults.
 
 use std::collections::BTreeMap;
 
@@ -17,18 +17,15 @@ pub(crate) fn elicitation(params: &ElicitRequestParams) -> ElicitResult {
     ElicitResult::new(ElicitResultAction::Accept).with_content(values.collect::<BTreeMap<_, _>>())
 }
 
-/// Returns the default value of a field.
 fn default(schema: &PrimitiveSchemaDefinition) -> Option<ElicitResultContentValue> {
     let schema = mcpgen_types::to_value(schema).ok()?;
     mcpgen_types::from_value(schema.get("default")?.clone()).ok()
 }
 
-/// Returns a fixed sampling result.
 pub(crate) fn sampling() -> CreateMessageResult {
     CreateMessageResult::new(Role::Assistant, TextContent::new("There is no model."), "no-model")
 }
 
-/// Returns the only root.
 pub(crate) fn root() -> Root {
     Root::new("file:///everything")
 }

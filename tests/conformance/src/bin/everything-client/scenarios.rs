@@ -13,7 +13,6 @@ use serde_json::{Value, json};
 
 use crate::auth::AuthContext;
 
-/// The connection and the context of a scenario.
 pub(crate) struct Run {
     pub(crate) client: Client,
     pub(crate) context: ScenarioContext,
@@ -23,9 +22,7 @@ pub(crate) struct Run {
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub(crate) struct ScenarioContext {
-    /// The calls to make.
     tool_calls: Vec<ToolCall>,
-    /// The credentials for authorization.
     #[serde(flatten)]
     pub(crate) auth: AuthContext,
 }
@@ -42,10 +39,9 @@ impl ScenarioContext {
     }
 }
 
-/// A function that runs a scenario.
 pub(crate) type Scenario = fn(&Run) -> Pin<Box<dyn Future<Output = anyhow::Result<()>> + '_>>;
 
-/// All supported scenarios, by their names in the suite.
+/// All supported scenarios by their names in the suite.
 pub(crate) const SCENARIOS: &[(&str, Scenario)] = &[
     ("initialize", |run| Box::pin(ping(run))),
     ("tools_call", |run| Box::pin(add_numbers(run))),
@@ -64,7 +60,7 @@ pub(crate) const SCENARIOS: &[(&str, Scenario)] = &[
     ("sep-2640-client-verify-frontmatter", |run| Box::pin(load_skills(run))),
 ];
 
-/// Returns the scenario with this name. All scenarios of authorization make the same calls.
+/// Returns the scenario with this name. All scenarios about authorization make the same calls.
 pub(crate) fn find(name: &str) -> anyhow::Result<Scenario> {
     if name.starts_with("auth/") {
         return Ok(|run| Box::pin(call_protected_tool(run)));
@@ -88,7 +84,6 @@ async fn add_numbers(Run { client, .. }: &Run) -> anyhow::Result<()> {
     call(client, "add_numbers", json!({ "a": 5, "b": 3 })).await
 }
 
-/// Calls a tool that sends a form whose fields have defaults.
 async fn accept_form_defaults(Run { client, .. }: &Run) -> anyhow::Result<()> {
     client.tools().await?;
     call(client, "test_client_elicitation_defaults", json!({})).await
@@ -113,7 +108,6 @@ async fn make_multi_round_requests(Run { client, .. }: &Run) -> anyhow::Result<(
     Ok(())
 }
 
-/// Calls all tools, reads all resources and gets all prompts.
 async fn use_everything(Run { client, .. }: &Run) -> anyhow::Result<()> {
     for tool in client.tools().await?.iter() {
         call(client, &tool.name, json!({})).await?;
@@ -127,7 +121,7 @@ async fn use_everything(Run { client, .. }: &Run) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Calls all tools that the client lists. The client must not list tools with invalid header annotations.
+/// Calls all tools that the client lists. It must not list tools with invalid header annotations.
 async fn call_all_tools(Run { client, .. }: &Run) -> anyhow::Result<()> {
     for tool in client.tools().await?.iter() {
         call(client, &tool.name, json!({ "region": "us-west1" })).await?;
@@ -144,7 +138,7 @@ async fn make_calls_of_context(Run { client, context }: &Run) -> anyhow::Result<
     Ok(())
 }
 
-/// Lists the tools of a protected server, and calls one of them twice.
+/// Lists the tools of a protected server and calls one of them twice.
 async fn call_protected_tool(Run { client, .. }: &Run) -> anyhow::Result<()> {
     client.tools().await?;
     for _ in 0..2 {
@@ -153,7 +147,6 @@ async fn call_protected_tool(Run { client, .. }: &Run) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Sends the input schema of a tool back to the server.
 async fn echo_schema(Run { client, .. }: &Run) -> anyhow::Result<()> {
     let tools = client.tools().await?;
     let tool = tools
@@ -170,7 +163,7 @@ async fn list_skills(Run { client, .. }: &Run) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Loads all skills, and reads their files. Does not use skills that do not match their entries.
+/// Loads all skills and reads their files. Skips skills that do not match their entries.
 async fn load_skills(Run { client, .. }: &Run) -> anyhow::Result<()> {
     for entry in client.skills().await? {
         let skill = match client.load_skill(&entry).await {
@@ -192,7 +185,7 @@ async fn load_skills(Run { client, .. }: &Run) -> anyhow::Result<()> {
 ///
 /// # Errors
 ///
-/// Returns an error if the call fails, or if its result has `is_error` set.
+/// Returns an error if the call fails or its result has `is_error` set.
 async fn call(client: &Client, name: &str, arguments: Value) -> anyhow::Result<()> {
     let arguments = JsonObject::try_from(arguments).with_context(|| name.to_owned())?;
     let result = client.call_tool(name, arguments).await.with_context(|| name.to_owned())?;

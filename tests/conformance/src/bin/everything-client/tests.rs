@@ -9,7 +9,7 @@ use serde_json::json;
 
 use super::*;
 
-/// Returns a server with tools that return their arguments, and with one that elicits input.
+/// Returns a server with one tool that elicits input and others that return their arguments.
 fn server() -> Server {
     let tools = [
         "add_numbers",

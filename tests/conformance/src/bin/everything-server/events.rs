@@ -1,4 +1,4 @@
-//! Tools that send notifications besides their results.
+//! Tools that send notifications before their results.
 
 use std::time::Duration;
 
@@ -10,7 +10,6 @@ use tokio::time::sleep;
 
 use crate::content::tool_info;
 
-/// The pause between two notifications.
 const PAUSE: Duration = Duration::from_millis(50);
 
 pub(crate) fn tools(server: ServerBuilder) -> ServerBuilder {

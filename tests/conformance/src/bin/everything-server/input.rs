@@ -1,7 +1,7 @@
 //! Tools that request input from the client.
 //!
 //! The same handlers work in all revisions. In legacy revisions, the server sends a request to the client while the
-//! handler waits; in 2026-07-28, it responds with an input-required result. Only the handler that requests several
+//! handler waits. In 2026-07-28, it responds with an input-required result. Only the handler that requests several
 //! inputs at once distinguishes the two.
 
 use mcpgen_sdk::ServerBuilder;
@@ -125,7 +125,7 @@ async fn roots(context: RequestContext) -> Result<String, ToolError> {
     Ok(format!("The roots are {}.", uris(&result)))
 }
 
-/// Asks for confirmation. The runtime rejects a modified request state before it calls this handler.
+/// Asks for confirmation. If the request state was modified, the runtime rejects it and does not call this handler.
 async fn confirm(context: RequestContext) -> Result<String, ToolError> {
     let result = context.elicit("confirm", confirmation()).await?;
     Ok(format!("state-ok: {}", describe(&result)))
@@ -161,7 +161,6 @@ async fn multiple_inputs(context: RequestContext, seal: RequestStateCodec) -> Re
     Ok(format!("{} {}; {}", text(&greeting), field(&user, "name"), uris(&roots)))
 }
 
-/// One input of each kind.
 type Inputs = (ElicitResult, CreateMessageResult, ListRootsResult);
 
 async fn in_sequence(context: &RequestContext) -> Result<Inputs, ToolError> {
@@ -192,7 +191,6 @@ fn message(prompt: &str, max_tokens: i64) -> CreateMessageRequestParams {
     CreateMessageRequestParams::new([SamplingMessage::new(Role::User, TextContent::new(prompt))], max_tokens)
 }
 
-/// Returns the text of a sampling result.
 fn text(result: &CreateMessageResult) -> String {
     let content = mcpgen_types::to_value(&result.content).unwrap_or_default();
     content["text"].as_str().unwrap_or("(no text)").to_owned()

@@ -28,6 +28,7 @@ use mcpgen_sdk::replicas::Replicas;
 use mcpgen_sdk::server::request_state::RequestStateCodec;
 use mcpgen_sdk::tasks::InMemoryTaskStore;
 use mcpgen_sdk::{Server, ServerBuilder};
+use mcpgen_types::Revision;
 use tokio::net::TcpListener;
 
 /// Serves the tools, resources and prompts of the official conformance suite on http://127.0.0.1:PORT/mcp. Prints this
@@ -41,6 +42,9 @@ struct Arguments {
     /// of these are in memory.
     #[arg(long, value_name = "URL")]
     redis: Option<String>,
+    /// The only supported revision. Default: all revisions.
+    #[arg(long)]
+    revision: Option<Revision>,
 }
 
 #[tokio::main]
@@ -49,13 +53,15 @@ async fn main() -> anyhow::Result<()> {
     if let Some(url) = &arguments.redis {
         return replica(url, arguments.port).await;
     }
-    let server = server(&RequestStateCodec::of_this_process(STATE_LIFETIME)?);
+    let mut server = server(&RequestStateCodec::of_this_process(STATE_LIFETIME)?);
+    if let Some(revision) = arguments.revision {
+        server = server.revisions([revision]);
+    }
     let server = skills::skills(tasks::tools(server, InMemoryTaskStore::default()))?.build();
     events::add_changing_tools(&server)?;
     listen(&server, arguments.port, None).await
 }
 
-/// Serves as one of several replicas.
 async fn replica(redis: &str, port: u16) -> anyhow::Result<()> {
     let stores = RedisStores::connect(RedisOptions::new(redis)).await?;
     let seal = stores.request_state_codec().await?;
@@ -65,7 +71,6 @@ async fn replica(redis: &str, port: u16) -> anyhow::Result<()> {
     listen(&server, port, Some(Replicas::new(stores))).await
 }
 
-/// How long a request state is valid.
 const STATE_LIFETIME: Duration = Duration::from_secs(15 * 60);
 
 /// Creates the server, without skills and without the tools that run as tasks.
@@ -81,7 +86,6 @@ fn server(seal: &RequestStateCodec) -> ServerBuilder {
     prompts::prompts(server)
 }
 
-/// Serves until the process ends.
 async fn listen(server: &Server, port: u16, replicas: Option<Replicas>) -> anyhow::Result<()> {
     let mut options = EndpointOptions::default();
     options.replicas = replicas;

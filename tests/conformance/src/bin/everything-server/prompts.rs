@@ -12,7 +12,7 @@ use mcpgen_types::v2026_07_28::{
 use crate::forms::{field, form, required};
 use crate::samples::{PNG, base64};
 
-/// The completion values of all arguments.
+/// The values that complete every argument.
 const WORDS: [&str; 5] = ["paris", "park", "party", "test", "testing"];
 
 pub(crate) fn prompts(server: ServerBuilder) -> ServerBuilder {

@@ -1,4 +1,4 @@
-//! Resources: text, binary data, one for subscriptions, and a template.
+//! Resources: a text, binary data, one for subscriptions, and a template.
 
 use std::collections::BTreeMap;
 

@@ -14,7 +14,6 @@ pub(crate) const WAV: &[u8] = b"RIFF\x2c\0\0\0WAVE\
     fmt \x10\0\0\0\x01\0\x01\0\x40\x1f\0\0\x40\x1f\0\0\x01\0\x08\0\
     data\x08\0\0\0\x80\x80\x80\x80\x80\x80\x80\x80";
 
-/// Encodes bytes as base64.
 pub(crate) fn base64(bytes: &[u8]) -> String {
     STANDARD.encode(bytes)
 }

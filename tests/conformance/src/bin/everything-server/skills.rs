@@ -1,4 +1,4 @@
-//! Skills: one with files in subdirectories, and one with a path of two segments.
+//! Skills: one with files in folders, and one whose path has two segments.
 
 use mcpgen_sdk::ServerBuilder;
 use mcpgen_sdk::skills::{FolderError, ServeSkills, Skills};

@@ -36,12 +36,11 @@ struct ConfirmDelete {
     filename: Option<String>,
 }
 
-/// Returns the limits of the tasks. Replicas notice changes of each other after the poll interval.
+/// Returns the limits of the tasks. After the poll interval, replicas notice changes that others have made.
 fn limits() -> TaskLimits {
     TaskLimits::default().with_poll_interval(Duration::from_millis(100))
 }
 
-/// Adds the tools, and stores their tasks in `store`.
 pub(crate) fn tools(server: ServerBuilder, store: impl TaskStore) -> ServerBuilder {
     let task = |name: &str, description: &str| tool_info(name, description).task(TaskSupport::Optional);
     server

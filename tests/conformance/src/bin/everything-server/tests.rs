@@ -20,7 +20,8 @@ fn everything() -> Server {
     server
 }
 
-/// Returns a client that supports all input requests. It fills in form fields with their defaults, or else their names.
+/// Returns a client that answers all input requests. It fills in each form field with its default, or else with its
+/// name.
 fn accepting_client() -> ClientBuilder {
     Client::builder("test-client", "1")
         .on_elicitation(|_, params| async move {
@@ -57,7 +58,7 @@ async fn call(client: &Client, name: &str, arguments: Value) -> Value {
     mcpgen_types::to_value(&result).expect("valid JSON")
 }
 
-/// Tools whose first content is text: the name, the arguments and the expected text.
+/// Tools whose first content is text: the name, the arguments and the text.
 const TEXTS: &[(&str, &str, &str)] = &[
     ("test_simple_text", "{}", "This is a simple text response for testing."),
     ("test_multiple_content_types", "{}", "Multiple content types test:"),

@@ -1,4 +1,4 @@
-//! A client that uses all features that need state, and checks what it sees.
+//! A client that uses all features that need state and checks what it receives.
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -11,10 +11,10 @@ use tokio::time::{Instant, sleep, timeout};
 use crate::World;
 use crate::http::{Failure, Session, text};
 
-/// How long an operation is repeated.
+/// The time after which an operation is not repeated again.
 const PATIENCE: Duration = Duration::from_secs(60);
 
-/// Runs a client until the world is over.
+/// Runs a client until the test ends.
 pub(crate) async fn run(number: usize, world: Arc<World>, mut random: Rng) -> anyhow::Result<()> {
     let mut client = Client { number, calls: 0, session: Session::begin(&world, &mut random).await?, world, random };
     while !client.world.is_over.load(Ordering::SeqCst) {
@@ -38,7 +38,6 @@ struct Client {
     random: Rng,
 }
 
-/// The outcome of one attempt.
 enum Attempt {
     Done,
     Again,
@@ -46,7 +45,7 @@ enum Attempt {
 }
 
 impl Client {
-    /// Works until the world is over or the session is lost.
+    /// Works until the test ends or the session is lost.
     async fn work(&mut self) -> anyhow::Result<()> {
         while !self.world.is_over.load(Ordering::SeqCst) {
             let operation = self.random.usize(..5);
@@ -84,13 +83,12 @@ impl Client {
         (json!({ "jsonrpc": "2.0", "id": self.calls, "method": "tools/call", "params": params }), text)
     }
 
-    /// Checks the result of a call.
     fn check(&self, response: &Value, expected: &str) -> anyhow::Result<Attempt> {
         // The replica that handled the request has died.
         if response["error"]["message"].as_str().is_some_and(|why| why.contains("has died")) {
             return Ok(Attempt::Again);
         }
-        // The server refuses what needs a store that is unavailable.
+        // Without its store, the server refuses the request.
         if response["error"]["message"].as_str().is_some_and(|why| why.contains("try again")) {
             return Ok(Attempt::Again);
         }
@@ -139,7 +137,6 @@ impl Client {
         }
     }
 
-    /// Calls a tool that asks the user.
     async fn ask(&mut self) -> anyhow::Result<Attempt> {
         let (request, expected) = self.call("ask");
         let each = |message: &Value| {
@@ -155,7 +152,7 @@ impl Client {
         }
     }
 
-    /// Calls a tool as a task, and waits until the task has ended.
+    /// Calls a tool as a task and waits until the task has ended.
     async fn task(&mut self) -> anyhow::Result<Attempt> {
         let (mut request, expected) = self.call("slow");
         request["params"]["task"] = json!({ "ttl": 120_000 });

@@ -17,13 +17,11 @@ const PATIENCE: Duration = Duration::from_secs(40);
 
 /// Why a request has no response.
 pub(crate) enum Failure {
-    /// The replica died, or asked the client to try again.
+    /// The replica died or asked the client to try again.
     Interrupted,
-    /// The session does not exist.
     NoSession,
 }
 
-/// A session of a client.
 #[derive(Clone)]
 pub(crate) struct Session {
     pub(crate) id: String,
@@ -72,8 +70,8 @@ impl Session {
         }
     }
 
-    /// Makes a request. `each` gets every message before the response; if it returns a message, that is sent. Resumes
-    /// the stream at other replicas. Returns the response.
+    /// Makes a request and returns the response. Calls `each` with every message before it, and sends the message that
+    /// `each` returns, if any. Resumes the stream at other replicas.
     pub(crate) async fn request(
         &self,
         world: &World,
@@ -178,7 +176,6 @@ async fn post(
     request.send().await
 }
 
-/// The messages of an event stream.
 pub(crate) struct Events {
     response: reqwest::Response,
     text: Vec<u8>,
@@ -193,7 +190,6 @@ impl Events {
         Self { response, text: Vec::new(), last_id: None }
     }
 
-    /// Returns the next message, or `None` when the stream ends.
     pub(crate) async fn next(&mut self) -> Option<Value> {
         loop {
             while let Some(end) = self.text.windows(2).position(|window| window == b"\n\n") {
@@ -220,7 +216,6 @@ impl Events {
     }
 }
 
-/// Returns the text of a tool's result.
 pub(crate) fn text(response: &Value) -> anyhow::Result<&str> {
     let text = response["result"]["content"][0]["text"].as_str();
     text.with_context(|| format!("expected a tool result, found {response}"))

@@ -1,11 +1,10 @@
-//! Kills replicas of a server while clients use it, and checks what the clients see.
+//! Kills replicas of a server while clients use it, and checks what the clients receive.
 //!
-//! Starts a Redis server and replicas that share it. Clients send each request to a random replica, without affinity.
-//! Meanwhile random replicas are killed and started again. `--outage` also stops Redis for 10 seconds and deletes all its
-//! data once.
+//! Starts a Redis server and replicas that share it. Clients send each request to a random replica. Meanwhile, replicas
+//! are killed at random and started again. `--outage` also stops Redis once for 10 seconds and deletes all its data.
 //!
-//! Exits with an error if a client receives a wrong response, misses or repeats an event, or loses a task, or, without
-//! `--outage`, its session.
+//! Exits with an error if a client receives a wrong response, misses or repeats an event, or loses a task. Without
+//! `--outage`, losing a session is an error too.
 
 mod client;
 mod http;
@@ -48,29 +47,27 @@ struct Arguments {
     redis: Option<String>,
 }
 
-/// What the clients have seen.
+/// What happened to the clients.
 #[derive(Default)]
 struct Counts {
     completed: AtomicUsize,
-    /// Requests whose replica died, which the client repeated.
+    /// Requests that a client repeated because their replica had died.
     interrupted: AtomicUsize,
     /// Streams that were resumed at another replica.
     resumed: AtomicUsize,
-    /// Tasks that ended with the error that their replica has died.
+    /// Tasks that ended with the error that their replica had died.
     failed_tasks: AtomicUsize,
     notifications: AtomicUsize,
-    /// Sessions that a client had to begin again.
+    /// Sessions that a client had to replace.
     lost_sessions: AtomicUsize,
-    /// Wrong responses, with the first one as text.
+    /// Wrong responses. Each is printed as well.
     wrong: AtomicUsize,
 }
 
-/// What all clients share.
 struct World {
     ports: Vec<u16>,
     http: reqwest::Client,
     counts: Counts,
-    /// Set when the clients must finish.
     is_over: AtomicBool,
     may_lose_sessions: bool,
 }
@@ -187,7 +184,6 @@ fn start_replica(port: u16, redis: &str) -> anyhow::Result<Child> {
     Ok(command.spawn()?)
 }
 
-/// Waits until a replica accepts connections.
 async fn wait_for(port: u16) -> anyhow::Result<()> {
     let until = Instant::now() + Duration::from_secs(20);
     while tokio::net::TcpStream::connect((Ipv4Addr::LOCALHOST, port)).await.is_err() {

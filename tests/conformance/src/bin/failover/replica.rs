@@ -29,7 +29,6 @@ struct Text {
     text: String,
 }
 
-/// Serves until the process is killed.
 pub(crate) async fn run(port: u16, redis: &str) -> anyhow::Result<()> {
     let stores = RedisStores::connect(RedisOptions::new(redis)).await?;
     let limits = TaskLimits::default().with_poll_interval(Duration::from_millis(100));

@@ -10,7 +10,6 @@ use tokio::net::tcp::{OwnedReadHalf, OwnedWriteHalf};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::watch;
 
-/// Forwards connections to a server.
 #[derive(Clone)]
 pub(crate) struct Link {
     pub(crate) address: SocketAddr,
@@ -19,7 +18,6 @@ pub(crate) struct Link {
 }
 
 impl Link {
-    /// Starts a link to a server on this machine.
     pub(crate) async fn open(port: u16) -> std::io::Result<Self> {
         let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).await?;
         let link = Self { address: listener.local_addr()?, delay: Arc::default(), is_cut: watch::Sender::new(false) };
@@ -38,12 +36,11 @@ impl Link {
         Ok(link)
     }
 
-    /// Delays everything that is sent in either direction.
     pub(crate) fn delay(&self, delay: Duration) {
         self.delay.store(u64::try_from(delay.as_millis()).unwrap_or(u64::MAX), Ordering::SeqCst);
     }
 
-    /// Closes all connections, and refuses new ones, or accepts them again.
+    /// Closes all connections and refuses new ones, or accepts connections again.
     pub(crate) fn cut(&self, is_cut: bool) {
         self.is_cut.send_replace(is_cut);
     }

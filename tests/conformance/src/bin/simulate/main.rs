@@ -1,7 +1,7 @@
-//! Simulates many replicas in one process, with thousands of sessions over one Redis server. Replicas are killed, and
-//! their connections to Redis are cut and delayed at random.
+//! Simulates many replicas in one process, with thousands of sessions and one Redis server. Kills replicas, and cuts
+//! and delays their connections to Redis at random.
 //!
-//! Exits with an error if a session is lost, or receives a response to a request of another one.
+//! Exits with an error if a session is lost or receives a response to a request of another session.
 
 mod link;
 
@@ -45,7 +45,7 @@ struct Arguments {
     seed: Option<u64>,
 }
 
-/// A replica. It has its own runtime, so that killing it ends all its tasks at once.
+/// A replica. It has a separate runtime, so that killing it ends all its tasks at once.
 struct Replica {
     endpoint: Endpoint,
     link: Link,
@@ -71,7 +71,6 @@ struct World {
 }
 
 impl World {
-    /// Returns a random replica that is alive.
     fn any(&self, random: &mut Rng) -> Arc<Replica> {
         let replicas = self.replicas.lock().unwrap_or_else(PoisonError::into_inner);
         loop {
@@ -88,10 +87,10 @@ impl World {
     }
 }
 
-/// The number of requests at a time.
+/// The number of concurrent requests.
 const WORKERS: usize = 100;
 
-/// How long a request is repeated.
+/// The time after which a request is not repeated again.
 const PATIENCE: Duration = Duration::from_secs(60);
 
 #[tokio::main]
@@ -148,7 +147,7 @@ async fn main() -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Kills replicas, and cuts and delays their connections to Redis, until the world is over.
+/// Kills replicas, and cuts and delays their connections to Redis, until the test ends.
 async fn chaos(world: Arc<World>, port: u16, mut random: Rng) -> anyhow::Result<()> {
     while !world.is_over.load(Ordering::SeqCst) {
         sleep(Duration::from_millis(random.u64(200..1000))).await;
@@ -191,7 +190,7 @@ async fn begin_sessions(world: Arc<World>, mut random: Rng, count: usize) -> any
         ensure!(response.status() == 200, "initialize: {}", response.status());
         let id = response.headers().get("mcp-session-id").context("no session ID")?;
         let id = id.to_str()?.to_owned();
-        // The server soon ends sessions that are not used after `initialize`.
+        // If a session is not used after `initialize`, the server soon ends it.
         let ready = json!({ "jsonrpc": "2.0", "method": "notifications/initialized" });
         let response = post(&world, &mut random, Some(&id), &ready).await.context("killed too early")?;
         ensure!(response.status() == 202, "notifications/initialized: {}", response.status());
@@ -251,7 +250,7 @@ async fn post(world: &World, random: &mut Rng, session: Option<&str>, message: &
     }
     let request = request.body(Full::new(Bytes::from(message.to_string()))).unwrap_or_default();
     let replica = world.any(random);
-    // In the replica's runtime, so that killing the replica ends the request.
+    // This runs in the replica's runtime, so that killing the replica ends the request.
     let response = replica.handle.spawn(replica.endpoint.clone().oneshot(request));
     drop(replica);
     match response.await {
@@ -261,7 +260,6 @@ async fn post(world: &World, random: &mut Rng, session: Option<&str>, message: &
     }
 }
 
-/// Starts a replica with its own runtime and its own link to Redis.
 async fn start(redis: u16) -> anyhow::Result<Arc<Replica>> {
     let link = Link::open(redis).await?;
     let url = format!("redis://{}", link.address);

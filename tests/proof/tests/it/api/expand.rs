@@ -1,11 +1,10 @@
-//! Expands the subset of `macro_rules!` that our macros use: a single arm with fragments and repetitions.
+//! Expands the part of `macro_rules!` that our macros use: a single arm with fragments and repetitions.
 
 use std::collections::BTreeMap;
 
 use proc_macro2::{Delimiter, Group, Ident, Span, TokenStream, TokenTree};
 use syn::parse::{Parse, ParseStream, Parser};
 
-/// A macro with one arm.
 pub(crate) struct Macro {
     matcher: Vec<Part>,
     body: Vec<Part>,
@@ -43,7 +42,7 @@ impl Macro {
         }
     }
 
-    /// Expands an invocation. Returns `None` if it does not match.
+    /// Expands a call. Returns `None` if the call does not match.
     pub(crate) fn expand(&self, input: TokenStream) -> Option<TokenStream> {
         let tokens: Vec<TokenTree> = input.into_iter().collect();
         let (bindings, used) = matches(&self.matcher, &tokens)?;

@@ -1,9 +1,10 @@
-//! Compares a document with its conversion: they differ only where the conversion lists a loss, or by a named rule.
+//! Compares a document with its conversion. They may differ only where the conversion lists a loss or where one of the
+//! rules here applies.
 
 use mcpgen_proof::json_equal;
 use serde_json::{Map, Value, json};
 
-/// The members whose absence has a meaning, with their values. Written by hand, because the test does not use the rules.
+/// Members that may be absent instead of having these values. Written by hand, because the test does not use the rules.
 const DEFAULTS: &[(&str, &str)] = &[
     ("resultType", "\"complete\""),
     ("ttlMs", "0"),
@@ -23,7 +24,7 @@ const ADDED: &[&str] = &[
     "io.modelcontextprotocol/clientCapabilities",
 ];
 
-/// Members that no conversion may leave out, because the rest has another meaning without them. `diff` compares only what
+/// Members that no conversion may leave out, because the rest would have another meaning. `diff` only compares what
 /// revisions accept, so it may call such a step compatible.
 const NEEDED: &[&str] = &["resultType", "task", "tools", "toolChoice", "inputResponses", "requestState"];
 
@@ -32,7 +33,7 @@ pub(super) fn is_needed(pointer: &str) -> bool {
     pointer.rsplit('/').next().is_some_and(|name| NEEDED.contains(&name))
 }
 
-/// Returns the document without identifiers that each conversion creates anew.
+/// Returns the document without identifiers, which every conversion creates anew.
 pub(super) fn without_identifiers(document: &Value) -> Value {
     match document {
         Value::Array(items) => items.iter().map(without_identifiers).collect(),
@@ -53,7 +54,6 @@ pub(super) fn unexplained(source: &Value, lost: &[&str], converted: &Value) -> O
     differs(&expected, converted).map(|difference| format!("{difference}\nexpected {expected}"))
 }
 
-/// Removes the member at a JSON pointer.
 fn remove(document: &mut Value, pointer: &str) {
     let Some((parent, name)) = pointer.rsplit_once('/') else { return };
     let name = name.replace("~1", "/").replace("~0", "~");
@@ -66,7 +66,7 @@ fn differs(expected: &Value, found: &Value) -> Option<String> {
     match (expected, found) {
         (Value::Object(a), Value::Object(b)) => differing_member(a, b),
         (Value::Array(a), Value::Array(b)) if a.len() == b.len() => a.iter().zip(b).find_map(|(a, b)| differs(a, b)),
-        // A list with one content block is the same as the block.
+        // A list of one content block means the same as the block.
         (Value::Array(a), b) if a.len() == 1 => differs(&a[0], b),
         (a, Value::Array(b)) if b.len() == 1 => differs(a, &b[0]),
         (a, b) => (!json_equal(a, b)).then(|| format!("{a} became {b}")),
@@ -93,7 +93,7 @@ fn differing_member(expected: &Map<String, Value>, found: &Map<String, Value>) -
     kept.into_iter().find_map(|(name, value)| differs(value, found.get(name)?))
 }
 
-/// Returns a schema of titled choices in the form of 2025-06-18.
+/// Returns a schema of titled choices as 2025-06-18 writes it.
 fn respelled(schema: &Map<String, Value>) -> Option<Map<String, Value>> {
     let choices = schema.get("oneOf")?.as_array()?;
     let column = |name: &str| choices.iter().map(|choice| choice.get(name).cloned()).collect::<Option<Vec<_>>>();

@@ -1,4 +1,4 @@
-//! Converts random documents between all revisions, and judges the results independently.
+//! Converts random documents between all revisions and judges the results independently.
 
 mod explain;
 
@@ -21,7 +21,6 @@ use mcpgen_types::Revision;
 use mcpgen_types::convert::{Conversion, ConvertError, Lost, LostReason, Policy};
 use serde_json::{Value, json};
 
-/// One revision, whose documents are judged without the generator.
 struct Side {
     revision: Revision,
     judge: Judge,
@@ -34,7 +33,6 @@ struct Side {
 /// The definitions that `diff` calls compatible, by the indices of the sender's and the reader's revision.
 type Compatible = BTreeMap<(usize, usize), BTreeSet<String>>;
 
-/// Counts of outcomes.
 #[derive(Debug, Default)]
 struct Counts {
     documents: u64,
@@ -67,11 +65,10 @@ fn sides() -> Vec<Side> {
     REVISIONS.iter().zip(&schemas).map(side).collect()
 }
 
-/// The unions of messages.
 const UNIONS: [(&str, bool); 4] =
     [("ClientRequest", true), ("ServerRequest", true), ("ClientNotification", false), ("ServerNotification", false)];
 
-/// Returns whether a definition is the common base of messages, in which the method is not a constant.
+/// Returns whether a definition is the common base of messages, whose method is not a constant.
 fn is_base(schema: &Value) -> bool {
     let required = schema["required"].as_array().is_some_and(|names| names.contains(&json!("method")));
     required && schema["properties"]["method"].as_object().is_some_and(|method| !method.contains_key("const"))
@@ -102,7 +99,7 @@ fn compatible() -> Compatible {
 }
 
 impl Side {
-    /// Returns a document in its wire format, or `None` if the sample is not valid.
+    /// Returns a document as it is sent, or `None` if the sample is not valid.
     fn document(&self, definition: &str, index: u64) -> Option<Value> {
         let mut document = self.instances.valid(definition, index);
         let is_request = self.messages.get(definition).copied();
@@ -116,7 +113,6 @@ impl Side {
     }
 }
 
-/// A conversion of a document, with the reader's side.
 struct Step<'a> {
     definition: &'a str,
     from: &'a Side,
@@ -134,12 +130,12 @@ impl Step<'_> {
     fn apply(&self, document: &Value, policy: Policy) -> Outcome {
         let source = mcpgen_types::Json::parse(document.to_string()).expect("a document is JSON");
         let converted = self.conversion().apply(&source, policy)?;
-        // `serde_json::Value` gives serde_json's private keys a special meaning, the generator's JSON does not.
+        // `serde_json::Value` gives serde_json's private keys a special meaning. The generator's JSON does not.
         let value = Json::parse(converted.value.text()).expect("the result is JSON");
         Ok((serde_json::to_value(value).expect("JSON converts to a value"), converted.lost))
     }
 
-    /// Checks one document with all policies. Returns a description of what is wrong.
+    /// Checks one document with all policies. Returns what is wrong.
     fn check(&self, document: &Value, is_compatible: bool, counts: &mut Counts) -> Result<(), String> {
         counts.documents += 1;
         let strict = self.apply(document, Policy::Strict);
@@ -201,7 +197,6 @@ impl Step<'_> {
         }
     }
 
-    /// Checks that the way back leads to an equal document.
     fn check_return(&self, document: &Value, converted: &Value) -> Result<(), String> {
         let back = Step { definition: self.definition, from: self.to, to: self.from };
         let (value, _) = back.apply(converted, Policy::Omit).map_err(|error| format!("the way back fails: {error}"))?;
@@ -216,7 +211,7 @@ fn parent<'d>(document: &'d Value, path: &str) -> Option<&'d Value> {
     document.pointer(path.rsplit_once('/')?.0)
 }
 
-/// Checks that the strict conversion succeeds exactly if nothing is lost.
+/// Checks that the strict conversion succeeds if nothing is lost, and only then.
 fn check_strict(strict: &Outcome, omitted: &Outcome) -> Result<(), String> {
     match (strict, omitted) {
         (Ok((_, lost)), _) if !lost.is_empty() => Err(format!("Strict loses {lost:?}")),
@@ -231,8 +226,8 @@ fn check_strict(strict: &Outcome, omitted: &Outcome) -> Result<(), String> {
     }
 }
 
-/// Checks that a compatible step fails only for needed members, and loses only members that the target does not define,
-/// which it accepts as unknown members.
+/// Checks that a compatible step fails only because of needed members, and loses only members that the target does not
+/// define but accepts as unknown members.
 fn check_compatible(document: &Value, omitted: &Outcome, kept: &Outcome) -> Result<(), String> {
     match omitted {
         Err(error) if is_needed(error.path()) => return Ok(()),
@@ -250,7 +245,6 @@ fn check_compatible(document: &Value, omitted: &Outcome, kept: &Outcome) -> Resu
     }
 }
 
-/// Checks all targets of one definition of a revision.
 fn check_definition(
     (sides, from, definition): (&[Side], usize, &str),
     compatible: &Compatible,
@@ -277,7 +271,7 @@ fn check_definition(
     wrong
 }
 
-/// Set `MCPGEN_CONVERT_INSTANCES` to the number of documents for each definition of each revision.
+/// `MCPGEN_CONVERT_INSTANCES` is the number of documents for each definition of each revision.
 #[test]
 fn converted_documents_are_valid_and_complete_except_for_listed_losses() {
     let instances = setting("MCPGEN_CONVERT_INSTANCES", 12, 12);

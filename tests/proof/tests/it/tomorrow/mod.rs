@@ -1,8 +1,8 @@
-//! Imports a revision that does not exist yet into a copy of the workspace, and generates its types. Without changes to the
-//! runtime, servers and clients must support it, and still support all others.
+//! Imports a revision that does not exist yet into a copy of the workspace, and generates its types. Without changes to
+//! the runtime, servers and clients must support it as well as all others.
 //!
-//! Only with `MCPGEN_THOROUGH` set, the copy is compiled: a program uses the new revision, and the runtime's tests that run
-//! for every revision run. Most others test a certain revision as the newest one.
+//! The copy is compiled only if `MCPGEN_THOROUGH` is set. A program then uses the new revision, and those tests of the
+//! runtime that run for every revision run. Most others test a certain revision as the newest one.
 
 mod schema;
 
@@ -10,7 +10,6 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::{env, fs, io};
 
-/// The name of the revision.
 const TOMORROW: &str = "2027-03-15";
 
 #[test]
@@ -63,10 +62,16 @@ fn a_new_revision_needs_no_change_of_the_runtime() {
     assert!(runtime == contents(&copy.join("runtime")), "the runtime has not changed");
 }
 
-/// Runs a command of mcpgen in the copy.
+/// CI sets `MCPGEN` to the program that it has built.
 fn mcpgen(copy: &Path, arguments: &[&str]) {
-    let output = Command::new(env!("CARGO"))
-        .args(["run", "--locked", "--quiet", "--package", "mcpgen", "--"])
+    let mut command = if let Some(built) = env::var_os("MCPGEN") {
+        Command::new(built)
+    } else {
+        let mut cargo = Command::new(env!("CARGO"));
+        cargo.args(["run", "--locked", "--quiet", "--package", "mcpgen", "--"]);
+        cargo
+    };
+    let output = command
         .args(arguments)
         .args(["--root", path(copy)])
         .current_dir(env!("CARGO_MANIFEST_DIR"))
@@ -75,7 +80,6 @@ fn mcpgen(copy: &Path, arguments: &[&str]) {
     assert!(output.status.success(), "mcpgen {arguments:?}: {}", String::from_utf8_lossy(&output.stderr));
 }
 
-/// Returns the features of the generated crate.
 fn features(copy: &Path) -> toml::Table {
     let manifest = fs::read_to_string(copy.join("generated/Cargo.toml")).expect("a manifest");
     let manifest: toml::Table = manifest.parse().expect("a manifest");
@@ -102,14 +106,12 @@ fn with_members(manifest: &str) -> String {
     let workspace = manifest["workspace"].as_table_mut().expect("a table");
     workspace.insert("members".to_owned(), members.to_vec().into());
     workspace.insert("exclude".to_owned(), exclude.to_vec().into());
-    if let Some(profile) = manifest.get_mut("profile").and_then(toml::Value::as_table_mut) {
-        // Most of its packages are not in the copy.
-        profile.remove("test");
-    }
+    // Most of its packages are not in the copy.
+    manifest.remove("profile");
     manifest.to_string()
 }
 
-/// Copies a folder without build results and hidden files.
+/// Copies a folder, except for build results and hidden files.
 fn copy_folder(from: &Path, to: &Path) {
     for file in files(from) {
         let target = to.join(&file);
@@ -118,14 +120,12 @@ fn copy_folder(from: &Path, to: &Path) {
     }
 }
 
-/// Returns the files below a folder with their contents.
 fn contents(folder: &Path) -> Vec<(PathBuf, Vec<u8>)> {
     let mut files = files(folder);
     files.sort();
     files.into_iter().map(|file| (file.clone(), fs::read(folder.join(file)).expect("a file"))).collect()
 }
 
-/// Returns the files below a folder, relative to it.
 fn files(folder: &Path) -> Vec<PathBuf> {
     let (mut found, mut folders) = (Vec::new(), vec![PathBuf::new()]);
     while let Some(below) = folders.pop() {

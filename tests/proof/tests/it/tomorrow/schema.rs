@@ -2,11 +2,10 @@
 
 use serde_json::{Value, json};
 
-/// The newest revision.
 pub(super) const NEWEST: &str = "2026-07-28";
 
-/// Returns the schema of the new revision. It changes the newest one in every way in which revisions have changed: new
-/// and removed members, a new value, a new variant, a renamed definition, a new request and a new notification.
+/// Returns the schema of the new revision. It has every kind of change that revisions have had: new and removed
+/// members, a new value, a new variant, a renamed definition, a new request and a new notification.
 pub(super) fn tomorrow(newest: &str) -> String {
     let renamed = newest.replace("ToolAnnotations", "ToolHints");
     assert_ne!(renamed, newest, "a definition is renamed");
@@ -43,7 +42,7 @@ fn add_request(definitions: &mut Value) {
     push(definitions, "/ServerResult/anyOf", json!({ "$ref": "#/$defs/EstimateToolResult" }));
 }
 
-/// `notifications/tools/retired`: a notification of servers.
+/// `notifications/tools/retired`: a notification that servers send.
 fn add_notification(definitions: &mut Value) {
     let mut params = object(&[
         ("_meta", json!({ "$ref": "#/$defs/NotificationMetaObject" })),

@@ -1,4 +1,4 @@
-//! Writes the page.
+//! The page of one model: its methods, its types with their users, and the first revision that has each.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
@@ -9,11 +9,17 @@ use mcpgen_model::{
 };
 use mcpgen_schema::text::counted;
 
-use crate::site::history::{self, Changes};
+use crate::history::{self, Changes};
+use crate::links::type_page;
 
-/// Describes a protocol. `revisions` has all revisions, oldest first, or is empty.
-pub fn render(protocol: &Protocol, revisions: &[Protocol]) -> String {
-    let site = Site { protocol, revisions, users: users(protocol) };
+/// Describes a protocol in one file that makes no requests. `revisions` has all revisions, oldest first, or is empty.
+pub fn model_page(protocol: &Protocol, revisions: &[Protocol]) -> String {
+    page(protocol, revisions, false).render()
+}
+
+/// Writes the parts of the page. With `has_history`, types link to their pages.
+pub(crate) fn page(protocol: &Protocol, revisions: &[Protocol], has_history: bool) -> Page {
+    let site = ModelPage { protocol, revisions, has_history, users: users(protocol) };
     let mut main = String::new();
     let mut navigation = Vec::new();
     if !revisions.is_empty() {
@@ -32,13 +38,16 @@ pub fn render(protocol: &Protocol, revisions: &[Protocol]) -> String {
         counted(protocol.types.len() as u64, "types"),
         escape(&protocol.sha256),
     );
-    Page { title, header, navigation, main, script: include_str!("../../assets/site.js") }.render()
+    Page { title, header, navigation, main, script: SCRIPT }
 }
 
-struct Site<'p> {
+const SCRIPT: &str = include_str!("../assets/types.js");
+
+struct ModelPage<'p> {
     protocol: &'p Protocol,
     revisions: &'p [Protocol],
-    /// The types that use each type, and the methods.
+    has_history: bool,
+    /// The types and methods that use each type.
     users: Vec<BTreeSet<User<'p>>>,
 }
 
@@ -62,7 +71,7 @@ fn users(protocol: &Protocol) -> Vec<BTreeSet<User<'_>>> {
     users
 }
 
-impl Site<'_> {
+impl ModelPage<'_> {
     fn timeline(&self, text: &mut String) {
         text.push_str(
             "<section aria-labelledby=\"timeline\">\n<h2 id=\"timeline\">Timeline</h2>\n<ol class=\"timeline\">\n",
@@ -175,6 +184,10 @@ impl Site<'_> {
         if let Some(since) = history::type_since(self.revisions, &def.name) {
             let _ = write!(text, "<span class=\"quiet\">since {}</span>", escape(since));
         }
+        if self.has_history {
+            let page = escape(&type_page(&def.name));
+            let _ = write!(text, "<a href=\"../{page}\" aria-label=\"History of {name}\">history</a>");
+        }
         let _ =
             writeln!(text, "<a class=\"permalink\" href=\"#t-{name}\" aria-label=\"Link to {name}\">#</a></header>");
         text.push_str(&self.doc(&DocTarget::Type(def.name.clone())));
@@ -193,7 +206,7 @@ impl Site<'_> {
             Shape::Alias(..) | Shape::Newtype(_) => "the same as".to_owned(),
             _ => words,
         };
-        // Only users of the generator need to know why no guard decides a union.
+        // Why a union is undecided matters only to people who generate code.
         let notes = if matches!(def.shape, Shape::Undecided(_)) { Vec::new() } else { notes };
         match &def.shape {
             Shape::Struct(Struct { members, .. }) if !members.is_empty() => self.members(text, def, members),
@@ -233,7 +246,7 @@ impl Site<'_> {
         text.push_str("</tbody>\n</table>\n");
     }
 
-    /// Describes a type expression, with links to named types.
+    /// Describes a type expression, linking named types.
     fn expression(&self, content: &Type) -> String {
         match content {
             Type::Named(id) => {

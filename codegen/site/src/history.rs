@@ -1,44 +1,44 @@
-//! What each revision added and removed.
+//! Finds what each revision added and removed.
 
 use std::collections::BTreeSet;
 
 use mcpgen_model::{Origin, Protocol, Shape};
 
-/// What a revision added to the one before, and removed from it.
+/// What a revision changed, compared with its predecessor.
 #[derive(Debug, Default, PartialEq, Eq)]
-pub(super) struct Step {
-    pub(super) revision: String,
-    pub(super) methods: Changes,
-    pub(super) types: Changes,
+pub(crate) struct Step {
+    pub(crate) revision: String,
+    pub(crate) methods: Changes,
+    pub(crate) types: Changes,
 }
 
 #[derive(Debug, Default, PartialEq, Eq)]
-pub(super) struct Changes {
-    pub(super) added: Vec<String>,
-    pub(super) removed: Vec<String>,
+pub(crate) struct Changes {
+    pub(crate) added: Vec<String>,
+    pub(crate) removed: Vec<String>,
 }
 
-pub(super) fn method_since<'p>(revisions: &'p [Protocol], method: &str) -> Option<&'p str> {
+pub(crate) fn method_since<'p>(revisions: &'p [Protocol], method: &str) -> Option<&'p str> {
     first(revisions, |protocol| methods(protocol).contains(method))
 }
 
-pub(super) fn type_since<'p>(revisions: &'p [Protocol], name: &str) -> Option<&'p str> {
+pub(crate) fn type_since<'p>(revisions: &'p [Protocol], name: &str) -> Option<&'p str> {
     first(revisions, |protocol| protocol.find(name).is_some())
 }
 
-pub(super) fn member_since<'p>(revisions: &'p [Protocol], name: &str, member: &str) -> Option<&'p str> {
+pub(crate) fn member_since<'p>(revisions: &'p [Protocol], name: &str, member: &str) -> Option<&'p str> {
     first(revisions, |protocol| match protocol.find(name).map(|def| &def.shape) {
         Some(Shape::Struct(body)) => body.member(member).is_some(),
         _ => false,
     })
 }
 
-/// Returns the oldest revision that has something. `revisions` are in order, oldest first.
+/// Returns the oldest revision that has something. `revisions` must be sorted, oldest first.
 fn first(revisions: &[Protocol], has: impl Fn(&Protocol) -> bool) -> Option<&str> {
     revisions.iter().find(|protocol| has(protocol)).map(|protocol| protocol.revision.as_str())
 }
 
-pub(super) fn steps(revisions: &[Protocol]) -> Vec<Step> {
+pub(crate) fn steps(revisions: &[Protocol]) -> Vec<Step> {
     let mut before = (BTreeSet::new(), BTreeSet::new());
     let steps = revisions.iter().map(|protocol| {
         let now = (methods(protocol), types(protocol));

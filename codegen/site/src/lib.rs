@@ -1,0 +1,43 @@
+//! Shows the models of a protocol as web pages, and counts what of an SDK is generated from them.
+//!
+//! [`Site`] writes a folder of static pages: revisions, the history of types, comparisons, conversions, the guide.
+//! [`model_page()`] writes a single page about one model. [`ledger()`] counts what is generated, and [`quickstarts`] writes
+//! programs in the terms of a revision.
+//!
+//! What comes from schemas or from files is escaped, and the pages request nothing from elsewhere.
+
+#![cfg_attr(docsrs, feature(doc_cfg))]
+#![warn(clippy::print_stdout)]
+
+// Sources -> counts.
+mod ledger;
+
+// A model -> programs.
+mod quickstart;
+
+// All models -> what changed.
+mod history;
+
+// What pages have in common.
+mod frame;
+mod links;
+mod markdown;
+
+// The pages.
+mod comparisons;
+mod conversion_pages;
+mod first_page;
+mod guide;
+mod ledger_page;
+mod model_page;
+mod programs;
+mod search;
+mod type_pages;
+
+mod site;
+
+pub use guide::Guide;
+pub use ledger::{Code, Entry, Layer, Ledger, Sources, SpecRule, Table, Total, ledger};
+pub use model_page::model_page;
+pub use quickstart::{DEPENDENCIES, Quickstart, quickstarts};
+pub use site::Site;
