@@ -512,6 +512,13 @@ impl Shared {
                 // The lists of a server that is not available are not known.
                 if let Some((server, _)) = split_prefix(servers, seen) {
                     session.relay(server).await?;
+                    // A list does not wait as long as this for a server that takes long to start.
+                    if !session.is_listed(kind, server) {
+                        session.list(&[kind], true).await;
+                        if session.is_listed(kind, server) {
+                            return Box::pin(self.named(session, kind, seen, context)).await;
+                        }
+                    }
                 }
                 let catalog = session.catalog();
                 let visible = catalog.entries(kind).iter().filter(|entry| self.shows(kind, entry, &scopes));

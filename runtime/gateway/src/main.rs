@@ -13,6 +13,7 @@ use std::time::Duration;
 use anyhow::{Context as _, bail};
 use clap::{Args, CommandFactory as _, Parser, Subcommand};
 use clap_complete::Shell;
+use futures_util::FutureExt as _;
 use mcpgen_gateway::{CheckedServer, Config, Gateway, Http, PATH, ServerConfig, Stores};
 use mcpgen_schema::text::{visible, visible_lines};
 #[cfg(feature = "redis")]
@@ -90,6 +91,9 @@ struct BridgeTarget {
 
 /// How long the processes of servers may take to end.
 const STOP: Duration = Duration::from_secs(11);
+/// The same after a signal on standard input and output. A client that sends one kills this process soon after, and the
+/// servers must not be left behind.
+const STOP_AFTER_SIGNAL: Duration = Duration::from_secs(1);
 
 fn main() -> ExitCode {
     let filter = EnvFilter::try_from_default_env()
@@ -143,7 +147,8 @@ fn run(command: Command) -> anyhow::Result<ExitCode> {
     };
     let stores = runtime.block_on(stores(&config))?;
     let gateway = Gateway::with_stores(config, folder, stores)?;
-    let code = runtime.block_on(async {
+    let serves_stdio = http.is_none() && matches!(command, Command::Serve(_) | Command::Bridge(_));
+    let run = async {
         if let Command::Serve(Serve { file, listen }) = &command {
             tokio::spawn(reload_on_signal(gateway.clone(), file.config.clone(), listen.clone()));
         }
@@ -159,6 +164,13 @@ fn run(command: Command) -> anyhow::Result<ExitCode> {
         };
         let _ = tokio::time::timeout(STOP, gateway.close()).await;
         done
+    };
+    let code = runtime.block_on(async {
+        tokio::select! {
+            done = run => done,
+            // The end of the runtime kills the servers that still run.
+            () = signal(is_bridge).then(|()| tokio::time::sleep(STOP_AFTER_SIGNAL)), if serves_stdio => Ok(ExitCode::SUCCESS),
+        }
     });
     // A thread may still wait for standard input.
     runtime.shutdown_background();

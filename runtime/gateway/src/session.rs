@@ -313,6 +313,11 @@ impl Session {
         lists.read_at[kind as usize][server] == Some(lists.changes[kind as usize][server])
     }
 
+    /// Returns whether a list of a server was read since the server is connected.
+    pub(crate) fn is_listed(&self, kind: Kind, server: usize) -> bool {
+        self.lists.lock().of_kind[kind as usize][server].is_available
+    }
+
     /// Returns what the servers have listed so far.
     pub(crate) fn catalog(&self) -> Arc<Catalog> {
         Arc::clone(&self.lists.lock().catalog)

@@ -127,3 +127,50 @@ fn checks_a_configuration() {
         assert!(output.status.code() == code && written.contains(expected), "{text}\n{written}");
     }
 }
+
+/// A client that does not want to wait for servers sends a signal: the gateway ends, and leaves none behind.
+#[cfg(unix)]
+#[tokio::test]
+async fn a_signal_ends_servers_that_do_not_exit() {
+    use std::process::Stdio;
+    use std::time::Duration;
+
+    use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader};
+
+    let folder = tempfile::tempdir().expect("a folder");
+    let file = folder.path().join("server");
+    // Ignores the end of its input, and SIGTERM.
+    let script = "trap '' TERM; echo $$ > \"$1\"; \"$0\" a 2025-11-25; sleep 1000";
+    let mut gateway = Command::new(GATEWAY)
+        .args(["bridge", "--", "sh", "-c", script, &path(), file.to_str().expect("UTF-8")])
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .kill_on_drop(true)
+        .spawn()
+        .expect("the gateway starts");
+    let first = r#"{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"brief","version":"1"}}}"#;
+    let mut input = gateway.stdin.take().expect("piped");
+    input.write_all(format!("{first}\n").as_bytes()).await.expect("written");
+    let mut lines = BufReader::new(gateway.stdout.take().expect("piped")).lines();
+    in_time(lines.next_line()).await.expect("readable").expect("a response");
+    drop(input);
+    let id = gateway.id().expect("it runs").to_string();
+    let ends = async {
+        while tokio::time::timeout(Duration::from_millis(200), gateway.wait()).await.is_err() {
+            let _ = Command::new("kill").args(["-TERM", &id]).status().await;
+        }
+    };
+    // Without the signal, the server has ten seconds.
+    tokio::time::timeout(Duration::from_secs(8), ends).await.expect("a signal ends the gateway");
+    let server = fs::read_to_string(file).expect("the ID of the server");
+    let gone = async {
+        loop {
+            let found = Command::new("ps").args(["-o", "stat=", "-p", server.trim()]).output().await.expect("ps runs");
+            let state = String::from_utf8_lossy(&found.stdout).trim().to_owned();
+            if state.is_empty() || state.starts_with('Z') {
+                break;
+            }
+        }
+    };
+    in_time(gone).await;
+}

@@ -12,6 +12,7 @@ mod failures;
 mod hostile;
 mod http;
 mod oauth;
+mod peers;
 mod policy;
 mod published;
 mod reload;
