@@ -298,6 +298,7 @@ async fn token(
                     && request.get("resource") == form.get("resource")
             })
         }
+        "client_credentials" => Some(form.clone()),
         // Each refresh token is valid once.
         _ => server.0.refresh_tokens.lock().expect("the tokens").remove(&form["refresh_token"]),
     };

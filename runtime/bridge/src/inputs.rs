@@ -1,5 +1,6 @@
 //! Requests of the server to the client: sampling, elicitation and roots.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use mcpgen_mcp::client::RoundLimits;
@@ -10,7 +11,7 @@ use mcpgen_runtime::context::Context;
 use mcpgen_runtime::jsonrpc::errors;
 use mcpgen_runtime::peer::CallError;
 use mcpgen_runtime::router::{AnyRequest, Router};
-use mcpgen_types::{ErrorCode, ErrorObject, Json, JsonObject, Revision};
+use mcpgen_types::{ErrorCode, ErrorObject, Json, JsonObject, JsonRef, Revision};
 use tokio::sync::{mpsc, oneshot};
 
 use super::calls::{Input, InteractiveCall, OpenCall};
@@ -23,6 +24,7 @@ impl Relay {
     /// Relays a request of a legacy server to the client.
     pub(super) async fn ask_client(&self, request: AnyRequest) -> Result<Json, ErrorObject> {
         let AnyRequest { method, params, context } = request;
+        let params = self.name_server(&method, params);
         let revision = self.client.revision().await.ok_or_else(errors::internal)?;
         match revision {
             revision if revision.is_legacy() => {
@@ -102,15 +104,15 @@ impl Relay {
     /// Sends a request of a legacy client to a modern server. Whenever the server asks for input in its result, sends
     /// requests to the client, and repeats the call with the responses.
     pub(super) async fn call_in_rounds(
-        &self,
+        self: &Arc<Self>,
         method: &str,
         params: Option<Json>,
         context: &Context,
     ) -> Result<Json, CallError> {
-        let asking = context.clone();
+        let (asking, relay) = (context.clone(), Arc::clone(self));
         let requests = Router::new().fallback(move |request| {
-            let context = asking.clone();
-            async move { ask_legacy(&request.method, request.params, &context).await }
+            let (context, params) = (asking.clone(), relay.name_server(&request.method, request.params));
+            async move { ask_legacy(&request.method, params, &context).await }
         });
         let peer = self.server.peer();
         let revisions = Revisions { from: TYPES, to: self.server.revision() };
@@ -119,6 +121,49 @@ impl Relay {
         let rounds = Rounds { peer, requests, limits, method, revisions, tasks: None };
         let send = |params| async move { OpenCall::send(peer, method, Some(params), context).result(context).await };
         rounds.run(params, send).await
+    }
+}
+
+impl Relay {
+    /// Names the server in the text of an elicitation or sampling request that a user sees.
+    fn name_server(&self, method: &str, params: Option<Json>) -> Option<Json> {
+        let member = match method {
+            "elicitation/create" => "message",
+            "sampling/createMessage" => "systemPrompt",
+            _ => return params,
+        };
+        let name = self.options.server_name.as_ref().filter(|_| self.options.names_asking_server);
+        let (Some(name), Some(Ok(mut members))) = (name, params.as_ref().map(Json::decode::<JsonObject>)) else {
+            return params;
+        };
+        let text = members.get(member).and_then(JsonRef::as_str).unwrap_or_default();
+        let text = format!("[server `{name}`] {text}");
+        members.insert(member, text.trim_end());
+        Some(members.into())
+    }
+
+    /// Does the same in a result of a modern server that asks for input.
+    pub(super) fn name_server_in_input_requests(&self, result: Json) -> Json {
+        if !self.options.names_asking_server {
+            return result;
+        }
+        let Some(Ok(requests)) = result.get("inputRequests").map(JsonObject::try_from) else { return result };
+        let named: JsonObject = requests
+            .iter()
+            .map(|(key, request)| {
+                let Ok(mut request) = JsonObject::try_from(request) else {
+                    return (key.to_string(), request.to_json());
+                };
+                let method = request.get("method").and_then(JsonRef::as_str).unwrap_or_default().into_owned();
+                if let Some(params) = self.name_server(&method, request.get("params").map(JsonRef::to_json)) {
+                    request.insert("params", params);
+                }
+                (key.to_string(), request.into())
+            })
+            .collect();
+        let Ok(mut members) = result.decode::<JsonObject>() else { return result };
+        members.insert("inputRequests", named);
+        members.into()
     }
 }
 

@@ -36,21 +36,26 @@
 //!
 //! # Several servers
 //!
-//! A gateway has one [`Relay`] for each server of a client, and one [`Downstream`] for the client. It decides itself which
-//! relay gets a request. The crate `mcpgen-gateway` is one.
+//! A gateway has one [`ServerLink`] for each server of a client, and one [`Downstream`] for the client. A link opens the
+//! connection, a [`Relay`], again whenever it has ended. The gateway decides itself which relay gets a request. The crate `mcpgen-gateway` is one.
 //!
 //! # Files
 //!
 //! `greeting` reads the client's first message, and `downstream` is the client. `relay` sends its requests to a server,
 //! `calls` has the calls that are not finished, `inputs` sends requests of the server to the client, and `changes` relays
-//! notifications. `connect` connects a relay.
+//! notifications. `connect` connects a relay, `list` reads lists of its server, and `reason` has what a client may know
+//! about its failure. A `link` connects a relay again, and `catalog` has what several servers list.
 
 mod calls;
+pub mod catalog;
 mod changes;
 mod connect;
 mod downstream;
 mod greeting;
 mod inputs;
+mod link;
+mod list;
+mod reason;
 mod relay;
 
 use std::future::Future;
@@ -75,6 +80,8 @@ use tower::BoxError;
 use self::connect::{builder, without_tasks};
 pub use self::downstream::Downstream;
 pub use self::greeting::Greeting;
+pub use self::link::{Connector, LinkDown, LinkEvent, OnLinkEvent, ServerLink};
+pub use self::reason::short_reason;
 pub use self::relay::{OnChange, Relay, RelayOptions, Watch};
 
 /// A bridge between a client and a server of different revisions.

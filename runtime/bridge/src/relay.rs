@@ -25,6 +25,7 @@ use tokio::task::AbortHandle;
 
 use super::calls::{Calls, OpenCall};
 use super::downstream::Downstream;
+use super::reason::short_reason;
 
 /// The connection to one server on behalf of one client: passes requests and notifications on, in both directions.
 pub struct Relay {
@@ -45,9 +46,12 @@ pub struct Relay {
 #[setters(prefix = "with_")]
 #[non_exhaustive]
 pub struct RelayOptions {
-    /// The name of the server, for errors and log messages that reach the client. Default: none.
+    /// The name of the server, for errors and log messages that reach the client. With a name, a failure of the server is
+    /// reported with its [`short_reason`](crate::short_reason), and logged with all causes. Default: none.
     #[setters(strip_option)]
     pub server_name: Option<Arc<str>>,
+    /// Whether elicitation and sampling requests name the server, too. Set it if a client has several servers. Default: false.
+    pub names_asking_server: bool,
     /// Called with each change of the server. By default, the client is notified of it.
     #[setters(strip_option)]
     pub on_change: Option<OnChange>,
@@ -184,19 +188,20 @@ impl Relay {
         }
         let revisions = Revisions { from: self.server.revision(), to: context.revision() };
         let result = result.map_err(|error| self.server_error(error, context.revision()))?;
+        let result = self.name_server_in_input_requests(result);
         revisions.result(method, &result).map_err(ConversionError::into_response)
     }
 
     /// Returns the error response for a call that failed on the server's side.
     pub(super) fn server_error(&self, error: CallError, revision: Revision) -> ErrorObject {
-        let is_response = matches!(error, CallError::ErrorResponse(_));
-        let error = error_response(self.server.peer().explain(error), revision);
+        let error = self.server.peer().explain(error);
         match &self.options.server_name {
-            Some(name) if !is_response => {
-                let message = format!("server `{name}`: {}", error.message);
-                ErrorObject { message, ..error }
+            Some(name) if !is_from_peer(&error) => {
+                tracing::warn!("[{name}] a call has failed: {}", mcpgen_runtime::util::error_chain(&error));
+                let reason = format!("server `{name}`: {}", short_reason(&error));
+                ErrorObject::new(ErrorCode::INTERNAL_ERROR, reason)
             }
-            _ => error,
+            _ => error_response(error, revision),
         }
     }
 
@@ -248,6 +253,21 @@ impl Relay {
         Ok(Json::from(&JsonObject::new()))
     }
 
+    /// Sets the minimum level of the log messages that the server sends, as `logging/setLevel` of a legacy client does.
+    ///
+    /// # Errors
+    ///
+    /// Fails like the response of a legacy server. A modern server is told in each request.
+    pub async fn set_log_level(&self, level: Level) -> Result<(), CallError> {
+        match self.server.revision().is_legacy() {
+            true => self.server.set_level(level).await,
+            false => {
+                *self.level.lock() = Some(level);
+                Ok(())
+            }
+        }
+    }
+
     /// Makes a legacy server send the log messages that a modern client wants for a request. Other requests may want
     /// fewer, so the level is only ever lowered.
     async fn lower_level(&self, asked: Option<Level>) {
@@ -270,6 +290,12 @@ impl Relay {
 
 fn is_header_mismatch(result: &Result<Json, CallError>) -> bool {
     matches!(result, Err(CallError::ErrorResponse(error)) if error.code.0 == protocol::errors::HEADER_MISMATCH)
+}
+
+/// Returns whether an error is what the other side, or the protocol, says about the call.
+fn is_from_peer(error: &CallError) -> bool {
+    matches!(error, CallError::ErrorResponse(_) | CallError::NotAllowed(_))
+        || error.downcast_ref::<InputNotProvided>().is_some()
 }
 
 /// Returns the error response for a call that failed on the other side.

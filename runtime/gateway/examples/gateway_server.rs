@@ -1,10 +1,11 @@
-//! A server for the tests: `gateway_server NAME REVISION [small]` serves standard input and output, and
+//! A server for the tests: `gateway_server NAME REVISION [small] [more]` serves standard input and output, and
 //! `gateway_server NAME REVISION http` prints a URL and serves it.
 
 #![allow(deprecated, reason = "2026-07-28 deprecates what the gateway relays")]
 
 use std::error::Error;
 use std::io::Write as _;
+use std::time::Duration;
 
 use mcpgen_sdk::http::server::{EndpointOptions, ServeHttp};
 use mcpgen_sdk::prelude::*;
@@ -26,7 +27,7 @@ fn tool(name: &str) -> Tool {
 /// What both servers of a test have.
 fn small(name: &str, revision: Revision) -> ServerBuilder<String> {
     let uri = format!("{name}:///note");
-    Server::builder(name, "1")
+    let builder = Server::builder(name, "1")
         .revisions([revision])
         .logging()
         .state(name.to_owned())
@@ -42,7 +43,18 @@ fn small(name: &str, revision: Revision) -> ServerBuilder<String> {
             CallToolResult::new([ResourceLink::new("file:///shared").name("shared").into()])
         })
         .resource(Resource::new(uri, "note"), |State(name): State<String>| async move { name })
-        .resource(Resource::new("file:///shared", "shared"), |State(name): State<String>| async move { name })
+        .resource(Resource::new("file:///shared", "shared"), |State(name): State<String>| async move { name });
+    if !std::env::args().any(|argument| argument == "more") {
+        return builder;
+    }
+    builder.tool(tool("pid"), || async { std::process::id().to_string() }).tool(
+        tool("slow"),
+        |context: RequestContext| async move {
+            context.progress(1.0, None, None).await;
+            tokio::time::sleep(Duration::from_millis(700)).await;
+            "done"
+        },
+    )
 }
 
 fn server(name: &str, revision: Revision) -> ServerBuilder<String> {

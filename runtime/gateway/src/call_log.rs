@@ -1,5 +1,6 @@
 //! The log of calls: a line of JSON for each.
 
+use std::borrow::Cow;
 use std::fs::{File, OpenOptions};
 use std::io::Write;
 use std::path::Path;
@@ -15,6 +16,20 @@ use crate::policy::matches;
 
 /// The longest text of arguments in the log, in bytes.
 const MAX_ARGUMENTS: usize = 16 << 10;
+
+/// The longest name or URI in a log, in bytes.
+pub(crate) const MAX_NAME: usize = 1024;
+
+/// Returns the beginning of a text, if it is longer than `max` bytes.
+pub(crate) fn shortened(text: &str, max: usize) -> Cow<'_, str> {
+    match text.len() > max {
+        true => {
+            let end = (0..=max).rev().find(|end| text.is_char_boundary(*end)).unwrap_or_default();
+            format!("{}… ({} bytes)", &text[..end], text.len()).into()
+        }
+        false => text.into(),
+    }
+}
 
 /// The log of calls.
 #[derive(Debug)]
@@ -52,27 +67,19 @@ impl CallLog {
 
     /// Appends a call. `result` is `None` if the client has cancelled it.
     pub(crate) fn write(&self, call: &LoggedCall<'_>, duration: Duration, result: Option<&Result<Json, ErrorObject>>) {
-        let outcome = match result {
-            None => "cancelled",
-            Some(Err(_)) => "error",
-            Some(Ok(result)) => match result.get("isError").and_then(JsonRef::as_bool) {
-                Some(true) => "tool_error",
-                _ => "ok",
-            },
-        };
         let mut line = json!({
             "time": Timestamp::now().to_string(),
             "method": call.method,
-            "name": call.name,
+            "name": shortened(call.name, MAX_NAME),
             "server": call.server,
-            "principal": call.principal,
-            "client": call.client,
+            "principal": call.principal.map(|principal| shortened(principal, MAX_NAME)),
+            "client": call.client.as_deref().map(|client| shortened(client, MAX_NAME)),
             "revision": call.revision,
             "duration_us": u64::try_from(duration.as_micros()).unwrap_or(u64::MAX),
-            "outcome": outcome,
+            "outcome": result.map_or("cancelled", outcome),
         });
         if let Some(Err(error)) = result {
-            line["error"] = json!({ "code": error.code.0, "message": error.message });
+            line["error"] = json!({ "code": error.code.0, "message": shortened(&error.message, MAX_NAME) });
         }
         if let (Some(patterns), Some(arguments)) = (&self.arguments, call.arguments) {
             line["arguments"] = match arguments.text().len() > MAX_ARGUMENTS {
@@ -86,6 +93,17 @@ impl CallLog {
         if let Err(error) = self.file.lock().write_all(&bytes) {
             tracing::error!(%error, "cannot write to the log of calls");
         }
+    }
+}
+
+/// Returns how a call has ended.
+pub(crate) fn outcome(result: &Result<Json, ErrorObject>) -> &'static str {
+    match result {
+        Err(_) => "error",
+        Ok(result) => match result.get("isError").and_then(JsonRef::as_bool) {
+            Some(true) => "tool_error",
+            _ => "ok",
+        },
     }
 }
 
@@ -110,6 +128,14 @@ fn redacted(value: Value, patterns: &[String]) -> Value {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn shortens_long_texts() {
+        for (text, max, expected) in [("abc", 3, "abc"), ("abcd", 3, "abc… (4 bytes)"), ("aé", 2, "a… (3 bytes)")]
+        {
+            assert_eq!(shortened(text, max), expected);
+        }
+    }
 
     #[test]
     fn redacts_secrets() {

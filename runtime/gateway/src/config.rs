@@ -5,6 +5,7 @@ use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::{env, fs, io};
 
+use mcpgen_bridge::catalog::Prefix;
 use mcpgen_sdk::util::did_you_mean;
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
@@ -18,10 +19,14 @@ use crate::policy::{Annotations, Rules};
 pub struct Config {
     /// Instructions for models that use the gateway.
     pub instructions: Option<String>,
-    /// Which names of tools and prompts get the name of their server as a prefix.
+    /// Which names and URIs get the name of their server as a prefix.
+    #[serde(with = "PrefixName")]
     pub prefix: Prefix,
     /// The number of items on a page of a list. Default: 250.
     pub page_size: Option<usize>,
+    /// The maximum bytes of all lists of servers that the gateway holds. Clients with equal lists share them. A list that
+    /// exceeds it is not available. Default: 256 MiB.
+    pub memory: Option<usize>,
     /// `mcpServers` files of desktop clients, whose servers are added. Relative to the configuration file.
     pub import: Vec<PathBuf>,
     /// Serves over HTTP. Without it, the gateway serves standard input and output.
@@ -42,19 +47,15 @@ pub struct Config {
     pub servers: BTreeMap<String, ServerConfig>,
 }
 
-/// Which names of tools and prompts get the name of their server as a prefix, as in `files__read`.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Prefix {
-    /// Those that several servers have.
-    #[default]
+#[derive(Deserialize)]
+#[serde(rename_all = "lowercase", remote = "Prefix")]
+enum PrefixName {
     Clash,
-    /// All. Use it if servers do not trust each other: then no server can take the name of a tool of another.
     Always,
 }
 
 /// Settings of serving over HTTP.
-#[derive(Clone, Debug, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
 #[non_exhaustive]
 pub struct Http {
@@ -63,7 +64,12 @@ pub struct Http {
     /// Names of this host in requests, in addition to `localhost`, `127.0.0.1`, `[::1]`, and that of the resource.
     #[serde(default)]
     pub allowed_hosts: Vec<String>,
-    /// The maximum number of sessions and of other clients, each with connections of its own to the servers. Default: 256.
+    /// The address at which [`Gateway::metrics`](crate::Gateway::metrics) are served, without authorization, at `/metrics`.
+    pub metrics: Option<SocketAddr>,
+    /// The URL of Redis, for several replicas of the gateway. The command needs the feature `redis`.
+    pub redis: Option<Setting>,
+    /// The maximum number of sessions and of other clients, each with its own connections to the servers. With
+    /// authorization, a principal can have a quarter of them. Default: 256.
     pub clients: Option<usize>,
 }
 
@@ -75,12 +81,12 @@ impl Http {
     /// Creates settings with the address to listen on.
     #[must_use]
     pub fn new(listen: SocketAddr) -> Self {
-        Self { listen, allowed_hosts: Vec::new(), clients: None }
+        Self { listen, allowed_hosts: Vec::new(), metrics: None, redis: None, clients: None }
     }
 }
 
 /// Access tokens that clients must send.
-#[derive(Clone, Debug, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
 #[non_exhaustive]
 pub struct Authorization {
@@ -104,7 +110,8 @@ pub struct Calls {
     pub arguments: bool,
     /// Patterns of argument names whose values are left out of the log, in addition to common names of secrets.
     pub redact: Vec<String>,
-    /// The maximum number of calls, reads and prompts of each caller in a minute. Default: no limit.
+    /// The maximum number of calls, reads, prompts and completions of each principal in a minute. Without authorization, of all
+    /// clients together. Default: no limit.
     pub per_minute: Option<u32>,
 }
 
@@ -135,7 +142,7 @@ pub enum WhenChanged {
 }
 
 /// How to reach a server, and what clients see of it.
-#[derive(Clone, Debug, Default, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 #[non_exhaustive]
 pub struct ServerConfig {
@@ -145,7 +152,7 @@ pub struct ServerConfig {
     pub args: Vec<String>,
     /// Its environment, in addition to that of the gateway.
     pub env: BTreeMap<String, Setting>,
-    /// Its working directory.
+    /// Its working directory. Relative to the configuration file.
     pub cwd: Option<PathBuf>,
     /// The URL of a server over HTTP.
     pub url: Option<String>,
@@ -164,7 +171,7 @@ pub struct ServerConfig {
 }
 
 /// How the gateway obtains access tokens for a server.
-#[derive(Clone, Debug, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
 #[non_exhaustive]
 pub struct OAuth {
@@ -194,7 +201,7 @@ pub enum Setting {
     },
     /// In a file, without the line break at its end.
     File {
-        /// The path.
+        /// The path. [`Config::read`] makes it relative to the configuration file.
         file: PathBuf,
         /// What precedes the value, such as `Bearer `.
         #[serde(default)]
@@ -263,8 +270,20 @@ impl Config {
             false => parse(path, |text| toml::from_str::<Self>(text).map_err(|error| explain(&error.to_string())))?,
         };
         let folder = path.parent().unwrap_or(Path::new(""));
-        for (name, server) in &config.servers {
+        for (name, server) in &mut config.servers {
             server.check_secrets(name)?;
+            server.resolve(folder);
+        }
+        match config.http.as_mut().and_then(|http| http.redis.as_mut()) {
+            // The URL can contain a password.
+            Some(Setting::Plain(url)) if url.contains('@') => {
+                return Err(contradiction(
+                    "http.redis: the URL contains a password; write { env = \"VARIABLE\" } or { file = \"PATH\" }"
+                        .to_owned(),
+                ));
+            }
+            Some(Setting::File { file, .. }) => *file = folder.join(&*file),
+            _ => {}
         }
         for file in std::mem::take(&mut config.import) {
             let file = if file == path { file } else { folder.join(file) };
@@ -307,17 +326,22 @@ impl Config {
             ));
         }
         match &self.http {
-            Some(http) if self.authorization.is_none() && !http.listen.ip().is_loopback() => {
-                Err(contradiction(format!(
-                    "http.listen: {} is reachable from other hosts; add [authorization], or listen on 127.0.0.1",
-                    http.listen
-                )))
-            }
+            Some(http) => check_listen(http.listen, self.authorization.is_some()),
             None if self.authorization.is_some() => {
                 Err(contradiction("[authorization] needs [http]: standard input carries no access tokens".to_owned()))
             }
             _ => Ok(()),
         }
+    }
+}
+
+/// Fails if other hosts could reach an address without authorization.
+pub(crate) fn check_listen(address: SocketAddr, has_authorization: bool) -> Result<(), ConfigError> {
+    match has_authorization || address.ip().is_loopback() {
+        true => Ok(()),
+        false => Err(contradiction(format!(
+            "http.listen: {address} is reachable from other hosts; add [authorization], or listen on 127.0.0.1"
+        ))),
     }
 }
 
@@ -339,6 +363,16 @@ impl ServerConfig {
         Self { url: Some(url.into()), ..Self::default() }
     }
 
+    /// Returns what connections depend on.
+    pub(crate) fn connection(&self) -> Self {
+        let none = Rules::default;
+        Self { tools: none(), prompts: none(), resources: none(), ..self.clone() }
+    }
+
+    pub(crate) fn rules(&self) -> [Rules; 3] {
+        [&self.tools, &self.prompts, &self.resources].map(Rules::clone)
+    }
+
     fn check(&self) -> Result<(), &'static str> {
         match (&self.command, &self.url) {
             (None, None) => Err("write `command` or `url`"),
@@ -358,6 +392,17 @@ impl ServerConfig {
                 _ => Ok(()),
             },
         }
+    }
+
+    /// Makes relative paths start at the folder of the configuration.
+    fn resolve(&mut self, folder: &Path) {
+        let secret = self.oauth.iter_mut().filter_map(|oauth| oauth.client_secret.as_mut());
+        for setting in self.env.values_mut().chain(self.headers.values_mut()).chain(secret) {
+            if let Setting::File { file, .. } = setting {
+                *file = folder.join(&*file);
+            }
+        }
+        self.cwd = self.cwd.take().map(|cwd| folder.join(cwd));
     }
 
     /// Refuses secrets in the configuration itself.

@@ -1,32 +1,37 @@
 //! Connects to the servers of the configuration.
 
-use std::sync::Arc;
+use std::sync::{Arc, Weak};
 use std::time::Duration;
 
 use directories::ProjectDirs;
 use http::{HeaderName, HeaderValue};
 use mcpgen_auth::client::{Grant, Loopback, OAuthClient, OAuthOptions, RegisteredClient};
 use mcpgen_auth::store::FileStore;
+use mcpgen_bridge::catalog::{Items, Kind, Memory};
 use mcpgen_sdk::http::client::{Authorize, ClientOptions, ConnectHttp};
-use mcpgen_sdk::util::error_chain;
-use mcpgen_sdk::{Client, ClientBuilder};
-use mcpgen_types::Revision;
+use mcpgen_sdk::{CallError, Client, ClientBuilder};
+use mcpgen_types::{JsonObject, Revision};
 use parking_lot::Mutex;
 use tokio::process::Command;
 use tokio_util::task::TaskTracker;
 use tower::BoxError;
 
+use crate::call_log::shortened;
 use crate::config::{OAuth, ServerConfig};
 
 /// How long connecting may take by default. Package managers download servers first.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(60);
+/// The longest line of a server in the log, in bytes.
+const MAX_LINE: usize = 4096;
 /// How long a user has to log in.
 const LOGIN_TIMEOUT: Duration = Duration::from_secs(300);
 
-/// A server of the configuration.
+/// A server of the configuration. If the configuration is read again and the server has not changed, it stays the same.
 pub(crate) struct Upstream {
     pub(crate) name: Arc<str>,
-    pub(crate) config: ServerConfig,
+    config: ServerConfig,
+    /// The lists that clients share.
+    lists: Mutex<[Weak<Items>; 4]>,
     /// The revision of the last connection.
     revision: Mutex<Option<Revision>>,
     /// Gets access tokens, for all clients.
@@ -38,20 +43,38 @@ pub(crate) type Processes = TaskTracker;
 
 impl Upstream {
     pub(crate) fn new(name: &str, config: ServerConfig) -> Self {
-        Self { name: name.into(), config, revision: Mutex::default(), authorization: Mutex::default() }
+        let (name, lists) = (name.into(), Mutex::default());
+        Self { name, config, lists, revision: Mutex::default(), authorization: Mutex::default() }
     }
 
-    /// Connects a client. The error is one sentence.
-    pub(crate) async fn connect(&self, client: ClientBuilder, processes: &Processes) -> Result<Client, String> {
+    /// Returns whether connections by this configuration are the same.
+    pub(crate) fn is_connected_by(&self, config: &ServerConfig) -> bool {
+        self.config.connection() == config.connection()
+    }
+
+    /// Returns a list of the server that other clients may already have. Returns `None` if it exceeds the budget.
+    pub(crate) fn share(&self, kind: Kind, items: Vec<JsonObject>, memory: &Arc<Memory>) -> Option<Arc<Items>> {
+        let mut lists = self.lists.lock();
+        let list = &mut lists[kind as usize];
+        if let Some(known) = list.upgrade().filter(|known| known.items == items) {
+            return Some(known);
+        }
+        let items = Items::new(items, memory)?;
+        *list = Arc::downgrade(&items);
+        Some(items)
+    }
+
+    /// Connects a client.
+    pub(crate) async fn connect(&self, client: ClientBuilder, processes: &Processes) -> Result<Client, BoxError> {
         let mut limit = self.config.connect_timeout.map_or(CONNECT_TIMEOUT, Duration::from_secs);
         if self.config.oauth.as_ref().is_some_and(|oauth| oauth.client_id.is_none()) {
             limit += LOGIN_TIMEOUT;
         }
         let known = *self.revision.lock();
         let client = client.options(|options| options.known_revision = known);
-        let connecting = async { self.connect_with(client, processes).await.map_err(|error| error_chain(&*error)) };
-        let connected = tokio::time::timeout(limit, connecting);
-        let connected = connected.await.unwrap_or_else(|_| Err(format!("no connection within {} s", limit.as_secs())));
+        let connected = tokio::time::timeout(limit, self.connect_with(client, processes)).await;
+        let timeout = CallError::Timeout { request: "connecting".to_owned(), limit };
+        let connected = connected.unwrap_or_else(|_| Err(timeout.into()));
         // A server that was replaced by another version may have another revision.
         *self.revision.lock() = connected.as_ref().ok().map(Client::revision);
         connected
@@ -79,7 +102,7 @@ impl Upstream {
         }
         let name = Arc::clone(&self.name);
         let client = client.process_tracker(processes.clone()).on_stderr(move |line| {
-            tracing::info!(target: "mcpgen_gateway::stderr", "[{name}] {line}");
+            tracing::info!(target: "mcpgen_gateway::stderr", "[{name}] {}", shortened(line, MAX_LINE));
         });
         Ok(client.connect_command(process).await?)
     }

@@ -20,33 +20,27 @@
 //! # Files
 //!
 //! * `config` reads the configuration, and `policy` has its rules for what callers see.
-//! * `gateway` routes requests. `sessions` finds the `session` of a request: a client with a `server_link` to each server,
-//!   which `connect` connects with the settings of the configuration.
-//! * `catalog` has what the servers list, under the names that `names` chooses. `kind` has the kinds of items, and `uris`
-//!   replaces URIs in results.
-//! * `pins` compares tools with their pins. `call_log` logs calls. `stdio` and `http` serve clients, and `check` connects once to each server.
+//! * `gateway` routes requests. `sessions` finds the `session` of a request: a client with a link to each server, which
+//!   `connect` connects with the settings of the configuration.
+//!   What the servers list, and the names that clients see, are in [`mcpgen_bridge::catalog`].
+//! * `pins` compares tools with their pins. `call_log` logs calls, and `metrics` counts them. `stdio` and `http` serve clients, and `check` connects once to each server.
 
 mod call_log;
-mod catalog;
 mod check;
 mod config;
 mod connect;
 mod gateway;
 mod http;
-mod kind;
-mod names;
+mod metrics;
 mod pins;
 mod policy;
-mod server_link;
 mod session;
 mod sessions;
 mod stdio;
-mod uris;
 
 pub use check::CheckedServer;
-pub use config::{
-    Authorization, Calls, Config, ConfigError, Http, OAuth, Pinning, Prefix, ServerConfig, Setting, WhenChanged,
-};
-pub use gateway::Gateway;
+pub use config::{Authorization, Calls, Config, ConfigError, Http, OAuth, Pinning, ServerConfig, Setting, WhenChanged};
+pub use gateway::{Gateway, Stores};
 pub use http::PATH;
+pub use mcpgen_bridge::catalog::Prefix;
 pub use policy::{Annotations, Rules};

@@ -6,13 +6,20 @@ use std::io::{IsTerminal, Write as _};
 use std::net::{SocketAddr, TcpListener};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
+#[cfg(feature = "redis")]
+use std::sync::Arc;
 use std::time::Duration;
 
 use anyhow::{Context as _, bail};
 use clap::{Args, CommandFactory as _, Parser, Subcommand};
 use clap_complete::Shell;
-use mcpgen_gateway::{CheckedServer, Config, Gateway, Http, PATH, ServerConfig};
+use futures_util::FutureExt as _;
+use mcpgen_gateway::{CheckedServer, Config, Gateway, Http, PATH, ServerConfig, Stores};
+use mcpgen_schema::text::{visible, visible_lines};
+#[cfg(feature = "redis")]
+use mcpgen_sdk::replicas::{RateLimiter, Replicas};
 use mcpgen_sdk::transport::{lines, stdio};
+use mcpgen_sdk::util::error_chain;
 use tracing_subscriber::EnvFilter;
 
 /// A gateway for the Model Context Protocol: any client to any servers.
@@ -28,7 +35,7 @@ struct Cli {
 
 #[derive(Subcommand)]
 enum Command {
-    /// Serves the servers of a configuration as one.
+    /// Serves the servers of a configuration as one. On SIGHUP, reads the configuration again.
     Serve(Serve),
     /// Serves one server: a URL, or `-- COMMAND`.
     Bridge(BridgeTarget),
@@ -63,7 +70,7 @@ struct Serve {
     listen: Listen,
 }
 
-#[derive(Args)]
+#[derive(Args, Clone)]
 struct Listen {
     /// Serves over HTTP at this address, such as 127.0.0.1:8931, instead of standard input and output.
     #[arg(long, value_name = "ADDRESS")]
@@ -84,9 +91,13 @@ struct BridgeTarget {
 
 /// How long the processes of servers may take to end.
 const STOP: Duration = Duration::from_secs(11);
+/// The same after a signal on standard input and output. A client that sends one kills this process soon after, and the
+/// servers must not be left behind.
+const STOP_AFTER_SIGNAL: Duration = Duration::from_secs(1);
 
 fn main() -> ExitCode {
-    let filter = EnvFilter::try_from_default_env().unwrap_or_else(|_| EnvFilter::new("warn,mcpgen_gateway=info"));
+    let filter = EnvFilter::try_from_default_env()
+        .unwrap_or_else(|_| EnvFilter::new("warn,mcpgen_gateway=info,mcpgen_bridge=info"));
     // Standard output belongs to the protocol.
     tracing_subscriber::fmt()
         .with_env_filter(filter)
@@ -97,7 +108,7 @@ fn main() -> ExitCode {
     match run(Cli::parse().command) {
         Ok(code) => code,
         Err(error) => {
-            eprintln!("error: {error:#}");
+            eprintln!("error: {}", visible_lines(&format!("{error:#}")));
             ExitCode::FAILURE
         }
     }
@@ -134,24 +145,67 @@ fn run(command: Command) -> anyhow::Result<ExitCode> {
         Command::Pin(_) => Some(config.pins.take().context("write [pins] with the `file` to the configuration")?),
         _ => None,
     };
-    let gateway = Gateway::new(config, folder)?;
-    let code = runtime.block_on(async {
+    let stores = runtime.block_on(stores(&config))?;
+    let gateway = Gateway::with_stores(config, folder, stores)?;
+    let serves_stdio = http.is_none() && matches!(command, Command::Serve(_) | Command::Bridge(_));
+    let run = async {
+        if let Command::Serve(Serve { file, listen }) = &command {
+            tokio::spawn(reload_on_signal(gateway.clone(), file.config.clone(), listen.clone()));
+        }
         let done = match (&command, &http) {
             (Command::Check(_), _) => Ok(report(&gateway.check().await)),
             (Command::Pin(_), _) => {
                 let path = folder.join(pins.map(|pins| pins.file).unwrap_or_default());
                 let text = gateway.pin().await.map_err(|failed| anyhow::anyhow!(failed.join("\n")));
-                text.and_then(|text| Ok(std::fs::write(&path, text + "\n").map(|()| ExitCode::SUCCESS)?))
+                text.and_then(|text| Ok(replace_file(&path, &(text + "\n")).map(|()| ExitCode::SUCCESS)?))
             }
-            (_, Some(http)) => serve_http(&gateway, http).await.map(|()| ExitCode::SUCCESS),
+            (_, Some(http)) => serve_http(&gateway, http, is_bridge).await.map(|()| ExitCode::SUCCESS),
             (_, None) => serve_stdio(&gateway, is_bridge).await.map(|()| ExitCode::SUCCESS),
         };
         let _ = tokio::time::timeout(STOP, gateway.close()).await;
         done
+    };
+    let code = runtime.block_on(async {
+        tokio::select! {
+            done = run => done,
+            // The end of the runtime kills the servers that still run.
+            () = signal(is_bridge).then(|()| tokio::time::sleep(STOP_AFTER_SIGNAL)), if serves_stdio => Ok(ExitCode::SUCCESS),
+        }
     });
     // A thread may still wait for standard input.
     runtime.shutdown_background();
     code
+}
+
+/// Connects to Redis, if the configuration has it.
+#[cfg(feature = "redis")]
+async fn stores(config: &Config) -> anyhow::Result<Option<Stores>> {
+    use mcpgen_redis::{RedisOptions, RedisStores};
+
+    let Some(url) = config.http.as_ref().and_then(|http| http.redis.as_ref()) else { return Ok(None) };
+    let mut options = RedisOptions::new(url.value()?);
+    // Other servers on the same Redis must not get the sessions.
+    options.prefix = "mcpgen-gateway".to_owned();
+    let stores = RedisStores::connect(options).await.context("cannot use Redis")?;
+    let replicas = Replicas::new(stores.clone());
+    let limiter = move |calls| Arc::new(stores.rate_limiter(calls, Duration::from_secs(60))) as Arc<dyn RateLimiter>;
+    Ok(Some(Stores { replicas, limiter: Arc::new(limiter) }))
+}
+
+#[cfg(not(feature = "redis"))]
+async fn stores(config: &Config) -> anyhow::Result<Option<Stores>> {
+    match config.http.as_ref().is_some_and(|http| http.redis.is_some()) {
+        true => bail!("http.redis: this program was built without the feature `redis`"),
+        false => Ok(None),
+    }
+}
+
+/// Replaces a file as a whole, or not at all.
+fn replace_file(path: &Path, text: &str) -> std::io::Result<()> {
+    let mut new = path.as_os_str().to_owned();
+    new.push(".new");
+    std::fs::write(&new, text)?;
+    std::fs::rename(&new, path)
 }
 
 fn print(text: &[u8]) -> anyhow::Result<ExitCode> {
@@ -180,8 +234,8 @@ impl Listen {
 fn report(checked: &[CheckedServer]) -> ExitCode {
     for CheckedServer { name, outcome, .. } in checked {
         match outcome {
-            Ok(offers) => println!("{name}: {offers}"),
-            Err(why) => println!("{name}: error: {why}"),
+            Ok(offers) => println!("{name}: {}", visible(offers)),
+            Err(why) => println!("{name}: error: {}", visible_lines(why)),
         }
     }
     match checked.iter().all(|server| server.outcome.is_ok()) {
@@ -190,10 +244,18 @@ fn report(checked: &[CheckedServer]) -> ExitCode {
     }
 }
 
-async fn serve_http(gateway: &Gateway, http: &Http) -> anyhow::Result<()> {
+async fn serve_http(gateway: &Gateway, http: &Http, is_bridge: bool) -> anyhow::Result<()> {
     let listener = TcpListener::bind(http.listen).with_context(|| format!("cannot listen on {}", http.listen))?;
     listener.set_nonblocking(true)?;
     tracing::info!("listening on http://{}{PATH}", listener.local_addr()?);
+    if let Some(address) = http.metrics {
+        let listener = tokio::net::TcpListener::bind(address).await;
+        let listener = listener.with_context(|| format!("cannot listen on {address}"))?;
+        let gateway = gateway.clone();
+        let metrics = axum::routing::get(move || std::future::ready(gateway.metrics()));
+        let app = axum::Router::new().route("/metrics", metrics);
+        tokio::spawn(async move { axum::serve(listener, app).await });
+    }
     let checking = gateway.clone();
     // Says at the start which servers are available. Clients do not wait for it.
     let checked = tokio::spawn(async move {
@@ -204,7 +266,7 @@ async fn serve_http(gateway: &Gateway, http: &Http) -> anyhow::Result<()> {
             }
         }
     });
-    let served = gateway.serve_http(listener, http, signal()).await;
+    let served = gateway.serve_http(listener, http, signal(is_bridge)).await;
     checked.abort();
     served.map_err(|error| anyhow::anyhow!(error))
 }
@@ -212,17 +274,37 @@ async fn serve_http(gateway: &Gateway, http: &Http) -> anyhow::Result<()> {
 async fn serve_stdio(gateway: &Gateway, is_bridge: bool) -> anyhow::Result<()> {
     let transport = stdio::stdio(lines::DEFAULT_LINE_LIMIT)?;
     match is_bridge {
-        true => Ok(gateway.bridge_client(transport, signal()).await?),
-        false => Ok(gateway.serve_client(transport, signal()).await?),
+        true => Ok(gateway.bridge_client(transport, signal(true)).await?),
+        false => Ok(gateway.serve_client(transport, signal(false)).await?),
     }
+}
+
+/// Reads the configuration again at each `SIGHUP`.
+async fn reload_on_signal(gateway: Gateway, path: PathBuf, listen: Listen) {
+    #[cfg(unix)]
+    {
+        use tokio::signal::unix::{SignalKind, signal};
+
+        let Ok(mut signals) = signal(SignalKind::hangup()) else { return };
+        while signals.recv().await.is_some() {
+            let config = Config::read(&path).map(|config| listen.apply(config));
+            match config.and_then(|config| gateway.reload(config, folder(&path))) {
+                Ok(()) => tracing::info!("read {} again", path.display()),
+                Err(error) => tracing::error!("the configuration stays as it is: {}", error_chain(&error)),
+            }
+        }
+    }
+    #[cfg(not(unix))]
+    drop((gateway, path, listen));
 }
 
 /// Waits for a signal that asks this process to end.
 #[cfg(unix)]
-async fn signal() {
+async fn signal(ends_on_hangup: bool) {
     use tokio::signal::unix::{SignalKind, signal};
 
-    let received = [SignalKind::interrupt(), SignalKind::terminate(), SignalKind::hangup()].map(|kind| {
+    let hangup = ends_on_hangup.then(SignalKind::hangup);
+    let received = [SignalKind::interrupt(), SignalKind::terminate()].into_iter().chain(hangup).map(|kind| {
         Box::pin(async move {
             match signal(kind) {
                 Ok(mut signals) => signals.recv().await,
@@ -235,7 +317,7 @@ async fn signal() {
 
 /// Waits for Ctrl-C.
 #[cfg(not(unix))]
-async fn signal() {
+async fn signal(_: bool) {
     if tokio::signal::ctrl_c().await.is_err() {
         std::future::pending().await
     }

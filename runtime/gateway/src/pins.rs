@@ -7,15 +7,20 @@ use std::time::Duration;
 
 use mcpgen_diff::{Axis, Verdict, lists};
 use mcpgen_model::snapshot::Snapshot;
+use mcpgen_schema::text::sha256;
 use mcpgen_types::{JsonObject, JsonRef};
 use parking_lot::Mutex;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
+use tokio::time::Instant;
 
+use crate::call_log::{MAX_NAME, shortened};
 use crate::config::{ConfigError, Pinning, WhenChanged};
 
-/// How long comparing the tools of a server may take. A hostile schema can take long.
+/// How long comparing all tools of a server may take. A hostile schema can take long.
 const COMPARE_TIMEOUT: Duration = Duration::from_secs(10);
+/// The longest finding, in bytes.
+const MAX_FINDING: usize = 2048;
 /// The maximum number of comparisons that are remembered.
 const MAX_KNOWN: usize = 10_000;
 
@@ -32,8 +37,8 @@ pub(crate) struct Pins {
     known: Mutex<Known>,
 }
 
-/// The findings on tools that were compared, by server and entry.
-type Known = HashMap<(String, String), Option<Arc<str>>>;
+/// The findings on tools that were compared, by the digest of server and entry.
+type Known = HashMap<String, Option<Arc<str>>>;
 
 fn name_of(tool: &Value) -> &str {
     tool["name"].as_str().unwrap_or_default()
@@ -54,33 +59,40 @@ impl Pins {
     /// Returns what is different about the tools of a server, by name. Logs each finding once.
     pub(crate) async fn findings(self: &Arc<Self>, server: &str, tools: &[JsonObject]) -> HashMap<String, Arc<str>> {
         let (mut findings, mut unknown) = (HashMap::new(), Vec::new());
+        let until = Instant::now() + COMPARE_TIMEOUT;
         {
             let known = self.known.lock();
             for tool in tools {
                 let name = tool.get("name").and_then(JsonRef::as_str).unwrap_or_default().into_owned();
-                match known.get(&(server.to_owned(), tool.to_string())) {
+                let digest = sha256(format!("{server} {tool}").as_bytes());
+                match known.get(&digest) {
                     Some(finding) => findings.extend(finding.clone().map(|finding| (name, finding))),
-                    None => unknown.push((name, tool.clone())),
+                    None => unknown.push((name, digest, tool.clone())),
                 }
             }
         }
-        for (name, tool) in unknown {
-            let (pins, of_server, text) = (Arc::clone(self), server.to_owned(), tool.to_string());
-            let comparing = tokio::task::spawn_blocking(move || pins.compare(&of_server, &tool));
-            let finding = match tokio::time::timeout(COMPARE_TIMEOUT, comparing).await {
-                Ok(Ok(finding)) => finding,
+        for (name, digest, tool) in unknown {
+            let (pins, of_server) = (Arc::clone(self), server.to_owned());
+            let is_in_time = Instant::now() < until;
+            let comparing = async move { tokio::task::spawn_blocking(move || pins.compare(&of_server, &tool)).await };
+            let finding = match tokio::time::timeout_at(until, comparing).await {
+                Ok(Ok(finding)) if is_in_time => finding,
                 _ => Some("it cannot be compared with its pin".to_owned()),
             };
-            let finding: Option<Arc<str>> = finding.map(Into::into);
+            let finding = finding.map(|finding| Arc::<str>::from(shortened(&finding, MAX_FINDING)));
             if let Some(finding) = &finding {
-                tracing::warn!("[{server}] the tool {name:?} has changed since it was pinned: {finding}");
+                let shown = shortened(&name, MAX_NAME);
+                tracing::warn!("[{server}] the tool {shown:?} has changed since it was pinned: {finding}");
                 findings.insert(name, Arc::clone(finding));
+            }
+            if !is_in_time {
+                continue;
             }
             let mut known = self.known.lock();
             if known.len() >= MAX_KNOWN {
                 known.clear();
             }
-            known.insert((server.to_owned(), text), finding);
+            known.insert(digest, finding);
         }
         findings
     }

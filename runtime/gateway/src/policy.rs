@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use mcpgen_bridge::catalog::normal_forms;
 use mcpgen_types::JsonObject;
 use serde::Deserialize;
 
@@ -43,14 +44,44 @@ impl Rules {
     }
 
     /// Returns whether a caller with these scopes sees an item with this name. `item` is the item as the server lists it.
-    pub(crate) fn show(&self, name: &str, item: &JsonObject, scopes: Option<&BTreeSet<String>>) -> bool {
-        let any = |patterns: &[String]| patterns.iter().any(|pattern| matches(pattern, name));
+    pub(crate) fn show(&self, name: &Subject<'_>, item: &JsonObject, scopes: Option<&BTreeSet<String>>) -> bool {
         let mut needed =
-            self.scopes.iter().filter(|(pattern, _)| matches(pattern, name)).flat_map(|(_, needed)| needed);
-        self.allow.as_deref().is_none_or(any)
-            && !any(&self.deny)
+            self.scopes.iter().filter(|(pattern, _)| name.may_match(pattern)).flat_map(|(_, needed)| needed);
+        self.allow.as_deref().is_none_or(|patterns| name.surely_matches(patterns))
+            && !self.deny.iter().any(|pattern| name.may_match(pattern))
             && self.annotations.are_those_of(item)
             && needed.all(|scope| scopes.is_some_and(|scopes| scopes.contains(scope)))
+    }
+}
+
+/// The name or URI to which rules are applied.
+pub(crate) struct Subject<'n> {
+    name: &'n str,
+    /// What a server may make of a URI. Patterns are normalised for comparison with these.
+    normal: Vec<String>,
+}
+
+impl<'n> Subject<'n> {
+    pub(crate) fn name(name: &'n str) -> Self {
+        Self { name, normal: Vec::new() }
+    }
+
+    pub(crate) fn uri(uri: &'n str) -> Self {
+        Self { name: uri, normal: normal_forms(uri) }
+    }
+
+    /// Returns whether a pattern matches the name, or a form of the URI.
+    fn may_match(&self, pattern: &str) -> bool {
+        let is_normal = |name: &String| normal_forms(pattern).iter().any(|pattern| matches(pattern, name));
+        matches(pattern, self.name) || self.normal.iter().any(is_normal)
+    }
+
+    /// Returns whether patterns match the name, and all forms of the URI.
+    fn surely_matches(&self, patterns: &[String]) -> bool {
+        let any_normal = |name: &String| {
+            patterns.iter().any(|pattern| normal_forms(pattern).iter().any(|pattern| matches(pattern, name)))
+        };
+        patterns.iter().any(|pattern| matches(pattern, self.name)) && self.normal.iter().all(any_normal)
     }
 }
 
@@ -126,7 +157,7 @@ mod tests {
         ] {
             let parsed: Rules = serde_json::from_value(rules.clone()).expect("rules");
             let tool: JsonObject = mcpgen_types::from_value(tool.clone()).expect("an object");
-            assert_eq!(parsed.show(name, &tool, scopes), expected, "{rules} {name} {tool}");
+            assert_eq!(parsed.show(&Subject::name(name), &tool, scopes), expected, "{rules} {name} {tool}");
         }
     }
 }

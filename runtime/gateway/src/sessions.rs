@@ -20,6 +20,8 @@ use tokio::time::Instant;
 
 use crate::session::{Servers, Session};
 
+/// The maximum size of what a client declares about itself, in bytes.
+const MAX_DECLARED: usize = 64 << 10;
 /// How long the session of modern clients is kept without requests. Calls wait for input for up to 15 minutes.
 const IDLE: Duration = Duration::from_secs(20 * 60);
 
@@ -36,6 +38,7 @@ enum Key {
 
 struct Entry {
     session: Arc<Session>,
+    principal: Option<Arc<str>>,
     used: Instant,
     /// The task that removes the session when its client has gone.
     removal: AbortHandle,
@@ -50,7 +53,7 @@ impl Drop for Entry {
 /// The sessions of all clients.
 pub(crate) struct Sessions {
     ours: LocalInfo,
-    servers: Arc<Servers>,
+    servers: Mutex<Arc<Servers>>,
     max: usize,
     entries: Mutex<HashMap<Key, Entry>>,
     myself: Weak<Self>,
@@ -58,7 +61,24 @@ pub(crate) struct Sessions {
 
 impl Sessions {
     pub(crate) fn new(ours: LocalInfo, servers: Arc<Servers>, max: usize) -> Arc<Self> {
+        let servers = Mutex::new(servers);
         Arc::new_cyclic(|myself| Self { ours, servers, max, entries: Mutex::default(), myself: myself.clone() })
+    }
+
+    /// Returns how many of all clients one principal can have.
+    pub(crate) fn per_principal(max: usize) -> usize {
+        (max / 4).max(1)
+    }
+
+    /// Makes all sessions use these servers from now on. Requests in flight end with those that they have.
+    pub(crate) fn replace_servers(&self, servers: &Arc<Servers>) {
+        let mut entries = self.entries.lock();
+        *self.servers.lock() = Arc::clone(servers);
+        for entry in entries.values_mut() {
+            let session = entry.session.successor(Arc::clone(servers));
+            entry.session = Arc::clone(&session);
+            tokio::spawn(async move { session.begin().await });
+        }
     }
 
     /// Returns the session of the sender of a message, and creates it if it is the first message. Returns `None` if the
@@ -68,10 +88,14 @@ impl Sessions {
         let peer = context.peer().of_connection();
         let of_connection = if is_legacy { peer.peer_info() } else { None };
         let Some(info) = context.peer_info().cloned().or(of_connection) else { return Ok(None) };
+        if info.capabilities.text().len() + info.implementation.text().len() > MAX_DECLARED {
+            return Err(errors::invalid_params_in_words(&format!("a client can declare at most {MAX_DECLARED} bytes")));
+        }
+        let principal: Option<Arc<str>> = context.principal().cloned().map(|principal: Principal| principal.into());
         let key = match is_legacy {
             true => Key::Connection(peer.connection_key()),
             false => Key::Client {
-                principal: context.principal().cloned().map(|principal: Principal| principal.into()),
+                principal: principal.clone(),
                 capabilities: mcpgen_types::to_string(&info.capabilities),
                 implementation: mcpgen_types::to_string(&info.implementation),
             },
@@ -82,13 +106,15 @@ impl Sessions {
             entry.used = now;
             return Ok(Some(Arc::clone(&entry.session)));
         }
-        let evicted = match entries.len() >= self.max {
-            true => {
-                Some(evict(&mut entries).ok_or_else(|| errors::limit_exceeded("too many clients; try again later"))?)
-            }
-            false => None,
+        let of_principal = entries.values().filter(|entry| principal.is_some() && entry.principal == principal);
+        let evicted = match (of_principal.count() >= Self::per_principal(self.max), entries.len() >= self.max) {
+            (true, _) => evict(&mut entries, |entry| entry.principal == principal).map(Some),
+            (_, true) => evict(&mut entries, |_| true).map(Some),
+            (false, false) => Some(None),
         };
-        let session = Session::new(Downstream::new(&self.ours, Greeting::from(&*info)), Arc::clone(&self.servers));
+        let evicted = evicted.ok_or_else(|| errors::limit_exceeded("too many clients; try again later"))?;
+        let servers = Arc::clone(&self.servers.lock());
+        let session = Session::new(Downstream::new(&self.ours, Greeting::from(&*info)), servers);
         let (sessions, removed) = (self.myself.clone(), key.clone());
         let removal = if is_legacy {
             session.client.connected(peer.clone());
@@ -108,7 +134,7 @@ impl Sessions {
                 }
             })
         };
-        let entry = Entry { session: Arc::clone(&session), used: now, removal: removal.abort_handle() };
+        let entry = Entry { session: Arc::clone(&session), principal, used: now, removal: removal.abort_handle() };
         entries.insert(key, entry);
         drop(entries);
         drop(evicted);
@@ -141,14 +167,15 @@ impl Sessions {
     }
 }
 
-/// Returns whether no request uses the session.
+/// Returns whether no request uses the session, and the client has no subscription.
 fn is_idle(entry: &Entry) -> bool {
-    Arc::strong_count(&entry.session) == 1
+    Arc::strong_count(&entry.session) == 1 && Arc::strong_count(&entry.session.subscriptions) == 1
 }
 
-/// Removes the session of modern clients that was not used for the longest time.
-fn evict(entries: &mut HashMap<Key, Entry>) -> Option<Entry> {
-    let idle = entries.iter().filter(|(key, entry)| matches!(key, Key::Client { .. }) && is_idle(entry));
+/// Removes the session of modern clients that was not used for the longest time, among those that `wanted` returns true for.
+fn evict(entries: &mut HashMap<Key, Entry>, wanted: impl Fn(&Entry) -> bool) -> Option<Entry> {
+    let is_modern = |key: &Key| matches!(key, Key::Client { .. });
+    let idle = entries.iter().filter(|(key, entry)| is_modern(key) && is_idle(entry) && wanted(entry));
     let oldest = idle.min_by_key(|(_, entry)| entry.used).map(|(key, _)| key.clone())?;
     entries.remove(&oldest)
 }

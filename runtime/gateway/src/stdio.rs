@@ -10,6 +10,7 @@ use mcpgen_sdk::Limits;
 use mcpgen_sdk::protocol::{Role, RouterExt};
 use mcpgen_sdk::telemetry::connection;
 use mcpgen_sdk::transport::{Incoming, Outgoing};
+use mcpgen_sdk::util::error_chain;
 use tower::BoxError;
 
 use crate::gateway::Gateway;
@@ -47,7 +48,7 @@ impl Gateway {
         let connect = |builder| async {
             let only = servers.upstreams.first().ok_or("there is no server")?;
             let connected = only.connect(builder, &servers.processes).await;
-            connected.map_err(|why| BoxError::from(format!("server `{}`: {why}", only.name)))
+            connected.map_err(|why| BoxError::from(format!("server `{}`: {}", only.name, error_chain(&*why))))
         };
         Bridge::new().run((incoming.take_until(shutdown), outgoing), connect).await
     }

@@ -2,10 +2,13 @@
 
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};
 use std::net::{SocketAddr, TcpListener, TcpStream};
+use std::path::Path;
 use std::process::{Child, Command, Stdio};
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use mcpgen_gateway::{Gateway, Http, ServerConfig};
+use mcpgen_cluster::{InMemoryRateLimiter, MemoryHub};
+use mcpgen_gateway::{Gateway, Http, ServerConfig, Stores};
 use mcpgen_sdk::http::client::{ClientOptions, ConnectHttp};
 use mcpgen_sdk::protocol::change::Change;
 use mcpgen_types::Revision;
@@ -152,6 +155,80 @@ async fn refuses_other_hosts() {
     }
 }
 
+/// A session works at every replica, and the limit of calls holds for all of them together.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn replicas_share_sessions_and_limits() {
+    use mcpgen_sdk::replicas::{RateLimiter, Replicas};
+
+    let (hub, limiter) = (MemoryHub::new(100, 1 << 20), Arc::new(InMemoryRateLimiter::new(3, Duration::from_secs(60))));
+    let replica = || {
+        let mut config = two_servers(Revision::V2025_11_25);
+        config.calls.per_minute = Some(3);
+        let limiter: Arc<dyn RateLimiter> = limiter.clone();
+        let limiter = Arc::new(move |_| Arc::clone(&limiter));
+        let stores = Stores { replicas: Replicas::new(hub.replica()), limiter };
+        Gateway::with_stores(config, Path::new(""), Some(stores)).expect("a gateway")
+    };
+    let gateways = [replica(), replica()];
+    let addresses = gateways.each_ref().map(serve);
+    let called = tokio::task::spawn_blocking(move || {
+        let session = begin_session(addresses[0], &json!({}));
+        [0, 1, 1, 0].map(|at: usize| {
+            let call = json!({ "jsonrpc": "2.0", "id": 2, "method": "tools/call", "params": { "name": "only_b", "arguments": {} } });
+            let mut response = String::new();
+            post(addresses[at], &session, &call).read_to_string(&mut response).expect("a response");
+            response
+        })
+    });
+    let called = called.await.expect("no panic");
+    assert!(called[..3].iter().all(|response| response.contains("only")), "{called:?}");
+    assert!(called[3].contains("too many calls"), "{}", called[3]);
+    assert_eq!(gateways.each_ref().map(|gateway| gateway.clients()), [1, 0]);
+}
+
+/// If the replica of a session ends, another one connects to the servers again.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_replica_takes_over_sessions() {
+    use mcpgen_sdk::replicas::{RateLimiter, Replicas};
+
+    let hub = MemoryHub::new(100, 1 << 20);
+    let replica = || {
+        let limiter =
+            |calls| Arc::new(InMemoryRateLimiter::new(calls, Duration::from_secs(60))) as Arc<dyn RateLimiter>;
+        let stores = Stores { replicas: Replicas::new(hub.replica()), limiter: Arc::new(limiter) };
+        Gateway::with_stores(two_servers(Revision::V2025_11_25), Path::new(""), Some(stores)).expect("a gateway")
+    };
+    let other = replica();
+    let other_address = serve(&other);
+    let call = |address, session: String| {
+        tokio::task::spawn_blocking(move || {
+            let call = json!({ "jsonrpc": "2.0", "id": 2, "method": "tools/call", "params": { "name": "only_b", "arguments": {} } });
+            let mut response = String::new();
+            post(address, &session, &call).read_to_string(&mut response).expect("a response");
+            response
+        })
+    };
+    let session = {
+        let (gateway, listener) = (replica(), TcpListener::bind("127.0.0.1:0").expect("a port"));
+        let address = listener.local_addr().expect("an address");
+        let (end, ended) = tokio::sync::oneshot::channel::<()>();
+        let serving = tokio::spawn(async move {
+            let shutdown = async { drop(ended.await) };
+            gateway.serve_http(listener, &Http::new(address), shutdown).await.expect("an orderly end");
+        });
+        let begun = tokio::task::spawn_blocking(move || begin_session(address, &json!({})));
+        let session = begun.await.expect("no panic");
+        assert!(call(address, session.clone()).await.expect("no panic").contains("only"));
+        end.send(()).expect("it serves");
+        serving.await.expect("no panic");
+        session
+    };
+    assert_eq!(other.clients(), 0);
+    let response = call(other_address, session).await.expect("no panic");
+    assert!(response.contains(r#""text":"only""#), "{response}");
+    assert_eq!(other.clients(), 1);
+}
+
 /// Sends a message, and returns the stream with the response.
 fn post(address: SocketAddr, session: &str, message: &Value) -> TcpStream {
     let (body, mut stream) = (message.to_string(), TcpStream::connect(address).expect("a connection"));
@@ -165,20 +242,26 @@ fn post(address: SocketAddr, session: &str, message: &Value) -> TcpStream {
     stream
 }
 
+/// Begins a legacy session, and returns its header.
+fn begin_session(address: SocketAddr, capabilities: &Value) -> String {
+    let params = json!({ "protocolVersion": "2025-11-25", "capabilities": capabilities,
+        "clientInfo": { "name": "raw", "version": "1" } });
+    let initialize = json!({ "jsonrpc": "2.0", "id": 1, "method": "initialize", "params": params });
+    let mut response = String::new();
+    post(address, "", &initialize).read_to_string(&mut response).expect("a response");
+    let id = response.lines().find(|line| line.to_lowercase().starts_with("mcp-session-id:")).expect("a session");
+    let session = format!("{id}\r\n");
+    let ready = json!({ "jsonrpc": "2.0", "method": "notifications/initialized" });
+    post(address, &session, &ready).read_to_string(&mut String::new()).expect("a response");
+    session
+}
+
 /// A legacy client without a GET stream is asked on the stream of its call.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn asks_on_the_stream_of_the_call() {
     let address = serve(&gateway(two_servers(Revision::V2025_11_25)));
     let asked = tokio::task::spawn_blocking(move || {
-        let params = json!({ "protocolVersion": "2025-11-25", "capabilities": { "sampling": {} },
-            "clientInfo": { "name": "raw", "version": "1" } });
-        let initialize = json!({ "jsonrpc": "2.0", "id": 1, "method": "initialize", "params": params });
-        let mut response = String::new();
-        post(address, "", &initialize).read_to_string(&mut response).expect("a response");
-        let id = response.lines().find(|line| line.to_lowercase().starts_with("mcp-session-id:")).expect("a session");
-        let session = format!("{id}\r\n");
-        let ready = json!({ "jsonrpc": "2.0", "method": "notifications/initialized" });
-        post(address, &session, &ready).read_to_string(&mut String::new()).expect("a response");
+        let session = begin_session(address, &json!({ "sampling": {} }));
         let call = json!({ "jsonrpc": "2.0", "id": 2, "method": "tools/call",
             "params": { "name": "sample", "arguments": {} } });
         let lines = BufReader::new(post(address, &session, &call)).lines();

@@ -2,11 +2,19 @@
 
 #![allow(deprecated, reason = "2026-07-28 deprecates what the gateway relays")]
 
+#[allow(dead_code, reason = "the tests of mcpgen-auth use more of it")]
+#[path = "../../../auth/tests/authorization_server.rs"]
+mod authorization_server;
 mod command;
 mod composition;
 mod configuration;
 mod failures;
+mod hostile;
 mod http;
+mod oauth;
+mod peers;
 mod policy;
 mod published;
+mod reload;
+mod sse;
 mod support;

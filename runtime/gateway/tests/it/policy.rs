@@ -85,6 +85,17 @@ async fn logs_calls_without_secrets() {
             json!(["crash", "a", "in front", "error"]),
         ]
     );
+    let metrics = gateway.metrics();
+    for (labels, count) in [
+        (r#"server="a",outcome="ok""#, 1),
+        (r#"server="a",outcome="error""#, 1),
+        (r#"server="b",outcome="ok""#, 1),
+        (r#"server="",outcome="error""#, 1),
+    ] {
+        let line = format!("mcpgen_gateway_call_duration_seconds_count{{{labels}}} {count}\n");
+        assert!(metrics.contains(&line), "{line}{metrics}");
+    }
+    assert!(metrics.contains("\nmcpgen_gateway_clients 1\n"), "{metrics}");
     assert_eq!(lines[0]["arguments"], json!({ "text": "x", "password": "[redacted]" }));
     assert!(lines[3]["error"]["message"].as_str().expect("a text").contains("server `a`"));
 }

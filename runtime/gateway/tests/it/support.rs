@@ -17,10 +17,14 @@ pub(crate) const DEADLINE: Duration = Duration::from_secs(60);
 /// A revision of each era.
 pub(crate) const ERAS: [Revision; 3] = [Revision::V2024_11_05, Revision::V2025_11_25, Revision::V2026_07_28];
 
-/// Returns the path of the example, which cargo builds for the tests.
-pub(crate) fn server_path() -> PathBuf {
+/// Returns the path of an example, which cargo builds for the tests.
+pub(crate) fn example(name: &str) -> PathBuf {
     let folder = Path::new(env!("CARGO_BIN_EXE_mcpgen-gateway")).parent().expect("a folder");
-    folder.join("examples").join(format!("gateway_server{}", std::env::consts::EXE_SUFFIX))
+    folder.join("examples").join(format!("{name}{}", std::env::consts::EXE_SUFFIX))
+}
+
+pub(crate) fn server_path() -> PathBuf {
+    example("gateway_server")
 }
 
 /// The configuration of a process of the example.

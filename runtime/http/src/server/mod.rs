@@ -24,7 +24,7 @@
 //!
 //! Behind a reverse proxy that buffers requests and responses, `axum::serve` is enough. On its own, it waits forever
 //! for a client that does not finish its headers or does not read its response, and its graceful shutdown waits for
-//! both. If clients connect directly, serve with the `axum-server` crate:
+//! both. If clients connect directly, serve with `listen` (feature `listen`) or with the `axum-server` crate:
 //!
 //! ```no_run
 //! use std::time::Duration;
@@ -58,9 +58,8 @@
 //! # }
 //! ```
 //!
-//! A response counts toward [`EndpointOptions::requests`] until it is written, so set a write timeout as well. The
-//! `server` example does so in its acceptor: see `examples/support/listen.rs` in the crate. A write timeout does not
-//! disconnect an HTTP/2 client that keeps its flow-control window closed. Against such clients, set
+//! A response counts toward [`EndpointOptions::requests`] until it is written, so set a write timeout as well. `listen`
+//! does so in its acceptor. A write timeout does not disconnect an HTTP/2 client that keeps its flow-control window closed. Against such clients, set
 //! [`EndpointOptions::owner`], or use a proxy that buffers responses and limits how long a client may take to read
 //! them.
 //!
@@ -84,7 +83,8 @@
 //!   requests and streams, `budget` limits memory.
 //! * `body` creates responses, and `sse` their events. `session_state` retains what messages changed in a session;
 //!   `state_change` recognises those messages.
-//! * `discovery` serves server cards and catalogs, and `health` answers health checks.
+//! * `discovery` serves server cards and catalogs, `health` answers health checks, and `listen` serves on a
+//!   network.
 
 mod admission;
 mod allowed_hosts;
@@ -100,6 +100,8 @@ mod exchange;
 mod header_check;
 mod health;
 mod homes;
+#[cfg(feature = "listen")]
+mod listen;
 mod listing;
 mod options;
 mod permit;
@@ -124,6 +126,8 @@ pub use body_check::{BodyCheck, CheckedBody};
 pub use discovery::{CATALOG_PATH, Discovery};
 pub use endpoint::Endpoint;
 pub use health::Health;
+#[cfg(feature = "listen")]
+pub use listen::{NoDelay, listen};
 pub use listing::Listing;
 pub use options::{EndpointOptions, Owner, ToolHeaders};
 pub use serve::ServeHttp;

@@ -124,8 +124,9 @@ fn common_prefix<'a>(a: &'a str, b: &str) -> &'a str {
     &a[..end]
 }
 
-/// Subscribers of a resource are also notified about its parts.
-pub(crate) fn is_part(uri: &str, whole: &str) -> bool {
+/// Returns whether a resource is `whole` or a part of it. Subscribers of a resource are also notified about its parts.
+#[must_use]
+pub fn is_part(uri: &str, whole: &str) -> bool {
     let rest = uri.strip_prefix(whole);
     rest.is_some_and(|rest| rest.is_empty() || whole.ends_with('/') || rest.starts_with(['/', '#', '?']))
 }

@@ -40,7 +40,8 @@ async def main(protocol, command, *args):
     ) as client:
         print_step("revision", client.protocol_version)
         print_step("server", client.server_info.name)
-        print_step("tools", [tool.name for tool in (await client.list_tools()).tools])
+        tools = [tool.name for tool in (await client.list_tools()).tools]
+        print_step("tools", tools)
 
         async def call(name, arguments, **options):
             return (await client.call_tool(name, arguments, **options)).content[0].text
@@ -55,7 +56,7 @@ async def main(protocol, command, *args):
 
         await call("wait", {"steps": 3}, progress_callback=report)
         print_step("progress", reports[:2])
-        pending = asyncio.create_task(call("wait", {"steps": 100000}))
+        pending = asyncio.create_task(call("wait", {"steps": 100000}, progress_callback=report))
         await asyncio.sleep(0.05)
         pending.cancel()
         print_step("cancelled", "cancelled" if (await asyncio.wait([pending]))[0] and pending.cancelled() else "completed")
@@ -64,7 +65,9 @@ async def main(protocol, command, *args):
         except MCPError as error:
             print_step("unknown tool", {"code": error.error.code})
         print_step("logs", len(logs) > 0)
-        if protocol == "modern":
+        if "touch" not in tools:
+            pass
+        elif protocol == "modern":
             async with client.listen(tools_list_changed=True) as subscription:
                 await call("touch", {})
                 async for event in subscription:

@@ -305,6 +305,8 @@ const CRATES: &[(&str, &str, &[&str])] = &[
             "mcpgen-auth",
             "mcpgen-bridge",
             "mcpgen-cluster",
+            "mcpgen-redis",
+            "mcpgen-schema",
             "mcpgen-model",
             "mcpgen-diff",
         ],

@@ -1,47 +1,89 @@
-//! What the servers of a client list, under the names that the client sees.
+//! What several servers of a client list, under the names and URIs that the client sees.
+//!
+//! `names` chooses these, and `uris` replaces URIs in results. `kind` has the kinds of items, and `memory` the budget.
+
+mod kind;
+mod memory;
+mod names;
+mod uris;
 
 use std::collections::{HashMap, HashSet};
+use std::mem::size_of;
 use std::sync::Arc;
 
 use mcpgen_types::{JsonObject, JsonRef};
 
-use crate::config::Prefix;
-use crate::kind::Kind;
-use crate::names::{self, Uris};
+pub use self::kind::Kind;
+use self::memory::Held;
+pub use self::memory::Memory;
+use self::names::Uris;
+pub use self::names::{Prefix, split_prefix};
+pub use self::uris::{normal_forms, replace_uris};
+
+/// The items of a list of a server. Clients with equal lists share them.
+#[derive(Debug)]
+pub struct Items {
+    /// The items, in the order of the server.
+    pub items: Vec<JsonObject>,
+    _held: Held,
+}
+
+impl Items {
+    /// Creates a list of items. Returns `None` if the budget has too few bytes left.
+    #[must_use]
+    pub fn new(items: Vec<JsonObject>, memory: &Arc<Memory>) -> Option<Arc<Self>> {
+        let bytes = items.iter().map(|item| size_of::<JsonObject>() + item.text().len()).sum();
+        Some(Arc::new(Self { items, _held: memory.take(bytes)? }))
+    }
+}
 
 /// The items of one kind of one server, as it lists them.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct ServerList {
-    pub(crate) items: Arc<[JsonObject]>,
+pub struct ServerList {
+    /// `None` before the list was read.
+    pub items: Option<Arc<Items>>,
+    /// Why the list could not be read the last time, although the server is connected.
+    pub failure: Option<Arc<str>>,
     /// Whether the server is connected. The items of others are remembered, so that the names of the rest stay the same.
-    pub(crate) is_available: bool,
+    pub is_available: bool,
     /// What differs from the pins, by name.
-    pub(crate) findings: HashMap<String, Arc<str>>,
+    pub findings: HashMap<String, Arc<str>>,
 }
 
 /// The lists of all servers.
 #[derive(Debug, Default)]
-pub(crate) struct Catalog {
+pub struct Catalog {
     entries: [Vec<Entry>; 4],
     /// The positions of entries, by the name or URI that clients see.
     positions: [HashMap<String, usize>; 4],
     uris: Uris,
+    _held: Option<Held>,
 }
 
 /// An item of a server.
 #[derive(Debug)]
-pub(crate) struct Entry {
+pub struct Entry {
     /// The position of its server.
-    pub(crate) server: usize,
+    pub server: usize,
     /// Its own name or URI.
-    pub(crate) key: String,
+    pub key: String,
     /// The name or URI that clients see.
-    pub(crate) seen: String,
-    /// The item as the server lists it.
-    pub(crate) item: JsonObject,
-    pub(crate) is_available: bool,
+    pub seen: String,
+    /// The list that has the item, and its position there.
+    list: Arc<Items>,
+    at: usize,
+    /// Whether its server is connected.
+    pub is_available: bool,
     /// What differs from its pin.
-    pub(crate) finding: Option<Arc<str>>,
+    pub finding: Option<Arc<str>>,
+}
+
+impl Entry {
+    /// Returns the item as the server lists it.
+    #[must_use]
+    pub fn item(&self) -> &JsonObject {
+        &self.list.items[self.at]
+    }
 }
 
 fn text(item: &JsonObject, name: &str) -> Option<String> {
@@ -50,17 +92,19 @@ fn text(item: &JsonObject, name: &str) -> Option<String> {
 
 impl Catalog {
     /// Creates a catalog of the lists of each kind and each server.
-    pub(crate) fn new(servers: &[String], lists: &[Vec<ServerList>; 4], prefix: Prefix) -> Self {
+    #[must_use]
+    pub fn new(servers: &[String], lists: &[Vec<ServerList>; 4], prefix: Prefix, memory: &Arc<Memory>) -> Self {
         let mut catalog = Self::default();
         for kind in Kind::ALL {
             let mut known = HashSet::new();
             let entries = lists[kind as usize].iter().enumerate().flat_map(|(server, list)| {
-                let entry = |item: &JsonObject| {
+                let items = list.items.iter().flat_map(|list| list.items.iter().enumerate().map(move |it| (list, it)));
+                let entry = |(of, (at, item)): (&Arc<Items>, (usize, &JsonObject))| {
                     let key = text(item, kind.key())?;
                     let (finding, is_available) = (list.findings.get(&key).cloned(), list.is_available);
-                    Some(Entry { server, key, seen: String::new(), item: item.clone(), is_available, finding })
+                    Some(Entry { server, key, seen: String::new(), list: Arc::clone(of), at, is_available, finding })
                 };
-                list.items.iter().filter_map(entry).collect::<Vec<_>>()
+                items.filter_map(entry).collect::<Vec<_>>()
             });
             // A server may list an item twice. The first one counts.
             catalog.entries[kind as usize] =
@@ -69,7 +113,7 @@ impl Catalog {
         let items = |kind: Kind| -> Vec<names::Item<'_>> {
             catalog.entries[kind as usize].iter().map(|entry| (entry.server, &*entry.key)).collect()
         };
-        let uris = Uris::new(servers.len(), &items(Kind::Resource), &items(Kind::Template));
+        let uris = Uris::new(servers, &items(Kind::Resource), &items(Kind::Template), prefix);
         let seen = Kind::ALL.map(|kind| match kind {
             Kind::Tool | Kind::Prompt => names::names(servers, &items(kind), prefix),
             _ => {
@@ -92,21 +136,28 @@ impl Catalog {
             catalog.positions[kind as usize] = positions.map(|(at, entry)| (entry.seen.clone(), at)).collect();
         }
         catalog.uris = uris;
+        // Each name is in an entry, in the positions and, if it is a URI, among the URIs.
+        let entries = catalog.entries.iter().flatten();
+        let bytes = entries.map(|entry| 2 * size_of::<Entry>() + 3 * (entry.key.len() + entry.seen.len())).sum();
+        catalog._held = Some(memory.take_always(bytes));
         catalog
     }
 
     /// Returns the items of a kind, ordered by their servers and then as these list them.
-    pub(crate) fn entries(&self, kind: Kind) -> &[Entry] {
+    #[must_use]
+    pub fn entries(&self, kind: Kind) -> &[Entry] {
         &self.entries[kind as usize]
     }
 
     /// Returns the position of an item, by the name or URI that clients see.
-    pub(crate) fn position(&self, kind: Kind, seen: &str) -> Option<usize> {
+    #[must_use]
+    pub fn position(&self, kind: Kind, seen: &str) -> Option<usize> {
         self.positions[kind as usize].get(seen).copied()
     }
 
     /// Returns an item by the name that clients see, or by its own name with the prefix of its server.
-    pub(crate) fn find(&self, servers: &[String], kind: Kind, seen: &str) -> Option<&Entry> {
+    #[must_use]
+    pub fn find(&self, servers: &[String], kind: Kind, seen: &str) -> Option<&Entry> {
         let entries = self.entries(kind);
         if let Some(position) = self.position(kind, seen) {
             return entries.get(position);
@@ -119,15 +170,18 @@ impl Catalog {
     }
 
     /// Returns the server of a resource, and the URI that the server has for it, even if the server does not list it.
-    pub(crate) fn resource(&self, servers: &[String], seen: &str) -> Option<(usize, String)> {
-        match names::split_uri_prefix(servers, seen).filter(|_| !self.uris.is_listed(seen)) {
+    #[must_use]
+    pub fn resource(&self, servers: &[String], seen: &str) -> Option<(usize, String)> {
+        // A server that lists a URI with the prefix of another must not get what is meant for that one.
+        match names::split_uri_prefix(servers, seen).filter(|_| servers.len() > 1 || !self.uris.is_listed(seen)) {
             Some((server, uri)) => Some((server, uri.to_owned())),
             None => Some((self.uris.owner(seen)?, seen.to_owned())),
         }
     }
 
     /// Returns the URI under which clients see a resource of a server.
-    pub(crate) fn seen_uri(&self, servers: &[String], server: usize, uri: &str) -> String {
+    #[must_use]
+    pub fn seen_uri(&self, servers: &[String], server: usize, uri: &str) -> String {
         match self.uris.owner(uri) == Some(server) {
             true => uri.to_owned(),
             false => names::prefixed_uri(&servers[server], uri),

@@ -2,38 +2,53 @@
 //!
 //! A name that one server has stays as it is. If several servers have it, each gets the name of its server as a prefix:
 //! `files__read`. A URI that several servers have gets the name of its server before its scheme: `files+file:///notes`.
-//! Both forms always work, and no name depends on the order in which servers connect.
+//! Both forms always work, and no name depends on the order in which servers connect. A name or URI that begins like one of
+//! another server gets a prefix, too: what begins with the name of a server always belongs to that server.
 
-use std::collections::{BTreeSet, HashMap, HashSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
+use std::ops::Bound::{Included, Unbounded};
 
-use crate::config::Prefix;
+/// Which names of tools and prompts, and which URIs, get the name of their server as a prefix, as in `files__read`.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Prefix {
+    /// Those that several servers have.
+    #[default]
+    Clash,
+    /// All. Use it if servers do not trust each other: then no server can take the name of a tool, or the URI of a resource,
+    /// of another.
+    Always,
+}
 
 /// What separates the name of a server from that of a tool or prompt. Names of servers do not contain it.
 const SEPARATOR: &str = "__";
 
 /// An item: the position of its server, and its own name.
-pub(crate) type Item<'n> = (usize, &'n str);
+pub(super) type Item<'n> = (usize, &'n str);
 
 /// Returns the name of an item with that of its server.
-pub(crate) fn prefixed(server: &str, name: &str) -> String {
+pub(super) fn prefixed(server: &str, name: &str) -> String {
     format!("{server}{SEPARATOR}{name}")
 }
 
 /// Returns the position of the server and the own name of an item, if the name has a prefix.
-pub(crate) fn split_prefix<'n>(servers: &[String], name: &'n str) -> Option<Item<'n>> {
+#[must_use]
+pub fn split_prefix<'n>(servers: &[String], name: &'n str) -> Option<(usize, &'n str)> {
     let (server, own) = name.split_once(SEPARATOR)?;
     Some((servers.iter().position(|known| known == server)?, own))
 }
 
 /// Returns the name of each item for clients.
-pub(crate) fn names(servers: &[String], items: &[Item<'_>], prefix: Prefix) -> Vec<String> {
+pub(super) fn names(servers: &[String], items: &[Item<'_>], prefix: Prefix) -> Vec<String> {
     let mut owners: HashMap<&str, BTreeSet<usize>> = HashMap::new();
     for (server, name) in items {
         owners.entry(name).or_default().insert(*server);
     }
-    let needs_prefix = |owners: &BTreeSet<usize>| prefix == Prefix::Always || owners.len() > 1;
-    let mut queue: Vec<&str> =
-        owners.iter().filter(|(_, owners)| needs_prefix(owners)).map(|(name, _)| *name).collect();
+    let needs_prefix = |name: &str, owners: &BTreeSet<usize>| {
+        let is_foreign = split_prefix(servers, name).is_some_and(|(server, _)| !owners.contains(&server));
+        prefix == Prefix::Always || owners.len() > 1 || is_foreign
+    };
+    let with_owners = owners.iter().filter(|(name, owners)| needs_prefix(name, owners));
+    let mut queue: Vec<&str> = with_owners.map(|(name, _)| *name).collect();
     let mut with_prefix: HashSet<&str> = queue.iter().copied().collect();
     // A server may have a tool whose name looks like one with a prefix. Then that tool gets a prefix, too.
     while let Some(name) = queue.pop() {
@@ -49,12 +64,12 @@ pub(crate) fn names(servers: &[String], items: &[Item<'_>], prefix: Prefix) -> V
 }
 
 /// Returns a URI, or a URI template, with the name of its server.
-pub(crate) fn prefixed_uri(server: &str, uri: &str) -> String {
+pub(super) fn prefixed_uri(server: &str, uri: &str) -> String {
     format!("{server}+{uri}")
 }
 
 /// Returns the position of the server and the own URI of a resource, if the URI has a prefix.
-pub(crate) fn split_uri_prefix<'n>(servers: &[String], uri: &'n str) -> Option<Item<'n>> {
+pub(super) fn split_uri_prefix<'n>(servers: &[String], uri: &'n str) -> Option<Item<'n>> {
     let (server, own) = uri.split_once('+')?;
     Some((servers.iter().position(|known| known == server)?, own))
 }
@@ -68,37 +83,57 @@ enum Owner {
 
 /// The URIs and URI templates of all servers.
 #[derive(Debug, Default)]
-pub(crate) struct Uris {
+pub(super) struct Uris {
+    /// The servers, if there are several. What begins with one of their names belongs to no other server.
+    reserved: Vec<String>,
+    prefix: Prefix,
     uris: HashMap<String, Owner>,
     templates: HashMap<String, Owner>,
     /// What precedes the first variable of templates.
-    template_starts: Vec<(String, Owner)>,
+    template_starts: BTreeMap<String, Owner>,
     /// The only server with resources.
     only: Option<Owner>,
 }
 
-fn add(owners: &mut HashMap<String, Owner>, name: &str, server: usize) {
-    let owner = owners.entry(name.to_owned()).or_insert(Owner::One(server));
-    if *owner != Owner::One(server) {
-        *owner = Owner::Several;
+impl Owner {
+    fn and(self, server: usize) -> Self {
+        if self == Self::One(server) { self } else { Self::Several }
+    }
+}
+
+/// Returns the entry with the longest key that a text begins with.
+fn longest_start<'m, T>(map: &'m BTreeMap<String, T>, text: &str) -> Option<&'m T> {
+    // Every key that `text` begins with also begins what `text` has in common with a key between the two.
+    let mut end = text;
+    loop {
+        let (key, value) = map.range::<str, _>((Unbounded, Included(end))).next_back()?;
+        if text.starts_with(&**key) {
+            return Some(value);
+        }
+        let common = end.char_indices().zip(key.chars()).find(|((_, a), b)| a != b).map(|((at, _), _)| at);
+        end = &end[..common.unwrap_or(end.len().min(key.len()))];
     }
 }
 
 impl Uris {
-    /// Creates it from the resources and the resource templates of all servers. `servers` is the number of servers.
-    pub(crate) fn new(servers: usize, resources: &[Item<'_>], templates: &[Item<'_>]) -> Self {
-        let mut uris = Self::default();
-        let mut starts = HashMap::new();
+    /// Creates it from the resources and the resource templates of all servers.
+    pub(super) fn new(servers: &[String], resources: &[Item<'_>], templates: &[Item<'_>], prefix: Prefix) -> Self {
+        let reserved = if servers.len() > 1 { servers.to_owned() } else { Vec::new() };
+        let mut uris = Self { reserved, prefix, ..Self::default() };
+        let new = |server: &usize| Owner::One(*server);
         for (server, uri) in resources {
-            add(&mut uris.uris, uri, *server);
+            let owner = uris.uris.entry((*uri).to_owned()).or_insert(new(server));
+            *owner = owner.and(*server);
         }
         for (server, template) in templates {
-            add(&mut uris.templates, template, *server);
-            add(&mut starts, template.split('{').next().unwrap_or_default(), *server);
+            let owner = uris.templates.entry((*template).to_owned()).or_insert(new(server));
+            *owner = owner.and(*server);
+            let start = template.split('{').next().unwrap_or_default();
+            let owner = uris.template_starts.entry(start.to_owned()).or_insert(new(server));
+            *owner = owner.and(*server);
         }
-        uris.template_starts = starts.into_iter().collect();
         let all = resources.iter().chain(templates).map(|(server, _)| *server);
-        let with_resources: BTreeSet<usize> = if servers == 1 { [0].into() } else { all.collect() };
+        let with_resources: BTreeSet<usize> = if servers.len() == 1 { [0].into() } else { all.collect() };
         uris.only = match with_resources.iter().collect::<Vec<_>>()[..] {
             [only] => Some(Owner::One(*only)),
             _ => None,
@@ -107,14 +142,21 @@ impl Uris {
     }
 
     /// Returns whether a server lists a resource with this URI.
-    pub(crate) fn is_listed(&self, uri: &str) -> bool {
+    pub(super) fn is_listed(&self, uri: &str) -> bool {
         self.uris.contains_key(uri)
     }
 
+    /// Returns whether a URI or a template may belong to a server without its prefix.
+    fn is_free(&self, uri: &str) -> bool {
+        self.prefix == Prefix::Clash && split_uri_prefix(&self.reserved, uri).is_none()
+    }
+
     /// Returns the server that has a URI without a prefix. Returns `None` if none has it, or several.
-    pub(crate) fn owner(&self, uri: &str) -> Option<usize> {
-        let matching = self.template_starts.iter().filter(|(start, _)| uri.starts_with(start));
-        let by_template = || matching.max_by_key(|(start, _)| start.len()).map(|(_, owner)| *owner);
+    pub(super) fn owner(&self, uri: &str) -> Option<usize> {
+        if !self.is_free(uri) {
+            return None;
+        }
+        let by_template = || longest_start(&self.template_starts, uri).copied();
         match self.uris.get(uri).copied().or_else(by_template).or(self.only) {
             Some(Owner::One(server)) => Some(server),
             _ => None,
@@ -122,8 +164,8 @@ impl Uris {
     }
 
     /// Returns the server that has a URI template without a prefix.
-    pub(crate) fn template_owner(&self, template: &str) -> Option<usize> {
-        match self.templates.get(template).copied().or(self.only) {
+    pub(super) fn template_owner(&self, template: &str) -> Option<usize> {
+        match self.templates.get(template).copied().or(self.only).filter(|_| self.is_free(template)) {
             Some(Owner::One(server)) => Some(server),
             _ => None,
         }
@@ -148,6 +190,8 @@ mod tests {
             // A server takes the name that another would get.
             (vec![(0, "x"), (1, "x"), (2, "a__x")], vec!["a__x", "b__x", "c__a__x"]),
             (vec![(0, "a__x"), (1, "x")], vec!["a__x", "x"]),
+            // A server takes a name that another has not listed yet.
+            (vec![(0, "b__x"), (1, "y")], vec!["a__b__x", "y"]),
             // Names with prefixes take each other.
             (vec![(0, "x"), (1, "x"), (0, "a__x"), (0, "a__a__x")], vec!["a__x", "b__x", "a__a__x", "a__a__a__x"]),
         ] {
@@ -167,20 +211,29 @@ mod tests {
     #[test]
     fn finds_the_owners_of_uris() {
         let templates = [(0, "file:///{path}"), (1, "file:///notes/{name}"), (1, "db://{x}"), (2, "db://{y}")];
-        let uris = Uris::new(3, &[(0, "file:///a"), (1, "file:///a"), (2, "file:///notes/b")], &templates);
+        let resources = [(0, "file:///a"), (1, "file:///a"), (2, "file:///notes/b"), (0, "b+file:///c")];
+        let uris = Uris::new(&servers(), &resources, &templates, Prefix::Clash);
         for (uri, owner) in [
             ("file:///a", None),
             ("file:///c", Some(0)),
             ("file:///notes/b", Some(2)),
             ("file:///notes/c", Some(1)),
             ("db://x", None),
+            ("file:///note", Some(0)),
             ("other://x", None),
+            ("b+file:///c", None),
         ] {
             assert_eq!(uris.owner(uri), owner, "{uri}");
         }
         assert_eq!(uris.template_owner("db://{y}"), Some(2));
-        assert_eq!(Uris::new(3, &[(1, "file:///a")], &[]).owner("other://x"), Some(1));
-        assert_eq!(Uris::new(1, &[], &[]).owner("other://x"), Some(0));
-        assert_eq!(Uris::new(2, &[], &[]).owner("other://x"), None);
+        for (count, resources, prefix, owner) in [
+            (3, vec![(1, "file:///a")], Prefix::Clash, Some(1)),
+            (1, vec![], Prefix::Clash, Some(0)),
+            (2, vec![], Prefix::Clash, None),
+            (3, vec![(1, "file:///a")], Prefix::Always, None),
+        ] {
+            let uris = Uris::new(&servers()[..count], &resources, &[], prefix);
+            assert_eq!(uris.owner("other://x"), owner, "{count} {resources:?}");
+        }
     }
 }

@@ -1,13 +1,17 @@
 //! The kinds of items that servers list.
 
-use mcpgen_sdk::protocol::change::Change;
+use mcpgen_mcp::protocol::change::Change;
 
 /// A kind of item that servers list.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Kind {
+pub enum Kind {
+    /// A tool.
     Tool,
+    /// A prompt.
     Prompt,
+    /// A resource.
     Resource,
+    /// A resource template.
     Template,
 }
 
@@ -21,35 +25,48 @@ const FACTS: [[&str; 5]; 4] = [
 ];
 
 impl Kind {
-    pub(crate) const ALL: [Self; 4] = [Self::Tool, Self::Prompt, Self::Resource, Self::Template];
+    /// All kinds.
+    pub const ALL: [Self; 4] = [Self::Tool, Self::Prompt, Self::Resource, Self::Template];
 
     /// Returns the kind that a method lists.
-    pub(crate) fn listed_by(method: &str) -> Option<Self> {
+    #[must_use]
+    pub fn listed_by(method: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|kind| kind.method() == method)
     }
 
-    pub(crate) fn method(self) -> &'static str {
+    /// Returns the method that lists items.
+    #[must_use]
+    pub fn method(self) -> &'static str {
         FACTS[self as usize][0]
     }
 
-    pub(crate) fn member(self) -> &'static str {
+    /// Returns the member of its result that has the items.
+    #[must_use]
+    pub fn member(self) -> &'static str {
         FACTS[self as usize][1]
     }
 
-    pub(crate) fn capability(self) -> &'static str {
+    /// Returns the capability that a server with such items declares.
+    #[must_use]
+    pub fn capability(self) -> &'static str {
         FACTS[self as usize][2]
     }
 
-    pub(crate) fn key(self) -> &'static str {
+    /// Returns the member that identifies an item.
+    #[must_use]
+    pub fn key(self) -> &'static str {
         FACTS[self as usize][3]
     }
 
-    pub(crate) fn noun(self) -> &'static str {
+    /// Returns its name in messages, such as `resource template`.
+    #[must_use]
+    pub fn noun(self) -> &'static str {
         FACTS[self as usize][4]
     }
 
     /// Returns the change of a list of this kind.
-    pub(crate) fn change(self) -> Change {
+    #[must_use]
+    pub fn change(self) -> Change {
         match self {
             Self::Tool => Change::Tools,
             Self::Prompt => Change::Prompts,

@@ -1,0 +1,116 @@
+//! Servers and clients with access tokens of an authorization server.
+
+use std::net::TcpListener;
+use std::path::Path;
+use std::sync::Arc;
+
+use mcpgen_auth::client::{Grant, OAuthClient, OAuthOptions, RegisteredClient};
+use mcpgen_auth::server::{Identity, JwtVerifier, ProtectedResource, ResourceOptions, ScopePolicy};
+use mcpgen_gateway::{Config, Gateway, Http, ServerConfig};
+use mcpgen_sdk::http::client::{ClientOptions, ConnectHttp};
+use mcpgen_sdk::http::server::{EndpointOptions, ServeHttp};
+use mcpgen_sdk::{Client, Context, Server};
+use mcpgen_types::Revision;
+use serde_json::json;
+use tower::Layer;
+
+use crate::authorization_server::AuthorizationServer;
+use crate::support::{ERAS, call, client, connect, gateway, in_time, text, tool_names, two_servers};
+
+/// Serves a tool that returns the subject of the access token.
+async fn protected_server(issuer: &str) -> String {
+    let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.expect("a port");
+    let url = format!("http://{}/mcp", listener.local_addr().expect("an address"));
+    let mut options = ResourceOptions::new(&url, issuer);
+    options.scopes = ScopePolicy::default().require(["read"]);
+    let verifier = JwtVerifier::new(issuer, &url).expect("a verifier");
+    let resource = ProtectedResource::new(options, verifier).expect("a resource");
+    let server = Server::builder("protected", "1")
+        .tool("whoami", |context: Context| async move {
+            Identity::of(&context).map(|identity| identity.subject.clone()).unwrap_or_default()
+        })
+        .build();
+    let endpoint = server.http(EndpointOptions::default()).expect("a valid server");
+    let app = axum::Router::new().route_service("/mcp", resource.layer(endpoint));
+    let paths = resource.metadata_paths();
+    let app = paths.iter().fold(app, |app, path| app.route_service(path, resource.metadata_service()));
+    tokio::spawn(async move { axum::serve(listener, app).await });
+    url
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn gets_access_tokens_for_a_server() {
+    let authorization_server = AuthorizationServer::start(300).await;
+    let url = protected_server(authorization_server.issuer()).await;
+    let folder = tempfile::tempdir().expect("a folder");
+    let secret = folder.path().join("secret");
+    std::fs::write(&secret, "client-secret\n").expect("written");
+    let mut config = two_servers(Revision::LATEST);
+    let mut server = ServerConfig::of_url(&url);
+    let oauth = json!({ "client_id": "gateway", "client_secret": { "file": secret },
+        "issuer": authorization_server.issuer(), "scopes": ["read"] });
+    server.oauth = Some(serde_json::from_value(oauth).expect("settings"));
+    config.servers.insert("protected".to_owned(), server);
+    let gateway = gateway(config);
+    for revision in ERAS {
+        let client = connect(&gateway, client(revision)).await;
+        assert_eq!(text(&client, "whoami").await, "alice");
+    }
+    // All clients of the gateway share its token.
+    let grants = authorization_server.log().into_iter().filter(|kind| kind == "client_credentials").count();
+    assert_eq!(grants, 1);
+}
+
+/// Connects a client with an access token for these scopes.
+async fn with_scopes(url: &str, issuer: &str, scopes: &[&str], revision: Revision) -> Client {
+    let mut options = OAuthOptions::new("in front", Grant::ClientCredentials);
+    options.client = Some(RegisteredClient::with_secret(issuer, "client", "client-secret"));
+    options.scopes = Some(scopes.iter().map(|scope| (*scope).to_owned()).collect());
+    let mut http = ClientOptions::default();
+    http.authorization = Some(Arc::new(OAuthClient::new(url, options).expect("a client")));
+    in_time(client(revision).connect_http(url, http)).await.expect("a connection")
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn callers_see_what_their_scopes_allow() {
+    let authorization_server = AuthorizationServer::start(300).await;
+    let issuer = authorization_server.issuer();
+    let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
+    let address = listener.local_addr().expect("an address");
+    let url = format!("http://{address}/mcp");
+    let mut config: Config = two_servers(Revision::V2025_11_25);
+    let mut http = Http::new(address);
+    // A principal can have two.
+    http.clients = Some(8);
+    config.http = Some(http.clone());
+    let authorization = json!({ "resource": url, "issuer": issuer, "scopes": ["read"] });
+    config.authorization = Some(serde_json::from_value(authorization).expect("settings"));
+    config.tools = serde_json::from_value(json!({ "scopes": { "b__*": ["write"] } })).expect("rules");
+    let gateway = Gateway::new(config, Path::new("")).expect("a gateway");
+    let serving = gateway.clone();
+    tokio::spawn(async move { serving.serve_http(listener, &http, std::future::pending()).await });
+    for revision in ERAS {
+        for (scopes, sees) in [(&["read"][..], false), (&["read", "write"][..], true)] {
+            let client = with_scopes(&url, issuer, scopes, revision).await;
+            assert_eq!(tool_names(&client).await.contains(&"b__greet".to_owned()), sees, "{revision} {scopes:?}");
+            assert_eq!(call(&client, "b__greet").await.is_ok(), sees, "{revision} {scopes:?}");
+            assert_eq!(text(&client, "only_a").await, "only");
+            in_time(client.close()).await.expect("an orderly end");
+        }
+    }
+    // One principal cannot use up all clients: those that it no longer uses make room.
+    let mut clients = Vec::new();
+    for number in 0..6 {
+        let name = format!("client {number}");
+        let mut options = OAuthOptions::new(&name, Grant::ClientCredentials);
+        options.client = Some(RegisteredClient::with_secret(issuer, "client", "client-secret"));
+        options.scopes = Some(vec!["read".to_owned()]);
+        let mut http = ClientOptions::default();
+        http.authorization = Some(Arc::new(OAuthClient::new(&url, options).expect("a client")));
+        let client = Client::builder(&name, "1").revisions([Revision::LATEST]);
+        let client = in_time(client.connect_http(&url, http)).await.expect("a connection");
+        assert_eq!(text(&client, "only_a").await, "only");
+        clients.push(client);
+        assert!(gateway.clients() <= 2, "{}", gateway.clients());
+    }
+}
