@@ -135,6 +135,7 @@ async fn a_signal_ends_servers_that_do_not_exit() {
     use std::process::Stdio;
     use std::time::Duration;
 
+    use serde_json::json;
     use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader};
 
     let folder = tempfile::tempdir().expect("a folder");
@@ -148,7 +149,9 @@ async fn a_signal_ends_servers_that_do_not_exit() {
         .kill_on_drop(true)
         .spawn()
         .expect("the gateway starts");
-    let first = r#"{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"brief","version":"1"}}}"#;
+    let params = json!({ "protocolVersion": "2025-11-25", "capabilities": {},
+        "clientInfo": { "name": "brief", "version": "1" } });
+    let first = json!({ "jsonrpc": "2.0", "id": 0, "method": "initialize", "params": params });
     let mut input = gateway.stdin.take().expect("piped");
     input.write_all(format!("{first}\n").as_bytes()).await.expect("written");
     let mut lines = BufReader::new(gateway.stdout.take().expect("piped")).lines();

@@ -54,6 +54,8 @@ async def call_tool(context, params):
                 await context.session.send_progress_notification(
                     context.meta["progress_token"], step, input["steps"], related_request_id=context.request_id
                 )
+                # The clients of the TypeScript SDK drop a report that arrives together with the next message.
+                await asyncio.sleep(0.02)
             return text("done")
         case "touch":
             await bus.publish(ToolsListChanged())
