@@ -112,7 +112,7 @@ fn with_members(manifest: &str) -> String {
     manifest.to_string()
 }
 
-/// Copies a folder without build results and hidden files.
+/// Copies a folder, except for build results and hidden files.
 fn copy_folder(from: &Path, to: &Path) {
     for file in files(from) {
         let target = to.join(&file);
@@ -121,14 +121,12 @@ fn copy_folder(from: &Path, to: &Path) {
     }
 }
 
-/// Returns the files below a folder with their contents.
 fn contents(folder: &Path) -> Vec<(PathBuf, Vec<u8>)> {
     let mut files = files(folder);
     files.sort();
     files.into_iter().map(|file| (file.clone(), fs::read(folder.join(file)).expect("a file"))).collect()
 }
 
-/// Returns the files below a folder, relative to it.
 fn files(folder: &Path) -> Vec<PathBuf> {
     let (mut found, mut folders) = (Vec::new(), vec![PathBuf::new()]);
     while let Some(below) = folders.pop() {
