@@ -166,6 +166,7 @@ impl ToolEntry {
     }
 }
 
+/// A call of a tool.
 #[derive(Debug)]
 pub struct CallTool {
     entry: Arc<ToolEntry>,
