@@ -115,7 +115,7 @@ fn messages_have_no_names_of_rust() {
         (
             r#""anyOf": [{"properties": {"k": {"const": 1}}, "required": ["k"]}, {"properties": {"k": {"const": 2}, "y": {}}, "required": ["k"]}]"#.to_owned(),
             r#""anyOf": [{"properties": {"k": {"const": 1}}, "required": ["k"]}, {"properties": {"k": {"const": 3}, "y": {}}, "required": ["k"]}]"#.to_owned(),
-            "t: the new schema may read an object with k 2 as another alternative of arguments",
+            "t: the new schema may pick the wrong alternative of arguments for an object with k 2",
         ),
         (
             format!(r#"{either}, "anyOf": [{{"required": ["body"]}}, {{"required": ["reaction"]}}]"#),
@@ -135,7 +135,7 @@ fn messages_have_no_names_of_rust() {
         (
             modes.to_owned(),
             format!(r#"{modes}, "anyOf": [{one}, {two}]"#),
-            "t: the new schema may read arguments as the wrong one of its alternatives",
+            "t: the new schema may pick the wrong alternative for arguments",
         ),
     ] {
         let found = lists::diff(&tool(&old), &tool(&new)).findings;
@@ -510,6 +510,44 @@ fn long_names_are_shortened() {
     assert_eq!(trust.len(), 103);
     let size = |it: &&mcpgen_diff::Finding| it.subject.len() + it.detail.len() + it.message.len();
     assert!(trust.iter().map(size).sum::<usize>() < 1_000_000);
+}
+
+/// A member that one version names, beside an open object of the other: who reads it by its name refuses some documents that nobody
+/// sends. The other one accepts all.
+#[test]
+fn only_the_reader_of_a_named_member_relies_on_the_convention() {
+    let schema = |part: &str, properties: &str| {
+        let schema = format!(r#""{part}": {{"type": "object", "properties": {{{properties}}}}}"#);
+        let arguments = if part == "outputSchema" { r#", "inputSchema": {"type": "object"}"# } else { "" };
+        tool(&format!("{schema}{arguments}"))
+    };
+    let (typed, any) = (r#""a": {"type": "string"}"#, r#""a": {}"#);
+    for (part, old, new, expected) in [
+        ("inputSchema", "", typed, Evidence::Convention),
+        // The server ignores it, which no document shows.
+        ("inputSchema", typed, "", Evidence::None),
+        ("outputSchema", "", typed, Evidence::Proof),
+        ("outputSchema", typed, "", Evidence::Convention),
+        ("inputSchema", "", any, Evidence::Proof),
+        ("outputSchema", any, "", Evidence::Proof),
+    ] {
+        let found = lists::diff(&schema(part, old), &schema(part, new)).findings;
+        let [found] = found.as_slice() else { panic!("{found:#?}") };
+        assert_eq!(found.evidence, expected, "{part}: {old} to {new}");
+    }
+}
+
+/// A schema that says something else about a member was not only rewritten.
+#[test]
+fn checks_that_only_the_convention_covers_are_reported() {
+    let schema = |schema: &str| tool(&format!(r#""inputSchema": {{"type": "object"}}, "outputSchema": {schema}"#));
+    let old = schema(r#"{"type": "object", "properties": {"x": {"type": "integer"}}, "not": {"required": ["never"]}}"#);
+    let new = schema(
+        r#"{"type": "object", "properties": {"y": {}}, "not": {"required": ["never"]}, "if": {"const": 1}, "then": false}"#,
+    );
+    let found = lists::diff(&old, &new).findings;
+    assert!(found.iter().all(|it| it.rule != Rule::SchemaRewritten), "{found:#?}");
+    assert!(found.iter().any(|it| it.evidence == Evidence::Convention), "{found:#?}");
 }
 
 /// The names of items are short in findings, too. Names with the same beginning differ.

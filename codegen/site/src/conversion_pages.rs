@@ -6,7 +6,7 @@ use mcpgen_diff::html::{Page, escape};
 use mcpgen_model::conversions::{Action, Conversions, Node, ObjectNode, OtherValues, Others, Rules};
 use mcpgen_model::{Json, Protocol};
 
-use crate::frame::{ABSENT, code, link, section, table};
+use crate::frame::{code, link, section, table};
 use crate::links::{pair, type_page};
 
 pub(crate) struct ConversionPages<'c> {
@@ -99,7 +99,7 @@ impl ConversionPages<'_> {
             let (request, outcome) = (self.models[from].messages().find(|it| it.method == name), row[to]);
             let is_request = request.is_some_and(|message| message.request.is_some());
             Some(match outcome {
-                None => vec![code(name), ABSENT.to_owned(), ABSENT.to_owned()],
+                None => vec![code(name), "the target has no such method".to_owned(), String::new()],
                 Some((new_params, new_result)) => {
                     let result = if is_request { part(result, new_result) } else { String::new() };
                     vec![code(name), part(params, new_params), result]

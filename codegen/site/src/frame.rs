@@ -99,7 +99,8 @@ pub(crate) fn table(label: &str, columns: &[&str], rows: impl IntoIterator<Item 
             format!("<tr>{}</tr>\n", cells.collect::<String>())
         })
         .collect();
-    let label = escape(label);
+    // A section may have the same title.
+    let label = format!("{}, table", escape(label));
     format!(
         "<div class=\"scroll\" role=\"region\" tabindex=\"0\" aria-label=\"{label}\">\n<table>\n\
          <thead><tr>{columns}</tr></thead>\n<tbody>\n{rows}</tbody>\n</table>\n</div>\n"

@@ -18,7 +18,7 @@ struct Fixture {
 }
 
 impl Fixture {
-    /// `lifetime` is the stored access token's, in seconds. Clients refresh tokens that expire within 30 s.
+    /// `lifetime` is the stored access token's, in seconds. Clients refresh tokens that expire within 30 seconds.
     async fn new(lifetime: i64) -> Self {
         let issuer = AuthorizationServer::start(lifetime).await;
         let server = ProtectedServer::start(issuer.issuer(), DpopPolicy::Allowed).await;

@@ -164,7 +164,7 @@ pub(crate) fn messages(error: &dyn std::error::Error) -> String {
 
 #[tokio::test]
 async fn refreshes_tokens_before_they_expire() {
-    // Tokens that expire within 30 s are refreshed, so the client does so before each request.
+    // Tokens that expire within 30 seconds are refreshed, so the client does so before each request.
     let issuer = AuthorizationServer::start(20).await;
     let server = ProtectedServer::start(issuer.issuer(), DpopPolicy::Allowed).await;
     let client = connect(&server.url, options(), Some(Revision::V2026_07_28)).await;
@@ -248,7 +248,7 @@ async fn clients_with_a_common_store_use_each_refresh_token_once() {
     let memory: Arc<dyn CredentialStore> = Arc::new(MemoryStore::default());
     let file = || -> Arc<dyn CredentialStore> { Arc::new(FileStore::new(directory.path().join("credentials.json"))) };
     for stores in [[Arc::clone(&memory), memory], [file(), file()]] {
-        // Tokens that expire within 30 s are refreshed, so each request needs a new one.
+        // Tokens that expire within 30 seconds are refreshed, so each request needs a new one.
         let issuer = AuthorizationServer::start(20).await;
         let server = ProtectedServer::start(issuer.issuer(), DpopPolicy::Allowed).await;
         let mut clients = Vec::new();

@@ -109,7 +109,7 @@ async fn logs_in_with_oidc_provider() {
 #[tokio::test(flavor = "multi_thread")]
 async fn refreshes_tokens_of_oidc_provider() {
     let Some(peers) = installed() else { return };
-    // The client refreshes tokens that expire within 30 s.
+    // The client refreshes tokens that expire within 30 seconds.
     let (_child, issuer) = start(peers, "authorization-server.mjs", "20").await;
     let server = ProtectedServer::start(&issuer, DpopPolicy::Allowed).await;
     let logins = Arc::new(std::sync::atomic::AtomicUsize::new(0));

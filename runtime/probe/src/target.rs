@@ -117,7 +117,7 @@ impl Connection {
             None => Ok(client),
             Some(requested) => {
                 let speaks = client.revision();
-                // The mismatch counts, not the outcome of disconnecting.
+                // The error to report is the mismatch, even if disconnecting fails, too.
                 let _ = client.close().await;
                 Err(Failure::Revision { server: name, requested, speaks })
             }

@@ -15,10 +15,10 @@ pub struct RedisOptions {
     pub prefix: String,
     /// Root certificates for TLS, as PEM. Defaults to Mozilla's.
     pub root_certificates: Option<Vec<u8>>,
-    /// How long an operation may take. Defaults to 2 s.
+    /// How long an operation may take. Defaults to 2 seconds.
     pub timeout: Duration,
     /// After this time without renewing its lease, a replica counts as dead. Leases are renewed three times as often.
-    /// Defaults to 3 s.
+    /// Defaults to 3 seconds.
     pub lease: Duration,
     /// Maximum number of sessions. Defaults to 1,000,000.
     pub max_sessions: usize,
@@ -36,7 +36,7 @@ pub struct RedisOptions {
     pub max_changes: usize,
     /// Maximum number of forwarded requests that a replica handles at once. Defaults to 10,000.
     pub max_exchanges: usize,
-    /// Lifetime of request states. Defaults to 15 min, as for the codec that a server creates by itself.
+    /// Lifetime of request states. Defaults to 15 minutes, as for the codec that a server creates by itself.
     pub request_state_lifetime: Duration,
     /// Maximum number of used request states that have not expired. At the limit, no state is accepted until one
     /// expires. Defaults to 1,000,000, which takes about 100 MB in Redis.

@@ -540,7 +540,7 @@ impl Drop for Running {
     }
 }
 
-/// Starts an example server over HTTP. Returns its URL, too.
+/// Starts an example server over HTTP. Also returns its URL.
 #[cfg(all(feature = "http-client", feature = "http-server"))]
 fn start_example(server: &mut Command) -> (Running, String) {
     let mut child = server.arg("127.0.0.1:0").stdout(Stdio::piped()).spawn().expect("the process starts");
@@ -549,7 +549,7 @@ fn start_example(server: &mut Command) -> (Running, String) {
     (Running(child), url.trim().to_owned())
 }
 
-/// Starts a peer's server over HTTP. Returns its URL, too.
+/// Starts a peer's server over HTTP. Also returns its URL.
 #[cfg(all(feature = "http-client", feature = "http-server"))]
 fn start_peer(server: &mut Command, path: &str) -> (Running, String) {
     let port = TcpListener::bind("127.0.0.1:0").and_then(|free| free.local_addr()).expect("a free port").port();

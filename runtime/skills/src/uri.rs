@@ -36,8 +36,8 @@ pub(crate) fn name(uri: &str) -> Option<&str> {
     path.rsplit('/').next().filter(|name| !name.is_empty())
 }
 
-/// Resolves a reference in a skill against the skill's directory. Returns the possible URIs, or `None` if it leads out
-/// of the directory.
+/// Resolves a reference in a skill against the skill's directory. Returns the possible URIs, or `None` if the
+/// reference leads out of the directory.
 ///
 /// A reference is a URI below the directory, or a path relative to it, percent-encoded or not.
 pub(crate) fn resolve(root: &str, reference: &str) -> Option<Vec<String>> {

@@ -236,8 +236,8 @@ impl<S: RequestService> Executor<S> {
 /// Sends the response, or tells the transport that the request gets none.
 async fn send(peer: &Peer, response: Option<Outbound>, id: Option<&RequestId>) {
     match (response, id) {
-        // Errors mean that the peer has disconnected. Trying without waiting first avoids a copy of the message in the
-        // future.
+        // Errors mean that the peer has disconnected. If the outbox has room, `try_send` saves moving the message into
+        // a future.
         (Some(response), _) => {
             if let Err(response) = peer.try_send(response) {
                 let _ = peer.send(response).await;

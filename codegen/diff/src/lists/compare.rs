@@ -314,6 +314,7 @@ impl Comparison {
             verdicts: lists.into(),
             evidence: Evidence::of(rule, lists),
             witnesses: Vec::new(),
+            by_convention: Vec::new(),
             undecided: None,
             items: Vec::new(),
             subject: subject.to_owned(),

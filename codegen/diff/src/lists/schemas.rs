@@ -91,6 +91,11 @@ impl SchemaPair<'_> {
                 }
             }
         }
+        if found.is_empty() && ends_of_doubles(&old) == ends_of_doubles(&new) {
+            // What differs may be something that nobody sends by convention.
+            let whole = self.as_a_whole(&old, &new);
+            found.extend(whole.filter(|it| it.evidence == Evidence::Convention));
+        }
         if found.is_empty() {
             found.push(self.rewritten(&old, &new));
         }
@@ -203,7 +208,7 @@ impl SchemaPair<'_> {
         Finding {
             evidence: match verdict {
                 Verdict::Breaking => Evidence::Witness,
-                Verdict::Compatible if finding.evidence == Evidence::Convention => Evidence::Convention,
+                Verdict::Compatible if finding.by_convention.contains(&self.reader()) => Evidence::Convention,
                 Verdict::Compatible => Evidence::Proof,
                 _ => Evidence::None,
             },
@@ -307,6 +312,7 @@ impl SchemaPair<'_> {
             verdicts: lists.into(),
             evidence: Evidence::of(rule, lists),
             witnesses: Vec::new(),
+            by_convention: Vec::new(),
             undecided: None,
             items: Vec::new(),
             subject: format!("{}.{subject}", self.tool),

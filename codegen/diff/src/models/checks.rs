@@ -5,6 +5,7 @@ use std::collections::HashSet;
 use std::rc::Rc;
 
 use mcpgen_model::{Check, Protocol, Shape, Type};
+use mcpgen_schema::text::listed;
 
 use crate::models::difference::{Outcome, Site};
 use crate::models::evidence::{Aim, Answer, Version, Versions};
@@ -28,7 +29,8 @@ impl Values<'_> {
             let shape = |id: &usize| matches!(protocol.types[*id].shape, Shape::Undecided(_));
             matches!(protocol.follow(content), Type::Named(id) if shape(id))
         });
-        let either = |checks: &[&Check]| alternatives(checks).map(|names| names.join(" or "));
+        let one_of = |all: Vec<Vec<&str>>| all.iter().map(|names| listed(names)).collect::<Vec<_>>().join(" or ");
+        let either = |checks: &[&Check]| alternatives(checks).map(one_of);
         if was_undecided != is_undecided {
             let message = match (either(&was), either(&is)) {
                 (None, Some(names)) => match required_among(self.old, old, &is) {
@@ -113,11 +115,17 @@ impl Values<'_> {
 /// Returns the rule for values that are compared as a whole, given the verdicts from old to new and from new to old. `None` if
 /// they are the same.
 pub(super) fn rule_of(answers: &[Answer; 2]) -> Option<Rule> {
-    match answers.each_ref().map(|it| it.verdict) {
-        [Verdict::Compatible, Verdict::Compatible] => None,
-        [Verdict::Compatible, _] => Some(Rule::CheckRemoved),
-        [_, Verdict::Compatible] => Some(Rule::CheckAdded),
-        _ => Some(Rule::CheckChanged),
+    rule_of_whole(answers.each_ref().map(|it| it.verdict == Verdict::Compatible))
+}
+
+/// Returns the rule for values that are compared as a whole, given whether the new version accepts what the old one does, and the
+/// reverse.
+pub(super) fn rule_of_whole(accepts_all: [bool; 2]) -> Option<Rule> {
+    match accepts_all {
+        [true, true] => None,
+        [true, false] => Some(Rule::CheckRemoved),
+        [false, true] => Some(Rule::CheckAdded),
+        [false, false] => Some(Rule::CheckChanged),
     }
 }
 
@@ -133,7 +141,7 @@ fn words(checks: &[&Check], others: &[&Check]) -> Option<String> {
         }
     }
     fn all<'c>(checks: impl Iterator<Item = &'c Check>) -> Option<String> {
-        checks.map(one).collect::<Option<Vec<_>>>().map(|words| words.join(" and "))
+        checks.map(one).collect::<Option<Vec<_>>>().map(|words| listed(&words))
     }
     all(checks.iter().copied().filter(|check| !others.contains(check)))
 }
@@ -161,14 +169,14 @@ fn is_same_scope(old: &[&Check], before: &Protocol, new: &[&Check], after: &Prot
 fn required_among(protocol: &Protocol, content: &Type, checks: &[&Check]) -> Option<String> {
     let Resolved::Object(object) = protocol.resolved(content) else { return None };
     let alternatives = alternatives(checks)?;
-    let is_one = |name: &str| alternatives.iter().any(|names| names.split(" and ").any(|one| one == name));
+    let is_one = |name: &str| alternatives.iter().any(|names| names.contains(&name));
     let required = object.members.iter().filter(|member| member.required && is_one(&member.wire));
     let required: Vec<&str> = required.map(|member| member.wire.as_str()).collect();
-    (!required.is_empty()).then(|| required.join(" and "))
+    (!required.is_empty()).then(|| listed(&required))
 }
 
 /// Returns the members of which checks require one or the other.
-fn alternatives(checks: &[&Check]) -> Option<Vec<String>> {
+fn alternatives<'c>(checks: &[&'c Check]) -> Option<Vec<Vec<&'c str>>> {
     fn required<'c>(check: &'c Check, names: &mut Vec<&'c str>) {
         match check {
             Check::Required(more) => names.extend(more.iter().map(String::as_str)),
@@ -187,12 +195,10 @@ fn alternatives(checks: &[&Check]) -> Option<Vec<String>> {
                     names
                 })
                 .collect();
-            let own = |names: &Vec<&str>| {
-                let is_own = |name: &&&str| !all.iter().all(|other| other.contains(*name));
-                names.iter().filter(is_own).copied().collect::<Vec<_>>().join(" and ")
-            };
-            let own: Vec<String> = all.iter().map(own).collect();
-            (!own.iter().any(String::is_empty)).then_some(own)
+            let is_own = |name: &&str| !all.iter().all(|other| other.contains(name));
+            let own = all.iter().map(|names| names.iter().copied().filter(is_own).collect::<Vec<_>>());
+            let own: Vec<_> = own.collect();
+            (!own.iter().any(Vec::is_empty)).then_some(own)
         }
         _ => None,
     })

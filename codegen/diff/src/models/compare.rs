@@ -13,7 +13,7 @@ use mcpgen_model::{ErrorCode, MessageSet, Origin, Protocol, Shape, Type, TypeId}
 use mcpgen_schema::Checks;
 use mcpgen_schema::text::counted;
 
-use crate::models::checks::rule_of;
+use crate::models::checks::{rule_of, rule_of_whole};
 use crate::models::difference::{Difference, Outcome, Site, place};
 use crate::models::evidence::{Answer, Effort, Evidence, Version, Versions};
 use crate::models::finding::{Diff, Finding, Place, TypeVerdict};
@@ -61,7 +61,7 @@ pub(crate) fn compare_types(
     comparison.findings
 }
 
-/// Compares two schemas that have no models, as a whole. `None` if they accept the same documents.
+/// Compares two schemas that have no models, as a whole. `None` if they are proved to accept the same documents.
 pub(crate) fn compare_checks(
     old: Checks,
     new: Checks,
@@ -73,7 +73,10 @@ pub(crate) fn compare_checks(
     let answers = [Version::New, Version::Old].map(|reader| versions.read_by(reader, None, effort));
     let root = Some(Place { pointer: String::new(), rust: None });
     let message = format!("the schemas of the {subject} differ");
-    let difference = Site::of(subject, [root.clone(), root]).difference(rule_of(&answers)?, message);
+    // If both are compatible, what is only so by convention has changed.
+    let proved = answers.each_ref().map(|it| it.evidence == Evidence::Proof);
+    let rule = rule_of(&answers).or_else(|| rule_of_whole(proved))?;
+    let difference = Site::of(subject, [root.clone(), root]).difference(rule, message);
     Some(finding(difference, answers, senders))
 }
 
@@ -350,7 +353,7 @@ impl<'p> Comparison<'p> {
                     return self.values.read_by(reader, (old, new), difference.aim.as_ref());
                 }
                 (Verdict::Breaking, None) => Evidence::Message,
-                (Verdict::Compatible, _) if difference.is_convention => Evidence::Convention,
+                (Verdict::Compatible, _) if difference.by_convention == Some(reader) => Evidence::Convention,
                 (Verdict::Compatible, _) => Evidence::Proof,
                 _ => Evidence::None,
             };
@@ -375,10 +378,26 @@ fn finding(difference: Difference, [forward, back]: [Answer; 2], senders: Sender
     let evidence = [&forward, &back].into_iter().filter(|it| it.verdict == worst).map(|it| it.evidence).max();
     // An embedded message is never sent on its own, so a change of its own breaks nobody.
     let evidence = evidence.filter(|_| !senders.is_empty()).unwrap_or(Evidence::Proof);
+    let is_convention = |(_, answer): &(_, &Answer)| answer.evidence == Evidence::Convention;
+    let answers = [(Version::New, &forward), (Version::Old, &back)].into_iter();
+    let by_convention = answers.filter(is_convention).map(|(reader, _)| reader).collect();
     let undecided = forward.unknown.or(back.unknown).map(|reason| reason.to_string());
     let witnesses = [forward.witness, back.witness].into_iter().flatten().collect();
-    let items = Vec::new();
-    Finding { rule, senders, verdicts, evidence, witnesses, undecided, subject, detail, items, message, old, new }
+    Finding {
+        rule,
+        senders,
+        verdicts,
+        evidence,
+        by_convention,
+        witnesses,
+        undecided,
+        subject,
+        detail,
+        items: Vec::new(),
+        message,
+        old,
+        new,
+    }
 }
 
 pub(super) fn place_of(protocol: &Protocol, content: &Type) -> Option<Place> {

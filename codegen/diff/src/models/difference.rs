@@ -5,7 +5,7 @@ use mcpgen_model::{Check, JsonTypes, Member, MemberChecks, MessageKind, Origin, 
 use mcpgen_schema::json::Json;
 use mcpgen_schema::json::pointer::escape;
 
-use crate::models::evidence::{Aim, Answer};
+use crate::models::evidence::{Aim, Answer, Version};
 use crate::models::finding::Place;
 use crate::models::rules::Rule;
 
@@ -22,8 +22,8 @@ pub(super) struct Difference {
     pub(super) values: Option<(Type, Type)>,
     /// What a witness should show.
     pub(super) aim: Option<Aim>,
-    /// Whether it is only compatible because nobody sends members that an open object says nothing about.
-    pub(super) is_convention: bool,
+    /// The reader for which it is only compatible because nobody sends members that an open object says nothing about.
+    pub(super) by_convention: Option<Version>,
     /// The verdicts from old to new and from new to old, if they are known.
     pub(super) known: Option<Box<[Answer; 2]>>,
 }
@@ -116,8 +116,8 @@ impl Site {
 
     pub(super) fn difference(&self, rule: Rule, message: String) -> Difference {
         let Site { subject, old, new, values, .. } = self.clone();
-        let (detail, aim, is_convention, known) = (String::new(), None, false, None);
-        Difference { rule, subject, detail, message, old, new, values, aim, is_convention, known }
+        let (detail, aim, by_convention, known) = (String::new(), None, None, None);
+        Difference { rule, subject, detail, message, old, new, values, aim, by_convention, known }
     }
 
     /// Returns an aim at a value.

@@ -1,9 +1,8 @@
 //! The result of a comparison.
 
-use mcpgen_schema::json::Json;
 use mcpgen_schema::text::{counted, sha256};
 
-use crate::models::evidence::{Evidence, Witness};
+use crate::models::evidence::{Evidence, Version, Witness};
 #[cfg(feature = "report")]
 use crate::models::rules::RETIRED;
 use crate::models::rules::Rule;
@@ -45,6 +44,8 @@ pub struct Finding {
     pub verdicts: Verdicts,
     /// Why the worst verdict on documents holds.
     pub evidence: Evidence,
+    /// The readers that accept every document only by [convention](Evidence::Convention).
+    pub(crate) by_convention: Vec<Version>,
     /// Documents that one version accepts, and the other refuses. There is one for each breaking direction.
     pub witnesses: Vec<Witness>,
     /// Why nothing was decided.
@@ -78,6 +79,7 @@ impl Finding {
         self.senders = self.senders.and(other.senders);
         self.verdicts = self.verdicts.and(other.verdicts);
         self.evidence = self.evidence.max(other.evidence);
+        self.by_convention.extend(other.by_convention);
         let is_new = |witness: &Witness| self.witnesses.iter().all(|known| known.reader != witness.reader);
         let new: Vec<Witness> = other.witnesses.into_iter().filter(is_new).collect();
         self.witnesses.extend(new);
@@ -88,7 +90,7 @@ impl Finding {
     /// nothing was decided.
     pub fn shown(&self) -> Vec<String> {
         let witnesses = self.witnesses.iter().map(|Witness { reader, document, refused }| {
-            format!("the {} schema refuses {}: {refused}", reader.as_str(), excerpt(document))
+            format!("the {} schema refuses {}: {refused}", reader.as_str(), excerpt(&document.to_string()))
         });
         witnesses.chain(self.undecided.iter().map(|reason| format!("not decided: {reason}"))).collect()
     }
@@ -119,14 +121,14 @@ fn fingerprint(rule: &str, subject: &str, detail: &str) -> String {
     sha256([rule, subject, detail].join("\0"))[..16].to_owned()
 }
 
-/// The number of characters of a document in a sentence. Reports in JSON have the whole document.
+/// The number of characters of a document or a name in a sentence. Reports in JSON have the whole document.
 const EXCERPT: usize = 200;
 
-fn excerpt(document: &Json) -> String {
-    let text = document.to_string();
+/// Shortens a text for a sentence.
+pub(super) fn excerpt(text: &str) -> String {
     match text.char_indices().nth(EXCERPT) {
         Some((end, _)) => format!("{}… ({})", &text[..end], counted(text.chars().count() as u64, "characters")),
-        None => text,
+        None => text.to_owned(),
     }
 }
 
@@ -139,8 +141,9 @@ impl TypeVerdict {
 
 #[cfg(test)]
 mod tests {
+    use mcpgen_schema::json::Json;
+
     use super::*;
-    use crate::models::evidence::Version;
 
     /// A finding of a rule, with a document that one version refuses.
     fn finding(senders: Senders, refused_by: Option<Version>) -> Finding {
@@ -153,6 +156,7 @@ mod tests {
             verdicts: senders.verdicts(verdict(Version::New), verdict(Version::Old), Bump::Patch),
             evidence: refused_by.map_or(Evidence::Proof, |_| Evidence::Witness),
             witnesses: refused_by.map(witness).into_iter().collect(),
+            by_convention: Vec::new(),
             undecided: None,
             subject: "A.x".to_owned(),
             detail: String::new(),

@@ -31,15 +31,16 @@ impl Relation {
     }
 
     pub(super) fn report(&self, site: &Site, outcome: &mut Outcome, old: &str, new: &str) {
-        let rule = match self {
+        let changed = || format!("is limited to {new} instead of {old}");
+        let (rule, words) = match self {
             Relation::Equal => return,
-            Relation::Added => Rule::LimitAdded,
-            Relation::Removed => Rule::LimitRemoved,
-            Relation::Looser => Rule::LimitLoosened,
-            Relation::Tighter => Rule::LimitTightened,
-            Relation::Apart => Rule::LimitShifted,
+            Relation::Added => (Rule::LimitAdded, format!("is limited to {new}")),
+            Relation::Removed => (Rule::LimitRemoved, format!("is no longer limited to {old}")),
+            Relation::Looser => (Rule::LimitLoosened, changed()),
+            Relation::Tighter => (Rule::LimitTightened, changed()),
+            Relation::Apart => (Rule::LimitShifted, changed()),
         };
-        outcome.add(site, rule, &format!("is limited to {new} instead of {old}"));
+        outcome.add(site, rule, &words);
     }
 }
 

@@ -96,7 +96,9 @@ impl<'p> Values<'p> {
             (Version::Old, false) => (Rule::MemberRemovedOptional, "was removed"),
         };
         let found = outcome.add(site, rule, words);
-        (found.is_convention, found.aim) = (is_open, Some(Aim::Absent(member.wire.clone())));
+        // A member without a type accepts what anyone sends.
+        found.by_convention = (is_open && has_type).then_some(version);
+        found.aim = Some(Aim::Absent(member.wire.clone()));
 
         let is_refused = member.content == Content::Value(Type::Never);
         let (is_read_here, is_read_there) = match others {

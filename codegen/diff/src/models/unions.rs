@@ -4,10 +4,11 @@ use std::cmp::Reverse;
 
 use mcpgen_model::{Content, Member, Protocol, Type};
 use mcpgen_schema::json::Json;
-use mcpgen_schema::text::counted;
+use mcpgen_schema::text::{counted, listed};
 
 use crate::models::difference::{Outcome, Site, definition};
 use crate::models::evidence::Aim;
+use crate::models::finding::excerpt;
 use crate::models::guards::{DocumentFacts, Reached, reachable};
 use crate::models::resolved::{Choice, Resolve, Resolved, types};
 use crate::models::rules::Rule;
@@ -76,13 +77,13 @@ impl<'p> Values<'p> {
             return words;
         }
         let one = |member: &&Member| match &member.content {
-            Content::Constant(value) => format!("{} {value}", member.wire),
-            Content::Value(_) => member.wire.clone(),
+            Content::Constant(value) => format!("{} {}", excerpt(&member.wire), excerpt(&value.to_string())),
+            Content::Value(_) => excerpt(&member.wire),
         };
-        let named: Vec<String> = required.iter().take(MOST_NAMED).map(one).collect();
+        let mut named: Vec<String> = required.iter().take(MOST_NAMED).map(one).collect();
         let more = required.len().saturating_sub(MOST_NAMED) as u64;
-        let more = if more == 0 { String::new() } else { format!(" and {}", counted(more, "other members")) };
-        format!("an object with {}{more}", named.join(if more.is_empty() { " and " } else { ", " }))
+        named.extend((more > 0).then(|| counted(more, "other members")));
+        format!("an object with {}", listed(&named))
     }
 
     /// Returns whether the reader selects the counterpart of the sender's variant, or a variant that accepts its
@@ -186,9 +187,9 @@ fn about(protocol: &Protocol, variant: &Type) -> (String, Option<Aim>) {
 
 fn misread(reader: &str, variant: &str, site: &Site) -> String {
     if variant == site.subject {
-        return format!("the {reader} schema may read {variant} as the wrong one of its alternatives");
+        return format!("the {reader} schema may pick the wrong alternative for {variant}");
     }
-    format!("the {reader} schema may read {variant} as another alternative of {}", site.subject)
+    format!("the {reader} schema may pick the wrong alternative of {} for {variant}", site.subject)
 }
 
 /// Returns how many members two structs have in common, if they may be versions of one struct.

@@ -290,7 +290,12 @@ impl<'p> Values<'p> {
 
     /// Adds a difference of two types. Some are described alike.
     fn types(&self, rule: Rule, old: &Type, new: &Type, site: &Site, outcome: &mut Outcome) {
-        let (was, is) = (self.words(self.old, old), self.words(self.new, new));
+        // The subject's own name says nothing.
+        let words = |protocol: &Protocol, content: &Type| match definition(protocol, content) == Some(&site.subject) {
+            true => self.words_without_name(protocol, content),
+            false => self.words(protocol, content),
+        };
+        let (was, is) = (words(self.old, old), words(self.new, new));
         let words = match rule {
             Rule::TypeWidened if was == is => "accepts more values".to_owned(),
             Rule::TypeNarrowed if was == is => "accepts fewer values".to_owned(),
@@ -308,6 +313,10 @@ impl<'p> Values<'p> {
         if definition(protocol, content).is_some() {
             return protocol.describe(content);
         }
+        self.words_without_name(protocol, content)
+    }
+
+    fn words_without_name(&self, protocol: &Protocol, content: &Type) -> String {
         match protocol.resolved(content) {
             Resolved::Values(values) => list(&values),
             Resolved::String(length) if !length.is_free() => {

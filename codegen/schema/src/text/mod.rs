@@ -1,5 +1,5 @@
 //! Text helpers: [`visible`](fn@visible) escapes invisible characters, [`pattern`] matches regular expressions,
-//! [`sha256`] computes digests, and [`counted`] adds units to counts.
+//! [`sha256`] computes digests, [`counted`] adds units to counts, and [`listed`] joins words.
 
 mod digest;
 pub mod pattern;
@@ -10,9 +10,20 @@ pub use digest::sha256;
 pub use visible::{visible, visible_json, visible_lines};
 pub use words::counted;
 
+/// Joins words as in a sentence: `a, b and c`.
+#[doc(hidden)]
+#[must_use]
+pub fn listed(words: &[impl AsRef<str>]) -> String {
+    let words: Vec<&str> = words.iter().map(AsRef::as_ref).collect();
+    match words.as_slice() {
+        [first @ .., last] if !first.is_empty() => format!("{} and {last}", first.join(", ")),
+        _ => words.concat(),
+    }
+}
+
 #[cfg(test)]
 mod tests {
-    use super::counted;
+    use super::{counted, listed};
 
     #[test]
     fn one_has_no_plural() {
@@ -24,6 +35,15 @@ mod tests {
             (1, "invalid messages", "1 invalid message"),
         ] {
             assert_eq!(counted(count, unit), expected);
+        }
+    }
+
+    #[test]
+    fn lists_have_one_and() {
+        for (words, expected) in
+            [(&[][..], ""), (&["a"], "a"), (&["a", "b"], "a and b"), (&["a", "b", "c"], "a, b and c")]
+        {
+            assert_eq!(listed(words), expected);
         }
     }
 }

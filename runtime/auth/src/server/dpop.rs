@@ -57,7 +57,7 @@ struct UsedProofs {
 
 #[derive(Debug, Default)]
 struct Period {
-    /// Hashes of thumbprint and ID.
+    /// One hash per proof, of its key's thumbprint and its ID.
     proofs: HashSet<[u8; 32]>,
     /// Proofs per key, by the hash of its thumbprint.
     keys: HashMap<[u8; 32], usize>,

@@ -62,7 +62,7 @@ impl fmt::Debug for StoreLock {
     }
 }
 
-/// The key of an entry.
+/// Names an entry of a [`CredentialStore`].
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct StoreKey {
     /// What the entry contains.

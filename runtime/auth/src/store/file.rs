@@ -109,7 +109,7 @@ fn hold(path: &Path, locked: oneshot::Sender<()>, released: &mpsc::Receiver<()>)
         }
     };
     if locked.send(()).is_ok() {
-        // The sender is the guard and sends nothing, so this fails as soon as the guard is dropped.
+        // The guard holds the sender but sends nothing, so this returns an error as soon as the guard is dropped.
         let _ = released.recv();
     }
     Ok(())

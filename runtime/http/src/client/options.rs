@@ -18,8 +18,8 @@ use tower::BoxError;
 pub struct ClientOptions {
     /// The reqwest client. Set it to configure proxies, certificates, redirects and timeouts.
     ///
-    /// The default client has no timeout except 30 s for connecting. It follows redirects only with status 307 or 308,
-    /// and only within an origin or from http to https on the same host. It uses rustls with the system's trusted
+    /// The default client has no timeout except 30 seconds for connecting. It follows redirects only with status 307 or
+    /// 308, and only within an origin or from http to https on the same host. It uses rustls with the system's trusted
     /// certificates, and installs ring as the process's crypto provider for rustls if there is none.
     #[setters(strip_option)]
     pub client: Option<reqwest::Client>,
@@ -41,7 +41,7 @@ pub struct ClientOptions {
     /// says that the server did not handle the message, so even tool calls are repeated.
     pub max_retries: u32,
     /// The first pause before a stream is reopened, unless the server sends `retry`. Doubles with each attempt, up to
-    /// 64 times. Defaults to 1 s.
+    /// 64 times. Defaults to 1 second.
     ///
     /// A `retry` below 100 ms counts as 100 ms. A pause is at most five minutes, plus up to an eighth at random.
     ///
@@ -50,8 +50,8 @@ pub struct ClientOptions {
     /// and one more session is begun after each pause.
     pub retry_delay: Duration,
     /// How long the server may take to accept a notification or a response, to begin a new session in place of a lost
-    /// one, or to end a session (at most 5 s). After the connection closes, queued messages are still sent for this
-    /// long. Defaults to 30 s.
+    /// one, or to end a session (at most 5 seconds). After the connection closes, queued messages are still sent for
+    /// this long. Defaults to 30 seconds.
     ///
     /// Requests do not wait for queued messages. Notifications are sent in order, with at most 1,024 messages and 8 MiB
     /// queued. Cancellations and responses to the server's requests are sent concurrently, at most 1,024 messages and

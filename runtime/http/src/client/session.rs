@@ -55,7 +55,7 @@ impl TransportState {
         Ok(())
     }
 
-    /// Begins a session after a pause, with the previous one's revision. Ends it again if the handshake fails or
+    /// Begins a session after a pause, with the previous one's revision. Ends the new one if the handshake fails or
     /// exceeds [`ClientOptions::send_timeout`](super::ClientOptions::send_timeout), or if the connection closes
     /// meanwhile.
     async fn begin(

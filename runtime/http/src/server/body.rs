@@ -17,7 +17,7 @@ use mcpgen_types::{ErrorId, ErrorMessage, ErrorObject, RequestId};
 use super::refusal::Refusal;
 use crate::headers::NO_BUFFERING;
 
-/// The body of a response.
+/// The body of a response of the endpoint.
 #[derive(Debug)]
 pub struct Body(UnsyncBoxBody<Bytes, Infallible>);
 

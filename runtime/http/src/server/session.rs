@@ -73,7 +73,7 @@ pub(super) struct Session {
     stream_bytes: Arc<SessionBytes>,
     /// What the session retains besides its streams.
     state: SessionState,
-    /// What any session takes.
+    /// Memory that every session takes, whatever it retains.
     memory: Mutex<Option<Charge>>,
     /// The stream for messages that belong to no request. Clients read it with GET.
     standalone: Mutex<Arc<Stream>>,

@@ -166,14 +166,14 @@ impl ToolEntry {
     }
 }
 
-/// A call of a tool.
+/// A call of a tool, from which the function takes its arguments.
 #[derive(Debug)]
 pub struct CallTool {
     entry: Arc<ToolEntry>,
     context: Context,
     arguments: Arguments,
     request_context: Option<RequestContext>,
-    /// Reserved for the decoded arguments.
+    /// Memory reserved for the decoded arguments.
     memory: Option<DecodedMemory>,
 }
 

@@ -264,7 +264,7 @@ async fn treats_a_silent_http_server_as_legacy_only_on_request() {
     }
 }
 
-/// Connects to a server that responds to each request with `page`. Returns the number of requests, too.
+/// Connects to a server that responds to each request with `page`. Also returns the number of requests.
 async fn paged(page: impl Fn(usize) -> Value + Send + 'static) -> (Client, Arc<AtomicUsize>) {
     let (here, there) = tokio::io::duplex(1 << 16);
     let (reader, writer) = tokio::io::split(there);

@@ -432,7 +432,7 @@ async fn dropping_the_pending_connection_ends_the_process() {
     let _ = fs::remove_file(&log);
 }
 
-/// Each way out ends the processes that the server has started, too.
+/// However a client ends, the processes that its server has started end, too.
 #[tokio::test]
 async fn no_process_outlives_the_client() {
     let child = r#"sleep 600 & echo "pid $!" >>"$LOG"; "#;

@@ -260,8 +260,8 @@ async fn a_late_discover_error_does_not_end_the_handshake() {
     assert_eq!(client.await.expect("no panic").expect("a connection").revision(), Revision::V2025_11_25);
 }
 
-/// Starts a client whose server is silent until the timeout and then rejects `initialize`. Returns the ID of the
-/// pending probe, too.
+/// Starts a client whose server is silent until the timeout and then rejects `initialize`. Also returns the ID of the
+/// pending probe.
 async fn rejected_initialize() -> (RawPeer, JoinHandle<Result<Client, HandshakeError>>, Value) {
     let (mut remote, client) = client(local_info("client", "both"));
     let probe = remote.receive().await;

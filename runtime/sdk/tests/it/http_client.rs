@@ -536,7 +536,7 @@ async fn reports_responses_of_servers_without_mcp() {
     }
 }
 
-/// Starts a server that responds to calls and resumed streams by a script. Returns the event IDs of GET requests, too.
+/// Starts a server that responds to calls and resumed streams by a script. Also returns the event IDs of GET requests.
 async fn scripted(script: &'static [&'static str]) -> (String, Arc<Mutex<Vec<String>>>) {
     let resumed: Arc<Mutex<Vec<String>>> = Arc::default();
     let log = Arc::clone(&resumed);

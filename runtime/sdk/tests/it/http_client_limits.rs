@@ -114,7 +114,7 @@ async fn fails_requests_when_a_new_session_does_not_begin_in_time() {
 }
 
 /// Starts a server that loses its first session at a tool call, and never accepts `notifications/initialized` in the
-/// second. Returns the sessions that the client ended, too.
+/// second. Also returns the sessions that the client ended.
 async fn never_initialized() -> (Sessions, Arc<Mutex<Vec<String>>>) {
     let ended = Arc::<Mutex<Vec<String>>>::default();
     let observed = Arc::clone(&ended);
@@ -223,7 +223,7 @@ async fn limits_sessions_that_a_stream_loses() {
     call(&client).await.expect("a response");
 }
 
-/// Starts a server that accepts `notifications/x` only as the semaphore allows. Returns the received numbers, too.
+/// Starts a server that accepts `notifications/x` only as the semaphore allows. Also returns the received numbers.
 async fn slow() -> (Sessions, Arc<Semaphore>, Arc<Mutex<Vec<Value>>>) {
     let (gate, numbers) = (Arc::new(Semaphore::new(0)), Arc::<Mutex<Vec<Value>>>::default());
     let (opens, observed) = (Arc::clone(&gate), Arc::clone(&numbers));

@@ -358,7 +358,7 @@ async fn a_session_is_found_after_its_remembered_home_has_closed() {
     assert_eq!((echo(&replicas[1], &id).await, echo(&replicas[2], &id).await), (200, 200));
 }
 
-/// A bus whose replicas receive all requests, also after they have left.
+/// A bus whose replicas receive all requests, even after they have left.
 struct Misdirecting {
     stores: MemoryStores,
     to: Mutex<Option<String>>,

@@ -51,7 +51,7 @@ fn subscription_id(message: &Value) -> &Value {
     &message["params"]["_meta"]["io.modelcontextprotocol/subscriptionId"]
 }
 
-/// A client that exits closes both of its pipes, also while it is subscribed.
+/// A client that exits closes both of its pipes, even while it is subscribed.
 #[tokio::test]
 async fn a_client_that_leaves_is_not_an_error() {
     let (mut here, there) = tokio::io::duplex(1 << 16);

@@ -130,7 +130,7 @@ fn task_request(id: impl Into<Value>, method: &str, task: &Value) -> String {
         .to_string()
 }
 
-/// Receives messages until the response to a request. Returns the earlier messages, too.
+/// Receives messages until the response to a request. Also returns the earlier messages.
 async fn response(remote: &mut RawPeer, id: impl Into<Value>) -> (Value, Vec<Value>) {
     let (id, mut before) = (id.into(), Vec::new());
     loop {

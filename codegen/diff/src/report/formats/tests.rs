@@ -38,6 +38,7 @@ pub fn finding(rule: usize, subject: &str, detail: &str) -> Finding {
             document: Json::String(subject.to_owned()),
             refused: format!("{detail}: expected `{subject}`"),
         }],
+        by_convention: Vec::new(),
         undecided: None,
         items: Vec::new(),
         subject: subject.to_owned(),

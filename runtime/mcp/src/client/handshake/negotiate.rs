@@ -129,7 +129,7 @@ async fn discover(
 /// and can only come from a modern server.
 ///
 /// A modern server that handles requests concurrently may reject `initialize` before its slow response to the probe.
-/// After a rejection, the client therefore waits for the probe for another timeout.
+/// After a rejection, the client therefore waits for the probe again, for at most `discover_timeout`.
 async fn initialize_beside(
     peer: &Peer,
     protocol: &DualProtocol,

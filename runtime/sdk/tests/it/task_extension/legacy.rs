@@ -109,8 +109,8 @@ async fn a_dropped_call_of_a_tool_that_requires_a_task_cancels_the_task() {
     }
 }
 
-/// Connects to a server whose only tool requires a task, and which adds the tool after the first `tools/list`. Returns
-/// the number of these requests, too.
+/// Connects to a server whose only tool requires a task, and which adds the tool after the first `tools/list`. Also
+/// returns the number of these requests.
 async fn connect_to_late_tool() -> (Client, Arc<AtomicUsize>) {
     let (here, there) = tokio::io::duplex(1 << 16);
     let (reader, writer) = tokio::io::split(there);
