@@ -9,7 +9,10 @@ cargo metadata --locked --format-version 1 --filter-platform "$2" | jq --sort-ke
   | (.resolve.nodes | map({ (.id): [.deps[] | select(any(.dep_kinds[]; .kind != "dev")) | .pkg] }) | add) as $needs
   | (.packages[] | select(.name == $name and .source == null) | .id) as $root
   # All packages that can be reached from the root.
-  | def reach($seen; $next): if $next == [] then $seen else ($seen + $next) as $all | reach($all; [$next[] | $needs[.][]] | unique - $all) end;
+  | def reach($seen; $next):
+      if $next == [] then $seen
+      else ($seen + $next) as $all | reach($all; [$next[] | $needs[.][]] | unique - $all)
+      end;
     reach([]; [$root]) as $used
   | def reference: $packages[.] | "pkg:cargo/\(.name)@\(.version)";
     def component: $packages[.] | {
@@ -21,5 +24,7 @@ cargo metadata --locked --format-version 1 --filter-platform "$2" | jq --sort-ke
     version: 1,
     metadata: { component: ($root | component | .type = "application") },
     components: [$used - [$root] | sort_by($packages[.].name, $packages[.].version)[] | component],
-    dependencies: [$used | sort_by($packages[.].name, $packages[.].version)[] | { ref: reference, dependsOn: [$needs[.][] | reference] | unique }]
+    dependencies: [
+      $used | sort_by($packages[.].name, $packages[.].version)[] | { ref: reference, dependsOn: [$needs[.][] | reference] | unique }
+    ]
   }'

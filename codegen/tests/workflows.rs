@@ -89,7 +89,8 @@ fn publishes_all_crates_in_order() {
     }
 }
 
-/// Each package with tests is in one job of `.ci`, and each job is in `.ci/run` and in the workflow.
+/// Each package with tests is in one job of `.ci`, and each job is in `.ci/run` and in the workflow. Their budgets add up to at
+/// most 45 minutes.
 #[test]
 fn every_package_and_job_is_checked() {
     let read =
@@ -97,9 +98,11 @@ fn every_package_and_job_is_checked() {
     let (run, workflow) = (read(".ci/run"), read(".github/workflows/ci.yml"));
     let jobs = run.lines().find_map(|line| line.strip_prefix("for job in ")?.strip_suffix("; do")).expect("the jobs");
     let jobs: Vec<&str> = jobs.split(' ').collect();
-    let mut tested = BTreeMap::new();
+    let (mut tested, mut budget) = (BTreeMap::new(), 0);
     for job in &jobs {
         let script = read(&format!(".ci/{job}")).replace("\\\n", " ");
+        let seconds = script.lines().find_map(|line| line.strip_prefix("source \"$(dirname \"$0\")/step.sh\" "));
+        budget += seconds.and_then(|seconds| seconds.parse::<u32>().ok()).expect("a budget");
         for line in script.lines().filter_map(|line| line.strip_prefix("step .ci/test ")) {
             line.split_whitespace()
                 .for_each(|package| assert_eq!(tested.insert(package.to_owned(), *job), None, "{package}"));
@@ -108,6 +111,7 @@ fn every_package_and_job_is_checked() {
         let is_called = workflow.contains(&format!("job: {job} }}")) || workflow.contains(&format!("job: {job},"));
         assert!(is_called || ["install", "build"].contains(job), "{job} is not in the workflow");
     }
+    assert!(budget <= 45 * 60, "{budget} s");
     let scripts =
         fs::read_dir(format!("{ROOT}/.ci")).expect("scripts").map(|entry| entry.expect("an entry").file_name());
     let scripts = scripts.map(|name| name.to_string_lossy().into_owned());
